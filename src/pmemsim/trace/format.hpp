@@ -1,0 +1,220 @@
+// The .pmt trace format: what stands in the file, byte for byte.
+//
+// docs/trace_format.md explains it to people; this header is the only place in the code that knows
+// the layout. It has no dependencies, because the recorder's runtime shares it with the simulator.
+//
+// All integers are little-endian.
+//
+//   FileHeader
+//   frames         one after the other, of any kind and thread, each checksummed on its own, so
+//                  that a recording streams to disk and a reader streams from it
+//   FrameIndex     one FrameEntry a frame, in file order
+//   FileFooter     the last bytes of the file: where the index is, and its checksum
+//
+// A thread's operations are the concatenation of its kOperations frames. No record crosses a frame.
+//
+// An operation is a 32-bit head, (site << 1) | flag, followed by the payload of its kind. The site
+// is an index into the site table (frame kSites), which says of every recorded instruction what it
+// is, how wide, on which source line, and which earlier instructions feed its address and its
+// data. The first kBuiltinSites entries stand for what the runtime itself reports.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace pmemsim::trace {
+
+inline constexpr char kMagic[8] = {'P', 'M', 'T', 'R', 'A', 'C', 'E', '\0'};
+inline constexpr char kFooterMagic[8] = {'P', 'M', 'T', 'E', 'N', 'D', '\0', '\0'};
+inline constexpr std::uint32_t kVersion = 1;
+
+// Uncompressed bytes of one frame; a reader refuses a frame that claims more.
+inline constexpr std::uint32_t kMaxFrameBytes = 1u << 20;
+inline constexpr std::uint32_t kMaxThreads = 1024;
+inline constexpr std::uint32_t kMaxSites = 1u << 24;
+inline constexpr std::uint32_t kMaxSyncObjects = 1u << 28;
+inline constexpr std::uint32_t kMaxAccessBytes = 64;
+// No program's address is higher, so that an address plus a size never overflows.
+inline constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 62;
+// Memory intrinsics (memcpy, memset, memmove) are recorded as accesses of this width.
+inline constexpr std::uint32_t kCopyBytes = 16;
+inline constexpr std::uint32_t kLineBytes = 64;
+
+struct FileHeader {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t reserved;  // zero
+};
+static_assert(sizeof(FileHeader) == 16);
+
+enum class FrameKind : std::uint8_t {
+  kMetadata = 0,    // JSON: program, arguments, workload, seed, PM regions, counts, ...
+  kSites = 1,       // SiteTableHeader, SiteRecord[], dependences (u32[]), strings
+  kImage = 2,       // PM at the start of the region of interest: ImagePage records
+  kWarm = 3,        // lines touched before the region of interest: WarmLine records, oldest first
+  kOperations = 4,  // one thread's operations
+};
+inline constexpr std::uint8_t kFrameKinds = 5;
+
+// Stands before every frame's compressed bytes.
+struct FrameHeader {
+  std::uint8_t kind;
+  std::uint8_t reserved[3];      // zero
+  std::uint32_t thread;          // kOperations: dense thread number from 0; otherwise 0
+  std::uint32_t raw_bytes;       // after decompression
+  std::uint32_t stored_bytes;    // of the zstd frame that follows
+  std::uint64_t operations;      // kOperations: records in this frame; otherwise 0
+  std::uint64_t checksum;        // XXH64 (seed 0) of the stored bytes
+};
+static_assert(sizeof(FrameHeader) == 32);
+
+struct FrameEntry {
+  std::uint64_t offset;  // of the FrameHeader
+  FrameHeader header;    // a copy
+};
+static_assert(sizeof(FrameEntry) == 40);
+
+struct FileFooter {
+  std::uint64_t index_offset;
+  std::uint64_t frames;
+  std::uint64_t index_checksum;  // XXH64 (seed 0) of the index
+  char magic[8];
+};
+static_assert(sizeof(FileFooter) == 32);
+
+// ---- The site table -------------------------------------------------------------------------
+
+enum class SiteKind : std::uint8_t {
+  // kind               payload
+  kLoad = 0,           // u64 address
+  kStore = 1,          // u64 address, value[size]
+  kNonTemporal = 2,    // u64 address, value[size]
+  kAtomicLoad = 3,     // u64 address, u32 object, u32 version
+  kAtomicStore = 4,    // u64 address, u32 object, u32 version, value[size]
+  kAtomicUpdate = 5,   // read-modify-write, compare-exchange. flag: it wrote. As kAtomicStore.
+  kCopyLoad = 6,       // u64 address, u8 bytes (1..kCopyBytes): part of a memory intrinsic
+  kCopyStore = 7,      // u64 address, u8 bytes, value[bytes]
+  kBranch = 8,         // flag: taken
+  kExecute = 9,        // nothing: only SiteRecord::instructions
+  kFlush = 10,         // u64 address; SiteRecord::detail is a FlushKind
+  kFence = 11,         // nothing; SiteRecord::detail is a FenceKind
+  kExternal = 12,      // u32 instructions executed in code that was not instrumented
+  kMark = 13,          // u64 first, u64 second; SiteRecord::detail is a MarkKind
+  kSync = 14,          // u64 address, u32 object, u32 version; SiteRecord::detail is a SyncKind
+};
+inline constexpr std::uint8_t kSiteKinds = 15;
+
+enum class FlushKind : std::uint8_t { kClwb = 0, kClflushopt = 1, kClflush = 2 };
+inline constexpr std::uint8_t kFlushKinds = 3;
+
+enum class FenceKind : std::uint8_t { kSfence = 0, kMfence = 1, kLfence = 2 };
+inline constexpr std::uint8_t kFenceKinds = 3;
+
+// What the program says about itself through pmemsim/pm.h (or what the runtime finds out).
+enum class MarkKind : std::uint8_t {
+  kRoiBegin = 0,     // this thread's measured part begins
+  kRoiEnd = 1,
+  kRegionBegin = 2,  // first: nesting depth after the call (1 = outermost)
+  kRegionEnd = 3,    // first: nesting depth before the call
+  kLogRange = 4,     // first: address, second: bytes. The region will write this range.
+  kPurpose = 5,      // first: a Purpose. What follows, until the next kPurpose, is for it.
+  kNextFence = 6,    // first: a FenceMeaning of the next fence of this thread
+  kAllocate = 7,     // first: address, second: bytes
+  kFree = 8,         // first: address
+  kHint = 9,         // first: address, second: bytes | HintKind << 32 | object << 40 (Janus)
+  kFenceRegions = 10,  // asap_fence: wait until this thread's regions have committed
+};
+inline constexpr std::uint8_t kMarkKinds = 11;
+
+// What a stretch of code is for. Lowering drops the purposes that a design's program would not
+// contain (docs/trace_format.md has the table).
+enum class Purpose : std::uint8_t {
+  kProgram = 0,    // the program itself
+  kLog = 1,        // software undo log: collect, write, flush and fence the log entries
+  kDataFlush = 2,  // flush and fence of the data that a region wrote
+  kCommit = 3,     // software undo log: mark the region committed, truncate the log
+};
+inline constexpr std::uint8_t kPurposes = 4;
+
+enum class FenceMeaning : std::uint8_t {
+  kBare = 0,     // a fence of the program's own, meaning whatever x86 makes of it
+  kOrder = 1,    // pm_order(): what was stored before persists before what is stored after
+  kDurable = 2,  // pm_durable(): what was stored before has persisted when it returns
+};
+inline constexpr std::uint8_t kFenceMeanings = 3;
+
+enum class HintKind : std::uint8_t {  // Janus, its table 2
+  kBoth = 0, kAddress = 1, kData = 2, kValue = 3,
+  kBothBuffered = 4, kAddressBuffered = 5, kDataBuffered = 6, kStartBuffered = 7,
+};
+inline constexpr std::uint8_t kHintKinds = 8;
+
+// Synchronisation: every object (lock, condition variable, barrier, thread, atomic variable) has a
+// dense number and a version, which counts the releases of it. An acquire waits until the version
+// has reached the one recorded; a release raises the version to the one recorded. Atomics follow
+// the same rule: an atomic load waits for the version it read, a write makes the next version.
+enum class SyncKind : std::uint8_t {
+  kMutexLock = 0,       // acquire
+  kMutexUnlock = 1,     // release
+  kReadLock = 2,        // acquire: the object's version counts write unlocks
+  kReadUnlock = 3,      // release of the object's companion (object + 1), which counts read unlocks
+  kWriteLock = 4,       // acquire of the object; a second record acquires object + 1
+  kWriteUnlock = 5,     // release
+  kWait = 6,            // acquire: condition variable, semaphore, barrier, join, thread start
+  kSignal = 7,          // release: signal, post, barrier arrival, thread end, thread creation
+};
+inline constexpr std::uint8_t kSyncKinds = 8;
+
+// Site flags.
+inline constexpr std::uint8_t kSiteFullFence = 1;  // locked instruction: orders all memory accesses
+
+struct SiteRecord {
+  std::uint8_t kind;            // SiteKind
+  std::uint8_t detail;          // FlushKind, FenceKind, MarkKind or SyncKind, by kind; else 0
+  std::uint8_t size;            // bytes accessed (1..kMaxAccessBytes) where the kind has a size; else 0
+  std::uint8_t flags;           // kSite...
+  std::uint32_t instructions;   // machine instructions since the previous record of the same basic
+                                // block, this one included
+  std::uint32_t file;           // byte offset into the strings; 0 is the empty string
+  std::uint32_t function;       // byte offset into the strings
+  std::uint32_t line;           // 0: unknown
+  std::uint32_t first_dependence;  // into the dependences: the address's, then the data's
+  std::uint16_t address_dependences;
+  std::uint16_t data_dependences;  // of the stored value; of the condition, for a branch
+};
+static_assert(sizeof(SiteRecord) == 28);
+
+// A dependence: (site << 8) | cycles. The value comes from the latest execution of that load (or
+// atomic) by the same thread, through instructions that take so many cycles.
+inline constexpr std::uint32_t kMaxDependences = 8;  // of each sort, per site
+
+struct SiteTableHeader {
+  std::uint32_t sites;
+  std::uint32_t dependences;
+  std::uint32_t string_bytes;
+  std::uint32_t reserved;  // zero
+};
+static_assert(sizeof(SiteTableHeader) == 16);
+
+// The site table may be longer than a frame; it is then the concatenation of its frames.
+
+// Built-in sites: kMark sites are kFirstMarkSite + MarkKind, kSync sites kFirstSyncSite + SyncKind.
+inline constexpr std::uint32_t kExternalSite = 0;
+inline constexpr std::uint32_t kFirstMarkSite = 1;
+inline constexpr std::uint32_t kFirstSyncSite = kFirstMarkSite + 16;
+inline constexpr std::uint32_t kBuiltinSites = 64;
+
+// ---- Other frames ---------------------------------------------------------------------------
+
+// kImage: PM pages that are not all zero. u64 address (4096-aligned), then 4096 bytes.
+inline constexpr std::uint32_t kImagePageBytes = 4096;
+
+// kWarm: (line address | written) in order of last touch, and the thread that touched it.
+struct WarmLine {
+  std::uint64_t line;    // 64-byte aligned; bit 0: written
+  std::uint32_t thread;
+  std::uint32_t reserved;  // zero
+};
+static_assert(sizeof(WarmLine) == 16);
+
+}  // namespace pmemsim::trace

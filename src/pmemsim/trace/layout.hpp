@@ -1,0 +1,102 @@
+// What stands in the records of each kind, and the built-in sites: format.hpp's rules as tables,
+// shared by the reader, the recorder and the tests.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "pmemsim/trace/format.hpp"
+
+namespace pmemsim::trace {
+
+// Bytes of a record up to its value: the head and the fixed part of the payload. The masks are all
+// ones where the kind has the field and zero where not, so that decoding needs no branches.
+struct RecordLayout {
+  std::uint64_t first = 0;   // u64 after the head: an address or a mark's first word
+  std::uint64_t second = 0;  // u64 after that
+  std::uint64_t access = 0;  // `first` is an address
+  std::uint32_t object = 0;  // u32 object and u32 version after the address
+  std::uint32_t count = 0;   // u32 after the head: instructions
+  std::uint32_t flag = 0;    // bit 0 of the head means something
+  std::uint32_t copied = 0;  // u8 bytes after the address
+  std::uint32_t value = 0;   // the accessed bytes follow the fixed part
+  std::uint32_t fixed = 4;
+};
+
+inline constexpr std::uint32_t kHeadBytes = 4;
+// The longest record, and how far a decoder may look past the end of a frame.
+inline constexpr std::uint32_t kMaxRecordBytes = kHeadBytes + 16 + kMaxAccessBytes;
+
+inline constexpr std::array<RecordLayout, kSiteKinds> kLayouts = [] {
+  std::array<RecordLayout, kSiteKinds> layouts{};
+  const auto of = [&](SiteKind kind) -> RecordLayout& {
+    return layouts[static_cast<std::size_t>(kind)];
+  };
+  for (const SiteKind kind :
+       {SiteKind::kLoad, SiteKind::kStore, SiteKind::kNonTemporal, SiteKind::kAtomicLoad,
+        SiteKind::kAtomicStore, SiteKind::kAtomicUpdate, SiteKind::kCopyLoad, SiteKind::kCopyStore,
+        SiteKind::kFlush, SiteKind::kSync}) {
+    of(kind).first = of(kind).access = ~std::uint64_t{0};
+    of(kind).fixed += 8;
+  }
+  for (const SiteKind kind :
+       {SiteKind::kAtomicLoad, SiteKind::kAtomicStore, SiteKind::kAtomicUpdate, SiteKind::kSync}) {
+    of(kind).object = ~std::uint32_t{0};
+    of(kind).fixed += 8;
+  }
+  for (const SiteKind kind : {SiteKind::kCopyLoad, SiteKind::kCopyStore}) {
+    of(kind).copied = ~std::uint32_t{0};
+    of(kind).fixed += 1;
+  }
+  for (const SiteKind kind : {SiteKind::kStore, SiteKind::kNonTemporal, SiteKind::kAtomicStore,
+                              SiteKind::kAtomicUpdate, SiteKind::kCopyStore}) {
+    of(kind).value = ~std::uint32_t{0};
+  }
+  of(SiteKind::kBranch).flag = of(SiteKind::kAtomicUpdate).flag = 1;
+  of(SiteKind::kExternal).count = ~std::uint32_t{0};
+  of(SiteKind::kExternal).fixed += 4;
+  of(SiteKind::kMark).first = of(SiteKind::kMark).second = ~std::uint64_t{0};
+  of(SiteKind::kMark).fixed += 16;
+  return layouts;
+}();
+
+constexpr const RecordLayout& layout_of(std::uint8_t kind) { return kLayouts[kind]; }
+
+// Does the kind say in SiteRecord::size how wide the access is?
+constexpr bool has_size(SiteKind kind) { return kind <= SiteKind::kAtomicUpdate; }
+// Does the kind produce a value that later sites can depend on?
+constexpr bool has_result(SiteKind kind) {
+  return kind == SiteKind::kLoad || kind == SiteKind::kAtomicLoad ||
+         kind == SiteKind::kAtomicUpdate || kind == SiteKind::kCopyLoad;
+}
+
+// Site `number` < kBuiltinSites. The numbers that have no use yet do nothing.
+constexpr SiteRecord builtin_site(std::uint32_t number) {
+  SiteRecord site{};
+  site.kind = static_cast<std::uint8_t>(SiteKind::kExecute);
+  if (number == kExternalSite) {
+    site.kind = static_cast<std::uint8_t>(SiteKind::kExternal);
+  } else if (number >= kFirstMarkSite && number < kFirstMarkSite + kMarkKinds) {
+    site.kind = static_cast<std::uint8_t>(SiteKind::kMark);
+    site.detail = static_cast<std::uint8_t>(number - kFirstMarkSite);
+  } else if (number >= kFirstSyncSite && number < kFirstSyncSite + kSyncKinds) {
+    site.kind = static_cast<std::uint8_t>(SiteKind::kSync);
+    site.detail = static_cast<std::uint8_t>(number - kFirstSyncSite);
+  }
+  return site;
+}
+constexpr std::uint32_t mark_site(MarkKind kind) {
+  return kFirstMarkSite + static_cast<std::uint32_t>(kind);
+}
+constexpr std::uint32_t sync_site(SyncKind kind) {
+  return kFirstSyncSite + static_cast<std::uint32_t>(kind);
+}
+
+// Which synchronisation records wait, and which raise a version.
+constexpr bool is_acquire(SyncKind kind) {
+  return kind == SyncKind::kMutexLock || kind == SyncKind::kReadLock ||
+         kind == SyncKind::kWriteLock || kind == SyncKind::kWait;
+}
+
+}  // namespace pmemsim::trace

@@ -1,0 +1,414 @@
+#include "pmemsim/trace/reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include <zstd.h>
+#include <nlohmann/json.hpp>
+
+#include "pmemsim/trace/frame_file.hpp"
+
+namespace pmemsim::trace {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "a .pmt file is read as it stands");
+
+constexpr std::uint32_t kMaxStringBytes = 1u << 28;
+constexpr std::array<std::string_view, kFrameKinds> kFrameNames = {
+    "metadata", "site table", "image", "warm-up", "operations"};
+
+std::string_view name_of(const FrameHeader& header) { return kFrameNames[header.kind]; }
+
+bool is(const FrameHeader& header, FrameKind kind) {
+  return header.kind == static_cast<std::uint8_t>(kind);
+}
+
+// Of a metadata key that may be absent.
+template <class Value>
+Value value_or(const nlohmann::json& json, const char* key, Value otherwise) {
+  const auto found = json.find(key);
+  return found == json.end() ? otherwise : found->get<Value>();
+}
+
+std::uint64_t unsigned_number(const nlohmann::json& json, const char* key) {
+  const auto& value = json.at(key);
+  if (!value.is_number_unsigned()) {
+    throw TraceError(fmt::format("\"{}\" is not a number from 0 to 2^64 - 1", key));
+  }
+  return value.get<std::uint64_t>();
+}
+
+Metadata parse_metadata(std::string text) {
+  Metadata metadata;
+  const nlohmann::json json = nlohmann::json::parse(text);
+  metadata.json = std::move(text);
+  metadata.program = json.at("program").get<std::string>();
+  metadata.workload = value_or(json, "workload", std::string());
+  if (json.contains("seed")) metadata.seed = unsigned_number(json, "seed");
+  for (const auto& region : json.at("pm_regions")) {
+    metadata.pm_regions.push_back({unsigned_number(region, "begin"), unsigned_number(region, "end"),
+                                   region.at("source").get<std::string>()});
+    const PmRegion& added = metadata.pm_regions.back();
+    if (added.begin >= added.end || added.end > kMaxAddress) {
+      throw TraceError("a PM region ends before it begins, or lies beyond the address space");
+    }
+  }
+  const std::uint64_t threads = unsigned_number(json, "threads");
+  if (threads > kMaxThreads) throw TraceError(fmt::format("more than {} threads", kMaxThreads));
+  metadata.threads = static_cast<std::uint32_t>(threads);
+  const std::uint64_t sync_objects = unsigned_number(json, "sync_objects");
+  if (sync_objects > kMaxSyncObjects) {
+    throw TraceError(fmt::format("more than {} synchronisation objects", kMaxSyncObjects));
+  }
+  metadata.sync_objects = static_cast<std::uint32_t>(sync_objects);
+  return metadata;
+}
+
+// Takes `count` values from the front of `raw`.
+template <class Value>
+std::vector<Value> take(std::span<const std::byte>& raw, std::size_t count) {
+  std::vector<Value> values(count);
+  if (count > 0) std::memcpy(values.data(), raw.data(), count * sizeof(Value));
+  raw = raw.subspan(count * sizeof(Value));
+  return values;
+}
+
+std::uint8_t details_of(SiteKind kind) {
+  switch (kind) {
+    case SiteKind::kFlush:
+      return kFlushKinds;
+    case SiteKind::kFence:
+      return kFenceKinds;
+    case SiteKind::kMark:
+      return kMarkKinds;
+    case SiteKind::kSync:
+      return kSyncKinds;
+    default:
+      return 1;
+  }
+}
+
+// What is wrong with a site, or nullptr.
+const char* problem_of(const SiteRecord& site, std::uint32_t number,
+                       const std::vector<SiteRecord>& sites,
+                       const std::vector<std::uint32_t>& dependences, std::size_t string_bytes) {
+  if (site.kind >= kSiteKinds) return "has an unknown kind";
+  const auto kind = static_cast<SiteKind>(site.kind);
+  if (number < kBuiltinSites) {
+    const SiteRecord wanted = builtin_site(number);
+    return std::memcmp(&site, &wanted, sizeof(site)) == 0 ? nullptr
+                                                          : "is not the built-in one it must be";
+  }
+  if (kind == SiteKind::kMark || kind == SiteKind::kSync) return "must be a built-in one";
+  if (site.detail >= details_of(kind)) return "has an unknown detail";
+  if (has_size(kind) ? site.size < 1 || site.size > kMaxAccessBytes : site.size != 0) {
+    return "has an impossible size";
+  }
+  if ((site.flags & ~kSiteFullFence) != 0) return "has unknown flags";
+  if (site.file >= string_bytes || site.function >= string_bytes) {
+    return "names a string that isn't there";
+  }
+  if (site.address_dependences > kMaxDependences || site.data_dependences > kMaxDependences ||
+      std::size_t{site.first_dependence} + site.address_dependences + site.data_dependences >
+          dependences.size()) {
+    return "has dependences that aren't there";
+  }
+  const int count = site.address_dependences + site.data_dependences;
+  for (int i = 0; i < count; ++i) {
+    const std::uint32_t source = dependences[site.first_dependence + i] >> 8;
+    if (source >= sites.size() || !has_result(static_cast<SiteKind>(sites[source].kind))) {
+      return "depends on something that isn't a load";
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+SiteTable SiteTable::parse(std::span<const std::byte> raw) {
+  if (raw.size() < sizeof(SiteTableHeader)) throw TraceError("the site table is cut short");
+  const SiteTableHeader header = take<SiteTableHeader>(raw, 1).front();
+  if (header.sites < kBuiltinSites || header.sites > kMaxSites ||
+      header.dependences > header.sites * 2 * kMaxDependences || header.string_bytes == 0 ||
+      header.string_bytes > kMaxStringBytes || header.reserved != 0 ||
+      std::uint64_t{header.sites} * sizeof(SiteRecord) +
+              std::uint64_t{header.dependences} * sizeof(std::uint32_t) + header.string_bytes !=
+          raw.size()) {
+    throw TraceError("the site table's sizes contradict each other");
+  }
+  SiteTable table;
+  table.sites_ = take<SiteRecord>(raw, header.sites);
+  table.dependences_ = take<std::uint32_t>(raw, header.dependences);
+  table.strings_.assign(reinterpret_cast<const char*>(raw.data()), raw.size());
+  if (table.strings_.front() != '\0' || table.strings_.back() != '\0') {
+    throw TraceError("the site table's strings don't begin and end with a zero byte");
+  }
+  for (std::uint32_t number = 0; number < header.sites; ++number) {
+    const char* problem = problem_of(table.sites_[number], number, table.sites_, table.dependences_,
+                                     table.strings_.size());
+    if (problem != nullptr) throw TraceError(fmt::format("site {} {}", number, problem));
+  }
+  return table;
+}
+
+TraceFile::TraceFile(std::string path) : path_(std::move(path)) {
+  descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor_ < 0) {
+    throw TraceError(fmt::format("{}: can't open the trace: {}", path_, std::strerror(errno)));
+  }
+  try {
+    struct stat status{};
+    if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
+      throw TraceError(fmt::format("{}: is not a file", path_));
+    }
+    read_index(static_cast<std::uint64_t>(status.st_size));
+    read_metadata();
+    read_sites();
+  } catch (...) {
+    close(descriptor_);
+    throw;
+  }
+}
+
+TraceFile::~TraceFile() { close(descriptor_); }
+
+void TraceFile::fail(std::uint64_t offset, std::string_view reason) const {
+  throw TraceError(
+      fmt::format("{}: byte {}: {}; the file is damaged, record it again", path_, offset, reason));
+}
+
+void TraceFile::read(std::uint64_t offset, void* bytes, std::size_t count) const {
+  auto* to = static_cast<char*>(bytes);
+  while (count > 0) {
+    const ssize_t got = pread(descriptor_, to, count, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      throw TraceError(fmt::format("{}: byte {}: can't read: {}", path_, offset,
+                                   got < 0 ? std::strerror(errno) : "the file became shorter"));
+    }
+    to += got;
+    offset += static_cast<std::uint64_t>(got);
+    count -= static_cast<std::size_t>(got);
+  }
+}
+
+void TraceFile::read_index(std::uint64_t file_bytes) {
+  FileHeader header{};
+  if (file_bytes >= sizeof(header)) read(0, &header, sizeof(header));
+  if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0) {
+    throw TraceError(fmt::format("{}: byte 0: this is not a .pmt file", path_));
+  }
+  if (header.version != kVersion) {
+    throw TraceError(
+        header.version > kVersion
+            ? fmt::format("{}: byte 8: written by a newer pmemsim (format {}, this one reads {}); "
+                          "update pmemsim, or record it again with this one",
+                          path_, header.version, kVersion)
+            : fmt::format(
+                  "{}: byte 8: format {} is unknown, this pmemsim reads {}; record it again", path_,
+                  header.version, kVersion));
+  }
+  if (header.reserved != 0) fail(12, "reserved bytes are not zero");
+
+  FileFooter footer{};
+  if (file_bytes < sizeof(header) + sizeof(footer)) fail(file_bytes, "the file is cut short");
+  const std::uint64_t footer_offset = file_bytes - sizeof(footer);
+  read(footer_offset, &footer, sizeof(footer));
+  if (std::memcmp(footer.magic, kFooterMagic, sizeof(kFooterMagic)) != 0) {
+    fail(footer_offset, "the footer is missing, so the file was cut short");
+  }
+  if (footer.frames > file_bytes / sizeof(FrameEntry) || footer.index_offset > footer_offset ||
+      footer_offset - footer.index_offset != footer.frames * sizeof(FrameEntry)) {
+    fail(footer_offset, "the footer contradicts the file's size");
+  }
+  index_.resize(footer.frames);
+  read(footer.index_offset, index_.data(), footer.frames * sizeof(FrameEntry));
+  hash_ = XXH64(index_.data(), footer.frames * sizeof(FrameEntry), 0);
+  if (hash_ != footer.index_checksum) fail(footer.index_offset, "the index's checksum is wrong");
+
+  std::uint64_t offset = sizeof(FileHeader);
+  for (std::size_t frame = 0; frame < index_.size(); ++frame) {
+    check_entry(frame, offset);
+    offset += sizeof(FrameHeader) + index_[frame].header.stored_bytes;
+  }
+  if (offset != footer.index_offset) fail(offset, "the frames don't reach up to the index");
+}
+
+void TraceFile::check_entry(std::size_t frame, std::uint64_t expected_offset) const {
+  const auto& [offset, header] = index_[frame];
+  if (offset != expected_offset) fail(expected_offset, "a frame isn't where the index has it");
+  if (header.kind >= kFrameKinds) fail(offset, "a frame has an unknown kind");
+  const bool operations = is(header, FrameKind::kOperations);
+  if (header.reserved[0] != 0 || header.reserved[1] != 0 || header.reserved[2] != 0 ||
+      header.raw_bytes == 0 || header.raw_bytes > kMaxFrameBytes || header.stored_bytes == 0 ||
+      header.stored_bytes > stored_bound(header.raw_bytes) ||
+      (operations ? header.thread >= kMaxThreads || header.operations == 0 ||
+                        header.operations > header.raw_bytes / kHeadBytes
+                  : header.thread != 0 || header.operations != 0) ||
+      (is(header, FrameKind::kImage) && header.raw_bytes % (8 + kImagePageBytes) != 0) ||
+      (is(header, FrameKind::kWarm) && header.raw_bytes % sizeof(WarmLine) != 0)) {
+    fail(offset, "a frame's header is impossible");
+  }
+}
+
+void TraceFile::read_metadata() {
+  const auto of_kind = [](const FrameEntry& entry) {
+    return is(entry.header, FrameKind::kMetadata);
+  };
+  const auto found = std::find_if(index_.begin(), index_.end(), of_kind);
+  if (found == index_.end() || std::find_if(found + 1, index_.end(), of_kind) != index_.end()) {
+    fail(sizeof(FileHeader), "there must be exactly one metadata frame");
+  }
+  std::vector<std::byte> raw;
+  read_frame(*found, raw);
+  try {
+    metadata_ = parse_metadata(std::string(reinterpret_cast<const char*>(raw.data()), raw.size()));
+  } catch (const nlohmann::json::exception& error) {
+    fail(found->offset, fmt::format("the metadata can't be understood ({})", error.what()));
+  } catch (const TraceError& error) {
+    fail(found->offset, fmt::format("the metadata can't be understood ({})", error.what()));
+  }
+  std::vector<bool> present(metadata_.threads);
+  for (const FrameEntry& entry : index_) {
+    if (!is(entry.header, FrameKind::kOperations)) continue;
+    if (entry.header.thread >= metadata_.threads) {
+      fail(entry.offset, "operations of a thread that the metadata doesn't know");
+    }
+    present[entry.header.thread] = true;
+  }
+  if (std::find(present.begin(), present.end(), false) != present.end()) {
+    fail(found->offset, "the metadata counts a thread that has no operations");
+  }
+}
+
+void TraceFile::read_sites() {
+  std::vector<std::byte> raw, table;
+  std::uint64_t offset = 0;
+  for (const FrameEntry& entry : index_) {
+    if (!is(entry.header, FrameKind::kSites)) continue;
+    if (offset == 0) offset = entry.offset;
+    read_frame(entry, raw);
+    if (table.size() + raw.size() >
+        sizeof(SiteTableHeader) + std::uint64_t{kMaxSites} * sizeof(SiteRecord) + kMaxStringBytes) {
+      fail(entry.offset, "the site table is too long");
+    }
+    table.insert(table.end(), raw.begin(), raw.end());
+  }
+  if (offset == 0) fail(sizeof(FileHeader), "there is no site table");
+  try {
+    sites_ = SiteTable::parse(table);
+  } catch (const TraceError& error) {
+    fail(offset, error.what());
+  }
+}
+
+std::uint64_t TraceFile::operations(std::uint32_t thread) const {
+  std::uint64_t count = 0;
+  for (const FrameEntry& entry : index_) {
+    if (is(entry.header, FrameKind::kOperations) && entry.header.thread == thread) {
+      count += entry.header.operations;
+    }
+  }
+  return count;
+}
+
+void TraceFile::read_frame(const FrameEntry& entry, std::vector<std::byte>& raw) const {
+  const FrameHeader& header = entry.header;
+  std::vector<std::byte> stored(sizeof(FrameHeader) + header.stored_bytes);
+  read(entry.offset, stored.data(), stored.size());
+  if (std::memcmp(stored.data(), &header, sizeof(header)) != 0) {
+    fail(entry.offset, "a frame's header differs from the index");
+  }
+  const std::byte* bytes = stored.data() + sizeof(FrameHeader);
+  if (XXH64(bytes, header.stored_bytes, 0) != header.checksum) {
+    fail(entry.offset, fmt::format("the checksum of a frame ({}) is wrong", name_of(header)));
+  }
+  raw.resize(header.raw_bytes);
+  const std::size_t got = ZSTD_decompress(raw.data(), raw.size(), bytes, header.stored_bytes);
+  if (ZSTD_isError(got) || got != header.raw_bytes) {
+    fail(entry.offset, fmt::format("a frame ({}) can't be decompressed", name_of(header)));
+  }
+}
+
+OperationStream::OperationStream(const TraceFile& file, std::uint32_t thread)
+    : file_(&file),
+      sites_(file.sites().sites().data()),
+      site_count_(static_cast<std::uint32_t>(file.sites().sites().size())),
+      sync_objects_(file.metadata().sync_objects),
+      thread_(thread) {}
+
+bool OperationStream::next_frame() {
+  const auto frames = file_->frames();
+  if (end_ != nullptr && position_ - frame_position_ != frames[frame_].header.operations) {
+    fail("the frame holds another number of operations than it says");
+  }
+  for (; next_frame_ < frames.size(); ++next_frame_) {
+    const FrameEntry& entry = frames[next_frame_];
+    if (!is(entry.header, FrameKind::kOperations) || entry.header.thread != thread_) continue;
+    file_->read_frame(entry, raw_);
+    raw_.resize(entry.header.raw_bytes + kMaxRecordBytes);
+    std::memset(raw_.data() + entry.header.raw_bytes, 0, kMaxRecordBytes);
+    cursor_ = raw_.data();
+    end_ = cursor_ + entry.header.raw_bytes;
+    frame_position_ = position_;
+    frame_ = next_frame_++;
+    return true;
+  }
+  return false;
+}
+
+void OperationStream::seek(std::uint64_t position) {
+  const auto frames = file_->frames();
+  if (end_ == nullptr || position < frame_position_ ||
+      position - frame_position_ >= frames[frame_].header.operations) {
+    // Find the frame that holds the position; what stands before it need not be decompressed.
+    position_ = 0;
+    cursor_ = end_ = nullptr;
+    for (next_frame_ = 0; next_frame_ < frames.size(); ++next_frame_) {
+      const FrameHeader& header = frames[next_frame_].header;
+      if (!is(header, FrameKind::kOperations) || header.thread != thread_) continue;
+      if (position - position_ < header.operations) break;
+      position_ += header.operations;
+    }
+    if (!next_frame()) {
+      if (position == position_) return;
+      throw Error(fmt::format("{}: thread {} has {} operations; there is no operation {}",
+                              file_->path(), thread_, position_, position));
+    }
+  }
+  cursor_ = raw_.data();
+  position_ = frame_position_;
+  Operation skipped;
+  while (position_ < position) next(skipped);
+}
+
+void OperationStream::check_mark(const Operation& mark) const {
+  const auto kind = static_cast<MarkKind>(mark.detail);
+  const bool range = kind == MarkKind::kLogRange || kind == MarkKind::kAllocate;
+  if (kind == MarkKind::kPurpose && mark.address >= kPurposes) fail("unknown purpose");
+  if (kind == MarkKind::kNextFence && mark.address >= kFenceMeanings) fail("unknown fence meaning");
+  if (kind == MarkKind::kHint && ((mark.second >> 32) & 0xff) >= kHintKinds) fail("unknown hint");
+  if ((range || kind == MarkKind::kHint || kind == MarkKind::kFree) && mark.address > kMaxAddress) {
+    fail("a mark's address is impossible");
+  }
+  if (range && mark.second > kMaxAddress) fail("a mark's size is impossible");
+}
+
+void OperationStream::fail_record() const {
+  fail("the record is impossible, or reaches beyond its frame");
+}
+
+void OperationStream::fail(std::string_view reason) const {
+  file_->fail(file_->frames()[frame_].offset,
+              fmt::format("thread {}, operation {}: {}", thread_, position_, reason));
+}
+
+}  // namespace pmemsim::trace

@@ -1,0 +1,202 @@
+// Reads .pmt files: opens and checks the whole frame structure, then streams each thread's
+// operations with one frame in memory at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pmemsim/core/error.hpp"
+#include "pmemsim/trace/format.hpp"
+#include "pmemsim/trace/layout.hpp"
+
+namespace pmemsim::trace {
+
+// A damaged, truncated or foreign file. what() names the file, the offset and the reason.
+class TraceError : public Error {
+ public:
+  using Error::Error;
+};
+
+struct PmRegion {
+  std::uint64_t begin, end;  // addresses
+  std::string source;        // "pm_open", the file's path, "--pm-range", "--pm-heap"
+};
+
+// What the metadata frame says (docs/trace_format.md lists its keys).
+struct Metadata {
+  std::string json;  // as it stands in the file
+  std::string program;
+  std::string workload;  // empty if the program isn't one of pmemsim's own
+  std::uint64_t seed = 0;
+  std::vector<PmRegion> pm_regions;
+  std::uint32_t threads = 0;
+  std::uint32_t sync_objects = 0;  // numbers used by kSync and the atomics are below this
+};
+
+class SiteTable {
+ public:
+  // Takes the concatenated kSites frames. Throws TraceError with the reason alone.
+  static SiteTable parse(std::span<const std::byte> raw);
+
+  std::span<const SiteRecord> sites() const { return sites_; }
+  // Addresses' dependences first, then the data's; see format.hpp for the encoding.
+  std::span<const std::uint32_t> dependences(const SiteRecord& site) const {
+    return {dependences_.data() + site.first_dependence,
+            std::size_t{site.address_dependences} + site.data_dependences};
+  }
+  std::string_view string(std::uint32_t offset) const { return strings_.data() + offset; }
+
+ private:
+  std::vector<SiteRecord> sites_;
+  std::vector<std::uint32_t> dependences_;
+  std::string strings_;  // ends with a zero byte
+};
+
+// One recorded operation, decoded. Fields that its kind doesn't have are zero.
+struct Operation {
+  std::uint64_t address;   // kMark: first
+  std::uint64_t second;    // kMark
+  const std::byte* value;  // `size` bytes, valid until the next call of next()
+  std::uint32_t site;
+  std::uint32_t instructions;     // machine instructions, this one included
+  std::uint32_t object, version;  // kSync and atomics
+  SiteKind kind;
+  std::uint8_t detail;
+  std::uint8_t size;
+  std::uint8_t site_flags;
+  bool flag;  // taken; wrote
+};
+
+class TraceFile {
+ public:
+  // Opens the file, reads index, metadata and site table, checks them all. Throws TraceError.
+  explicit TraceFile(std::string path);
+  TraceFile(const TraceFile&) = delete;
+  TraceFile& operator=(const TraceFile&) = delete;
+  ~TraceFile();
+
+  const std::string& path() const { return path_; }
+  const Metadata& metadata() const { return metadata_; }
+  const SiteTable& sites() const { return sites_; }
+  std::span<const FrameEntry> frames() const { return index_; }
+  std::uint64_t operations(std::uint32_t thread) const;
+  // XXH64 of the index, which covers every frame's checksum: identifies the recording.
+  std::uint64_t hash() const { return hash_; }
+
+  // Decompresses one frame into `raw`, checking length and checksum. Throws TraceError.
+  void read_frame(const FrameEntry& frame, std::vector<std::byte>& raw) const;
+
+  // Says what is wrong at `offset` of this file, and what to do.
+  [[noreturn]] void fail(std::uint64_t offset, std::string_view reason) const;
+
+ private:
+  std::string path_;
+  void read(std::uint64_t offset, void* bytes, std::size_t count) const;
+  void read_index(std::uint64_t file_bytes);
+  void check_entry(std::size_t frame, std::uint64_t expected_offset) const;
+  void read_metadata();
+  void read_sites();
+
+  int descriptor_ = -1;
+  std::uint64_t hash_ = 0;
+  std::vector<FrameEntry> index_;
+  Metadata metadata_;
+  SiteTable sites_;
+};
+
+// The operations of one thread, in order. Holds one decompressed frame.
+class OperationStream {
+ public:
+  OperationStream(const TraceFile& file, std::uint32_t thread);
+
+  // False at the end. Throws TraceError on a damaged frame or record. Inline: this is the first
+  // thing that every simulated operation passes through.
+  bool next(Operation& operation);
+
+  // The position in the thread (operations read so far), and a way back (PMEM-Spec re-executes).
+  std::uint64_t position() const { return position_; }
+  void seek(std::uint64_t position);
+
+ private:
+  bool next_frame();
+  void check_mark(const Operation& operation) const;
+  [[noreturn]] void fail_record() const;
+  [[noreturn]] void fail(std::string_view reason) const;
+
+  const TraceFile* file_;
+  const SiteRecord* sites_;
+  std::uint32_t site_count_;
+  std::uint32_t sync_objects_;
+  std::uint32_t thread_;
+  std::size_t next_frame_ = 0;        // index into the file's frames
+  std::size_t frame_ = 0;             // the one in raw_
+  std::uint64_t frame_position_ = 0;  // of its first operation
+  std::vector<std::byte> raw_;        // the frame, then kMaxRecordBytes of zeros
+  const std::byte* cursor_ = nullptr;
+  const std::byte* end_ = nullptr;
+  std::uint64_t position_ = 0;
+};
+
+namespace detail {
+
+template <class Integer>
+Integer load(const std::byte* from) {
+  Integer value;
+  std::memcpy(&value, from, sizeof(value));
+  return value;
+}
+
+}  // namespace detail
+
+// Decodes without branches on the kind: kinds follow each other as the program pleases, so such
+// branches would be mispredicted. What is read too far lies in the zeros behind the frame.
+inline bool OperationStream::next(Operation& operation) {
+  if (cursor_ == end_ && !next_frame()) [[unlikely]]
+    return false;
+  const std::byte* record = cursor_;
+  const auto head = detail::load<std::uint32_t>(record);
+  const std::uint32_t site_number = head >> 1;
+  if (site_number >= site_count_) [[unlikely]]
+    fail_record();
+  const SiteRecord& site = sites_[site_number];
+  const RecordLayout& layout = layout_of(site.kind);
+
+  const auto first = detail::load<std::uint64_t>(record + 4);
+  const auto second = detail::load<std::uint64_t>(record + 12);
+  const auto copied = static_cast<std::uint32_t>(second) & 0xff & layout.copied;
+  const std::uint32_t size = site.size + copied;
+  const std::size_t length = layout.fixed + (size & layout.value);
+
+  operation.address = first & layout.first;
+  operation.second = second & layout.second;
+  operation.value = layout.value != 0 ? record + layout.fixed : nullptr;
+  operation.site = site_number;
+  operation.instructions = site.instructions + (static_cast<std::uint32_t>(first) & layout.count);
+  operation.object = static_cast<std::uint32_t>(second) & layout.object;
+  operation.version = static_cast<std::uint32_t>(second >> 32) & layout.object;
+  operation.kind = static_cast<SiteKind>(site.kind);
+  operation.detail = site.detail;
+  operation.size = static_cast<std::uint8_t>(size);
+  operation.site_flags = site.flags;
+  operation.flag = (head & 1) != 0;
+
+  const bool bad =
+      (length > static_cast<std::size_t>(end_ - record)) | ((head & 1 & ~layout.flag) != 0) |
+      ((layout.object != 0) & (operation.object >= sync_objects_)) |
+      ((layout.copied != 0) & (copied - 1 >= kCopyBytes)) | ((first & layout.access) > kMaxAddress);
+  if (bad) [[unlikely]]
+    fail_record();
+  if (operation.kind == SiteKind::kMark) [[unlikely]]
+    check_mark(operation);
+  cursor_ = record + length;
+  ++position_;
+  return true;
+}
+
+}  // namespace pmemsim::trace

@@ -1,0 +1,353 @@
+// Writer and reader: what is written is read back, and what is wrong is refused in words.
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "pmemsim/trace/reader.hpp"
+#include "trace_builder.hpp"
+
+namespace pmemsim::trace {
+namespace {
+
+void expect_mentions(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << '"' << text << "\" doesn't mention \"" << part;
+}
+
+class TraceFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = testing::TempDir() + "trace_file_test_" +
+            testing::UnitTest::GetInstance()->current_test_info()->name() + ".pmt";
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  std::vector<Operation> read_all(const TraceFile& file, std::uint32_t thread) {
+    OperationStream stream(file, thread);
+    std::vector<Operation> operations;
+    Operation operation;
+    while (stream.next(operation)) {
+      operation.value = nullptr;  // valid until the next call only
+      operations.push_back(operation);
+    }
+    return operations;
+  }
+
+  // The complaint about the file, or "" if it reads right to the end.
+  std::string complaint() {
+    try {
+      const TraceFile file(path_);
+      for (std::uint32_t thread = 0; thread < file.metadata().threads; ++thread) {
+        read_all(file, thread);
+      }
+    } catch (const TraceError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  std::string path_;
+};
+
+TEST_F(TraceFileTest, ReadsBackEveryKind) {
+  TraceBuilder builder;
+  const auto load = builder.site(SiteKind::kLoad, 8, 3, {}, {}, 0, 0, {"a.c", "f", 12});
+  const auto store = builder.site(SiteKind::kStore, 64, 2, {load << 8 | 1}, {load << 8 | 4});
+  const auto non_temporal = builder.site(SiteKind::kNonTemporal, 16);
+  const auto atomic_load = builder.site(SiteKind::kAtomicLoad, 4);
+  const auto atomic_store = builder.site(SiteKind::kAtomicStore, 4, 1, {}, {}, 0, kSiteFullFence);
+  const auto update = builder.site(SiteKind::kAtomicUpdate, 8);
+  const auto copy_load = builder.site(SiteKind::kCopyLoad);
+  const auto copy_store = builder.site(SiteKind::kCopyStore);
+  const auto branch = builder.site(SiteKind::kBranch, 0, 2, {}, {load << 8});
+  const auto execute = builder.site(SiteKind::kExecute, 0, 17);
+  const auto flush = builder.site(SiteKind::kFlush, 0, 1, {}, {}, 1);
+  const auto fence = builder.site(SiteKind::kFence, 0, 1, {}, {}, 2);
+  builder.access(load, 0x1000);
+  builder.store(store, 0x1040, 0x1122334455667788);
+  builder.store(non_temporal, 0x1080, 5);
+  builder.atomic(atomic_load, 0x2000, 3, 9);
+  builder.atomic(atomic_store, 0x2004, 4, 10, 77);
+  builder.atomic(update, 0x2008, 5, 11, 78, true);
+  builder.copy(copy_load, 0x3000, 16);
+  builder.copy(copy_store, 0x4000, 3, 0xabcdef);
+  builder.branch(branch, true);
+  builder.plain(execute);
+  builder.access(flush, 0x1044);
+  builder.plain(fence);
+  builder.external(4242);
+  builder.mark(MarkKind::kLogRange, 0x1040, 64);
+  builder.sync(SyncKind::kMutexUnlock, 0x5000, 6, 1);
+  builder.thread(1).access(load, 0x9000);
+  builder.pm_region(0x1000, 0x2000);
+  builder.write(path_);
+
+  const TraceFile file(path_);
+  EXPECT_EQ(file.metadata().program, "test");
+  EXPECT_EQ(file.metadata().workload, "unit");
+  EXPECT_EQ(file.metadata().seed, 7u);
+  EXPECT_EQ(file.metadata().threads, 2u);
+  EXPECT_EQ(file.metadata().sync_objects, 7u);
+  ASSERT_EQ(file.metadata().pm_regions.size(), 1u);
+  EXPECT_EQ(file.metadata().pm_regions[0].end, 0x2000u);
+  EXPECT_EQ(file.operations(0), 15u);
+  EXPECT_EQ(file.operations(1), 1u);
+  const SiteRecord& load_site = file.sites().sites()[load];
+  EXPECT_EQ(file.sites().string(load_site.file), "a.c");
+  EXPECT_EQ(file.sites().string(load_site.function), "f");
+  EXPECT_EQ(load_site.line, 12u);
+  EXPECT_EQ(file.sites().dependences(file.sites().sites()[store])[1], load << 8 | 4);
+
+  OperationStream stream(file, 0);
+  Operation op;
+  ASSERT_TRUE(stream.next(op));
+  EXPECT_EQ(op.kind, SiteKind::kLoad);
+  EXPECT_EQ(op.address, 0x1000u);
+  EXPECT_EQ(op.size, 8);
+  EXPECT_EQ(op.instructions, 3u);
+  EXPECT_EQ(op.value, nullptr);
+  EXPECT_EQ(op.second, 0u);
+  EXPECT_EQ(op.object, 0u);
+  ASSERT_TRUE(stream.next(op));
+  EXPECT_EQ(op.kind, SiteKind::kStore);
+  EXPECT_EQ(op.size, 64);
+  EXPECT_EQ(std::to_integer<int>(op.value[0]), 0x88);
+  EXPECT_EQ(std::to_integer<int>(op.value[63]), 0x11);
+  ASSERT_TRUE(stream.next(op));
+  EXPECT_EQ(op.kind, SiteKind::kNonTemporal);
+  EXPECT_EQ(op.size, 16);
+  ASSERT_TRUE(stream.next(op));
+  EXPECT_EQ(op.kind, SiteKind::kAtomicLoad);
+  EXPECT_EQ(op.object, 3u);
+  EXPECT_EQ(op.version, 9u);
+  ASSERT_TRUE(stream.next(op));
+  EXPECT_EQ(op.site_flags, kSiteFullFence);
+  EXPECT_EQ(std::to_integer<int>(op.value[0]), 77);
+  ASSERT_TRUE(stream.next(op));
+  EXPECT_EQ(op.kind, SiteKind::kAtomicUpdate);
+  EXPECT_TRUE(op.flag);
+  EXPECT_EQ(op.version, 11u);
+  ASSERT_TRUE(stream.next(op));
+  EXPECT_EQ(op.kind, SiteKind::kCopyLoad);
+  EXPECT_EQ(op.size, 16);
+  EXPECT_EQ(op.value, nullptr);
+  ASSERT_TRUE(stream.next(op));
+  EXPECT_EQ(op.kind, SiteKind::kCopyStore);
+  EXPECT_EQ(op.size, 3);
+  EXPECT_EQ(std::to_integer<int>(op.value[2]), 0xab);
+  ASSERT_TRUE(stream.next(op));
+  EXPECT_EQ(op.kind, SiteKind::kBranch);
+  EXPECT_TRUE(op.flag);
+  EXPECT_EQ(op.address, 0u);
+  ASSERT_TRUE(stream.next(op));
+  EXPECT_EQ(op.kind, SiteKind::kExecute);
+  EXPECT_EQ(op.instructions, 17u);
+  ASSERT_TRUE(stream.next(op));
+  EXPECT_EQ(op.kind, SiteKind::kFlush);
+  EXPECT_EQ(op.detail, 1);
+  EXPECT_EQ(op.address, 0x1044u);
+  ASSERT_TRUE(stream.next(op));
+  EXPECT_EQ(op.kind, SiteKind::kFence);
+  EXPECT_EQ(op.detail, 2);
+  ASSERT_TRUE(stream.next(op));
+  EXPECT_EQ(op.kind, SiteKind::kExternal);
+  EXPECT_EQ(op.instructions, 4242u);
+  EXPECT_EQ(op.address, 0u);
+  ASSERT_TRUE(stream.next(op));
+  EXPECT_EQ(op.kind, SiteKind::kMark);
+  EXPECT_EQ(static_cast<MarkKind>(op.detail), MarkKind::kLogRange);
+  EXPECT_EQ(op.address, 0x1040u);
+  EXPECT_EQ(op.second, 64u);
+  EXPECT_EQ(op.instructions, 0u);
+  ASSERT_TRUE(stream.next(op));
+  EXPECT_EQ(op.kind, SiteKind::kSync);
+  EXPECT_EQ(static_cast<SyncKind>(op.detail), SyncKind::kMutexUnlock);
+  EXPECT_EQ(op.object, 6u);
+  EXPECT_EQ(op.instructions, 0u);
+  EXPECT_FALSE(stream.next(op));
+  EXPECT_FALSE(stream.next(op));
+  EXPECT_EQ(stream.position(), 15u);
+}
+
+TEST_F(TraceFileTest, StreamsAndSeeksAcrossFrames) {
+  TraceBuilder builder;
+  const auto load = builder.site(SiteKind::kLoad, 8);
+  constexpr std::uint64_t kCount = 5000;
+  for (std::uint64_t i = 0; i < kCount; ++i) {
+    builder.thread(0).access(load, 8 * i);
+    builder.thread(1).access(load, 0x100000 + 8 * i);
+    if (i % 700 == 699) builder.cut();
+    if (i % 900 == 899) builder.thread(0).cut();
+  }
+  builder.write(path_);
+  const TraceFile file(path_);
+  OperationStream stream(file, 1);
+  Operation op;
+  for (std::uint64_t i = 0; i < kCount; ++i) {
+    ASSERT_EQ(stream.position(), i);
+    ASSERT_TRUE(stream.next(op));
+    ASSERT_EQ(op.address, 0x100000 + 8 * i);
+  }
+  EXPECT_FALSE(stream.next(op));
+  for (const std::uint64_t position : {4999u, 0u, 699u, 700u, 701u, 2100u, 2099u, 1u, 1400u}) {
+    stream.seek(position);
+    EXPECT_EQ(stream.position(), position);
+    ASSERT_TRUE(stream.next(op));
+    EXPECT_EQ(op.address, 0x100000 + 8 * position);
+  }
+  stream.seek(kCount);
+  EXPECT_FALSE(stream.next(op));
+  EXPECT_THROW(stream.seek(kCount + 1), Error);
+}
+
+TEST_F(TraceFileTest, SameContentSameHash) {
+  const auto build = [&](std::uint64_t address) {
+    TraceBuilder builder;
+    builder.access(builder.site(SiteKind::kLoad, 8), address);
+    builder.write(path_);
+    return TraceFile(path_).hash();
+  };
+  const auto hash = build(8);
+  EXPECT_EQ(build(8), hash);
+  EXPECT_NE(build(16), hash);
+}
+
+TEST_F(TraceFileTest, NothingIsLeftOfAnUnfinishedFile) {
+  std::filesystem::remove(path_);
+  {
+    Writer writer(path_);
+    EXPECT_TRUE(std::filesystem::exists(path_ + kPartialSuffix));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_ + kPartialSuffix));
+  EXPECT_FALSE(std::filesystem::exists(path_));
+  EXPECT_THROW(Writer("/nonexistent/folder/trace.pmt"), Error);
+}
+
+TEST_F(TraceFileTest, RefusesForeignFilesInWords) {
+  expect_mentions(complaint(), "can't open the trace: No such file");
+  std::ofstream(path_) << "#!/bin/sh\necho this is a shell script\n";
+  expect_mentions(complaint(), "this is not a .pmt file");
+  std::ofstream(path_).flush();
+  expect_mentions(complaint(), "this is not a .pmt file");
+  FileHeader header{};
+  std::memcpy(header.magic, kMagic, sizeof(kMagic));
+  header.version = 2;
+  std::ofstream(path_).write(reinterpret_cast<const char*>(&header), sizeof(header));
+  expect_mentions(complaint(), "written by a newer pmemsim (format 2, this one reads 1)");
+  header.version = kVersion;
+  std::ofstream(path_).write(reinterpret_cast<const char*>(&header), sizeof(header));
+  expect_mentions(complaint(), "cut short; the file is damaged, record it again");
+}
+
+// What a well-formed frame says can still be nonsense.
+struct Nonsense {
+  const char* name;
+  const char* complaint;
+  void (*build)(TraceBuilder&);
+};
+
+class TraceNonsenseTest : public TraceFileTest, public testing::WithParamInterface<Nonsense> {
+ protected:
+  void SetUp() override {
+    path_ = testing::TempDir() + "trace_nonsense_" + GetParam().name + ".pmt";
+  }
+};
+
+TEST_P(TraceNonsenseTest, IsRefused) {
+  TraceBuilder builder;
+  GetParam().build(builder);
+  builder.write(path_);
+  expect_mentions(complaint(), GetParam().complaint);
+}
+
+const Nonsense kNonsense[] = {
+    {"UnknownSite", "operation 0: the record is impossible",
+     [](TraceBuilder& builder) {
+       TraceBuilder longer;  // knows a site that the written table lacks
+       longer.plain(longer.site(SiteKind::kExecute));
+       builder.take_operations(longer);
+     }},
+    {"ObjectOutOfRange", "operation 1: the record is impossible",
+     [](TraceBuilder& builder) {
+       builder.external(1);
+       builder.sync(SyncKind::kSignal, 8, 5, 1);
+       builder.metadata(R"({"program": "p", "threads": 1, "sync_objects": 5, "pm_regions": []})");
+     }},
+    {"FlagWithoutMeaning", "operation 0: the record is impossible",
+     [](TraceBuilder& builder) { builder.branch(builder.site(SiteKind::kExecute), true); }},
+    {"CopyOfNothing", "operation 0: the record is impossible",
+     [](TraceBuilder& builder) { builder.copy(builder.site(SiteKind::kCopyLoad), 8, 0); }},
+    {"CopyTooWide", "operation 0: the record is impossible",
+     [](TraceBuilder& builder) { builder.copy(builder.site(SiteKind::kCopyStore), 8, 17); }},
+    {"AddressTooHigh", "operation 0: the record is impossible",
+     [](TraceBuilder& builder) {
+       builder.access(builder.site(SiteKind::kLoad, 8), ~std::uint64_t{0} - 3);
+     }},
+    {"UnknownPurpose", "unknown purpose",
+     [](TraceBuilder& builder) { builder.mark(MarkKind::kPurpose, kPurposes); }},
+    {"UnknownFenceMeaning", "unknown fence meaning",
+     [](TraceBuilder& builder) { builder.mark(MarkKind::kNextFence, kFenceMeanings); }},
+    {"UnknownHint", "unknown hint",
+     [](TraceBuilder& builder) {
+       builder.mark(MarkKind::kHint, 0x1000, std::uint64_t{kHintKinds} << 32);
+     }},
+    {"SizeZero", "site 64 has an impossible size",
+     [](TraceBuilder& builder) { builder.access(builder.site(SiteKind::kLoad, 0), 8); }},
+    {"SizeTooWide", "site 64 has an impossible size",
+     [](TraceBuilder& builder) { builder.access(builder.site(SiteKind::kLoad, 65), 8); }},
+    {"MarkThatIsNotBuiltIn", "site 64 must be a built-in one",
+     [](TraceBuilder& builder) {
+       builder.site(SiteKind::kMark);
+       builder.external(1);
+     }},
+    {"DependsOnAStore", "depends on something that isn't a load",
+     [](TraceBuilder& builder) {
+       const auto store = builder.site(SiteKind::kStore, 8);
+       builder.access(builder.site(SiteKind::kLoad, 8, 1, {store << 8}), 8);
+     }},
+    {"TooManyDependences", "has dependences that aren't there",
+     [](TraceBuilder& builder) {
+       const auto load = builder.site(SiteKind::kLoad, 8);
+       builder.access(builder.site(SiteKind::kLoad, 8, 1, std::vector(9, load << 8)), 8);
+     }},
+    {"UnknownFlush", "has an unknown detail",
+     [](TraceBuilder& builder) {
+       builder.access(builder.site(SiteKind::kFlush, 0, 1, {}, {}, kFlushKinds), 8);
+     }},
+    {"MetadataIsNotJson", "the metadata can't be understood",
+     [](TraceBuilder& builder) {
+       builder.external(1);
+       builder.metadata("{");
+     }},
+    {"MetadataWithoutProgram", "the metadata can't be understood",
+     [](TraceBuilder& builder) {
+       builder.external(1);
+       builder.metadata(R"({"threads": 1, "sync_objects": 0, "pm_regions": []})");
+     }},
+    {"SeedOfTheWrongType", "\"seed\" is not a number",
+     [](TraceBuilder& builder) {
+       builder.external(1);
+       builder.metadata(
+           R"({"program": "", "seed": -1, "threads": 1, "sync_objects": 0, "pm_regions": []})");
+     }},
+    {"ThreadNotCounted", "operations of a thread that the metadata doesn't know",
+     [](TraceBuilder& builder) { builder.thread(1).external(1); }},
+    {"ThreadWithoutOperations", "counts a thread that has no operations",
+     [](TraceBuilder& builder) {
+       builder.external(1);
+       builder.metadata(R"({"program": "p", "threads": 2, "sync_objects": 0, "pm_regions": []})");
+     }},
+    {"RegionBackwards", "ends before it begins",
+     [](TraceBuilder& builder) {
+       builder.external(1);
+       builder.pm_region(0x2000, 0x1000);
+     }},
+};
+
+INSTANTIATE_TEST_SUITE_P(Trace, TraceNonsenseTest, testing::ValuesIn(kNonsense),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace pmemsim::trace
