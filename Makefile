@@ -1,0 +1,60 @@
+# make demo | test | bench | lint | setup: each starts from a bare checkout and installs what is
+# missing. A second run does only what has changed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := build/stamps
+
+WORKLOADS := array_swap queue hashmap rbtree btree
+CXX_FILES = $(shell find src bindings include frontend library workloads tests \
+	-name '*.cpp' -o -name '*.hpp' -o -name '*.c' -o -name '*.h')
+# What the installed package is made of.
+SOURCES := $(shell find CMakeLists.txt cmake src bindings include frontend library workloads \
+	python -type f -not -name '*.pyc' 2>/dev/null)
+
+.PHONY: setup demo test test-cxx test-python bench lint clean
+
+setup: $(STAMPS)/package
+
+demo: setup
+	mkdir -p build/demo
+	$(BIN)/pmemsim compare $(WORKLOADS) --designs np,sw-undo --machine asap --threads 4 \
+		--json build/demo/comparison.json --plot build/demo/comparison.png
+
+test: test-cxx test-python
+
+test-cxx: $(STAMPS)/system
+	cmake --preset sanitize
+	cmake --build --preset sanitize
+	ctest --preset sanitize --parallel $$(nproc)
+
+test-python: setup
+	$(BIN)/python -m pytest
+
+bench: setup
+	mkdir -p build/bench
+	$(BIN)/pmemsim bench --json build/bench/bench.json
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	clang-format-19 --dry-run -Werror $(CXX_FILES)
+
+clean:
+	rm -rf build $(VENV)
+
+$(STAMPS)/system: tools/install_packages.sh
+	PYTHON=$(PYTHON) tools/install_packages.sh
+	mkdir -p $(STAMPS)
+	touch $@
+
+$(STAMPS)/venv: pyproject.toml $(STAMPS)/system
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --group build --group dev
+	touch $@
+
+$(STAMPS)/package: $(STAMPS)/venv $(SOURCES) pyproject.toml
+	$(BIN)/python -m pip install --quiet --no-build-isolation .
+	touch $@

@@ -1,0 +1,147 @@
+// pmemsim._core.Trace: a recording, read from Python frame by frame.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bindings.hpp"
+#include "pmemsim/trace/reader.hpp"
+
+namespace nb = nanobind;
+
+namespace pmemsim::bindings {
+namespace {
+
+using trace::MarkKind;
+using trace::Operation;
+using trace::OperationStream;
+using trace::SiteKind;
+using trace::SiteRecord;
+using trace::TraceFile;
+
+// One operation as a NumPy record; python/pmemsim/trace.py has the same fields as a dtype.
+struct OperationRecord {
+  std::uint64_t address;
+  std::uint64_t second;
+  std::uint64_t value_offset;  // into the chunk's values
+  std::uint32_t site;
+  std::uint32_t instructions;
+  std::uint32_t object;
+  std::uint32_t version;
+  std::uint8_t kind;
+  std::uint8_t detail;
+  std::uint8_t size;
+  std::uint8_t purpose;
+  std::uint8_t flag;
+  std::uint8_t has_value;
+  std::uint8_t unused[2];
+};
+static_assert(sizeof(OperationRecord) == 48);
+
+using ByteArray = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>;
+
+// Hands a vector's memory to NumPy without a copy.
+template <class Value>
+ByteArray to_array(std::vector<Value> values) {
+  auto owned = std::make_unique<std::vector<Value>>(std::move(values));
+  auto* data = owned->data();
+  const std::size_t bytes = owned->size() * sizeof(Value);
+  nb::capsule owner(owned.release(),
+                    [](void* memory) noexcept { delete static_cast<std::vector<Value>*>(memory); });
+  return ByteArray(data, {bytes}, owner);
+}
+
+// The operations of one thread, a chunk at a time, so that memory stays bounded.
+class OperationChunks {
+ public:
+  OperationChunks(const TraceFile& file, std::uint32_t thread) : stream_(file, thread) {}
+
+  // The next operations and their values, both as bytes; None at the end.
+  nb::object next() {
+    std::vector<OperationRecord> records;
+    std::vector<std::byte> values;
+    {
+      nb::gil_scoped_release release;
+      records.reserve(kOperations);
+      Operation operation;
+      while (records.size() < kOperations && stream_.next(operation)) append(operation, records, values);
+    }
+    if (records.empty()) return nb::none();
+    return nb::make_tuple(to_array(std::move(records)), to_array(std::move(values)));
+  }
+
+ private:
+  static constexpr std::size_t kOperations = 1u << 16;
+
+  void append(const Operation& operation, std::vector<OperationRecord>& records,
+              std::vector<std::byte>& values) {
+    if (operation.kind == SiteKind::kMark &&
+        operation.detail == static_cast<std::uint8_t>(MarkKind::kPurpose)) {
+      purpose_ = static_cast<std::uint8_t>(operation.address);
+    }
+    OperationRecord record{};
+    record.address = operation.address;
+    record.second = operation.second;
+    record.value_offset = values.size();
+    record.site = operation.site;
+    record.instructions = operation.instructions;
+    record.object = operation.object;
+    record.version = operation.version;
+    record.kind = static_cast<std::uint8_t>(operation.kind);
+    record.detail = operation.detail;
+    record.size = operation.size;
+    record.purpose = purpose_;
+    record.flag = operation.flag;
+    if (operation.value != nullptr) {
+      record.has_value = 1;
+      values.insert(values.end(), operation.value, operation.value + operation.size);
+    }
+    records.push_back(record);
+  }
+
+  OperationStream stream_;
+  std::uint8_t purpose_ = 0;
+};
+
+nb::list sites(const TraceFile& file) {
+  nb::list found;
+  for (const SiteRecord& site : file.sites().sites()) {
+    nb::dict entry;
+    entry["kind"] = static_cast<int>(site.kind);
+    entry["detail"] = static_cast<int>(site.detail);
+    entry["size"] = static_cast<int>(site.size);
+    entry["flags"] = static_cast<int>(site.flags);
+    entry["instructions"] = site.instructions;
+    entry["file"] = std::string(file.sites().string(site.file));
+    entry["function"] = std::string(file.sites().string(site.function));
+    entry["line"] = site.line;
+    found.append(entry);
+  }
+  return found;
+}
+
+}  // namespace
+
+void bind_trace(nb::module_& module) {
+  nb::class_<OperationChunks>(module, "OperationChunks").def("next", &OperationChunks::next);
+  nb::class_<TraceFile>(module, "TraceFile")
+      .def(nb::init<std::string>(), nb::arg("path"))
+      .def_prop_ro("metadata_json", [](const TraceFile& file) { return file.metadata().json; })
+      .def_prop_ro("hash", [](const TraceFile& file) { return fmt::format("{:016x}", file.hash()); })
+      .def_prop_ro("threads", [](const TraceFile& file) { return file.metadata().threads; })
+      .def("operation_count", &TraceFile::operations, nb::arg("thread"))
+      .def("sites", &sites)
+      .def(
+          "operations",
+          [](const TraceFile& file, std::uint32_t thread) { return OperationChunks(file, thread); },
+          nb::arg("thread"), nb::keep_alive<0, 1>());
+}
+
+}  // namespace pmemsim::bindings

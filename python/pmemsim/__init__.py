@@ -1,0 +1,45 @@
+"""pmemsim: a simulator of persistent-memory hardware.
+
+    import pmemsim
+
+    result = pmemsim.run("queue", design="sw-undo", machine="asap")
+    result.time_ns, result.stats
+
+A trace is a path of a `.pmt` file, a `Trace`, or the name of one of pmemsim's own workloads, which
+is then recorded the first time. docs/getting_started.md shows the whole way.
+"""
+
+from pmemsim.api import compare, run
+from pmemsim.comparison import Comparison
+from pmemsim.errors import (
+    CheckFailed,
+    ConfigError,
+    Error,
+    RecordError,
+    StuckError,
+    TraceError,
+)
+from pmemsim.recording import record, record_workload
+from pmemsim.simulation import Result, version
+from pmemsim.trace import Trace
+from pmemsim.workloads import WorkloadRun
+
+__version__ = version()
+
+__all__ = [
+    "CheckFailed",
+    "Comparison",
+    "ConfigError",
+    "Error",
+    "RecordError",
+    "Result",
+    "StuckError",
+    "Trace",
+    "TraceError",
+    "WorkloadRun",
+    "__version__",
+    "compare",
+    "record",
+    "record_workload",
+    "run",
+]

@@ -1,0 +1,57 @@
+"""The simulator and the trace reader, in C++ (bindings/)."""
+
+from collections.abc import Callable
+from typing import Any, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+_Settings = list[tuple[str, str, str]]
+
+class Parameter(TypedDict):
+    """A parameter as it is declared in C++."""
+
+    key: str
+    type: str
+    default: str
+    minimum: float
+    maximum: float
+    choices: list[str]
+    description: str
+
+class Layer(TypedDict):
+    """One choice of one of a design's four layers."""
+
+    layer: str
+    name: str
+    summary: str
+    needs: list[str]
+    gives: list[str]
+
+def parameters() -> list[Parameter]: ...
+def layers() -> list[Layer]: ...
+def resolve(settings: _Settings) -> list[dict[str, str]]: ...
+def simulate(
+    trace: str, settings: _Settings, progress: Callable[[float], None] | None
+) -> dict[str, Any]: ...
+
+class OperationChunks:
+    """A thread's operations, a chunk at a time."""
+
+    def next(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]] | None: ...
+
+class TraceFile:
+    """An open `.pmt` file."""
+
+    def __init__(self, path: str) -> None: ...
+    @property
+    def metadata_json(self) -> str: ...
+    @property
+    def hash(self) -> str: ...
+    @property
+    def threads(self) -> int: ...
+    def operation_count(self, thread: int) -> int: ...
+    def sites(self) -> list[dict[str, Any]]: ...
+    def operations(self, thread: int) -> OperationChunks: ...
+    def summary_json(self) -> str: ...
+    def verify(self) -> None: ...

@@ -1,0 +1,57 @@
+"""The short way from Python: one call a run, one call a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from pmemsim import comparison
+from pmemsim.comparison import Comparison
+from pmemsim.parallel import Report, run_all
+from pmemsim.simulation import Progress, Result, configure, simulate
+from pmemsim.targets import find_target
+from pmemsim.trace import Trace
+
+
+def _trace(trace: Trace | str | Path) -> Trace:
+    return trace if isinstance(trace, Trace) else find_target(str(trace)).trace()
+
+
+def run(
+    trace: Trace | str | Path,
+    *,
+    design: str,
+    machine: str,
+    overrides: Mapping[str, object] | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Simulate one recording on one design and machine.
+
+    `trace` is a `Trace`, the path of a `.pmt` file, or a workload's name. `design` and `machine`
+    are names of presets or paths of YAML files. `overrides` maps parameters to values with their
+    units, as in `{"core.rob_entries": 128, "pm.read_latency": "300ns"}`. `progress` is called with
+    the fraction that is done. Raises `Error`, `ConfigError` or `TraceError` for bad input.
+    """
+    configuration = configure(design, machine, overrides)
+    return simulate(_trace(trace), configuration, progress)
+
+
+def compare(
+    traces: Sequence[Trace | str | Path],
+    *,
+    designs: Sequence[str],
+    machine: str,
+    overrides: Mapping[str, object] | None = None,
+    jobs: int | None = None,
+) -> Comparison:
+    """Simulate several recordings on several designs, on all host cores; see `run`.
+
+    The first design is the baseline of `Comparison.ratio` and `Comparison.geomean`.
+    """
+    configurations = [configure(design, machine, overrides) for design in designs]
+
+    def task(trace: Trace | str | Path) -> Callable[[Report], Trace]:
+        return lambda _: _trace(trace)
+
+    opened = run_all([task(trace) for trace in traces], jobs)
+    return comparison.compare(opened, configurations, jobs=jobs)

@@ -1,0 +1,116 @@
+"""How fast the simulator itself is: instructions a second, host instructions, memory.
+
+Each measurement is a process of its own (`python -m pmemsim.bench`), so that its peak memory is its
+own and nothing of an earlier one is warm.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pmemsim.errors import Error
+from pmemsim.host_counters import count_instructions
+from pmemsim.simulation import configure, simulate
+from pmemsim.trace import Trace
+
+CORES = (1, 2, 4, 8)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The simulator's own speed on one recording, on one host core."""
+
+    workload: str
+    design: str
+    machine: str
+    cores: int
+    """Simulated cores."""
+    instructions: int
+    """Simulated instructions."""
+    wall_s: float
+    minstructions_per_s: float
+    """Million simulated instructions a second of one host core."""
+    host_instructions_per_instruction: float | None
+    """Host instructions per simulated instruction; None where the host does not count them."""
+    host_instructions_reason: str
+    """Why they were not counted, else empty."""
+    peak_memory_bytes: int
+    """Largest resident set of the whole process, interpreter included."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """All measurements."""
+
+    runs: tuple[Measurement, ...]
+
+    def geomean(self, design: str, cores: int) -> float:
+        """Geometric mean of the workloads' million simulated instructions a second."""
+        speeds = [
+            run.minstructions_per_s
+            for run in self.runs
+            if (run.design, run.cores) == (design, cores)
+        ]
+        return math.exp(sum(map(math.log, speeds)) / len(speeds))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The measurements as `--json` writes them; docs/results.md explains every key."""
+        return {"runs": [asdict(run) for run in self.runs]}
+
+
+def bench(
+    traces: Sequence[tuple[str, int, Path]],
+    designs: Sequence[str],
+    machine: str,
+    progress: Callable[[int], None] | None = None,
+) -> Bench:
+    """Measure every trace (workload, simulated cores, file) on every design, one after the other.
+
+    `progress` is called with the number of measurements that are done.
+    """
+    runs = []
+    for workload, cores, path in traces:
+        for design in designs:
+            command = [sys.executable, "-m", "pmemsim.bench", str(path), design, machine]
+            child = subprocess.run(command, capture_output=True, text=True, check=False)
+            if child.returncode != 0:
+                raise Error(f"bench of {workload} on {design} failed: {child.stderr.strip()}")
+            runs.append(Measurement(workload, design, machine, cores, **json.loads(child.stdout)))
+            if progress:
+                progress(len(runs))
+    return Bench(tuple(runs))
+
+
+def _measure(trace: str, design: str, machine: str) -> dict[str, Any]:
+    configuration = configure(design, machine)
+    opened = Trace(trace)
+    with count_instructions() as counter:
+        result = simulate(opened, configuration)
+    per_instruction = (
+        counter.instructions / result.instructions
+        if counter.instructions is not None and result.instructions
+        else None
+    )
+    return {
+        "instructions": result.instructions,
+        "wall_s": result.wall_s,
+        "minstructions_per_s": result.instructions_per_wall_s / 1e6,
+        "host_instructions_per_instruction": per_instruction,
+        "host_instructions_reason": counter.reason,
+        "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
+
+
+if __name__ == "__main__":
+    try:
+        print(json.dumps(_measure(*sys.argv[1:])))
+    except Error as error:
+        sys.exit(str(error))

@@ -1,0 +1,5 @@
+"""The command `pmemsim`."""
+
+from pmemsim.cli.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,97 @@
+"""The commands' frame: the application object, its entry point, and how errors reach the user."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from pmemsim.cli import catalogue, record, simulate, trace
+from pmemsim.cli.console import err
+from pmemsim.errors import CheckFailed, ConfigError, Error
+from pmemsim.simulation import version
+
+EXIT_CHECK_FAILED = 1
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+
+
+class _Group(TyperGroup):
+    """Turns pmemsim's errors into sentences and exit codes."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 -- Typer's own signature
+        try:
+            return super().invoke(ctx)
+        except CheckFailed as error:
+            _fail([str(error)], EXIT_CHECK_FAILED)
+        except ConfigError as error:
+            _fail(error.problems, EXIT_BAD_INPUT)
+        except Error as error:
+            _fail([str(error)], EXIT_BAD_INPUT)
+        except KeyboardInterrupt:
+            _fail(["interrupted; no result was written"], EXIT_INTERRUPTED)
+        except BrokenPipeError:
+            # The reader of our output has gone; don't let the interpreter complain at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(0)
+
+
+def _fail(problems: list[str], status: int) -> NoReturn:
+    for problem in problems:
+        err.print(f"pmemsim: {problem}", markup=False)
+    sys.exit(status)
+
+
+app = typer.Typer(
+    cls=_Group,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""Simulate persistent-memory hardware: record a program once, run it on any design.
+
+Start here:
+
+    pmemsim list designs
+    pmemsim compare queue hashmap --designs np,sw-undo --machine asap
+
+Your own program:
+
+    pmemsim-cc -O2 -g mine.c -o mine
+    pmemsim record -o mine.pmt -- ./mine
+    pmemsim run mine.pmt --design sw-undo --machine asap
+""",
+)
+app.add_typer(catalogue.list_app, name="list")
+app.add_typer(catalogue.show_app, name="show")
+app.command("record")(record.record_command)
+app.add_typer(trace.app, name="trace")
+app.command("run")(simulate.run_command)
+app.command("compare")(simulate.compare_command)
+app.command("bench")(simulate.bench_command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"pmemsim {version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Entry point of the command `pmemsim`."""
+    app()

@@ -1,0 +1,101 @@
+"""`pmemsim list` and `pmemsim show`: what there is, and what it consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from pmemsim import _core, workloads
+from pmemsim.cli.console import out, table
+from pmemsim.presets import Kind, Preset, load_preset, preset_names
+
+list_app = typer.Typer(no_args_is_help=True, help="List designs, machines or workloads.")
+show_app = typer.Typer(
+    no_args_is_help=True, help="Show every parameter of a design or a machine, with its source."
+)
+
+LAYERS = ("ordering", "atomicity", "backend", "precompute")
+
+
+def _list_presets(kind: Kind) -> None:
+    presets = [load_preset(kind, name) for name in preset_names(kind)]
+    rows = [(preset.name, preset.summary) for preset in presets]
+    out.print(table("", [kind, "what it is"], rows))
+
+
+@list_app.command("designs")
+def list_designs() -> None:
+    """List the designs: names for `--design` and `--designs`."""
+    _list_presets("design")
+
+
+@list_app.command("machines")
+def list_machines() -> None:
+    """List the machines: names for `--machine`."""
+    _list_presets("machine")
+
+
+@list_app.command("workloads")
+def list_workloads() -> None:
+    """List pmemsim's own workloads: names for `run`, `compare` and `record --name`."""
+    rows = [(workload.name, workload.summary) for workload in workloads.workloads().values()]
+    out.print(table("", ["workload", "what it does"], rows))
+
+
+@show_app.command("design")
+def show_design(
+    name: Annotated[str, typer.Argument(help="A design's name, or the path of a YAML file.")],
+) -> None:
+    """Show a design: its four layers, what they need and give, and its parameters.
+
+    Example: `pmemsim show design sw-undo`
+    """
+    preset = load_preset("design", name)
+    _print_heading(preset)
+    resolved = {entry["key"]: entry for entry in _resolve(preset)}
+    known = {(layer["layer"], layer["name"]): layer for layer in _core.layers()}
+    rows = []
+    for layer in LAYERS:
+        for choice in str(resolved[layer]["value"]).split(","):
+            info = known[layer, choice]
+            needs, gives = ", ".join(info["needs"]) or "-", ", ".join(info["gives"]) or "-"
+            rows.append((layer, choice, info["summary"], needs, gives))
+    out.print(table("", ["layer", "choice", "what it does", "needs", "gives"], rows))
+    _print_parameters(preset, lambda key: key in {setting.key for setting in preset.settings})
+
+
+@show_app.command("machine")
+def show_machine(
+    name: Annotated[str, typer.Argument(help="A machine's name, or the path of a YAML file.")],
+) -> None:
+    """Show a machine: every parameter with its unit and where the value comes from.
+
+    Example: `pmemsim show machine asap`
+    """
+    preset = load_preset("machine", name)
+    _print_heading(preset)
+    _print_parameters(preset, lambda key: key not in LAYERS)
+
+
+def _resolve(preset: Preset) -> list[dict[str, str]]:
+    return _core.resolve([(s.key, s.value, s.place) for s in preset.settings])
+
+
+def _print_heading(preset: Preset) -> None:
+    out.print(f"[bold]{preset.name}[/bold]: ", end="")
+    out.print(preset.summary, markup=False)
+    if preset.citation:
+        out.print(preset.citation, markup=False, style="dim")
+
+
+def _print_parameters(preset: Preset, wanted: Callable[[str], bool]) -> None:
+    sources = {(setting.key, setting.place): setting.source for setting in preset.settings}
+    rows = []
+    for entry in _resolve(preset):
+        key, place = entry["key"], entry["place"]
+        if wanted(key):
+            source = sources.get((key, place)) or place
+            rows.append((key, entry["value"], source, entry["description"]))
+    out.print(table("", ["parameter", ">value", "source", "meaning"], rows))

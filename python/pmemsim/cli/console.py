@@ -1,0 +1,86 @@
+"""What the commands share: consoles, tables, progress with the time left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A table whose columns that start with `>` are right-aligned; cells are plain text."""
+    made = Table(title=title or None, title_justify="left", title_style="bold")
+    for column in columns:
+        made.add_column(column.lstrip(">"), justify="right" if column[0] == ">" else "left")
+    for row in rows:
+        made.add_row(*(escape(cell) for cell in row))
+    return made
+
+
+@contextmanager
+def progress_of(labels: Sequence[str]) -> Iterator[Callable[[int, float], None]]:
+    """A bar for all jobs together, with the time left; on a terminal the running ones are named.
+
+    Where standard error is not a terminal, one line is printed as each job ends.
+    """
+    done = [0.0] * len(labels)
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,
+    ) as bars:
+        task = bars.add_task("", total=float(len(labels)))
+
+        def report(index: int, fraction: float) -> None:
+            finished = done[index] < 1.0 <= fraction
+            done[index] = fraction
+            running = [label for label, part in zip(labels, done, strict=True) if 0.0 < part < 1.0]
+            bars.update(task, completed=sum(done), description=escape(", ".join(running)[:60]))
+            if finished and not err.is_terminal:
+                count = sum(part >= 1.0 for part in done)
+                err.print(f"[{count}/{len(labels)}] {labels[index]}", markup=False)
+
+        yield report
+
+
+def si(value: float, digits: int = 3) -> str:
+    """A number with an SI prefix: 1234567 is `1.23 M`."""
+    for factor, prefix in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if abs(value) >= factor:
+            return f"{value / factor:.{digits}g}{prefix}"
+    return f"{value:.{digits}g}"
+
+
+def duration(nanoseconds: float) -> str:
+    """A duration in the unit that suits it."""
+    for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
+        if nanoseconds >= factor:
+            return f"{nanoseconds / factor:.4g} {unit}"
+    return f"{nanoseconds:.4g} ns"
+
+
+def percent(fraction: float) -> str:
+    """A fraction as a percentage."""
+    return f"{100 * fraction:.1f}%"

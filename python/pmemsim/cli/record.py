@@ -1,0 +1,166 @@
+"""`pmemsim record`: record a program of your own, or pmemsim's workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pmemsim.cli.console import err, progress_of
+from pmemsim.errors import Error
+from pmemsim.files import check_writable
+from pmemsim.parallel import Report, run_all
+from pmemsim.recording import check_range, record, record_workload
+from pmemsim.trace import Trace
+from pmemsim.workloads import WorkloadRun, workloads
+
+Opt = Annotated[
+    str | None, typer.Option("--opt", help="Optimisation level of a workload: O0, O1, O2 or O3.")
+]
+Threads = Annotated[int | None, typer.Option("--threads", "-t", help="Threads of a workload.")]
+Regions = Annotated[
+    int | None,
+    typer.Option("--regions", help="Atomic regions that a workload runs."),
+]
+DataBytes = Annotated[
+    int | None, typer.Option("--data-bytes", help="Bytes of one datum of a workload: 64 to 8192.")
+]
+Seed = Annotated[int | None, typer.Option("--seed", help="Seed of a workload's random numbers.")]
+
+
+def record_command(
+    program: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Your program and its arguments, after `--`.", metavar="-- PROGRAM [ARGS]..."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The trace to write (.pmt).")
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name", help="A workload to record; with a program of your own: what to call it."
+        ),
+    ] = None,
+    all_workloads: Annotated[
+        bool, typer.Option("--all", help="Record all of pmemsim's workloads (with `--out-dir`).")
+    ] = False,
+    out_dir: Annotated[
+        Path | None, typer.Option("--out-dir", help="Where `--all` puts NAME.pmt.")
+    ] = None,
+    pm_path: Annotated[
+        list[Path] | None,
+        typer.Option("--pm-path", help="Files mapped from below this folder are persistent."),
+    ] = None,
+    pm_range: Annotated[
+        list[str] | None,
+        typer.Option("--pm-range", help="Addresses that are persistent, as LO:HI, hexadecimal."),
+    ] = None,
+    pm_heap: Annotated[
+        bool, typer.Option("--pm-heap", help="Everything that the program allocates is persistent.")
+    ] = False,
+    opt: Opt = None,
+    threads: Threads = None,
+    regions: Regions = None,
+    data_bytes: DataBytes = None,
+    seed: Seed = None,
+) -> None:
+    """Record a program, once, for all designs.
+
+    A program of your own, built by pmemsim-cc or pmemsim-c++:
+
+        pmemsim record -o mine.pmt -- ./mine --its --own arguments
+        pmemsim record -o mine.pmt --pm-path /mnt/pmem -- ./mine
+
+    Workloads that come with pmemsim:
+
+        pmemsim record --name queue --threads 4 --data-bytes 256 -o queue.pmt
+        pmemsim record --all --out-dir traces
+    """
+    arguments = {"threads": threads, "regions": regions, "data_bytes": data_bytes, "seed": seed}
+    if program:
+        _refuse({"opt": opt, **arguments})
+        if all_workloads:
+            raise Error("--all records pmemsim's workloads; leave out the program")
+        _own(program, _needed(output), name, pm_path or [], pm_range or [], pm_heap)
+        return
+    if pm_path or pm_range or pm_heap:
+        raise Error("--pm-path, --pm-range and --pm-heap are for programs of your own, after --")
+    if all_workloads:
+        if out_dir is None:
+            raise Error("--all needs --out-dir: the folder for the traces")
+        out_dir.mkdir(parents=True, exist_ok=True)
+        runs = [WorkloadRun.of(name, opt=opt, **arguments) for name in workloads()]
+        _workloads(runs, [out_dir / f"{run.workload}.pmt" for run in runs])
+    elif name:
+        _workloads([WorkloadRun.of(name, opt=opt, **arguments)], [_needed(output)])
+    else:
+        raise Error(
+            "nothing to record: give a program of your own after --, as in 'pmemsim record -o "
+            "mine.pmt -- ./mine', or a workload with --name, or --all"
+        )
+
+
+def _needed(output: Path | None) -> Path:
+    if output is None:
+        raise Error("say where to write the trace: -o NAME.pmt")
+    if output.suffix != ".pmt":
+        raise Error(f"{output}: a trace's name must end with .pmt")
+    check_writable(output)
+    return output
+
+
+def _refuse(recipe: Mapping[str, object]) -> None:
+    given = [f"--{key.replace('_', '-')}" for key, value in recipe.items() if value is not None]
+    if given:
+        raise Error(
+            f"{', '.join(given)} only applies to pmemsim's workloads; your own program takes its "
+            "arguments after --"
+        )
+
+
+def _own(
+    program: list[str],
+    output: Path,
+    name: str | None,
+    pm_paths: list[Path],
+    pm_ranges: list[str],
+    pm_heap: bool,
+) -> None:
+    for path in pm_paths:
+        if not path.is_dir():
+            raise Error(f"--pm-path {path}: there is no such folder")
+    ranges = [check_range(text) for text in pm_ranges]
+
+    def task(report: Report) -> Trace:
+        return record(
+            program,
+            output,
+            name=name,
+            pm_paths=pm_paths,
+            pm_ranges=ranges,
+            pm_heap=pm_heap,
+            keep_going=lambda: report(0.0),
+        )
+
+    _say(run_all([task])[0])
+
+
+def _workloads(runs: list[WorkloadRun], outputs: list[Path]) -> None:
+    def task(run: WorkloadRun, output: Path) -> Callable[[Report], Trace]:
+        return lambda report: record_workload(run, output, keep_going=lambda: report(0.5))
+
+    with progress_of([f"recording {run.workload}" for run in runs]) as progress:
+        tasks = [task(run, output) for run, output in zip(runs, outputs, strict=True)]
+        traces = run_all(tasks, progress=progress)
+    for trace in traces:
+        _say(trace)
+
+
+def _say(trace: Trace) -> None:
+    size = trace.path.stat().st_size
+    err.print(f"recorded {trace.path} ({size / 1e6:.1f} MB, {trace.threads} threads)", markup=False)

@@ -1,0 +1,108 @@
+"""Several designs on the same recordings: throughput against a baseline, and where time goes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from pmemsim.errors import Error
+from pmemsim.parallel import Report, run_all
+from pmemsim.simulation import Configuration, Result, simulate
+from pmemsim.trace import Trace
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Results of every workload on every design; the first design is the baseline."""
+
+    results: tuple[Result, ...]
+    designs: tuple[str, ...]
+
+    @property
+    def workloads(self) -> tuple[str, ...]:
+        """The workloads, in the order they were given."""
+        return tuple(dict.fromkeys(result.workload for result in self.results))
+
+    def result(self, workload: str, design: str) -> Result:
+        """The result of one workload on one design."""
+        for result in self.results:
+            if (result.workload, result.design) == (workload, design):
+                return result
+        raise Error(f"no result of workload '{workload}' on design '{design}'")
+
+    def ratio(self, result: Result) -> float:
+        """Throughput over that of the baseline. Both did the same work, so times say it."""
+        return self.result(result.workload, self.designs[0]).time_ns / result.time_ns
+
+    def geomean(self) -> dict[str, float]:
+        """Each design's throughput over the baseline's: geometric mean of the workloads."""
+        means = {}
+        for design in self.designs:
+            ratios = [self.ratio(self.result(workload, design)) for workload in self.workloads]
+            means[design] = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        return means
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a workload and design: throughput, ratio, shares of the cores' time."""
+        rows = [
+            {
+                "workload": result.workload,
+                "design": result.design,
+                "regions_per_s": result.regions_per_s,
+                "time_ns": result.time_ns,
+                "ratio": self.ratio(result),
+                **breakdown(result),
+            }
+            for result in self.results
+        ]
+        return pd.DataFrame(rows).set_index(["workload", "design"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as `--json` writes it; docs/results.md explains every key."""
+        return {
+            "runs": [result.to_dict() for result in self.results],
+            "geomean": self.geomean(),
+        }
+
+
+# Statistics stall.* by the label that tables and plots show, in the order of drawing.
+STALLS = {
+    "fence": "fence stalls",
+    "store_queue": "store-queue stalls",
+    "cache_miss": "cache misses",
+    "lock": "lock waiting",
+}
+
+
+def breakdown(result: Result) -> dict[str, float]:
+    """Where the cores' time went, as fractions that add up to 1; `busy` is all the rest."""
+    total = result.stats["stall.total_ns"]
+    shares = {
+        label: result.stats[f"stall.{name}_ns"] / total if total else 0.0
+        for name, label in STALLS.items()
+    }
+    return {"busy": 1.0 - sum(shares.values()), **shares}
+
+
+def compare(
+    traces: Sequence[Trace],
+    configurations: Sequence[Configuration],
+    *,
+    jobs: int | None = None,
+    progress: Callable[[int, float], None] | None = None,
+) -> Comparison:
+    """Simulate every trace on every configuration, `jobs` at a time (default: all host cores).
+
+    `progress(index, fraction)` counts the runs trace by trace, configuration by configuration.
+    """
+    pairs = [(trace, configuration) for trace in traces for configuration in configurations]
+
+    def task(trace: Trace, configuration: Configuration) -> Callable[[Report], Result]:
+        return lambda report: simulate(trace, configuration, report)
+
+    results = run_all([task(*pair) for pair in pairs], jobs, progress)
+    return Comparison(tuple(results), tuple(c.design.name for c in configurations))

@@ -1,0 +1,64 @@
+"""Files that appear whole or not at all, and the folder for what may be made again."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pmemsim.errors import Error
+
+
+def cache_dir() -> Path:
+    """Where built workloads and recorded traces are kept (`PMEMSIM_CACHE` overrides)."""
+    chosen = os.environ.get("PMEMSIM_CACHE")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pmemsim"
+
+
+def check_writable(path: Path) -> None:
+    """Raise an `Error` now if a result could not be written to `path` later."""
+    if path.is_dir():
+        raise Error(f"{path}: is a folder; give the name of a file")
+    if not path.parent.is_dir():
+        raise Error(f"{path}: the folder {path.parent} does not exist; create it first")
+    if not os.access(path.parent, os.W_OK):
+        raise Error(f"{path}: the folder {path.parent} is not writable")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary file beside `path` that takes its place if the block succeeds."""
+    check_writable(path)
+    # The suffix stays last, because writers choose a format by it.
+    descriptor, name = tempfile.mkstemp(
+        dir=path.parent, prefix=f".{path.stem}.", suffix=f".partial{path.suffix}"
+    )
+    os.close(descriptor)
+    partial = Path(name)
+    try:
+        yield partial
+        umask = os.umask(0)
+        os.umask(umask)
+        partial.chmod(0o666 & ~umask)
+        partial.replace(path)
+    except OSError as error:
+        raise Error(f"{path}: could not be written: {error.strerror or error}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_json(value: dict[str, Any], path: str) -> None:
+    """Write JSON to a file, or to standard output if `path` is `-`."""
+    text = json.dumps(value, indent=2) + "\n"
+    if path == "-":
+        sys.stdout.write(text)
+        return
+    with replacing(Path(path)) as partial:
+        partial.write_text(text)

@@ -1,0 +1,64 @@
+"""Several long jobs on the host's cores, with progress, in a fixed order of results.
+
+Jobs are threads: what they do (simulate, wait for a recorder) happens outside the interpreter lock.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import TypeVar
+
+Value = TypeVar("Value")
+Report = Callable[[float], None]
+"""Told the fraction of a job that is done; raises `Cancelled` when the job should stop."""
+
+
+class Cancelled(BaseException):
+    """Another job has failed, or the user pressed Ctrl-C."""
+
+
+def host_cores() -> int:
+    """Host cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def run_all(
+    tasks: Sequence[Callable[[Report], Value]],
+    jobs: int | None = None,
+    progress: Callable[[int, float], None] | None = None,
+) -> list[Value]:
+    """Run all tasks, `jobs` at a time (default: one a host core); results in the tasks' order.
+
+    `progress(index, fraction)` is called from the jobs' threads. If a task fails, the others are
+    stopped and the first failure, in the tasks' order, is raised.
+    """
+    stop = threading.Event()
+
+    def run(index: int) -> Value:
+        def report(fraction: float) -> None:
+            if stop.is_set():
+                raise Cancelled
+            if progress:
+                progress(index, fraction)
+
+        report(0.0)
+        value = tasks[index](report)
+        report(1.0)
+        return value
+
+    with ThreadPoolExecutor(max_workers=jobs or host_cores()) as pool:
+        futures = [pool.submit(run, index) for index in range(len(tasks))]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        finally:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+    done = [future for future in futures if not future.cancelled()]
+    failures = [error for future in done if (error := future.exception())]
+    for error in failures:
+        if not isinstance(error, Cancelled):
+            raise error
+    return [future.result() for future in futures]

@@ -1,0 +1,132 @@
+"""Plots of runs and comparisons; the file's suffix chooses the format (png, pdf, svg, ...)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pmemsim.comparison import Comparison, breakdown
+from pmemsim.errors import Error
+from pmemsim.files import check_writable, replacing
+from pmemsim.simulation import Result
+
+# Okabe and Ito's palette, which colour-blind readers can tell apart.
+_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
+_STALL_COLOURS = ("#BBBBBB", "#D55E00", "#E69F00", "#56B4E9", "#CC79A7")
+_STYLE: dict[Any, Any] = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "svg.hashsalt": "pmemsim",
+}
+
+
+def check_plot_path(path: Path) -> None:
+    """Raise `Error` now if a plot could not be written to `path` later."""
+    known = sorted(Figure().canvas.get_supported_filetypes())
+    if path.suffix.lstrip(".").lower() not in known:
+        raise Error(f"{path}: the suffix chooses the plot's format; use one of {', '.join(known)}")
+    check_writable(path)
+
+
+def plot_comparison(comparison: Comparison, path: Path) -> None:
+    """Normalised throughput above, where the cores' time went below."""
+    groups = len(comparison.workloads) + 1
+    width = max(5.0, 1.2 + 0.32 * groups * (len(comparison.designs) + 1))
+
+    def draw(figure: Figure) -> None:
+        top, bottom = figure.subplots(2, 1)
+        _throughput(top, comparison)
+        _stacks(bottom, comparison)
+        figure.suptitle(f"machine {comparison.results[0].machine}", fontsize=10)
+
+    _save(draw, path, (width, 6.0))
+
+
+def plot_result(result: Result, path: Path) -> None:
+    """Where the cores' time went in one run, as one bar."""
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        begin = 0.0
+        for (label, share), colour in zip(breakdown(result).items(), _STALL_COLOURS, strict=True):
+            axes.barh([0], [100 * share], left=[begin], color=colour, label=label, height=0.5)
+            begin += 100 * share
+        axes.set_yticks([])
+        axes.grid(visible=False)
+        axes.set_xlim(0, 100)
+        axes.set_xlabel("share of the cores' time (%)")
+        axes.set_title(
+            f"{result.workload}: design {result.design}, machine {result.machine}, "
+            f"{result.time_ns / 1e6:.3g} ms simulated",
+            fontsize=9,
+        )
+        axes.legend(ncols=5, loc="upper center", bbox_to_anchor=(0.5, -0.45), fontsize=8)
+
+    _save(draw, path, (6.5, 1.9))
+
+
+def _throughput(axes: Axes, comparison: Comparison) -> None:
+    names = [*comparison.workloads, "geomean"]
+    means = comparison.geomean()
+    count = len(comparison.designs)
+    bar = 0.8 / count
+    for index, design in enumerate(comparison.designs):
+        heights = [
+            comparison.ratio(comparison.result(workload, design))
+            for workload in comparison.workloads
+        ]
+        heights.append(means[design])
+        places = [group - 0.4 + bar * (index + 0.5) for group in range(len(names))]
+        bars = axes.bar(
+            places, heights, bar * 0.92, label=design, color=_COLOURS[index % len(_COLOURS)]
+        )
+        axes.bar_label(bars, fmt="%.2f", fontsize=6.5, padding=1)
+    axes.axhline(1, color="#555555", linewidth=0.8)
+    axes.axvline(len(names) - 1.5, color="#999999", linewidth=0.6, linestyle=":")
+    axes.set_xticks(range(len(names)), names)
+    axes.set_ylabel(f"throughput over {comparison.designs[0]}")
+    axes.legend(ncols=min(count, 6), loc="lower center", bbox_to_anchor=(0.5, 1.0))
+
+
+def _stacks(axes: Axes, comparison: Comparison) -> None:
+    places: list[float] = []
+    labels: list[str] = []
+    shares: list[dict[str, float]] = []
+    for group, workload in enumerate(comparison.workloads):
+        for index, design in enumerate(comparison.designs):
+            places.append(group * (len(comparison.designs) + 0.8) + index)
+            labels.append(design)
+            shares.append(breakdown(comparison.result(workload, design)))
+    begins = [0.0] * len(places)
+    for label, colour in zip(shares[0], _STALL_COLOURS, strict=True):
+        heights = [100 * share[label] for share in shares]
+        axes.bar(places, heights, 0.85, begins, label=label, color=colour)
+        begins = [begin + height for begin, height in zip(begins, heights, strict=True)]
+    axes.set_xticks(places, labels, rotation=45, ha="right", fontsize=7)
+    axes.set_ylim(0, 100)
+    axes.set_ylabel("share of the cores' time (%)")
+    for group, workload in enumerate(comparison.workloads):
+        middle = group * (len(comparison.designs) + 0.8) + (len(comparison.designs) - 1) / 2
+        axes.text(middle, 101, workload, ha="center", va="bottom", fontsize=8)
+    axes.legend(ncols=5, loc="upper center", bbox_to_anchor=(0.5, -0.28), fontsize=8)
+
+
+def _save(draw: Callable[[Figure], None], path: Path, size: tuple[float, float]) -> None:
+    # A Figure of its own, without pyplot: no window system, no global state.
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure)
+        with replacing(path) as partial:
+            figure.savefig(partial, dpi=200)

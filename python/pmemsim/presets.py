@@ -1,0 +1,205 @@
+"""Machines and designs: YAML presets, read strictly, with the line of every value kept.
+
+A preset is a file `configs/machines/NAME.yaml` or `configs/designs/NAME.yaml`, or a file of your
+own with the same keys:
+
+    name: asap
+    summary: One sentence.
+    citation: Where the values come from.
+    inherits: other            # optional: start from this preset
+    parameters:
+      cores.frequency: {value: 2GHz, source: "Table 2"}
+      cores.count: 18          # a value without a source
+
+What the keys mean, and whether the values make sense, is the simulator's business; this module
+finds what is wrong with the file as a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+import yaml
+
+from pmemsim.errors import ConfigError, Error, did_you_mean
+
+Kind = Literal["machine", "design"]
+
+_KEYS = ("name", "summary", "citation", "inherits", "parameters")
+_VALUE_KEYS = ("value", "source")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One parameter given a value, and where: `asap.yaml:12` or `--set`."""
+
+    key: str
+    value: str
+    place: str
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A named machine or design; `settings` includes what it inherits, which comes first."""
+
+    kind: Kind
+    name: str
+    summary: str
+    citation: str
+    settings: tuple[Setting, ...]
+
+
+def preset_dir(kind: Kind) -> Path:
+    """The folder of pmemsim's own presets of a kind."""
+    return Path(str(resources.files("pmemsim"))) / "configs" / f"{kind}s"
+
+
+def preset_names(kind: Kind) -> list[str]:
+    """The names of pmemsim's own presets of a kind, sorted."""
+    return sorted(path.stem for path in preset_dir(kind).glob("*.yaml"))
+
+
+def load_preset(kind: Kind, name: str) -> Preset:
+    """Load a preset by its name, or by a path to a YAML file.
+
+    Raises `Error` for an unknown name and `ConfigError` for what is wrong in the file.
+    """
+    problems: list[str] = []
+    preset = _load(kind, name, problems, ())
+    if problems:
+        raise ConfigError(problems)
+    return preset
+
+
+def parse_overrides(assignments: Iterable[str]) -> list[Setting]:
+    """Turn `key=value` texts of the command line into settings."""
+    settings = []
+    problems = []
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            problems.append(f"--set {assignment}: write it as core.rob_entries=128")
+            continue
+        settings.append(Setting(key.strip(), value.strip(), "--set"))
+    if problems:
+        raise ConfigError(problems)
+    return settings
+
+
+def _load(kind: Kind, name: str, problems: list[str], inheriting: tuple[Path, ...]) -> Preset:
+    path = _find(kind, name)
+    if path in inheriting:
+        raise ConfigError([f"{path.name}: inherits from itself; remove an 'inherits' line"])
+    fields = _fields(path, problems)
+    inherited: tuple[Setting, ...] = ()
+    if "inherits" in fields:
+        base = _scalar(fields["inherits"], "inherits", path, problems)
+        if base:
+            inherited = _load(kind, base, problems, (*inheriting, path)).settings
+    for key in ("name", "summary"):
+        if key not in fields:
+            problems.append(f"{_place(path)}: the key '{key}' is missing")
+    text = {
+        key: _scalar(fields[key], key, path, problems) if key in fields else ""
+        for key in ("name", "summary", "citation")
+    }
+    own = _settings(fields.get("parameters"), path, problems)
+    return Preset(kind, text["name"], text["summary"], text["citation"], (*inherited, *own))
+
+
+def _find(kind: Kind, name: str) -> Path:
+    if name.endswith((".yaml", ".yml")) or "/" in name:
+        path = Path(name)
+        if not path.is_file():
+            raise Error(f"{name}: there is no such file (looked for a {kind} preset)")
+        return path
+    path = preset_dir(kind) / f"{name}.yaml"
+    if not path.is_file():
+        raise Error(f"unknown {kind} '{name}'" + did_you_mean(name, preset_names(kind)))
+    return path
+
+
+def _place(path: Path, node: yaml.Node | None = None) -> str:
+    """`machines/asap.yaml:12` for a preset of pmemsim's own, else the path as it was given."""
+    own = path.parent in (preset_dir("machine"), preset_dir("design"))
+    shown = f"{path.parent.name}/{path.name}" if own else str(path)
+    return f"{shown}:{node.start_mark.line + 1}" if node else shown
+
+
+def _fields(path: Path, problems: list[str]) -> dict[str, yaml.Node]:
+    try:
+        root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError([f"{path}: could not be read: {error}"]) from error
+    except yaml.MarkedYAMLError as error:
+        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise ConfigError([f"{_place(path)}{line}: not YAML: {error.problem}"]) from error
+    except yaml.YAMLError as error:
+        raise ConfigError([f"{_place(path)}: not YAML: {error}"]) from error
+    fields = _mapping(root, "a preset", path, problems)
+    for key, node in fields.items():
+        if key not in _KEYS:
+            problems.append(f"{_place(path, node)}: unknown key '{key}'{did_you_mean(key, _KEYS)}")
+    return fields
+
+
+def _mapping(
+    node: yaml.Node | None, what: str, path: Path, problems: list[str]
+) -> dict[str, yaml.Node]:
+    if not isinstance(node, yaml.MappingNode):
+        problems.append(f"{_place(path, node)}: {what} must be a list of 'key: value' lines")
+        return {}
+    found: dict[str, yaml.Node] = {}
+    for key_node, value_node in node.value:
+        key = str(key_node.value)
+        if key in found:
+            first = found[key].start_mark.line + 1
+            problems.append(
+                f"{_place(path, key_node)}: the key '{key}' stands twice (first on line {first}); "
+                "remove one"
+            )
+            continue
+        found[key] = value_node
+    return found
+
+
+def _scalar(node: yaml.Node, key: str, path: Path, problems: list[str]) -> str:
+    """The text of a single value, or of a plain list of values joined by commas."""
+    if isinstance(node, yaml.ScalarNode) and (node.value or node.style):
+        return str(node.value)
+    if isinstance(node, yaml.SequenceNode) and all(
+        isinstance(item, yaml.ScalarNode) for item in node.value
+    ):
+        return ",".join(str(item.value) for item in node.value)
+    problems.append(f"{_place(path, node)}: {key}: must be one value")
+    return ""
+
+
+def _settings(node: yaml.Node | None, path: Path, problems: list[str]) -> list[Setting]:
+    if node is None:
+        return []
+    settings = []
+    for key, value_node in _mapping(node, "'parameters'", path, problems).items():
+        source = ""
+        if isinstance(value_node, yaml.MappingNode):
+            entry = _mapping(value_node, key, path, problems)
+            for name, part in entry.items():
+                if name not in _VALUE_KEYS:
+                    problems.append(
+                        f"{_place(path, part)}: {key}: unknown key '{name}'"
+                        + did_you_mean(name, _VALUE_KEYS)
+                    )
+            if "value" not in entry:
+                problems.append(f"{_place(path, value_node)}: {key}: the key 'value' is missing")
+                continue
+            if "source" in entry:
+                source = _scalar(entry["source"], f"{key}.source", path, problems)
+            value_node = entry["value"]
+        place = _place(path, value_node)
+        settings.append(Setting(key, _scalar(value_node, key, path, problems), place, source))
+    return settings

@@ -1,0 +1,162 @@
+"""Recording programs: the user's own, and pmemsim's workloads."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from pmemsim.errors import CheckFailed, Error, RecordError
+from pmemsim.files import cache_dir, check_writable, replacing
+from pmemsim.toolchain import compiler, toolchain_dir
+from pmemsim.trace import Trace
+from pmemsim.workloads import WorkloadRun, find_workload, toolchain_hash
+
+KeepGoing = Callable[[], None]
+"""Called several times a second; stops the recording by raising an exception."""
+
+_POLL_S = 0.1
+
+
+def record(
+    command: Sequence[str],
+    output: str | Path,
+    *,
+    name: str | None = None,
+    pm_paths: Sequence[str | Path] = (),
+    pm_ranges: Sequence[str] = (),
+    pm_heap: bool = False,
+    keep_going: KeepGoing | None = None,
+) -> Trace:
+    """Run a program that was built by `pmemsim-cc` or `pmemsim-c++`, and record it.
+
+    Besides what the program maps through `pmemsim/pm.h`, these count as persistent memory: files
+    mapped from below `pm_paths`, the address ranges `pm_ranges` (`LO:HI`, hexadecimal), and with
+    `pm_heap` everything that it allocates. Raises `RecordError` if the program cannot be run or
+    fails; the output file then does not exist.
+    """
+    output = Path(output)
+    check_writable(output)
+    program = shutil.which(command[0])
+    if program is None:
+        raise RecordError(
+            f"{command[0]}: there is no such program; build it with pmemsim-cc or pmemsim-c++ first"
+        )
+    environment = {"PMEMSIM_TRACE": str(output.absolute())}
+    if name:
+        environment["PMEMSIM_WORKLOAD"] = name
+    if pm_paths:
+        environment["PMEMSIM_PM_PATH"] = ":".join(str(Path(path).absolute()) for path in pm_paths)
+    if pm_ranges:
+        environment["PMEMSIM_PM_RANGE"] = ",".join(pm_ranges)
+    if pm_heap:
+        environment["PMEMSIM_PM_HEAP"] = "1"
+    status = _run([program, *command[1:]], environment, keep_going)
+    if status != 0:
+        raise RecordError(f"{command[0]}: {_death(status)}; no trace was written")
+    if not output.is_file():
+        raise RecordError(
+            f"{command[0]}: ran but recorded nothing; was it built with pmemsim-cc or pmemsim-c++?"
+        )
+    return Trace(output)
+
+
+def record_workload(
+    run: WorkloadRun, output: str | Path | None = None, keep_going: KeepGoing | None = None
+) -> Trace:
+    """Build and record one of pmemsim's workloads, or reuse the recording made earlier.
+
+    Without `output` the recording stays in the cache folder (see `pmemsim.files.cache_dir`).
+    """
+    cached = run.cached_trace
+    if not cached.is_file():
+        program = build_workload(run.workload, run.opt, keep_going)
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cached.parent, prefix=".recording-") as scratch:
+            fresh = Path(scratch) / cached.name
+            _record_workload(program, run, fresh, keep_going)
+            fresh.replace(cached)
+    if output is None:
+        return Trace(cached)
+    with replacing(Path(output)) as partial:
+        shutil.copyfile(cached, partial)
+    return Trace(output)
+
+
+def _record_workload(
+    program: Path, run: WorkloadRun, output: Path, keep_going: KeepGoing | None
+) -> None:
+    # The program's name stands in the trace: it must not depend on the folder.
+    environment = {"PMEMSIM_TRACE": str(output), "PMEMSIM_WORKLOAD": run.workload}
+    status = _run([str(program), *run.arguments], environment, keep_going)
+    if status == 1:
+        raise CheckFailed(f"{run.workload}: its self-check failed; no trace was kept")
+    if status != 0 or not output.is_file():
+        raise RecordError(f"{run.workload}: {_death(status)}; no trace was kept")
+
+
+def build_workload(name: str, opt: str = "O2", keep_going: KeepGoing | None = None) -> Path:
+    """Build a workload for recording, or reuse the program built earlier; returns its path."""
+    workload = find_workload(name)
+    cxx = compiler("pmemsim-c++")
+    folder = cache_dir() / "programs" / f"{toolchain_hash()[:16]}-{opt}"
+    program = folder / name
+    if program.is_file():
+        return program
+    folder.mkdir(parents=True, exist_ok=True)
+    library = sorted((toolchain_dir() / "share" / "pmemsim" / "library").glob("*.c*"))
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".building-") as scratch:
+        fresh = Path(scratch) / name
+        sources = [str(source) for source in (*workload.sources, *library)]
+        command = [str(cxx), f"-{opt}", "-g", "-std=c++20", *sources, "-o", str(fresh)]
+        status = _run(command, {}, keep_going)
+        if status != 0:
+            raise RecordError(f"{name}: could not be built ({_death(status)})")
+        fresh.replace(program)
+    return program
+
+
+def _run(
+    command: Sequence[str], environment: Mapping[str, str], keep_going: KeepGoing | None
+) -> int:
+    try:
+        process = subprocess.Popen(command, env={**os.environ, **environment})
+    except OSError as error:
+        raise RecordError(f"{command[0]}: could not be run: {error.strerror}") from error
+    try:
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return process.wait(_POLL_S)
+            if keep_going:
+                keep_going()
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _death(status: int) -> str:
+    if status < 0:
+        return f"died of signal {signal.Signals(-status).name}"
+    return f"ended with status {status}"
+
+
+def check_range(text: str) -> str:
+    """`LO:HI` as the runtime takes it; an `Error` says what is wrong with it."""
+    low, colon, high = text.partition(":")
+    try:
+        begin, end = int(low, 16), int(high, 16)
+    except ValueError:
+        colon, begin, end = "", 0, 0
+    if not colon or not begin < end:
+        raise Error(f"--pm-range {text}: write it as LO:HI, hexadecimal: 0x10000000:0x20000000")
+    return f"{begin:#x}:{end:#x}"

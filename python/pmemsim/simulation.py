@@ -1,0 +1,201 @@
+"""Running a recording on a design and a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import metadata
+from typing import Any, Literal
+
+import pandas as pd
+
+from pmemsim import _core
+from pmemsim.errors import ConfigError, Error
+from pmemsim.presets import Kind, Preset, Setting, load_preset
+from pmemsim.trace import Trace
+
+Progress = Callable[[float], None]
+LockOrder = Literal["recorded", "simulated"]
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A design on a machine, with what the user sets beside them."""
+
+    design: Preset
+    machine: Preset
+    overrides: tuple[Setting, ...] = ()
+
+    @property
+    def settings(self) -> list[tuple[str, str, str]]:
+        """Everything that differs from the defaults; later settings win."""
+        layers = (*self.machine.settings, *self.design.settings, *self.overrides)
+        return [(setting.key, setting.value, setting.place) for setting in layers]
+
+    def resolve(self) -> list[dict[str, str]]:
+        """Every parameter with its final value (unit included) and the place it comes from.
+
+        Raises `ConfigError` with all problems at once.
+        """
+        return _core.resolve(self.settings)
+
+
+def configure(
+    design: str,
+    machine: str,
+    overrides: Mapping[str, object] | None = None,
+    *,
+    extra: tuple[Setting, ...] = (),
+) -> Configuration:
+    """Load and check a design and a machine (names of presets, or paths of YAML files).
+
+    `overrides` maps parameters to values with units, as in `{"pm.read_latency": "300ns"}`.
+    Raises `ConfigError` with everything that is wrong.
+    """
+    problems: list[str] = []
+    presets: list[Preset] = []
+    kinds: tuple[tuple[Kind, str], ...] = (("machine", machine), ("design", design))
+    for kind, name in kinds:
+        try:
+            presets.append(load_preset(kind, name))
+        except ConfigError as error:
+            problems += error.problems
+        except Error as error:
+            problems.append(str(error))
+    if problems:
+        raise ConfigError(problems)
+    given = tuple(
+        Setting(key, _text(value), "overrides") for key, value in (overrides or {}).items()
+    )
+    configuration = Configuration(presets[1], presets[0], (*given, *extra))
+    configuration.resolve()
+    return configuration
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One figure of a run."""
+
+    name: str
+    value: float
+    unit: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run measured. Simulated time is in nanoseconds, wall-clock time in seconds."""
+
+    workload: str
+    design: str
+    machine: str
+    threads: int
+    seed: int
+    instructions: int
+    """Simulated instructions, all cores together."""
+    time_ns: float
+    """Simulated time until the last core has finished."""
+    regions: int
+    """Atomic regions that were completed (0 for a program without regions)."""
+    pm_write_bytes: int
+    """Bytes written to the persistent-memory device."""
+    wall_s: float
+    """Seconds that the simulation took on this host."""
+    statistics: tuple[Statistic, ...]
+    configuration: tuple[dict[str, str], ...]
+    """The resolved configuration: key, value with unit, place and description of all."""
+    trace_hash: str
+    version: str
+
+    @property
+    def regions_per_s(self) -> float:
+        """Atomic regions a second of simulated time."""
+        return self.regions / self.time_ns * 1e9 if self.time_ns else 0.0
+
+    @property
+    def instructions_per_wall_s(self) -> float:
+        """Simulated instructions a second of host time."""
+        return self.instructions / self.wall_s if self.wall_s else 0.0
+
+    @cached_property
+    def stats(self) -> pd.Series[float]:
+        """The statistics by name."""
+        return pd.Series({s.name: s.value for s in self.statistics}, name="value", dtype=float)
+
+    def describe(self) -> pd.DataFrame:
+        """The statistics with their units and what they mean, by name."""
+        frame = pd.DataFrame(
+            [(s.name, s.value, s.unit, s.description) for s in self.statistics],
+            columns=["name", "value", "unit", "description"],
+        )
+        return frame.set_index("name")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as `--json` writes it; docs/results.md explains every key."""
+        return {
+            "workload": self.workload,
+            "design": self.design,
+            "machine": self.machine,
+            "threads": self.threads,
+            "seed": self.seed,
+            "instructions": self.instructions,
+            "time_ns": self.time_ns,
+            "regions": self.regions,
+            "regions_per_s": self.regions_per_s,
+            "pm_write_bytes": self.pm_write_bytes,
+            "wall_s": self.wall_s,
+            "instructions_per_wall_s": self.instructions_per_wall_s,
+            "stats": {s.name: _number(s.value) for s in self.statistics},
+            "configuration": {
+                parameter["key"]: {"value": parameter["value"], "place": parameter["place"]}
+                for parameter in self.configuration
+            },
+            "trace_hash": self.trace_hash,
+            "version": self.version,
+        }
+
+
+def _number(value: float) -> int | float:
+    return int(value) if value.is_integer() else value
+
+
+def simulate(
+    trace: Trace, configuration: Configuration, progress: Progress | None = None
+) -> Result:
+    """Run a recording. `progress` is called now and then with the fraction that is done (0 to 1).
+
+    The same trace and configuration give the same result, wall-clock time apart. Raises `Error`
+    if the design cannot run this recording.
+    """
+    run = _core.simulate(str(trace.path), configuration.settings, progress)
+    return Result(
+        workload=trace.name,
+        design=configuration.design.name,
+        machine=configuration.machine.name,
+        threads=run["threads"],
+        seed=int(trace.metadata.get("seed", 0)),
+        instructions=run["instructions"],
+        time_ns=run["time_ps"] / 1000,
+        regions=run["regions"],
+        pm_write_bytes=run["pm_write_bytes"],
+        wall_s=run["wall_s"],
+        statistics=tuple(
+            Statistic(s["name"], float(s["value"]), s["unit"], s["description"])
+            for s in run["statistics"]
+        ),
+        configuration=tuple(run["resolved"]),
+        trace_hash=trace.hash,
+        version=version(),
+    )
+
+
+def version() -> str:
+    """Pmemsim's version."""
+    return metadata.version("pmemsim")

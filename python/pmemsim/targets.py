@@ -1,0 +1,52 @@
+"""What can be simulated: a recording, or a workload that is recorded when it is needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pmemsim.errors import Error, did_you_mean
+from pmemsim.recording import KeepGoing, record_workload
+from pmemsim.trace import Trace
+from pmemsim.workloads import WorkloadRun, workloads
+
+
+@dataclass(frozen=True)
+class Target:
+    """A `.pmt` file, or the recipe of a workload's recording."""
+
+    name: str
+    source: Path | WorkloadRun
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the recording exists already."""
+        return isinstance(self.source, Path) or self.source.cached_trace.is_file()
+
+    def trace(self, keep_going: KeepGoing | None = None) -> Trace:
+        """Open the recording, making it first if it is a workload's and not there yet."""
+        if isinstance(self.source, Path):
+            return Trace(self.source)
+        return record_workload(self.source, keep_going=keep_going)
+
+
+def find_target(text: str, *, opt: str | None = None, **arguments: int | None) -> Target:
+    """A target by the name of a workload or the path of a trace.
+
+    `opt` and `arguments` (threads, regions, data_bytes, seed; None: the default) say how a workload
+    is recorded; with a trace they are an `Error`, because a recording can't be changed any more.
+    """
+    if text.endswith(".pmt") or "/" in text:
+        path = Path(text)
+        if not path.is_file():
+            raise Error(f"{text}: there is no such trace file")
+        given = [key for key, value in {"opt": opt, **arguments}.items() if value is not None]
+        if given:
+            options = ", ".join(f"--{key.replace('_', '-')}" for key in given)
+            raise Error(f"{text}: is recorded already; {options} only applies to workloads")
+        return Target(path.stem, path)
+    known = workloads()
+    if text not in known:
+        hint = did_you_mean(text, known)
+        raise Error(f"unknown workload '{text}'{hint} (a trace's name ends with .pmt)")
+    return Target(text, WorkloadRun.of(text, opt=opt, **arguments))

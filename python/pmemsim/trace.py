@@ -1,0 +1,155 @@
+"""Recordings in Python: metadata, NumPy structured arrays, pandas frames."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from pmemsim import _core
+from pmemsim.errors import Error
+
+# The order of trace::SiteKind, trace::MarkKind, ... in src/pmemsim/trace/format.hpp.
+KINDS = (
+    "load", "store", "non_temporal", "atomic_load", "atomic_store", "atomic_update", "copy_load",
+    "copy_store", "branch", "execute", "flush", "fence", "external", "mark", "sync",
+)  # fmt: skip
+PURPOSES = ("program", "log", "data_flush", "commit")
+DETAILS = {
+    "flush": ("clwb", "clflushopt", "clflush"),
+    "fence": ("sfence", "mfence", "lfence"),
+    "mark": (
+        "roi_begin", "roi_end", "region_begin", "region_end", "log_range", "purpose", "next_fence",
+        "allocate", "free", "hint", "fence_regions",
+    ),
+    "sync": (
+        "mutex_lock", "mutex_unlock", "read_lock", "read_unlock", "write_lock", "write_unlock",
+        "wait", "signal",
+    ),
+}  # fmt: skip
+
+OPERATION_DTYPE = np.dtype(
+    [
+        ("address", "<u8"),  # of a mark: its first word
+        ("second", "<u8"),  # of a mark: its second word
+        ("value_offset", "<u8"),  # where the stored bytes begin in Operations.values
+        ("site", "<u4"),  # index into Trace.sites
+        ("instructions", "<u4"),  # machine instructions, this one included
+        ("object", "<u4"),  # synchronisation object, and its version
+        ("version", "<u4"),
+        ("kind", "u1"),  # index into KINDS
+        ("detail", "u1"),  # index into DETAILS of the kind
+        ("size", "u1"),  # bytes
+        ("purpose", "u1"),  # index into PURPOSES
+        ("flag", "u1"),  # of a branch: taken; of an atomic update: it wrote
+        ("has_value", "u1"),
+        ("unused", "V2"),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Operations:
+    """A stretch of one thread's operations, in program order."""
+
+    records: npt.NDArray[Any]
+    """Structured array of `OPERATION_DTYPE`."""
+    values: npt.NDArray[np.uint8]
+    """The stored bytes; those of a record begin at its `value_offset`."""
+
+    def value(self, index: int) -> bytes:
+        """The bytes that operation `index` of this stretch stored (empty if it stores none)."""
+        record = self.records[index]
+        if not record["has_value"]:
+            return b""
+        begin = int(record["value_offset"])
+        return self.values[begin : begin + int(record["size"])].tobytes()
+
+
+def _named(codes: npt.NDArray[Any], names: tuple[str, ...]) -> pd.Categorical[Any]:
+    return pd.Categorical.from_codes(codes.astype(np.int8), categories=pd.Index(names))
+
+
+class Trace:
+    """A recording (`.pmt`). Opening it checks its structure; operations stream from the file.
+
+    Raises `TraceError`, with the offset and the reason, for a damaged or foreign file.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise Error(f"{path}: there is no such trace file")
+        self._file = _core.TraceFile(str(path))
+        self.metadata: dict[str, Any] = json.loads(self._file.metadata_json)
+
+    @property
+    def name(self) -> str:
+        """The workload's name; for a program of the user's own, the program's."""
+        return str(self.metadata.get("workload") or Path(self.metadata["program"]).name)
+
+    @property
+    def hash(self) -> str:
+        """The recording's identity, 16 hexadecimal digits."""
+        return self._file.hash
+
+    @property
+    def threads(self) -> int:
+        """Recorded threads."""
+        return self._file.threads
+
+    def operation_count(self, thread: int) -> int:
+        """Operations of a thread."""
+        self._check(thread)
+        return self._file.operation_count(thread)
+
+    @property
+    def sites(self) -> pd.DataFrame:
+        """The recorded instructions: kind, width, source file, function and line."""
+        frame = pd.DataFrame(self._file.sites())
+        frame.index.name = "site"
+        frame["kind"] = _named(frame["kind"].to_numpy(), KINDS)
+        return frame
+
+    def operations(self, thread: int) -> Iterator[Operations]:
+        """A thread's operations, at most 65536 at a time."""
+        self._check(thread)
+        chunks = self._file.operations(thread)
+        while (chunk := chunks.next()) is not None:
+            records, values = chunk
+            yield Operations(records.view(OPERATION_DTYPE), values)
+
+    def to_frame(self, thread: int) -> pd.DataFrame:
+        """All operations of a thread as a pandas frame, with names for kinds and purposes.
+
+        The whole thread is held in memory (about 50 bytes an operation).
+        """
+        parts = [chunk.records for chunk in self.operations(thread)]
+        records = np.concatenate(parts) if parts else np.empty(0, OPERATION_DTYPE)
+        dropped = ("value_offset", "has_value", "unused")
+        columns: dict[str, Any] = {
+            name: records[name] for name in records.dtype.names or () if name not in dropped
+        }
+        columns["kind"] = _named(records["kind"], KINDS)
+        columns["purpose"] = _named(records["purpose"], PURPOSES)
+        columns["flag"] = records["flag"].astype(bool)
+        return pd.DataFrame(columns)
+
+    def summary(self) -> dict[str, Any]:
+        """What the recording holds: counts, traffic, uninstrumented share; reads it all once."""
+        summary: dict[str, Any] = json.loads(self._file.summary_json())
+        return summary
+
+    def verify(self) -> None:
+        """Read and check every frame and record; raises `TraceError` at the first bad one."""
+        self._file.verify()
+
+    def _check(self, thread: int) -> None:
+        if not 0 <= thread < self.threads:
+            raise Error(f"{self.path}: has threads 0 to {self.threads - 1}, not {thread}")
