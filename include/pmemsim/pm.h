@@ -1,0 +1,182 @@
+/* pmemsim/pm.h: programming persistent memory (PM), in C, usable from C++.
+ *
+ * A program opens a pool, a file mapped at a fixed address, and keeps its data there. What it
+ * changes inside an atomic region survives a crash entirely or not at all:
+ *
+ *     pm_pool* pool = pm_open("accounts.pool", 64 << 20, 0);
+ *     if (!pool) { fprintf(stderr, "%s\n", pm_error()); exit(2); }
+ *     struct accounts* a = pm_root(pool, sizeof *a);
+ *
+ *     pm_begin(pool);
+ *     pm_log_ranges((pm_range[]){{&a->from, 8}, {&a->to, 8}}, 2);   // before the first store
+ *     a->from -= 10;
+ *     a->to += 10;
+ *     pm_end();                                                    // durable from here on
+ *
+ * The library needs nothing but libc, pthreads and an x86-64 processor. Linked against it a program
+ * runs natively and really persists: after power failure if the file lies on PM (a DAX mount),
+ * after the death of the process on any file system. The same program, compiled by pmemsim-cc, is
+ * recorded: the library then says what each stretch of its code is for, so that one recording
+ * serves every hardware design.
+ *
+ * Rules
+ *   1. Before a region first stores to a range, it declares the range with pm_log or pm_log_ranges.
+ *      Memory that the region itself allocated needs no declaration.
+ *   2. Atomicity is not isolation. Regions of different threads that run at the same time must not
+ *      touch the same 64-byte line: hold a lock from before the first access until after pm_end,
+ *      and let everything within one line be protected by one lock.
+ *   3. A region belongs to one pool and one thread.
+ *
+ * Breaking the interface (pm_end without pm_begin, a range outside the pool) ends the program with
+ * a message on stderr and abort(); what may fail in a correct program is reported by its result.
+ *
+ * docs/programming.md is the guide: it explains costs, recovery and the layout of a pool. */
+#ifndef PMEMSIM_PM_H
+#define PMEMSIM_PM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What persists as a unit and what the undo log saves: a cache line. */
+#define PM_LINE_BYTES 64
+
+/* Where pool number n is mapped: PM_BASE + n * PM_POOL_STRIDE. */
+#define PM_BASE UINT64_C(0x100000000000)
+#define PM_POOL_STRIDE UINT64_C(0x010000000000)
+#define PM_MAX_POOLS 16
+
+/* Threads that can use a pool at the same time. */
+#define PM_MAX_THREADS 128
+
+/* ---- Pools --------------------------------------------------------------------------------- */
+
+typedef struct pm_pool pm_pool;
+
+/* Opens the pool in the file `path`, or creates it if there is no such file or if it is all zero,
+ * and maps it at the address of pool `number` (0 to PM_MAX_POOLS - 1), so that pointers into it
+ * stay valid from run to run. Opening rolls back the regions that a crash has interrupted.
+ *
+ * `bytes` is the size of a new pool, rounded up to whole 64 KiB; for an existing one it must be
+ * its size, or 0 for whatever it is. A `path` of NULL makes a pool in anonymous memory, which is
+ * gone at pm_close.
+ *
+ * Returns NULL, with the reason in pm_error(), if the file cannot be opened or mapped, is in use by
+ * another process, isn't a pool, or is damaged. */
+pm_pool* pm_open(const char* path, uint64_t bytes, unsigned number);
+
+/* Writes the pool to its file and unmaps it. No thread may be using it. Returns 0, or -1 with the
+ * reason in pm_error(), in which case a pool that is in the middle of a region stays open. */
+int pm_close(pm_pool* pool);
+
+/* How many interrupted regions pm_open rolled back. */
+unsigned pm_rolled_back(const pm_pool* pool);
+
+/* Rolls back the interrupted regions in the image of a pool, which may lie at any (64-byte aligned)
+ * address: pm_open's recovery for tools that hold a crash image in memory. Returns how many it
+ * rolled back, or -1 with the reason in pm_error(). */
+int pm_recover_image(void* image, uint64_t bytes);
+
+/* The pool's root object: allocated, filled with zeros and made durable on first use, the same
+ * afterwards. Not inside a region. Returns NULL, with the reason in pm_error(), if the pool is full
+ * or if its root is smaller than `bytes`. */
+void* pm_root(pm_pool* pool, size_t bytes);
+
+/* Why the last call of this thread that reported failure failed, as a sentence. */
+const char* pm_error(void);
+
+/* Prepares the calling thread: gives it the log and the allocation arena `index` (0 to
+ * PM_MAX_THREADS - 1) of the pool, which no other live thread may have. Optional: a thread that
+ * doesn't call it gets the lowest free index when it first needs one, and loses time to set up its
+ * log in its first region. Returns 0, or -1 with the reason in pm_error(). */
+int pm_thread(pm_pool* pool, unsigned index);
+
+/* ---- Memory -------------------------------------------------------------------------------- */
+
+/* Allocates uninitialised PM, aligned to and a multiple of 64 bytes. Inside a region the allocation
+ * is part of it: it is undone if the region doesn't commit, and the memory's contents are flushed
+ * at pm_end. Outside one it is a region of its own, and the program flushes what it writes.
+ * Allocate before pm_log or pm_log_ranges: the allocator's own log entries then share their fence.
+ * Returns NULL, with the reason in pm_error(), if the pool is full. */
+void* pm_alloc(pm_pool* pool, size_t bytes);
+
+/* Gives back what pm_alloc returned (NULL: nothing). Inside a region the memory keeps its contents
+ * until the region commits, and is not handed out again before. Free before pm_log, as above. */
+void pm_free(pm_pool* pool, void* memory);
+
+/* ---- Atomic regions ------------------------------------------------------------------------ */
+
+typedef struct pm_range {
+  const void* address;
+  size_t bytes;
+} pm_range;
+
+/* Begins an atomic region. Regions nest by flattening: the outermost pm_end commits. */
+void pm_begin(pm_pool* pool);
+
+/* Ends it. When the outermost pm_end returns, everything the region stored to its declared ranges
+ * and its allocations is durable. */
+void pm_end(void);
+
+/* Declares that the region will store to these bytes. Their old contents are in the log, durably,
+ * when it returns. What the region has declared before costs next to nothing. If the pool is so
+ * full that the log cannot grow, the program ends with a message; the region is undone at the next
+ * pm_open. */
+void pm_log(const void* address, size_t bytes);
+
+/* The same for several ranges that share one fence. A region whose ranges are declared by one call
+ * costs three fences: one for the log, one for the data, one for the commit. */
+void pm_log_ranges(const pm_range* ranges, size_t count);
+
+/* Waits until the regions that this thread has ended are durable. With the software log they are
+ * when pm_end returns, so natively it does nothing; designs that commit asynchronously wait here
+ * (ASAP's asap_fence). */
+void pm_fence_regions(void);
+
+/* ---- Flushes and fences, for programs that order their stores themselves --------------------- */
+
+/* Starts the write-back of the lines that hold these bytes (clwb, or clflushopt or clflush where
+ * the processor has no better). */
+void pm_flush(const void* address, size_t bytes);
+
+/* What was flushed before becomes persistent before anything stored afterwards does. */
+void pm_order(void);
+
+/* What was flushed before is persistent when it returns. On x86 both are an sfence; designs that
+ * tell ordering from durability (HOPS) make the first one cheap. */
+void pm_durable(void);
+
+/* ---- Measuring ------------------------------------------------------------------------------- */
+
+/* Around the part of a thread's execution that a simulation measures. Natively they do nothing. */
+void pm_roi_begin(void);
+void pm_roi_end(void);
+
+/* ---- Pre-execution (Janus, table 2) ---------------------------------------------------------- */
+
+/* Tells the memory controller early about a coming write, so that it can start encrypting,
+ * deduplicating and so on. Only hints: natively, and in designs without pre-execution, they do
+ * nothing. `address` is the PM to be written, `data` where the value to be written now lies.
+ * The functions that end in _buf only note the request; pm_pre_start_buf starts those noted. */
+typedef struct pm_pre {
+  uint32_t id;
+} pm_pre;
+
+void pm_pre_init(pm_pre* object);
+void pm_pre_both(const pm_pre* object, const void* address, const void* data, size_t bytes);
+void pm_pre_addr(const pm_pre* object, const void* address, size_t bytes);
+void pm_pre_data(const pm_pre* object, const void* data, size_t bytes);
+void pm_pre_both_val(const pm_pre* object, const void* address, uint64_t value);
+void pm_pre_both_buf(const pm_pre* object, const void* address, const void* data, size_t bytes);
+void pm_pre_addr_buf(const pm_pre* object, const void* address, size_t bytes);
+void pm_pre_data_buf(const pm_pre* object, const void* data, size_t bytes);
+void pm_pre_start_buf(const pm_pre* object);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,208 @@
+/* What the library keeps in ordinary memory: all of it is rebuilt from the pool after a crash. */
+#ifndef PMEMSIM_LIBRARY_INTERNAL_H
+#define PMEMSIM_LIBRARY_INTERNAL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "layout.h"
+#include "marks.h"
+#include "pmemsim/pm.h"
+
+/* ---- Pools (pool.c) -------------------------------------------------------------------------- */
+
+/* The log segments of one thread, as chunk numbers. */
+struct segments {
+  uint32_t* chunk;
+  uint32_t count;
+};
+
+/* A copy of what the shelf's lines in PM say, so that allocating reads PM only where a block may
+ * come from another thread. Only the thread that has the arena uses it. */
+struct shelf {
+  uint64_t next, end;
+  struct magazine** chain;
+  uint32_t magazines;
+  uint32_t current; /* the magazine that is being emptied and filled */
+  uint32_t blocks;  /* in it */
+  uint32_t frees;   /* of the current region, not yet in a magazine */
+};
+
+struct arena {
+  struct shelf shelves[SHELVES];
+  struct segments log;
+  uint32_t short_of; /* bit per size class: few blocks left */
+  uint32_t rich_in;  /* bit per size class: a full magazine to spare */
+  bool balancing;    /* exchanging magazines with the depots */
+};
+
+struct pm_pool {
+  unsigned char* start;
+  uint64_t bytes;
+  int file; /* -1: anonymous memory */
+  unsigned rolled_back;
+
+  struct superblock* superblock;
+  struct commit_line* commit;
+  struct shelf_line* shelves; /* [thread][SHELVES] */
+  struct depot_line* depots;
+  struct chunk_line* chunk_table;
+  unsigned char* first_chunk;
+  uint64_t chunks;
+
+  struct arena arenas[PM_MAX_THREADS];
+
+  /* What a region takes is taken at once, what it gives back is free when it has committed: so two
+   * unfinished regions never write to the same line of the chunk table or of a depot. */
+  pthread_mutex_t chunk_lock;
+  unsigned char* chunk_taken;
+  uint64_t chunk_cursor;
+  pthread_mutex_t depot_lock[BLOCK_CLASSES];
+  uint32_t depot_magazines[BLOCK_CLASSES]; /* atomic */
+  pthread_mutex_t root_lock;
+};
+
+static inline struct shelf_line* shelf_line(struct pm_pool* pool, unsigned thread, unsigned shelf) {
+  return &pool->shelves[thread * SHELVES + shelf];
+}
+static inline unsigned char* chunk_address(struct pm_pool* pool, uint64_t chunk) {
+  return pool->first_chunk + chunk * CHUNK_BYTES;
+}
+
+/* ---- Threads (thread.c) ---------------------------------------------------------------------- */
+
+struct line_set { /* a hash set of line numbers that is emptied by starting a new generation */
+  uint64_t* slot; /* generation << 32 | line */
+  uint32_t capacity, count, generation;
+};
+
+struct line_run {
+  uint32_t first, count;
+};
+
+struct deferred_store {
+  uint64_t* word;
+  uint64_t value;
+};
+
+struct pending_free {
+  uint64_t block;
+  unsigned shelf;
+};
+
+struct chunk_run {
+  uint64_t first, count;
+};
+
+struct thread {
+  int index; /* -1: none yet */
+  unsigned depth;
+  struct pm_pool* pool; /* of the current region */
+  enum purpose purpose;
+  uint32_t hints;
+
+  /* The undo log of the current region. */
+  struct line_set logged;
+  uint32_t* to_log; /* lines collected for the next records */
+  size_t to_log_count, to_log_capacity;
+  uint32_t segment, segment_line; /* where the next record goes */
+  bool has_records;
+
+  /* What to flush at the region's end. */
+  struct line_run* to_flush;
+  size_t to_flush_count, to_flush_capacity;
+
+  /* The allocator's changes, which wait for the next log fence; its lines that will probably change
+   * at the region's end; what the region frees. */
+  struct deferred_store* deferred;
+  size_t deferred_count, deferred_capacity;
+  uint64_t** foreseen;
+  size_t foreseen_count, foreseen_capacity;
+  struct pending_free* frees;
+  size_t frees_count, frees_capacity;
+  struct chunk_run* released;
+  size_t released_count, released_capacity;
+};
+
+extern _Thread_local struct thread this_thread;
+
+/* Gives the calling thread an index if it has none. */
+void thread_attach(void);
+
+/* Makes room for one more item: array is a pointer to the array's pointer. */
+void array_reserve(void* array, size_t count, size_t* capacity, size_t item_bytes);
+
+static inline enum purpose purpose_switch(struct thread* thread, enum purpose purpose) {
+  enum purpose previous = thread->purpose;
+  thread->purpose = purpose;
+  mark(MARK_PURPOSE, purpose, 0);
+  return previous;
+}
+
+/* ---- Errors (error.c) ------------------------------------------------------------------------ */
+
+/* Sets what pm_error() returns. */
+__attribute__((format(printf, 1, 2))) void set_error(const char* format, ...);
+
+/* For breaches of the interface. */
+__attribute__((format(printf, 1, 2), noreturn)) void fatal(const char* format, ...);
+
+/* ---- Recovery (recovery.c) ------------------------------------------------------------------- */
+
+/* False, with the reason in pm_error(), if the bytes aren't a pool for this address. */
+bool superblock_check(const struct superblock* superblock, uint64_t bytes, const char* name);
+uint64_t superblock_checksum(const struct superblock* superblock);
+
+/* Collects every thread's log segments (free them with segments_free). */
+bool segments_find(const unsigned char* start, uint64_t bytes, const char* name,
+                   struct segments segments[PM_MAX_THREADS]);
+void segments_free(struct segments segments[PM_MAX_THREADS]);
+
+/* Undoes what unfinished regions did. Returns how many there were, or -1 if a log is damaged. */
+int roll_back(unsigned char* start, uint64_t bytes, const char* name,
+              const struct segments segments[PM_MAX_THREADS]);
+
+/* ---- Undo log (log.c) ------------------------------------------------------------------------ */
+
+uint64_t record_checksum(const struct record* record, uint64_t offset);
+
+/* Adds the lines of a range to what the next log_write saves, unless the region has saved them. */
+void log_collect(struct thread* thread, const void* address, size_t bytes);
+
+/* Saves the collected lines and fences; does nothing if there are none. */
+void log_write(struct thread* thread);
+
+/* Marks the region committed and empties the log; does nothing if the region logged nothing. */
+void log_commit(struct thread* thread);
+
+/* Gives the thread's log its first segment, if it has none. */
+bool log_prepare(struct pm_pool* pool, unsigned index);
+
+/* ---- Regions (region.c) ---------------------------------------------------------------------- */
+
+/* pm_log_ranges without checking the ranges: the allocator's own lie outside the chunks. */
+void region_log(struct thread* thread, const pm_range* ranges, size_t count);
+
+/* Adds lines to what the region's end flushes. */
+void flush_later(struct thread* thread, uint32_t first_line, uint32_t lines);
+
+static inline uint32_t line_number(const struct pm_pool* pool, const void* address) {
+  return (uint32_t)(((uintptr_t)address - (uintptr_t)pool->start) / PM_LINE_BYTES);
+}
+
+/* ---- Allocator (allocator.c) ----------------------------------------------------------------- */
+
+/* Builds what is kept in ordinary memory from what stands in the pool, checking it. */
+bool allocator_open(struct pm_pool* pool, const char* name);
+void allocator_close(struct pm_pool* pool);
+
+/* Takes a run of free chunks; returns its first number, or -1 if there is none. */
+int64_t chunks_take(struct pm_pool* pool, uint64_t count);
+
+/* At the beginning and end of an outermost region. */
+void allocator_before_region(struct pm_pool* pool, unsigned index);
+void allocator_push_frees(struct thread* thread);
+void allocator_after_region(struct thread* thread, struct pm_pool* pool);
+
+#endif

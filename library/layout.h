@@ -1,0 +1,142 @@
+/* What stands in a pool's file, byte for byte. docs/programming.md explains it.
+ *
+ *   superblock        one page; all zero in a file that is not yet a pool
+ *   commit lines      one per thread index: the number of its last finished region
+ *   shelves           one line per thread index and size class: the thread's free memory
+ *   depots            one line per size class: free memory on its way between threads
+ *   chunk table       one line per chunk: what the chunk is used for
+ *   chunks            64 KiB each: blocks of one size class, log segments, large allocations
+ *
+ * All zero is the valid empty state of everything but the superblock. What different threads may
+ * change at the same time lies in different lines, because the undo log saves whole lines. */
+#ifndef PMEMSIM_LIBRARY_LAYOUT_H
+#define PMEMSIM_LIBRARY_LAYOUT_H
+
+#include <stdint.h>
+
+#include "pmemsim/pm.h"
+
+#define POOL_MAGIC UINT64_C(0x314c4f4f504d5021) /* "!PMPOOL1" in the file */
+#define POOL_PAGE_BYTES 4096
+#define CHUNK_BYTES (64 * 1024)
+#define CHUNK_LINES (CHUNK_BYTES / PM_LINE_BYTES)
+#define POOL_MAX_BYTES (UINT64_C(1) << 38) /* line numbers have 32 bits */
+
+/* Sizes in lines: 1, 2, ... 8, then four per doubling up to 512; and one class for magazines. */
+#define BLOCK_CLASSES 32
+#define MAGAZINE_CLASS BLOCK_CLASSES
+#define SHELVES (BLOCK_CLASSES + 1)
+#define MAX_BLOCK_LINES 512
+
+struct superblock {
+  uint64_t magic; /* written last */
+  uint64_t bytes; /* of the whole pool */
+  uint64_t base;  /* the address it must be mapped at */
+  uint64_t threads, shelves, chunk_bytes;
+  uint64_t checksum; /* of the fields above */
+  uint64_t unused;
+
+  uint64_t root; /* address, 0: none yet */
+  uint64_t root_bytes;
+};
+
+/* A region's number is the committed number plus one; at the end it becomes the committed one. */
+struct commit_line {
+  uint64_t committed;
+  uint64_t unused[7];
+};
+
+/* The free memory of one size class that one thread has: what is left of a chunk, and a chain of
+ * magazines of free blocks, all full up to the one that is being emptied and filled, all empty
+ * above it. */
+struct shelf_line {
+  uint64_t next, end; /* addresses in a chunk: never yet allocated */
+  uint64_t bottom;    /* address of the bottom magazine, 0: none */
+  uint64_t unused[5];
+};
+
+struct depot_line {
+  uint64_t top; /* address of a full magazine; `above` leads to the next */
+  uint64_t unused[7];
+};
+
+#define MAGAZINE_BLOCKS 63
+struct magazine {
+  uint64_t above;                  /* address of the next magazine of the chain, 0: none */
+  uint64_t block[MAGAZINE_BLOCKS]; /* addresses of free blocks, filled from the front; 0: none */
+};
+
+enum chunk_kind {
+  CHUNK_FREE = 0,
+  CHUNK_BLOCKS = 1,
+  CHUNK_LOG = 2,
+  CHUNK_LARGE = 3, /* the first of a run; the others' lines are zero */
+};
+
+/* One word, so that a chunk can be taken with a single store. Bits 0-7: chunk_kind; 8-15: size
+ * class (blocks); 16-31: thread index (log); 32-63: position in the thread's log, or chunks of the
+ * run (large). */
+struct chunk_line {
+  uint64_t use;
+  uint64_t unused[7];
+};
+
+static inline uint64_t chunk_use(enum chunk_kind kind, uint64_t size_class, uint64_t thread,
+                                 uint64_t count) {
+  return (uint64_t)kind | size_class << 8 | thread << 16 | count << 32;
+}
+static inline unsigned chunk_use_kind(uint64_t use) { return use & 0xff; }
+static inline unsigned chunk_use_class(uint64_t use) { return use >> 8 & 0xff; }
+static inline unsigned chunk_use_thread(uint64_t use) { return use >> 16 & 0xffff; }
+static inline uint32_t chunk_use_count(uint64_t use) { return (uint32_t)(use >> 32); }
+
+/* The undo log of a thread: a list of segments (chunks). Every region starts at the front of the
+ * first one. A record is a header and the old contents of up to seven lines; a segment with fewer
+ * than two lines left is full. A record is valid if it has the number of the thread's unfinished
+ * region and the right checksum, which also covers where the record stands: so neither a stale nor
+ * a half-written record is ever taken for a valid one, and no other word needs to be persistent for
+ * a record to count. */
+#define RECORD_LINES 7
+struct record {
+  uint64_t checksum;           /* of all that follows, contents of the lines included */
+  uint64_t region;             /* the number of the region that wrote it */
+  uint32_t lines;              /* 1 to RECORD_LINES */
+  uint32_t line[RECORD_LINES]; /* numbers, counted from the start of the pool */
+  uint32_t unused[4];
+};
+
+/* Offsets from the start of the pool. */
+#define COMMIT_OFFSET POOL_PAGE_BYTES
+#define SHELF_OFFSET (COMMIT_OFFSET + PM_MAX_THREADS * PM_LINE_BYTES)
+#define DEPOT_OFFSET (SHELF_OFFSET + PM_MAX_THREADS * SHELVES * PM_LINE_BYTES)
+#define CHUNK_TABLE_OFFSET (DEPOT_OFFSET + BLOCK_CLASSES * PM_LINE_BYTES)
+
+/* The number of chunks in a pool of so many bytes: a table line and a chunk each. */
+static inline uint64_t pool_chunks(uint64_t bytes) {
+  if (bytes < CHUNK_TABLE_OFFSET + CHUNK_BYTES) return 0;
+  uint64_t chunks = (bytes - CHUNK_TABLE_OFFSET) / (CHUNK_BYTES + PM_LINE_BYTES);
+  while (chunks > 0 &&
+         bytes / CHUNK_BYTES <
+             chunks + (CHUNK_TABLE_OFFSET + chunks * PM_LINE_BYTES + CHUNK_BYTES - 1) / CHUNK_BYTES)
+    --chunks;
+  return chunks;
+}
+
+/* Chunks lie at the end of the pool, aligned to their size. */
+static inline uint64_t first_chunk_offset(uint64_t bytes) {
+  return (bytes / CHUNK_BYTES - pool_chunks(bytes)) * CHUNK_BYTES;
+}
+
+/* C11 and C++ spell it alike. */
+#ifndef __cplusplus
+#define static_assert _Static_assert
+#endif
+static_assert(sizeof(struct commit_line) == PM_LINE_BYTES, "one line");
+static_assert(sizeof(struct shelf_line) == PM_LINE_BYTES, "one line");
+static_assert(sizeof(struct depot_line) == PM_LINE_BYTES, "one line");
+static_assert(sizeof(struct chunk_line) == PM_LINE_BYTES, "one line");
+static_assert(sizeof(struct record) == PM_LINE_BYTES, "one line");
+static_assert(sizeof(struct magazine) % PM_LINE_BYTES == 0, "whole lines");
+static_assert(offsetof(struct superblock, root) == PM_LINE_BYTES, "root on a line of its own");
+
+#endif

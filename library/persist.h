@@ -1,0 +1,17 @@
+/* Write-back of cache lines and the fence that waits for it: the only place where the library meets
+ * the hardware. (The crash tests link a model of a volatile cache in its place.) */
+#ifndef PMEMSIM_LIBRARY_PERSIST_H
+#define PMEMSIM_LIBRARY_PERSIST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "marks.h"
+
+/* Starts the write-back of `lines` lines from the one that holds `address`. */
+void persist_flush(const void* address, size_t lines);
+
+/* An sfence, announced to the recorder with its meaning. */
+void persist_fence(enum fence_meaning meaning);
+
+#endif
