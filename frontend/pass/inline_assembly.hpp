@@ -1,0 +1,41 @@
+// What a piece of inline assembly does to memory, as far as its text and operands tell.
+//
+// PM programs flush and fence in assembly, in several spellings: `clwb %0`, `.byte 0x66; clflush
+// %0` (clflushopt for assemblers that don't know it), `.byte 0x66; xsaveopt %0` (clwb), the
+// instruction's bytes with the address in a fixed register, `lock; addl $0,(%rsp)` as full fence.
+#pragma once
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringRef.h>
+#include <llvm/IR/InstrTypes.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pmemsim/trace/format.hpp"
+
+namespace pmemsim::pass {
+
+struct AssemblyEffect {
+  // kFlush, kFence, kLoad, kStore, kNonTemporal or kAtomicUpdate.
+  trace::SiteKind kind;
+  std::uint8_t detail = 0;         // FlushKind or FenceKind
+  llvm::Value* address = nullptr;  // a pointer, or an integer that holds one
+  std::int64_t displacement = 0;   // added to it
+  std::uint32_t size = 0;
+  bool may_fail = false;  // cmpxchg: it may leave memory as it is
+};
+
+struct AssemblySummary {
+  std::vector<AssemblyEffect> effects;
+  // Statements that touch memory in a way that can't be followed, in words.
+  std::vector<std::string> problems;
+};
+
+AssemblySummary summarize_assembly(const llvm::CallBase& call);
+
+// Machine instructions in the text of an inline assembly.
+unsigned count_assembly_instructions(llvm::StringRef text);
+
+}  // namespace pmemsim::pass

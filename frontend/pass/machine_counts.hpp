@@ -1,0 +1,41 @@
+// How many machine instructions the compiler makes of each LLVM instruction.
+//
+// Counting LLVM instructions instead would be off by half: addresses fold into accesses, phis
+// become copies, arguments are moved, registers spill. So the real back end compiles a copy of the
+// module in which every instruction carries its own number as source line, and the final machine
+// code is counted by those numbers.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/IR/Instruction.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/CodeGen.h>
+
+#include <string>
+
+namespace pmemsim::pass {
+
+struct MachineCount {
+  double instructions = 0;  // a mean where the back end duplicated or merged code
+  bool calls = false;       // a call is among them: a library call, for most LLVM instructions
+};
+
+class MachineCounts {
+ public:
+  // Compiles a copy of the module; `module` itself stays as it is. When the back end refuses the
+  // copy, the counts are estimates and problem() says why.
+  MachineCounts(const llvm::Module& module, llvm::CodeGenOptLevel level);
+
+  MachineCount of(const llvm::Instruction& instruction) const {
+    return counts_.lookup(&instruction);
+  }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  void estimate(const llvm::Module& module);
+
+  llvm::DenseMap<const llvm::Instruction*, MachineCount> counts_;
+  std::string problem_;
+};
+
+}  // namespace pmemsim::pass

@@ -1,0 +1,49 @@
+// The entry of the LLVM pass plug-in (clang -fpass-plugin=...): runs after all optimizations.
+#include <llvm/Config/llvm-config.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Passes/PassPlugin.h>
+
+#include "instrument.hpp"
+
+namespace pmemsim::pass {
+namespace {
+
+llvm::CodeGenOptLevel code_generation_level(llvm::OptimizationLevel level) {
+  switch (level.getSpeedupLevel()) {
+    case 0:
+      return llvm::CodeGenOptLevel::None;
+    case 1:
+      return llvm::CodeGenOptLevel::Less;
+    case 2:
+      return llvm::CodeGenOptLevel::Default;
+    default:
+      return llvm::CodeGenOptLevel::Aggressive;
+  }
+}
+
+class InstrumentPass : public llvm::PassInfoMixin<InstrumentPass> {
+ public:
+  explicit InstrumentPass(llvm::OptimizationLevel level) : level_(level) {}
+
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    return instrument(module, code_generation_level(level_)) ? llvm::PreservedAnalyses::none()
+                                                             : llvm::PreservedAnalyses::all();
+  }
+  static bool isRequired() { return true; }  // at -O0 too
+
+ private:
+  llvm::OptimizationLevel level_;
+};
+
+}  // namespace
+}  // namespace pmemsim::pass
+
+extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo
+llvmGetPassPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "pmemsim", LLVM_VERSION_STRING, [](llvm::PassBuilder& builder) {
+            builder.registerOptimizerLastEPCallback(
+                [](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
+                  passes.addPass(pmemsim::pass::InstrumentPass(level));
+                });
+          }};
+}

@@ -1,0 +1,62 @@
+// The module's constant table of sites and the constructor that registers it with the runtime.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/StringMap.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/Module.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "dependences.hpp"
+#include "pmemsim/trace/format.hpp"
+
+namespace pmemsim::pass {
+
+struct Site {
+  trace::SiteKind kind;
+  std::uint8_t detail = 0;
+  std::uint8_t size = 0;
+  std::uint8_t flags = 0;
+  std::uint32_t instructions = 0;
+  const llvm::DILocation* location = nullptr;
+  const llvm::Function* function = nullptr;
+  DependenceSet address_dependences = {};
+  DependenceSet data_dependences = {};
+  std::optional<std::uint32_t> copied_from = {};  // of a kCopyStore: its kCopyLoad
+};
+
+class SiteTable {
+ public:
+  explicit SiteTable(llvm::Module& module);
+
+  // Returns the site's number in the module.
+  std::uint32_t add(Site site);
+  // The site whose value others depend on when they depend on `source`.
+  void set_source(const llvm::Instruction& source, std::uint32_t site) { sources_[&source] = site; }
+  bool empty() const { return sites_.empty(); }
+
+  // The variable that holds the number of the module's first site at run time.
+  llvm::GlobalVariable& base() const { return *base_; }
+
+  // Writes table and constructor into the module.
+  void emit();
+
+ private:
+  llvm::Constant* string(llvm::StringRef text);
+  llvm::Constant* function_name(const Site& site);
+  std::uint16_t append_dependences(const DependenceSet& set, std::vector<std::uint32_t>& encoded);
+  llvm::Constant* emit_sites();
+  void emit_constructor(llvm::Constant* module_record);
+
+  llvm::Module& module_;
+  llvm::GlobalVariable* base_;
+  std::vector<Site> sites_;
+  llvm::DenseMap<const llvm::Instruction*, std::uint32_t> sources_;
+  llvm::StringMap<llvm::Constant*> strings_;
+  llvm::DenseMap<const void*, llvm::Constant*> function_names_;  // by subprogram or function
+};
+
+}  // namespace pmemsim::pass

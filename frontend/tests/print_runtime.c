@@ -1,0 +1,145 @@
+// A runtime for the tests of the pass: prints the table of sites and each operation as a line of
+// JSON to the file that PRINT_RUNTIME names (or just counts instructions, see below).
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pmemsim_rt.h"
+
+#define MAX_MODULES 64
+#define FIRST_SITE 64
+
+static struct pmemsim_rt_module* modules[MAX_MODULES];
+static unsigned module_count;
+static FILE* output;
+static int printing;
+static uint64_t instructions;  // of all sites reported
+static int external;           // inside a function that is not instrumented
+
+static const struct pmemsim_rt_site* find(uint32_t site, uint32_t* module) {
+  for (unsigned i = 0; i < module_count; ++i) {
+    if (site - *modules[i]->base < modules[i]->sites) {
+      *module = i;
+      return &modules[i]->site[site - *modules[i]->base];
+    }
+  }
+  fprintf(stderr, "site %u is of no module\n", site);
+  abort();
+}
+
+static void finish(void) {
+  fprintf(output, "{\"op\": \"end\", \"instructions\": %" PRIu64 "}\n", instructions);
+  fclose(output);
+}
+
+static void print_dependences(const char* name, const uint32_t* dependences, unsigned count) {
+  fprintf(output, ", \"%s\": [", name);
+  for (unsigned i = 0; i < count; ++i) {
+    fprintf(output, "%s[%u, %u]", i ? ", " : "", dependences[i] >> 8, dependences[i] & 255);
+  }
+  fprintf(output, "]");
+}
+
+void pmemsim_rt_register(struct pmemsim_rt_module* module) {
+  if (!output) {
+    const char* path = getenv("PRINT_RUNTIME");
+    output = fopen(path ? path : "/dev/null", "w");
+    printing = path && !getenv("PRINT_RUNTIME_COUNT_ONLY");
+    atexit(finish);
+  }
+  if (module->version != PMEMSIM_RT_VERSION || module_count == MAX_MODULES) abort();
+  uint32_t first = FIRST_SITE;
+  if (module_count) {
+    first = *modules[module_count - 1]->base + modules[module_count - 1]->sites;
+  }
+  *module->base = first;
+  modules[module_count++] = module;
+  if (!printing) return;
+  for (uint32_t i = 0; i < module->sites; ++i) {
+    const struct pmemsim_rt_site* site = &module->site[i];
+    fprintf(output,
+            "{\"op\": \"site\", \"module\": %u, \"site\": %u, \"kind\": %u, \"detail\": %u, "
+            "\"size\": %u, \"flags\": %u, \"instructions\": %u, \"file\": \"%s\", "
+            "\"function\": \"%s\", \"line\": %u",
+            module_count - 1, i, site->kind, site->detail, site->size, site->flags,
+            site->instructions, site->file, site->function, site->line);
+    print_dependences("address", site->dependences, site->address_dependences);
+    print_dependences("data", site->dependences + site->address_dependences,
+                      site->data_dependences);
+    fprintf(output, "}\n");
+  }
+}
+
+static void print(const char* op, uint32_t site, const volatile void* address, uint64_t bytes,
+                  int flag) {
+  uint32_t module;
+  const struct pmemsim_rt_site* record = find(site, &module);
+  instructions += record->instructions;
+  if (!printing) return;
+  fprintf(output,
+          "{\"op\": \"%s\", \"module\": %u, \"site\": %u, \"address\": %" PRIuPTR
+          ", \"bytes\": %" PRIu64 ", \"flag\": %d, \"value\": \"",
+          op, module, site - *modules[module]->base, (uintptr_t)address, bytes, flag);
+  if (strstr(op, "store") || strstr(op, "update")) {
+    for (uint64_t i = 0; i < bytes; ++i)
+      fprintf(output, "%02x", ((const volatile uint8_t*)address)[i]);
+  }
+  fprintf(output, "\"}\n");
+}
+
+void pmemsim_rt_load(uint32_t site, const volatile void* address) {
+  print("load", site, address, 0, 0);
+}
+void pmemsim_rt_store(uint32_t site, volatile void* address, uint32_t size) {
+  print("store", site, address, size, 0);
+}
+void pmemsim_rt_atomic_before(uint32_t site, const volatile void* address) {
+  (void)site, (void)address;
+}
+void pmemsim_rt_atomic_load(uint32_t site, const volatile void* address, uint32_t size) {
+  print("atomic_load", site, address, size, 0);
+}
+void pmemsim_rt_atomic_store(uint32_t site, volatile void* address, uint32_t size) {
+  print("atomic_store", site, address, size, 0);
+}
+void pmemsim_rt_atomic_update(uint32_t site, volatile void* address, uint32_t size, int wrote) {
+  print("atomic_update", site, address, size, wrote);
+}
+void* pmemsim_rt_memcpy(uint32_t site, void* to, const void* from, uint64_t bytes) {
+  memcpy(to, from, bytes);
+  print("memcpy", site, to, bytes, 0);
+  instructions += 2 * ((bytes + 15) / 16);
+  return to;
+}
+void* pmemsim_rt_memmove(uint32_t site, void* to, const void* from, uint64_t bytes) {
+  memmove(to, from, bytes);
+  print("memmove", site, to, bytes, 0);
+  instructions += 2 * ((bytes + 15) / 16);
+  return to;
+}
+void* pmemsim_rt_memset(uint32_t site, void* to, int byte, uint64_t bytes) {
+  memset(to, byte, bytes);
+  print("memset", site, to, bytes, byte);
+  instructions += (bytes + 15) / 16;
+  return to;
+}
+void pmemsim_rt_branch(uint32_t site, int taken) { print("branch", site, 0, 0, taken); }
+void pmemsim_rt_execute(uint32_t site) { print("execute", site, 0, 0, 0); }
+void pmemsim_rt_flush(uint32_t site, const volatile void* address) {
+  print("flush", site, address, 0, 0);
+}
+void pmemsim_rt_fence(uint32_t site) { print("fence", site, 0, 0, 0); }
+void pmemsim_rt_external_before(uint32_t site) {
+  print("external_before", site, 0, 0, 0);
+  external = 1;
+}
+void pmemsim_rt_external_after(uint32_t site) {
+  if (!external) abort();
+  external = 0;
+  uint32_t module;
+  find(site, &module);
+}
+void pmemsim_rt_mark(uint32_t mark, uint64_t first, uint64_t second) {
+  (void)mark, (void)first, (void)second;
+}
