@@ -44,5 +44,5 @@ NB_MODULE(_core, module) {
   module.doc() = "pmemsim's simulator and trace reader";
   pmemsim::bindings::bind_errors(module);
   pmemsim::bindings::bind_trace(module);
-//  pmemsim::bindings::bind_simulator(module);
+  pmemsim::bindings::bind_simulator(module);
 }

@@ -69,23 +69,27 @@ class Comparison:
         }
 
 
-# Statistics stall.* by the label that tables and plots show, in the order of drawing.
+# What tables and plots show of the statistics stall.*, in the order of drawing. What is left is the
+# core itself: instructions, their latencies and branches, and loads that its own caches serve.
 STALLS = {
-    "fence": "fence stalls",
-    "store_queue": "store-queue stalls",
-    "cache_miss": "cache misses",
-    "lock": "lock waiting",
+    "cache misses": ("shared_cache", "other_core", "dram", "pm"),
+    "fence stalls": ("fence",),
+    "store-queue stalls": ("store_queue",),
+    "lock waiting": ("lock",),
+    "commit waiting": ("commit",),
 }
 
 
 def breakdown(result: Result) -> dict[str, float]:
-    """Where the cores' time went, as fractions that add up to 1; `busy` is all the rest."""
+    """Where the cores' time went, as fractions that add up to 1; `core` is what is left."""
     total = result.stats["stall.total_ns"]
     shares = {
-        label: result.stats[f"stall.{name}_ns"] / total if total else 0.0
-        for name, label in STALLS.items()
+        label: float(sum(result.stats[f"stall.{cause}_ns"] for cause in causes) / total)
+        if total
+        else 0.0
+        for label, causes in STALLS.items()
     }
-    return {"busy": 1.0 - sum(shares.values()), **shares}
+    return {"core": 1.0 - sum(shares.values()), **shares}
 
 
 def compare(

@@ -17,7 +17,7 @@ from pmemsim.simulation import Result
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
-_STALL_COLOURS = ("#BBBBBB", "#D55E00", "#E69F00", "#56B4E9", "#CC79A7")
+_STALL_COLOURS = ("#BBBBBB", "#56B4E9", "#D55E00", "#E69F00", "#CC79A7", "#009E73")
 _STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -72,7 +72,7 @@ def plot_result(result: Result, path: Path) -> None:
             f"{result.time_ns / 1e6:.3g} ms simulated",
             fontsize=9,
         )
-        axes.legend(ncols=5, loc="upper center", bbox_to_anchor=(0.5, -0.45), fontsize=8)
+        axes.legend(ncols=6, loc="upper center", bbox_to_anchor=(0.5, -0.45), fontsize=8)
 
     _save(draw, path, (6.5, 1.9))
 
@@ -120,7 +120,7 @@ def _stacks(axes: Axes, comparison: Comparison) -> None:
     for group, workload in enumerate(comparison.workloads):
         middle = group * (len(comparison.designs) + 0.8) + (len(comparison.designs) - 1) / 2
         axes.text(middle, 101, workload, ha="center", va="bottom", fontsize=8)
-    axes.legend(ncols=5, loc="upper center", bbox_to_anchor=(0.5, -0.28), fontsize=8)
+    axes.legend(ncols=6, loc="upper center", bbox_to_anchor=(0.5, -0.28), fontsize=8)
 
 
 def _save(draw: Callable[[Figure], None], path: Path, size: tuple[float, float]) -> None:

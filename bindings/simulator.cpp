@@ -1,0 +1,130 @@
+// pmemsim._core's simulator: what can be configured, and one call that runs a recording.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bindings.hpp"
+#include "pmemsim/registry.hpp"
+#include "pmemsim/sim/configuration.hpp"
+#include "pmemsim/sim/simulate.hpp"
+
+namespace nb = nanobind;
+
+namespace pmemsim::bindings {
+namespace {
+
+using Settings = std::vector<std::tuple<std::string, std::string, std::string>>;
+
+std::vector<Setting> to_settings(const Settings& given) {
+  std::vector<Setting> settings;
+  for (const auto& [key, value, place] : given) settings.push_back({key, value, place});
+  return settings;
+}
+
+nb::list list_parameters() {
+  nb::list found;
+  for (const ParameterInfo& parameter : parameters(Configuration{})) {
+    nb::dict entry;
+    entry["key"] = parameter.key;
+    entry["type"] = parameter.type;
+    entry["default"] = parameter.value;
+    entry["minimum"] = parameter.limits.least;
+    entry["maximum"] = parameter.limits.most;
+    entry["choices"] = parameter.choices;
+    entry["description"] = parameter.description;
+    found.append(entry);
+  }
+  return found;
+}
+
+nb::list list_layers() {
+  nb::list found;
+  for (const LayerChoice& choice : layer_choices()) {
+    nb::dict entry;
+    entry["layer"] = choice.layer;
+    entry["name"] = choice.name;
+    entry["summary"] = choice.summary;
+    entry["needs"] = choice.needs;
+    entry["gives"] = choice.gives;
+    found.append(entry);
+  }
+  return found;
+}
+
+// Every parameter with its value and the place of the setting that won.
+nb::list resolved(const Configuration& configuration, const std::vector<Setting>& settings) {
+  nb::list found;
+  for (const ParameterInfo& parameter : parameters(configuration)) {
+    std::string place = "default";
+    for (const Setting& setting : settings) {
+      if (setting.key == parameter.key) place = setting.place;
+    }
+    nb::dict entry;
+    entry["key"] = parameter.key;
+    entry["value"] = parameter.value;
+    entry["place"] = place;
+    entry["description"] = parameter.description;
+    found.append(entry);
+  }
+  return found;
+}
+
+nb::list resolve(const Settings& given) {
+  const std::vector<Setting> settings = to_settings(given);
+  return resolved(configure(settings), settings);
+}
+
+// Tells Python about the progress; a signal (Ctrl-C) or an exception there ends the run.
+bool report(const nb::object& progress, double share) {
+  nb::gil_scoped_acquire acquire;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  if (!progress.is_none()) progress(share);
+  return true;
+}
+
+nb::dict simulate(const std::string& trace, const Settings& given, const nb::object& progress) {
+  const std::vector<Setting> settings = to_settings(given);
+  RunResult result;
+  {
+    nb::gil_scoped_release release;
+    result = pmemsim::simulate(trace, settings,
+                               [&](double share) { return report(progress, share); });
+  }
+  nb::list statistics;
+  for (const Statistic& statistic : result.statistics) {
+    nb::dict entry;
+    entry["name"] = statistic.name;
+    entry["value"] = statistic.value;
+    entry["unit"] = statistic.unit;
+    entry["description"] = statistic.description;
+    statistics.append(entry);
+  }
+  nb::dict run;
+  run["instructions"] = result.instructions;
+  run["regions"] = result.regions;
+  run["pm_write_bytes"] = result.pm_write_bytes;
+  run["time_ps"] = result.time.count;
+  run["threads"] = result.threads;
+  run["wall_s"] = result.wall_s;
+  run["resolved"] = resolved(configure(settings), settings);
+  run["statistics"] = statistics;
+  return run;
+}
+
+}  // namespace
+
+void bind_simulator(nb::module_& module) {
+  module.def("parameters", &list_parameters);
+  module.def("layers", &list_layers);
+  module.def("resolve", &resolve, nb::arg("settings"));
+  module.def("simulate", &simulate, nb::arg("trace"), nb::arg("settings"),
+             nb::arg("progress").none());
+}
+
+}  // namespace pmemsim::bindings

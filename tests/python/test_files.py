@@ -1,0 +1,49 @@
+"""Result files appear whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pmemsim.errors import Error
+from pmemsim.files import check_writable, replacing, write_json
+
+
+def test_a_finished_file_replaces_the_old_one(tmp_path: Path) -> None:
+    target = tmp_path / "out.json"
+    target.write_text("old")
+    write_json({"a": 1}, str(target))
+    assert json.loads(target.read_text()) == {"a": 1}
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    target = tmp_path / "out.png"
+    target.write_text("old")
+    with pytest.raises(ValueError, match="half-way"), replacing(target) as partial:
+        partial.write_text("new")
+        assert partial.suffix == ".png"
+        raise ValueError("half-way")
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_full_disk_is_said_in_words(tmp_path: Path) -> None:
+    with pytest.raises(Error, match="No space left on device"), replacing(tmp_path / "out"):
+        Path("/dev/full").write_text("x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bad_places_are_refused_before_work_is_done(tmp_path: Path) -> None:
+    with pytest.raises(Error, match="does not exist"):
+        check_writable(tmp_path / "no" / "out.json")
+    with pytest.raises(Error, match="is a folder"):
+        check_writable(tmp_path)
+    check_writable(tmp_path / "out.json")
+
+
+def test_json_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    write_json({"a": [1, 2]}, "-")
+    assert json.loads(capsys.readouterr().out) == {"a": [1, 2]}

@@ -1,0 +1,67 @@
+"""Jobs: order of results, failures, cancellation."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from pmemsim.parallel import Report, run_all
+
+
+def test_results_come_in_the_order_of_the_tasks() -> None:
+    def task(number: int, seconds: float) -> int:
+        time.sleep(seconds)
+        return number
+
+    tasks = [lambda _: task(0, 0.05), lambda _: task(1, 0.0), lambda _: task(2, 0.02)]
+    assert run_all(tasks, jobs=3) == [0, 1, 2]
+
+
+def test_no_more_jobs_at_a_time_than_asked() -> None:
+    running = 0
+    most = 0
+    lock = threading.Lock()
+
+    def task(_: Report) -> None:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.01)
+        with lock:
+            running -= 1
+
+    run_all([task] * 6, jobs=2)
+    assert most == 2
+
+
+def test_a_failure_stops_the_others_and_is_raised() -> None:
+    stopped = threading.Event()
+
+    def fail(_: Report) -> None:
+        time.sleep(0.02)
+        raise ValueError("first")
+
+    def long(report: Report) -> None:
+        try:
+            while True:
+                report(0.5)
+                time.sleep(0.001)
+        finally:
+            stopped.set()
+
+    with pytest.raises(ValueError, match="first"):
+        run_all([long, fail], jobs=2)
+    assert stopped.is_set()
+
+
+def test_progress_ends_at_one() -> None:
+    seen: list[tuple[int, float]] = []
+
+    def task(report: Report) -> None:
+        report(0.5)
+
+    run_all([task, task], jobs=1, progress=lambda index, fraction: seen.append((index, fraction)))
+    assert seen == [(0, 0.0), (0, 0.5), (0, 1.0), (1, 0.0), (1, 0.5), (1, 1.0)]

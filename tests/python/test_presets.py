@@ -1,0 +1,129 @@
+"""Presets are read strictly: everything that is wrong is said, with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pmemsim.errors import ConfigError, Error
+from pmemsim.presets import Setting, load_preset, parse_overrides, preset_names
+
+
+def write(folder: Path, text: str, name: str = "mine.yaml") -> str:
+    path = folder / name
+    path.write_text(text)
+    return str(path)
+
+
+def test_values_keep_their_text_place_and_source(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "name: mine\n"
+        "summary: a machine\n"
+        "citation: a paper\n"
+        "parameters:\n"
+        "  core.frequency: {value: 2GHz, source: Table 2}\n"
+        "  core.count: 18\n"
+        "  backend: [encryption, integrity]\n",
+    )
+    preset = load_preset("machine", path)
+    assert (preset.name, preset.summary, preset.citation) == ("mine", "a machine", "a paper")
+    assert preset.settings == (
+        Setting("core.frequency", "2GHz", f"{path}:5", "Table 2"),
+        Setting("core.count", "18", f"{path}:6"),
+        Setting("backend", "encryption,integrity", f"{path}:7"),
+    )
+
+
+def test_inherited_settings_come_first(tmp_path: Path) -> None:
+    base = write(tmp_path, "name: a\nsummary: a\nparameters: {x: 1, y: 2}\n", "a.yaml")
+    path = write(tmp_path, f"name: b\nsummary: b\ninherits: {base}\nparameters: {{x: 3}}\n")
+    settings = load_preset("machine", path).settings
+    assert [(setting.key, setting.value) for setting in settings] == [
+        ("x", "1"),
+        ("y", "2"),
+        ("x", "3"),
+    ]
+
+
+def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "name: mine\n"
+        "sumary: misspelt\n"
+        "parameters:\n"
+        "  a: 1\n"
+        "  a: 2\n"
+        "  b: {valeu: 3}\n"
+        "  c:\n"
+        "  d: {value: 1, value: 2}\n",
+    )
+    with pytest.raises(ConfigError) as caught:
+        load_preset("machine", path)
+    assert caught.value.problems == [
+        f"{path}:2: unknown key 'sumary'; did you mean 'summary'?",
+        f"{path}: the key 'summary' is missing",
+        f"{path}:5: the key 'a' stands twice (first on line 4); remove one",
+        f"{path}:6: b: unknown key 'valeu'; did you mean 'value'?",
+        f"{path}:6: b: the key 'value' is missing",
+        f"{path}:7: c: must be one value",
+        f"{path}:8: the key 'value' stands twice (first on line 8); remove one",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name: [unclosed", "not YAML"),
+        ("just text", "a preset must be a list of 'key: value' lines"),
+        ("", "a preset must be a list of 'key: value' lines"),
+        ("name: a\nsummary: a\nparameters: [1]\n", "'parameters' must be a list"),
+        ("\x00", "not YAML"),
+    ],
+)
+def test_files_that_are_no_presets(tmp_path: Path, text: str, message: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(ConfigError, match=message) as caught:
+        load_preset("design", path)
+    assert path in str(caught.value)
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_bytes(b"name: \xff\n")
+    with pytest.raises(ConfigError, match="could not be read"):
+        load_preset("design", str(path))
+
+
+def test_inheriting_in_a_circle(tmp_path: Path) -> None:
+    first, second = str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")
+    write(tmp_path, f"name: a\nsummary: a\ninherits: {second}\n", "a.yaml")
+    write(tmp_path, f"name: b\nsummary: b\ninherits: {first}\n", "b.yaml")
+    with pytest.raises(ConfigError, match="inherits from itself"):
+        load_preset("machine", first)
+
+
+def test_unknown_names_get_a_suggestion() -> None:
+    with pytest.raises(Error, match=r"unknown machine 'asp'; did you mean 'asap'\?"):
+        load_preset("machine", "asp")
+    with pytest.raises(Error, match="there is no such file"):
+        load_preset("machine", "./no.yaml")
+
+
+@pytest.mark.parametrize("kind", ["machine", "design"])
+def test_every_preset_of_ours_loads_and_is_named_as_its_file(kind: str) -> None:
+    names = preset_names(kind)  # type: ignore[arg-type]
+    assert names
+    for name in names:
+        assert load_preset(kind, name).name == name  # type: ignore[arg-type]
+
+
+def test_overrides() -> None:
+    assert parse_overrides(["a.b=1", " c = 2ns "]) == [
+        Setting("a.b", "1", "--set"),
+        Setting("c", "2ns", "--set"),
+    ]
+    with pytest.raises(ConfigError) as caught:
+        parse_overrides(["a", "=1", "b="])
+    assert len(caught.value.problems) == 3
