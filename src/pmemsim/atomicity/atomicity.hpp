@@ -1,0 +1,63 @@
+// Layer 2, atomicity: what makes an atomic region all-or-nothing?
+//
+// Calls come in each core's program order, from its store queue, like those of the ordering layer
+// (ordering/ordering.hpp); a call that returns false makes the store queue wait for `resume`.
+// Persists are submitted to the backend (backend/backend.hpp) as Writes with a kind and an owner;
+// their `persisted` is the acknowledgement. A hardware log orders log before data by these
+// acknowledgements, never by stalling the core.
+//
+// How the mechanisms meet this interface (prototyped before it was frozen):
+//   software undo  nothing: its code is in the trace, and ordering governs its flushes and fences.
+//   HWUndo     store() sends the log entry and returns false until it is acknowledged; region_end()
+//              waits for log and data, then drops log writes still pending (Memory::drop).
+//   HWRedo     store() appends to the core's log buffer; region_end() waits for the log;
+//              evicted() keeps lines in the DRAM cache (kTaken), fetch() reads them from there.
+//   LAD        store() marks the line; region_end() sends the marked lines as writes that the
+//              controllers must not write out yet (a queue of its own in front of Memory), and
+//              resumes when every controller has acknowledged the commit message: two phases over
+//              Memory::channel_of(). Overflow: read, log write, then the data write.
+//   ASAP       region_begin() takes CL List and Dependence List entries (false while there are
+//              none); store() sets LockBit and owner, starts the log write, adds to the CL List
+//              (false while its slots are full); load() adds dependences; region_end() returns
+//              true at once and commits later; evicted() takes a locked line and writes it when
+//              its log write is acknowledged; drop() removes log and data writes from the WPQ; one
+//              Dependence List per channel, found by the region's number; fence_regions() waits.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "pmemsim/ordering/ordering.hpp"
+
+namespace pmemsim {
+
+class Atomicity {
+ public:
+  virtual ~Atomicity() = default;
+  // Once, before the run.
+  virtual void connect(Hierarchy&) {}
+  // What this layer leaves of the program on top of what the ordering layer leaves.
+  virtual Lowering lowering() const = 0;
+  virtual std::uint32_t interests() const { return 0; }
+
+  // Outermost regions only; numbers count from 1 per core.
+  virtual bool region_begin(CoreId, std::uint64_t /*region*/, Picoseconds, Completion) {
+    return true;
+  }
+  virtual bool region_end(CoreId, std::uint64_t /*region*/, Picoseconds, Completion) {
+    return true;
+  }
+  // True if instructions after a region's end may not execute before region_end() has resumed.
+  virtual bool commits_synchronously() const { return false; }
+  virtual bool fence_regions(CoreId, Picoseconds, Completion) { return true; }
+
+  virtual bool store(const Store&, Picoseconds, Completion) { return true; }
+  virtual void load(CoreId, Line, std::uint64_t /*region*/, Picoseconds) {}
+  virtual Eviction evicted(Line, const LineData&, Picoseconds) { return Eviction::kWrite; }
+  virtual bool fetch(CoreId, Line, Picoseconds, Completion) { return false; }
+
+  virtual void statistics(StatisticsCollector&) const {}
+  virtual std::string pending() const { return {}; }
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,20 @@
+// No atomic regions: the software log isn't part of the program. With ordering `none` that is a
+// program without persistence; with `x86` its data persists at every region's end without a log
+// ("DPO only", ASAP section 2.2), or it is a program with flushes of its own and no regions.
+#pragma once
+
+#include "pmemsim/atomicity/atomicity.hpp"
+
+namespace pmemsim {
+
+class NoAtomicity final : public Atomicity {
+ public:
+  Lowering lowering() const override {
+    Lowering lowering;
+    lowering.keeps[static_cast<std::size_t>(trace::Purpose::kLog)] = false;
+    lowering.keeps[static_cast<std::size_t>(trace::Purpose::kCommit)] = false;
+    return lowering;
+  }
+};
+
+}  // namespace pmemsim

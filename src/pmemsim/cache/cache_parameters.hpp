@@ -1,0 +1,42 @@
+// Parameters of the cache hierarchy. Latencies add up: a hit in the shared cache costs the core
+// its L1's, its L2's and the shared cache's latency (as in gem5 and ChampSim, on which the papers
+// whose tables these numbers come from were evaluated).
+#pragma once
+
+#include "pmemsim/core/parameters.hpp"
+
+namespace pmemsim {
+
+struct CacheParameters {
+  Bytes size;
+  std::uint32_t ways = 8;
+  Delay latency = cycles(4);
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("size", size, {.least = 0, .most = 1e12}, "Capacity; 0 leaves this level out");
+    visit("ways", ways, {.least = 1, .most = 64}, "Associativity");
+    visit("latency", latency, {.least = 0, .most = 1e9}, "Time that a look-up adds, hit or miss");
+  }
+};
+
+struct SharedCacheParameters {
+  Bytes size{0};
+  Bytes size_per_core{2u << 20};
+  std::uint32_t ways = 16;
+  Delay latency = cycles(40);
+  Delay snoop_latency = cycles(18);
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("size", size, {.least = 0, .most = 1e12}, "Capacity that doesn't depend on the cores");
+    visit("size_per_core", size_per_core, {.least = 0, .most = 1e12},
+          "Capacity added for each core of the machine");
+    visit("ways", ways, {.least = 1, .most = 64}, "Associativity");
+    visit("latency", latency, {.least = 0, .most = 1e9}, "Time that a look-up adds, hit or miss");
+    visit("snoop_latency", snoop_latency, {.least = 0, .most = 1e9},
+          "Time added when other cores' private caches must give up or send a line");
+  }
+};
+
+}  // namespace pmemsim

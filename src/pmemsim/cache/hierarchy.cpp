@@ -1,0 +1,266 @@
+#include "pmemsim/cache/hierarchy.hpp"
+
+#include <bit>
+
+namespace pmemsim {
+namespace {
+
+constexpr std::size_t kNone = SIZE_MAX;
+constexpr std::uint64_t kWriteBit = 1;
+constexpr unsigned kCoreBits = 8;
+
+constexpr std::uint64_t bit(CoreId core) { return std::uint64_t{1} << core; }
+
+}  // namespace
+
+Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores,
+                     const CacheParameters& l1, const CacheParameters& l2,
+                     const SharedCacheParameters& shared, const PathParameters& path)
+    : queue_(parts.queue),
+      pm_space_(parts.pm_space),
+      pm_(parts.pm),
+      dram_(parts.dram),
+      ordering_(parts.ordering),
+      atomicity_(parts.atomicity),
+      clock_(clock),
+      shared_latency_(clock.duration(shared.latency)),
+      snoop_latency_(clock.duration(shared.snoop_latency)),
+      request_latency_(clock.duration(path.request_latency)),
+      response_latency_(clock.duration(path.response_latency)),
+      clients_(cores, nullptr),
+      shared_(shared.size.count + shared.size_per_core.count * cores, shared.ways) {
+  private_.reserve(cores);
+  for (CoreId core = 0; core < cores; ++core) {
+    private_.emplace_back(l1.size.count, l1.ways, clock.slots(l1.latency), l2.size.count, l2.ways,
+                          clock.slots(l2.latency));
+  }
+}
+
+void Hierarchy::request(CoreId core, Line line, bool to_write, Picoseconds when) {
+  const std::uint64_t packed =
+      (line.number << (kCoreBits + 1)) | (std::uint64_t{core} << 1) | (to_write ? kWriteBit : 0);
+  queue_.schedule(max(when, queue_.now()), Phase::kCache,
+                  completion<&Hierarchy::request_arrives>(*this, packed));
+}
+
+void Hierarchy::request_arrives(std::uint64_t packed, Picoseconds now) {
+  const bool to_write = (packed & kWriteBit) != 0;
+  const CoreId core = (packed >> 1) & ((1u << kCoreBits) - 1);
+  const Line line{packed >> (kCoreBits + 1)};
+  ++statistics_.requests;
+  if (const auto miss = misses_.find(line.number); miss != misses_.end()) {
+    miss->second.push_back({core, to_write});
+    return;
+  }
+  const std::size_t way = shared_.find(line);
+  if (way != kNone) {
+    ++statistics_.shared_hits;
+    shared_.touch(way);
+    serve(core, line, to_write, way, now + shared_latency_, Source::kShared);
+    return;
+  }
+  misses_[line.number].push_back({core, to_write});
+  queue_.schedule(now + shared_latency_ + request_latency_, Phase::kController,
+                  completion<&Hierarchy::miss_leaves>(*this, line.number));
+}
+
+void Hierarchy::miss_leaves(std::uint64_t number, Picoseconds now) {
+  const Line line{number};
+  const Completion answer = completion<&Hierarchy::memory_answers>(*this, number);
+  if (!pm_space_.contains(line)) {
+    ++statistics_.dram_reads;
+    dram_.read(line, answer);
+    return;
+  }
+  ++statistics_.pm_reads;
+  const CoreId core = misses_.at(number).front().core;
+  if ((atomicity_.interests() & kFetches) != 0 && atomicity_.fetch(core, line, now, answer)) return;
+  if ((ordering_.interests() & kFetches) != 0 && ordering_.fetch(core, line, now, answer)) return;
+  pm_.read(line, answer);
+}
+
+void Hierarchy::memory_answers(std::uint64_t number, Picoseconds now) {
+  const Line line{number};
+  const auto miss = misses_.find(number);
+  const std::vector<Waiter> waiters = std::move(miss->second);
+  misses_.erase(miss);
+  const std::size_t way = make_room(line);
+  const Picoseconds ready = now + response_latency_;
+  shared_.install(way, line, {.sharers = 0, .ready = ready, .owner = kNobody, .dirty = false});
+  const Source source = pm_space_.contains(line) ? Source::kPm : Source::kDram;
+  for (const Waiter& waiter : waiters) {
+    // Serving one waiter may evict the line again if the set is tiny; then the others miss anew.
+    const std::size_t found = shared_.find(line);
+    if (found == kNone) {
+      request(waiter.core, line, waiter.to_write, now);
+    } else {
+      serve(waiter.core, line, waiter.to_write, found, ready, source);
+    }
+  }
+}
+
+void Hierarchy::serve(CoreId core, Line line, bool to_write, std::size_t way, Picoseconds when,
+                      Source source) {
+  SharedLine& shared = shared_.meta(way);
+  when = max(when, shared.ready);
+  if (take_from_others(core, line, to_write, shared)) {
+    when += snoop_latency_;
+    source = Source::kOtherCore;
+    ++statistics_.snoops;
+  }
+  const bool alone = (shared.sharers & ~bit(core)) == 0;
+  shared.sharers |= bit(core);
+  if (alone) shared.owner = static_cast<std::uint8_t>(core);
+  const LineState state = alone ? LineState::kExclusive : LineState::kShared;
+  left_private(core, private_[core].fill(line, state, clock_.slot(when)));
+  clients_[core]->filled(line, state, when, source);
+}
+
+// True if another core's caches had to be asked.
+bool Hierarchy::take_from_others(CoreId core, Line line, bool to_write, SharedLine& shared) {
+  const std::uint64_t others = shared.sharers & ~bit(core);
+  if (others == 0) return false;
+  if (to_write) {
+    for (std::uint64_t left = others; left != 0; left &= left - 1) {
+      const CoreId other = static_cast<CoreId>(std::countr_zero(left));
+      shared.dirty |= private_[other].invalidate(line);
+      ++statistics_.invalidations;
+    }
+    shared.sharers &= bit(core);
+    shared.owner = kNobody;
+    return true;
+  }
+  if (shared.owner == kNobody) return false;
+  shared.dirty |= private_[shared.owner].downgrade(line);
+  shared.owner = kNobody;
+  return true;
+}
+
+void Hierarchy::left_private(CoreId core, const Departure& departure) {
+  if (!departure.happened) return;
+  const std::size_t way = shared_.find(departure.line);
+  if (way == kNone) return;
+  SharedLine& shared = shared_.meta(way);
+  shared.dirty |= departure.dirty;
+  shared.sharers &= ~bit(core);
+  if (shared.owner == core) shared.owner = kNobody;
+}
+
+std::size_t Hierarchy::make_room(Line line) {
+  const std::size_t way = shared_.victim(line);
+  if (shared_.occupied(way)) evict(way);
+  return way;
+}
+
+void Hierarchy::evict(std::size_t way) {
+  const Line line = shared_.line(way);
+  SharedLine& shared = shared_.meta(way);
+  for (std::uint64_t left = shared.sharers; left != 0; left &= left - 1) {
+    shared.dirty |= private_[std::countr_zero(left)].invalidate(line);
+  }
+  const bool dirty = shared.dirty;
+  shared_.remove(way);
+  if (dirty) write_back(line);
+}
+
+void Hierarchy::write_back(Line line) {
+  if (!pm_space_.contains(line)) {
+    ++statistics_.dram_write_backs;
+    dram_.write({.line = line, .data = {}, .persisted = {}, .written = {}});
+    return;
+  }
+  ++statistics_.pm_write_backs;
+  const LineData data = pm_space_.newest().read(line);
+  const Picoseconds now = queue_.now();
+  if ((atomicity_.interests() & kEvictions) != 0 &&
+      atomicity_.evicted(line, data, now) == Eviction::kTaken) {
+    return;
+  }
+  if ((ordering_.interests() & kEvictions) != 0 &&
+      ordering_.evicted(line, data, now) == Eviction::kTaken) {
+    return;
+  }
+  pm_.write({.line = line, .data = data, .persisted = {}, .written = {}});
+}
+
+void Hierarchy::flush(CoreId core, Line line, bool invalidate, bool dirty, const LineData& data,
+                      Picoseconds when, Completion acknowledge) {
+  if (free_flushes_.empty()) {
+    free_flushes_.push_back(static_cast<std::uint32_t>(flushes_.size()));
+    flushes_.emplace_back();
+  }
+  const std::uint32_t index = free_flushes_.back();
+  free_flushes_.pop_back();
+  flushes_[index] = {line, core, invalidate, dirty, data, acknowledge};
+  // The look-ups on the way down, then the way to the controller.
+  queue_.schedule(max(when + shared_latency_ + request_latency_, queue_.now()), Phase::kCache,
+                  completion<&Hierarchy::flush_arrives>(*this, index));
+}
+
+void Hierarchy::flush_arrives(std::uint64_t index, Picoseconds now) {
+  ++statistics_.flushes;
+  Flush& flush = flushes_[index];
+  bool dirty = flush.dirty;
+  const std::size_t way = shared_.find(flush.line);
+  if (way != kNone) {
+    SharedLine& shared = shared_.meta(way);
+    dirty |= shared.dirty;
+    shared.dirty = false;
+    if (flush.invalidate) {
+      for (std::uint64_t left = shared.sharers; left != 0; left &= left - 1) {
+        dirty |= private_[std::countr_zero(left)].invalidate(flush.line);
+      }
+      shared_.remove(way);
+    } else if (shared.owner != kNobody && shared.owner != flush.core) {
+      dirty |= private_[shared.owner].clean(flush.line);
+    }
+  }
+  const bool persistent = pm_space_.contains(flush.line);
+  if (!dirty) {
+    ++statistics_.clean_flushes;
+    flush_persisted(index, now);
+  } else if (persistent) {
+    if (!flush.dirty) flush.data = pm_space_.newest().read(flush.line);
+    pm_.write({.line = flush.line,
+               .data = flush.data,
+               .persisted = completion<&Hierarchy::flush_persisted>(*this, index),
+               .written = {}});
+  } else {
+    dram_.write({.line = flush.line,
+                 .data = {},
+                 .persisted = completion<&Hierarchy::flush_persisted>(*this, index),
+                 .written = {}});
+  }
+}
+
+void Hierarchy::flush_persisted(std::uint64_t index, Picoseconds now) {
+  queue_.schedule(now + response_latency_, Phase::kCore,
+                  completion<&Hierarchy::flush_acknowledged>(*this, index));
+}
+
+void Hierarchy::flush_acknowledged(std::uint64_t index, Picoseconds now) {
+  const Completion acknowledge = flushes_[index].acknowledge;
+  free_flushes_.push_back(static_cast<std::uint32_t>(index));
+  acknowledge(now);
+}
+
+void Hierarchy::warm(CoreId core, Line line) {
+  std::size_t way = shared_.find(line);
+  if (way == kNone) {
+    way = shared_.victim(line);
+    if (shared_.occupied(way)) {
+      for (std::uint64_t left = shared_.meta(way).sharers; left != 0; left &= left - 1) {
+        private_[std::countr_zero(left)].invalidate(shared_.line(way));
+      }
+    }
+    shared_.install(way, line, {});
+  }
+  shared_.touch(way);
+  SharedLine& shared = shared_.meta(way);
+  take_from_others(core, line, true, shared);
+  shared.sharers = bit(core);
+  shared.owner = static_cast<std::uint8_t>(core);
+  left_private(core, private_[core].fill(line, LineState::kExclusive, 0));
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,80 @@
+// One core's private caches: L1 and, where the machine has one, an L2 that includes it. Look-ups
+// are inline, for every load and store passes here, and concern nobody else while they hit.
+#pragma once
+
+#include <cstdint>
+
+#include "pmemsim/cache/cache_array.hpp"
+#include "pmemsim/cpu/clock.hpp"
+
+namespace pmemsim {
+
+// MESI, as the core sees its own copy.
+enum class LineState : std::uint8_t { kShared, kExclusive, kModified };
+
+struct PrivateLine {
+  Slot ready = 0;  // when the data is (or was) there, in the core's slots
+  LineState state = LineState::kShared;
+};
+
+// A line that left the private caches.
+struct Departure {
+  bool happened = false;
+  bool dirty = false;
+  Line line;
+};
+
+class PrivateCaches {
+ public:
+  PrivateCaches(std::uint64_t l1_bytes, std::uint32_t l1_ways, Slot l1_latency,
+                std::uint64_t l2_bytes, std::uint32_t l2_ways, Slot l2_latency)
+      : l1_(l1_bytes, l1_ways),
+        l2_(l2_bytes, l2_ways),
+        l1_latency_(l1_latency),
+        l2_latency_(l2_latency) {}
+
+  struct Lookup {
+    bool hit = false;
+    bool in_l1 = false;
+    LineState state = LineState::kShared;
+    Slot done = 0;  // hit: when the data is there; miss: when the request leaves the core
+  };
+
+  // Brings an L2 hit into L1 on the way.
+  Lookup look_up(Line line, Slot start) {
+    const std::size_t way = l1_.find(line);
+    if (way != CacheArray<PrivateLine>::kNone) {
+      l1_.touch(way);
+      const PrivateLine& found = l1_.meta(way);
+      const Slot done = start + l1_latency_;
+      return {true, true, found.state, done > found.ready ? done : found.ready};
+    }
+    return look_up_l2(line, start);
+  }
+
+  // The line must be here, exclusive or modified.
+  void write(Line line) {
+    const std::size_t way = l1_.find(line);
+    if (way != CacheArray<PrivateLine>::kNone) l1_.meta(way).state = LineState::kModified;
+  }
+
+  // A line arrives from the shared cache; returns what it pushes out.
+  Departure fill(Line line, LineState state, Slot ready);
+
+  // What the directory and flushes ask for. They return whether the copy was dirty.
+  bool invalidate(Line line);
+  bool downgrade(Line line);  // to shared
+  bool clean(Line line);      // stays, exclusive
+
+  Slot l1_latency() const { return l1_latency_; }
+  Slot l2_latency() const { return l2_latency_; }
+
+ private:
+  Lookup look_up_l2(Line line, Slot start);
+  void install_l1(Line line, const PrivateLine& meta);
+
+  CacheArray<PrivateLine> l1_, l2_;
+  Slot l1_latency_, l2_latency_;
+};
+
+}  // namespace pmemsim

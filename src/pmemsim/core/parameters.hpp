@@ -1,0 +1,187 @@
+// Parameters are declared once, in the struct of the component that uses them, by a member
+//
+//   template <class Visitor>
+//   void describe(Visitor& visit) {
+//     visit("rob_entries", rob_entries, {.least = 1, .most = 4096}, "Entries of the reorder buffer");
+//   }
+//
+// What is parsed, checked, printed and documented comes from there. Supported types: std::uint32_t
+// (a count), bool, Ratio, Picoseconds ("2ns"), Delay ("2ns" or "4cycles" of the cores' clock),
+// Hertz ("2GHz"), Bytes ("32KiB"), Bandwidth ("6.6GB/s") and enums that have a choice_names().
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "pmemsim/core/error.hpp"
+#include "pmemsim/core/units.hpp"
+
+namespace pmemsim {
+
+// A fraction: "0.85" or "85%".
+struct Ratio {
+  double value = 0;
+};
+
+// A duration that may be given in cycles of the cores' clock.
+struct Delay {
+  std::int64_t count = 0;
+  bool cycles = false;  // otherwise picoseconds
+};
+constexpr Delay cycles(std::int64_t count) { return {count, true}; }
+constexpr Delay picoseconds(std::int64_t count) { return {count, false}; }
+constexpr Delay nanoseconds(std::int64_t count) { return {count * 1000, false}; }
+
+// Bytes per second, decimal as device makers give it.
+struct Bandwidth {
+  std::uint64_t count = 0;
+};
+
+struct Limits {
+  double least = 0;
+  double most = 1e18;
+  bool power_of_two = false;
+};
+
+// The names of an enum's values, in the order of the values (found by argument-dependent lookup).
+template <class Enum>
+concept Choice = std::is_enum_v<Enum> && requires(Enum value) {
+  { choice_names(value) } -> std::convertible_to<std::span<const std::string_view>>;
+};
+
+struct ParameterInfo {
+  std::string key;   // "core.rob_entries"
+  std::string type;  // "count", "flag", "ratio", "time", "delay", "frequency", "size", ...
+  std::string value;  // as text, with its unit
+  Limits limits;
+  std::vector<std::string> choices;
+  std::string description;
+};
+
+// One setting that a user, a machine or a design makes. Later settings win.
+struct Setting {
+  std::string key;
+  std::string value;
+  std::string place;  // "machines/asap.yaml:12", "--set"
+};
+
+// Text to value and back. parse_value returns what is wrong, in words that complete "KEY: ...".
+std::optional<std::string> parse_value(std::string_view text, const Limits&, std::uint32_t& value);
+std::optional<std::string> parse_value(std::string_view text, const Limits&, bool& value);
+std::optional<std::string> parse_value(std::string_view text, const Limits&, Ratio& value);
+std::optional<std::string> parse_value(std::string_view text, const Limits&, Picoseconds& value);
+std::optional<std::string> parse_value(std::string_view text, const Limits&, Delay& value);
+std::optional<std::string> parse_value(std::string_view text, const Limits&, Hertz& value);
+std::optional<std::string> parse_value(std::string_view text, const Limits&, Bytes& value);
+std::optional<std::string> parse_value(std::string_view text, const Limits&, Bandwidth& value);
+std::optional<std::string> parse_choice(std::string_view text,
+                                        std::span<const std::string_view> choices, int& index);
+std::string format_value(std::uint32_t value);
+std::string format_value(bool value);
+std::string format_value(Ratio value);
+std::string format_value(Picoseconds value);
+std::string format_value(Delay value);
+std::string format_value(Hertz value);
+std::string format_value(Bytes value);
+std::string format_value(Bandwidth value);
+
+constexpr std::string_view type_name(std::uint32_t) { return "count"; }
+constexpr std::string_view type_name(bool) { return "flag"; }
+constexpr std::string_view type_name(Ratio) { return "ratio"; }
+constexpr std::string_view type_name(Picoseconds) { return "time"; }
+constexpr std::string_view type_name(Delay) { return "delay"; }
+constexpr std::string_view type_name(Hertz) { return "frequency"; }
+constexpr std::string_view type_name(Bytes) { return "size"; }
+constexpr std::string_view type_name(Bandwidth) { return "bandwidth"; }
+
+// The candidate nearest to a misspelt word, if one is near.
+std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
+
+// Collects every parameter with its present value.
+class ParameterLister {
+ public:
+  template <class Group>
+  void group(std::string_view name, Group& parameters) {
+    const std::string outer = prefix_;
+    prefix_ += std::string(name) + ".";
+    parameters.describe(*this);
+    prefix_ = outer;
+  }
+  template <class Value>
+  void operator()(std::string_view name, Value& value, const Limits& limits,
+                  std::string_view description) {
+    ParameterInfo info{prefix_ + std::string(name), "", "", limits, {}, std::string(description)};
+    if constexpr (Choice<Value>) {
+      info.type = "choice";
+      for (auto choice : choice_names(value)) info.choices.emplace_back(choice);
+      info.value = info.choices.at(static_cast<std::size_t>(value));
+    } else {
+      info.type = type_name(value);
+      info.value = format_value(value);
+    }
+    found.push_back(std::move(info));
+  }
+
+  std::vector<ParameterInfo> found;
+
+ private:
+  std::string prefix_;
+};
+
+// Applies settings and notes every problem; throw_problems() reports them all at once.
+class ParameterSetter {
+ public:
+  explicit ParameterSetter(std::span<const Setting> settings)
+      : settings_(settings), used_(settings.size(), false) {}
+
+  template <class Group>
+  void group(std::string_view name, Group& parameters) {
+    const std::string outer = prefix_;
+    prefix_ += std::string(name) + ".";
+    parameters.describe(*this);
+    prefix_ = outer;
+  }
+  template <class Value>
+  void operator()(std::string_view name, Value& value, const Limits& limits, std::string_view) {
+    const std::string key = prefix_ + std::string(name);
+    keys_.push_back(key);
+    for (std::size_t i = 0; i < settings_.size(); ++i) {
+      if (settings_[i].key != key) continue;
+      used_[i] = true;
+      if (auto problem = parse(settings_[i].value, limits, value)) {
+        problems_.push_back(settings_[i].place + ": " + key + ": " + *problem);
+      }
+    }
+  }
+
+  void add_problem(std::string problem) { problems_.push_back(std::move(problem)); }
+  // Also reports the settings whose key nobody asked for.
+  void throw_problems();
+
+ private:
+  template <class Value>
+  static std::optional<std::string> parse(std::string_view text, const Limits& limits,
+                                          Value& value) {
+    if constexpr (Choice<Value>) {
+      int index = 0;
+      auto problem = parse_choice(text, choice_names(value), index);
+      if (!problem) value = static_cast<Value>(index);
+      return problem;
+    } else {
+      return parse_value(text, limits, value);
+    }
+  }
+
+  std::span<const Setting> settings_;
+  std::vector<bool> used_;
+  std::vector<std::string> keys_;
+  std::vector<std::string> problems_;
+  std::string prefix_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,110 @@
+#include "pmemsim/cpu/core.hpp"
+
+#include <bit>
+
+namespace pmemsim {
+
+CoreStatistics& CoreStatistics::operator+=(const CoreStatistics& other) {
+  operations += other.operations;
+  instructions += other.instructions;
+  external_instructions += other.external_instructions;
+  loads += other.loads;
+  forwarded_loads += other.forwarded_loads;
+  stores += other.stores;
+  private_misses += other.private_misses;
+  branches += other.branches;
+  mispredicted_branches += other.mispredicted_branches;
+  flushes += other.flushes;
+  fences += other.fences;
+  locks += other.locks;
+  regions += other.regions;
+  region_time += other.region_time;
+  return *this;
+}
+
+Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& parameters, CoreId id,
+           LockOrder lock_order)
+    : queue_(parts.queue),
+      hierarchy_(parts.hierarchy),
+      pm_space_(parts.pm_space),
+      synchronisation_(parts.synchronisation),
+      ordering_(parts.ordering),
+      atomicity_(parts.atomicity),
+      precompute_(parts.precompute),
+      caches_(parts.hierarchy.private_caches(id)),
+      clock_(clock),
+      id_(id),
+      lock_order_(lock_order),
+      rob_entries_(parameters.rob_entries),
+      cycle_(clock.cycle()),
+      forward_latency_(clock.slots(parameters.forward_latency)),
+      locked_latency_(clock.slots(parameters.locked_latency)),
+      branch_penalty_(clock.slots(parameters.branch_penalty)),
+      run_ahead_(clock.duration(parameters.run_ahead)),
+      lowering_(parts.ordering.lowering() & parts.atomicity.lowering()),
+      ordering_interests_(parts.ordering.interests()),
+      atomicity_interests_(parts.atomicity.interests()),
+      precompute_interests_(parts.precompute.interests()),
+      predictor_(parameters.predictor_index_bits),
+      // Operations of zero instructions take a place too, hence twice the instructions.
+      entries_(std::bit_ceil(std::size_t{parameters.rob_entries} * 2)),
+      entry_mask_(static_cast<std::uint32_t>(entries_.size() - 1)),
+      load_retired_(parameters.load_queue_entries, 0),
+      mshrs_(parameters.mshrs),
+      stores_(parameters.store_queue_entries) {
+  parts.hierarchy.connect(id, *this);
+}
+
+void Core::run(const trace::TraceFile& file, std::uint32_t thread, const Copy& copy) {
+  stream_ = std::make_unique<trace::OperationStream>(file, thread);
+  sites_ = &file.sites();
+  producers_.assign(sites_->sites().size(), {});
+  copy_ = copy;
+  dispatch_ = retire_ = drained_ = clock_.slot(queue_.now());
+  queue_.schedule(queue_.now(), Phase::kCore, completion<&Core::wake>(*this));
+}
+
+void Core::filled(Line line, LineState, Picoseconds when, Source source) {
+  Mshr* mshr = find_mshr(line);
+  const Slot slot = clock_.slot(when);
+  mshr->used = false;
+  mshr->free_since = slot;
+  constexpr std::array<Cause, 5> kCauses{Cause::kPrivateCache, Cause::kSharedCache,
+                                         Cause::kOtherCore, Cause::kDram, Cause::kPm};
+  std::uint32_t index = mshr->first_load;
+  mshr->first_load = kNoEntry;
+  while (index != kNoEntry) {
+    const std::uint32_t next = entry(index).next_in_line;
+    entry(index).cause = kCauses[static_cast<std::size_t>(source)];
+    complete(index, slot);
+    index = next;
+  }
+  retry_waiting_loads();
+  drain();
+  advance();
+}
+
+std::string Core::waiting_for() const {
+  if (finished_) return {};
+  std::string text = "core " + std::to_string(id_) + " after " +
+                     std::to_string(operations_read()) + " operations";
+  if (head_ != tail_) {
+    const Entry& oldest = entries_[head_ & entry_mask_];
+    const trace::SiteRecord& site = sites_->sites()[oldest.site];
+    text += ": the oldest of " + std::to_string(tail_ - head_) + " in flight is at " +
+            std::string(sites_->string(site.file)) + ":" + std::to_string(site.line);
+  }
+  if (!stores_.empty()) {
+    const StoreEntry& store = const_cast<StoreQueue&>(stores_).front();
+    text += "; its store queue's head (kind " + std::to_string(static_cast<int>(store.kind)) +
+            ", stage " + std::to_string(store.stage) + ")";
+    if (store.kind == StoreKind::kAcquire) {
+      text += " waits for version " + std::to_string(store.version) + " of object " +
+              std::to_string(store.object) + ", which is at " +
+              std::to_string(synchronisation_.version(store.object));
+    }
+  }
+  return text;
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,289 @@
+// An out-of-order core, as a window that moves over one thread's recorded operations.
+//
+// The core isn't simulated cycle by cycle. For each operation it computes when it was dispatched
+// (width, reorder buffer, queues, mispredicted branches), when its operands were there (register
+// dependences from the trace, store-to-load forwarding), when it completed and when it retired.
+// As long as nothing outside the core is needed, that is plain arithmetic in slots (clock.hpp), for
+// hundreds of operations in a row. An operation whose completion is not known yet (a miss, a lock)
+// keeps a place in the window; what depends on it waits in its list; everything else goes on, until
+// the reorder buffer is full. An event then fills in the missing time and the window moves again.
+//
+// Stores, flushes, fences and locked instructions take effect in program order from the store
+// queue, after they have retired (x86-TSO; Intel SDM vol. 3A, ch. 9.2, and the descriptions of
+// CLWB, SFENCE and MFENCE): stores wait for their line (asked for when they retire), a flush sends
+// its line on its way, SFENCE waits until the ordering layer lets it go, MFENCE and locked
+// instructions hold up younger loads as well.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pmemsim/cache/hierarchy.hpp"
+#include "pmemsim/cpu/branch_predictor.hpp"
+#include "pmemsim/cpu/clock.hpp"
+#include "pmemsim/cpu/core_parameters.hpp"
+#include "pmemsim/cpu/cycle_account.hpp"
+#include "pmemsim/cpu/store_queue.hpp"
+#include "pmemsim/precompute/precompute.hpp"
+#include "pmemsim/sim/synchronisation.hpp"
+#include "pmemsim/trace/reader.hpp"
+
+namespace pmemsim {
+
+struct CoreStatistics {
+  std::uint64_t operations = 0, instructions = 0, external_instructions = 0;
+  std::uint64_t loads = 0, forwarded_loads = 0, stores = 0, private_misses = 0;
+  std::uint64_t branches = 0, mispredicted_branches = 0;
+  std::uint64_t flushes = 0, fences = 0, locks = 0, regions = 0;
+  Picoseconds region_time{};
+
+  CoreStatistics& operator+=(const CoreStatistics& other);
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("operations", operations, "operations", "Recorded operations that the design keeps");
+    visit("instructions", instructions, "instructions", "Instructions simulated");
+    visit("external_instructions", external_instructions, "instructions",
+          "Of these, executed in code that was not instrumented");
+    visit("loads", loads, "loads", "Loads");
+    visit("forwarded_loads", forwarded_loads, "loads", "Of these, served by the store queue");
+    visit("stores", stores, "stores", "Stores");
+    visit("private_misses", private_misses, "lines", "Lines that the private caches had to ask for");
+    visit("branches", branches, "branches", "Conditional branches");
+    visit("mispredicted_branches", mispredicted_branches, "branches", "Of these, mispredicted");
+    visit("flushes", flushes, "flushes", "Cache line flushes");
+    visit("fences", fences, "fences", "Store fences and full fences");
+    visit("locks", locks, "locks", "Locks acquired");
+    visit("regions", regions, "regions", "Outermost atomic regions completed");
+    visit("region_time_ns", region_time, "Time between the begin and the end of regions, in sum");
+  }
+};
+
+class Core final : public CacheClient {
+ public:
+  struct Parts {
+    EventQueue& queue;
+    Hierarchy& hierarchy;
+    PmSpace& pm_space;
+    Synchronisation& synchronisation;
+    Ordering& ordering;
+    Atomicity& atomicity;
+    Precompute& precompute;
+  };
+  // Where this core's copy of the recording lives (several independent copies may run side by
+  // side): added to every address and to every synchronisation object's number.
+  struct Copy {
+    std::uint64_t address_offset = 0;
+    std::uint32_t object_offset = 0;
+  };
+
+  Core(const Parts& parts, const Clock& clock, const CoreParameters& parameters, CoreId id,
+       LockOrder lock_order);
+
+  // Gives the core its thread and starts it at the queue's present time.
+  void run(const trace::TraceFile& file, std::uint32_t thread, const Copy& copy);
+
+  void filled(Line line, LineState state, Picoseconds when, Source source) override;
+
+  bool finished() const { return finished_; }
+  Picoseconds end() const { return clock_.time(retire_); }
+  std::uint64_t operations_read() const { return stream_ ? stream_->position() : 0; }
+  const CoreStatistics& statistics() const { return statistics_; }
+  const CycleAccount& account() const { return account_; }
+  const Clock& clock() const { return clock_; }
+  // What the core waits for, in words (for StuckError).
+  std::string waiting_for() const;
+
+ private:
+  static constexpr std::uint32_t kNoEntry = UINT32_MAX;
+
+  enum class Kind : std::uint8_t { kPlain, kLoad, kAtomicLoad, kStore, kBranch, kSerial };
+  enum class State : std::uint8_t { kWaiting, kIssued, kComplete };
+
+  // A place in the reorder buffer.
+  struct Entry {
+    std::uint64_t address;
+    Slot dispatched;
+    Slot ready;      // operands and barriers; once complete: when that was
+    Slot retired;
+    Slot delay;      // by which its dispatch was held up, and why
+    std::uint64_t store;         // number of the first in the store queue
+    std::uint32_t instructions;
+    std::uint32_t site;
+    std::uint32_t first_waiter;  // link, or kNoEntry
+    std::uint32_t next_in_line;  // in the list of its MSHR
+    std::uint32_t object, version;
+    std::uint16_t pending;       // operands whose time isn't known yet
+    Kind kind;
+    State state;
+    Cause cause;
+    Cause delay_cause;
+    std::uint8_t size;
+    std::uint8_t detail;
+    std::uint8_t stores;         // entries in the store queue
+    bool forwarded;              // a load that takes its value from the store queue
+    bool region_begin, region_end;
+  };
+  struct Link {
+    std::uint32_t entry;
+    std::uint32_t next;
+    Slot latency;
+  };
+  struct Producer {
+    Slot complete = 0;
+    std::uint32_t entry = kNoEntry;  // while `complete` is unknown
+  };
+  struct Mshr {
+    Line line;
+    Slot free_since = 0;
+    std::uint32_t first_load = kNoEntry;
+    bool used = false;
+    bool to_write = false;
+  };
+
+  // Front end (core_front_end.cpp): lowering, room in the window, dispatch.
+  void advance();
+  bool next_operation();
+  bool keep(trace::Operation& operation);
+  bool keep_mark(const trace::Operation& operation);
+  bool dispatch(const trace::Operation& operation);
+  bool dispatch_load(const trace::Operation& operation);
+  bool dispatch_store(const trace::Operation& operation);
+  bool dispatch_through_stores(const trace::Operation& operation, StoreKind kind,
+                               bool serialising);
+  bool dispatch_branch(const trace::Operation& operation);
+  bool dispatch_mark(const trace::Operation& operation);
+  bool dispatch_plain(const trace::Operation& operation, Kind kind);
+  bool has_room(const trace::Operation& operation, std::uint32_t loads, std::uint32_t stores);
+  void hold_up(Slot until, Cause cause);
+  std::uint32_t new_entry(const trace::Operation& operation, Kind kind);
+  StoreEntry& new_store(std::uint32_t entry, StoreKind kind, const trace::Operation& operation);
+  void add_dependences(std::uint32_t entry, std::uint32_t site);
+  void wait_for(std::uint32_t entry, std::uint32_t producer, Slot latency);
+  bool forward(std::uint32_t entry);
+  void start(std::uint32_t entry);
+  void wake(std::uint64_t, Picoseconds now);
+
+  // Execution and retirement (core_execution.cpp).
+  void execute(std::uint32_t index);
+  void load(std::uint32_t index);
+  void load_miss(std::uint32_t index, Line line, Slot leaves);
+  void version_due(std::uint64_t index, Picoseconds now);
+  void version_reached(std::uint64_t index, Picoseconds now);
+  void complete(std::uint32_t index, Slot slot);
+  void retire();
+  bool start_serial(Entry& entry);
+  void account_for(const Entry& entry, Slot from, Slot until);
+  void retired(Entry& entry);
+  Mshr* find_mshr(Line line);
+  Mshr* take_mshr(Slot& start);
+  void retry_waiting_loads();
+
+  // The store queue's head (core_stores.cpp). Each returns false while the entry has to wait, and
+  // moves `slot` to where the next entry may begin.
+  void drain();
+  bool drain_one(StoreEntry& entry, Slot& slot);
+  bool drain_store(StoreEntry& entry, Slot& slot);
+  bool drain_non_temporal(StoreEntry& entry, Slot& slot);
+  bool drain_flush(StoreEntry& entry, Slot& slot);
+  bool drain_fence(StoreEntry& entry, Slot& slot);
+  bool drain_atomic(StoreEntry& entry, Slot& slot);
+  bool drain_acquire(StoreEntry& entry, Slot& slot);
+  bool drain_release(StoreEntry& entry, Slot& slot);
+  bool drain_region(StoreEntry& entry, Slot& slot);
+  bool may_write(const StoreEntry& entry, Slot& slot);
+  void ask_to_write(Line line, Slot slot);
+  bool tell_layers(StoreEntry& entry, Slot& slot);
+  void apply(const StoreEntry& entry);
+  bool at_time(std::uint8_t& stage, Slot slot);
+  void resume_drain(std::uint64_t number, Picoseconds now);
+  Completion resume_of_head() { return completion<&Core::resume_drain>(*this, stores_.head()); }
+  void release_later(const StoreEntry& entry, Slot slot);
+  void release_now(std::uint64_t packed, Picoseconds now);
+  void waited(const StoreEntry& entry, Slot until, Cause cause);
+  Slot overlap(Slot from, Slot until, Cause cause) const;
+
+  bool persistent(std::uint64_t address) const { return pm_space_.contains(address); }
+  Entry& entry(std::uint32_t index) { return entries_[index & entry_mask_]; }
+
+  EventQueue& queue_;
+  Hierarchy& hierarchy_;
+  PmSpace& pm_space_;
+  Synchronisation& synchronisation_;
+  Ordering& ordering_;
+  Atomicity& atomicity_;
+  Precompute& precompute_;
+  PrivateCaches& caches_;
+  const Clock clock_;
+  const CoreId id_;
+  const LockOrder lock_order_;
+  const std::uint32_t rob_entries_;
+  const Slot cycle_, forward_latency_, locked_latency_, branch_penalty_;
+  const Picoseconds run_ahead_;
+  const Lowering lowering_;
+  const std::uint32_t ordering_interests_, atomicity_interests_, precompute_interests_;
+
+  // the thread
+  std::unique_ptr<trace::OperationStream> stream_;
+  const trace::SiteTable* sites_ = nullptr;
+  Copy copy_;
+  trace::Operation operation_;
+  bool has_operation_ = false;
+  bool at_end_ = false;
+  bool finished_ = false;
+  trace::Purpose purpose_ = trace::Purpose::kProgram;
+  trace::FenceMeaning fence_meaning_ = trace::FenceMeaning::kBare;
+  std::uint64_t region_ = 0;       // number of the outermost region begun last
+  bool in_region_ = false;
+
+  // front end
+  Slot dispatch_ = 0;
+  Slot delay_ = 0;
+  Cause delay_cause_ = Cause::kBase;
+  std::uint32_t blocking_branch_ = kNoEntry;
+  std::uint32_t carried_ = 0;     // instructions that need no entry of their own
+  bool advancing_ = false;
+  bool wake_scheduled_ = false;
+  BranchPredictor predictor_;
+
+  // the window: [window_, head_) retired, [head_, tail_) in flight
+  std::vector<Entry> entries_;
+  std::uint32_t entry_mask_;
+  std::uint32_t window_ = 0, head_ = 0, tail_ = 0;
+  std::uint32_t instructions_in_window_ = 0;
+  Slot retire_ = 0;
+  std::vector<Link> links_;
+  std::uint32_t free_link_ = kNoEntry;
+  std::vector<Producer> producers_;
+  std::vector<std::uint32_t> ready_;  // entries to execute
+  bool executing_ = false, retiring_ = false;
+  std::vector<Slot> load_retired_;    // of the latest loads: the load queue
+  std::uint64_t loads_dispatched_ = 0, loads_retired_ = 0;
+  std::uint32_t barrier_entry_ = kNoEntry;  // the latest serialising operation
+  Slot barrier_ = 0;
+  Slot region_began_ = 0;
+
+  // misses
+  std::vector<Mshr> mshrs_;
+  std::vector<std::uint32_t> loads_without_mshr_;
+
+  // stores
+  StoreQueue stores_;
+  Slot drained_ = 0;
+  bool draining_ = false;
+  // What the head of the store queue has waited for lately: tells a fence from a mere lack of room.
+  struct Wait {
+    Slot from = 0, until = 0;
+    Cause cause = Cause::kStoreQueue;
+  };
+  std::array<Wait, 16> waits_{};
+  std::size_t next_wait_ = 0;
+
+  CoreStatistics statistics_;
+  CycleAccount account_;
+};
+
+}  // namespace pmemsim

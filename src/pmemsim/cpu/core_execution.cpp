@@ -1,0 +1,238 @@
+// Execution and retirement: when operations complete, and what that sets in motion.
+#include <algorithm>
+
+#include "pmemsim/cpu/core.hpp"
+
+namespace pmemsim {
+
+void Core::execute(std::uint32_t index) {
+  Entry& ready = entry(index);
+  switch (ready.kind) {
+    case Kind::kLoad:
+      ready.state = State::kIssued;
+      load(index);
+      return;
+    case Kind::kAtomicLoad:
+      // Ordered among all cores: at its own time.
+      ready.state = State::kIssued;
+      queue_.schedule(max(clock_.time(ready.ready), queue_.now()), Phase::kCore,
+                      completion<&Core::version_due>(*this, index));
+      return;
+    case Kind::kSerial:
+      ready.state = State::kIssued;  // goes on when it is the oldest: start_serial()
+      return;
+    case Kind::kPlain:
+    case Kind::kStore:
+    case Kind::kBranch:
+      complete(index, ready.ready + cycle_);
+      return;
+  }
+}
+
+void Core::version_due(std::uint64_t index, Picoseconds now) {
+  const Entry& waiting = entry(static_cast<std::uint32_t>(index));
+  if (synchronisation_.acquire_version(waiting.object, waiting.version,
+                                       completion<&Core::version_reached>(*this, index))) {
+    version_reached(index, now);
+  }
+}
+
+void Core::version_reached(std::uint64_t index, Picoseconds now) {
+  Entry& waiting = entry(static_cast<std::uint32_t>(index));
+  const Slot slot = clock_.slot(now);
+  if (slot > waiting.ready + 1) waiting.cause = Cause::kLock;
+  waiting.ready = std::max(waiting.ready, slot);
+  load(static_cast<std::uint32_t>(index));
+  advance();
+}
+
+void Core::load(std::uint32_t index) {
+  Entry& issued = entry(index);
+  if (issued.forwarded) {
+    complete(index, issued.ready);
+    return;
+  }
+  Slot done = issued.ready;
+  const Line last = Line::of(issued.address + issued.size - 1);
+  for (Line line = Line::of(issued.address); line <= last; ++line.number) {
+    const PrivateCaches::Lookup found = caches_.look_up(line, issued.ready);
+    if (!found.hit) {
+      load_miss(index, line, found.done);
+      return;
+    }
+    if (!found.in_l1 && issued.cause == Cause::kExecution) issued.cause = Cause::kPrivateCache;
+    done = std::max(done, found.done);
+  }
+  complete(index, done);
+}
+
+void Core::load_miss(std::uint32_t index, Line line, Slot leaves) {
+  Entry& issued = entry(index);
+  Mshr* mshr = find_mshr(line);
+  if (mshr == nullptr) {
+    mshr = take_mshr(leaves);
+    if (mshr == nullptr) {
+      loads_without_mshr_.push_back(index);
+      return;
+    }
+    ++statistics_.private_misses;
+    mshr->line = line;
+    mshr->used = true;
+    hierarchy_.request(id_, line, false, clock_.time(leaves));
+  }
+  issued.next_in_line = mshr->first_load;
+  mshr->first_load = index;
+}
+
+Core::Mshr* Core::find_mshr(Line line) {
+  for (Mshr& mshr : mshrs_) {
+    if (mshr.used && mshr.line == line) return &mshr;
+  }
+  return nullptr;
+}
+
+// The register that is free first; `start` moves to when it is.
+Core::Mshr* Core::take_mshr(Slot& start) {
+  Mshr* best = nullptr;
+  for (Mshr& mshr : mshrs_) {
+    if (!mshr.used && (best == nullptr || mshr.free_since < best->free_since)) best = &mshr;
+  }
+  if (best != nullptr) start = std::max(start, best->free_since);
+  return best;
+}
+
+void Core::retry_waiting_loads() {
+  if (loads_without_mshr_.empty()) return;
+  const std::vector<std::uint32_t> waiting = std::move(loads_without_mshr_);
+  loads_without_mshr_.clear();
+  const Slot now = clock_.slot(queue_.now());
+  for (const std::uint32_t index : waiting) {
+    entry(index).ready = std::max(entry(index).ready, now);
+    load(index);
+  }
+}
+
+void Core::complete(std::uint32_t index, Slot slot) {
+  Entry& done = entry(index);
+  done.state = State::kComplete;
+  done.ready = slot;
+  if (Producer& producer = producers_[done.site]; producer.entry == index) {
+    producer = {slot, kNoEntry};
+  }
+  for (std::uint32_t i = 0; i < done.stores; ++i) stores_.at(done.store + i).data_ready = slot;
+  if (barrier_entry_ == index) {
+    barrier_entry_ = kNoEntry;
+    barrier_ = slot;
+  }
+  if (blocking_branch_ == index) {
+    blocking_branch_ = kNoEntry;
+    hold_up(slot + branch_penalty_, Cause::kBranch);
+  }
+  std::uint32_t link = done.first_waiter;
+  done.first_waiter = kNoEntry;
+  while (link != kNoEntry) {
+    const Link waiter = links_[link];
+    links_[link].next = free_link_;
+    free_link_ = link;
+    Entry& consumer = entry(waiter.entry);
+    consumer.ready = std::max(consumer.ready, slot + waiter.latency);
+    if (--consumer.pending == 0) ready_.push_back(waiter.entry);
+    link = waiter.next;
+  }
+  if (executing_) return;
+  executing_ = true;
+  for (std::size_t i = 0; i < ready_.size(); ++i) execute(ready_[i]);
+  ready_.clear();
+  executing_ = false;
+  retire();
+}
+
+void Core::retire() {
+  if (retiring_ || executing_) return;
+  retiring_ = true;
+  while (head_ != tail_) {
+    Entry& oldest = entry(head_);
+    if (oldest.state != State::kComplete && !start_serial(oldest)) break;
+    const Slot in_turn = retire_ + oldest.instructions;
+    account_.add(Cause::kBase, oldest.instructions);
+    if (oldest.ready > in_turn) account_for(oldest, in_turn, oldest.ready);
+    retire_ = std::max(in_turn, oldest.ready);
+    oldest.retired = retire_;
+    ++head_;
+    retired(oldest);
+  }
+  retiring_ = false;
+}
+
+// A serialising operation takes effect as the oldest one, after the store queue has drained up to
+// it. True once it is complete.
+bool Core::start_serial(Entry& oldest) {
+  if (oldest.kind != Kind::kSerial || oldest.pending > 0 || oldest.state == State::kComplete) {
+    return false;
+  }
+  if (oldest.stores == 0) {  // lfence: all older instructions have completed
+    complete(head_, std::max(retire_ + oldest.instructions, oldest.ready) + cycle_);
+    return true;
+  }
+  StoreEntry& store = stores_.at(oldest.store);
+  if (store.eligible != kUnknownSlot) return false;
+  store.eligible = std::max(retire_ + oldest.instructions, oldest.ready);
+  drain();
+  return oldest.state == State::kComplete;
+}
+
+// Says what the core waited for from `from`, when it could have retired this, until it did.
+void Core::account_for(const Entry& oldest, Slot from, Slot until) {
+  if (oldest.kind == Kind::kSerial) {
+    Slot left = until - from;
+    for (const Cause cause : {Cause::kFence, Cause::kLock, Cause::kCommit}) {
+      const Slot part = std::min(left, overlap(from, until, cause));
+      account_.add(cause, part);
+      left -= part;
+    }
+    const Slot own = std::min(left, locked_latency_);
+    account_.add(Cause::kLocked, own);
+    account_.add(Cause::kStoreQueue, left - own);
+    return;
+  }
+  const Slot held_up = std::min(until - from, oldest.delay);
+  account_.add(oldest.delay_cause, held_up);
+  account_.add(oldest.cause, until - from - held_up);
+}
+
+void Core::retired(Entry& oldest) {
+  switch (oldest.kind) {
+    case Kind::kLoad:
+    case Kind::kAtomicLoad:
+      load_retired_[loads_retired_++ % load_retired_.size()] = retire_;
+      if ((atomicity_interests_ & kLoads) != 0 && persistent(oldest.address)) {
+        atomicity_.load(id_, Line::of(oldest.address), region_, clock_.time(retire_));
+      }
+      return;
+    case Kind::kSerial:
+    case Kind::kBranch:
+    case Kind::kPlain:
+    case Kind::kStore:
+      break;
+  }
+  if (oldest.region_begin) region_began_ = retire_;
+  if (oldest.region_end) {
+    ++statistics_.regions;
+    statistics_.region_time += clock_.time(retire_) - clock_.time(region_began_);
+  }
+  if (oldest.kind == Kind::kSerial) return;  // has left the store queue already
+  for (std::uint32_t i = 0; i < oldest.stores; ++i) {
+    StoreEntry& store = stores_.at(oldest.store + i);
+    store.eligible = retire_;
+    if (oldest.kind != Kind::kStore) continue;
+    if ((precompute_interests_ & kAllStores) != 0) {
+      precompute_.stored(id_, store.site, store.address, store.value.data(), store.size,
+                         clock_.time(retire_));
+    }
+    // Stores ask for their line when they retire, so that their misses overlap.
+    if (stores_.head() != oldest.store) ask_to_write(Line::of(store.address), retire_);
+  }
+  if (oldest.stores > 0) drain();
+}
+
+}  // namespace pmemsim

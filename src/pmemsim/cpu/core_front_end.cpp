@@ -1,0 +1,454 @@
+// The front end of a core: lowering, room in the window, dispatch.
+#include <algorithm>
+#include <cstring>
+
+#include "pmemsim/cpu/core.hpp"
+
+namespace pmemsim {
+
+using trace::FenceKind;
+using trace::MarkKind;
+using trace::Operation;
+using trace::SiteKind;
+using trace::SyncKind;
+
+void Core::advance() {
+  if (advancing_ || finished_) return;
+  advancing_ = true;
+  const Slot horizon = clock_.slot(queue_.now() + run_ahead_);
+  while (blocking_branch_ == kNoEntry) {
+    if (!has_operation_ && !next_operation()) break;
+    if (dispatch_ > horizon) {
+      if (!wake_scheduled_) {
+        wake_scheduled_ = true;
+        queue_.schedule(clock_.time(dispatch_), Phase::kCore, completion<&Core::wake>(*this));
+      }
+      break;
+    }
+    if (!dispatch(operation_)) break;
+    has_operation_ = false;
+  }
+  advancing_ = false;
+  if (at_end_ && !has_operation_ && head_ == tail_ && stores_.empty()) {
+    finished_ = true;
+    // What trails the last operation that has an entry.
+    account_.add(Cause::kBase, carried_);
+    retire_ += carried_;
+    if (drained_ > retire_) {
+      const Slot fence = overlap(retire_, drained_, Cause::kFence);
+      account_.add(Cause::kFence, fence);
+      account_.add(Cause::kStoreQueue, drained_ - retire_ - fence);
+      retire_ = drained_;
+    }
+  }
+}
+
+void Core::wake(std::uint64_t, Picoseconds) {
+  wake_scheduled_ = false;
+  advance();
+}
+
+bool Core::next_operation() {
+  if (at_end_) return false;
+  do {
+    if (!stream_->next(operation_)) {
+      at_end_ = true;
+      return false;
+    }
+  } while (!keep(operation_));
+  ++statistics_.operations;
+  has_operation_ = true;
+  return true;
+}
+
+// Lowering: is this operation part of the design's program? Moves what is kept to the core's copy.
+bool Core::keep(Operation& operation) {
+  switch (operation.kind) {
+    case SiteKind::kMark:
+      return keep_mark(operation);
+    case SiteKind::kSync:
+      operation.address += operation.address != 0 ? copy_.address_offset : 0;
+      operation.object += copy_.object_offset;
+      return true;
+    default:
+      break;
+  }
+  if (!lowering_.keeps[static_cast<std::size_t>(purpose_)]) return false;
+  statistics_.instructions += operation.instructions;
+  switch (operation.kind) {
+    case SiteKind::kExecute:
+    case SiteKind::kBranch:
+      break;
+    case SiteKind::kExternal:
+      statistics_.external_instructions += operation.instructions;
+      break;
+    case SiteKind::kFlush:
+      operation.address += copy_.address_offset;
+      if (!lowering_.keeps_flushes) {
+        --statistics_.instructions;
+        carried_ += operation.instructions - 1;
+        return false;
+      }
+      break;
+    case SiteKind::kFence:
+      // Full fences stay: programs need them for concurrency too.
+      if (!lowering_.keeps_fences &&
+          operation.detail == static_cast<std::uint8_t>(FenceKind::kSfence)) {
+        fence_meaning_ = trace::FenceMeaning::kBare;
+        --statistics_.instructions;
+        carried_ += operation.instructions - 1;
+        return false;
+      }
+      break;
+    default:
+      operation.address += copy_.address_offset;
+      operation.object += copy_.object_offset;
+      break;
+  }
+  return true;
+}
+
+bool Core::keep_mark(const Operation& operation) {
+  switch (static_cast<MarkKind>(operation.detail)) {
+    case MarkKind::kPurpose:
+      purpose_ = static_cast<trace::Purpose>(operation.address);
+      return false;
+    case MarkKind::kNextFence:
+      fence_meaning_ = static_cast<trace::FenceMeaning>(operation.address);
+      return false;
+    case MarkKind::kRegionBegin:
+    case MarkKind::kRegionEnd:
+      return operation.address == 1;  // nested regions are flattened
+    case MarkKind::kFenceRegions:
+      return (atomicity_interests_ & kRegions) != 0;
+    case MarkKind::kHint:
+      return (precompute_interests_ & kHints) != 0;
+    default:
+      return false;
+  }
+}
+
+// False if there is no room: an event will move the window and call advance() again.
+bool Core::dispatch(const Operation& operation) {
+  switch (operation.kind) {
+    case SiteKind::kLoad:
+    case SiteKind::kCopyLoad:
+    case SiteKind::kAtomicLoad:
+      return dispatch_load(operation);
+    case SiteKind::kStore:
+    case SiteKind::kNonTemporal:
+    case SiteKind::kCopyStore:
+    case SiteKind::kAtomicStore:
+      return dispatch_store(operation);
+    case SiteKind::kAtomicUpdate:
+      return dispatch_through_stores(operation, StoreKind::kLocked, true);
+    case SiteKind::kBranch:
+      return dispatch_branch(operation);
+    case SiteKind::kExecute:
+    case SiteKind::kExternal:
+      if (carried_ + operation.instructions >= rob_entries_ / 4) {
+        return dispatch_plain(operation, Kind::kPlain);
+      }
+      carried_ += operation.instructions;
+      return true;
+    case SiteKind::kFlush:
+      return dispatch_through_stores(operation, StoreKind::kFlush, false);
+    case SiteKind::kFence:
+      switch (static_cast<FenceKind>(operation.detail)) {
+        case FenceKind::kSfence:
+          return dispatch_through_stores(operation, StoreKind::kFence, false);
+        case FenceKind::kMfence:
+          return dispatch_through_stores(operation, StoreKind::kFullFence, true);
+        case FenceKind::kLfence:
+          return dispatch_plain(operation, Kind::kSerial);
+      }
+      return true;
+    case SiteKind::kSync:
+      switch (static_cast<SyncKind>(operation.detail)) {
+        case SyncKind::kMutexLock:
+        case SyncKind::kReadLock:
+        case SyncKind::kWriteLock:
+        case SyncKind::kWait:
+          return dispatch_through_stores(operation, StoreKind::kAcquire, true);
+        default:
+          return dispatch_through_stores(operation, StoreKind::kRelease, true);
+      }
+    case SiteKind::kMark:
+      return dispatch_mark(operation);
+  }
+  return true;
+}
+
+bool Core::dispatch_load(const Operation& operation) {
+  if (!has_room(operation, 1, 0)) return false;
+  const Kind kind = operation.kind == SiteKind::kAtomicLoad ? Kind::kAtomicLoad : Kind::kLoad;
+  const std::uint32_t index = new_entry(operation, kind);
+  Entry& load = entry(index);
+  ++statistics_.loads;
+  ++loads_dispatched_;
+  add_dependences(index, operation.site);
+  if (barrier_entry_ != kNoEntry) {
+    wait_for(index, barrier_entry_, 0);
+  } else {
+    load.ready = std::max(load.ready, barrier_);
+  }
+  load.forwarded = kind == Kind::kLoad && forward(index);
+  producers_[operation.site] = {kUnknownSlot, index};
+  start(index);
+  return true;
+}
+
+// If the bytes are still in the store queue, the load waits for the youngest store that wrote any
+// of them instead of for the cache (memory dependences are known, as a good predictor knows them).
+bool Core::forward(std::uint32_t index) {
+  if (stores_.empty()) return false;
+  Entry& load = entry(index);
+  const StoreEntry* youngest = nullptr;
+  const std::uint64_t last = (load.address + load.size - 1) / 8;
+  for (std::uint64_t granule = load.address / 8; granule <= last; ++granule) {
+    const StoreEntry* found = stores_.youngest(granule);
+    if (found != nullptr && (youngest == nullptr || found->number > youngest->number)) {
+      youngest = found;
+    }
+  }
+  if (youngest == nullptr) return false;
+  ++statistics_.forwarded_loads;
+  if (youngest->data_ready == kUnknownSlot) {
+    wait_for(index, youngest->rob, forward_latency_);
+  } else {
+    load.ready = std::max(load.ready, youngest->data_ready + forward_latency_);
+  }
+  return true;
+}
+
+bool Core::dispatch_store(const Operation& operation) {
+  // A store that crosses a line takes two places in the store queue.
+  const std::uint64_t first_bytes = kLineBytes - operation.address % kLineBytes;
+  const bool split = operation.size > first_bytes;
+  if (!has_room(operation, 0, split ? 2 : 1)) return false;
+  const std::uint32_t index = new_entry(operation, Kind::kStore);
+  ++statistics_.stores;
+  const StoreKind kind = operation.kind == SiteKind::kNonTemporal   ? StoreKind::kNonTemporal
+                         : operation.kind == SiteKind::kAtomicStore ? StoreKind::kAtomicStore
+                                                                    : StoreKind::kStore;
+  Operation part = operation;
+  if (split) {
+    part.size = static_cast<std::uint8_t>(first_bytes);
+    new_store(index, StoreKind::kStore, part);
+    part.address += first_bytes;
+    part.value += first_bytes;
+    part.size = static_cast<std::uint8_t>(operation.size - first_bytes);
+  }
+  new_store(index, kind, part);
+  add_dependences(index, operation.site);
+  start(index);
+  return true;
+}
+
+bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, bool serialising) {
+  if (!has_room(operation, 0, 1)) return false;
+  const std::uint32_t index = new_entry(operation, serialising ? Kind::kSerial : Kind::kPlain);
+  StoreEntry& store = new_store(index, kind, operation);
+  store.serialising = serialising;
+  if (kind == StoreKind::kFence || kind == StoreKind::kFullFence) {
+    store.detail = static_cast<std::uint8_t>(fence_meaning_);
+    fence_meaning_ = trace::FenceMeaning::kBare;
+    ++statistics_.fences;
+  } else if (kind == StoreKind::kFlush) {
+    ++statistics_.flushes;
+  } else if (kind == StoreKind::kLocked) {
+    producers_[operation.site] = {kUnknownSlot, index};
+  } else if (kind == StoreKind::kAcquire && operation.address != 0) {
+    ++statistics_.locks;
+  }
+  if (kind == StoreKind::kLocked || kind == StoreKind::kFlush) {
+    add_dependences(index, operation.site);
+  }
+  if (serialising) barrier_entry_ = index;
+  start(index);
+  return true;
+}
+
+bool Core::dispatch_branch(const Operation& operation) {
+  // The window has room or not; the predictor must be asked once only.
+  if (!has_room(operation, 0, 0)) return false;
+  ++statistics_.branches;
+  if (predictor_.predicted(operation.site, operation.flag)) {
+    carried_ += operation.instructions;
+    return true;
+  }
+  ++statistics_.mispredicted_branches;
+  const std::uint32_t index = new_entry(operation, Kind::kBranch);
+  add_dependences(index, operation.site);
+  blocking_branch_ = index;
+  start(index);
+  return true;
+}
+
+bool Core::dispatch_mark(const Operation& operation) {
+  const auto mark = static_cast<MarkKind>(operation.detail);
+  if (mark == MarkKind::kHint) {
+    if (!has_room(operation, 0, 0)) return false;
+    precompute_.hint(id_, static_cast<trace::HintKind>((operation.second >> 32) & 0xff),
+                     operation.second >> 40, operation.address + copy_.address_offset,
+                     static_cast<std::uint32_t>(operation.second), clock_.time(dispatch_));
+    return true;
+  }
+  const bool layers_care = (atomicity_interests_ & kRegions) != 0;
+  const bool end = mark == MarkKind::kRegionEnd;
+  const bool serialising =
+      mark == MarkKind::kFenceRegions || (end && atomicity_.commits_synchronously());
+  if (!has_room(operation, 0, layers_care ? 1 : 0)) return false;
+  const std::uint32_t index = new_entry(operation, serialising ? Kind::kSerial : Kind::kPlain);
+  entry(index).region_begin = mark == MarkKind::kRegionBegin;
+  entry(index).region_end = end;
+  if (mark == MarkKind::kRegionBegin) {
+    ++region_;
+    in_region_ = true;
+  }
+  if (layers_care) {
+    StoreEntry& store = new_store(index,
+                                  end                               ? StoreKind::kRegionEnd
+                                  : mark == MarkKind::kRegionBegin ? StoreKind::kRegionBegin
+                                                                    : StoreKind::kFenceRegions,
+                                  operation);
+    store.serialising = serialising;
+    if (serialising) barrier_entry_ = index;
+  }
+  if (end) in_region_ = false;
+  start(index);
+  return true;
+}
+
+bool Core::dispatch_plain(const Operation& operation, Kind kind) {
+  if (!has_room(operation, 0, 0)) return false;
+  const std::uint32_t index = new_entry(operation, kind);
+  if (kind == Kind::kSerial) barrier_entry_ = index;
+  start(index);
+  return true;
+}
+
+bool Core::has_room(const Operation& operation, std::uint32_t loads, std::uint32_t stores) {
+  const std::uint32_t instructions = std::min(operation.instructions + carried_, rob_entries_);
+  while (instructions_in_window_ + instructions > rob_entries_ ||
+         tail_ - window_ == entries_.size()) {
+    if (window_ == head_) return false;
+    const Entry& oldest = entry(window_++);
+    dispatch_ = std::max(dispatch_, oldest.retired);
+    instructions_in_window_ -= std::min(oldest.instructions, rob_entries_);
+  }
+  if (loads > 0 && loads_dispatched_ >= load_retired_.size()) {
+    const std::uint64_t previous = loads_dispatched_ - load_retired_.size();
+    if (previous >= loads_retired_) return false;
+    dispatch_ = std::max(dispatch_, load_retired_[previous % load_retired_.size()]);
+  }
+  if (stores > 0) {
+    if (!stores_.has_room(stores)) return false;
+    const Slot free = stores_.free_since(stores);
+    if (free > dispatch_) {
+      const Slot fence = overlap(dispatch_, free, Cause::kFence);
+      hold_up(free, 2 * fence >= free - dispatch_ ? Cause::kFence : Cause::kStoreQueue);
+    }
+  }
+  return true;
+}
+
+void Core::hold_up(Slot until, Cause cause) {
+  if (until <= dispatch_) return;
+  delay_ += until - dispatch_;
+  delay_cause_ = cause;
+  dispatch_ = until;
+}
+
+std::uint32_t Core::new_entry(const Operation& operation, Kind kind) {
+  const std::uint32_t index = tail_++;
+  const std::uint32_t instructions = operation.instructions + carried_;
+  carried_ = 0;
+  dispatch_ += instructions;
+  instructions_in_window_ += std::min(instructions, rob_entries_);
+  Entry& added = entry(index);
+  added.address = operation.address;
+  added.dispatched = added.ready = dispatch_;
+  added.retired = kUnknownSlot;
+  added.delay = delay_;
+  added.delay_cause = delay_cause_;
+  added.store = 0;
+  added.instructions = instructions;
+  added.site = operation.site;
+  added.first_waiter = kNoEntry;
+  added.next_in_line = kNoEntry;
+  added.object = operation.object;
+  added.version = operation.version;
+  added.pending = 0;
+  added.kind = kind;
+  added.state = State::kWaiting;
+  added.cause = Cause::kExecution;
+  added.size = operation.size;
+  added.stores = 0;
+  added.forwarded = false;
+  added.region_begin = added.region_end = false;
+  delay_ = 0;
+  return index;
+}
+
+StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation& operation) {
+  Entry& owner = entry(index);
+  if (owner.stores++ == 0) owner.store = stores_.tail();
+  const std::uint64_t number = stores_.tail();
+  StoreEntry& store = stores_.push();
+  store.address = operation.address;
+  store.number = number;
+  store.region = in_region_ ? region_ : 0;
+  store.eligible = store.data_ready = kUnknownSlot;
+  store.rob = index;
+  store.site = operation.site;
+  store.object = operation.object;
+  store.version = operation.version;
+  store.kind = kind;
+  store.detail = operation.detail;
+  store.size = operation.size;
+  store.stage = store.told = 0;
+  store.serialising = false;
+  store.writes = operation.value != nullptr &&
+                 (operation.kind != SiteKind::kAtomicUpdate || operation.flag);
+  if (store.writes) {
+    std::memcpy(store.value.data(), operation.value, operation.size);
+    const std::uint64_t last = (store.address + store.size - 1) / 8;
+    for (std::uint64_t granule = store.address / 8; granule <= last; ++granule) {
+      stores_.remember(granule, number);
+    }
+  }
+  return store;
+}
+
+void Core::add_dependences(std::uint32_t index, std::uint32_t site) {
+  Entry& consumer = entry(index);
+  for (const std::uint32_t dependence : sites_->dependences(sites_->sites()[site])) {
+    const Producer& producer = producers_[dependence >> 8];
+    const Slot latency = static_cast<Slot>(dependence & 0xff) * cycle_;
+    if (producer.complete != kUnknownSlot) {
+      consumer.ready = std::max(consumer.ready, producer.complete + latency);
+    } else {
+      wait_for(index, producer.entry, latency);
+    }
+  }
+}
+
+void Core::wait_for(std::uint32_t index, std::uint32_t producer, Slot latency) {
+  if (free_link_ == kNoEntry) {
+    free_link_ = static_cast<std::uint32_t>(links_.size());
+    links_.push_back({kNoEntry, kNoEntry, 0});
+  }
+  const std::uint32_t link = free_link_;
+  free_link_ = links_[link].next;
+  links_[link] = {index, entry(producer).first_waiter, latency};
+  entry(producer).first_waiter = link;
+  ++entry(index).pending;
+}
+
+void Core::start(std::uint32_t index) {
+  if (entry(index).pending == 0) execute(index);
+  retire();
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "pmemsim/core/parameters.hpp"
+
+namespace pmemsim {
+
+struct CoreParameters {
+  std::uint32_t count = 8;
+  Hertz frequency{2'000'000'000};
+  std::uint32_t width = 4;
+  std::uint32_t rob_entries = 192;
+  std::uint32_t load_queue_entries = 72;
+  std::uint32_t store_queue_entries = 56;
+  std::uint32_t mshrs = 16;
+  Delay forward_latency = cycles(4);
+  Delay locked_latency = cycles(18);
+  Delay branch_penalty = cycles(14);
+  std::uint32_t predictor_index_bits = 14;
+  Delay run_ahead = nanoseconds(200);
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("count", count, {.least = 1, .most = 64}, "Cores of the machine");
+    visit("frequency", frequency, {.least = 1e6, .most = 1e11}, "Clock of the cores");
+    visit("width", width, {.least = 1, .most = 16}, "Instructions dispatched and retired a cycle");
+    visit("rob_entries", rob_entries, {.least = 8, .most = 4096}, "Instructions in flight");
+    visit("load_queue_entries", load_queue_entries, {.least = 1, .most = 1024},
+          "Loads in flight, until they retire");
+    visit("store_queue_entries", store_queue_entries, {.least = 1, .most = 1024},
+          "Stores, flushes and fences in flight, until they have left for the caches");
+    visit("mshrs", mshrs, {.least = 1, .most = 256},
+          "Lines that a core's private caches wait for at a time");
+    visit("forward_latency", forward_latency, {.least = 0, .most = 1e6},
+          "From a store in the store queue to a load of the same bytes");
+    visit("locked_latency", locked_latency, {.least = 0, .most = 1e6},
+          "Execution of a locked instruction whose line is in the L1");
+    visit("branch_penalty", branch_penalty, {.least = 0, .most = 1e6},
+          "From the execution of a mispredicted branch to the dispatch of the right path");
+    visit("predictor_index_bits", predictor_index_bits, {.least = 1, .most = 24},
+          "The gshare predictor has two to the power of this many counters");
+    visit("run_ahead", run_ahead, {.least = 1000, .most = 1e9},
+          "How far a core may be simulated ahead of the others while it touches nothing shared");
+  }
+};
+
+}  // namespace pmemsim

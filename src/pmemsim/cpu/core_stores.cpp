@@ -1,0 +1,343 @@
+// The head of a core's store queue: where stores become visible, flushes leave, fences wait.
+//
+// An entry may need several steps, each at its own time: `stage` counts them, and is odd while the
+// entry waits for an event that will call resume_drain().
+#include <algorithm>
+
+#include "pmemsim/cpu/core.hpp"
+
+namespace pmemsim {
+namespace {
+
+constexpr unsigned kObjectShift = 32;
+constexpr unsigned kKindShift = 61;
+
+bool waits(std::uint8_t stage) { return stage % 2 == 1; }
+
+}  // namespace
+
+void Core::drain() {
+  if (draining_) return;
+  draining_ = true;
+  while (!stores_.empty()) {
+    StoreEntry& head = stores_.front();
+    if (head.eligible == kUnknownSlot) break;
+    Slot slot = std::max(head.eligible, drained_);
+    if (head.stage > 0 || head.told > 0) slot = std::max(slot, clock_.slot(queue_.now()));
+    if (!drain_one(head, slot)) break;
+    drained_ = slot;
+    const bool serialising = head.serialising;
+    const std::uint32_t rob = head.rob;
+    stores_.pop(slot);
+    if (serialising) complete(rob, slot);
+  }
+  draining_ = false;
+}
+
+void Core::resume_drain(std::uint64_t number, Picoseconds) {
+  if (stores_.empty() || stores_.head() != number) return;
+  StoreEntry& head = stores_.front();
+  if (waits(head.told)) {
+    ++head.told;
+  } else if (waits(head.stage)) {
+    ++head.stage;
+  }
+  drain();
+  retire();
+  advance();
+}
+
+// True once simulated time has reached the slot; otherwise the entry waits for that.
+bool Core::at_time(std::uint8_t& stage, Slot slot) {
+  const Picoseconds when = clock_.time(slot);
+  if (when <= queue_.now()) return true;
+  ++stage;
+  queue_.schedule(when, Phase::kCore, resume_of_head());
+  return false;
+}
+
+bool Core::drain_one(StoreEntry& head, Slot& slot) {
+  if (waits(head.stage) || waits(head.told)) return false;
+  switch (head.kind) {
+    case StoreKind::kStore:
+    case StoreKind::kNonTemporal:
+      return drain_store(head, slot);
+    case StoreKind::kFlush:
+      return drain_flush(head, slot);
+    case StoreKind::kFence:
+    case StoreKind::kFullFence:
+      return drain_fence(head, slot);
+    case StoreKind::kAtomicStore:
+    case StoreKind::kLocked:
+      return drain_atomic(head, slot);
+    case StoreKind::kAcquire:
+      return drain_acquire(head, slot);
+    case StoreKind::kRelease:
+      return drain_release(head, slot);
+    case StoreKind::kRegionBegin:
+    case StoreKind::kRegionEnd:
+    case StoreKind::kFenceRegions:
+      return drain_region(head, slot);
+  }
+  return true;
+}
+
+bool Core::drain_store(StoreEntry& head, Slot& slot) {
+  if (head.kind == StoreKind::kNonTemporal) return drain_non_temporal(head, slot);
+  if (!tell_layers(head, slot) || !may_write(head, slot)) return false;
+  apply(head);
+  return true;
+}
+
+// A non-temporal store goes past the caches: written to its line's newest value and sent to memory
+// like a flush; a fence waits for it. (Write-combining buffers aren't modelled: each store of a
+// line is one write, which the write pending queue merges.)
+bool Core::drain_non_temporal(StoreEntry& head, Slot& slot) {
+  if (!tell_layers(head, slot)) return false;
+  const Line line = Line::of(head.address);
+  if (head.stage == 0) {
+    caches_.invalidate(line);
+    apply(head);
+    const bool is_persistent = persistent(head.address);
+    const LineData data = is_persistent ? pm_space_.newest().read(line) : LineData{};
+    if (!ordering_.flush(id_, line, trace::FlushKind::kClflushopt, true, data, clock_.time(slot),
+                         resume_of_head())) {
+      ++head.stage;
+      return false;
+    }
+  }
+  slot += cycle_;
+  return true;
+}
+
+// Is the line here, to be written? `slot` moves to when the store is done.
+bool Core::may_write(const StoreEntry& head, Slot& slot) {
+  const Line line = Line::of(head.address);
+  const PrivateCaches::Lookup found = caches_.look_up(line, slot);
+  if (!found.hit || found.state == LineState::kShared) {
+    ask_to_write(line, slot);
+    return false;
+  }
+  // Writes to the L1 are pipelined; what comes from further out has to arrive first.
+  slot = found.done > slot + caches_.l1_latency() ? found.done : slot + cycle_;
+  caches_.write(line);
+  return true;
+}
+
+void Core::ask_to_write(Line line, Slot slot) {
+  if (find_mshr(line) != nullptr) return;
+  const PrivateCaches::Lookup found = caches_.look_up(line, slot);
+  if (found.hit && found.state != LineState::kShared) return;
+  Slot leaves = found.hit ? slot + caches_.l1_latency() : found.done;
+  Mshr* mshr = take_mshr(leaves);
+  if (mshr == nullptr) return;  // drain() asks again when a line has come
+  ++statistics_.private_misses;
+  mshr->line = line;
+  mshr->used = true;
+  hierarchy_.request(id_, line, true, clock_.time(leaves));
+}
+
+void Core::apply(const StoreEntry& head) {
+  if (head.writes && persistent(head.address)) {
+    pm_space_.newest().write(head.address, head.value.data(), head.size);
+  }
+}
+
+// Layers that take part in stores learn of each at its own time, before it becomes visible, and
+// may hold it back.
+bool Core::tell_layers(StoreEntry& head, Slot& slot) {
+  enum : std::uint8_t { kAtomicityTurn = 2, kOrderingTurn = 4, kTold = 6 };
+  if (((atomicity_interests_ | ordering_interests_) & kStores) == 0 || !head.writes ||
+      !persistent(head.address)) {
+    return true;
+  }
+  if (head.told == 0) {
+    if (!at_time(head.told, slot)) return false;
+    head.told = kAtomicityTurn;
+  }
+  if (head.told == kTold) return true;
+  const LineData before = pm_space_.newest().read(Line::of(head.address));
+  LineData after = before;
+  std::copy_n(head.value.begin(), head.size, after.begin() + head.address % kLineBytes);
+  const Store store{id_,   head.site, head.address, head.size, head.value.data(),
+                    before, after,    head.region};
+  if (head.told == kAtomicityTurn) {
+    if ((atomicity_interests_ & kStores) != 0 &&
+        !atomicity_.store(store, clock_.time(slot), resume_of_head())) {
+      head.told = kAtomicityTurn + 1;
+      return false;
+    }
+    head.told = kOrderingTurn;
+  }
+  if ((ordering_interests_ & kStores) != 0 &&
+      !ordering_.store(store, clock_.time(slot), resume_of_head())) {
+    head.told = kOrderingTurn + 1;
+    return false;
+  }
+  head.told = kTold;
+  return true;
+}
+
+bool Core::drain_flush(StoreEntry& head, Slot& slot) {
+  if (head.stage == 0) {
+    const Line line = Line::of(head.address);
+    const auto kind = static_cast<trace::FlushKind>(head.detail);
+    const bool dirty =
+        kind == trace::FlushKind::kClwb ? caches_.clean(line) : caches_.invalidate(line);
+    LineData data{};
+    if (dirty && persistent(head.address)) data = pm_space_.newest().read(line);
+    const Slot leaves = slot + caches_.l1_latency() + caches_.l2_latency();
+    if (!ordering_.flush(id_, line, kind, dirty, data, clock_.time(leaves), resume_of_head())) {
+      head.waiting_since = slot;
+      ++head.stage;
+      return false;
+    }
+  } else {
+    waited(head, slot, Cause::kFence);
+  }
+  slot += cycle_;
+  return true;
+}
+
+bool Core::drain_fence(StoreEntry& head, Slot& slot) {
+  if (head.stage == 0) {
+    head.waiting_since = slot;
+    if (!ordering_.fence(id_, static_cast<trace::FenceMeaning>(head.detail), clock_.time(slot),
+                         resume_of_head())) {
+      ++head.stage;
+      return false;
+    }
+  } else {
+    waited(head, slot, Cause::kFence);
+  }
+  slot += cycle_;
+  return true;
+}
+
+// Atomic stores and read-modify-writes take their place in the recorded order of their variable.
+bool Core::drain_atomic(StoreEntry& head, Slot& slot) {
+  enum : std::uint8_t { kArrive = 0, kAcquire = 2, kWrite = 4 };
+  if (head.stage == kArrive) {
+    head.waiting_since = slot;
+    if (!at_time(head.stage, slot)) return false;
+    head.stage = kAcquire;
+  }
+  if (head.stage == kAcquire) {
+    const std::uint32_t previous = head.writes && head.version > 0 ? head.version - 1 : head.version;
+    if (!synchronisation_.acquire_version(head.object, previous, resume_of_head())) {
+      ++head.stage;
+      return false;
+    }
+    head.stage = kWrite;
+  }
+  if (!tell_layers(head, slot) || !may_write(head, slot)) return false;
+  apply(head);
+  if (head.kind == StoreKind::kLocked) slot += locked_latency_;
+  if (head.writes) release_later(head, slot);
+  return true;
+}
+
+bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
+  enum : std::uint8_t { kArrive = 0, kAcquire = 2, kAcquired = 4 };
+  const auto kind = static_cast<trace::SyncKind>(head.detail);
+  if (head.stage == kArrive) {
+    if (!at_time(head.stage, slot)) return false;
+    head.stage = kAcquire;
+  }
+  if (head.stage == kAcquire) {
+    head.waiting_since = slot;
+    // The write lock's second record, on the readers' count, has no address. It matters only where
+    // the order is the recorded one.
+    const bool companion = kind == trace::SyncKind::kWriteLock && head.address == 0;
+    if (!(companion && lock_order_ == LockOrder::kSimulated) &&
+        !synchronisation_.acquire(kind, head.object, head.version, resume_of_head())) {
+      ++head.stage;
+      return false;
+    }
+    head.stage = kAcquired;
+  }
+  if (head.waiting_since != kUnknownSlot) {
+    waited(head, slot, Cause::kLock);
+    head.waiting_since = kUnknownSlot;
+    if ((ordering_interests_ & kCriticalSections) != 0 && head.address != 0) {
+      ordering_.critical_section(id_, true, clock_.time(slot));
+    }
+  }
+  if (head.address != 0) {
+    if (!may_write(head, slot)) return false;
+    slot += locked_latency_;
+  }
+  return true;
+}
+
+bool Core::drain_release(StoreEntry& head, Slot& slot) {
+  if (head.address != 0) {
+    if (!may_write(head, slot)) return false;
+    slot += locked_latency_;
+  }
+  if ((ordering_interests_ & kCriticalSections) != 0 && head.address != 0) {
+    ordering_.critical_section(id_, false, clock_.time(slot));
+  }
+  release_later(head, slot);
+  return true;
+}
+
+void Core::release_later(const StoreEntry& head, Slot slot) {
+  const bool atomic = head.kind != StoreKind::kRelease;
+  const std::uint64_t kind =
+      atomic ? static_cast<std::uint64_t>(trace::SyncKind::kSignal) : head.detail;
+  const std::uint64_t packed =
+      (kind << kKindShift) | (std::uint64_t{head.object} << kObjectShift) | head.version;
+  queue_.schedule(max(clock_.time(slot), queue_.now()), Phase::kCore,
+                  completion<&Core::release_now>(*this, packed));
+}
+
+void Core::release_now(std::uint64_t packed, Picoseconds now) {
+  constexpr std::uint64_t kObjectMask = (std::uint64_t{1} << (kKindShift - kObjectShift)) - 1;
+  synchronisation_.release(static_cast<trace::SyncKind>(packed >> kKindShift),
+                           static_cast<std::uint32_t>((packed >> kObjectShift) & kObjectMask),
+                           static_cast<std::uint32_t>(packed), now);
+}
+
+bool Core::drain_region(StoreEntry& head, Slot& slot) {
+  enum : std::uint8_t { kArrive = 0, kAsk = 2 };
+  if (head.stage == kArrive) {
+    if (!at_time(head.stage, slot)) return false;
+    head.stage = kAsk;
+  }
+  if (head.stage == kAsk) {
+    head.waiting_since = slot;
+    const Picoseconds when = clock_.time(slot);
+    const bool done =
+        head.kind == StoreKind::kRegionBegin
+            ? atomicity_.region_begin(id_, head.region, when, resume_of_head())
+        : head.kind == StoreKind::kRegionEnd
+            ? atomicity_.region_end(id_, head.region, when, resume_of_head())
+            : atomicity_.fence_regions(id_, when, resume_of_head());
+    if (!done) {
+      ++head.stage;
+      return false;
+    }
+  } else {
+    waited(head, slot, Cause::kCommit);
+  }
+  slot += cycle_;
+  return true;
+}
+
+void Core::waited(const StoreEntry& head, Slot until, Cause cause) {
+  waits_[next_wait_++ % waits_.size()] = {head.waiting_since, until, cause};
+}
+
+// How much of an interval the head of the store queue spent waiting for that.
+Slot Core::overlap(Slot from, Slot until, Cause cause) const {
+  Slot sum = 0;
+  for (const Wait& wait : waits_) {
+    if (wait.cause != cause) continue;
+    const Slot part = std::min(until, wait.until) - std::max(from, wait.from);
+    if (part > 0) sum += part;
+  }
+  return sum;
+}
+
+}  // namespace pmemsim

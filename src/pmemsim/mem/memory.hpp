@@ -1,0 +1,117 @@
+// Main memory: what the caches (and the designs) see of the controllers, their queues and the
+// devices. Two of these exist in a machine, one for DRAM and one for persistent memory (PM).
+//
+// A Memory is a number of channels, each with its own read queue, write pending queue (WPQ), banks
+// and data bus (channel.hpp). Lines are spread over channels and banks by page or by line.
+//
+// Time: every function is called when the request reaches the controller, that is at queue.now().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "pmemsim/core/event_queue.hpp"
+#include "pmemsim/core/parameters.hpp"
+#include "pmemsim/core/statistics.hpp"
+#include "pmemsim/core/units.hpp"
+#include "pmemsim/mem/image.hpp"
+
+namespace pmemsim {
+
+// What a write is for: statistics, and the designs that treat them differently (ASAP drops log
+// and data writes, LALEA waits for log writes to reach their bank).
+enum class WriteKind : std::uint8_t { kData, kLog, kLogHeader, kMetadata };
+inline constexpr std::size_t kWriteKinds = 4;
+
+// When a write counts as persistent.
+enum class PersistencePoint : std::uint8_t {
+  kAccepted,  // the WPQ is in the persistence domain (ADR)
+  kWritten,   // only the device is: the bank has finished writing
+};
+
+struct Write {
+  Line line;
+  WriteKind kind = WriteKind::kData;
+  std::uint64_t owner = 0;  // whatever the sender wants to find the write by: a region's number
+  LineData data{};
+  Completion persisted;     // called once, when the persistence point is reached; may be empty
+  Completion written;       // called once, when the bank has finished; not called if dropped
+};
+
+// Names a write while it is in a controller.
+struct WriteId {
+  std::uint32_t channel = UINT32_MAX;
+  std::uint64_t number = 0;
+  constexpr auto operator<=>(const WriteId&) const = default;
+};
+
+// Told of every change of what would survive a crash. Crash points are these calls. `dropped` is for
+// writes that were persistent. An observer must not call the memory's read(), write() or drop().
+class PersistenceObserver {
+ public:
+  virtual ~PersistenceObserver() = default;
+  virtual void persisted(const Write& write, Picoseconds when) = 0;
+  virtual void dropped(const Write& write, Picoseconds when) = 0;
+};
+
+struct MemoryParameters;  // memory_parameters.hpp
+struct MemoryStatistics;
+
+class Memory {
+ public:
+  Memory(EventQueue& queue, const MemoryParameters& parameters);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  // Reads a line. A read finds the newest pending write of its line in the WPQ (forwarding).
+  // A full read queue delays the request inside; it is never lost.
+  void read(Line line, Completion done);
+
+  // Accepts the write when the WPQ has room (requests wait in arrival order per channel: this is
+  // the back-pressure that the caller feels as a late `persisted`). A write merges with the newest
+  // write of its line in the WPQ if that isn't yet being written and has the same kind and owner;
+  // the id returned is then that write's. No completion is called from within this function.
+  WriteId write(const Write& write);
+
+  // Removes a write that hasn't been accepted or is still waiting in the WPQ, with all that merged
+  // with it, and frees its WPQ entry. False if it has gone to the bank, has merged with another one
+  // when its turn came, or was never here. Its `written` is never called, nor is `persisted` if that
+  // point hasn't been reached.
+  bool drop(WriteId id);
+
+  // The newest write of that line and kind that can still be dropped, accepted or not.
+  bool find(Line line, WriteKind kind, WriteId& id) const;
+  const Write* pending(WriteId id) const;
+
+  // Operations (reads and writes) that wait for or use a bank: LALEA's counters.
+  std::uint32_t channel_of(Line line) const;
+  std::uint32_t bank_of(Line line) const;  // over all channels: channel * banks + bank
+  std::uint32_t pending_operations(std::uint32_t bank) const;
+
+  // What the device holds (writes that banks have finished).
+  const Image& device() const;
+  Image& device();
+  // What would survive now: the device, and on top of it the writes that are persistent but not yet
+  // written by their banks (with PersistencePoint::kAccepted all that have been accepted). Visits
+  // these in the order in which they must be applied to the device.
+  void for_each_accepted(void (*visit)(void* context, const Write&), void* context) const;
+
+  void observe(PersistenceObserver* observer);
+
+  // Nothing waits and nothing is under way.
+  bool idle() const;
+  // What waits, by channel, in words; empty when idle.
+  std::string describe_pending() const;
+  // The run is over: write out what the WPQ still holds, however few entries they are.
+  void drain();
+
+  const MemoryStatistics& statistics() const;
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,35 @@
+// No persist ordering: lines become persistent when the caches evict them, in any order. The upper
+// bound on performance ("NP" in ASAP, section 6.3): flushes and store fences aren't part of the
+// program.
+#pragma once
+
+#include "pmemsim/cache/hierarchy.hpp"
+#include "pmemsim/ordering/ordering.hpp"
+
+namespace pmemsim {
+
+class NoOrdering : public Ordering {
+ public:
+  void connect(Hierarchy& hierarchy) override { hierarchy_ = &hierarchy; }
+
+  Lowering lowering() const override {
+    Lowering lowering;
+    lowering.keeps[static_cast<std::size_t>(trace::Purpose::kDataFlush)] = false;
+    lowering.keeps_flushes = false;
+    lowering.keeps_fences = false;
+    return lowering;
+  }
+  // Only non-temporal stores come here: their lines go to memory, and nobody waits.
+  bool flush(CoreId core, Line line, trace::FlushKind, bool dirty, const LineData& data,
+             Picoseconds when, Completion) override {
+    const Completion nobody{[](void*, std::uint64_t, Picoseconds) {}, nullptr, 0};
+    hierarchy_->flush(core, line, true, dirty, data, when, nobody);
+    return true;
+  }
+  bool fence(CoreId, trace::FenceMeaning, Picoseconds, Completion) override { return true; }
+
+ private:
+  Hierarchy* hierarchy_ = nullptr;
+};
+
+}  // namespace pmemsim

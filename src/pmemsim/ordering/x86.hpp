@@ -1,0 +1,44 @@
+// x86 persist ordering: clwb, clflushopt and clflush send a line on its way, sfence waits until
+// every line that the core has flushed is persistent.
+//
+//   1  A flush takes its place in the store queue, after the stores before it (Intel SDM vol. 2,
+//      CLWB: ordered with older stores to the line; vol. 3A ch. 9.2).
+//   2  Flushes overlap: the queue goes on while the line is on its way. CLFLUSH, which is ordered
+//      with respect to other CLFLUSHes and stores, is the exception.
+//   3  SFENCE leaves the queue when all flushes before it have been acknowledged (PMEM-Spec, 8.1:
+//      "SFENCE ... ensures prior CLWBs complete"); so do MFENCE and locked instructions, which
+//      wait for the store queue to be empty before them.
+//   4  A flush of a line that is clean everywhere is acknowledged without a write.
+#pragma once
+
+#include <vector>
+
+#include "pmemsim/cache/hierarchy.hpp"
+#include "pmemsim/ordering/ordering.hpp"
+
+namespace pmemsim {
+
+class X86Ordering final : public Ordering {
+ public:
+  explicit X86Ordering(std::uint32_t cores) : cores_(cores) {}
+  void connect(Hierarchy& hierarchy) override { hierarchy_ = &hierarchy; }
+
+  Lowering lowering() const override { return {}; }
+  bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, const LineData& data,
+             Picoseconds when, Completion resume) override;
+  bool fence(CoreId core, trace::FenceMeaning meaning, Picoseconds when,
+             Completion resume) override;
+  std::string pending() const override;
+
+ private:
+  struct PerCore {
+    std::uint32_t outstanding = 0;  // flushes that have not been acknowledged
+    Completion waiting;             // the fence (or clflush) that waits for them
+  };
+  void acknowledged(std::uint64_t core, Picoseconds now);
+
+  Hierarchy* hierarchy_ = nullptr;
+  std::vector<PerCore> cores_;
+};
+
+}  // namespace pmemsim

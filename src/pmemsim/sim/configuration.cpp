@@ -1,0 +1,57 @@
+#include "pmemsim/sim/configuration.hpp"
+
+#include <string>
+
+#include "pmemsim/registry.hpp"
+
+namespace pmemsim {
+namespace {
+
+void check_cache(ParameterSetter& setter, const std::string& key, std::uint64_t bytes,
+                 std::uint32_t ways) {
+  if (auto problem = cache_geometry_problem(key, bytes, ways); !problem.empty()) {
+    setter.add_problem(std::move(problem));
+  }
+}
+
+}  // namespace
+
+Configuration configure(std::span<const Setting> settings) {
+  Configuration configuration;
+  ParameterSetter setter(settings);
+  configuration.describe(setter);
+
+  check_cache(setter, "l1.size", configuration.l1.size.count, configuration.l1.ways);
+  if (configuration.l1.size.count == 0) {
+    setter.add_problem("l1.size: every core needs an L1; choose at least 64B per way");
+  }
+  check_cache(setter, "l2.size", configuration.l2.size.count, configuration.l2.ways);
+  const std::uint64_t shared = configuration.shared.size.count +
+                               configuration.shared.size_per_core.count * configuration.core.count;
+  check_cache(setter, "shared.size + shared.size_per_core * core.count", shared,
+              configuration.shared.ways);
+  const std::uint64_t inner = configuration.l2.size.count > 0 ? configuration.l2.size.count
+                                                              : configuration.l1.size.count;
+  if (shared < inner) {
+    setter.add_problem("shared.size: the shared cache (" + std::to_string(shared) +
+                       " bytes) includes the private ones, so it can't be smaller than one of them (" +
+                       std::to_string(inner) + " bytes)");
+  }
+  for (const std::string& problem : configuration.dram.problems()) {
+    setter.add_problem("dram: " + problem);
+  }
+  for (const std::string& problem : configuration.pm.problems()) setter.add_problem("pm: " + problem);
+  for (std::string& problem : combination_problems(configuration)) {
+    setter.add_problem(std::move(problem));
+  }
+  setter.throw_problems();
+  return configuration;
+}
+
+std::vector<ParameterInfo> parameters(Configuration configuration) {
+  ParameterLister lister;
+  configuration.describe(lister);
+  return std::move(lister.found);
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,160 @@
+#include "pmemsim/sim/machine.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace pmemsim {
+namespace {
+
+std::uint32_t check_fit(const Configuration& configuration, const trace::TraceFile& trace) {
+  const std::uint32_t threads = trace.metadata().threads * configuration.run.instances;
+  if (threads <= configuration.core.count) return threads;
+  throw ConfigError({trace.path() + ": " + std::to_string(configuration.run.instances) +
+                     " instance(s) of " + std::to_string(trace.metadata().threads) +
+                     " threads don't fit on " + std::to_string(configuration.core.count) +
+                     " cores; set core.count to " + std::to_string(threads) +
+                     " (at most 64) or record with fewer threads"});
+}
+
+}  // namespace
+
+Machine::Machine(const Configuration& configuration, const trace::TraceFile& trace)
+    : configuration_(configuration),
+      trace_(trace),
+      cores_used_(check_fit(configuration, trace)),
+      clock_(configuration.core.frequency, configuration.core.width),
+      dram_(queue_, configuration.dram),
+      pm_(queue_, configuration.pm),
+      ordering_(make_ordering(configuration)),
+      atomicity_(make_atomicity(configuration)),
+      backend_(make_backend(configuration, pm_)),
+      precompute_(make_precompute(configuration)),
+      synchronisation_(trace.metadata().sync_objects * configuration.run.instances,
+                       configuration.run.lock_order),
+      hierarchy_({queue_, pm_space_, *backend_, dram_, *ordering_, *atomicity_}, clock_,
+                 configuration.core.count, configuration.l1, configuration.l2, configuration.shared,
+                 configuration.path) {
+  ordering_->connect(hierarchy_);
+  atomicity_->connect(hierarchy_);
+  for (std::uint32_t instance = 0; instance < configuration.run.instances; ++instance) {
+    for (const trace::PmRegion& region : trace.metadata().pm_regions) {
+      pm_space_.add(
+          {region.begin + address_offset(instance), region.end + address_offset(instance)});
+    }
+  }
+  load_image();
+  for (CoreId core = 0; core < cores_used_; ++core) {
+    cores_.push_back(std::make_unique<Core>(
+        Core::Parts{queue_, hierarchy_, pm_space_, synchronisation_, *ordering_, *atomicity_,
+                    *precompute_},
+        clock_, configuration.core, core, configuration.run.lock_order));
+  }
+  warm_caches();
+  const std::uint32_t threads = trace.metadata().threads;
+  for (CoreId core = 0; core < cores_used_; ++core) {
+    const std::uint32_t instance = core / threads;
+    cores_[core]->run(
+        trace, core % threads,
+        {address_offset(instance), instance * trace.metadata().sync_objects});
+  }
+}
+
+// Copies differ in address bits that no user-space address has; banks and sets see them as equal,
+// as they would see copies of a program at equal virtual addresses with physical pages of the same
+// colour.
+std::uint64_t Machine::address_offset(std::uint32_t instance) const {
+  constexpr unsigned kUserAddressBits = 47;
+  return std::uint64_t{instance} << kUserAddressBits;
+}
+
+void Machine::load_image() {
+  constexpr std::size_t kRecord = sizeof(std::uint64_t) + trace::kImagePageBytes;
+  std::vector<std::byte> raw;
+  for (const trace::FrameEntry& frame : trace_.frames()) {
+    if (frame.header.kind != static_cast<std::uint8_t>(trace::FrameKind::kImage)) continue;
+    trace_.read_frame(frame, raw);
+    for (std::size_t at = 0; at + kRecord <= raw.size(); at += kRecord) {
+      std::uint64_t address = 0;
+      std::memcpy(&address, raw.data() + at, sizeof address);
+      for (std::uint32_t i = 0; i < configuration_.run.instances; ++i) {
+        const std::byte* page = raw.data() + at + sizeof address;
+        pm_space_.newest().write(address + address_offset(i), page, trace::kImagePageBytes);
+        pm_.device().write(address + address_offset(i), page, trace::kImagePageBytes);
+      }
+    }
+  }
+}
+
+void Machine::warm_caches() {
+  std::vector<std::byte> raw;
+  for (const trace::FrameEntry& frame : trace_.frames()) {
+    if (frame.header.kind != static_cast<std::uint8_t>(trace::FrameKind::kWarm)) continue;
+    trace_.read_frame(frame, raw);
+    for (std::size_t at = 0; at + sizeof(trace::WarmLine) <= raw.size();
+         at += sizeof(trace::WarmLine)) {
+      trace::WarmLine warm;
+      std::memcpy(&warm, raw.data() + at, sizeof warm);
+      const std::uint32_t threads = trace_.metadata().threads;
+      if (warm.thread >= threads) continue;
+      for (std::uint32_t i = 0; i < configuration_.run.instances; ++i) {
+        hierarchy_.warm(i * threads + warm.thread, Line::of(warm.line + address_offset(i)));
+      }
+    }
+  }
+}
+
+std::uint64_t Machine::operations_read() const {
+  std::uint64_t read = 0;
+  for (const auto& core : cores_) read += core->operations_read();
+  return read;
+}
+
+bool Machine::run(const std::function<bool(double)>& progress) {
+  constexpr std::uint64_t kEventsBetweenReports = 1u << 16;
+  std::uint64_t total = 0;
+  for (std::uint32_t thread = 0; thread < trace_.metadata().threads; ++thread) {
+    total += trace_.operations(thread) * configuration_.run.instances;
+  }
+  std::uint64_t until_report = kEventsBetweenReports;
+  while (queue_.step()) {
+    if (--until_report > 0) continue;
+    until_report = kEventsBetweenReports;
+    const double share =
+        total == 0 ? 1 : static_cast<double>(operations_read()) / static_cast<double>(total);
+    if (progress && !progress(share)) return false;
+  }
+  const bool all_finished = std::all_of(cores_.begin(), cores_.end(),
+                                        [](const auto& core) { return core->finished(); });
+  if (!all_finished || hierarchy_.pending_misses() > 0 || !ordering_->pending().empty() ||
+      !atomicity_->pending().empty()) {
+    report_stuck();
+  }
+  pm_.drain();
+  dram_.drain();
+  while (queue_.step()) {
+  }
+  if (!pm_.idle() || !dram_.idle()) report_stuck();
+  if (progress) progress(1);
+  return true;
+}
+
+void Machine::report_stuck() const {
+  std::string text = "the simulation stands still at " + std::to_string(queue_.now().count) +
+                     " ps although work is pending";
+  for (const auto& core : cores_) {
+    if (!core->finished()) text += "; " + core->waiting_for();
+  }
+  for (const std::string& pending : {ordering_->pending(), atomicity_->pending()}) {
+    if (!pending.empty()) text += "; " + pending;
+  }
+  throw StuckError(text + "; please report this with the trace");
+}
+
+Picoseconds Machine::end() const {
+  Picoseconds end{0};
+  for (const auto& core : cores_) end = max(end, core->end());
+  return end;
+}
+
+}  // namespace pmemsim

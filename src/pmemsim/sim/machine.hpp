@@ -1,0 +1,64 @@
+// A machine with a design on it: all components, wired together, and the loop that runs them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "pmemsim/cache/hierarchy.hpp"
+#include "pmemsim/core/event_queue.hpp"
+#include "pmemsim/cpu/core.hpp"
+#include "pmemsim/mem/memory.hpp"
+#include "pmemsim/registry.hpp"
+#include "pmemsim/sim/configuration.hpp"
+#include "pmemsim/sim/pm_space.hpp"
+#include "pmemsim/trace/reader.hpp"
+
+namespace pmemsim {
+
+class Machine {
+ public:
+  // Throws ConfigError if the trace doesn't fit the machine (more threads than cores).
+  Machine(const Configuration& configuration, const trace::TraceFile& trace);
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  // Runs to the end, every write written out. `progress` gets the share of operations done, now
+  // and then; returning false stops the run. Throws StuckError, trace::TraceError.
+  // False if stopped.
+  bool run(const std::function<bool(double)>& progress);
+
+  // When the last core was done (write-out not included).
+  Picoseconds end() const;
+  std::uint32_t cores_used() const { return cores_used_; }
+  const std::vector<std::unique_ptr<Core>>& cores() const { return cores_; }
+  const Memory& pm() const { return pm_; }
+  const Memory& dram() const { return dram_; }
+  const PmSpace& pm_space() const { return pm_space_; }
+  std::uint64_t events() const { return queue_.executed(); }
+  void describe_statistics(StatisticsCollector& collector) const;
+
+ private:
+  void load_image();
+  void warm_caches();
+  std::uint64_t address_offset(std::uint32_t instance) const;
+  [[noreturn]] void report_stuck() const;
+  std::uint64_t operations_read() const;
+
+  const Configuration configuration_;
+  const trace::TraceFile& trace_;
+  const std::uint32_t cores_used_;
+  EventQueue queue_;
+  PmSpace pm_space_;
+  Clock clock_;
+  Memory dram_, pm_;
+  std::unique_ptr<Ordering> ordering_;
+  std::unique_ptr<Atomicity> atomicity_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Precompute> precompute_;
+  Synchronisation synchronisation_;
+  Hierarchy hierarchy_;
+  std::vector<std::unique_ptr<Core>> cores_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,80 @@
+#include "pmemsim/sim/simulate.hpp"
+
+#include <chrono>
+
+#include "pmemsim/mem/memory_statistics.hpp"
+#include "pmemsim/sim/machine.hpp"
+
+namespace pmemsim {
+namespace {
+
+// What all cores counted together.
+CoreStatistics sum(const std::vector<std::unique_ptr<Core>>& cores) {
+  CoreStatistics total;
+  for (const auto& core : cores) total += core->statistics();
+  return total;
+}
+
+// Where the cores' time went, added up over the cores.
+void describe_stalls(const Machine& machine, StatisticsCollector& collector) {
+  CycleAccount account;
+  for (const auto& core : machine.cores()) account += core->account();
+  const Clock& clock = machine.cores().front()->clock();
+  for (std::size_t i = 0; i < kCauses; ++i) {
+    collector("stall." + std::string(kCauseTexts[i].name) + "_ns",
+              clock.time(account[static_cast<Cause>(i)]),
+              "Time of all cores: " + std::string(kCauseTexts[i].description));
+  }
+  Slot misses = 0;
+  for (const Cause cause : {Cause::kPrivateCache, Cause::kSharedCache, Cause::kOtherCore,
+                            Cause::kDram, Cause::kPm}) {
+    misses += account[cause];
+  }
+  collector("stall.cache_miss_ns", clock.time(misses),
+            "Time of all cores: loads that missed the L1, wherever they were served");
+  collector("stall.total_ns", clock.time(account.total()),
+            "Time of all cores, from the start to each one's end: the sum of the causes");
+}
+
+}  // namespace
+
+void Machine::describe_statistics(StatisticsCollector& collector) const {
+  collector.group("core", sum(cores_));
+  describe_stalls(*this, collector);
+  for (std::size_t i = 0; i < cores_.size(); ++i) {
+    collector.group("core" + std::to_string(i), cores_[i]->statistics());
+  }
+  collector.group("shared", hierarchy_.statistics());
+  collector.group("pm", pm_.statistics());
+  collector.group("dram", dram_.statistics());
+  ordering_->statistics(collector);
+  atomicity_->statistics(collector);
+  backend_->statistics(collector);
+  precompute_->statistics(collector);
+  collector("events", queue_.executed(), "events", "Events that the simulation executed");
+}
+
+RunResult simulate(const std::string& trace_path, std::span<const Setting> settings,
+                   const std::function<bool(double)>& progress) {
+  const Configuration configuration = configure(settings);
+  const trace::TraceFile trace(trace_path);
+  const auto start = std::chrono::steady_clock::now();
+  Machine machine(configuration, trace);
+  if (!machine.run(progress)) throw Interrupted("the simulation was interrupted");
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+
+  RunResult result;
+  const CoreStatistics cores = sum(machine.cores());
+  result.instructions = cores.instructions;
+  result.regions = cores.regions;
+  result.pm_write_bytes = machine.pm().statistics().all_lines_written() * kLineBytes;
+  result.time = machine.end();
+  result.threads = machine.cores_used();
+  result.wall_s = wall.count();
+  StatisticsCollector collector;
+  machine.describe_statistics(collector);
+  result.statistics = std::move(collector.found);
+  return result;
+}
+
+}  // namespace pmemsim

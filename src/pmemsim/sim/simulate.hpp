@@ -1,0 +1,34 @@
+// One run from end to end: settings and a trace in, statistics out.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pmemsim/core/parameters.hpp"
+#include "pmemsim/core/statistics.hpp"
+
+namespace pmemsim {
+
+struct RunResult {
+  std::uint64_t instructions = 0;  // simulated, on all cores
+  std::uint64_t regions = 0;       // outermost atomic regions completed
+  std::uint64_t pm_write_bytes = 0;
+  Picoseconds time{0};             // until the last core was done
+  std::uint32_t threads = 0;       // cores used
+  double wall_s = 0;               // of the host, for the simulation itself
+  std::vector<Statistic> statistics;
+};
+
+class Interrupted : public Error {
+ public:
+  using Error::Error;
+};
+
+// `progress` gets the share done, now and then; the run ends with Interrupted if it returns false.
+// Throws ConfigError, trace::TraceError, StuckError.
+RunResult simulate(const std::string& trace_path, std::span<const Setting> settings,
+                   const std::function<bool(double)>& progress);
+
+}  // namespace pmemsim
