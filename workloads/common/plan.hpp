@@ -1,0 +1,108 @@
+// A plan of changes to the nodes of a tree: an algorithm edits copies, which tells which lines will
+// change before anything does. The region then declares them all at once, so that it costs three
+// fences however far a change spreads through the tree.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "pmemsim/pm.h"
+
+namespace workload {
+
+template <class Node>
+class Plan {
+  static_assert(sizeof(Node) % PM_LINE_BYTES == 0 && alignof(Node) == PM_LINE_BYTES);
+
+ public:
+  // The node as the plan has it so far.
+  const Node& operator[](const Node* node) const {
+    for (std::size_t i = count_; i-- > 0;)
+      if (changes_[i].node == node) return changes_[i].copy;
+    return *node;
+  }
+
+  // The node's copy, to be changed. Valid until execute().
+  Node& edit(Node* node) {
+    for (std::size_t i = count_; i-- > 0;)
+      if (changes_[i].node == node) return changes_[i].copy;
+    Change& change = add(node, false);
+    change.copy = *node;
+    return change.copy;
+  }
+
+  // A node that this region has allocated: needs no declaration.
+  Node& create(Node* node) {
+    Change& change = add(node, true);
+    change.copy = Node{};
+    return change.copy;
+  }
+
+  // Something else that the region will change; the program changes it after execute().
+  void declare(const void* address, std::size_t bytes) { add_range(address, bytes); }
+
+  // Declares everything, then makes the changes, and is empty again.
+  void execute() {
+    for (std::size_t i = 0; i < count_; ++i)
+      if (!changes_[i].created)
+        for_changed_lines(changes_[i],
+                          [this](char* line, const char*) { add_range(line, PM_LINE_BYTES); });
+    pm_log_ranges(ranges_.data(), range_count_);
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (changes_[i].created)
+        *changes_[i].node = changes_[i].copy;
+      else
+        for_changed_lines(changes_[i], [](char* line, const char* copy) {
+          std::memcpy(line, copy, PM_LINE_BYTES);
+        });
+    }
+    count_ = range_count_ = 0;
+  }
+
+ private:
+  // A change that runs from a leaf to the root of a tree of 2^32 nodes stays below this.
+  static constexpr std::size_t kMaxChanges = 128;
+  static constexpr std::size_t kMaxRanges = kMaxChanges * (sizeof(Node) / PM_LINE_BYTES);
+
+  struct Change {
+    Node* node;
+    bool created;
+    Node copy;
+  };
+
+  template <class Action>
+  static void for_changed_lines(Change& change, Action action) {
+    char* line = reinterpret_cast<char*>(change.node);
+    const char* copy = reinterpret_cast<const char*>(&change.copy);
+    for (std::size_t at = 0; at < sizeof(Node); at += PM_LINE_BYTES)
+      if (std::memcmp(line + at, copy + at, PM_LINE_BYTES) != 0) action(line + at, copy + at);
+  }
+
+  Change& add(Node* node, bool created) {
+    if (count_ == kMaxChanges) overflow();
+    Change& change = changes_[count_++];
+    change.node = node;
+    change.created = created;
+    return change;
+  }
+
+  void add_range(const void* address, std::size_t bytes) {
+    if (range_count_ == kMaxRanges) overflow();
+    ranges_[range_count_++] = {address, bytes};
+  }
+
+  [[noreturn]] static void overflow() {
+    std::fputs("a change spreads further than any tree can be deep: the tree is damaged\n", stderr);
+    std::abort();
+  }
+
+  std::array<Change, kMaxChanges> changes_;
+  std::array<pm_range, kMaxRanges> ranges_;
+  std::size_t count_ = 0, range_count_ = 0;
+};
+
+}  // namespace workload

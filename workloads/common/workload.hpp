@@ -1,0 +1,293 @@
+// What all workloads share: the command line, threads, the region of interest, the check.
+//
+// A workload is a class over a pool:
+//
+//   static constexpr workload::About kAbout     name, help, default number of items
+//   static std::uint64_t pool_bytes(options)    how large a pool it needs
+//   Structure(pm_pool*, options)                sets up a new pool
+//   explicit Structure(pm_pool*)                or takes one over from an earlier run
+//   Tally run(Work)                             one thread's share; exactly work.regions regions
+//   Check check()                               whether the structure is whole
+//
+// and its root object begins with a workload::Header.
+#pragma once
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "pmemsim/pm.h"
+#include "random.hpp"
+
+namespace workload {
+
+struct About {
+  const char* name;
+  const char* help;  // what the structure is and what one region does
+  std::uint64_t default_items;
+};
+
+struct Options {
+  unsigned threads = 4;
+  std::uint64_t regions = 10000;
+  std::uint64_t data_bytes = 64;
+  std::uint64_t seed = 1;
+  std::uint64_t items = 0;
+  std::string pool;    // empty: anonymous memory
+  std::string verify;  // a pool to check; nothing is run then
+};
+
+// The first bytes of every workload's root object.
+struct Header {
+  char name[16];        // of the workload, filled up with zeros
+  std::uint64_t ready;  // 1 once the set-up is complete
+  std::uint64_t data_bytes;
+  std::uint64_t items;  // of the set-up
+  std::uint64_t seed;
+  std::uint64_t unused[2];
+};
+static_assert(sizeof(Header) == PM_LINE_BYTES);
+
+struct Work {
+  unsigned thread;  // from 0
+  std::uint64_t regions;
+  std::uint64_t seed;
+};
+
+// How a thread's regions changed the number of items.
+struct Tally {
+  std::uint64_t added = 0, removed = 0;
+};
+
+struct Check {
+  std::string problem;  // empty: the structure is whole
+  std::uint64_t items = 0;
+};
+
+// Ends the program: something the user asked for cannot be done.
+[[noreturn]] inline void refuse(const std::string& why) {
+  std::fprintf(stderr, "%s\n", why.c_str());
+  std::exit(2);
+}
+
+// For the calls of pm.h that return NULL on failure.
+template <class Pointer>
+Pointer require(Pointer pointer) {
+  if (!pointer) refuse(pm_error());
+  return pointer;
+}
+
+// Data bytes as they lie in PM: whole lines, because a line must have one lock.
+inline std::uint64_t padded(std::uint64_t data_bytes) {
+  return (data_bytes + PM_LINE_BYTES - 1) / PM_LINE_BYTES * PM_LINE_BYTES;
+}
+
+// A pool with room for so many blocks of one header line and the data, and for the library's needs.
+inline std::uint64_t pool_bytes_for(const Options& options, std::uint64_t blocks) {
+  return blocks * (2 * padded(options.data_bytes) + 1024) +
+         (options.threads + 16) * (std::uint64_t{4} << 20);
+}
+
+// ---- The command line -----------------------------------------------------------------------
+
+inline void print_help(const About& about) {
+  std::printf(
+      "usage: %s [OPTION]...\n\n%s\n\n"
+      "  --threads N      threads that share the structure (default 4)\n"
+      "  --regions N      atomic regions of all threads together (default 10000)\n"
+      "  --data-bytes N   size of an item's data, 64 to 8192, a multiple of 8 (default 64)\n"
+      "  --seed N         of the random keys and values (default 1)\n"
+      "  --items N        items before the measured part (default %" PRIu64
+      ")\n"
+      "  --pool PATH      keep the structure in this file, and go on with the one that is in it\n"
+      "                   (default: memory that is gone at the end)\n"
+      "  --verify PATH    only recover and check the pool in this file, such as a crash image\n"
+      "  --help           show this\n\n"
+      "Only the regions are measured (pm_roi_begin, pm_roi_end), not the set-up before them nor "
+      "the\n"
+      "check of the whole structure after them.\n"
+      "Exit code: 0 the structure is whole, 1 it is not, 2 what was asked for cannot be done.\n",
+      about.name, about.help, about.default_items);
+}
+
+inline std::uint64_t number(std::string_view option, std::string_view text, std::uint64_t least,
+                            std::uint64_t most) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
+    refuse(std::string(option) + " " + std::string(text) + ": must be a whole number from " +
+           std::to_string(least) + " to " + std::to_string(most));
+  return value;
+}
+
+inline void set_option(Options& options, std::string_view name, std::string_view value) {
+  if (name == "--threads")
+    options.threads = static_cast<unsigned>(number(name, value, 1, PM_MAX_THREADS - 1));
+  else if (name == "--regions")
+    options.regions = number(name, value, 1, UINT64_C(1) << 32);
+  else if (name == "--data-bytes")
+    options.data_bytes = number(name, value, 64, 8192);
+  else if (name == "--seed")
+    options.seed = number(name, value, 0, UINT64_MAX);
+  else if (name == "--items")
+    options.items = number(name, value, 2, UINT64_C(1) << 28);
+  else if (name == "--pool")
+    options.pool = value;
+  else if (name == "--verify")
+    options.verify = value;
+  else
+    refuse("unknown option '" + std::string(name) + "'; --help lists them");
+}
+
+inline Options parse(const About& about, int argc, char** argv) {
+  Options options;
+  options.items = about.default_items;
+  for (int i = 1; i < argc; ++i) {
+    std::string_view name = argv[i], value;
+    if (name == "--help") {
+      print_help(about);
+      std::exit(0);
+    }
+    if (const auto equals = name.find('='); equals != std::string_view::npos) {
+      value = name.substr(equals + 1);
+      name = name.substr(0, equals);
+    } else if (i + 1 < argc) {
+      value = argv[++i];
+    }
+    set_option(options, name, value);
+    if (value.empty()) refuse(std::string(name) + " needs a value");
+  }
+  if (options.data_bytes % 8 != 0)
+    refuse("--data-bytes " + std::to_string(options.data_bytes) + ": must be a multiple of 8");
+  return options;
+}
+
+// ---- Set-up, measured part, check -----------------------------------------------------------
+
+template <class Root>
+Root* root_of(pm_pool* pool) {
+  return static_cast<Root*>(require(pm_root(pool, sizeof(Root))));
+}
+
+// The last step of a set-up: from here on the structure is valid.
+inline void set_ready(Header& header, const About& about, const Options& options) {
+  std::strncpy(header.name, about.name, sizeof header.name - 1);
+  header.data_bytes = options.data_bytes;
+  header.items = options.items;
+  header.seed = options.seed;
+  pm_flush(&header, sizeof header);
+  pm_order();
+  header.ready = 1;
+  pm_flush(&header, sizeof header);
+  pm_durable();
+}
+
+// Why a pool cannot be one of this workload's; empty if it is.
+inline std::string foreign(const Header& header, const About& about) {
+  if (!header.ready) return "its set-up was not completed";
+  if (std::string_view(header.name, strnlen(header.name, sizeof header.name)) != about.name)
+    return "it belongs to another program";
+  return "";
+}
+
+// Runs the measured part and returns what it added and removed.
+template <class Structure>
+Tally run_threads(pm_pool* pool, Structure& structure, const Options& options) {
+  pthread_barrier_t barrier;
+  pthread_barrier_init(&barrier, nullptr, options.threads);
+  std::vector<Tally> tallies(options.threads);
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < options.threads; ++t)
+    threads.emplace_back([&, t] {
+      if (pm_thread(pool, t + 1) != 0) refuse(pm_error());
+      const std::uint64_t share =
+          options.regions / options.threads + (t < options.regions % options.threads);
+      pthread_barrier_wait(&barrier);
+      pm_roi_begin();
+      tallies[t] = structure.run({t, share, options.seed});
+      pm_roi_end();
+    });
+  for (std::thread& thread : threads) thread.join();
+  pthread_barrier_destroy(&barrier);
+  Tally sum;
+  for (const Tally& tally : tallies) {
+    sum.added += tally.added;
+    sum.removed += tally.removed;
+  }
+  return sum;
+}
+
+inline int report(const About& about, const Check& check, const std::string& good) {
+  if (!check.problem.empty()) {
+    std::fprintf(stderr, "%s: the structure is damaged: %s\n", about.name, check.problem.c_str());
+    return 1;
+  }
+  std::printf("%s: %s; %" PRIu64 " items checked\n", about.name, good.c_str(), check.items);
+  return 0;
+}
+
+template <class Structure>
+int verify(const Options& options) {
+  if (access(options.verify.c_str(), R_OK) != 0)
+    refuse("--verify " + options.verify + ": " + std::strerror(errno));
+  pm_pool* pool = pm_open(options.verify.c_str(), 0, 0);
+  if (!pool) return report(Structure::kAbout, {pm_error()}, "");
+  const auto* header = static_cast<const Header*>(pm_root(pool, sizeof(Header)));
+  Check check{header ? foreign(*header, Structure::kAbout) : pm_error()};
+  if (check.problem.empty()) check = Structure(pool).check();
+  return report(Structure::kAbout, check,
+                "rolled back " + std::to_string(pm_rolled_back(pool)) + " regions");
+}
+
+// Takes over the structure that an earlier run has left in the pool.
+template <class Structure>
+std::unique_ptr<Structure> take_over(pm_pool* pool, const Options& options) {
+  const auto* header = static_cast<const Header*>(require(pm_root(pool, sizeof(Header))));
+  const std::string why = foreign(*header, Structure::kAbout);
+  if (!why.empty()) refuse("cannot go on with the pool in " + options.pool + ": " + why);
+  return std::make_unique<Structure>(pool);
+}
+
+template <class Structure>
+int main(int argc, char** argv) {
+  const Options options = parse(Structure::kAbout, argc, argv);
+  if (!options.verify.empty()) return verify<Structure>(options);
+
+  const bool exists = !options.pool.empty() && access(options.pool.c_str(), F_OK) == 0;
+  pm_pool* pool = require(pm_open(options.pool.empty() ? nullptr : options.pool.c_str(),
+                                  exists ? 0 : Structure::pool_bytes(options), 0));
+  if (pm_thread(pool, 0) != 0) refuse(pm_error());
+  auto structure =
+      exists ? take_over<Structure>(pool, options) : std::make_unique<Structure>(pool, options);
+  Check before = structure->check();
+  if (!before.problem.empty()) return report(Structure::kAbout, before, "");
+
+  const auto begin = std::chrono::steady_clock::now();
+  const Tally tally = run_threads(pool, *structure, options);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+
+  Check after = structure->check();
+  if (after.problem.empty() && after.items != before.items + tally.added - tally.removed)
+    after.problem = "it has " + std::to_string(after.items) + " items instead of " +
+                    std::to_string(before.items + tally.added - tally.removed);
+  structure.reset();
+  if (pm_close(pool) != 0) refuse(pm_error());
+  char good[128];
+  std::snprintf(good, sizeof good, "%" PRIu64 " regions by %u threads in %.3f s", options.regions,
+                options.threads, seconds.count());
+  return report(Structure::kAbout, after, good);
+}
+
+}  // namespace workload

@@ -1,0 +1,150 @@
+// queue: a linked queue that threads enqueue to and dequeue from, at random.
+//
+// One region: with even odds enqueues a new item (allocates a node, fills it, links it behind the
+// last) or dequeues the first (reads its data, frees the node before it). Its ranges are declared
+// at once: three fences.
+//
+// In PM: Root {Header header; line {u64 node; u64 number} front; line {u64 node; u64 number} back},
+// node being an address. front.node is an empty node in front of the first item; back.node is the
+// last node. Node {u64 next, number, key, stamp; from byte 64 on: the data}, next being 0 in the
+// last node. Items are numbered as they are enqueued; front.number and back.number are the numbers
+// of the two nodes, so that their difference is the number of items. The data are
+// payload_word(key, stamp, index).
+//
+// Locks: one for each end (Michael and Scott's two-lock queue). What the enqueuing side has not
+// committed, the dequeuing side must not see: it stops at the last node of which it was told.
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include "payload.hpp"
+#include "workload.hpp"
+
+namespace {
+
+class Queue {
+ public:
+  static constexpr workload::About kAbout = {
+      "queue",
+      "Enqueues an item to a concurrent queue, or dequeues one, with even odds, in every atomic\n"
+      "region. --data-bytes is the size of an item.",
+      10000};
+
+  static std::uint64_t pool_bytes(const workload::Options& options) {
+    return workload::pool_bytes_for(options, options.items + options.regions);
+  }
+
+  Queue(pm_pool* pool, const workload::Options& options)
+      : pool_(pool), root_(workload::root_of<Root>(pool)) {
+    root_->header.data_bytes = options.data_bytes;
+    Node* empty = static_cast<Node*>(workload::require(pm_alloc(pool, sizeof(Node))));
+    *empty = {};
+    root_->front = root_->back = {empty, 0};
+    pm_flush(empty, sizeof *empty);
+    pm_flush(root_, sizeof *root_);
+    pm_durable();
+
+    workload::Random random(options.seed, 0);
+    std::vector<char> data(options.data_bytes);
+    for (std::uint64_t i = 0; i < options.items; ++i) enqueue(random.next(), random.next(), data);
+    workload::set_ready(root_->header, kAbout, options);
+  }
+
+  explicit Queue(pm_pool* pool)
+      : pool_(pool), root_(workload::root_of<Root>(pool)), committed_(root_->back.node) {}
+
+  workload::Tally run(const workload::Work& work) {
+    workload::Random random(work.seed, work.thread + 1);
+    std::vector<char> data(data_bytes());
+    workload::Tally tally;
+    for (std::uint64_t i = 0; i < work.regions; ++i) {
+      const std::uint64_t key = random.next(), stamp = random.next();
+      if (random.below(2) == 0 && dequeue(data)) {
+        ++tally.removed;
+      } else {
+        enqueue(key, stamp, data);
+        ++tally.added;
+      }
+    }
+    return tally;
+  }
+
+  workload::Check check() const {
+    const Node* node = root_->front.node;
+    std::uint64_t number = root_->front.number;
+    for (; node->next; node = node->next) {
+      const Node* next = node->next;
+      if (next->number != ++number)
+        return {"node " + std::to_string(number) + " is missing or linked twice"};
+      if (!workload::payload_matches(next->data(), data_bytes(), next->key, next->stamp))
+        return {"the data of node " + std::to_string(number) + " are incomplete"};
+    }
+    if (node != root_->back.node || number != root_->back.number)
+      return {"the back is not the last node"};
+    return {"", number - root_->front.number};
+  }
+
+ private:
+  struct alignas(PM_LINE_BYTES) Node {
+    Node* next;
+    std::uint64_t number;
+    std::uint64_t key, stamp;
+
+    char* data() { return reinterpret_cast<char*>(this + 1); }
+    const char* data() const { return reinterpret_cast<const char*>(this + 1); }
+  };
+
+  struct alignas(PM_LINE_BYTES) End {
+    Node* node;
+    std::uint64_t number;
+  };
+
+  struct Root {
+    workload::Header header;
+    End front, back;
+  };
+
+  std::uint64_t data_bytes() const { return root_->header.data_bytes; }
+
+  void enqueue(std::uint64_t key, std::uint64_t stamp, std::vector<char>& data) {
+    workload::fill_payload(data.data(), data.size(), key, stamp);
+    const std::lock_guard lock(back_lock_);
+    End& back = root_->back;
+    pm_begin(pool_);
+    Node* node = static_cast<Node*>(workload::require(pm_alloc(pool_, sizeof(Node) + data.size())));
+    const pm_range ranges[] = {{&back.node->next, sizeof(Node*)}, {&back, 2 * sizeof(Node*)}};
+    pm_log_ranges(ranges, 2);
+    *node = {nullptr, back.number + 1, key, stamp};
+    std::memcpy(node->data(), data.data(), data.size());
+    back.node->next = node;
+    back.node = node;
+    ++back.number;
+    pm_end();
+    committed_.store(node, std::memory_order_release);
+  }
+
+  // False if the queue is empty.
+  bool dequeue(std::vector<char>& data) {
+    const std::lock_guard lock(front_lock_);
+    End& front = root_->front;
+    Node* node = front.node;
+    if (node == committed_.load(std::memory_order_acquire)) return false;
+    pm_begin(pool_);
+    pm_free(pool_, node);
+    pm_log(&front, 2 * sizeof(Node*));
+    front.node = node->next;
+    ++front.number;
+    std::memcpy(data.data(), front.node->data(), data.size());
+    pm_end();
+    return true;
+  }
+
+  pm_pool* pool_;
+  Root* root_;
+  std::mutex front_lock_, back_lock_;
+  std::atomic<const Node*> committed_{nullptr};  // the last node whose region has committed
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return workload::main<Queue>(argc, argv); }
