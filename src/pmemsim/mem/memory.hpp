@@ -35,8 +35,8 @@ struct Write {
   WriteKind kind = WriteKind::kData;
   std::uint64_t owner = 0;  // whatever the sender wants to find the write by: a region's number
   LineData data{};
-  Completion persisted;     // called once, when the persistence point is reached; may be empty
-  Completion written;       // called once, when the bank has finished; not called if dropped
+  Completion persisted;  // called once, when the persistence point is reached; may be empty
+  Completion written;    // called once, when the bank has finished; not called if dropped
 };
 
 // Names a write while it is in a controller.
@@ -46,8 +46,9 @@ struct WriteId {
   constexpr auto operator<=>(const WriteId&) const = default;
 };
 
-// Told of every change of what would survive a crash. Crash points are these calls. `dropped` is for
-// writes that were persistent. An observer must not call the memory's read(), write() or drop().
+// Told of every change of what would survive a crash. Crash points are these calls. `dropped` is
+// for writes that were persistent. An observer must not call the memory's read(), write() or
+// drop().
 class PersistenceObserver {
  public:
   virtual ~PersistenceObserver() = default;
@@ -77,8 +78,8 @@ class Memory {
 
   // Removes a write that hasn't been accepted or is still waiting in the WPQ, with all that merged
   // with it, and frees its WPQ entry. False if it has gone to the bank, has merged with another one
-  // when its turn came, or was never here. Its `written` is never called, nor is `persisted` if that
-  // point hasn't been reached.
+  // when its turn came, or was never here. Its `written` is never called, nor is `persisted` if
+  // that point hasn't been reached.
   bool drop(WriteId id);
 
   // The newest write of that line and kind that can still be dropped, accepted or not.

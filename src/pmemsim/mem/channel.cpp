@@ -1,0 +1,600 @@
+#include "pmemsim/mem/channel.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <utility>
+
+namespace pmemsim {
+
+namespace {
+
+constexpr unsigned kSlotBits = 24;  // of a WriteId's number; the rest is the order of arrival
+
+std::uint32_t part(Ratio ratio, std::uint32_t whole) {
+  return static_cast<std::uint32_t>(ratio.value * whole);
+}
+
+}  // namespace
+
+Channel::Channel(EventQueue& queue, const MemoryParameters& p, LinkPair& link, Image& device)
+    : queue_(queue),
+      link_(link),
+      device_(device),
+      timing_(p),
+      read_entries_(p.read_queue_entries),
+      wpq_entries_(p.wpq_entries),
+      adr_entries_(p.adr_entries),
+      high_watermark_(part(p.write_high_watermark, p.wpq_entries)),
+      low_watermark_(part(p.write_low_watermark, p.wpq_entries)),
+      min_writes_(p.min_writes_per_switch),
+      persistence_(p.persistence),
+      queues_in_device_(p.queue_place == QueuePlace::kDevice),
+      front_latency_(p.front_latency),
+      answer_latency_(p.front_latency + p.back_latency),
+      acknowledge_latency_(p.front_latency + (queues_in_device_ ? p.link_latency : Picoseconds{0})),
+      link_to_bank_(queues_in_device_ ? Picoseconds{0} : p.link_latency),
+      read_queue_(reads_, p.banks()),
+      write_queue_(writes_, p.banks()),
+      lines_(std::bit_ceil(std::size_t{p.wpq_entries} * 4), kNoSlot),
+      banks_(p.banks()),
+      ranks_(p.ranks),
+      bus_(p.tburst) {
+  for (std::uint32_t bank = 0; bank < banks_.size(); ++bank) {
+    banks_[bank].rank = bank / p.banks_per_rank;
+  }
+  if (timing_.refi > Picoseconds{0}) next_refresh_ = timing_.refi;
+}
+
+// --- Reads ---------------------------------------------------------------------------------------
+
+void Channel::read(Line line, const Place& place, Completion done) {
+  const std::uint32_t slot = reads_.take();
+  Read& read = reads_[slot];
+  read.row = place.row;
+  read.bank = place.bank;
+  read.line = line;
+  read.done = done;
+  read.arrived = queue_.now();
+  ++reads_under_way_;
+  ++statistics_.reads;
+  ++banks_[place.bank].operations;
+  if (queues_in_device_) {
+    queue_.schedule(queue_.now() + link_.to_device.latency(), Phase::kController,
+                    completion<&Channel::read_arrived>(*this, slot));
+  } else {
+    read_arrived(slot, queue_.now());
+  }
+}
+
+void Channel::read_arrived(std::uint64_t number, Picoseconds now) {
+  const auto slot = static_cast<std::uint32_t>(number);
+  Read& read = reads_[slot];
+  read.order = ++order_;
+  std::uint32_t write = lines_[bucket(read.line)];
+  while (write != kNoSlot && writes_[write].write.line != read.line) {
+    write = writes_[write].same_bucket;
+  }
+  if (write != kNoSlot && waits(writes_[write].state)) {
+    // As gem5 has it, the controller's front end answers, without bank or back end.
+    ++statistics_.reads_forwarded;
+    ++reads_held_;
+    const Picoseconds sent = queues_in_device_ ? link_.to_host.send_line(now) : now;
+    queue_.schedule(sent + front_latency_, Phase::kController,
+                    completion<&Channel::read_answered>(*this, slot));
+  } else if (reads_held_ >= read_entries_) {
+    waiting_reads_.push_back(reads_, slot);
+  } else {
+    enter_read_queue(slot, now);
+  }
+}
+
+void Channel::enter_read_queue(std::uint32_t slot, Picoseconds now) {
+  ++reads_held_;
+  const std::uint32_t bank = reads_[slot].bank;
+  read_queue_.push(slot, banks_[bank].open_row);
+  consider_waking(read_queue_, slot, true, now);
+}
+
+void Channel::start(std::uint32_t slot, Read& read, Picoseconds now) {
+  const Picoseconds data_end = use_bank(read, true, now);
+  read_queue_.remove(slot);
+  ++statistics_.lines_read;
+  const Picoseconds sent = link_.to_host.send_line(data_end + link_to_bank_);
+  queue_.schedule(sent + answer_latency_, Phase::kDevice,
+                  completion<&Channel::read_answered>(*this, slot));
+}
+
+void Channel::read_answered(std::uint64_t number, Picoseconds now) {
+  const auto slot = static_cast<std::uint32_t>(number);
+  const Read& read = reads_[slot];
+  const Completion done = read.done;
+  statistics_.read_time += now - read.arrived;
+  --banks_[read.bank].operations;
+  --reads_under_way_;
+  --reads_held_;
+  reads_.give_back(slot);
+  if (!waiting_reads_.empty() && reads_held_ < read_entries_) {
+    const std::uint32_t next = waiting_reads_.first();
+    waiting_reads_.remove(reads_, next);
+    enter_read_queue(next, now);
+  }
+  if (done) done(now);
+}
+
+// --- Writes and the WPQ --------------------------------------------------------------------------
+
+std::size_t Channel::bucket(Line line) const {
+  return (line.number * 0x9E3779B97F4A7C15u >> 32) & (lines_.size() - 1);
+}
+
+std::uint64_t Channel::number_of(std::uint32_t slot) const {
+  return writes_[slot].order << kSlotBits | slot;
+}
+
+std::uint32_t Channel::slot_of(std::uint64_t number) const {
+  const auto slot = static_cast<std::uint32_t>(number & ((1u << kSlotBits) - 1));
+  if (slot >= writes_.size() || writes_[slot].order != number >> kSlotBits) return kNoSlot;
+  return slot;
+}
+
+std::uint64_t Channel::write(const Write& write, const Place& place) {
+  const Picoseconds now = queue_.now();
+  ++statistics_.writes[static_cast<std::size_t>(write.kind)];
+  if (!queues_in_device_ && waiting_writes_.empty()) {
+    const std::uint32_t with = merge_candidate(write);
+    if (with != kNoSlot) {
+      merge(with, write, now);
+      return number_of(with);
+    }
+  }
+  const std::uint32_t slot = writes_.take();
+  PendingWrite& pending = writes_[slot];
+  pending.row = place.row;
+  pending.bank = place.bank;
+  pending.order = ++order_;
+  pending.write = write;
+  pending.state = WriteState::kTravelling;
+  pending.arrived = now;
+  pending.same_bucket = std::exchange(lines_[bucket(write.line)], slot);
+  ++writes_under_way_;
+  ++banks_[place.bank].operations;
+  const std::uint64_t number = number_of(slot);
+  if (queues_in_device_) {
+    queue_.schedule(link_.to_device.send_line(now), Phase::kController,
+                    completion<&Channel::write_arrived>(*this, slot));
+  } else {
+    write_arrived(slot, now);
+  }
+  return number;
+}
+
+void Channel::write_arrived(std::uint64_t number, Picoseconds now) {
+  const auto slot = static_cast<std::uint32_t>(number);
+  if (writes_[slot].state == WriteState::kDropped) {
+    --writes_under_way_;
+    writes_.give_back(slot);
+    return;
+  }
+  writes_[slot].state = WriteState::kWaiting;
+  waiting_writes_.push_back(writes_, slot);
+  accept_waiting(now);
+}
+
+void Channel::accept_waiting(Picoseconds now) {
+  while (!waiting_writes_.empty()) {
+    const std::uint32_t slot = waiting_writes_.first();
+    const std::uint32_t with = merge_candidate(writes_[slot].write);
+    if (with == kNoSlot && write_queue_.size() == wpq_entries_) return;
+    waiting_writes_.remove(writes_, slot);
+    statistics_.acceptance_time += now - writes_[slot].arrived;
+    if (with != kNoSlot) {
+      merge(with, writes_[slot].write, now);
+      forget(slot);
+    } else {
+      accept(slot, now);
+    }
+  }
+}
+
+// The WPQ, which has room, takes the write.
+void Channel::accept(std::uint32_t slot, Picoseconds now) {
+  PendingWrite& pending = writes_[slot];
+  pending.state = WriteState::kQueued;
+  pending.accepted = now;
+  pending.merged = kNoSlot;
+  pending.accepted_previous = newest_accepted_;
+  pending.accepted_next = kNoSlot;
+  (newest_accepted_ == kNoSlot ? oldest_accepted_ : writes_[newest_accepted_].accepted_next) = slot;
+  newest_accepted_ = slot;
+  write_queue_.push(slot, banks_[pending.bank].open_row);
+  if (write_queue_.size() == wpq_entries_) full_since_ = now;
+
+  const WriteKind kind = pending.write.kind;
+  const bool log = kind == WriteKind::kLog || kind == WriteKind::kLogHeader;
+  pending.holds_adr_entry =
+      persistence_ == PersistencePoint::kWritten && !log && adr_used_ < adr_entries_;
+  adr_used_ += pending.holds_adr_entry;
+  pending.persistent = persistence_ == PersistencePoint::kAccepted || pending.holds_adr_entry;
+  if (pending.persistent) persist(pending.write, now);
+  consider_waking(write_queue_, slot, false, now);
+}
+
+// Rule 6: the newest accepted write of the line, if the write may merge with it.
+std::uint32_t Channel::merge_candidate(const Write& write) const {
+  std::uint32_t slot = lines_[bucket(write.line)];
+  while (slot != kNoSlot &&
+         (writes_[slot].write.line != write.line || writes_[slot].state < WriteState::kQueued)) {
+    slot = writes_[slot].same_bucket;
+  }
+  if (slot == kNoSlot || writes_[slot].state != WriteState::kQueued) return kNoSlot;
+  const Write& other = writes_[slot].write;
+  return other.kind == write.kind && other.owner == write.owner ? slot : kNoSlot;
+}
+
+void Channel::merge(std::uint32_t with, const Write& write, Picoseconds now) {
+  PendingWrite& pending = writes_[with];
+  pending.write.data = write.data;
+  ++statistics_.writes_merged;
+  Merged left{write.persisted, write.written, pending.merged};
+  if (pending.persistent) {
+    persist(write, now);
+    left.persisted = {};
+  }
+  if (left.persisted || left.written) {
+    pending.merged = merged_.take();
+    merged_[pending.merged] = left;
+  }
+}
+
+void Channel::persist(const Write& write, Picoseconds now) {
+  if (observer_) observer_->persisted(write, now);
+  acknowledge(write.persisted, now);
+}
+
+// Never from within write(): the caller may not know its WriteId yet.
+void Channel::acknowledge(const Completion& persisted, Picoseconds now) {
+  if (persisted) queue_.schedule(now + acknowledge_latency_, Phase::kController, persisted);
+}
+
+void Channel::start(std::uint32_t slot, PendingWrite& pending, Picoseconds now) {
+  const Picoseconds data_end = use_bank(pending, false, now);
+  const Picoseconds crossing =
+      queues_in_device_ ? Picoseconds{0} : link_.to_device.send_line(now) - now;
+  pending.state = WriteState::kWriting;
+  ++statistics_.lines_written[static_cast<std::size_t>(pending.write.kind)];
+  statistics_.residence_time += now - pending.accepted;
+  queue_.schedule(data_end + timing_.wr + crossing, Phase::kDevice,
+                  completion<&Channel::write_finished>(*this, slot));
+  leave_wpq(slot, now);
+}
+
+void Channel::write_finished(std::uint64_t number, Picoseconds now) {
+  const auto slot = static_cast<std::uint32_t>(number);
+  PendingWrite& pending = writes_[slot];
+  device_.write(pending.write.line, pending.write.data);
+  leave_accepted(slot);
+  const bool late = !pending.persistent;
+  if (late) persist(pending.write, now);
+  const Completion written = pending.write.written;
+  std::uint32_t merged = std::exchange(pending.merged, kNoSlot);
+  forget(slot);
+  if (writes_under_way_ == 0) draining_ = false;
+  if (written) written(now);
+  while (merged != kNoSlot) {
+    const Merged left = merged_[merged];
+    merged_.give_back(merged);
+    merged = left.next;
+    if (late) acknowledge(left.persisted, now);
+    if (left.written) left.written(now);
+  }
+}
+
+bool Channel::drop(std::uint64_t number) {
+  const std::uint32_t slot = slot_of(number);
+  if (slot == kNoSlot || !waits(writes_[slot].state)) return false;
+  PendingWrite& pending = writes_[slot];
+  const Picoseconds now = queue_.now();
+  ++statistics_.writes_dropped;
+  switch (pending.state) {
+    case WriteState::kTravelling:
+      pending.state = WriteState::kDropped;
+      --banks_[pending.bank].operations;
+      unlink_line(slot);
+      break;
+    case WriteState::kWaiting:
+      waiting_writes_.remove(writes_, slot);
+      forget(slot);
+      accept_waiting(now);
+      break;
+    default:
+      leave_accepted(slot);
+      if (pending.persistent && observer_) observer_->dropped(pending.write, now);
+      while (pending.merged != kNoSlot) {
+        merged_.give_back(std::exchange(pending.merged, merged_[pending.merged].next));
+      }
+      leave_wpq(slot, now);
+      forget(slot);
+  }
+  return true;
+}
+
+// The write frees its entry; those that wait for one move up.
+void Channel::leave_wpq(std::uint32_t slot, Picoseconds now) {
+  if (write_queue_.size() == wpq_entries_) statistics_.wpq_full_time += now - full_since_;
+  write_queue_.remove(slot);
+  accept_waiting(now);
+}
+
+void Channel::leave_accepted(std::uint32_t slot) {
+  const PendingWrite& pending = writes_[slot];
+  const std::uint32_t previous = pending.accepted_previous;
+  const std::uint32_t next = pending.accepted_next;
+  (previous == kNoSlot ? oldest_accepted_ : writes_[previous].accepted_next) = next;
+  (next == kNoSlot ? newest_accepted_ : writes_[next].accepted_previous) = previous;
+  adr_used_ -= pending.holds_adr_entry;
+}
+
+void Channel::forget(std::uint32_t slot) {
+  unlink_line(slot);
+  --banks_[writes_[slot].bank].operations;
+  --writes_under_way_;
+  writes_.give_back(slot);
+}
+
+void Channel::unlink_line(std::uint32_t slot) {
+  std::uint32_t* link = &lines_[bucket(writes_[slot].write.line)];
+  while (*link != slot) link = &writes_[*link].same_bucket;
+  *link = writes_[slot].same_bucket;
+  writes_[slot].order = 0;  // its WriteId names nothing any more
+}
+
+bool Channel::find(Line line, WriteKind kind, std::uint64_t& number) const {
+  for (std::uint32_t slot = lines_[bucket(line)]; slot != kNoSlot;
+       slot = writes_[slot].same_bucket) {
+    const PendingWrite& pending = writes_[slot];
+    if (pending.write.line == line && pending.write.kind == kind && waits(pending.state)) {
+      number = number_of(slot);
+      return true;
+    }
+  }
+  return false;
+}
+
+const Write* Channel::pending(std::uint64_t number) const {
+  const std::uint32_t slot = slot_of(number);
+  return slot != kNoSlot && waits(writes_[slot].state) ? &writes_[slot].write : nullptr;
+}
+
+Picoseconds Channel::wpq_full_now() const {
+  return write_queue_.size() == wpq_entries_ ? queue_.now() - full_since_ : Picoseconds{0};
+}
+
+void Channel::drain() {
+  if (writes_under_way_ == 0) return;
+  draining_ = true;
+  request_wake(queue_.now());
+}
+
+std::string Channel::describe_pending() const {
+  return fmt::format("{} reads ({} wait for a bank), {} writes ({} in the WPQ of {} entries)",
+                     reads_under_way_, read_queue_.size(), writes_under_way_, write_queue_.size(),
+                     wpq_entries_);
+}
+
+// --- The scheduler -------------------------------------------------------------------------------
+
+void Channel::request_wake(Picoseconds at) {
+  if (at >= wake_at_) return;
+  wake_at_ = at;
+  queue_.schedule(at, Phase::kController, completion<&Channel::wake>(*this));
+}
+
+// A request has been queued: does it call for a decision before the next one is due? An estimate
+// that may be early, never late: the wake-up looks closely.
+template <class Slot>
+void Channel::consider_waking(const BankQueues<Slot>& queue, std::uint32_t slot, bool reading,
+                              Picoseconds now) {
+  if (wake_at_ <= now) return;
+  if (should_write() != writing_) {
+    request_wake(now);
+    return;
+  }
+  const bool preferred = reading != writing_;
+  if (!preferred && !(timing_.independent_banks && (reading || writes_wanted()))) return;
+  const std::uint32_t number = queue[slot].bank;
+  const Bank& bank = banks_[number];
+  const Picoseconds latency = reading ? timing_.cl : timing_.cwd;
+  if (queue.oldest_hit(number) == slot) {
+    request_wake(max(bank.column_allowed, bus_.first_free(now + latency) - latency));
+  } else if (queue.oldest(number) == slot) {
+    const Picoseconds miss_latency = timing_.rcd + latency;
+    request_wake(bank.open_row != kNoRow ? now
+                                         : max(bank.activate_allowed,
+                                               bus_.first_free(now + miss_latency) - miss_latency));
+  }
+}
+
+void Channel::wake(std::uint64_t, Picoseconds now) {
+  if (now != wake_at_) return;  // an earlier decision has made this one obsolete
+  wake_at_ = kNever;
+  if (now >= next_refresh_) refresh(now);
+  Picoseconds next = kNever;
+  do {
+    next = kNever;
+    choose_direction();
+  } while (start_one(now, next));
+  if (next != kNever) request_wake(next);
+}
+
+// Whether writes are worth doing when there is no read.
+bool Channel::writes_wanted() const {
+  return draining_ || persistence_ == PersistencePoint::kWritten ||
+         write_queue_.size() > low_watermark_ || write_queue_.size() == wpq_entries_;
+}
+
+// Rule 2.
+bool Channel::should_write() const {
+  const std::uint32_t writes = write_queue_.size();
+  const bool reads = read_queue_.size() > 0;
+  if (writes == 0) return false;
+  if (!writing_) {
+    if (!reads) return writes_wanted();
+    return started_ > 0 && (writes > high_watermark_ || writes == wpq_entries_);
+  }
+  if (reads && started_ >= min_writes_) return false;
+  return draining_ || persistence_ == PersistencePoint::kWritten ||
+         writes + min_writes_ >= low_watermark_;
+}
+
+void Channel::choose_direction() {
+  if (should_write() == writing_) return;
+  writing_ = !writing_;
+  started_ = 0;
+  ++statistics_.bus_turnarounds;
+  if (!timing_.independent_banks) bus_.turn(writing_ ? timing_.rtw : Picoseconds{0});
+}
+
+// Starts the best request that can start now. If there is none, `next` is when one will.
+bool Channel::start_one(Picoseconds now, Picoseconds& next) {
+  if (writing_) {
+    if (start_from(write_queue_, false, now, next)) return true;
+    return timing_.independent_banks && start_from(read_queue_, true, now, next);
+  }
+  if (start_from(read_queue_, true, now, next)) return true;
+  return timing_.independent_banks && writes_wanted() && start_from(write_queue_, false, now, next);
+}
+
+template <class Slot>
+bool Channel::start_from(BankQueues<Slot>& queue, bool reading, Picoseconds now,
+                         Picoseconds& next) {
+  if (queue.size() == 0) return false;
+  const Picoseconds latency = reading ? timing_.cl : timing_.cwd;
+  const Picoseconds link_free =
+      reading || queues_in_device_ ? Picoseconds{0} : link_.to_device.free_at();
+  const Earliest earliest{
+      max(link_free, bus_.first_free(now + latency) - latency),
+      max(link_free, bus_.first_free(now + timing_.rcd + latency) - timing_.rcd - latency)};
+
+  std::uint32_t best = kNoSlot;
+  bool best_hits = false;
+  for (std::uint64_t banks = queue.occupied(); banks != 0; banks &= banks - 1) {
+    const auto bank = static_cast<std::uint32_t>(std::countr_zero(banks));
+    const Picoseconds at = ready(queue, bank, reading, earliest, now);
+    if (at > now) {
+      next = min(next, at);
+      continue;
+    }
+    const bool hits = queue.oldest_hit(bank) != kNoSlot;
+    const std::uint32_t slot = hits ? queue.oldest_hit(bank) : queue.oldest(bank);
+    if (best == kNoSlot || (hits == best_hits ? queue[slot].order < queue[best].order : hits)) {
+      best = slot;
+      best_hits = hits;
+    }
+  }
+  if (best == kNoSlot) return false;
+  started_ += reading != writing_;
+  start(best, queue[best], now);
+  return true;
+}
+
+// When the bank can start its best request of this queue.
+template <class Slot>
+Picoseconds Channel::ready(const BankQueues<Slot>& queue, std::uint32_t number, bool reading,
+                           const Earliest& earliest, Picoseconds now) {
+  Bank& bank = banks_[number];
+  const Rank& rank = ranks_[bank.rank];
+  if (bank.open_row != kNoRow) {
+    const bool hits = queue.oldest_hit(number) != kNoSlot;
+    const bool unwanted = bank.unwanted_since != kNever;
+    if (hits && !(unwanted && max(bank.precharge_allowed, bank.unwanted_since) <= now)) {
+      bank.unwanted_since = kNever;
+      const Picoseconds turned = reading ? rank.read_allowed : Picoseconds{0};
+      return max(max(bank.column_allowed, turned), earliest.hit);
+    }
+    if (!unwanted) bank.unwanted_since = now;
+    // The precharge needs no decision: it happens as soon as the row is unwanted and may close.
+    const Picoseconds precharge = max(bank.precharge_allowed, bank.unwanted_since);
+    if (precharge > now) {
+      return max(max(precharge + timing_.rp, rank.activate_allowed), earliest.miss);
+    }
+    close_row(number, precharge);
+    bank.conflict = true;
+  }
+  return max(max(bank.activate_allowed, rank.activate_allowed), earliest.miss);
+}
+
+// Gives the bank the request, whose first command goes out now; when its data has been on the bus.
+Picoseconds Channel::use_bank(const Request& request, bool reading, Picoseconds now) {
+  Bank& bank = banks_[request.bank];
+  Rank& rank = ranks_[bank.rank];
+  Picoseconds column = now;
+  if (bank.open_row == kNoRow) {
+    activate(request, now);
+    column += timing_.rcd;
+  } else {
+    ++statistics_.row_hits;
+  }
+  if (reading) column = max(column, rank.read_allowed);
+  const Picoseconds latency = reading ? timing_.cl : timing_.cwd;
+  const Picoseconds data = bus_.first_free(column + latency);
+  const Picoseconds data_end = data + timing_.burst;
+  column = data - latency;
+  bus_.reserve(data, now);
+  statistics_.bus_time += timing_.burst;
+
+  bank.column_allowed = column + timing_.burst;
+  bank.precharge_allowed =
+      max(bank.precharge_allowed, reading ? column + timing_.rtp : data_end + timing_.wr);
+  if (!reading) rank.read_allowed = max(rank.read_allowed, data_end + timing_.wtr);
+  if (++bank.accesses >= timing_.max_accesses_per_row) {
+    close_row(request.bank, bank.precharge_allowed);
+  }
+  return data_end;
+}
+
+void Channel::activate(const Request& request, Picoseconds now) {
+  Bank& bank = banks_[request.bank];
+  Rank& rank = ranks_[bank.rank];
+  if (!timing_.independent_banks) {
+    ++(bank.conflict ? statistics_.row_conflicts : statistics_.row_misses);
+  }
+  bank.conflict = false;
+  bank.open_row = request.row;
+  bank.accesses = 0;
+  bank.precharge_allowed = now + timing_.ras;
+  read_queue_.row_opened(request.bank, request.row);
+  write_queue_.row_opened(request.bank, request.row);
+
+  rank.activates[rank.next_activate] = now;
+  rank.next_activate = (rank.next_activate + 1) % 4;
+  rank.activate_allowed = max(now + timing_.rrd, rank.activates[rank.next_activate] + timing_.faw);
+}
+
+void Channel::close_row(std::uint32_t number, Picoseconds precharge) {
+  Bank& bank = banks_[number];
+  bank.open_row = kNoRow;
+  bank.unwanted_since = kNever;
+  bank.activate_allowed = max(bank.activate_allowed, precharge + timing_.rp);
+  read_queue_.row_closed(number);
+  write_queue_.row_closed(number);
+}
+
+// Refreshes that fell due while nothing happened were over before anybody came; the last one, which
+// may still be going on, holds up all banks.
+void Channel::refresh(Picoseconds now) {
+  const std::int64_t due = (now - next_refresh_).count / timing_.refi.count;
+  statistics_.refreshes += static_cast<std::uint64_t>(due) + 1;
+  Picoseconds begin = next_refresh_ + timing_.refi * due;
+  next_refresh_ = begin + timing_.refi;
+  for (const Bank& bank : banks_) {
+    begin = max(begin, bank.open_row == kNoRow ? bank.activate_allowed
+                                               : bank.precharge_allowed + timing_.rp);
+  }
+  for (std::uint32_t number = 0; number < banks_.size(); ++number) {
+    if (banks_[number].open_row != kNoRow) close_row(number, banks_[number].precharge_allowed);
+    banks_[number].activate_allowed = begin + timing_.rfc;
+  }
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,218 @@
+// One channel: read queue, write pending queue (WPQ), banks and data bus.
+//
+// Scheduling is by request, not by DRAM command: when the first command of a request can be given,
+// the channel decides for it and works out all of its times. Rules:
+//  1. Row hits first, then the oldest (FR-FCFS), among the requests that can start now.
+//  2. Reads go before writes. The channel turns to writes when the WPQ is fuller than the high
+//     watermark, or when there is no read and the WPQ is fuller than the low one; it turns back
+//     when no write is left, when the WPQ is min_writes_per_switch below the low watermark, or when
+//     reads wait and min_writes_per_switch have been done (gem5's policy, src/mem/mem_ctrl.cc).
+//     Where writes are persistent only when written, somebody waits for them, so the low watermark
+//     counts as 0. drain() makes it 0 too, until the WPQ is empty.
+//  3. The banks of a fixed device share nothing but the bus, so while the preferred kind of request
+//     can't start, the other kind may.
+//  4. Timing: tRCD, tCL, tCWD, tRP, tRAS, tWR, tRTP per bank; tRRD, tFAW, tWTR per rank; tRTW and
+//     one burst at a time on the bus; refresh stops all banks. Not modelled: the command bus, bank
+//     groups (tCCD_L) and the gap between bursts of different ranks (tCS).
+//  5. A write holds its WPQ entry until its bank takes it, a read its entry until it is answered.
+//  6. Writes are accepted in order of arrival. A write merges with the newest accepted write of its
+//     line if that hasn't gone to the bank and has the same kind and owner; then it needs no entry.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pmemsim/core/event_queue.hpp"
+#include "pmemsim/mem/bank_queues.hpp"
+#include "pmemsim/mem/data_bus.hpp"
+#include "pmemsim/mem/image.hpp"
+#include "pmemsim/mem/link.hpp"
+#include "pmemsim/mem/mapping.hpp"
+#include "pmemsim/mem/memory.hpp"
+#include "pmemsim/mem/memory_parameters.hpp"
+#include "pmemsim/mem/memory_statistics.hpp"
+#include "pmemsim/mem/slab.hpp"
+#include "pmemsim/mem/timing.hpp"
+
+namespace pmemsim {
+
+class Channel {
+ public:
+  Channel(EventQueue& queue, const MemoryParameters& parameters, LinkPair& link, Image& device);
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  void read(Line line, const Place& place, Completion done);
+  std::uint64_t write(const Write& write, const Place& place);  // WriteId::number
+  bool drop(std::uint64_t number);
+  bool find(Line line, WriteKind kind, std::uint64_t& number) const;
+  const Write* pending(std::uint64_t number) const;
+  std::uint32_t pending_operations(std::uint32_t bank) const { return banks_[bank].operations; }
+
+  template <class Visit>
+  void for_each_accepted(Visit&& visit) const {
+    for (std::uint32_t slot = oldest_accepted_; slot != kNoSlot;
+         slot = writes_[slot].accepted_next) {
+      if (writes_[slot].persistent) visit(writes_[slot].write);
+    }
+  }
+  void observe(PersistenceObserver* observer) { observer_ = observer; }
+
+  bool idle() const { return reads_under_way_ == 0 && writes_under_way_ == 0; }
+  void drain();
+  std::string describe_pending() const;
+
+  const MemoryStatistics& statistics() const { return statistics_; }
+  Picoseconds wpq_full_now() const;  // the part of wpq_full_time that hasn't been booked yet
+
+ private:
+  static constexpr Picoseconds kLongAgo{INT64_MIN / 2};
+
+  struct Read : Request {
+    Line line;
+    Completion done;
+    Picoseconds arrived{};
+  };
+  enum class WriteState : std::uint8_t {
+    kTravelling,  // on the link to a device that has the queues
+    kWaiting,     // for the WPQ to have room
+    kQueued,      // in the WPQ
+    kWriting,     // its bank has taken it
+    kDropped,     // dropped while it was travelling
+  };
+  struct PendingWrite : Request {
+    Write write;
+    WriteState state = WriteState::kTravelling;
+    bool persistent = false;
+    bool holds_adr_entry = false;
+    Picoseconds arrived{};
+    Picoseconds accepted{};
+    std::uint32_t same_bucket = kNoSlot;  // next in the table of lines
+    std::uint32_t merged = kNoSlot;       // first of those to tell that merged with this one
+    std::uint32_t accepted_previous = kNoSlot;
+    std::uint32_t accepted_next = kNoSlot;
+  };
+  // What is left of a write that has merged with another.
+  struct Merged {
+    Completion persisted;
+    Completion written;
+    std::uint32_t next = kNoSlot;
+  };
+  struct Bank {
+    std::uint64_t open_row = kNoRow;
+    Picoseconds activate_allowed{};
+    Picoseconds precharge_allowed{};
+    Picoseconds column_allowed{};
+    Picoseconds unwanted_since = kNever;  // its row is open but another is needed
+    std::uint32_t accesses = 0;           // to the open row
+    std::uint32_t operations = 0;         // that wait for it or use it
+    std::uint32_t rank = 0;
+    bool conflict = false;  // its last row was closed for another one
+  };
+  struct Rank {
+    Picoseconds read_allowed{};      // tWTR
+    Picoseconds activate_allowed{};  // tRRD, tFAW
+    // The last four, in a ring; from long ago until there have been four.
+    Picoseconds activates[4] = {kLongAgo, kLongAgo, kLongAgo, kLongAgo};
+    std::uint32_t next_activate = 0;
+  };
+  // When the bus (and the link) could take a row hit, or a request that has to activate its row.
+  struct Earliest {
+    Picoseconds hit;
+    Picoseconds miss;
+  };
+  // Events.
+  void wake(std::uint64_t, Picoseconds now);
+  void read_arrived(std::uint64_t slot, Picoseconds now);
+  void read_answered(std::uint64_t slot, Picoseconds now);
+  void write_arrived(std::uint64_t slot, Picoseconds now);
+  void write_finished(std::uint64_t slot, Picoseconds now);
+
+  // The WPQ.
+  void accept(std::uint32_t slot, Picoseconds now);
+  void accept_waiting(Picoseconds now);
+  std::uint32_t merge_candidate(const Write& write) const;
+  void merge(std::uint32_t with, const Write& write, Picoseconds now);
+  void persist(const Write& write, Picoseconds now);
+  void acknowledge(const Completion& persisted, Picoseconds now);
+  void leave_wpq(std::uint32_t slot, Picoseconds now);
+  void leave_accepted(std::uint32_t slot);
+  void forget(std::uint32_t slot);
+  void unlink_line(std::uint32_t slot);
+  std::uint64_t number_of(std::uint32_t slot) const;
+  std::uint32_t slot_of(std::uint64_t number) const;  // kNoSlot if it is no longer here
+  static bool waits(WriteState state) { return state <= WriteState::kQueued; }
+  std::size_t bucket(Line line) const;
+
+  // The scheduler.
+  void request_wake(Picoseconds at);
+  template <class Slot>
+  void consider_waking(const BankQueues<Slot>& queue, std::uint32_t slot, bool reading,
+                       Picoseconds now);
+  bool writes_wanted() const;
+  bool should_write() const;
+  void choose_direction();
+  bool start_one(Picoseconds now, Picoseconds& next);
+  template <class Slot>
+  bool start_from(BankQueues<Slot>& queue, bool reading, Picoseconds now, Picoseconds& next);
+  template <class Slot>
+  Picoseconds ready(const BankQueues<Slot>& queue, std::uint32_t bank, bool reading,
+                    const Earliest& earliest, Picoseconds now);
+  Picoseconds use_bank(const Request& request, bool reading, Picoseconds now);
+  void activate(const Request& request, Picoseconds now);
+  void start(std::uint32_t slot, Read& read, Picoseconds now);
+  void start(std::uint32_t slot, PendingWrite& write, Picoseconds now);
+  void close_row(std::uint32_t bank, Picoseconds precharge);
+  void refresh(Picoseconds now);
+  void enter_read_queue(std::uint32_t slot, Picoseconds now);
+
+  EventQueue& queue_;
+  LinkPair& link_;
+  Image& device_;
+  PersistenceObserver* observer_ = nullptr;
+
+  const Timing timing_;
+  const std::uint32_t read_entries_;
+  const std::uint32_t wpq_entries_;
+  const std::uint32_t adr_entries_;
+  const std::uint32_t high_watermark_;
+  const std::uint32_t low_watermark_;
+  const std::uint32_t min_writes_;
+  const PersistencePoint persistence_;
+  const bool queues_in_device_;
+  const Picoseconds front_latency_;
+  const Picoseconds answer_latency_;
+  const Picoseconds acknowledge_latency_;
+  const Picoseconds link_to_bank_;  // what the link adds between leaving a queue and the bank
+
+  Slab<Read> reads_;
+  Slab<PendingWrite> writes_;
+  Slab<Merged> merged_;
+  BankQueues<Read> read_queue_;
+  BankQueues<PendingWrite> write_queue_;
+  RequestList<Read> waiting_reads_;
+  RequestList<PendingWrite> waiting_writes_;
+  std::vector<std::uint32_t> lines_;  // hash table of pending writes by line, newest first
+  std::uint32_t oldest_accepted_ = kNoSlot;
+  std::uint32_t newest_accepted_ = kNoSlot;
+  std::uint32_t adr_used_ = 0;
+  std::uint32_t reads_held_ = 0;  // entries of the read queue in use
+  std::uint64_t reads_under_way_ = 0;
+  std::uint64_t writes_under_way_ = 0;
+  std::uint64_t order_ = 0;
+
+  std::vector<Bank> banks_;
+  std::vector<Rank> ranks_;
+  DataBus bus_;
+  bool writing_ = false;
+  bool draining_ = false;
+  std::uint32_t started_ = 0;  // requests since the channel turned round
+  Picoseconds wake_at_ = kNever;
+  Picoseconds next_refresh_ = kNever;
+  Picoseconds full_since_ = kNever;
+
+  MemoryStatistics statistics_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,123 @@
+#include "pmemsim/mem/memory.hpp"
+
+#include <fmt/format.h>
+
+#include "pmemsim/mem/channel.hpp"
+#include "pmemsim/mem/mapping.hpp"
+#include "pmemsim/mem/memory_parameters.hpp"
+#include "pmemsim/mem/memory_statistics.hpp"
+
+namespace pmemsim {
+
+struct Memory::Implementation {
+  Implementation(EventQueue& events, const MemoryParameters& p)
+      : queue(events), banks(p.banks()), mapping(p) {
+    if (const auto problems = p.problems(); !problems.empty()) throw ConfigError(problems);
+    for (std::uint32_t i = 0; i < p.controllers; ++i) {
+      links.push_back(std::make_unique<LinkPair>(p));
+    }
+    for (std::uint32_t i = 0; i < p.channels(); ++i) {
+      channels.push_back(std::make_unique<Channel>(events, p, *links[i % p.controllers], device));
+    }
+  }
+
+  EventQueue& queue;
+  std::uint32_t banks;  // of a channel
+  Mapping mapping;
+  Image device;
+  std::vector<std::unique_ptr<LinkPair>> links;
+  std::vector<std::unique_ptr<Channel>> channels;
+  mutable MemoryStatistics statistics;
+};
+
+Memory::Memory(EventQueue& queue, const MemoryParameters& parameters)
+    : implementation_(std::make_unique<Implementation>(queue, parameters)) {}
+
+Memory::~Memory() = default;
+
+void Memory::read(Line line, Completion done) {
+  const Place place = implementation_->mapping.place(line);
+  implementation_->channels[place.channel]->read(line, place, done);
+}
+
+WriteId Memory::write(const Write& write) {
+  const Place place = implementation_->mapping.place(write.line);
+  return {place.channel, implementation_->channels[place.channel]->write(write, place)};
+}
+
+bool Memory::drop(WriteId id) {
+  return id.channel < implementation_->channels.size() &&
+         implementation_->channels[id.channel]->drop(id.number);
+}
+
+bool Memory::find(Line line, WriteKind kind, WriteId& id) const {
+  id.channel = channel_of(line);
+  return implementation_->channels[id.channel]->find(line, kind, id.number);
+}
+
+const Write* Memory::pending(WriteId id) const {
+  if (id.channel >= implementation_->channels.size()) return nullptr;
+  return implementation_->channels[id.channel]->pending(id.number);
+}
+
+std::uint32_t Memory::channel_of(Line line) const {
+  return implementation_->mapping.place(line).channel;
+}
+
+std::uint32_t Memory::bank_of(Line line) const {
+  const Place place = implementation_->mapping.place(line);
+  return place.channel * implementation_->banks + place.bank;
+}
+
+std::uint32_t Memory::pending_operations(std::uint32_t bank) const {
+  const std::uint32_t banks = implementation_->banks;
+  return implementation_->channels[bank / banks]->pending_operations(bank % banks);
+}
+
+const Image& Memory::device() const { return implementation_->device; }
+Image& Memory::device() { return implementation_->device; }
+
+void Memory::for_each_accepted(void (*visit)(void* context, const Write&), void* context) const {
+  for (const auto& channel : implementation_->channels) {
+    channel->for_each_accepted([&](const Write& write) { visit(context, write); });
+  }
+}
+
+void Memory::observe(PersistenceObserver* observer) {
+  for (const auto& channel : implementation_->channels) channel->observe(observer);
+}
+
+bool Memory::idle() const {
+  for (const auto& channel : implementation_->channels) {
+    if (!channel->idle()) return false;
+  }
+  return true;
+}
+
+void Memory::drain() {
+  for (const auto& channel : implementation_->channels) channel->drain();
+}
+
+std::string Memory::describe_pending() const {
+  std::string text;
+  for (std::size_t i = 0; i < implementation_->channels.size(); ++i) {
+    const Channel& channel = *implementation_->channels[i];
+    if (channel.idle()) continue;
+    text +=
+        fmt::format("{}channel {}: {}", text.empty() ? "" : "; ", i, channel.describe_pending());
+  }
+  return text;
+}
+
+const MemoryStatistics& Memory::statistics() const {
+  MemoryStatistics& total = implementation_->statistics;
+  total = {};
+  for (const auto& channel : implementation_->channels) {
+    total += channel->statistics();
+    total.wpq_full_time += channel->wpq_full_now();
+    total.channel_time += implementation_->queue.now();
+  }
+  return total;
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,26 @@
+#include "pmemsim/mem/memory_parameters.hpp"
+
+#include <fmt/format.h>
+
+namespace pmemsim {
+
+std::vector<std::string> MemoryParameters::problems() const {
+  std::vector<std::string> found;
+  if (banks() > kMostBanks) {
+    found.push_back(fmt::format(
+        "ranks x banks_per_rank: {} x {} are more than the {} banks that a channel can have", ranks,
+        banks_per_rank, kMostBanks));
+  }
+  if (write_low_watermark.value > write_high_watermark.value) {
+    found.push_back(fmt::format("write_low_watermark: {} is above write_high_watermark, {}",
+                                format_value(write_low_watermark),
+                                format_value(write_high_watermark)));
+  }
+  if (trefi > Picoseconds{0} && trefi <= trfc) {
+    found.push_back(fmt::format("trefi: a refresh every {} that takes {} (trfc) leaves no time",
+                                format_value(trefi), format_value(trfc)));
+  }
+  return found;
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,29 @@
+#include "pmemsim/mem/memory_statistics.hpp"
+
+namespace pmemsim {
+
+MemoryStatistics& MemoryStatistics::operator+=(const MemoryStatistics& other) {
+  for (std::size_t kind = 0; kind < kWriteKinds; ++kind) {
+    writes[kind] += other.writes[kind];
+    lines_written[kind] += other.lines_written[kind];
+  }
+  reads += other.reads;
+  reads_forwarded += other.reads_forwarded;
+  writes_merged += other.writes_merged;
+  writes_dropped += other.writes_dropped;
+  lines_read += other.lines_read;
+  row_hits += other.row_hits;
+  row_misses += other.row_misses;
+  row_conflicts += other.row_conflicts;
+  refreshes += other.refreshes;
+  bus_turnarounds += other.bus_turnarounds;
+  read_time += other.read_time;
+  acceptance_time += other.acceptance_time;
+  residence_time += other.residence_time;
+  wpq_full_time += other.wpq_full_time;
+  bus_time += other.bus_time;
+  channel_time += other.channel_time;
+  return *this;
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,37 @@
+#include "pmemsim/mem/timing.hpp"
+
+#include <cmath>
+
+namespace pmemsim {
+
+Timing::Timing(const MemoryParameters& p) {
+  const auto scaled = [&](Picoseconds time) {
+    return Picoseconds{std::llround(static_cast<double>(time.count) * p.latency_factor.value)};
+  };
+  burst = p.tburst;
+  rfc = p.trfc;
+  refi = p.trefi;
+  independent_banks = p.device == DeviceKind::kFixed;
+  if (independent_banks) {
+    cl = scaled(p.read_latency);
+    wr = scaled(p.write_latency);
+    rtp = cl + burst;  // the bank is busy until its data has left
+    rcd = cwd = rp = ras = wtr = rtw = rrd = faw = Picoseconds{0};
+    max_accesses_per_row = 1;
+  } else {
+    rcd = scaled(p.trcd);
+    cl = scaled(p.tcl);
+    cwd = scaled(p.tcwd);
+    rp = scaled(p.trp);
+    ras = scaled(p.tras);
+    wr = scaled(p.twr);
+    rtp = scaled(p.trtp);
+    wtr = p.twtr;
+    rtw = p.trtw;
+    rrd = p.trrd;
+    faw = p.tfaw;
+    max_accesses_per_row = p.page_policy == PagePolicy::kClosed ? 1 : p.max_accesses_per_row;
+  }
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,20 @@
+// The timings a channel obeys, worked out from the parameters. A fixed device is a DRAM whose row
+// buffers are never open and whose banks are busy for as long as an access takes; so there is one
+// scheduler for both.
+#pragma once
+
+#include "pmemsim/core/units.hpp"
+#include "pmemsim/mem/memory_parameters.hpp"
+
+namespace pmemsim {
+
+struct Timing {
+  explicit Timing(const MemoryParameters& parameters);
+
+  Picoseconds rcd, cl, cwd, rp, ras, wr, wtr, rtp, rtw, rrd, faw, burst, rfc, refi;
+  std::uint32_t max_accesses_per_row;
+  // Reads and writes share nothing but the data bus: banks that one can't use serve the other.
+  bool independent_banks;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,248 @@
+// The channel's schedule, against times worked out by hand from the timings of simple_memory().
+#include <gtest/gtest.h>
+
+#include "memory_bench.hpp"
+
+namespace pmemsim {
+namespace {
+
+using Times = std::vector<Picoseconds>;
+
+// Not at t - 1 ps, yes at t.
+#define EXPECT_AT(bench, times, number, when)                                         \
+  do {                                                                                \
+    (bench).run_until((when) - Picoseconds{1});                                       \
+    EXPECT_FALSE((bench).times.count(number)) << #times " of " << number << " early"; \
+    (bench).run_until(when);                                                          \
+    EXPECT_EQ((bench).times[number], Times{when});                                    \
+  } while (false)
+
+TEST(MemorySchedule, RowMissTakesActivateColumnAndBurst) {
+  MemoryBench bench(simple_memory());
+  bench.read(1, line_in(0, 0));
+  EXPECT_AT(bench, read_at, 1, ns(10 + 20 + 5));
+  EXPECT_EQ(bench.memory.statistics().row_misses, 1u);
+}
+
+TEST(MemorySchedule, ControllerLatenciesArePartOfARead) {
+  MemoryParameters p = simple_memory();
+  p.front_latency = ns(11);
+  p.back_latency = ns(13);
+  MemoryBench bench(p);
+  bench.read(1, line_in(0, 0));
+  EXPECT_AT(bench, read_at, 1, ns(35 + 11 + 13));
+}
+
+TEST(MemorySchedule, RowHitsFollowAtBurstDistance) {
+  MemoryBench bench(simple_memory());
+  bench.read(1, line_in(0, 0, 0));
+  bench.read(2, line_in(0, 0, 1));
+  EXPECT_AT(bench, read_at, 1, ns(35));
+  EXPECT_AT(bench, read_at, 2, ns(40));
+  EXPECT_EQ(bench.memory.statistics().row_hits, 1u);
+}
+
+TEST(MemorySchedule, RowHitOnAnOpenRowNeedsNoActivate) {
+  MemoryBench bench(simple_memory());
+  bench.read(1, line_in(0, 0, 0));
+  bench.run_until(ns(200));
+  bench.read(2, line_in(0, 0, 1));
+  EXPECT_AT(bench, read_at, 2, ns(200 + 20 + 5));
+}
+
+TEST(MemorySchedule, RowConflictPrechargesFirst) {
+  MemoryBench bench(simple_memory());
+  bench.read(1, line_in(0, 0));
+  bench.run_until(ns(200));
+  bench.read(2, line_in(0, 1));
+  EXPECT_AT(bench, read_at, 2, ns(200 + 30 + 10 + 20 + 5));
+  EXPECT_EQ(bench.memory.statistics().row_conflicts, 1u);
+}
+
+TEST(MemorySchedule, RowStaysOpenForTras) {
+  MemoryBench bench(simple_memory());
+  bench.read(1, line_in(0, 0));
+  bench.read(2, line_in(0, 1));
+  // tRTP would allow the precharge at 10 + 6, tRAS only at 50.
+  EXPECT_AT(bench, read_at, 2, ns(50 + 30 + 10 + 20 + 5));
+}
+
+TEST(MemorySchedule, ReadHoldsItsRowForTrtp) {
+  MemoryParameters p = simple_memory();
+  p.tras = ns(0);
+  p.trtp = ns(60);
+  MemoryBench bench(p);
+  bench.read(1, line_in(0, 0));
+  bench.read(2, line_in(0, 1));
+  EXPECT_AT(bench, read_at, 2, ns(10 + 60 + 30 + 10 + 20 + 5));
+}
+
+TEST(MemorySchedule, BanksWorkInParallelButForTrrd) {
+  MemoryParameters p = simple_memory();
+  p.trrd = ns(9);
+  p.tfaw = ns(0);
+  MemoryBench bench(p);
+  bench.read(1, line_in(0, 0));
+  bench.read(2, line_in(1, 0));
+  EXPECT_AT(bench, read_at, 1, ns(35));
+  EXPECT_AT(bench, read_at, 2, ns(9 + 35));
+}
+
+TEST(MemorySchedule, BusTakesOneBurstAtATime) {
+  MemoryBench bench(simple_memory());
+  bench.read(1, line_in(0, 0));
+  bench.read(2, line_in(1, 0));  // its activate could go at 2, but the bus is free at 35 only
+  EXPECT_AT(bench, read_at, 2, ns(40));
+}
+
+TEST(MemorySchedule, RowHitGoesBeforeAReservedBurst) {
+  MemoryBench bench(simple_memory());
+  bench.read(1, line_in(0, 0, 0));
+  bench.run_until(ns(200));
+  bench.read(2, line_in(1, 0));  // on the bus from 230 to 235
+  bench.run_until(ns(201));
+  bench.read(3, line_in(0, 0, 1));  // its row is open: on the bus from 221 to 226
+  EXPECT_AT(bench, read_at, 3, ns(226));
+  EXPECT_AT(bench, read_at, 2, ns(235));
+}
+
+TEST(MemorySchedule, FifthActivateWaitsForTfaw) {
+  MemoryParameters p = simple_memory();
+  p.banks_per_rank = 8;
+  MemoryBench bench(p);
+  for (std::uint64_t bank = 0; bank < 5; ++bank) bench.read(bank, Line{bank * 2});
+  // Activates at 0, 5, 10, 15 (the bus spaces them), the fifth at 40 instead of 20.
+  EXPECT_AT(bench, read_at, 3, ns(15 + 35));
+  EXPECT_AT(bench, read_at, 4, ns(40 + 35));
+}
+
+TEST(MemorySchedule, FirstReadyFirstComeFirstServed) {
+  MemoryBench bench(simple_memory());
+  bench.read(1, line_in(0, 0, 0));
+  bench.read(2, line_in(0, 1, 0));  // older, but the third hits the open row
+  bench.read(3, line_in(0, 0, 1));
+  EXPECT_AT(bench, read_at, 3, ns(40));
+  EXPECT_AT(bench, read_at, 2, ns(50 + 30 + 35));
+}
+
+TEST(MemorySchedule, RowHitTooLateForAClosingRow) {
+  MemoryParameters p = simple_memory();
+  p.tras = ns(0);
+  MemoryBench bench(p);
+  bench.read(1, line_in(0, 0, 0));
+  bench.run_until(ns(100));
+  bench.read(2, line_in(0, 1));  // precharge at 100
+  bench.run_until(ns(101));
+  bench.read(3, line_in(0, 0, 1));  // its row is gone
+  EXPECT_AT(bench, read_at, 2, ns(165));
+  // The second's row opens at 130, its column goes at 140, precharge at 146.
+  EXPECT_AT(bench, read_at, 3, ns(146 + 30 + 35));
+}
+
+TEST(MemorySchedule, ClosedPagePolicyHidesThePrecharge) {
+  MemoryParameters p = simple_memory();
+  p.page_policy = PagePolicy::kClosed;
+  MemoryBench bench(p);
+  bench.read(1, line_in(0, 0, 0));
+  bench.run_until(ns(200));
+  bench.read(2, line_in(0, 1));
+  EXPECT_AT(bench, read_at, 2, ns(200 + 35));
+}
+
+TEST(MemorySchedule, RowClosesAfterItsMostAccesses) {
+  MemoryParameters p = simple_memory();
+  p.max_accesses_per_row = 2;
+  p.row_size = p.page_size = {256};
+  MemoryBench bench(p);
+  for (std::uint64_t column = 0; column < 3; ++column) bench.read(column, Line{column});
+  EXPECT_AT(bench, read_at, 1, ns(40));
+  EXPECT_AT(bench, read_at, 2, ns(50 + 30 + 35));
+}
+
+TEST(MemorySchedule, ReadAfterWriteWaitsForTwtr) {
+  MemoryParameters p = simple_memory();
+  p.persistence = PersistencePoint::kWritten;
+  MemoryBench bench(p);
+  bench.write(1, line_in(0, 0, 0));
+  bench.run_until(ns(1));
+  bench.read(2, line_in(1, 0));
+  // Write data from 10 + 15 to 30; read command at 30 + 7.
+  EXPECT_AT(bench, read_at, 2, ns(30 + 7 + 20 + 5));
+  EXPECT_AT(bench, written_at, 1, ns(30 + 100));
+}
+
+TEST(MemorySchedule, WriteAfterReadWaitsForTheBusToTurn) {
+  MemoryParameters p = simple_memory();
+  p.persistence = PersistencePoint::kWritten;
+  MemoryBench bench(p);
+  bench.read(1, line_in(0, 0));
+  bench.run_until(ns(1));
+  bench.write(2, line_in(1, 0));
+  // Read data until 35; without the turn-around the write's data would come at 1 + 10 + 15.
+  EXPECT_AT(bench, written_at, 2, ns(35 + 3 + 5 + 100));
+}
+
+TEST(MemorySchedule, WriteHoldsItsBankForTwr) {
+  MemoryParameters p = simple_memory();
+  p.persistence = PersistencePoint::kWritten;
+  MemoryBench bench(p);
+  bench.write(1, line_in(0, 0));
+  bench.write(2, line_in(0, 1));
+  EXPECT_AT(bench, written_at, 1, ns(10 + 15 + 5 + 100));
+  EXPECT_AT(bench, written_at, 2, ns(130 + 30 + 130));
+}
+
+TEST(MemorySchedule, LatencyFactorScalesTheArrayNotTheBus) {
+  MemoryParameters p = simple_memory();
+  p.latency_factor = {4};
+  MemoryBench bench(p);
+  bench.read(1, line_in(0, 0));
+  EXPECT_AT(bench, read_at, 1, ns(4 * 10 + 4 * 20 + 5));
+}
+
+TEST(MemorySchedule, RefreshHoldsUpAllBanks) {
+  MemoryParameters p = simple_memory();
+  p.trefi = ns(1000);
+  p.trfc = ns(300);
+  MemoryBench bench(p);
+  bench.run_until(ns(1100));
+  bench.read(1, line_in(0, 0));
+  EXPECT_AT(bench, read_at, 1, ns(1300 + 35));
+  // Refreshes at 2000 and 3000 pass unseen; the one at 4000 is over at 4300.
+  bench.run_until(ns(4400));
+  bench.read(2, line_in(0, 0, 1));
+  EXPECT_AT(bench, read_at, 2, ns(4400 + 35));  // the refresh has closed the row
+  EXPECT_EQ(bench.memory.statistics().refreshes, 4u);
+}
+
+TEST(MemorySchedule, FixedDeviceTakesItsBankForItsLatency) {
+  MemoryParameters p = simple_memory();
+  p.device = DeviceKind::kFixed;
+  p.persistence = PersistencePoint::kWritten;
+  p.read_latency = ns(48);
+  p.write_latency = ns(300);
+  MemoryBench bench(p);
+  bench.read(1, line_in(0, 0, 0));
+  bench.read(2, line_in(0, 0, 1));
+  bench.read(3, line_in(1, 0));
+  bench.write(4, line_in(2, 0));
+  bench.write(5, line_in(2, 1));
+  EXPECT_AT(bench, read_at, 1, ns(48 + 5));
+  EXPECT_AT(bench, read_at, 3, ns(48 + 5 + 5));
+  EXPECT_AT(bench, read_at, 2, ns(53 + 53));
+  EXPECT_AT(bench, written_at, 4, ns(5 + 300));
+  EXPECT_AT(bench, written_at, 5, ns(305 + 305));
+}
+
+TEST(MemorySchedule, ReadQueueHoldsReadsUntilTheyAreAnswered) {
+  MemoryParameters p = simple_memory();
+  p.read_queue_entries = 1;
+  MemoryBench bench(p);
+  bench.read(1, line_in(0, 0));
+  bench.read(2, line_in(1, 0));
+  EXPECT_AT(bench, read_at, 1, ns(35));
+  EXPECT_AT(bench, read_at, 2, ns(35 + 35));
+}
+
+}  // namespace
+}  // namespace pmemsim
