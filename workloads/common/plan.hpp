@@ -79,7 +79,17 @@ class Plan {
     char* line = reinterpret_cast<char*>(change.node);
     const char* copy = reinterpret_cast<const char*>(&change.copy);
     for (std::size_t at = 0; at < sizeof(Node); at += PM_LINE_BYTES)
-      if (std::memcmp(line + at, copy + at, PM_LINE_BYTES) != 0) action(line + at, copy + at);
+      if (!same_line(line + at, copy + at)) action(line + at, copy + at);
+  }
+
+  // Not memcmp, whose loads a recording would not see where the compiler leaves it to the C
+  // library.
+  static bool same_line(const char* a, const char* b) {
+    const auto* left = reinterpret_cast<const std::uint64_t*>(a);
+    const auto* right = reinterpret_cast<const std::uint64_t*>(b);
+    for (std::size_t i = 0; i < PM_LINE_BYTES / sizeof *left; ++i)
+      if (left[i] != right[i]) return false;
+    return true;
   }
 
   Change& add(Node* node, bool created) {
