@@ -49,7 +49,9 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       // Operations of zero instructions take a place too, hence twice the instructions.
       entries_(std::bit_ceil(std::size_t{parameters.rob_entries} * 2)),
       entry_mask_(static_cast<std::uint32_t>(entries_.size() - 1)),
-      load_retired_(parameters.load_queue_entries, 0),
+      load_retired_(std::bit_ceil(std::size_t{parameters.load_queue_entries}), 0),
+      load_queue_entries_(parameters.load_queue_entries),
+      load_mask_(load_retired_.size() - 1),
       mshrs_(parameters.mshrs),
       stores_(parameters.store_queue_entries) {
   parts.hierarchy.connect(id, *this);

@@ -260,7 +260,8 @@ class Core final : public CacheClient {
   std::vector<Producer> producers_;
   std::vector<std::uint32_t> ready_;  // entries to execute
   bool executing_ = false, retiring_ = false;
-  std::vector<Slot> load_retired_;    // of the latest loads: the load queue
+  std::vector<Slot> load_retired_;    // of the latest loads, in a ring of a power of two
+  const std::uint64_t load_queue_entries_, load_mask_;
   std::uint64_t loads_dispatched_ = 0, loads_retired_ = 0;
   std::uint32_t barrier_entry_ = kNoEntry;  // the latest serialising operation
   Slot barrier_ = 0;

@@ -204,7 +204,7 @@ void Core::retired(Entry& oldest) {
   switch (oldest.kind) {
     case Kind::kLoad:
     case Kind::kAtomicLoad:
-      load_retired_[loads_retired_++ % load_retired_.size()] = retire_;
+      load_retired_[loads_retired_++ & load_mask_] = retire_;
       if ((atomicity_interests_ & kLoads) != 0 && persistent(oldest.address)) {
         atomicity_.load(id_, Line::of(oldest.address), region_, clock_.time(retire_));
       }

@@ -337,10 +337,10 @@ bool Core::has_room(const Operation& operation, std::uint32_t loads, std::uint32
     dispatch_ = std::max(dispatch_, oldest.retired);
     instructions_in_window_ -= std::min(oldest.instructions, rob_entries_);
   }
-  if (loads > 0 && loads_dispatched_ >= load_retired_.size()) {
-    const std::uint64_t previous = loads_dispatched_ - load_retired_.size();
+  if (loads > 0 && loads_dispatched_ >= load_queue_entries_) {
+    const std::uint64_t previous = loads_dispatched_ - load_queue_entries_;
     if (previous >= loads_retired_) return false;
-    dispatch_ = std::max(dispatch_, load_retired_[previous % load_retired_.size()]);
+    dispatch_ = std::max(dispatch_, load_retired_[previous & load_mask_]);
   }
   if (stores > 0) {
     if (!stores_.has_room(stores)) return false;

@@ -50,27 +50,29 @@ class Image {
  private:
   using Page = std::array<std::byte, kPageBytes>;
 
-  const std::byte* find(std::uint64_t number) const {
-    if (number == last_number_) return last_;
+  // A small direct-mapped table of pages used lately stands before the map: nearly every access
+  // finds its page there, and pages never move.
+  struct Recent {
+    std::uint64_t number = UINT64_MAX;
+    std::byte* page = nullptr;
+  };
+
+  std::byte* find(std::uint64_t number) const {
+    Recent& recent = recent_[number % recent_.size()];
+    if (recent.number == number) return recent.page;
     const auto found = pages_.find(number);
     if (found == pages_.end()) return nullptr;
-    last_number_ = number;
-    last_ = found->second->data();
-    return last_;
+    recent = {number, found->second->data()};
+    return recent.page;
   }
   std::byte* page(std::uint64_t number) {
-    if (number == last_number_) return last_;
-    auto& page = pages_[number];
-    if (!page) page = std::make_unique<Page>();
-    last_number_ = number;
-    last_ = page->data();
-    return last_;
+    if (std::byte* found = find(number)) return found;
+    pages_.emplace(number, std::make_unique<Page>());
+    return find(number);
   }
 
   std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
-  // The page used last: most accesses come in runs, and pages never move.
-  mutable std::uint64_t last_number_ = UINT64_MAX;
-  mutable std::byte* last_ = nullptr;
+  mutable std::array<Recent, 256> recent_{};
 };
 
 }  // namespace pmemsim
