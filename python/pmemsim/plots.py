@@ -43,12 +43,13 @@ def check_plot_path(path: Path) -> None:
 def plot_comparison(comparison: Comparison, path: Path) -> None:
     """Normalised throughput above, where the cores' time went below."""
     groups = len(comparison.workloads) + 1
-    width = max(5.0, 1.2 + 0.32 * groups * (len(comparison.designs) + 1))
+    width = max(5.5, 1.2 + 0.32 * groups * (len(comparison.designs) + 1))
 
     def draw(figure: Figure) -> None:
         top, bottom = figure.subplots(2, 1)
         _throughput(top, comparison)
         _stacks(bottom, comparison)
+        _share_legend(figure, bottom)
         figure.suptitle(f"machine {comparison.results[0].machine}", fontsize=10)
 
     _save(draw, path, (width, 6.0))
@@ -72,9 +73,9 @@ def plot_result(result: Result, path: Path) -> None:
             f"{result.time_ns / 1e6:.3g} ms simulated",
             fontsize=9,
         )
-        axes.legend(ncols=6, loc="upper center", bbox_to_anchor=(0.5, -0.45), fontsize=8)
+        _share_legend(figure, axes)
 
-    _save(draw, path, (6.5, 1.9))
+    _save(draw, path, (6.5, 2.2))
 
 
 def _throughput(axes: Axes, comparison: Comparison) -> None:
@@ -120,7 +121,11 @@ def _stacks(axes: Axes, comparison: Comparison) -> None:
     for group, workload in enumerate(comparison.workloads):
         middle = group * (len(comparison.designs) + 0.8) + (len(comparison.designs) - 1) / 2
         axes.text(middle, 101, workload, ha="center", va="bottom", fontsize=8)
-    axes.legend(ncols=6, loc="upper center", bbox_to_anchor=(0.5, -0.28), fontsize=8)
+
+
+def _share_legend(figure: Figure, axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, ncols=3, loc="outside lower center", fontsize=8)
 
 
 def _save(draw: Callable[[Figure], None], path: Path, size: tuple[float, float]) -> None:

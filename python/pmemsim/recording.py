@@ -109,11 +109,20 @@ def build_workload(name: str, opt: str = "O2", keep_going: KeepGoing | None = No
     if program.is_file():
         return program
     folder.mkdir(parents=True, exist_ok=True)
-    library = sorted((toolchain_dir() / "share" / "pmemsim" / "library").glob("*.c*"))
     with tempfile.TemporaryDirectory(dir=folder, prefix=".building-") as scratch:
         fresh = Path(scratch) / name
-        sources = [str(source) for source in (*workload.sources, *library)]
-        command = [str(cxx), f"-{opt}", "-g", "-std=c++20", *sources, "-o", str(fresh)]
+        share = toolchain_dir() / "share" / "pmemsim"
+        command = [
+            str(cxx),
+            f"-{opt}",
+            "-std=c++20",
+            f"-I{share / 'workloads' / 'common'}",
+            # A recording must not depend on the folder that pmemsim is installed in.
+            f"-ffile-prefix-map={share}/=",
+            *map(str, workload.sources),
+            "-o",
+            str(fresh),
+        ]
         status = _run(command, {}, keep_going)
         if status != 0:
             raise RecordError(f"{name}: could not be built ({_death(status)})")

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-
 from pmemsim.errors import Error
 from pmemsim.files import check_writable, replacing, write_json
 

@@ -6,7 +6,6 @@ import threading
 import time
 
 import pytest
-
 from pmemsim.parallel import Report, run_all
 
 

@@ -76,7 +76,7 @@ def show_machine(
     """
     preset = load_preset("machine", name)
     _print_heading(preset)
-    _print_parameters(preset, lambda key: key not in LAYERS)
+    _print_parameters(preset, lambda key: key not in LAYERS and not key.startswith("run."))
 
 
 def _resolve(preset: Preset) -> list[dict[str, str]]:

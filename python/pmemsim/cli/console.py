@@ -18,7 +18,10 @@ from rich.progress import (
 )
 from rich.table import Table
 
+# A pipe has no width; tables then take what they need instead of folding at 80 columns.
 out = Console(highlight=False)
+if not out.is_terminal:
+    out.width = max(out.width, 160)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 

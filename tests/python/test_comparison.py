@@ -1,0 +1,67 @@
+"""Ratios, geometric means, shares of time, and the documented JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from conftest import made_up_result
+from pmemsim.comparison import Comparison, breakdown
+
+RUN_KEYS = [
+    "workload", "design", "machine", "threads", "seed", "instructions", "time_ns", "regions",
+    "regions_per_s", "pm_write_bytes", "wall_s", "instructions_per_wall_s", "stats",
+    "configuration", "trace_hash", "version",
+]  # fmt: skip
+
+
+def test_ratios_are_against_the_first_design() -> None:
+    comparison = Comparison(
+        (
+            made_up_result("a", "np", 100),
+            made_up_result("a", "sw-undo", 400),
+            made_up_result("b", "np", 100),
+            made_up_result("b", "sw-undo", 100),
+        ),
+        ("np", "sw-undo"),
+    )
+    assert comparison.ratio(comparison.result("a", "sw-undo")) == 0.25
+    assert comparison.geomean() == {"np": 1.0, "sw-undo": pytest.approx(0.5)}
+
+
+def test_shares_of_time_add_up_to_one() -> None:
+    stalls = {"base": 30.0, "execution": 10.0, "dram": 5.0, "pm": 15.0, "fence": 40.0}
+    shares = breakdown(made_up_result("a", "np", 1, stalls))
+    assert shares == {
+        "core": pytest.approx(0.4),
+        "cache misses": pytest.approx(0.2),
+        "fence stalls": pytest.approx(0.4),
+        "store-queue stalls": 0.0,
+        "lock waiting": 0.0,
+        "commit waiting": 0.0,
+    }
+
+
+def test_a_run_has_exactly_the_documented_keys() -> None:
+    run = made_up_result("a", "np", 2000.0, {"base": 1.5}).to_dict()
+    assert list(run) == RUN_KEYS
+    assert run["regions_per_s"] == pytest.approx(5e6)
+    assert run["instructions_per_wall_s"] == 2000
+    assert run["stats"]["stall.base_ns"] == 1.5
+    assert run["configuration"] == {"core.count": {"value": "18", "place": "machines/asap.yaml:9"}}
+    json.dumps(run)
+
+
+def test_a_comparison_has_exactly_the_documented_keys(comparison: Comparison) -> None:
+    document = comparison.to_dict()
+    assert list(document) == ["runs", "geomean"]
+    assert len(document["runs"]) == 6
+    assert document["geomean"]["sw-undo"] == pytest.approx(0.5)
+
+
+def test_frames(comparison: Comparison) -> None:
+    frame = comparison.to_frame()
+    assert frame.loc[("hashmap", "eadr"), "ratio"] == pytest.approx(1 / 3)
+    result = comparison.results[0]
+    assert result.stats["stall.fence_ns"] == 20.0
+    assert result.describe().loc["stall.fence_ns", "unit"] == "ns"

@@ -1,0 +1,33 @@
+"""Plots are written in the format of their suffix, whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pmemsim.comparison import Comparison
+from pmemsim.errors import Error
+from pmemsim.plots import check_plot_path, plot_comparison, plot_result
+
+BEGINS = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}
+
+
+@pytest.mark.parametrize("suffix", BEGINS)
+def test_the_suffix_chooses_the_format(tmp_path: Path, comparison: Comparison, suffix: str) -> None:
+    for name, plot in (("all", plot_comparison), ("one", plot_result)):
+        path = tmp_path / f"{name}{suffix}"
+        plot(comparison if name == "all" else comparison.results[0], path)  # type: ignore[operator]
+        assert path.read_bytes().startswith(BEGINS[suffix])
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_an_svg_names_what_it_shows(tmp_path: Path, comparison: Comparison) -> None:
+    plot_comparison(comparison, tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text()
+    for word in ("throughput over np", "sw-undo", "hashmap", "geomean", "fence stalls"):
+        assert f"<!-- {word} -->" in text
+
+
+def test_an_unknown_suffix_is_refused_before_work_is_done(tmp_path: Path) -> None:
+    with pytest.raises(Error, match=r"use one of .*png"):
+        check_plot_path(tmp_path / "a.xyz")
