@@ -149,14 +149,27 @@ TEST(MemorySchedule, ClosedPagePolicyHidesThePrecharge) {
   EXPECT_AT(bench, read_at, 2, ns(200 + 35));
 }
 
-TEST(MemorySchedule, RowClosesAfterItsMostAccesses) {
+TEST(MemorySchedule, RowGivesWayAfterItsMostAccesses) {
   MemoryParameters p = simple_memory();
   p.max_accesses_per_row = 2;
   p.row_size = p.page_size = {256};
   MemoryBench bench(p);
-  for (std::uint64_t column = 0; column < 3; ++column) bench.read(column, Line{column});
+  bench.read(0, Line{0});
+  bench.read(1, Line{1});
+  bench.read(2, Line{16});  // the next row of the same bank
+  bench.read(3, Line{2});   // a hit, but the third, and younger
   EXPECT_AT(bench, read_at, 1, ns(40));
   EXPECT_AT(bench, read_at, 2, ns(50 + 30 + 35));
+  EXPECT_AT(bench, read_at, 3, ns(50 + 30 + 50 + 30 + 35));
+}
+
+TEST(MemorySchedule, RowStaysOpenWhenNobodyElseWantsItsBank) {
+  MemoryParameters p = simple_memory();
+  p.max_accesses_per_row = 2;
+  p.row_size = p.page_size = {256};
+  MemoryBench bench(p);
+  for (std::uint64_t column = 0; column < 4; ++column) bench.read(column, Line{column});
+  EXPECT_AT(bench, read_at, 3, ns(50));
 }
 
 TEST(MemorySchedule, ReadAfterWriteWaitsForTwtr) {

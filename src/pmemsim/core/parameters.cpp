@@ -42,30 +42,31 @@ constexpr Unit kBandwidthUnits[] = {{"B/s", 1},
                                     {"TB/s", 1'000'000'000'000}};
 constexpr Unit kCycleUnits[] = {{"cycles", 1}, {"cycle", 1}};
 
-// Longer numbers mean nothing in any unit, and keep well below the range of Wide.
+// More digits (after leading zeros) mean nothing in any unit; with any scale, Wide holds these.
 constexpr std::size_t kMostDigits = 24;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 Problem scan(std::string_view text, std::string_view expected, Decimal& decimal) {
-  if (text.empty()) return fmt::format("is empty; write {}", expected);
+  if (text.empty()) return fmt::format("is empty; write something like {}", expected);
   if (text.front() == '-') return fmt::format("'{}' is negative", text);
   std::size_t end = 0;
-  std::size_t digits = 0;
+  std::size_t significant = 0;
   bool point = false;
   for (; end < text.size(); ++end) {
     const char c = text[end];
     if (is_digit(c)) {
-      if (++digits > kMostDigits) return fmt::format("'{}' has too many digits", text);
+      significant += significant > 0 || c != '0';
+      if (significant > kMostDigits) return fmt::format("'{}' has too many digits", text);
       decimal.digits = decimal.digits * 10 + static_cast<unsigned>(c - '0');
       decimal.decimals += point;
-    } else if (c == '.' && !point && digits > 0) {
+    } else if (c == '.' && !point && end > 0) {
       point = true;
     } else {
       break;
     }
   }
-  if (digits == 0 || text[end - 1] == '.') {
+  if (end == 0 || text[end - 1] == '.') {
     return fmt::format("'{}' is not a number; write something like {}", text, expected);
   }
   decimal.number = text.substr(0, end);
@@ -283,7 +284,7 @@ Problem parse_value(std::string_view text, const Limits& limits, Hertz& value) {
 
 Problem parse_value(std::string_view text, const Limits& limits, Bytes& value) {
   if (auto problem = refuse_ambiguous_size(text)) return problem;
-  return parse_with_units(text, limits, kSizeUnits, "32KiB", value);
+  return parse_with_units(text, limits, kSizeUnits, "64B", value);
 }
 
 Problem parse_value(std::string_view text, const Limits& limits, Bandwidth& value) {

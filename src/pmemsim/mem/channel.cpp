@@ -28,6 +28,7 @@ Channel::Channel(EventQueue& queue, const MemoryParameters& p, LinkPair& link, I
       high_watermark_(part(p.write_high_watermark, p.wpq_entries)),
       low_watermark_(part(p.write_low_watermark, p.wpq_entries)),
       min_writes_(p.min_writes_per_switch),
+      max_accesses_per_row_(p.max_accesses_per_row),
       persistence_(p.persistence),
       queues_in_device_(p.queue_place == QueuePlace::kDevice),
       front_latency_(p.front_latency),
@@ -505,7 +506,9 @@ Picoseconds Channel::ready(const BankQueues<Slot>& queue, std::uint32_t number, 
   Bank& bank = banks_[number];
   const Rank& rank = ranks_[bank.rank];
   if (bank.open_row != kNoRow) {
-    const bool hits = queue.oldest_hit(number) != kNoSlot;
+    const bool hits =
+        queue.oldest_hit(number) != kNoSlot &&
+        (bank.accesses < max_accesses_per_row_ || queue.oldest_hit(number) == queue.oldest(number));
     const bool unwanted = bank.unwanted_since != kNever;
     if (hits && !(unwanted && max(bank.precharge_allowed, bank.unwanted_since) <= now)) {
       bank.unwanted_since = kNever;
@@ -547,9 +550,8 @@ Picoseconds Channel::use_bank(const Request& request, bool reading, Picoseconds 
   bank.precharge_allowed =
       max(bank.precharge_allowed, reading ? column + timing_.rtp : data_end + timing_.wr);
   if (!reading) rank.read_allowed = max(rank.read_allowed, data_end + timing_.wtr);
-  if (++bank.accesses >= timing_.max_accesses_per_row) {
-    close_row(request.bank, bank.precharge_allowed);
-  }
+  ++bank.accesses;
+  if (timing_.close_rows) close_row(request.bank, bank.precharge_allowed);
   return data_end;
 }
 

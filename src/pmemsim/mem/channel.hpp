@@ -2,7 +2,8 @@
 //
 // Scheduling is by request, not by DRAM command: when the first command of a request can be given,
 // the channel decides for it and works out all of its times. Rules:
-//  1. Row hits first, then the oldest (FR-FCFS), among the requests that can start now.
+//  1. Row hits first, then the oldest (FR-FCFS), among the requests that can start now. After
+//     max_accesses_per_row a row closes if its bank's oldest request is for another one.
 //  2. Reads go before writes. The channel turns to writes when the WPQ is fuller than the high
 //     watermark, or when there is no read and the WPQ is fuller than the low one; it turns back
 //     when no write is left, when the WPQ is min_writes_per_switch below the low watermark, or when
@@ -179,6 +180,7 @@ class Channel {
   const std::uint32_t high_watermark_;
   const std::uint32_t low_watermark_;
   const std::uint32_t min_writes_;
+  const std::uint32_t max_accesses_per_row_;
   const PersistencePoint persistence_;
   const bool queues_in_device_;
   const Picoseconds front_latency_;

@@ -17,7 +17,7 @@ Timing::Timing(const MemoryParameters& p) {
     wr = scaled(p.write_latency);
     rtp = cl + burst;  // the bank is busy until its data has left
     rcd = cwd = rp = ras = wtr = rtw = rrd = faw = Picoseconds{0};
-    max_accesses_per_row = 1;
+    close_rows = true;
   } else {
     rcd = scaled(p.trcd);
     cl = scaled(p.tcl);
@@ -30,7 +30,7 @@ Timing::Timing(const MemoryParameters& p) {
     rtw = p.trtw;
     rrd = p.trrd;
     faw = p.tfaw;
-    max_accesses_per_row = p.page_policy == PagePolicy::kClosed ? 1 : p.max_accesses_per_row;
+    close_rows = p.page_policy == PagePolicy::kClosed;
   }
 }
 

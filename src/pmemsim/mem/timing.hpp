@@ -12,7 +12,7 @@ struct Timing {
   explicit Timing(const MemoryParameters& parameters);
 
   Picoseconds rcd, cl, cwd, rp, ras, wr, wtr, rtp, rtw, rrd, faw, burst, rfc, refi;
-  std::uint32_t max_accesses_per_row;
+  bool close_rows;  // after each access
   // Reads and writes share nothing but the data bus: banks that one can't use serve the other.
   bool independent_banks;
 };
