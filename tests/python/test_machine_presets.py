@@ -1,0 +1,365 @@
+"""The presets hold what the papers' tables say, and docs/model.md holds what the presets say.
+
+Run as a program, this file writes the generated tables of docs/model.md anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from pmemsim.presets import Preset, load_preset, preset_names
+
+from pmemsim import _core
+
+MODEL = Path(__file__).resolve().parents[2] / "docs" / "model.md"
+LAYERS = ("ordering", "atomicity", "backend", "precompute")
+MACHINES = ("asap", "lalea", "pmem-spec", "janus", "pmweaver", "cxl", "cxl-gpf")
+
+# Typed from the papers, row by row: (row of the table, parameter, value).
+Figures = list[tuple[str, str, str]]
+
+ASAP_TABLE_2: Figures = [
+    ("18 cores", "core.count", "18"),
+    ("5-wide issue/retire", "core.width", "5"),
+    ("ROB: 224", "core.rob_entries", "224"),
+    ("LoadQ 72", "core.load_queue_entries", "72"),
+    ("StoreQ 56", "core.store_queue_entries", "56"),
+    ("L1 32KB/core", "l1.size", "32KiB"),
+    ("L1 8-way", "l1.ways", "8"),
+    ("L1 4 cycles", "l1.latency", "4cycles"),
+    ("L2 1MB/core", "l2.size", "1MiB"),
+    ("L2 16-way", "l2.ways", "16"),
+    ("L2 14 cycles", "l2.latency", "14cycles"),
+    ("L3 8MB", "shared.size", "8MiB"),
+    ("L3 8MB, whatever the cores", "shared.size_per_core", "0B"),
+    ("L3 16-way", "shared.ways", "16"),
+    ("L3 42 cycles", "shared.latency", "42cycles"),
+    ("2 MCs", "pm.controllers", "2"),
+    ("2 MCs", "dram.controllers", "2"),
+    ("2 channels/MC, one of them DRAM", "dram.channels_per_controller", "1"),
+    ("2 channels/MC, one of them PM", "pm.channels_per_controller", "1"),
+    ("128 WPQ entries/channel", "pm.wpq_entries", "128"),
+    ("128 WPQ entries/channel", "dram.wpq_entries", "128"),
+    ("DDR4-2400: a line of 64 bytes at 19.2 GB/s", "dram.tburst", "3.332ns"),
+    ("DDR4-2400 17-17-17", "dram.trcd", "14.16ns"),
+    ("PM: battery-backed DRAM", "pm.device", "dram"),
+    ("PM: battery-backed DRAM", "pm.trcd", "14.16ns"),
+    ("PM: battery-backed DRAM", "pm.twr", "15ns"),
+    ("PM: battery-backed DRAM", "pm.tburst", "3.332ns"),
+    ("4.1: the WPQ is in the persistence domain", "pm.persistence", "accepted"),
+]
+LALEA_TABLE_I: Figures = [
+    ("4 OoO core", "core.count", "4"),
+    ("@2GHz", "core.frequency", "2GHz"),
+    ("192 ROB entries", "core.rob_entries", "192"),
+    ("48 STQ entries", "core.store_queue_entries", "48"),
+    ("L1 32KB", "l1.size", "32KiB"),
+    ("L1 2 cycles", "l1.latency", "2cycles"),
+    ("L1 8 ways", "l1.ways", "8"),
+    ("L2 256KB", "l2.size", "256KiB"),
+    ("L2 8 cycles", "l2.latency", "8cycles"),
+    ("L2 8 ways", "l2.ways", "8"),
+    ("LLC 8MB", "shared.size", "8MiB"),
+    ("LLC 8MB, whatever the cores", "shared.size_per_core", "0B"),
+    ("LLC 25 cycles", "shared.latency", "25cycles"),
+    ("LLC 16 ways", "shared.ways", "16"),
+    ("1 channel", "pm.controllers", "1"),
+    ("1 channel", "pm.channels_per_controller", "1"),
+    ("1 rank", "pm.ranks", "1"),
+    ("8 banks", "pm.banks_per_rank", "8"),
+    ("16 ADR buffer entries", "pm.adr_entries", "16"),
+    ("16 ADR buffer and 32 log queue entries", "pm.wpq_entries", "48"),
+    ("300(48) ns write(read)", "pm.write_latency", "300ns"),
+    ("300(48) ns write(read)", "pm.read_latency", "48ns"),
+    ("one latency, no row buffers", "pm.device", "fixed"),
+    ("IV-A: page-level interleaving", "pm.interleaving", "page"),
+    ("log requests persist in their bank", "pm.persistence", "written"),
+]
+PMEM_SPEC_TABLE_3: Figures = [
+    ("8.1: 8-core system", "core.count", "8"),
+    ("2GHz", "core.frequency", "2GHz"),
+    ("8way-OoO", "core.width", "8"),
+    ("192-entry ROB", "core.rob_entries", "192"),
+    ("32-entry Ld/St Queue", "core.load_queue_entries", "32"),
+    ("32-entry Ld/St Queue", "core.store_queue_entries", "32"),
+    ("L1 I/D 32/64KB: D is 64KB", "l1.size", "64KiB"),
+    ("L1 4-way", "l1.ways", "4"),
+    ("L1 2ns hit latency", "l1.latency", "2ns"),
+    ("no other private cache", "l2.size", "0B"),
+    ("L2 16MB, shared", "shared.size", "16MiB"),
+    ("L2 16MB, whatever the cores", "shared.size_per_core", "0B"),
+    ("L2 16-way", "shared.ways", "16"),
+    ("L2 20ns hit latency", "shared.latency", "20ns"),
+    ("32-entry read queue", "pm.read_queue_entries", "32"),
+    ("64-entry write queue", "pm.wpq_entries", "64"),
+    ("Read = 175ns", "pm.read_latency", "175ns"),
+    ("Write = 94ns", "pm.write_latency", "94ns"),
+    ("one latency, no row buffers", "pm.device", "fixed"),
+    ("7: a single PM controller", "pm.controllers", "1"),
+    ("8.1: durable once at the PM controller", "pm.persistence", "accepted"),
+]
+PCM: Figures = [
+    ("tRCD 48", "pm.trcd", "48ns"),
+    ("tCL 15", "pm.tcl", "15ns"),
+    ("tCWD 13", "pm.tcwd", "13ns"),
+    ("tFAW 50", "pm.tfaw", "50ns"),
+    ("tWTR 7.5", "pm.twtr", "7.5ns"),
+    ("tWR 300", "pm.twr", "300ns"),
+    ("533MHz: 8 beats of 8 bytes", "pm.tburst", "7.5ns"),
+    ("ADR support", "pm.persistence", "accepted"),
+]
+JANUS_TABLE_3: Figures = [
+    ("5.2.1: 1 to 8 cores", "core.count", "8"),
+    ("4GHz", "core.frequency", "4GHz"),
+    ("L1 D/I 64KB/32KB per core", "l1.size", "64KiB"),
+    ("L1 8-way", "l1.ways", "8"),
+    ("no other private cache", "l2.size", "0B"),
+    ("L2 2MB per core, shared", "shared.size_per_core", "2MiB"),
+    ("L2 2MB per core and no more", "shared.size", "0B"),
+    ("L2 8-way", "shared.ways", "8"),
+    *PCM,
+]
+PMWEAVER_TABLE_I: Figures = [
+    ("VI-B7: up to 4 instances", "core.count", "4"),
+    ("3.0GHz", "core.frequency", "3GHz"),
+    ("L1 32kB each", "l1.size", "32KiB"),
+    ("L1 8-way", "l1.ways", "8"),
+    ("L1 1 ns", "l1.latency", "1ns"),
+    ("L2 128kB per-core, private", "l2.size", "128KiB"),
+    ("L2 4-way", "l2.ways", "4"),
+    ("L2 5 ns", "l2.latency", "5ns"),
+    ("L3 2MB per-core, shared", "shared.size_per_core", "2MiB"),
+    ("L3 2MB per-core and no more", "shared.size", "0B"),
+    ("L3 16-way", "shared.ways", "16"),
+    ("L3 20 ns", "shared.latency", "20ns"),
+    ("DDR4 2400MT/s", "dram.tburst", "3.332ns"),
+    *PCM,
+]
+PAPERS = {
+    "asap": ASAP_TABLE_2,
+    "lalea": LALEA_TABLE_I,
+    "pmem-spec": PMEM_SPEC_TABLE_3,
+    "janus": JANUS_TABLE_3,
+    "pmweaver": PMWEAVER_TABLE_I,
+}
+
+# The rest of the papers' tables: no machine parameter says it, so docs/model.md has to.
+NOT_IN_PRESETS = {
+    "asap": [
+        "FetchQ 48",
+        "IssueQ 64",
+        "DRAM 16 GB",
+        "CL List, 4 entries a core",
+        "Dependence List, 128 entries a channel",
+        "LH-WPQ, 128 entries a channel",
+        "Bloom filter, 1 KB a channel",
+    ],
+    "lalea": [
+        "L1 TLB, 6 sets of 4 ways",
+        "L2 TLB, 128 sets of 12 ways",
+        "L1 instruction cache, 32 KB",
+        "8 log buffer entries an L1",
+        "8 GB NVM",
+    ],
+    "pmem-spec": [
+        "L1 instruction cache, 32 KB",
+        "L1: 1 ns tag, 1 ns data",
+        "L2: 10 ns tag, 10 ns data",
+        "speculation buffer, 4 entries",
+        "persist path, 20 ns",
+    ],
+    "janus": [
+        "L1 instruction cache, 32 KB",
+        "counter cache, 512 KB a core, 16-way",
+        "Merkle tree cache, 512 KB a core, 16-way",
+        "pre-execution request queue, 16 entries a core",
+        "pre-execution operation queue, 64 entries a core",
+        "4 BMO units a core",
+        "intermediate result buffer, 64 entries a core",
+        "4 GB PCM",
+        "AES-128 40 ns, SHA-1 40 ns, MD5 321 ns",
+    ],
+    "pmweaver": [
+        "L1 instruction cache, 32 KB",
+        "16 GB DRAM, 16 GB PCM",
+        "AES-128 40 ns, SHA-1 40 ns",
+        "counter cache 256 KB, integrity cache 256 KB",
+        "PC-path length 32",
+        "store history buffer, 512 entries, 16-way, 1 ns",
+        "predictor table, 32 entries, 1 ns",
+        "timeout predictor table, 4 entries, 1 ns",
+        "pending prediction table, 128 + 8 entries, 1 ns",
+        "prediction result buffer, 256 entries (16 x 16), 5 ns",
+    ],
+}
+
+
+def resolved(*presets: Preset) -> dict[str, str]:
+    settings = [(s.key, s.value, s.place) for preset in presets for s in preset.settings]
+    return {entry["key"]: entry["value"] for entry in _core.resolve(settings)}
+
+
+def machine_parameters() -> list[str]:
+    keys = [parameter["key"] for parameter in _core.parameters()]
+    return [key for key in keys if key not in LAYERS and not key.startswith("run.")]
+
+
+@pytest.mark.parametrize(
+    ("machine", "row", "key", "value"),
+    [(machine, *figure) for machine, table in PAPERS.items() for figure in table],
+)
+def test_every_figure_of_the_papers_tables(machine: str, row: str, key: str, value: str) -> None:
+    assert resolved(load_preset("machine", machine))[key] == value, row
+
+
+@pytest.mark.parametrize("machine", preset_names("machine"))
+def test_nothing_of_a_machine_is_left_to_hidden_defaults(machine: str) -> None:
+    given = {setting.key: setting for setting in load_preset("machine", machine).settings}
+    assert sorted(given) == sorted(machine_parameters())
+    assert [key for key, setting in given.items() if not setting.source] == []
+
+
+@pytest.mark.parametrize("machine", preset_names("machine"))
+@pytest.mark.parametrize("design", preset_names("design"))
+def test_every_software_design_fits_every_machine(machine: str, design: str) -> None:
+    resolved(load_preset("machine", machine), load_preset("design", design))
+
+
+@pytest.mark.parametrize("kind", ["machine", "design"])
+def test_presets_say_what_they_are_and_where_they_come_from(kind: str) -> None:
+    for name in preset_names(kind):  # type: ignore[arg-type]
+        preset = load_preset(kind, name)  # type: ignore[arg-type]
+        assert preset.citation, name
+        assert len(preset.summary) <= 100, name
+
+
+@pytest.mark.parametrize(
+    ("design", "ordering", "atomicity"),
+    [
+        ("np", "none", "none"),
+        ("sw-undo", "x86", "software-undo"),
+        ("sw-data-only", "x86", "none"),
+        ("x86-bare", "x86", "none"),
+        ("eadr", "eadr", "software-undo"),
+    ],
+)
+def test_the_layers_of_the_software_designs(design: str, ordering: str, atomicity: str) -> None:
+    layers = resolved(load_preset("design", design))
+    assert [layers[layer] for layer in LAYERS] == [ordering, atomicity, "none", "none"]
+
+
+def nanoseconds(values: dict[str, str], key: str) -> float:
+    number, unit = re.fullmatch(r"([\d.]+)(\w+)", values[key]).groups()  # type: ignore[union-attr]
+    cycle = 1 / float(values["core.frequency"].removesuffix("GHz"))
+    return float(number) * {"ps": 1e-3, "ns": 1.0, "cycles": cycle, "GB": 1.0}[unit]
+
+
+def test_an_idle_load_over_cxl_takes_what_was_measured() -> None:
+    values = resolved(load_preset("machine", "cxl"))
+    way = ("l1.latency", "l2.latency", "shared.latency", "path.request_latency",
+           "pm.front_latency", "pm.back_latency", "pm.trcd", "pm.tcl", "pm.tburst",
+           "pm.link_latency", "pm.link_latency", "path.response_latency")  # fmt: skip
+    line = 64 / float(values["pm.link_bandwidth"].removesuffix("GB/s"))
+    assert sum(nanoseconds(values, key) for key in way) + line == pytest.approx(250, abs=1)
+
+
+def test_cxl_gpf_differs_from_cxl_by_the_place_of_the_queues_alone() -> None:
+    host, device = (resolved(load_preset("machine", name)) for name in ("cxl", "cxl-gpf"))
+    differences = {key: (host[key], device[key]) for key in host if host[key] != device[key]}
+    assert differences == {"pm.queue_place": ("host", "device")}
+
+
+@pytest.mark.parametrize("machine", NOT_IN_PRESETS)
+def test_what_no_parameter_says_stands_in_the_documentation(machine: str) -> None:
+    missing = model_section("not in the presets")
+    rows = [line for line in missing.splitlines() if line.startswith(f"| `{machine}` |")]
+    for figure in NOT_IN_PRESETS[machine]:
+        assert any(f"| {figure} |" in row for row in rows), figure
+
+
+# ---- The generated tables of docs/model.md ------------------------------------------------------
+
+
+def model_section(name: str) -> str:
+    """What stands between the comments that begin and end a section."""
+    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+    _, _, rest = MODEL.read_text(encoding="utf-8").partition(begin)
+    section, found, _ = rest.partition(end)
+    assert found, f"docs/model.md has no section '{name}'"
+    return section
+
+
+def table(*columns: str, rows: Sequence[tuple[str, ...]]) -> str:
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def parameter_tables() -> str:
+    """Every parameter; those of the groups dram and pm, which are alike, once."""
+    parameters = {parameter["key"]: parameter for parameter in _core.parameters()}
+    groups: dict[str, list[tuple[str, ...]]] = {}
+    for key, parameter in parameters.items():
+        group = key.partition(".")[0] if "." in key else "layers"
+        name = f"`{key}`"
+        if group == "dram":
+            twin = parameters[f"pm.{key.removeprefix('dram.')}"]
+            assert {**parameter, "key": ""} == {**twin, "key": ""}, key
+            name = f"`{key}`, `{twin['key']}`"
+        if group == "pm":
+            continue
+        kind = parameter["type"]
+        if kind == "choice":
+            kind = " / ".join(f"`{choice}`" for choice in parameter["choices"])
+        row = (name, kind, parameter["default"], parameter["description"])
+        groups.setdefault(group, []).append(row)
+    columns = ("parameter", "kind or choices", "default", "meaning")
+    return "\n".join(table(*columns, rows=rows) for rows in groups.values())
+
+
+def open_table() -> str:
+    """What the papers leave open, as the preset `common` has it."""
+    settings = load_preset("machine", "common").settings
+    rows = [(f"`{s.key}`", s.value, s.source) for s in settings]
+    return table("parameter", "value", "source", rows=rows)
+
+
+def machine_table() -> str:
+    """Where the machines differ; in italics what comes from `common`."""
+    presets = {name: load_preset("machine", name) for name in MACHINES}
+    values = {name: resolved(preset) for name, preset in presets.items()}
+    rows = []
+    for key in machine_parameters():
+        cells = []
+        for name, preset in presets.items():
+            last = [s for s in preset.settings if s.key == key][-1]
+            shared = last.place.startswith("machines/common.yaml")
+            cells.append(f"*{values[name][key]}*" if shared else values[name][key])
+        if not all(cell.startswith("*") for cell in cells):
+            rows.append((f"`{key}`", *cells))
+    return table("parameter", *(f"`{name}`" for name in MACHINES), rows=rows)
+
+
+GENERATED = {
+    "all parameters": parameter_tables,
+    "open parameters": open_table,
+    "machines": machine_table,
+}
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_the_documentation_is_up_to_date(name: str) -> None:
+    assert model_section(name) == GENERATED[name](), (
+        "docs/model.md is behind; run: python tests/python/test_machine_presets.py"
+    )
+
+
+if __name__ == "__main__":
+    text = MODEL.read_text(encoding="utf-8")
+    for section, generate in GENERATED.items():
+        begin = f"<!-- {section} -->\n"
+        text = text.replace(begin + model_section(section), begin + generate())
+    MODEL.write_text(text, encoding="utf-8")
