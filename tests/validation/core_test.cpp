@@ -1,71 +1,443 @@
 // The core against closed forms: each run's time within 5% of the formula beside it.
 #include <gtest/gtest.h>
 
-#include "run_trace.hpp"
+#include <random>
+
+#include "validation/round_machine.hpp"
 
 namespace pmemsim {
 namespace {
 
+using trace::FenceKind;
 using trace::SiteKind;
 using trace::SyncKind;
 using trace::TraceBuilder;
 
-constexpr double kTolerance = 0.05;
-
-void expect_near(double measured, double formula) {
-  EXPECT_NEAR(measured, formula, kTolerance * formula);
-}
-
-// A machine in round numbers: 1 GHz, so that a cycle is a nanosecond; a device without queues or
-// row buffers to think of.
-std::vector<Setting> round_machine(std::initializer_list<KeyValue> more = {}) {
-  std::vector<Setting> list = settings({{"core.frequency", "1GHz"},
-                                        {"core.width", "4"},
-                                        {"core.rob_entries", "64"},
-                                        {"core.load_queue_entries", "32"},
-                                        {"core.store_queue_entries", "16"},
-                                        {"core.mshrs", "8"},
-                                        {"l1.size", "32KiB"},
-                                        {"l1.ways", "8"},
-                                        {"l1.latency", "4cycles"},
-                                        {"l2.size", "256KiB"},
-                                        {"l2.ways", "8"},
-                                        {"l2.latency", "10cycles"},
-                                        {"shared.size", "1MiB"},
-                                        {"shared.size_per_core", "0B"},
-                                        {"shared.latency", "30cycles"},
-                                        {"pm.device", "fixed"},
-                                        {"pm.read_latency", "200ns"},
-                                        {"pm.write_latency", "100ns"},
-                                        {"pm.front_latency", "0ns"},
-                                        {"pm.back_latency", "0ns"}});
-  for (const Setting& setting : settings(more)) list.push_back(setting);
-  return list;
-}
-
-// p = p->next over a working set, line by line, several rounds: every load depends on the one before.
-double chase_ns_per_load(std::uint64_t bytes, std::uint64_t base) {
-  TraceBuilder builder;
-  builder.pm_region(kPmBase, kPmBase + (1u << 30));
-  const std::uint32_t load = builder.site(SiteKind::kLoad, 8, 1, {trace::kBuiltinSites << 8});
+// p = p->next over a working set, line by line, several rounds: every load depends on the one
+// before.
+double chase_ns_per_load(std::uint64_t bytes, std::uint64_t base,
+                         std::initializer_list<KeyValue> more = {}) {
   const std::uint64_t lines = bytes / 64;
-  constexpr int kRounds = 20;
-  for (std::uint64_t i = 0; i < lines; ++i) builder.access(load, base + i * 64);
-  const double cold = nanoseconds(run_trace(builder, round_machine()));
-  for (int round = 0; round < kRounds; ++round) {
-    for (std::uint64_t i = 0; i < lines; ++i) builder.access(load, base + i * 64);
-  }
-  const double all = nanoseconds(run_trace(builder, round_machine()));
-  return (all - cold) / static_cast<double>(lines * kRounds);
+  return steady_ns(
+             [&](TraceBuilder& builder, int rounds) {
+               const std::uint32_t load =
+                   builder.site(SiteKind::kLoad, 8, 1, {trace::kBuiltinSites << 8});
+               for (int round = 0; round < rounds; ++round) {
+                 for (std::uint64_t i = 0; i < lines; ++i) builder.access(load, base + i * 64);
+               }
+             },
+             10, round_machine(more)) /
+         static_cast<double>(lines);
 }
 
-TEST(Chase, L1HitsTakeTheL1Latency) { expect_near(chase_ns_per_load(16 << 10, kPmBase), 4); }
-TEST(Chase, L2HitsAddTheL2Latency) { expect_near(chase_ns_per_load(128 << 10, kPmBase), 4 + 10); }
+TEST(Chase, L1HitsTakeTheL1Latency) { expect_near(chase_ns_per_load(16 << 10, kPmBase), kL1); }
+TEST(Chase, L2HitsAddTheL2Latency) {
+  expect_near(chase_ns_per_load(128 << 10, kPmBase), kL1 + kL2);
+}
 TEST(Chase, SharedHitsAddTheSharedLatency) {
-  expect_near(chase_ns_per_load(512 << 10, kPmBase), 4 + 10 + 30);
+  expect_near(chase_ns_per_load(512 << 10, kPmBase), kL1 + kL2 + kShared);
 }
 TEST(Chase, PmReadsAddTheDeviceLatency) {
-  expect_near(chase_ns_per_load(4 << 20, kPmBase), 4 + 10 + 30 + 200 + 3.332);
+  expect_near(chase_ns_per_load(2 << 20, kPmBase), kL1 + kL2 + kShared + kPmRead);
+}
+TEST(Chase, ThePathToTheControllerAddsItsLatencies) {
+  expect_near(chase_ns_per_load(2 << 20, kPmBase,
+                                {{"path.request_latency", "40ns"},
+                                 {"path.response_latency", "30ns"},
+                                 {"pm.front_latency", "20ns"},
+                                 {"pm.back_latency", "25ns"}}),
+              kL1 + kL2 + kShared + kPmRead + 40 + 30 + 20 + 25);
+}
+TEST(Chase, ALinkAddsItsLatencyEachWay) {
+  for (const std::string_view place : {"host", "device"}) {
+    expect_near(chase_ns_per_load(2 << 20, kPmBase,
+                                  {{"pm.link_latency", "100ns"}, {"pm.queue_place", place}}),
+                kL1 + kL2 + kShared + kPmRead + 2 * 100);
+  }
+}
+TEST(Chase, DramReadsAddActivateColumnAndBurst) {
+  // Lines of one row follow each other: all but the first of max_accesses_per_row hit it.
+  expect_near(chase_ns_per_load(2 << 20, kDramBase, {{"dram.trefi", "0ps"}, {"dram.trcd", "0ns"}}),
+              kL1 + kL2 + kShared + 14.16 + 3.332 + 10 + 10);
+}
+
+// Loads of lines that nobody has, independent of each other, `instructions` apart.
+double independent_misses(std::uint64_t stride, int instructions, const std::vector<Setting>& list,
+                          std::uint64_t base = kPmBase) {
+  return steady_ns(
+      [&](TraceBuilder& builder, int loads) {
+        const std::uint32_t load =
+            builder.site(SiteKind::kLoad, 8, static_cast<std::uint32_t>(instructions));
+        for (int i = 0; i < loads; ++i) {
+          builder.access(load, base + static_cast<std::uint64_t>(i) * stride);
+        }
+      },
+      2000, list);
+}
+
+TEST(IndependentMisses, AreLimitedByTheMshrs) {
+  // A register is taken from when the request leaves the private caches until the data come.
+  for (const auto& [text, mshrs] : {std::pair{"2", 2.0}, {"4", 4.0}, {"8", 8.0}}) {
+    expect_near(independent_misses(kOtherBank, 1, round_machine({{"core.mshrs", text}})),
+                (kShared + kPmRead) / mshrs);
+  }
+}
+TEST(IndependentMisses, OfDramAreLimitedByTheMshrs) {
+  expect_near(
+      independent_misses(kOtherBank, 1, round_machine({{"core.mshrs", "4"}, {"dram.trefi", "0ps"}}),
+                         kDramBase),
+      // Two pages share a row: one finds it open, the other has to close the row before.
+      (kShared + 14.16 + (14.16 + 14.16) / 2 + 3.332 + 10 + 10) / 4);
+}
+TEST(IndependentMisses, OfSharedHitsAreLimitedByTheMshrs) {
+  const double ns = steady_ns(
+      [&](TraceBuilder& builder, int rounds) {
+        const std::uint32_t load = builder.site(SiteKind::kLoad, 8);
+        for (int round = 0; round < rounds; ++round) {
+          for (std::uint64_t i = 0; i < 8192; ++i) builder.access(load, kPmBase + i * 64);
+        }
+      },
+      4, round_machine({{"core.mshrs", "2"}}));
+  expect_near(ns / 8192, kShared / 2);
+}
+TEST(IndependentMisses, AreLimitedByTheReorderBuffer) {
+  // 16 instructions a load: four fit. The next is dispatched, at 4 a cycle, when the oldest
+  // retires.
+  expect_near(independent_misses(kOtherBank, 16, round_machine({{"core.mshrs", "16"}})),
+              (kL1 + kL2 + kShared + kPmRead + 16 / 4.0) / 4);
+}
+TEST(IndependentMisses, AreLimitedByTheLoadQueue) {
+  expect_near(
+      independent_misses(kOtherBank, 1,
+                         round_machine({{"core.mshrs", "16"}, {"core.load_queue_entries", "5"}})),
+      (kL1 + kL2 + kShared + kPmRead) / 5);
+}
+TEST(IndependentMisses, OfOneBankWaitForEachOther) {
+  expect_near(independent_misses(16 * 4096, 1, round_machine()), kPmRead);
+}
+TEST(IndependentMisses, OfOneDramBankTakeARowCycleEach) {
+  // 8 KiB rows: tRAS + tRP between two activates of a bank.
+  expect_near(independent_misses(16 * 8192, 1, round_machine({{"dram.trefi", "0ps"}}), kDramBase),
+              32 + 14.16);
+}
+TEST(IndependentMisses, InPagesShareABankInLinesTheyDoNot) {
+  const auto time = [](std::string_view interleaving) {
+    return independent_misses(
+        64, 1, round_machine({{"core.mshrs", "2"}, {"pm.interleaving", interleaving}}));
+  };
+  expect_near(time("page"), kPmRead);
+  expect_near(time("line"), (kShared + kPmRead) / 2);
+}
+TEST(IndependentMisses, StreamAtTheBandwidthOfTheChannels) {
+  for (const auto& [controllers, channels, all] :
+       {std::tuple{"1", "1", 1.0}, {"2", "1", 2.0}, {"2", "2", 4.0}}) {
+    expect_near(independent_misses(64, 1,
+                                   round_machine({{"core.mshrs", "128"},
+                                                  {"core.rob_entries", "512"},
+                                                  {"core.load_queue_entries", "512"},
+                                                  {"pm.controllers", controllers},
+                                                  {"pm.channels_per_controller", channels},
+                                                  {"pm.interleaving", "line"},
+                                                  {"pm.read_latency", "20ns"}})),
+                3.332 / all);
+  }
+}
+TEST(IndependentMisses, StreamAtTheBandwidthOfTheLink) {
+  expect_near(independent_misses(64, 1,
+                                 round_machine({{"core.mshrs", "64"},
+                                                {"core.rob_entries", "512"},
+                                                {"core.load_queue_entries", "512"},
+                                                {"pm.interleaving", "line"},
+                                                {"pm.read_latency", "20ns"},
+                                                {"pm.link_latency", "50ns"},
+                                                {"pm.link_bandwidth", "6.4GB/s"}})),
+              64 / 6.4);
+}
+TEST(IndependentMisses, AcrossTwoLinesAskForBoth) {
+  // Two registers a load.
+  const double ns = steady_ns(
+      [&](TraceBuilder& builder, int loads) {
+        const std::uint32_t load = builder.site(SiteKind::kLoad, 16);
+        for (int i = 0; i < loads; ++i) {
+          builder.access(load, kPmBase + 56 + static_cast<std::uint64_t>(i) * 192);
+        }
+      },
+      1000, round_machine({{"pm.interleaving", "line"}}));
+  expect_near(ns, 2 * (kShared + kPmRead) / 8);
+}
+
+TEST(Pipeline, RetiresItsWidth) {
+  const double ns = steady_ns(
+      [](TraceBuilder& builder, int loads) {
+        const std::uint32_t load = builder.site(SiteKind::kLoad, 8, 3);
+        for (int i = 0; i < loads; ++i) builder.access(load, kPmBase + i % 64 * 8);
+      },
+      10000, round_machine());
+  expect_near(ns, 3 / 4.0);
+}
+TEST(Pipeline, DependenceChainsTakeTheirLatencies) {
+  const double ns = steady_ns(
+      [](TraceBuilder& builder, int loads) {
+        const std::uint32_t load =
+            builder.site(SiteKind::kLoad, 8, 2, {(trace::kBuiltinSites << 8) | 7});
+        for (int i = 0; i < loads; ++i) builder.access(load, kPmBase);
+      },
+      10000, round_machine());
+  expect_near(ns, kL1 + 7);
+}
+TEST(Pipeline, MispredictedBranchesCostTheirExecutionAndThePenalty) {
+  double mispredicted = 0;
+  double time = 0;
+  constexpr int kBranches = 20000;
+  {
+    TraceBuilder builder;
+    std::mt19937 random(1);
+    const std::uint32_t branch = builder.site(SiteKind::kBranch, 0, 2);
+    for (int i = 0; i < kBranches; ++i) builder.branch(branch, random() % 2 == 0);
+    const RunResult result =
+        run_trace(builder, round_machine({{"core.branch_penalty", "20cycles"}}));
+    mispredicted = statistic(result, "core.mispredicted_branches");
+    time = nanoseconds(result);
+  }
+  EXPECT_NEAR(mispredicted, kBranches / 2.0, kBranches * 0.05);
+  expect_near(time, mispredicted * (1 + 20) + kBranches * 2 / 4.0);
+}
+TEST(Pipeline, PredictableBranchesCostNothing) {
+  TraceBuilder builder;
+  const std::uint32_t branch = builder.site(SiteKind::kBranch, 0, 2);
+  for (int i = 0; i < 20000; ++i) builder.branch(branch, i % 5 != 0);
+  expect_near(nanoseconds(run_trace(builder, round_machine())), 20000 * 2 / 4.0);
+}
+TEST(Pipeline, LoadsTakeTheirValueFromTheStoreQueue) {
+  // x = x + 1 in memory: the load waits for the store before it, though that store may long have
+  // been worked out; store's execution, forwarding, an addition of one cycle.
+  const double ns = steady_ns(
+      [](TraceBuilder& builder, int rounds) {
+        const std::uint32_t load = builder.site(SiteKind::kLoad, 8);
+        const std::uint32_t store = builder.site(SiteKind::kStore, 8, 2, {}, {(load << 8) | 1});
+        for (int i = 0; i < rounds; ++i) {
+          builder.access(load, kPmBase);
+          builder.store(store, kPmBase, 1);
+        }
+      },
+      5000, round_machine({{"core.forward_latency", "6cycles"}}));
+  expect_near(ns, 6 + 1 + 1);
+}
+TEST(Pipeline, ForwardedLoadsOfAChainTakeTheForwardLatency) {
+  // The value has been in the store queue (behind a miss) for long; the loads' addresses depend on
+  // each other.
+  constexpr int kLoads = 40;
+  const auto time = [](int loads) {
+    TraceBuilder builder;
+    const std::uint32_t load = builder.site(SiteKind::kLoad, 8, 1, {trace::kBuiltinSites << 8});
+    const std::uint32_t store = builder.site(SiteKind::kStore, 8);
+    builder.pm_region(kPmBase, kPmBase + (1u << 30));
+    builder.store(store, kPmBase + 4096, 1);
+    builder.store(store, kPmBase, 1);
+    for (int i = 0; i < loads; ++i) builder.access(load, kPmBase);
+    // Too long for the store queue to be what the run waits for.
+    const std::uint32_t add = builder.site(SiteKind::kLoad, 8, 1, {(load << 8) | 250});
+    for (int i = 0; i < 2; ++i) builder.access(add, kPmBase);
+    return nanoseconds(run_trace(builder, round_machine()));
+  };
+  expect_near(time(kLoads) - time(kLoads / 2), kLoads / 2 * 4.0);
+}
+
+TEST(Stores, ThatMissAreLimitedByTheStoreQueue) {
+  // Each asks for its line (request for ownership) in the cycle after its dispatch, when it
+  // retires; the line comes, the store leaves, its place is free for the next.
+  const double ns = steady_ns(
+      [](TraceBuilder& builder, int stores) {
+        const std::uint32_t store = builder.site(SiteKind::kStore, 8);
+        for (int i = 0; i < stores; ++i) {
+          builder.store(store, kPmBase + static_cast<std::uint64_t>(i) * kOtherBank, 1);
+        }
+      },
+      2000, round_machine({{"core.store_queue_entries", "4"}}));
+  expect_near(ns, (1 + kL1 + kL2 + kShared + kPmRead) / 4);
+}
+TEST(Stores, ThatMissAreLimitedByTheMshrs) {
+  const double ns = steady_ns(
+      [](TraceBuilder& builder, int stores) {
+        const std::uint32_t store = builder.site(SiteKind::kStore, 8);
+        for (int i = 0; i < stores; ++i) {
+          builder.store(store, kPmBase + static_cast<std::uint64_t>(i) * kOtherBank, 1);
+        }
+      },
+      2000, round_machine({{"core.store_queue_entries", "32"}, {"core.mshrs", "4"}}));
+  expect_near(ns, (kShared + kPmRead) / 4);
+}
+TEST(Stores, ThatHitLeaveOneACycle) {
+  const double ns = steady_ns(
+      [](TraceBuilder& builder, int stores) {
+        const std::uint32_t store = builder.site(SiteKind::kStore, 8);
+        for (int i = 0; i < stores; ++i) builder.store(store, kPmBase + i % 512 * 8, 1);
+      },
+      10000, round_machine());
+  expect_near(ns, 1);
+}
+
+// Rounds of: store and clwb to each of `lines` lines, sfence.
+double persist_round(int lines, std::initializer_list<KeyValue> more) {
+  return steady_ns(
+      [&](TraceBuilder& builder, int rounds) {
+        const std::uint32_t store = builder.site(SiteKind::kStore, 8);
+        const std::uint32_t flush = builder.site(SiteKind::kFlush);
+        const std::uint32_t fence = builder.site(SiteKind::kFence);
+        for (int round = 0; round < rounds; ++round) {
+          for (int i = 0; i < lines; ++i) builder.store(store, kPmBase + i * 64u, 1);
+          for (int i = 0; i < lines; ++i) builder.access(flush, kPmBase + i * 64u);
+          builder.plain(fence);
+        }
+      },
+      500, round_machine(more));
+}
+// Look-ups of the L1, the L2 and the shared cache on the way down.
+constexpr double kWayDown = kL1 + kL2 + kShared;
+
+TEST(Persist, ARoundTripIsStoreFlushFence) { expect_near(persist_round(1, {}), 1 + kWayDown + 1); }
+TEST(Persist, ThePathAndTheControllerAddTheirLatencies) {
+  expect_near(persist_round(1, {{"path.request_latency", "40ns"},
+                                {"path.response_latency", "30ns"},
+                                {"pm.front_latency", "20ns"}}),
+              1 + kWayDown + 40 + 20 + 30 + 1);
+}
+TEST(Persist, FlushesBeforeOneFenceOverlap) {
+  expect_near(persist_round(16, {}), 16 + 16 + kWayDown);
+}
+TEST(Persist, WrittenMeansTheBankHasFinished) {
+  expect_near(persist_round(1, {{"pm.persistence", "written"}}), 1 + kWayDown + 3.332 + 100 + 1);
+}
+TEST(Persist, ALinkCountsWhereTheQueuesStandInTheDevice) {
+  expect_near(persist_round(1, {{"pm.link_latency", "100ns"}, {"pm.queue_place", "host"}}),
+              1 + kWayDown + 1);
+  expect_near(persist_round(1, {{"pm.link_latency", "100ns"}, {"pm.queue_place", "device"}}),
+              1 + kWayDown + 2 * 100 + 1);
+}
+TEST(Persist, AFullWpqPassesWhatTheBanksWrite) {
+  // More lines than the WPQ holds, so that nothing merges, all in the L2 from the start.
+  constexpr std::uint64_t kLines = 2048;
+  const double ns = steady_ns(
+      [&](TraceBuilder& builder, int rounds) {
+        const std::uint32_t store = builder.site(SiteKind::kStore, 8);
+        const std::uint32_t flush = builder.site(SiteKind::kFlush);
+        const std::uint32_t fence = builder.site(SiteKind::kFence);
+        for (std::uint64_t i = 0; i < kLines; ++i) builder.warm(kPmBase + i * 64, 0);
+        for (int round = 0; round < rounds; ++round) {
+          for (std::uint64_t i = 0; i < kLines; ++i) {
+            builder.store(store, kPmBase + i * 64, 1);
+            builder.access(flush, kPmBase + i * 64);
+            if (i % 16 == 15) builder.plain(fence);
+          }
+        }
+      },
+      3, round_machine({{"pm.interleaving", "line"}, {"pm.write_latency", "300ns"}}));
+  expect_near(ns / kLines, (300 + 3.332) / 16);
+}
+TEST(Persist, NonTemporalStoresGoStraightDown) {
+  const double ns = steady_ns(
+      [&](TraceBuilder& builder, int rounds) {
+        const std::uint32_t store = builder.site(SiteKind::kNonTemporal, 8);
+        const std::uint32_t fence = builder.site(SiteKind::kFence);
+        for (int round = 0; round < rounds; ++round) {
+          builder.store(store, kPmBase, 1);
+          builder.plain(fence);
+        }
+      },
+      500, round_machine());
+  expect_near(ns, kShared + 1);
+}
+
+TEST(Serialising, LockedInstructionsTakeTheirLatencyOneByOne) {
+  const double ns = steady_ns(
+      [](TraceBuilder& builder, int rounds) {
+        const std::uint32_t add = builder.site(SiteKind::kAtomicUpdate, 8);
+        for (int i = 0; i < rounds; ++i) {
+          builder.atomic(add, kDramBase, 0, static_cast<std::uint32_t>(i + 1), 1, true);
+        }
+      },
+      2000, round_machine());
+  expect_near(ns, 1 + 18);  // the write to the L1 and core.locked_latency
+}
+TEST(Serialising, LoadsWaitForFullFences) {
+  const double ns = steady_ns(
+      [](TraceBuilder& builder, int rounds) {
+        const std::uint32_t load = builder.site(SiteKind::kLoad, 8);
+        const std::uint32_t fence = builder.site(SiteKind::kFence, 0, 1, {}, {},
+                                                 static_cast<std::uint8_t>(FenceKind::kMfence));
+        for (int i = 0; i < rounds; ++i) {
+          builder.access(load, kDramBase);
+          builder.plain(fence);
+        }
+      },
+      2000, round_machine());
+  expect_near(ns, kL1 + 0.25 + 1);  // a load, the fence's turn to retire, the fence
+}
+
+// Threads that take one lock in turn and keep it while they execute `cycles` of instructions.
+double handover(std::uint32_t threads, std::uint32_t cycles, std::string_view order) {
+  return steady_ns(
+             [&](TraceBuilder& builder, int rounds) {
+               const std::uint32_t work = builder.site(SiteKind::kExecute, 0, cycles * 4);
+               std::uint32_t version = 0;
+               for (int i = 0; i < rounds; ++i) {
+                 for (std::uint32_t thread = 0; thread < threads; ++thread) {
+                   builder.thread(thread);
+                   builder.sync(SyncKind::kMutexLock, kDramBase, 0, version++);
+                   builder.plain(work);
+                   builder.sync(SyncKind::kMutexUnlock, kDramBase, 0, version);
+                 }
+               }
+             },
+             300, round_machine({{"run.lock_order", order}})) /
+         threads;
+}
+TEST(Locks, AreHandedOverByACoherenceMiss) {
+  for (const std::uint32_t threads : {2u, 4u}) {
+    for (const std::string_view order : {"recorded", "simulated"}) {
+      for (const std::uint32_t cycles : {50u, 400u}) {
+        // The next core's locked instruction finds the line in the core before: its own look-ups,
+        // the shared cache, the snoop. Then the critical section, then the unlock.
+        expect_near(handover(threads, cycles, order),
+                    (kL1 + kL2 + kShared + 18) + 18 + cycles + (1 + 18));
+      }
+    }
+  }
+}
+
+TEST(Instances, ThatShareNothingTakeAsLongAsOne) {
+  const auto time = [](std::string_view instances) {
+    return steady_ns(
+        [](TraceBuilder& builder, int rounds) {
+          const std::uint32_t load =
+              builder.site(SiteKind::kLoad, 8, 1, {trace::kBuiltinSites << 8});
+          const std::uint32_t store = builder.site(SiteKind::kStore, 8);
+          for (int round = 0; round < rounds; ++round) {
+            for (std::uint64_t i = 0; i < 512; ++i) {
+              builder.access(load, kPmBase + i * 64);
+              builder.store(store, kPmBase + i * 64, i);
+            }
+          }
+        },
+        10, round_machine({{"run.instances", instances}}));
+  };
+  const double one = time("1");
+  expect_near(time("2"), one);
+  expect_near(time("4"), one);
+}
+TEST(Instances, ShareTheMemory) {
+  // Each limited by the bandwidth of one channel: four take four times as long.
+  const auto time = [](std::string_view instances) {
+    return independent_misses(64, 1,
+                              round_machine({{"run.instances", instances},
+                                             {"core.mshrs", "32"},
+                                             {"core.rob_entries", "512"},
+                                             {"core.load_queue_entries", "512"},
+                                             {"shared.size", "4MiB"},
+                                             {"pm.interleaving", "line"},
+                                             {"pm.read_latency", "20ns"}}));
+  };
+  expect_near(time("4"), 4 * time("1"));
 }
 
 }  // namespace

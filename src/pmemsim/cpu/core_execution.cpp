@@ -49,7 +49,7 @@ void Core::version_reached(std::uint64_t index, Picoseconds now) {
 void Core::load(std::uint32_t index) {
   Entry& issued = entry(index);
   if (issued.forwarded) {
-    complete(index, issued.ready);
+    complete(index, issued.ready + forward_latency_);
     return;
   }
   Slot done = issued.ready;

@@ -201,12 +201,11 @@ bool Core::dispatch_load(const Operation& operation) {
 // If the bytes are still in the store queue, the load waits for the youngest store that wrote any
 // of them instead of for the cache (memory dependences are known, as a good predictor knows them).
 bool Core::forward(std::uint32_t index) {
-  if (stores_.empty()) return false;
   Entry& load = entry(index);
   const StoreEntry* youngest = nullptr;
   const std::uint64_t last = (load.address + load.size - 1) / 8;
   for (std::uint64_t granule = load.address / 8; granule <= last; ++granule) {
-    const StoreEntry* found = stores_.youngest(granule);
+    const StoreEntry* found = stores_.youngest(granule, load.dispatched);
     if (found != nullptr && (youngest == nullptr || found->number > youngest->number)) {
       youngest = found;
     }
@@ -214,9 +213,9 @@ bool Core::forward(std::uint32_t index) {
   if (youngest == nullptr) return false;
   ++statistics_.forwarded_loads;
   if (youngest->data_ready == kUnknownSlot) {
-    wait_for(index, youngest->rob, forward_latency_);
+    wait_for(index, youngest->rob, 0);
   } else {
-    load.ready = std::max(load.ready, youngest->data_ready + forward_latency_);
+    load.ready = std::max(load.ready, youngest->data_ready);
   }
   return true;
 }

@@ -69,14 +69,18 @@ class StoreQueue {
   StoreEntry& push() { return entries_[tail_++ & mask_]; }
   void pop(Slot drained) { at(head_++).drained = drained; }
 
-  // Store-to-load forwarding: the youngest store in the queue that wrote the 8-byte granule.
+  // Store-to-load forwarding: the youngest store to the 8-byte granule, if it is in the queue at
+  // `when`. A store may have been worked out to its end although it leaves later than that: it
+  // stands in the ring until its place is needed, and no load comes before that place is free.
   void remember(std::uint64_t granule, std::uint64_t number) {
     forwards_[granule % kForwards] = {granule, number + 1};
   }
-  const StoreEntry* youngest(std::uint64_t granule) {
+  const StoreEntry* youngest(std::uint64_t granule, Slot when) {
     const Forward& found = forwards_[granule % kForwards];
-    if (found.granule != granule || found.number_plus_one <= head_) return nullptr;
-    return &at(found.number_plus_one - 1);
+    if (found.granule != granule || found.number_plus_one == 0) return nullptr;
+    if (found.number_plus_one + mask_ < tail_) return nullptr;
+    const StoreEntry& store = at(found.number_plus_one - 1);
+    return found.number_plus_one > head_ || store.drained > when ? &store : nullptr;
   }
 
  private:
