@@ -77,12 +77,19 @@ void Core::filled(Line line, LineState, Picoseconds when, Source source) {
   mshr->first_load = kNoEntry;
   while (index != kNoEntry) {
     const std::uint32_t next = entry(index).next_in_line;
-    entry(index).cause = kCauses[static_cast<std::size_t>(source)];
-    complete(index, slot);
+    Entry& waiting = entry(index);
+    waiting.cause = kCauses[static_cast<std::size_t>(source)];
+    if (line == Line::of(waiting.address + waiting.size - 1)) {
+      complete(index, slot);
+    } else {  // crosses into the next line, which may still be on its way
+      waiting.ready = std::max(waiting.ready, slot - caches_.l1_latency());
+      load(index);
+    }
     index = next;
   }
   retry_waiting_loads();
   drain();
+  ask_ahead();
   advance();
 }
 

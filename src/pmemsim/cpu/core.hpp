@@ -170,7 +170,6 @@ class Core final : public CacheClient {
   // Execution and retirement (core_execution.cpp).
   void execute(std::uint32_t index);
   void load(std::uint32_t index);
-  void load_miss(std::uint32_t index, Line line, Slot leaves);
   void version_due(std::uint64_t index, Picoseconds now);
   void version_reached(std::uint64_t index, Picoseconds now);
   void complete(std::uint32_t index, Slot slot);
@@ -178,6 +177,7 @@ class Core final : public CacheClient {
   bool start_serial(Entry& entry);
   void account_for(const Entry& entry, Slot from, Slot until);
   void retired(Entry& entry);
+  Mshr* ask_to_read(Line line, Slot leaves);
   Mshr* find_mshr(Line line);
   Mshr* take_mshr(Slot& start);
   void retry_waiting_loads();
@@ -195,7 +195,8 @@ class Core final : public CacheClient {
   bool drain_release(StoreEntry& entry, Slot& slot);
   bool drain_region(StoreEntry& entry, Slot& slot);
   bool may_write(const StoreEntry& entry, Slot& slot);
-  void ask_to_write(Line line, Slot slot);
+  bool ask_to_write(Line line, Slot slot);
+  void ask_ahead();
   bool tell_layers(StoreEntry& entry, Slot& slot);
   void apply(const StoreEntry& entry);
   bool at_time(std::uint8_t& stage, Slot slot);
@@ -273,6 +274,7 @@ class Core final : public CacheClient {
 
   // stores
   StoreQueue stores_;
+  std::uint64_t asked_ = 0;  // the stores before this one have asked for their line
   Slot drained_ = 0;
   bool draining_ = false;
   // What the head of the store queue has waited for lately: tells a fence from a mere lack of room.

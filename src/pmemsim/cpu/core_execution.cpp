@@ -53,35 +53,40 @@ void Core::load(std::uint32_t index) {
     return;
   }
   Slot done = issued.ready;
+  bool missed = false;
   const Line last = Line::of(issued.address + issued.size - 1);
   for (Line line = Line::of(issued.address); line <= last; ++line.number) {
     const PrivateCaches::Lookup found = caches_.look_up(line, issued.ready);
-    if (!found.hit) {
-      load_miss(index, line, found.done);
-      return;
+    if (found.hit) {
+      if (!found.in_l1 && issued.cause == Cause::kExecution) issued.cause = Cause::kPrivateCache;
+      done = std::max(done, found.done);
+      continue;
     }
-    if (!found.in_l1 && issued.cause == Cause::kExecution) issued.cause = Cause::kPrivateCache;
-    done = std::max(done, found.done);
-  }
-  complete(index, done);
-}
-
-void Core::load_miss(std::uint32_t index, Line line, Slot leaves) {
-  Entry& issued = entry(index);
-  Mshr* mshr = find_mshr(line);
-  if (mshr == nullptr) {
-    mshr = take_mshr(leaves);
+    // Asks for both lines if it lacks both, and waits for the first before it looks again.
+    Mshr* mshr = ask_to_read(line, found.done);
+    if (missed) continue;
+    missed = true;
     if (mshr == nullptr) {
       loads_without_mshr_.push_back(index);
-      return;
+    } else {
+      issued.next_in_line = mshr->first_load;
+      mshr->first_load = index;
     }
-    ++statistics_.private_misses;
-    mshr->line = line;
-    mshr->used = true;
-    hierarchy_.request(id_, line, false, clock_.time(leaves));
   }
-  issued.next_in_line = mshr->first_load;
-  mshr->first_load = index;
+  if (!missed) complete(index, done);
+}
+
+// The register that waits for the line; nullptr if none is free.
+Core::Mshr* Core::ask_to_read(Line line, Slot leaves) {
+  Mshr* mshr = find_mshr(line);
+  if (mshr != nullptr) return mshr;
+  mshr = take_mshr(leaves);
+  if (mshr == nullptr) return nullptr;
+  ++statistics_.private_misses;
+  mshr->line = line;
+  mshr->used = true;
+  hierarchy_.request(id_, line, false, clock_.time(leaves));
+  return mshr;
 }
 
 Core::Mshr* Core::find_mshr(Line line) {
@@ -105,11 +110,7 @@ void Core::retry_waiting_loads() {
   if (loads_without_mshr_.empty()) return;
   const std::vector<std::uint32_t> waiting = std::move(loads_without_mshr_);
   loads_without_mshr_.clear();
-  const Slot now = clock_.slot(queue_.now());
-  for (const std::uint32_t index : waiting) {
-    entry(index).ready = std::max(entry(index).ready, now);
-    load(index);
-  }
+  for (const std::uint32_t index : waiting) load(index);
 }
 
 void Core::complete(std::uint32_t index, Slot slot) {
@@ -229,10 +230,10 @@ void Core::retired(Entry& oldest) {
       precompute_.stored(id_, store.site, store.address, store.value.data(), store.size,
                          clock_.time(retire_));
     }
-    // Stores ask for their line when they retire, so that their misses overlap.
-    if (stores_.head() != oldest.store) ask_to_write(Line::of(store.address), retire_);
   }
-  if (oldest.stores > 0) drain();
+  if (oldest.stores == 0) return;
+  drain();
+  ask_ahead();
 }
 
 }  // namespace pmemsim

@@ -124,17 +124,31 @@ bool Core::may_write(const StoreEntry& head, Slot& slot) {
   return true;
 }
 
-void Core::ask_to_write(Line line, Slot slot) {
-  if (find_mshr(line) != nullptr) return;
+// False if there is no MSHR to ask with.
+bool Core::ask_to_write(Line line, Slot slot) {
+  if (find_mshr(line) != nullptr) return true;
   const PrivateCaches::Lookup found = caches_.look_up(line, slot);
-  if (found.hit && found.state != LineState::kShared) return;
+  if (found.hit && found.state != LineState::kShared) return true;
   Slot leaves = found.hit ? slot + caches_.l1_latency() : found.done;
   Mshr* mshr = take_mshr(leaves);
-  if (mshr == nullptr) return;  // drain() asks again when a line has come
+  if (mshr == nullptr) return false;
   ++statistics_.private_misses;
   mshr->line = line;
   mshr->used = true;
   hierarchy_.request(id_, line, true, clock_.time(leaves));
+  return true;
+}
+
+// Stores ask for their line when they retire, so that their misses overlap; in order, and as soon
+// as there is an MSHR. The head of the queue asks in drain().
+void Core::ask_ahead() {
+  asked_ = std::max(asked_, stores_.head() + 1);
+  for (; asked_ < stores_.tail(); ++asked_) {
+    const StoreEntry& store = stores_.at(asked_);
+    if (store.eligible == kUnknownSlot) return;
+    if (store.kind != StoreKind::kStore && store.kind != StoreKind::kAtomicStore) continue;
+    if (!ask_to_write(Line::of(store.address), store.eligible)) return;
+  }
 }
 
 void Core::apply(const StoreEntry& head) {
@@ -229,6 +243,10 @@ bool Core::drain_atomic(StoreEntry& head, Slot& slot) {
       return false;
     }
     head.stage = kWrite;
+  }
+  if (head.waiting_since != kUnknownSlot) {
+    if (slot > head.waiting_since) waited(head, slot, Cause::kLock);
+    head.waiting_since = kUnknownSlot;
   }
   if (!tell_layers(head, slot) || !may_write(head, slot)) return false;
   apply(head);
