@@ -73,7 +73,11 @@ bool Core::keep(Operation& operation) {
     default:
       break;
   }
-  if (!lowering_.keeps[static_cast<std::size_t>(purpose_)]) return false;
+  if (!lowering_.keeps[static_cast<std::size_t>(purpose_)]) {
+    // The fence that a mark announced is gone with it.
+    if (operation.kind == SiteKind::kFence) fence_meaning_ = trace::FenceMeaning::kBare;
+    return false;
+  }
   statistics_.instructions += operation.instructions;
   switch (operation.kind) {
     case SiteKind::kExecute:
@@ -233,7 +237,7 @@ bool Core::dispatch_store(const Operation& operation) {
   Operation part = operation;
   if (split) {
     part.size = static_cast<std::uint8_t>(first_bytes);
-    new_store(index, StoreKind::kStore, part);
+    new_store(index, kind == StoreKind::kAtomicStore ? StoreKind::kStore : kind, part);
     part.address += first_bytes;
     part.value += first_bytes;
     part.size = static_cast<std::uint8_t>(operation.size - first_bytes);
