@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kNone = SIZE_MAX;
 constexpr std::uint64_t kWriteBit = 1;
-constexpr unsigned kCoreBits = 8;
+constexpr unsigned kCoreBits = 6;  // with a line of any address that a trace may have: 63 bits
 
 constexpr std::uint64_t bit(CoreId core) { return std::uint64_t{1} << core; }
 
@@ -180,18 +180,23 @@ void Hierarchy::write_back(Line line) {
       ordering_.evicted(line, data, now) == Eviction::kTaken) {
     return;
   }
-  pm_.write({.line = line, .data = data, .persisted = {}, .written = {}});
+  ++under_way_[line.number].writes;
+  pm_.write({.line = line,
+             .data = data,
+             .persisted = completion<&Hierarchy::line_persisted>(*this, line.number),
+             .written = {}});
 }
 
-void Hierarchy::flush(CoreId core, Line line, bool invalidate, bool dirty, const LineData& data,
-                      Picoseconds when, Completion acknowledge) {
+void Hierarchy::flush(CoreId core, Line line, bool invalidate, bool dirty, Picoseconds when,
+                      Completion acknowledge) {
   if (free_flushes_.empty()) {
     free_flushes_.push_back(static_cast<std::uint32_t>(flushes_.size()));
     flushes_.emplace_back();
   }
   const std::uint32_t index = free_flushes_.back();
   free_flushes_.pop_back();
-  flushes_[index] = {line, core, invalidate, dirty, data, acknowledge};
+  flushes_[index] = {line, core, invalidate, dirty, acknowledge};
+  if (dirty && pm_space_.contains(line)) ++under_way_[line.number].writes;
   // The look-ups on the way down, then the way to the controller.
   queue_.schedule(max(when + shared_latency_ + request_latency_, queue_.now()), Phase::kCache,
                   completion<&Hierarchy::flush_arrives>(*this, index));
@@ -218,11 +223,16 @@ void Hierarchy::flush_arrives(std::uint64_t index, Picoseconds now) {
   const bool persistent = pm_space_.contains(flush.line);
   if (!dirty) {
     ++statistics_.clean_flushes;
-    flush_persisted(index, now);
+    const auto under_way = under_way_.find(flush.line.number);
+    if (under_way != under_way_.end()) {
+      under_way->second.flushes.push_back(static_cast<std::uint32_t>(index));
+    } else {
+      acknowledge_later(static_cast<std::uint32_t>(index), now);
+    }
   } else if (persistent) {
-    if (!flush.dirty) flush.data = pm_space_.newest().read(flush.line);
+    if (!flush.dirty) ++under_way_[flush.line.number].writes;
     pm_.write({.line = flush.line,
-               .data = flush.data,
+               .data = pm_space_.newest().read(flush.line),
                .persisted = completion<&Hierarchy::flush_persisted>(*this, index),
                .written = {}});
   } else {
@@ -234,6 +244,19 @@ void Hierarchy::flush_arrives(std::uint64_t index, Picoseconds now) {
 }
 
 void Hierarchy::flush_persisted(std::uint64_t index, Picoseconds now) {
+  acknowledge_later(static_cast<std::uint32_t>(index), now);
+  const Line line = flushes_[index].line;
+  if (pm_space_.contains(line)) line_persisted(line.number, now);
+}
+
+void Hierarchy::line_persisted(std::uint64_t line, Picoseconds now) {
+  const auto found = under_way_.find(line);
+  if (--found->second.writes > 0) return;
+  for (const std::uint32_t index : found->second.flushes) acknowledge_later(index, now);
+  under_way_.erase(found);
+}
+
+void Hierarchy::acknowledge_later(std::uint32_t index, Picoseconds now) {
   queue_.schedule(now + response_latency_, Phase::kCore,
                   completion<&Hierarchy::flush_acknowledged>(*this, index));
 }

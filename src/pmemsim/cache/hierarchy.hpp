@@ -89,10 +89,12 @@ class Hierarchy {
   // A private miss, or a store to a line that the core may not write, leaves the core at `when`.
   void request(CoreId core, Line line, bool to_write, Picoseconds when);
 
-  // A flush leaves the core at `when`. `dirty`: the core's own copy was modified, with these data.
-  // `acknowledge` is called at the core, once the line is persistent (or was clean everywhere).
-  void flush(CoreId core, Line line, bool invalidate, bool dirty, const LineData& data,
-             Picoseconds when, Completion acknowledge);
+  // A flush leaves the core at `when`. `dirty`: the core's own copy was modified. What is written is
+  // the line's newest value when the flush arrives: what others have stored to it meanwhile must not
+  // be undone. `acknowledge` is called at the core once all that was stored to the line before is
+  // persistent: if it is clean everywhere, after the writes of it that are under way.
+  void flush(CoreId core, Line line, bool invalidate, bool dirty, Picoseconds when,
+             Completion acknowledge);
 
   // Before the run: the line was touched by that core.
   void warm(CoreId core, Line line);
@@ -116,8 +118,13 @@ class Hierarchy {
     Line line;
     CoreId core;
     bool invalidate, dirty;
-    LineData data;
     Completion acknowledge;
+  };
+  // The writes of a PM line that have left the caches and aren't persistent yet, and the flushes
+  // that found it clean and wait for them.
+  struct UnderWay {
+    std::uint32_t writes = 0;
+    std::vector<std::uint32_t> flushes;
   };
 
   void request_arrives(std::uint64_t packed, Picoseconds now);
@@ -126,6 +133,8 @@ class Hierarchy {
   void flush_arrives(std::uint64_t index, Picoseconds now);
   void flush_persisted(std::uint64_t index, Picoseconds now);
   void flush_acknowledged(std::uint64_t index, Picoseconds now);
+  void acknowledge_later(std::uint32_t index, Picoseconds now);
+  void line_persisted(std::uint64_t line, Picoseconds now);
 
   void serve(CoreId core, Line line, bool to_write, std::size_t way, Picoseconds when,
              Source source);
@@ -147,6 +156,7 @@ class Hierarchy {
   std::vector<CacheClient*> clients_;
   CacheArray<SharedLine> shared_;
   std::unordered_map<std::uint64_t, std::vector<Waiter>> misses_;  // lines on their way from memory
+  std::unordered_map<std::uint64_t, UnderWay> under_way_;
   std::vector<Flush> flushes_;  // under way; slots are reused
   std::vector<std::uint32_t> free_flushes_;
   HierarchyStatistics statistics_;

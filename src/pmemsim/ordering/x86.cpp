@@ -5,10 +5,10 @@
 namespace pmemsim {
 
 bool X86Ordering::flush(CoreId core, Line line, trace::FlushKind kind, bool dirty,
-                        const LineData& data, Picoseconds when, Completion resume) {
+                        const LineData&, Picoseconds when, Completion resume) {
   PerCore& state = cores_[core];
   ++state.outstanding;
-  hierarchy_->flush(core, line, kind != trace::FlushKind::kClwb, dirty, data, when,
+  hierarchy_->flush(core, line, kind != trace::FlushKind::kClwb, dirty, when,
                     completion<&X86Ordering::acknowledged>(*this, core));
   if (kind != trace::FlushKind::kClflush) return true;
   state.waiting = resume;  // rule 2
