@@ -21,6 +21,12 @@ Configuration configure(std::span<const Setting> settings) {
   ParameterSetter setter(settings);
   configuration.describe(setter);
 
+  // Slots of such a clock convert to picoseconds exactly for minutes of simulated time.
+  constexpr std::uint64_t kFrequencyStep = 100'000;
+  if (configuration.core.frequency.count % kFrequencyStep != 0) {
+    setter.add_problem("core.frequency: " + format_value(configuration.core.frequency) +
+                       " is no multiple of 100kHz; round it");
+  }
   check_cache(setter, "l1.size", configuration.l1.size.count, configuration.l1.ways);
   if (configuration.l1.size.count == 0) {
     setter.add_problem("l1.size: every core needs an L1; choose at least 64B per way");

@@ -148,6 +148,12 @@ void Machine::report_stuck() const {
   for (const std::string& pending : {ordering_->pending(), atomicity_->pending()}) {
     if (!pending.empty()) text += "; " + pending;
   }
+  if (hierarchy_.pending_misses() > 0) {
+    text += "; " + std::to_string(hierarchy_.pending_misses()) + " lines on their way from memory";
+  }
+  for (const auto& [name, memory] : {std::pair{"pm", &pm_}, {"dram", &dram_}}) {
+    if (!memory->idle()) text += std::string("; ") + name + ": " + memory->describe_pending();
+  }
   throw StuckError(text + "; please report this with the trace");
 }
 
