@@ -1,0 +1,93 @@
+// Calls that may block for real: a thread that has to wait for a descriptor lets the others run.
+#include <cerrno>
+
+#include <poll.h>
+#include <sys/select.h>
+#include <unistd.h>
+
+#include "clock.hpp"
+#include "real.hpp"
+#include "runtime.hpp"
+
+namespace pmemsim::rt {
+namespace {
+
+constexpr std::uint64_t kMillisecond = 1'000'000;
+
+// Returns once the call won't block, or at once if nobody else could run meanwhile.
+void await(int descriptor, short events) {
+  while (!only_thread()) {
+    pollfd asked{descriptor, events, 0};
+    if (real.poll(&asked, 1, 0) != 0) return;
+    yield_until_ready(descriptor, events, 0);
+  }
+}
+
+// Polls with a zero time-out at each turn, until something is ready or virtual time has passed.
+template <class Poll>
+int poll_by_turns(std::uint64_t deadline, Poll poll_now) {
+  for (;;) {
+    const int ready = poll_now();
+    if (ready != 0 || (deadline != 0 && now() >= deadline)) return ready;
+    // Looks again after at most a millisecond of virtual time.
+    const std::uint64_t soon = now() + kMillisecond;
+    block("a file descriptor", nullptr, deadline != 0 && deadline < soon ? deadline : soon);
+  }
+}
+
+}  // namespace
+}  // namespace pmemsim::rt
+
+using namespace pmemsim::rt;
+
+PMEMSIM_EXPORT ssize_t read(int descriptor, void* buffer, std::size_t bytes) {
+  if (active()) await(descriptor, POLLIN);
+  return real.read(descriptor, buffer, bytes);
+}
+PMEMSIM_EXPORT ssize_t write(int descriptor, const void* buffer, std::size_t bytes) {
+  if (active()) await(descriptor, POLLOUT);
+  return real.write(descriptor, buffer, bytes);
+}
+PMEMSIM_EXPORT int poll(pollfd* descriptors, nfds_t count, int milliseconds) {
+  if (!active() || only_thread() || milliseconds == 0) {
+    return real.poll(descriptors, count, milliseconds);
+  }
+  const std::uint64_t deadline =
+      milliseconds < 0 ? 0 : now() + static_cast<std::uint64_t>(milliseconds) * kMillisecond;
+  return poll_by_turns(deadline, [&] { return real.poll(descriptors, count, 0); });
+}
+PMEMSIM_EXPORT int ppoll(pollfd* descriptors, nfds_t count, const timespec* timeout,
+                         const sigset_t* signals) {
+  if (!active() || only_thread()) return real.ppoll(descriptors, count, timeout, signals);
+  const std::uint64_t deadline = timeout == nullptr ? 0 : now() + nanoseconds(*timeout);
+  const timespec zero{};
+  return poll_by_turns(deadline, [&] { return real.ppoll(descriptors, count, &zero, signals); });
+}
+PMEMSIM_EXPORT int select(int count, fd_set* readable, fd_set* writable, fd_set* exceptional,
+                          timeval* timeout) {
+  if (!active() || only_thread()) {
+    return real.select(count, readable, writable, exceptional, timeout);
+  }
+  const std::uint64_t deadline =
+      timeout == nullptr
+          ? 0
+          : now() + static_cast<std::uint64_t>(timeout->tv_sec) * 1000 * kMillisecond +
+                static_cast<std::uint64_t>(timeout->tv_usec) * 1000;
+  fd_set sets[3];
+  fd_set* const given[3] = {readable, writable, exceptional};
+  const auto copy = [&](bool back) {
+    for (int i = 0; i < 3; ++i) {
+      if (given[i] != nullptr && back) *given[i] = sets[i];
+      if (given[i] != nullptr && !back) sets[i] = *given[i];
+    }
+  };
+  const int ready = poll_by_turns(deadline, [&] {
+    copy(false);
+    timeval zero{};
+    return real.select(count, readable != nullptr ? &sets[0] : nullptr,
+                       writable != nullptr ? &sets[1] : nullptr,
+                       exceptional != nullptr ? &sets[2] : nullptr, &zero);
+  });
+  copy(true);
+  return ready;
+}

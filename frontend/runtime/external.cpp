@@ -1,0 +1,136 @@
+// Counts the instructions that code without instrumentation executes: the processor traps after
+// each one (trap flag), for the first calls from each site and a few later ones; the others are
+// taken to execute as many as those did on average.
+//
+// Which calls are stepped depends on counts of calls and instructions alone, so that a recording
+// can be repeated.
+#include <csignal>
+#include <cstdint>
+
+#include <ucontext.h>
+
+#include "real.hpp"
+#include "runtime.hpp"
+
+namespace pmemsim::rt {
+namespace {
+
+constexpr std::uint64_t kFirstCalls = 4;       // of a site: always stepped
+constexpr std::uint64_t kDenseCalls = 16;      // stepped while the budget allows
+constexpr std::uint64_t kSamplingPeriod = 64;  // then one in so many
+// Stepping costs about a hundred times as much as recording: at most one instruction in so many is
+// stepped, beyond what every program may.
+constexpr std::uint64_t kInstructionsPerStep = 512;
+constexpr std::uint64_t kFreeSteps = 50'000;
+constexpr std::uint64_t kTrapFlag = 0x100;
+
+struct Site {
+  std::uint64_t calls, samples, instructions;
+  bool calls_back;  // into instrumented code: can't be stepped
+};
+Map<Site> external_sites;
+std::uint64_t total_steps = 0;
+std::uint64_t overhead = 0;  // steps of the runtime's own in each sample
+bool works = false;
+
+__attribute__((always_inline)) inline void set_trap_flag() {
+  // The stack pointer moves first, since a leaf function may use the 128 bytes below it.
+  asm volatile("lea -128(%%rsp), %%rsp\n pushfq\n orq %0, (%%rsp)\n popfq\n lea 128(%%rsp), %%rsp"
+               :
+               : "i"(kTrapFlag)
+               : "memory", "cc");
+}
+__attribute__((always_inline)) inline void clear_trap_flag() {
+  asm volatile("lea -128(%%rsp), %%rsp\n pushfq\n andq %0, (%%rsp)\n popfq\n lea 128(%%rsp), %%rsp"
+               :
+               : "i"(~kTrapFlag)
+               : "memory", "cc");
+}
+
+void on_trap(int, siginfo_t*, void* context) {
+  if (self != nullptr && self->stepping) {
+    ++self->steps;
+  } else {
+    static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &=
+        ~static_cast<greg_t>(kTrapFlag);
+  }
+}
+
+bool should_step(const Site& site) {
+  if (!works || site.calls_back) return false;
+  if (site.calls < kFirstCalls) return true;
+  if (site.calls >= kDenseCalls && site.calls % kSamplingPeriod != 0) return false;
+  return total_steps < kFreeSteps + now() / kInstructionsPerStep;
+}
+
+__attribute__((noinline)) void begin_steps() {
+  self->steps = 0;
+  self->stepping = true;
+  set_trap_flag();
+}
+
+__attribute__((noinline)) std::uint64_t end_steps() {
+  self->stepping = false;
+  clear_trap_flag();
+  const std::uint64_t steps = self->steps;
+  total_steps += steps;
+  return steps > overhead ? steps - overhead : 0;
+}
+
+}  // namespace
+
+void configure_stepping() {
+  struct sigaction action{};
+  action.sa_sigaction = &on_trap;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+  if (real.sigaction(SIGTRAP, &action, nullptr) != 0) return;
+  begin_steps();
+  overhead = end_steps();
+  works = overhead > 0;
+  total_steps = 0;
+}
+
+const char* external_method() {
+  return works ? "single-stepped samples" : "not counted: single-stepping is impossible here";
+}
+
+void stop_stepping() {
+  self->stepping = false;
+  clear_trap_flag();
+  total_steps += self->steps;
+  external_sites[self->external_site].calls_back = true;
+  hot = self->hot_before_stepping;
+}
+
+}  // namespace pmemsim::rt
+
+using namespace pmemsim::rt;
+
+PMEMSIM_EXPORT void pmemsim_rt_external_before(std::uint32_t site) {
+  pmemsim_rt_execute(site);
+  if (!recording() || !active()) return;
+  self->external_site = site;
+  if (should_step(external_sites[site])) {
+    // Whatever instrumented code runs before external_after() finds no room for its records, and
+    // that way ends the stepping.
+    self->hot_before_stepping = hot;
+    hot.cursor = hot.limit = nullptr;
+    begin_steps();
+  }
+}
+
+PMEMSIM_EXPORT void pmemsim_rt_external_after(std::uint32_t site) {
+  if (!recording() || !active()) return;
+  Site& called = external_sites[site];
+  if (self->stepping) {
+    const std::uint64_t steps = end_steps();
+    hot = self->hot_before_stepping;
+    ++called.samples;
+    called.instructions += steps;
+    ++called.calls;
+    return put_external(steps);
+  }
+  ++called.calls;
+  // What a function executes that has called back is partly recorded already: unknown.
+  if (called.samples > 0 && !called.calls_back) put_external(called.instructions / called.samples);
+}

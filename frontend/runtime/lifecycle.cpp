@@ -1,0 +1,360 @@
+// Begin and end of a recorded program.
+//
+// The runtime starts before everything else in the executable and in its shared libraries
+// (.preinit_array), so that every lock and every mapping of the program is seen. It starts the
+// program anew without address randomisation, runs main() on a stack at a fixed place with its
+// arguments at a fixed place, and is the last to run at the program's end.
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <dlfcn.h>
+#include <sys/personality.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "objects.hpp"
+#include "real.hpp"
+#include "runtime.hpp"
+
+extern char** environ;
+// Of pmemsim/pm.h; absent from programs that don't use it.
+extern "C" __attribute__((weak)) void pm_roi_begin();
+
+namespace pmemsim::rt {
+
+Mode mode = Mode::kOff;
+const char* program_name = "the program";
+
+namespace {
+
+using MainFunction = int (*)(int, char**, char**);
+
+constexpr std::uintptr_t kArgumentsBase = 0x2800'0000'0000;
+constexpr std::size_t kMainStackBytes = std::size_t{256} << 20;
+constexpr char kStartedAnew[] = "PMEMSIM_STARTED_ANEW";
+constexpr std::uint64_t kStackCanary = 0x70'6d'65'6d'73'69'6d'00;  // the lowest byte is zero
+
+MainFunction users_main = nullptr;
+bool whole_run = false;
+pid_t process = 0;
+std::uint32_t begun = 0, ended = 0;  // threads' regions of interest
+
+[[noreturn]] void leave(int status) {
+  real._exit(status);
+  __builtin_unreachable();
+}
+
+bool starts_with(const char* text, const char* beginning) {
+  return std::strncmp(text, beginning, std::strlen(beginning)) == 0;
+}
+
+// The runtime's own variables are not for the program or what it starts.
+void hide_environment() {
+  char** kept = environ;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const bool own = starts_with(*variable, "PMEMSIM_") || (std::getenv(kStartedAnew) != nullptr &&
+                                                            starts_with(*variable, "LD_BIND_NOW="));
+    if (!own) *kept++ = *variable;
+  }
+  *kept = nullptr;
+}
+
+// Executes the program again, with all addresses the same at each run, and with all functions of
+// shared libraries found at the start (so that looking them up isn't counted as theirs).
+void start_anew(char** arguments) {
+  if (std::getenv(kStartedAnew) != nullptr) return;
+  const int before = personality(0xffffffff);
+  if (before == -1 || personality(static_cast<unsigned long>(before) | ADDR_NO_RANDOMIZE) == -1) {
+    say("can't switch off address randomisation here (%s): recordings of the same program will "
+        "differ in their addresses",
+        std::strerror(errno));
+  }
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+  if (length <= 0) return;
+  path[length] = '\0';
+  setenv(kStartedAnew, "1", 1);
+  setenv("LD_BIND_NOW", "1", 1);
+  execv(path, arguments);
+  unsetenv(kStartedAnew);
+}
+
+void set_stack_canary() { asm volatile("movq %0, %%fs:0x28" : : "r"(kStackCanary)); }
+
+// An absolute path, since the program may change its folder.
+const char* absolute(const char* path) {
+  auto* text = static_cast<char*>(allocate(8192));
+  if (path[0] == '/' || getcwd(text, 4096) == nullptr) text[0] = '\0';
+  if (text[0] != '\0') std::strcat(text, "/");
+  std::strncat(text, path, 4095);
+  return text;
+}
+
+void configure_quantum() {
+  const char* text = std::getenv("PMEMSIM_QUANTUM");
+  if (text == nullptr) return;
+  char* end = nullptr;
+  quantum = std::strtol(text, &end, 10);
+  if (quantum < 1 || quantum > 1'000'000'000 || *end != '\0') {
+    fail("PMEMSIM_QUANTUM is \"%s\"; it must be a number of instructions, 1 to 1000000000", text);
+  }
+}
+
+void configure_region_of_interest() {
+  const char* text = std::getenv("PMEMSIM_ROI");
+  if (text == nullptr) {
+    whole_run = pm_roi_begin == nullptr;
+  } else if (std::strcmp(text, "whole") == 0) {
+    whole_run = true;
+  } else if (std::strcmp(text, "marked") != 0) {
+    fail("PMEMSIM_ROI is \"%s\"; it must be \"whole\" or \"marked\"", text);
+  }
+}
+
+void before_fork() {}
+void after_fork_in_child() {
+  if (mode == Mode::kOff) return;
+  forget_output();
+  mode = Mode::kDone;
+  keep_only_self();
+  self->buffer = nullptr;
+  hot.cursor = hot.limit = nullptr;
+}
+
+void begin() {
+  write_images();
+  begin_recording();
+}
+
+// Numbers the threads that have operations, in order of creation.
+std::uint32_t number_threads(std::uint32_t* numbers) {
+  std::uint32_t count = 0;
+  for (Thread* thread : threads) {
+    numbers[thread->index] = thread->has_operations ? count++ : kNotRecorded;
+  }
+  if (count > trace::kMaxThreads) {
+    fail("%s has %u threads in its region of interest; a trace holds %u", program_name, count,
+         trace::kMaxThreads);
+  }
+  return count;
+}
+
+void write_trace() {
+  if (mode == Mode::kWarm) {
+    fail(
+        "%s contains pm_roi_begin() but has never called it, so nothing was recorded; call it, or "
+        "record the whole run with PMEMSIM_ROI=whole",
+        program_name);
+  }
+  if (recording()) end_recording();
+  const Counts counts = drain_output();
+  if (counts.operations == 0) {
+    fail("%s has executed nothing that could be recorded; compile it with pmemsim-cc",
+         program_name);
+  }
+  auto* numbers = static_cast<std::uint32_t*>(allocate(threads.size() * sizeof(std::uint32_t)));
+  const std::uint32_t thread_count = number_threads(numbers);
+  write_warm_lines(numbers);
+  write_sites();
+  write_metadata(counts, thread_count);
+  drain_output();
+  finish_output(numbers);
+}
+
+// The last function of the program's: all destructors and exit handlers have run.
+void program_ends(int status) {
+  if (mode == Mode::kOff || getpid() != process) return;
+  mode = recording() ? Mode::kRecording : mode;
+  if (status != 0) {
+    abandon_output();
+    say("%s ended with exit status %d while being recorded; no trace was written", program_name,
+        status);
+  } else {
+    write_trace();
+  }
+  mode = Mode::kOff;
+}
+
+void on_exit_handler(int status, void*) { program_ends(status); }
+
+// Calls main on another stack.
+extern "C" int pmemsim_rt_call_main(int count, char** arguments, char** environment,
+                                    MainFunction main, void* stack_top);
+asm(R"(
+.text
+.globl pmemsim_rt_call_main
+.hidden pmemsim_rt_call_main
+.type pmemsim_rt_call_main, @function
+pmemsim_rt_call_main:
+  .cfi_startproc
+  pushq %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbp, -16
+  movq %rsp, %rbp
+  .cfi_def_cfa_register %rbp
+  movq %r8, %rsp
+  call *%rcx
+  movq %rbp, %rsp
+  popq %rbp
+  .cfi_def_cfa %rsp, 8
+  ret
+  .cfi_endproc
+.size pmemsim_rt_call_main, .-pmemsim_rt_call_main
+)");
+
+std::size_t bytes_of(char** strings) {
+  std::size_t bytes = sizeof(char*);
+  for (; *strings != nullptr; ++strings) bytes += sizeof(char*) + std::strlen(*strings) + 1;
+  return bytes;
+}
+
+// Where the arguments stand must not depend on the environment's size or on how the program was
+// called: the arguments come first, their strings next, the program's name and the environment
+// last.
+struct MainArguments {
+  char** arguments;
+  char** environment;
+};
+MainArguments copy_arguments(int count, char** arguments, char** environment) {
+  const std::size_t bytes =
+      (bytes_of(arguments) + bytes_of(environment) + 0x1fff) & ~std::size_t{0xfff};
+  auto* area = static_cast<char*>(reserve(kArgumentsBase, bytes));
+  auto** copied = reinterpret_cast<char**>(area);
+  char* text = area + sizeof(char*) * static_cast<std::size_t>(count + 1);
+  const auto copy = [&](const char* from) {
+    char* to = text;
+    text = stpcpy(to, from) + 1;
+    return to;
+  };
+  for (int i = 1; i < count; ++i) copied[i] = copy(arguments[i]);
+  if (count > 0) copied[0] = copy(arguments[0]);
+  text += -reinterpret_cast<std::uintptr_t>(text) % sizeof(char*);
+  auto** variables = reinterpret_cast<char**>(text);
+  std::size_t variable_count = 0;
+  while (environment[variable_count] != nullptr) ++variable_count;
+  text += sizeof(char*) * (variable_count + 1);
+  for (std::size_t i = 0; i < variable_count; ++i) variables[i] = copy(environment[i]);
+  environ = variables;
+  return {copied, variables};
+}
+
+int main_of_recording(int count, char** arguments, char** environment) {
+  if (mode == Mode::kOff) return users_main(count, arguments, environment);
+  const MainArguments copies = copy_arguments(count, arguments, environ);
+  auto* stack = static_cast<char*>(take_stack(kMainStackBytes));
+  if (whole_run) begin();
+  const int status = pmemsim_rt_call_main(count, copies.arguments, copies.environment, users_main,
+                                          stack + kMainStackBytes - 64);
+  if (recording()) end_recording();
+  return status;
+}
+
+// Before all constructors, also those of shared libraries.
+void start(int count, char** arguments, char** environment) {
+  find_real_functions();
+  environ = environment;  // the C library itself sets it only later
+  const char* path = std::getenv("PMEMSIM_TRACE");
+  if (path == nullptr || *path == '\0') return;
+  if (count > 0) {
+    const char* slash = std::strrchr(arguments[0], '/');
+    program_name = slash != nullptr ? slash + 1 : arguments[0];
+  }
+  start_anew(arguments);
+  set_stack_canary();
+  process = getpid();
+  configure_quantum();
+  configure_region_of_interest();
+  const char* metadata = std::getenv("PMEMSIM_METADATA");
+  configure_metadata(metadata, count, arguments);
+  configure_heap();
+  open_output(absolute(path));
+  attach_main_thread();
+  mode = Mode::kWarm;
+  configure_persistent_memory();
+  hide_environment();
+  watch_signals();
+  configure_stepping();
+  on_exit(&on_exit_handler, nullptr);
+  pthread_atfork(&before_fork, nullptr, &after_fork_in_child);
+}
+
+[[gnu::used, gnu::section(".preinit_array")]] void (*const preinit)(int, char**, char**) = &start;
+
+}  // namespace
+
+void say(const char* format, ...) {
+  char text[1024] = "pmemsim: ";
+  const std::size_t used = std::strlen(text);
+  std::va_list list;
+  va_start(list, format);
+  std::vsnprintf(text + used, sizeof(text) - used - 1, format, list);
+  va_end(list);
+  std::strcat(text, "\n");
+  real.syscall(SYS_write, STDERR_FILENO, text, std::strlen(text));
+}
+
+void fail(const char* format, ...) {
+  abandon_output();
+  char text[1000];
+  std::va_list list;
+  va_start(list, format);
+  std::vsnprintf(text, sizeof(text), format, list);
+  va_end(list);
+  say("%s", text);
+  leave(2);
+}
+
+void region_of_interest_begin() {
+  if (mode == Mode::kWarm) {
+    begin();
+  } else if (mode == Mode::kDone && getpid() == process) {
+    say("the region of interest has already ended: this pm_roi_begin() is ignored; call it once, "
+        "or put a barrier behind it that all threads wait at");
+  }
+  if (recording() && !self->in_region_of_interest) {
+    self->in_region_of_interest = true;
+    ++begun;
+  }
+}
+
+void region_of_interest_end() {
+  if (!recording() || !self->in_region_of_interest) return;
+  self->in_region_of_interest = false;
+  if (++ended == begun && !whole_run) end_recording();
+}
+
+}  // namespace pmemsim::rt
+
+using namespace pmemsim::rt;
+
+extern "C" __attribute__((visibility("default"))) int __libc_start_main(
+    MainFunction main, int count, char** arguments, void (*init)(), void (*fini)(),
+    void (*loader_fini)(), void* stack_end) {
+  users_main = main;
+  using Start = int (*)(MainFunction, int, char**, void (*)(), void (*)(), void (*)(), void*);
+  const auto next = reinterpret_cast<Start>(dlsym(RTLD_NEXT, "__libc_start_main"));
+  return next(&main_of_recording, count, arguments, init, fini, loader_fini, stack_end);
+}
+
+PMEMSIM_EXPORT void exit(int status) noexcept {
+  if (active() && recording()) end_recording();
+  real.exit(status);
+  __builtin_unreachable();
+}
+PMEMSIM_EXPORT void _exit(int status) {
+  program_ends(status);
+  leave(status);
+}
+PMEMSIM_EXPORT void _Exit(int status) noexcept {
+  program_ends(status);
+  leave(status);
+}
+PMEMSIM_EXPORT void quick_exit(int status) noexcept {
+  if (active() && recording()) end_recording();
+  program_ends(status);
+  real.quick_exit(status);
+  __builtin_unreachable();
+}

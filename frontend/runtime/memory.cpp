@@ -1,0 +1,44 @@
+#include "memory.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime.hpp"
+
+namespace pmemsim::rt {
+namespace {
+
+constexpr std::size_t kRuntimeBytes = std::size_t{256} << 30;
+constexpr std::size_t kAlignment = 64;
+
+std::uintptr_t next_free = 0;
+
+}  // namespace
+
+void* reserve(std::uintptr_t address, std::size_t bytes) {
+  const long got =
+      syscall(SYS_mmap, address, bytes, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (got == -1 || static_cast<std::uintptr_t>(got) != address) {
+    fail(
+        "can't reserve %zu bytes of address space at 0x%zx (%s); allow it with: ulimit -v "
+        "unlimited",
+        bytes, address, std::strerror(errno));
+  }
+  return reinterpret_cast<void*>(address);
+}
+
+void* allocate(std::size_t bytes) {
+  if (next_free == 0)
+    next_free = reinterpret_cast<std::uintptr_t>(reserve(kRuntimeBase, kRuntimeBytes));
+  const std::uintptr_t begin = next_free;
+  next_free += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  if (next_free > kRuntimeBase + kRuntimeBytes) fail("the program has too many threads or locks");
+  return reinterpret_cast<void*>(begin);
+}
+
+}  // namespace pmemsim::rt

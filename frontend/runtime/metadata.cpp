@@ -1,0 +1,212 @@
+// The metadata frame: a JSON object of what the runtime knows and what `pmemsim record` adds.
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "objects.hpp"
+#include "runtime.hpp"
+
+namespace pmemsim::rt {
+namespace {
+
+constexpr int kMaxDepth = 64;
+
+// Accepts one JSON value, so that what goes into the file is JSON. nullptr: it isn't one.
+class Checker {
+ public:
+  static bool is_object(const char* text) {
+    Checker checker;
+    const char* end = *skip(text) == '{' ? checker.value(skip(text)) : nullptr;
+    return end != nullptr && *skip(end) == '\0';
+  }
+
+ private:
+  static const char* skip(const char* at) { return at + std::strspn(at, " \t\r\n"); }
+
+  const char* value(const char* at) {
+    switch (*at) {
+      case '{':
+        return list(at, '}', true);
+      case '[':
+        return list(at, ']', false);
+      case '"':
+        return string(at);
+      case 't':
+        return std::strncmp(at, "true", 4) == 0 ? at + 4 : nullptr;
+      case 'f':
+        return std::strncmp(at, "false", 5) == 0 ? at + 5 : nullptr;
+      case 'n':
+        return std::strncmp(at, "null", 4) == 0 ? at + 4 : nullptr;
+      default:
+        return number(at);
+    }
+  }
+  const char* list(const char* at, char end, bool keys) {
+    if (++depth_ > kMaxDepth) return nullptr;
+    at = skip(at + 1);
+    for (bool first = true; *at != end; first = false) {
+      if (!first) {
+        if (*at != ',') return nullptr;
+        at = skip(at + 1);
+      }
+      if (keys) {
+        at = *at == '"' ? string(at) : nullptr;
+        if (at == nullptr || *(at = skip(at)) != ':') return nullptr;
+        at = skip(at + 1);
+      }
+      at = value(at);
+      if (at == nullptr) return nullptr;
+      at = skip(at);
+    }
+    --depth_;
+    return at + 1;
+  }
+  static const char* string(const char* at) {
+    for (++at; *at != '"'; ++at) {
+      if (static_cast<unsigned char>(*at) < 0x20) return nullptr;
+      if (*at != '\\') continue;
+      if (std::strchr("\"\\/bfnrtu", *++at) == nullptr || *at == '\0') return nullptr;
+      if (*at == 'u') {
+        if (std::strspn(at + 1, "0123456789abcdefABCDEF") < 4) return nullptr;
+        at += 4;
+      }
+    }
+    return at + 1;
+  }
+  static const char* number(const char* at) {
+    if (*at == '-') ++at;
+    if (*at < '0' || *at > '9' || (*at == '0' && at[1] >= '0' && at[1] <= '9')) return nullptr;
+    at += std::strspn(at, "0123456789");
+    if (*at == '.') {
+      const std::size_t digits = std::strspn(at + 1, "0123456789");
+      if (digits == 0) return nullptr;
+      at += 1 + digits;
+    }
+    if (*at == 'e' || *at == 'E') {
+      at += at[1] == '+' || at[1] == '-' ? 2 : 1;
+      const std::size_t digits = std::strspn(at, "0123456789");
+      if (digits == 0) return nullptr;
+      at += digits;
+    }
+    return at;
+  }
+
+  int depth_ = 0;
+};
+
+const char* given = nullptr;  // PMEMSIM_METADATA
+int argument_count = 0;
+char** arguments = nullptr;
+
+// Text of one frame.
+class Text {
+ public:
+  __attribute__((format(printf, 2, 3))) void add(const char* format, ...) {
+    std::va_list list;
+    va_start(list, format);
+    const int length = std::vsnprintf(text_ + used_, kBufferBytes - used_, format, list);
+    va_end(list);
+    used_ += static_cast<std::size_t>(length);
+    if (used_ >= kBufferBytes) fail("the trace's metadata is longer than %zu bytes", kBufferBytes);
+  }
+  // As a JSON string. Bytes that aren't UTF-8 are written as the code points of their values.
+  void add_string(const char* text) {
+    add("\"");
+    for (const char* at = text; *at != '\0';) {
+      const std::size_t length = utf8_length(at);
+      if (length > 1) {
+        add("%.*s", static_cast<int>(length), at);
+        at += length;
+      } else {
+        const auto byte = static_cast<unsigned char>(*at++);
+        if (byte == '"' || byte == '\\') {
+          add("\\%c", byte);
+        } else if (byte < 0x20 || byte >= 0x7f) {
+          add("\\u%04x", byte);
+        } else {
+          add("%c", byte);
+        }
+      }
+    }
+    add("\"");
+  }
+  const char* text() const { return text_; }
+  std::size_t size() const { return used_; }
+
+ private:
+  // Of the character at `at`; 1 if it is no well-formed longer one.
+  static std::size_t utf8_length(const char* at) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(at[i]); };
+    const auto follows = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
+    if (byte(0) >= 0xc2 && byte(0) <= 0xdf && follows(1)) return 2;
+    if (byte(0) >= 0xe1 && byte(0) <= 0xec && follows(1) && follows(2)) return 3;
+    if (byte(0) >= 0xf1 && byte(0) <= 0xf3 && follows(1) && follows(2) && follows(3)) return 4;
+    return 1;
+  }
+
+  char* text_ = reinterpret_cast<char*>(take_buffer());
+  std::size_t used_ = 0;
+};
+
+void add_regions(Text& text) {
+  text.add("\"pm_regions\": [");
+  bool first = true;
+  const auto add = [&](std::uint64_t begin, std::uint64_t end, const char* source) {
+    text.add("%s{\"begin\": %lu, \"end\": %lu, \"source\": ", first ? "" : ", ", begin, end);
+    text.add_string(source);
+    text.add("}");
+    first = false;
+  };
+  for (const Region& region : regions) {
+    add(region.begin, region.end, &region_sources[region.source]);
+  }
+  if (heap_end() > kHeapBase) add(kHeapBase, heap_end(), "--pm-heap");
+  text.add("]");
+}
+
+void add_arguments(Text& text) {
+  text.add("\"arguments\": [");
+  for (int i = 1; i < argument_count; ++i) {
+    if (i > 1) text.add(", ");
+    text.add_string(arguments[i]);
+  }
+  text.add("]");
+}
+
+}  // namespace
+
+void configure_metadata(const char* json, int count, char** values) {
+  given = json;
+  argument_count = count;
+  arguments = values;
+  if (json != nullptr && !Checker::is_object(json)) fail("PMEMSIM_METADATA is not a JSON object");
+}
+
+void write_metadata(const Counts& counts, std::uint32_t thread_count) {
+  Text text;
+  text.add("{");
+  if (given != nullptr) {
+    // Its members, if any; the runtime's own come after it and so prevail.
+    const char* begin = std::strchr(given, '{') + 1;
+    const char* end = std::strrchr(given, '}');
+    begin += std::strspn(begin, " \t\r\n");
+    while (end > begin && std::strchr(" \t\r\n", end[-1]) != nullptr) --end;
+    if (end > begin) text.add("%.*s, ", static_cast<int>(end - begin), begin);
+  }
+  text.add("\"format\": %u, \"pmemsim\": \"%s\", \"program\": ", trace::kVersion, PMEMSIM_VERSION);
+  text.add_string(program_name);
+  text.add(", ");
+  add_arguments(text);
+  text.add(", \"threads\": %u, \"sync_objects\": %u, \"quantum\": %ld, ", thread_count,
+           object_count(), quantum);
+  text.add("\"operations\": %lu, \"instructions\": {\"instrumented\": %lu, \"external\": %lu}, ",
+           counts.operations, counts.instrumented, counts.external);
+  text.add("\"external_method\": \"%s\", ", external_method());
+  add_regions(text);
+  text.add("}\n");
+  Stream metadata(trace::FrameKind::kMetadata);
+  metadata.put(text.text(), text.size());
+}
+
+}  // namespace pmemsim::rt

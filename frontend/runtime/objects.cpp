@@ -1,0 +1,163 @@
+#include "objects.hpp"
+
+#include <cstdio>
+
+namespace pmemsim::rt {
+namespace {
+
+Map<SyncObject*> objects;
+Map<Numbered> atomics;
+std::uint32_t epoch = 1;
+std::uint32_t next_number = 0;
+bool any_robust = false;
+
+std::uint64_t key_of(const volatile void* address) {
+  return reinterpret_cast<std::uintptr_t>(address);
+}
+
+void give_number(Numbered& numbered) {
+  if (next_number == trace::kMaxSyncObjects) {
+    fail("%s uses more than %u locks and atomic variables", program_name, trace::kMaxSyncObjects);
+  }
+  numbered = {epoch, next_number++, 0};
+}
+
+}  // namespace
+
+SyncObject& object_at(const volatile void* address, ObjectKind kind) {
+  SyncObject*& object = objects[key_of(address)];
+  if (object == nullptr) object = static_cast<SyncObject*>(allocate(sizeof(SyncObject)));
+  if (object->kind != kind) {
+    *object = SyncObject{};
+    object->address = address;
+    object->kind = kind;
+  }
+  return *object;
+}
+
+void forget_object(const volatile void* address) {
+  if (SyncObject** object = objects.find(key_of(address))) (*object)->kind = ObjectKind::kNone;
+}
+
+SyncObject& new_thread_object() {
+  auto* object = static_cast<SyncObject*>(allocate(sizeof(SyncObject)));
+  object->kind = ObjectKind::kThread;
+  return *object;
+}
+
+void enqueue(SyncObject& object, Thread* thread) {
+  thread->next_waiter = nullptr;
+  if (object.first_waiter == nullptr) {
+    object.first_waiter = thread;
+  } else {
+    object.last_waiter->next_waiter = thread;
+  }
+  object.last_waiter = thread;
+}
+
+Thread* dequeue(SyncObject& object) {
+  Thread* thread = object.first_waiter;
+  if (thread != nullptr) object.first_waiter = thread->next_waiter;
+  return thread;
+}
+
+void remove_waiter(SyncObject& object, Thread* thread) {
+  Thread* before = nullptr;
+  for (Thread* waiter = object.first_waiter; waiter != nullptr; waiter = waiter->next_waiter) {
+    if (waiter == thread) {
+      (before == nullptr ? object.first_waiter : before->next_waiter) = thread->next_waiter;
+      if (object.last_waiter == thread) object.last_waiter = before;
+      return;
+    }
+    before = waiter;
+  }
+}
+
+bool wait_at(SyncObject& object, const char* what, std::uint64_t deadline) {
+  enqueue(object, self);
+  if (block(what, &object, deadline)) return true;
+  remove_waiter(object, self);
+  return false;
+}
+
+Thread* wake_one(SyncObject& object) {
+  Thread* thread = dequeue(object);
+  if (thread == nullptr) return nullptr;
+  thread->wake_version = object.numbered.version;
+  wake(thread);
+  return thread;
+}
+
+void wake_all(SyncObject& object) {
+  while (wake_one(object) != nullptr) {
+  }
+}
+
+Numbered& number(SyncObject& object) {
+  if (object.numbered.epoch != epoch) {
+    give_number(object.numbered);
+    object.spare = object.count;
+    object.companion = {};
+    if (object.kind == ObjectKind::kReadWriteLock) give_number(object.companion);
+  }
+  return object.numbered;
+}
+
+Numbered& atomic_object(const volatile void* address) {
+  Numbered& numbered = atomics[key_of(address)];
+  if (numbered.epoch != epoch) give_number(numbered);
+  return numbered;
+}
+
+std::uint32_t object_count() { return next_number; }
+
+void begin_epoch() {
+  ++epoch;
+  next_number = 0;
+}
+
+void record_acquire(trace::SyncKind kind, SyncObject& object) {
+  if (!recording()) return;
+  const Numbered& numbered = number(object);
+  put_sync(kind, object.address, numbered.number, numbered.version);
+}
+
+void record_acquire(trace::SyncKind kind, SyncObject& object, const Numbered& numbered,
+                    std::uint32_t version) {
+  if (!recording()) return;
+  // A waiter may have been woken by a release before the region of interest.
+  put_sync(kind, object.address, numbered.number,
+           version < numbered.version ? version : numbered.version);
+}
+
+void record_release(trace::SyncKind kind, SyncObject& object) {
+  if (!recording()) return;
+  number(object);
+  Numbered& numbered = kind == trace::SyncKind::kReadUnlock ? object.companion : object.numbered;
+  put_sync(kind, object.address, numbered.number, ++numbered.version);
+}
+
+void describe_holder(const SyncObject* object, char* text, std::size_t bytes) {
+  if (object != nullptr && object->owner != nullptr) {
+    std::snprintf(text, bytes, " at %p, which thread %u holds",
+                  const_cast<const void*>(object->address), object->owner->index);
+  } else if (object != nullptr) {
+    std::snprintf(text, bytes, " at %p", const_cast<const void*>(object->address));
+  }
+}
+
+void release_robust_mutexes() {
+  if (!any_robust) return;
+  objects.for_each([](SyncObject* object) {
+    if (object == nullptr || !object->robust || object->owner != self) return;
+    object->owner_died = true;
+    object->depth = 0;
+    record_release(trace::SyncKind::kMutexUnlock, *object);
+    object->owner = wake_one(*object);
+    if (object->owner != nullptr) object->depth = 1;
+  });
+}
+
+void note_robust() { any_robust = true; }
+
+}  // namespace pmemsim::rt

@@ -1,0 +1,239 @@
+// Compresses frames and writes them, in the order in which they were submitted, on threads of its
+// own.
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <new>
+
+#include <pthread.h>
+#include <sched.h>
+#define ZSTD_STATIC_LINKING_ONLY
+#include <zstd.h>
+
+#include "pmemsim/trace/frame_file.hpp"
+#include "real.hpp"
+#include "runtime.hpp"
+
+namespace pmemsim::rt {
+namespace {
+
+constexpr int kMaxWorkers = 4;
+constexpr std::uint64_t kMaxInFlight = 32;  // frames between submission and file
+constexpr std::size_t kWorkerStackBytes = 256 * 1024;
+
+struct Job {
+  trace::FrameHeader header;
+  std::uint8_t* buffer;
+  std::size_t bytes;
+};
+
+trace::FrameFile* file = nullptr;
+const char* file_path = nullptr;
+int error = 0;  // errno of the first failed write
+
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t submitted_more = PTHREAD_COND_INITIALIZER;
+pthread_cond_t written_more = PTHREAD_COND_INITIALIZER;
+Job jobs[kMaxInFlight];
+std::uint64_t submitted = 0, taken = 0, written = 0;
+List<std::uint8_t*, 1u << 20> free_buffers;
+Counts counts;
+
+class Guard {
+ public:
+  Guard() { real.pthread_mutex_lock(&mutex); }
+  ~Guard() { real.pthread_mutex_unlock(&mutex); }
+  void wait(pthread_cond_t& condition) { real.pthread_cond_wait(&condition, &mutex); }
+};
+
+// Counts the records of a frame of operations.
+Counts count(const std::uint8_t* at, std::size_t bytes) {
+  Counts found{};
+  for (const std::uint8_t* end = at + bytes; at < end; at += record_bytes(at)) {
+    std::uint32_t words[2];
+    std::memcpy(words, at, sizeof(words));  // buffers are longer than what is used of them
+    const trace::SiteRecord& site = sites[words[0] >> 1];
+    ++found.operations;
+    found.instrumented += site.instructions;
+    if (site.kind == static_cast<std::uint8_t>(trace::SiteKind::kExternal)) {
+      found.external += words[1];
+    }
+  }
+  return found;
+}
+
+struct Worker {
+  void* context;  // ZSTD_CCtx
+  void* stored;
+  std::size_t capacity;
+};
+
+void* work(void* argument) {
+  const Worker worker = *static_cast<Worker*>(argument);
+  for (;;) {
+    Job job;
+    std::uint64_t number;
+    {
+      Guard guard;
+      while (taken == submitted) guard.wait(submitted_more);
+      number = taken++;
+      job = jobs[number % kMaxInFlight];
+    }
+    Counts found{};
+    if (job.header.kind == static_cast<std::uint8_t>(trace::FrameKind::kOperations)) {
+      found = count(job.buffer, job.bytes);
+      job.header.operations = found.operations;
+    }
+    const bool compressed = trace::compress_frame(worker.context, job.buffer, job.bytes,
+                                                  worker.stored, worker.capacity, job.header);
+    {
+      Guard guard;
+      free_buffers.push(job.buffer);
+      while (written != number) guard.wait(written_more);
+    }
+    int failed = compressed ? 0 : EIO;
+    if (failed == 0 && error == 0) failed = file->append(job.header, worker.stored);
+    Guard guard;
+    if (failed != 0 && error == 0) error = failed;
+    counts.operations += found.operations;
+    counts.instrumented += found.instrumented;
+    counts.external += found.external;
+    ++written;
+    real.pthread_cond_broadcast(&written_more);
+  }
+  return nullptr;
+}
+
+void start_worker() {
+  // No signals: they are the program's.
+  sigset_t all, before;
+  sigfillset(&all);
+  real.pthread_sigmask(SIG_BLOCK, &all, &before);
+  const std::size_t context_bytes = ZSTD_estimateCCtxSize(trace::kCompressionLevel);
+  auto* worker = static_cast<Worker*>(allocate(sizeof(Worker)));
+  worker->context = ZSTD_initStaticCCtx(allocate(context_bytes), context_bytes);
+  worker->capacity = trace::stored_bound(kBufferBytes);
+  worker->stored = allocate(worker->capacity);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstack(&attributes, allocate(kWorkerStackBytes), kWorkerStackBytes);
+  pthread_t handle;
+  if (worker->context == nullptr || real.pthread_create(&handle, &attributes, &work, worker) != 0) {
+    fail("can't start a thread to write the trace");
+  }
+  pthread_attr_destroy(&attributes);
+  real.pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+[[noreturn]] void fail_to_write() {
+  const int reason = error;
+  abandon_output();
+  fail("%s: can't write the trace: %s; no trace was written", file_path, std::strerror(reason));
+}
+
+}  // namespace
+
+std::size_t record_bytes(const std::uint8_t* record) {
+  std::uint32_t head;
+  std::memcpy(&head, record, sizeof(head));
+  const trace::SiteRecord& site = sites[head >> 1];
+  const trace::RecordLayout& layout = trace::layout_of(site.kind);
+  const std::uint32_t size = layout.copied != 0 ? record[12] : site.size;
+  return layout.fixed + (size & layout.value);
+}
+
+void open_output(const char* path) {
+  file_path = path;
+  file = new (allocate(sizeof(trace::FrameFile))) trace::FrameFile;
+  if (const int failed = file->create(path)) {
+    fail("%s: can't create the trace: %s", path, std::strerror(failed));
+  }
+  return_buffer(take_buffer());  // the list's memory, too, must come from the program's thread
+  cpu_set_t processors;
+  const int usable =
+      sched_getaffinity(0, sizeof(processors), &processors) == 0 ? CPU_COUNT(&processors) : 1;
+  for (int i = 0; i < kMaxWorkers && (i == 0 || i + 1 < usable); ++i) start_worker();
+}
+
+std::uint8_t* take_buffer() {
+  {
+    Guard guard;
+    if (free_buffers.size() > 0) {
+      std::uint8_t* buffer = free_buffers[free_buffers.size() - 1];
+      free_buffers.shrink(free_buffers.size() - 1);
+      return buffer;
+    }
+  }
+  return static_cast<std::uint8_t*>(allocate(kBufferBytes));
+}
+
+void return_buffer(std::uint8_t* buffer) {
+  Guard guard;
+  free_buffers.push(buffer);
+}
+
+void submit(trace::FrameKind kind, std::uint32_t thread, std::uint8_t* buffer, std::size_t bytes) {
+  Job job{};
+  job.header.kind = static_cast<std::uint8_t>(kind);
+  job.header.thread = thread;
+  job.buffer = buffer;
+  job.bytes = bytes;
+  Guard guard;
+  if (error == 0) {
+    while (submitted - written == kMaxInFlight && error == 0) guard.wait(written_more);
+    jobs[submitted++ % kMaxInFlight] = job;
+    real.pthread_cond_signal(&submitted_more);
+    return;
+  }
+  fail_to_write();
+}
+
+void Stream::put(const void* bytes, std::size_t count) {
+  const auto* from = static_cast<const std::uint8_t*>(bytes);
+  while (count > 0) {
+    if (buffer_ == nullptr) buffer_ = take_buffer();
+    const std::size_t left = kBufferBytes - used_;
+    const std::size_t part = count < left ? count : left;
+    std::memcpy(buffer_ + used_, from, part);
+    used_ += part;
+    from += part;
+    count -= part;
+    if (used_ == kBufferBytes) end_frame();
+  }
+}
+
+void Stream::keep_together(std::size_t bytes) {
+  if (kBufferBytes - used_ < bytes) end_frame();
+}
+
+void Stream::end_frame() {
+  if (used_ > 0) submit(kind_, 0, buffer_, used_);
+  if (used_ > 0) buffer_ = nullptr;
+  used_ = 0;
+}
+
+Counts drain_output() {
+  Guard guard;
+  while (written != submitted) guard.wait(written_more);
+  if (error != 0) fail_to_write();
+  return counts;
+}
+
+void finish_output(const std::uint32_t* thread_numbers) {
+  for (std::uint64_t frame = 0; frame < file->frames() && error == 0; ++frame) {
+    const trace::FrameHeader& header = file->entry(frame).header;
+    if (header.kind != static_cast<std::uint8_t>(trace::FrameKind::kOperations)) continue;
+    const std::uint32_t thread = thread_numbers[header.thread];
+    if (thread != header.thread) error = file->renumber(frame, thread);
+  }
+  if (error == 0) error = file->finish();
+  if (error != 0) fail_to_write();
+}
+
+void abandon_output() {
+  if (file != nullptr) file->abandon();
+}
+
+void forget_output() { file = nullptr; }
+
+}  // namespace pmemsim::rt

@@ -1,0 +1,379 @@
+// Writes operations: what instrumented code calls for every access, branch and fence.
+//
+// The fast path of each function is a few instructions: subtract the site's instructions from the
+// turn, check that a record fits, write it. While nothing is recorded `hot.limit` is nullptr, so
+// that the same check leads to the slow path.
+#include <cstring>
+
+#include "objects.hpp"
+#include "runtime.hpp"
+
+namespace pmemsim::rt {
+namespace {
+
+using trace::kHeadBytes;
+using trace::SiteKind;
+using trace::SyncKind;
+
+#define PMEMSIM_LIKELY(condition) __builtin_expect(static_cast<bool>(condition), 1)
+#define PMEMSIM_SLOW __attribute__((noinline, cold))
+
+template <class Value>
+inline void put(std::uint8_t*& at, Value value) {
+  std::memcpy(at, &value, sizeof(value));
+  at += sizeof(value);
+}
+inline void put_head(std::uint8_t*& at, std::uint32_t site, bool flag = false) {
+  put<std::uint32_t>(at, (site << 1) | (flag ? 1u : 0u));
+}
+inline void put_address(std::uint8_t*& at, const volatile void* address) {
+  put<std::uint64_t>(at, reinterpret_cast<std::uintptr_t>(address));
+}
+// What an access just stored.
+inline void put_value(std::uint8_t*& at, const volatile void* address, std::uint32_t size) {
+  const void* from = const_cast<const void*>(address);
+  switch (size) {
+    case 8:
+      std::memcpy(at, from, 8);
+      break;
+    case 4:
+      std::memcpy(at, from, 4);
+      break;
+    case 1:
+      std::memcpy(at, from, 1);
+      break;
+    default:
+      std::memcpy(at, from, size);
+  }
+  at += size;
+}
+
+// The buffer is full, or nothing is recorded. Where the next record goes; nullptr: nowhere.
+PMEMSIM_SLOW std::uint8_t* make_room(std::uint32_t site) {
+  Thread* thread = self;
+  if (thread == nullptr || mode == Mode::kOff) return nullptr;
+  if (thread->signals > 0 && still_in_signal()) return nullptr;
+  if (thread->stepping) {
+    stop_stepping();  // the code that isn't instrumented has called back
+    if (hot.cursor < hot.limit) return hot.cursor;
+  }
+  if (!recording()) {
+    thread->last_site = site;
+    return nullptr;
+  }
+  if (thread->buffer != nullptr) {
+    submit(trace::FrameKind::kOperations, thread->index, thread->buffer,
+           static_cast<std::size_t>(hot.cursor - thread->buffer));
+    for (SpinCandidate& spin : thread->spins) spin.last = nullptr;
+  }
+  thread->buffer = take_buffer();
+  thread->has_operations = true;
+  hot.cursor = thread->buffer;
+  hot.limit = thread->buffer + kBufferBytes - trace::kMaxRecordBytes;
+  return hot.cursor;
+}
+
+inline std::uint8_t* room(std::uint32_t site) {
+  if (PMEMSIM_LIKELY(hot.cursor < hot.limit)) return hot.cursor;
+  return make_room(site);
+}
+
+// Takes the site's instructions from the turn; to be called when the record is complete, since the
+// turn may end here.
+inline void count(std::uint32_t site) {
+  hot.budget -= site_instructions[site];
+  if (!PMEMSIM_LIKELY(hot.budget >= 0)) quantum_over();
+}
+
+PMEMSIM_SLOW void touch_only(const volatile void* address, std::uint32_t bytes, bool written) {
+  if (mode == Mode::kWarm && self != nullptr && self->signals == 0) touch(address, bytes, written);
+}
+
+// ---- Spin-waits -----------------------------------------------------------------------------
+
+SpinCandidate& spin_of(std::uint32_t site) { return self->spins[site % 4]; }
+
+bool same_place(const SpinCandidate& spin, std::uint32_t site, const volatile void* address) {
+  return spin.last != nullptr && spin.site == site && spin.address == address;
+}
+
+// A loop around an atomic read has gone round once more and nothing is different: it has recorded
+// the same, byte for byte, as the time before, and the variable is what it was. Then the thread is
+// waiting; its last round is taken back and it gives its turn away.
+void wait_if_spinning(std::uint32_t site, const volatile void* address, std::uint32_t size) {
+  SpinCandidate& spin = spin_of(site);
+  if (!same_place(spin, site, address) || spin.previous == nullptr) return;
+  const std::ptrdiff_t round = spin.last - spin.previous;
+  if (hot.cursor - spin.last != round || only_thread() ||
+      std::memcmp(spin.previous, spin.last, static_cast<std::size_t>(round)) != 0 ||
+      std::memcmp(const_cast<const void*>(address), spin.value, size) != 0) {
+    return;
+  }
+  hot.cursor = spin.last;
+  yield_until_changed(address, spin.value, size);
+}
+
+// The record of a read that changed nothing begins at `record`.
+void note_read(std::uint32_t site, const volatile void* address, std::uint32_t size,
+               std::uint8_t* record) {
+  SpinCandidate& spin = spin_of(site);
+  const bool same = same_place(spin, site, address);
+  if (!same) spin.previous = nullptr;
+  if (same && spin.last != record) spin.previous = spin.last;
+  spin.site = site;
+  spin.address = address;
+  spin.last = record;
+  std::memcpy(spin.value, const_cast<const void*>(address), size);
+}
+
+// ---- Atomic accesses ----------------------------------------------------------------------------
+
+constexpr std::uint32_t kMaxAtomicBytes = 16;
+
+void record_atomic(std::uint32_t site, volatile void* address, std::uint32_t size, bool wrote,
+                   bool stores_value) {
+  std::uint8_t* record = room(site);
+  if (record == nullptr) {
+    touch_only(address, size, wrote);
+    return count(site);
+  }
+  Numbered& object = atomic_object(address);
+  if (wrote) ++object.version;
+  std::uint8_t* at = record;
+  put_head(at, site,
+           wrote && sites[site].kind == static_cast<std::uint8_t>(SiteKind::kAtomicUpdate));
+  put_address(at, address);
+  put(at, object.number);
+  put(at, object.version);
+  if (stores_value) put_value(at, address, size);
+  hot.cursor = at;
+  if (!wrote && size <= kMaxAtomicBytes) note_read(site, address, size, record);
+  count(site);
+}
+
+// ---- Memory intrinsics ------------------------------------------------------------------------
+
+// Pieces end at multiples of kCopyBytes of the destination, so that no stored piece crosses a line.
+std::uint32_t piece_bytes(const char* to, std::uint64_t left) {
+  const auto reach = static_cast<std::uint32_t>(
+      trace::kCopyBytes - reinterpret_cast<std::uintptr_t>(to) % trace::kCopyBytes);
+  return left < reach ? static_cast<std::uint32_t>(left) : reach;
+}
+
+void record_load_piece(std::uint32_t site, const char* from, std::uint32_t bytes) {
+  std::uint8_t* at = room(site);
+  if (at == nullptr) {
+    touch_only(from, bytes, false);
+  } else {
+    put_head(at, site);
+    put_address(at, from);
+    put(at, static_cast<std::uint8_t>(bytes));
+    hot.cursor = at;
+  }
+  hot.budget -= site_instructions[site];
+}
+
+void record_store_piece(std::uint32_t site, const char* to, std::uint32_t bytes) {
+  std::uint8_t* at = room(site);
+  if (at == nullptr) {
+    touch_only(to, bytes, true);
+  } else {
+    put_head(at, site);
+    put_address(at, to);
+    put(at, static_cast<std::uint8_t>(bytes));
+    put_value(at, to, bytes);
+    hot.cursor = at;
+  }
+  hot.budget -= site_instructions[site];
+}
+
+// Records a copy that has been made; `from` is nullptr for memset.
+void record_copy(std::uint32_t site, char* to, const char* from, std::uint64_t bytes) {
+  if (self == nullptr) return;
+  pmemsim_rt_execute(site);
+  while (bytes > 0) {
+    const std::uint32_t piece = piece_bytes(to, bytes);
+    if (from != nullptr) {
+      record_load_piece(site + 1, from, piece);
+      from += piece;
+    }
+    record_store_piece(site + 2, to, piece);
+    to += piece;
+    bytes -= piece;
+  }
+  if (hot.budget < 0) quantum_over();
+}
+
+}  // namespace
+
+void put_mark(trace::MarkKind kind, std::uint64_t first, std::uint64_t second) {
+  const std::uint32_t site = trace::mark_site(kind);
+  if (std::uint8_t* at = room(site)) {
+    put_head(at, site);
+    put(at, first);
+    put(at, second);
+    hot.cursor = at;
+  }
+}
+
+void put_sync(SyncKind kind, const volatile void* address, std::uint32_t object,
+              std::uint32_t version) {
+  const std::uint32_t site = trace::sync_site(kind);
+  if (std::uint8_t* at = room(site)) {
+    put_head(at, site);
+    put_address(at, address);
+    put(at, object);
+    put(at, version);
+    hot.cursor = at;
+  }
+}
+
+void put_external(std::uint64_t instructions) {
+  charge(static_cast<std::int64_t>(instructions));
+  if (std::uint8_t* at = room(trace::kExternalSite)) {
+    put_head(at, trace::kExternalSite);
+    put(at, static_cast<std::uint32_t>(instructions));
+    hot.cursor = at;
+  }
+}
+
+void begin_recording() {
+  begin_epoch();
+  mode = Mode::kRecording;
+}
+
+void stop_recording_of_thread() {
+  if (self->buffer == nullptr) return;
+  submit(trace::FrameKind::kOperations, self->index, self->buffer,
+         static_cast<std::size_t>(hot.cursor - self->buffer));
+  self->buffer = nullptr;
+  hot.cursor = hot.limit = nullptr;
+}
+
+void end_recording() {
+  mode = Mode::kDone;
+  for (Thread* thread : threads) {
+    if (thread->buffer == nullptr) continue;
+    submit(trace::FrameKind::kOperations, thread->index, thread->buffer,
+           static_cast<std::size_t>(thread->hot->cursor - thread->buffer));
+    thread->buffer = nullptr;
+    thread->hot->cursor = thread->hot->limit = nullptr;
+  }
+}
+
+std::uint32_t last_site(const Thread& thread) {
+  std::uint32_t last = thread.last_site;
+  if (thread.buffer == nullptr) return last;
+  for (const std::uint8_t* at = thread.buffer; at < thread.hot->cursor;) {
+    std::uint32_t head;
+    std::memcpy(&head, at, sizeof(head));
+    if (sites[head >> 1].line != 0) last = head >> 1;
+    at += record_bytes(at);
+  }
+  return last;
+}
+
+}  // namespace pmemsim::rt
+
+using namespace pmemsim::rt;
+
+PMEMSIM_EXPORT void pmemsim_rt_load(std::uint32_t site, const volatile void* address) {
+  if (std::uint8_t* at = room(site)) {
+    put_head(at, site);
+    put_address(at, address);
+    hot.cursor = at;
+  } else {
+    touch_only(address, sites[site].size, false);
+  }
+  count(site);
+}
+
+PMEMSIM_EXPORT void pmemsim_rt_store(std::uint32_t site, volatile void* address,
+                                     std::uint32_t size) {
+  if (std::uint8_t* at = room(site)) {
+    put_head(at, site);
+    put_address(at, address);
+    put_value(at, address, size);
+    hot.cursor = at;
+  } else {
+    touch_only(address, size, true);
+  }
+  count(site);
+}
+
+PMEMSIM_EXPORT void pmemsim_rt_atomic_before(std::uint32_t site, const volatile void* address) {
+  if (!recording() || !active()) return;
+  const std::uint32_t size = sites[site].size;
+  if (size > kMaxAtomicBytes) return;
+  wait_if_spinning(site, address, size);
+  std::memcpy(self->before, const_cast<const void*>(address), size);
+}
+
+PMEMSIM_EXPORT void pmemsim_rt_atomic_load(std::uint32_t site, const volatile void* address,
+                                           std::uint32_t size) {
+  record_atomic(site, const_cast<volatile void*>(address), size, false, false);
+}
+
+PMEMSIM_EXPORT void pmemsim_rt_atomic_store(std::uint32_t site, volatile void* address,
+                                            std::uint32_t size) {
+  record_atomic(site, address, size, true, true);
+}
+
+// An update that leaves the value as it was counts as one that didn't write: whoever reads can't
+// tell the difference, and spinning on an exchange is then waiting like any other spinning.
+PMEMSIM_EXPORT void pmemsim_rt_atomic_update(std::uint32_t site, volatile void* address,
+                                             std::uint32_t size, int wrote) {
+  const bool changed =
+      wrote != 0 && (self == nullptr || !recording() || size > kMaxAtomicBytes ||
+                     std::memcmp(self->before, const_cast<const void*>(address), size) != 0);
+  record_atomic(site, address, size, changed, true);
+}
+
+PMEMSIM_EXPORT void* pmemsim_rt_memcpy(std::uint32_t site, void* to, const void* from,
+                                       std::uint64_t bytes) {
+  std::memmove(to, from, bytes);
+  record_copy(site, static_cast<char*>(to), static_cast<const char*>(from), bytes);
+  return to;
+}
+
+PMEMSIM_EXPORT void* pmemsim_rt_memmove(std::uint32_t site, void* to, const void* from,
+                                        std::uint64_t bytes) {
+  return pmemsim_rt_memcpy(site, to, from, bytes);
+}
+
+PMEMSIM_EXPORT void* pmemsim_rt_memset(std::uint32_t site, void* to, int byte,
+                                       std::uint64_t bytes) {
+  std::memset(to, byte, bytes);
+  record_copy(site, static_cast<char*>(to), nullptr, bytes);
+  return to;
+}
+
+PMEMSIM_EXPORT void pmemsim_rt_branch(std::uint32_t site, int taken) {
+  if (std::uint8_t* at = room(site)) {
+    put_head(at, site, taken != 0);
+    hot.cursor = at;
+  }
+  count(site);
+}
+
+PMEMSIM_EXPORT void pmemsim_rt_execute(std::uint32_t site) {
+  if (std::uint8_t* at = room(site)) {
+    put_head(at, site);
+    hot.cursor = at;
+  }
+  count(site);
+}
+
+PMEMSIM_EXPORT void pmemsim_rt_flush(std::uint32_t site, const volatile void* address) {
+  pmemsim_rt_load(site, address);
+}
+
+PMEMSIM_EXPORT void pmemsim_rt_fence(std::uint32_t site) { pmemsim_rt_execute(site); }
+
+PMEMSIM_EXPORT void pmemsim_rt_mark(std::uint32_t mark, std::uint64_t first, std::uint64_t second) {
+  if (!active()) return;
+  const auto kind = static_cast<pmemsim::trace::MarkKind>(mark);
+  if (kind == pmemsim::trace::MarkKind::kRoiBegin) region_of_interest_begin();
+  put_mark(kind, first, second);
+  if (kind == pmemsim::trace::MarkKind::kRoiEnd) region_of_interest_end();
+}

@@ -1,0 +1,282 @@
+// The recording runtime from the inside: what its parts share.
+//
+// One rule carries everything: of the recorded program's threads only the holder of a token runs;
+// the scheduler moves it. So the state below needs no locks, and what is recorded depends on the
+// program alone, not on the machine's timing.
+//
+// The runtime lives in the user's program, which may be C: it uses neither exceptions nor the C++
+// library, and no memory but its own (memory.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <pthread.h>
+
+#include "memory.hpp"
+#include "pmemsim/trace/format.hpp"
+#include "pmemsim/trace/layout.hpp"
+#include "pmemsim_rt.h"
+
+#define PMEMSIM_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace pmemsim::rt {
+
+// ---- Threads --------------------------------------------------------------------------------
+
+// What every recorded operation touches, in thread-local storage.
+struct Hot {
+  std::uint8_t* cursor;  // where the next record goes
+  std::uint8_t* limit;   // from here on a record might not fit; nullptr while nothing is recorded
+  std::int64_t budget;   // instructions left of the quantum
+};
+extern thread_local Hot hot __attribute__((tls_model("initial-exec")));
+
+enum class State : std::uint8_t {
+  kRunnable,
+  kSpinning,  // runnable again when the bytes that it looks at change
+  kPolling,   // runnable again when a file descriptor is ready
+  kBlocked,   // until another thread wakes it, or its deadline passes
+  kOutside,   // asleep in code that the runtime doesn't see; has lost the token
+  kEnded,
+};
+
+// Where a spin-wait may be going on: two iterations of a loop that reads one atomic variable.
+struct SpinCandidate {
+  std::uint32_t site;
+  const volatile void* address;
+  std::uint8_t* previous;  // the record of the last read but one; nullptr: none
+  std::uint8_t* last;      // the record of the last read
+  std::uint8_t value[16];
+};
+
+struct SyncObject;
+
+struct Thread {
+  std::uint32_t index;  // in order of creation; main is 0
+  std::uint32_t slot;   // in the scheduler's list
+  State state;
+  bool detached, cancelled;
+  bool cancellable;        // the current wait is a cancellation point
+  bool timed_out;          // the last wait ended by its deadline
+  std::int32_t turn;       // futex: 1 when the token is here
+  Hot* hot;                // once it has run
+  std::uint64_t deadline;  // of the current wait, in virtual nanoseconds; 0: none
+
+  // Spinning and polling.
+  const volatile void* watched;
+  std::uint32_t watched_bytes, skipped;
+  std::uint8_t watched_value[16];
+  int descriptor;
+  short events;
+
+  // Waiting: for what, and the queue it stands in.
+  const char* waits_for;  // "the mutex", for messages
+  SyncObject* waits_at;
+  Thread* next_waiter;
+  std::uint32_t wake_version;  // of the release that ended the wait
+  std::uint32_t wake_request;  // what the waiter asked for (reader or writer)
+
+  // Recording.
+  std::uint8_t* buffer;  // begin of the current one; nullptr: none
+  SpinCandidate spins[4];
+  std::uint8_t before[16];  // of the atomic access that is about to happen
+  std::uint32_t last_site;  // while nothing is recorded, for messages
+  bool has_operations;
+  bool in_region_of_interest;
+
+  // Signal handlers: nothing is recorded inside.
+  std::uint32_t signals;
+  std::uintptr_t signal_frame;
+  std::uintptr_t signal_stack_begin, signal_stack_end;
+  Hot hot_before_signal;
+
+  // Calls of code that is not instrumented.
+  std::uint32_t external_site;
+  bool stepping;
+  std::uint64_t steps;
+  Hot hot_before_stepping;
+
+  // The real thread underneath.
+  pthread_t handle;
+  void* (*start)(void*);
+  void* argument;
+  void* result;
+  std::uint32_t ending;  // rounds of the key's destructor
+  void* stack;           // of the runtime's own; nullptr: the program gave one
+  std::size_t stack_bytes;
+  SyncObject* object;  // creation and end, as a synchronisation object
+};
+
+extern thread_local Thread* self __attribute__((tls_model("initial-exec")));
+
+// ---- The whole ------------------------------------------------------------------------------
+
+enum class Mode : std::uint8_t {
+  kOff,   // not being recorded: every function behaves as if the runtime weren't there
+  kWarm,  // before the region of interest: lines touched are noted
+  kRecording,
+  kDone,  // after the region of interest
+};
+
+extern Mode mode;
+inline bool active() { return mode != Mode::kOff && self != nullptr && self->signals == 0; }
+inline bool recording() { return mode == Mode::kRecording; }
+
+extern const char* program_name;
+
+// Ends the program with exit code 2 and leaves no trace behind.
+[[noreturn]] __attribute__((format(printf, 1, 2))) void fail(const char* format, ...);
+// One line on standard error, "pmemsim: ...".
+__attribute__((format(printf, 1, 2))) void say(const char* format, ...);
+
+// ---- Scheduler (scheduler.cpp) --------------------------------------------------------------
+
+extern std::int64_t quantum;
+extern List<Thread*, 1u << 20> threads;
+
+Thread* add_thread();
+void keep_only_self();    // in a forked child
+void drop_last_thread();  // which could not be created after all
+// The calling thread waits for its first turn.
+void await_turn();
+// Lets the others run, and returns at the caller's next turn.
+void yield();
+// The same, until `bytes` bytes at `address` differ from `value`.
+void yield_until_changed(const volatile void* address, const void* value, std::uint32_t bytes);
+// Until poll() says that the descriptor is ready, or the deadline has passed (false).
+bool yield_until_ready(int descriptor, short events, std::uint64_t deadline);
+// Until wake() or the deadline (0: none). False: the deadline has passed.
+bool block(const char* what, SyncObject* object, std::uint64_t deadline);
+void wake(Thread* thread);
+// The caller will never run again.
+void end_thread();
+// Waits until the real thread is gone. Called by the next holder of the token, because what the C
+// library cleans up at a thread's end would otherwise depend on timing.
+void reap(Thread* ended);
+void attach_main_thread();
+bool only_thread();
+// Called when hot.budget is used up.
+void quantum_over();
+inline void charge(std::int64_t instructions) {
+  hot.budget -= instructions;
+  if (hot.budget < 0) quantum_over();
+}
+
+// The program's clock while it is recorded: one nanosecond an instruction, and what it sleeps.
+std::uint64_t now();
+
+// ---- Sites (sites.cpp) ----------------------------------------------------------------------
+
+extern trace::SiteRecord* sites;
+extern std::uint32_t* site_instructions;
+extern std::uint32_t site_count;
+void write_sites();
+// "file:line" of a site into `text`; "an unknown place" if it has none.
+void describe_site(std::uint32_t site, char* text, std::size_t bytes);
+
+// ---- Recording (record.cpp) -----------------------------------------------------------------
+
+void put_mark(trace::MarkKind kind, std::uint64_t first, std::uint64_t second);
+void put_sync(trace::SyncKind kind, const volatile void* address, std::uint32_t object,
+              std::uint32_t version);
+void begin_recording();  // of all threads, from now on
+void end_recording();
+void stop_recording_of_thread();  // the calling one; it is about to end
+// The site that a thread has recorded last, for messages.
+std::uint32_t last_site(const Thread& thread);
+
+// ---- Output (output.cpp) --------------------------------------------------------------------
+
+inline constexpr std::size_t kBufferBytes = 256 * 1024;
+void open_output(const char* path);
+std::uint8_t* take_buffer();
+// Compresses and writes in the background; the buffer is gone.
+void submit(trace::FrameKind kind, std::uint32_t thread, std::uint8_t* buffer, std::size_t bytes);
+void return_buffer(std::uint8_t* buffer);
+std::size_t record_bytes(const std::uint8_t* record);
+// Bytes of one kind of frame, any number of them.
+class Stream {
+ public:
+  explicit Stream(trace::FrameKind kind) : kind_(kind) {}
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() { end_frame(); }
+  void put(const void* bytes, std::size_t count);
+  // The next so many bytes are to stand in one frame.
+  void keep_together(std::size_t bytes);
+
+ private:
+  void end_frame();
+
+  trace::FrameKind kind_;
+  std::uint8_t* buffer_ = nullptr;
+  std::size_t used_ = 0;
+};
+struct Counts {
+  std::uint64_t operations, instrumented, external;
+};
+// Waits for everything submitted.
+Counts drain_output();
+// Gives the recorded threads consecutive numbers, in order of creation.
+void finish_output(const std::uint32_t* thread_numbers);
+void abandon_output();  // async-signal-safe
+void forget_output();   // in a forked child
+
+// ---- Persistent memory (persistent.cpp, heap.cpp) --------------------------------------------
+
+// From the environment; ends the program if that says something impossible.
+void configure_persistent_memory();
+void add_region(std::uint64_t begin, std::uint64_t end, const char* source);
+// The contents of all regions, when recording begins.
+void write_images();
+void configure_heap();
+// Up to where the heap that counts as PM has been used; 0 if it doesn't count.
+std::uint64_t heap_end();
+
+struct Region {
+  std::uint64_t begin, end;
+  std::uint32_t source;  // into region_sources
+};
+extern List<Region, 1u << 20> regions;
+extern List<char, 1u << 24> region_sources;
+
+// ---- Metadata (metadata.cpp) ------------------------------------------------------------------
+
+// Checks what PMEMSIM_METADATA says; it must be a JSON object.
+void configure_metadata(const char* json, int argument_count, char** arguments);
+void write_metadata(const Counts& counts, std::uint32_t thread_count);
+
+// ---- Stacks (stacks.cpp) ----------------------------------------------------------------------
+
+void* take_stack(std::size_t bytes);
+void return_stack(void* begin, std::size_t bytes);
+
+// ---- Lines touched before the region of interest (warm.cpp) ------------------------------------
+
+// In the tables of thread numbers: a thread without operations.
+inline constexpr std::uint32_t kNotRecorded = UINT32_MAX;
+void touch(const volatile void* address, std::uint32_t bytes, bool written);
+void write_warm_lines(const std::uint32_t* thread_numbers);
+
+// ---- Code that is not instrumented (external.cpp) -----------------------------------------------
+
+void configure_stepping();
+void stop_stepping();
+const char* external_method();  // for the metadata
+void put_external(std::uint64_t instructions);
+
+// ---- Begin and end (lifecycle.cpp) ------------------------------------------------------------
+
+void region_of_interest_begin();
+void region_of_interest_end();
+
+// ---- Signals (signals.cpp) ----------------------------------------------------------------------
+
+// From here on, a program that dies of a signal leaves no trace.
+void watch_signals();
+// Is the thread still in a signal handler, or has a longjmp left it?
+bool still_in_signal();
+void install_alternate_stack();
+
+}  // namespace pmemsim::rt

@@ -1,0 +1,266 @@
+// Moves the token: which thread runs, and until when.
+//
+// Rules, so that a recording depends on the program alone:
+// 1. Threads take turns in order of creation; a turn lasts a quantum of instructions.
+// 2. A thread that waits for another (a lock, a condition, a spin on an atomic, a descriptor that
+//    isn't ready) gives its turn away and gets none until what it waits for has happened.
+// 3. Time passes by instructions: one nanosecond each, of all threads together. A deadline passes
+//    when the clock has reached it; if nobody can run, the clock jumps to the next deadline.
+// 4. A spinning thread gets a turn now and then even if what it looks at hasn't changed (it may
+//    count its tries), and whenever nobody else can run.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "objects.hpp"
+#include "real.hpp"
+#include "runtime.hpp"
+
+namespace pmemsim::rt {
+
+thread_local Hot hot __attribute__((tls_model("initial-exec")));
+thread_local Thread* self __attribute__((tls_model("initial-exec")));
+
+std::int64_t quantum = 1000;
+List<Thread*, 1u << 20> threads;
+
+namespace {
+
+constexpr std::uint32_t kMaxSkips = 64;    // rule 4
+constexpr int kIdlePollMilliseconds = 10;  // of real time, when all wait for descriptors
+
+std::uint64_t clock_base = 0;  // virtual nanoseconds up to the current turn
+Thread* just_ended = nullptr;
+List<Thread*, 1u << 20> live;  // in order of creation; Thread::slot is the place
+
+long futex(std::int32_t* word, int operation, std::int32_t value) {
+  return real.syscall(SYS_futex, word, operation, value, nullptr, nullptr, 0);
+}
+
+void hand_token_to(Thread* thread) {
+  __atomic_store_n(&thread->turn, 1, __ATOMIC_RELEASE);
+  futex(&thread->turn, FUTEX_WAKE_PRIVATE, 1);
+}
+
+void take_token() {
+  while (__atomic_load_n(&self->turn, __ATOMIC_ACQUIRE) == 0) {
+    futex(&self->turn, FUTEX_WAIT_PRIVATE, 0);
+  }
+  self->turn = 0;
+  if (Thread* thread = just_ended) {
+    just_ended = nullptr;
+    reap(thread);
+  }
+}
+
+bool changed(const Thread& thread) {
+  return std::memcmp(const_cast<const void*>(thread.watched), thread.watched_value,
+                     thread.watched_bytes) != 0;
+}
+
+bool ready(const Thread& thread, int milliseconds) {
+  pollfd descriptor{thread.descriptor, thread.events, 0};
+  return real.poll(&descriptor, 1, milliseconds) != 0;  // an error is an answer, too
+}
+
+bool past_deadline(const Thread& thread) {
+  return thread.deadline != 0 && thread.deadline <= clock_base;
+}
+
+// Can it run? Ends a wait that is over.
+bool can_run(Thread& thread) {
+  switch (thread.state) {
+    case State::kRunnable:
+      return true;
+    case State::kSpinning:
+      if (changed(thread) || ++thread.skipped > kMaxSkips) return true;
+      break;
+    case State::kPolling:
+      if (ready(thread, 0)) return true;
+      break;
+    case State::kBlocked:
+      break;
+    case State::kOutside:
+    case State::kEnded:
+      return false;
+  }
+  if (!past_deadline(thread)) return false;
+  thread.timed_out = true;
+  return true;
+}
+
+// Visits the threads once around, beginning behind `from`; the first that `accepts`, or nullptr.
+template <class Accepts>
+Thread* first_behind(std::uint32_t from, Accepts accepts) {
+  const auto count = static_cast<std::uint32_t>(live.size());
+  for (std::uint32_t step = 1; step <= count; ++step) {
+    Thread* thread = live[(from + step) % count];
+    if (accepts(*thread)) return thread;
+  }
+  return nullptr;
+}
+
+[[noreturn]] void report_deadlock() {
+  say("%s can't go on: every thread waits for another", program_name);
+  for (Thread* thread : live) {
+    if (thread->state != State::kBlocked) continue;
+    char place[256];
+    describe_site(last_site(*thread), place, sizeof(place));
+    char holder[64] = "";
+    describe_holder(thread->waits_at, holder, sizeof(holder));
+    say("  thread %u waits for %s%s, near %s", thread->index, thread->waits_for, holder, place);
+  }
+  fail("a deadlock of the program's own; no trace was written");
+}
+
+// Who comes next. Lets time pass if nobody can run.
+Thread* pick() {
+  for (;;) {
+    if (Thread* thread = first_behind(self->slot, can_run)) return thread;
+    if (Thread* spinning = first_behind(
+            self->slot, [](const Thread& thread) { return thread.state == State::kSpinning; })) {
+      return spinning;
+    }
+    std::uint64_t earliest = UINT64_MAX;
+    Thread* polling = nullptr;
+    for (Thread* thread : live) {
+      if (thread->state == State::kEnded) continue;
+      if (thread->deadline != 0 && thread->deadline < earliest) earliest = thread->deadline;
+      if (thread->state == State::kPolling) polling = thread;
+    }
+    if (polling != nullptr && ready(*polling, kIdlePollMilliseconds)) return polling;
+    if (earliest != UINT64_MAX) {
+      if (earliest > clock_base) clock_base = earliest;
+    } else if (polling == nullptr) {
+      report_deadlock();
+    }
+  }
+}
+
+void begin_turn() {
+  self->state = State::kRunnable;
+  self->deadline = 0;
+  self->skipped = 0;
+  hot.budget = quantum;
+}
+
+void end_turn() {
+  if (self->stepping) stop_stepping();
+  clock_base += static_cast<std::uint64_t>(quantum - hot.budget);
+  hot.budget = quantum;
+}
+
+// Ends the turn and returns at the next one.
+void switch_threads() {
+  end_turn();
+  Thread* next = pick();
+  if (next != self) {
+    hand_token_to(next);
+    take_token();
+  }
+  begin_turn();
+}
+
+}  // namespace
+
+std::uint64_t now() { return clock_base + static_cast<std::uint64_t>(quantum - hot.budget); }
+
+Thread* add_thread() {
+  auto* thread = static_cast<Thread*>(allocate(sizeof(Thread)));
+  thread->index = static_cast<std::uint32_t>(threads.size());
+  thread->slot = static_cast<std::uint32_t>(live.size());
+  if (!threads.push(thread) || !live.push(thread)) {
+    fail("%s creates too many threads to be recorded", program_name);
+  }
+  return thread;
+}
+
+void drop_last_thread() {
+  threads.shrink(threads.size() - 1);
+  live.shrink(live.size() - 1);
+}
+
+void keep_only_self() {
+  live.shrink(0);
+  live.push(self);
+  self->slot = 0;
+}
+
+void await_turn() {
+  take_token();
+  begin_turn();
+}
+
+bool only_thread() { return live.size() == 1; }
+
+void quantum_over() {
+  if (!active()) {
+    hot.budget = INT64_MAX;
+    return;
+  }
+  yield();
+}
+
+void yield() {
+  if (only_thread()) {
+    end_turn();
+    return;
+  }
+  self->state = State::kRunnable;
+  switch_threads();
+}
+
+void yield_until_changed(const volatile void* address, const void* value, std::uint32_t bytes) {
+  self->watched = address;
+  self->watched_bytes = bytes;
+  std::memcpy(self->watched_value, value, bytes);
+  self->state = State::kSpinning;
+  switch_threads();
+}
+
+bool yield_until_ready(int descriptor, short events, std::uint64_t deadline) {
+  self->descriptor = descriptor;
+  self->events = events;
+  self->deadline = deadline;
+  self->timed_out = false;
+  self->state = State::kPolling;
+  switch_threads();
+  return !self->timed_out;
+}
+
+bool block(const char* what, SyncObject* object, std::uint64_t deadline) {
+  self->waits_for = what;
+  self->waits_at = object;
+  self->deadline = deadline;
+  self->timed_out = false;
+  self->state = State::kBlocked;
+  switch_threads();
+  return !self->timed_out;
+}
+
+void wake(Thread* thread) {
+  thread->state = State::kRunnable;
+  thread->deadline = 0;
+  thread->timed_out = false;
+}
+
+void end_thread() {
+  end_turn();
+  self->state = State::kEnded;
+  // The last thread's end is the program's: the C library calls exit() from it.
+  Thread* next = only_thread() ? nullptr : pick();
+  for (std::uint32_t slot = self->slot + 1; slot < live.size(); ++slot) {
+    live[slot - 1] = live[slot];
+    live[slot - 1]->slot = slot - 1;
+  }
+  live.shrink(live.size() - 1);
+  just_ended = self;
+  if (next != nullptr) hand_token_to(next);
+}
+
+}  // namespace pmemsim::rt

@@ -1,0 +1,118 @@
+// The site table: what each recorded instruction is. Modules add theirs when they are loaded.
+#include <cstdio>
+#include <cstring>
+
+#include "runtime.hpp"
+
+namespace pmemsim::rt {
+
+trace::SiteRecord* sites = nullptr;
+std::uint32_t* site_instructions = nullptr;
+std::uint32_t site_count = 0;
+
+namespace {
+
+constexpr std::size_t kMaxDependenceCount = std::size_t{1} << 26;
+constexpr std::size_t kMaxStringBytes = std::size_t{1} << 28;
+
+std::uint32_t* dependences = nullptr;
+std::uint32_t dependence_count = 0;
+char* strings = nullptr;
+std::uint32_t string_bytes = 1;  // offset 0 is the empty string
+Map<std::uint32_t> offset_of_string;
+
+void make_tables() {
+  sites = static_cast<trace::SiteRecord*>(allocate(trace::kMaxSites * sizeof(trace::SiteRecord)));
+  site_instructions =
+      static_cast<std::uint32_t*>(allocate(trace::kMaxSites * sizeof(std::uint32_t)));
+  dependences = static_cast<std::uint32_t*>(allocate(kMaxDependenceCount * sizeof(std::uint32_t)));
+  strings = static_cast<char*>(allocate(kMaxStringBytes));
+  for (; site_count < trace::kBuiltinSites; ++site_count) {
+    sites[site_count] = trace::builtin_site(site_count);
+  }
+}
+
+std::uint64_t hash_of(const char* text) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (; *text != '\0'; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3;
+  return hash == 0 ? 1 : hash;
+}
+
+// Offset of the text in the strings. (Should two texts have one hash, the second is stored again.)
+std::uint32_t intern(const char* text) {
+  if (text == nullptr || *text == '\0') return 0;
+  std::uint32_t& offset = offset_of_string[hash_of(text)];
+  if (offset != 0 && std::strcmp(strings + offset, text) == 0) return offset;
+  const std::size_t bytes = std::strlen(text) + 1;
+  if (string_bytes + bytes > kMaxStringBytes) fail("%s has too many names", program_name);
+  offset = string_bytes;
+  std::memcpy(strings + offset, text, bytes);
+  string_bytes += static_cast<std::uint32_t>(bytes);
+  return offset;
+}
+
+std::uint16_t at_most(std::uint16_t count) {
+  return count < trace::kMaxDependences ? count : trace::kMaxDependences;
+}
+
+void add_dependences(const std::uint32_t* from, std::uint16_t count, std::uint32_t base) {
+  for (std::uint16_t i = 0; i < at_most(count); ++i) {
+    dependences[dependence_count++] = from[i] + (base << 8);
+  }
+}
+
+void add_site(const pmemsim_rt_site& site, std::uint32_t base) {
+  trace::SiteRecord& record = sites[site_count];
+  record.kind = site.kind;
+  record.detail = site.detail;
+  record.size = site.size;
+  record.flags = site.flags;
+  record.instructions = site.instructions;
+  record.file = intern(site.file);
+  record.function = intern(site.function);
+  record.line = site.line;
+  record.first_dependence = dependence_count;
+  record.address_dependences = at_most(site.address_dependences);
+  record.data_dependences = at_most(site.data_dependences);
+  add_dependences(site.dependences, site.address_dependences, base);
+  add_dependences(site.dependences + site.address_dependences, site.data_dependences, base);
+  site_instructions[site_count++] = site.instructions;
+}
+
+}  // namespace
+
+void write_sites() {
+  const trace::SiteTableHeader header{site_count, dependence_count, string_bytes, 0};
+  Stream table(trace::FrameKind::kSites);
+  table.put(&header, sizeof(header));
+  table.put(sites, site_count * sizeof(trace::SiteRecord));
+  table.put(dependences, dependence_count * sizeof(std::uint32_t));
+  table.put(strings, string_bytes);
+}
+
+void describe_site(std::uint32_t site, char* text, std::size_t bytes) {
+  if (site == 0 || site >= site_count || sites[site].line == 0) {
+    std::snprintf(text, bytes, "an unknown place (compile with -g to see it)");
+  } else {
+    std::snprintf(text, bytes, "%s:%u (%s)", strings + sites[site].file, sites[site].line,
+                  strings + sites[site].function);
+  }
+}
+
+}  // namespace pmemsim::rt
+
+using namespace pmemsim::rt;
+
+PMEMSIM_EXPORT void pmemsim_rt_register(pmemsim_rt_module* module) {
+  if (sites == nullptr) make_tables();
+  if (module->version != PMEMSIM_RT_VERSION) {
+    fail("a part of the program was compiled by another version of pmemsim-cc; compile it again");
+  }
+  if (module->sites > pmemsim::trace::kMaxSites - site_count ||
+      module->sites * 2 * pmemsim::trace::kMaxDependences >
+          kMaxDependenceCount - dependence_count) {
+    fail("the program has more than %u instrumented instructions", pmemsim::trace::kMaxSites);
+  }
+  *module->base = site_count;
+  for (std::uint32_t i = 0; i < module->sites; ++i) add_site(module->site[i], *module->base);
+}

@@ -1,0 +1,75 @@
+// Which lines the program has touched before the region of interest, so that a simulation can begin
+// with warm caches. A direct-mapped table by line: what two lines contend for goes to the later.
+#include "runtime.hpp"
+
+namespace pmemsim::rt {
+namespace {
+
+constexpr std::size_t kEntries = std::size_t{1} << 20;  // 64 MiB of lines: more than caches hold
+
+struct Entry {
+  std::uint64_t line;  // bit 0: written
+  std::uint32_t thread;
+  std::uint64_t stamp;  // 0: empty
+};
+Entry* entries = nullptr;
+std::uint64_t last_stamp = 0;
+
+void touch_line(std::uint64_t line, bool written) {
+  Entry& entry = entries[(line / trace::kLineBytes * 0x9e3779b97f4a7c15u) >> 44];
+  static_assert(kEntries == std::size_t{1} << (64 - 44));
+  const bool was_written =
+      entry.stamp != 0 && (entry.line & ~std::uint64_t{1}) == line && (entry.line & 1) != 0;
+  entry.line = line | (written || was_written ? 1 : 0);
+  entry.thread = self->index;
+  entry.stamp = ++last_stamp;
+}
+
+// Orders the entries by stamp: a heap sort, since the C library's sort may allocate memory.
+void sift_down(std::size_t root, std::size_t count) {
+  for (std::size_t child = 2 * root + 1; child < count; child = 2 * root + 1) {
+    if (child + 1 < count && entries[child].stamp < entries[child + 1].stamp) ++child;
+    if (entries[root].stamp >= entries[child].stamp) return;
+    const Entry swapped = entries[root];
+    entries[root] = entries[child];
+    entries[child] = swapped;
+    root = child;
+  }
+}
+
+void sort_entries() {
+  for (std::size_t root = kEntries / 2; root-- > 0;) sift_down(root, kEntries);
+  for (std::size_t last = kEntries - 1; last > 0; --last) {
+    const Entry swapped = entries[0];
+    entries[0] = entries[last];
+    entries[last] = swapped;
+    sift_down(0, last);
+  }
+}
+
+}  // namespace
+
+void touch(const volatile void* address, std::uint32_t bytes, bool written) {
+  if (bytes == 0) return;
+  if (entries == nullptr) entries = static_cast<Entry*>(allocate(kEntries * sizeof(Entry)));
+  const std::uint64_t begin = reinterpret_cast<std::uintptr_t>(address);
+  const std::uint64_t line_mask = ~std::uint64_t{trace::kLineBytes - 1};
+  for (std::uint64_t line = begin & line_mask; line < begin + bytes; line += trace::kLineBytes) {
+    touch_line(line, written);
+  }
+}
+
+void write_warm_lines(const std::uint32_t* thread_numbers) {
+  if (entries == nullptr) return;
+  sort_entries();
+  Stream lines(trace::FrameKind::kWarm);
+  for (std::size_t i = 0; i < kEntries; ++i) {
+    if (entries[i].stamp == 0) continue;
+    // A thread that isn't in the trace has warmed the caches of thread 0.
+    const std::uint32_t number = thread_numbers[entries[i].thread];
+    const trace::WarmLine line{entries[i].line, number == kNotRecorded ? 0 : number, 0};
+    lines.put(&line, sizeof(line));
+  }
+}
+
+}  // namespace pmemsim::rt

@@ -1,0 +1,89 @@
+#include "pmemsim/trace/dump.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "pmemsim/trace/names.hpp"
+
+namespace pmemsim::trace {
+namespace {
+
+// What the kind's name leaves open: "clwb", "mutex_lock", "purpose log", ...
+std::string detail_of(const Operation& operation) {
+  switch (operation.kind) {
+    case SiteKind::kFlush:
+      return std::string(name_of(static_cast<FlushKind>(operation.detail)));
+    case SiteKind::kFence:
+      return std::string(name_of(static_cast<FenceKind>(operation.detail)));
+    case SiteKind::kSync:
+      return std::string(name_of(static_cast<SyncKind>(operation.detail)));
+    case SiteKind::kMark: {
+      const auto kind = static_cast<MarkKind>(operation.detail);
+      if (kind == MarkKind::kPurpose) {
+        return fmt::format("purpose {}", name_of(static_cast<Purpose>(operation.address)));
+      }
+      if (kind == MarkKind::kNextFence) {
+        return fmt::format("next_fence {}", name_of(static_cast<FenceMeaning>(operation.address)));
+      }
+      return fmt::format("{} {:#x} {:#x}", name_of(kind), operation.address, operation.second);
+    }
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+std::string to_text(const Operation& operation, const SiteTable& sites) {
+  const RecordLayout& layout = layout_of(static_cast<std::uint8_t>(operation.kind));
+  fmt::memory_buffer text;
+  const auto out = std::back_inserter(text);
+  fmt::format_to(out, "{}", name_of(operation.kind));
+  if (const std::string detail = detail_of(operation); !detail.empty()) {
+    fmt::format_to(out, " {}", detail);
+  }
+  if (layout.access != 0) fmt::format_to(out, " {:#x}", operation.address);
+  if (operation.size != 0) fmt::format_to(out, " {}", operation.size);
+  if (layout.object != 0) {
+    fmt::format_to(out, " object {} version {}", operation.object, operation.version);
+  }
+  if (operation.kind == SiteKind::kAtomicUpdate && !operation.flag) {
+    fmt::format_to(out, " unchanged");
+  }
+  if (operation.kind == SiteKind::kBranch) {
+    fmt::format_to(out, "{}", operation.flag ? " taken" : " not_taken");
+  }
+  if (operation.value != nullptr) {
+    fmt::format_to(out, " = ");
+    for (std::size_t i = 0; i < operation.size; ++i) {
+      fmt::format_to(out, "{:02x}", std::to_integer<unsigned>(operation.value[i]));
+    }
+  }
+  if (operation.instructions != 1) fmt::format_to(out, " [{}]", operation.instructions);
+  const SiteRecord& site = sites.sites()[operation.site];
+  if (site.line != 0) {
+    fmt::format_to(out, "  {}:{} {}", sites.string(site.file), site.line,
+                   sites.string(site.function));
+  }
+  return fmt::to_string(text);
+}
+
+void dump(const TraceFile& file, std::uint32_t thread, std::uint64_t first, std::uint64_t count,
+          std::FILE* output) {
+  OperationStream stream(file, thread);
+  stream.seek(std::min(first, file.operations(thread)));
+  Operation operation;
+  for (; count > 0 && stream.next(operation); --count) {
+    const std::string line =
+        fmt::format("{} {}\n", stream.position() - 1, to_text(operation, file.sites()));
+    if (std::fwrite(line.data(), 1, line.size(), output) != line.size()) {
+      throw Error(fmt::format("can't write the operations: {}", std::strerror(errno)));
+    }
+  }
+}
+
+}  // namespace pmemsim::trace

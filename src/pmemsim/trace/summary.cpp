@@ -1,0 +1,246 @@
+#include "pmemsim/trace/summary.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include <nlohmann/json.hpp>
+
+#include "pmemsim/trace/initial_state.hpp"
+#include "pmemsim/trace/names.hpp"
+
+namespace pmemsim::trace {
+namespace {
+
+// Answers quickly for addresses near the one asked about last.
+class PmAddresses {
+ public:
+  explicit PmAddresses(const Metadata& metadata) : regions_(metadata.pm_regions) {}
+  bool contains(std::uint64_t address) {
+    if (last_ < regions_.size() && within(regions_[last_], address)) return true;
+    for (last_ = 0; last_ < regions_.size(); ++last_) {
+      if (within(regions_[last_], address)) return true;
+    }
+    return false;
+  }
+
+ private:
+  static bool within(const PmRegion& region, std::uint64_t address) {
+    return address >= region.begin && address < region.end;
+  }
+  const std::vector<PmRegion>& regions_;
+  std::size_t last_ = 0;
+};
+
+using LineSet = std::unordered_set<std::uint64_t>;
+
+class ThreadCounter {
+ public:
+  ThreadCounter(const TraceFile& file, LineSet& all_lines)
+      : pm_(file.metadata()), all_lines_(all_lines) {}
+
+  void count(const Operation& operation) {
+    ++summary_.operations;
+    ++summary_.by_kind[static_cast<std::size_t>(operation.kind)];
+    const bool external = operation.kind == SiteKind::kExternal;
+    (external ? summary_.external_instructions : summary_.instructions) += operation.instructions;
+    summary_.instructions_by_purpose[purpose_] += operation.instructions;
+    if (depth_ > 0) summary_.region_instructions += operation.instructions;
+    switch (operation.kind) {
+      case SiteKind::kLoad:
+      case SiteKind::kAtomicLoad:
+      case SiteKind::kCopyLoad:
+        load(operation);
+        break;
+      case SiteKind::kStore:
+      case SiteKind::kNonTemporal:
+      case SiteKind::kAtomicStore:
+      case SiteKind::kCopyStore:
+        store(operation);
+        break;
+      case SiteKind::kAtomicUpdate:
+        load(operation);
+        if (operation.flag) store(operation);
+        break;
+      case SiteKind::kFlush:
+        ++summary_.flushes;
+        break;
+      case SiteKind::kFence:
+        ++summary_.fences;
+        break;
+      case SiteKind::kMark:
+        mark(operation);
+        break;
+      case SiteKind::kSync:
+        sync(operation);
+        break;
+      case SiteKind::kBranch:
+      case SiteKind::kExecute:
+      case SiteKind::kExternal:
+        break;
+    }
+  }
+
+  ThreadSummary finish() {
+    summary_.pm_lines = lines_.size();
+    all_lines_.insert(lines_.begin(), lines_.end());
+    return summary_;
+  }
+
+ private:
+  void load(const Operation& operation) {
+    if (pm_.contains(operation.address)) {
+      ++summary_.pm_loads;
+      touch(operation);
+    } else {
+      ++summary_.dram_loads;
+    }
+  }
+  void store(const Operation& operation) {
+    if (!pm_.contains(operation.address)) {
+      ++summary_.dram_stores;
+      return;
+    }
+    ++summary_.pm_stores;
+    summary_.pm_bytes_written += operation.size;
+    touch(operation);
+    if (depth_ > 0 && purpose_ == static_cast<std::uint64_t>(Purpose::kProgram)) {
+      for_each_line(operation, [&](std::uint64_t line) { region_lines_.push_back(line); });
+    }
+  }
+  void touch(const Operation& operation) {
+    for_each_line(operation, [&](std::uint64_t line) { lines_.insert(line); });
+  }
+  template <class Visit>
+  static void for_each_line(const Operation& operation, Visit visit) {
+    const std::uint64_t last = (operation.address + operation.size - 1) / kLineBytes;
+    for (std::uint64_t line = operation.address / kLineBytes; line <= last; ++line) visit(line);
+  }
+
+  void mark(const Operation& operation) {
+    switch (static_cast<MarkKind>(operation.detail)) {
+      case MarkKind::kPurpose:
+        purpose_ = operation.address;
+        break;
+      case MarkKind::kRegionBegin:
+        ++depth_;
+        break;
+      case MarkKind::kRegionEnd:
+        if (depth_ == 1) end_region();
+        if (depth_ > 0) --depth_;
+        break;
+      default:
+        break;
+    }
+  }
+  void end_region() {
+    ++summary_.regions;
+    std::sort(region_lines_.begin(), region_lines_.end());
+    const auto different = std::unique(region_lines_.begin(), region_lines_.end());
+    summary_.region_lines += static_cast<std::uint64_t>(different - region_lines_.begin());
+    region_lines_.clear();
+  }
+  void sync(const Operation& operation) {
+    const auto kind = static_cast<SyncKind>(operation.detail);
+    // A write lock has two records, the second with the next object's number.
+    const bool second = kind == SyncKind::kWriteLock && operation.object == write_locked_ + 1 &&
+                        operation.address == write_address_;
+    write_locked_ = kind == SyncKind::kWriteLock && !second ? operation.object : UINT32_MAX - 1;
+    write_address_ = operation.address;
+    if (kind == SyncKind::kMutexLock || kind == SyncKind::kReadLock ||
+        (kind == SyncKind::kWriteLock && !second)) {
+      ++summary_.locks;
+    }
+  }
+
+  ThreadSummary summary_;
+  PmAddresses pm_;
+  LineSet& all_lines_;
+  LineSet lines_;
+  std::vector<std::uint64_t> region_lines_;
+  std::uint64_t purpose_ = 0;
+  std::uint64_t depth_ = 0;
+  std::uint32_t write_locked_ = UINT32_MAX - 1;
+  std::uint64_t write_address_ = 0;
+};
+
+void add(ThreadSummary& total, const ThreadSummary& thread) {
+  total.operations += thread.operations;
+  for (std::size_t i = 0; i < kSiteKinds; ++i) total.by_kind[i] += thread.by_kind[i];
+  total.instructions += thread.instructions;
+  total.external_instructions += thread.external_instructions;
+  for (std::size_t i = 0; i < kPurposes; ++i) {
+    total.instructions_by_purpose[i] += thread.instructions_by_purpose[i];
+  }
+  total.pm_loads += thread.pm_loads;
+  total.pm_stores += thread.pm_stores;
+  total.dram_loads += thread.dram_loads;
+  total.dram_stores += thread.dram_stores;
+  total.pm_bytes_written += thread.pm_bytes_written;
+  total.flushes += thread.flushes;
+  total.fences += thread.fences;
+  total.locks += thread.locks;
+  total.regions += thread.regions;
+  total.region_instructions += thread.region_instructions;
+  total.region_lines += thread.region_lines;
+}
+
+nlohmann::ordered_json json_of(const ThreadSummary& summary) {
+  nlohmann::ordered_json by_kind, by_purpose;
+  for (std::size_t i = 0; i < kSiteKinds; ++i) {
+    by_kind[std::string(name_of(static_cast<SiteKind>(i)))] = summary.by_kind[i];
+  }
+  for (std::size_t i = 0; i < kPurposes; ++i) {
+    by_purpose[std::string(name_of(static_cast<Purpose>(i)))] = summary.instructions_by_purpose[i];
+  }
+  return {{"operations", summary.operations},
+          {"operations_by_kind", by_kind},
+          {"instructions", summary.instructions},
+          {"external_instructions", summary.external_instructions},
+          {"instructions_by_purpose", by_purpose},
+          {"pm_loads", summary.pm_loads},
+          {"pm_stores", summary.pm_stores},
+          {"dram_loads", summary.dram_loads},
+          {"dram_stores", summary.dram_stores},
+          {"pm_bytes_written", summary.pm_bytes_written},
+          {"pm_lines", summary.pm_lines},
+          {"flushes", summary.flushes},
+          {"fences", summary.fences},
+          {"locks", summary.locks},
+          {"regions", summary.regions},
+          {"lines_per_region", summary.lines_per_region()},
+          {"instructions_per_region", summary.instructions_per_region()}};
+}
+
+}  // namespace
+
+Summary summarize(const TraceFile& file) {
+  Summary summary;
+  LineSet all_lines;
+  for (std::uint32_t thread = 0; thread < file.metadata().threads; ++thread) {
+    ThreadCounter counter(file, all_lines);
+    OperationStream stream(file, thread);
+    Operation operation;
+    while (stream.next(operation)) counter.count(operation);
+    summary.threads.push_back(counter.finish());
+    add(summary.total, summary.threads.back());
+  }
+  summary.total.pm_lines = all_lines.size();
+  summary.sites = file.sites().sites().size() - kBuiltinSites;
+  for_each_image_page(file,
+                      [&](std::uint64_t, std::span<const std::byte>) { ++summary.image_pages; });
+  for_each_warm_line(file, [&](const WarmLine&) { ++summary.warm_lines; });
+  return summary;
+}
+
+std::string to_json(const Summary& summary) {
+  nlohmann::ordered_json threads = nlohmann::ordered_json::array();
+  for (const ThreadSummary& thread : summary.threads) threads.push_back(json_of(thread));
+  const nlohmann::ordered_json json = {{"total", json_of(summary.total)},
+                                       {"threads", threads},
+                                       {"sites", summary.sites},
+                                       {"image_pages", summary.image_pages},
+                                       {"warm_lines", summary.warm_lines}};
+  return json.dump();
+}
+
+}  // namespace pmemsim::trace

@@ -1,0 +1,52 @@
+// What a trace holds, counted in one pass: the numbers that `pmemsim trace info` prints.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pmemsim/trace/reader.hpp"
+
+namespace pmemsim::trace {
+
+struct ThreadSummary {
+  std::uint64_t operations = 0;
+  std::array<std::uint64_t, kSiteKinds> by_kind{};
+  std::uint64_t instructions = 0;                                  // of instrumented code
+  std::uint64_t external_instructions = 0;                         // of code that isn't
+  std::array<std::uint64_t, kPurposes> instructions_by_purpose{};  // both together
+
+  std::uint64_t pm_loads = 0, pm_stores = 0, dram_loads = 0, dram_stores = 0;
+  std::uint64_t pm_bytes_written = 0;
+  std::uint64_t pm_lines = 0;  // different ones, loaded or stored
+  std::uint64_t flushes = 0, fences = 0;
+  std::uint64_t locks = 0;  // mutexes and reader-writer locks acquired
+
+  std::uint64_t regions = 0;  // outermost ones that have ended
+  std::uint64_t region_instructions = 0;
+  std::uint64_t region_lines = 0;  // PM lines that the program's own stores wrote
+  double lines_per_region() const { return per_region(region_lines); }
+  double instructions_per_region() const { return per_region(region_instructions); }
+
+ private:
+  double per_region(std::uint64_t count) const {
+    return regions == 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(regions);
+  }
+};
+
+struct Summary {
+  ThreadSummary total;  // pm_lines: different lines of all threads together
+  std::vector<ThreadSummary> threads;
+  std::uint64_t sites = 0;
+  std::uint64_t image_pages = 0;
+  std::uint64_t warm_lines = 0;
+};
+
+// Reads the whole trace. Throws TraceError.
+Summary summarize(const TraceFile& file);
+
+// The same as JSON: {"threads": [{...}], "total": {...}, "sites": ..., ...}.
+std::string to_json(const Summary& summary);
+
+}  // namespace pmemsim::trace

@@ -1,0 +1,163 @@
+#include "pmemsim/trace/verify.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "pmemsim/trace/initial_state.hpp"
+#include "pmemsim/trace/names.hpp"
+
+namespace pmemsim::trace {
+namespace {
+
+// The versions that the objects have reached, and what has been made of them.
+struct Object {
+  std::uint32_t version = 0;
+  std::uint32_t releases = 0;
+};
+
+class ThreadReplay {
+ public:
+  ThreadReplay(const TraceFile& file, std::uint32_t thread, std::vector<Object>& objects)
+      : file_(file), thread_(thread), objects_(objects), stream_(file, thread) {
+    more_ = stream_.next(operation_);
+  }
+
+  // Goes on until the thread has to wait or has ended. True if it got anywhere.
+  bool advance() {
+    const std::uint64_t before = stream_.position();
+    bool moved = false;
+    while (more_ && can_execute()) {
+      execute();
+      more_ = stream_.next(operation_);
+      moved = true;
+    }
+    return moved || stream_.position() != before;
+  }
+
+  bool ended() const { return !more_; }
+  std::uint64_t operations() const { return stream_.position(); }
+
+  std::string waits_for() const {
+    return fmt::format(
+        "thread {} at operation {} waits for version {} of object {}, which is at {}", thread_,
+        stream_.position() - 1, needed(), operation_.object, objects_[operation_.object].version);
+  }
+
+  void note_end(std::vector<std::string>& notes) const {
+    if (depth_ > 0) notes.push_back(fmt::format("thread {} ends inside a region", thread_));
+    if (purpose_ != Purpose::kProgram) {
+      notes.push_back(
+          fmt::format("thread {} ends with the purpose \"{}\"", thread_, name_of(purpose_)));
+    }
+  }
+
+ private:
+  bool has_object() const {
+    return layout_of(static_cast<std::uint8_t>(operation_.kind)).object != 0;
+  }
+  bool writes() const {
+    return operation_.kind == SiteKind::kAtomicStore ||
+           (operation_.kind == SiteKind::kAtomicUpdate && operation_.flag);
+  }
+  bool releases() const {
+    return operation_.kind == SiteKind::kSync
+               ? !is_acquire(static_cast<SyncKind>(operation_.detail))
+               : writes();
+  }
+  // The version that the operation waits for. A release by kSync waits for nothing; a write to an
+  // atomic variable follows the write before.
+  std::uint32_t needed() const {
+    if (!releases()) return operation_.version;
+    return operation_.kind == SiteKind::kSync ? 0 : operation_.version - 1;
+  }
+
+  bool can_execute() const {
+    return !has_object() || objects_[operation_.object].version >= needed();
+  }
+
+  void execute() {
+    if (has_object() && releases()) {
+      Object& object = objects_[operation_.object];
+      if (operation_.version == 0) fail("releases version 0, which every object begins with");
+      object.version = std::max(object.version, operation_.version);
+      ++object.releases;
+    }
+    if (operation_.kind == SiteKind::kMark) mark();
+  }
+
+  void mark() {
+    switch (static_cast<MarkKind>(operation_.detail)) {
+      case MarkKind::kRegionBegin:
+        if (operation_.address != depth_ + 1) fail("begins a region of the wrong depth");
+        ++depth_;
+        break;
+      case MarkKind::kRegionEnd:
+        if (depth_ == 0 || operation_.address != depth_) fail("ends a region that isn't open");
+        --depth_;
+        break;
+      case MarkKind::kPurpose:
+        purpose_ = static_cast<Purpose>(operation_.address);
+        break;
+      default:
+        break;
+    }
+  }
+
+  [[noreturn]] void fail(const char* what) const {
+    throw TraceError(fmt::format("{}: thread {}, operation {}: {}; record it again", file_.path(),
+                                 thread_, stream_.position() - 1, what));
+  }
+
+  const TraceFile& file_;
+  std::uint32_t thread_;
+  std::vector<Object>& objects_;
+  OperationStream stream_;
+  Operation operation_{};
+  bool more_ = false;
+  std::uint64_t depth_ = 0;
+  Purpose purpose_ = Purpose::kProgram;
+};
+
+}  // namespace
+
+Verification verify(const TraceFile& file) {
+  for_each_image_page(file, [](std::uint64_t, std::span<const std::byte>) {});
+  for_each_warm_line(file, [](const WarmLine&) {});
+
+  std::vector<Object> objects(file.metadata().sync_objects);
+  std::vector<std::unique_ptr<ThreadReplay>> threads;
+  for (std::uint32_t thread = 0; thread < file.metadata().threads; ++thread) {
+    threads.push_back(std::make_unique<ThreadReplay>(file, thread, objects));
+  }
+  const auto ended = [](const auto& thread) { return thread->ended(); };
+  while (!std::all_of(threads.begin(), threads.end(), ended)) {
+    bool moved = false;
+    for (auto& thread : threads) moved = thread->advance() || moved;
+    if (moved) continue;
+    std::string waits;
+    for (const auto& thread : threads) {
+      if (!thread->ended()) waits += "; " + thread->waits_for();
+    }
+    throw TraceError(
+        fmt::format("{}: the threads can't go on{}; record it again", file.path(), waits));
+  }
+
+  Verification verification;
+  for (std::size_t number = 0; number < objects.size(); ++number) {
+    if (objects[number].releases != objects[number].version) {
+      throw TraceError(
+          fmt::format("{}: object {} is released {} times, but up to version {}; record "
+                      "it again",
+                      file.path(), number, objects[number].releases, objects[number].version));
+    }
+  }
+  for (const auto& thread : threads) {
+    verification.operations += thread->operations();
+    thread->note_end(verification.notes);
+  }
+  return verification;
+}
+
+}  // namespace pmemsim::trace
