@@ -70,9 +70,9 @@ class Comparison:
 
 
 # What tables and plots show of the statistics stall.*, in the order of drawing. What is left is the
-# core itself: instructions, their latencies and branches, and loads that its own caches serve.
+# core itself: instructions, their latencies, branches, hits in the L1.
 STALLS = {
-    "cache misses": ("shared_cache", "other_core", "dram", "pm"),
+    "cache misses": ("private_cache", "shared_cache", "other_core", "dram", "pm"),
     "fence stalls": ("fence",),
     "store-queue stalls": ("store_queue",),
     "lock waiting": ("lock",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -49,7 +50,7 @@ def record(
         )
     environment = {"PMEMSIM_TRACE": str(output.absolute())}
     if name:
-        environment["PMEMSIM_WORKLOAD"] = name
+        environment["PMEMSIM_METADATA"] = json.dumps({"workload": name})
     if pm_paths:
         environment["PMEMSIM_PM_PATH"] = ":".join(str(Path(path).absolute()) for path in pm_paths)
     if pm_ranges:
@@ -91,9 +92,14 @@ def record_workload(
 def _record_workload(
     program: Path, run: WorkloadRun, output: Path, keep_going: KeepGoing | None
 ) -> None:
-    # The program's name stands in the trace: it must not depend on the folder.
-    environment = {"PMEMSIM_TRACE": str(output), "PMEMSIM_WORKLOAD": run.workload}
-    status = _run([str(program), *run.arguments], environment, keep_going)
+    environment = {
+        "PMEMSIM_TRACE": str(output),
+        "PMEMSIM_METADATA": json.dumps(
+            {"workload": run.workload, "seed": run.seed, "optimization": run.opt}
+        ),
+    }
+    # What the workload prints about itself is not what our own caller asked to see.
+    status = _run([str(program), *run.arguments], environment, keep_going, subprocess.DEVNULL)
     if status == 1:
         raise CheckFailed(f"{run.workload}: its self-check failed; no trace was kept")
     if status != 0 or not output.is_file():
@@ -131,10 +137,13 @@ def build_workload(name: str, opt: str = "O2", keep_going: KeepGoing | None = No
 
 
 def _run(
-    command: Sequence[str], environment: Mapping[str, str], keep_going: KeepGoing | None
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    keep_going: KeepGoing | None,
+    stdout: int | None = None,
 ) -> int:
     try:
-        process = subprocess.Popen(command, env={**os.environ, **environment})
+        process = subprocess.Popen(command, env={**os.environ, **environment}, stdout=stdout)
     except OSError as error:
         raise RecordError(f"{command[0]}: could not be run: {error.strerror}") from error
     try:

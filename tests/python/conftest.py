@@ -1,90 +1,28 @@
-"""What the tests share."""
+"""Fixtures of the tests."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from pmemsim.comparison import Comparison
-from pmemsim.simulation import Result, Statistic
+from support import ROOT, SMALL, made_up_comparison, pmemsim
 
-ROOT = Path(__file__).resolve().parents[2]
 # Recordings that the tests make are kept between runs, apart from the user's.
 os.environ["PMEMSIM_CACHE"] = str(ROOT / "build" / "test-cache")
-
-CAUSES = (
-    "base", "execution", "branch", "private_cache", "shared_cache", "other_core", "dram", "pm",
-    "store_queue", "fence", "lock", "commit", "locked",
-)  # fmt: skip
-
-
-def pmemsim(
-    *arguments: str | Path, cwd: Path | None = None, environment: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Run the command line as a user does."""
-    return subprocess.run(
-        [str(Path(sys.executable).with_name("pmemsim")), *map(str, arguments)],
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "200", **(environment or {})},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-
-
-def made_up_result(
-    workload: str, design: str, time_ns: float, stalls: dict[str, float] | None = None
-) -> Result:
-    """A result without a simulation; causes that aren't named took no time."""
-    times = {cause: (stalls or {}).get(cause, 0.0) for cause in CAUSES}
-    statistics = [
-        Statistic(f"stall.{cause}_ns", value, "ns", cause) for cause, value in times.items()
-    ]
-    statistics.append(Statistic("stall.total_ns", sum(times.values()), "ns", "all"))
-    return Result(
-        workload=workload,
-        design=design,
-        machine="asap",
-        threads=1,
-        seed=1,
-        instructions=1000,
-        time_ns=time_ns,
-        regions=10,
-        pm_write_bytes=640,
-        wall_s=0.5,
-        statistics=tuple(statistics),
-        configuration=(
-            {
-                "key": "core.count",
-                "value": "18",
-                "place": "machines/asap.yaml:9",
-                "description": "x",
-            },
-        ),
-        trace_hash="0123456789abcdef",
-        version="0",
-    )
-
-
-def made_up_comparison(workloads: Sequence[str], designs: Sequence[str]) -> Comparison:
-    """A comparison whose designs get slower one after the other."""
-    stalls = {"base": 50.0, "fence": 20.0, "pm": 20.0, "lock": 10.0}
-    return Comparison(
-        tuple(
-            made_up_result(workload, design, 100.0 * (index + 1), stalls)
-            for workload in workloads
-            for index, design in enumerate(designs)
-        ),
-        tuple(designs),
-    )
 
 
 @pytest.fixture
 def comparison() -> Comparison:
     """Two workloads on three designs."""
     return made_up_comparison(["queue", "hashmap"], ["np", "sw-undo", "eadr"])
+
+
+@pytest.fixture(scope="session")
+def queue_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small recording of the workload queue."""
+    path = tmp_path_factory.mktemp("traces") / "queue.pmt"
+    done = pmemsim("record", "--name", "queue", *SMALL, "-o", path)
+    assert done.returncode == 0, done.stderr
+    return path

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from conftest import made_up_result
 from pmemsim.comparison import Comparison, breakdown
+from support import made_up_result
 
 RUN_KEYS = [
     "workload", "design", "machine", "threads", "seed", "instructions", "time_ns", "regions",

@@ -14,9 +14,10 @@ BEGINS = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}
 
 @pytest.mark.parametrize("suffix", BEGINS)
 def test_the_suffix_chooses_the_format(tmp_path: Path, comparison: Comparison, suffix: str) -> None:
-    for name, plot in (("all", plot_comparison), ("one", plot_result)):
-        path = tmp_path / f"{name}{suffix}"
-        plot(comparison if name == "all" else comparison.results[0], path)  # type: ignore[operator]
+    all_runs, one_run = tmp_path / f"all{suffix}", tmp_path / f"one{suffix}"
+    plot_comparison(comparison, all_runs)
+    plot_result(comparison.results[0], one_run)
+    for path in (all_runs, one_run):
         assert path.read_bytes().startswith(BEGINS[suffix])
     assert len(list(tmp_path.iterdir())) == 2
 

@@ -29,7 +29,7 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> 
     """A table whose columns that start with `>` are right-aligned; cells are plain text."""
     made = Table(title=title or None, title_justify="left", title_style="bold")
     for column in columns:
-        made.add_column(column.lstrip(">"), justify="right" if column[0] == ">" else "left")
+        made.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left")
     for row in rows:
         made.add_row(*(escape(cell) for cell in row))
     return made

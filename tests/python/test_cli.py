@@ -1,0 +1,238 @@
+"""The command line: what it prints, how it refuses, which status it ends with."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from pmemsim.presets import preset_names
+from pmemsim.workloads import workloads
+from support import SMALL, pmemsim
+
+ON_ASAP = ("--design", "sw-undo", "--machine", "asap")
+
+
+def refused(*arguments: str | Path) -> str:
+    """Run a command that must be refused; return the sentence."""
+    done = pmemsim(*arguments)
+    assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    return done.stderr
+
+
+def test_lists_name_everything() -> None:
+    for what, names in (
+        ("designs", preset_names("design")),
+        ("machines", preset_names("machine")),
+        ("workloads", list(workloads())),
+    ):
+        done = pmemsim("list", what)
+        assert done.returncode == 0
+        assert names
+        for name in names:
+            assert name in done.stdout
+
+
+def test_every_preset_can_be_shown() -> None:
+    for name in preset_names("machine"):
+        done = pmemsim("show", "machine", name)
+        assert done.returncode == 0, done.stderr
+        assert "core.frequency" in done.stdout
+        assert "GHz" in done.stdout
+    for name in preset_names("design"):
+        done = pmemsim("show", "design", name)
+        assert done.returncode == 0, done.stderr
+        assert "atomicity" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "command", [[], ["record"], ["run"], ["compare"], ["bench"], ["show"], ["list"], ["trace"]]
+)
+def test_help(command: list[str]) -> None:
+    done = pmemsim(*command, "--help")
+    assert done.returncode == 0
+    assert "Usage: pmemsim" in done.stdout
+
+
+def test_version() -> None:
+    assert pmemsim("--version").stdout.startswith("pmemsim ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["run", "queeu", *ON_ASAP], "unknown workload 'queeu'; did you mean 'queue'?"),
+        (["run", "no.pmt", *ON_ASAP], "no.pmt: there is no such trace file"),
+        (["run", "queue", "-d", "sw-udno", "-m", "asap"], "did you mean 'sw-undo'?"),
+        (["run", "queue", "-d", "np", "-m", "asp"], "unknown machine 'asp'; did you mean 'asap'?"),
+        (["run", "queue", *ON_ASAP, "--threads", "0"], "--threads 0: must be at least 1"),
+        (["run", "queue", *ON_ASAP, "--data-bytes", "7"], "must be 64 to 8192"),
+        (["run", "queue", *ON_ASAP, "--opt", "O9"], "must be one of O0, O1, O2, O3"),
+        (["run", "queue", *ON_ASAP, "--json", "no/such/out.json"], "no/such does not exist"),
+        (["run", "queue", *ON_ASAP, "--plot", "out.xyz"], "the suffix chooses the plot's format"),
+        (["run", "queue", *ON_ASAP, "--set", "core"], "--set core: write it as"),
+        (["compare", "queue", "-d", "np,np", "-m", "asap"], "design 'np' stands twice"),
+        (["compare", "queue", "queue", "-d", "np", "-m", "asap"], "target 'queue' stands twice"),
+        (["compare", "queue", "-d", ",", "-m", "asap"], "needs at least one design"),
+        (["compare", "queue", "-d", "np", "-m", "asap", "--jobs", "0"], "must be at least 1"),
+        (["record"], "nothing to record"),
+        (["record", "--name", "queue"], "say where to write the trace"),
+        (["record", "--name", "queue", "-o", "x.txt"], "must end with .pmt"),
+        (["record", "--name", "queeu", "-o", "x.pmt"], "did you mean 'queue'?"),
+        (["record", "--all"], "--all needs --out-dir"),
+        (["record", "-o", "x.pmt", "--", "./no-such-program"], "there is no such program"),
+        (["record", "-o", "x.pmt", "--seed", "1", "--", "ls"], "--seed only applies to"),
+        (["record", "-o", "x.pmt", "--pm-range", "5", "--", "ls"], "write it as LO:HI"),
+        (["record", "-o", "x.pmt", "--pm-path", "no", "--", "ls"], "there is no such folder"),
+        (["trace", "info", "no.pmt"], "there is no such trace file"),
+        (["show", "design", "nothing"], "unknown design 'nothing'"),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(arguments: list[str], sentence: str) -> None:
+    assert sentence in refused(*arguments)
+
+
+def test_all_problems_of_a_configuration_are_reported_at_once() -> None:
+    text = refused(
+        "run", "queue", *ON_ASAP,
+        "--set", "core.rob_entires=128",
+        "--set", "core.frequency=2",
+        "--set", "core.width=many",
+        "--set", "l1.size=3KiB",
+    )  # fmt: skip
+    assert "--set: core.rob_entires: unknown key; did you mean 'core.rob_entries'?" in text
+    assert "--set: core.frequency:" in text
+    assert "--set: core.width:" in text
+    assert "l1.size" in text
+
+
+def test_a_file_that_is_no_trace(tmp_path: Path) -> None:
+    path = tmp_path / "x.pmt"
+    path.write_text("#!/bin/sh\n")
+    assert "not a .pmt file" in refused("run", path, *ON_ASAP)
+
+
+def test_a_program_that_was_not_built_for_recording(tmp_path: Path) -> None:
+    output = tmp_path / "x.pmt"
+    text = refused("record", "-o", output, "--", "true")
+    assert "was it built with pmemsim-cc or pmemsim-c++?" in text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_arguments_of_a_workload_do_not_apply_to_a_trace(queue_trace: Path) -> None:
+    text = refused("run", queue_trace, *ON_ASAP, "--threads", "2")
+    assert "is recorded already; --threads only applies to workloads" in text
+
+
+def test_run_writes_json_and_a_plot(tmp_path: Path, queue_trace: Path) -> None:
+    done = pmemsim(
+        "run", queue_trace, *ON_ASAP, "--json", tmp_path / "a.json", "--plot", tmp_path / "a.png"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "stall.fence_ns" in done.stdout
+    run = json.loads((tmp_path / "a.json").read_text())
+    assert (run["workload"], run["design"], run["machine"]) == ("queue", "sw-undo", "asap")
+    assert run["threads"] == 2
+    assert run["regions"] > 0
+    assert run["time_ns"] > 0
+    assert run["pm_write_bytes"] > 0
+    assert run["configuration"]["core.frequency"]["place"].startswith("machines/asap.yaml:")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_set_and_instances_reach_the_simulation(queue_trace: Path) -> None:
+    done = pmemsim(
+        "run", queue_trace, *ON_ASAP, "--instances", "2", "--lock-order", "simulated",
+        "--set", "core.rob_entries=16", "--json", "-",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    run = json.loads(done.stdout)
+    configuration = run["configuration"]
+    assert configuration["core.rob_entries"] == {"value": "16", "place": "--set"}
+    assert configuration["run.instances"] == {"value": "2", "place": "--instances"}
+    assert configuration["run.lock_order"] == {"value": "simulated", "place": "--lock-order"}
+    assert run["threads"] == 4
+
+
+def test_the_same_run_twice_is_the_same_apart_from_wall_clock(queue_trace: Path) -> None:
+    runs = []
+    for _ in range(2):
+        run = json.loads(pmemsim("run", queue_trace, *ON_ASAP, "--json", "-").stdout)
+        for key in ("wall_s", "instructions_per_wall_s"):
+            del run[key]
+        runs.append(run)
+    assert runs[0] == runs[1]
+
+
+def test_compare_is_the_same_with_any_number_of_jobs(tmp_path: Path) -> None:
+    documents = []
+    for jobs in ("1", "4"):
+        path = tmp_path / f"{jobs}.json"
+        done = pmemsim(
+            "compare", "queue", "array_swap", "--designs", "np,sw-undo", "--machine", "asap",
+            *SMALL, "--jobs", jobs, "--json", path, "--plot", tmp_path / f"{jobs}.svg",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        for word in ("geomean", "over np", "fence stalls", "lock waiting", "store-queue stalls"):
+            assert word in done.stdout
+        document = json.loads(path.read_text())
+        for run in document["runs"]:
+            del run["wall_s"], run["instructions_per_wall_s"]
+        documents.append(document)
+    assert documents[0] == documents[1]
+    pairs = [(run["workload"], run["design"]) for run in documents[0]["runs"]]
+    assert pairs == [
+        ("queue", "np"), ("queue", "sw-undo"), ("array_swap", "np"), ("array_swap", "sw-undo"),
+    ]  # fmt: skip
+    assert documents[0]["geomean"]["np"] == 1.0
+    assert 0.0 < documents[0]["geomean"]["sw-undo"] < 1.0
+
+
+def test_bench_measures_every_size(tmp_path: Path) -> None:
+    path = tmp_path / "bench.json"
+    done = pmemsim("bench", "queue", "--regions", "200", "--json", path)
+    assert done.returncode == 0, done.stderr
+    runs = json.loads(path.read_text())["runs"]
+    assert [run["cores"] for run in runs] == [1, 2, 4, 8]
+    for run in runs:
+        assert run["minstructions_per_s"] > 0
+        assert run["peak_memory_bytes"] > 1 << 20
+        counted = run["host_instructions_per_instruction"] is not None
+        assert counted != bool(run["host_instructions_reason"])
+
+
+def test_control_c_ends_with_130_and_leaves_no_file(tmp_path: Path) -> None:
+    # Enough regions that the run can't be over before the signal comes.
+    done = pmemsim("record", "--name", "queue", "--regions", "20000", "-o", tmp_path / "long.pmt")
+    assert done.returncode == 0, done.stderr
+    output = tmp_path / "out.json"
+    process = subprocess.Popen(
+        [Path(sys.executable).with_name("pmemsim"), "run", tmp_path / "long.pmt", *ON_ASAP,
+         "--json", output],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    time.sleep(2.0)
+    process.send_signal(signal.SIGINT)
+    _, text = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "interrupted" in text
+    assert "Traceback" not in text
+    assert not output.exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["long.pmt"]
+
+
+def test_a_reader_that_goes_away_is_no_error(queue_trace: Path) -> None:
+    command = f"'{Path(sys.executable).with_name('pmemsim')}' trace dump '{queue_trace}' -n 20000"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f"{command} | head -n 1"],
+        capture_output=True, text=True, env=os.environ, check=False,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 0
