@@ -55,28 +55,32 @@ class BankQueues {
   const Slot& operator[](std::uint32_t slot) const { return slots_[slot]; }
 
   std::uint32_t size() const { return size_; }
-  std::uint64_t occupied() const { return occupied_; }  // one bit a bank
+  // One bit a bank: has requests; has requests for its open row.
+  std::uint64_t occupied() const { return occupied_; }
+  std::uint64_t hits() const { return hits_; }
   std::uint32_t oldest(std::uint32_t bank) const { return banks_[bank].requests.first(); }
   std::uint32_t oldest_hit(std::uint32_t bank) const { return banks_[bank].hit; }
 
   void push(std::uint32_t slot, std::uint64_t open_row) {
     Bank& bank = banks_[slots_[slot].bank];
     bank.requests.push_back(slots_, slot);
-    if (bank.hit == kNoSlot && slots_[slot].row == open_row) bank.hit = slot;
-    occupied_ |= std::uint64_t{1} << slots_[slot].bank;
+    if (bank.hit == kNoSlot && slots_[slot].row == open_row) set_hit(slots_[slot].bank, slot);
+    occupied_ |= bit(slots_[slot].bank);
     ++size_;
   }
   void remove(std::uint32_t slot) {
     Bank& bank = banks_[slots_[slot].bank];
-    if (bank.hit == slot) bank.hit = find_row(slots_[slot].next, slots_[slot].row);
+    if (bank.hit == slot) {
+      set_hit(slots_[slot].bank, find_row(slots_[slot].next, slots_[slot].row));
+    }
     bank.requests.remove(slots_, slot);
-    if (bank.requests.empty()) occupied_ &= ~(std::uint64_t{1} << slots_[slot].bank);
+    if (bank.requests.empty()) occupied_ &= ~bit(slots_[slot].bank);
     --size_;
   }
   void row_opened(std::uint32_t bank, std::uint64_t row) {
-    banks_[bank].hit = find_row(banks_[bank].requests.first(), row);
+    set_hit(bank, find_row(banks_[bank].requests.first(), row));
   }
-  void row_closed(std::uint32_t bank) { banks_[bank].hit = kNoSlot; }
+  void row_closed(std::uint32_t bank) { set_hit(bank, kNoSlot); }
 
  private:
   struct Bank {
@@ -84,6 +88,12 @@ class BankQueues {
     std::uint32_t hit = kNoSlot;
   };
 
+  static std::uint64_t bit(std::uint32_t bank) { return std::uint64_t{1} << bank; }
+
+  void set_hit(std::uint32_t bank, std::uint32_t slot) {
+    banks_[bank].hit = slot;
+    hits_ = slot == kNoSlot ? hits_ & ~bit(bank) : hits_ | bit(bank);
+  }
   std::uint32_t find_row(std::uint32_t slot, std::uint64_t row) const {
     while (slot != kNoSlot && slots_[slot].row != row) slot = slots_[slot].next;
     return slot;
@@ -92,6 +102,7 @@ class BankQueues {
   Slab<Slot>& slots_;
   std::vector<Bank> banks_;
   std::uint64_t occupied_ = 0;
+  std::uint64_t hits_ = 0;
   std::uint32_t size_ = 0;
 };
 

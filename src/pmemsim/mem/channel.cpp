@@ -396,6 +396,7 @@ void Channel::request_wake(Picoseconds at) {
 template <class Slot>
 void Channel::consider_waking(const BankQueues<Slot>& queue, std::uint32_t slot, bool reading,
                               Picoseconds now) {
+  if (reading != writing_) update_wanted(queue, queue[slot].bank, now);
   if (wake_at_ <= now) return;
   if (should_write() != writing_) {
     request_wake(now);
@@ -423,7 +424,7 @@ void Channel::wake(std::uint64_t, Picoseconds now) {
   Picoseconds next = kNever;
   do {
     next = kNever;
-    choose_direction();
+    choose_direction(now);
   } while (start_one(now, next));
   if (next != kNever) request_wake(next);
 }
@@ -448,12 +449,20 @@ bool Channel::should_write() const {
          writes + min_writes_ >= low_watermark_;
 }
 
-void Channel::choose_direction() {
+void Channel::choose_direction(Picoseconds now) {
   if (should_write() == writing_) return;
   writing_ = !writing_;
   started_ = 0;
   ++statistics_.bus_turnarounds;
-  if (!timing_.independent_banks) bus_.turn(writing_ ? timing_.rtw : Picoseconds{0});
+  if (timing_.independent_banks) return;
+  bus_.turn(writing_ ? timing_.rtw : Picoseconds{0});
+  for (std::uint32_t bank = 0; bank < banks_.size(); ++bank) {
+    if (writing_) {
+      update_wanted(write_queue_, bank, now);
+    } else {
+      update_wanted(read_queue_, bank, now);
+    }
+  }
 }
 
 // Starts the best request that can start now. If there is none, `next` is when one will.
@@ -477,6 +486,13 @@ bool Channel::start_from(BankQueues<Slot>& queue, bool reading, Picoseconds now,
       max(link_free, bus_.first_free(now + latency) - latency),
       max(link_free, bus_.first_free(now + timing_.rcd + latency) - timing_.rcd - latency)};
 
+  // Nobody can start while the bus is taken: no need to look at the banks.
+  const Picoseconds bus_free = min(queue.hits() != 0 ? earliest.hit : kNever,
+                                   queue.occupied() != queue.hits() ? earliest.miss : kNever);
+  if (bus_free > now) {
+    next = min(next, bus_free);
+    return false;
+  }
   std::uint32_t best = kNoSlot;
   bool best_hits = false;
   for (std::uint64_t banks = queue.occupied(); banks != 0; banks &= banks - 1) {
@@ -494,8 +510,10 @@ bool Channel::start_from(BankQueues<Slot>& queue, bool reading, Picoseconds now,
     }
   }
   if (best == kNoSlot) return false;
+  const std::uint32_t bank = queue[best].bank;
   started_ += reading != writing_;
   start(best, queue[best], now);
+  update_wanted(queue, bank, now);
   return true;
 }
 
@@ -503,28 +521,42 @@ bool Channel::start_from(BankQueues<Slot>& queue, bool reading, Picoseconds now,
 template <class Slot>
 Picoseconds Channel::ready(const BankQueues<Slot>& queue, std::uint32_t number, bool reading,
                            const Earliest& earliest, Picoseconds now) {
-  Bank& bank = banks_[number];
+  update_wanted(queue, number, now);
+  const Bank& bank = banks_[number];
   const Rank& rank = ranks_[bank.rank];
-  if (bank.open_row != kNoRow) {
-    const bool hits =
-        queue.oldest_hit(number) != kNoSlot &&
-        (bank.accesses < max_accesses_per_row_ || queue.oldest_hit(number) == queue.oldest(number));
-    const bool unwanted = bank.unwanted_since != kNever;
-    if (hits && !(unwanted && max(bank.precharge_allowed, bank.unwanted_since) <= now)) {
-      bank.unwanted_since = kNever;
-      const Picoseconds turned = reading ? rank.read_allowed : Picoseconds{0};
-      return max(max(bank.column_allowed, turned), earliest.hit);
-    }
-    if (!unwanted) bank.unwanted_since = now;
-    // The precharge needs no decision: it happens as soon as the row is unwanted and may close.
-    const Picoseconds precharge = max(bank.precharge_allowed, bank.unwanted_since);
-    if (precharge > now) {
-      return max(max(precharge + timing_.rp, rank.activate_allowed), earliest.miss);
-    }
+  if (bank.open_row == kNoRow) {
+    return max(max(bank.activate_allowed, rank.activate_allowed), earliest.miss);
+  }
+  if (bank.unwanted_since == kNever) {
+    const Picoseconds turned = reading ? rank.read_allowed : Picoseconds{0};
+    return max(max(bank.column_allowed, turned), earliest.hit);
+  }
+  const Picoseconds precharge = max(bank.precharge_allowed, bank.unwanted_since);
+  return max(max(precharge + timing_.rp, rank.activate_allowed), earliest.miss);
+}
+
+// Closes the bank's row if another is needed. The precharge takes no decision of its own: it
+// happens as soon as the row is unwanted and may close. To be called whenever the requests that
+// count change.
+template <class Slot>
+void Channel::update_wanted(const BankQueues<Slot>& queue, std::uint32_t number, Picoseconds now) {
+  Bank& bank = banks_[number];
+  if (bank.open_row == kNoRow) return;
+  const std::uint32_t oldest = queue.oldest(number);
+  const std::uint32_t hit = queue.oldest_hit(number);
+  const bool wanted = oldest == kNoSlot || hit == oldest ||
+                      (hit != kNoSlot && bank.accesses < max_accesses_per_row_);
+  if (bank.unwanted_since == kNever) {
+    if (wanted) return;
+    bank.unwanted_since = now;
+  }
+  const Picoseconds precharge = max(bank.precharge_allowed, bank.unwanted_since);
+  if (precharge <= now) {
     close_row(number, precharge);
     bank.conflict = true;
+  } else if (wanted) {
+    bank.unwanted_since = kNever;
   }
-  return max(max(bank.activate_allowed, rank.activate_allowed), earliest.miss);
 }
 
 // Gives the bank the request, whose first command goes out now; when its data has been on the bus.

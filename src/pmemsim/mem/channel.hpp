@@ -153,13 +153,15 @@ class Channel {
                        Picoseconds now);
   bool writes_wanted() const;
   bool should_write() const;
-  void choose_direction();
+  void choose_direction(Picoseconds now);
   bool start_one(Picoseconds now, Picoseconds& next);
   template <class Slot>
   bool start_from(BankQueues<Slot>& queue, bool reading, Picoseconds now, Picoseconds& next);
   template <class Slot>
   Picoseconds ready(const BankQueues<Slot>& queue, std::uint32_t bank, bool reading,
                     const Earliest& earliest, Picoseconds now);
+  template <class Slot>
+  void update_wanted(const BankQueues<Slot>& queue, std::uint32_t bank, Picoseconds now);
   Picoseconds use_bank(const Request& request, bool reading, Picoseconds now);
   void activate(const Request& request, Picoseconds now);
   void start(std::uint32_t slot, Read& read, Picoseconds now);
