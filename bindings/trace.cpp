@@ -2,17 +2,26 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstring>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "bindings.hpp"
+#include "pmemsim/trace/dump.hpp"
+#include "pmemsim/trace/names.hpp"
 #include "pmemsim/trace/reader.hpp"
+#include "pmemsim/trace/summary.hpp"
+#include "pmemsim/trace/verify.hpp"
 
 namespace nb = nanobind;
 
@@ -127,9 +136,53 @@ nb::list sites(const TraceFile& file) {
   return found;
 }
 
+template <class Kind>
+nb::tuple names(std::uint8_t count) {
+  nb::list found;
+  for (std::uint8_t i = 0; i < count; ++i) found.append(trace::name_of(static_cast<Kind>(i)));
+  return nb::tuple(found);
+}
+
+// What the numbers in the arrays mean: names by number, of kinds, their details, purposes.
+nb::dict all_names() {
+  nb::dict found;
+  found["kind"] = names<SiteKind>(trace::kSiteKinds);
+  found["flush"] = names<trace::FlushKind>(trace::kFlushKinds);
+  found["fence"] = names<trace::FenceKind>(trace::kFenceKinds);
+  found["mark"] = names<MarkKind>(trace::kMarkKinds);
+  found["sync"] = names<trace::SyncKind>(trace::kSyncKinds);
+  found["purpose"] = names<trace::Purpose>(trace::kPurposes);
+  return found;
+}
+
+std::string summary_json(const TraceFile& file) {
+  nb::gil_scoped_release release;
+  return trace::to_json(trace::summarize(file));
+}
+
+nb::tuple verify(const TraceFile& file) {
+  trace::Verification result;
+  {
+    nb::gil_scoped_release release;
+    result = trace::verify(file);
+  }
+  return nb::make_tuple(result.operations, result.notes);
+}
+
+// Writes to a descriptor of the caller's, which stays open.
+void dump(const TraceFile& file, std::uint32_t thread, std::uint64_t first, std::uint64_t count,
+          int descriptor) {
+  nb::gil_scoped_release release;
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> output(::fdopen(::dup(descriptor), "w"),
+                                                               &std::fclose);
+  if (!output) throw Error(fmt::format("can't write to descriptor {}", descriptor));
+  trace::dump(file, thread, first, count, output.get());
+}
+
 }  // namespace
 
 void bind_trace(nb::module_& module) {
+  module.attr("names") = all_names();
   nb::class_<OperationChunks>(module, "OperationChunks").def("next", &OperationChunks::next);
   nb::class_<TraceFile>(module, "TraceFile")
       .def(nb::init<std::string>(), nb::arg("path"))
@@ -138,6 +191,10 @@ void bind_trace(nb::module_& module) {
       .def_prop_ro("threads", [](const TraceFile& file) { return file.metadata().threads; })
       .def("operation_count", &TraceFile::operations, nb::arg("thread"))
       .def("sites", &sites)
+      .def("summary_json", &summary_json)
+      .def("verify", &verify)
+      .def("dump", &dump, nb::arg("thread"), nb::arg("first"), nb::arg("count"),
+           nb::arg("descriptor"))
       .def(
           "operations",
           [](const TraceFile& file, std::uint32_t thread) { return OperationChunks(file, thread); },

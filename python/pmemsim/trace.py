@@ -15,24 +15,10 @@ import pandas as pd
 from pmemsim import _core
 from pmemsim.errors import Error
 
-# The order of trace::SiteKind, trace::MarkKind, ... in src/pmemsim/trace/format.hpp.
-KINDS = (
-    "load", "store", "non_temporal", "atomic_load", "atomic_store", "atomic_update", "copy_load",
-    "copy_store", "branch", "execute", "flush", "fence", "external", "mark", "sync",
-)  # fmt: skip
-PURPOSES = ("program", "log", "data_flush", "commit")
-DETAILS = {
-    "flush": ("clwb", "clflushopt", "clflush"),
-    "fence": ("sfence", "mfence", "lfence"),
-    "mark": (
-        "roi_begin", "roi_end", "region_begin", "region_end", "log_range", "purpose", "next_fence",
-        "allocate", "free", "hint", "fence_regions",
-    ),
-    "sync": (
-        "mutex_lock", "mutex_unlock", "read_lock", "read_unlock", "write_lock", "write_unlock",
-        "wait", "signal",
-    ),
-}  # fmt: skip
+# What the numbers in the arrays stand for: names by number.
+KINDS = _core.names["kind"]
+PURPOSES = _core.names["purpose"]
+DETAILS = {kind: _core.names[kind] for kind in ("flush", "fence", "mark", "sync")}
 
 OPERATION_DTYPE = np.dtype(
     [
@@ -146,9 +132,18 @@ class Trace:
         summary: dict[str, Any] = json.loads(self._file.summary_json())
         return summary
 
-    def verify(self) -> None:
-        """Read and check every frame and record; raises `TraceError` at the first bad one."""
-        self._file.verify()
+    def verify(self) -> list[str]:
+        """Check every frame and record, and that the threads' synchronisation comes to its end.
+
+        Raises `TraceError` at the first thing that is wrong; returns what is odd but no error.
+        """
+        _, notes = self._file.verify()
+        return notes
+
+    def dump(self, thread: int, first: int, count: int, descriptor: int) -> None:
+        """Write a thread's operations as text, one a line, to a file descriptor."""
+        self._check(thread)
+        self._file.dump(thread, first, count, descriptor)
 
     def _check(self, thread: int) -> None:
         if not 0 <= thread < self.threads:

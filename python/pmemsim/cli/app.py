@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import signal
 import sys
 from typing import Annotated, Any, NoReturn
 
@@ -33,10 +33,6 @@ class _Group(TyperGroup):
             _fail([str(error)], EXIT_BAD_INPUT)
         except KeyboardInterrupt:
             _fail(["interrupted; no result was written"], EXIT_INTERRUPTED)
-        except BrokenPipeError:
-            # The reader of our output has gone; don't let the interpreter complain at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(0)
 
 
 def _fail(problems: list[str], status: int) -> NoReturn:
@@ -94,4 +90,6 @@ def _root(
 
 def main() -> None:
     """Entry point of the command `pmemsim`."""
+    # Like other programs, end quietly when the reader of our output has gone (| head).
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     app()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
+import pandas as pd
 import typer
 
-from pmemsim.cli.console import out, table
+from pmemsim.cli.console import out, percent, table
 from pmemsim.errors import Error
 from pmemsim.trace import DETAILS, KINDS, PURPOSES, Operations, Trace
 
@@ -26,12 +29,15 @@ def info(path: Path_, as_json: Json = False) -> None:
     Example: `pmemsim trace info queue.pmt`
     """
     trace = Trace(path)
-    facts = {"hash": trace.hash, **trace.metadata, "summary": trace.summary()}
+    summary = trace.summary()
     if as_json:
-        print(json.dumps(facts, indent=2))
+        print(json.dumps({"hash": trace.hash, **trace.metadata, "summary": summary}, indent=2))
         return
-    rows = [(key, _text(value)) for key, value in _flat(facts)]
-    out.print(table(str(path), ["what", "value"], rows))
+    out.print(table(str(path), ["recording", "value"], _facts(trace, summary)))
+    total, threads = _flat(summary["total"]), [_flat(thread) for thread in summary["threads"]]
+    rows = [(key, *(_text(part.get(key, "")) for part in (total, *threads))) for key in total]
+    columns = ["counted", ">all threads", *(f">thread {n}" for n in range(len(threads)))]
+    out.print(table("", columns, rows))
 
 
 @app.command("dump")
@@ -49,12 +55,11 @@ def dump(
     if first < 0 or count < 0:
         raise Error("--first and --count must not be negative")
     trace = Trace(path)
-    sites = trace._file.sites()
-    for number, operation in itertools.islice(_decoded(trace, thread, sites), first, first + count):
-        if as_json:
+    if as_json:
+        for number, operation in itertools.islice(_decoded(trace, thread), first, first + count):
             print(json.dumps({"operation": number, **operation}))
-        else:
-            print(_line(number, operation))
+    else:
+        trace.dump(thread, first, count, sys.stdout.fileno())
 
 
 @app.command("verify")
@@ -64,35 +69,58 @@ def verify(path: Path_, as_json: Json = False) -> None:
     Example: `pmemsim trace verify queue.pmt`
     """
     trace = Trace(path)
-    trace.verify()
+    notes = trace.verify()
     operations = sum(trace.operation_count(thread) for thread in range(trace.threads))
     if as_json:
-        print(json.dumps({"trace": str(path), "hash": trace.hash, "operations": operations}))
-    else:
-        print(f"{path}: good ({trace.threads} threads, {operations} operations)")
+        facts = {"trace": str(path), "hash": trace.hash, "operations": operations, "notes": notes}
+        print(json.dumps(facts))
+        return
+    print(f"{path}: good ({trace.threads} threads, {operations} operations)")
+    for note in notes:
+        print(f"  {note}")
 
 
-def _flat(value: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    rows: list[tuple[str, Any]] = []
+def _facts(trace: Trace, summary: dict[str, Any]) -> list[tuple[str, str]]:
+    metadata = trace.metadata
+    total = summary["total"]
+    external = total["external_instructions"]
+    instructions = total["instructions"] + external
+    regions = [
+        f"{region['begin']:#x} to {region['end']:#x} ({region['source']})"
+        for region in metadata["pm_regions"]
+    ]
+    return [
+        ("workload", trace.name),
+        ("command", " ".join([metadata["program"], *metadata.get("arguments", [])])),
+        ("recorded by", f"pmemsim {metadata.get('pmemsim', '?')}"),
+        ("hash", trace.hash),
+        ("threads", str(trace.threads)),
+        ("persistent memory", "\n".join(regions) or "none"),
+        ("instructions", f"{instructions:,}"),
+        (
+            "of these, not instrumented",
+            f"{external:,} ({percent(external / instructions if instructions else 0.0)}), "
+            f"counted by {metadata.get('external_method', 'the recorder')}",
+        ),
+        ("recorded instructions (sites)", f"{summary['sites']:,}"),
+        ("pages of persistent memory at the start", f"{summary['image_pages']:,}"),
+        ("lines touched before the start", f"{summary['warm_lines']:,}"),
+    ]
+
+
+def _flat(value: dict[str, Any], prefix: str = "") -> dict[str, int | float]:
+    rows: dict[str, int | float] = {}
     for key, part in value.items():
-        if isinstance(part, dict):
-            rows += _flat(part, f"{prefix}{key}.")
-        else:
-            rows.append((f"{prefix}{key}", part))
+        rows |= _flat(part, f"{prefix}{key}: ") if isinstance(part, dict) else {prefix + key: part}
     return rows
 
 
 def _text(value: object) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    if isinstance(value, list):
-        return "\n".join(_text(item) for item in value)
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {part}" for key, part in value.items())
-    return str(value)
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
 
 
-def _decoded(trace: Trace, thread: int, sites: list[dict[str, Any]]) -> Any:  # noqa: ANN401
+def _decoded(trace: Trace, thread: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    sites = trace.sites
     number = 0
     for chunk in trace.operations(thread):
         for index in range(len(chunk.records)):
@@ -100,33 +128,18 @@ def _decoded(trace: Trace, thread: int, sites: list[dict[str, Any]]) -> Any:  # 
             number += 1
 
 
-def _operation(chunk: Operations, index: int, sites: list[dict[str, Any]]) -> dict[str, Any]:
+def _operation(chunk: Operations, index: int, sites: pd.DataFrame) -> dict[str, Any]:
     record = chunk.records[index]
-    site = sites[int(record["site"])]
+    site = sites.iloc[int(record["site"])]
     kind = KINDS[record["kind"]]
     operation: dict[str, Any] = {"kind": kind}
     if kind in DETAILS:
         operation["detail"] = DETAILS[kind][record["detail"]]
-    operation["address"] = f"{int(record['address']):#x}"
-    for field in ("second", "size", "object", "version", "instructions"):
-        if record[field]:
-            operation[field] = int(record[field])
-    if kind in ("branch", "atomic_update"):
-        operation["flag"] = bool(record["flag"])
+    for field in ("address", "second", "size", "object", "version", "instructions"):
+        operation[field] = int(record[field])
+    operation["flag"] = bool(record["flag"])
     operation["purpose"] = PURPOSES[record["purpose"]]
-    value = chunk.value(index)
-    if value:
-        operation["value"] = value.hex()
-    if site["line"]:
-        operation["source"] = f"{site['file']}:{site['line']}"
-        operation["function"] = site["function"]
+    operation["value"] = chunk.value(index).hex()
+    for field in ("file", "line", "function"):
+        operation[field] = site[field] if field != "line" else int(site[field])
     return operation
-
-
-def _line(number: int, operation: dict[str, Any]) -> str:
-    shown = dict(operation)
-    kind = shown.pop("kind")
-    detail = shown.pop("detail", "")
-    return f"{number:8} {kind} {detail} ".ljust(34) + " ".join(
-        f"{key}={value}" for key, value in shown.items()
-    )
