@@ -143,7 +143,7 @@ std::uint32_t number_threads(std::uint32_t* numbers) {
 }
 
 void write_trace() {
-  if (mode == Mode::kWarm) {
+  if (mode == Mode::kWarm || mode == Mode::kStarting) {
     fail(
         "%s contains pm_roi_begin() but has never called it, so nothing was recorded; call it, or "
         "record the whole run with PMEMSIM_ROI=whole",
@@ -167,7 +167,6 @@ void write_trace() {
 // The last function of the program's: all destructors and exit handlers have run.
 void program_ends(int status) {
   if (mode == Mode::kOff || getpid() != process) return;
-  mode = recording() ? Mode::kRecording : mode;
   if (status != 0) {
     abandon_output();
     say("%s ended with exit status %d while being recorded; no trace was written", program_name,
@@ -245,6 +244,7 @@ int main_of_recording(int count, char** arguments, char** environment) {
   if (mode == Mode::kOff) return users_main(count, arguments, environment);
   const MainArguments copies = copy_arguments(count, arguments, environ);
   auto* stack = static_cast<char*>(take_stack(kMainStackBytes));
+  mode = Mode::kWarm;
   if (whole_run) begin();
   const int status = pmemsim_rt_call_main(count, copies.arguments, copies.environment, users_main,
                                           stack + kMainStackBytes - 64);
@@ -272,7 +272,7 @@ void start(int count, char** arguments, char** environment) {
   configure_heap();
   open_output(absolute(path));
   attach_main_thread();
-  mode = Mode::kWarm;
+  mode = Mode::kStarting;
   configure_persistent_memory();
   hide_environment();
   watch_signals();

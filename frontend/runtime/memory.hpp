@@ -11,7 +11,7 @@
 
 namespace pmemsim::rt {
 
-inline constexpr std::uintptr_t kRuntimeBase = 0x1000'0000'0000;  // the runtime's tables
+inline constexpr std::uintptr_t kRuntimeBase = 0x3800'0000'0000;  // its tables (pm.h: 0x1000...)
 inline constexpr std::uintptr_t kStackBase = 0x2000'0000'0000;    // the program's stacks
 inline constexpr std::uintptr_t kHeapBase = 0x3000'0000'0000;     // the heap that counts as PM
 

@@ -114,6 +114,7 @@ extern thread_local Thread* self __attribute__((tls_model("initial-exec")));
 
 enum class Mode : std::uint8_t {
   kOff,   // not being recorded: every function behaves as if the runtime weren't there
+  kStarting,   // before main()
   kWarm,  // before the region of interest: lines touched are noted
   kRecording,
   kDone,  // after the region of interest
