@@ -12,7 +12,15 @@ CXX_FILES = $(shell find src bindings include frontend library workloads tests \
 SOURCES := $(shell find CMakeLists.txt cmake src bindings include frontend library workloads \
 	python -type f -not -name '*.pyc' 2>/dev/null)
 
-.PHONY: setup demo test test-cxx test-python bench lint clean
+.PHONY: help setup demo test test-cxx test-python bench lint clean
+
+help:
+	@echo "make setup   install what is missing, and pmemsim into $(VENV)"
+	@echo "make demo    record five workloads, compare two designs, draw a plot"
+	@echo "make test    run all tests"
+	@echo "make bench   measure the simulator's own speed and memory"
+	@echo "make lint    check style and types"
+	@echo "make clean   remove $(VENV) and build/"
 
 setup: $(STAMPS)/package
 

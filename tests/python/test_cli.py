@@ -196,7 +196,7 @@ def test_compare_is_the_same_with_any_number_of_jobs(tmp_path: Path) -> None:
 
 def test_bench_measures_every_size(tmp_path: Path) -> None:
     path = tmp_path / "bench.json"
-    done = pmemsim("bench", "queue", "--regions", "200", "--json", path)
+    done = pmemsim("bench", "queue", "-d", "np", "--regions", "200", "--json", path)
     assert done.returncode == 0, done.stderr
     runs = json.loads(path.read_text())["runs"]
     assert [run["cores"] for run in runs] == [1, 2, 4, 8]

@@ -146,7 +146,7 @@ def compare_command(
 def bench_command(
     designs: Annotated[
         str, typer.Option("--designs", "-d", help="Designs, by commas.")
-    ] = "sw-undo",
+    ] = "np,sw-undo",
     machine: Machine = "asap",
     names: Annotated[
         list[str] | None, typer.Argument(help="Workloads; default: all.", metavar="[WORKLOAD]...")
@@ -157,7 +157,7 @@ def bench_command(
     """Measure the simulator itself: speed and memory at 1, 2, 4 and 8 simulated cores.
 
     pmemsim bench
-    pmemsim bench queue --designs np,sw-undo --json bench.json
+    pmemsim bench queue --designs sw-undo --json bench.json
     """
     _check_outputs(json_path, None)
     chosen = _names(designs)

@@ -1,0 +1,52 @@
+"""How much slower a program is while it is being recorded than natively.
+
+    .venv/bin/python benchmarks/recording_slowdown.py [WORKLOAD...]
+
+Runs each workload natively and recorded, best of three, and compares the time of the measured part,
+which is what the workload itself prints.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from native import build_native
+from pmemsim.recording import build_workload
+from pmemsim.workloads import workloads
+
+ARGUMENTS = ["--threads=4", "--regions=100000", "--data-bytes=64", "--seed=1"]
+
+
+def measured_s(program: Path, environment: dict[str, str]) -> float:
+    """Return the seconds of the measured part, the best of three runs."""
+    times = []
+    for _ in range(3):
+        done = subprocess.run(
+            [program, *ARGUMENTS], env={**os.environ, **environment}, check=True, text=True,
+            stdout=subprocess.PIPE,
+        )  # fmt: skip
+        match = re.search(r" in ([\d.]+) s", done.stdout)
+        if match is None:
+            sys.exit(f"{program.name} printed no time: {done.stdout}")
+        times.append(float(match[1]))
+    return min(times)
+
+
+def main() -> None:
+    """Print the table."""
+    print(f"{'workload':12} {'native':>10} {'recorded':>10} {'slowdown':>9}")
+    with tempfile.TemporaryDirectory() as folder:
+        for workload in sys.argv[1:] or workloads():
+            native = measured_s(build_native(workload, "O2"), {})
+            environment = {"PMEMSIM_TRACE": str(Path(folder) / "slowdown.pmt")}
+            recorded = measured_s(build_workload(workload, "O2"), environment)
+            print(f"{workload:12} {native:8.3f} s {recorded:8.3f} s {recorded / native:8.1f}x")
+
+
+if __name__ == "__main__":
+    main()

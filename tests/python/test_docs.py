@@ -1,0 +1,83 @@
+"""The documentation's examples work as they stand.
+
+A block after `<!-- file: NAME -->` is written to that file; a console block after `<!-- run -->` is
+run, line by line after each `$ `, and must end with status 0 (`<!-- run: N -->`: with N) and print
+what stands there, where `...` stands for anything. All blocks of a page share one folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from support import ROOT
+
+BLOCK = re.compile(
+    r"^<!-- (?P<what>file|run)(?:: (?P<argument>\S+))? -->\n```\w+\n(?P<text>.*?)^```$", re.M | re.S
+)
+
+
+@dataclass
+class Example:
+    """A marked block of a page."""
+
+    what: str
+    argument: str
+    text: str
+
+
+def examples(page: Path) -> list[Example]:
+    return [
+        Example(match["what"], match["argument"] or "", match["text"])
+        for match in BLOCK.finditer(page.read_text())
+    ]
+
+
+PAGES = [
+    page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if examples(page)
+]
+
+
+def matches(expected: str, printed: str) -> bool:
+    pattern = ".*".join(re.escape(part) for part in expected.split("..."))
+    return re.fullmatch(pattern, printed, re.S) is not None
+
+
+def commands(text: str) -> list[tuple[str, str]]:
+    """Return each command with what it is expected to print."""
+    parts = re.split(r"^\$ ", text, flags=re.M)[1:]
+    return [(part.partition("\n")[0], part.partition("\n")[2]) for part in parts]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples(page: Path, tmp_path: Path) -> None:
+    scripts = str(Path(sys.executable).parent)
+    environment = {
+        **os.environ, "PATH": f"{scripts}:{os.environ['PATH']}", "COLUMNS": "200",
+    }  # fmt: skip
+    for example in examples(page):
+        if example.what == "file":
+            (tmp_path / example.argument).write_text(example.text)
+            continue
+        for command, expected in commands(example.text):
+            done = subprocess.run(
+                command, shell=True, cwd=tmp_path, env=environment, text=True, check=False,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
+            )  # fmt: skip
+            assert done.returncode == int(example.argument or 0), f"$ {command}\n{done.stdout}"
+            assert matches(expected, done.stdout), f"$ {command}\n{done.stdout}"
+
+
+def test_there_are_examples() -> None:
+    assert {"getting_started.md", "cli.md"} <= {page.name for page in PAGES}
+
+
+def test_dots_stand_for_anything() -> None:
+    assert matches("a ...\nz\n", "a b\nc\nz\n")
+    assert not matches("a ...\n", "b\n")
+    assert matches("...\n", "anything\nat all\n")
