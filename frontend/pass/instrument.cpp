@@ -60,7 +60,6 @@ class FunctionInstrumenter {
       for (llvm::Instruction& instruction : block) blocks.back().push_back(&instruction);
     }
     for (const auto& block : blocks) {
-      pending_ = 0;
       location_ = first_location(block);
       for (llvm::Instruction* instruction : block) {
         if (const llvm::DebugLoc& location = instruction->getDebugLoc();
@@ -100,7 +99,6 @@ class FunctionInstrumenter {
     return result;
   }
 
-  // Machine instructions since the last site. Fractions wait for the next one.
   std::uint32_t take_pending() {
     const double whole = std::max(0.0, std::floor(pending_ + 0.5));
     pending_ -= whole;
@@ -206,7 +204,12 @@ class FunctionInstrumenter {
     } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
       visit_call(*call);
     } else if (instruction.isTerminator()) {
-      flush_pending(instruction);
+      // Nothing can be inserted behind a musttail call, which has counted its return.
+      if (instruction.getParent()->getTerminatingMustTailCall() == nullptr) {
+        flush_pending(instruction);
+      } else {
+        pending_ = 0;
+      }
     } else if (llvm::isa<llvm::BinaryOperator, llvm::CastInst>(instruction) &&
                context_.counts.of(instruction).calls) {
       record_external(instruction);  // fmod, 128-bit division, ...
@@ -367,9 +370,6 @@ class FunctionInstrumenter {
         replace_memory_intrinsic(llvm::cast<llvm::MemIntrinsic>(intrinsic));
         break;
       case llvm::Intrinsic::masked_load:
-        record_lanes(intrinsic, SiteKind::kLoad, intrinsic.getArgOperand(0), nullptr,
-                     intrinsic.getArgOperand(2), intrinsic.getType());
-        break;
       case llvm::Intrinsic::masked_gather:
         record_lanes(intrinsic, SiteKind::kLoad, intrinsic.getArgOperand(0), nullptr,
                      intrinsic.getArgOperand(2), intrinsic.getType());
@@ -674,7 +674,9 @@ class FunctionInstrumenter {
   const llvm::DataLayout& layout_;
   llvm::IRBuilder<> builder_;
   llvm::Instruction* base_ = nullptr;
-  double pending_ = 0;  // machine instructions since the last site
+  // Machine instructions since the last site. Below one half at the end of a block: it waits for
+  // the next one, so that fractions even out over the function.
+  double pending_ = 0;
   const llvm::DILocation* location_ = nullptr;
 };
 

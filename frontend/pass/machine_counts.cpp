@@ -40,6 +40,8 @@ using Id = unsigned;  // 1 + index into Numbering::instructions; 0: the instruct
 // The instructions of the module, numbered; their copies carry the numbers as source lines.
 struct Numbering {
   std::vector<const llvm::Instruction*> instructions;
+  llvm::DenseMap<const llvm::Instruction*, Id> terminators;
+  llvm::StringMap<Id> entries;  // the terminator of each function's entry block, by its name
 
   const llvm::Instruction* operator[](Id id) const { return instructions[id - 1]; }
 };
@@ -62,13 +64,17 @@ std::unique_ptr<llvm::Module> numbered_copy(const llvm::Module& module, Numberin
     llvm::cast<llvm::Function>(&*copies[&function])->setSubprogram(subprogram);
     for (const llvm::Instruction& instruction : llvm::instructions(function)) {
       numbering.instructions.push_back(&instruction);
+      const auto id = static_cast<Id>(numbering.instructions.size());
+      if (instruction.isTerminator()) {
+        numbering.terminators[&instruction] = id;
+        numbering.entries.try_emplace(function.getName(), id);
+      }
       // A phi becomes copies in the blocks before it. Without a number they count where they are
       // executed, with their neighbours.
       if (llvm::isa<llvm::PHINode>(instruction)) continue;
       const llvm::Value* value = copies.lookup(&instruction);
       if (value == nullptr) continue;  // a debug intrinsic, stripped
       auto* instruction_copy = llvm::cast<llvm::Instruction>(const_cast<llvm::Value*>(value));
-      const auto id = static_cast<Id>(numbering.instructions.size());
       instruction_copy->setDebugLoc(llvm::DILocation::get(module.getContext(), id, 0, subprogram));
     }
   }
@@ -121,26 +127,25 @@ class FunctionCount {
     bool calls;
   };
 
-  // What has no number of its own goes to the next numbered instruction of its block, or else to
-  // the last one.
+  // What has no number of its own goes to the next numbered instruction of its machine block; what
+  // stands at the end goes to the branch that ends the last one's LLVM block.
   void count_block(llvm::MachineBasicBlock& block) {
     double waiting = 0;
-    bool waiting_calls = false;
+    double reached = 1;  // behind conditional branches: the probability of getting there
     const std::size_t first = shares_.size();
     for (const llvm::MachineInstr& instruction : block.instrs()) {
       const unsigned executes = executed(instruction, info_);
       if (executes == 0) continue;
-      waiting += executes;
+      waiting += executes * reached;
+      if (instruction.isConditionalBranch()) reached -= taken(instruction, block);
       const llvm::DebugLoc& location = instruction.getDebugLoc();
       const Id id = location ? location.getLine() : 0;
       if (id == 0) continue;
-      waiting_calls = instruction.isCall() && !instruction.isInlineAsm();
-      add(first, {id, &block, waiting, waiting_calls});
+      add(first, {id, &block, waiting, instruction.isCall() && !instruction.isInlineAsm()});
       waiting = 0;
     }
     if (shares_.size() > first) {
-      shares_.back().instructions += waiting;
-      first_.insert({&block, first});
+      if (waiting > 0) add(first, {end_of_block(shares_.back().id), &block, waiting, false});
       last_.insert({&block, shares_.size() - 1});
     } else if (waiting > 0) {
       unnumbered_.push_back({&block, waiting});
@@ -156,14 +161,18 @@ class FunctionCount {
     }
   }
 
+  Id end_of_block(Id id) const {
+    return numbering_.terminators.lookup(numbering_[id]->getParent()->getTerminator());
+  }
+
   // A block without any number (copies on a critical edge, a merged tail) is executed whenever a
   // predecessor goes there.
   void give_to_predecessors(const llvm::MachineBasicBlock& block, double instructions,
                             double probability, unsigned depth) {
     constexpr unsigned kMaxDepth = 8;
     if (depth > kMaxDepth || instructions * probability < 0.01) return;
-    if (block.pred_empty()) {
-      give_to_successor(block, instructions);
+    if (block.isEntryBlock()) {
+      shares_.push_back({entry_id(), &block, instructions * probability, false});
       return;
     }
     for (const llvm::MachineBasicBlock* predecessor : block.predecessors()) {
@@ -176,13 +185,13 @@ class FunctionCount {
     }
   }
 
-  void give_to_successor(const llvm::MachineBasicBlock& block, double instructions) {
-    for (const llvm::MachineBasicBlock* successor : block.successors()) {
-      if (auto first = first_.find(successor); first != first_.end()) {
-        shares_[first->second].instructions += instructions;
-        return;
-      }
+  Id entry_id() const { return numbering_.entries.lookup(function_.getName()); }
+
+  double taken(const llvm::MachineInstr& branch, const llvm::MachineBasicBlock& block) const {
+    for (const llvm::MachineOperand& operand : branch.operands()) {
+      if (operand.isMBB()) return edge(block, *operand.getMBB());
     }
+    return 0;
   }
 
   double edge(const llvm::MachineBasicBlock& from, const llvm::MachineBasicBlock& to) const {
@@ -241,7 +250,7 @@ class FunctionCount {
   const llvm::MachineBranchProbabilityInfo* probabilities_;
   const llvm::TargetInstrInfo& info_;
   std::vector<Share> shares_;
-  llvm::DenseMap<const llvm::MachineBasicBlock*, std::size_t> first_, last_;  // into shares_
+  llvm::DenseMap<const llvm::MachineBasicBlock*, std::size_t> last_;  // its last one in shares_
   std::vector<std::pair<const llvm::MachineBasicBlock*, double>> unnumbered_;
 };
 

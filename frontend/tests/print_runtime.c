@@ -15,7 +15,7 @@ static unsigned module_count;
 static FILE* output;
 static int printing;
 static uint64_t instructions;  // of all sites reported
-static int external;           // inside a function that is not instrumented
+static __thread int external;  // inside a function that is not instrumented
 
 static const struct pmemsim_rt_site* find(uint32_t site, uint32_t* module) {
   for (unsigned i = 0; i < module_count; ++i) {
@@ -75,17 +75,20 @@ static void print(const char* op, uint32_t site, const volatile void* address, u
                   int flag) {
   uint32_t module;
   const struct pmemsim_rt_site* record = find(site, &module);
+  flockfile(output);
   instructions += record->instructions;
-  if (!printing) return;
-  fprintf(output,
-          "{\"op\": \"%s\", \"module\": %u, \"site\": %u, \"address\": %" PRIuPTR
-          ", \"bytes\": %" PRIu64 ", \"flag\": %d, \"value\": \"",
-          op, module, site - *modules[module]->base, (uintptr_t)address, bytes, flag);
-  if (strstr(op, "store") || strstr(op, "update")) {
-    for (uint64_t i = 0; i < bytes; ++i)
+  if (printing) {
+    fprintf(output,
+            "{\"op\": \"%s\", \"module\": %u, \"site\": %u, \"address\": %" PRIuPTR
+            ", \"bytes\": %" PRIu64 ", \"flag\": %d, \"value\": \"",
+            op, module, site - *modules[module]->base, (uintptr_t)address, bytes, flag);
+    const int writes = strstr(op, "store") || strstr(op, "update");
+    for (uint64_t i = 0; writes && i < bytes; ++i) {
       fprintf(output, "%02x", ((const volatile uint8_t*)address)[i]);
+    }
+    fprintf(output, "\"}\n");
   }
-  fprintf(output, "\"}\n");
+  funlockfile(output);
 }
 
 void pmemsim_rt_load(uint32_t site, const volatile void* address) {

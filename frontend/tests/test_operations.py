@@ -1,0 +1,660 @@
+"""Which calls of the runtime each construct of C and C++ becomes, at every optimization level."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+from conftest import (
+    CLFLUSH,
+    CLFLUSHOPT,
+    CLWB,
+    FULL_FENCE,
+    LEVELS,
+    LFENCE,
+    MFENCE,
+    SFENCE,
+    Kind,
+    Toolchain,
+)
+
+pytestmark = pytest.mark.parametrize("level", LEVELS)
+
+# Stores through a pointer that the optimizer can't see through.
+OPAQUE = """
+static long memory[64] __attribute__((aligned(64)));
+static void *opaque(void *p) { __asm__("" : "+r"(p)); return p; }
+"""
+
+
+def separate(statement: str) -> str:
+    """Keep the optimizer from joining the statement with the one after it."""
+    return f'{statement}; __asm__ volatile("" ::: "memory");'
+
+
+def test_loads_and_stores(toolchain: Toolchain, level: str) -> None:
+    """Addresses, sizes and values of ordinary accesses, with their source lines."""
+    recording = toolchain.record(
+        OPAQUE
+        + """
+#include <stdint.h>
+struct pair { int16_t a; int32_t b; };
+__attribute__((noinline)) int32_t work(struct pair *p, double *d) {
+  p->a = 0x1234;
+  p->b = -2;
+  *d = 0.5;
+  return p->b;
+}
+int main(void) {
+  return work(opaque(memory), opaque(memory + 8)) == -2 ? 0 : 1;
+}
+""",
+        level,
+    )
+    stores = [
+        (op.site.line, op.value)
+        for op in recording.of(Kind.STORE, function="work")
+        if op.site.line in (8, 9, 10) and op.site.size < 16
+    ]
+    assert (8, struct.pack("<h", 0x1234)) in stores
+    assert (9, struct.pack("<i", -2)) in stores
+    assert (10, struct.pack("<d", 0.5)) in stores
+    base = next(op.address for op in recording.of(Kind.STORE) if op.value == b"\x34\x12")
+    assert base % 64 == 0
+    assert next(op.address for op in recording.of(Kind.STORE) if op.bytes == 4 and
+                op.value == struct.pack("<i", -2)) == base + 4  # fmt: skip
+    for op in recording.of(Kind.STORE):
+        assert op.bytes == op.site.size == len(op.value)
+        assert op.site.file.endswith("program.c")
+
+
+NAMES = {CLWB: "clwb", CLFLUSHOPT: "clflushopt", CLFLUSH: "clflush"}
+FLUSHES = {
+    "intrinsic clflush": ("_mm_clflush(p)", CLFLUSH),
+    "intrinsic clflushopt": ("_mm_clflushopt(p)", CLFLUSHOPT),
+    "intrinsic clwb": ("_mm_clwb(p)", CLWB),
+    "asm clflush": ('asm volatile("clflush %0" : "+m"(*(volatile char *)p))', CLFLUSH),
+    "asm clflush register": ('asm volatile("clflush (%0)" :: "r"(p) : "memory")', CLFLUSH),
+    "asm clflush zero offset": ('asm volatile("clflush 0(%0)\\n\\t" :: "r"(p))', CLFLUSH),
+    "asm clflushopt": ('asm volatile("clflushopt %0" : "+m"(*(volatile char *)p))', CLFLUSHOPT),
+    "asm clwb": ('asm volatile("clwb %0" : "+m"(*(volatile char *)p))', CLWB),
+    "asm clwb upper case": ('asm volatile("CLWB %0" : "+m"(*(volatile char *)p))', CLWB),
+    "asm clwb fixed register": ('asm volatile("clwb (%%rax)" :: "a"(p) : "memory")', CLWB),
+    "byte clflush": (
+        'asm volatile(".byte 0x66; clflush %0" : "+m"(*(volatile char *)p))', CLFLUSHOPT,
+    ),
+    "byte xsaveopt": (
+        'asm volatile(".byte 0x66; xsaveopt %0" : "+m"(*(volatile char *)p))', CLWB,
+    ),
+    "data16 clflush": (
+        'asm volatile("data16 clflush %0" : "+m"(*(volatile char *)p))', CLFLUSHOPT,
+    ),
+    "bytes clwb rax": ('asm volatile(".byte 0x66, 0x0f, 0xae, 0x30" :: "a"(p) : "memory")', CLWB),
+    "bytes clflushopt rdi": (
+        'asm volatile(".byte 0x66,0x0f,0xae,0x3f" :: "D"(p) : "memory")', CLFLUSHOPT,
+    ),
+    "bytes clflush rdx": ('asm volatile(".byte 0x0f, 0xae, 0x3a" :: "d"(p) : "memory")', CLFLUSH),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", [".c", ".cpp"])
+def test_flushes(toolchain: Toolchain, level: str, suffix: str) -> None:
+    """Every spelling of a cache flush, with its kind and address."""
+    statements = "".join(
+        f"  p += 64; *p = 1; if (has_{NAMES[detail]}) {{ {statement}; }}\n"
+        for statement, detail in FLUSHES.values()
+    )
+    recording = toolchain.record(
+        f"""
+#include <immintrin.h>
+char memory[64 * 32];
+volatile int has_clwb = {int(processor_has(CLWB))};
+volatile int has_clflushopt = {int(processor_has(CLFLUSHOPT))};
+volatile int has_clflush = {int(processor_has(CLFLUSH))};
+int main() {{
+  char *volatile source = memory;
+  char *p = source;
+{statements}
+  return 0;
+}}
+""",
+        level, suffix, ("-mclwb", "-mclflushopt"),
+    )  # fmt: skip
+    details = [detail for _, detail in FLUSHES.values()]
+    sites = [site for site in recording.sites if site.kind == Kind.FLUSH]
+    assert [site.detail for site in sites] == details
+    assert [site.line for site in sites] == list(range(10, 10 + len(details)))
+    base = recording.of(Kind.FLUSH)[0].address
+    assert [(op.address - base) // 64 for op in recording.of(Kind.FLUSH)] == [
+        i for i, detail in enumerate(details) if processor_has(detail)
+    ]
+    assert base in {op.address for op in recording.of(Kind.STORE) if op.value == b"\x01"}
+
+
+def processor_has(flush: int) -> bool:
+    """Say whether the processor that runs the tests knows the instruction."""
+    return NAMES[flush] in Path("/proc/cpuinfo").read_text().split()
+
+
+FENCES = {
+    "_mm_sfence()": SFENCE,
+    "_mm_mfence()": MFENCE,
+    "_mm_lfence()": LFENCE,
+    "__sync_synchronize()": MFENCE,
+    "__atomic_thread_fence(__ATOMIC_SEQ_CST)": MFENCE,
+    'asm volatile("sfence" ::: "memory")': SFENCE,
+    'asm volatile("mfence\\n" ::: "memory")': MFENCE,
+    'asm volatile("lfence; nop" ::: "memory")': LFENCE,
+    'asm volatile(".byte 0x0f, 0xae, 0xf8" ::: "memory")': SFENCE,
+    'asm volatile("lock; addl $0,0(%%rsp)" ::: "memory", "cc")': MFENCE,
+    'asm volatile("lock addq $0,-8(%%rsp)" ::: "memory", "cc")': MFENCE,
+}
+
+
+BARRIERS = (
+    "__atomic_thread_fence(__ATOMIC_ACQUIRE)",
+    "__atomic_thread_fence(__ATOMIC_RELEASE)",
+    "__atomic_signal_fence(__ATOMIC_SEQ_CST)",
+    'asm volatile("" ::: "memory")',
+)
+
+
+def test_fences(toolchain: Toolchain, level: str) -> None:
+    """Every spelling of a fence; what binds the compiler only costs the processor nothing."""
+    statements = "".join(f"  {separate(statement)}\n" for statement in (*FENCES, *BARRIERS))
+    recording = toolchain.record(
+        f"#include <immintrin.h>\nint main(void) {{\n{statements}  return 0;\n}}\n", level
+    )
+    assert [(op.site.line, op.site.detail) for op in recording.of(Kind.FENCE)] == list(
+        enumerate(FENCES.values(), 3)
+    )
+
+
+def test_atomics(toolchain: Toolchain, level: str) -> None:
+    """Kinds, fences, outcomes and values of atomic operations."""
+    recording = toolchain.record(
+        """
+#include <atomic>
+std::atomic<long> a;
+int main() {
+  a.store(1, std::memory_order_release);
+  a.store(2);
+  long v = a.load(std::memory_order_acquire);
+  a.fetch_add(3, std::memory_order_relaxed);
+  long expected = 5;
+  bool first = a.compare_exchange_strong(expected, 6);
+  bool second = a.compare_exchange_strong(expected, 7);
+  long old = a.exchange(8);
+  return v == 2 && first && !second && old == 6 ? 0 : 1;
+}
+""",
+        level, ".cpp",
+    )  # fmt: skip
+    atomics = recording.of(Kind.ATOMIC_LOAD, Kind.ATOMIC_STORE, Kind.ATOMIC_UPDATE)
+    seen = [
+        (op.site.kind, op.site.flags, op.flag, int.from_bytes(op.value, "little")) for op in atomics
+    ]
+    assert seen == [
+        (Kind.ATOMIC_STORE, 0, 0, 1),
+        (Kind.ATOMIC_STORE, FULL_FENCE, 0, 2),
+        (Kind.ATOMIC_LOAD, 0, 0, 0),
+        (Kind.ATOMIC_UPDATE, FULL_FENCE, 1, 5),
+        (Kind.ATOMIC_UPDATE, FULL_FENCE, 1, 6),
+        (Kind.ATOMIC_UPDATE, FULL_FENCE, 0, 6),
+        (Kind.ATOMIC_UPDATE, FULL_FENCE, 1, 8),
+    ]
+    assert len({op.address for op in atomics}) == 1
+    assert all(op.bytes == op.site.size == 8 for op in atomics)
+
+
+ASSEMBLY_UPDATES = {
+    'asm volatile("lock; xaddl %0, %1" : "+r"(one), "+m"(*p) :: "memory")': (4, 1, 4),
+    'asm volatile("lock incl %0" : "+m"(*p))': (4, 1, 4),
+    'asm volatile("xchgl %0, (%1)" : "+r"(one) : "r"(p) : "memory")': (4, 1, 1),
+    'asm volatile("lock; cmpxchgl %2, %1" : "+a"(three), "+m"(*p) : "r"(one))': (4, 1, 1),
+    'asm volatile("lock; cmpxchgl %2, %1" : "+a"(one), "+m"(*p) : "r"(three))': (4, 0, 3),
+    'asm volatile(".byte 0xf0; orl $0x10, 0(%0)" :: "r"(p) : "memory")': (4, 1, 0x13),
+}
+
+
+def test_assembly_updates(toolchain: Toolchain, level: str) -> None:
+    """Locked instructions of inline assembly are atomic updates."""
+    statements = "".join(
+        f"  *p = three = 3; one = 1; {statement};\n" for statement in ASSEMBLY_UPDATES
+    )
+    recording = toolchain.record(
+        f"""
+int memory;
+int main(void) {{
+  int *volatile source = &memory;
+  int *p = source, one, three;
+{statements}
+  return 0;
+}}
+""",
+        level,
+    )
+    updates = recording.of(Kind.ATOMIC_UPDATE)
+    assert [(op.bytes, op.flag, int.from_bytes(op.value, "little")) for op in updates] == list(
+        ASSEMBLY_UPDATES.values()
+    )
+    assert all(op.site.flags == FULL_FENCE for op in updates)
+    assert len({op.address for op in updates}) == 1
+
+
+def test_assembly_accesses(toolchain: Toolchain, level: str) -> None:
+    """Memory operands of other inline assembly are loads and stores; movnti is non-temporal."""
+    recording = toolchain.record(
+        """
+long memory[8];
+int main(void) {
+  long *volatile source = memory;
+  long *p = source, v = 0x1122334455667788, w;
+  asm volatile("movq %1, %0" : "=m"(p[0]) : "r"(v));
+  asm volatile("movq %1, %0" : "=r"(w) : "m"(p[0]));
+  asm volatile("movnti %1, %0" : "=m"(p[1]) : "r"(w));
+  asm volatile("movnti %1, 16(%0)" :: "r"(p), "r"((int)w) : "memory");
+  asm volatile("leaq %1, %0" : "=r"(w) : "m"(p[3]));
+  return 0;
+}
+""",
+        level,
+    )
+    base = recording.of(Kind.NON_TEMPORAL)[0].address - 8
+    here = [op for op in recording.operations if base <= op.address < base + 64]
+    assert [(op.name, op.site.kind, op.site.line, op.address - base, op.value) for op in here] == [
+        ("store", Kind.STORE, 6, 0, bytes.fromhex("8877665544332211")),
+        ("load", Kind.LOAD, 7, 0, b""),
+        ("store", Kind.NON_TEMPORAL, 8, 8, bytes.fromhex("8877665544332211")),
+        ("store", Kind.NON_TEMPORAL, 9, 16, bytes.fromhex("88776655")),
+    ]
+    assert here[1].site.size == 8
+
+
+def test_non_temporal_stores(toolchain: Toolchain, level: str) -> None:
+    """Streaming stores of each width."""
+    recording = toolchain.record(
+        """
+#include <immintrin.h>
+char memory[64] __attribute__((aligned(64)));
+int main(void) {
+  _mm_stream_si32((int *)memory, 0x01020304);
+  _mm_stream_si64((long long *)(memory + 8), 5);
+  _mm_stream_si128((__m128i *)(memory + 16), _mm_set1_epi8(6));
+  _mm_sfence();
+  return 0;
+}
+""",
+        level,
+    )
+    values = [op.value for op in recording.of(Kind.NON_TEMPORAL)]
+    assert values == [b"\4\3\2\1", b"\5" + b"\0" * 7, b"\6" * 16]
+
+
+COPIES = {
+    "memcpy(to, from, n)": [("memcpy", 24)],
+    "memcpy(to, from, 24)": [("memcpy", 24)],
+    "__builtin_memmove(to, to + 8, n)": [("memmove", 24)],
+    "memmove(to, to + 8, 24)": [("memmove", 24)],
+    "memset(to, 3, n)": [("memset", 24)],
+    "memset(to, 0, 24)": [("memset", 24)],
+    "bzero(to, n)": [("memset", 24)],
+    "*(struct big *)to = *(struct big *)from": [("memcpy", 200)],
+    "strcpy(to, from)": [("memcpy", 6)],
+    "strncpy(to, from, n)": [("memcpy", 5), ("memset", 19)],
+    "check(mempcpy(to, from, n) == to + 24)": [("memcpy", 24)],
+    "check(stpcpy(to, from) == to + 5)": [("memcpy", 6)],
+    "check(strcat(to + 100, from) == to + 100)": [("memcpy", 6)],
+}
+# The optimizer expands some copies of known length by itself.
+MAY_BECOME_STORES = ("memcpy(to, from, 24)", "memmove(to, to + 8, 24)", "memset(to, 0, 24)")
+
+
+@pytest.mark.parametrize("flags", [(), ("-fno-builtin",)])
+def test_copies(toolchain: Toolchain, level: str, flags: tuple[str, ...]) -> None:
+    """Memory intrinsics and the C library's copying functions, with their three sites."""
+    statements = "".join(f"  {separate(statement)}\n" for statement in COPIES)
+    recording = toolchain.record(
+        """
+#define _GNU_SOURCE
+#include <string.h>
+#include <strings.h>
+#include <stdlib.h>
+struct big { char bytes[200]; };
+char a[256], b[256] = "hello";
+static void check(int good) { if (!good) abort(); }
+int main(void) {
+  char *volatile to_source = a, *volatile from_source = b;
+  volatile size_t n_source = 24;
+  char *to = to_source, *from = from_source;
+  size_t n = n_source;
+"""
+        + statements
+        + "  check(!strcmp(a, b));\n  return 0;\n}\n",
+        level, ".c", flags,
+    )  # fmt: skip
+    calls = [op for op in recording.operations if op.name.startswith("mem")]
+    for line, (statement, expected) in enumerate(COPIES.items(), 14):
+        seen = [(op.name, op.bytes) for op in calls if op.site.line == line]
+        if statement in MAY_BECOME_STORES and seen == []:
+            stored = [op for op in recording.of(Kind.STORE) if op.site.line == line]
+            assert sum(op.bytes for op in stored) == 24, statement
+        else:
+            assert seen == expected, statement
+    for op in calls:
+        first = op.site.number
+        execute, load, store = recording.sites[first : first + 3]
+        kinds = (execute.kind, load.kind, store.kind)
+        assert kinds == (Kind.EXECUTE, Kind.COPY_LOAD, Kind.COPY_STORE)
+        assert store.data == ([] if op.name == "memset" else [(load.number, 0)])
+
+
+def test_wide_accesses_are_split(toolchain: Toolchain, level: str) -> None:
+    """A trace holds at most 64 bytes an access."""
+    recording = toolchain.record(
+        """
+typedef long wide __attribute__((vector_size(128)));
+wide a, b;
+int main(void) {
+  wide *volatile source = &a, *volatile target = &b;
+  wide *from = source, *to = target;
+  *to = *from + 1;
+  return 0;
+}
+""",
+        level,
+    )
+    stores = [op for op in recording.of(Kind.STORE) if op.site.line == 7 and op.bytes == 64]
+    assert len(stores) == 2
+    assert stores[1].address == stores[0].address + 64
+    assert all(op.value == (1).to_bytes(8, "little") * 8 for op in stores)
+    assert all(site.size <= 64 for site in recording.sites)
+
+
+def test_masked_accesses(toolchain: Toolchain, level: str) -> None:
+    """Of a masked access only the active lanes are recorded."""
+    recording = toolchain.record(
+        """
+#include <immintrin.h>
+int memory[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+__attribute__((target("avx2"), noinline)) void work(int *p) {
+  __m256i mask = _mm256_setr_epi32(-1, 0, -1, 0, 0, 0, 0, -1);
+  __m256i v = _mm256_maskload_epi32(p, mask);
+  _mm256_maskstore_epi32(p, mask, _mm256_add_epi32(v, v));
+}
+int main(void) { work(memory); return memory[7] == 16 && memory[1] == 2 ? 0 : 1; }
+""",
+        level,
+    )
+    base = min(op.address for op in recording.of(Kind.STORE) if op.value == b"\2\0\0\0")
+    active = [op for op in recording.of(Kind.STORE) if op.bytes == 4 and op.site.line in (6, 7)]
+    lanes = [
+        ((op.address - base) // 4, op.value[0])
+        for op in recording.of(Kind.STORE, function="work") + active
+        if op.bytes == 4 and base <= op.address < base + 32
+    ]
+    assert sorted(set(lanes)) == [(0, 2), (2, 6), (7, 16)]
+
+
+def test_branches(toolchain: Toolchain, level: str) -> None:
+    """Conditional branches carry their outcome."""
+    recording = toolchain.record(
+        """
+volatile int sink;
+__attribute__((noinline)) void work(int x) {
+  if (x & 1) sink = 1;
+}
+int main(void) {
+  for (int i = 0; i < 6; i++) work(i);
+  return 0;
+}
+""",
+        level,
+    )
+    outcomes = [op.flag for op in recording.of(Kind.BRANCH, function="work")]
+    assert outcomes in ([0, 1] * 3, [1, 0] * 3)
+
+
+def test_external_functions(toolchain: Toolchain, level: str) -> None:
+    """Library functions that are not instrumented stand between `before` and `after`."""
+    recording = toolchain.record(
+        """
+#include <stdio.h>
+#include <stdlib.h>
+#include <math.h>
+volatile double x = 2;
+static int order(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+int main(void) {
+  int *p = malloc(2 * sizeof(int)) ;
+  int *volatile keep = p;
+  keep[0] = 2, keep[1] = 1;
+  qsort(keep, 2, sizeof(int), order);
+  printf("%d %.1f\\n", keep[0], pow(x, 3) + fmod(x, 2));
+  free(keep);
+  return 0;
+}
+""",
+        level,
+    )
+    assert recording.output == "1 8.0\n"
+    assert [op.site.line for op in recording.named("external_before")] == [8, 12, 12, 12, 13]
+
+
+def test_what_stands_before_a_call_is_reported_before_it(toolchain: Toolchain, level: str) -> None:
+    """The callee's operations come between what stands before the call and after it."""
+    recording = toolchain.record(
+        """
+volatile int sink;
+__attribute__((noinline)) int callee(int x) { sink = x; return x + 1; }
+__attribute__((noinline)) int caller(int x) { return callee(x * 3 + 1) * 7; }
+int main(void) { return caller(2) == 56 ? 0 : 1; }
+""",
+        level,
+    )
+    functions = [op.site.function for op in recording.operations]
+    first_callee = functions.index("callee")
+    assert "caller" in functions[:first_callee]
+    assert all(op.name != "execute" or op.site.instructions > 0 for op in recording.operations)
+
+
+SURVIVORS = {
+    "exceptions": (
+        ".cpp",
+        """
+#include <stdexcept>
+#include <string>
+#include <cstdio>
+struct Guard { int &x; ~Guard() { ++x; } };
+__attribute__((noinline)) int thrower(int n, int &x) {
+  Guard g{x};
+  if (n == 0) throw std::runtime_error("deep " + std::to_string(x));
+  return thrower(n - 1, x) + 1;
+}
+int main() {
+  int x = 0;
+  try { thrower(5, x); } catch (const std::exception &e) { std::printf("%s %d\\n", e.what(), x); }
+  try { throw 3; } catch (int i) { std::printf("%d\\n", i); }
+  char *volatile keep;
+  try { keep = new char[1ul << 60]; } catch (const std::bad_alloc &) { std::puts("bad_alloc"); }
+}
+""",
+        "deep 0 6\n3\nbad_alloc\n",
+    ),
+    "setjmp": (
+        ".c",
+        """
+#include <setjmp.h>
+#include <stdio.h>
+static jmp_buf place;
+static void deep(int n) { if (n) deep(n - 1); else longjmp(place, 7); }
+int main(void) {
+  volatile int round = 0;
+  int r = setjmp(place);
+  round++;
+  if (r == 0) deep(4);
+  printf("%d %d\\n", r, round);
+  return 0;
+}
+""",
+        "7 2\n",
+    ),
+    "computed goto": (
+        ".c",
+        """
+#include <stdio.h>
+int main(void) {
+  static void *table[] = {&&add, &&twice, &&end};
+  static const char program[] = {0, 1, 0, 1, 1, 2};
+  int x = 1, pc = 0;
+  goto *table[(int)program[pc++]];
+add: x += 3; goto *table[(int)program[pc++]];
+twice: x *= 2; goto *table[(int)program[pc++]];
+end: printf("%d\\n", x);
+  return 0;
+}
+""",
+        "44\n",
+    ),
+    "musttail": (
+        ".c",
+        """
+#include <stdio.h>
+static long odd(long n, long s);
+static long even(long n, long s) { if (n == 0) return s; __attribute__((musttail)) return odd(n - 1, s + 1); }
+static long odd(long n, long s) { if (n == 0) return -s; __attribute__((musttail)) return even(n - 1, s + 2); }
+int main(void) { printf("%ld\\n", even(1000, 0)); return 0; }
+""",
+        "1500\n",
+    ),
+    "varargs": (
+        ".c",
+        """
+#include <stdarg.h>
+#include <stdio.h>
+static double sum(int n, ...) {
+  va_list list; va_start(list, n); double s = 0;
+  for (int i = 0; i < n; i++) s += i & 1 ? va_arg(list, double) : va_arg(list, int);
+  va_end(list); return s;
+}
+int main(void) { printf("%.2f\\n", sum(4, 1, 2.5, 3, 4.25)); return 0; }
+""",
+        "10.75\n",
+    ),
+    "asm goto": (
+        ".c",
+        """
+#include <stdio.h>
+static int memory = 5;
+__attribute__((noinline)) int test(int x) {
+  asm goto("lock; decl %0; cmpl $0, %1; je %l[zero]" :: "m"(memory), "r"(x) : "memory", "cc" : zero);
+  return 1;
+zero:
+  return 0;
+}
+int main(void) { int a = test(0), b = test(4); printf("%d %d %d\\n", a, b, memory); return 0; }
+""",
+        "0 1 3\n",
+    ),
+    "switch": (
+        ".c",
+        """
+#include <stdio.h>
+__attribute__((noinline)) int f(int x) {
+  switch (x) { case 0: return 5; case 1: return 9; case 2: return 1; case 3: return 7;
+               case 4: return 8; case 100: return 2; default: return 0; }
+}
+int main(void) { int s = 0; for (int i = 0; i < 120; i++) s = s * 3 % 1001 + f(i); printf("%d\\n", s); }
+""",
+        "881\n",
+    ),
+    "threads": (
+        ".c",
+        """
+#include <pthread.h>
+#include <stdio.h>
+static _Atomic int total; static __thread int mine;
+static void *work(void *a) { for (int i = 0; i < 100; i++) { mine += i; total += 1; } return a; }
+int main(void) {
+  pthread_t t[4];
+  for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, work, 0);
+  for (int i = 0; i < 4; i++) pthread_join(t[i], 0);
+  printf("%d\\n", total);
+}
+""",
+        "400\n",
+    ),
+    "constructors": (
+        ".cpp",
+        """
+#include <cstdio>
+#include <map>
+#include <string>
+struct Early { int x; Early() : x(41) { table["a"] = ++x; } std::map<std::string, int> table; };
+__attribute__((init_priority(101))) Early early;
+__attribute__((constructor(102))) static void c() { early.x++; }
+int main() { std::printf("%d %d\\n", early.x, early.table["a"]); }
+""",
+        "43 42\n",
+    ),
+    "ifunc": (
+        ".c",
+        """
+#include <stdio.h>
+static int one(void) { return 1; }
+static void *resolve(void) { return (void *)one; }
+int f(void) __attribute__((ifunc("resolve")));
+int main(void) { printf("%d\\n", f()); }
+""",
+        "1\n",
+    ),
+    "naked": (
+        ".c",
+        """
+#include <stdio.h>
+__attribute__((naked)) int f(int x) { asm("leal 1(%rdi), %eax\\n\\tret"); }
+int main(void) { printf("%d\\n", f(4)); }
+""",
+        "5\n",
+    ),
+    "pure functions": (
+        ".c",
+        """
+#include <stdio.h>
+__attribute__((pure, noinline)) int f(const int *p) { return *p * 2; }
+__attribute__((const, noinline)) int g(int x) { return x > 3 ? x * x : -x; }
+int main(void) { int v = 4, s = 0; for (int i = 0; i < 10; i++) s += f(&v) + g(i); printf("%d\\n", s); }
+""",
+        "345\n",
+    ),
+    "coroutines": (
+        ".cpp",
+        """
+#include <coroutine>
+#include <cstdio>
+struct Gen {
+  struct promise_type {
+    int v; Gen get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    std::suspend_always initial_suspend() { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    std::suspend_always yield_value(int x) { v = x; return {}; }
+    void return_void() {} void unhandled_exception() {}
+  };
+  std::coroutine_handle<promise_type> h;
+};
+Gen count(int n) { for (int i = 0; i < n; i++) co_yield i * i; }
+int main() { Gen g = count(4); int s = 0; while (g.h.resume(), !g.h.done()) s += g.h.promise().v; g.h.destroy(); std::printf("%d\\n", s); }
+""",
+        "14\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SURVIVORS)
+def test_survives(toolchain: Toolchain, level: str, name: str) -> None:
+    """Programs with unusual control flow do what they do without the pass."""
+    suffix, code, output = SURVIVORS[name]
+    flags = ("-std=c++20",) if suffix == ".cpp" else ()
+    recording = toolchain.record(code, level, suffix, flags)
+    assert recording.output == output
+    assert recording.operations
