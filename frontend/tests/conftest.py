@@ -119,7 +119,7 @@ def read_log(path: Path, output: str = "") -> Recording:
                     record["bytes"],
                     record["flag"],
                     bytes.fromhex(record["value"]),
-                )  # fmt: skip
+                )
             )
     raise AssertionError(f"{path}: the program did not end properly")
 
@@ -128,7 +128,7 @@ def run(*command: str | Path, **options: object) -> subprocess.CompletedProcess[
     """Run a command that must succeed."""
     result = subprocess.run(
         [str(part) for part in command],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300, **options,
+        capture_output=True, text=True, timeout=300, **options,
     )  # fmt: skip
     assert result.returncode == 0, f"{command}\n{result.stdout}\n{result.stderr}"
     return result

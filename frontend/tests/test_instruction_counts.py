@@ -25,9 +25,10 @@ def callgrind_count(program: Path, scratch: Path) -> int:
     total = 0
     for line in listing.splitlines():
         match = re.match(r"\s*([\d,]+) \(.*?\)\s+(\S.*?) \[(.*)\]\s*$", line)
-        if match and Path(match[3]).name == program.name:
-            if not any(name in match[2] for name in START_UP):
-                total += int(match[1].replace(",", ""))
+        if match is None or Path(match[3]).name != program.name:
+            continue
+        if not any(name in match[2] for name in START_UP):
+            total += int(match[1].replace(",", ""))
     return total
 
 
