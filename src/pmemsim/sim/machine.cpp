@@ -35,8 +35,10 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
       hierarchy_({queue_, pm_space_, *backend_, dram_, *ordering_, *atomicity_}, clock_,
                  configuration.core.count, configuration.l1, configuration.l2, configuration.shared,
                  configuration.path) {
-  ordering_->connect(hierarchy_);
-  atomicity_->connect(hierarchy_);
+  const LayerContext context{queue_, hierarchy_, *backend_, pm_, pm_space_};
+  ordering_->connect(context);
+  atomicity_->connect(context);
+  precompute_->connect(context);
   for (std::uint32_t instance = 0; instance < configuration.run.instances; ++instance) {
     for (const trace::PmRegion& region : trace.metadata().pm_regions) {
       pm_space_.add(
@@ -45,18 +47,17 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
   }
   load_image();
   for (CoreId core = 0; core < cores_used_; ++core) {
-    cores_.push_back(std::make_unique<Core>(
-        Core::Parts{queue_, hierarchy_, pm_space_, synchronisation_, *ordering_, *atomicity_,
-                    *precompute_},
-        clock_, configuration.core, core, configuration.run.lock_order));
+    cores_.push_back(
+        std::make_unique<Core>(Core::Parts{queue_, hierarchy_, pm_space_, synchronisation_,
+                                           *ordering_, *atomicity_, *precompute_},
+                               clock_, configuration.core, core, configuration.run.lock_order));
   }
   warm_caches();
   const std::uint32_t threads = trace.metadata().threads;
   for (CoreId core = 0; core < cores_used_; ++core) {
     const std::uint32_t instance = core / threads;
-    cores_[core]->run(
-        trace, core % threads,
-        {address_offset(instance), instance * trace.metadata().sync_objects});
+    cores_[core]->run(trace, core % threads,
+                      {address_offset(instance), instance * trace.metadata().sync_objects});
   }
 }
 
@@ -124,8 +125,8 @@ bool Machine::run(const std::function<bool(double)>& progress) {
         total == 0 ? 1 : static_cast<double>(operations_read()) / static_cast<double>(total);
     if (progress && !progress(share)) return false;
   }
-  const bool all_finished = std::all_of(cores_.begin(), cores_.end(),
-                                        [](const auto& core) { return core->finished(); });
+  const bool all_finished =
+      std::all_of(cores_.begin(), cores_.end(), [](const auto& core) { return core->finished(); });
   if (!all_finished || hierarchy_.pending_misses() > 0 || !ordering_->pending().empty() ||
       !atomicity_->pending().empty()) {
     report_stuck();
@@ -153,6 +154,11 @@ void Machine::report_stuck() const {
   }
   for (const auto& [name, memory] : {std::pair{"pm", &pm_}, {"dram", &dram_}}) {
     if (!memory->idle()) text += std::string("; ") + name + ": " + memory->describe_pending();
+  }
+  if (configuration_.run.lock_order == LockOrder::kSimulated) {
+    throw StuckError(text +
+                     "; the order in which this machine grants locks contradicts the recorded "
+                     "order of atomic variables or signals: use run.lock_order=recorded");
   }
   throw StuckError(text + "; please report this with the trace");
 }
