@@ -196,7 +196,8 @@ bool Core::dispatch_load(const Operation& operation) {
   } else {
     load.ready = std::max(load.ready, barrier_);
   }
-  load.forwarded = kind == Kind::kLoad && forward(index);
+  // What a barrier holds up finds the store queue empty.
+  load.forwarded = kind == Kind::kLoad && barrier_entry_ == kNoEntry && forward(index);
   producers_[operation.site] = {kUnknownSlot, index};
   start(index);
   return true;
@@ -209,7 +210,7 @@ bool Core::forward(std::uint32_t index) {
   const StoreEntry* youngest = nullptr;
   const std::uint64_t last = (load.address + load.size - 1) / 8;
   for (std::uint64_t granule = load.address / 8; granule <= last; ++granule) {
-    const StoreEntry* found = stores_.youngest(granule, load.dispatched);
+    const StoreEntry* found = stores_.youngest(granule, load.ready);
     if (found != nullptr && (youngest == nullptr || found->number > youngest->number)) {
       youngest = found;
     }
