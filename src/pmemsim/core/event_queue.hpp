@@ -55,11 +55,9 @@ class EventQueue {
     Picoseconds when;
     std::uint64_t order;  // phase, then sequence
     Completion action;
-    // One wide comparison without a branch: which event is earlier can't be predicted.
-    unsigned __int128 key() const {
-      return static_cast<unsigned __int128>(when.count) << 64 | order;
+    bool before(const Event& other) const {
+      return when != other.when ? when < other.when : order < other.order;
     }
-    bool before(const Event& other) const { return key() < other.key(); }
   };
   static constexpr std::size_t kArity = 4;
   void sift_down(std::size_t hole, Event event);

@@ -521,7 +521,7 @@ bool Channel::start_from(BankQueues<Slot>& queue, bool reading, Picoseconds now,
 template <class Slot>
 Picoseconds Channel::ready(const BankQueues<Slot>& queue, std::uint32_t number, bool reading,
                            const Earliest& earliest, Picoseconds now) {
-  update_wanted(queue, number, now);
+  if (banks_[number].unwanted_since != kNever) update_wanted(queue, number, now);
   const Bank& bank = banks_[number];
   const Rank& rank = ranks_[bank.rank];
   if (bank.open_row == kNoRow) {
