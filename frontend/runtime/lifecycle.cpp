@@ -32,7 +32,7 @@ namespace {
 
 using MainFunction = int (*)(int, char**, char**);
 
-constexpr std::uintptr_t kArgumentsBase = 0x2800'0000'0000;
+constexpr std::uintptr_t kArgumentsBase = 0x6400'0000'0000;
 constexpr std::size_t kMainStackBytes = std::size_t{256} << 20;
 constexpr char kStartedAnew[] = "PMEMSIM_STARTED_ANEW";
 constexpr std::uint64_t kStackCanary = 0x70'6d'65'6d'73'69'6d'00;  // the lowest byte is zero

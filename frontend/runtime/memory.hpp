@@ -11,9 +11,9 @@
 
 namespace pmemsim::rt {
 
-inline constexpr std::uintptr_t kRuntimeBase = 0x3800'0000'0000;  // its tables (pm.h: 0x1000...)
-inline constexpr std::uintptr_t kStackBase = 0x2000'0000'0000;    // the program's stacks
-inline constexpr std::uintptr_t kHeapBase = 0x3000'0000'0000;     // the heap that counts as PM
+inline constexpr std::uintptr_t kRuntimeBase = 0x6000'0000'0000;  // its tables
+inline constexpr std::uintptr_t kStackBase = 0x6200'0000'0000;    // the program's stacks
+inline constexpr std::uintptr_t kHeapBase = 0x6800'0000'0000;     // the heap that counts as PM
 
 // Maps zeroed memory at `address`; ends the program with a message if that can't be had.
 void* reserve(std::uintptr_t address, std::size_t bytes);

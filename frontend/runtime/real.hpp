@@ -19,14 +19,15 @@ namespace pmemsim::rt {
 
 #define PMEMSIM_REAL_FUNCTIONS(F)                                                                  \
   F(pthread_create)                                                                                \
-  F(pthread_join) F(pthread_detach) F(pthread_cancel) F(pthread_testcancel) F(                     \
-      pthread_tryjoin_np) F(pthread_timedjoin_np) F(pthread_mutex_init) F(pthread_mutex_destroy)   \
-      F(pthread_mutex_lock) F(pthread_mutex_trylock) F(pthread_mutex_timedlock) F(                 \
-          pthread_mutex_clocklock) F(pthread_mutex_unlock) F(pthread_mutex_consistent)             \
-          F(pthread_cond_init) F(pthread_cond_destroy) F(pthread_cond_wait) F(                     \
-              pthread_cond_timedwait) F(pthread_cond_clockwait) F(pthread_cond_signal)             \
-              F(pthread_cond_broadcast) F(pthread_rwlock_init) F(pthread_rwlock_destroy) F(        \
-                  pthread_rwlock_rdlock) F(pthread_rwlock_tryrdlock) F(pthread_rwlock_timedrdlock) \
+  F(pthread_join)                                                                                  \
+  F(pthread_detach) F(pthread_cancel) F(pthread_testcancel) F(pthread_tryjoin_np) F(               \
+      pthread_timedjoin_np) F(pthread_mutex_init) F(pthread_mutex_destroy) F(pthread_mutex_lock)   \
+      F(pthread_mutex_trylock) F(pthread_mutex_timedlock) F(pthread_mutex_clocklock) F(            \
+          pthread_mutex_unlock) F(pthread_mutex_consistent) F(pthread_cond_init)                   \
+          F(pthread_cond_destroy) F(pthread_cond_wait) F(pthread_cond_timedwait) F(                \
+              pthread_cond_clockwait) F(pthread_cond_signal) F(pthread_cond_broadcast)             \
+              F(pthread_rwlock_init) F(pthread_rwlock_destroy) F(pthread_rwlock_rdlock) F(         \
+                  pthread_rwlock_tryrdlock) F(pthread_rwlock_timedrdlock)                          \
                   F(pthread_rwlock_clockrdlock) F(pthread_rwlock_wrlock) F(                        \
                       pthread_rwlock_trywrlock) F(pthread_rwlock_timedwrlock)                      \
                       F(pthread_rwlock_clockwrlock) F(pthread_rwlock_unlock) F(                    \

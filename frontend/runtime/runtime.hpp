@@ -113,9 +113,9 @@ extern thread_local Thread* self __attribute__((tls_model("initial-exec")));
 // ---- The whole ------------------------------------------------------------------------------
 
 enum class Mode : std::uint8_t {
-  kOff,   // not being recorded: every function behaves as if the runtime weren't there
-  kStarting,   // before main()
-  kWarm,  // before the region of interest: lines touched are noted
+  kOff,       // not being recorded: every function behaves as if the runtime weren't there
+  kStarting,  // before main()
+  kWarm,      // before the region of interest: lines touched are noted
   kRecording,
   kDone,  // after the region of interest
 };

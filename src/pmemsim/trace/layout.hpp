@@ -63,6 +63,17 @@ inline constexpr std::array<RecordLayout, kSiteKinds> kLayouts = [] {
 
 constexpr const RecordLayout& layout_of(std::uint8_t kind) { return kLayouts[kind]; }
 
+// The length of a site's records in one byte, so that finding the next record takes one look-up:
+// the fixed part and the value; with kLengthVaries, the byte after the address is still to be
+// added.
+inline constexpr std::uint8_t kLengthVaries = 0x80;
+static_assert(kMaxRecordBytes < kLengthVaries);
+constexpr std::uint8_t packed_length(const SiteRecord& site) {
+  const RecordLayout& layout = layout_of(site.kind);
+  return static_cast<std::uint8_t>((layout.fixed + (site.size & layout.value)) |
+                                   ((layout.copied & layout.value) != 0 ? kLengthVaries : 0));
+}
+
 // Does the kind say in SiteRecord::size how wide the access is?
 constexpr bool has_size(SiteKind kind) { return kind <= SiteKind::kAtomicUpdate; }
 // Does the kind produce a value that later sites can depend on?

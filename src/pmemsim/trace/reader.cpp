@@ -155,6 +155,7 @@ SiteTable SiteTable::parse(std::span<const std::byte> raw) {
     const char* problem = problem_of(table.sites_[number], number, table.sites_, table.dependences_,
                                      table.strings_.size());
     if (problem != nullptr) throw TraceError(fmt::format("site {} {}", number, problem));
+    table.lengths_.push_back(packed_length(table.sites_[number]));
   }
   return table;
 }
@@ -341,6 +342,7 @@ void TraceFile::read_frame(const FrameEntry& entry, std::vector<std::byte>& raw)
 OperationStream::OperationStream(const TraceFile& file, std::uint32_t thread)
     : file_(&file),
       sites_(file.sites().sites().data()),
+      lengths_(file.sites().lengths().data()),
       site_count_(static_cast<std::uint32_t>(file.sites().sites().size())),
       sync_objects_(file.metadata().sync_objects),
       thread_(thread) {}

@@ -51,8 +51,11 @@ class SiteTable {
             std::size_t{site.address_dependences} + site.data_dependences};
   }
   std::string_view string(std::uint32_t offset) const { return strings_.data() + offset; }
+  // By site: packed_length().
+  std::span<const std::uint8_t> lengths() const { return lengths_; }
 
  private:
+  std::vector<std::uint8_t> lengths_;
   std::vector<SiteRecord> sites_;
   std::vector<std::uint32_t> dependences_;
   std::string strings_;  // ends with a zero byte
@@ -131,6 +134,7 @@ class OperationStream {
 
   const TraceFile* file_;
   const SiteRecord* sites_;
+  const std::uint8_t* lengths_;
   std::uint32_t site_count_;
   std::uint32_t sync_objects_;
   std::uint32_t thread_;
@@ -164,14 +168,17 @@ inline bool OperationStream::next(Operation& operation) {
   const std::uint32_t site_number = head >> 1;
   if (site_number >= site_count_) [[unlikely]]
     fail_record();
-  const SiteRecord& site = sites_[site_number];
-  const RecordLayout& layout = layout_of(site.kind);
-
   const auto first = detail::load<std::uint64_t>(record + 4);
   const auto second = detail::load<std::uint64_t>(record + 12);
+  // The next record's place is what everything waits for, so it comes from a table of its own.
+  const std::size_t packed = lengths_[site_number];
+  const std::size_t length =
+      (packed & (kLengthVaries - 1)) + (second & 0xff & (std::size_t{0} - packed / kLengthVaries));
+
+  const SiteRecord& site = sites_[site_number];
+  const RecordLayout& layout = layout_of(site.kind);
   const auto copied = static_cast<std::uint32_t>(second) & 0xff & layout.copied;
   const std::uint32_t size = site.size + copied;
-  const std::size_t length = layout.fixed + (size & layout.value);
 
   operation.address = first & layout.first;
   operation.second = second & layout.second;
