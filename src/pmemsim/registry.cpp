@@ -79,7 +79,8 @@ std::vector<std::string> combination_problems(const Configuration& configuration
       if (given) continue;
       std::string givers;
       for (const LayerChoice& choice : layer_choices()) {
-        if (std::find(choice.gives.begin(), choice.gives.end(), need) == choice.gives.end()) continue;
+        if (std::find(choice.gives.begin(), choice.gives.end(), need) == choice.gives.end())
+          continue;
         givers += (givers.empty() ? "" : " or ") + std::string(choice.layer) + "=" +
                   std::string(choice.name);
       }

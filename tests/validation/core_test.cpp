@@ -32,13 +32,13 @@ double chase_ns_per_load(std::uint64_t bytes, std::uint64_t base,
 
 TEST(Chase, L1HitsTakeTheL1Latency) { expect_near(chase_ns_per_load(16 << 10, kPmBase), kL1); }
 TEST(Chase, L2HitsAddTheL2Latency) {
-  expect_near(chase_ns_per_load(128 << 10, kPmBase), kL1 + kL2);
+  expect_near(chase_ns_per_load(128 << 10, kPmBase), kL1Tags + kL2);
 }
 TEST(Chase, SharedHitsAddTheSharedLatency) {
-  expect_near(chase_ns_per_load(512 << 10, kPmBase), kL1 + kL2 + kShared);
+  expect_near(chase_ns_per_load(512 << 10, kPmBase), kL1Tags + kL2Tags + kShared);
 }
 TEST(Chase, PmReadsAddTheDeviceLatency) {
-  expect_near(chase_ns_per_load(2 << 20, kPmBase), kL1 + kL2 + kShared + kPmRead);
+  expect_near(chase_ns_per_load(2 << 20, kPmBase), kWayDown + kPmRead);
 }
 TEST(Chase, ThePathToTheControllerAddsItsLatencies) {
   expect_near(chase_ns_per_load(2 << 20, kPmBase,
@@ -46,19 +46,19 @@ TEST(Chase, ThePathToTheControllerAddsItsLatencies) {
                                  {"path.response_latency", "30ns"},
                                  {"pm.front_latency", "20ns"},
                                  {"pm.back_latency", "25ns"}}),
-              kL1 + kL2 + kShared + kPmRead + 40 + 30 + 20 + 25);
+              kWayDown + kPmRead + 40 + 30 + 20 + 25);
 }
 TEST(Chase, ALinkAddsItsLatencyEachWay) {
   for (const std::string_view place : {"host", "device"}) {
     expect_near(chase_ns_per_load(2 << 20, kPmBase,
                                   {{"pm.link_latency", "100ns"}, {"pm.queue_place", place}}),
-                kL1 + kL2 + kShared + kPmRead + 2 * 100);
+                kWayDown + kPmRead + 2 * 100);
   }
 }
 TEST(Chase, DramReadsAddActivateColumnAndBurst) {
   // Lines of one row follow each other: all but the first of max_accesses_per_row hit it.
   expect_near(chase_ns_per_load(2 << 20, kDramBase, {{"dram.trefi", "0ps"}, {"dram.trcd", "0ns"}}),
-              kL1 + kL2 + kShared + 14.16 + 3.332 + 10 + 10);
+              kWayDown + 14.16 + 3.332 + 10 + 10);
 }
 
 // Loads of lines that nobody has, independent of each other, `instructions` apart.
@@ -79,7 +79,7 @@ TEST(IndependentMisses, AreLimitedByTheMshrs) {
   // A register is taken from when the request leaves the private caches until the data come.
   for (const auto& [text, mshrs] : {std::pair{"2", 2.0}, {"4", 4.0}, {"8", 8.0}}) {
     expect_near(independent_misses(kOtherBank, 1, round_machine({{"core.mshrs", text}})),
-                (kShared + kPmRead) / mshrs);
+                (kSharedTags + kPmRead) / mshrs);
   }
 }
 TEST(IndependentMisses, OfDramAreLimitedByTheMshrs) {
@@ -87,7 +87,7 @@ TEST(IndependentMisses, OfDramAreLimitedByTheMshrs) {
       independent_misses(kOtherBank, 1, round_machine({{"core.mshrs", "4"}, {"dram.trefi", "0ps"}}),
                          kDramBase),
       // Two pages share a row: one finds it open, the other has to close the row before.
-      (kShared + 14.16 + (14.16 + 14.16) / 2 + 3.332 + 10 + 10) / 4);
+      (kSharedTags + 14.16 + (14.16 + 14.16) / 2 + 3.332 + 10 + 10) / 4);
 }
 TEST(IndependentMisses, OfSharedHitsAreLimitedByTheMshrs) {
   const double ns = steady_ns(
@@ -104,13 +104,13 @@ TEST(IndependentMisses, AreLimitedByTheReorderBuffer) {
   // 16 instructions a load: four fit. The next is dispatched, at 4 a cycle, when the oldest
   // retires.
   expect_near(independent_misses(kOtherBank, 16, round_machine({{"core.mshrs", "16"}})),
-              (kL1 + kL2 + kShared + kPmRead + 16 / 4.0) / 4);
+              (kWayDown + kPmRead + 16 / 4.0) / 4);
 }
 TEST(IndependentMisses, AreLimitedByTheLoadQueue) {
   expect_near(
       independent_misses(kOtherBank, 1,
                          round_machine({{"core.mshrs", "16"}, {"core.load_queue_entries", "5"}})),
-      (kL1 + kL2 + kShared + kPmRead) / 5);
+      (kWayDown + kPmRead) / 5);
 }
 TEST(IndependentMisses, OfOneBankWaitForEachOther) {
   expect_near(independent_misses(16 * 4096, 1, round_machine()), kPmRead);
@@ -126,7 +126,7 @@ TEST(IndependentMisses, InPagesShareABankInLinesTheyDoNot) {
         64, 1, round_machine({{"core.mshrs", "2"}, {"pm.interleaving", interleaving}}));
   };
   expect_near(time("page"), kPmRead);
-  expect_near(time("line"), (kShared + kPmRead) / 2);
+  expect_near(time("line"), (kSharedTags + kPmRead) / 2);
 }
 TEST(IndependentMisses, StreamAtTheBandwidthOfTheChannels) {
   for (const auto& [controllers, channels, all] :
@@ -163,7 +163,7 @@ TEST(IndependentMisses, AcrossTwoLinesAskForBoth) {
         }
       },
       1000, round_machine({{"pm.interleaving", "line"}}));
-  expect_near(ns, 2 * (kShared + kPmRead) / 8);
+  expect_near(ns, 2 * (kSharedTags + kPmRead) / 8);
 }
 
 TEST(Pipeline, RetiresItsWidth) {
@@ -254,7 +254,7 @@ TEST(Stores, ThatMissAreLimitedByTheStoreQueue) {
         }
       },
       2000, round_machine({{"core.store_queue_entries", "4"}}));
-  expect_near(ns, (1 + kL1 + kL2 + kShared + kPmRead) / 4);
+  expect_near(ns, (1 + kWayDown + kPmRead) / 4);
 }
 TEST(Stores, ThatMissAreLimitedByTheMshrs) {
   const double ns = steady_ns(
@@ -265,7 +265,7 @@ TEST(Stores, ThatMissAreLimitedByTheMshrs) {
         }
       },
       2000, round_machine({{"core.store_queue_entries", "32"}, {"core.mshrs", "4"}}));
-  expect_near(ns, (kShared + kPmRead) / 4);
+  expect_near(ns, (kSharedTags + kPmRead) / 4);
 }
 TEST(Stores, ThatHitLeaveOneACycle) {
   const double ns = steady_ns(
@@ -292,9 +292,6 @@ double persist_round(int lines, std::initializer_list<KeyValue> more) {
       },
       500, round_machine(more));
 }
-// Look-ups of the L1, the L2 and the shared cache on the way down.
-constexpr double kWayDown = kL1 + kL2 + kShared;
-
 TEST(Persist, ARoundTripIsStoreFlushFence) { expect_near(persist_round(1, {}), 1 + kWayDown + 1); }
 TEST(Persist, ThePathAndTheControllerAddTheirLatencies) {
   expect_near(persist_round(1, {{"path.request_latency", "40ns"},
@@ -345,7 +342,7 @@ TEST(Persist, NonTemporalStoresGoStraightDown) {
         }
       },
       500, round_machine());
-  expect_near(ns, kShared + 1);
+  expect_near(ns, kSharedTags + 1);
 }
 
 TEST(Serialising, LockedInstructionsTakeTheirLatencyOneByOne) {
@@ -399,7 +396,7 @@ TEST(Locks, AreHandedOverByACoherenceMiss) {
         // The next core's locked instruction finds the line in the core before: its own look-ups,
         // the shared cache, the snoop. Then the critical section, then the unlock.
         expect_near(handover(threads, cycles, order),
-                    (kL1 + kL2 + kShared + 18) + 18 + cycles + (1 + 18));
+                    (kL1Tags + kL2Tags + kShared + 18) + 18 + cycles + (1 + 18));
       }
     }
   }

@@ -23,12 +23,15 @@ inline std::vector<Setting> round_machine(std::initializer_list<KeyValue> more =
                                         {"l1.size", "32KiB"},
                                         {"l1.ways", "8"},
                                         {"l1.latency", "4cycles"},
+                                        {"l1.tag_latency", "2cycles"},
                                         {"l2.size", "256KiB"},
                                         {"l2.ways", "8"},
                                         {"l2.latency", "10cycles"},
+                                        {"l2.tag_latency", "5cycles"},
                                         {"shared.size", "1MiB"},
                                         {"shared.size_per_core", "0B"},
                                         {"shared.latency", "30cycles"},
+                                        {"shared.tag_latency", "20cycles"},
                                         {"shared.snoop_latency", "18cycles"},
                                         {"pm.device", "fixed"},
                                         {"pm.read_latency", "200ns"},
@@ -41,6 +44,9 @@ inline std::vector<Setting> round_machine(std::initializer_list<KeyValue> more =
 }
 // Its latencies in nanoseconds.
 inline constexpr double kL1 = 4, kL2 = 10, kShared = 30, kPmRead = 200 + 3.332;
+inline constexpr double kL1Tags = 2, kL2Tags = 5, kSharedTags = 20;
+// What misses and flushes pass through on their way to memory.
+inline constexpr double kWayDown = kL1Tags + kL2Tags + kSharedTags;
 // Addresses so far apart lie in different pages, banks and sets.
 inline constexpr std::uint64_t kOtherBank = 4096 + 64;
 

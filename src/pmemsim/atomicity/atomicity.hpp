@@ -35,7 +35,7 @@ class Atomicity {
  public:
   virtual ~Atomicity() = default;
   // Once, before the run.
-  virtual void connect(Hierarchy&) {}
+  virtual void connect(const LayerContext&) {}
   // What this layer leaves of the program on top of what the ordering layer leaves.
   virtual Lowering lowering() const = 0;
   virtual std::uint32_t interests() const { return 0; }

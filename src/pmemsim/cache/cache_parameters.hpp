@@ -11,12 +11,15 @@ struct CacheParameters {
   Bytes size;
   std::uint32_t ways = 8;
   Delay latency = cycles(4);
+  Delay tag_latency = cycles(4);
 
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("size", size, {.least = 0, .most = 1e12}, "Capacity; 0 leaves this level out");
     visit("ways", ways, {.least = 1, .most = 64}, "Associativity");
-    visit("latency", latency, {.least = 0, .most = 1e9}, "Time that a look-up adds, hit or miss");
+    visit("latency", latency, {.least = 0, .most = 1e9}, "Time that a hit adds: tags and data");
+    visit("tag_latency", tag_latency, {.least = 0, .most = 1e9},
+          "Time that a miss or a passing flush adds: tags alone");
   }
 };
 
@@ -25,6 +28,7 @@ struct SharedCacheParameters {
   Bytes size_per_core{2u << 20};
   std::uint32_t ways = 16;
   Delay latency = cycles(40);
+  Delay tag_latency = cycles(40);
   Delay snoop_latency = cycles(18);
 
   template <class Visitor>
@@ -33,7 +37,9 @@ struct SharedCacheParameters {
     visit("size_per_core", size_per_core, {.least = 0, .most = 1e12},
           "Capacity added for each core of the machine");
     visit("ways", ways, {.least = 1, .most = 64}, "Associativity");
-    visit("latency", latency, {.least = 0, .most = 1e9}, "Time that a look-up adds, hit or miss");
+    visit("latency", latency, {.least = 0, .most = 1e9}, "Time that a hit adds: tags and data");
+    visit("tag_latency", tag_latency, {.least = 0, .most = 1e9},
+          "Time that a miss or a passing flush adds: tags alone");
     visit("snoop_latency", snoop_latency, {.least = 0, .most = 1e9},
           "Time added when other cores' private caches must give up or send a line");
   }

@@ -11,6 +11,10 @@ constexpr unsigned kCoreBits = 6;  // with a line of any address that a trace ma
 
 constexpr std::uint64_t bit(CoreId core) { return std::uint64_t{1} << core; }
 
+PrivateCaches::Level level(const CacheParameters& cache, const Clock& clock) {
+  return {cache.size.count, cache.ways, clock.slots(cache.latency), clock.slots(cache.tag_latency)};
+}
+
 }  // namespace
 
 Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores,
@@ -24,6 +28,7 @@ Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores
       atomicity_(parts.atomicity),
       clock_(clock),
       shared_latency_(clock.duration(shared.latency)),
+      shared_tag_latency_(clock.duration(shared.tag_latency)),
       snoop_latency_(clock.duration(shared.snoop_latency)),
       request_latency_(clock.duration(path.request_latency)),
       response_latency_(clock.duration(path.response_latency)),
@@ -31,8 +36,7 @@ Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores
       shared_(shared.size.count + shared.size_per_core.count * cores, shared.ways) {
   private_.reserve(cores);
   for (CoreId core = 0; core < cores; ++core) {
-    private_.emplace_back(l1.size.count, l1.ways, clock.slots(l1.latency), l2.size.count, l2.ways,
-                          clock.slots(l2.latency));
+    private_.emplace_back(level(l1, clock), level(l2, clock));
   }
 }
 
@@ -60,7 +64,7 @@ void Hierarchy::request_arrives(std::uint64_t packed, Picoseconds now) {
     return;
   }
   misses_[line.number].push_back({core, to_write});
-  queue_.schedule(now + shared_latency_ + request_latency_, Phase::kController,
+  queue_.schedule(now + shared_tag_latency_ + request_latency_, Phase::kController,
                   completion<&Hierarchy::miss_leaves>(*this, line.number));
 }
 
@@ -198,7 +202,7 @@ void Hierarchy::flush(CoreId core, Line line, bool invalidate, bool dirty, Picos
   flushes_[index] = {line, core, invalidate, dirty, acknowledge};
   if (dirty && pm_space_.contains(line)) ++under_way_[line.number].writes;
   // The look-ups on the way down, then the way to the controller.
-  queue_.schedule(max(when + shared_latency_ + request_latency_, queue_.now()), Phase::kCache,
+  queue_.schedule(max(when + shared_tag_latency_ + request_latency_, queue_.now()), Phase::kCache,
                   completion<&Hierarchy::flush_arrives>(*this, index));
 }
 

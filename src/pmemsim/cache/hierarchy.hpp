@@ -47,13 +47,15 @@ struct HierarchyStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("requests", requests, "requests", "Misses of private caches that reached the shared cache");
+    visit("requests", requests, "requests",
+          "Misses of private caches that reached the shared cache");
     visit("shared_hits", shared_hits, "requests", "Of these, found in the shared cache");
     visit("dram_reads", dram_reads, "lines", "Lines read from DRAM");
     visit("pm_reads", pm_reads, "lines", "Lines read from persistent memory");
     visit("snoops", snoops, "requests", "Requests for which other cores' caches were asked");
     visit("invalidations", invalidations, "lines", "Private copies given up for another core");
-    visit("pm_write_backs", pm_write_backs, "lines", "Dirty PM lines that the shared cache evicted");
+    visit("pm_write_backs", pm_write_backs, "lines",
+          "Dirty PM lines that the shared cache evicted");
     visit("dram_write_backs", dram_write_backs, "lines", "Dirty DRAM lines that it evicted");
     visit("flushes", flushes, "lines", "Flushes that reached the shared cache");
     visit("clean_flushes", clean_flushes, "lines", "Of these, of lines that were clean everywhere");
@@ -89,10 +91,10 @@ class Hierarchy {
   // A private miss, or a store to a line that the core may not write, leaves the core at `when`.
   void request(CoreId core, Line line, bool to_write, Picoseconds when);
 
-  // A flush leaves the core at `when`. `dirty`: the core's own copy was modified. What is written is
-  // the line's newest value when the flush arrives: what others have stored to it meanwhile must not
-  // be undone. `acknowledge` is called at the core once all that was stored to the line before is
-  // persistent: if it is clean everywhere, after the writes of it that are under way.
+  // A flush leaves the core at `when`. `dirty`: the core's own copy was modified. What is written
+  // is the line's newest value when the flush arrives: what others have stored to it meanwhile must
+  // not be undone. `acknowledge` is called at the core once all that was stored to the line before
+  // is persistent: if it is clean everywhere, after the writes of it that are under way.
   void flush(CoreId core, Line line, bool invalidate, bool dirty, Picoseconds when,
              Completion acknowledge);
 
@@ -105,7 +107,7 @@ class Hierarchy {
  private:
   static constexpr std::uint8_t kNobody = 255;
   struct SharedLine {
-    std::uint64_t sharers = 0;   // a bit for each core that may have a copy
+    std::uint64_t sharers = 0;  // a bit for each core that may have a copy
     Picoseconds ready{0};
     std::uint8_t owner = kNobody;  // the core whose copy is exclusive or modified
     bool dirty = false;
@@ -151,7 +153,8 @@ class Hierarchy {
   Ordering& ordering_;
   Atomicity& atomicity_;
   Clock clock_;
-  Picoseconds shared_latency_, snoop_latency_, request_latency_, response_latency_;
+  Picoseconds shared_latency_, shared_tag_latency_, snoop_latency_, request_latency_,
+      response_latency_;
   std::vector<PrivateCaches> private_;
   std::vector<CacheClient*> clients_;
   CacheArray<SharedLine> shared_;

@@ -1,5 +1,7 @@
 #include "pmemsim/cache/private_caches.hpp"
 
+#include <algorithm>
+
 namespace pmemsim {
 namespace {
 
@@ -27,14 +29,12 @@ bool demote(CacheArray<PrivateLine>& cache, Line line, LineState from, LineState
 }  // namespace
 
 PrivateCaches::Lookup PrivateCaches::look_up_l2(Line line, Slot start) {
-  const Slot start_l2 = start + l1_latency_;
-  if (!l2_.present()) return {false, false, LineState::kShared, start_l2};
-  const std::size_t way = l2_.find(line);
-  const Slot done = start_l2 + l2_latency_;
-  if (way == kNone) return {false, false, LineState::kShared, done};
+  const Slot start_l2 = start + l1_tag_latency_;
+  const std::size_t way = l2_.present() ? l2_.find(line) : kNone;
+  if (way == kNone) return {false, false, LineState::kShared, start_l2 + l2_tag_latency_};
   l2_.touch(way);
   const PrivateLine found = l2_.meta(way);
-  const Slot ready = done > found.ready ? done : found.ready;
+  const Slot ready = std::max(start_l2 + l2_latency_, found.ready);
   install_l1(line, {ready, found.state});
   return {true, false, found.state, ready};
 }

@@ -26,12 +26,20 @@ struct Departure {
 
 class PrivateCaches {
  public:
-  PrivateCaches(std::uint64_t l1_bytes, std::uint32_t l1_ways, Slot l1_latency,
-                std::uint64_t l2_bytes, std::uint32_t l2_ways, Slot l2_latency)
-      : l1_(l1_bytes, l1_ways),
-        l2_(l2_bytes, l2_ways),
-        l1_latency_(l1_latency),
-        l2_latency_(l2_latency) {}
+  // One level: a hit adds `latency`, a miss `tag_latency`.
+  struct Level {
+    std::uint64_t bytes;
+    std::uint32_t ways;
+    Slot latency, tag_latency;
+  };
+
+  PrivateCaches(const Level& l1, const Level& l2)
+      : l1_(l1.bytes, l1.ways),
+        l2_(l2.bytes, l2.ways),
+        l1_latency_(l1.latency),
+        l1_tag_latency_(l1.tag_latency),
+        l2_latency_(l2.latency),
+        l2_tag_latency_(l2.bytes > 0 ? l2.tag_latency : 0) {}
 
   struct Lookup {
     bool hit = false;
@@ -67,14 +75,15 @@ class PrivateCaches {
   bool clean(Line line);      // stays, exclusive
 
   Slot l1_latency() const { return l1_latency_; }
-  Slot l2_latency() const { return l2_latency_; }
+  // From the store queue through the private caches, for a flush or a request.
+  Slot passing_latency() const { return l1_tag_latency_ + l2_tag_latency_; }
 
  private:
   Lookup look_up_l2(Line line, Slot start);
   void install_l1(Line line, const PrivateLine& meta);
 
   CacheArray<PrivateLine> l1_, l2_;
-  Slot l1_latency_, l2_latency_;
+  Slot l1_latency_, l1_tag_latency_, l2_latency_, l2_tag_latency_;
 };
 
 }  // namespace pmemsim

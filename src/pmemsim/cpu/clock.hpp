@@ -32,9 +32,7 @@ class Clock {
   Slot slot(Picoseconds time) const {
     return (time.count * denominator_ + numerator_ - 1) / numerator_;
   }
-  Slot slots(Delay delay) const {
-    return delay.cycles ? cycles(delay.count) : slot({delay.count});
-  }
+  Slot slots(Delay delay) const { return delay.cycles ? cycles(delay.count) : slot({delay.count}); }
   Picoseconds duration(Delay delay) const {
     return delay.cycles ? time(cycles(delay.count)) : Picoseconds{delay.count};
   }

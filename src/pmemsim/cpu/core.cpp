@@ -95,8 +95,8 @@ void Core::filled(Line line, LineState, Picoseconds when, Source source) {
 
 std::string Core::waiting_for() const {
   if (finished_) return {};
-  std::string text = "core " + std::to_string(id_) + " after " +
-                     std::to_string(operations_read()) + " operations";
+  std::string text =
+      "core " + std::to_string(id_) + " after " + std::to_string(operations_read()) + " operations";
   if (head_ != tail_) {
     const Entry& oldest = entries_[head_ & entry_mask_];
     const trace::SiteRecord& site = sites_->sites()[oldest.site];

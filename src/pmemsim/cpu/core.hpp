@@ -51,7 +51,8 @@ struct CoreStatistics {
     visit("loads", loads, "loads", "Loads");
     visit("forwarded_loads", forwarded_loads, "loads", "Of these, served by the store queue");
     visit("stores", stores, "stores", "Stores");
-    visit("private_misses", private_misses, "lines", "Lines that the private caches had to ask for");
+    visit("private_misses", private_misses, "lines",
+          "Lines that the private caches had to ask for");
     visit("branches", branches, "branches", "Conditional branches");
     visit("mispredicted_branches", mispredicted_branches, "branches", "Of these, mispredicted");
     visit("flushes", flushes, "flushes", "Cache line flushes");
@@ -107,24 +108,24 @@ class Core final : public CacheClient {
   struct Entry {
     std::uint64_t address;
     Slot dispatched;
-    Slot ready;      // operands and barriers; once complete: when that was
+    Slot ready;  // operands and barriers; once complete: when that was
     Slot retired;
-    Slot delay;      // by which its dispatch was held up, and why
-    std::uint64_t store;         // number of the first in the store queue
+    Slot delay;           // by which its dispatch was held up, and why
+    std::uint64_t store;  // number of the first in the store queue
     std::uint32_t instructions;
     std::uint32_t site;
     std::uint32_t first_waiter;  // link, or kNoEntry
     std::uint32_t next_in_line;  // in the list of its MSHR
     std::uint32_t object, version;
-    std::uint16_t pending;       // operands whose time isn't known yet
+    std::uint16_t pending;  // operands whose time isn't known yet
     Kind kind;
     State state;
     Cause cause;
     Cause delay_cause;
     std::uint8_t size;
     std::uint8_t detail;
-    std::uint8_t stores;         // entries in the store queue
-    bool forwarded;              // a load that takes its value from the store queue
+    std::uint8_t stores;  // entries in the store queue
+    bool forwarded;       // a load that takes its value from the store queue
     bool region_begin, region_end;
   };
   struct Link {
@@ -152,8 +153,7 @@ class Core final : public CacheClient {
   bool dispatch(const trace::Operation& operation);
   bool dispatch_load(const trace::Operation& operation);
   bool dispatch_store(const trace::Operation& operation);
-  bool dispatch_through_stores(const trace::Operation& operation, StoreKind kind,
-                               bool serialising);
+  bool dispatch_through_stores(const trace::Operation& operation, StoreKind kind, bool serialising);
   bool dispatch_branch(const trace::Operation& operation);
   bool dispatch_mark(const trace::Operation& operation);
   bool dispatch_plain(const trace::Operation& operation, Kind kind);
@@ -177,6 +177,7 @@ class Core final : public CacheClient {
   bool start_serial(Entry& entry);
   void account_for(const Entry& entry, Slot from, Slot until);
   void retired(Entry& entry);
+  void tell_layers_of_load(const Entry& load);
   Mshr* ask_to_read(Line line, Slot leaves);
   Mshr* find_mshr(Line line);
   Mshr* take_mshr(Slot& start);
@@ -237,7 +238,7 @@ class Core final : public CacheClient {
   bool finished_ = false;
   trace::Purpose purpose_ = trace::Purpose::kProgram;
   trace::FenceMeaning fence_meaning_ = trace::FenceMeaning::kBare;
-  std::uint64_t region_ = 0;       // number of the outermost region begun last
+  std::uint64_t region_ = 0;  // number of the outermost region begun last
   bool in_region_ = false;
 
   // front end
@@ -245,7 +246,7 @@ class Core final : public CacheClient {
   Slot delay_ = 0;
   Cause delay_cause_ = Cause::kBase;
   std::uint32_t blocking_branch_ = kNoEntry;
-  std::uint32_t carried_ = 0;     // instructions that need no entry of their own
+  std::uint32_t carried_ = 0;  // instructions that need no entry of their own
   bool advancing_ = false;
   bool wake_scheduled_ = false;
   BranchPredictor predictor_;
@@ -261,12 +262,13 @@ class Core final : public CacheClient {
   std::vector<Producer> producers_;
   std::vector<std::uint32_t> ready_;  // entries to execute
   bool executing_ = false, retiring_ = false;
-  std::vector<Slot> load_retired_;    // of the latest loads, in a ring of a power of two
+  std::vector<Slot> load_retired_;  // of the latest loads, in a ring of a power of two
   const std::uint64_t load_queue_entries_, load_mask_;
   std::uint64_t loads_dispatched_ = 0, loads_retired_ = 0;
   std::uint32_t barrier_entry_ = kNoEntry;  // the latest serialising operation
   Slot barrier_ = 0;
   Slot region_began_ = 0;
+  std::uint64_t regions_retired_ = 0, retired_region_ = 0;  // as region_, but at retirement
 
   // misses
   std::vector<Mshr> mshrs_;

@@ -206,9 +206,7 @@ void Core::retired(Entry& oldest) {
     case Kind::kLoad:
     case Kind::kAtomicLoad:
       load_retired_[loads_retired_++ & load_mask_] = retire_;
-      if ((atomicity_interests_ & kLoads) != 0 && persistent(oldest.address)) {
-        atomicity_.load(id_, Line::of(oldest.address), region_, clock_.time(retire_));
-      }
+      tell_layers_of_load(oldest);
       return;
     case Kind::kSerial:
     case Kind::kBranch:
@@ -216,8 +214,12 @@ void Core::retired(Entry& oldest) {
     case Kind::kStore:
       break;
   }
-  if (oldest.region_begin) region_began_ = retire_;
+  if (oldest.region_begin) {
+    region_began_ = retire_;
+    retired_region_ = ++regions_retired_;
+  }
   if (oldest.region_end) {
+    retired_region_ = 0;
     ++statistics_.regions;
     statistics_.region_time += clock_.time(retire_) - clock_.time(region_began_);
   }
@@ -234,6 +236,16 @@ void Core::retired(Entry& oldest) {
   if (oldest.stores == 0) return;
   drain();
   ask_ahead();
+}
+
+void Core::tell_layers_of_load(const Entry& load) {
+  if (((atomicity_interests_ | ordering_interests_) & kLoads) == 0 || !persistent(load.address)) {
+    return;
+  }
+  const Line line = Line::of(load.address);
+  const Picoseconds when = clock_.time(retire_);
+  if ((atomicity_interests_ & kLoads) != 0) atomicity_.load(id_, line, retired_region_, when);
+  if ((ordering_interests_ & kLoads) != 0) ordering_.load(id_, line, retired_region_, when);
 }
 
 }  // namespace pmemsim

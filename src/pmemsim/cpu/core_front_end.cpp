@@ -312,9 +312,9 @@ bool Core::dispatch_mark(const Operation& operation) {
   }
   if (layers_care) {
     StoreEntry& store = new_store(index,
-                                  end                               ? StoreKind::kRegionEnd
+                                  end                              ? StoreKind::kRegionEnd
                                   : mark == MarkKind::kRegionBegin ? StoreKind::kRegionBegin
-                                                                    : StoreKind::kFenceRegions,
+                                                                   : StoreKind::kFenceRegions,
                                   operation);
     store.serialising = serialising;
     if (serialising) barrier_entry_ = index;
@@ -413,8 +413,8 @@ StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation
   store.size = operation.size;
   store.stage = store.told = 0;
   store.serialising = false;
-  store.writes = operation.value != nullptr &&
-                 (operation.kind != SiteKind::kAtomicUpdate || operation.flag);
+  store.writes =
+      operation.value != nullptr && (operation.kind != SiteKind::kAtomicUpdate || operation.flag);
   if (store.writes) {
     std::memcpy(store.value.data(), operation.value, operation.size);
     const std::uint64_t last = (store.address + store.size - 1) / 8;

@@ -129,7 +129,7 @@ bool Core::ask_to_write(Line line, Slot slot) {
   if (find_mshr(line) != nullptr) return true;
   const PrivateCaches::Lookup found = caches_.look_up(line, slot);
   if (found.hit && found.state != LineState::kShared) return true;
-  Slot leaves = found.hit ? slot + caches_.l1_latency() : found.done;
+  Slot leaves = found.hit ? slot + caches_.passing_latency() : found.done;
   Mshr* mshr = take_mshr(leaves);
   if (mshr == nullptr) return false;
   ++statistics_.private_misses;
@@ -173,8 +173,8 @@ bool Core::tell_layers(StoreEntry& head, Slot& slot) {
   const LineData before = pm_space_.newest().read(Line::of(head.address));
   LineData after = before;
   std::copy_n(head.value.begin(), head.size, after.begin() + head.address % kLineBytes);
-  const Store store{id_,   head.site, head.address, head.size, head.value.data(),
-                    before, after,    head.region};
+  const Store store{id_,    head.site, head.address, head.size, head.value.data(),
+                    before, after,     head.region};
   if (head.told == kAtomicityTurn) {
     if ((atomicity_interests_ & kStores) != 0 &&
         !atomicity_.store(store, clock_.time(slot), resume_of_head())) {
@@ -200,7 +200,7 @@ bool Core::drain_flush(StoreEntry& head, Slot& slot) {
         kind == trace::FlushKind::kClwb ? caches_.clean(line) : caches_.invalidate(line);
     LineData data{};
     if (dirty && persistent(head.address)) data = pm_space_.newest().read(line);
-    const Slot leaves = slot + caches_.l1_latency() + caches_.l2_latency();
+    const Slot leaves = slot + caches_.passing_latency();
     if (!ordering_.flush(id_, line, kind, dirty, data, clock_.time(leaves), resume_of_head())) {
       head.waiting_since = slot;
       ++head.stage;
@@ -237,7 +237,8 @@ bool Core::drain_atomic(StoreEntry& head, Slot& slot) {
     head.stage = kAcquire;
   }
   if (head.stage == kAcquire) {
-    const std::uint32_t previous = head.writes && head.version > 0 ? head.version - 1 : head.version;
+    const std::uint32_t previous =
+        head.writes && head.version > 0 ? head.version - 1 : head.version;
     if (!synchronisation_.acquire_version(head.object, previous, resume_of_head())) {
       ++head.stage;
       return false;
@@ -326,12 +327,11 @@ bool Core::drain_region(StoreEntry& head, Slot& slot) {
   if (head.stage == kAsk) {
     head.waiting_since = slot;
     const Picoseconds when = clock_.time(slot);
-    const bool done =
-        head.kind == StoreKind::kRegionBegin
-            ? atomicity_.region_begin(id_, head.region, when, resume_of_head())
-        : head.kind == StoreKind::kRegionEnd
-            ? atomicity_.region_end(id_, head.region, when, resume_of_head())
-            : atomicity_.fence_regions(id_, when, resume_of_head());
+    const bool done = head.kind == StoreKind::kRegionBegin
+                          ? atomicity_.region_begin(id_, head.region, when, resume_of_head())
+                      : head.kind == StoreKind::kRegionEnd
+                          ? atomicity_.region_end(id_, head.region, when, resume_of_head())
+                          : atomicity_.fence_regions(id_, when, resume_of_head());
     if (!done) {
       ++head.stage;
       return false;

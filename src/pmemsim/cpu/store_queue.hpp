@@ -19,8 +19,8 @@ enum class StoreKind : std::uint8_t {
   kAtomicStore,
   kFlush,
   kFence,
-  kFullFence,     // serialising, as all that follow
-  kLocked,        // atomic read-modify-write
+  kFullFence,  // serialising, as all that follow
+  kLocked,     // atomic read-modify-write
   kAcquire,
   kRelease,
   kRegionBegin,
@@ -40,19 +40,21 @@ struct StoreEntry {
   std::uint32_t site;
   std::uint32_t object, version;
   StoreKind kind;
-  std::uint8_t detail;   // FlushKind, SyncKind, FenceMeaning
+  std::uint8_t detail;  // FlushKind, SyncKind, FenceMeaning
   std::uint8_t size;
-  std::uint8_t stage;    // steps done at the head of the queue; odd while it waits to be resumed
-  std::uint8_t told;     // the same for the layers that want to know of stores
+  std::uint8_t stage;  // steps done at the head of the queue; odd while it waits to be resumed
+  std::uint8_t told;   // the same for the layers that want to know of stores
   bool serialising;
-  bool writes;           // a failed compare-exchange doesn't
+  bool writes;  // a failed compare-exchange doesn't
   std::array<std::byte, trace::kMaxAccessBytes> value;
 };
 
 class StoreQueue {
  public:
   explicit StoreQueue(std::uint32_t entries)
-      : limit_(entries), mask_(std::bit_ceil(std::uint64_t{entries} + 2) - 1), entries_(mask_ + 1) {}
+      : limit_(entries),
+        mask_(std::bit_ceil(std::uint64_t{entries} + 2) - 1),
+        entries_(mask_ + 1) {}
 
   std::uint64_t head() const { return head_; }
   std::uint64_t tail() const { return tail_; }

@@ -10,7 +10,7 @@ namespace pmemsim {
 
 class NoOrdering : public Ordering {
  public:
-  void connect(Hierarchy& hierarchy) override { hierarchy_ = &hierarchy; }
+  void connect(const LayerContext& context) override { hierarchy_ = &context.caches; }
 
   Lowering lowering() const override {
     Lowering lowering;

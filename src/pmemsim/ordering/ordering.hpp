@@ -9,11 +9,13 @@
 //              fence() waits for the count to fall to zero.
 //   eADR       lowering drops flushes and fences: nothing to do here.
 //   DPO        store() appends to the core's persist buffer (false while it is full), fence()
-//              appends a barrier; leaves_private() is the snoop.
+//              appends a barrier; store() and load() look for the line in the other cores' buffers,
+//              which is what DPO's snoops find out.
 //   HOPS       store() appends to the persist buffer with its epoch; fence(kOrder) ends the epoch
-//              and returns true; fence(kDurable) waits for the buffer to drain; evicted() drops the
-//              line (kDropped), for PM gets its data from the buffers alone; fetch() delays a read
-//              whose line the filter at the controller knows.
+//              and returns true; fence(kDurable) waits for the buffer to drain; evicted() takes the
+//              line and drops it, for PM gets its data from the buffers alone; fetch() delays a
+//              read whose line the filter at the controller knows. The layer's own record of each
+//              line's last writer stands for the sticky-M state.
 //   PMEM-Spec  store() sends the line down a persist path of its own (false while it is full);
 //              evicted() tells the speculation buffer WriteBack and drops the line; fetch() is its
 //              Read; critical_section() assigns and revokes speculation IDs; fence(kDurable) is the
@@ -36,13 +38,13 @@ namespace pmemsim {
 // A store to PM as it leaves the store queue.
 struct Store {
   CoreId core;
-  std::uint32_t site;           // the program counter, as far as the trace knows it
+  std::uint32_t site;  // the program counter, as far as the trace knows it
   std::uint64_t address;
   std::uint32_t size;
-  const std::byte* value;       // `size` bytes
-  const LineData& before;       // the line without this store
-  const LineData& after;        // the line with it
-  std::uint64_t region;         // the outermost region it belongs to; 0: none
+  const std::byte* value;  // `size` bytes
+  const LineData& before;  // the line without this store
+  const LineData& after;   // the line with it
+  std::uint64_t region;    // the outermost region it belongs to; 0: none
 };
 
 // What becomes of a dirty PM line that the shared cache evicts.
@@ -64,13 +66,26 @@ enum Interest : std::uint32_t {
   kHints = 1u << 7,             // hint()
 };
 
+class Backend;
 class Hierarchy;
+class Memory;
+class PmSpace;
+
+// What a layer works with. Writes to PM go through the backend; Memory is there to find, drop and
+// count what is in the controllers (Memory::find, drop, channel_of, pending_operations).
+struct LayerContext {
+  EventQueue& queue;
+  Hierarchy& caches;
+  Backend& backend;
+  Memory& pm;
+  PmSpace& pm_space;
+};
 
 class Ordering {
  public:
   virtual ~Ordering() = default;
   // Once, before the run.
-  virtual void connect(Hierarchy&) {}
+  virtual void connect(const LayerContext&) {}
   virtual Lowering lowering() const = 0;
   virtual std::uint32_t interests() const { return 0; }
 
@@ -84,10 +99,13 @@ class Ordering {
                      Completion resume) = 0;
 
   virtual bool store(const Store&, Picoseconds, Completion) { return true; }
+  // A load from PM has retired; `region` as in Store.
+  virtual void load(CoreId, Line, std::uint64_t /*region*/, Picoseconds) {}
   virtual Eviction evicted(Line, const LineData&, Picoseconds) { return Eviction::kWrite; }
   // True: this layer will answer the read (or has passed it on) and call `done`.
   virtual bool fetch(CoreId, Line, Picoseconds, Completion) { return false; }
-  virtual void critical_section(CoreId, bool, Picoseconds) {}
+  // The core has acquired a lock (true) or is about to release one.
+  virtual void critical_section(CoreId, bool /*enter*/, Picoseconds) {}
 
   virtual void statistics(StatisticsCollector&) const {}
   // Empty if nothing is outstanding; otherwise who waits for what (for StuckError).

@@ -21,7 +21,7 @@ namespace pmemsim {
 class X86Ordering final : public Ordering {
  public:
   explicit X86Ordering(std::uint32_t cores) : cores_(cores) {}
-  void connect(Hierarchy& hierarchy) override { hierarchy_ = &hierarchy; }
+  void connect(const LayerContext& context) override { hierarchy_ = &context.caches; }
 
   Lowering lowering() const override { return {}; }
   bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, const LineData& data,

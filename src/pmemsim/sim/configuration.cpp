@@ -36,17 +36,19 @@ Configuration configure(std::span<const Setting> settings) {
                                configuration.shared.size_per_core.count * configuration.core.count;
   check_cache(setter, "shared.size + shared.size_per_core * core.count", shared,
               configuration.shared.ways);
-  const std::uint64_t inner = configuration.l2.size.count > 0 ? configuration.l2.size.count
-                                                              : configuration.l1.size.count;
+  const std::uint64_t inner =
+      configuration.l2.size.count > 0 ? configuration.l2.size.count : configuration.l1.size.count;
   if (shared < inner) {
-    setter.add_problem("shared.size: the shared cache (" + std::to_string(shared) +
-                       " bytes) includes the private ones, so it can't be smaller than one of them (" +
-                       std::to_string(inner) + " bytes)");
+    setter.add_problem(
+        "shared.size: the shared cache (" + std::to_string(shared) +
+        " bytes) includes the private ones, so it can't be smaller than one of them (" +
+        std::to_string(inner) + " bytes)");
   }
   for (const std::string& problem : configuration.dram.problems()) {
     setter.add_problem("dram: " + problem);
   }
-  for (const std::string& problem : configuration.pm.problems()) setter.add_problem("pm: " + problem);
+  for (const std::string& problem : configuration.pm.problems())
+    setter.add_problem("pm: " + problem);
   for (std::string& problem : combination_problems(configuration)) {
     setter.add_problem(std::move(problem));
   }

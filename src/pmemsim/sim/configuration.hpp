@@ -31,9 +31,10 @@ struct RunParameters {
   void describe(Visitor& visit) {
     visit("instances", instances, {.least = 1, .most = 64},
           "Independent copies of the recording, each on cores and addresses of its own");
-    visit("lock_order", lock_order, {},
-          "Who gets a lock: whoever got it when the program was recorded, so that all values in the "
-          "trace hold, or whoever asks first in simulated time, so that they may not");
+    visit(
+        "lock_order", lock_order, {},
+        "Who gets a lock: whoever got it when the program was recorded, so that all values in the "
+        "trace hold, or whoever asks first in simulated time, so that they may not");
   }
 };
 
@@ -44,8 +45,10 @@ struct Configuration {
   PrecomputeChoice precompute = PrecomputeChoice::kNone;
   RunParameters run;
   CoreParameters core;
-  CacheParameters l1{.size = {32u << 10}, .ways = 8, .latency = cycles(4)};
-  CacheParameters l2{.size = {1u << 20}, .ways = 16, .latency = cycles(14)};
+  CacheParameters l1{
+      .size = {32u << 10}, .ways = 8, .latency = cycles(4), .tag_latency = cycles(4)};
+  CacheParameters l2{
+      .size = {1u << 20}, .ways = 16, .latency = cycles(14), .tag_latency = cycles(14)};
   SharedCacheParameters shared;
   PathParameters path;
   MemoryParameters dram;

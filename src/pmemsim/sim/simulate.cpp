@@ -26,8 +26,8 @@ void describe_stalls(const Machine& machine, StatisticsCollector& collector) {
               "Time of all cores: " + std::string(kCauseTexts[i].description));
   }
   Slot misses = 0;
-  for (const Cause cause : {Cause::kPrivateCache, Cause::kSharedCache, Cause::kOtherCore,
-                            Cause::kDram, Cause::kPm}) {
+  for (const Cause cause :
+       {Cause::kPrivateCache, Cause::kSharedCache, Cause::kOtherCore, Cause::kDram, Cause::kPm}) {
     misses += account[cause];
   }
   collector("stall.cache_miss_ns", clock.time(misses),

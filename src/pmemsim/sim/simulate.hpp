@@ -15,9 +15,9 @@ struct RunResult {
   std::uint64_t instructions = 0;  // simulated, on all cores
   std::uint64_t regions = 0;       // outermost atomic regions completed
   std::uint64_t pm_write_bytes = 0;
-  Picoseconds time{0};             // until the last core was done
-  std::uint32_t threads = 0;       // cores used
-  double wall_s = 0;               // of the host, for the simulation itself
+  Picoseconds time{0};        // until the last core was done
+  std::uint32_t threads = 0;  // cores used
+  double wall_s = 0;          // of the host, for the simulation itself
   std::vector<Statistic> statistics;
 };
 

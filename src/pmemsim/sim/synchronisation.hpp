@@ -31,8 +31,7 @@ class Synchronisation {
   // acquire() returns false if the caller has to wait for `resume`.
   bool acquire(trace::SyncKind kind, std::uint32_t object, std::uint32_t version,
                Completion resume);
-  void release(trace::SyncKind kind, std::uint32_t object, std::uint32_t version,
-               Picoseconds now);
+  void release(trace::SyncKind kind, std::uint32_t object, std::uint32_t version, Picoseconds now);
 
   // An atomic variable: reads wait for their version, writes for the one before theirs.
   bool acquire_version(std::uint32_t object, std::uint32_t version, Completion resume);

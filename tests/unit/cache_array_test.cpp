@@ -1,0 +1,164 @@
+// One cache's tags, and the two private levels on top of them.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+#include "pmemsim/cache/cache_array.hpp"
+#include "pmemsim/cache/private_caches.hpp"
+
+namespace pmemsim {
+namespace {
+
+using Array = CacheArray<int>;
+
+std::size_t put(Array& array, std::uint64_t line, int meta) {
+  const std::size_t way = array.victim({line});
+  array.install(way, {line}, meta);
+  return way;
+}
+
+TEST(CacheArray, FindsWhatWasInstalledAndNothingElse) {
+  Array array(4 * 2 * 64, 2);  // four sets
+  EXPECT_EQ(array.sets(), 4u);
+  const std::size_t way = put(array, 5, 42);
+  EXPECT_EQ(array.find({5}), way);
+  EXPECT_EQ(array.meta(way), 42);
+  EXPECT_EQ(array.line(way), Line{5});
+  EXPECT_EQ(array.find({1}), Array::kNone);  // the same set
+  array.remove(way);
+  EXPECT_EQ(array.find({5}), Array::kNone);
+  EXPECT_FALSE(array.occupied(way));
+}
+
+TEST(CacheArray, ReplacesTheLeastRecentlyUsed) {
+  Array array(4 * 2 * 64, 2);
+  put(array, 0, 1);
+  put(array, 4, 2);
+  array.touch(array.find({0}));
+  EXPECT_EQ(array.line(array.victim({8})), Line{4});
+  put(array, 8, 3);
+  EXPECT_EQ(array.find({4}), Array::kNone);
+  EXPECT_NE(array.find({0}), Array::kNone);
+  EXPECT_EQ(array.line(array.victim({12})), Line{0});  // installing counts as use
+}
+
+TEST(CacheArray, TakesAnEmptyWayFirst) {
+  Array array(2 * 64, 2);
+  put(array, 0, 1);
+  put(array, 1, 2);
+  array.touch(array.find({0}));
+  array.remove(array.find({0}));
+  EXPECT_FALSE(array.occupied(array.victim({2})));
+}
+
+TEST(CacheArray, SetsNeedNoPowerOfTwo) {
+  Array array(3 * 64, 1);
+  for (std::uint64_t line = 0; line < 3; ++line) put(array, line, static_cast<int>(line));
+  for (std::uint64_t line = 0; line < 3; ++line) {
+    ASSERT_NE(array.find({line}), Array::kNone);
+    EXPECT_EQ(array.line(array.victim({line + 3})), Line{line});
+  }
+}
+
+// L1: two lines of two sets. L2: four lines of two sets, two ways. Latencies 4 and 10, of the
+// tags alone 3 and 6.
+class Private : public testing::Test {
+ protected:
+  Departure fill(std::uint64_t line, LineState state = LineState::kExclusive, Slot ready = 0) {
+    return caches.fill({line}, state, ready);
+  }
+  PrivateCaches caches{{2 * 64, 1, 4, 3}, {4 * 64, 2, 10, 6}};
+};
+
+TEST_F(Private, LookUpsAddTheirLatencies) {
+  EXPECT_FALSE(caches.look_up({0}, 100).hit);
+  EXPECT_EQ(caches.look_up({0}, 100).done, 109);  // when the request leaves
+  fill(0);
+  EXPECT_TRUE(caches.look_up({0}, 100).in_l1);
+  EXPECT_EQ(caches.look_up({0}, 100).done, 104);
+  fill(2);  // pushes line 0 out of the L1
+  const PrivateCaches::Lookup again = caches.look_up({0}, 100);
+  EXPECT_TRUE(again.hit);
+  EXPECT_FALSE(again.in_l1);
+  EXPECT_EQ(again.done, 113);
+  EXPECT_TRUE(caches.look_up({0}, 200).in_l1);  // it has come back
+}
+
+TEST_F(Private, DataThatAreStillOnTheirWayAreWaitedFor) {
+  fill(0, LineState::kExclusive, 500);
+  EXPECT_EQ(caches.look_up({0}, 100).done, 500);
+  EXPECT_EQ(caches.look_up({0}, 600).done, 604);
+}
+
+TEST_F(Private, AModifiedL1VictimMakesTheL2Modified) {
+  fill(0);
+  caches.write({0});
+  EXPECT_FALSE(fill(2).happened);  // line 0 leaves the L1, not the L2
+  EXPECT_EQ(caches.look_up({0}, 0).state, LineState::kModified);
+  EXPECT_TRUE(caches.invalidate({0}));
+}
+
+TEST_F(Private, TheL2sVictimLeavesTheL1Too) {
+  fill(0);
+  fill(2);
+  const Departure departure = fill(4);
+  EXPECT_TRUE(departure.happened);
+  EXPECT_EQ(departure.line, Line{0});
+  EXPECT_FALSE(departure.dirty);
+  EXPECT_FALSE(caches.look_up({0}, 0).hit);
+}
+
+TEST_F(Private, DirtLeavesWithTheVictimWhereverItWas) {
+  fill(0);
+  caches.write({0});
+  fill(1);  // another set
+  fill(2);  // line 0 only in the L2 now, modified
+  EXPECT_TRUE(fill(4).dirty);
+  // and from the L1: line 4 modified there, the L2 doesn't know
+  caches.write({4});
+  caches.look_up({2}, 0);
+  caches.look_up({4}, 0);
+  fill(6);
+  const Departure departure = fill(8);
+  EXPECT_EQ(departure.line, Line{4});
+  EXPECT_TRUE(departure.dirty);
+}
+
+TEST_F(Private, InvalidateDowngradeAndCleanTellDirt) {
+  for (const bool dirty : {false, true}) {
+    fill(0);
+    if (dirty) caches.write({0});
+    EXPECT_EQ(caches.clean({0}), dirty);
+    EXPECT_EQ(caches.look_up({0}, 0).state, LineState::kExclusive);
+    EXPECT_FALSE(caches.clean({0}));
+    if (dirty) caches.write({0});
+    EXPECT_EQ(caches.downgrade({0}), dirty);
+    EXPECT_EQ(caches.look_up({0}, 0).state, LineState::kShared);
+    EXPECT_FALSE(caches.clean({0}));
+    EXPECT_EQ(caches.look_up({0}, 0).state, LineState::kShared);  // cleaning shares no more
+    EXPECT_FALSE(caches.invalidate({0}));
+    EXPECT_FALSE(caches.look_up({0}, 0).hit);
+  }
+}
+
+TEST_F(Private, AnUpgradeKeepsThePlace) {
+  fill(0, LineState::kShared);
+  EXPECT_FALSE(fill(0, LineState::kExclusive, 70).happened);
+  EXPECT_EQ(caches.look_up({0}, 0).state, LineState::kExclusive);
+  EXPECT_EQ(caches.look_up({0}, 0).done, 70);
+}
+
+TEST(PrivateWithoutL2, LooksUpAndEvictsInTheL1Alone) {
+  PrivateCaches caches({2 * 64, 2, 4, 3}, {0, 8, 10, 6});
+  EXPECT_EQ(caches.look_up({0}, 0).done, 3);
+  caches.fill({0}, LineState::kExclusive, 0);
+  caches.write({0});
+  caches.fill({1}, LineState::kExclusive, 0);
+  const Departure departure = caches.fill({2}, LineState::kExclusive, 0);
+  EXPECT_EQ(departure.line, Line{0});
+  EXPECT_TRUE(departure.dirty);
+  EXPECT_FALSE(caches.invalidate({1}));
+}
+
+}  // namespace
+}  // namespace pmemsim

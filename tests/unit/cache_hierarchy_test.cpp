@@ -1,0 +1,300 @@
+// The coherent hierarchy with cores that do nothing but ask: states, latencies, write-backs, and
+// what a flush's acknowledgement promises.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <optional>
+
+#include "pmemsim/atomicity/none.hpp"
+#include "pmemsim/ordering/none.hpp"
+#include "unit/memory_bench.hpp"
+
+namespace pmemsim {
+namespace {
+
+constexpr std::uint64_t kPmBase = 1u << 20;
+constexpr CoreId kCores = 3;
+
+// Lines of PM (in one bank, so that writes take turns) and of DRAM, in one set of the shared cache.
+constexpr Line pm_line(std::uint64_t i) { return {kPmBase / kLineBytes + i * 16}; }
+constexpr Line dram_line(std::uint64_t i) { return {64 + i * 16}; }
+
+MemoryParameters fixed_memory(std::uint32_t wpq_entries) {
+  MemoryParameters p = simple_memory();
+  p.device = DeviceKind::kFixed;
+  p.read_latency = ns(200);
+  p.write_latency = ns(1000);
+  p.tburst = ns(0);
+  p.wpq_entries = wpq_entries;
+  return p;
+}
+
+struct FakeCore final : CacheClient {
+  struct Answer {
+    LineState state;
+    Picoseconds when;
+    Source source;
+  };
+  void filled(Line, LineState state, Picoseconds when, Source source) override {
+    answer = {state, when, source};
+  }
+  std::optional<Answer> answer;
+};
+
+class HierarchyTest : public testing::Test {
+ protected:
+  explicit HierarchyTest(std::uint32_t wpq_entries = 8)
+      : pm(queue, fixed_memory(wpq_entries)), dram(queue, fixed_memory(8)) {
+    pm_space.add({kPmBase, 2 * kPmBase});
+    for (CoreId core = 0; core < kCores; ++core) hierarchy.connect(core, cores[core]);
+  }
+
+  void run() {
+    while (queue.step()) {
+    }
+  }
+  // What the core gets when it asks now and nobody else does; time since it asked.
+  FakeCore::Answer ask(CoreId core, Line line, bool to_write) {
+    const Picoseconds start = queue.now();
+    cores[core].answer.reset();
+    hierarchy.request(core, line, to_write, start);
+    run();
+    FakeCore::Answer answer = cores[core].answer.value();
+    answer.when -= start;
+    return answer;
+  }
+  // MESI letters of the cores' copies.
+  std::string states(Line line) {
+    std::string text;
+    for (CoreId core = 0; core < kCores; ++core) {
+      const PrivateCaches::Lookup found = hierarchy.private_caches(core).look_up(line, 0);
+      text += found.hit ? "SEM"[static_cast<int>(found.state)] : 'I';
+    }
+    return text;
+  }
+  void write(CoreId core, Line line, std::uint64_t value) {
+    hierarchy.private_caches(core).write(line);
+    pm_space.newest().write(line, data_of(value));
+  }
+  void flush(CoreId core, Line line, bool dirty, Picoseconds when, std::uint64_t number,
+             bool invalidate = false) {
+    hierarchy.flush(core, line, invalidate, dirty, when,
+                    completion<&HierarchyTest::acknowledged>(*this, number));
+  }
+  void acknowledged(std::uint64_t number, Picoseconds when) { acknowledged_at[number] = when; }
+
+  EventQueue queue;
+  PmSpace pm_space;
+  Memory pm, dram;
+  NoBackend backend{pm};
+  NoOrdering ordering;
+  NoAtomicity atomicity;
+  std::array<FakeCore, kCores> cores;
+  std::map<std::uint64_t, Picoseconds> acknowledged_at;
+  // 1 GHz, so that slots are nanoseconds; the shared cache has two sets of four ways.
+  Hierarchy hierarchy{{queue, pm_space, backend, dram, ordering, atomicity},
+                      Clock({1'000'000'000}, 1),
+                      kCores,
+                      {.size = {4 * 64}, .ways = 4, .latency = cycles(4), .tag_latency = cycles(4)},
+                      {.size = {0}, .ways = 8, .latency = cycles(10), .tag_latency = cycles(10)},
+                      {.size = {8 * 64},
+                       .size_per_core = {0},
+                       .ways = 4,
+                       .latency = cycles(30),
+                       .tag_latency = cycles(20),
+                       .snoop_latency = cycles(18)},
+                      {.request_latency = nanoseconds(7), .response_latency = nanoseconds(9)}};
+};
+
+TEST_F(HierarchyTest, MissesGoToTheirMemory) {
+  const FakeCore::Answer from_pm = ask(0, pm_line(0), false);
+  EXPECT_EQ(from_pm.source, Source::kPm);
+  EXPECT_EQ(from_pm.when, ns(20 + 7 + 200 + 9));
+  EXPECT_EQ(ask(0, dram_line(0), false).source, Source::kDram);
+  EXPECT_EQ(hierarchy.statistics().pm_reads, 1u);
+  EXPECT_EQ(hierarchy.statistics().dram_reads, 1u);
+}
+
+TEST_F(HierarchyTest, StatesFollowMesi) {
+  const Line line = pm_line(0);
+  EXPECT_EQ(ask(0, line, false).state, LineState::kExclusive);
+  EXPECT_EQ(states(line), "EII");
+  write(0, line, 1);
+  EXPECT_EQ(states(line), "MII");
+  // The owner is asked: snoop latency.
+  const FakeCore::Answer second = ask(1, line, false);
+  EXPECT_EQ(second.source, Source::kOtherCore);
+  EXPECT_EQ(second.when, ns(30 + 18));
+  EXPECT_EQ(states(line), "SSI");
+  // Nobody owns it: the shared cache answers alone.
+  EXPECT_EQ(ask(2, line, false).when, ns(30));
+  EXPECT_EQ(states(line), "SSS");
+  // An upgrade takes the others' copies.
+  const FakeCore::Answer upgrade = ask(1, line, true);
+  EXPECT_EQ(upgrade.state, LineState::kExclusive);
+  EXPECT_EQ(upgrade.when, ns(30 + 18));
+  EXPECT_EQ(states(line), "IEI");
+  EXPECT_EQ(hierarchy.statistics().invalidations, 2u);
+  // A write request takes a modified copy.
+  write(1, line, 2);
+  EXPECT_EQ(ask(2, line, true).when, ns(30 + 18));
+  EXPECT_EQ(states(line), "IIE");
+  EXPECT_EQ(hierarchy.statistics().snoops, 3u);
+  EXPECT_EQ(hierarchy.statistics().pm_reads, 1u);
+}
+
+TEST_F(HierarchyTest, WhoAsksWhileTheLineIsOnItsWayIsServedInTurn) {
+  const Line line = pm_line(0);
+  hierarchy.request(0, line, false, ns(0));
+  hierarchy.request(1, line, false, ns(50));
+  hierarchy.request(2, line, true, ns(100));  // a store to a line that others are reading
+  run();
+  EXPECT_EQ(hierarchy.statistics().pm_reads, 1u);
+  EXPECT_EQ(cores[0].answer->when, ns(236));
+  EXPECT_EQ(cores[2].answer->state, LineState::kExclusive);
+  EXPECT_EQ(states(line), "IIE");
+}
+
+TEST_F(HierarchyTest, AnUpgradeThatComesTooLateFetchesAgain) {
+  const Line line = pm_line(0);
+  ask(0, line, false);
+  ask(1, line, false);
+  const Picoseconds now = queue.now();
+  hierarchy.request(1, line, true, now);
+  hierarchy.request(0, line, true, now + ns(1));
+  run();
+  EXPECT_EQ(states(line), "EII");
+}
+
+TEST_F(HierarchyTest, EvictedDirtGoesToItsMemory) {
+  ask(0, pm_line(0), true);
+  write(0, pm_line(0), 42);
+  ask(0, dram_line(0), true);
+  hierarchy.private_caches(0).write(dram_line(0));
+  for (std::uint64_t i = 1; i < 4; ++i) ask(1, pm_line(i), false);  // evict both from four ways
+  ask(1, pm_line(4), false);
+  EXPECT_EQ(hierarchy.statistics().pm_write_backs, 1u);
+  EXPECT_EQ(hierarchy.statistics().dram_write_backs, 1u);
+  EXPECT_EQ(states(pm_line(0)), "III");  // inclusion
+  pm.drain();
+  run();
+  EXPECT_EQ(value_of(pm.device().read(pm_line(0))), 42u);
+}
+
+TEST_F(HierarchyTest, CleanVictimsVanish) {
+  for (std::uint64_t i = 0; i < 9; ++i) ask(0, pm_line(i), false);
+  EXPECT_EQ(hierarchy.statistics().pm_write_backs, 0u);
+}
+
+TEST_F(HierarchyTest, ADirtyPrivateVictimIsDirtInTheSharedCache) {
+  const Line line{kPmBase / kLineBytes};
+  ask(0, line, true);
+  write(0, line, 7);
+  for (std::uint64_t i = 1; i < 5; ++i) ask(0, {line.number + i * 2 + 1}, false);  // the other set
+  EXPECT_EQ(states(line), "III");
+  flush(1, line, false, queue.now(), 1);
+  run();
+  EXPECT_EQ(hierarchy.statistics().clean_flushes, 0u);
+  pm.drain();
+  run();
+  EXPECT_EQ(value_of(pm.device().read(line)), 7u);
+}
+
+TEST_F(HierarchyTest, WarmLinesHitExclusively) {
+  hierarchy.warm(0, pm_line(0));
+  EXPECT_EQ(states(pm_line(0)), "EII");
+  hierarchy.warm(2, pm_line(0));
+  EXPECT_EQ(states(pm_line(0)), "IIE");
+  EXPECT_EQ(ask(1, pm_line(0), false).when, ns(30 + 18));
+  // Warm lines push out warm lines, from the private caches too.
+  for (std::uint64_t i = 1; i < 5; ++i) hierarchy.warm(1, pm_line(i));
+  EXPECT_EQ(states(pm_line(0)), "III");
+  EXPECT_EQ(hierarchy.statistics().pm_write_backs, 0u);
+}
+
+TEST_F(HierarchyTest, FlushesAreAcknowledgedWhenTheWpqHasThem) {
+  ask(0, pm_line(0), true);
+  write(0, pm_line(0), 5);
+  const Picoseconds start = queue.now();
+  EXPECT_TRUE(hierarchy.private_caches(0).clean(pm_line(0)));
+  flush(0, pm_line(0), true, start, 1);
+  run();
+  EXPECT_EQ(acknowledged_at[1] - start, ns(20 + 7 + 9));
+  EXPECT_EQ(states(pm_line(0)), "EII");
+}
+
+TEST_F(HierarchyTest, AFlushFindsWhatAnotherCoreHoldsModified) {
+  ask(0, pm_line(0), true);
+  write(0, pm_line(0), 5);
+  flush(1, pm_line(0), false, queue.now(), 1);
+  run();
+  EXPECT_EQ(states(pm_line(0)), "EII");  // clean, and still there
+  pm.drain();
+  run();
+  EXPECT_EQ(value_of(pm.device().read(pm_line(0))), 5u);
+}
+
+TEST_F(HierarchyTest, AnInvalidatingFlushTakesEveryCopy) {
+  ask(0, pm_line(0), false);
+  ask(1, pm_line(0), false);
+  flush(2, pm_line(0), false, queue.now(), 1, true);
+  run();
+  EXPECT_EQ(states(pm_line(0)), "III");
+  EXPECT_EQ(ask(0, pm_line(0), false).source, Source::kPm);
+}
+
+TEST_F(HierarchyTest, AnOvertakenFlushDoesNotUndoANewerStore) {
+  // Core 0 is ahead: its flush leaves at 100, with what it has stored so far.
+  write(0, pm_line(0), 1);
+  flush(0, pm_line(0), true, ns(100), 1);
+  write(1, pm_line(0), 2);
+  flush(1, pm_line(0), true, ns(10), 2);
+  run();
+  pm.drain();
+  run();
+  EXPECT_EQ(value_of(pm.device().read(pm_line(0))), 2u);
+}
+
+TEST_F(HierarchyTest, ACleanFlushWaitsForTheDirtyOneItOvertakes) {
+  write(0, pm_line(0), 1);
+  flush(0, pm_line(0), true, ns(100), 1);
+  flush(1, pm_line(0), false, ns(10), 2);
+  run();
+  EXPECT_EQ(acknowledged_at[1], ns(100 + 20 + 7 + 9));
+  EXPECT_EQ(acknowledged_at[2], acknowledged_at[1]);
+}
+
+class FullWpqTest : public HierarchyTest {
+ protected:
+  FullWpqTest() : HierarchyTest(1) {
+    // One write in the bank for 1000 ns, one in the WPQ.
+    flush(0, pm_line(10), true, ns(0), 10);
+    flush(0, pm_line(11), true, ns(1), 11);
+  }
+};
+
+TEST_F(FullWpqTest, ACleanFlushWaitsForAWriteInFrontOfTheWpq) {
+  flush(0, pm_line(0), true, ns(2), 1);
+  flush(1, pm_line(0), false, ns(5), 2);  // clean by now, but not persistent
+  flush(1, pm_line(1), false, ns(5), 3);  // another line: clean
+  run();
+  EXPECT_GT(acknowledged_at[1], ns(1000));
+  EXPECT_EQ(acknowledged_at[2], acknowledged_at[1]);
+  EXPECT_EQ(acknowledged_at[3], ns(5 + 20 + 7 + 9));
+}
+
+TEST_F(FullWpqTest, ACleanFlushWaitsForAnEvictionInFrontOfTheWpq) {
+  ask(0, pm_line(0), true);  // runs until the bank has written: fill it again
+  write(0, pm_line(0), 1);
+  const Picoseconds start = queue.now();
+  flush(0, pm_line(12), true, start, 12);
+  flush(0, pm_line(13), true, start, 13);
+  for (std::uint64_t i = 1; i < 5; ++i) hierarchy.request(1, dram_line(i), false, start + ns(1));
+  flush(1, pm_line(0), false, start + ns(900), 2);
+  run();
+  EXPECT_EQ(hierarchy.statistics().pm_write_backs, 1u);
+  EXPECT_GT(acknowledged_at[2], start + ns(1027));
+}
+
+}  // namespace
+}  // namespace pmemsim

@@ -1,0 +1,92 @@
+// Configurations: everything that is wrong is said, all at once.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "pmemsim/sim/configuration.hpp"
+#include "run_trace.hpp"
+
+namespace pmemsim {
+namespace {
+
+std::vector<std::string> problems(std::initializer_list<KeyValue> pairs) {
+  try {
+    configure(settings(pairs));
+  } catch (const ConfigError& error) {
+    return error.problems();
+  }
+  return {};
+}
+bool mention(const std::vector<std::string>& problems, std::string_view text) {
+  return std::any_of(problems.begin(), problems.end(), [&](const std::string& problem) {
+    return problem.find(text) != std::string::npos;
+  });
+}
+
+TEST(Configuration, DefaultsAreLegal) { EXPECT_TRUE(problems({}).empty()); }
+
+TEST(Configuration, SaysEverythingThatIsWrongAtOnce) {
+  const auto found = problems({{"core.rob_entires", "64"},
+                               {"core.frequency", "2"},
+                               {"core.width", "99"},
+                               {"ordering", "x85"},
+                               {"l2.size", "100000B"},
+                               {"pm.write_low_watermark", "0.9"},
+                               {"pm.write_high_watermark", "0.1"}});
+  EXPECT_TRUE(mention(found, "core.rob_entires: unknown key; did you mean 'core.rob_entries'?"));
+  EXPECT_TRUE(mention(found, "core.frequency: '2': missing unit"));
+  EXPECT_TRUE(mention(found, "core.width: '99' is too large; at most 16"));
+  EXPECT_TRUE(mention(found, "ordering: 'x85' is not one of none, x86, eadr; did you mean 'x86'?"));
+  EXPECT_TRUE(mention(found, "l2.size: 100000 bytes can't be divided into"));
+  EXPECT_TRUE(mention(found, "pm: "));
+  EXPECT_EQ(found.size(), 6u);
+}
+
+TEST(Configuration, TheSharedCacheIncludesThePrivateOnes) {
+  EXPECT_TRUE(mention(problems({{"shared.size", "64KiB"}, {"shared.size_per_core", "0B"}}),
+                      "includes the private ones"));
+  EXPECT_TRUE(mention(problems({{"l1.size", "0B"}}), "every core needs an L1"));
+  EXPECT_TRUE(problems({{"l2.size", "0B"}}).empty());
+}
+
+TEST(Configuration, ClocksConvertExactly) {
+  EXPECT_TRUE(problems({{"core.frequency", "2.1333GHz"}}).empty());
+  EXPECT_TRUE(mention(problems({{"core.frequency", "2999999999Hz"}}), "core.frequency"));
+}
+
+TEST(Configuration, LaterSettingsWin) {
+  EXPECT_EQ(configure(settings({{"core.width", "2"}, {"core.width", "6"}})).core.width, 6u);
+}
+
+TEST(Configuration, RefusesCombinationsThatCannotWork) {
+  EXPECT_TRUE(mention(problems({{"ordering", "none"}, {"atomicity", "software-undo"}}),
+                      "choose ordering=x86"));
+}
+
+TEST(Configuration, ThreadsMustFitOnTheCores) {
+  trace::TraceBuilder builder;
+  const std::uint32_t work = builder.site(trace::SiteKind::kExecute, 0, 4);
+  for (const std::uint32_t thread : {0u, 1u, 2u}) builder.thread(thread).plain(work);
+  try {
+    run_trace(builder, settings({{"core.count", "4"}, {"run.instances", "2"}}));
+    FAIL() << "six threads on four cores";
+  } catch (const ConfigError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("2 instance(s) of 3 threads don't fit on 4 cores"), std::string::npos);
+    EXPECT_NE(text.find("set core.count to 6"), std::string::npos);
+  }
+}
+
+TEST(Configuration, EveryParameterReadsBackAsItIsPrinted) {
+  std::vector<Setting> list;
+  for (const ParameterInfo& info : parameters(configure({}))) {
+    EXPECT_FALSE(info.description.empty()) << info.key;
+    list.push_back({info.key, info.value, "test"});
+  }
+  const std::vector<ParameterInfo> again = parameters(configure(list));
+  ASSERT_EQ(again.size(), list.size());
+  for (std::size_t i = 0; i < again.size(); ++i) EXPECT_EQ(again[i].value, list[i].value);
+}
+
+}  // namespace
+}  // namespace pmemsim

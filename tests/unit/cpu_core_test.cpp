@@ -1,0 +1,330 @@
+// The core's parts, and what it counts: clock, store queue, lowering, regions, a core that is
+// stuck.
+#include <gtest/gtest.h>
+
+#include "pmemsim/cpu/branch_predictor.hpp"
+#include "pmemsim/cpu/clock.hpp"
+#include "pmemsim/cpu/store_queue.hpp"
+#include "pmemsim/mem/memory_statistics.hpp"
+#include "pmemsim/sim/machine.hpp"
+#include "run_trace.hpp"
+
+namespace pmemsim {
+namespace {
+
+using trace::FenceKind;
+using trace::FenceMeaning;
+using trace::MarkKind;
+using trace::Purpose;
+using trace::SiteKind;
+using trace::SyncKind;
+using trace::TraceBuilder;
+
+TEST(Clock, DoesNotDrift) {
+  const Clock clock({3'000'000'000}, 4);
+  EXPECT_EQ(clock.time(clock.cycles(3)), Picoseconds{1000});
+  EXPECT_EQ(clock.time(clock.cycles(1)), Picoseconds{333});
+  EXPECT_EQ(clock.time(clock.cycles(1'000'000'000)), Picoseconds{333'333'333'333});
+  EXPECT_EQ(clock.time(clock.cycles(999'999'999)), Picoseconds{333'333'333'000});
+}
+
+TEST(Clock, ASlotBeginsAtItsTime) {
+  for (const std::uint64_t frequency : {1'000'000'000ull, 3'000'000'000ull, 2'133'300'000ull}) {
+    const Clock clock({frequency}, 4);
+    for (Slot slot = 0; slot < 100'000'000'000; slot = slot * 3 + 1) {
+      const Picoseconds begin = clock.time(slot);
+      // The time is cut to a picosecond: the slot begins there or in the picosecond after.
+      EXPECT_GE(clock.slot(begin + Picoseconds{1}), slot);
+      EXPECT_LE(clock.slot(begin), slot);
+      EXPECT_GE(clock.slot(begin) + 1, slot);
+      EXPECT_GE(clock.time(clock.slot({slot})), Picoseconds{slot - 1});
+    }
+  }
+}
+
+TEST(Clock, DelaysInCyclesAndInTime) {
+  const Clock clock({2'000'000'000}, 4);
+  EXPECT_EQ(clock.slots(cycles(3)), 12);
+  EXPECT_EQ(clock.slots(nanoseconds(3)), 24);
+  EXPECT_EQ(clock.slots(picoseconds(1)), 1);  // never shorter than asked
+  EXPECT_EQ(clock.duration(cycles(3)), Picoseconds{1500});
+  EXPECT_EQ(clock.duration(nanoseconds(3)), Picoseconds{3000});
+}
+
+TEST(BranchPredictor, LearnsPatternsButNotNoise) {
+  BranchPredictor predictor(12);
+  int wrong = 0;
+  for (int i = 0; i < 10000; ++i) wrong += !predictor.predicted(7, i % 3 == 0);
+  EXPECT_LT(wrong, 100);
+}
+
+class Queue : public testing::Test {
+ protected:
+  std::uint64_t push(std::uint64_t granule) {
+    const std::uint64_t number = queue.tail();
+    queue.push().drained = 0;
+    queue.remember(granule, number);
+    return number;
+  }
+  StoreQueue queue{4};
+};
+
+TEST_F(Queue, HoldsAsManyAsItSays) {
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    EXPECT_TRUE(queue.has_room(1));
+    EXPECT_EQ(queue.free_since(1), 0);
+    push(i);
+  }
+  EXPECT_FALSE(queue.has_room(1));
+  queue.pop(70);
+  EXPECT_TRUE(queue.has_room(1));
+  EXPECT_FALSE(queue.has_room(2));
+  EXPECT_EQ(queue.free_since(1), 70);
+  queue.pop(90);
+  EXPECT_EQ(queue.free_since(2), 90);
+}
+
+TEST_F(Queue, ForwardsTheYoungest) {
+  push(5);
+  const std::uint64_t second = push(5);
+  EXPECT_EQ(queue.youngest(5, 0), &queue.at(second));
+  EXPECT_EQ(queue.youngest(6, 0), nullptr);
+}
+
+TEST_F(Queue, ForwardsWhatHadNotLeftAtThatTime) {
+  const std::uint64_t number = push(5);
+  queue.pop(100);
+  EXPECT_EQ(queue.youngest(5, 99), &queue.at(number));
+  EXPECT_EQ(queue.youngest(5, 100), nullptr);
+  // Until its place has been taken.
+  for (std::uint64_t i = 0; i < 16; ++i) {
+    push(100 + i);
+    queue.pop(200);
+  }
+  EXPECT_EQ(queue.youngest(5, 0), nullptr);
+  EXPECT_NE(queue.youngest(115, 0), nullptr);
+}
+
+std::vector<Setting> design(std::string_view ordering, std::string_view atomicity,
+                            std::initializer_list<KeyValue> more = {}) {
+  std::vector<Setting> list = settings({{"ordering", ordering}, {"atomicity", atomicity}});
+  for (const Setting& setting : settings(more)) list.push_back(setting);
+  return list;
+}
+
+// A region of one store with its log, as the library writes it: each part of another length, so
+// that a count tells which parts were kept.
+struct Region {
+  TraceBuilder builder;
+  std::uint32_t load = builder.site(SiteKind::kLoad, 8, 3);
+  std::uint32_t store = builder.site(SiteKind::kStore, 8, 5);
+  std::uint32_t log_store = builder.site(SiteKind::kStore, 8, 100);
+  std::uint32_t log_work = builder.site(SiteKind::kExecute, 0, 200);
+  std::uint32_t commit_store = builder.site(SiteKind::kStore, 8, 1000);
+  std::uint32_t flush_work = builder.site(SiteKind::kExecute, 0, 10000);
+  std::uint32_t flush = builder.site(SiteKind::kFlush, 0, 20);  // 19 of them lead up to it
+  std::uint32_t sfence = builder.site(SiteKind::kFence, 0, 40);
+  std::uint32_t mfence =
+      builder.site(SiteKind::kFence, 0, 7, {}, {}, static_cast<std::uint8_t>(FenceKind::kMfence));
+
+  Region() {
+    builder.pm_region(kPmBase, kPmBase + (1u << 20));
+    builder.mark(MarkKind::kRegionBegin, 1);
+    builder.access(load, kPmBase);
+    purpose(Purpose::kLog);
+    builder.plain(log_work);
+    builder.store(log_store, kPmBase + 4096, 1);
+    persist(kPmBase + 4096);
+    purpose(Purpose::kProgram);
+    builder.mark(MarkKind::kRegionBegin, 2);  // nested: flattened
+    builder.store(store, kPmBase, 2);
+    builder.mark(MarkKind::kRegionEnd, 2);
+    purpose(Purpose::kDataFlush);
+    builder.plain(flush_work);
+    persist(kPmBase);
+    purpose(Purpose::kCommit);
+    builder.store(commit_store, kPmBase + 4096, 0);
+    persist(kPmBase + 4096);
+    purpose(Purpose::kProgram);
+    builder.mark(MarkKind::kRegionEnd, 1);
+    persist(kPmBase);  // the program's own
+    builder.plain(mfence);
+  }
+  void purpose(Purpose purpose) {
+    builder.mark(MarkKind::kPurpose, static_cast<std::uint64_t>(purpose));
+  }
+  void persist(std::uint64_t address) {
+    builder.access(flush, address);
+    builder.mark(MarkKind::kNextFence, static_cast<std::uint64_t>(FenceMeaning::kDurable));
+    builder.plain(sfence);
+  }
+};
+
+TEST(Lowering, KeepsWhatTheDesignsProgramWouldContain) {
+  struct Case {
+    std::string_view ordering, atomicity;
+    double instructions, stores, flushes, fences;
+  };
+  constexpr double kProgram = 3 + 5 + 7, kLog = 300, kCommit = 1000, kDataFlush = 10000;
+  constexpr double kPersist = 20 + 40, kPersistDropped = 19 + 39;
+  for (const Case& expected : {
+           // everything
+           Case{"x86", "software-undo", kProgram + kLog + kCommit + kDataFlush + 4 * kPersist, 3, 4,
+                5},
+           // sw-data-only: no log, no commit; the data's and the program's own flushes
+           Case{"x86", "none", kProgram + kDataFlush + 2 * kPersist, 1, 2, 3},
+           // np: the program alone, without the instructions that flush and fence
+           Case{"none", "none", kProgram + kPersistDropped, 1, 0, 1},
+           // eadr with a log: its code, without flushes and fences
+           Case{"eadr", "software-undo", kProgram + kLog + kCommit + 3 * kPersistDropped, 3, 0, 1},
+       }) {
+    Region region;
+    const RunResult result =
+        run_trace(region.builder, design(expected.ordering, expected.atomicity));
+    SCOPED_TRACE(std::string(expected.ordering) + " + " + std::string(expected.atomicity));
+    EXPECT_EQ(statistic(result, "core.instructions"), expected.instructions);
+    EXPECT_EQ(statistic(result, "core.stores"), expected.stores);
+    EXPECT_EQ(statistic(result, "core.flushes"), expected.flushes);
+    EXPECT_EQ(statistic(result, "core.fences"), expected.fences);
+    EXPECT_EQ(statistic(result, "core.regions"), 1);
+  }
+}
+
+TEST(Regions, CountTheOutermostAndTheirTime) {
+  TraceBuilder builder;
+  const std::uint32_t work = builder.site(SiteKind::kExecute, 0, 4000);
+  for (int i = 0; i < 3; ++i) {
+    builder.mark(MarkKind::kRegionBegin, 1);
+    builder.mark(MarkKind::kRegionBegin, 2);
+    builder.plain(work);
+    builder.mark(MarkKind::kRegionEnd, 2);
+    builder.mark(MarkKind::kRegionEnd, 1);
+    builder.plain(work);
+  }
+  const RunResult result =
+      run_trace(builder, design("x86", "none", {{"core.frequency", "1GHz"}, {"core.width", "4"}}));
+  EXPECT_EQ(result.regions, 3u);
+  EXPECT_NEAR(statistic(result, "core.region_time_ns"), 3 * 1000, 10);
+  EXPECT_NEAR(nanoseconds(result), 6 * 1000, 20);
+}
+
+TEST(NonTemporal, BothHalvesOfASplitStoreArePersistentAfterTheFence) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + 4096);
+  const std::uint32_t store = builder.site(SiteKind::kNonTemporal, 16);
+  const std::uint32_t fence = builder.site(SiteKind::kFence);
+  builder.store(store, kPmBase + 56, 0x1122334455667788);
+  builder.plain(fence);
+  const TemporaryTrace temporary(builder);
+  const trace::TraceFile file(temporary.path());
+  Machine machine(configure(design("x86", "none")), file);
+  machine.run({});
+  EXPECT_EQ(machine.pm().statistics().all_writes(), 2u);
+  for (const Line line : {Line::of(kPmBase), Line::of(kPmBase + 64)}) {
+    EXPECT_EQ(machine.pm().device().read(line), machine.pm_space().newest().read(line));
+  }
+}
+
+TEST(NonTemporal, StoresDoNotAskForTheirLine) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1u << 20));
+  const std::uint32_t store = builder.site(SiteKind::kNonTemporal, 8);
+  for (std::uint64_t i = 0; i < 100; ++i) builder.store(store, kPmBase + i * 64, i);
+  const RunResult result = run_trace(builder, design("x86", "none"));
+  EXPECT_EQ(statistic(result, "pm.reads"), 0);
+  EXPECT_EQ(statistic(result, "pm.writes"), 100);
+}
+
+TEST(NonTemporal, ALoadAfterwardsFetchesTheLineAnew) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + 4096);
+  const std::uint32_t load = builder.site(SiteKind::kLoad, 8);
+  const std::uint32_t store = builder.site(SiteKind::kNonTemporal, 8);
+  const std::uint32_t fence =
+      builder.site(SiteKind::kFence, 0, 1, {}, {}, static_cast<std::uint8_t>(FenceKind::kMfence));
+  builder.access(load, kPmBase);
+  builder.store(store, kPmBase, 1);
+  builder.plain(fence);
+  builder.access(load, kPmBase);
+  const RunResult result = run_trace(builder, design("x86", "none"));
+  EXPECT_EQ(statistic(result, "pm.reads"), 2);
+}
+
+TEST(Atomics, WaitForTheVersionBeforeTheirsAndSaySo) {
+  TraceBuilder builder;
+  const std::uint32_t work = builder.site(SiteKind::kExecute, 0, 400000);
+  const std::uint32_t add = builder.site(SiteKind::kAtomicUpdate, 8);
+  builder.thread(0);
+  builder.plain(work);
+  builder.atomic(add, kDramBase, 0, 1, 1, true);
+  builder.thread(1);
+  builder.atomic(add, kDramBase, 0, 2, 2, true);
+  const RunResult result =
+      run_trace(builder, design("x86", "none", {{"core.frequency", "1GHz"}, {"core.width", "4"}}));
+  // Core 1 waits for core 0's 100 us of work.
+  EXPECT_NEAR(statistic(result, "stall.lock_ns"), 100000, 1000);
+  EXPECT_GT(nanoseconds(result), 100000);
+}
+
+TEST(Stuck, SaysWhoWaitsForWhom) {
+  TraceBuilder builder;
+  builder.thread(0);
+  builder.sync(SyncKind::kMutexLock, kDramBase, 0, 0);  // never released
+  builder.thread(1);
+  builder.sync(SyncKind::kMutexLock, kDramBase, 0, 1);
+  for (const std::string_view order : {"recorded", "simulated"}) {
+    try {
+      run_trace(builder, design("x86", "none", {{"run.lock_order", order}}));
+      FAIL() << "it should be stuck";
+    } catch (const StuckError& error) {
+      const std::string text = error.what();
+      EXPECT_NE(text.find("core 1"), std::string::npos) << text;
+      EXPECT_EQ(text.find("core 0"), std::string::npos) << text;
+      EXPECT_NE(text.find("waits for"), std::string::npos) << text;
+      EXPECT_NE(text.find("object 0"), std::string::npos) << text;
+    }
+  }
+}
+
+TEST(Stuck, UnderSimulatedLockOrderNamesTheCure) {
+  // Recorded: thread 0 locks first and makes version 1 of the atomic that thread 1, once it has the
+  // lock, goes on from. Here thread 1 gets the lock first, and waits for thread 0 inside.
+  TraceBuilder builder;
+  const std::uint32_t work = builder.site(SiteKind::kExecute, 0, 4000);
+  const std::uint32_t add = builder.site(SiteKind::kAtomicUpdate, 8);
+  for (const std::uint32_t thread : {0u, 1u}) {
+    builder.thread(thread);
+    if (thread == 0) builder.plain(work);
+    builder.sync(SyncKind::kMutexLock, kDramBase, 0, thread);
+    builder.atomic(add, kDramBase + 64, 1, thread + 1, 1, true);
+    builder.sync(SyncKind::kMutexUnlock, kDramBase, 0, thread + 1);
+  }
+  EXPECT_NO_THROW(run_trace(builder, design("x86", "none")));
+  try {
+    run_trace(builder, design("x86", "none", {{"run.lock_order", "simulated"}}));
+    FAIL() << "it should be stuck";
+  } catch (const StuckError& error) {
+    EXPECT_NE(std::string(error.what()).find("use run.lock_order=recorded"), std::string::npos);
+  }
+}
+
+TEST(Statistics, CountTheProgram) {
+  TraceBuilder builder;
+  const std::uint32_t load = builder.site(SiteKind::kLoad, 8, 2);
+  const std::uint32_t branch = builder.site(SiteKind::kBranch, 0, 1);
+  builder.access(load, kDramBase);
+  builder.branch(branch, true);
+  builder.external(50);
+  builder.sync(SyncKind::kMutexLock, kDramBase + 64, 0, 0);
+  builder.sync(SyncKind::kMutexUnlock, kDramBase + 64, 0, 1);
+  const RunResult result = run_trace(builder, design("x86", "none"));
+  EXPECT_EQ(result.instructions, 53u);
+  EXPECT_EQ(statistic(result, "core.external_instructions"), 50);
+  EXPECT_EQ(statistic(result, "core.operations"), 5);
+  EXPECT_EQ(statistic(result, "core.loads"), 1);
+  EXPECT_EQ(statistic(result, "core.branches"), 1);
+  EXPECT_EQ(statistic(result, "core.locks"), 1);
+}
+
+}  // namespace
+}  // namespace pmemsim

@@ -1,0 +1,120 @@
+// Locks, versions and who goes next, in both lock orders.
+#include <gtest/gtest.h>
+
+#include "pmemsim/sim/synchronisation.hpp"
+
+namespace pmemsim {
+namespace {
+
+using trace::SyncKind;
+using Grants = std::vector<std::uint64_t>;
+
+class SyncTest : public testing::TestWithParam<LockOrder> {
+ protected:
+  // True if the caller goes on at once; otherwise its number stands in `grants` later.
+  bool acquire(SyncKind kind, std::uint32_t object, std::uint32_t version, std::uint64_t caller) {
+    return sync.acquire(kind, object, version, completion<&SyncTest::granted>(*this, caller));
+  }
+  void release(SyncKind kind, std::uint32_t object, std::uint32_t version) {
+    sync.release(kind, object, version, {7});
+  }
+  void granted(std::uint64_t caller, Picoseconds when) {
+    EXPECT_EQ(when, Picoseconds{7});
+    grants.push_back(caller);
+  }
+
+  Synchronisation sync{4, GetParam()};
+  Grants grants;
+};
+
+class RecordedOrder : public SyncTest {};
+class SimulatedOrder : public SyncTest {};
+class EitherOrder : public SyncTest {};
+INSTANTIATE_TEST_SUITE_P(Sync, RecordedOrder, testing::Values(LockOrder::kRecorded));
+INSTANTIATE_TEST_SUITE_P(Sync, SimulatedOrder, testing::Values(LockOrder::kSimulated));
+INSTANTIATE_TEST_SUITE_P(Sync, EitherOrder,
+                         testing::Values(LockOrder::kRecorded, LockOrder::kSimulated));
+
+TEST_P(RecordedOrder, AMutexGoesToWhomeverHadItWhenRecorded) {
+  // Recorded: caller 1 (version 0), caller 2 (version 1), caller 3 (version 2).
+  EXPECT_FALSE(acquire(SyncKind::kMutexLock, 0, 2, 3));
+  EXPECT_FALSE(acquire(SyncKind::kMutexLock, 0, 1, 2));
+  EXPECT_TRUE(acquire(SyncKind::kMutexLock, 0, 0, 1));
+  EXPECT_EQ(sync.waiting(), 2u);
+  release(SyncKind::kMutexUnlock, 0, 1);
+  EXPECT_EQ(grants, Grants({2}));
+  release(SyncKind::kMutexUnlock, 0, 2);
+  EXPECT_EQ(grants, Grants({2, 3}));
+  EXPECT_EQ(sync.waiting(), 0u);
+  EXPECT_EQ(sync.version(0), 2u);
+}
+
+TEST_P(RecordedOrder, ReadersEnterTogetherAfterTheirWriter) {
+  // Object 0 counts write unlocks, object 1 read unlocks.
+  EXPECT_FALSE(acquire(SyncKind::kReadLock, 0, 1, 2));
+  EXPECT_FALSE(acquire(SyncKind::kReadLock, 0, 1, 3));
+  EXPECT_TRUE(acquire(SyncKind::kWriteLock, 0, 0, 1));
+  EXPECT_TRUE(acquire(SyncKind::kWriteLock, 1, 0, 1));
+  release(SyncKind::kWriteUnlock, 0, 1);
+  EXPECT_EQ(grants, Grants({2, 3}));
+  // The next writer waits for both readers.
+  EXPECT_TRUE(acquire(SyncKind::kWriteLock, 0, 1, 4));
+  EXPECT_FALSE(acquire(SyncKind::kWriteLock, 1, 2, 4));
+  release(SyncKind::kReadUnlock, 1, 1);
+  EXPECT_EQ(grants.size(), 2u);
+  release(SyncKind::kReadUnlock, 1, 2);
+  EXPECT_EQ(grants, Grants({2, 3, 4}));
+}
+
+TEST_P(SimulatedOrder, AMutexGoesToWhoAsksFirst) {
+  EXPECT_TRUE(acquire(SyncKind::kMutexLock, 0, 2, 3));
+  EXPECT_FALSE(acquire(SyncKind::kMutexLock, 0, 1, 2));
+  EXPECT_FALSE(acquire(SyncKind::kMutexLock, 0, 0, 1));
+  release(SyncKind::kMutexUnlock, 0, 3);
+  EXPECT_EQ(grants, Grants({2}));
+  release(SyncKind::kMutexUnlock, 0, 2);
+  EXPECT_EQ(grants, Grants({2, 1}));
+  release(SyncKind::kMutexUnlock, 0, 1);
+  EXPECT_TRUE(acquire(SyncKind::kMutexLock, 0, 9, 4));
+}
+
+TEST_P(SimulatedOrder, ReadersShareWritersDoNot) {
+  EXPECT_TRUE(acquire(SyncKind::kReadLock, 0, 5, 1));
+  EXPECT_TRUE(acquire(SyncKind::kReadLock, 0, 5, 2));
+  EXPECT_FALSE(acquire(SyncKind::kWriteLock, 0, 0, 3));
+  EXPECT_FALSE(acquire(SyncKind::kReadLock, 0, 0, 4));  // behind the writer: nobody starves
+  release(SyncKind::kReadUnlock, 1, 1);
+  EXPECT_TRUE(grants.empty());
+  release(SyncKind::kReadUnlock, 1, 2);
+  EXPECT_EQ(grants, Grants({3}));
+  release(SyncKind::kWriteUnlock, 0, 1);
+  EXPECT_EQ(grants, Grants({3, 4}));
+}
+
+TEST_P(EitherOrder, EverythingElseWaitsForItsVersion) {
+  EXPECT_FALSE(acquire(SyncKind::kWait, 2, 2, 1));
+  EXPECT_FALSE(acquire(SyncKind::kWait, 2, 1, 2));
+  release(SyncKind::kSignal, 2, 1);
+  EXPECT_EQ(grants, Grants({2}));
+  release(SyncKind::kSignal, 2, 3);  // a later one covers those before
+  EXPECT_EQ(grants, Grants({2, 1}));
+  EXPECT_TRUE(acquire(SyncKind::kWait, 2, 3, 3));
+}
+
+TEST_P(EitherOrder, VersionsNeverGoBack) {
+  sync.release_version(3, 5, {7});
+  sync.release_version(3, 4, {7});
+  EXPECT_EQ(sync.version(3), 5u);
+  EXPECT_TRUE(sync.acquire_version(3, 5, {}));
+}
+
+TEST_P(EitherOrder, WhoHasWaitedLongestIsResumedFirst) {
+  for (std::uint64_t caller = 1; caller <= 3; ++caller) {
+    EXPECT_FALSE(acquire(SyncKind::kWait, 0, 1, caller));
+  }
+  sync.release_version(0, 1, {7});
+  EXPECT_EQ(grants, Grants({1, 2, 3}));
+}
+
+}  // namespace
+}  // namespace pmemsim
