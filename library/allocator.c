@@ -41,6 +41,13 @@ static void defer(struct thread* thread, uint64_t* word, uint64_t value) {
   thread->deferred[thread->deferred_count++] = (struct deferred_store){word, value};
 }
 
+/* What the word holds once the deferred stores are made. */
+static uint64_t future_value(const struct thread* thread, const uint64_t* word) {
+  for (size_t i = thread->deferred_count; i-- > 0;)
+    if (thread->deferred[i].word == word) return thread->deferred[i].value;
+  return *word;
+}
+
 static void foresee(struct thread* thread, uint64_t* word) {
   array_reserve(&thread->foreseen, thread->foreseen_count, &thread->foreseen_capacity,
                 sizeof *thread->foreseen);
@@ -239,9 +246,9 @@ void allocator_after_region(struct thread* thread, struct pm_pool* pool) {
 
 /* ---- Allocating and freeing ------------------------------------------------------------------ */
 
-static void* allocate_chunks(struct thread* thread, uint64_t bytes) {
+static void* allocate_chunks(struct thread* thread, uint64_t lines) {
   struct pm_pool* pool = thread->pool;
-  const uint64_t count = (bytes + CHUNK_BYTES - 1) / CHUNK_BYTES;
+  const uint64_t count = (lines + CHUNK_LINES - 1) / CHUNK_LINES;
   int64_t first = count <= pool->chunks ? chunks_take(pool, count) : -1;
   if (first < 0) return NULL;
   defer(thread, &pool->chunk_table[first].use, chunk_use(CHUNK_LARGE, 0, 0, count));
@@ -264,7 +271,7 @@ void* pm_alloc(pm_pool* pool, size_t bytes) {
     fatal("pm_alloc: the enclosing region belongs to another pool");
   const uint64_t lines = bytes == 0 ? 1 : bytes / PM_LINE_BYTES + (bytes % PM_LINE_BYTES != 0);
   void* memory =
-      lines > MAX_BLOCK_LINES ? allocate_chunks(thread, bytes) : allocate_block(thread, lines);
+      lines > MAX_BLOCK_LINES ? allocate_chunks(thread, lines) : allocate_block(thread, lines);
   if (memory) {
     mark(MARK_ALLOCATE, (uintptr_t)memory, bytes);
     if (!alone) flush_at_end(thread, memory, lines * PM_LINE_BYTES);
@@ -281,7 +288,7 @@ static void free_in_region(struct thread* thread, unsigned char* memory) {
     fatal("pm_free: %p is not in the pool", (void*)memory);
   const uint64_t chunk = (uint64_t)(memory - pool->first_chunk) / CHUNK_BYTES;
   const uint64_t offset = (uint64_t)(memory - pool->first_chunk) % CHUNK_BYTES;
-  const uint64_t use = pool->chunk_table[chunk].use;
+  const uint64_t use = future_value(thread, &pool->chunk_table[chunk].use);
   const unsigned number = chunk_use_class(use);
   if (chunk_use_kind(use) == CHUNK_BLOCKS && number < BLOCK_CLASSES &&
       offset % block_bytes(number) == 0) {

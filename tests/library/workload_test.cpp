@@ -1,0 +1,115 @@
+// The workloads as native programs: self-checks, recovery after being killed, bad input.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+// Starts a workload without a terminal.
+pid_t start(const std::string& workload, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), WORKLOADS_DIR "/" + workload);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  const pid_t child = fork();
+  if (child != 0) return child;
+  const int nowhere = open("/dev/null", O_WRONLY);
+  dup2(nowhere, STDOUT_FILENO);
+  dup2(nowhere, STDERR_FILENO);
+  execv(argv[0], argv.data());
+  _exit(127);
+}
+
+int exit_code(pid_t child) {
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int run(const std::string& workload, const std::vector<std::string>& arguments) {
+  return exit_code(start(workload, arguments));
+}
+
+class Workload : public testing::TestWithParam<const char*> {
+ protected:
+  void TearDown() override { std::filesystem::remove(pool_); }
+
+  const std::string pool_ = (access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : testing::TempDir()) +
+                            "pmemsim_workload_test_" + std::to_string(getpid());
+};
+
+TEST_P(Workload, ChecksItself) {
+  for (const char* threads : {"1", "4", "8", "18"})
+    for (const char* seed : {"1", "2", "3"})
+      EXPECT_EQ(0, run(GetParam(), {"--threads", threads, "--seed", seed}))
+          << threads << " threads, seed " << seed;
+  for (const char* bytes : {"72", "2048", "8192"})
+    EXPECT_EQ(0, run(GetParam(), {"--data-bytes", bytes, "--items=500", "--regions=3000"}))
+        << bytes;
+}
+
+TEST_P(Workload, IsWholeAfterBeingKilled) {
+  ASSERT_EQ(0, run(GetParam(), {"--pool", pool_, "--items", "300", "--regions", "100000",
+                                "--threads", "1", "--data-bytes", "1024", "--seed", "1"}));
+  for (int round = 0; round < 8; ++round) {
+    const pid_t child = start(GetParam(), {"--pool", pool_, "--regions", "100000000", "--threads",
+                                           "8", "--seed", std::to_string(round)});
+    std::this_thread::sleep_for(std::chrono::milliseconds(60 + 7 * round));
+    kill(child, SIGKILL);
+    EXPECT_EQ(-1, exit_code(child));
+    EXPECT_EQ(0, run(GetParam(), {"--verify", pool_})) << "round " << round;
+  }
+  EXPECT_EQ(0, run(GetParam(), {"--pool", pool_}));
+}
+
+// Overwrites bytes in the middle of the data, where no pointer is needed to find them.
+TEST_P(Workload, FindsDamage) {
+  ASSERT_EQ(0, run(GetParam(), {"--pool", pool_, "--items", "2000", "--data-bytes", "4096"}));
+  ASSERT_EQ(0, run(GetParam(), {"--verify", pool_}));
+  std::fstream file(pool_, std::ios::in | std::ios::out | std::ios::binary);
+  for (std::streamoff at = 4 << 20; at < 6 << 20; at += 4096) {
+    file.seekp(at + 2048);
+    file.put('!');
+  }
+  file.close();
+  EXPECT_EQ(1, run(GetParam(), {"--verify", pool_}));
+}
+
+TEST_P(Workload, RefusesBadInput) {
+  EXPECT_EQ(0, run(GetParam(), {"--help"}));
+  EXPECT_EQ(2, run(GetParam(), {"--threads", "0"}));
+  EXPECT_EQ(2, run(GetParam(), {"--threads", "x"}));
+  EXPECT_EQ(2, run(GetParam(), {"--regions"}));
+  EXPECT_EQ(2, run(GetParam(), {"--data-bytes", "63"}));
+  EXPECT_EQ(2, run(GetParam(), {"--data-bytes", "100"}));
+  EXPECT_EQ(2, run(GetParam(), {"--data-bytes", "8200"}));
+  EXPECT_EQ(2, run(GetParam(), {"--wrong", "1"}));
+  EXPECT_EQ(2, run(GetParam(), {"--verify", "/nowhere"}));
+  EXPECT_EQ(2, run(GetParam(), {"--pool", "/nowhere/pool"}));
+  std::ofstream(pool_) << std::string(1 << 20, 'x');
+  EXPECT_EQ(1, run(GetParam(), {"--verify", pool_}));
+  EXPECT_EQ(2, run(GetParam(), {"--pool", pool_}));
+}
+
+TEST(Workloads, RefuseEachOthersPools) {
+  const std::string pool = testing::TempDir() + "pmemsim_foreign_pool_" + std::to_string(getpid());
+  ASSERT_EQ(0, run("queue", {"--pool", pool, "--items", "10", "--regions", "10"}));
+  EXPECT_EQ(2, run("btree", {"--pool", pool}));
+  EXPECT_EQ(1, run("btree", {"--verify", pool}));
+  std::filesystem::remove(pool);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Workload,
+                         testing::Values("array_swap", "queue", "hashmap", "rbtree", "btree"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
