@@ -1,0 +1,147 @@
+// What every design must keep, whatever its layers are: every legal combination of the registry,
+// over random programs.
+#include <gtest/gtest.h>
+
+#include "pmemsim/mem/memory_statistics.hpp"
+#include "pmemsim/registry.hpp"
+#include "pmemsim/sim/machine.hpp"
+#include "random_trace.hpp"
+
+namespace pmemsim {
+namespace {
+
+using Design = std::vector<Setting>;
+
+template <class Choice>
+std::vector<Design> with_each(const std::vector<Design>& designs, std::string_view layer, Choice) {
+  std::vector<Design> all;
+  for (const Design& design : designs) {
+    for (const std::string_view name : choice_names(Choice{})) {
+      all.push_back(design);
+      all.back().push_back({std::string(layer), std::string(name), "contract"});
+    }
+  }
+  return all;
+}
+
+std::vector<Design> legal_designs() {
+  std::vector<Design> all{{}};
+  all = with_each(all, "ordering", OrderingChoice{});
+  all = with_each(all, "atomicity", AtomicityChoice{});
+  all = with_each(all, "backend", BackendChoice{});
+  all = with_each(all, "precompute", PrecomputeChoice{});
+  std::erase_if(all, [](const Design& design) {
+    Configuration configuration;
+    ParameterSetter setter(design);
+    configuration.describe(setter);
+    return !combination_problems(configuration).empty();
+  });
+  return all;
+}
+
+std::string name(const Design& design) {
+  std::string text;
+  for (const Setting& setting : design) text += (text.empty() ? "" : "_") + setting.value;
+  std::erase(text, '-');
+  return text;
+}
+
+// GoogleTest says with it which design has failed.
+void PrintTo(const Design& design, std::ostream* out) { *out << name(design); }
+
+class DesignContract : public testing::TestWithParam<Design> {
+ protected:
+  // Small caches and queues, so that everything happens.
+  static Configuration configuration() {
+    Design list = settings({{"l1.size", "1KiB"},
+                            {"l1.ways", "2"},
+                            {"l2.size", "4KiB"},
+                            {"l2.ways", "4"},
+                            {"shared.size", "16KiB"},
+                            {"shared.size_per_core", "0B"},
+                            {"core.store_queue_entries", "8"},
+                            {"core.mshrs", "4"},
+                            {"pm.wpq_entries", "4"},
+                            {"pm.min_writes_per_switch", "2"},
+                            {"pm.controllers", "2"}});
+    for (const Setting& setting : GetParam()) list.push_back(setting);
+    return configure(list);
+  }
+  static RandomTraceOptions program(std::uint32_t seed) {
+    return {.seed = seed, .threads = 1 + seed % 4, .operations = 4000, .lines = 100};
+  }
+  static std::vector<Statistic> statistics(const Machine& machine) {
+    StatisticsCollector collector;
+    machine.describe_statistics(collector);
+    return std::move(collector.found);
+  }
+  static constexpr std::uint32_t kPrograms = 4;
+};
+INSTANTIATE_TEST_SUITE_P(Every, DesignContract, testing::ValuesIn(legal_designs()),
+                         [](const auto& info) { return name(info.param); });
+
+TEST_P(DesignContract, DrainsAndConserves) {
+  for (std::uint32_t seed = 1; seed <= kPrograms; ++seed) {
+    RandomTrace random(program(seed));
+    const TemporaryTrace temporary(random.builder);
+    const trace::TraceFile file(temporary.path());
+    Machine machine(configuration(), file);
+    EXPECT_TRUE(machine.run({}));
+    for (const auto& core : machine.cores()) EXPECT_TRUE(core->finished());
+    for (const Memory* memory : {&machine.pm(), &machine.dram()}) {
+      EXPECT_TRUE(memory->idle()) << memory->describe_pending();
+      const MemoryStatistics& counted = memory->statistics();
+      // accepted = written + merged + dropped, with nothing pending
+      EXPECT_EQ(counted.all_writes(),
+                counted.all_lines_written() + counted.writes_merged + counted.writes_dropped);
+    }
+  }
+}
+
+TEST_P(DesignContract, IsDeterministicAndStartsFromNothing) {
+  for (std::uint32_t seed = 1; seed <= kPrograms; ++seed) {
+    RandomTrace random(program(seed));
+    const TemporaryTrace temporary(random.builder);
+    const trace::TraceFile file(temporary.path());
+    std::vector<std::vector<Statistic>> results;
+    for (int run = 0; run < 2; ++run) {
+      Machine machine(configuration(), file);
+      for (const Statistic& fresh : statistics(machine)) EXPECT_EQ(fresh.value, 0) << fresh.name;
+      machine.run({});
+      results.push_back(statistics(machine));
+    }
+    ASSERT_EQ(results[0].size(), results[1].size());
+    for (std::size_t i = 0; i < results[0].size(); ++i) {
+      EXPECT_EQ(results[0][i].value, results[1][i].value) << results[0][i].name;
+    }
+  }
+}
+
+TEST_P(DesignContract, StopsWhenAskedTo) {
+  RandomTrace random({.seed = 9, .threads = 4, .operations = 100000, .lines = 100});
+  const TemporaryTrace temporary(random.builder);
+  const trace::TraceFile file(temporary.path());
+  Machine machine(configuration(), file);
+  int reports = 0;
+  EXPECT_FALSE(machine.run([&](double share) {
+    EXPECT_GT(share, 0);
+    EXPECT_LT(share, 1);
+    ++reports;
+    return false;
+  }));
+  EXPECT_EQ(reports, 1);
+}
+
+TEST_P(DesignContract, CausesAddUp) {
+  RandomTrace random(program(7));
+  const TemporaryTrace temporary(random.builder);
+  const trace::TraceFile file(temporary.path());
+  Machine machine(configuration(), file);
+  machine.run({});
+  for (const auto& core : machine.cores()) {
+    EXPECT_EQ(core->clock().time(core->account().total()), core->end());
+  }
+}
+
+}  // namespace
+}  // namespace pmemsim
