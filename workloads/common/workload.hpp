@@ -202,23 +202,28 @@ inline std::string foreign(const Header& header, const About& about) {
   return "";
 }
 
-// Runs the measured part and returns what it added and removed.
+// Runs the measured part and returns what it added and removed. The main thread is the first of
+// the threads, so that --threads N takes N cores.
 template <class Structure>
 Tally run_threads(pm_pool* pool, Structure& structure, const Options& options) {
   pthread_barrier_t barrier;
   pthread_barrier_init(&barrier, nullptr, options.threads);
   std::vector<Tally> tallies(options.threads);
+  const auto work = [&](unsigned t) {
+    const std::uint64_t share =
+        options.regions / options.threads + (t < options.regions % options.threads);
+    pthread_barrier_wait(&barrier);
+    pm_roi_begin();
+    tallies[t] = structure.run({t, share, options.seed});
+    pm_roi_end();
+  };
   std::vector<std::thread> threads;
-  for (unsigned t = 0; t < options.threads; ++t)
+  for (unsigned t = 1; t < options.threads; ++t)
     threads.emplace_back([&, t] {
-      if (pm_thread(pool, t + 1) != 0) refuse(pm_error());
-      const std::uint64_t share =
-          options.regions / options.threads + (t < options.regions % options.threads);
-      pthread_barrier_wait(&barrier);
-      pm_roi_begin();
-      tallies[t] = structure.run({t, share, options.seed});
-      pm_roi_end();
+      if (pm_thread(pool, t) != 0) refuse(pm_error());
+      work(t);
     });
+  work(0);
   for (std::thread& thread : threads) thread.join();
   pthread_barrier_destroy(&barrier);
   Tally sum;
