@@ -212,8 +212,9 @@ Tally run_threads(pm_pool* pool, Structure& structure, const Options& options) {
   const auto work = [&](unsigned t) {
     const std::uint64_t share =
         options.regions / options.threads + (t < options.regions % options.threads);
-    pthread_barrier_wait(&barrier);
+    pthread_barrier_wait(&barrier);  // nobody measures another's set-up
     pm_roi_begin();
+    pthread_barrier_wait(&barrier);  // nobody ends before all have begun
     tallies[t] = structure.run({t, share, options.seed});
     pm_roi_end();
   };
