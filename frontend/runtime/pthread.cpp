@@ -375,6 +375,8 @@ void thread_ends(void* value) {
   }
   release_robust_mutexes();
   record_release(SyncKind::kSignal, *self->object);
+  // As the C library does, which counts the runtime's own threads, too.
+  if (only_thread()) exit(0);
   stop_recording_of_thread();
   wake_all(*self->object);
   end_thread();

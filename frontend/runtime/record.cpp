@@ -261,16 +261,18 @@ void end_recording() {
   }
 }
 
+// A line of the program's own, if there is one; else one of a header of the system's.
 std::uint32_t last_site(const Thread& thread) {
-  std::uint32_t last = thread.last_site;
-  if (thread.buffer == nullptr) return last;
-  for (const std::uint8_t* at = thread.buffer; at < thread.hot->cursor;) {
+  std::uint32_t last = thread.last_site, last_own = 0;
+  for (const std::uint8_t* at = thread.buffer; at != nullptr && at < thread.hot->cursor;
+       at += record_bytes(at)) {
     std::uint32_t head;
     std::memcpy(&head, at, sizeof(head));
-    if (sites[head >> 1].line != 0) last = head >> 1;
-    at += record_bytes(at);
+    const std::uint32_t site = head >> 1;
+    if (sites[site].line != 0) last = site;
+    if (sites[site].line != 0 && !is_system_file(site)) last_own = site;
   }
-  return last;
+  return last_own != 0 ? last_own : last;
 }
 
 }  // namespace pmemsim::rt

@@ -150,7 +150,7 @@ bool yield_until_ready(int descriptor, short events, std::uint64_t deadline);
 // Until wake() or the deadline (0: none). False: the deadline has passed.
 bool block(const char* what, SyncObject* object, std::uint64_t deadline);
 void wake(Thread* thread);
-// The caller will never run again.
+// The caller will never run again. It isn't the last thread.
 void end_thread();
 // Waits until the real thread is gone. Called by the next holder of the token, because what the C
 // library cleans up at a thread's end would otherwise depend on timing.
@@ -173,6 +173,7 @@ extern trace::SiteRecord* sites;
 extern std::uint32_t* site_instructions;
 extern std::uint32_t site_count;
 void write_sites();
+bool is_system_file(std::uint32_t site);
 // "file:line" of a site into `text`; "an unknown place" if it has none.
 void describe_site(std::uint32_t site, char* text, std::size_t bytes);
 

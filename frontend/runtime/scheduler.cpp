@@ -252,15 +252,14 @@ void wake(Thread* thread) {
 void end_thread() {
   end_turn();
   self->state = State::kEnded;
-  // The last thread's end is the program's: the C library calls exit() from it.
-  Thread* next = only_thread() ? nullptr : pick();
+  Thread* next = pick();
   for (std::uint32_t slot = self->slot + 1; slot < live.size(); ++slot) {
     live[slot - 1] = live[slot];
     live[slot - 1]->slot = slot - 1;
   }
   live.shrink(live.size() - 1);
   just_ended = self;
-  if (next != nullptr) hand_token_to(next);
+  hand_token_to(next);
 }
 
 }  // namespace pmemsim::rt

@@ -90,6 +90,10 @@ void write_sites() {
   table.put(strings, string_bytes);
 }
 
+bool is_system_file(std::uint32_t site) {
+  return std::strncmp(strings + sites[site].file, "/usr/", 5) == 0;
+}
+
 void describe_site(std::uint32_t site, char* text, std::size_t bytes) {
   if (site == 0 || site >= site_count || sites[site].line == 0) {
     std::snprintf(text, bytes, "an unknown place (compile with -g to see it)");
