@@ -159,7 +159,10 @@ int record_read_lock(SyncObject& object) {
 
 int record_write_lock(SyncObject& object) {
   record_acquire(SyncKind::kWriteLock, object);
-  record_acquire(SyncKind::kWriteLock, object, object.companion, object.companion.version);
+  // No address: the readers' count isn't a lock of its own.
+  if (recording()) {
+    put_sync(SyncKind::kWriteLock, nullptr, object.companion.number, object.companion.version);
+  }
   return 0;
 }
 

@@ -262,7 +262,8 @@ bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, b
     ++statistics_.flushes;
   } else if (kind == StoreKind::kLocked) {
     producers_[operation.site] = {kUnknownSlot, index};
-  } else if (kind == StoreKind::kAcquire && operation.address != 0) {
+  } else if (kind == StoreKind::kAcquire && operation.address != 0 &&
+             operation.detail != static_cast<std::uint8_t>(SyncKind::kWait)) {
     ++statistics_.locks;
   }
   if (kind == StoreKind::kLocked || kind == StoreKind::kFlush) {

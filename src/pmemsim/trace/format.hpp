@@ -158,7 +158,7 @@ enum class SyncKind : std::uint8_t {
   kMutexUnlock = 1,     // release
   kReadLock = 2,        // acquire: the object's version counts write unlocks
   kReadUnlock = 3,      // release of the object's companion (object + 1), which counts read unlocks
-  kWriteLock = 4,       // acquire of the object; a second record acquires object + 1
+  kWriteLock = 4,       // acquire of the object; a second record, without address, of object + 1
   kWriteUnlock = 5,     // release
   kWait = 6,            // acquire: condition variable, semaphore, barrier, join, thread start
   kSignal = 7,          // release: signal, post, barrier arrival, thread end, thread creation
