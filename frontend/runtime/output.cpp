@@ -52,12 +52,10 @@ Counts count(const std::uint8_t* at, std::size_t bytes) {
   for (const std::uint8_t* end = at + bytes; at < end; at += record_bytes(at)) {
     std::uint32_t words[2];
     std::memcpy(words, at, sizeof(words));  // buffers are longer than what is used of them
-    const trace::SiteRecord& site = sites[words[0] >> 1];
+    const std::uint32_t site = words[0] >> 1;
     ++found.operations;
-    found.instrumented += site.instructions;
-    if (site.kind == static_cast<std::uint8_t>(trace::SiteKind::kExternal)) {
-      found.external += words[1];
-    }
+    found.instrumented += site_instructions[site];
+    if (site == trace::kExternalSite) found.external += words[1];
   }
   return found;
 }
@@ -132,15 +130,6 @@ void start_worker() {
 }
 
 }  // namespace
-
-std::size_t record_bytes(const std::uint8_t* record) {
-  std::uint32_t head;
-  std::memcpy(&head, record, sizeof(head));
-  const trace::SiteRecord& site = sites[head >> 1];
-  const trace::RecordLayout& layout = trace::layout_of(site.kind);
-  const std::uint32_t size = layout.copied != 0 ? record[12] : site.size;
-  return layout.fixed + (size & layout.value);
-}
 
 void open_output(const char* path) {
   file_path = path;

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include <pthread.h>
 
@@ -171,7 +172,15 @@ std::uint64_t now();
 
 extern trace::SiteRecord* sites;
 extern std::uint32_t* site_instructions;
+extern std::uint8_t* site_lengths;  // trace::packed_length()
 extern std::uint32_t site_count;
+inline std::size_t record_bytes(const std::uint8_t* record) {
+  std::uint32_t head;
+  std::memcpy(&head, record, sizeof(head));
+  const std::size_t packed = site_lengths[head >> 1];
+  const std::size_t fixed = packed & (trace::kLengthVaries - 1);
+  return packed < trace::kLengthVaries ? fixed : fixed + record[12];
+}
 void write_sites();
 bool is_system_file(std::uint32_t site);
 // "file:line" of a site into `text`; "an unknown place" if it has none.
@@ -196,7 +205,6 @@ std::uint8_t* take_buffer();
 // Compresses and writes in the background; the buffer is gone.
 void submit(trace::FrameKind kind, std::uint32_t thread, std::uint8_t* buffer, std::size_t bytes);
 void return_buffer(std::uint8_t* buffer);
-std::size_t record_bytes(const std::uint8_t* record);
 // Bytes of one kind of frame, any number of them.
 class Stream {
  public:

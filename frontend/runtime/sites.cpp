@@ -8,6 +8,7 @@ namespace pmemsim::rt {
 
 trace::SiteRecord* sites = nullptr;
 std::uint32_t* site_instructions = nullptr;
+std::uint8_t* site_lengths = nullptr;
 std::uint32_t site_count = 0;
 
 namespace {
@@ -25,10 +26,12 @@ void make_tables() {
   sites = static_cast<trace::SiteRecord*>(allocate(trace::kMaxSites * sizeof(trace::SiteRecord)));
   site_instructions =
       static_cast<std::uint32_t*>(allocate(trace::kMaxSites * sizeof(std::uint32_t)));
+  site_lengths = static_cast<std::uint8_t*>(allocate(trace::kMaxSites));
   dependences = static_cast<std::uint32_t*>(allocate(kMaxDependenceCount * sizeof(std::uint32_t)));
   strings = static_cast<char*>(allocate(kMaxStringBytes));
   for (; site_count < trace::kBuiltinSites; ++site_count) {
     sites[site_count] = trace::builtin_site(site_count);
+    site_lengths[site_count] = trace::packed_length(sites[site_count]);
   }
 }
 
@@ -76,6 +79,10 @@ void add_site(const pmemsim_rt_site& site, std::uint32_t base) {
   record.data_dependences = at_most(site.data_dependences);
   add_dependences(site.dependences, site.address_dependences, base);
   add_dependences(site.dependences + site.address_dependences, site.data_dependences, base);
+  if (record.kind >= trace::kSiteKinds) {
+    fail("a part of the program was compiled by another version of pmemsim-cc; compile it again");
+  }
+  site_lengths[site_count] = trace::packed_length(record);
   site_instructions[site_count++] = site.instructions;
 }
 
