@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from pmemsim.errors import Error
 from pmemsim.parallel import Report, run_all
 from pmemsim.simulation import Configuration, Result, simulate
 from pmemsim.trace import Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Comparison:
 
     def to_frame(self) -> pd.DataFrame:
         """One row a workload and design: throughput, ratio, shares of the cores' time."""
+        import pandas as pd
+
         rows = [
             {
                 "workload": result.workload,
@@ -82,11 +85,10 @@ STALLS = {
 
 def breakdown(result: Result) -> dict[str, float]:
     """Where the cores' time went, as fractions that add up to 1; `core` is what is left."""
-    total = result.stats["stall.total_ns"]
+    times = {statistic.name: statistic.value for statistic in result.statistics}
+    total = times["stall.total_ns"]
     shares = {
-        label: float(sum(result.stats[f"stall.{cause}_ns"] for cause in causes) / total)
-        if total
-        else 0.0
+        label: sum(times[f"stall.{cause}_ns"] for cause in causes) / total if total else 0.0
         for label, causes in STALLS.items()
     }
     return {"core": 1.0 - sum(shares.values()), **shares}

@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pmemsim.errors import CheckFailed, Error, RecordError
@@ -48,7 +48,7 @@ def record(
         raise RecordError(
             f"{command[0]}: there is no such program; build it with pmemsim-cc or pmemsim-c++ first"
         )
-    environment = {"PMEMSIM_TRACE": str(output.absolute())}
+    environment = {}
     if name:
         environment["PMEMSIM_METADATA"] = json.dumps({"workload": name})
     if pm_paths:
@@ -57,13 +57,16 @@ def record(
         environment["PMEMSIM_PM_RANGE"] = ",".join(pm_ranges)
     if pm_heap:
         environment["PMEMSIM_PM_HEAP"] = "1"
-    status = _run([program, *command[1:]], environment, keep_going)
-    if status != 0:
-        raise RecordError(f"{command[0]}: {_death(status)}; no trace was written")
-    if not output.is_file():
-        raise RecordError(
-            f"{command[0]}: ran but recorded nothing; was it built with pmemsim-cc or pmemsim-c++?"
-        )
+    with _made_beside(output) as fresh:
+        environment["PMEMSIM_TRACE"] = str(fresh)
+        status = _run([program, *command[1:]], environment, keep_going)
+        if status != 0:
+            raise RecordError(f"{command[0]}: {_death(status)}; no trace was kept")
+        if not fresh.is_file():
+            raise RecordError(
+                f"{command[0]}: ran but recorded nothing; was it built with pmemsim-cc or "
+                "pmemsim-c++?"
+            )
     return Trace(output)
 
 
@@ -78,10 +81,8 @@ def record_workload(
     if not cached.is_file():
         program = build_workload(run.workload, run.opt, keep_going)
         cached.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cached.parent, prefix=".recording-") as scratch:
-            fresh = Path(scratch) / cached.name
+        with _made_beside(cached) as fresh:
             _record_workload(program, run, fresh, keep_going)
-            fresh.replace(cached)
     if output is None:
         return Trace(cached)
     with replacing(Path(output)) as partial:
@@ -115,9 +116,8 @@ def build_workload(name: str, opt: str = "O2", keep_going: KeepGoing | None = No
     if program.is_file():
         return program
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".building-") as scratch:
-        fresh = Path(scratch) / name
-        share = toolchain_dir() / "share" / "pmemsim"
+    share = toolchain_dir() / "share" / "pmemsim"
+    with _made_beside(program) as fresh:
         command = [
             str(cxx),
             f"-{opt}",
@@ -132,8 +132,19 @@ def build_workload(name: str, opt: str = "O2", keep_going: KeepGoing | None = No
         status = _run(command, {}, keep_going)
         if status != 0:
             raise RecordError(f"{name}: could not be built ({_death(status)})")
-        fresh.replace(program)
     return program
+
+
+@contextlib.contextmanager
+def _made_beside(path: Path) -> Iterator[Path]:
+    """A path for another program to write to; the file then takes the place of `path`.
+
+    It lies in a folder of its own, so that whatever a dying program leaves there goes away too.
+    """
+    with tempfile.TemporaryDirectory(dir=path.absolute().parent, prefix=".pmemsim-") as folder:
+        fresh = Path(folder) / path.name
+        yield fresh
+        fresh.replace(path)
 
 
 def _run(

@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import metadata
-from typing import Any, Literal
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Literal
 
 from pmemsim import _core
 from pmemsim.errors import ConfigError, Error
 from pmemsim.presets import Kind, Preset, Setting, load_preset
 from pmemsim.trace import Trace
+
+# pandas takes longer to import than many commands take to run, so it waits until it is needed.
+if TYPE_CHECKING:
+    import pandas as pd
 
 Progress = Callable[[float], None]
 LockOrder = Literal["recorded", "simulated"]
@@ -127,10 +129,14 @@ class Result:
     @cached_property
     def stats(self) -> pd.Series[float]:
         """The statistics by name."""
+        import pandas as pd
+
         return pd.Series({s.name: s.value for s in self.statistics}, name="value", dtype=float)
 
     def describe(self) -> pd.DataFrame:
         """The statistics with their units and what they mean, by name."""
+        import pandas as pd
+
         frame = pd.DataFrame(
             [(s.name, s.value, s.unit, s.description) for s in self.statistics],
             columns=["name", "value", "unit", "description"],

@@ -6,14 +6,16 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from pmemsim import _core
 from pmemsim.errors import Error
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # What the numbers in the arrays stand for: names by number.
 KINDS = _core.names["kind"]
@@ -59,6 +61,8 @@ class Operations:
 
 
 def _named(codes: npt.NDArray[Any], names: tuple[str, ...]) -> pd.Categorical[Any]:
+    import pandas as pd
+
     return pd.Categorical.from_codes(codes.astype(np.int8), categories=pd.Index(names))
 
 
@@ -98,6 +102,8 @@ class Trace:
     @property
     def sites(self) -> pd.DataFrame:
         """The recorded instructions: kind, width, source file, function and line."""
+        import pandas as pd
+
         frame = pd.DataFrame(self._file.sites())
         frame.index.name = "site"
         frame["kind"] = _named(frame["kind"].to_numpy(), KINDS)
@@ -116,6 +122,8 @@ class Trace:
 
         The whole thread is held in memory (about 50 bytes an operation).
         """
+        import pandas as pd
+
         parts = [chunk.records for chunk in self.operations(thread)]
         records = np.concatenate(parts) if parts else np.empty(0, OPERATION_DTYPE)
         dropped = ("value_offset", "has_value", "unused")

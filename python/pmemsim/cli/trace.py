@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import pandas as pd
 import typer
 
 from pmemsim.cli.console import out, percent, table
@@ -120,7 +119,7 @@ def _text(value: object) -> str:
 
 
 def _decoded(trace: Trace, thread: int) -> Iterator[tuple[int, dict[str, Any]]]:
-    sites = trace.sites
+    sites = trace.sites.to_dict("records")
     number = 0
     for chunk in trace.operations(thread):
         for index in range(len(chunk.records)):
@@ -128,9 +127,11 @@ def _decoded(trace: Trace, thread: int) -> Iterator[tuple[int, dict[str, Any]]]:
             number += 1
 
 
-def _operation(chunk: Operations, index: int, sites: pd.DataFrame) -> dict[str, Any]:
+def _operation(
+    chunk: Operations, index: int, sites: Sequence[Mapping[Hashable, Any]]
+) -> dict[str, Any]:
     record = chunk.records[index]
-    site = sites.iloc[int(record["site"])]
+    site = sites[int(record["site"])]
     kind = KINDS[record["kind"]]
     operation: dict[str, Any] = {"kind": kind}
     if kind in DETAILS:
@@ -140,6 +141,4 @@ def _operation(chunk: Operations, index: int, sites: pd.DataFrame) -> dict[str, 
     operation["flag"] = bool(record["flag"])
     operation["purpose"] = PURPOSES[record["purpose"]]
     operation["value"] = chunk.value(index).hex()
-    for field in ("file", "line", "function"):
-        operation[field] = site[field] if field != "line" else int(site[field])
-    return operation
+    return {**operation, "file": site["file"], "line": site["line"], "function": site["function"]}
