@@ -71,13 +71,15 @@ TEST_P(Workload, IsWholeAfterBeingKilled) {
   EXPECT_EQ(0, run(GetParam(), {"--pool", pool_}));
 }
 
-// Overwrites bytes in the middle of the data, where no pointer is needed to find them.
+// Overwrites bytes everywhere, in data and in pointers.
 TEST_P(Workload, FindsDamage) {
   ASSERT_EQ(0, run(GetParam(), {"--pool", pool_, "--items", "2000", "--data-bytes", "4096"}));
   ASSERT_EQ(0, run(GetParam(), {"--verify", pool_}));
   std::fstream file(pool_, std::ios::in | std::ios::out | std::ios::binary);
   for (std::streamoff at = 4 << 20; at < 6 << 20; at += 4096) {
     file.seekp(at + 2048);
+    file.put('!');
+    file.seekp(at + 7);
     file.put('!');
   }
   file.close();

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -244,8 +245,21 @@ inline int report(const About& about, const Check& check, const std::string& goo
   return 0;
 }
 
+// In an image that recovery has not made whole, pointers may lead anywhere.
+inline void report_wild_pointers() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) {
+    static constexpr char kMessage[] = "the structure is damaged: a pointer leads to nowhere\n";
+    if (write(STDERR_FILENO, kMessage, sizeof kMessage - 1) < 0) _exit(2);
+    _exit(1);
+  };
+  sigaction(SIGSEGV, &action, nullptr);
+  sigaction(SIGBUS, &action, nullptr);
+}
+
 template <class Structure>
 int verify(const Options& options) {
+  report_wild_pointers();
   if (access(options.verify.c_str(), R_OK) != 0)
     refuse("--verify " + options.verify + ": " + std::strerror(errno));
   pm_pool* pool = pm_open(options.verify.c_str(), 0, 0);
@@ -253,8 +267,9 @@ int verify(const Options& options) {
   const auto* header = static_cast<const Header*>(pm_root(pool, sizeof(Header)));
   Check check{header ? foreign(*header, Structure::kAbout) : pm_error()};
   if (check.problem.empty()) check = Structure(pool).check();
-  return report(Structure::kAbout, check,
-                "rolled back " + std::to_string(pm_rolled_back(pool)) + " regions");
+  const std::string good = "rolled back " + std::to_string(pm_rolled_back(pool)) + " regions";
+  if (pm_close(pool) != 0) refuse(pm_error());
+  return report(Structure::kAbout, check, good);
 }
 
 // Takes over the structure that an earlier run has left in the pool.
@@ -277,8 +292,11 @@ int main(int argc, char** argv) {
   if (pm_thread(pool, 0) != 0) refuse(pm_error());
   auto structure =
       exists ? take_over<Structure>(pool, options) : std::make_unique<Structure>(pool, options);
-  Check before = structure->check();
-  if (!before.problem.empty()) return report(Structure::kAbout, before, "");
+  const Check before = structure->check();
+  if (!before.problem.empty()) {
+    pm_close(pool);
+    return report(Structure::kAbout, before, "");
+  }
 
   const auto begin = std::chrono::steady_clock::now();
   const Tally tally = run_threads(pool, *structure, options);
