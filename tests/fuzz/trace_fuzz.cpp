@@ -1,0 +1,72 @@
+// Fuzz target: whatever bytes are read as a trace, the reader ends in a TraceError or at the end.
+//
+// The first byte of the input chooses: a whole file as it stands, or the contents of frames, which
+// are then written with right checksums, since a fuzzer would never get past those.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+
+#include <unistd.h>
+
+#include "pmemsim/trace/dump.hpp"
+#include "pmemsim/trace/summary.hpp"
+#include "pmemsim/trace/verify.hpp"
+#include "pmemsim/trace/writer.hpp"
+
+namespace {
+
+using namespace pmemsim::trace;
+
+const std::string& path() {
+  static const std::string path = [] {
+    const std::string folder = std::filesystem::exists("/dev/shm") ? "/dev/shm" : "/tmp";
+    return folder + "/pmemsim_trace_fuzz_" + std::to_string(getpid()) + ".pmt";
+  }();
+  return path;
+}
+
+// The input as frames: kind, thread, operations, length (two bytes), contents.
+void write_frames(std::span<const std::byte> input) {
+  Writer writer(path());
+  while (input.size() > 5) {
+    const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(input[i]); };
+    const auto kind = static_cast<FrameKind>(byte(0));
+    const unsigned thread = byte(1), operations = byte(2);
+    const std::size_t length = std::min<std::size_t>(byte(3) | byte(4) << 8, input.size() - 5);
+    input = input.subspan(5);
+    if (length > 0) writer.frame(kind, thread, input.first(length), operations);
+    input = input.subspan(length);
+  }
+  writer.finish();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::span<const std::byte> input(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
+  if (data[0] % 2 == 0) {
+    std::ofstream file(path(), std::ios::binary | std::ios::trunc);
+    file.write(reinterpret_cast<const char*>(input.data()),
+               static_cast<std::streamsize>(input.size()));
+  } else {
+    write_frames(input);
+  }
+  try {
+    const TraceFile file(path());
+    summarize(file);
+    verify(file);
+    Operation operation;
+    for (std::uint32_t thread = 0; thread < file.metadata().threads; ++thread) {
+      OperationStream stream(file, thread);
+      while (stream.next(operation)) to_text(operation, file.sites());
+      stream.seek(file.operations(thread) / 2);
+    }
+  } catch (const TraceError&) {
+  }
+  return 0;
+}
