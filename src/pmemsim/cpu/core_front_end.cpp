@@ -76,7 +76,11 @@ bool Core::keep(Operation& operation) {
   if (!lowering_.keeps[static_cast<std::size_t>(purpose_)]) {
     // The fence that a mark announced is gone with it.
     if (operation.kind == SiteKind::kFence) fence_meaning_ = trace::FenceMeaning::kBare;
-    return false;
+    // Atomics stay, whatever they are for: other threads wait for the versions they make.
+    const bool atomic = operation.kind == SiteKind::kAtomicLoad ||
+                        operation.kind == SiteKind::kAtomicStore ||
+                        operation.kind == SiteKind::kAtomicUpdate;
+    if (!atomic) return false;
   }
   statistics_.instructions += operation.instructions;
   switch (operation.kind) {

@@ -9,6 +9,9 @@ namespace {
 
 std::uint32_t check_fit(const Configuration& configuration, const trace::TraceFile& trace) {
   const std::uint32_t threads = trace.metadata().threads * configuration.run.instances;
+  if (threads == 0) {
+    throw trace::TraceError(trace.path() + ": no thread was recorded; record the program again");
+  }
   if (threads <= configuration.core.count) return threads;
   throw ConfigError({trace.path() + ": " + std::to_string(configuration.run.instances) +
                      " instance(s) of " + std::to_string(trace.metadata().threads) +
