@@ -64,5 +64,6 @@ $(STAMPS)/venv: pyproject.toml $(STAMPS)/system
 	touch $@
 
 $(STAMPS)/package: $(STAMPS)/venv $(SOURCES) pyproject.toml
-	$(BIN)/python -m pip install --quiet --no-build-isolation .
+	$(BIN)/python -m pip install --quiet --no-build-isolation \
+		--config-settings=cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=ON .
 	touch $@

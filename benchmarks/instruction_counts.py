@@ -17,8 +17,10 @@ import tempfile
 from pathlib import Path
 
 from native import build_native, need
-from pmemsim.recording import build_workload, record
+from pmemsim.recording import build_workload
 from pmemsim.workloads import workloads
+
+from pmemsim.trace import Trace
 
 ARGUMENTS = ["--threads=1", "--regions=2000", "--data-bytes=64", "--seed=1"]
 TOLERANCE = 0.15
@@ -51,10 +53,13 @@ def callgrind_count(program: Path, scratch: Path) -> int:
 
 def recorded_count(workload: str, opt: str, scratch: Path) -> int:
     """Count the instrumented instructions of a recording of the whole run."""
-    os.environ["PMEMSIM_ROI"] = "whole"
-    program = build_workload(workload, opt)
-    trace = record([str(program), *ARGUMENTS], scratch / f"{workload}.pmt", name=workload)
-    return int(trace.summary()["total"]["instructions"])
+    path = scratch / f"{workload}-{opt}.pmt"
+    environment = {"PMEMSIM_TRACE": str(path), "PMEMSIM_ROI": "whole"}
+    subprocess.run(
+        [build_workload(workload, opt), *ARGUMENTS],
+        env={**os.environ, **environment}, check=True, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    return int(Trace(path).summary()["total"]["instructions"])
 
 
 def main() -> int:

@@ -31,7 +31,6 @@ def build_native(workload: str, opt: str) -> Path:
         command: list[str | Path] = [
             clang,
             f"-{opt}",
-            "-g",
             "-std=gnu11",
             include,
             "-c",
@@ -44,7 +43,7 @@ def build_native(workload: str, opt: str) -> Path:
     program = folder / workload
     source = ROOT / "workloads" / workload / f"{workload}.cpp"
     link: list[str | Path] = [
-        need("clang++-19", "clang-19"), f"-{opt}", "-g", "-std=c++20", include,
+        need("clang++-19", "clang-19"), f"-{opt}", "-std=c++20", include,
         f"-I{ROOT / 'workloads' / 'common'}", source, *objects, "-lpthread", "-o", program,
     ]  # fmt: skip
     subprocess.run(link, check=True)

@@ -46,15 +46,14 @@ if(missing_packages)
                       "sudo apt-get install ${missing_packages}")
 endif()
 
-# The front end (recording programs) is built when LLVM and clang 19 are there (LLVM counts its
-# releases 19.1.x, and matches the minor number exactly); simulating existing
-# traces needs neither.
-find_package(LLVM 19.1 QUIET CONFIG HINTS /usr/lib/llvm-19)
-find_program(PMEMSIM_CLANG NAMES clang-19 HINTS /usr/lib/llvm-19/bin)
-if(LLVM_FOUND AND PMEMSIM_CLANG)
-  set(PMEMSIM_FRONTEND ON)
-else()
-  set(PMEMSIM_FRONTEND OFF)
-  message(STATUS "pmemsim: building without the front end (pmemsim-cc, pmemsim record); on Debian "
-                 "and Ubuntu, to have it: sudo apt-get install clang-19 llvm-19-dev")
+# The front end is built when LLVM and clang 19 are there; simulating existing traces needs neither.
+# (LLVM numbers its releases 19.1.x, and matches the minor number exactly.)
+if(PMEMSIM_FRONTEND)
+  find_package(LLVM 19.1 QUIET CONFIG HINTS /usr/lib/llvm-19)
+  find_program(PMEMSIM_CLANG NAMES clang-19 HINTS /usr/lib/llvm-19/bin)
+  if(NOT LLVM_FOUND OR NOT PMEMSIM_CLANG)
+    set(PMEMSIM_FRONTEND OFF)
+    message(STATUS "pmemsim: building without the front end (pmemsim-cc, pmemsim record); on "
+                   "Debian and Ubuntu, to have it: sudo apt-get install clang-19 llvm-19-dev")
+  endif()
 endif()
