@@ -50,7 +50,8 @@ class BTrees {
     workload::Random random(options.seed, 0);
     Thread thread(options.data_bytes);
     for (std::uint64_t items = 0; items < options.items;)
-      items += put(random.below(keys()), random.next(), thread);
+      const std::uint64_t key = random.below(keys()), stamp = random.next();
+      items += put(key, stamp, thread);
     workload::set_ready(root_->header, kAbout, options);
   }
 

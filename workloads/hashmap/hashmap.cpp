@@ -47,7 +47,8 @@ class HashMap {
     workload::Random random(options.seed, 0);
     std::vector<char> data(options.data_bytes);
     for (std::uint64_t items = 0; items < options.items;)
-      items += put(random.below(keys()), random.next(), data);
+      const std::uint64_t key = random.below(keys()), stamp = random.next();
+      items += put(key, stamp, data);
     workload::set_ready(root_->header, kAbout, options);
   }
 

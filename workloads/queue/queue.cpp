@@ -46,7 +46,10 @@ class Queue {
 
     workload::Random random(options.seed, 0);
     std::vector<char> data(options.data_bytes);
-    for (std::uint64_t i = 0; i < options.items; ++i) enqueue(random.next(), random.next(), data);
+    for (std::uint64_t i = 0; i < options.items; ++i) {
+      const std::uint64_t key = random.next(), stamp = random.next();
+      enqueue(key, stamp, data);
+    }
     workload::set_ready(root_->header, kAbout, options);
   }
 
