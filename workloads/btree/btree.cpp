@@ -49,9 +49,10 @@ class BTrees {
 
     workload::Random random(options.seed, 0);
     Thread thread(options.data_bytes);
-    for (std::uint64_t items = 0; items < options.items;)
+    for (std::uint64_t items = 0; items < options.items;) {
       const std::uint64_t key = random.below(keys()), stamp = random.next();
       items += put(key, stamp, thread);
+    }
     workload::set_ready(root_->header, kAbout, options);
   }
 

@@ -46,9 +46,10 @@ class HashMap {
 
     workload::Random random(options.seed, 0);
     std::vector<char> data(options.data_bytes);
-    for (std::uint64_t items = 0; items < options.items;)
+    for (std::uint64_t items = 0; items < options.items;) {
       const std::uint64_t key = random.below(keys()), stamp = random.next();
       items += put(key, stamp, data);
+    }
     workload::set_ready(root_->header, kAbout, options);
   }
 
