@@ -44,8 +44,8 @@ extern "C" {
 /* What persists as a unit and what the undo log saves: a cache line. */
 #define PM_LINE_BYTES 64
 
-/* Where pool number n is mapped: PM_BASE + n * PM_POOL_STRIDE. Linux and the address sanitizer leave
- * these addresses free. */
+/* Where pool number n is mapped: PM_BASE + n * PM_POOL_STRIDE. Linux and the address sanitizer
+ * leave these addresses free. */
 #define PM_BASE UINT64_C(0x200000000000)
 #define PM_POOL_STRIDE UINT64_C(0x010000000000)
 #define PM_MAX_POOLS 16
