@@ -15,13 +15,15 @@
 namespace pmemsim::rt {
 namespace {
 
-constexpr std::uint64_t kFirstCalls = 4;       // of a site: always stepped
+constexpr std::uint64_t kFirstCalls = 2;       // of a site: always stepped
 constexpr std::uint64_t kDenseCalls = 16;      // stepped while the budget allows
 constexpr std::uint64_t kSamplingPeriod = 64;  // then one in so many
-// Stepping costs about a hundred times as much as recording: at most one instruction in so many is
-// stepped, beyond what every program may.
-constexpr std::uint64_t kInstructionsPerStep = 512;
-constexpr std::uint64_t kFreeSteps = 50'000;
+// A step takes some microseconds, a thousand times as long as recording an instruction: at most one
+// instruction in so many is stepped, beyond what every program may.
+constexpr std::uint64_t kInstructionsPerStep = 4096;
+constexpr std::uint64_t kFreeSteps = 5'000;
+// Of one call; what it executes beyond them isn't counted.
+constexpr std::uint64_t kMaxSteps = 10'000;
 constexpr std::uint64_t kTrapFlag = 0x100;
 
 struct Site {
@@ -48,9 +50,7 @@ __attribute__((always_inline)) inline void clear_trap_flag() {
 }
 
 void on_trap(int, siginfo_t*, void* context) {
-  if (self != nullptr && self->stepping) {
-    ++self->steps;
-  } else {
+  if (self == nullptr || !self->stepping || ++self->steps == kMaxSteps) {
     static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &=
         ~static_cast<greg_t>(kTrapFlag);
   }
@@ -91,7 +91,8 @@ void configure_stepping() {
 }
 
 const char* external_method() {
-  return works ? "single-stepped samples" : "not counted: single-stepping is impossible here";
+  return works ? "single-stepped samples, at most 10000 instructions a call"
+               : "not counted: single-stepping is impossible here";
 }
 
 void stop_stepping() {

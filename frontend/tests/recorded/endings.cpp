@@ -1,0 +1,150 @@
+// Programs that end in unusual ways, or do what is hard to record: endings NAME.
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csetjmp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+volatile long cells[4096];
+void work(long steps) {
+  for (long i = 0; i < steps; ++i) cells[i % 4096] = cells[i % 4096] * 3 + i;
+}
+
+int overflow(int depth) {
+  volatile char frame[4096];
+  frame[0] = static_cast<char>(depth);
+  return overflow(depth + 1) + frame[0];
+}
+
+void deadlock() {
+  static std::mutex first, second;
+  std::thread other([] {
+    first.lock();
+    work(2000);
+    second.lock();
+  });
+  second.lock();
+  work(2000);
+  first.lock();
+  other.join();
+}
+
+void call_back() {
+  std::vector<int> numbers(1000);
+  for (int& number : numbers) number = std::rand();
+  std::qsort(numbers.data(), numbers.size(), sizeof(int), [](const void* a, const void* b) {
+    return *static_cast<const int*>(a) < *static_cast<const int*>(b) ? -1 : 1;
+  });
+  for (std::size_t i = 1; i < numbers.size(); ++i) {
+    if (numbers[i - 1] > numbers[i]) std::abort();
+  }
+}
+
+void catch_exceptions() {
+  int caught = 0;
+  for (int i = 0; i < 50; ++i) {
+    try {
+      std::string("abc").at(5);  // thrown by code that is not instrumented
+    } catch (const std::out_of_range&) {
+      ++caught;
+    }
+  }
+  if (caught != 50) std::abort();
+}
+
+volatile int handled;
+void handle_signals() {
+  std::signal(SIGUSR1, [](int) {
+    work(10);
+    ++handled;
+  });
+  for (int i = 0; i < 10; ++i) std::raise(SIGUSR1);
+  if (handled != 10) std::abort();
+}
+
+sigjmp_buf place;
+void jump_out_of_handlers() {
+  std::signal(SIGSEGV, [](int) { siglongjmp(place, 1); });
+  for (volatile int i = 0; i < 3; i = i + 1) {
+    if (sigsetjmp(place, 1) == 0) *reinterpret_cast<volatile int*>(8) = 1;
+  }
+  work(100);
+}
+
+void fork_a_child() {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::thread(work, 1000).join();
+    std::exit(7);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WEXITSTATUS(status) != 7) std::abort();
+}
+
+void talk_through_a_pipe() {
+  int ends[2];
+  if (pipe(ends) != 0) std::abort();
+  int got = 0;
+  std::thread reader([&] {
+    char byte;
+    while (read(ends[0], &byte, 1) == 1) ++got;
+  });
+  for (int i = 0; i < 5; ++i) {
+    work(500);
+    if (write(ends[1], "x", 1) != 1) std::abort();
+  }
+  close(ends[1]);
+  reader.join();
+  if (got != 5) std::abort();
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  const std::map<std::string, void (*)()> programs = {
+      {"return", [] {}},
+      {"exit_in_thread", [] { std::thread([] { std::exit(0); }).join(); }},
+      {"_exit", [] { _exit(0); }},
+      {"quick_exit", [] { std::quick_exit(0); }},
+      {"main_thread_ends",
+       [] {
+         std::thread(work, 5000).detach();
+         pthread_exit(nullptr);
+       }},
+      {"call_back", call_back},
+      {"catch_exceptions", catch_exceptions},
+      {"handle_signals", handle_signals},
+      {"jump_out_of_handlers", jump_out_of_handlers},
+      {"fork_a_child", fork_a_child},
+      {"talk_through_a_pipe", talk_through_a_pipe},
+      {"hide_environment", [] { std::exit(std::system("env | grep PMEMSIM") == 0); }},
+      {"segmentation_fault", [] { *reinterpret_cast<volatile int*>(8) = 1; }},
+      {"abort", [] { std::abort(); }},
+      {"uncaught_exception", [] { throw std::runtime_error("nobody catches this"); }},
+      {"stack_overflow", [] { overflow(0); }},
+      {"interrupt", [] { std::raise(SIGINT); }},
+      {"exit_status", [] { std::exit(3); }},
+      {"_exit_status", [] { _exit(4); }},
+      {"deadlock", deadlock},
+      {"much", [] { work(3'000'000); }},
+      {"forever",
+       [] {
+         for (;;) work(1000);
+       }},
+  };
+  if (argument_count != 2) return 64;
+  work(1000);
+  programs.at(arguments[1])();
+}

@@ -1,0 +1,48 @@
+// Where persistent memory comes from: memory path FILE | range | heap. Writes 42 to it.
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define BYTES (1 << 16)
+
+// The runtime's interface, as pmemsim/pm.h uses it.
+void pmemsim_rt_mark(uint32_t mark, uint64_t first, uint64_t second);
+enum { ROI_BEGIN = 0, ROI_END = 1 };
+
+static uint64_t* map_file(const char* path) {
+  int file = open(path, O_RDWR | O_CREAT, 0600);
+  if (file < 0 || ftruncate(file, BYTES) != 0) exit(1);
+  void* memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void* write_in_thread(void* memory) {
+  for (int i = 0; i < 100; ++i) ((uint64_t*)memory)[8 + i] = 43;
+  return NULL;
+}
+
+int main(int count, char** arguments) {
+  uint64_t* memory = NULL;
+  if (count > 2 && strcmp(arguments[1], "path") == 0) memory = map_file(arguments[2]);
+  if (strcmp(arguments[1], "range") == 0) {
+    memory = mmap((void*)0x10000000000, BYTES, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  }
+  if (strcmp(arguments[1], "heap") == 0) memory = calloc(1, BYTES);
+  if (memory == NULL || memory == MAP_FAILED) return 1;
+  memory[512] = 99;  // before the region of interest, if there is one
+  pmemsim_rt_mark(ROI_BEGIN, 0, 0);
+  memory[0] = 42;
+  pthread_t thread;
+  pthread_create(&thread, NULL, write_in_thread, memory);
+  pthread_join(thread, NULL);
+  pmemsim_rt_mark(ROI_END, 0, 0);
+  memory[1] = 1000;
+  return 0;
+}

@@ -1,0 +1,304 @@
+"""The recording runtime: what it makes of programs that are hard to record."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import HERE, built_toolchain, run
+
+from pmemsim.trace import Trace
+
+PROGRAMS = HERE / "recorded"
+THREADED = (
+    "mutexes", "condition_variables", "barriers", "reader_writer_locks", "semaphores", "spins",
+    "cpp20", "nested_threads", "time_outs", "other_locks", "robust_mutexes", "thread_locals",
+    "cancelled_threads",
+)  # fmt: skip
+GOOD_ENDINGS = (
+    "return", "exit_in_thread", "_exit", "quick_exit", "main_thread_ends", "call_back",
+    "catch_exceptions", "handle_signals", "jump_out_of_handlers", "fork_a_child",
+    "talk_through_a_pipe", "hide_environment",
+)  # fmt: skip
+# The status that the program would have without the runtime.
+BAD_ENDINGS = {
+    "segmentation_fault": -signal.SIGSEGV,
+    "abort": -signal.SIGABRT,
+    "uncaught_exception": -signal.SIGABRT,
+    "stack_overflow": -signal.SIGSEGV,
+    "interrupt": -signal.SIGINT,
+    "exit_status": 3,
+    "_exit_status": 4,
+}
+
+
+@pytest.fixture(scope="session")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+    """Compile a program with the real runtime, once."""
+    folder = tmp_path_factory.mktemp("recorded")
+    bin_folder = built_toolchain() / "bin"
+
+    def compiled(source: str, level: str) -> Path:
+        program = folder / f"{Path(source).stem}{level}"
+        if not program.exists():
+            cxx = source.endswith(".cpp")
+            run(
+                bin_folder / ("pmemsim-c++" if cxx else "pmemsim-cc"), level, "-g",
+                "-std=c++20" if cxx else "-std=gnu11", PROGRAMS / source, "-o", program,
+            )  # fmt: skip
+        return program
+
+    return compiled
+
+
+def record(
+    program: Path | str, *arguments: str | Path, output: Path, **options: str
+) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PMEMSIM_TRACE": str(output), **options}
+    return subprocess.run(
+        [str(program), *map(str, arguments)],
+        env=environment, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def assert_nothing_left(output: Path) -> None:
+    assert not output.exists()
+    assert not output.with_name(output.name + ".partial").exists()
+
+
+def verified(output: Path) -> Trace:
+    trace = Trace(output)
+    trace.verify()
+    return trace
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("name", THREADED)
+def test_threads_recorded_twice_give_the_same_bytes(
+    build: Callable[[str, str], Path], tmp_path: Path, name: str, level: str
+) -> None:
+    program = build("threads.cpp", level)
+    for count in ("1", "4", "8", "18"):
+        first, second = tmp_path / "first.pmt", tmp_path / "second.pmt"
+        done = record(program, name, count, output=first)
+        assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
+        # Called by another name of the file, with a larger environment.
+        other_name = os.path.relpath(program)
+        done = record(other_name, name, count, output=second, FILLER="x" * 777 * int(count))
+        assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
+        assert first.read_bytes() == second.read_bytes()
+        verified(first)
+
+
+@pytest.mark.parametrize("name", THREADED)
+def test_threads_run_without_being_recorded(build: Callable[[str, str], Path], name: str) -> None:
+    assert run(build("threads.cpp", "-O2"), name, "4").stdout == "right\n"
+
+
+def test_threads_take_turns(build: Callable[[str, str], Path], tmp_path: Path) -> None:
+    """A shorter quantum switches threads more often, so that locks change hands more often."""
+    program = build("threads.cpp", "-O2")
+    alternations = {}
+    for quantum in ("100", "100000"):
+        output = tmp_path / f"{quantum}.pmt"
+        assert (
+            record(program, "mutexes", "4", output=output, PMEMSIM_QUANTUM=quantum).returncode == 0
+        )
+        trace = verified(output)
+        owners: dict[int, int] = {}
+        for thread in range(trace.threads):
+            frame = trace.to_frame(thread)
+            locks = frame[(frame["kind"] == "sync") & (frame["detail"] == 0)]
+            owners |= dict.fromkeys(locks["version"], thread)
+        order = [owners[version] for version in sorted(owners)]
+        changes = sum(a != b for a, b in itertools.pairwise(order))
+        alternations[quantum] = changes
+    assert alternations["100"] > 2 * alternations["100000"]
+
+
+def test_spins_become_waits(build: Callable[[str, str], Path], tmp_path: Path) -> None:
+    """However long a thread spins, the trace has a few loads of it."""
+    output = tmp_path / "spins.pmt"
+    assert record(build("threads.cpp", "-O2"), "spins", "8", output=output).returncode == 0
+    trace = verified(output)
+    loads = sum((trace.to_frame(t)["kind"] == "atomic_load").sum() for t in range(trace.threads))
+    assert loads < 8 * 50 * 4
+
+
+@pytest.mark.parametrize("name", GOOD_ENDINGS)
+def test_programs_that_end_well_are_recorded(
+    build: Callable[[str, str], Path], tmp_path: Path, name: str
+) -> None:
+    output = tmp_path / "trace.pmt"
+    done = record(build("endings.cpp", "-O1"), name, output=output)
+    assert done.returncode == 0, done.stderr
+    assert verified(output).operation_count(0) > 3000
+
+
+@pytest.mark.parametrize("name", BAD_ENDINGS)
+def test_programs_that_end_badly_leave_nothing(
+    build: Callable[[str, str], Path], tmp_path: Path, name: str
+) -> None:
+    output = tmp_path / "trace.pmt"
+    done = record(build("endings.cpp", "-O1"), name, output=output)
+    assert done.returncode == BAD_ENDINGS[name]
+    assert "no trace was written" in done.stderr
+    assert_nothing_left(output)
+
+
+def test_deadlock_is_reported(build: Callable[[str, str], Path], tmp_path: Path) -> None:
+    output = tmp_path / "trace.pmt"
+    done = record(build("endings.cpp", "-O1"), "deadlock", output=output)
+    assert done.returncode == 2
+    assert "thread 0 waits for the mutex" in done.stderr
+    assert "which thread 0 holds" in done.stderr
+    assert "endings.cpp:" in done.stderr
+    assert_nothing_left(output)
+
+
+def test_interrupted_from_outside(build: Callable[[str, str], Path], tmp_path: Path) -> None:
+    output = tmp_path / "trace.pmt"
+    environment = {**os.environ, "PMEMSIM_TRACE": str(output)}
+    process = subprocess.Popen(
+        [build("endings.cpp", "-O1"), "forever"], env=environment, stderr=subprocess.PIPE, text=True
+    )
+    partial = output.with_name(output.name + ".partial")
+    while not partial.exists() or partial.stat().st_size < 100_000:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT
+    assert "no trace was written" in errors
+    assert_nothing_left(output)
+
+
+def test_full_disk(build: Callable[[str, str], Path], tmp_path: Path) -> None:
+    """A limit on the file's size fails as a full disk does."""
+    output = tmp_path / "trace.pmt"
+    done = subprocess.run(
+        [build("endings.cpp", "-O1"), "much"],
+        env={**os.environ, "PMEMSIM_TRACE": str(output)},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)),
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "can't write the trace: File too large" in done.stderr
+    assert_nothing_left(output)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "complaint"),
+    [
+        ("PMEMSIM_QUANTUM", "0", "must be a number of instructions"),
+        ("PMEMSIM_METADATA", '{"a": }', "not a JSON object"),
+        ("PMEMSIM_PM_RANGE", "2000:1000", "LO below HI"),
+        ("PMEMSIM_ROI", "half", 'must be "whole" or "marked"'),
+        ("PMEMSIM_TRACE", "/nonexistent/trace.pmt", "can't create the trace"),
+    ],
+)
+def test_impossible_settings_are_refused(
+    build: Callable[[str, str], Path], tmp_path: Path, variable: str, value: str, complaint: str
+) -> None:
+    output = tmp_path / "trace.pmt"
+    environment = {**os.environ, "PMEMSIM_TRACE": str(output), variable: value}
+    done = subprocess.run(
+        [build("endings.cpp", "-O1"), "return"],
+        env=environment, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert_nothing_left(output)
+
+
+def test_metadata(build: Callable[[str, str], Path], tmp_path: Path) -> None:
+    output = tmp_path / "trace.pmt"
+    given = {"workload": "été", "seed": 2**63, "threads": 77}
+    done = record(
+        build("threads.cpp", "-O2"), "mutexes", "3", output=output,
+        PMEMSIM_METADATA=json.dumps(given),
+    )  # fmt: skip
+    assert done.returncode == 0
+    trace = verified(output)
+    assert trace.metadata["workload"] == "été"
+    assert trace.metadata["seed"] == 2**63
+    assert trace.metadata["threads"] == 4  # the runtime knows better
+    assert trace.metadata["arguments"] == ["mutexes", "3"]
+    summary = trace.summary()["total"]
+    counted = trace.metadata["instructions"]
+    assert counted["instrumented"] == summary["instructions"]
+    assert counted["external"] == summary["external_instructions"] > 0
+    assert trace.metadata["operations"] == summary["operations"]
+
+
+def stores_to_pm(trace: Trace) -> int:
+    return int(trace.summary()["total"]["pm_stores"])
+
+
+@pytest.mark.parametrize("source", ["path", "range", "heap"])
+def test_persistent_memory_is_found(
+    build: Callable[[str, str], Path], tmp_path: Path, source: str
+) -> None:
+    output, file = tmp_path / "trace.pmt", tmp_path / "pm" / "pool"
+    file.parent.mkdir()
+    options = {
+        "path": {"PMEMSIM_PM_PATH": f"/nonexistent:{tmp_path / 'pm'}"},
+        "range": {"PMEMSIM_PM_RANGE": "0x10000000000:0x10000010000"},
+        "heap": {"PMEMSIM_PM_HEAP": "1"},
+    }[source]
+    program = build("memory.c", "-O1")
+    done = record(program, source, file, output=output, PMEMSIM_ROI="marked", **options)
+    assert done.returncode == 0, done.stderr
+    trace = verified(output)
+    assert stores_to_pm(trace) == 101  # 42, and the thread's 43s
+    (region,) = trace.metadata["pm_regions"]
+    assert (
+        region["source"] == {"path": str(file), "range": "--pm-range", "heap": "--pm-heap"}[source]
+    )
+    # 99 was written before the region of interest: it stands in the image.
+    summary = trace.summary()
+    assert summary["image_pages"] >= 1
+    assert summary["warm_lines"] >= 1
+    assert trace.threads == 2
+
+
+def test_whole_run_has_everything(build: Callable[[str, str], Path], tmp_path: Path) -> None:
+    output = tmp_path / "trace.pmt"
+    done = record(
+        build("memory.c", "-O1"), "heap", output=output, PMEMSIM_PM_HEAP="1", PMEMSIM_ROI="whole"
+    )
+    assert done.returncode == 0, done.stderr
+    trace = verified(output)
+    assert stores_to_pm(trace) == 103
+    assert trace.summary()["warm_lines"] == 0
+
+
+def test_contents_of_a_mapped_file_are_in_the_image(
+    build: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    """Also if it is mapped while recording goes on."""
+    output, file = tmp_path / "trace.pmt", tmp_path / "pool"
+    file.write_bytes(b"\0" * 8192 + b"old contents")
+    done = record(
+        build("memory.c", "-O1"), "path", file, output=output,
+        PMEMSIM_ROI="whole", PMEMSIM_PM_PATH=str(tmp_path),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert verified(output).summary()["image_pages"] == 1
+
+
+def test_region_of_interest_that_never_begins(
+    build: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    output = tmp_path / "trace.pmt"
+    done = record(build("endings.cpp", "-O1"), "return", output=output, PMEMSIM_ROI="marked")
+    assert done.returncode == 2
+    assert "PMEMSIM_ROI=whole" in done.stderr
+    assert_nothing_left(output)
