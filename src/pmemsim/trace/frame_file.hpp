@@ -11,7 +11,7 @@
 
 namespace pmemsim::trace {
 
-// Zstandard's level for frames: benchmarks/ and docs/trace_format.md tell how it was chosen.
+// Zstandard's level for frames; docs/trace_format.md tells how it was chosen.
 inline constexpr int kCompressionLevel = 1;
 // Where a file grows before it gets its own name.
 inline constexpr char kPartialSuffix[] = ".partial";
