@@ -46,9 +46,6 @@ std::string name(const Design& design) {
   return text;
 }
 
-// GoogleTest says with it which design has failed.
-void PrintTo(const Design& design, std::ostream* out) { *out << name(design); }
-
 class DesignContract : public testing::TestWithParam<Design> {
  protected:
   // Small caches and queues, so that everything happens.
