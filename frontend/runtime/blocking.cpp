@@ -23,6 +23,11 @@ void await(int descriptor, short events) {
   }
 }
 
+// As poll() means it: negative is never.
+std::uint64_t deadline_after(int milliseconds) {
+  return milliseconds < 0 ? 0 : now() + static_cast<std::uint64_t>(milliseconds) * kMillisecond;
+}
+
 // Polls with a zero time-out at each turn, until something is ready or virtual time has passed.
 template <class Poll>
 int poll_by_turns(std::uint64_t deadline, Poll poll_now) {
@@ -48,13 +53,46 @@ PMEMSIM_EXPORT ssize_t write(int descriptor, const void* buffer, std::size_t byt
   if (active()) await(descriptor, POLLOUT);
   return real.write(descriptor, buffer, bytes);
 }
+PMEMSIM_EXPORT int accept(int descriptor, sockaddr* address, socklen_t* bytes) {
+  if (active()) await(descriptor, POLLIN);
+  return real.accept(descriptor, address, bytes);
+}
+PMEMSIM_EXPORT int accept4(int descriptor, sockaddr* address, socklen_t* bytes, int flags) {
+  if (active()) await(descriptor, POLLIN);
+  return real.accept4(descriptor, address, bytes, flags);
+}
+PMEMSIM_EXPORT ssize_t recv(int descriptor, void* buffer, std::size_t bytes, int flags) {
+  if (active() && (flags & MSG_DONTWAIT) == 0) await(descriptor, POLLIN);
+  return real.recv(descriptor, buffer, bytes, flags);
+}
+PMEMSIM_EXPORT ssize_t recvfrom(int descriptor, void* buffer, std::size_t bytes, int flags,
+                                sockaddr* address, socklen_t* address_bytes) {
+  if (active() && (flags & MSG_DONTWAIT) == 0) await(descriptor, POLLIN);
+  return real.recvfrom(descriptor, buffer, bytes, flags, address, address_bytes);
+}
+PMEMSIM_EXPORT ssize_t recvmsg(int descriptor, msghdr* message, int flags) {
+  if (active() && (flags & MSG_DONTWAIT) == 0) await(descriptor, POLLIN);
+  return real.recvmsg(descriptor, message, flags);
+}
+PMEMSIM_EXPORT int epoll_wait(int descriptor, epoll_event* events, int count, int milliseconds) {
+  if (!active() || only_thread() || milliseconds == 0) {
+    return real.epoll_wait(descriptor, events, count, milliseconds);
+  }
+  return poll_by_turns(deadline_after(milliseconds),
+                       [&] { return real.epoll_wait(descriptor, events, count, 0); });
+}
+PMEMSIM_EXPORT pid_t waitpid(pid_t process, int* status, int options) {
+  if (!active() || only_thread() || (options & WNOHANG) != 0) {
+    return real.waitpid(process, status, options);
+  }
+  return poll_by_turns(0, [&] { return real.waitpid(process, status, options | WNOHANG); });
+}
 PMEMSIM_EXPORT int poll(pollfd* descriptors, nfds_t count, int milliseconds) {
   if (!active() || only_thread() || milliseconds == 0) {
     return real.poll(descriptors, count, milliseconds);
   }
-  const std::uint64_t deadline =
-      milliseconds < 0 ? 0 : now() + static_cast<std::uint64_t>(milliseconds) * kMillisecond;
-  return poll_by_turns(deadline, [&] { return real.poll(descriptors, count, 0); });
+  return poll_by_turns(deadline_after(milliseconds),
+                       [&] { return real.poll(descriptors, count, 0); });
 }
 PMEMSIM_EXPORT int ppoll(pollfd* descriptors, nfds_t count, const timespec* timeout,
                          const sigset_t* signals) {

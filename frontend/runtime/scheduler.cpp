@@ -26,7 +26,9 @@ namespace pmemsim::rt {
 thread_local Hot hot __attribute__((tls_model("initial-exec")));
 thread_local Thread* self __attribute__((tls_model("initial-exec")));
 
-std::int64_t quantum = 1000;
+// Short enough that threads mix within a region's few thousand instructions; with half of it,
+// recording four threads takes half as long again (a switch costs some ten microseconds).
+std::int64_t quantum = 2000;
 List<Thread*, 1u << 20> threads;
 
 namespace {
