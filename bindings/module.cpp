@@ -14,7 +14,9 @@ namespace nb = nanobind;
 namespace pmemsim::bindings {
 namespace {
 
-nb::object error_class(const char* name) { return nb::module_::import_("pmemsim.errors").attr(name); }
+nb::object error_class(const char* name) {
+  return nb::module_::import_("pmemsim.errors").attr(name);
+}
 
 void raise(const char* name, const char* text) { PyErr_SetString(error_class(name).ptr(), text); }
 

@@ -93,8 +93,8 @@ nb::dict simulate(const std::string& trace, const Settings& given, const nb::obj
   RunResult result;
   {
     nb::gil_scoped_release release;
-    result = pmemsim::simulate(trace, settings,
-                               [&](double share) { return report(progress, share); });
+    result =
+        pmemsim::simulate(trace, settings, [&](double share) { return report(progress, share); });
   }
   nb::list statistics;
   for (const Statistic& statistic : result.statistics) {

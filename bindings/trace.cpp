@@ -80,7 +80,8 @@ class OperationChunks {
       nb::gil_scoped_release release;
       records.reserve(kOperations);
       Operation operation;
-      while (records.size() < kOperations && stream_.next(operation)) append(operation, records, values);
+      while (records.size() < kOperations && stream_.next(operation))
+        append(operation, records, values);
     }
     if (records.empty()) return nb::none();
     return nb::make_tuple(to_array(std::move(records)), to_array(std::move(values)));
@@ -187,7 +188,8 @@ void bind_trace(nb::module_& module) {
   nb::class_<TraceFile>(module, "TraceFile")
       .def(nb::init<std::string>(), nb::arg("path"))
       .def_prop_ro("metadata_json", [](const TraceFile& file) { return file.metadata().json; })
-      .def_prop_ro("hash", [](const TraceFile& file) { return fmt::format("{:016x}", file.hash()); })
+      .def_prop_ro("hash",
+                   [](const TraceFile& file) { return fmt::format("{:016x}", file.hash()); })
       .def_prop_ro("threads", [](const TraceFile& file) { return file.metadata().threads; })
       .def("operation_count", &TraceFile::operations, nb::arg("thread"))
       .def("sites", &sites)
