@@ -2,6 +2,7 @@
 //
 // The first byte of the input chooses: a whole file as it stands, or the contents of frames, which
 // are then written with right checksums, since a fuzzer would never get past those.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -23,7 +24,11 @@ using namespace pmemsim::trace;
 
 const std::string& path() {
   static const std::string path = [] {
-    const std::string folder = std::filesystem::exists("/dev/shm") ? "/dev/shm" : "/tmp";
+    // In memory, where there is such a folder.
+    const std::filesystem::path memory = "/dev/shm";
+    const std::string folder = std::filesystem::exists(memory)
+                                   ? memory.string()
+                                   : std::filesystem::temp_directory_path().string();
     return folder + "/pmemsim_trace_fuzz_" + std::to_string(getpid()) + ".pmt";
   }();
   return path;
