@@ -3,9 +3,9 @@
 // The pass inserts calls to these functions; the runtime owns the trace format. A new LLVM changes
 // the pass only, a new trace format the runtime only.
 //
-// Link libpmemsim_rt.a whole (-Wl,--whole-archive) into the executable, never into a shared library,
-// with -rdynamic, so that shared libraries (instrumented or not) find these functions and the
-// runtime's versions of pthread_mutex_lock, mmap and so on. It needs -lzstd -lpthread -ldl.
+// Link libpmemsim_rt.a whole (-Wl,--whole-archive) into the executable, never into a shared
+// library, with -rdynamic, so that shared libraries (instrumented or not) find these functions and
+// the runtime's versions of pthread_mutex_lock, mmap and so on. It needs -lzstd -lpthread -ldl.
 //
 // The environment of the program tells the runtime what to do (`pmemsim record` sets it up):
 //

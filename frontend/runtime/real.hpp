@@ -24,8 +24,9 @@ namespace pmemsim::rt {
   F(pthread_create)                                                                                \
   F(pthread_join)                                                                                  \
   F(pthread_detach)                                                                                \
-  F(pthread_cancel) F(pthread_testcancel) F(pthread_tryjoin_np) F(pthread_timedjoin_np) F(         \
-      pthread_mutex_init) F(pthread_mutex_destroy) F(pthread_mutex_lock) F(pthread_mutex_trylock)  \
+  F(pthread_cancel)                                                                                \
+  F(pthread_testcancel) F(pthread_tryjoin_np) F(pthread_timedjoin_np) F(pthread_mutex_init) F(     \
+      pthread_mutex_destroy) F(pthread_mutex_lock) F(pthread_mutex_trylock)                        \
       F(pthread_mutex_timedlock) F(pthread_mutex_clocklock) F(pthread_mutex_unlock) F(             \
           pthread_mutex_consistent) F(pthread_cond_init) F(pthread_cond_destroy)                   \
           F(pthread_cond_wait) F(pthread_cond_timedwait) F(pthread_cond_clockwait) F(              \

@@ -59,12 +59,12 @@ inline constexpr std::uint8_t kFrameKinds = 5;
 // Stands before every frame's compressed bytes.
 struct FrameHeader {
   std::uint8_t kind;
-  std::uint8_t reserved[3];      // zero
-  std::uint32_t thread;          // kOperations: dense thread number from 0; otherwise 0
-  std::uint32_t raw_bytes;       // after decompression
-  std::uint32_t stored_bytes;    // of the zstd frame that follows
-  std::uint64_t operations;      // kOperations: records in this frame; otherwise 0
-  std::uint64_t checksum;        // XXH64 (seed 0) of the stored bytes
+  std::uint8_t reserved[3];    // zero
+  std::uint32_t thread;        // kOperations: dense thread number from 0; otherwise 0
+  std::uint32_t raw_bytes;     // after decompression
+  std::uint32_t stored_bytes;  // of the zstd frame that follows
+  std::uint64_t operations;    // kOperations: records in this frame; otherwise 0
+  std::uint64_t checksum;      // XXH64 (seed 0) of the stored bytes
 };
 static_assert(sizeof(FrameHeader) == 32);
 
@@ -86,21 +86,21 @@ static_assert(sizeof(FileFooter) == 32);
 
 enum class SiteKind : std::uint8_t {
   // kind               payload
-  kLoad = 0,           // u64 address
-  kStore = 1,          // u64 address, value[size]
-  kNonTemporal = 2,    // u64 address, value[size]
-  kAtomicLoad = 3,     // u64 address, u32 object, u32 version
-  kAtomicStore = 4,    // u64 address, u32 object, u32 version, value[size]
-  kAtomicUpdate = 5,   // read-modify-write, compare-exchange. flag: it wrote. As kAtomicStore.
-  kCopyLoad = 6,       // u64 address, u8 bytes (1..kCopyBytes): part of a memory intrinsic
-  kCopyStore = 7,      // u64 address, u8 bytes, value[bytes]
-  kBranch = 8,         // flag: taken
-  kExecute = 9,        // nothing: only SiteRecord::instructions
-  kFlush = 10,         // u64 address; SiteRecord::detail is a FlushKind
-  kFence = 11,         // nothing; SiteRecord::detail is a FenceKind
-  kExternal = 12,      // u32 instructions executed in code that was not instrumented
-  kMark = 13,          // u64 first, u64 second; SiteRecord::detail is a MarkKind
-  kSync = 14,          // u64 address, u32 object, u32 version; SiteRecord::detail is a SyncKind
+  kLoad = 0,          // u64 address
+  kStore = 1,         // u64 address, value[size]
+  kNonTemporal = 2,   // u64 address, value[size]
+  kAtomicLoad = 3,    // u64 address, u32 object, u32 version
+  kAtomicStore = 4,   // u64 address, u32 object, u32 version, value[size]
+  kAtomicUpdate = 5,  // read-modify-write, compare-exchange. flag: it wrote. As kAtomicStore.
+  kCopyLoad = 6,      // u64 address, u8 bytes (1..kCopyBytes): part of a memory intrinsic
+  kCopyStore = 7,     // u64 address, u8 bytes, value[bytes]
+  kBranch = 8,        // flag: taken
+  kExecute = 9,       // nothing: only SiteRecord::instructions
+  kFlush = 10,        // u64 address; SiteRecord::detail is a FlushKind
+  kFence = 11,        // nothing; SiteRecord::detail is a FenceKind
+  kExternal = 12,     // u32 instructions executed in code that was not instrumented
+  kMark = 13,         // u64 first, u64 second; SiteRecord::detail is a MarkKind
+  kSync = 14,         // u64 address, u32 object, u32 version; SiteRecord::detail is a SyncKind
 };
 inline constexpr std::uint8_t kSiteKinds = 15;
 
@@ -112,16 +112,16 @@ inline constexpr std::uint8_t kFenceKinds = 3;
 
 // What the program says about itself through pmemsim/pm.h (or what the runtime finds out).
 enum class MarkKind : std::uint8_t {
-  kRoiBegin = 0,     // this thread's measured part begins
+  kRoiBegin = 0,  // this thread's measured part begins
   kRoiEnd = 1,
-  kRegionBegin = 2,  // first: nesting depth after the call (1 = outermost)
-  kRegionEnd = 3,    // first: nesting depth before the call
-  kLogRange = 4,     // first: address, second: bytes. The region will write this range.
-  kPurpose = 5,      // first: a Purpose. What follows, until the next kPurpose, is for it.
-  kNextFence = 6,    // first: a FenceMeaning of the next fence of this thread
-  kAllocate = 7,     // first: address, second: bytes
-  kFree = 8,         // first: address
-  kHint = 9,         // first: address, second: bytes | HintKind << 32 | object << 40 (Janus)
+  kRegionBegin = 2,    // first: nesting depth after the call (1 = outermost)
+  kRegionEnd = 3,      // first: nesting depth before the call
+  kLogRange = 4,       // first: address, second: bytes. The region will write this range.
+  kPurpose = 5,        // first: a Purpose. What follows, until the next kPurpose, is for it.
+  kNextFence = 6,      // first: a FenceMeaning of the next fence of this thread
+  kAllocate = 7,       // first: address, second: bytes
+  kFree = 8,           // first: address
+  kHint = 9,           // first: address, second: bytes | HintKind << 32 | object << 40 (Janus)
   kFenceRegions = 10,  // asap_fence: wait until this thread's regions have committed
 };
 inline constexpr std::uint8_t kMarkKinds = 11;
@@ -144,8 +144,14 @@ enum class FenceMeaning : std::uint8_t {
 inline constexpr std::uint8_t kFenceMeanings = 3;
 
 enum class HintKind : std::uint8_t {  // Janus, its table 2
-  kBoth = 0, kAddress = 1, kData = 2, kValue = 3,
-  kBothBuffered = 4, kAddressBuffered = 5, kDataBuffered = 6, kStartBuffered = 7,
+  kBoth = 0,
+  kAddress = 1,
+  kData = 2,
+  kValue = 3,
+  kBothBuffered = 4,
+  kAddressBuffered = 5,
+  kDataBuffered = 6,
+  kStartBuffered = 7,
 };
 inline constexpr std::uint8_t kHintKinds = 8;
 
@@ -154,14 +160,14 @@ inline constexpr std::uint8_t kHintKinds = 8;
 // has reached the one recorded; a release raises the version to the one recorded. Atomics follow
 // the same rule: an atomic load waits for the version it read, a write makes the next version.
 enum class SyncKind : std::uint8_t {
-  kMutexLock = 0,       // acquire
-  kMutexUnlock = 1,     // release
-  kReadLock = 2,        // acquire: the object's version counts write unlocks
-  kReadUnlock = 3,      // release of the object's companion (object + 1), which counts read unlocks
-  kWriteLock = 4,       // acquire of the object; a second record, without address, of object + 1
-  kWriteUnlock = 5,     // release
-  kWait = 6,            // acquire: condition variable, semaphore, barrier, join, thread start
-  kSignal = 7,          // release: signal, post, barrier arrival, thread end, thread creation
+  kMutexLock = 0,    // acquire
+  kMutexUnlock = 1,  // release
+  kReadLock = 2,     // acquire: the object's version counts write unlocks
+  kReadUnlock = 3,   // release of the object's companion (object + 1), which counts read unlocks
+  kWriteLock = 4,    // acquire of the object; a second record, without address, of object + 1
+  kWriteUnlock = 5,  // release
+  kWait = 6,         // acquire: condition variable, semaphore, barrier, join, thread start
+  kSignal = 7,       // release: signal, post, barrier arrival, thread end, thread creation
 };
 inline constexpr std::uint8_t kSyncKinds = 8;
 
@@ -169,15 +175,15 @@ inline constexpr std::uint8_t kSyncKinds = 8;
 inline constexpr std::uint8_t kSiteFullFence = 1;  // locked instruction: orders all memory accesses
 
 struct SiteRecord {
-  std::uint8_t kind;            // SiteKind
-  std::uint8_t detail;          // FlushKind, FenceKind, MarkKind or SyncKind, by kind; else 0
-  std::uint8_t size;            // bytes accessed (1..kMaxAccessBytes) where the kind has a size; else 0
-  std::uint8_t flags;           // kSite...
-  std::uint32_t instructions;   // machine instructions since the previous record of the same basic
-                                // block, this one included
-  std::uint32_t file;           // byte offset into the strings; 0 is the empty string
-  std::uint32_t function;       // byte offset into the strings
-  std::uint32_t line;           // 0: unknown
+  std::uint8_t kind;    // SiteKind
+  std::uint8_t detail;  // FlushKind, FenceKind, MarkKind or SyncKind, by kind; else 0
+  std::uint8_t size;    // bytes accessed (1..kMaxAccessBytes) where the kind has a size; else 0
+  std::uint8_t flags;   // kSite...
+  std::uint32_t instructions;  // machine instructions since the previous record of the same basic
+                               // block, this one included
+  std::uint32_t file;          // byte offset into the strings; 0 is the empty string
+  std::uint32_t function;      // byte offset into the strings
+  std::uint32_t line;          // 0: unknown
   std::uint32_t first_dependence;  // into the dependences: the address's, then the data's
   std::uint16_t address_dependences;
   std::uint16_t data_dependences;  // of the stored value; of the condition, for a branch
@@ -211,7 +217,7 @@ inline constexpr std::uint32_t kImagePageBytes = 4096;
 
 // kWarm: (line address | written) in order of last touch, and the thread that touched it.
 struct WarmLine {
-  std::uint64_t line;    // 64-byte aligned; bit 0: written
+  std::uint64_t line;  // 64-byte aligned; bit 0: written
   std::uint32_t thread;
   std::uint32_t reserved;  // zero
 };
