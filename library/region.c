@@ -117,6 +117,3 @@ void pm_flush(const void* address, size_t bytes) {
 
 void pm_order(void) { persist_fence(FENCE_ORDER); }
 void pm_durable(void) { persist_fence(FENCE_DURABLE); }
-
-void pm_roi_begin(void) { mark(MARK_ROI_BEGIN, 0, 0); }
-void pm_roi_end(void) { mark(MARK_ROI_END, 0, 0); }
