@@ -20,10 +20,9 @@ void check(int error, const std::string& path, const char* what) {
 }  // namespace
 
 Writer::Writer(std::string path)
-    : path_(std::move(path)),
-      compressed_(stored_bound(kMaxFrameBytes)),
-      context_(ZSTD_createCCtx()) {
+    : path_(std::move(path)), compressed_(stored_bound(kMaxFrameBytes)) {
   check(file_.create(path_.c_str()), path_, "create");
+  context_ = ZSTD_createCCtx();  // last: the destructor doesn't run if the constructor throws
 }
 
 Writer::~Writer() { ZSTD_freeCCtx(static_cast<ZSTD_CCtx*>(context_)); }
