@@ -5,7 +5,7 @@
 //
 // Link libpmemsim_rt.a whole (-Wl,--whole-archive) into the executable, never into a shared
 // library, with -rdynamic, so that shared libraries (instrumented or not) find these functions and
-// the runtime's versions of pthread_mutex_lock, mmap and so on. It needs -lzstd -lpthread -ldl.
+// the runtime's versions of pthread_mutex_lock, mmap and so on. It needs -lpthread -ldl.
 //
 // The environment of the program tells the runtime what to do (`pmemsim record` sets it up):
 //

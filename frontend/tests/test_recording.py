@@ -154,6 +154,13 @@ def test_programs_that_end_badly_leave_nothing(
     assert_nothing_left(output)
 
 
+def test_program_may_have_its_own_zstd(build: Callable[[str, str], Path], tmp_path: Path) -> None:
+    output = tmp_path / "trace.pmt"
+    done = record(build("own_zstd.c", "-O1"), output=output)
+    assert done.returncode == 0, done.stderr
+    assert verified(output).operation_count(0) > 4096
+
+
 def test_deadlock_is_reported(build: Callable[[str, str], Path], tmp_path: Path) -> None:
     output = tmp_path / "trace.pmt"
     done = record(build("endings.cpp", "-O1"), "deadlock", output=output)
