@@ -12,16 +12,17 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pmemsim.errors import Error
-from pmemsim.host_counters import count_instructions
+from pmemsim.host_counters import callgrind_ratio, count_instructions
 from pmemsim.simulation import configure, simulate
 from pmemsim.trace import Trace
 
 CORES = (1, 2, 4, 8)
+SHORT_REGIONS = 400
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class Measurement:
     minstructions_per_s: float
     """Million simulated instructions a second of one host core."""
     host_instructions_per_instruction: float | None
-    """Host instructions per simulated instruction; None where the host does not count them."""
+    """Host instructions per simulated instruction: by the processor's own counter, else by
+    callgrind in a short run; None where neither is to be had."""
     host_instructions_reason: str
     """Why they were not counted, else empty."""
     peak_memory_bytes: int
@@ -66,27 +68,54 @@ class Bench:
         return {"runs": [asdict(run) for run in self.runs]}
 
 
+@dataclass(frozen=True)
+class Recording:
+    """What is measured: a workload on so many simulated cores."""
+
+    workload: str
+    cores: int
+    trace: Path
+    short_trace: Path
+    """The same with few regions, for counting host instructions where the processor doesn't."""
+
+
 def bench(
-    traces: Sequence[tuple[str, int, Path]],
+    recordings: Sequence[Recording],
     designs: Sequence[str],
     machine: str,
     progress: Callable[[int], None] | None = None,
 ) -> Bench:
-    """Measure every trace (workload, simulated cores, file) on every design, one after the other.
+    """Measure every recording on every design, one after the other.
 
     `progress` is called with the number of measurements that are done.
     """
     runs = []
-    for workload, cores, path in traces:
+    for recording in recordings:
         for design in designs:
-            command = [sys.executable, "-m", "pmemsim.bench", str(path), design, machine]
-            child = subprocess.run(command, capture_output=True, text=True, check=False)
-            if child.returncode != 0:
-                raise Error(f"bench of {workload} on {design} failed: {child.stderr.strip()}")
-            runs.append(Measurement(workload, design, machine, cores, **json.loads(child.stdout)))
+            runs.append(_measure_apart(recording, design, machine))
             if progress:
                 progress(len(runs))
     return Bench(tuple(runs))
+
+
+def _measure_apart(recording: Recording, design: str, machine: str) -> Measurement:
+    command = [sys.executable, "-m", "pmemsim.bench", str(recording.trace), design, machine]
+    child = subprocess.run(command, capture_output=True, text=True, check=False)
+    if child.returncode != 0:
+        raise Error(f"bench of {recording.workload} on {design} failed: {child.stderr.strip()}")
+    measured = Measurement(
+        recording.workload, design, machine, recording.cores, **json.loads(child.stdout)
+    )
+    if measured.host_instructions_per_instruction is not None:
+        return measured
+    ratio, reason = callgrind_ratio(recording.short_trace, configure(design, machine).settings)
+    return replace(
+        measured,
+        host_instructions_per_instruction=ratio,
+        host_instructions_reason=(
+            "" if ratio is not None else f"{measured.host_instructions_reason}; {reason}"
+        ),
+    )
 
 
 def _measure(trace: str, design: str, machine: str) -> dict[str, Any]:

@@ -1,14 +1,26 @@
-"""The host's own instruction counter (Linux perf events), for `pmemsim bench`."""
+"""Host instructions of a simulation, for `pmemsim bench`.
+
+The processor's own counter (Linux perf events) counts them on the way. Where there is none, as on
+many virtual machines, valgrind's callgrind counts a short run, if it is installed.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import platform
+import re
+import shutil
 import struct
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+
+from pmemsim import _core
 
 _SYSCALL = {"x86_64": 298, "aarch64": 241}  # perf_event_open
 _HARDWARE, _INSTRUCTIONS = 0, 1
@@ -49,6 +61,41 @@ def count_instructions() -> Iterator[Counter]:
         counter.instructions = _read(descriptor) - before
     finally:
         os.close(descriptor)
+
+
+# Loads the simulator alone: the rest of the package would take long under valgrind.
+_SIMULATE = """
+import importlib.util, json, sys
+spec = importlib.util.spec_from_file_location("_core", sys.argv[1])
+core = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(core)
+settings = [tuple(setting) for setting in json.loads(sys.argv[3])]
+print(core.simulate(sys.argv[2], settings, None)["instructions"])
+"""
+
+
+def callgrind_ratio(
+    trace: Path, settings: Sequence[tuple[str, str, str]]
+) -> tuple[float | None, str]:
+    """Host instructions per simulated instruction of this (short) recording.
+
+    Only the simulation proper counts, not its set-up. Where valgrind is missing or fails: None and
+    the reason.
+    """
+    valgrind = shutil.which("valgrind")
+    if valgrind is None:
+        return None, "valgrind, which could count them, is not installed"
+    assert _core.__file__ is not None
+    command = [
+        valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null",
+        "--toggle-collect=pmemsim::Machine::run*", sys.executable, "-S", "-c", _SIMULATE,
+        _core.__file__, str(trace), json.dumps(settings),
+    ]  # fmt: skip
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    collected = re.search(r"Collected : (\d+)", run.stderr)
+    if run.returncode != 0 or collected is None or int(collected[1]) == 0:
+        return None, f"valgrind failed: {run.stderr.strip()[-200:]}"
+    return int(collected[1]) / int(run.stdout), ""
 
 
 def _read(descriptor: int) -> int:

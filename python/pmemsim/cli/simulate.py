@@ -163,20 +163,23 @@ def bench_command(
     chosen = _names(designs)
     for design in chosen:
         configure(design, machine)
-    targets = [
-        (cores, find_target(name, threads=cores, regions=regions))
-        for cores in benchmark.CORES
-        for name in names or list(workloads())
+    sizes = [(cores, name) for cores in benchmark.CORES for name in names or list(workloads())]
+    long = _open([find_target(name, threads=cores, regions=regions) for cores, name in sizes], None)
+    short = _open(
+        [
+            find_target(name, threads=cores, regions=benchmark.SHORT_REGIONS)
+            for cores, name in sizes
+        ],
+        None,
+    )
+    recordings = [
+        benchmark.Recording(name, cores, trace.path, short_trace.path)
+        for (cores, name), trace, short_trace in zip(sizes, long, short, strict=True)
     ]
-    traces = _open([target for _, target in targets], None)
-    measured = [
-        (target.name, cores, trace.path)
-        for (cores, target), trace in zip(targets, traces, strict=True)
-    ]
-    labels = [f"{name}, {cores} cores, {d}" for name, cores, _ in measured for d in chosen]
+    labels = [f"{name}, {cores} cores, {d}" for cores, name in sizes for d in chosen]
     with progress_of(labels) as progress:
         result = benchmark.bench(
-            measured, chosen, machine, progress=lambda done: progress(done - 1, 1.0)
+            recordings, chosen, machine, progress=lambda done: progress(done - 1, 1.0)
         )
     if json_path != "-":
         _print_bench(result, chosen)
