@@ -18,10 +18,10 @@ namespace {
 constexpr std::uint64_t kFirstCalls = 2;       // of a site: always stepped
 constexpr std::uint64_t kDenseCalls = 16;      // stepped while the budget allows
 constexpr std::uint64_t kSamplingPeriod = 64;  // then one in so many
-// A step takes some microseconds, a thousand times as long as recording an instruction: at most one
-// instruction in so many is stepped, beyond what every program may.
-constexpr std::uint64_t kInstructionsPerStep = 4096;
-constexpr std::uint64_t kFreeSteps = 5'000;
+// A step takes some ten microseconds, a thousand times as long as recording an instruction: at most
+// one instruction in so many is stepped, beyond what every program may.
+constexpr std::uint64_t kInstructionsPerStep = 16384;
+constexpr std::uint64_t kFreeSteps = 2'000;
 // Of one call; what it executes beyond them isn't counted.
 constexpr std::uint64_t kMaxSteps = 10'000;
 constexpr std::uint64_t kTrapFlag = 0x100;

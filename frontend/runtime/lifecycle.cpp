@@ -150,7 +150,7 @@ void write_trace() {
         program_name);
   }
   if (recording()) end_recording();
-  const Counts counts = drain_output();
+  const Counts counts = recorded_counts();
   if (counts.operations == 0) {
     fail("%s has executed nothing that could be recorded; compile it with pmemsim-cc",
          program_name);
@@ -164,6 +164,13 @@ void write_trace() {
   finish_output(numbers);
 }
 
+// The program may end in a signal handler, where nothing is recorded.
+void leave_handler() {
+  if (self == nullptr || self->signals == 0) return;
+  self->signals = 0;
+  hot = self->hot_before_signal;
+}
+
 // The last function of the program's: all destructors and exit handlers have run.
 void program_ends(int status) {
   if (mode == Mode::kOff || getpid() != process) return;
@@ -172,6 +179,7 @@ void program_ends(int status) {
     say("%s ended with exit status %d while being recorded; no trace was written", program_name,
         status);
   } else {
+    leave_handler();
     write_trace();
   }
   mode = Mode::kOff;

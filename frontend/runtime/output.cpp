@@ -37,7 +37,6 @@ pthread_cond_t written_more = PTHREAD_COND_INITIALIZER;
 Job jobs[kMaxInFlight];
 std::uint64_t submitted = 0, taken = 0, written = 0;
 List<std::uint8_t*, 1u << 20> free_buffers;
-Counts counts;
 
 class Guard {
  public:
@@ -45,20 +44,6 @@ class Guard {
   ~Guard() { real.pthread_mutex_unlock(&mutex); }
   void wait(pthread_cond_t& condition) { real.pthread_cond_wait(&condition, &mutex); }
 };
-
-// Counts the records of a frame of operations.
-Counts count(const std::uint8_t* at, std::size_t bytes) {
-  Counts found{};
-  for (const std::uint8_t* end = at + bytes; at < end; at += record_bytes(at)) {
-    std::uint32_t words[2];
-    std::memcpy(words, at, sizeof(words));  // buffers are longer than what is used of them
-    const std::uint32_t site = words[0] >> 1;
-    ++found.operations;
-    found.instrumented += site_instructions[site];
-    if (site == trace::kExternalSite) found.external += words[1];
-  }
-  return found;
-}
 
 struct Worker {
   void* context;  // ZSTD_CCtx
@@ -77,11 +62,6 @@ void* work(void* argument) {
       number = taken++;
       job = jobs[number % kMaxInFlight];
     }
-    Counts found{};
-    if (job.header.kind == static_cast<std::uint8_t>(trace::FrameKind::kOperations)) {
-      found = count(job.buffer, job.bytes);
-      job.header.operations = found.operations;
-    }
     const bool compressed = trace::compress_frame(worker.context, job.buffer, job.bytes,
                                                   worker.stored, worker.capacity, job.header);
     {
@@ -93,9 +73,6 @@ void* work(void* argument) {
     if (failed == 0 && error == 0) failed = file->append(job.header, worker.stored);
     Guard guard;
     if (failed != 0 && error == 0) error = failed;
-    counts.operations += found.operations;
-    counts.instrumented += found.instrumented;
-    counts.external += found.external;
     ++written;
     real.pthread_cond_broadcast(&written_more);
   }
@@ -161,10 +138,12 @@ void return_buffer(std::uint8_t* buffer) {
   free_buffers.push(buffer);
 }
 
-void submit(trace::FrameKind kind, std::uint32_t thread, std::uint8_t* buffer, std::size_t bytes) {
+void submit(trace::FrameKind kind, std::uint32_t thread, std::uint8_t* buffer, std::size_t bytes,
+            std::uint64_t operations) {
   Job job{};
   job.header.kind = static_cast<std::uint8_t>(kind);
   job.header.thread = thread;
+  job.header.operations = operations;
   job.buffer = buffer;
   job.bytes = bytes;
   Guard guard;
@@ -196,16 +175,15 @@ void Stream::keep_together(std::size_t bytes) {
 }
 
 void Stream::end_frame() {
-  if (used_ > 0) submit(kind_, 0, buffer_, used_);
+  if (used_ > 0) submit(kind_, 0, buffer_, used_, 0);
   if (used_ > 0) buffer_ = nullptr;
   used_ = 0;
 }
 
-Counts drain_output() {
+void drain_output() {
   Guard guard;
   while (written != submitted) guard.wait(written_more);
   if (error != 0) fail_to_write();
-  return counts;
 }
 
 void finish_output(const std::uint32_t* thread_numbers) {

@@ -48,6 +48,39 @@ inline void put_value(std::uint8_t*& at, const volatile void* address, std::uint
   at += size;
 }
 
+// The record of this site that ends at `end` is complete.
+inline void end_record(std::uint32_t site, std::uint8_t* end) {
+  hot.cursor = end;
+  ++hot.operations;
+  hot.instructions += site_instructions[site];
+}
+
+Counts counts;
+
+void submit_records(Thread& thread) {
+  Hot& its = *thread.hot;
+  counts.operations += its.operations;
+  counts.instrumented += its.instructions;
+  submit(trace::FrameKind::kOperations, thread.index, thread.buffer,
+         static_cast<std::size_t>(its.cursor - thread.buffer), its.operations);
+  thread.buffer = nullptr;
+  its.cursor = its.limit = nullptr;
+  its.operations = its.instructions = 0;
+}
+
+// Forgets the records from `begin` on.
+void take_back(std::uint8_t* begin) {
+  for (const std::uint8_t* at = begin; at < hot.cursor; at += record_bytes(at)) {
+    std::uint32_t words[2];
+    std::memcpy(words, at, sizeof(words));  // buffers are longer than what is used of them
+    const std::uint32_t site = words[0] >> 1;
+    --hot.operations;
+    hot.instructions -= site_instructions[site];
+    if (site == trace::kExternalSite) counts.external -= words[1];
+  }
+  hot.cursor = begin;
+}
+
 // The buffer is full, or nothing is recorded. Where the next record goes; nullptr: nowhere.
 PMEMSIM_SLOW std::uint8_t* make_room(std::uint32_t site) {
   Thread* thread = self;
@@ -62,8 +95,7 @@ PMEMSIM_SLOW std::uint8_t* make_room(std::uint32_t site) {
     return nullptr;
   }
   if (thread->buffer != nullptr) {
-    submit(trace::FrameKind::kOperations, thread->index, thread->buffer,
-           static_cast<std::size_t>(hot.cursor - thread->buffer));
+    submit_records(*thread);
     for (SpinCandidate& spin : thread->spins) spin.last = nullptr;
   }
   thread->buffer = take_buffer();
@@ -109,7 +141,7 @@ void wait_if_spinning(std::uint32_t site, const volatile void* address, std::uin
       std::memcmp(const_cast<const void*>(address), spin.value, size) != 0) {
     return;
   }
-  hot.cursor = spin.last;
+  take_back(spin.last);
   yield_until_changed(address, spin.value, size);
 }
 
@@ -146,7 +178,7 @@ void record_atomic(std::uint32_t site, volatile void* address, std::uint32_t siz
   put(at, object.number);
   put(at, object.version);
   if (stores_value) put_value(at, address, size);
-  hot.cursor = at;
+  end_record(site, at);
   if (!wrote && size <= kMaxAtomicBytes) note_read(site, address, size, record);
   count(site);
 }
@@ -168,7 +200,7 @@ void record_load_piece(std::uint32_t site, const char* from, std::uint32_t bytes
     put_head(at, site);
     put_address(at, from);
     put(at, static_cast<std::uint8_t>(bytes));
-    hot.cursor = at;
+    end_record(site, at);
   }
   hot.budget -= site_instructions[site];
 }
@@ -182,7 +214,7 @@ void record_store_piece(std::uint32_t site, const char* to, std::uint32_t bytes)
     put_address(at, to);
     put(at, static_cast<std::uint8_t>(bytes));
     put_value(at, to, bytes);
-    hot.cursor = at;
+    end_record(site, at);
   }
   hot.budget -= site_instructions[site];
 }
@@ -212,7 +244,7 @@ void put_mark(trace::MarkKind kind, std::uint64_t first, std::uint64_t second) {
     put_head(at, site);
     put(at, first);
     put(at, second);
-    hot.cursor = at;
+    end_record(site, at);
   }
 }
 
@@ -224,7 +256,7 @@ void put_sync(SyncKind kind, const volatile void* address, std::uint32_t object,
     put_address(at, address);
     put(at, object);
     put(at, version);
-    hot.cursor = at;
+    end_record(site, at);
   }
 }
 
@@ -233,7 +265,8 @@ void put_external(std::uint64_t instructions) {
   if (std::uint8_t* at = room(trace::kExternalSite)) {
     put_head(at, trace::kExternalSite);
     put(at, static_cast<std::uint32_t>(instructions));
-    hot.cursor = at;
+    end_record(trace::kExternalSite, at);
+    counts.external += static_cast<std::uint32_t>(instructions);
   }
 }
 
@@ -243,23 +276,17 @@ void begin_recording() {
 }
 
 void stop_recording_of_thread() {
-  if (self->buffer == nullptr) return;
-  submit(trace::FrameKind::kOperations, self->index, self->buffer,
-         static_cast<std::size_t>(hot.cursor - self->buffer));
-  self->buffer = nullptr;
-  hot.cursor = hot.limit = nullptr;
+  if (self->buffer != nullptr) submit_records(*self);
 }
 
 void end_recording() {
   mode = Mode::kDone;
   for (Thread* thread : threads) {
-    if (thread->buffer == nullptr) continue;
-    submit(trace::FrameKind::kOperations, thread->index, thread->buffer,
-           static_cast<std::size_t>(thread->hot->cursor - thread->buffer));
-    thread->buffer = nullptr;
-    thread->hot->cursor = thread->hot->limit = nullptr;
+    if (thread->buffer != nullptr) submit_records(*thread);
   }
 }
+
+Counts recorded_counts() { return counts; }
 
 // A line of the program's own, if there is one; else one of a header of the system's.
 std::uint32_t last_site(const Thread& thread) {
@@ -283,7 +310,7 @@ PMEMSIM_EXPORT void pmemsim_rt_load(std::uint32_t site, const volatile void* add
   if (std::uint8_t* at = room(site)) {
     put_head(at, site);
     put_address(at, address);
-    hot.cursor = at;
+    end_record(site, at);
   } else {
     touch_only(address, sites[site].size, false);
   }
@@ -296,7 +323,7 @@ PMEMSIM_EXPORT void pmemsim_rt_store(std::uint32_t site, volatile void* address,
     put_head(at, site);
     put_address(at, address);
     put_value(at, address, size);
-    hot.cursor = at;
+    end_record(site, at);
   } else {
     touch_only(address, size, true);
   }
@@ -353,7 +380,7 @@ PMEMSIM_EXPORT void* pmemsim_rt_memset(std::uint32_t site, void* to, int byte,
 PMEMSIM_EXPORT void pmemsim_rt_branch(std::uint32_t site, int taken) {
   if (std::uint8_t* at = room(site)) {
     put_head(at, site, taken != 0);
-    hot.cursor = at;
+    end_record(site, at);
   }
   count(site);
 }
@@ -361,7 +388,7 @@ PMEMSIM_EXPORT void pmemsim_rt_branch(std::uint32_t site, int taken) {
 PMEMSIM_EXPORT void pmemsim_rt_execute(std::uint32_t site) {
   if (std::uint8_t* at = room(site)) {
     put_head(at, site);
-    hot.cursor = at;
+    end_record(site, at);
   }
   count(site);
 }

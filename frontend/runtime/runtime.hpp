@@ -25,13 +25,16 @@ namespace pmemsim::rt {
 
 // ---- Threads --------------------------------------------------------------------------------
 
-// What every recorded operation touches, in thread-local storage.
+// What every recorded operation touches, in thread-local storage. (Without constinit each access
+// would first ask whether another file has a constructor for it.)
 struct Hot {
   std::uint8_t* cursor;  // where the next record goes
   std::uint8_t* limit;   // from here on a record might not fit; nullptr while nothing is recorded
   std::int64_t budget;   // instructions left of the quantum
+  // What the buffer holds.
+  std::uint64_t operations, instructions;
 };
-extern thread_local Hot hot __attribute__((tls_model("initial-exec")));
+extern constinit thread_local Hot hot __attribute__((tls_model("initial-exec")));
 
 enum class State : std::uint8_t {
   kRunnable,
@@ -109,7 +112,7 @@ struct Thread {
   SyncObject* object;  // creation and end, as a synchronisation object
 };
 
-extern thread_local Thread* self __attribute__((tls_model("initial-exec")));
+extern constinit thread_local Thread* self __attribute__((tls_model("initial-exec")));
 
 // ---- The whole ------------------------------------------------------------------------------
 
@@ -194,6 +197,11 @@ void put_sync(trace::SyncKind kind, const volatile void* address, std::uint32_t 
 void begin_recording();  // of all threads, from now on
 void end_recording();
 void stop_recording_of_thread();  // the calling one; it is about to end
+// What has been recorded of the threads that have stopped.
+struct Counts {
+  std::uint64_t operations, instrumented, external;
+};
+Counts recorded_counts();
 // The site that a thread has recorded last, for messages.
 std::uint32_t last_site(const Thread& thread);
 
@@ -203,7 +211,8 @@ inline constexpr std::size_t kBufferBytes = 256 * 1024;
 void open_output(const char* path);
 std::uint8_t* take_buffer();
 // Compresses and writes in the background; the buffer is gone.
-void submit(trace::FrameKind kind, std::uint32_t thread, std::uint8_t* buffer, std::size_t bytes);
+void submit(trace::FrameKind kind, std::uint32_t thread, std::uint8_t* buffer, std::size_t bytes,
+            std::uint64_t operations);
 void return_buffer(std::uint8_t* buffer);
 // Bytes of one kind of frame, any number of them.
 class Stream {
@@ -223,11 +232,8 @@ class Stream {
   std::uint8_t* buffer_ = nullptr;
   std::size_t used_ = 0;
 };
-struct Counts {
-  std::uint64_t operations, instrumented, external;
-};
 // Waits for everything submitted.
-Counts drain_output();
+void drain_output();
 // Gives the recorded threads consecutive numbers, in order of creation.
 void finish_output(const std::uint32_t* thread_numbers);
 void abandon_output();  // async-signal-safe

@@ -23,8 +23,8 @@
 
 namespace pmemsim::rt {
 
-thread_local Hot hot __attribute__((tls_model("initial-exec")));
-thread_local Thread* self __attribute__((tls_model("initial-exec")));
+constinit thread_local Hot hot __attribute__((tls_model("initial-exec")));
+constinit thread_local Thread* self __attribute__((tls_model("initial-exec")));
 
 // Short enough that threads mix within a region's few thousand instructions; with half of it,
 // recording four threads takes half as long again (a switch costs some ten microseconds).

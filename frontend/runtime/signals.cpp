@@ -47,7 +47,8 @@ void enter_signal() {
   if (self == nullptr || ++self->signals > 1) return;
   if (self->stepping) stop_stepping();
   self->hot_before_signal = hot;
-  hot = {nullptr, nullptr, INT64_MAX};
+  hot = {
+      .cursor = nullptr, .limit = nullptr, .budget = INT64_MAX, .operations = 0, .instructions = 0};
   self->signal_frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   stack_t stack;
   real.sigaltstack(nullptr, &stack);

@@ -14,8 +14,14 @@ struct Entry {
 };
 Entry* entries = nullptr;
 std::uint64_t last_stamp = 0;
+const Entry* last_entry = nullptr;
 
 void touch_line(std::uint64_t line, bool written) {
+  // Most accesses are to the line of the one before.
+  if (last_entry != nullptr && last_entry->thread == self->index &&
+      (last_entry->line == (line | 1) || (last_entry->line == line && !written))) {
+    return;
+  }
   Entry& entry = entries[(line / trace::kLineBytes * 0x9e3779b97f4a7c15u) >> 44];
   static_assert(kEntries == std::size_t{1} << (64 - 44));
   const bool was_written =
@@ -23,6 +29,7 @@ void touch_line(std::uint64_t line, bool written) {
   entry.line = line | (written || was_written ? 1 : 0);
   entry.thread = self->index;
   entry.stamp = ++last_stamp;
+  last_entry = &entry;
 }
 
 // Orders the entries by stamp: a heap sort, since the C library's sort may allocate memory.
@@ -37,14 +44,23 @@ void sift_down(std::size_t root, std::size_t count) {
   }
 }
 
-void sort_entries() {
-  for (std::size_t root = kEntries / 2; root-- > 0;) sift_down(root, kEntries);
-  for (std::size_t last = kEntries - 1; last > 0; --last) {
+void sort_entries(std::size_t count) {
+  for (std::size_t root = count / 2; root-- > 0;) sift_down(root, count);
+  for (std::size_t last = count; last-- > 1;) {
     const Entry swapped = entries[0];
     entries[0] = entries[last];
     entries[last] = swapped;
     sift_down(0, last);
   }
+}
+
+// Moves the entries that aren't empty to the front; returns how many there are.
+std::size_t gather_entries() {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < kEntries; ++i) {
+    if (entries[i].stamp != 0) entries[count++] = entries[i];
+  }
+  return count;
 }
 
 }  // namespace
@@ -61,10 +77,10 @@ void touch(const volatile void* address, std::uint32_t bytes, bool written) {
 
 void write_warm_lines(const std::uint32_t* thread_numbers) {
   if (entries == nullptr) return;
-  sort_entries();
+  const std::size_t count = gather_entries();
+  sort_entries(count);
   Stream lines(trace::FrameKind::kWarm);
-  for (std::size_t i = 0; i < kEntries; ++i) {
-    if (entries[i].stamp == 0) continue;
+  for (std::size_t i = 0; i < count; ++i) {
     // A thread that isn't in the trace has warmed the caches of thread 0.
     const std::uint32_t number = thread_numbers[entries[i].thread];
     const trace::WarmLine line{entries[i].line, number == kNotRecorded ? 0 : number, 0};
