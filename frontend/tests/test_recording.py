@@ -24,8 +24,8 @@ THREADED = (
     "cancelled_threads",
 )  # fmt: skip
 GOOD_ENDINGS = (
-    "return", "exit_in_thread", "_exit", "quick_exit", "main_thread_ends", "call_back",
-    "catch_exceptions", "handle_signals", "jump_out_of_handlers", "fork_a_child",
+    "return", "exit_in_thread", "_exit", "quick_exit", "exit_in_handler", "main_thread_ends",
+    "call_back", "catch_exceptions", "handle_signals", "jump_out_of_handlers", "fork_a_child",
     "talk_through_a_pipe", "hide_environment",
 )  # fmt: skip
 # The status that the program would have without the runtime.

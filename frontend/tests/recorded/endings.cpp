@@ -118,6 +118,11 @@ int main(int argument_count, char** arguments) {
       {"exit_in_thread", [] { std::thread([] { std::exit(0); }).join(); }},
       {"_exit", [] { _exit(0); }},
       {"quick_exit", [] { std::quick_exit(0); }},
+      {"exit_in_handler",
+       [] {
+         std::signal(SIGTERM, [](int) { std::exit(0); });
+         std::raise(SIGTERM);
+       }},
       {"main_thread_ends",
        [] {
          std::thread(work, 5000).detach();
