@@ -20,37 +20,26 @@
 
 namespace pmemsim::rt {
 
-#define PMEMSIM_REAL_FUNCTIONS(F)                                                                  \
-  F(pthread_create)                                                                                \
-  F(pthread_join)                                                                                  \
-  F(pthread_detach)                                                                                \
-  F(pthread_cancel)                                                                                \
-  F(pthread_testcancel) F(pthread_tryjoin_np) F(pthread_timedjoin_np) F(pthread_mutex_init) F(     \
-      pthread_mutex_destroy) F(pthread_mutex_lock) F(pthread_mutex_trylock)                        \
-      F(pthread_mutex_timedlock) F(pthread_mutex_clocklock) F(pthread_mutex_unlock) F(             \
-          pthread_mutex_consistent) F(pthread_cond_init) F(pthread_cond_destroy)                   \
-          F(pthread_cond_wait) F(pthread_cond_timedwait) F(pthread_cond_clockwait) F(              \
-              pthread_cond_signal) F(pthread_cond_broadcast) F(pthread_rwlock_init)                \
-              F(pthread_rwlock_destroy) F(pthread_rwlock_rdlock) F(pthread_rwlock_tryrdlock) F(    \
-                  pthread_rwlock_timedrdlock) F(pthread_rwlock_clockrdlock)                        \
-                  F(pthread_rwlock_wrlock) F(pthread_rwlock_trywrlock) F(                          \
-                      pthread_rwlock_timedwrlock) F(pthread_rwlock_clockwrlock)                    \
-                      F(pthread_rwlock_unlock) F(pthread_barrier_init) F(pthread_barrier_destroy)  \
-                          F(pthread_barrier_wait) F(pthread_spin_init) F(pthread_spin_destroy)     \
-                              F(pthread_spin_lock) F(pthread_spin_trylock) F(pthread_spin_unlock)  \
-                                  F(pthread_once) F(sem_init) F(sem_destroy) F(sem_wait)           \
-                                      F(sem_trywait) F(sem_timedwait) F(sem_clockwait) F(sem_post) \
-                                          F(sem_getvalue) F(sched_yield) F(sleep) F(usleep)        \
-                                              F(nanosleep) F(clock_nanosleep) F(clock_gettime)     \
-                                                  F(gettimeofday) F(time) F(poll) F(ppoll)         \
-                                                      F(select) F(read) F(write) F(accept)         \
-                                                          F(accept4) F(recv) F(recvfrom)           \
-                                                              F(recvmsg) F(epoll_wait) F(waitpid)  \
-                                                                  F(exit) F(_exit) F(_Exit)        \
-                                                                      F(quick_exit) F(sigaction)   \
-                                                                          F(signal) F(sigprocmask) \
-                                                                              F(pthread_sigmask)   \
-                                                                                  F(sigaltstack)
+// clang-format off: it would indent each call deeper than the one before
+#define PMEMSIM_REAL_FUNCTIONS(F)                                                                 \
+  F(pthread_create) F(pthread_join) F(pthread_detach) F(pthread_cancel) F(pthread_testcancel)     \
+  F(pthread_tryjoin_np) F(pthread_timedjoin_np) F(pthread_mutex_init) F(pthread_mutex_destroy)    \
+  F(pthread_mutex_lock) F(pthread_mutex_trylock) F(pthread_mutex_timedlock)                       \
+  F(pthread_mutex_clocklock) F(pthread_mutex_unlock) F(pthread_mutex_consistent)                  \
+  F(pthread_cond_init) F(pthread_cond_destroy) F(pthread_cond_wait) F(pthread_cond_timedwait)     \
+  F(pthread_cond_clockwait) F(pthread_cond_signal) F(pthread_cond_broadcast)                      \
+  F(pthread_rwlock_init) F(pthread_rwlock_destroy) F(pthread_rwlock_rdlock)                       \
+  F(pthread_rwlock_tryrdlock) F(pthread_rwlock_timedrdlock) F(pthread_rwlock_clockrdlock)         \
+  F(pthread_rwlock_wrlock) F(pthread_rwlock_trywrlock) F(pthread_rwlock_timedwrlock)              \
+  F(pthread_rwlock_clockwrlock) F(pthread_rwlock_unlock) F(pthread_barrier_init)                  \
+  F(pthread_barrier_destroy) F(pthread_barrier_wait) F(pthread_spin_init) F(pthread_spin_destroy) \
+  F(pthread_spin_lock) F(pthread_spin_trylock) F(pthread_spin_unlock) F(pthread_once) F(sem_init) \
+  F(sem_destroy) F(sem_wait) F(sem_trywait) F(sem_timedwait) F(sem_clockwait) F(sem_post)         \
+  F(sem_getvalue) F(sched_yield) F(sleep) F(usleep) F(nanosleep) F(clock_nanosleep)               \
+  F(clock_gettime) F(gettimeofday) F(time) F(poll) F(ppoll) F(select) F(read) F(write) F(accept)  \
+  F(accept4) F(recv) F(recvfrom) F(recvmsg) F(epoll_wait) F(waitpid) F(exit) F(_exit) F(_Exit)    \
+  F(quick_exit) F(sigaction) F(signal) F(sigprocmask) F(pthread_sigmask) F(sigaltstack)
+// clang-format on
 
 // pthread_cond_clockwait and its like are declared where the C library has them (glibc 2.30).
 struct RealFunctions {
