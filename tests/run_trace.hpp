@@ -1,12 +1,12 @@
 // Runs a trace built by hand on a machine whose parameters are written beside the test.
 #pragma once
 
+#include <unistd.h>
 #include <cstdio>
 #include <filesystem>
 #include <initializer_list>
 #include <string>
 #include <string_view>
-#include <unistd.h>
 #include <vector>
 
 #include "pmemsim/sim/simulate.hpp"

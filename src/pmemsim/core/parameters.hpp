@@ -2,7 +2,8 @@
 //
 //   template <class Visitor>
 //   void describe(Visitor& visit) {
-//     visit("rob_entries", rob_entries, {.least = 1, .most = 4096}, "Entries of the reorder buffer");
+//     visit("rob_entries", rob_entries, {.least = 1, .most = 4096}, "Entries of the reorder
+//     buffer");
 //   }
 //
 // What is parsed, checked, printed and documented comes from there. Supported types: std::uint32_t
@@ -55,8 +56,8 @@ concept Choice = std::is_enum_v<Enum> && requires(Enum value) {
 };
 
 struct ParameterInfo {
-  std::string key;   // "core.rob_entries"
-  std::string type;  // "count", "flag", "ratio", "time", "delay", "frequency", "size", ...
+  std::string key;    // "core.rob_entries"
+  std::string type;   // "count", "flag", "ratio", "time", "delay", "frequency", "size", ...
   std::string value;  // as text, with its unit
   Limits limits;
   std::vector<std::string> choices;

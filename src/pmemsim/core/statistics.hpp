@@ -49,8 +49,8 @@ class StatisticsCollector {
  private:
   void add(std::string_view name, double value, std::string_view unit,
            std::string_view description) {
-    found.push_back({prefix_ + std::string(name), value, std::string(unit),
-                     std::string(description)});
+    found.push_back(
+        {prefix_ + std::string(name), value, std::string(unit), std::string(description)});
   }
   std::string prefix_;
 };

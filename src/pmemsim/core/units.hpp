@@ -12,10 +12,20 @@ struct Picoseconds {
   std::int64_t count = 0;
 
   constexpr auto operator<=>(const Picoseconds&) const = default;
-  constexpr Picoseconds& operator+=(Picoseconds other) { count += other.count; return *this; }
-  constexpr Picoseconds& operator-=(Picoseconds other) { count -= other.count; return *this; }
-  friend constexpr Picoseconds operator+(Picoseconds a, Picoseconds b) { return {a.count + b.count}; }
-  friend constexpr Picoseconds operator-(Picoseconds a, Picoseconds b) { return {a.count - b.count}; }
+  constexpr Picoseconds& operator+=(Picoseconds other) {
+    count += other.count;
+    return *this;
+  }
+  constexpr Picoseconds& operator-=(Picoseconds other) {
+    count -= other.count;
+    return *this;
+  }
+  friend constexpr Picoseconds operator+(Picoseconds a, Picoseconds b) {
+    return {a.count + b.count};
+  }
+  friend constexpr Picoseconds operator-(Picoseconds a, Picoseconds b) {
+    return {a.count - b.count};
+  }
   friend constexpr Picoseconds operator*(Picoseconds a, std::int64_t n) { return {a.count * n}; }
 };
 inline constexpr Picoseconds kNever{INT64_MAX};
