@@ -17,7 +17,8 @@ from pmemsim.simulation import Result
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
-_STALL_COLOURS = ("#BBBBBB", "#56B4E9", "#D55E00", "#E69F00", "#CC79A7", "#009E73")
+# Paul Tol's "muted" palette: shares of time must not look like designs.
+_STALL_COLOURS = ("#DDDDDD", "#88CCEE", "#882255", "#DDCC77", "#332288", "#44AA99")
 _STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,

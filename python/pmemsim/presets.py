@@ -60,8 +60,8 @@ def preset_dir(kind: Kind) -> Path:
 
 
 def preset_names(kind: Kind) -> list[str]:
-    """The names of pmemsim's own presets of a kind, sorted."""
-    return sorted(path.stem for path in preset_dir(kind).glob("*.yaml"))
+    """The names of pmemsim's own presets of a kind, sorted; those to inherit from (`_…`) left out."""
+    return sorted(path.stem for path in preset_dir(kind).glob("[!_]*.yaml"))
 
 
 def load_preset(kind: Kind, name: str) -> Preset:

@@ -321,14 +321,14 @@ def parameter_tables() -> str:
 
 
 def open_table() -> str:
-    """What the papers leave open, as the preset `common` has it."""
-    settings = load_preset("machine", "common").settings
+    """What the papers leave open, as the preset `_common` has it."""
+    settings = load_preset("machine", "_common").settings
     rows = [(f"`{s.key}`", s.value, s.source) for s in settings]
     return table("parameter", "value", "source", rows=rows)
 
 
 def machine_table() -> str:
-    """Where the machines differ; in italics what comes from `common`."""
+    """Where the machines differ; in italics what comes from `_common`."""
     presets = {name: load_preset("machine", name) for name in MACHINES}
     values = {name: resolved(preset) for name, preset in presets.items()}
     rows = []
@@ -336,7 +336,7 @@ def machine_table() -> str:
         cells = []
         for name, preset in presets.items():
             last = [s for s in preset.settings if s.key == key][-1]
-            shared = last.place.startswith("machines/common.yaml")
+            shared = last.place.startswith("machines/_common.yaml")
             cells.append(f"*{values[name][key]}*" if shared else values[name][key])
         if not all(cell.startswith("*") for cell in cells):
             rows.append((f"`{key}`", *cells))

@@ -2,6 +2,8 @@
 // stuck.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "pmemsim/cpu/branch_predictor.hpp"
 #include "pmemsim/cpu/clock.hpp"
 #include "pmemsim/cpu/store_queue.hpp"
@@ -286,19 +288,46 @@ TEST(Stuck, SaysWhoWaitsForWhom) {
   }
 }
 
-TEST(Stuck, UnderSimulatedLockOrderNamesTheCure) {
-  // Recorded: thread 0 locks first and makes version 1 of the atomic that thread 1, once it has the
-  // lock, goes on from. Here thread 1 gets the lock first, and waits for thread 0 inside.
+// Recorded: thread 0 has the lock first. Simulated: thread 1 asks for it first. What they do inside
+// the lock happens in the order of the recording, thread 0 before thread 1.
+TraceBuilder contended(const std::function<void(TraceBuilder&, std::uint32_t)>& inside) {
   TraceBuilder builder;
   const std::uint32_t work = builder.site(SiteKind::kExecute, 0, 4000);
-  const std::uint32_t add = builder.site(SiteKind::kAtomicUpdate, 8);
   for (const std::uint32_t thread : {0u, 1u}) {
     builder.thread(thread);
     if (thread == 0) builder.plain(work);
     builder.sync(SyncKind::kMutexLock, kDramBase, 0, thread);
-    builder.atomic(add, kDramBase + 64, 1, thread + 1, 1, true);
+    inside(builder, thread);
     builder.sync(SyncKind::kMutexUnlock, kDramBase, 0, thread + 1);
   }
+  return builder;
+}
+
+TEST(SimulatedLockOrder, AtomicsThatALockProtectsFollowTheLock) {
+  for (const SiteKind kind :
+       {SiteKind::kAtomicUpdate, SiteKind::kAtomicStore, SiteKind::kAtomicLoad}) {
+    TraceBuilder builder = contended([kind](TraceBuilder& b, std::uint32_t thread) {
+      const std::uint32_t write = b.site(SiteKind::kAtomicUpdate, 8);
+      if (kind == SiteKind::kAtomicLoad) {
+        if (thread == 0) b.atomic(write, kDramBase + 64, 1, 1, 1, true);
+        if (thread == 1) b.atomic(b.site(kind, 8), kDramBase + 64, 1, 1);
+      } else {
+        b.atomic(b.site(kind, 8), kDramBase + 64, 1, thread + 1, 1,
+                 kind == SiteKind::kAtomicUpdate);
+      }
+    });
+    const auto recorded = run_trace(builder, design("x86", "none"));
+    const auto simulated =
+        run_trace(builder, design("x86", "none", {{"run.lock_order", "simulated"}}));
+    EXPECT_LT(simulated.time, recorded.time) << "thread 1 need not wait for thread 0's work";
+  }
+}
+
+TEST(Stuck, UnderSimulatedLockOrderNamesTheCure) {
+  // With the lock, thread 1 waits for a signal that thread 0 gives with the lock.
+  TraceBuilder builder = contended([](TraceBuilder& b, std::uint32_t thread) {
+    b.sync(thread == 0 ? SyncKind::kSignal : SyncKind::kWait, kDramBase + 64, 1, 1);
+  });
   EXPECT_NO_THROW(run_trace(builder, design("x86", "none")));
   try {
     run_trace(builder, design("x86", "none", {{"run.lock_order", "simulated"}}));

@@ -157,6 +157,10 @@ class Core final : public CacheClient {
   bool dispatch_branch(const trace::Operation& operation);
   bool dispatch_mark(const trace::Operation& operation);
   bool dispatch_plain(const trace::Operation& operation, Kind kind);
+  void count_locks(trace::SyncKind kind);
+  // Is the operation on an atomic variable bound to its place in the recorded order? With the order
+  // of locks left to simulated time, what a lock protects follows that lock.
+  bool in_recorded_order() const { return lock_order_ == LockOrder::kRecorded || locks_held_ == 0; }
   bool has_room(const trace::Operation& operation, std::uint32_t loads, std::uint32_t stores);
   void hold_up(Slot until, Cause cause);
   std::uint32_t new_entry(const trace::Operation& operation, Kind kind);
@@ -189,8 +193,9 @@ class Core final : public CacheClient {
   bool drain_one(StoreEntry& entry, Slot& slot);
   bool drain_store(StoreEntry& entry, Slot& slot);
   bool drain_non_temporal(StoreEntry& entry, Slot& slot);
-  bool drain_flush(StoreEntry& entry, Slot& slot);
-  bool drain_fence(StoreEntry& entry, Slot& slot);
+  bool drain_persist(StoreEntry& entry, Slot& slot);
+  bool send_flush(const StoreEntry& entry, Slot slot);
+  bool send_fence(const StoreEntry& entry, Slot slot);
   bool drain_atomic(StoreEntry& entry, Slot& slot);
   bool drain_acquire(StoreEntry& entry, Slot& slot);
   bool drain_release(StoreEntry& entry, Slot& slot);
@@ -240,6 +245,7 @@ class Core final : public CacheClient {
   trace::FenceMeaning fence_meaning_ = trace::FenceMeaning::kBare;
   std::uint64_t region_ = 0;  // number of the outermost region begun last
   bool in_region_ = false;
+  std::uint32_t locks_held_ = 0;
 
   // front end
   Slot dispatch_ = 0;

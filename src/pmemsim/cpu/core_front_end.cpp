@@ -202,6 +202,7 @@ bool Core::dispatch_load(const Operation& operation) {
   }
   // What a barrier holds up finds the store queue empty.
   load.forwarded = kind == Kind::kLoad && barrier_entry_ == kNoEntry && forward(index);
+  if (kind == Kind::kAtomicLoad && !in_recorded_order()) load.version = 0;  // waits for nobody
   producers_[operation.site] = {kUnknownSlot, index};
   start(index);
   return true;
@@ -266,9 +267,8 @@ bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, b
     ++statistics_.flushes;
   } else if (kind == StoreKind::kLocked) {
     producers_[operation.site] = {kUnknownSlot, index};
-  } else if (kind == StoreKind::kAcquire && operation.address != 0 &&
-             operation.detail != static_cast<std::uint8_t>(SyncKind::kWait)) {
-    ++statistics_.locks;
+  } else if (operation.kind == SiteKind::kSync && operation.address != 0) {
+    count_locks(static_cast<SyncKind>(operation.detail));
   }
   if (kind == StoreKind::kLocked || kind == StoreKind::kFlush) {
     add_dependences(index, operation.site);
@@ -276,6 +276,25 @@ bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, b
   if (serialising) barrier_entry_ = index;
   start(index);
   return true;
+}
+
+void Core::count_locks(SyncKind kind) {
+  switch (kind) {
+    case SyncKind::kMutexLock:
+    case SyncKind::kReadLock:
+    case SyncKind::kWriteLock:
+      ++statistics_.locks;
+      ++locks_held_;
+      return;
+    case SyncKind::kMutexUnlock:
+    case SyncKind::kReadUnlock:
+    case SyncKind::kWriteUnlock:
+      if (locks_held_ > 0) --locks_held_;  // may have been acquired before the recording began
+      return;
+    case SyncKind::kWait:
+    case SyncKind::kSignal:
+      return;
+  }
 }
 
 bool Core::dispatch_branch(const Operation& operation) {
@@ -418,6 +437,7 @@ StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation
   store.size = operation.size;
   store.stage = store.told = 0;
   store.serialising = false;
+  store.in_recorded_order = in_recorded_order();
   store.writes =
       operation.value != nullptr && (operation.kind != SiteKind::kAtomicUpdate || operation.flag);
   if (store.writes) {

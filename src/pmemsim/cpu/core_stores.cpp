@@ -63,10 +63,9 @@ bool Core::drain_one(StoreEntry& head, Slot& slot) {
     case StoreKind::kNonTemporal:
       return drain_store(head, slot);
     case StoreKind::kFlush:
-      return drain_flush(head, slot);
     case StoreKind::kFence:
     case StoreKind::kFullFence:
-      return drain_fence(head, slot);
+      return drain_persist(head, slot);
     case StoreKind::kAtomicStore:
     case StoreKind::kLocked:
       return drain_atomic(head, slot);
@@ -98,9 +97,7 @@ bool Core::drain_non_temporal(StoreEntry& head, Slot& slot) {
   if (head.stage == 0) {
     caches_.invalidate(line);
     apply(head);
-    const bool is_persistent = persistent(head.address);
-    const LineData data = is_persistent ? pm_space_.newest().read(line) : LineData{};
-    if (!ordering_.flush(id_, line, trace::FlushKind::kClflushopt, true, data, clock_.time(slot),
+    if (!ordering_.flush(id_, line, trace::FlushKind::kClflushopt, true, clock_.time(slot),
                          resume_of_head())) {
       ++head.stage;
       return false;
@@ -192,17 +189,10 @@ bool Core::tell_layers(StoreEntry& head, Slot& slot) {
   return true;
 }
 
-bool Core::drain_flush(StoreEntry& head, Slot& slot) {
+bool Core::drain_persist(StoreEntry& head, Slot& slot) {
   if (head.stage == 0) {
-    const Line line = Line::of(head.address);
-    const auto kind = static_cast<trace::FlushKind>(head.detail);
-    const bool dirty =
-        kind == trace::FlushKind::kClwb ? caches_.clean(line) : caches_.invalidate(line);
-    LineData data{};
-    if (dirty && persistent(head.address)) data = pm_space_.newest().read(line);
-    const Slot leaves = slot + caches_.passing_latency();
-    if (!ordering_.flush(id_, line, kind, dirty, data, clock_.time(leaves), resume_of_head())) {
-      head.waiting_since = slot;
+    head.waiting_since = slot;
+    if (!(head.kind == StoreKind::kFlush ? send_flush(head, slot) : send_fence(head, slot))) {
       ++head.stage;
       return false;
     }
@@ -213,19 +203,18 @@ bool Core::drain_flush(StoreEntry& head, Slot& slot) {
   return true;
 }
 
-bool Core::drain_fence(StoreEntry& head, Slot& slot) {
-  if (head.stage == 0) {
-    head.waiting_since = slot;
-    if (!ordering_.fence(id_, static_cast<trace::FenceMeaning>(head.detail), clock_.time(slot),
-                         resume_of_head())) {
-      ++head.stage;
-      return false;
-    }
-  } else {
-    waited(head, slot, Cause::kFence);
-  }
-  slot += cycle_;
-  return true;
+bool Core::send_flush(const StoreEntry& head, Slot slot) {
+  const Line line = Line::of(head.address);
+  const auto kind = static_cast<trace::FlushKind>(head.detail);
+  const bool dirty =
+      kind == trace::FlushKind::kClwb ? caches_.clean(line) : caches_.invalidate(line);
+  return ordering_.flush(id_, line, kind, dirty, clock_.time(slot + caches_.passing_latency()),
+                         resume_of_head());
+}
+
+bool Core::send_fence(const StoreEntry& head, Slot slot) {
+  return ordering_.fence(id_, static_cast<trace::FenceMeaning>(head.detail), clock_.time(slot),
+                         resume_of_head());
 }
 
 // Atomic stores and read-modify-writes take their place in the recorded order of their variable.
@@ -239,7 +228,8 @@ bool Core::drain_atomic(StoreEntry& head, Slot& slot) {
   if (head.stage == kAcquire) {
     const std::uint32_t previous =
         head.writes && head.version > 0 ? head.version - 1 : head.version;
-    if (!synchronisation_.acquire_version(head.object, previous, resume_of_head())) {
+    if (head.in_recorded_order &&
+        !synchronisation_.acquire_version(head.object, previous, resume_of_head())) {
       ++head.stage;
       return false;
     }

@@ -45,7 +45,8 @@ struct StoreEntry {
   std::uint8_t stage;  // steps done at the head of the queue; odd while it waits to be resumed
   std::uint8_t told;   // the same for the layers that want to know of stores
   bool serialising;
-  bool writes;  // a failed compare-exchange doesn't
+  bool writes;             // a failed compare-exchange doesn't
+  bool in_recorded_order;  // of its atomic variable
   std::array<std::byte, trace::kMaxAccessBytes> value;
 };
 

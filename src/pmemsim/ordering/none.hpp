@@ -20,8 +20,8 @@ class NoOrdering : public Ordering {
     return lowering;
   }
   // Only non-temporal stores come here: their lines go to memory, and nobody waits.
-  bool flush(CoreId core, Line line, trace::FlushKind, bool dirty, const LineData&,
-             Picoseconds when, Completion) override {
+  bool flush(CoreId core, Line line, trace::FlushKind, bool dirty, Picoseconds when,
+             Completion) override {
     const Completion nobody{[](void*, std::uint64_t, Picoseconds) {}, nullptr, 0};
     hierarchy_->flush(core, line, true, dirty, when, nobody);
     return true;

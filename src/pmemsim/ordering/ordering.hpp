@@ -89,11 +89,10 @@ class Ordering {
   virtual Lowering lowering() const = 0;
   virtual std::uint32_t interests() const { return 0; }
 
-  // The core's store queue has reached a flush. `data` is the line as the stores before the flush
-  // left it; `dirty`: the core's own caches held it modified (they no longer do). True: the store
-  // queue goes on while the line is on its way.
-  virtual bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty,
-                     const LineData& data, Picoseconds when, Completion resume) = 0;
+  // The core's store queue has reached a flush. `dirty`: the core's own caches held the line
+  // modified (they no longer do). True: the store queue goes on while the line is on its way.
+  virtual bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
+                     Completion resume) = 0;
   // ... a fence. True: nothing to wait for.
   virtual bool fence(CoreId core, trace::FenceMeaning meaning, Picoseconds when,
                      Completion resume) = 0;

@@ -4,8 +4,8 @@
 
 namespace pmemsim {
 
-bool X86Ordering::flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, const LineData&,
-                        Picoseconds when, Completion resume) {
+bool X86Ordering::flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
+                        Completion resume) {
   PerCore& state = cores_[core];
   ++state.outstanding;
   hierarchy_->flush(core, line, kind != trace::FlushKind::kClwb, dirty, when,

@@ -24,8 +24,8 @@ class X86Ordering final : public Ordering {
   void connect(const LayerContext& context) override { hierarchy_ = &context.caches; }
 
   Lowering lowering() const override { return {}; }
-  bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, const LineData& data,
-             Picoseconds when, Completion resume) override;
+  bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
+             Completion resume) override;
   bool fence(CoreId core, trace::FenceMeaning meaning, Picoseconds when,
              Completion resume) override;
   std::string pending() const override;
