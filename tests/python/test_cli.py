@@ -225,6 +225,26 @@ def test_control_c_ends_with_130_and_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_output_on_a_full_disk(queue_trace: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [str(Path(sys.executable).with_name("pmemsim")), "run", queue_trace, *ON_ASAP,
+             "--json", "-"],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert "pmemsim: output: No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_cache_that_cannot_be_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = pmemsim("run", "queue", *ON_ASAP, environment={"PMEMSIM_CACHE": str(tmp_path / "file")})
+    assert done.returncode == 2
+    assert f"{tmp_path / 'file'}" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_reader_that_goes_away_is_no_error(queue_trace: Path) -> None:
     command = f"'{Path(sys.executable).with_name('pmemsim')}' trace dump '{queue_trace}' -n 20000"
     done = subprocess.run(

@@ -31,6 +31,8 @@ class _Group(TyperGroup):
             _fail(error.problems, EXIT_BAD_INPUT)
         except Error as error:
             _fail([str(error)], EXIT_BAD_INPUT)
+        except OSError as error:  # a full disk, say, or a cache folder that can't be written
+            _fail([f"{error.filename or 'output'}: {error.strerror or error}"], EXIT_BAD_INPUT)
         except KeyboardInterrupt:
             _fail(["interrupted; no result was written"], EXIT_INTERRUPTED)
 
