@@ -4,6 +4,7 @@
 //
 // Which calls are stepped depends on counts of calls and instructions alone, so that a recording
 // can be repeated.
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
 
@@ -15,12 +16,13 @@
 namespace pmemsim::rt {
 namespace {
 
-constexpr std::uint64_t kFirstCalls = 2;       // of a site: always stepped
+constexpr std::uint64_t kFirstCalls = 2;       // of a site: always stepped, if the first is short
+constexpr std::uint64_t kShortCall = 1'000;    // instructions
 constexpr std::uint64_t kDenseCalls = 16;      // stepped while the budget allows
 constexpr std::uint64_t kSamplingPeriod = 64;  // then one in so many
 // A step takes some ten microseconds, a thousand times as long as recording an instruction: at most
 // one instruction in so many is stepped, beyond what every program may.
-constexpr std::uint64_t kInstructionsPerStep = 16384;
+constexpr std::uint64_t kInstructionsPerStep = 65536;
 constexpr std::uint64_t kFreeSteps = 2'000;
 // Of one call; what it executes beyond them isn't counted.
 constexpr std::uint64_t kMaxSteps = 10'000;
@@ -49,7 +51,29 @@ __attribute__((always_inline)) inline void clear_trap_flag() {
                : "memory", "cc");
 }
 
-void on_trap(int, siginfo_t*, void* context) {
+// The call can't be counted.
+void forget_steps() {
+  self->stepping = false;
+  total_steps += self->steps;
+  external_sites[self->external_site].calls_back = true;
+  hot = self->hot_before_stepping;
+}
+
+void on_watchdog(void* context) {
+  if (self == nullptr || self->signals > 0 || !in_system_call(context)) return;
+  const int error = errno;
+  if (self->stepping) {
+    static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &=
+        ~static_cast<greg_t>(kTrapFlag);
+    forget_steps();
+  }
+  lose_token();
+  errno = error;
+}
+
+// A trap of the processor's after one instruction, or the watchdog's signal.
+void on_trap(int, siginfo_t* information, void* context) {
+  if (information->si_code == SI_TKILL) return on_watchdog(context);
   if (self == nullptr || !self->stepping || ++self->steps == kMaxSteps) {
     static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &=
         ~static_cast<greg_t>(kTrapFlag);
@@ -58,7 +82,7 @@ void on_trap(int, siginfo_t*, void* context) {
 
 bool should_step(const Site& site) {
   if (!works || site.calls_back) return false;
-  if (site.calls < kFirstCalls) return true;
+  if (site.calls < kFirstCalls && site.instructions < kShortCall) return true;
   if (site.calls >= kDenseCalls && site.calls % kSamplingPeriod != 0) return false;
   return total_steps < kFreeSteps + now() / kInstructionsPerStep;
 }
@@ -96,11 +120,8 @@ const char* external_method() {
 }
 
 void stop_stepping() {
-  self->stepping = false;
   clear_trap_flag();
-  total_steps += self->steps;
-  external_sites[self->external_site].calls_back = true;
-  hot = self->hot_before_stepping;
+  forget_steps();
 }
 
 }  // namespace pmemsim::rt

@@ -78,6 +78,8 @@ void start_anew(char** arguments) {
   path[length] = '\0';
   setenv(kStartedAnew, "1", 1);
   setenv("LD_BIND_NOW", "1", 1);
+  // OpenMP's threads are to wait where the runtime sees it, not to spin.
+  setenv("OMP_WAIT_POLICY", "passive", 0);
   execv(path, arguments);
   unsetenv(kStartedAnew);
 }
@@ -114,9 +116,10 @@ void configure_region_of_interest() {
   }
 }
 
-void before_fork() {}
+void before_fork() { active(); }  // with the token
 void after_fork_in_child() {
   if (mode == Mode::kOff) return;
+  stop_sharing_processor();
   forget_output();
   mode = Mode::kDone;
   keep_only_self();
@@ -150,6 +153,7 @@ void write_trace() {
         program_name);
   }
   if (recording()) end_recording();
+  const Waiting waits;
   const Counts counts = recorded_counts();
   if (counts.operations == 0) {
     fail("%s has executed nothing that could be recorded; compile it with pmemsim-cc",
@@ -162,6 +166,11 @@ void write_trace() {
   write_metadata(counts, thread_count);
   drain_output();
   finish_output(numbers);
+  if (tokens_lost() > 0) {
+    say("threads of %s slept in code that isn't instrumented while others had to run, %lu times; "
+        "how threads took turns after that depends on real time, so a second recording may differ",
+        program_name, tokens_lost());
+  }
 }
 
 // The program may end in a signal handler, where nothing is recorded.
@@ -174,6 +183,7 @@ void leave_handler() {
 // The last function of the program's: all destructors and exit handlers have run.
 void program_ends(int status) {
   if (mode == Mode::kOff || getpid() != process) return;
+  active();  // with the token
   if (status != 0) {
     abandon_output();
     say("%s ended with exit status %d while being recorded; no trace was written", program_name,

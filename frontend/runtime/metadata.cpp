@@ -202,6 +202,7 @@ void write_metadata(const Counts& counts, std::uint32_t thread_count) {
            object_count(), quantum);
   text.add("\"operations\": %lu, \"instructions\": {\"instrumented\": %lu, \"external\": %lu}, ",
            counts.operations, counts.instrumented, counts.external);
+  text.add("\"turns_by_real_time\": %lu, ", tokens_lost());
   text.add("\"external_method\": \"%s\", ", external_method());
   add_regions(text);
   text.add("}\n");

@@ -6,7 +6,6 @@
 #include <new>
 
 #include <pthread.h>
-#include <sched.h>
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 
@@ -115,9 +114,7 @@ void open_output(const char* path) {
     fail("%s: can't create the trace: %s", path, std::strerror(failed));
   }
   return_buffer(take_buffer());  // the list's memory, too, must come from the program's thread
-  cpu_set_t processors;
-  const int usable =
-      sched_getaffinity(0, sizeof(processors), &processors) == 0 ? CPU_COUNT(&processors) : 1;
+  const int usable = usable_processors();
   for (int i = 0; i < kMaxWorkers && (i == 0 || i + 1 < usable); ++i) start_worker();
 }
 
@@ -148,6 +145,7 @@ void submit(trace::FrameKind kind, std::uint32_t thread, std::uint8_t* buffer, s
   job.bytes = bytes;
   Guard guard;
   if (error == 0) {
+    const Waiting waits;
     while (submitted - written == kMaxInFlight && error == 0) guard.wait(written_more);
     jobs[submitted++ % kMaxInFlight] = job;
     real.pthread_cond_signal(&submitted_more);

@@ -358,11 +358,6 @@ constexpr std::size_t kDefaultStackBytes = std::size_t{8} << 20;
 Map<Thread*> thread_of_handle;
 pthread_key_t end_key;
 
-Thread* find_thread(pthread_t handle) {
-  Thread** found = thread_of_handle.find(handle);
-  return found != nullptr ? *found : nullptr;
-}
-
 // The program has no more use for the thread, so that its handle and stack may be used again.
 void forget_thread(Thread* thread) {
   thread_of_handle[thread->handle] = nullptr;
@@ -376,6 +371,7 @@ void thread_ends(void* value) {
     pthread_setspecific(end_key, value);
     return;
   }
+  active();  // with the token
   release_robust_mutexes();
   record_release(SyncKind::kSignal, *self->object);
   // As the C library does, which counts the runtime's own threads, too.
@@ -388,6 +384,7 @@ void thread_ends(void* value) {
 
 void* thread_begins(void* argument) {
   self = static_cast<Thread*>(argument);
+  self->kernel_id = gettid();
   self->hot = &hot;
   await_turn();
   install_alternate_stack();
@@ -398,6 +395,8 @@ void* thread_begins(void* argument) {
 
 int create_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*start)(void*),
                   void* argument) {
+  share_processor();
+  start_watchdog();
   Thread* thread = add_thread();
   thread->start = start;
   thread->argument = argument;
@@ -457,6 +456,11 @@ int join(pthread_t handle, void** result, bool may_wait, std::uint64_t deadline)
 
 }  // namespace
 
+Thread* find_thread(pthread_t handle) {
+  Thread** found = thread_of_handle.find(handle);
+  return found != nullptr ? *found : nullptr;
+}
+
 void reap(Thread* thread) {
   if (thread->index == 0) return;  // main's end is the program's business
   real.pthread_join(thread->handle, &thread->result);
@@ -465,6 +469,7 @@ void reap(Thread* thread) {
 
 void attach_main_thread() {
   self = add_thread();
+  self->kernel_id = gettid();
   self->hot = &hot;
   self->handle = pthread_self();
   self->object = &new_thread_object();
@@ -755,6 +760,7 @@ PMEMSIM_EXPORT int pthread_once(pthread_once_t* control, void (*routine)()) {
 }
 // Also when the routine throws.
 void pmemsim_rt_once_over(pthread_once_t* const* control) {
+  active();  // with the token
   SyncObject& object = object_at(*control, ObjectKind::kOnce);
   object.owner = wake_one(object);
 }

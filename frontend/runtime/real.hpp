@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 
@@ -10,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -38,7 +40,9 @@ namespace pmemsim::rt {
   F(sem_getvalue) F(sched_yield) F(sleep) F(usleep) F(nanosleep) F(clock_nanosleep)               \
   F(clock_gettime) F(gettimeofday) F(time) F(poll) F(ppoll) F(select) F(read) F(write) F(accept)  \
   F(accept4) F(recv) F(recvfrom) F(recvmsg) F(epoll_wait) F(waitpid) F(exit) F(_exit) F(_Exit)    \
-  F(quick_exit) F(sigaction) F(signal) F(sigprocmask) F(pthread_sigmask) F(sigaltstack)
+  F(quick_exit) F(sigaction) F(signal) F(sigprocmask) F(pthread_sigmask) F(sigaltstack)           \
+  F(sched_setaffinity) F(sched_getaffinity) F(pthread_setaffinity_np) F(pthread_getaffinity_np)   \
+  F(sched_getcpu) F(getcpu) F(posix_spawn) F(posix_spawnp) F(system) F(popen)
 // clang-format on
 
 // pthread_cond_clockwait and its like are declared where the C library has them (glibc 2.30).

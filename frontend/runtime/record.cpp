@@ -86,6 +86,10 @@ PMEMSIM_SLOW std::uint8_t* make_room(std::uint32_t site) {
   Thread* thread = self;
   if (thread == nullptr || mode == Mode::kOff) return nullptr;
   if (thread->signals > 0 && still_in_signal()) return nullptr;
+  if (thread->state == State::kOutside) {
+    come_back();
+    if (hot.cursor < hot.limit) return hot.cursor;
+  }
   if (thread->stepping) {
     stop_stepping();  // the code that isn't instrumented has called back
     if (hot.cursor < hot.limit) return hot.cursor;
@@ -101,7 +105,7 @@ PMEMSIM_SLOW std::uint8_t* make_room(std::uint32_t site) {
   thread->buffer = take_buffer();
   thread->has_operations = true;
   hot.cursor = thread->buffer;
-  hot.limit = thread->buffer + kBufferBytes - trace::kMaxRecordBytes;
+  hot.limit = end_of_room(*thread);
   return hot.cursor;
 }
 
@@ -293,6 +297,10 @@ void put_external(std::uint64_t instructions) {
     end_record(trace::kExternalSite, at);
     counts.external += static_cast<std::uint32_t>(instructions);
   }
+}
+
+std::uint8_t* end_of_room(const Thread& thread) {
+  return thread.buffer + kBufferBytes - trace::kMaxRecordBytes;
 }
 
 void begin_recording() {

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include <pthread.h>
+#include <sched.h>
 
 #include "memory.hpp"
 #include "pmemsim/trace/format.hpp"
@@ -41,7 +42,7 @@ enum class State : std::uint8_t {
   kSpinning,  // runnable again when the bytes that it looks at change
   kPolling,   // runnable again when a file descriptor is ready
   kBlocked,   // until another thread wakes it, or its deadline passes
-  kOutside,   // asleep in code that the runtime doesn't see; has lost the token
+  kOutside,   // asleep in code that the runtime doesn't see; has lost the token (watchdog.cpp)
   kEnded,
 };
 
@@ -61,10 +62,11 @@ struct Thread {
   std::uint32_t slot;   // in the scheduler's list
   State state;
   bool detached, cancelled;
-  bool cancellable;        // the current wait is a cancellation point
-  bool timed_out;          // the last wait ended by its deadline
-  std::int32_t turn;       // futex: 1 when the token is here
-  Hot* hot;                // once it has run
+  bool cancellable;   // the current wait is a cancellation point
+  bool timed_out;     // the last wait ended by its deadline
+  std::int32_t turn;  // futex: 1 when the token is here
+  Hot* hot;           // once it has run
+  pid_t kernel_id;
   std::uint64_t deadline;  // of the current wait, in virtual nanoseconds; 0: none
 
   // Spinning and polling.
@@ -110,6 +112,7 @@ struct Thread {
   void* stack;           // of the runtime's own; nullptr: the program gave one
   std::size_t stack_bytes;
   SyncObject* object;  // creation and end, as a synchronisation object
+  cpu_set_t affinity;  // what the program asked for; empty: nothing
 };
 
 extern constinit thread_local Thread* self __attribute__((tls_model("initial-exec")));
@@ -125,7 +128,13 @@ enum class Mode : std::uint8_t {
 };
 
 extern Mode mode;
-inline bool active() { return mode != Mode::kOff && self != nullptr && self->signals == 0; }
+void come_back();
+// Is the caller a recorded thread outside a signal handler? If so, it has the token from here on.
+inline bool active() {
+  if (mode == Mode::kOff || self == nullptr || self->signals != 0) return false;
+  if (__builtin_expect(self->state == State::kOutside, 0)) come_back();
+  return true;
+}
 inline bool recording() { return mode == Mode::kRecording; }
 
 extern const char* program_name;
@@ -160,7 +169,30 @@ void end_thread();
 // library cleans up at a thread's end would otherwise depend on timing.
 void reap(Thread* ended);
 void attach_main_thread();
+Thread* find_thread(pthread_t handle);  // nullptr: not one of those recorded
 bool only_thread();
+// Gives the token away in the middle of code that the runtime doesn't see. The thread gets it again
+// by come_back(), which its next record leads to. Does nothing if nobody else could run.
+void lose_token();
+// How often that has happened.
+std::uint64_t tokens_lost();
+// Where the holder of the token is; thread 0 while the runtime itself may be waiting.
+struct Progress {
+  pid_t thread;
+  std::uint64_t turn;
+  std::int64_t budget;
+  const std::uint8_t* cursor;
+  bool operator==(const Progress&) const = default;
+};
+Progress progress();
+// While one of these exists, the runtime itself is waiting for something.
+class Waiting {
+ public:
+  Waiting();
+  ~Waiting();
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+};
 // Called when hot.budget is used up.
 void quantum_over();
 inline void charge(std::int64_t instructions) {
@@ -196,7 +228,8 @@ void put_sync(trace::SyncKind kind, const volatile void* address, std::uint32_t 
               std::uint32_t version);
 void begin_recording();  // of all threads, from now on
 void end_recording();
-void stop_recording_of_thread();  // the calling one; it is about to end
+std::uint8_t* end_of_room(const Thread& thread);  // the limit that goes with its buffer
+void stop_recording_of_thread();                  // the calling one; it is about to end
 // What has been recorded of the threads that have stopped.
 struct Counts {
   std::uint64_t operations, instrumented, external;
@@ -262,6 +295,18 @@ extern List<char, 1u << 24> region_sources;
 // Checks what PMEMSIM_METADATA says; it must be a JSON object.
 void configure_metadata(const char* json, int argument_count, char** arguments);
 void write_metadata(const Counts& counts, std::uint32_t thread_count);
+
+// ---- Watchdog (watchdog.cpp) -------------------------------------------------------------------
+
+void start_watchdog();
+bool in_system_call(const void* context);  // of a signal handler
+
+// ---- Processors (processor.cpp) ---------------------------------------------------------------
+
+int usable_processors();
+// The calling thread, and those that it creates, run on one processor from now on.
+void share_processor();
+void stop_sharing_processor();
 
 // ---- Stacks (stacks.cpp) ----------------------------------------------------------------------
 

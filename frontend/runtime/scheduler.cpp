@@ -6,7 +6,9 @@
 //    isn't ready) gives its turn away and gets none until what it waits for has happened.
 // 3. Time passes by instructions: one nanosecond each, of all threads together. A deadline passes
 //    when the clock has reached it; if nobody can run, the clock jumps to the next deadline.
-// 4. A spinning thread gets a turn now and then even if what it looks at hasn't changed (it may
+// 4. A thread that sleeps in code that the runtime doesn't see loses its turn (watchdog.cpp), and
+//    queues for another when it comes back. Here, alone, real time decides.
+// 5. A spinning thread gets a turn now and then even if what it looks at hasn't changed (it may
 //    count its tries), and whenever nobody else can run.
 #include <cerrno>
 #include <cstdio>
@@ -33,18 +35,25 @@ List<Thread*, 1u << 20> threads;
 
 namespace {
 
-constexpr std::uint32_t kMaxSkips = 64;    // rule 4
-constexpr int kIdlePollMilliseconds = 10;  // of real time, when all wait for descriptors
+constexpr std::uint32_t kMaxSkips = 64;    // rule 5
+constexpr int kIdlePollMilliseconds = 10;  // of real time, when all wait for something outside
 
 std::uint64_t clock_base = 0;  // virtual nanoseconds up to the current turn
 Thread* just_ended = nullptr;
+Thread* holder = nullptr;  // of the token
+std::uint64_t turns = 0;
+int waiting = 0;               // instances of Waiting
+std::int32_t comers_back = 0;  // futex: counts them
+std::uint64_t lost_tokens = 0;
 List<Thread*, 1u << 20> live;  // in order of creation; Thread::slot is the place
 
-long futex(std::int32_t* word, int operation, std::int32_t value) {
-  return real.syscall(SYS_futex, word, operation, value, nullptr, nullptr, 0);
+long futex(std::int32_t* word, int operation, std::int32_t value,
+           const timespec* timeout = nullptr) {
+  return real.syscall(SYS_futex, word, operation, value, timeout, nullptr, 0);
 }
 
 void hand_token_to(Thread* thread) {
+  holder = thread;
   __atomic_store_n(&thread->turn, 1, __ATOMIC_RELEASE);
   futex(&thread->turn, FUTEX_WAKE_PRIVATE, 1);
 }
@@ -56,6 +65,7 @@ void take_token() {
   self->turn = 0;
   if (Thread* thread = just_ended) {
     just_ended = nullptr;
+    const Waiting waits;
     reap(thread);
   }
 }
@@ -120,27 +130,53 @@ Thread* first_behind(std::uint32_t from, Accepts accepts) {
   fail("a deadlock of the program's own; no trace was written");
 }
 
+// Who can run now; nullptr: nobody.
+Thread* runnable() {
+  if (Thread* thread = first_behind(self->slot, can_run)) return thread;
+  return first_behind(self->slot,
+                      [](const Thread& thread) { return thread.state == State::kSpinning; });
+}
+
+bool is_outside(const Thread& thread) {
+  return __atomic_load_n(&thread.state, __ATOMIC_ACQUIRE) == State::kOutside;
+}
+
+// Jumps to the next deadline; false: there is none.
+bool let_time_pass() {
+  std::uint64_t earliest = UINT64_MAX;
+  for (const Thread* thread : live) {
+    const bool waits = thread->state != State::kEnded && thread->deadline != 0;
+    if (waits && thread->deadline < earliest) earliest = thread->deadline;
+  }
+  if (earliest != UINT64_MAX && earliest > clock_base) clock_base = earliest;
+  return earliest != UINT64_MAX;
+}
+
+// Waits a little, in real time, for what happens outside; false: nobody waits for that.
+bool wait_for_outside() {
+  const std::int32_t back = __atomic_load_n(&comers_back, __ATOMIC_ACQUIRE);
+  const Thread* polling = first_behind(
+      self->slot, [](const Thread& thread) { return thread.state == State::kPolling; });
+  if (polling != nullptr) {
+    ready(*polling, kIdlePollMilliseconds);
+  } else if (first_behind(self->slot, is_outside) != nullptr) {
+    const timespec pause{0, kIdlePollMilliseconds * 1'000'000};
+    futex(&comers_back, FUTEX_WAIT_PRIVATE, back, &pause);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 // Who comes next. Lets time pass if nobody can run.
 Thread* pick() {
+  if (Thread* thread = runnable()) return thread;
+  const Waiting waits;
   for (;;) {
-    if (Thread* thread = first_behind(self->slot, can_run)) return thread;
-    if (Thread* spinning = first_behind(
-            self->slot, [](const Thread& thread) { return thread.state == State::kSpinning; })) {
-      return spinning;
-    }
-    std::uint64_t earliest = UINT64_MAX;
-    Thread* polling = nullptr;
-    for (Thread* thread : live) {
-      if (thread->state == State::kEnded) continue;
-      if (thread->deadline != 0 && thread->deadline < earliest) earliest = thread->deadline;
-      if (thread->state == State::kPolling) polling = thread;
-    }
-    if (polling != nullptr && ready(*polling, kIdlePollMilliseconds)) return polling;
-    if (earliest != UINT64_MAX) {
-      if (earliest > clock_base) clock_base = earliest;
-    } else if (polling == nullptr) {
-      report_deadlock();
-    }
+    const bool outside = wait_for_outside();
+    if (Thread* thread = runnable()) return thread;
+    if (!let_time_pass() && !outside) report_deadlock();
+    if (Thread* thread = runnable()) return thread;
   }
 }
 
@@ -149,6 +185,7 @@ void begin_turn() {
   self->deadline = 0;
   self->skipped = 0;
   hot.budget = quantum;
+  ++turns;
 }
 
 void end_turn() {
@@ -179,6 +216,7 @@ Thread* add_thread() {
   if (!threads.push(thread) || !live.push(thread)) {
     fail("%s creates too many threads to be recorded", program_name);
   }
+  if (holder == nullptr) holder = thread;
   return thread;
 }
 
@@ -191,6 +229,9 @@ void keep_only_self() {
   live.shrink(0);
   live.push(self);
   self->slot = 0;
+  self->kernel_id = gettid();
+  holder = self;
+  waiting = 0;
 }
 
 void await_turn() {
@@ -199,6 +240,50 @@ void await_turn() {
 }
 
 bool only_thread() { return live.size() == 1; }
+
+void lose_token() {
+  if (self != holder || only_thread() || waiting > 0 || self->state != State::kRunnable) return;
+  const std::int64_t used = quantum - hot.budget;
+  self->state = State::kOutside;
+  self->deadline = 0;
+  Thread* next = runnable();
+  if (next == nullptr && let_time_pass()) next = runnable();
+  if (next == nullptr) {
+    self->state = State::kRunnable;
+    return;
+  }
+  clock_base += static_cast<std::uint64_t>(used);
+  ++lost_tokens;
+  // Whatever it records next finds no room and no budget, and that way comes back.
+  hot.limit = nullptr;
+  hot.budget = -1;
+  hand_token_to(next);
+}
+
+void come_back() {
+  const int error = errno;
+  __atomic_store_n(&self->state, State::kRunnable, __ATOMIC_RELEASE);
+  __atomic_add_fetch(&comers_back, 1, __ATOMIC_RELEASE);
+  futex(&comers_back, FUTEX_WAKE_PRIVATE, 1);
+  await_turn();
+  if (self->buffer != nullptr) hot.limit = end_of_room(*self);
+  errno = error;
+}
+
+std::uint64_t tokens_lost() { return lost_tokens; }
+
+Progress progress() {
+  const Thread* thread = __atomic_load_n(&holder, __ATOMIC_ACQUIRE);
+  if (thread == nullptr || thread->hot == nullptr || __atomic_load_n(&waiting, __ATOMIC_ACQUIRE)) {
+    return {};
+  }
+  return {thread->kernel_id, __atomic_load_n(&turns, __ATOMIC_RELAXED),
+          __atomic_load_n(&thread->hot->budget, __ATOMIC_RELAXED),
+          __atomic_load_n(&thread->hot->cursor, __ATOMIC_RELAXED)};
+}
+
+Waiting::Waiting() { __atomic_add_fetch(&waiting, 1, __ATOMIC_RELEASE); }
+Waiting::~Waiting() { __atomic_sub_fetch(&waiting, 1, __ATOMIC_RELEASE); }
 
 void quantum_over() {
   if (!active()) {
@@ -261,6 +346,7 @@ void end_thread() {
   }
   live.shrink(live.size() - 1);
   just_ended = self;
+  self->hot = nullptr;  // it goes with the thread
   hand_token_to(next);
 }
 

@@ -1,0 +1,108 @@
+// No recording stands still: takes the turn from a thread that sleeps in code that the runtime
+// doesn't see (a library's own futexes, a system call inside the C library), where it may be
+// waiting for a thread that has no turn.
+//
+// A thread of the runtime's looks at the holder of the turn now and then. If it has been asleep
+// in the kernel for a while without getting anywhere, a signal makes it hand the turn on; it is
+// given another as soon as it comes back to code that the runtime sees. When that is depends on
+// real time, and so does what is recorded from then on; the program's user is told.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "real.hpp"
+#include "runtime.hpp"
+
+namespace pmemsim::rt {
+namespace {
+
+constexpr std::int64_t kLookEvery = 1'000'000;  // nanoseconds
+// How often in a row it must be found asleep: a futex is waiting for another thread, a system call
+// for something that comes without anybody's turn.
+constexpr int kLooksAtFutex = 4;
+constexpr int kLooksAtSystemCall = 100;
+constexpr std::size_t kStackBytes = 64 * 1024;
+
+pid_t watched_process = 0;
+
+// Reads a file of /proc; the text's length.
+std::size_t read_file(pid_t thread, const char* name, char* text, std::size_t bytes) {
+  char path[64];
+  std::snprintf(path, sizeof(path), "/proc/self/task/%d/%s", thread, name);
+  const int file = static_cast<int>(real.syscall(SYS_open, path, O_RDONLY | O_CLOEXEC, 0));
+  if (file < 0) return 0;
+  const ssize_t count = real.read(file, text, bytes - 1);
+  real.syscall(SYS_close, file);
+  text[count > 0 ? count : 0] = '\0';
+  return count > 0 ? static_cast<std::size_t>(count) : 0;
+}
+
+bool asleep(pid_t thread) {
+  char text[512];
+  if (read_file(thread, "stat", text, sizeof(text)) == 0) return false;
+  const char* name_end = std::strrchr(text, ')');
+  return name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'S';
+}
+
+int patience(pid_t thread) {
+  char text[256];
+  if (read_file(thread, "syscall", text, sizeof(text)) == 0) return kLooksAtSystemCall;
+  return std::strtol(text, nullptr, 10) == SYS_futex ? kLooksAtFutex : kLooksAtSystemCall;
+}
+
+void* watch(void*) {
+  Progress before{};
+  int looks = 0;
+  for (;;) {
+    const timespec pause{0, kLookEvery};
+    real.nanosleep(&pause, nullptr);
+    const Progress here = progress();
+    if (!(here == before)) {
+      before = here;
+      looks = 0;
+    } else if (here.thread != 0 && !asleep(here.thread)) {
+      looks = 0;
+    } else if (here.thread != 0 && ++looks >= kLooksAtFutex && looks >= patience(here.thread)) {
+      looks = 0;
+      real.syscall(SYS_tgkill, getpid(), here.thread, SIGTRAP);
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void start_watchdog() {
+  if (watched_process == getpid()) return;  // a forked child has none
+  watched_process = getpid();
+  sigset_t all, before;
+  sigfillset(&all);
+  real.pthread_sigmask(SIG_BLOCK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstack(&attributes, allocate(kStackBytes), kStackBytes);
+  pthread_t handle;
+  if (real.pthread_create(&handle, &attributes, &watch, nullptr) != 0) {
+    fail("can't start a thread to watch over the recording");
+  }
+  pthread_attr_destroy(&attributes);
+  real.pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// Is the thread in a system call? The kernel leaves it behind the instruction, or before it if the
+// call is to be repeated.
+bool in_system_call(const void* context) {
+  const auto* registers = &static_cast<const ucontext_t*>(context)->uc_mcontext;
+  const auto* at = reinterpret_cast<const std::uint8_t*>(registers->gregs[REG_RIP]);
+  const auto is_syscall = [](const std::uint8_t* code) { return code[0] == 0x0f && code[1] == 5; };
+  return is_syscall(at) || is_syscall(at - 2);
+}
+
+}  // namespace pmemsim::rt
