@@ -82,6 +82,17 @@ std::unique_ptr<llvm::Module> numbered_copy(const llvm::Module& module, Numberin
   return copy;
 }
 
+// The program without pre-execution hints is what every design is charged for (library/hints.c).
+void drop_hints(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration() || !function.getName().starts_with("pm_pre_")) continue;
+    for (llvm::User* user : llvm::make_early_inc_range(function.users())) {
+      auto* call = llvm::dyn_cast<llvm::CallInst>(user);
+      if (call != nullptr && call->getCalledFunction() == &function) call->eraseFromParent();
+    }
+  }
+}
+
 // Instructions that the processor executes for `instruction`.
 unsigned executed(const llvm::MachineInstr& instruction, const llvm::TargetInstrInfo& info) {
   if (instruction.isMetaInstruction() || instruction.isPosition()) return 0;
@@ -363,6 +374,7 @@ std::string count_in_copy(llvm::Module& copy, const Numbering& numbering,
 MachineCounts::MachineCounts(const llvm::Module& module, llvm::CodeGenOptLevel level) {
   Numbering numbering;
   std::unique_ptr<llvm::Module> copy = numbered_copy(module, numbering);
+  drop_hints(*copy);
   problem_ = count_in_copy(*copy, numbering, level, counts_);
   if (problem_.empty()) return;
   counts_.clear();

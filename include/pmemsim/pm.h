@@ -159,22 +159,26 @@ void pm_roi_end(void);
 /* ---- Pre-execution (Janus, table 2) ---------------------------------------------------------- */
 
 /* Tells the memory controller early about a coming write, so that it can start encrypting,
- * deduplicating and so on. Only hints: natively, and in designs without pre-execution, they do
- * nothing. `address` is the PM to be written, `data` where the value to be written now lies.
- * The functions that end in _buf only note the request; pm_pre_start_buf starts those noted. */
+ * deduplicating and so on. Only hints: natively they do nothing, and in designs without
+ * pre-execution they cost nothing, not even their instructions. `address` is the PM to be written,
+ * `data` where the value to be written now lies; without an address, `data` must be aligned to a
+ * line as its destination is. The functions that end in _buf only note the request;
+ * pm_pre_start_buf starts those noted. */
 typedef struct pm_pre {
   uint32_t id;
 } pm_pre;
 
-void pm_pre_init(pm_pre* object);
-void pm_pre_both(const pm_pre* object, const void* address, const void* data, size_t bytes);
-void pm_pre_addr(const pm_pre* object, const void* address, size_t bytes);
-void pm_pre_data(const pm_pre* object, const void* data, size_t bytes);
-void pm_pre_both_val(const pm_pre* object, const void* address, uint64_t value);
-void pm_pre_both_buf(const pm_pre* object, const void* address, const void* data, size_t bytes);
-void pm_pre_addr_buf(const pm_pre* object, const void* address, size_t bytes);
-void pm_pre_data_buf(const pm_pre* object, const void* data, size_t bytes);
-void pm_pre_start_buf(const pm_pre* object);
+#define PM_HINT __attribute__((nothrow)) void
+PM_HINT pm_pre_init(pm_pre* object);
+PM_HINT pm_pre_both(const pm_pre* object, const void* address, const void* data, size_t bytes);
+PM_HINT pm_pre_addr(const pm_pre* object, const void* address, size_t bytes);
+PM_HINT pm_pre_data(const pm_pre* object, const void* data, size_t bytes);
+PM_HINT pm_pre_both_val(const pm_pre* object, const void* address, uint64_t value);
+PM_HINT pm_pre_both_buf(const pm_pre* object, const void* address, const void* data, size_t bytes);
+PM_HINT pm_pre_addr_buf(const pm_pre* object, const void* address, size_t bytes);
+PM_HINT pm_pre_data_buf(const pm_pre* object, const void* data, size_t bytes);
+PM_HINT pm_pre_start_buf(const pm_pre* object);
+#undef PM_HINT
 
 #ifdef __cplusplus
 }

@@ -60,7 +60,7 @@ def preset_dir(kind: Kind) -> Path:
 
 
 def preset_names(kind: Kind) -> list[str]:
-    """The names of pmemsim's own presets of a kind, sorted; those to inherit from (`_…`) left out."""
+    """The names of pmemsim's own presets of a kind, sorted, without those to inherit from."""
     return sorted(path.stem for path in preset_dir(kind).glob("[!_]*.yaml"))
 
 

@@ -30,11 +30,12 @@ class Target:
         return record_workload(self.source, keep_going=keep_going)
 
 
-def find_target(text: str, *, opt: str | None = None, **arguments: int | None) -> Target:
+def find_target(text: str, *, opt: str | None = None, **arguments: int | float | None) -> Target:
     """A target by the name of a workload or the path of a trace.
 
-    `opt` and `arguments` (threads, regions, data_bytes, seed; None: the default) say how a workload
-    is recorded; with a trace they are an `Error`, because a recording can't be changed any more.
+    `opt` and `arguments` (threads, regions, data_bytes, seed, duplicate_ratio; None: the default)
+    say how a workload is recorded; with a trace they are an `Error`, because a recording can't be
+    changed any more.
     """
     if text.endswith(".pmt") or "/" in text:
         path = Path(text)

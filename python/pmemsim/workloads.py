@@ -26,7 +26,8 @@ class Workload:
     summary: str
     sources: tuple[Path, ...]
     arguments: dict[str, int]
-    """The defaults of a recording: threads, regions, data_bytes, seed."""
+    """The defaults of a recording: threads, regions, data_bytes, seed. A workload without
+    `data_bytes` has sizes of its own."""
 
 
 @dataclass(frozen=True)
@@ -39,41 +40,53 @@ class WorkloadRun:
     threads: int
     regions: int
     """Atomic regions in the measured part."""
-    data_bytes: int
-    """Size of one datum, in bytes."""
     seed: int
+    data_bytes: int | None = None
+    """Size of one datum, in bytes; None if the workload's rules fix it."""
+    duplicate_ratio: float = 0.0
+    """Share of the data's lines that hold what many others hold."""
 
     def __post_init__(self) -> None:
-        find_workload(self.workload)
+        fixed = "data_bytes" not in find_workload(self.workload).arguments
         if self.opt not in OPTIMISATIONS:
             raise Error(f"--opt {self.opt}: must be one of {', '.join(OPTIMISATIONS)}")
         if self.threads < 1:
             raise Error(f"--threads {self.threads}: must be at least 1")
         if self.regions < 1:
             raise Error(f"--regions {self.regions}: must be at least 1")
-        if self.data_bytes not in DATA_BYTES or self.data_bytes % 8:
+        if fixed and self.data_bytes is not None:
+            raise Error(f"--data-bytes: {self.workload} has sizes of its own; leave it out")
+        if self.data_bytes is not None and (
+            self.data_bytes not in DATA_BYTES or self.data_bytes % 8
+        ):
             raise Error(f"--data-bytes {self.data_bytes}: must be 64 to 8192, a multiple of 8")
+        if not 0 <= self.duplicate_ratio <= 1:
+            raise Error(f"--duplicate-ratio {self.duplicate_ratio}: must be from 0 to 1")
         if self.seed < 0:
             raise Error(f"--seed {self.seed}: must not be negative")
 
     @classmethod
-    def of(cls, workload: str, *, opt: str | None = None, **arguments: int | None) -> WorkloadRun:
+    def of(
+        cls, workload: str, *, opt: str | None = None, **arguments: int | float | None
+    ) -> WorkloadRun:
         """A workload with its defaults, except for what is given (threads, regions, ...).
 
         Raises `Error` for a workload or a value that does not exist.
         """
-        given = {key: value for key, value in arguments.items() if value is not None}
-        return cls(workload, opt or "O2", **{**find_workload(workload).arguments, **given})
+        values: dict[str, Any] = dict(find_workload(workload).arguments)
+        values |= {key: value for key, value in arguments.items() if value is not None}
+        return cls(workload, opt or "O2", **values)
 
     @property
     def arguments(self) -> list[str]:
         """The workload's command-line arguments."""
-        return [
-            f"--threads={self.threads}",
-            f"--regions={self.regions}",
-            f"--data-bytes={self.data_bytes}",
-            f"--seed={self.seed}",
-        ]
+        arguments = {"threads": self.threads, "regions": self.regions, "seed": self.seed}
+        if self.data_bytes is not None:
+            arguments["data-bytes"] = self.data_bytes
+        listed = [f"--{key}={value}" for key, value in arguments.items()]
+        if self.duplicate_ratio:
+            listed.append(f"--duplicate-ratio={self.duplicate_ratio}")
+        return listed
 
     @property
     def cached_trace(self) -> Path:

@@ -36,6 +36,7 @@ static_assert(MARK_NEXT_FENCE == int(trace::MarkKind::kNextFence));
 static_assert(MARK_ALLOCATE == int(trace::MarkKind::kAllocate));
 static_assert(MARK_FREE == int(trace::MarkKind::kFree));
 static_assert(MARK_HINT == int(trace::MarkKind::kHint));
+static_assert(MARK_HINT_DATA == int(trace::MarkKind::kHintData));
 static_assert(MARK_FENCE_REGIONS == int(trace::MarkKind::kFenceRegions));
 static_assert(PURPOSE_PROGRAM == int(trace::Purpose::kProgram));
 static_assert(PURPOSE_LOG == int(trace::Purpose::kLog));
@@ -346,14 +347,20 @@ TEST_F(Pool, TellsAllocationsAndHints) {
   const auto second = [](std::uint64_t bytes, hint kind, pm_pre object) {
     return bytes | std::uint64_t{kind} << 32 | std::uint64_t{object.id} << 40;
   };
-  std::uint64_t data[8] = {};
-  pm_pre_both(&a, root_, data, 64);
+  std::uint64_t data[8] = {10, 11, 12, 13, 14, 15, 16, 17};
+  pm_pre_both(&a, root_, data, 24);
   pm_pre_both_val(&b, root_, 5);
-  pm_pre_data_buf(&b, data, 64);
+  pm_pre_data_buf(&b, data, 16);
+  pm_pre_addr_buf(&b, root_, 64);
   pm_pre_start_buf(&b);
-  EXPECT_EQ((std::vector<Mark>{{MARK_HINT, address(root_), second(64, HINT_BOTH, a)},
+  EXPECT_EQ((std::vector<Mark>{{MARK_HINT_DATA, 10, 11},
+                               {MARK_HINT_DATA, 12, 0},
+                               {MARK_HINT, address(root_), second(24, HINT_BOTH, a)},
+                               {MARK_HINT_DATA, 5, 0},
                                {MARK_HINT, address(root_), second(8, HINT_VALUE, b)},
-                               {MARK_HINT, address(data), second(64, HINT_DATA_BUFFERED, b)},
+                               {MARK_HINT_DATA, 10, 11},
+                               {MARK_HINT, 0, second(16, HINT_DATA_BUFFERED, b)},
+                               {MARK_HINT, address(root_), second(64, HINT_ADDRESS_BUFFERED, b)},
                                {MARK_HINT, 0, second(0, HINT_START_BUFFERED, b)}}),
             marks);
 }

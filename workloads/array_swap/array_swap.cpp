@@ -5,14 +5,13 @@
 //
 // In PM: Root {Header header; u64 array}, array being the address of header.items slots of
 // header.data_bytes each, rounded up to whole lines. A slot holds an item: word 0 is the item's
-// number (from 0), the other words are payload_word(number, header.seed, index).
+// number (from 0), the other words are word(number, header.seed, index) of the payload.
 //
 // Locks: slot i has lock i % kLocks; a swap takes the two in ascending order.
 #include <algorithm>
 #include <mutex>
 #include <vector>
 
-#include "payload.hpp"
 #include "workload.hpp"
 
 namespace {
@@ -31,17 +30,18 @@ class ArraySwap {
 
   ArraySwap(pm_pool* pool, const workload::Options& options)
       : pool_(pool), root_(workload::root_of<Root>(pool)), locks_(kLocks) {
+    workload::describe(root_->header, kAbout, options);
     const std::uint64_t slot_bytes = workload::padded(options.data_bytes);
     root_->array =
         static_cast<char*>(workload::require(pm_alloc(pool, options.items * slot_bytes)));
     for (std::uint64_t item = 0; item < options.items; ++item) {
       char* slot = root_->array + item * slot_bytes;
-      workload::fill_payload(slot, options.data_bytes, item, options.seed);
+      root_->header.payload().fill(slot, item, options.seed);
       *reinterpret_cast<std::uint64_t*>(slot) = item;
     }
     pm_flush(root_->array, options.items * slot_bytes);
     pm_flush(root_, sizeof *root_);
-    workload::set_ready(root_->header, kAbout, options);
+    workload::set_ready(root_->header);
   }
 
   explicit ArraySwap(pm_pool* pool)
@@ -59,6 +59,7 @@ class ArraySwap {
   }
 
   workload::Check check() const {
+    const workload::Payload payload = root_->header.payload();
     std::vector<bool> found(items());
     for (std::uint64_t i = 0; i < items(); ++i) {
       const auto* slot = reinterpret_cast<const std::uint64_t*>(slot_of(i));
@@ -67,7 +68,7 @@ class ArraySwap {
         return {"slot " + std::to_string(i) + " holds an item that doesn't exist or is elsewhere"};
       found[item] = true;
       for (std::size_t word = 1; word < data_bytes() / sizeof *slot; ++word)
-        if (slot[word] != workload::payload_word(item, root_->header.seed, word))
+        if (slot[word] != payload.word(item, root_->header.seed, word))
           return {"slot " + std::to_string(i) + " holds only part of item " + std::to_string(item)};
     }
     return {"", items()};

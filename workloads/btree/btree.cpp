@@ -9,14 +9,13 @@
 // of the top node (never 0). Node {u32 count, u32 leaf; u64 key[7]; u64 item[7]; u64 unused;
 // u64 child[8]} with addresses: of the item of key[i], and, unless leaf is 1, of the children below
 // key[0], between key[0] and key[1], ... Item {u64 key, stamp; from byte 64 on: the data}. Key k is
-// in tree k % kTrees; keys are below 2 * header.items. The data are payload_word(key, stamp,
-// index).
+// in tree k % kTrees; keys are below 2 * header.items. The data are word(key, stamp, index) of
+// the payload (common/payload.hpp).
 //
 // Locks: one a tree.
 #include <mutex>
 #include <vector>
 
-#include "payload.hpp"
 #include "plan.hpp"
 #include "workload.hpp"
 
@@ -36,8 +35,7 @@ class BTrees {
 
   BTrees(pm_pool* pool, const workload::Options& options)
       : pool_(pool), root_(workload::root_of<Root>(pool)), locks_(kTrees) {
-    root_->header.data_bytes = options.data_bytes;
-    root_->header.items = options.items;
+    workload::describe(root_->header, kAbout, options);
     for (Tree& tree : root_->tree) {
       tree.top = static_cast<Node*>(workload::require(pm_alloc(pool, sizeof(Node))));
       *tree.top = {};
@@ -53,7 +51,7 @@ class BTrees {
       const std::uint64_t key = random.below(keys()), stamp = random.next();
       items += put(key, stamp, thread);
     }
-    workload::set_ready(root_->header, kAbout, options);
+    workload::set_ready(root_->header);
   }
 
   explicit BTrees(pm_pool* pool)
@@ -132,7 +130,7 @@ class BTrees {
 
   // True if the key is new.
   bool put(std::uint64_t key, std::uint64_t stamp, Thread& thread) {
-    workload::fill_payload(thread.data.data(), thread.data.size(), key, stamp);
+    root_->header.payload().fill(thread.data.data(), key, stamp);
     const std::uint64_t tree = key % kTrees;
     const std::lock_guard lock(locks_[tree]);
     pm_begin(pool_);
@@ -268,7 +266,7 @@ class BTrees {
   void check_item(const Item& item, std::uint64_t key, Walk& walk) const {
     if (item.key != key || key % kTrees != walk.tree)
       walk.problem = "key " + std::to_string(key) + " has another key's item";
-    else if (!workload::payload_matches(item.data(), data_bytes(), item.key, item.stamp))
+    else if (!root_->header.payload().matches(item.data(), item.key, item.stamp))
       walk.problem = "the data of key " + std::to_string(key) + " are incomplete";
     ++walk.items;
   }

@@ -29,8 +29,8 @@
 #include <thread>
 #include <vector>
 
+#include "payload.hpp"
 #include "pmemsim/pm.h"
-#include "random.hpp"
 
 namespace workload {
 
@@ -38,14 +38,17 @@ struct About {
   const char* name;
   const char* help;  // what the structure is and what one region does
   std::uint64_t default_items;
+  std::uint64_t default_data_bytes = 64;
+  const char* fixed_size = nullptr;  // why --data-bytes cannot be chosen, if so
 };
 
 struct Options {
   unsigned threads = 4;
   std::uint64_t regions = 10000;
-  std::uint64_t data_bytes = 64;
+  std::uint64_t data_bytes = 0;
   std::uint64_t seed = 1;
   std::uint64_t items = 0;
+  double duplicate_ratio = 0;
   std::string pool;    // empty: anonymous memory
   std::string verify;  // a pool to check; nothing is run then
 };
@@ -57,7 +60,10 @@ struct Header {
   std::uint64_t data_bytes;
   std::uint64_t items;  // of the set-up
   std::uint64_t seed;
-  std::uint64_t unused[2];
+  std::uint64_t duplicates;  // share of duplicate lines, out of 2^64
+  std::uint64_t unused;
+
+  Payload payload() const { return {data_bytes, duplicates}; }
 };
 static_assert(sizeof(Header) == PM_LINE_BYTES);
 
@@ -107,9 +113,17 @@ inline void print_help(const About& about) {
   std::printf(
       "usage: %s [OPTION]...\n\n%s\n\n"
       "  --threads N      threads that share the structure (default 4)\n"
-      "  --regions N      atomic regions of all threads together (default 10000)\n"
-      "  --data-bytes N   size of an item's data, 64 to 8192, a multiple of 8 (default 64)\n"
+      "  --regions N      atomic regions of all threads together (default 10000)\n",
+      about.name, about.help);
+  if (about.fixed_size == nullptr)
+    std::printf(
+        "  --data-bytes N   size of an item's data, 64 to 8192, a multiple of 8 (default %" PRIu64
+        ")\n",
+        about.default_data_bytes);
+  std::printf(
       "  --seed N         of the random keys and values (default 1)\n"
+      "  --duplicate-ratio R  share of the data's lines that hold what many others hold, 0 to 1\n"
+      "                   (default 0)\n"
       "  --items N        items before the measured part (default %" PRIu64
       ")\n"
       "  --pool PATH      keep the structure in this file, and go on with the one that is in it\n"
@@ -120,7 +134,7 @@ inline void print_help(const About& about) {
       "the\n"
       "check of the whole structure after them.\n"
       "Exit code: 0 the structure is whole, 1 it is not, 2 what was asked for cannot be done.\n",
-      about.name, about.help, about.default_items);
+      about.default_items);
 }
 
 inline std::uint64_t number(std::string_view option, std::string_view text, std::uint64_t least,
@@ -130,6 +144,14 @@ inline std::uint64_t number(std::string_view option, std::string_view text, std:
   if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
     refuse(std::string(option) + " " + std::string(text) + ": must be a whole number from " +
            std::to_string(least) + " to " + std::to_string(most));
+  return value;
+}
+
+inline double ratio(std::string_view option, std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= 0 && value <= 1))
+    refuse(std::string(option) + " " + std::string(text) + ": must be a number from 0 to 1");
   return value;
 }
 
@@ -144,6 +166,8 @@ inline void set_option(Options& options, std::string_view name, std::string_view
     options.seed = number(name, value, 0, UINT64_MAX);
   else if (name == "--items")
     options.items = number(name, value, 2, UINT64_C(1) << 28);
+  else if (name == "--duplicate-ratio")
+    options.duplicate_ratio = ratio(name, value);
   else if (name == "--pool")
     options.pool = value;
   else if (name == "--verify")
@@ -155,6 +179,7 @@ inline void set_option(Options& options, std::string_view name, std::string_view
 inline Options parse(const About& about, int argc, char** argv) {
   Options options;
   options.items = about.default_items;
+  options.data_bytes = about.default_data_bytes;
   for (int i = 1; i < argc; ++i) {
     std::string_view name = argv[i], value;
     if (name == "--help") {
@@ -167,6 +192,8 @@ inline Options parse(const About& about, int argc, char** argv) {
     } else if (i + 1 < argc) {
       value = argv[++i];
     }
+    if (name == "--data-bytes" && about.fixed_size != nullptr)
+      refuse("--data-bytes cannot be chosen: " + std::string(about.fixed_size));
     set_option(options, name, value);
     if (value.empty()) refuse(std::string(name) + " needs a value");
   }
@@ -182,13 +209,21 @@ Root* root_of(pm_pool* pool) {
   return static_cast<Root*>(require(pm_root(pool, sizeof(Root))));
 }
 
-// The last step of a set-up: from here on the structure is valid.
-inline void set_ready(Header& header, const About& about, const Options& options) {
+// The first step of a set-up.
+inline void describe(Header& header, const About& about, const Options& options) {
   std::strncpy(header.name, about.name, sizeof header.name - 1);
   header.data_bytes = options.data_bytes;
   header.items = options.items;
   header.seed = options.seed;
+  constexpr double kAll = 18446744073709551616.0;  // 2^64
+  header.duplicates = options.duplicate_ratio >= 1
+                          ? UINT64_MAX
+                          : static_cast<std::uint64_t>(options.duplicate_ratio * kAll);
   pm_flush(&header, sizeof header);
+}
+
+// The last step of a set-up: from here on the structure is valid.
+inline void set_ready(Header& header) {
   pm_order();
   header.ready = 1;
   pm_flush(&header, sizeof header);

@@ -8,14 +8,13 @@
 // bucket_count words, each the address of a chain's first node or 0. Node {u64 next, key, stamp;
 // from byte 64 on: the data}, next being 0 at the end. A key's bucket is mix(key) % bucket_count
 // (common/random.hpp); keys are below 2 * header.items. The data are
-// payload_word(key, stamp, index).
+// word(key, stamp, index) of the payload (common/payload.hpp).
 //
 // Locks: the eight buckets of one line share a lock, and so does every kLocks-th line: bucket b has
 // lock b / 8 % kLocks.
 #include <mutex>
 #include <vector>
 
-#include "payload.hpp"
 #include "workload.hpp"
 
 namespace {
@@ -34,8 +33,7 @@ class HashMap {
 
   HashMap(pm_pool* pool, const workload::Options& options)
       : pool_(pool), root_(workload::root_of<Root>(pool)), locks_(kLocks) {
-    root_->header.data_bytes = options.data_bytes;
-    root_->header.items = options.items;
+    workload::describe(root_->header, kAbout, options);
     root_->bucket_count = 2 * options.items;
     const std::uint64_t bytes = root_->bucket_count * sizeof(Node*);
     root_->buckets = static_cast<Node**>(workload::require(pm_alloc(pool, bytes)));
@@ -50,7 +48,7 @@ class HashMap {
       const std::uint64_t key = random.below(keys()), stamp = random.next();
       items += put(key, stamp, data);
     }
-    workload::set_ready(root_->header, kAbout, options);
+    workload::set_ready(root_->header);
   }
 
   explicit HashMap(pm_pool* pool)
@@ -74,7 +72,7 @@ class HashMap {
       for (const Node* node = root_->buckets[bucket]; node; node = node->next) {
         if (node->key >= keys() || bucket_of(node->key) != bucket || found[node->key])
           return {"bucket " + std::to_string(bucket) + " has a key that doesn't belong there"};
-        if (!workload::payload_matches(node->data(), data_bytes(), node->key, node->stamp))
+        if (!root_->header.payload().matches(node->data(), node->key, node->stamp))
           return {"the data of key " + std::to_string(node->key) + " are incomplete"};
         found[node->key] = true;
         ++items;
@@ -108,7 +106,7 @@ class HashMap {
 
   // True if the key is new.
   bool put(std::uint64_t key, std::uint64_t stamp, std::vector<char>& data) {
-    workload::fill_payload(data.data(), data.size(), key, stamp);
+    root_->header.payload().fill(data.data(), key, stamp);
     const std::uint64_t bucket = bucket_of(key);
     const std::lock_guard lock(locks_[bucket / kBucketsPerLine % kLocks]);
     pm_begin(pool_);

@@ -9,7 +9,7 @@
 // last node. Node {u64 next, number, key, stamp; from byte 64 on: the data}, next being 0 in the
 // last node. Items are numbered as they are enqueued; front.number and back.number are the numbers
 // of the two nodes, so that their difference is the number of items. The data are
-// payload_word(key, stamp, index).
+// word(key, stamp, index) of the payload (common/payload.hpp).
 //
 // Locks: one for each end (Michael and Scott's two-lock queue). What the enqueuing side has not
 // committed, the dequeuing side must not see: it stops at the last node of which it was told.
@@ -17,7 +17,6 @@
 #include <mutex>
 #include <vector>
 
-#include "payload.hpp"
 #include "workload.hpp"
 
 namespace {
@@ -36,7 +35,7 @@ class Queue {
 
   Queue(pm_pool* pool, const workload::Options& options)
       : pool_(pool), root_(workload::root_of<Root>(pool)) {
-    root_->header.data_bytes = options.data_bytes;
+    workload::describe(root_->header, kAbout, options);
     Node* empty = static_cast<Node*>(workload::require(pm_alloc(pool, sizeof(Node))));
     *empty = {};
     root_->front = root_->back = {empty, 0};
@@ -50,7 +49,7 @@ class Queue {
       const std::uint64_t key = random.next(), stamp = random.next();
       enqueue(key, stamp, data);
     }
-    workload::set_ready(root_->header, kAbout, options);
+    workload::set_ready(root_->header);
   }
 
   explicit Queue(pm_pool* pool)
@@ -79,7 +78,7 @@ class Queue {
       const Node* next = node->next;
       if (next->number != ++number)
         return {"node " + std::to_string(number) + " is missing or linked twice"};
-      if (!workload::payload_matches(next->data(), data_bytes(), next->key, next->stamp))
+      if (!root_->header.payload().matches(next->data(), next->key, next->stamp))
         return {"the data of node " + std::to_string(number) + " are incomplete"};
     }
     if (node != root_->back.node || number != root_->back.number)
@@ -110,7 +109,7 @@ class Queue {
   std::uint64_t data_bytes() const { return root_->header.data_bytes; }
 
   void enqueue(std::uint64_t key, std::uint64_t stamp, std::vector<char>& data) {
-    workload::fill_payload(data.data(), data.size(), key, stamp);
+    root_->header.payload().fill(data.data(), key, stamp);
     const std::lock_guard lock(back_lock_);
     End& back = root_->back;
     pm_begin(pool_);

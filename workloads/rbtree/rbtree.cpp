@@ -7,13 +7,12 @@
 // In PM: Root {Header header; Tree tree[kTrees]}, Tree being a line whose first word is the address
 // of the top node or 0. Node {u64 key, stamp, parent, left, right; u64 red; from byte 64 on: the
 // data}, with addresses or 0. Key k is in tree k % kTrees; keys are below 2 * header.items. The
-// data are payload_word(key, stamp, index).
+// data are word(key, stamp, index) of the payload (common/payload.hpp).
 //
 // Locks: one a tree.
 #include <mutex>
 #include <vector>
 
-#include "payload.hpp"
 #include "plan.hpp"
 #include "workload.hpp"
 
@@ -34,15 +33,14 @@ class RedBlackTrees {
 
   RedBlackTrees(pm_pool* pool, const workload::Options& options)
       : pool_(pool), root_(workload::root_of<Root>(pool)), locks_(kTrees) {
-    root_->header.data_bytes = options.data_bytes;
-    root_->header.items = options.items;
+    workload::describe(root_->header, kAbout, options);
     workload::Random random(options.seed, 0);
     Thread thread(options.data_bytes);
     for (std::uint64_t items = 0; items < options.items;) {
       const Operation operation{random.below(keys()), random.next(), false};
       items += execute(operation, thread).added;
     }
-    workload::set_ready(root_->header, kAbout, options);
+    workload::set_ready(root_->header);
   }
 
   explicit RedBlackTrees(pm_pool* pool)
@@ -110,7 +108,7 @@ class RedBlackTrees {
   std::uint64_t keys() const { return 2 * root_->header.items; }
 
   workload::Tally execute(const Operation& operation, Thread& thread) {
-    workload::fill_payload(thread.data.data(), thread.data.size(), operation.key, operation.stamp);
+    root_->header.payload().fill(thread.data.data(), operation.key, operation.stamp);
     const std::uint64_t tree = operation.key % kTrees;
     const std::lock_guard lock(locks_[tree]);
     pm_begin(pool_);
@@ -316,7 +314,7 @@ class RedBlackTrees {
       walk.problem = name + " is out of order";
     else if (is_red(node) && is_red(parent))
       walk.problem = name + " and its parent are red";
-    else if (!workload::payload_matches(node->data(), data_bytes(), node->key, node->stamp))
+    else if (!root_->header.payload().matches(node->data(), node->key, node->stamp))
       walk.problem = "the data of " + name + " are incomplete";
     if (!walk.problem.empty()) return 0;
 

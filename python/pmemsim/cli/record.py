@@ -27,6 +27,12 @@ Regions = Annotated[
 DataBytes = Annotated[
     int | None, typer.Option("--data-bytes", help="Bytes of one datum of a workload: 64 to 8192.")
 ]
+DuplicateRatio = Annotated[
+    float | None,
+    typer.Option(
+        "--duplicate-ratio", help="Share of a workload's data that duplicates other data: 0 to 1."
+    ),
+]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of a workload's random numbers.")]
 
 
@@ -68,6 +74,7 @@ def record_command(
     regions: Regions = None,
     data_bytes: DataBytes = None,
     seed: Seed = None,
+    duplicate_ratio: DuplicateRatio = None,
 ) -> None:
     """Record a program, once, for all designs.
 
@@ -81,7 +88,13 @@ def record_command(
         pmemsim record --name queue --threads 4 --data-bytes 256 -o queue.pmt
         pmemsim record --all --out-dir traces
     """
-    arguments = {"threads": threads, "regions": regions, "data_bytes": data_bytes, "seed": seed}
+    arguments = {
+        "threads": threads,
+        "regions": regions,
+        "data_bytes": data_bytes,
+        "seed": seed,
+        "duplicate_ratio": duplicate_ratio,
+    }
     if program:
         _refuse({"opt": opt, **arguments})
         if all_workloads:

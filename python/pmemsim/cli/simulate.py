@@ -11,7 +11,7 @@ import typer
 from pmemsim import bench as benchmark
 from pmemsim import comparison as comparing
 from pmemsim.cli.console import duration, err, out, percent, progress_of, si, table
-from pmemsim.cli.record import DataBytes, Opt, Regions, Seed, Threads
+from pmemsim.cli.record import DataBytes, DuplicateRatio, Opt, Regions, Seed, Threads
 from pmemsim.comparison import Comparison, breakdown
 from pmemsim.errors import Error
 from pmemsim.files import check_writable, write_json
@@ -68,6 +68,7 @@ def run_command(
     regions: Regions = None,
     data_bytes: DataBytes = None,
     seed: Seed = None,
+    duplicate_ratio: DuplicateRatio = None,
 ) -> None:
     """Simulate one recording on one design, and print every statistic.
 
@@ -77,7 +78,13 @@ def run_command(
     _check_outputs(json_path, plot_path)
     configuration = configure(design, machine, extra=_extra(overrides, instances, lock_order))
     found = find_target(
-        target, opt=opt, threads=threads, regions=regions, data_bytes=data_bytes, seed=seed
+        target,
+        opt=opt,
+        threads=threads,
+        regions=regions,
+        data_bytes=data_bytes,
+        seed=seed,
+        duplicate_ratio=duplicate_ratio,
     )
     (trace,) = _open([found], None)
 
@@ -113,6 +120,7 @@ def compare_command(
     regions: Regions = None,
     data_bytes: DataBytes = None,
     seed: Seed = None,
+    duplicate_ratio: DuplicateRatio = None,
 ) -> None:
     """Simulate several recordings on several designs: throughput, and where the time goes.
 
@@ -125,7 +133,13 @@ def compare_command(
     configurations = [configure(name, machine, extra=extra) for name in _names(designs)]
     found = [
         find_target(
-            text, opt=opt, threads=threads, regions=regions, data_bytes=data_bytes, seed=seed
+            text,
+            opt=opt,
+            threads=threads,
+            regions=regions,
+            data_bytes=data_bytes,
+            seed=seed,
+            duplicate_ratio=duplicate_ratio,
         )
         for text in _distinct(targets, "target")
     ]

@@ -156,6 +156,7 @@ class Core final : public CacheClient {
   bool dispatch_through_stores(const trace::Operation& operation, StoreKind kind, bool serialising);
   bool dispatch_branch(const trace::Operation& operation);
   bool dispatch_mark(const trace::Operation& operation);
+  void give_hint(const trace::Operation& operation);
   bool dispatch_plain(const trace::Operation& operation, Kind kind);
   void count_locks(trace::SyncKind kind);
   // Is the operation on an atomic variable bound to its place in the recorded order? With the order
@@ -246,6 +247,7 @@ class Core final : public CacheClient {
   std::uint64_t region_ = 0;  // number of the outermost region begun last
   bool in_region_ = false;
   std::uint32_t locks_held_ = 0;
+  std::vector<std::byte> hint_data_;  // of the hint to come
 
   // front end
   Slot dispatch_ = 0;

@@ -131,6 +131,14 @@ bool Core::keep_mark(const Operation& operation) {
       return (atomicity_interests_ & kRegions) != 0;
     case MarkKind::kHint:
       return (precompute_interests_ & kHints) != 0;
+    case MarkKind::kHintData:
+      if ((precompute_interests_ & kHints) != 0) {
+        for (const std::uint64_t word : {operation.address, operation.second}) {
+          const auto bytes = std::as_bytes(std::span(&word, 1));
+          hint_data_.insert(hint_data_.end(), bytes.begin(), bytes.end());
+        }
+      }
+      return false;
     default:
       return false;
   }
@@ -317,9 +325,7 @@ bool Core::dispatch_mark(const Operation& operation) {
   const auto mark = static_cast<MarkKind>(operation.detail);
   if (mark == MarkKind::kHint) {
     if (!has_room(operation, 0, 0)) return false;
-    precompute_.hint(id_, static_cast<trace::HintKind>((operation.second >> 32) & 0xff),
-                     operation.second >> 40, operation.address + copy_.address_offset,
-                     static_cast<std::uint32_t>(operation.second), clock_.time(dispatch_));
+    give_hint(operation);
     return true;
   }
   const bool layers_care = (atomicity_interests_ & kRegions) != 0;
@@ -346,6 +352,16 @@ bool Core::dispatch_mark(const Operation& operation) {
   if (end) in_region_ = false;
   start(index);
   return true;
+}
+
+void Core::give_hint(const Operation& operation) {
+  const auto bytes = static_cast<std::uint32_t>(operation.second);
+  const Hint hint{static_cast<trace::HintKind>((operation.second >> 32) & 0xff),
+                  static_cast<std::uint32_t>(operation.second >> 40),
+                  operation.address == 0 ? 0 : operation.address + copy_.address_offset, bytes,
+                  std::span(hint_data_).first(std::min<std::size_t>(bytes, hint_data_.size()))};
+  precompute_.hint(id_, hint, clock_.time(dispatch_));
+  hint_data_.clear();
 }
 
 bool Core::dispatch_plain(const Operation& operation, Kind kind) {

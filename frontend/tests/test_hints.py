@@ -1,0 +1,54 @@
+"""Pre-execution hints: what stands in the recording, and that they cost other designs nothing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from conftest import built_toolchain, run
+
+from pmemsim.trace import Trace
+
+PROGRAM = """
+#include "pmemsim/pm.h"
+
+int main(void) {
+  pm_pool* pool = pm_open(0, 8 << 20, 0);
+  uint64_t* root = pm_root(pool, 64);
+  uint64_t value[3] = {21, 22, 23};
+  pm_roi_begin();
+  HINTS
+  pm_begin(pool);
+  pm_log(root, sizeof value);
+  for (int i = 0; i < 3; ++i) root[i] = value[i];
+  pm_end();
+  pm_roi_end();
+  return 0;
+}
+"""
+HINTS = "pm_pre hint; pm_pre_init(&hint); pm_pre_both(&hint, root, value, sizeof value);"
+
+
+def recorded(tmp_path: Path, level: str, hints: str) -> Trace:
+    source, program = tmp_path / "program.c", tmp_path / "program"
+    source.write_text(PROGRAM.replace("HINTS", hints))
+    run(built_toolchain() / "bin" / "pmemsim-cc", level, source, "-o", program)
+    output = tmp_path / f"{len(hints)}.pmt"
+    run(program, env={**os.environ, "PMEMSIM_TRACE": str(output)})
+    return Trace(output)
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_hints_carry_their_data_and_no_instructions(tmp_path: Path, level: str) -> None:
+    with_hints = recorded(tmp_path, level, HINTS)
+    without = recorded(tmp_path, level, "")
+    instructions = [trace.summary()["total"]["instructions"] for trace in (with_hints, without)]
+    # At -O0 the compiler keeps the hint's own variable and arguments in memory.
+    assert abs(instructions[0] - instructions[1]) <= (8 if level == "-O0" else 0)
+
+    marks = with_hints.to_frame(0).query("kind == 'mark'")
+    data, hint = (marks[marks["detail"] == detail] for detail in (11, 9))
+    assert data[["address", "second"]].to_numpy().tolist() == [[21, 22], [23, 0]]
+    assert hint["second"].to_numpy()[0] & 0xFFFFFFFF == 24
+    assert without.to_frame(0).query("kind == 'mark' and detail == 9").empty
