@@ -37,7 +37,7 @@ test-cxx: $(STAMPS)/system
 	ctest --preset sanitize --parallel $$(nproc)
 
 test-python: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 bench: setup
 	mkdir -p build/bench
@@ -58,12 +58,14 @@ $(STAMPS)/system: tools/install_packages.sh
 	touch $@
 
 $(STAMPS)/venv: pyproject.toml $(STAMPS)/system
+	@echo "pmemsim: installing Python packages into $(VENV)"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --group build --group dev
 	touch $@
 
 $(STAMPS)/package: $(STAMPS)/venv $(SOURCES) pyproject.toml
+	@echo "pmemsim: building and installing pmemsim, which takes some minutes"
 	$(BIN)/python -m pip install --quiet --no-build-isolation \
 		--config-settings=cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=ON .
 	touch $@
