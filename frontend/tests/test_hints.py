@@ -13,10 +13,11 @@ from pmemsim.trace import Trace
 PROGRAM = """
 #include "pmemsim/pm.h"
 
+uint64_t value[3] = {21, 22, 23};
+
 int main(void) {
   pm_pool* pool = pm_open(0, 8 << 20, 0);
   uint64_t* root = pm_root(pool, 64);
-  uint64_t value[3] = {21, 22, 23};
   pm_roi_begin();
   HINTS
   pm_begin(pool);
