@@ -38,7 +38,8 @@ LockOrder = Annotated[
     typer.Option(
         "--lock-order",
         help="Who gets a lock: `recorded` (default) keeps the recording's order, `simulated` "
-        "decides in simulated time.",
+        "decides in simulated time (for timing only: the recorded values belong to the recorded "
+        "order).",
     ),
 ]
 Json = Annotated[
