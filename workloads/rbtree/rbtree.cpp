@@ -2,7 +2,8 @@
 //
 // One region: takes a random key out of twice as many as there are items at the start. If the key
 // isn't there, inserts it; if it is, updates or deletes it with even odds. The region plans its
-// changes on copies of the nodes (common/plan.hpp) and declares them at once: three fences.
+// changes on copies of the nodes (common/plan.hpp) and declares them at once: three fences. The
+// trees' algorithms are in common/red_black_tree.hpp.
 //
 // In PM: Root {Header header; Tree tree[kTrees]}, Tree being a line whose first word is the address
 // of the top node or 0. Node {u64 key, stamp, parent, left, right; u64 red; from byte 64 on: the
@@ -13,7 +14,7 @@
 #include <mutex>
 #include <vector>
 
-#include "plan.hpp"
+#include "red_black_tree.hpp"
 #include "workload.hpp"
 
 namespace {
@@ -62,11 +63,14 @@ class RedBlackTrees {
   workload::Check check() const {
     std::uint64_t items = 0;
     for (std::uint64_t tree = 0; tree < kTrees; ++tree) {
-      Walk walk{tree, 0, keys(), "", 0};
-      if (is_red(root_->tree[tree].top)) walk.problem = "its top is red";
-      check_subtree(root_->tree[tree].top, nullptr, walk);
-      if (!walk.problem.empty()) return {"tree " + std::to_string(tree) + ": " + walk.problem};
-      items += walk.items;
+      const workload::RedBlackCheck check(root_->tree[tree], [&](const Node& node) -> std::string {
+        if (node.key % kTrees != tree || node.key >= keys()) return "doesn't belong there";
+        const bool whole = root_->header.payload().matches(node.data(), node.key, node.stamp);
+        return whole ? "" : "has incomplete data";
+      });
+      if (!check.problem().empty())
+        return {"tree " + std::to_string(tree) + ": " + check.problem()};
+      items += check.nodes();
     }
     return {"", items};
   }
@@ -83,9 +87,7 @@ class RedBlackTrees {
     const char* data() const { return reinterpret_cast<const char*>(this + 1); }
   };
 
-  struct alignas(PM_LINE_BYTES) Tree {
-    Node* top;
-  };
+  using Tree = workload::RedBlackTree<Node>;
 
   struct Root {
     workload::Header header;
@@ -112,11 +114,7 @@ class RedBlackTrees {
     const std::uint64_t tree = operation.key % kTrees;
     const std::lock_guard lock(locks_[tree]);
     pm_begin(pool_);
-    Node *node = root_->tree[tree].top, *parent = nullptr;
-    while (node && node->key != operation.key) {
-      parent = node;
-      node = operation.key < node->key ? node->left : node->right;
-    }
+    const auto [node, parent] = workload::find(root_->tree[tree], operation.key);
     workload::Tally tally;
     if (!node) {
       insert(root_->tree[tree], parent, operation, thread);
@@ -135,18 +133,17 @@ class RedBlackTrees {
     Node* node =
         static_cast<Node*>(workload::require(pm_alloc(pool_, sizeof(Node) + thread.data.size())));
     thread.plan.create(node) = {operation.key, operation.stamp, parent, nullptr, nullptr, 1};
-    Change change{thread.plan, tree.top};
-    change.attach(parent, operation.key, node);
-    change.repair_insertion(node);
-    change.execute(tree);
+    workload::RedBlackChange<Node> change(thread.plan, tree);
+    change.insert(node, parent);
+    change.execute();
     std::memcpy(node->data(), thread.data.data(), thread.data.size());
   }
 
   void remove(Tree& tree, Node* node, Thread& thread) {
     pm_free(pool_, node);
-    Change change{thread.plan, tree.top};
+    workload::RedBlackChange<Node> change(thread.plan, tree);
     change.remove(node);
-    change.execute(tree);
+    change.execute();
   }
 
   static void update(Node* node, std::uint64_t stamp, const std::vector<char>& data) {
@@ -154,181 +151,6 @@ class RedBlackTrees {
     pm_log_ranges(ranges, 2);
     node->stamp = stamp;
     std::memcpy(node->data(), data.data(), data.size());
-  }
-
-  // The algorithms (Cormen et al., chapter 13), on the copies of a plan. No node stands for an
-  // empty subtree, which is black.
-  struct Change {
-    workload::Plan<Node>& plan;
-    Node* top;
-
-    bool red(const Node* node) const { return node && plan[node].red; }
-    void set_red(Node* node, bool red) {
-      if (plan[node].red != red) plan.edit(node).red = red;
-    }
-    Node* child(const Node* node, bool right) const {
-      return right ? plan[node].right : plan[node].left;
-    }
-    void set_child(Node* node, bool right, Node* child) {
-      (right ? plan.edit(node).right : plan.edit(node).left) = child;
-    }
-    bool is_right(const Node* node) const { return plan[plan[node].parent].right == node; }
-
-    void execute(Tree& tree) {
-      const bool new_top = tree.top != top;
-      if (new_top) plan.declare(&tree.top, sizeof tree.top);
-      plan.execute();
-      if (new_top) tree.top = top;
-    }
-
-    void attach(Node* parent, std::uint64_t key, Node* node) {
-      if (parent)
-        set_child(parent, key > plan[parent].key, node);
-      else
-        top = node;
-    }
-
-    // Puts `other` (or nothing) where `node` hangs from its parent.
-    void replace(Node* node, Node* other) {
-      Node* parent = plan[node].parent;
-      if (parent)
-        set_child(parent, is_right(node), other);
-      else
-        top = other;
-      if (other) plan.edit(other).parent = parent;
-    }
-
-    // The node goes down to the given side; its other child takes its place.
-    void rotate(Node* node, bool right) {
-      Node* riser = child(node, !right);
-      Node* between = child(riser, right);
-      set_child(node, !right, between);
-      if (between) plan.edit(between).parent = node;
-      replace(node, riser);
-      set_child(riser, right, node);
-      plan.edit(node).parent = riser;
-    }
-
-    void repair_insertion(Node* node) {
-      while (red(plan[node].parent)) {
-        Node* parent = plan[node].parent;
-        Node* grandparent = plan[parent].parent;
-        const bool right = is_right(parent);
-        Node* uncle = child(grandparent, !right);
-        if (red(uncle)) {
-          set_red(parent, false);
-          set_red(uncle, false);
-          set_red(grandparent, true);
-          node = grandparent;
-          continue;
-        }
-        if (is_right(node) != right) {
-          rotate(parent, right);
-          parent = node;
-        }
-        set_red(parent, false);
-        set_red(grandparent, true);
-        rotate(grandparent, !right);
-        break;
-      }
-      set_red(top, false);
-    }
-
-    void remove(Node* node) {
-      bool removed_black = !plan[node].red;
-      Node *hole, *parent;  // the subtree that lost a node, and what it hangs from
-      if (!plan[node].left || !plan[node].right) {
-        hole = plan[node].left ? plan[node].left : plan[node].right;
-        parent = plan[node].parent;
-        replace(node, hole);
-      } else {
-        Node* next = plan[node].right;
-        while (plan[next].left) next = plan[next].left;
-        removed_black = !plan[next].red;
-        hole = plan[next].right;
-        if (plan[next].parent == node) {
-          parent = next;
-        } else {
-          parent = plan[next].parent;
-          replace(next, hole);
-          set_child(next, true, plan[node].right);
-          plan.edit(plan[node].right).parent = next;
-        }
-        replace(node, next);
-        set_child(next, false, plan[node].left);
-        plan.edit(plan[node].left).parent = next;
-        set_red(next, plan[node].red);
-      }
-      if (removed_black) repair_removal(hole, parent);
-    }
-
-    // The subtree `node` below `parent`, possibly empty, lacks one black node.
-    void repair_removal(Node* node, Node* parent) {
-      while (parent && !red(node)) {
-        const bool right = plan[parent].right == node;
-        Node* sibling = child(parent, !right);
-        if (red(sibling)) {
-          set_red(sibling, false);
-          set_red(parent, true);
-          rotate(parent, right);
-          sibling = child(parent, !right);
-        }
-        if (!red(child(sibling, false)) && !red(child(sibling, true))) {
-          set_red(sibling, true);
-          node = parent;
-          parent = plan[node].parent;
-          continue;
-        }
-        if (!red(child(sibling, !right))) {
-          set_red(child(sibling, right), false);
-          set_red(sibling, true);
-          rotate(sibling, !right);
-          sibling = child(parent, !right);
-        }
-        set_red(sibling, plan[parent].red);
-        set_red(parent, false);
-        set_red(child(sibling, !right), false);
-        rotate(parent, right);
-        return;
-      }
-      if (node) set_red(node, false);
-    }
-  };
-
-  // The keys that a subtree may have: from `low` to below `high`.
-  struct Walk {
-    std::uint64_t tree, low, high;
-    std::string problem;
-    std::uint64_t items;
-  };
-
-  static bool is_red(const Node* node) { return node && node->red; }
-
-  // Returns the number of black nodes on every path down. Stops at the first problem.
-  std::uint64_t check_subtree(const Node* node, const Node* parent, Walk& walk) const {
-    if (!node || !walk.problem.empty()) return 0;
-    const std::string name = "key " + std::to_string(node->key);
-    if (node->parent != parent)
-      walk.problem = name + " has the wrong parent";
-    else if (node->key < walk.low || node->key >= walk.high || node->key % kTrees != walk.tree)
-      walk.problem = name + " is out of order";
-    else if (is_red(node) && is_red(parent))
-      walk.problem = name + " and its parent are red";
-    else if (!root_->header.payload().matches(node->data(), node->key, node->stamp))
-      walk.problem = "the data of " + name + " are incomplete";
-    if (!walk.problem.empty()) return 0;
-
-    ++walk.items;
-    const std::uint64_t low = walk.low, high = walk.high;
-    walk.high = node->key;
-    const std::uint64_t left = check_subtree(node->left, node, walk);
-    walk.low = node->key + 1;
-    walk.high = high;
-    const std::uint64_t right = check_subtree(node->right, node, walk);
-    walk.low = low;
-    if (walk.problem.empty() && left != right)
-      walk.problem = "the paths below " + name + " differ in black nodes";
-    return left + !is_red(node);
   }
 
   pm_pool* pool_;
