@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import sys
 
-import pmemsim
 from pmemsim.targets import find_target
+
+import pmemsim
 
 WORKLOADS = ("array_swap", "queue", "hashmap", "rbtree", "btree")
 THREADS = (4, 8)
