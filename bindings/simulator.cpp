@@ -88,13 +88,14 @@ bool report(const nb::object& progress, double share) {
   return true;
 }
 
-nb::dict simulate(const std::string& trace, const Settings& given, const nb::object& progress) {
+nb::dict simulate(const std::string& trace, const Settings& given, const nb::object& progress,
+                  const std::vector<std::string>& images) {
   const std::vector<Setting> settings = to_settings(given);
   RunResult result;
   {
     nb::gil_scoped_release release;
-    result =
-        pmemsim::simulate(trace, settings, [&](double share) { return report(progress, share); });
+    result = pmemsim::simulate(
+        trace, settings, [&](double share) { return report(progress, share); }, images);
   }
   nb::list statistics;
   for (const Statistic& statistic : result.statistics) {
@@ -124,7 +125,7 @@ void bind_simulator(nb::module_& module) {
   module.def("layers", &list_layers);
   module.def("resolve", &resolve, nb::arg("settings"));
   module.def("simulate", &simulate, nb::arg("trace"), nb::arg("settings"),
-             nb::arg("progress").none());
+             nb::arg("progress").none(), nb::arg("images"));
 }
 
 }  // namespace pmemsim::bindings

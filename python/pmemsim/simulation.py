@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pmemsim import _core
 from pmemsim.errors import ConfigError, Error
+from pmemsim.files import replacing
 from pmemsim.presets import Kind, Preset, Setting, load_preset
 from pmemsim.trace import Trace
 
@@ -173,14 +176,21 @@ def _number(value: float) -> int | float:
 
 
 def simulate(
-    trace: Trace, configuration: Configuration, progress: Progress | None = None
+    trace: Trace,
+    configuration: Configuration,
+    progress: Progress | None = None,
+    image: Path | None = None,
 ) -> Result:
     """Run a recording. `progress` is called now and then with the fraction that is done (0 to 1).
 
-    The same trace and configuration give the same result, wall-clock time apart. Raises `Error`
-    if the design cannot run this recording.
+    `image` gets what the PM device holds in the end: the file that the program would find when it
+    maps its PM again (of a program with several such files, the second is `image` with `.1` behind
+    its name, and so on). The same trace and configuration give the same result, wall-clock time
+    apart. Raises `Error` if the design cannot run this recording.
     """
-    run = _core.simulate(str(trace.path), configuration.settings, progress)
+    with contextlib.ExitStack() as files:
+        images = [str(files.enter_context(replacing(path))) for path in _image_paths(trace, image)]
+        run = _core.simulate(str(trace.path), configuration.settings, progress, images)
     return Result(
         workload=trace.name,
         design=configuration.design.name,
@@ -200,6 +210,16 @@ def simulate(
         trace_hash=trace.hash,
         version=version(),
     )
+
+
+def _image_paths(trace: Trace, image: Path | None) -> list[Path]:
+    if image is None:
+        return []
+    regions = trace.metadata["pm_regions"]
+    if not regions:
+        raise Error(f"{trace.path}: the program has no PM, so there is no image of it to write")
+    others = [image.with_name(f"{image.name}.{number}") for number in range(1, len(regions))]
+    return [image, *others]
 
 
 def version() -> str:

@@ -48,6 +48,14 @@ Json = Annotated[
 Plot = Annotated[
     Path | None, typer.Option("--plot", help="Write a plot; the suffix chooses png, pdf or svg.")
 ]
+Image = Annotated[
+    Path | None,
+    typer.Option(
+        "--image",
+        help="Write to this file what the PM device holds in the end: the program's pool, as it "
+        "would find it.",
+    ),
+]
 Jobs = Annotated[
     int | None, typer.Option("--jobs", "-j", help="Simulations at a time; default: all host cores.")
 ]
@@ -64,6 +72,7 @@ def run_command(
     lock_order: LockOrder = None,
     json_path: Json = None,
     plot_path: Plot = None,
+    image_path: Image = None,
     opt: Opt = None,
     threads: Threads = None,
     regions: Regions = None,
@@ -77,6 +86,8 @@ def run_command(
     pmemsim run mine.pmt -d np -m asap --set core.rob_entries=128 --json out.json
     """
     _check_outputs(json_path, plot_path)
+    if image_path:
+        check_writable(image_path)
     configuration = configure(design, machine, extra=_extra(overrides, instances, lock_order))
     found = find_target(
         target,
@@ -90,7 +101,7 @@ def run_command(
     (trace,) = _open([found], None)
 
     def task(report: Report) -> Result:
-        return simulate(trace, configuration, report)
+        return simulate(trace, configuration, report, image_path)
 
     with progress_of([f"{found.name} on {design}"]) as progress:
         (result,) = run_all([task], progress=progress)

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "pmemsim/mem/image_file.hpp"
 #include "pmemsim/mem/memory_statistics.hpp"
 #include "pmemsim/sim/machine.hpp"
 
@@ -55,13 +56,18 @@ void Machine::describe_statistics(StatisticsCollector& collector) const {
 }
 
 RunResult simulate(const std::string& trace_path, std::span<const Setting> settings,
-                   const std::function<bool(double)>& progress) {
+                   const std::function<bool(double)>& progress,
+                   std::span<const std::string> images) {
   const Configuration configuration = configure(settings);
   const trace::TraceFile trace(trace_path);
   const auto start = std::chrono::steady_clock::now();
   Machine machine(configuration, trace);
   if (!machine.run(progress)) throw Interrupted("the simulation was interrupted");
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const trace::PmRegion& region = trace.metadata().pm_regions.at(i);
+    write_image(machine.pm().device(), region.begin, region.end, images[i]);
+  }
 
   RunResult result;
   const CoreStatistics cores = sum(machine.cores());

@@ -27,8 +27,11 @@ class Interrupted : public Error {
 };
 
 // `progress` gets the share done, now and then; the run ends with Interrupted if it returns false.
-// Throws ConfigError, trace::TraceError, StuckError.
+// `images`, if there are any, are the files that get what each PM region of the trace holds on the
+// device when everything has been written out; of the first instance.
+// Throws ConfigError, trace::TraceError, StuckError, Error.
 RunResult simulate(const std::string& trace_path, std::span<const Setting> settings,
-                   const std::function<bool(double)>& progress);
+                   const std::function<bool(double)>& progress,
+                   std::span<const std::string> images = {});
 
 }  // namespace pmemsim

@@ -1,0 +1,39 @@
+"""The image of the PM device after a run: the program must find its data whole in it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from pmemsim.recording import build_workload
+from pmemsim.targets import find_target
+from pmemsim.workloads import workloads
+
+import pmemsim
+
+
+def verify(workload: str, image: Path) -> subprocess.CompletedProcess[str]:
+    """Let the workload check an image."""
+    return subprocess.run(
+        [build_workload(workload), "--verify", image], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("workload", list(workloads()))
+def test_a_workload_finds_its_data_in_the_image(workload: str, tmp_path: Path) -> None:
+    trace = find_target(workload, threads=4, regions=200).trace()
+    image = tmp_path / "image"
+    pmemsim.run(trace, design="sw-undo", machine="asap", image=image)
+    done = verify(workload, image)
+    assert done.returncode == 0, done.stderr
+    assert image.stat().st_size == sum(
+        region["end"] - region["begin"] for region in trace.metadata["pm_regions"]
+    )
+
+
+def test_without_flushes_the_image_lacks_what_the_caches_hold(tmp_path: Path) -> None:
+    trace = find_target("queue", threads=4, regions=200).trace()
+    image = tmp_path / "image"
+    pmemsim.run(trace, design="np", machine="asap", image=image)
+    assert verify("queue", image).returncode == 1
