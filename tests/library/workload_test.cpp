@@ -111,7 +111,8 @@ TEST(Workloads, RefuseEachOthersPools) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Workload,
-                         testing::Values("array_swap", "queue", "hashmap", "rbtree", "btree"),
+                         testing::Values("array_swap", "queue", "hashmap", "rbtree", "btree",
+                                         "echo"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

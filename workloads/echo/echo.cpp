@@ -1,0 +1,325 @@
+// echo: a key-value store that keeps versions (Echo: Bailey et al., INFLOW 2013; kp_kvstore in the
+// WHISPER suite). Each thread is a client, which collects its puts in a local store in volatile
+// memory and merges them into the master store in PM, a hash table, in batches.
+//
+// One region: one merge, of kBatch puts to different keys. Every put adds a version, whose
+// timestamp is the merge's; a key keeps its newest kVersions, the oldest makes room. A random key
+// out of 10/7 as many as there are items at the start makes 7 puts out of 10 updates. Between its
+// puts a client gets: from its local store, else the version that was the newest when it last
+// merged. One operation in five is a get. These shares and the batch are WHISPER's. A get is not
+// part of a region. All ranges of a merge are declared at once: three fences.
+//
+// Unlike Echo's, merges never fail: a newer version than the client's snapshot is no conflict.
+//
+// In PM: Root {Header header; line {u64 bucket_count, buckets}; Commit commit[128]}, buckets being
+// the address of bucket_count words, each the address of a chain's first entry or 0. Commit, a line
+// for each thread index: {u64 timestamp, merges}: of the client's last merge, and how many it made.
+// Entry, a line: {u64 next, key, puts, state, version[4]}: next is 0 at the end of a chain, state
+// 1 (active); version[i % 4] is the address of the version that put number i made, so that the
+// newest is number puts - 1. Version {u64 timestamp, key, stamp; from byte 64 on: the value}. A
+// key's bucket is mix(key) % bucket_count (common/random.hpp). Values are word(key, stamp, index)
+// of the payload (common/payload.hpp).
+//
+// Locks: the eight buckets of one line share a lock, which protects their entries and versions too:
+// bucket b has lock b / 8 % kLocks. A merge takes all its locks, in ascending order, then draws its
+// timestamp.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include "workload.hpp"
+
+namespace {
+
+// What a client has put and not yet merged.
+class LocalStore {
+ public:
+  struct Put {
+    std::uint64_t key, stamp;
+    std::vector<char> value;
+  };
+
+  LocalStore(std::size_t puts, std::uint64_t data_bytes) : puts_(puts) {
+    for (Put& put : puts_) put.value.resize(data_bytes);
+  }
+
+  void put(const workload::Payload& payload, std::uint64_t key, std::uint64_t stamp) {
+    Put* put = find(key);
+    if (!put) put = &puts_[size_++];
+    put->key = key;
+    put->stamp = stamp;
+    payload.fill(put->value.data(), key, stamp);
+  }
+
+  Put* find(std::uint64_t key) {
+    const auto end = puts_.begin() + size_;
+    const auto put = std::find_if(puts_.begin(), end, [&](const Put& p) { return p.key == key; });
+    return put == end ? nullptr : &*put;
+  }
+
+  std::size_t size() const { return size_; }
+  bool full() const { return size_ == puts_.size(); }
+  const Put& operator[](std::size_t index) const { return puts_[index]; }
+  void clear() { size_ = 0; }
+
+ private:
+  std::vector<Put> puts_;
+  std::size_t size_ = 0;
+};
+
+class Echo {
+ public:
+  static constexpr workload::About kAbout = {
+      "echo",
+      "Merges a client's batch of 8 puts into a versioned key-value store in every atomic region.\n"
+      "--data-bytes is the size of a value.",
+      10000};
+
+  static std::uint64_t pool_bytes(const workload::Options& options) {
+    return workload::pool_bytes_for(options, (kVersions + 1) * keys(options.items));
+  }
+
+  Echo(pm_pool* pool, const workload::Options& options)
+      : pool_(pool), root_(workload::root_of<Root>(pool)), locks_(kLocks) {
+    workload::describe(root_->header, kAbout, options);
+    root_->table.bucket_count = 2 * options.items;
+    const std::uint64_t bytes = root_->table.bucket_count * sizeof(Entry*);
+    root_->table.buckets = static_cast<Entry**>(workload::require(pm_alloc(pool, bytes)));
+    std::memset(root_->table.buckets, 0, bytes);
+    pm_flush(root_->table.buckets, bytes);
+    pm_flush(root_, sizeof *root_);
+    pm_durable();
+
+    workload::Random random(options.seed, 0);
+    Client client(0, options.data_bytes);
+    for (std::uint64_t key = 0; key < options.items; ++key) {
+      client.local.put(payload(), key, random.next());
+      if (client.local.full() || key + 1 == options.items) merge(client);
+    }
+    workload::set_ready(root_->header);
+  }
+
+  explicit Echo(pm_pool* pool) : pool_(pool), root_(workload::root_of<Root>(pool)), locks_(kLocks) {
+    for (const Commit& commit : root_->commit)
+      clock_ = std::max<std::uint64_t>(clock_, commit.timestamp);
+  }
+
+  workload::Tally run(const workload::Work& work) {
+    workload::Random random(work.seed, work.thread + 1);
+    Client client(work.thread, root_->header.data_bytes);
+    client.snapshot = clock_;
+    workload::Tally tally;
+    for (std::uint64_t i = 0; i < work.regions; ++i) {
+      while (!client.local.full()) {
+        const std::uint64_t key = random.below(keys(root_->header.items));
+        if (random.below(100) < kGetPercent)
+          get(client, key);
+        else
+          client.local.put(payload(), key, random.next());
+      }
+      tally.added += merge(client);
+    }
+    return tally;
+  }
+
+  workload::Check check() const {
+    std::uint64_t last = 0;
+    for (const Commit& commit : root_->commit) last = std::max(last, commit.timestamp);
+    std::vector<bool> found(keys(root_->header.items));
+    std::uint64_t items = 0;
+    for (std::uint64_t bucket = 0; bucket < root_->table.bucket_count; ++bucket)
+      for (const Entry* entry = root_->table.buckets[bucket]; entry; entry = entry->next) {
+        const std::uint64_t key = entry->key;
+        if (key >= found.size() || bucket_of(key) != bucket || found[key])
+          return {"bucket " + std::to_string(bucket) + " has a key that doesn't belong there"};
+        if (const std::string problem = check_entry(*entry, last); !problem.empty())
+          return {"key " + std::to_string(key) + ": " + problem};
+        found[key] = true;
+        ++items;
+      }
+    return {"", items};
+  }
+
+ private:
+  static constexpr std::size_t kBatch = 8;     // WHISPER: merge_every
+  static constexpr unsigned kGetPercent = 20;  // WHISPER: put_probability 0.8
+  static constexpr std::uint64_t kVersions = 4;
+  static constexpr std::size_t kLocks = 1024;
+  static constexpr std::size_t kBucketsPerLine = PM_LINE_BYTES / sizeof(void*);
+  static constexpr std::uint64_t kActive = 1;
+
+  struct alignas(PM_LINE_BYTES) Version {
+    std::uint64_t timestamp, key, stamp;
+
+    char* value() { return reinterpret_cast<char*>(this + 1); }
+    const char* value() const { return reinterpret_cast<const char*>(this + 1); }
+  };
+
+  struct alignas(PM_LINE_BYTES) Entry {
+    Entry* next;
+    std::uint64_t key, puts, state;
+    Version* version[kVersions];
+  };
+  static_assert(sizeof(Entry) == PM_LINE_BYTES);
+
+  struct alignas(PM_LINE_BYTES) Table {
+    std::uint64_t bucket_count;
+    Entry** buckets;
+  };
+
+  struct alignas(PM_LINE_BYTES) Commit {
+    std::uint64_t timestamp, merges;
+  };
+
+  struct Root {
+    workload::Header header;
+    Table table;
+    Commit commit[PM_MAX_THREADS];
+  };
+
+  // Where a put goes in the master store.
+  struct Target {
+    Entry** bucket;
+    Entry* entry;
+    Version* version;
+    bool is_new;
+  };
+
+  struct Client {
+    Client(unsigned index, std::uint64_t data_bytes)
+        : index(index), local(kBatch, data_bytes), value(data_bytes) {}
+
+    unsigned index;
+    LocalStore local;
+    std::vector<char> value;  // that the last get found
+    std::uint64_t snapshot = 0;
+  };
+
+  // Of which the first 7 out of 10 exist at the start (WHISPER: update_probability 0.7).
+  static std::uint64_t keys(std::uint64_t items) { return items * 10 / 7; }
+
+  workload::Payload payload() const { return root_->header.payload(); }
+  std::uint64_t bucket_of(std::uint64_t key) const {
+    return workload::mix(key) % root_->table.bucket_count;
+  }
+  static std::size_t lock_of(std::uint64_t bucket) { return bucket / kBucketsPerLine % kLocks; }
+
+  Entry* find(std::uint64_t key) const {
+    Entry* entry = root_->table.buckets[bucket_of(key)];
+    while (entry && entry->key != key) entry = entry->next;
+    return entry;
+  }
+
+  bool get(Client& client, std::uint64_t key) {
+    if (const LocalStore::Put* put = client.local.find(key)) {
+      client.value = put->value;
+      return true;
+    }
+    const std::lock_guard lock(locks_[lock_of(bucket_of(key))]);
+    const Entry* entry = find(key);
+    if (!entry) return false;
+    const std::uint64_t oldest = entry->puts - std::min(entry->puts, kVersions);
+    for (std::uint64_t i = entry->puts; i-- > oldest;) {
+      const Version* version = entry->version[i % kVersions];
+      if (version->timestamp > client.snapshot) continue;
+      std::memcpy(client.value.data(), version->value(), client.value.size());
+      return true;
+    }
+    return false;
+  }
+
+  // Returns the number of new keys.
+  std::uint64_t merge(Client& client) {
+    const std::vector<std::unique_lock<std::mutex>> locks = lock_all(client.local);
+    const std::uint64_t timestamp = ++clock_;
+    Commit& commit = root_->commit[client.index];
+    std::array<Target, kBatch> targets;
+    std::array<pm_range, kBatch + 1> ranges;
+    std::uint64_t added = 0;
+
+    pm_begin(pool_);
+    for (std::size_t i = 0; i < client.local.size(); ++i) {
+      targets[i] = prepare(client.local[i]);
+      ranges[i] = targets[i].is_new ? pm_range{targets[i].bucket, sizeof(Entry*)}
+                                    : pm_range{targets[i].entry, sizeof(Entry)};
+    }
+    ranges[client.local.size()] = {&commit, sizeof commit};
+    pm_log_ranges(ranges.data(), client.local.size() + 1);
+    for (std::size_t i = 0; i < client.local.size(); ++i) {
+      write(targets[i], client.local[i], timestamp);
+      added += targets[i].is_new;
+    }
+    commit = {timestamp, commit.merges + 1};
+    pm_end();
+
+    client.local.clear();
+    client.snapshot = timestamp;
+    return added;
+  }
+
+  std::vector<std::unique_lock<std::mutex>> lock_all(const LocalStore& local) {
+    std::vector<std::size_t> numbers;
+    for (std::size_t i = 0; i < local.size(); ++i)
+      numbers.push_back(lock_of(bucket_of(local[i].key)));
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    std::vector<std::unique_lock<std::mutex>> locks;
+    for (const std::size_t number : numbers) locks.emplace_back(locks_[number]);
+    return locks;
+  }
+
+  // Finds the entry, and allocates and frees what the put needs.
+  Target prepare(const LocalStore::Put& put) {
+    Target target;
+    target.bucket = &root_->table.buckets[bucket_of(put.key)];
+    target.entry = find(put.key);
+    target.is_new = !target.entry;
+    if (target.is_new)
+      target.entry = static_cast<Entry*>(workload::require(pm_alloc(pool_, sizeof(Entry))));
+    else if (target.entry->puts >= kVersions)
+      pm_free(pool_, target.entry->version[target.entry->puts % kVersions]);
+    const std::uint64_t bytes = sizeof(Version) + put.value.size();
+    target.version = static_cast<Version*>(workload::require(pm_alloc(pool_, bytes)));
+    return target;
+  }
+
+  static void write(const Target& target, const LocalStore::Put& put, std::uint64_t timestamp) {
+    *target.version = {timestamp, put.key, put.stamp};
+    std::memcpy(target.version->value(), put.value.data(), put.value.size());
+    Entry& entry = *target.entry;
+    if (target.is_new) {
+      entry = {*target.bucket, put.key, 0, kActive, {}};
+      *target.bucket = &entry;
+    }
+    entry.version[entry.puts % kVersions] = target.version;
+    ++entry.puts;
+  }
+
+  // No merge was later than `last`. Returns the problem, if any.
+  std::string check_entry(const Entry& entry, std::uint64_t last) const {
+    if (entry.state != kActive) return "its entry is not active";
+    if (entry.puts == 0) return "it has no version";
+    std::uint64_t before = 0;
+    for (std::uint64_t i = entry.puts - std::min(entry.puts, kVersions); i < entry.puts; ++i) {
+      const Version& version = *entry.version[i % kVersions];
+      if (version.timestamp <= before || version.timestamp > last)
+        return "its versions are not in the order of their timestamps";
+      if (version.key != entry.key ||
+          !payload().matches(version.value(), version.key, version.stamp))
+        return "the value of version " + std::to_string(i) + " is incomplete";
+      before = version.timestamp;
+    }
+    return "";
+  }
+
+  pm_pool* pool_;
+  Root* root_;
+  std::vector<std::mutex> locks_;
+  std::atomic<std::uint64_t> clock_{0};  // the newest timestamp
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return workload::main<Echo>(argc, argv); }
