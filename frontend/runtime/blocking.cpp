@@ -1,7 +1,9 @@
-// Calls that may block for real: a thread that has to wait for a descriptor lets the others run.
+// Calls that may block for real: a thread that has to wait for a descriptor, a child, a signal or a
+// file's lock lets the others run.
 #include <cerrno>
 
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/select.h>
 #include <unistd.h>
 
@@ -30,13 +32,13 @@ std::uint64_t deadline_after(int milliseconds) {
 
 // Polls with a zero time-out at each turn, until something is ready or virtual time has passed.
 template <class Poll>
-int poll_by_turns(std::uint64_t deadline, Poll poll_now) {
+int poll_by_turns(const char* what, std::uint64_t deadline, Poll poll_now) {
   for (;;) {
     const int ready = poll_now();
     if (ready != 0 || (deadline != 0 && now() >= deadline)) return ready;
     // Looks again after at most a millisecond of virtual time.
     const std::uint64_t soon = now() + kMillisecond;
-    block("a file descriptor", nullptr, deadline != 0 && deadline < soon ? deadline : soon);
+    block(what, nullptr, deadline != 0 && deadline < soon ? deadline : soon);
   }
 }
 
@@ -78,20 +80,74 @@ PMEMSIM_EXPORT int epoll_wait(int descriptor, epoll_event* events, int count, in
   if (!active() || only_thread() || milliseconds == 0) {
     return real.epoll_wait(descriptor, events, count, milliseconds);
   }
-  return poll_by_turns(deadline_after(milliseconds),
+  return poll_by_turns("a file descriptor", deadline_after(milliseconds),
                        [&] { return real.epoll_wait(descriptor, events, count, 0); });
 }
 PMEMSIM_EXPORT pid_t waitpid(pid_t process, int* status, int options) {
   if (!active() || only_thread() || (options & WNOHANG) != 0) {
     return real.waitpid(process, status, options);
   }
-  return poll_by_turns(0, [&] { return real.waitpid(process, status, options | WNOHANG); });
+  return poll_by_turns("a child process", 0,
+                       [&] { return real.waitpid(process, status, options | WNOHANG); });
+}
+PMEMSIM_EXPORT pid_t wait(int* status) { return waitpid(-1, status, 0); }
+PMEMSIM_EXPORT pid_t wait4(pid_t process, int* status, int options, rusage* usage) {
+  if (!active() || only_thread() || (options & WNOHANG) != 0) {
+    return real.wait4(process, status, options, usage);
+  }
+  return poll_by_turns("a child process", 0,
+                       [&] { return real.wait4(process, status, options | WNOHANG, usage); });
+}
+PMEMSIM_EXPORT int waitid(idtype_t kind, id_t process, siginfo_t* information, int options) {
+  if (!active() || only_thread() || (options & WNOHANG) != 0) {
+    return real.waitid(kind, process, information, options);
+  }
+  siginfo_t found{};
+  const int result = poll_by_turns("a child process", 0, [&] {
+    const int error = real.waitid(kind, process, &found, options | WNOHANG);
+    return error == 0 && found.si_pid != 0 ? 1 : error;
+  });
+  if (result > 0 && information != nullptr) *information = found;
+  return result > 0 ? 0 : result;
+}
+PMEMSIM_EXPORT int sigtimedwait(const sigset_t* set, siginfo_t* information,
+                                const timespec* timeout) {
+  if (!active() || only_thread()) return real.sigtimedwait(set, information, timeout);
+  const std::uint64_t deadline = timeout == nullptr ? 0 : now() + nanoseconds(*timeout);
+  const timespec zero{};
+  const int result = poll_by_turns("a signal", deadline, [&] {
+    const int signal = real.sigtimedwait(set, information, &zero);
+    return signal < 0 && errno == EAGAIN ? 0 : signal;
+  });
+  if (result == 0) errno = EAGAIN;
+  return result > 0 ? result : -1;
+}
+PMEMSIM_EXPORT int sigwaitinfo(const sigset_t* set, siginfo_t* information) {
+  return sigtimedwait(set, information, nullptr);
+}
+PMEMSIM_EXPORT int sigwait(const sigset_t* set, int* signal) {
+  if (!active() || only_thread()) return real.sigwait(set, signal);
+  for (;;) {
+    *signal = sigtimedwait(set, nullptr, nullptr);
+    if (*signal > 0) return 0;
+    if (errno != EINTR) return errno;
+  }
+}
+PMEMSIM_EXPORT int flock(int descriptor, int operation) noexcept {
+  if (!active() || only_thread() || (operation & LOCK_NB) != 0) {
+    return real.flock(descriptor, operation);
+  }
+  const int result = poll_by_turns("the lock of a file", 0, [&] {
+    if (real.flock(descriptor, operation | LOCK_NB) == 0) return 1;
+    return errno == EWOULDBLOCK ? 0 : -1;
+  });
+  return result > 0 ? 0 : -1;
 }
 PMEMSIM_EXPORT int poll(pollfd* descriptors, nfds_t count, int milliseconds) {
   if (!active() || only_thread() || milliseconds == 0) {
     return real.poll(descriptors, count, milliseconds);
   }
-  return poll_by_turns(deadline_after(milliseconds),
+  return poll_by_turns("a file descriptor", deadline_after(milliseconds),
                        [&] { return real.poll(descriptors, count, 0); });
 }
 PMEMSIM_EXPORT int ppoll(pollfd* descriptors, nfds_t count, const timespec* timeout,
@@ -99,7 +155,8 @@ PMEMSIM_EXPORT int ppoll(pollfd* descriptors, nfds_t count, const timespec* time
   if (!active() || only_thread()) return real.ppoll(descriptors, count, timeout, signals);
   const std::uint64_t deadline = timeout == nullptr ? 0 : now() + nanoseconds(*timeout);
   const timespec zero{};
-  return poll_by_turns(deadline, [&] { return real.ppoll(descriptors, count, &zero, signals); });
+  return poll_by_turns("a file descriptor", deadline,
+                       [&] { return real.ppoll(descriptors, count, &zero, signals); });
 }
 PMEMSIM_EXPORT int select(int count, fd_set* readable, fd_set* writable, fd_set* exceptional,
                           timeval* timeout) {
@@ -119,7 +176,7 @@ PMEMSIM_EXPORT int select(int count, fd_set* readable, fd_set* writable, fd_set*
       if (given[i] != nullptr && !back) sets[i] = *given[i];
     }
   };
-  const int ready = poll_by_turns(deadline, [&] {
+  const int ready = poll_by_turns("a file descriptor", deadline, [&] {
     copy(false);
     timeval zero{};
     return real.select(count, readable != nullptr ? &sets[0] : nullptr,

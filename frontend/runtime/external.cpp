@@ -60,7 +60,7 @@ void forget_steps() {
 }
 
 void on_watchdog(void* context) {
-  if (self == nullptr || self->signals > 0 || !in_system_call(context)) return;
+  if (self == nullptr || self->signals > 0 || !resume_sleep(context)) return;
   const int error = errno;
   if (self->stepping) {
     static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &=
@@ -107,6 +107,7 @@ void configure_stepping() {
   struct sigaction action{};
   action.sa_sigaction = &on_trap;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+  sigfillset(&action.sa_mask);  // so that other signals find the thread where it sleeps
   if (real.sigaction(SIGTRAP, &action, nullptr) != 0) return;
   begin_steps();
   overhead = end_steps();

@@ -182,7 +182,7 @@ void leave_handler() {
 
 // The last function of the program's: all destructors and exit handlers have run.
 void program_ends(int status) {
-  if (mode == Mode::kOff || getpid() != process) return;
+  if (!is_recorded_process()) return;
   active();  // with the token
   if (status != 0) {
     abandon_output();
@@ -324,6 +324,8 @@ void fail(const char* format, ...) {
   say("%s", text);
   leave(2);
 }
+
+bool is_recorded_process() { return mode != Mode::kOff && getpid() == process; }
 
 void region_of_interest_begin() {
   if (mode == Mode::kWarm) {

@@ -13,11 +13,13 @@
 #include <semaphore.h>
 #include <spawn.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/types.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <unistd.h>
 
 namespace pmemsim::rt {
@@ -42,7 +44,10 @@ namespace pmemsim::rt {
   F(accept4) F(recv) F(recvfrom) F(recvmsg) F(epoll_wait) F(waitpid) F(exit) F(_exit) F(_Exit)    \
   F(quick_exit) F(sigaction) F(signal) F(sigprocmask) F(pthread_sigmask) F(sigaltstack)           \
   F(sched_setaffinity) F(sched_getaffinity) F(pthread_setaffinity_np) F(pthread_getaffinity_np)   \
-  F(sched_getcpu) F(getcpu) F(posix_spawn) F(posix_spawnp) F(system) F(popen)
+  F(sched_getcpu) F(getcpu) F(posix_spawn) F(posix_spawnp) F(system) F(popen) F(wait4) F(waitid)  \
+  F(sigwait) F(sigtimedwait) F(flock) F(thrd_create) F(thrd_join) F(thrd_detach) F(thrd_sleep)    \
+  F(mtx_init) F(mtx_lock) F(mtx_trylock) F(mtx_timedlock) F(mtx_unlock) F(cnd_wait)               \
+  F(cnd_timedwait) F(execve) F(execvpe)
 // clang-format on
 
 // pthread_cond_clockwait and its like are declared where the C library has them (glibc 2.30).

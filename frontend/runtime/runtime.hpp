@@ -92,6 +92,7 @@ struct Thread {
   bool in_region_of_interest;
 
   // Signal handlers: nothing is recorded inside.
+  std::uint64_t repeated_call;  // system call that the watchdog interrupted; 0: none
   std::uint32_t signals;
   std::uintptr_t signal_frame;
   std::uintptr_t signal_stack_begin, signal_stack_end;
@@ -299,7 +300,11 @@ void write_metadata(const Counts& counts, std::uint32_t thread_count);
 // ---- Watchdog (watchdog.cpp) -------------------------------------------------------------------
 
 void start_watchdog();
-bool in_system_call(const void* context);  // of a signal handler
+// In the handler of the watchdog's signal: is the thread where the watchdog saw it asleep? It then
+// goes on sleeping after the handler, also in a call that a signal would end.
+bool resume_sleep(void* context);
+// In the handler of another signal, which would have ended that call if it hadn't been interrupted.
+void end_sleep(void* context);
 
 // ---- Processors (processor.cpp) ---------------------------------------------------------------
 
@@ -329,6 +334,8 @@ void put_external(std::uint64_t instructions);
 
 // ---- Begin and end (lifecycle.cpp) ------------------------------------------------------------
 
+// Not a child of it, which may share its memory.
+bool is_recorded_process();
 void region_of_interest_begin();
 void region_of_interest_end();
 

@@ -30,9 +30,11 @@ bool is_fatal(int signal) {
 }
 
 void die_of(int signal) {
-  abandon_output();
-  say("%s died of signal %d (%s) while being recorded; no trace was written", program_name, signal,
-      strsignal(signal));
+  if (is_recorded_process()) {
+    abandon_output();
+    say("%s died of signal %d (%s) while being recorded; no trace was written", program_name,
+        signal, strsignal(signal));
+  }
   struct sigaction action{};
   action.sa_handler = SIG_DFL;
   real.sigaction(signal, &action, nullptr);
@@ -76,6 +78,7 @@ void on_signal(int signal, siginfo_t* information, void* context) {
     users.sa_handler(signal);
   }
   leave_signal();
+  end_sleep(context);
   errno = error;
 }
 

@@ -6,6 +6,7 @@
 // in the kernel for a while without getting anywhere, a signal makes it hand the turn on; it is
 // given another as soon as it comes back to code that the runtime sees. When that is depends on
 // real time, and so does what is recorded from then on; the program's user is told.
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -29,6 +30,7 @@ constexpr std::int64_t kLookEvery = 1'000'000;  // nanoseconds
 constexpr int kLooksAtFutex = 4;
 constexpr int kLooksAtSystemCall = 100;
 constexpr std::size_t kStackBytes = 64 * 1024;
+constexpr int kInstructionBytes = 2;  // of a system call
 
 pid_t watched_process = 0;
 
@@ -51,10 +53,32 @@ bool asleep(pid_t thread) {
   return name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'S';
 }
 
-int patience(pid_t thread) {
+// Where in the kernel a thread sleeps.
+struct Sleep {
+  long system_call;
+  std::uint64_t stack_pointer, instruction_pointer;
+};
+Sleep sleep_of_holder;  // when the signal was sent
+
+bool find_sleep(pid_t thread, Sleep& sleep) {
   char text[256];
-  if (read_file(thread, "syscall", text, sizeof(text)) == 0) return kLooksAtSystemCall;
-  return std::strtol(text, nullptr, 10) == SYS_futex ? kLooksAtFutex : kLooksAtSystemCall;
+  if (read_file(thread, "syscall", text, sizeof(text)) == 0) return false;
+  std::uint64_t arguments[6];
+  return std::sscanf(text, "%ld %lx %lx %lx %lx %lx %lx %lx %lx", &sleep.system_call, &arguments[0],
+                     &arguments[1], &arguments[2], &arguments[3], &arguments[4], &arguments[5],
+                     &sleep.stack_pointer, &sleep.instruction_pointer) == 9;
+}
+
+int patience(const Sleep& sleep) {
+  return sleep.system_call == SYS_futex ? kLooksAtFutex : kLooksAtSystemCall;
+}
+
+// Sends the signal if the thread has slept for long enough.
+bool interrupt(pid_t thread, int looks) {
+  Sleep sleep;
+  if (!find_sleep(thread, sleep) || looks < patience(sleep)) return false;
+  sleep_of_holder = sleep;
+  return real.syscall(SYS_tgkill, getpid(), thread, SIGTRAP) == 0;
 }
 
 void* watch(void*) {
@@ -69,9 +93,8 @@ void* watch(void*) {
       looks = 0;
     } else if (here.thread != 0 && !asleep(here.thread)) {
       looks = 0;
-    } else if (here.thread != 0 && ++looks >= kLooksAtFutex && looks >= patience(here.thread)) {
+    } else if (here.thread != 0 && ++looks >= kLooksAtFutex && interrupt(here.thread, looks)) {
       looks = 0;
-      real.syscall(SYS_tgkill, getpid(), here.thread, SIGTRAP);
     }
   }
   return nullptr;
@@ -96,13 +119,29 @@ void start_watchdog() {
   real.pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// Is the thread in a system call? The kernel leaves it behind the instruction, or before it if the
-// call is to be repeated.
-bool in_system_call(const void* context) {
-  const auto* registers = &static_cast<const ucontext_t*>(context)->uc_mcontext;
-  const auto* at = reinterpret_cast<const std::uint8_t*>(registers->gregs[REG_RIP]);
-  const auto is_syscall = [](const std::uint8_t* code) { return code[0] == 0x0f && code[1] == 5; };
-  return is_syscall(at) || is_syscall(at - 2);
+bool resume_sleep(void* context) {
+  self->repeated_call = 0;
+  greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  const auto stack_pointer = static_cast<std::uint64_t>(registers[REG_RSP]);
+  const auto behind = static_cast<greg_t>(sleep_of_holder.instruction_pointer);
+  if (stack_pointer != sleep_of_holder.stack_pointer) return false;
+  // The kernel repeats the call by itself.
+  if (registers[REG_RIP] == behind - kInstructionBytes) return true;
+  if (registers[REG_RIP] != behind || registers[REG_RAX] != -EINTR) return false;
+  registers[REG_RIP] = behind - kInstructionBytes;
+  registers[REG_RAX] = sleep_of_holder.system_call;
+  self->repeated_call = static_cast<std::uint64_t>(registers[REG_RIP]);
+  return true;
+}
+
+void end_sleep(void* context) {
+  if (self == nullptr || self->repeated_call == 0) return;
+  greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  if (static_cast<std::uint64_t>(registers[REG_RIP]) == self->repeated_call) {
+    registers[REG_RIP] += kInstructionBytes;
+    registers[REG_RAX] = -EINTR;
+  }
+  self->repeated_call = 0;
 }
 
 }  // namespace pmemsim::rt

@@ -21,12 +21,19 @@ PROGRAMS = HERE / "recorded"
 THREADED = (
     "mutexes", "condition_variables", "barriers", "reader_writer_locks", "semaphores", "spins",
     "cpp20", "nested_threads", "time_outs", "other_locks", "robust_mutexes", "thread_locals",
-    "cancelled_threads",
+    "cancelled_threads", "c11_threads", "awaited_signals", "file_locks", "processors",
+    "many_threads",
 )  # fmt: skip
 GOOD_ENDINGS = (
     "return", "exit_in_thread", "_exit", "quick_exit", "exit_in_handler", "main_thread_ends",
     "call_back", "catch_exceptions", "handle_signals", "jump_out_of_handlers", "fork_a_child",
-    "talk_through_a_pipe", "hide_environment",
+    "talk_through_a_pipe", "hide_environment", "wait_for_children", "child_dies",
+    "leave_threads_running", "jump_over_frames", "unwind_frames", "handle_stack_overflow",
+    "early_thread", "try_another_program",
+)  # fmt: skip
+# They sleep in a system call that the runtime doesn't see.
+SLEEPERS = (
+    "own_futex", "standard_input", "shell", "message_queue", "pause_for_signal", "named_pipe",
 )  # fmt: skip
 # The status that the program would have without the runtime.
 BAD_ENDINGS = {
@@ -35,6 +42,7 @@ BAD_ENDINGS = {
     "uncaught_exception": -signal.SIGABRT,
     "stack_overflow": -signal.SIGSEGV,
     "interrupt": -signal.SIGINT,
+    "terminate": -signal.SIGTERM,
     "exit_status": 3,
     "_exit_status": 4,
 }
@@ -138,9 +146,73 @@ def test_programs_that_end_well_are_recorded(
     build: Callable[[str, str], Path], tmp_path: Path, name: str
 ) -> None:
     output = tmp_path / "trace.pmt"
-    done = record(build("endings.cpp", "-O1"), name, output=output)
+    done = record(build("endings.cpp", "-O1"), name, output=output, BEGIN_EARLY="1")
     assert done.returncode == 0, done.stderr
+    assert "no trace" not in done.stderr
     assert verified(output).operation_count(0) > 3000
+
+
+def test_library_loaded_late_is_recorded(build: Callable[[str, str], Path], tmp_path: Path) -> None:
+    source, library = tmp_path / "sum.c", tmp_path / "libsum.so"
+    source.write_text(
+        "long sum(long n) { volatile long s = 0; for (long i = 0; i < n; i++) s += i; return s; }"
+    )
+    run(built_toolchain() / "bin" / "pmemsim-cc", "-O1", "-fPIC", "-shared", source, "-o", library)
+    output = tmp_path / "trace.pmt"
+    done = record(build("endings.cpp", "-O1"), "load_library", output=output, LIBRARY=str(library))
+    assert done.returncode == 0, done.stderr
+    assert (verified(output).to_frame(0)["kind"] == "store").sum() > 3 * 3000
+
+
+def test_program_that_becomes_another_one(
+    build: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    output = tmp_path / "trace.pmt"
+    done = record(build("endings.cpp", "-O1"), "another_program", output=output)
+    assert done.returncode == 0
+    assert "replaced itself by /bin/true" in done.stderr
+    assert_nothing_left(output)
+
+
+@pytest.mark.parametrize("name", SLEEPERS)
+def test_sleeping_unseen_does_not_stop_a_recording(
+    build: Callable[[str, str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    output = tmp_path / "trace.pmt"
+    done = record(build("sleepers.cpp", "-O1"), name, output=output)
+    assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
+    assert "depends on real time" in done.stderr
+    assert verified(output).metadata["turns_by_real_time"] >= 1
+
+
+def test_openmp_of_a_library(tmp_path: Path) -> None:
+    """GCC's OpenMP has threads that wait at futexes of its own."""
+    library, program = tmp_path / "library.cpp", tmp_path / "program.cpp"
+    library.write_text("""
+        extern "C" long run(long (*body)(int)) {
+          long sum = 0;
+          for (int round = 0; round < 20; ++round) {
+            #pragma omp parallel for num_threads(4) reduction(+ : sum)
+            for (int i = 0; i < 8; ++i) sum += body(i);
+          }
+          return sum;
+        }""")
+    program.write_text("""
+        extern "C" long run(long (*body)(int));
+        static volatile long cells[1000];
+        static long body(int i) {
+          for (long k = 0; k < 1000; ++k) cells[k] = cells[k] + i;
+          return i;
+        }
+        int main() { return run(body) == 20 * 28 ? 0 : 1; }""")
+    output = tmp_path / "trace.pmt"
+    shared = tmp_path / "library.so"
+    run("g++", "-O1", "-fopenmp", "-fPIC", "-shared", library, "-o", shared)
+    run(built_toolchain() / "bin" / "pmemsim-c++", program, shared, "-o", tmp_path / "program")
+    done = record(tmp_path / "program", output=output)
+    assert done.returncode == 0, done.stderr
+    assert verified(output).threads == 4
 
 
 @pytest.mark.parametrize("name", BAD_ENDINGS)

@@ -1,4 +1,5 @@
 // Programs that end in unusual ways, or do what is hard to record: endings NAME.
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -110,6 +111,114 @@ void talk_through_a_pipe() {
   if (got != 5) std::abort();
 }
 
+void wait_for_children() {
+  std::thread other(work, 100000);
+  pid_t child = fork();
+  if (child == 0) _exit(5);
+  int status = 0;
+  if (wait(&status) != child || WEXITSTATUS(status) != 5) std::abort();
+  child = fork();
+  if (child == 0) _exit(6);
+  siginfo_t information;
+  if (waitid(P_PID, child, &information, WEXITED) != 0 || information.si_status != 6) std::abort();
+  child = vfork();
+  if (child == 0) {
+    execlp("sh", "sh", "-c", "exit 8", nullptr);
+    _exit(1);
+  }
+  if (waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 8) std::abort();
+  other.join();
+}
+
+void child_dies() {
+  const pid_t child = fork();
+  if (child == 0) std::abort();
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WTERMSIG(status) != SIGABRT) std::abort();
+}
+
+void leave_threads_running() {
+  for (int i = 0; i < 3; ++i) {
+    std::thread([] {
+      for (;;) work(1000);
+    }).detach();
+  }
+  work(20000);
+}
+
+jmp_buf far_away;
+int jump(int depth) {
+  if (depth == 0) std::longjmp(far_away, 7);
+  volatile int deeper = jump(depth - 1);
+  return deeper + 1;
+}
+void jump_over_frames() {
+  for (volatile int i = 0; i < 50; i = i + 1) {
+    const int result = setjmp(far_away);
+    if (result == 0) jump(20);
+    if (result != 7) std::abort();
+  }
+}
+
+volatile int destroyed;
+struct Destroyed {
+  ~Destroyed() { destroyed = destroyed + 1; }
+};
+int throw_from(int depth) {
+  const Destroyed here;
+  if (depth == 0) throw std::runtime_error("thrown");
+  return throw_from(depth - 1) + 1;
+}
+void unwind_frames() {
+  for (int i = 0; i < 20; ++i) {
+    try {
+      throw_from(10);
+    } catch (const std::runtime_error&) {
+    }
+  }
+  if (destroyed != 220) std::abort();
+}
+
+void handle_stack_overflow() {
+  static char other_stack[65536];
+  stack_t stack{};
+  stack.ss_sp = other_stack;
+  stack.ss_size = sizeof(other_stack);
+  if (sigaltstack(&stack, nullptr) != 0) std::abort();
+  struct sigaction action{};
+  action.sa_flags = SA_ONSTACK;
+  action.sa_handler = [](int) { siglongjmp(place, 1); };
+  sigaction(SIGSEGV, &action, nullptr);
+  if (sigsetjmp(place, 1) == 0) overflow(0);
+  work(1000);
+}
+
+// Threads that begin before main.
+std::thread* early = nullptr;
+__attribute__((constructor)) void begin_early() {
+  if (std::getenv("BEGIN_EARLY") != nullptr) early = new std::thread(work, 5000);
+}
+void early_thread() {
+  if (early == nullptr) std::abort();
+  early->join();
+}
+
+void load_library() {
+  for (int i = 0; i < 3; ++i) {
+    void* library = dlopen(std::getenv("LIBRARY"), RTLD_NOW);
+    if (library == nullptr) std::abort();
+    const auto sum = reinterpret_cast<long (*)(long)>(dlsym(library, "sum"));
+    if (sum(3000) != 3000L * 2999 / 2) std::abort();
+    dlclose(library);
+  }
+}
+
+void try_another_program() {
+  execl("/nonexistent/program", "program", nullptr);
+  execlp("no-such-program", "program", nullptr);
+}
+
 }  // namespace
 
 int main(int argument_count, char** arguments) {
@@ -134,12 +243,23 @@ int main(int argument_count, char** arguments) {
       {"jump_out_of_handlers", jump_out_of_handlers},
       {"fork_a_child", fork_a_child},
       {"talk_through_a_pipe", talk_through_a_pipe},
+      {"wait_for_children", wait_for_children},
+      {"child_dies", child_dies},
+      {"leave_threads_running", leave_threads_running},
+      {"jump_over_frames", jump_over_frames},
+      {"unwind_frames", unwind_frames},
+      {"handle_stack_overflow", handle_stack_overflow},
+      {"early_thread", early_thread},
+      {"load_library", load_library},
+      {"try_another_program", try_another_program},
+      {"another_program", [] { execl("/bin/true", "true", nullptr); }},
       {"hide_environment", [] { std::exit(std::system("env | grep PMEMSIM") == 0); }},
       {"segmentation_fault", [] { *reinterpret_cast<volatile int*>(8) = 1; }},
       {"abort", [] { std::abort(); }},
       {"uncaught_exception", [] { throw std::runtime_error("nobody catches this"); }},
       {"stack_overflow", [] { overflow(0); }},
       {"interrupt", [] { std::raise(SIGINT); }},
+      {"terminate", [] { std::raise(SIGTERM); }},
       {"exit_status", [] { std::exit(3); }},
       {"_exit_status", [] { _exit(4); }},
       {"deadlock", deadlock},

@@ -1,12 +1,17 @@
 // Programs with threads, one a function: threads NAME COUNT. Each checks its own result.
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
+#include <sys/file.h>
+#include <threads.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <barrier>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -276,6 +281,103 @@ void cancelled_threads() {
   });
 }
 
+void c11_threads() {
+  static mtx_t lock;
+  static cnd_t changed;
+  static bool go = false;
+  static once_flag once = ONCE_FLAG_INIT;
+  mtx_init(&lock, mtx_plain | mtx_recursive);
+  cnd_init(&changed);
+  std::vector<thrd_t> threads(count);
+  for (thrd_t& thread : threads) {
+    thrd_create(
+        &thread,
+        [](void* step) {
+          call_once(&once, [] { value = 1000; });
+          mtx_lock(&lock);
+          while (!go) cnd_wait(&changed, &lock);
+          expect(mtx_trylock(&lock) == thrd_success, "recursive");
+          mtx_unlock(&lock);
+          value += *static_cast<int*>(step);
+          mtx_unlock(&lock);
+          return 9;
+        },
+        &count);
+  }
+  thrd_yield();
+  mtx_lock(&lock);
+  go = true;
+  cnd_broadcast(&changed);
+  mtx_unlock(&lock);
+  for (thrd_t& thread : threads) {
+    int result = 0;
+    expect(thrd_join(thread, &result) == thrd_success && result == 9, "another result");
+  }
+  expect(value == 1000 + count * count, "an addition is lost");
+}
+
+void awaited_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  run([](int) {
+    const std::lock_guard guard(mutex);
+    std::thread sender([] { kill(getpid(), SIGUSR1); });
+    sigset_t awaited;
+    sigemptyset(&awaited);
+    sigaddset(&awaited, SIGUSR1);
+    int signal = 0;
+    expect(sigwait(&awaited, &signal) == 0 && signal == SIGUSR1, "another signal");
+    sender.join();
+  });
+}
+
+void file_locks() {
+  run([](int) {
+    std::FILE* file = std::fopen("/proc/self/exe", "r");
+    for (int i = 0; i < 10; ++i) {
+      expect(flock(fileno(file), LOCK_EX) == 0, "not locked");
+      const long before = value;
+      std::this_thread::yield();
+      value = before + 1;
+      flock(fileno(file), LOCK_UN);
+    }
+    std::fclose(file);
+  });
+  expect(value == 10 * count, "an increment is lost");
+}
+
+// A thread sees the processors that it asked for, not the one that all recorded threads share.
+void processors() {
+  static cpu_set_t usable;
+  sched_getaffinity(0, sizeof(usable), &usable);
+  run([](int) {
+    cpu_set_t mine;
+    pthread_getaffinity_np(pthread_self(), sizeof(mine), &mine);
+    expect(CPU_EQUAL(&mine, &usable), "other processors");
+    const int one = sched_getcpu();
+    expect(CPU_ISSET(one, &usable), "on a processor of others");
+    CPU_ZERO(&mine);
+    CPU_SET(one, &mine);
+    expect(sched_setaffinity(0, sizeof(mine), &mine) == 0, "not to be had");
+    cpu_set_t now;
+    sched_getaffinity(0, sizeof(now), &now);
+    expect(CPU_EQUAL(&mine, &now) && sched_getcpu() == one, "not as asked for");
+  });
+}
+
+// More than there is room for at once, one after the other.
+void many_threads() {
+  for (int round = 0; round < 20; ++round) {
+    run([](int) {
+      const std::lock_guard guard(mutex);
+      ++value;
+    });
+  }
+  expect(value == 20 * count, "a thread did not run");
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
@@ -293,6 +395,11 @@ int main(int, char** arguments) {
       {"robust_mutexes", robust_mutexes},
       {"thread_locals", thread_locals},
       {"cancelled_threads", cancelled_threads},
+      {"c11_threads", c11_threads},
+      {"awaited_signals", awaited_signals},
+      {"file_locks", file_locks},
+      {"processors", processors},
+      {"many_threads", many_threads},
   };
   count = std::atoi(arguments[2]);
   programs.at(arguments[1])();
