@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 
 import pytest
+
+# Shells start jobs in the background without Ctrl-C, which programs under test would inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parent.parent

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 from pmemsim.comparison import Comparison
 from support import ROOT, SMALL, made_up_comparison, pmemsim
+
+# Shells start jobs in the background without Ctrl-C, which programs under test would inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Recordings that the tests make are kept between runs, apart from the user's.
 os.environ["PMEMSIM_CACHE"] = str(ROOT / "build" / "test-cache")

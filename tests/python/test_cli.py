@@ -217,7 +217,10 @@ def test_control_c_ends_with_130_and_leaves_no_file(tmp_path: Path) -> None:
     while (line := process.stderr.readline()) and "queue on np" not in line:
         pass
     process.send_signal(signal.SIGINT)  # while the second design is being simulated
-    output, text = process.communicate(timeout=30)
+    try:
+        output, text = process.communicate(timeout=30)
+    finally:
+        process.kill()
     assert process.returncode == 130, text
     assert "interrupted" in text
     assert "Traceback" not in text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -96,7 +98,11 @@ def test_control_c_while_recording_leaves_no_trace(tmp_path: Path, bare: Path, w
         subprocess.run(["kill", "-INT", "--", f"-{process.pid}"], check=True)
     else:
         process.send_signal(signal.SIGINT)
-    _, text = process.communicate(timeout=30)
+    try:
+        _, text = process.communicate(timeout=30)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 130, text
     assert list(tmp_path.iterdir()) == []
 
