@@ -13,11 +13,8 @@
 // the payload (common/payload.hpp).
 //
 // Locks: one a tree.
-#include <mutex>
-#include <vector>
-
+#include "map.hpp"
 #include "plan.hpp"
-#include "workload.hpp"
 
 namespace {
 
@@ -29,68 +26,16 @@ class BTrees {
       "region; the key says in which tree. --data-bytes is the size of an item's value.",
       20000};
 
-  static std::uint64_t pool_bytes(const workload::Options& options) {
-    return workload::pool_bytes_for(options, 2 * options.items);
-  }
-
-  BTrees(pm_pool* pool, const workload::Options& options)
-      : pool_(pool), root_(workload::root_of<Root>(pool)), locks_(kTrees) {
-    workload::describe(root_->header, kAbout, options);
-    for (Tree& tree : root_->tree) {
-      tree.top = static_cast<Node*>(workload::require(pm_alloc(pool, sizeof(Node))));
-      *tree.top = {};
-      tree.top->leaf = 1;
-      pm_flush(tree.top, sizeof(Node));
-    }
-    pm_flush(root_, sizeof *root_);
-    pm_durable();
-
-    workload::Random random(options.seed, 0);
-    Thread thread(options.data_bytes);
-    for (std::uint64_t items = 0; items < options.items;) {
-      const std::uint64_t key = random.below(keys()), stamp = random.next();
-      items += put(key, stamp, thread);
-    }
-    workload::set_ready(root_->header);
-  }
-
-  explicit BTrees(pm_pool* pool)
-      : pool_(pool), root_(workload::root_of<Root>(pool)), locks_(kTrees) {}
-
-  workload::Tally run(const workload::Work& work) {
-    workload::Random random(work.seed, work.thread + 1);
-    Thread thread(data_bytes());
-    workload::Tally tally;
-    for (std::uint64_t i = 0; i < work.regions; ++i) {
-      const std::uint64_t key = random.below(keys());
-      tally.added += put(key, random.next(), thread);
-    }
-    return tally;
-  }
-
-  workload::Check check() const {
-    std::uint64_t items = 0;
-    for (std::uint64_t tree = 0; tree < kTrees; ++tree) {
-      Walk walk{tree, "", 0};
-      check_subtree(root_->tree[tree].top, 0, keys(), true, walk);
-      if (!walk.problem.empty()) return {"tree " + std::to_string(tree) + ": " + walk.problem};
-      items += walk.items;
-    }
-    return {"", items};
-  }
-
- private:
-  static constexpr std::uint64_t kTrees = 32;
-  static constexpr std::uint32_t kKeys = 7;    // at most
-  static constexpr std::uint32_t kMiddle = 3;  // the key that a split moves up
-  // A node other than the top has at least kMiddle keys.
+  static constexpr bool kRemoves = false;
+  static constexpr std::size_t kLocks = workload::kTrees;
 
   struct alignas(PM_LINE_BYTES) Item {
     std::uint64_t key, stamp;
-
-    char* data() { return reinterpret_cast<char*>(this + 1); }
-    const char* data() const { return reinterpret_cast<const char*>(this + 1); }
   };
+
+  static constexpr std::uint32_t kKeys = 7;    // at most
+  static constexpr std::uint32_t kMiddle = 3;  // the key that a split moves up
+  // A node other than the top has at least kMiddle keys.
 
   // A line of keys, a line of items, a line of children: a search reads the first and the last.
   struct alignas(PM_LINE_BYTES) Node {
@@ -115,35 +60,44 @@ class BTrees {
 
   struct Root {
     workload::Header header;
-    Tree tree[kTrees];
+    Tree tree[workload::kTrees];
   };
 
-  // What a thread reuses from region to region.
-  struct Thread {
-    explicit Thread(std::uint64_t data_bytes) : data(data_bytes) {}
-    std::vector<char> data;
-    workload::Plan<Node> plan;
-  };
+  using Scratch = workload::Plan<Node>;
 
-  std::uint64_t data_bytes() const { return root_->header.data_bytes; }
-  std::uint64_t keys() const { return 2 * root_->header.items; }
+  BTrees(pm_pool* pool, Root* root) : pool_(pool), root_(root) {}
 
-  // True if the key is new.
-  bool put(std::uint64_t key, std::uint64_t stamp, Thread& thread) {
-    root_->header.payload().fill(thread.data.data(), key, stamp);
-    const std::uint64_t tree = key % kTrees;
-    const std::lock_guard lock(locks_[tree]);
-    pm_begin(pool_);
-    Item* item = find(root_->tree[tree].top, key);
-    const bool is_new = !item;
-    if (is_new)
-      insert(root_->tree[tree], key, stamp, thread);
-    else
-      update(item, stamp, thread.data);
-    pm_end();
-    return is_new;
+  void create() {
+    for (Tree& tree : root_->tree) {
+      tree.top = static_cast<Node*>(workload::require(pm_alloc(pool_, sizeof(Node))));
+      *tree.top = {};
+      tree.top->leaf = 1;
+      pm_flush(tree.top, sizeof(Node));
+    }
   }
 
+  void take_over() {}
+
+  std::size_t lock_of(std::uint64_t key) const { return key % workload::kTrees; }
+
+  workload::Tally execute(const workload::Operation& operation, Scratch& plan) {
+    Tree& tree = root_->tree[operation.key % workload::kTrees];
+    pm_begin(pool_);
+    Item* item = find(tree.top, operation.key);
+    if (item)
+      operation.update(item);
+    else
+      insert(tree, operation, plan);
+    pm_end();
+    return item ? workload::kUpdated : workload::kAdded;
+  }
+
+  void check(workload::Census& census) const {
+    for (std::uint64_t tree = 0; tree < workload::kTrees; ++tree)
+      check_subtree(root_->tree[tree].top, {tree, 0, census.keys()}, true, census);
+  }
+
+ private:
   static Item* find(const Node* node, std::uint64_t key) {
     while (true) {
       const std::uint32_t i = node->position(key);
@@ -153,32 +107,26 @@ class BTrees {
     }
   }
 
-  static void update(Item* item, std::uint64_t stamp, const std::vector<char>& data) {
-    const pm_range ranges[] = {{&item->stamp, sizeof item->stamp}, {item->data(), data.size()}};
-    pm_log_ranges(ranges, 2);
-    item->stamp = stamp;
-    std::memcpy(item->data(), data.data(), data.size());
-  }
-
-  void insert(Tree& tree, std::uint64_t key, std::uint64_t stamp, Thread& thread) {
-    Item* item =
-        static_cast<Item*>(workload::require(pm_alloc(pool_, sizeof(Item) + thread.data.size())));
+  void insert(Tree& tree, const workload::Operation& operation, Scratch& plan) {
+    Item* item = operation.allocate<Item>(pool_);
+    // Janus: the item's own line; the plan announces the nodes' lines.
+    operation.announce_fields(item, [](pm_pre&) {});
     Node* top = tree.top;
-    if (top->count == kKeys) top = grow(top, thread.plan);
-    insert_below(top, key, item, thread.plan);
+    if (top->count == kKeys) top = grow(top, plan);
+    insert_below(top, operation.key, item, plan);
 
     const bool new_top = tree.top != top;
-    if (new_top) thread.plan.declare(&tree.top, sizeof tree.top);
-    thread.plan.execute();
+    if (new_top) plan.declare(&tree.top, top);
+    plan.execute();
     if (new_top) tree.top = top;
-    *item = {key, stamp};
-    std::memcpy(item->data(), thread.data.data(), thread.data.size());
+    *item = {operation.key, operation.stamp};
+    operation.store_data(item);
   }
 
   Node* new_node() { return static_cast<Node*>(workload::require(pm_alloc(pool_, sizeof(Node)))); }
 
   // Puts a new top above a full one, and splits that.
-  Node* grow(Node* top, workload::Plan<Node>& plan) {
+  Node* grow(Node* top, Scratch& plan) {
     Node* above = new_node();
     plan.create(above).child[0] = top;
     split(above, 0, plan);
@@ -186,7 +134,7 @@ class BTrees {
   }
 
   // `node` is not full, and no node on the way down stays so (Cormen et al., section 18.2).
-  void insert_below(Node* node, std::uint64_t key, Item* item, workload::Plan<Node>& plan) {
+  void insert_below(Node* node, std::uint64_t key, Item* item, Scratch& plan) {
     while (!plan[node].leaf) {
       std::uint32_t i = plan[node].position(key);
       if (plan[plan[node].child[i]].count == kKeys) {
@@ -211,7 +159,7 @@ class BTrees {
   }
 
   // Splits the full child number `position` of a node that is not full.
-  void split(Node* parent_node, std::uint32_t position, workload::Plan<Node>& plan) {
+  void split(Node* parent_node, std::uint32_t position, Scratch& plan) {
     Node* right_node = new_node();
     Node& parent = plan.edit(parent_node);
     Node& left = plan.edit(parent.child[position]);
@@ -231,51 +179,39 @@ class BTrees {
     make_room(parent, position, left.key[kMiddle], left.item[kMiddle]);
   }
 
-  struct Walk {
-    std::uint64_t tree;
-    std::string problem;
-    std::uint64_t items;
+  // The keys that a subtree may have: of one tree, from `low` to below `high`.
+  struct Keys {
+    std::uint64_t tree, low, high;
   };
 
-  // Checks a subtree whose keys must be from `low` to below `high`; returns its height. Stops at
-  // the first problem.
-  unsigned check_subtree(const Node* node, std::uint64_t low, std::uint64_t high, bool is_top,
-                         Walk& walk) const {
+  // Returns the subtree's height.
+  unsigned check_subtree(const Node* node, Keys keys, bool is_top, workload::Census& census) const {
     if (node->count > kKeys || (!is_top && node->count < kMiddle)) {
-      walk.problem = "a node has " + std::to_string(node->count) + " keys";
+      census.report("a node has " + std::to_string(node->count) + " keys");
       return 0;
     }
     unsigned height = 0;
-    for (std::uint32_t i = 0; i <= node->count && walk.problem.empty(); ++i) {
-      const std::uint64_t end = i < node->count ? node->key[i] : high;
-      if (end < low || end > high || (i < node->count && end == high))
-        walk.problem = "key " + std::to_string(end) + " is out of order";
-      else if (i < node->count)
-        check_item(*node->item[i], node->key[i], walk);
-      if (!node->leaf && walk.problem.empty()) {
-        const unsigned below = check_subtree(node->child[i], low, end, false, walk);
-        if (i > 0 && below != height && walk.problem.empty())
-          walk.problem = "its leaves are at different depths";
+    for (std::uint32_t i = 0; i <= node->count && census.whole(); ++i) {
+      const bool last = i == node->count;
+      const std::uint64_t end = last ? keys.high : node->key[i];
+      if (!last)
+        census.add(node->item[i], node->item[i]->key == end && end >= keys.low && end < keys.high &&
+                                      end % workload::kTrees == keys.tree);
+      if (!node->leaf && census.whole()) {
+        const unsigned below =
+            check_subtree(node->child[i], {keys.tree, keys.low, end}, false, census);
+        if (i > 0 && below != height) census.report("the leaves are at different depths");
         height = below;
       }
-      low = end + 1;
+      keys.low = end + 1;
     }
     return height + 1;
   }
 
-  void check_item(const Item& item, std::uint64_t key, Walk& walk) const {
-    if (item.key != key || key % kTrees != walk.tree)
-      walk.problem = "key " + std::to_string(key) + " has another key's item";
-    else if (!root_->header.payload().matches(item.data(), item.key, item.stamp))
-      walk.problem = "the data of key " + std::to_string(key) + " are incomplete";
-    ++walk.items;
-  }
-
   pm_pool* pool_;
   Root* root_;
-  std::vector<std::mutex> locks_;
 };
 
 }  // namespace
 
-int main(int argc, char** argv) { return workload::main<BTrees>(argc, argv); }
+int main(int argc, char** argv) { return workload::main<workload::Map<BTrees>>(argc, argv); }

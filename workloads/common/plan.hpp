@@ -45,12 +45,26 @@ class Plan {
   // Something else that the region will change; the program changes it after execute().
   void declare(const void* address, std::size_t bytes) { add_range(address, bytes); }
 
+  // The same for a pointer that leads into the tree, and whose new value is known.
+  void declare(Node** link, Node* target) {
+    pm_pre hint;
+    pm_pre_init(&hint);
+    pm_pre_both_val(&hint, link, reinterpret_cast<std::uintptr_t>(target));
+    add_range(link, sizeof *link);
+  }
+
   // Declares everything, then makes the changes, and is empty again.
+  //
+  // Janus: what the lines will hold is known here, before the log is written.
   void execute() {
     for (std::size_t i = 0; i < count_; ++i)
-      if (!changes_[i].created)
-        for_changed_lines(changes_[i],
-                          [this](char* line, const char*) { add_range(line, PM_LINE_BYTES); });
+      if (changes_[i].created)
+        announce(changes_[i].node, &changes_[i].copy, sizeof(Node));
+      else
+        for_changed_lines(changes_[i], [this](char* line, const char* copy) {
+          announce(line, copy, PM_LINE_BYTES);
+          add_range(line, PM_LINE_BYTES);
+        });
     pm_log_ranges(ranges_.data(), range_count_);
     for (std::size_t i = 0; i < count_; ++i) {
       if (changes_[i].created)
@@ -73,6 +87,12 @@ class Plan {
     bool created;
     Node copy;
   };
+
+  static void announce(const void* address, const void* data, std::size_t bytes) {
+    pm_pre hint;
+    pm_pre_init(&hint);
+    pm_pre_both(&hint, address, data, bytes);
+  }
 
   template <class Action>
   static void for_changed_lines(Change& change, Action action) {

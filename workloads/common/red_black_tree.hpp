@@ -84,7 +84,7 @@ class RedBlackChange {
   // Declares the changes, and makes them.
   void execute() {
     const bool new_top = tree_.top != top_;
-    if (new_top) plan_.declare(&tree_.top, sizeof tree_.top);
+    if (new_top) plan_.declare(&tree_.top, top_);
     plan_.execute();
     if (new_top) tree_.top = top_;
   }

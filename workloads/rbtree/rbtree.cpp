@@ -11,11 +11,8 @@
 // data are word(key, stamp, index) of the payload (common/payload.hpp).
 //
 // Locks: one a tree.
-#include <mutex>
-#include <vector>
-
+#include "map.hpp"
 #include "red_black_tree.hpp"
-#include "workload.hpp"
 
 namespace {
 
@@ -28,136 +25,80 @@ class RedBlackTrees {
       "key says in which. --data-bytes is the size of an item's value.",
       20000};
 
-  static std::uint64_t pool_bytes(const workload::Options& options) {
-    return workload::pool_bytes_for(options, 2 * options.items);
-  }
-
-  RedBlackTrees(pm_pool* pool, const workload::Options& options)
-      : pool_(pool), root_(workload::root_of<Root>(pool)), locks_(kTrees) {
-    workload::describe(root_->header, kAbout, options);
-    workload::Random random(options.seed, 0);
-    Thread thread(options.data_bytes);
-    for (std::uint64_t items = 0; items < options.items;) {
-      const Operation operation{random.below(keys()), random.next(), false};
-      items += execute(operation, thread).added;
-    }
-    workload::set_ready(root_->header);
-  }
-
-  explicit RedBlackTrees(pm_pool* pool)
-      : pool_(pool), root_(workload::root_of<Root>(pool)), locks_(kTrees) {}
-
-  workload::Tally run(const workload::Work& work) {
-    workload::Random random(work.seed, work.thread + 1);
-    Thread thread(data_bytes());
-    workload::Tally sum;
-    for (std::uint64_t i = 0; i < work.regions; ++i) {
-      const std::uint64_t key = random.below(keys()), stamp = random.next();
-      const workload::Tally one = execute({key, stamp, random.below(2) == 0}, thread);
-      sum.added += one.added;
-      sum.removed += one.removed;
-    }
-    return sum;
-  }
-
-  workload::Check check() const {
-    std::uint64_t items = 0;
-    for (std::uint64_t tree = 0; tree < kTrees; ++tree) {
-      const workload::RedBlackCheck check(root_->tree[tree], [&](const Node& node) -> std::string {
-        if (node.key % kTrees != tree || node.key >= keys()) return "doesn't belong there";
-        const bool whole = root_->header.payload().matches(node.data(), node.key, node.stamp);
-        return whole ? "" : "has incomplete data";
-      });
-      if (!check.problem().empty())
-        return {"tree " + std::to_string(tree) + ": " + check.problem()};
-      items += check.nodes();
-    }
-    return {"", items};
-  }
-
- private:
-  static constexpr std::uint64_t kTrees = 32;
+  static constexpr bool kRemoves = true;
+  static constexpr std::size_t kLocks = workload::kTrees;
 
   struct alignas(PM_LINE_BYTES) Node {
     std::uint64_t key, stamp;
     Node *parent, *left, *right;
     std::uint64_t red;
-
-    char* data() { return reinterpret_cast<char*>(this + 1); }
-    const char* data() const { return reinterpret_cast<const char*>(this + 1); }
   };
 
   using Tree = workload::RedBlackTree<Node>;
 
   struct Root {
     workload::Header header;
-    Tree tree[kTrees];
+    Tree tree[workload::kTrees];
   };
 
-  struct Operation {
-    std::uint64_t key, stamp;
-    bool remove;  // rather than update, if the key is there
-  };
+  using Scratch = workload::Plan<Node>;
 
-  // What a thread reuses from region to region.
-  struct Thread {
-    explicit Thread(std::uint64_t data_bytes) : data(data_bytes) {}
-    std::vector<char> data;
-    workload::Plan<Node> plan;
-  };
+  RedBlackTrees(pm_pool* pool, Root* root) : pool_(pool), root_(root) {}
 
-  std::uint64_t data_bytes() const { return root_->header.data_bytes; }
-  std::uint64_t keys() const { return 2 * root_->header.items; }
+  void create() {}
+  void take_over() {}
 
-  workload::Tally execute(const Operation& operation, Thread& thread) {
-    root_->header.payload().fill(thread.data.data(), operation.key, operation.stamp);
-    const std::uint64_t tree = operation.key % kTrees;
-    const std::lock_guard lock(locks_[tree]);
+  std::size_t lock_of(std::uint64_t key) const { return key % workload::kTrees; }
+
+  workload::Tally execute(const workload::Operation& operation, Scratch& plan) {
+    Tree& tree = root_->tree[operation.key % workload::kTrees];
     pm_begin(pool_);
-    const auto [node, parent] = workload::find(root_->tree[tree], operation.key);
-    workload::Tally tally;
+    const auto [node, parent] = workload::find(tree, operation.key);
+    workload::Tally tally = workload::kUpdated;
     if (!node) {
-      insert(root_->tree[tree], parent, operation, thread);
-      tally.added = 1;
+      insert(tree, parent, operation, plan);
+      tally = workload::kAdded;
     } else if (operation.remove) {
-      remove(root_->tree[tree], node, thread);
-      tally.removed = 1;
+      remove(tree, node, plan);
+      tally = workload::kRemoved;
     } else {
-      update(node, operation.stamp, thread.data);
+      operation.update(node);
     }
     pm_end();
     return tally;
   }
 
-  void insert(Tree& tree, Node* parent, const Operation& operation, Thread& thread) {
-    Node* node =
-        static_cast<Node*>(workload::require(pm_alloc(pool_, sizeof(Node) + thread.data.size())));
-    thread.plan.create(node) = {operation.key, operation.stamp, parent, nullptr, nullptr, 1};
-    workload::RedBlackChange<Node> change(thread.plan, tree);
-    change.insert(node, parent);
-    change.execute();
-    std::memcpy(node->data(), thread.data.data(), thread.data.size());
+  void check(workload::Census& census) const {
+    for (std::uint64_t tree = 0; tree < workload::kTrees && census.whole(); ++tree) {
+      const workload::RedBlackCheck check(root_->tree[tree], [&](const Node& node) {
+        census.add(&node, node.key % workload::kTrees == tree);
+        return census.result().problem;
+      });
+      census.report(check.problem());
+    }
   }
 
-  void remove(Tree& tree, Node* node, Thread& thread) {
+ private:
+  void insert(Tree& tree, Node* parent, const workload::Operation& operation, Scratch& plan) {
+    Node* node = operation.allocate<Node>(pool_);
+    plan.create(node) = {operation.key, operation.stamp, parent, nullptr, nullptr, 1};
+    workload::RedBlackChange<Node> change(plan, tree);
+    change.insert(node, parent);
+    change.execute();
+    operation.store_data(node);
+  }
+
+  void remove(Tree& tree, Node* node, Scratch& plan) {
     pm_free(pool_, node);
-    workload::RedBlackChange<Node> change(thread.plan, tree);
+    workload::RedBlackChange<Node> change(plan, tree);
     change.remove(node);
     change.execute();
   }
 
-  static void update(Node* node, std::uint64_t stamp, const std::vector<char>& data) {
-    const pm_range ranges[] = {{&node->stamp, sizeof node->stamp}, {node->data(), data.size()}};
-    pm_log_ranges(ranges, 2);
-    node->stamp = stamp;
-    std::memcpy(node->data(), data.data(), data.size());
-  }
-
   pm_pool* pool_;
   Root* root_;
-  std::vector<std::mutex> locks_;
 };
 
 }  // namespace
 
-int main(int argc, char** argv) { return workload::main<RedBlackTrees>(argc, argv); }
+int main(int argc, char** argv) { return workload::main<workload::Map<RedBlackTrees>>(argc, argv); }

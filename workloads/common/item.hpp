@@ -1,0 +1,97 @@
+// An item on its way to PM: its key, stamp and data in ordinary memory, where they are prepared
+// before the region that stores them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "payload.hpp"
+#include "pmemsim/pm.h"
+#include "workload.hpp"
+
+namespace workload {
+
+// An item's data lie behind its node, which is whole lines.
+template <class Node>
+char* data_of(Node* node) {
+  return reinterpret_cast<char*>(node + 1);
+}
+template <class Node>
+const char* data_of(const Node* node) {
+  return reinterpret_cast<const char*>(node + 1);
+}
+
+class NewItem {
+ public:
+  explicit NewItem(std::uint64_t data_bytes)
+      : bytes_(data_bytes), lines_(padded(data_bytes) / PM_LINE_BYTES) {}
+
+  std::uint64_t key = 0, stamp = 0;  // in this order, as every node has them
+
+  // Janus: the data are announced as soon as they are known. The buffer is aligned to lines as the
+  // data will be in PM, so this needs no address (figure 8a, line 4).
+  void prepare(const Payload& payload, std::uint64_t new_key, std::uint64_t new_stamp) {
+    key = new_key;
+    stamp = new_stamp;
+    payload.fill(lines_.data(), key, stamp);
+    pm_pre_init(&hint_);
+    pm_pre_data(&hint_, lines_.data(), bytes_);
+  }
+
+  // Janus: the address completes the request, before the region waits for its log (figure 8a,
+  // line 8).
+  template <class Node>
+  void announce_address(const Node* node) const {
+    pm_pre_addr(&hint_, data_of(node), bytes_);
+  }
+
+  // A node with room for the data, which store_data() writes behind it.
+  template <class Node>
+  Node* allocate(pm_pool* pool) const {
+    Node* node = static_cast<Node*>(require(pm_alloc(pool, sizeof(Node) + bytes_)));
+    announce_address(node);
+    return node;
+  }
+
+  // Janus: fields of one line are announced together (figure 8b). `announce_rest` may add what else
+  // the line will hold.
+  template <class Node, class AnnounceRest>
+  void announce_fields(const Node* node, AnnounceRest announce_rest) const {
+    pm_pre fields;
+    pm_pre_init(&fields);
+    pm_pre_both_buf(&fields, &node->key, &key, 2 * sizeof key);
+    announce_rest(fields);
+    pm_pre_start_buf(&fields);
+  }
+
+  template <class Node>
+  void store_data(Node* node) const {
+    std::memcpy(data_of(node), lines_.data(), bytes_);
+  }
+
+  // Gives the item that is there a new stamp and new data. In a region that has declared nothing.
+  template <class Node>
+  void update(Node* node) const {
+    announce_address(node);
+    pm_pre stamp_hint;
+    pm_pre_init(&stamp_hint);
+    pm_pre_both_val(&stamp_hint, &node->stamp, stamp);
+    const pm_range ranges[] = {{&node->stamp, sizeof stamp}, {data_of(node), bytes_}};
+    pm_log_ranges(ranges, 2);
+    node->stamp = stamp;
+    store_data(node);
+  }
+
+ private:
+  struct alignas(PM_LINE_BYTES) Line {
+    char bytes[PM_LINE_BYTES];
+  };
+
+  std::uint64_t bytes_;
+  std::vector<Line> lines_;
+  pm_pre hint_{};
+};
+
+}  // namespace workload
