@@ -96,7 +96,12 @@ def _record_workload(
     environment = {
         "PMEMSIM_TRACE": str(output),
         "PMEMSIM_METADATA": json.dumps(
-            {"workload": run.workload, "seed": run.seed, "optimization": run.opt}
+            {
+                "workload": run.workload,
+                "seed": run.seed,
+                "optimization": run.opt,
+                "regions": run.regions,
+            }
         ),
     }
     # What the workload prints about itself is not what our own caller asked to see.

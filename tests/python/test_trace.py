@@ -70,6 +70,14 @@ def test_info(queue_trace: Path) -> None:
     assert facts["hash"] == package.Trace(queue_trace).hash
 
 
+def test_info_of_several(queue_trace: Path) -> None:
+    assert "busiest lock share" in pmemsim("trace", "info", queue_trace, queue_trace).stdout
+    done = pmemsim("trace", "info", "--json", queue_trace, queue_trace)
+    first, second = json.loads(done.stdout)["traces"]
+    assert first == second
+    assert first["fences"] == pytest.approx(3, abs=0.2)
+
+
 def test_dump(queue_trace: Path) -> None:
     lines = pmemsim("trace", "dump", queue_trace, "--first", "10", "-n", "5").stdout.splitlines()
     assert [int(line.split()[0]) for line in lines] == [10, 11, 12, 13, 14]

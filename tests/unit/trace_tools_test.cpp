@@ -52,6 +52,22 @@ class TraceToolsTest : public testing::Test {
   TraceBuilder builder_;
 };
 
+TEST_F(TraceToolsTest, SummaryCountsTheBusiestLock) {
+  for (const std::uint32_t thread : {0u, 1u}) {
+    builder_.thread(thread);
+    builder_.sync(SyncKind::kMutexLock, 8, 0, thread);
+    builder_.sync(SyncKind::kMutexUnlock, 8, 0, thread + 1);
+    builder_.sync(SyncKind::kMutexLock, 16, thread + 1, 0);
+    builder_.sync(SyncKind::kMutexUnlock, 16, thread + 1, 1);
+  }
+  const Summary summary = summarize(written());
+  EXPECT_EQ(summary.threads[0].different_locks, 2u);
+  EXPECT_EQ(summary.threads[0].busiest_lock, 1u);
+  EXPECT_EQ(summary.total.locks, 4u);
+  EXPECT_EQ(summary.total.different_locks, 3u);
+  EXPECT_EQ(summary.total.busiest_lock, 2u);
+}
+
 TEST_F(TraceToolsTest, SummaryCounts) {
   const auto load = builder_.site(SiteKind::kLoad, 8, 3);
   const auto store = builder_.site(SiteKind::kStore, 8, 2);
@@ -96,11 +112,13 @@ TEST_F(TraceToolsTest, SummaryCounts) {
   EXPECT_EQ(thread.pm_bytes_written, 29u);
   EXPECT_EQ(thread.pm_lines, 4u);
   EXPECT_EQ(thread.locks, 1u);
+  EXPECT_EQ(thread.different_locks, 1u);
   EXPECT_EQ(thread.flushes, 1u);
   EXPECT_EQ(thread.fences, 1u);
   EXPECT_EQ(thread.regions, 1u);
   EXPECT_DOUBLE_EQ(thread.lines_per_region(), 3.0);
   EXPECT_DOUBLE_EQ(thread.instructions_per_region(), 10.0);
+  EXPECT_DOUBLE_EQ(thread.program_instructions_per_region(), 8.0);
   EXPECT_EQ(summary.threads[1].pm_lines, 1u);
   EXPECT_EQ(summary.total.pm_lines, 4u);  // the threads share one
   EXPECT_EQ(summary.total.instructions, 18u);

@@ -17,22 +17,38 @@ from pmemsim.trace import DETAILS, KINDS, PURPOSES, Operations, Trace
 
 app = typer.Typer(no_args_is_help=True, help="Look into a recording, and check it.")
 
+Paths = Annotated[list[Path], typer.Argument(help="Traces (.pmt).", metavar="TRACE...")]
 Path_ = Annotated[Path, typer.Argument(help="The trace (.pmt).", metavar="TRACE")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 @app.command("info")
-def info(path: Path_, as_json: Json = False) -> None:
+def info(paths: Paths, as_json: Json = False) -> None:
     """Say what a recording holds: program, threads, persistent memory, operations by kind.
 
-    Example: `pmemsim trace info queue.pmt`
+    Of several recordings it prints one table: what a region of each does.
+
+    Examples: `pmemsim trace info queue.pmt`, `pmemsim trace info traces/*.pmt`
     """
-    trace = Trace(path)
+    traces = [Trace(path) for path in paths]
+    if len(traces) == 1:
+        _info_of_one(traces[0], as_json)
+        return
+    units = [_unit(trace) for trace in traces]
+    if as_json:
+        print(json.dumps({"traces": units}, indent=2))
+        return
+    rows = [tuple(_rounded(value) for value in unit.values()) for unit in units]
+    columns = [("" if n == 0 else ">") + key.replace("_", " ") for n, key in enumerate(units[0])]
+    out.print(table("a region, on average", columns, rows))
+
+
+def _info_of_one(trace: Trace, as_json: bool) -> None:
     summary = trace.summary()
     if as_json:
         print(json.dumps({"hash": trace.hash, **trace.metadata, "summary": summary}, indent=2))
         return
-    out.print(table(str(path), ["recording", "value"], _facts(trace, summary)))
+    out.print(table(str(trace.path), ["recording", "value"], _facts(trace, summary)))
     total, threads = _flat(summary["total"]), [_flat(thread) for thread in summary["threads"]]
     rows = [(key, *(_text(part.get(key, "")) for part in (total, *threads))) for key in total]
     columns = ["counted", ">all threads", *(f">thread {n}" for n in range(len(threads)))]
@@ -77,6 +93,35 @@ def verify(path: Path_, as_json: Json = False) -> None:
     print(f"{path}: good ({trace.threads} threads, {operations} operations)")
     for note in notes:
         print(f"  {note}")
+
+
+def _unit(trace: Trace) -> dict[str, str | float]:
+    """What one region does on average; without regions, one of the operations asked for."""
+    total = trace.summary()["total"]
+    count = total["regions"] or trace.metadata.get("regions", 0)
+
+    def each(value: float) -> float:
+        return value / count if count else 0.0
+
+    return {
+        "workload": trace.name,
+        "regions": total["regions"],
+        "lines_written": total["lines_per_region"] if total["regions"] else each(total["flushes"]),
+        "instructions": total["program_instructions_per_region"]
+        or each(total["instructions"] + total["external_instructions"]),
+        "instructions_with_log": total["instructions_per_region"],
+        "flushes": each(total["flushes"]),
+        "fences": each(total["fences"]),
+        "locks": each(total["locks"]),
+        "different_locks": total["different_locks"],
+        "busiest_lock_share": total["busiest_lock"] / total["locks"] if total["locks"] else 0.0,
+    }
+
+
+def _rounded(value: str | float) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{value:,.3g}" if value < 100 else f"{value:,.0f}"
 
 
 def _facts(trace: Trace, summary: dict[str, Any]) -> list[tuple[str, str]]:

@@ -1,6 +1,7 @@
 #include "pmemsim/trace/summary.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <nlohmann/json.hpp>
@@ -31,12 +32,27 @@ class PmAddresses {
   std::size_t last_ = 0;
 };
 
-using LineSet = std::unordered_set<std::uint64_t>;
+// What threads have in common, to be counted once.
+struct Shared {
+  std::unordered_set<std::uint64_t> lines;
+  std::unordered_map<std::uint32_t, std::uint64_t> locks;  // acquisitions, by object
+
+  void add(const Shared& thread) {
+    lines.insert(thread.lines.begin(), thread.lines.end());
+    for (const auto& [object, acquisitions] : thread.locks) locks[object] += acquisitions;
+  }
+  void count(ThreadSummary& summary) const {
+    summary.pm_lines = lines.size();
+    summary.different_locks = locks.size();
+    for (const auto& [object, acquisitions] : locks) {
+      summary.busiest_lock = std::max(summary.busiest_lock, acquisitions);
+    }
+  }
+};
 
 class ThreadCounter {
  public:
-  ThreadCounter(const TraceFile& file, LineSet& all_lines)
-      : pm_(file.metadata()), all_lines_(all_lines) {}
+  explicit ThreadCounter(const TraceFile& file) : pm_(file.metadata()) {}
 
   void count(const Operation& operation) {
     ++summary_.operations;
@@ -44,7 +60,10 @@ class ThreadCounter {
     const bool external = operation.kind == SiteKind::kExternal;
     (external ? summary_.external_instructions : summary_.instructions) += operation.instructions;
     summary_.instructions_by_purpose[purpose_] += operation.instructions;
-    if (depth_ > 0) summary_.region_instructions += operation.instructions;
+    if (depth_ > 0) {
+      summary_.region_instructions += operation.instructions;
+      if (in_program()) summary_.region_program_instructions += operation.instructions;
+    }
     switch (operation.kind) {
       case SiteKind::kLoad:
       case SiteKind::kAtomicLoad:
@@ -80,13 +99,14 @@ class ThreadCounter {
     }
   }
 
-  ThreadSummary finish() {
-    summary_.pm_lines = lines_.size();
-    all_lines_.insert(lines_.begin(), lines_.end());
+  ThreadSummary finish(Shared& all) {
+    shared_.count(summary_);
+    all.add(shared_);
     return summary_;
   }
 
  private:
+  bool in_program() const { return purpose_ == static_cast<std::uint64_t>(Purpose::kProgram); }
   void load(const Operation& operation) {
     if (pm_.contains(operation.address)) {
       ++summary_.pm_loads;
@@ -103,12 +123,12 @@ class ThreadCounter {
     ++summary_.pm_stores;
     summary_.pm_bytes_written += operation.size;
     touch(operation);
-    if (depth_ > 0 && purpose_ == static_cast<std::uint64_t>(Purpose::kProgram)) {
+    if (depth_ > 0 && in_program()) {
       for_each_line(operation, [&](std::uint64_t line) { region_lines_.push_back(line); });
     }
   }
   void touch(const Operation& operation) {
-    for_each_line(operation, [&](std::uint64_t line) { lines_.insert(line); });
+    for_each_line(operation, [&](std::uint64_t line) { shared_.lines.insert(line); });
   }
   template <class Visit>
   static void for_each_line(const Operation& operation, Visit visit) {
@@ -149,13 +169,13 @@ class ThreadCounter {
     if (kind == SyncKind::kMutexLock || kind == SyncKind::kReadLock ||
         (kind == SyncKind::kWriteLock && !second)) {
       ++summary_.locks;
+      ++shared_.locks[operation.object];
     }
   }
 
   ThreadSummary summary_;
   PmAddresses pm_;
-  LineSet& all_lines_;
-  LineSet lines_;
+  Shared shared_;
   std::vector<std::uint64_t> region_lines_;
   std::uint64_t purpose_ = 0;
   std::uint64_t depth_ = 0;
@@ -181,6 +201,7 @@ void add(ThreadSummary& total, const ThreadSummary& thread) {
   total.locks += thread.locks;
   total.regions += thread.regions;
   total.region_instructions += thread.region_instructions;
+  total.region_program_instructions += thread.region_program_instructions;
   total.region_lines += thread.region_lines;
 }
 
@@ -206,25 +227,28 @@ nlohmann::ordered_json json_of(const ThreadSummary& summary) {
           {"flushes", summary.flushes},
           {"fences", summary.fences},
           {"locks", summary.locks},
+          {"different_locks", summary.different_locks},
+          {"busiest_lock", summary.busiest_lock},
           {"regions", summary.regions},
           {"lines_per_region", summary.lines_per_region()},
-          {"instructions_per_region", summary.instructions_per_region()}};
+          {"instructions_per_region", summary.instructions_per_region()},
+          {"program_instructions_per_region", summary.program_instructions_per_region()}};
 }
 
 }  // namespace
 
 Summary summarize(const TraceFile& file) {
   Summary summary;
-  LineSet all_lines;
+  Shared all;
   for (std::uint32_t thread = 0; thread < file.metadata().threads; ++thread) {
-    ThreadCounter counter(file, all_lines);
+    ThreadCounter counter(file);
     OperationStream stream(file, thread);
     Operation operation;
     while (stream.next(operation)) counter.count(operation);
-    summary.threads.push_back(counter.finish());
+    summary.threads.push_back(counter.finish(all));
     add(summary.total, summary.threads.back());
   }
-  summary.total.pm_lines = all_lines.size();
+  all.count(summary.total);
   summary.sites = file.sites().sites().size() - kBuiltinSites;
   for_each_image_page(file,
                       [&](std::uint64_t, std::span<const std::byte>) { ++summary.image_pages; });

@@ -22,12 +22,16 @@ struct ThreadSummary {
   std::uint64_t pm_lines = 0;  // different ones, loaded or stored
   std::uint64_t flushes = 0, fences = 0;
   std::uint64_t locks = 0;  // mutexes and reader-writer locks acquired
+  std::uint64_t different_locks = 0;
+  std::uint64_t busiest_lock = 0;  // how often the one acquired most often was
 
-  std::uint64_t regions = 0;  // outermost ones that have ended
-  std::uint64_t region_instructions = 0;
+  std::uint64_t regions = 0;              // outermost ones that have ended
+  std::uint64_t region_instructions = 0;  // all purposes
+  std::uint64_t region_program_instructions = 0;
   std::uint64_t region_lines = 0;  // PM lines that the program's own stores wrote
   double lines_per_region() const { return per_region(region_lines); }
   double instructions_per_region() const { return per_region(region_instructions); }
+  double program_instructions_per_region() const { return per_region(region_program_instructions); }
 
  private:
   double per_region(std::uint64_t count) const {
@@ -36,7 +40,7 @@ struct ThreadSummary {
 };
 
 struct Summary {
-  ThreadSummary total;  // pm_lines: different lines of all threads together
+  ThreadSummary total;  // pm_lines, locks: of all threads together
   std::vector<ThreadSummary> threads;
   std::uint64_t sites = 0;
   std::uint64_t image_pages = 0;
