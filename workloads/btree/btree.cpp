@@ -110,7 +110,7 @@ class BTrees {
   void insert(Tree& tree, const workload::Operation& operation, Scratch& plan) {
     Item* item = operation.allocate<Item>(pool_);
     // Janus: the item's own line; the plan announces the nodes' lines.
-    operation.announce_fields(item, [](pm_pre&) {});
+    workload::announce(item, &operation.key, 2 * sizeof operation.key);
     Node* top = tree.top;
     if (top->count == kKeys) top = grow(top, plan);
     insert_below(top, operation.key, item, plan);

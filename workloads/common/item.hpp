@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "hints.hpp"
 #include "payload.hpp"
 #include "pmemsim/pm.h"
 #include "workload.hpp"
@@ -55,17 +56,6 @@ class NewItem {
     return node;
   }
 
-  // Janus: fields of one line are announced together (figure 8b). `announce_rest` may add what else
-  // the line will hold.
-  template <class Node, class AnnounceRest>
-  void announce_fields(const Node* node, AnnounceRest announce_rest) const {
-    pm_pre fields;
-    pm_pre_init(&fields);
-    pm_pre_both_buf(&fields, &node->key, &key, 2 * sizeof key);
-    announce_rest(fields);
-    pm_pre_start_buf(&fields);
-  }
-
   template <class Node>
   void store_data(Node* node) const {
     std::memcpy(data_of(node), lines_.data(), bytes_);
@@ -75,9 +65,7 @@ class NewItem {
   template <class Node>
   void update(Node* node) const {
     announce_address(node);
-    pm_pre stamp_hint;
-    pm_pre_init(&stamp_hint);
-    pm_pre_both_val(&stamp_hint, &node->stamp, stamp);
+    announce_value(&node->stamp, stamp);
     const pm_range ranges[] = {{&node->stamp, sizeof stamp}, {data_of(node), bytes_}};
     pm_log_ranges(ranges, 2);
     node->stamp = stamp;

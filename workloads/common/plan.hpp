@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "hints.hpp"
 #include "pmemsim/pm.h"
 
 namespace workload {
@@ -47,9 +48,7 @@ class Plan {
 
   // The same for a pointer that leads into the tree, and whose new value is known.
   void declare(Node** link, Node* target) {
-    pm_pre hint;
-    pm_pre_init(&hint);
-    pm_pre_both_val(&hint, link, reinterpret_cast<std::uintptr_t>(target));
+    announce_pointer(link, target);
     add_range(link, sizeof *link);
   }
 
@@ -87,12 +86,6 @@ class Plan {
     bool created;
     Node copy;
   };
-
-  static void announce(const void* address, const void* data, std::size_t bytes) {
-    pm_pre hint;
-    pm_pre_init(&hint);
-    pm_pre_both(&hint, address, data, bytes);
-  }
 
   template <class Action>
   static void for_changed_lines(Change& change, Action action) {

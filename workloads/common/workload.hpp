@@ -55,7 +55,7 @@ struct Options {
 
 // The first bytes of every workload's root object.
 struct Header {
-  char name[16];        // of the workload, filled up with zeros
+  char name[16];        // of the workload: its first 16 characters, filled up with zeros
   std::uint64_t ready;  // 1 once the set-up is complete
   std::uint64_t data_bytes;
   std::uint64_t items;  // of the set-up
@@ -211,7 +211,7 @@ Root* root_of(pm_pool* pool) {
 
 // The first step of a set-up.
 inline void describe(Header& header, const About& about, const Options& options) {
-  std::strncpy(header.name, about.name, sizeof header.name - 1);
+  std::string_view(about.name).copy(header.name, sizeof header.name);
   header.data_bytes = options.data_bytes;
   header.items = options.items;
   header.seed = options.seed;
@@ -233,7 +233,8 @@ inline void set_ready(Header& header) {
 // Why a pool cannot be one of this workload's; empty if it is.
 inline std::string foreign(const Header& header, const About& about) {
   if (!header.ready) return "its set-up was not completed";
-  if (std::string_view(header.name, strnlen(header.name, sizeof header.name)) != about.name)
+  const std::string_view owner(header.name, strnlen(header.name, sizeof header.name));
+  if (owner != std::string_view(about.name).substr(0, sizeof header.name))
     return "it belongs to another program";
   return "";
 }

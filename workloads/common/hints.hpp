@@ -1,0 +1,30 @@
+// Janus's pre-execution hints (pm_pre_ in pm.h) for writes that stand alone: an object each, as in
+// the paper's figure 8.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "pmemsim/pm.h"
+
+namespace workload {
+
+// `data` holds what will be written to `address`.
+inline void announce(const void* address, const void* data, std::size_t bytes) {
+  pm_pre hint;
+  pm_pre_init(&hint);
+  pm_pre_both(&hint, address, data, bytes);
+}
+
+// For a word that switches something: a pointer, a flag.
+inline void announce_value(const void* address, std::uint64_t value) {
+  pm_pre hint;
+  pm_pre_init(&hint);
+  pm_pre_both_val(&hint, address, value);
+}
+
+inline void announce_pointer(const void* address, const void* pointer) {
+  announce_value(address, reinterpret_cast<std::uintptr_t>(pointer));
+}
+
+}  // namespace workload

@@ -1,0 +1,181 @@
+// ctree: crit-bit trees (binary tries that branch at the bits in which keys differ), as PMDK's
+// ctree_map.
+//
+// One region: takes a random key out of twice as many as there are items at the start; if it is
+// there, gives its item new data, otherwise inserts an item and, unless the tree was empty, the
+// node that tells it from the others. An insertion changes one word of the tree. Its ranges are
+// declared at once: three fences.
+//
+// In PM: Root {Header header; Tree tree[kTrees]}, Tree being a line whose first word is a link. A
+// link is 0 (only in an empty tree), the address of an item, or the address of a node plus 1. Node
+// {u64 bit; u64 child[2]}, both children being links: the keys below child[b] have b as their bit
+// number `bit` (0 is the lowest) and the same higher bits; numbers fall on the way down. Item {u64
+// key, stamp; from byte 64 on: the data}. Key k is in tree k % kTrees; keys are below 2 *
+// header.items. The data are word(key, stamp, index) of the payload (common/payload.hpp).
+//
+// Locks: one a tree.
+#include <bit>
+
+#include "map.hpp"
+
+namespace {
+
+class CritBitTrees {
+ public:
+  static constexpr workload::About kAbout = {
+      "ctree",
+      "Inserts an item into one of 32 crit-bit trees, or updates one that is there, in every "
+      "atomic\n"
+      "region; the key says in which tree. --data-bytes is the size of an item's value.",
+      20000};
+  static constexpr bool kRemoves = false;
+  static constexpr std::size_t kLocks = workload::kTrees;
+
+  struct alignas(PM_LINE_BYTES) Item {
+    std::uint64_t key, stamp;
+  };
+
+  struct Node;
+
+  // Leads to an item, a node or nothing.
+  class Link {
+   public:
+    Link() = default;
+    explicit Link(const Item* item) : word_(reinterpret_cast<std::uintptr_t>(item)) {}
+    explicit Link(const Node* node) : word_(reinterpret_cast<std::uintptr_t>(node) | kNode) {}
+
+    std::uint64_t word() const { return word_; }
+    bool empty() const { return word_ == 0; }
+    bool is_node() const { return word_ & kNode; }
+    Node* node() const { return reinterpret_cast<Node*>(word_ - kNode); }
+    Item* item() const { return reinterpret_cast<Item*>(word_); }
+
+   private:
+    static constexpr std::uintptr_t kNode = 1;
+    std::uintptr_t word_;
+  };
+
+  struct alignas(PM_LINE_BYTES) Node {
+    std::uint64_t bit;
+    Link child[2];
+
+    Link* towards(std::uint64_t key) { return &child[key >> bit & 1]; }
+  };
+
+  struct alignas(PM_LINE_BYTES) Tree {
+    Link top;
+  };
+
+  struct Root {
+    workload::Header header;
+    Tree tree[workload::kTrees];
+  };
+
+  struct Scratch {};
+
+  CritBitTrees(pm_pool* pool, Root* root) : pool_(pool), root_(root) {}
+
+  void create() {}
+  void take_over() {}
+
+  std::size_t lock_of(std::uint64_t key) const { return key % workload::kTrees; }
+
+  workload::Tally execute(const workload::Operation& operation, Scratch&) {
+    Link* top = &root_->tree[operation.key % workload::kTrees].top;
+    pm_begin(pool_);
+    Item* nearest = find(*top, operation.key);
+    const bool is_new = !nearest || nearest->key != operation.key;
+    if (!is_new)
+      operation.update(nearest);
+    else if (!nearest)
+      insert_first(top, operation);
+    else
+      insert(top, nearest->key, operation);
+    pm_end();
+    return is_new ? workload::kAdded : workload::kUpdated;
+  }
+
+  void check(workload::Census& census) const {
+    for (std::uint64_t tree = 0; tree < workload::kTrees; ++tree) {
+      const Link top = root_->tree[tree].top;
+      if (!top.empty()) check_subtree(top, tree, kBits, census);
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t kBits = 64;
+
+  // The item that has the key if any has; else one that has the key's bits where the tree branches.
+  // Null in an empty tree.
+  static Item* find(Link link, std::uint64_t key) {
+    while (link.is_node()) link = *link.node()->towards(key);
+    return link.item();
+  }
+
+  void insert_first(Link* top, const workload::Operation& operation) {
+    Item* item = allocate_item(operation);
+    workload::announce_value(top, Link(item).word());
+    pm_log(top, sizeof *top);
+    store_item(item, operation);
+    *top = Link(item);
+  }
+
+  // `other` is the key of the item that a search for the new key leads to. The new node goes where
+  // the two part, below those that branch at higher bits.
+  void insert(Link* link, std::uint64_t other, const workload::Operation& operation) {
+    const std::uint64_t bit = kBits - 1 - std::countl_zero(operation.key ^ other);
+    while (link->is_node() && link->node()->bit > bit) link = link->node()->towards(operation.key);
+
+    Item* item = allocate_item(operation);
+    Node* node = static_cast<Node*>(workload::require(pm_alloc(pool_, sizeof(Node))));
+    workload::announce_value(link, Link(node).word());
+    pm_log(link, sizeof *link);
+    store_item(item, operation);
+    node->bit = bit;
+    *node->towards(operation.key) = Link(item);
+    *node->towards(~operation.key) = *link;
+    *link = Link(node);
+  }
+
+  Item* allocate_item(const workload::Operation& operation) {
+    Item* item = operation.allocate<Item>(pool_);
+    workload::announce(item, &operation.key, 2 * sizeof operation.key);
+    return item;
+  }
+
+  static void store_item(Item* item, const workload::Operation& operation) {
+    *item = {operation.key, operation.stamp};
+    operation.store_data(item);
+  }
+
+  // A subtree of nodes that branch at bits below `limit`. Returns one of its keys: above the bit at
+  // which its top branches, they are the same.
+  static std::uint64_t check_subtree(Link link, std::uint64_t tree, std::uint64_t limit,
+                                     workload::Census& census) {
+    if (!link.is_node()) {
+      const Item* item = link.item();
+      census.add(item, item->key % workload::kTrees == tree);
+      return item->key;
+    }
+    const Node* node = link.node();
+    if (node->bit >= limit) {
+      census.report("a node branches at a bit that is not below that of the node above it");
+      return 0;
+    }
+    const std::uint64_t left = check_subtree(node->child[0], tree, node->bit, census);
+    if (!census.whole()) return left;
+    const std::uint64_t right = check_subtree(node->child[1], tree, node->bit, census);
+    if (left >> node->bit != (right >> node->bit & ~std::uint64_t{1}) ||
+        (right >> node->bit & 1) == 0)
+      census.report("keys " + std::to_string(left) + " and " + std::to_string(right) +
+                    " don't part at bit " + std::to_string(node->bit));
+    return left;
+  }
+
+  pm_pool* pool_;
+  Root* root_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return workload::main<workload::Map<CritBitTrees>>(argc, argv); }
