@@ -76,6 +76,7 @@ std::string without_comments(StringRef text) {
 
 struct Statement {
   bool lock = false;
+  bool repeat = false;
   llvm::SmallVector<std::uint8_t, 8> bytes;  // of the .byte directives that belong to it
   std::string mnemonic;                      // lower case; empty: only bytes
   std::vector<std::string> operands;         // as written
@@ -83,13 +84,14 @@ struct Statement {
 
 constexpr std::uint8_t kOperandSizePrefix = 0x66;
 constexpr std::uint8_t kLockPrefix = 0xf0;
+constexpr std::uint8_t kRepeatPrefix = 0xf3;
 
 bool is_prefix_byte(std::uint8_t byte) {
   switch (byte) {
     case kOperandSizePrefix:
     case kLockPrefix:
-    case 0xf2:
-    case 0xf3:  // rep
+    case kRepeatPrefix:
+    case 0xf2:  // repne
     case 0x2e:
     case 0x36:
     case 0x3e:
@@ -158,6 +160,7 @@ class StatementParser {
     StringRef word = text.take_until(llvm::isSpace);
     while (is_prefix_word(word.lower())) {
       if (word.equals_insensitive("lock")) current_.lock = true;
+      if (word.lower().starts_with("rep")) current_.repeat = true;
       if (word.equals_insensitive("data16")) current_.bytes.push_back(kOperandSizePrefix);
       text = text.drop_front(word.size()).ltrim();
       word = text.take_until(llvm::isSpace);
@@ -176,6 +179,7 @@ class StatementParser {
       std::uint8_t byte = 0;
       if (number.trim().getAsInteger(0, byte)) return;
       if (byte == kLockPrefix) current_.lock = true;
+      if (byte == kRepeatPrefix) current_.repeat = true;
       current_.bytes.push_back(byte);
     }
   }
@@ -223,7 +227,10 @@ unsigned register_number(StringRef name) {  // as in ModRM bytes; 16: not a gene
       .Case("r15", 15)
       .Default(16);
 }
+constexpr unsigned kCounter = 1;
 constexpr unsigned kStackPointer = 4;
+constexpr unsigned kSourceIndex = 6;
+constexpr unsigned kDestinationIndex = 7;
 
 // The operands of one inline assembly: constraint N of the text and the value it stands for.
 class Operands {
@@ -363,7 +370,8 @@ class Summarizer {
     for (const Statement& statement : StatementParser().parse(text)) {
       if (statement.mnemonic.empty()) {
         encoded(statement);
-      } else if (!flush_or_fence(statement) && !locked(statement)) {
+      } else if (!flush_or_fence(statement) && !locked(statement) &&
+                 !string_instruction(statement)) {
         ordinary(statement);
       }
     }
@@ -473,6 +481,34 @@ class Summarizer {
     if (size == 0) size = operand_size(statement, *address);
     summary_.effects.push_back({SiteKind::kAtomicUpdate, 0, address->base, address->displacement,
                                 size, mnemonic == "cmpxchg"});
+    return true;
+  }
+
+  // movs copies from (%rsi) to (%rdi), stos stores to (%rdi); both %rcx times if repeated.
+  bool string_instruction(const Statement& statement) {
+    const StringRef mnemonic = statement.mnemonic;
+    if (mnemonic.size() != 5) return false;
+    const StringRef name = mnemonic.drop_back();
+    const std::uint32_t size = mnemonic.back() == 'd' ? 4 : suffix_size(mnemonic.back());
+    if ((name != "movs" && name != "stos") || size == 0) return false;
+    const auto names = [&](StringRef part) {
+      return llvm::any_of(statement.operands,
+                          [&](StringRef operand) { return operand.contains(part); });
+    };
+    // movsd is an SSE instruction, too.
+    if (!statement.operands.empty() && (!names("di)") || names("xmm"))) return false;
+    llvm::Value* to = operands_.in_register(kDestinationIndex);
+    llvm::Value* from = name == "movs" ? operands_.in_register(kSourceIndex) : nullptr;
+    llvm::Value* count = statement.repeat ? operands_.in_register(kCounter) : nullptr;
+    if (to == nullptr || (name == "movs" && from == nullptr) ||
+        (statement.repeat && count == nullptr)) {
+      problem(mnemonic, "writes to");
+      return true;
+    }
+    AssemblyEffect effect{SiteKind::kCopyStore, 0, to, 0, size};
+    effect.source = from;
+    effect.count = count;
+    summary_.effects.push_back(effect);
     return true;
   }
 

@@ -18,13 +18,18 @@
 namespace pmemsim::pass {
 
 struct AssemblyEffect {
-  // kFlush, kFence, kLoad, kStore, kNonTemporal or kAtomicUpdate.
+  // kFlush, kFence, kLoad, kStore, kNonTemporal, kAtomicUpdate or, for string instructions,
+  // kCopyStore.
   trace::SiteKind kind;
   std::uint8_t detail = 0;         // FlushKind or FenceKind
   llvm::Value* address = nullptr;  // a pointer, or an integer that holds one
   std::int64_t displacement = 0;   // added to it
   std::uint32_t size = 0;
   bool may_fail = false;  // cmpxchg: it may leave memory as it is
+  // Of a kCopyStore: where it copies from (nullptr: stos), and how often `size` bytes (nullptr:
+  // once).
+  llvm::Value* source = nullptr;
+  llvm::Value* count = nullptr;
 };
 
 struct AssemblySummary {

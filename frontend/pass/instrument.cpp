@@ -343,11 +343,63 @@ class FunctionInstrumenter {
     const LibraryCall library = library_call(call);
     if (library == LibraryCall::kOther) {
       flush_pending(call);
+      if (const auto write = library_write(call)) {
+        insert_at(after(call), call);
+        record_library_write(call, *write);
+      }
     } else if (library == LibraryCall::kExternal) {
       record_external(call);
+      if (const auto write = library_write(call)) record_library_write(call, *write);
     } else {
       replace_library_copy(call, library);
     }
+  }
+
+  // Behind the call, where the builder stands.
+  void record_library_write(llvm::CallBase& call, const LibraryWrite& write) {
+    using Bytes = LibraryWrite::Bytes;
+    const bool to_result = write.destination == LibraryWrite::kNone;
+    Value* to = to_result ? &call : call.getArgOperand(static_cast<unsigned>(write.destination));
+    const std::uint32_t number = context_.table.add(access(SiteKind::kCopyStore, to, nullptr, 0));
+    if (write.bytes == Bytes::kString) {
+      // What is returned, because it is null when nothing was written.
+      this->call("wrote_string", number, &call);
+      return;
+    }
+    const auto argument = [&](int which) {
+      return builder_.CreateZExtOrTrunc(call.getArgOperand(static_cast<unsigned>(which)),
+                                        builder_.getInt64Ty());
+    };
+    const auto result = [&](std::uint64_t more) {
+      Value* returned = builder_.CreateSExtOrTrunc(&call, builder_.getInt64Ty());
+      returned = builder_.CreateAdd(returned, builder_.getInt64(more));
+      return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, returned, builder_.getInt64(0));
+    };
+    Value* bytes = nullptr;
+    switch (write.bytes) {
+      case Bytes::kResult:
+        bytes = result(0);
+        break;
+      case Bytes::kResultTimes:
+        bytes = builder_.CreateMul(result(0), argument(write.argument));
+        break;
+      case Bytes::kPrinted:
+        bytes = result(1);
+        if (write.argument != LibraryWrite::kNone) {
+          bytes = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, bytes,
+                                                 argument(write.argument));
+        }
+        break;
+      case Bytes::kArgument:
+        bytes = argument(write.argument);
+        break;
+      case Bytes::kArguments:
+        bytes = builder_.CreateMul(argument(write.argument), argument(write.argument + 1));
+        break;
+      case Bytes::kString:
+        break;
+    }
+    this->call("wrote", number, {to, bytes});
   }
 
   // Around code that is not instrumented. If it leaves by an exception, the next thing recorded
@@ -590,6 +642,14 @@ class FunctionInstrumenter {
         fill(plus(first, length), builder_.getInt32(0), builder_.CreateSub(limit, length));
         return first;
       }
+      case LibraryCall::kStrncat: {
+        Value* limit = builder_.CreateZExtOrTrunc(third, builder_.getInt64Ty());
+        Value* end = plus(first, length_call("strlen", first));
+        Value* length = length_call("strnlen", {second, limit});
+        copy("memcpy", end, second, length);
+        fill(plus(end, length), builder_.getInt32(0), one);
+        return first;
+      }
       case LibraryCall::kOther:
       case LibraryCall::kExternal:
         break;
@@ -621,6 +681,9 @@ class FunctionInstrumenter {
       case SiteKind::kAtomicUpdate:
         record_assembly_update(assembly, effect);
         break;
+      case SiteKind::kCopyStore:
+        record_assembly_copy(assembly, effect);
+        break;
       case SiteKind::kLoad:
         record_assembly_access(assembly, effect, "load");
         break;
@@ -645,6 +708,19 @@ class FunctionInstrumenter {
         call(function, number, {address, builder_.getInt32(bytes)});
       }
     });
+  }
+
+  void record_assembly_copy(llvm::CallBase& assembly, const AssemblyEffect& effect) {
+    insert_at(after(assembly), assembly);
+    const std::uint32_t sites = copy_sites(effect.address, effect.source, nullptr);
+    Value* count = effect.count == nullptr
+                       ? builder_.getInt64(1)
+                       : builder_.CreateZExtOrTrunc(effect.count, builder_.getInt64Ty());
+    Value* from = effect.source == nullptr ? llvm::ConstantPointerNull::get(builder_.getPtrTy())
+                                           : offset_pointer(effect.source, 0);
+    call("copied", sites,
+         {offset_pointer(effect.address, 0), from,
+          builder_.CreateMul(count, builder_.getInt64(effect.size))});
   }
 
   // Whether a cmpxchg wrote is told by the bytes before and after: other threads stand still

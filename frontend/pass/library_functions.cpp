@@ -73,7 +73,6 @@ const llvm::StringSet<>& external_functions() {
       "strtok",
       "strtok_r",
       "strsep",
-      "strncat",
       "strerror",
       "strerror_r",
       // numbers
@@ -308,6 +307,7 @@ LibraryCall copying_function(StringRef name) {
       .Cases("stpcpy", "__stpcpy_chk", LibraryCall::kStpcpy)
       .Cases("strcat", "__strcat_chk", LibraryCall::kStrcat)
       .Cases("strncpy", "__strncpy_chk", LibraryCall::kStrncpy)
+      .Cases("strncat", "__strncat_chk", LibraryCall::kStrncat)
       .Default(LibraryCall::kOther);
 }
 
@@ -326,6 +326,7 @@ bool has_signature_of(LibraryCall call, const llvm::Function& function) {
     case LibraryCall::kMemmove:
     case LibraryCall::kBcopy:
     case LibraryCall::kStrncpy:
+    case LibraryCall::kStrncat:
       return pointer(0) && pointer(1) && integer(2);
     case LibraryCall::kMemset:
       return pointer(0) && integer(1) && integer(2);
@@ -343,6 +344,49 @@ bool has_signature_of(LibraryCall call, const llvm::Function& function) {
 }
 
 }  // namespace
+
+std::optional<LibraryWrite> library_write(const llvm::CallBase& call) {
+  using Write = std::optional<LibraryWrite>;
+  using Bytes = LibraryWrite::Bytes;
+  constexpr int kResult = LibraryWrite::kNone;
+  const llvm::Function* callee = call.getCalledFunction();
+  if (callee == nullptr || !callee->isDeclaration()) return {};
+  const Write write =
+      llvm::StringSwitch<Write>(callee->getName())
+          .Cases("read", "pread", "pread64", "__read_chk", LibraryWrite{1, Bytes::kResult})
+          .Cases("recv", "recvfrom", "__recv_chk", LibraryWrite{1, Bytes::kResult})
+          .Case("getrandom", LibraryWrite{0, Bytes::kResult})
+          .Cases("fread", "fread_unlocked", LibraryWrite{0, Bytes::kResultTimes, 1})
+          .Cases("fgets", "getcwd", LibraryWrite{0, Bytes::kString})
+          .Cases("sprintf", "vsprintf", "__sprintf_chk", "__vsprintf_chk",
+                 LibraryWrite{0, Bytes::kPrinted})
+          .Cases("snprintf", "vsnprintf", "__snprintf_chk", "__vsnprintf_chk",
+                 LibraryWrite{0, Bytes::kPrinted, 1})
+          .Case("calloc", LibraryWrite{kResult, Bytes::kArguments, 0})
+          .Case("realloc", LibraryWrite{kResult, Bytes::kArgument, 1})
+          .Case("reallocarray", LibraryWrite{kResult, Bytes::kArguments, 1})
+          .Cases("strdup", "strndup", LibraryWrite{kResult, Bytes::kString})
+          .Default(std::nullopt);
+  if (!write) return {};
+  // A program's own function may have the name of a library function; its signature then tells.
+  const auto is_integer = [&](int argument) {
+    return argument == LibraryWrite::kNone ||
+           (static_cast<unsigned>(argument) < call.arg_size() &&
+            call.getArgOperand(static_cast<unsigned>(argument))->getType()->isIntegerTy());
+  };
+  const bool returns_bytes = write->bytes == Bytes::kResult ||
+                             write->bytes == Bytes::kResultTimes || write->bytes == Bytes::kPrinted;
+  const int last = write->argument + (write->bytes == Bytes::kArguments ? 1 : 0);
+  const bool fits = is_integer(write->argument) && is_integer(last) &&
+                    call.getType()->isIntegerTy() == returns_bytes &&
+                    (write->destination == kResult
+                         ? call.getType()->isPointerTy()
+                         : static_cast<unsigned>(write->destination) < call.arg_size() &&
+                               call.getArgOperand(static_cast<unsigned>(write->destination))
+                                   ->getType()
+                                   ->isPointerTy());
+  return fits ? write : std::nullopt;
+}
 
 LibraryCall library_call(const llvm::CallBase& call) {
   const llvm::Function* callee = call.getCalledFunction();

@@ -3,6 +3,8 @@
 
 #include <llvm/IR/InstrTypes.h>
 
+#include <optional>
+
 namespace pmemsim::pass {
 
 // What the pass does at a call of a library function.
@@ -20,8 +22,26 @@ enum class LibraryCall {
   kStpcpy,
   kStrcat,
   kStrncpy,
+  kStrncat,
 };
 
 LibraryCall library_call(const llvm::CallBase& call);
+
+// What a library function, or the kernel for it, writes to memory that the program names.
+struct LibraryWrite {
+  enum class Bytes {
+    kResult,       // as many as it returns, none if that is negative
+    kResultTimes,  // as many as it returns times an argument
+    kPrinted,      // one more than it returns, at most an argument (if there is one)
+    kArgument,     // an argument
+    kArguments,    // the product of an argument and the next
+    kString,       // a string
+  };
+  static constexpr int kNone = -1;
+  int destination;  // an argument; kNone: what is returned
+  Bytes bytes;
+  int argument = kNone;  // the one that `bytes` means
+};
+std::optional<LibraryWrite> library_write(const llvm::CallBase& call);
 
 }  // namespace pmemsim::pass

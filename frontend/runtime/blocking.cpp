@@ -2,9 +2,11 @@
 // file's lock lets the others run.
 #include <cerrno>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/select.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "clock.hpp"
@@ -16,9 +18,14 @@ namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
 
+bool never_blocks(int descriptor) {
+  const long flags = real.syscall(SYS_fcntl, descriptor, F_GETFL);
+  return flags < 0 || (flags & O_NONBLOCK) != 0;
+}
+
 // Returns once the call won't block, or at once if nobody else could run meanwhile.
 void await(int descriptor, short events) {
-  while (!only_thread()) {
+  while (!only_thread() && !never_blocks(descriptor)) {
     pollfd asked{descriptor, events, 0};
     if (real.poll(&asked, 1, 0) != 0) return;
     yield_until_ready(descriptor, events, 0);

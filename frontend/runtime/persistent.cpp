@@ -157,6 +157,15 @@ void add_region(std::uint64_t begin, std::uint64_t end, const char* source) {
   if (recording()) write_image_of(region);
 }
 
+bool is_persistent(const void* memory) {
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  if (address >= kHeapBase && address < heap_end()) return true;
+  for (const Region& region : regions) {
+    if (region.begin <= address && address < region.end) return true;
+  }
+  return false;
+}
+
 void write_images() {
   for (const Region& region : regions) write_image_of(region);
   if (const std::uint64_t end = heap_end()) write_image_of({kHeapBase, end, 0});

@@ -265,6 +265,17 @@ void record_copy(std::uint32_t site, char* to, const char* from, std::uint64_t b
   if (hot.budget < 0) quantum_over();
 }
 
+// Records a write that has been made by others.
+void record_stores(std::uint32_t site, const char* to, std::uint64_t bytes) {
+  while (bytes > 0) {
+    const std::uint32_t piece = piece_bytes(to, bytes);
+    record_store_piece(site, to, piece);
+    to += piece;
+    bytes -= piece;
+  }
+  if (hot.budget < 0) quantum_over();
+}
+
 }  // namespace
 
 void put_mark(trace::MarkKind kind, std::uint64_t first, std::uint64_t second) {
@@ -406,6 +417,20 @@ PMEMSIM_EXPORT void* pmemsim_rt_memset(std::uint32_t site, void* to, int byte,
   std::memset(to, byte, bytes);
   record_copy(site, static_cast<char*>(to), nullptr, bytes);
   return to;
+}
+
+PMEMSIM_EXPORT void pmemsim_rt_copied(std::uint32_t site, void* to, const void* from,
+                                      std::uint64_t bytes) {
+  record_copy(site, static_cast<char*>(to), static_cast<const char*>(from), bytes);
+}
+
+PMEMSIM_EXPORT void pmemsim_rt_wrote(std::uint32_t site, void* to, std::uint64_t bytes) {
+  if (!active() || !is_persistent(to)) return;
+  record_stores(site, static_cast<const char*>(to), bytes);
+}
+
+PMEMSIM_EXPORT void pmemsim_rt_wrote_string(std::uint32_t site, char* to) {
+  if (to != nullptr) pmemsim_rt_wrote(site, to, std::strlen(to) + 1);
 }
 
 PMEMSIM_EXPORT void pmemsim_rt_branch(std::uint32_t site, int taken) {

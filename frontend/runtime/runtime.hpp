@@ -290,6 +290,7 @@ struct Region {
 };
 extern List<Region, 1u << 20> regions;
 extern List<char, 1u << 24> region_sources;
+bool is_persistent(const void* memory);
 
 // ---- Metadata (metadata.cpp) ------------------------------------------------------------------
 

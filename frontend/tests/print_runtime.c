@@ -82,7 +82,7 @@ static void print(const char* op, uint32_t site, const volatile void* address, u
             "{\"op\": \"%s\", \"module\": %u, \"site\": %u, \"address\": %" PRIuPTR
             ", \"bytes\": %" PRIu64 ", \"flag\": %d, \"value\": \"",
             op, module, site - *modules[module]->base, (uintptr_t)address, bytes, flag);
-    const int writes = strstr(op, "store") || strstr(op, "update");
+    const int writes = strstr(op, "store") || strstr(op, "update") || strstr(op, "wrote");
     for (uint64_t i = 0; writes && i < bytes; ++i) {
       fprintf(output, "%02x", ((const volatile uint8_t*)address)[i]);
     }
@@ -126,6 +126,16 @@ void* pmemsim_rt_memset(uint32_t site, void* to, int byte, uint64_t bytes) {
   print("memset", site, to, bytes, byte);
   instructions += (bytes + 15) / 16;
   return to;
+}
+void pmemsim_rt_copied(uint32_t site, void* to, const void* from, uint64_t bytes) {
+  print(from ? "copied" : "filled", site, to, bytes, 0);
+  instructions += (from ? 2 : 1) * ((bytes + 15) / 16);
+}
+void pmemsim_rt_wrote(uint32_t site, void* to, uint64_t bytes) {
+  print("wrote", site, to, bytes, 0);
+}
+void pmemsim_rt_wrote_string(uint32_t site, char* to) {
+  if (to) print("wrote", site, to, strlen(to) + 1, 0);
 }
 void pmemsim_rt_branch(uint32_t site, int taken) { print("branch", site, 0, 0, taken); }
 void pmemsim_rt_execute(uint32_t site) { print("execute", site, 0, 0, 0); }

@@ -17,6 +17,7 @@ from conftest import (
     SFENCE,
     Kind,
     Toolchain,
+    run,
 )
 
 pytestmark = pytest.mark.parametrize("level", LEVELS)
@@ -658,3 +659,75 @@ def test_survives(toolchain: Toolchain, level: str, name: str) -> None:
     recording = toolchain.record(code, level, suffix, flags)
     assert recording.output == output
     assert recording.operations
+
+
+def test_string_instructions(toolchain: Toolchain, level: str) -> None:
+    """`rep movs` and `rep stos` are copies, with or without prefix, in both spellings."""
+    recording = toolchain.record(
+        """
+char from[64], to[64];
+int main(void) {
+  void *d = to; const void *s = from; long n = 20;
+  asm volatile("rep movsb" : "+D"(d), "+S"(s), "+c"(n) :: "memory");
+  d = to; n = 3;
+  asm volatile("rep; stosq" : "+D"(d), "+c"(n) : "a"(0x55L) : "memory");
+  d = to; s = from;
+  asm volatile("movsl" : "+D"(d), "+S"(s) :: "memory");
+  asm volatile(".byte 0xf3; stosl" : "=D"(d), "=c"(n) : "0"(to), "1"(5L), "a"(7) : "memory");
+  double x = 1;
+  asm volatile("movsd %1, %0" : "=m"(*(double *)to) : "x"(x));
+  return 0;
+}
+""",
+        level,
+    )
+    copies = [op for op in recording.operations if op.name in ("copied", "filled")]
+    assert [(op.name, op.site.line, op.bytes) for op in copies] == [
+        ("copied", 5, 20), ("filled", 7, 24), ("copied", 9, 4), ("filled", 10, 20),
+    ]  # fmt: skip
+    assert len({op.address for op in copies}) == 1
+    stores = recording.of(Kind.STORE, function="main")
+    assert (12, struct.pack("<d", 1.0)) in [(op.site.line, op.value) for op in stores]
+
+
+def test_unfollowable_string_instruction_is_named(toolchain: Toolchain, level: str) -> None:
+    """In a sentence with the line."""
+    source = toolchain.write(
+        'char to[8];\nint main(void) { asm volatile("lea to(%%rip), %%rdi\\n stosb" ::: "rdi"); }\n'
+    )
+    compiled = run(toolchain.cc, level, "-c", source, "-o", toolchain.scratch / "program.o")
+    assert "line 2: inline assembly 'stosb' writes to an address" in compiled.stderr
+
+
+def test_writes_of_library_functions(toolchain: Toolchain, level: str) -> None:
+    """Where, and what, the C library and the kernel write."""
+    recording = toolchain.record(
+        """
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+char memory[64];
+int main(void) {
+  char *volatile source = memory;
+  char *p = source;
+  int zero = open("/dev/zero", O_RDONLY);
+  if (read(zero, p, 7) != 7) return 1;
+  if (read(-1, p, 7) != -1) return 1;
+  snprintf(p, 4, "%d", getppid() + 10000);
+  snprintf(p, 40, "%s", source == memory ? "abc" : "");
+  FILE *stream = fdopen(zero, "r");
+  if (fread(p, 4, 3, stream) != 3) return 1;
+  char *volatile block = calloc(3, 4);
+  block = realloc(block, 100000);
+  block = strdup(source == memory ? "four" : "");
+  return 0;
+}
+""",
+        level,
+    )
+    wrote = [(op.site.line, op.bytes) for op in recording.named("wrote")]
+    assert wrote == [
+        (12, 7), (13, 0), (14, 4), (15, 4), (17, 12), (18, 12), (19, 100000), (20, 5),
+    ]  # fmt: skip

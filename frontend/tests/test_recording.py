@@ -27,7 +27,7 @@ THREADED = (
 GOOD_ENDINGS = (
     "return", "exit_in_thread", "_exit", "quick_exit", "exit_in_handler", "main_thread_ends",
     "call_back", "catch_exceptions", "handle_signals", "jump_out_of_handlers", "fork_a_child",
-    "talk_through_a_pipe", "hide_environment", "wait_for_children", "child_dies",
+    "talk_through_a_pipe", "read_without_blocking", "hide_environment", "wait_for_children", "child_dies",
     "leave_threads_running", "jump_over_frames", "unwind_frames", "handle_stack_overflow",
     "early_thread", "try_another_program",
 )  # fmt: skip
@@ -355,7 +355,8 @@ def test_whole_run_has_everything(build: Callable[[str, str], Path], tmp_path: P
     )
     assert done.returncode == 0, done.stderr
     trace = verified(output)
-    assert stores_to_pm(trace) == 103
+    # 99, 42, the thread's 43s, 1000 and the zeros of calloc.
+    assert stores_to_pm(trace) == 103 + (1 << 16) // 16
     assert trace.summary()["warm_lines"] == 0
 
 
@@ -381,3 +382,27 @@ def test_region_of_interest_that_never_begins(
     assert done.returncode == 2
     assert "PMEMSIM_ROI=whole" in done.stderr
     assert_nothing_left(output)
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_writes_of_libraries_and_kernel(
+    build: Callable[[str, str], Path], tmp_path: Path, level: str
+) -> None:
+    """The recorded stores, replayed, give the memory as the program leaves it."""
+    output, left = tmp_path / "trace.pmt", tmp_path / "left"
+    done = record(
+        build("library_writes.c", level), left, output=output,
+        PMEMSIM_PM_RANGE="0x10000000000:0x10000001000", PMEMSIM_ROI="whole",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    replayed = bytearray(0x1000)
+    for operations in verified(output).operations(0):
+        for index, address in enumerate(operations.records["address"]):
+            value = operations.value(index)
+            if value and address >> 12 == 1 << 28:
+                at = int(address) & 0xFFF
+                replayed[at : at + len(value)] = value
+    assert bytes(replayed) == left.read_bytes()
+    assert {0, 64, 128, 192, 256, 320, 384, 448, 512, 576} <= {
+        at for at in range(0, 0x1000, 64) if any(replayed[at : at + 64])
+    }

@@ -1,9 +1,13 @@
 // Programs that end in unusual ways, or do what is hard to record: endings NAME.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <csetjmp>
 #include <csignal>
 #include <cstdio>
@@ -109,6 +113,20 @@ void talk_through_a_pipe() {
   close(ends[1]);
   reader.join();
   if (got != 5) std::abort();
+}
+
+// As programs with an event loop do: they read until there is nothing more.
+void read_without_blocking() {
+  int ends[2];
+  if (pipe2(ends, O_NONBLOCK) != 0) std::abort();
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    while (!done) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  char byte;
+  if (read(ends[0], &byte, 1) != -1 || errno != EAGAIN) std::abort();
+  done = true;
+  other.join();
 }
 
 void wait_for_children() {
@@ -243,6 +261,7 @@ int main(int argument_count, char** arguments) {
       {"jump_out_of_handlers", jump_out_of_handlers},
       {"fork_a_child", fork_a_child},
       {"talk_through_a_pipe", talk_through_a_pipe},
+      {"read_without_blocking", read_without_blocking},
       {"wait_for_children", wait_for_children},
       {"child_dies", child_dies},
       {"leave_threads_running", leave_threads_running},
