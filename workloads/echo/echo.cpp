@@ -29,6 +29,7 @@
 #include <mutex>
 #include <vector>
 
+#include "ordered_locks.hpp"
 #include "workload.hpp"
 
 namespace {
@@ -93,7 +94,7 @@ class Echo {
     pm_durable();
 
     workload::Random random(options.seed, 0);
-    Client client(0, options.data_bytes);
+    Client client(0, options.data_bytes, locks_);
     for (std::uint64_t key = 0; key < options.items; ++key) {
       client.local.put(payload(), key, random.next());
       if (client.local.full() || key + 1 == options.items) merge(client);
@@ -108,7 +109,7 @@ class Echo {
 
   workload::Tally run(const workload::Work& work) {
     workload::Random random(work.seed, work.thread + 1);
-    Client client(work.thread, root_->header.data_bytes);
+    Client client(work.thread, root_->header.data_bytes, locks_);
     client.snapshot = clock_;
     workload::Tally tally;
     for (std::uint64_t i = 0; i < work.regions; ++i) {
@@ -188,10 +189,11 @@ class Echo {
   };
 
   struct Client {
-    Client(unsigned index, std::uint64_t data_bytes)
-        : index(index), local(kBatch, data_bytes), value(data_bytes) {}
+    Client(unsigned index, std::uint64_t data_bytes, std::vector<std::mutex>& locks)
+        : index(index), locks(locks), local(kBatch, data_bytes), value(data_bytes) {}
 
     unsigned index;
+    workload::OrderedLocks locks;
     LocalStore local;
     std::vector<char> value;  // that the last get found
     std::uint64_t snapshot = 0;
@@ -232,7 +234,9 @@ class Echo {
 
   // Returns the number of new keys.
   std::uint64_t merge(Client& client) {
-    const std::vector<std::unique_lock<std::mutex>> locks = lock_all(client.local);
+    for (std::size_t i = 0; i < client.local.size(); ++i)
+      client.locks.add(lock_of(bucket_of(client.local[i].key)));
+    const std::lock_guard lock(client.locks);
     const std::uint64_t timestamp = ++clock_;
     Commit& commit = root_->commit[client.index];
     std::array<Target, kBatch> targets;
@@ -257,17 +261,6 @@ class Echo {
     client.local.clear();
     client.snapshot = timestamp;
     return added;
-  }
-
-  std::vector<std::unique_lock<std::mutex>> lock_all(const LocalStore& local) {
-    std::vector<std::size_t> numbers;
-    for (std::size_t i = 0; i < local.size(); ++i)
-      numbers.push_back(lock_of(bucket_of(local[i].key)));
-    std::sort(numbers.begin(), numbers.end());
-    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-    std::vector<std::unique_lock<std::mutex>> locks;
-    for (const std::size_t number : numbers) locks.emplace_back(locks_[number]);
-    return locks;
   }
 
   // Finds the entry, and allocates and frees what the put needs.
