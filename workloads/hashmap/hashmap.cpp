@@ -10,8 +10,9 @@
 // (common/random.hpp); keys are below 2 * header.items. The data are
 // word(key, stamp, index) of the payload (common/payload.hpp).
 //
-// Locks: the eight buckets of one line share a lock, and so does every kLocks-th line: bucket b has
-// lock b / 8 % kLocks.
+// Locks: the eight buckets of one line share a lock, and so does every 1024th line: bucket b has
+// lock b / 8 % 1024.
+#include "bucket_table.hpp"
 #include "map.hpp"
 
 namespace {
@@ -24,7 +25,6 @@ class HashMap {
       "--data-bytes is the size of an item's value.",
       20000};
   static constexpr bool kRemoves = false;
-  static constexpr std::size_t kLocks = 1024;
 
   struct alignas(PM_LINE_BYTES) Node {
     Node* next;
@@ -33,31 +33,22 @@ class HashMap {
 
   struct Root {
     workload::Header header;
-    std::uint64_t bucket_count;
-    Node** buckets;
+    workload::BucketTable<Node> buckets;
   };
+
+  static constexpr std::size_t kLocks = workload::BucketTable<Node>::kLocks;
 
   struct Scratch {};
 
   HashMap(pm_pool* pool, Root* root) : pool_(pool), root_(root) {}
 
-  void create() {
-    root_->bucket_count = 2 * root_->header.items;
-    const std::uint64_t bytes = root_->bucket_count * sizeof(Node*);
-    root_->buckets = static_cast<Node**>(workload::require(pm_alloc(pool_, bytes)));
-    std::memset(root_->buckets, 0, bytes);
-    pm_flush(root_->buckets, bytes);
-  }
-
+  void create() { root_->buckets.create(pool_, 2 * root_->header.items); }
   void take_over() {}
 
-  std::size_t lock_of(std::uint64_t key) const {
-    constexpr std::size_t kBucketsPerLine = PM_LINE_BYTES / sizeof(Node*);
-    return bucket_of(key) / kBucketsPerLine % kLocks;
-  }
+  std::size_t lock_of(std::uint64_t key) const { return root_->buckets.lock_of(key); }
 
   workload::Tally execute(const workload::Operation& item, Scratch&) {
-    Node** bucket = &root_->buckets[bucket_of(item.key)];
+    Node** bucket = root_->buckets.of(item.key);
     pm_begin(pool_);
     Node* node = *bucket;
     while (node && node->key != item.key) node = node->next;
@@ -70,16 +61,13 @@ class HashMap {
   }
 
   void check(workload::Census& census) const {
-    for (std::uint64_t bucket = 0; bucket < root_->bucket_count; ++bucket)
-      for (const Node* node = root_->buckets[bucket]; node && census.whole(); node = node->next)
-        census.add(node, bucket_of(node->key) == bucket);
+    const workload::BucketTable<Node>& buckets = root_->buckets;
+    for (std::uint64_t i = 0; i < buckets.count; ++i)
+      for (const Node* node = buckets.first[i]; node && census.whole(); node = node->next)
+        census.add(node, buckets.index_of(node->key) == i);
   }
 
  private:
-  std::uint64_t bucket_of(std::uint64_t key) const {
-    return workload::mix(key) % root_->bucket_count;
-  }
-
   void insert(Node** bucket, const workload::Operation& item) {
     Node* node = item.allocate<Node>(pool_);
     // Janus: what the node and the bucket will hold is known before the log is written. Fields that

@@ -1,0 +1,95 @@
+// Chains of nodes without log and regions: every change takes effect by one store of a pointer,
+// which is atomic in PM. A new node is durable before anything leads to it (two fences); an item is
+// updated by a new node in the place of the old one; a node is unlinked by one fence. So the chains
+// are whole at every point, and a crash leaves at most a node that nothing leads to.
+//
+// In PM: Node {u64 next, key, stamp; from byte 64 on: the data}, next being the address of the next
+// node or 0.
+#pragma once
+
+#include <cstdint>
+
+#include "hints.hpp"
+#include "map.hpp"
+#include "node_pool.hpp"
+
+namespace workload {
+
+struct alignas(PM_LINE_BYTES) ChainNode {
+  ChainNode* next;
+  std::uint64_t key, stamp;
+};
+
+class Chains {
+ public:
+  using Node = ChainNode;
+  using Scratch = NodePool::Cache;
+
+  explicit Chains(NodeArray* nodes) : nodes_(nodes) {}
+
+  void create(pm_pool* pool, const Header& header) {
+    data_bytes_ = header.data_bytes;
+    nodes_.create(pool, 2 * header.items, sizeof(Node) + padded(data_bytes_));
+  }
+
+  // To be followed by claim() for every chain and by free_unclaimed().
+  void take_over(const Header& header) {
+    data_bytes_ = header.data_bytes;
+    nodes_.take_over();
+  }
+
+  void claim(const Node* node) {
+    while (node && nodes_.claim(node)) node = node->next;
+  }
+
+  void free_unclaimed() { nodes_.free_unclaimed(); }
+
+  Tally execute(Node** head, const Operation& item, Scratch& cache) {
+    Node** link = head;
+    while (*link && (*link)->key != item.key) link = &(*link)->next;
+    Node* old = *link;
+    if (!old) {
+      link_new(head, *head, item, cache);
+      return kAdded;
+    }
+    if (item.remove)
+      set(link, old->next);
+    else
+      link_new(link, old->next, item, cache);
+    nodes_.give(cache, old);
+    return item.remove ? kRemoved : kUpdated;
+  }
+
+  // `belongs(key)`: whether the key may be in this chain.
+  template <class Belongs>
+  void check(const Node* node, Census& census, Belongs belongs) const {
+    for (; node && census.whole(); node = node->next)
+      if (nodes_.holds(node))
+        census.add(node, belongs(node->key));
+      else
+        census.report("a link leads to no node");
+  }
+
+ private:
+  void link_new(Node** link, Node* next, const Operation& item, Scratch& cache) {
+    Node* node = static_cast<Node*>(nodes_.take(cache));
+    item.announce_address(node);
+    announce_pointer(link, node);
+    *node = {next, item.key, item.stamp};
+    item.store_data(node);
+    pm_flush(node, sizeof *node + data_bytes_);
+    pm_order();
+    set(link, node);
+  }
+
+  static void set(Node** link, Node* node) {
+    *link = node;
+    pm_flush(link, sizeof *link);
+    pm_durable();
+  }
+
+  NodePool nodes_;
+  std::uint64_t data_bytes_ = 0;
+};
+
+}  // namespace workload

@@ -1,0 +1,78 @@
+// hashmap_lowlevel: a chained hash table whose pointers are changed directly, without a log, as
+// PMDK's hashmap_atomic.
+//
+// One operation: takes a random key out of twice as many as there are items at the start; if the
+// map has it, puts a new node in the place of its node, otherwise in front of its bucket's chain.
+// The node is made durable, then the pointer to it is switched: two fences (common/chains.hpp).
+//
+// In PM: Root {Header header; u64 nodes, node_count, node_bytes; u64 bucket_count; u64 buckets},
+// buckets being the address of bucket_count words, each the address of a chain's first node or 0.
+// nodes is the address of all nodes, free ones too. Node {u64 next, key, stamp; from byte 64 on:
+// the data}, next being 0 at the end. A key's bucket is mix(key) % bucket_count
+// (common/random.hpp); keys are below 2 * header.items. The data are word(key, stamp, index) of the
+// payload (common/payload.hpp).
+//
+// Locks: the eight buckets of one line share a lock, and so does every 1024th line: bucket b has
+// lock b / 8 % 1024.
+#include "bucket_table.hpp"
+#include "chains.hpp"
+
+namespace {
+
+class LowLevelHashMap {
+ public:
+  static constexpr workload::About kAbout = {
+      "hashmap_lowlevel",
+      "Inserts an item into a hash table, or updates one that is there, by switching a pointer to "
+      "a\n"
+      "new node: --regions counts such operations. --data-bytes is the size of an item's value.",
+      20000};
+  static constexpr bool kRemoves = false;
+
+  using Node = workload::ChainNode;
+  using Scratch = workload::Chains::Scratch;
+
+  static constexpr std::size_t kLocks = workload::BucketTable<Node>::kLocks;
+
+  struct Root {
+    workload::Header header;
+    workload::NodeArray nodes;
+    workload::BucketTable<Node> buckets;
+  };
+
+  LowLevelHashMap(pm_pool* pool, Root* root) : pool_(pool), root_(root), chains_(&root->nodes) {}
+
+  void create() {
+    root_->buckets.create(pool_, 2 * root_->header.items);
+    chains_.create(pool_, root_->header);
+  }
+
+  void take_over() {
+    chains_.take_over(root_->header);
+    for (std::uint64_t i = 0; i < root_->buckets.count; ++i) chains_.claim(root_->buckets.first[i]);
+    chains_.free_unclaimed();
+  }
+
+  std::size_t lock_of(std::uint64_t key) const { return root_->buckets.lock_of(key); }
+
+  workload::Tally execute(const workload::Operation& item, Scratch& cache) {
+    return chains_.execute(root_->buckets.of(item.key), item, cache);
+  }
+
+  void check(workload::Census& census) const {
+    for (std::uint64_t i = 0; i < root_->buckets.count; ++i)
+      chains_.check(root_->buckets.first[i], census,
+                    [&](std::uint64_t key) { return root_->buckets.index_of(key) == i; });
+  }
+
+ private:
+  pm_pool* pool_;
+  Root* root_;
+  workload::Chains chains_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return workload::main<workload::Map<LowLevelHashMap>>(argc, argv);
+}
