@@ -17,6 +17,9 @@
 #include <mutex>
 #include <vector>
 
+#include "hints.hpp"
+#include "item.hpp"
+#include "random.hpp"
 #include "workload.hpp"
 
 namespace {
@@ -44,10 +47,10 @@ class Queue {
     pm_durable();
 
     workload::Random random(options.seed, 0);
-    std::vector<char> data(options.data_bytes);
+    workload::NewItem item(options.data_bytes);
     for (std::uint64_t i = 0; i < options.items; ++i) {
       const std::uint64_t key = random.next(), stamp = random.next();
-      enqueue(key, stamp, data);
+      enqueue(key, stamp, item);
     }
     workload::set_ready(root_->header);
   }
@@ -57,6 +60,7 @@ class Queue {
 
   workload::Tally run(const workload::Work& work) {
     workload::Random random(work.seed, work.thread + 1);
+    workload::NewItem item(data_bytes());
     std::vector<char> data(data_bytes());
     workload::Tally tally;
     for (std::uint64_t i = 0; i < work.regions; ++i) {
@@ -64,7 +68,7 @@ class Queue {
       if (random.below(2) == 0 && dequeue(data)) {
         ++tally.removed;
       } else {
-        enqueue(key, stamp, data);
+        enqueue(key, stamp, item);
         ++tally.added;
       }
     }
@@ -78,7 +82,7 @@ class Queue {
       const Node* next = node->next;
       if (next->number != ++number)
         return {"node " + std::to_string(number) + " is missing or linked twice"};
-      if (!root_->header.payload().matches(next->data(), next->key, next->stamp))
+      if (!root_->header.payload().matches(workload::data_of(next), next->key, next->stamp))
         return {"the data of node " + std::to_string(number) + " are incomplete"};
     }
     if (node != root_->back.node || number != root_->back.number)
@@ -91,9 +95,6 @@ class Queue {
     Node* next;
     std::uint64_t number;
     std::uint64_t key, stamp;
-
-    char* data() { return reinterpret_cast<char*>(this + 1); }
-    const char* data() const { return reinterpret_cast<const char*>(this + 1); }
   };
 
   struct alignas(PM_LINE_BYTES) End {
@@ -108,19 +109,30 @@ class Queue {
 
   std::uint64_t data_bytes() const { return root_->header.data_bytes; }
 
-  void enqueue(std::uint64_t key, std::uint64_t stamp, std::vector<char>& data) {
-    root_->header.payload().fill(data.data(), key, stamp);
+  void enqueue(std::uint64_t key, std::uint64_t stamp, workload::NewItem& item) {
+    item.prepare(root_->header.payload(), key, stamp);
     const std::lock_guard lock(back_lock_);
     End& back = root_->back;
+    const std::uint64_t number = back.number + 1;
     pm_begin(pool_);
-    Node* node = static_cast<Node*>(workload::require(pm_alloc(pool_, sizeof(Node) + data.size())));
+    Node* node = item.allocate<Node>(pool_);
+    // Janus: fields that share a line are announced together (figure 8b), before the log is
+    // written.
+    pm_pre fields;
+    pm_pre_init(&fields);
+    pm_pre_both_buf(&fields, &node->number, &number, sizeof number);
+    pm_pre_both_buf(&fields, &node->key, &item.key, 2 * sizeof item.key);
+    pm_pre_start_buf(&fields);
+    workload::announce_pointer(&back.node->next, node);
+    announce_end(back, &node, number);
+
     const pm_range ranges[] = {{&back.node->next, sizeof(Node*)}, {&back, 2 * sizeof(Node*)}};
     pm_log_ranges(ranges, 2);
-    *node = {nullptr, back.number + 1, key, stamp};
-    std::memcpy(node->data(), data.data(), data.size());
+    *node = {nullptr, number, item.key, item.stamp};
+    item.store_data(node);
     back.node->next = node;
     back.node = node;
-    ++back.number;
+    back.number = number;
     pm_end();
     committed_.store(node, std::memory_order_release);
   }
@@ -132,13 +144,23 @@ class Queue {
     Node* node = front.node;
     if (node == committed_.load(std::memory_order_acquire)) return false;
     pm_begin(pool_);
+    announce_end(front, &node->next, front.number + 1);
     pm_free(pool_, node);
     pm_log(&front, 2 * sizeof(Node*));
     front.node = node->next;
     ++front.number;
-    std::memcpy(data.data(), front.node->data(), data.size());
+    std::memcpy(data.data(), workload::data_of(front.node), data.size());
     pm_end();
     return true;
+  }
+
+  // Janus: both fields of an end share a line. `node` points to what will be written.
+  static void announce_end(const End& end, Node* const* node, const std::uint64_t& number) {
+    pm_pre fields;
+    pm_pre_init(&fields);
+    pm_pre_both_buf(&fields, &end.node, node, sizeof *node);
+    pm_pre_both_buf(&fields, &end.number, &number, sizeof number);
+    pm_pre_start_buf(&fields);
   }
 
   pm_pool* pool_;
