@@ -123,7 +123,7 @@ TEST(Workloads, RefuseEachOthersPools) {
 
 INSTANTIATE_TEST_SUITE_P(All, Workload,
                          testing::Values("array_swap", "queue", "hashmap", "rbtree", "btree",
-                                         "echo", "vacation"),
+                                         "echo", "vacation", "memcached"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

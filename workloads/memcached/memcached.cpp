@@ -1,0 +1,463 @@
+// memcached: a key-value cache with a hash table, LRU lists and a slab allocator, all in PM, after
+// memcached 1.2.4 as Mnemosyne made it persistent. No network: each thread is a connection that
+// executes the commands which the client memslap would send.
+//
+// One region: one command with a random key, 10 % of them set, 90 % get (Mnemosyne's run.cnf).
+// - set takes a chunk of memory, writes the item, and puts it in the place of the key's old item in
+//   the hash table and at the head of its LRU list. A chunk is a free one, else the next of a page,
+//   else the first of a new page; if there is none, the list's last item is evicted. Where a chunk
+//   must be evicted or cut, that is declared first, and everything else then.
+// - get copies the value out, and moves the item to the head of its list if it has not been moved
+//   for kUpdateInterval seconds. No time passes during a run; from the set-up to the first run, and
+//   from each run to the next, more than the interval passes. So the first get of an item moves it
+//   in each run, and most of what else a run gets changes nothing.
+// The cache holds about as many items as there are at the start; the keys are 5/4 as many. All
+// values of a cache have one size, so that all items are of one slab class, as with memslap -X.
+//
+// Unlike memcached's, items have no reference counts: a get holds its lock while it reads.
+//
+// In PM: Root {Header header; line {u64 bucket_count, buckets, page_count, pages, page_class}; line
+// {u64 pages_used}; SlabClass slab[kClasses]}. buckets is the address of bucket_count words, each
+// the address of a chain's first item or 0; page_class that of page_count words, the slab classes
+// of the pages, of which the first pages_used are in use; pages that of the pages, kPageBytes each,
+// cut into chunks of their class's size. SlabClass, a line: {u64 chunk_bytes, free, uncut,
+// uncut_end, head, tail, items, time}: `free` is the first chunk of the free list, uncut to
+// uncut_end what is not yet cut of the newest page, head and tail the ends of the LRU list, all
+// addresses or 0; time is when the list last changed.
+// Item, at the start of its chunk: line {u64 next, key[2], stamp, value_bytes, time, slab_class,
+// linked}, line {u64 previous, next_in_list}, from byte 128 on the value. linked is 1 if it is in
+// the cache; else its next_in_list is the free list's. Keys are 16 bytes: a number below 5/4
+// header.items, and mix (common/random.hpp) of it. A key's bucket is key[1] % bucket_count. Values
+// are word(key[0], stamp, index) of the payload (common/payload.hpp).
+//
+// Locks: the eight buckets of a line share a lock, which protects the first lines and the values of
+// their items: bucket b has lock b / 8 % kLocks. A slab class has one for its lists; the pages have
+// one. Taken in this order. What is evicted belongs to any bucket, whose lock can therefore only be
+// tried: if it is taken, the item before the last is evicted, and so on (as memcached 1.4.24 does;
+// 1.2.4 has one lock for all).
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <vector>
+
+#include "workload.hpp"
+
+namespace {
+
+class Memcached {
+ public:
+  static constexpr workload::About kAbout = {
+      "memcached",
+      "Executes a command of a key-value cache, one set to nine gets, in every atomic region.\n"
+      "--data-bytes is the size of a value, --items how many the cache holds.",
+      10000, 1024};
+
+  static std::uint64_t pool_bytes(const workload::Options& options) {
+    return workload::pool_bytes_for(options, 2 * options.items) + 16 * kPageBytes;
+  }
+
+  Memcached(pm_pool* pool, const workload::Options& options)
+      : pool_(pool), root_(workload::root_of<Root>(pool)), locks_(kLocks) {
+    workload::describe(root_->header, kAbout, options);
+    set_up_slabs();
+    set_up_memory();
+    pm_flush(root_, sizeof *root_);
+    pm_durable();
+
+    workload::Random random(options.seed, 0);
+    Connection connection(options.data_bytes);
+    for (std::uint64_t key = 0; key < options.items; ++key)
+      set(connection, {key, workload::mix(key)}, random.next());
+    now_ += kUpdateInterval + 1;
+    workload::set_ready(root_->header);
+  }
+
+  explicit Memcached(pm_pool* pool)
+      : pool_(pool), root_(workload::root_of<Root>(pool)), locks_(kLocks) {
+    for (const SlabClass& slab : root_->slab) now_ = std::max(now_, slab.time);
+    now_ += kUpdateInterval + 1;
+  }
+
+  workload::Tally run(const workload::Work& work) {
+    workload::Random random(work.seed, work.thread + 1);
+    Connection connection(root_->header.data_bytes);
+    for (std::uint64_t i = 0; i < work.regions; ++i) {
+      const std::uint64_t key = random.below(keys());
+      if (random.below(100) < kSetPercent)
+        set(connection, {key, workload::mix(key)}, random.next());
+      else
+        get(connection, {key, workload::mix(key)});
+    }
+    return connection.tally;
+  }
+
+  workload::Check check() const {
+    Chunks chunks(root_->memory.page_count * kPageBytes / PM_LINE_BYTES);
+    std::uint64_t items = 0;
+    for (std::uint64_t slab = 0; slab < kClasses; ++slab) {
+      const std::string problem = check_class(slab, chunks);
+      if (!problem.empty()) return {"slab class " + std::to_string(slab) + ": " + problem};
+      items += root_->slab[slab].items;
+    }
+    return {check_table(chunks, items), items};
+  }
+
+ private:
+  static constexpr unsigned kSetPercent = 10;
+  static constexpr std::uint64_t kUpdateInterval = 60;  // memcached: ITEM_UPDATE_INTERVAL
+  static constexpr unsigned kTries = 50;                // to evict, as memcached's
+  static constexpr std::uint64_t kPageBytes = 65536;    // memcached's 1 MiB suits larger caches
+  static constexpr std::size_t kClasses = 17;
+  static constexpr std::size_t kLocks = 1024;
+  static constexpr std::size_t kBucketsPerLine = PM_LINE_BYTES / sizeof(void*);
+
+  using Key = std::array<std::uint64_t, 2>;
+
+  struct alignas(PM_LINE_BYTES) Item {
+    Item* next;
+    Key key;
+    std::uint64_t stamp, value_bytes, time, slab_class, linked;
+    struct alignas(PM_LINE_BYTES) {
+      Item *previous, *next;
+    } list;
+
+    char* value() { return reinterpret_cast<char*>(this + 1); }
+    const char* value() const { return reinterpret_cast<const char*>(this + 1); }
+  };
+  static_assert(sizeof(Item) == 2 * PM_LINE_BYTES);
+
+  struct alignas(PM_LINE_BYTES) Memory {
+    std::uint64_t bucket_count;
+    Item** buckets;
+    std::uint64_t page_count;
+    char* pages;
+    std::uint64_t* page_class;
+  };
+
+  struct alignas(PM_LINE_BYTES) PagesUsed {
+    std::uint64_t count;
+  };
+
+  struct alignas(PM_LINE_BYTES) SlabClass {
+    std::uint64_t chunk_bytes;
+    Item* free;
+    char *uncut, *uncut_end;
+    Item *head, *tail;
+    std::uint64_t items, time;
+  };
+
+  struct Root {
+    workload::Header header;
+    Memory memory;
+    PagesUsed pages_used;
+    SlabClass slab[kClasses];
+  };
+
+  // What a thread reuses from command to command.
+  struct Connection {
+    explicit Connection(std::uint64_t data_bytes) : value(data_bytes) {}
+
+    void declare(const void* address, std::size_t bytes) { ranges.push_back({address, bytes}); }
+    void log() {
+      pm_log_ranges(ranges.data(), ranges.size());
+      ranges.clear();
+    }
+
+    std::vector<char> value;
+    std::vector<pm_range> ranges;
+    workload::Tally tally;
+  };
+
+  std::uint64_t keys() const { return root_->header.items * 5 / 4; }
+  std::uint64_t bucket_of(const Key& key) const { return key[1] % root_->memory.bucket_count; }
+  std::size_t lock_of(const Key& key) const { return bucket_of(key) / kBucketsPerLine % kLocks; }
+
+  // ---- Set-up ---------------------------------------------------------------------------------
+
+  // Each class's chunks are a quarter larger than the one's before, as memcached's.
+  void set_up_slabs() {
+    std::uint64_t bytes = sizeof(Item) + PM_LINE_BYTES;
+    for (SlabClass& slab : root_->slab) {
+      slab.chunk_bytes = bytes;
+      bytes = workload::padded(bytes + bytes / 4);
+    }
+  }
+
+  void set_up_memory() {
+    const std::uint64_t items = root_->header.items;
+    const std::uint64_t page_items =
+        kPageBytes / root_->slab[class_of(root_->header.data_bytes)].chunk_bytes;
+    Memory& memory = root_->memory;
+    memory.bucket_count = 2 * items;
+    memory.buckets = allocate_zeros<Item*>(memory.bucket_count);
+    memory.page_count = (items + page_items - 1) / page_items;
+    memory.page_class = allocate_zeros<std::uint64_t>(memory.page_count);
+    const std::uint64_t bytes = memory.page_count * kPageBytes;
+    memory.pages = static_cast<char*>(workload::require(pm_alloc(pool_, bytes)));
+  }
+
+  template <class Word>
+  Word* allocate_zeros(std::uint64_t words) {
+    void* memory = workload::require(pm_alloc(pool_, words * sizeof(Word)));
+    std::memset(memory, 0, words * sizeof(Word));
+    pm_flush(memory, words * sizeof(Word));
+    return static_cast<Word*>(memory);
+  }
+
+  // ---- Commands -------------------------------------------------------------------------------
+
+  void set(Connection& connection, const Key& key, std::uint64_t stamp) {
+    root_->header.payload().fill(connection.value.data(), key[0], stamp);
+    const std::uint64_t number = class_of(connection.value.size());
+    SlabClass& slab = root_->slab[number];
+    const std::lock_guard lock(locks_[lock_of(key)]);
+    const std::lock_guard list_lock(slab_locks_[number]);
+    std::unique_lock<std::mutex> evicted_lock;
+
+    pm_begin(pool_);
+    if (Item* item = take_chunk(connection, number, key, evicted_lock)) {
+      Item* old = *link_to(key);
+      if (old) declare_unlink(connection, old);
+      declare_link(connection, slab, key);
+      connection.declare(item, sizeof *item + connection.value.size());
+      connection.log();
+      if (old) {
+        unlink(old);
+        release(old);
+      }
+      *item = {nullptr, key, stamp, connection.value.size(), now_, number, 1, {}};
+      std::memcpy(item->value(), connection.value.data(), connection.value.size());
+      link(item);
+      connection.tally.added += !old;
+    }
+    pm_end();
+  }
+
+  // False if the key isn't in the cache.
+  bool get(Connection& connection, const Key& key) {
+    const std::lock_guard lock(locks_[lock_of(key)]);
+    std::unique_lock<std::mutex> list_lock;
+    pm_begin(pool_);
+    Item* item = *link_to(key);
+    if (item) {
+      std::memcpy(connection.value.data(), item->value(), item->value_bytes);
+      if (item->time + kUpdateInterval < now_) {
+        list_lock = std::unique_lock(slab_locks_[item->slab_class]);
+        move_to_head(connection, item);
+      }
+    }
+    pm_end();
+    return item;
+  }
+
+  void move_to_head(Connection& connection, Item* item) {
+    SlabClass& slab = root_->slab[item->slab_class];
+    connection.declare(item, sizeof *item);
+    connection.declare(&slab, sizeof slab);
+    declare_neighbours(connection, item);
+    if (slab.head) connection.declare(&slab.head->list, sizeof slab.head->list);
+    connection.log();
+    unlink_from_list(item);
+    item->time = now_;
+    link_into_list(item);
+  }
+
+  // ---- The hash table and the LRU lists -------------------------------------------------------
+
+  // The word that leads to the key's item; it holds null if there is none.
+  Item** link_to(const Key& key) const {
+    Item** link = &root_->memory.buckets[bucket_of(key)];
+    while (*link && (*link)->key != key) link = &(*link)->next;
+    return link;
+  }
+
+  void declare_neighbours(Connection& connection, const Item* item) const {
+    for (const Item* neighbour : {item->list.previous, item->list.next})
+      if (neighbour) connection.declare(&neighbour->list, sizeof neighbour->list);
+  }
+
+  void declare_unlink(Connection& connection, const Item* item) const {
+    connection.declare(link_to(item->key), sizeof(Item*));
+    connection.declare(item, sizeof *item);
+    connection.declare(&root_->slab[item->slab_class], sizeof(SlabClass));
+    declare_neighbours(connection, item);
+  }
+
+  void declare_link(Connection& connection, const SlabClass& slab, const Key& key) const {
+    connection.declare(&root_->memory.buckets[bucket_of(key)], sizeof(Item*));
+    connection.declare(&slab, sizeof slab);
+    if (slab.head) connection.declare(&slab.head->list, sizeof slab.head->list);
+  }
+
+  void unlink(Item* item) {
+    *link_to(item->key) = item->next;
+    item->linked = 0;
+    unlink_from_list(item);
+    --root_->slab[item->slab_class].items;
+  }
+
+  void link(Item* item) {
+    Item*& first = root_->memory.buckets[bucket_of(item->key)];
+    item->next = first;
+    first = item;
+    link_into_list(item);
+    ++root_->slab[item->slab_class].items;
+  }
+
+  void unlink_from_list(Item* item) {
+    SlabClass& slab = root_->slab[item->slab_class];
+    (item->list.previous ? item->list.previous->list.next : slab.head) = item->list.next;
+    (item->list.next ? item->list.next->list.previous : slab.tail) = item->list.previous;
+  }
+
+  void link_into_list(Item* item) {
+    SlabClass& slab = root_->slab[item->slab_class];
+    item->list = {nullptr, slab.head};
+    (slab.head ? slab.head->list.previous : slab.tail) = item;
+    slab.head = item;
+    slab.time = now_;
+  }
+
+  // ---- The slab allocator ---------------------------------------------------------------------
+
+  std::uint64_t class_of(std::uint64_t value_bytes) const {
+    std::uint64_t number = 0;
+    while (root_->slab[number].chunk_bytes < sizeof(Item) + value_bytes) ++number;
+    return number;
+  }
+
+  // Memory for an item with the key; null if all that could be evicted is locked.
+  Item* take_chunk(Connection& connection, std::uint64_t number, const Key& key,
+                   std::unique_lock<std::mutex>& evicted_lock) {
+    SlabClass& slab = root_->slab[number];
+    if (Item* item = slab.free) {
+      pm_log(&slab, sizeof slab);
+      slab.free = item->list.next;
+      return item;
+    }
+    if (slab.uncut != slab.uncut_end || add_page(number)) {
+      pm_log(&slab, sizeof slab);
+      auto* item = reinterpret_cast<Item*>(slab.uncut);
+      slab.uncut += slab.chunk_bytes;
+      return item;
+    }
+    return evict(connection, slab, key, evicted_lock);
+  }
+
+  // False if all pages are in use.
+  bool add_page(std::uint64_t number) {
+    const std::lock_guard lock(page_lock_);
+    const Memory& memory = root_->memory;
+    std::uint64_t& used = root_->pages_used.count;
+    if (used == memory.page_count) return false;
+    SlabClass& slab = root_->slab[number];
+    const pm_range ranges[] = {
+        {&used, sizeof used}, {&memory.page_class[used], sizeof used}, {&slab, sizeof slab}};
+    pm_log_ranges(ranges, 3);
+    memory.page_class[used] = number;
+    slab.uncut = memory.pages + used * kPageBytes;
+    slab.uncut_end = slab.uncut + kPageBytes / slab.chunk_bytes * slab.chunk_bytes;
+    ++used;
+    return true;
+  }
+
+  Item* evict(Connection& connection, SlabClass& slab, const Key& key,
+              std::unique_lock<std::mutex>& evicted_lock) {
+    Item* item = slab.tail;
+    for (unsigned i = 0; item && i < kTries; ++i, item = item->list.previous) {
+      if (lock_of(item->key) != lock_of(key)) {
+        evicted_lock = std::unique_lock(locks_[lock_of(item->key)], std::try_to_lock);
+        if (!evicted_lock) continue;
+      }
+      declare_unlink(connection, item);
+      connection.log();
+      unlink(item);
+      ++connection.tally.removed;
+      return item;
+    }
+    return nullptr;
+  }
+
+  void release(Item* item) {
+    SlabClass& slab = root_->slab[item->slab_class];
+    item->list = {nullptr, slab.free};
+    slab.free = item;
+  }
+
+  // ---- Checks ---------------------------------------------------------------------------------
+
+  // What was found at a line of the pages.
+  enum Use : char { kNothing, kListed, kFree, kInTable };
+  using Chunks = std::vector<Use>;
+
+  // Where the item has its entry in `chunks`; null if it isn't at the start of one of its class's.
+  Use* find_use(const Item* item, std::uint64_t number, Chunks& chunks) const {
+    const Memory& memory = root_->memory;
+    const auto offset = reinterpret_cast<const char*>(item) - memory.pages;
+    if (offset < 0) return nullptr;
+    const std::uint64_t page = static_cast<std::uint64_t>(offset) / kPageBytes;
+    if (page >= root_->pages_used.count || memory.page_class[page] != number) return nullptr;
+    const std::uint64_t in_page = static_cast<std::uint64_t>(offset) % kPageBytes;
+    const std::uint64_t bytes = root_->slab[number].chunk_bytes;
+    if (in_page % bytes != 0 || in_page + bytes > kPageBytes) return nullptr;
+    return &chunks[static_cast<std::uint64_t>(offset) / PM_LINE_BYTES];
+  }
+
+  std::string check_class(std::uint64_t number, Chunks& chunks) const {
+    const SlabClass& slab = root_->slab[number];
+    std::uint64_t found = 0;
+    const Item* before = nullptr;
+    for (const Item* item = slab.head; item; before = item, item = item->list.next, ++found) {
+      Use* use = find_use(item, number, chunks);
+      if (!use || *use != kNothing) return "its LRU list leads to what isn't an item";
+      if (item->linked != 1 || item->slab_class != number || item->list.previous != before)
+        return "its LRU list is not linked both ways";
+      *use = kListed;
+    }
+    if (before != slab.tail || found != slab.items) return "its LRU list has lost items";
+    for (const Item* item = slab.free; item; item = item->list.next, ++found) {
+      Use* use = find_use(item, number, chunks);
+      if (!use || *use != kNothing || item->linked != 0)
+        return "its free list leads to what isn't free";
+      *use = kFree;
+    }
+    std::uint64_t pages = 0;
+    for (std::uint64_t page = 0; page < root_->pages_used.count; ++page)
+      pages += root_->memory.page_class[page] == number;
+    found += static_cast<std::uint64_t>(slab.uncut_end - slab.uncut) / slab.chunk_bytes;
+    return found == pages * (kPageBytes / slab.chunk_bytes) ? "" : "chunks are missing";
+  }
+
+  // Every item of the lists once.
+  std::string check_table(Chunks& chunks, std::uint64_t items) const {
+    std::vector<bool> found(keys());
+    for (std::uint64_t bucket = 0; bucket < root_->memory.bucket_count; ++bucket)
+      for (const Item* item = root_->memory.buckets[bucket]; item; item = item->next) {
+        const std::uint64_t key = item->key[0];
+        if (key >= keys() || item->key[1] != workload::mix(key) || bucket_of(item->key) != bucket ||
+            found[key])
+          return "bucket " + std::to_string(bucket) + " has a key that doesn't belong there";
+        const std::string name = "key " + std::to_string(key);
+        Use* use = item->slab_class < kClasses ? find_use(item, item->slab_class, chunks) : nullptr;
+        if (!use || *use != kListed) return name + " is in no LRU list";
+        if (item->value_bytes != root_->header.data_bytes ||
+            !root_->header.payload().matches(item->value(), key, item->stamp))
+          return "the value of " + name + " is incomplete";
+        *use = kInTable;
+        found[key] = true;
+        --items;
+      }
+    return items == 0 ? "" : "items of the LRU lists are not in the hash table";
+  }
+
+  pm_pool* pool_;
+  Root* root_;
+  std::vector<std::mutex> locks_;
+  std::array<std::mutex, kClasses> slab_locks_;
+  std::mutex page_lock_;
+  std::uint64_t now_ = 1;  // seconds
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return workload::main<Memcached>(argc, argv); }
