@@ -395,8 +395,8 @@ void* thread_begins(void* argument) {
 
 int create_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*start)(void*),
                   void* argument) {
+  start_watchdog();  // before it would have to share the processor
   share_processor();
-  start_watchdog();
   Thread* thread = add_thread();
   thread->start = start;
   thread->argument = argument;
