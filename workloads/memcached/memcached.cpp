@@ -24,11 +24,11 @@
 // uncut_end, head, tail, items, time}: `free` is the first chunk of the free list, uncut to
 // uncut_end what is not yet cut of the newest page, head and tail the ends of the LRU list, all
 // addresses or 0; time is when the list last changed.
-// Item, at the start of its chunk: line {u64 next, key[2], stamp, value_bytes, time, slab_class,
-// linked}, line {u64 previous, next_in_list}, from byte 128 on the value. linked is 1 if it is in
-// the cache; else its next_in_list is the free list's. Keys are 16 bytes: a number below 5/4
-// header.items, and mix (common/random.hpp) of it. A key's bucket is key[1] % bucket_count. Values
-// are word(key[0], stamp, index) of the payload (common/payload.hpp).
+// Item, at the start of its chunk: line {u64 next, number, hash, stamp, value_bytes, time,
+// slab_class, linked}, line {u64 previous, next_in_list}, from byte 128 on the value. linked is 1
+// if it is in the cache; else its next_in_list is the free list's. Keys are 16 bytes: a number
+// below 5/4 header.items, and as hash mix(number) (common/random.hpp). A key's bucket is hash %
+// bucket_count. Values are word(number, stamp, index) of the payload (common/payload.hpp).
 //
 // Locks: the eight buckets of a line share a lock, which protects the first lines and the values of
 // their items: bucket b has lock b / 8 % kLocks. A slab class has one for its lists; the pages have
@@ -67,7 +67,7 @@ class Memcached {
     workload::Random random(options.seed, 0);
     Connection connection(options.data_bytes);
     for (std::uint64_t key = 0; key < options.items; ++key)
-      set(connection, {key, workload::mix(key)}, random.next());
+      set(connection, Key(key), random.next());
     now_ += kUpdateInterval + 1;
     workload::set_ready(root_->header);
   }
@@ -84,9 +84,9 @@ class Memcached {
     for (std::uint64_t i = 0; i < work.regions; ++i) {
       const std::uint64_t key = random.below(keys());
       if (random.below(100) < kSetPercent)
-        set(connection, {key, workload::mix(key)}, random.next());
+        set(connection, Key(key), random.next());
       else
-        get(connection, {key, workload::mix(key)});
+        get(connection, Key(key));
     }
     return connection.tally;
   }
@@ -111,7 +111,16 @@ class Memcached {
   static constexpr std::size_t kLocks = 1024;
   static constexpr std::size_t kBucketsPerLine = PM_LINE_BYTES / sizeof(void*);
 
-  using Key = std::array<std::uint64_t, 2>;
+  struct Key {
+    std::uint64_t number, hash;
+
+    explicit Key(std::uint64_t number) : number(number), hash(workload::mix(number)) {}
+    // As one expression, which no compiler turns into a call of memcmp: recordings would miss its
+    // loads.
+    bool operator==(const Key& other) const {
+      return ((number ^ other.number) | (hash ^ other.hash)) == 0;
+    }
+  };
 
   struct alignas(PM_LINE_BYTES) Item {
     Item* next;
@@ -169,7 +178,7 @@ class Memcached {
   };
 
   std::uint64_t keys() const { return root_->header.items * 5 / 4; }
-  std::uint64_t bucket_of(const Key& key) const { return key[1] % root_->memory.bucket_count; }
+  std::uint64_t bucket_of(const Key& key) const { return key.hash % root_->memory.bucket_count; }
   std::size_t lock_of(const Key& key) const { return bucket_of(key) / kBucketsPerLine % kLocks; }
 
   // ---- Set-up ---------------------------------------------------------------------------------
@@ -207,7 +216,7 @@ class Memcached {
   // ---- Commands -------------------------------------------------------------------------------
 
   void set(Connection& connection, const Key& key, std::uint64_t stamp) {
-    root_->header.payload().fill(connection.value.data(), key[0], stamp);
+    root_->header.payload().fill(connection.value.data(), key.number, stamp);
     const std::uint64_t number = class_of(connection.value.size());
     SlabClass& slab = root_->slab[number];
     const std::lock_guard lock(locks_[lock_of(key)]);
@@ -433,9 +442,9 @@ class Memcached {
     std::vector<bool> found(keys());
     for (std::uint64_t bucket = 0; bucket < root_->memory.bucket_count; ++bucket)
       for (const Item* item = root_->memory.buckets[bucket]; item; item = item->next) {
-        const std::uint64_t key = item->key[0];
-        if (key >= keys() || item->key[1] != workload::mix(key) || bucket_of(item->key) != bucket ||
-            found[key])
+        const std::uint64_t key = item->key.number;
+        if (key >= keys() || item->key.hash != workload::mix(key) ||
+            bucket_of(item->key) != bucket || found[key])
           return "bucket " + std::to_string(bucket) + " has a key that doesn't belong there";
         const std::string name = "key " + std::to_string(key);
         Use* use = item->slab_class < kClasses ? find_use(item, item->slab_class, chunks) : nullptr;
