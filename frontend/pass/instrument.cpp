@@ -767,8 +767,10 @@ llvm::DenseSet<const llvm::Function*> resolvers(const llvm::Module& module) {
   return result;
 }
 
+// Those that the compiler adds (__llvm_gcov_init) run before the module is registered.
 bool is_instrumentable(const llvm::Function& function) {
-  return !function.isDeclaration() && !function.hasAvailableExternallyLinkage() &&
+  return !function.getName().starts_with("__llvm_") && !function.isDeclaration() &&
+         !function.hasAvailableExternallyLinkage() &&
          !function.hasFnAttribute(llvm::Attribute::Naked) &&
          !function.hasFnAttribute(llvm::Attribute::DisableSanitizerInstrumentation) &&
          !function.isPresplitCoroutine() && !function.getName().starts_with("pmemsim_rt_");

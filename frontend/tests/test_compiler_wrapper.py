@@ -284,3 +284,26 @@ $CC -o conftest -fno-builtin conftest.c -lm 2>/dev/null
 """
     )
     run("sh", "configure", cwd=folder, env={**os.environ, "CC": str(toolchain.cc), "CFLAGS": "-O2"})
+
+
+def test_precompiled_headers(toolchain: Toolchain) -> None:
+    """A header is compiled, not linked, however it is named."""
+    folder = toolchain.scratch
+    header = folder / "program.h"
+    header.write_text("static int five(void) { return 5; }\n")
+    run(toolchain.cc, header, "-o", folder / "first.pch")
+    run(toolchain.cc, "-x", "c-header", header, "-o", folder / "second.pch")
+    run(toolchain.cc, "-xc-header", header, "-o", folder / "third.pch")
+    source = toolchain.write("int main(void) { return five() - 5; }")
+    for name in ("first", "second", "third"):
+        program = folder / name
+        run(toolchain.cc, "-include-pch", folder / f"{name}.pch", source, "-o", program)
+        toolchain.execute(program)
+
+
+def test_coverage_and_profiles(toolchain: Toolchain) -> None:
+    """What the compiler adds to the program runs before the runtime knows the module."""
+    for option in ("--coverage", "-fprofile-generate"):
+        program = toolchain.scratch / "program"
+        run(toolchain.cc, option, toolchain.write(PROGRAM), "-o", program)
+        assert toolchain.execute(program).output == "hello\n"
