@@ -1,4 +1,4 @@
-"""The recording tool chain inside the installed package, and its entry points.
+"""The recording tool chain inside the installed package.
 
 `toolchain/` holds the compiler wrappers, the LLVM pass, the runtime, the `pm.h` library and the
 workloads' sources.
@@ -6,11 +6,8 @@ workloads' sources.
 
 from __future__ import annotations
 
-import os
-import sys
 from importlib import resources
 from pathlib import Path
-from typing import NoReturn
 
 from pmemsim.errors import Error
 
@@ -32,22 +29,3 @@ def compiler(name: str) -> Path:
     if not path.is_file():
         raise Error(_MISSING)
     return path
-
-
-def _run(name: str) -> NoReturn:
-    try:
-        path = compiler(name)
-    except Error as error:
-        print(f"{name}: error: {error}", file=sys.stderr)
-        sys.exit(2)
-    os.execv(path, [str(path), *sys.argv[1:]])
-
-
-def run_cc() -> NoReturn:
-    """Entry point of the command `pmemsim-cc`."""
-    _run("pmemsim-cc")
-
-
-def run_cxx() -> NoReturn:
-    """Entry point of the command `pmemsim-c++`."""
-    _run("pmemsim-c++")
