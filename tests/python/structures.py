@@ -1,0 +1,232 @@
+"""Reads the workloads' maps from the image of a pool, and replays their operations.
+
+The layouts stand at the top of the workloads' sources, the pool's in docs/programming.md.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+LINE_BYTES = 64
+TREES = 32
+SKIP_LEVELS = 6
+_MASK = (1 << 64) - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+_STEP = 0xBF58476D1CE4E5B9
+
+Contents = dict[int, int]
+"""What a map holds: the stamp of each key."""
+
+
+class Pool:
+    """The image of a pool. Addresses are those that the program sees."""
+
+    def __init__(self, path: Path) -> None:
+        self._bytes = path.read_bytes()
+        magic, _, self._base = struct.unpack_from("<8sQQ", self._bytes)
+        assert magic == b"!PMPOOL1"
+        (self.root,) = struct.unpack_from("<Q", self._bytes, 64)
+        _, _, self.data_bytes, self.items, _, self.duplicates = struct.unpack_from(
+            "<16s5Q", self._bytes, self.root - self._base
+        )
+
+    def word(self, address: int) -> int:
+        """The 8 bytes at an address."""
+        value: int = struct.unpack_from("<Q", self._bytes, address - self._base)[0]
+        return value
+
+    def half(self, address: int) -> int:
+        """The 4 bytes at an address."""
+        return self.word(address) & 0xFFFFFFFF
+
+    def item(self, key_address: int, data_address: int) -> tuple[int, int]:
+        """The key and stamp at an address; the data that belong to them must be whole."""
+        key, stamp = self.word(key_address), self.word(key_address + 8)
+        for index in range(self.data_bytes // 8):
+            assert self.word(data_address + 8 * index) == self._payload(key, stamp, index)
+        return key, stamp
+
+    def _payload(self, key: int, stamp: int, index: int) -> int:
+        mixed = (key ^ stamp * _GOLDEN) & _MASK
+        number = (mixed + index * _STEP) & _MASK
+        if self.duplicates:
+            line = mix((mixed + index // 8) & _MASK)
+            if line < self.duplicates:
+                number = (mix(line) % 16 + index % 8 * _STEP) & _MASK
+        return number ^ number >> 29
+
+
+def mix(word: int) -> int:
+    """The finaliser of SplitMix64 (workloads/common/random.hpp)."""
+    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 & _MASK
+    word = (word ^ word >> 27) * 0x94D049BB133111EB & _MASK
+    return word ^ word >> 31
+
+
+class Random:
+    """Stream 0 is the set-up's; thread t has stream t + 1."""
+
+    def __init__(self, seed: int, stream: int) -> None:
+        self._state = mix(seed) ^ mix(~stream & _MASK)
+
+    def next(self) -> int:
+        """64 random bits."""
+        self._state = self._state + _GOLDEN & _MASK
+        return mix(self._state)
+
+    def below(self, bound: int) -> int:
+        """Uniform over 0 to bound - 1."""
+        return self.next() * bound >> 64
+
+
+# ---- Readers ---------------------------------------------------------------------------------
+
+
+def _tree_tops(pool: Pool) -> Iterator[int]:
+    for tree in range(TREES):
+        yield pool.word(pool.root + LINE_BYTES * (1 + tree))
+
+
+def read_hashmap(pool: Pool) -> Contents:
+    """Every chain of every bucket."""
+    found: Contents = {}
+    count, first = pool.word(pool.root + LINE_BYTES), pool.word(pool.root + LINE_BYTES + 8)
+    for bucket in range(count):
+        node = pool.word(first + 8 * bucket)
+        while node:
+            key, stamp = pool.item(node + 8, node + LINE_BYTES)
+            assert mix(key) % count == bucket
+            found[key] = stamp
+            node = pool.word(node)
+    return found
+
+
+def _read_binary(pool: Pool, left_offset: int, right_offset: int) -> Contents:
+    found: Contents = {}
+    for top in _tree_tops(pool):
+        open_nodes = [top]
+        while open_nodes:
+            node = open_nodes.pop()
+            if node:
+                key, stamp = pool.item(node, node + LINE_BYTES)
+                found[key] = stamp
+                open_nodes += [pool.word(node + left_offset), pool.word(node + right_offset)]
+    return found
+
+
+def read_rbtree(pool: Pool) -> Contents:
+    """Node {key, stamp, parent, left, right, red}."""
+    return _read_binary(pool, 24, 32)
+
+
+def read_binary_tree(pool: Pool) -> Contents:
+    """Node {key, stamp, left, right}."""
+    return _read_binary(pool, 16, 24)
+
+
+def read_btree(pool: Pool) -> Contents:
+    """Node {u32 count, u32 leaf; key[7]; item[7]; unused; child[8]}."""
+    found: Contents = {}
+    for top in _tree_tops(pool):
+        open_nodes = [top]
+        while open_nodes:
+            node = open_nodes.pop()
+            count, leaf = pool.half(node), pool.half(node + 4)
+            for position in range(count):
+                item = pool.word(node + 64 + 8 * position)
+                key, stamp = pool.item(item, item + LINE_BYTES)
+                assert key == pool.word(node + 8 + 8 * position)
+                found[key] = stamp
+            if not leaf:
+                open_nodes += [pool.word(node + 128 + 8 * child) for child in range(count + 1)]
+    return found
+
+
+def read_ctree(pool: Pool) -> Contents:
+    """A link is 0, an item's address, or a node's plus 1. Node {bit; child[2]}."""
+    found: Contents = {}
+    for top in _tree_tops(pool):
+        open_links = [top]
+        while open_links:
+            link = open_links.pop()
+            if link & 1:
+                open_links += [pool.word(link + 7), pool.word(link + 15)]
+            elif link:
+                key, stamp = pool.item(link, link + LINE_BYTES)
+                found[key] = stamp
+    return found
+
+
+def read_skiplist(pool: Pool) -> Contents:
+    """Node {key, stamp, next[6]}; the root holds the heads."""
+    found: Contents = {}
+    for part in range(TREES):
+        head = pool.root + LINE_BYTES * (1 + part)
+        levels = []
+        for level in range(SKIP_LEVELS):
+            keys = []
+            node = pool.word(head + 16 + 8 * level)
+            while node:
+                key, stamp = pool.item(node, node + LINE_BYTES)
+                keys.append(key)
+                found[key] = stamp
+                node = pool.word(node + 16 + 8 * level)
+            assert keys == sorted(keys)
+            levels.append(set(keys))
+        assert all(upper <= lower for lower, upper in itertools.pairwise(levels))
+    return found
+
+
+READERS: dict[str, Callable[[Pool], Contents]] = {
+    "hashmap": read_hashmap,
+    "rbtree": read_rbtree,
+    "btree": read_btree,
+    "ctree": read_ctree,
+    "binary_tree": read_binary_tree,
+    "skiplist": read_skiplist,
+}
+REMOVES = ("rbtree",)
+
+
+# ---- Replay ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What a region does with its key: removes it if it is there, else inserts or updates it."""
+
+    key: int
+    stamp: int
+    remove: bool
+
+    def apply(self, contents: Contents) -> None:
+        """Do the same to a dictionary."""
+        if self.remove and self.key in contents:
+            del contents[self.key]
+        else:
+            contents[self.key] = self.stamp
+
+
+def set_up(seed: int, items: int) -> Contents:
+    """What the map holds before the measured part."""
+    random = Random(seed, 0)
+    contents: Contents = {}
+    while len(contents) < items:
+        key = random.below(2 * items)
+        contents[key] = random.next()
+    return contents
+
+
+def operations(workload: str, seed: int, items: int, thread: int, count: int) -> list[Operation]:
+    """What a thread does in the measured part."""
+    random = Random(seed, thread + 1)
+    listed = []
+    for _ in range(count):
+        key, stamp = random.below(2 * items), random.next()
+        remove = workload in REMOVES and random.below(2) == 0
+        listed.append(Operation(key, stamp, remove))
+    return listed
