@@ -14,7 +14,7 @@
 
 namespace {
 
-class BinaryTrees {
+class BinaryTrees : public workload::Trees {
  public:
   static constexpr workload::About kAbout = {
       "binary_tree",
@@ -23,8 +23,6 @@ class BinaryTrees {
       "in every atomic region; the key says in which tree. --data-bytes is the size of an item's\n"
       "value.",
       20000};
-  static constexpr bool kRemoves = false;
-  static constexpr std::size_t kLocks = workload::kTrees;
 
   struct alignas(PM_LINE_BYTES) Node {
     std::uint64_t key, stamp;
@@ -37,32 +35,18 @@ class BinaryTrees {
 
   struct Root {
     workload::Header header;
-    Tree tree[workload::kTrees];
+    Tree tree[kTrees];
   };
-
-  struct Scratch {};
 
   BinaryTrees(pm_pool* pool, Root* root) : pool_(pool), root_(root) {}
 
-  void create() {}
-  void take_over() {}
-
-  std::size_t lock_of(std::uint64_t key) const { return key % workload::kTrees; }
-
   workload::Tally execute(const workload::Operation& item, Scratch&) {
-    pm_begin(pool_);
-    Node** link = find(&root_->tree[item.key % workload::kTrees].top, item.key);
-    const bool is_new = !*link;
-    if (is_new)
-      insert(link, item);
-    else
-      item.update(*link);
-    pm_end();
-    return is_new ? workload::kAdded : workload::kUpdated;
+    Node** link = find(&root_->tree[item.key % kTrees].top, item.key);
+    return *link ? item.update(*link) : insert(link, item);
   }
 
   void check(workload::Census& census) const {
-    for (std::uint64_t tree = 0; tree < workload::kTrees; ++tree)
+    for (std::uint64_t tree = 0; tree < kTrees; ++tree)
       check_subtree(root_->tree[tree].top, {tree, 0, census.keys()}, census);
   }
 
@@ -74,7 +58,7 @@ class BinaryTrees {
     return link;
   }
 
-  void insert(Node** link, const workload::Operation& item) {
+  workload::Tally insert(Node** link, const workload::Operation& item) {
     Node* node = item.allocate<Node>(pool_);
     workload::announce(node, &item.key, 2 * sizeof item.key);
     workload::announce_pointer(link, node);
@@ -82,6 +66,7 @@ class BinaryTrees {
     *node = {item.key, item.stamp, nullptr, nullptr};
     item.store_data(node);
     *link = node;
+    return workload::kAdded;
   }
 
   // The keys that a subtree may have: of one tree, from `low` to below `high`.
@@ -92,7 +77,7 @@ class BinaryTrees {
   void check_subtree(const Node* node, Keys keys, workload::Census& census) const {
     if (!node || !census.whole()) return;
     const std::uint64_t key = node->key;
-    census.add(node, key >= keys.low && key < keys.high && key % workload::kTrees == keys.tree);
+    census.add(node, key >= keys.low && key < keys.high && key % kTrees == keys.tree);
     check_subtree(node->left, {keys.tree, keys.low, key}, census);
     check_subtree(node->right, {keys.tree, key + 1, keys.high}, census);
   }

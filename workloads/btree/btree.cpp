@@ -18,16 +18,13 @@
 
 namespace {
 
-class BTrees {
+class BTrees : public workload::Trees {
  public:
   static constexpr workload::About kAbout = {
       "btree",
       "Inserts an item into one of 32 B-trees, or updates one that is there, in every atomic\n"
       "region; the key says in which tree. --data-bytes is the size of an item's value.",
       20000};
-
-  static constexpr bool kRemoves = false;
-  static constexpr std::size_t kLocks = workload::kTrees;
 
   struct alignas(PM_LINE_BYTES) Item {
     std::uint64_t key, stamp;
@@ -60,7 +57,7 @@ class BTrees {
 
   struct Root {
     workload::Header header;
-    Tree tree[workload::kTrees];
+    Tree tree[kTrees];
   };
 
   using Scratch = workload::Plan<Node>;
@@ -76,24 +73,14 @@ class BTrees {
     }
   }
 
-  void take_over() {}
-
-  std::size_t lock_of(std::uint64_t key) const { return key % workload::kTrees; }
-
   workload::Tally execute(const workload::Operation& operation, Scratch& plan) {
-    Tree& tree = root_->tree[operation.key % workload::kTrees];
-    pm_begin(pool_);
+    Tree& tree = root_->tree[operation.key % kTrees];
     Item* item = find(tree.top, operation.key);
-    if (item)
-      operation.update(item);
-    else
-      insert(tree, operation, plan);
-    pm_end();
-    return item ? workload::kUpdated : workload::kAdded;
+    return item ? operation.update(item) : insert(tree, operation, plan);
   }
 
   void check(workload::Census& census) const {
-    for (std::uint64_t tree = 0; tree < workload::kTrees; ++tree)
+    for (std::uint64_t tree = 0; tree < kTrees; ++tree)
       check_subtree(root_->tree[tree].top, {tree, 0, census.keys()}, true, census);
   }
 
@@ -107,7 +94,7 @@ class BTrees {
     }
   }
 
-  void insert(Tree& tree, const workload::Operation& operation, Scratch& plan) {
+  workload::Tally insert(Tree& tree, const workload::Operation& operation, Scratch& plan) {
     Item* item = operation.allocate<Item>(pool_);
     // Janus: the item's own line; the plan announces the nodes' lines.
     workload::announce(item, &operation.key, 2 * sizeof operation.key);
@@ -121,6 +108,7 @@ class BTrees {
     if (new_top) tree.top = top;
     *item = {operation.key, operation.stamp};
     operation.store_data(item);
+    return workload::kAdded;
   }
 
   Node* new_node() { return static_cast<Node*>(workload::require(pm_alloc(pool_, sizeof(Node)))); }
@@ -196,7 +184,7 @@ class BTrees {
       const std::uint64_t end = last ? keys.high : node->key[i];
       if (!last)
         census.add(node->item[i], node->item[i]->key == end && end >= keys.low && end < keys.high &&
-                                      end % workload::kTrees == keys.tree);
+                                      end % kTrees == keys.tree);
       if (!node->leaf && census.whole()) {
         const unsigned below =
             check_subtree(node->child[i], {keys.tree, keys.low, end}, false, census);

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <vector>
 
-#include "hints.hpp"
 #include "payload.hpp"
 #include "pmemsim/pm.h"
 #include "workload.hpp"
@@ -28,6 +27,8 @@ class NewItem {
  public:
   explicit NewItem(std::uint64_t data_bytes)
       : bytes_(data_bytes), lines_(padded(data_bytes) / PM_LINE_BYTES) {}
+
+  std::uint64_t data_bytes() const { return bytes_; }
 
   std::uint64_t key = 0, stamp = 0;  // in this order, as every node has them
 
@@ -59,17 +60,6 @@ class NewItem {
   template <class Node>
   void store_data(Node* node) const {
     std::memcpy(data_of(node), lines_.data(), bytes_);
-  }
-
-  // Gives the item that is there a new stamp and new data. In a region that has declared nothing.
-  template <class Node>
-  void update(Node* node) const {
-    announce_address(node);
-    announce_value(&node->stamp, stamp);
-    const pm_range ranges[] = {{&node->stamp, sizeof stamp}, {data_of(node), bytes_}};
-    pm_log_ranges(ranges, 2);
-    node->stamp = stamp;
-    store_data(node);
   }
 
  private:

@@ -2,6 +2,7 @@
 // takes random keys, and inserts those that are not there. A map is a class
 //
 //   static constexpr About kAbout
+//   static constexpr bool kRegions           whether it needs atomic regions
 //   static constexpr bool kRemoves           whether it also removes items
 //   static constexpr std::size_t kLocks      how many locks, one of which protects a key:
 //   std::size_t lock_of(key)
@@ -19,22 +20,47 @@
 #include <string>
 #include <vector>
 
+#include "hints.hpp"
 #include "item.hpp"
 #include "random.hpp"
 #include "workload.hpp"
 
 namespace workload {
 
-struct Operation : NewItem {
-  using NewItem::NewItem;
-  bool remove = false;  // the item, if it is there, rather than update it
-};
-
 inline constexpr Tally kAdded{1, 0}, kUpdated{0, 0}, kRemoved{0, 1};
 
-// The trees are several, so that threads find some that are not locked. Key k is in tree
-// k % kTrees.
-inline constexpr std::uint64_t kTrees = 32;
+// What one region is to do with an item.
+struct Operation : NewItem {
+  using NewItem::NewItem;
+  bool remove = false;  // if the map has it, rather than update it
+
+  // Gives the item that is there the new stamp and the new data. Nothing is declared yet.
+  template <class Node>
+  Tally update(Node* node) const {
+    announce_address(node);
+    announce_value(&node->stamp, stamp);
+    const pm_range ranges[] = {{&node->stamp, sizeof stamp}, {data_of(node), data_bytes()}};
+    pm_log_ranges(ranges, 2);
+    node->stamp = stamp;
+    store_data(node);
+    return kUpdated;
+  }
+};
+
+// What the maps that are trees have in common. There are several, so that threads find some that
+// are not locked: key k is in tree k % kTrees, and each has a lock. Empty ones are all zero.
+struct Trees {
+  static constexpr std::uint64_t kTrees = 32;
+  static constexpr std::size_t kLocks = kTrees;
+  static constexpr bool kRegions = true;
+  static constexpr bool kRemoves = false;
+
+  struct Scratch {};
+
+  static std::size_t lock_of(std::uint64_t key) { return key % kTrees; }
+  void create() {}
+  void take_over() {}
+};
 
 // The items that a check has found.
 class Census {
@@ -128,16 +154,21 @@ class Map {
   using Root = typename Structure::Root;
   using Scratch = typename Structure::Scratch;
 
-  Map(pm_pool* pool, Root* root) : root_(root), structure_(pool, root), locks_(Structure::kLocks) {}
+  Map(pm_pool* pool, Root* root)
+      : pool_(pool), root_(root), structure_(pool, root), locks_(Structure::kLocks) {}
 
   std::uint64_t keys() const { return 2 * root_->header.items; }
 
   Tally execute(std::uint64_t key, std::uint64_t stamp, Operation& operation, Scratch& scratch) {
     operation.prepare(root_->header.payload(), key, stamp);
     const std::lock_guard lock(locks_[structure_.lock_of(key)]);
-    return structure_.execute(operation, scratch);
+    if constexpr (Structure::kRegions) pm_begin(pool_);
+    const Tally tally = structure_.execute(operation, scratch);
+    if constexpr (Structure::kRegions) pm_end();
+    return tally;
   }
 
+  pm_pool* pool_;
   Root* root_;
   Structure structure_;
   std::vector<std::mutex> locks_;

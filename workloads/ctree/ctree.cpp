@@ -20,7 +20,7 @@
 
 namespace {
 
-class CritBitTrees {
+class CritBitTrees : public workload::Trees {
  public:
   static constexpr workload::About kAbout = {
       "ctree",
@@ -28,8 +28,6 @@ class CritBitTrees {
       "atomic\n"
       "region; the key says in which tree. --data-bytes is the size of an item's value.",
       20000};
-  static constexpr bool kRemoves = false;
-  static constexpr std::size_t kLocks = workload::kTrees;
 
   struct alignas(PM_LINE_BYTES) Item {
     std::uint64_t key, stamp;
@@ -68,35 +66,21 @@ class CritBitTrees {
 
   struct Root {
     workload::Header header;
-    Tree tree[workload::kTrees];
+    Tree tree[kTrees];
   };
-
-  struct Scratch {};
 
   CritBitTrees(pm_pool* pool, Root* root) : pool_(pool), root_(root) {}
 
-  void create() {}
-  void take_over() {}
-
-  std::size_t lock_of(std::uint64_t key) const { return key % workload::kTrees; }
-
   workload::Tally execute(const workload::Operation& operation, Scratch&) {
-    Link* top = &root_->tree[operation.key % workload::kTrees].top;
-    pm_begin(pool_);
+    Link* top = &root_->tree[operation.key % kTrees].top;
     Item* nearest = find(*top, operation.key);
-    const bool is_new = !nearest || nearest->key != operation.key;
-    if (!is_new)
-      operation.update(nearest);
-    else if (!nearest)
-      insert_first(top, operation);
-    else
-      insert(top, nearest->key, operation);
-    pm_end();
-    return is_new ? workload::kAdded : workload::kUpdated;
+    if (!nearest) return insert_first(top, operation);
+    if (nearest->key == operation.key) return operation.update(nearest);
+    return insert(top, nearest->key, operation);
   }
 
   void check(workload::Census& census) const {
-    for (std::uint64_t tree = 0; tree < workload::kTrees; ++tree) {
+    for (std::uint64_t tree = 0; tree < kTrees; ++tree) {
       const Link top = root_->tree[tree].top;
       if (!top.empty()) check_subtree(top, tree, kBits, census);
     }
@@ -112,17 +96,18 @@ class CritBitTrees {
     return link.item();
   }
 
-  void insert_first(Link* top, const workload::Operation& operation) {
+  workload::Tally insert_first(Link* top, const workload::Operation& operation) {
     Item* item = allocate_item(operation);
     workload::announce_value(top, Link(item).word());
     pm_log(top, sizeof *top);
     store_item(item, operation);
     *top = Link(item);
+    return workload::kAdded;
   }
 
   // `other` is the key of the item that a search for the new key leads to. The new node goes where
   // the two part, below those that branch at higher bits.
-  void insert(Link* link, std::uint64_t other, const workload::Operation& operation) {
+  workload::Tally insert(Link* link, std::uint64_t other, const workload::Operation& operation) {
     const std::uint64_t bit = kBits - 1 - std::countl_zero(operation.key ^ other);
     while (link->is_node() && link->node()->bit > bit) link = link->node()->towards(operation.key);
 
@@ -135,6 +120,7 @@ class CritBitTrees {
     *node->towards(operation.key) = Link(item);
     *node->towards(~operation.key) = *link;
     *link = Link(node);
+    return workload::kAdded;
   }
 
   Item* allocate_item(const workload::Operation& operation) {
@@ -154,7 +140,7 @@ class CritBitTrees {
                                      workload::Census& census) {
     if (!link.is_node()) {
       const Item* item = link.item();
-      census.add(item, item->key % workload::kTrees == tree);
+      census.add(item, item->key % kTrees == tree);
       return item->key;
     }
     const Node* node = link.node();

@@ -24,6 +24,7 @@ class HashMap {
       "Inserts an item into a hash table, or updates one that is there, in every atomic region.\n"
       "--data-bytes is the size of an item's value.",
       20000};
+  static constexpr bool kRegions = true;
   static constexpr bool kRemoves = false;
 
   struct alignas(PM_LINE_BYTES) Node {
@@ -49,15 +50,9 @@ class HashMap {
 
   workload::Tally execute(const workload::Operation& item, Scratch&) {
     Node** bucket = root_->buckets.of(item.key);
-    pm_begin(pool_);
     Node* node = *bucket;
     while (node && node->key != item.key) node = node->next;
-    if (node)
-      item.update(node);
-    else
-      insert(bucket, item);
-    pm_end();
-    return node ? workload::kUpdated : workload::kAdded;
+    return node ? item.update(node) : insert(bucket, item);
   }
 
   void check(workload::Census& census) const {
@@ -68,7 +63,7 @@ class HashMap {
   }
 
  private:
-  void insert(Node** bucket, const workload::Operation& item) {
+  workload::Tally insert(Node** bucket, const workload::Operation& item) {
     Node* node = item.allocate<Node>(pool_);
     // Janus: what the node and the bucket will hold is known before the log is written. Fields that
     // share a line are announced together (figure 8b).
@@ -83,6 +78,7 @@ class HashMap {
     *node = {*bucket, item.key, item.stamp};
     item.store_data(node);
     *bucket = node;
+    return workload::kAdded;
   }
 
   pm_pool* pool_;

@@ -27,6 +27,7 @@ class LowLevelHashMap {
       "a\n"
       "new node: --regions counts such operations. --data-bytes is the size of an item's value.",
       20000};
+  static constexpr bool kRegions = false;
   static constexpr bool kRemoves = false;
 
   using Node = workload::ChainNode;

@@ -24,6 +24,7 @@ class LinkedLists {
       "there, by switching a pointer; the key says in which list. --regions counts such\n"
       "operations. --data-bytes is the size of an item's value.",
       2048};
+  static constexpr bool kRegions = false;
   static constexpr bool kRemoves = true;
   static constexpr std::uint64_t kLists = 64;
   static constexpr std::size_t kLocks = kLists;

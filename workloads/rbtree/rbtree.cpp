@@ -16,7 +16,7 @@
 
 namespace {
 
-class RedBlackTrees {
+class RedBlackTrees : public workload::Trees {
  public:
   static constexpr workload::About kAbout = {
       "rbtree",
@@ -26,7 +26,6 @@ class RedBlackTrees {
       20000};
 
   static constexpr bool kRemoves = true;
-  static constexpr std::size_t kLocks = workload::kTrees;
 
   struct alignas(PM_LINE_BYTES) Node {
     std::uint64_t key, stamp;
@@ -38,40 +37,24 @@ class RedBlackTrees {
 
   struct Root {
     workload::Header header;
-    Tree tree[workload::kTrees];
+    Tree tree[kTrees];
   };
 
   using Scratch = workload::Plan<Node>;
 
   RedBlackTrees(pm_pool* pool, Root* root) : pool_(pool), root_(root) {}
 
-  void create() {}
-  void take_over() {}
-
-  std::size_t lock_of(std::uint64_t key) const { return key % workload::kTrees; }
-
   workload::Tally execute(const workload::Operation& operation, Scratch& plan) {
-    Tree& tree = root_->tree[operation.key % workload::kTrees];
-    pm_begin(pool_);
+    Tree& tree = root_->tree[operation.key % kTrees];
     const auto [node, parent] = workload::find(tree, operation.key);
-    workload::Tally tally = workload::kUpdated;
-    if (!node) {
-      insert(tree, parent, operation, plan);
-      tally = workload::kAdded;
-    } else if (operation.remove) {
-      remove(tree, node, plan);
-      tally = workload::kRemoved;
-    } else {
-      operation.update(node);
-    }
-    pm_end();
-    return tally;
+    if (!node) return insert(tree, parent, operation, plan);
+    return operation.remove ? remove(tree, node, plan) : operation.update(node);
   }
 
   void check(workload::Census& census) const {
-    for (std::uint64_t tree = 0; tree < workload::kTrees && census.whole(); ++tree) {
+    for (std::uint64_t tree = 0; tree < kTrees && census.whole(); ++tree) {
       const workload::RedBlackCheck check(root_->tree[tree], [&](const Node& node) {
-        census.add(&node, node.key % workload::kTrees == tree);
+        census.add(&node, node.key % kTrees == tree);
         return census.result().problem;
       });
       census.report(check.problem());
@@ -79,20 +62,23 @@ class RedBlackTrees {
   }
 
  private:
-  void insert(Tree& tree, Node* parent, const workload::Operation& operation, Scratch& plan) {
+  workload::Tally insert(Tree& tree, Node* parent, const workload::Operation& operation,
+                         Scratch& plan) {
     Node* node = operation.allocate<Node>(pool_);
     plan.create(node) = {operation.key, operation.stamp, parent, nullptr, nullptr, 1};
     workload::RedBlackChange<Node> change(plan, tree);
     change.insert(node, parent);
     change.execute();
     operation.store_data(node);
+    return workload::kAdded;
   }
 
-  void remove(Tree& tree, Node* node, Scratch& plan) {
+  workload::Tally remove(Tree& tree, Node* node, Scratch& plan) {
     pm_free(pool_, node);
     workload::RedBlackChange<Node> change(plan, tree);
     change.remove(node);
     change.execute();
+    return workload::kRemoved;
   }
 
   pm_pool* pool_;

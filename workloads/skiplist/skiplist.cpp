@@ -4,10 +4,10 @@
 // there, gives its item new data, otherwise inserts an item: on level 0, with odds 1/2 on level 1
 // too, and so on. Its ranges are declared at once: three fences.
 //
-// In PM: Root {Header header; Node head[kLists]}. Node {u64 key, stamp; u64 next[kLevels]; from
+// In PM: Root {Header header; Node head[kTrees]}. Node {u64 key, stamp; u64 next[kLevels]; from
 // byte 64 on, unless it is a head: the data}. next[l] is the address of the next node on level l,
 // in ascending order of keys, or 0. A node is on all levels below some height; level 0 has all
-// nodes. A head's key and stamp mean nothing. Key k is in list k % kLists; keys are below 2 *
+// nodes. A head's key and stamp mean nothing. Key k is in list k % kTrees; keys are below 2 *
 // header.items. The data are word(key, stamp, index) of the payload (common/payload.hpp).
 //
 // Locks: one a list.
@@ -19,16 +19,13 @@
 
 namespace {
 
-class SkipLists {
+class SkipLists : public workload::Trees {
  public:
   static constexpr workload::About kAbout = {
       "skiplist",
       "Inserts an item into one of 32 skip lists, or updates one that is there, in every atomic\n"
       "region; the key says in which list. --data-bytes is the size of an item's value.",
       20000};
-  static constexpr bool kRemoves = false;
-  static constexpr std::uint64_t kLists = workload::kTrees;
-  static constexpr std::size_t kLocks = kLists;
   static constexpr unsigned kLevels = 6;  // as many as the line has room for
 
   struct alignas(PM_LINE_BYTES) Node {
@@ -39,37 +36,23 @@ class SkipLists {
 
   struct Root {
     workload::Header header;
-    Node head[kLists];
+    Node head[kTrees];
   };
-
-  struct Scratch {};
 
   SkipLists(pm_pool* pool, Root* root) : pool_(pool), root_(root) {}
 
-  void create() {}
-  void take_over() {}
-
-  std::size_t lock_of(std::uint64_t key) const { return key % kLists; }
-
   workload::Tally execute(const workload::Operation& item, Scratch&) {
-    pm_begin(pool_);
-    const Path path = find(&root_->head[item.key % kLists], item.key);
+    const Path path = find(&root_->head[item.key % kTrees], item.key);
     Node* node = path[0]->next[0];
-    const bool is_new = !node || node->key != item.key;
-    if (is_new)
-      insert(path, item);
-    else
-      item.update(node);
-    pm_end();
-    return is_new ? workload::kAdded : workload::kUpdated;
+    return node && node->key == item.key ? item.update(node) : insert(path, item);
   }
 
   void check(workload::Census& census) const {
-    for (std::uint64_t list = 0; list < kLists; ++list) {
+    for (std::uint64_t list = 0; list < kTrees; ++list) {
       const Node* head = &root_->head[list];
       const Node* previous = nullptr;
       for (const Node* node = head->next[0]; node && census.whole(); node = node->next[0]) {
-        census.add(node, node->key % kLists == list && (!previous || previous->key < node->key));
+        census.add(node, node->key % kTrees == list && (!previous || previous->key < node->key));
         previous = node;
       }
       if (census.whole()) check_levels(head, census);
@@ -89,7 +72,7 @@ class SkipLists {
     return path;
   }
 
-  void insert(const Path& path, const workload::Operation& item) {
+  workload::Tally insert(const Path& path, const workload::Operation& item) {
     Node* node = item.allocate<Node>(pool_);
     workload::announce(node, &item.key, 2 * sizeof item.key);
     // The stamp is random: so is the number of its trailing zeros.
@@ -108,6 +91,7 @@ class SkipLists {
       path[level]->next[level] = node;
     }
     item.store_data(node);
+    return workload::kAdded;
   }
 
   // Each level's nodes must be on the level below it, in the same order.
