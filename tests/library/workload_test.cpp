@@ -122,7 +122,9 @@ TEST(Workloads, RefuseEachOthersPools) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Workload,
-                         testing::Values("array_swap", "queue", "hashmap", "rbtree", "btree",
+                         testing::Values("array_swap", "array_swap_lowlevel", "string_swap",
+                                         "queue", "linked_list", "hashmap", "hashmap_lowlevel",
+                                         "rbtree", "btree", "ctree", "binary_tree", "skiplist",
                                          "echo", "vacation", "memcached"),
                          [](const auto& info) { return std::string(info.param); });
 
