@@ -24,8 +24,9 @@
 //
 // Locks: Mnemosyne runs transactions optimistically, on a transactional memory; here each tree has
 // a reader-writer lock, which protects its nodes, and an item or a customer with its reservations
-// one of kLocks locks. Taken in the order of the tables, then in ascending order. A transaction
-// writes a tree only if it adds to it or deletes from it.
+// one of kLocks locks. Taken in the order of the tables, then in ascending order. Reservations read
+// the trees (one that adds a customer writes that tree); deleting a customer writes the customers'
+// tree; changes to tables write those tables' trees, and need no other lock.
 #include <algorithm>
 #include <array>
 #include <mutex>
