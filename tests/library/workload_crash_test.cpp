@@ -1,7 +1,7 @@
 // The workloads that order their stores themselves, crashed at their flushes and fences with every
 // mixture of lost and surviving lines that a random choice finds, taken over and checked.
 //
-// Their sources are included, because they are programs: each has a main function of its own.
+// They are programs, each with a main function: so each is included into a namespace.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -10,17 +10,21 @@
 #include <utility>
 #include <vector>
 
+#include "bucket_table.hpp"
+#include "chains.hpp"
 #include "persist_model.hpp"
+#include "swap_array.hpp"
 
-#define main array_swap_lowlevel_main
+// The headers that they include are the ones above.
+namespace array_swap {
 #include "array_swap_lowlevel/array_swap_lowlevel.cpp"
-#undef main
-#define main hashmap_lowlevel_main
+}
+namespace hashmap {
 #include "hashmap_lowlevel/hashmap_lowlevel.cpp"
-#undef main
-#define main linked_list_main
+}
+namespace linked_list {
 #include "linked_list/linked_list.cpp"
-#undef main
+}
 
 namespace {
 
@@ -94,8 +98,9 @@ class LowLevel : public testing::Test {
                             "pmemsim_workload_crash_test_" + std::to_string(getpid());
 };
 
-using Structures = testing::Types<workload::SwapWorkload<ArraySwapLowLevel>,
-                                  workload::Map<LowLevelHashMap>, workload::Map<LinkedLists>>;
+using Structures = testing::Types<workload::SwapWorkload<array_swap::ArraySwapLowLevel>,
+                                  workload::Map<hashmap::LowLevelHashMap>,
+                                  workload::Map<linked_list::LinkedLists>>;
 TYPED_TEST_SUITE(LowLevel, Structures);
 
 TYPED_TEST(LowLevel, IsWholeWhereverItCrashes) { EXPECT_EQ(0u, this->run()); }
