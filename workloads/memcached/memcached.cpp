@@ -7,14 +7,13 @@
 //   the hash table and at the head of its LRU list. A chunk is a free one, else the next of a page,
 //   else the first of a new page; if there is none, the list's last item is evicted. Where a chunk
 //   must be evicted or cut, that is declared first, and everything else then.
-// - get copies the value out, and moves the item to the head of its list if it has not been moved
-//   for kUpdateInterval seconds. No time passes during a run; from the set-up to the first run, and
-//   from each run to the next, more than the interval passes. So the first get of an item moves it
-//   in each run, and most of what else a run gets changes nothing.
+// - get counts a reference to the item, copies the value out, and takes the reference back; these
+//   two stores are what a get writes in memcached. If the item has not been moved for
+//   kUpdateInterval seconds, it also moves to the head of its list. As memslap fills the cache
+//   right before it runs, that happens only in runs that go on with an earlier run's cache
+//   (--pool); for them more than the interval has passed, and within a run no time passes.
 // The cache holds about as many items as there are at the start; the keys are 5/4 as many. All
 // values of a cache have one size, so that all items are of one slab class, as with memslap -X.
-//
-// Unlike memcached's, items have no reference counts: a get holds its lock while it reads.
 //
 // In PM: Root {Header header; line {u64 bucket_count, buckets, page_count, pages, page_class}; line
 // {u64 pages_used}; SlabClass slab[kClasses]}. buckets is the address of bucket_count words, each
@@ -24,15 +23,17 @@
 // uncut_end, head, tail, items, time}: `free` is the first chunk of the free list, uncut to
 // uncut_end what is not yet cut of the newest page, head and tail the ends of the LRU list, all
 // addresses or 0; time is when the list last changed.
-// Item, at the start of its chunk: line {u64 next, number, hash, stamp, value_bytes, time,
-// slab_class, linked}, line {u64 previous, next_in_list}, from byte 128 on the value. linked is 1
-// if it is in the cache; else its next_in_list is the free list's. Keys are 16 bytes: a number
-// below 5/4 header.items, and as hash mix(number) (common/random.hpp). A key's bucket is hash %
-// bucket_count. Values are word(number, stamp, index) of the payload (common/payload.hpp).
+// Item, at the start of its chunk: line {u64 next, number, hash, stamp, value_bytes, time, u32
+// slab_class, linked, u64 references}, line {u64 previous, next_in_list}, from byte 128 on the
+// value. linked is 1 if it is in the cache; else its next_in_list is the free list's. Keys are 16
+// bytes: a number below 5/4 header.items, and as hash mix(number) (common/random.hpp). A key's
+// bucket is hash % bucket_count. Values are word(number, stamp, index) of the payload
+// (common/payload.hpp).
 //
 // Locks: the eight buckets of a line share a lock, which protects the first lines and the values of
 // their items: bucket b has lock b / 8 % kLocks. A slab class has one for its lists; the pages have
-// one. Taken in this order. What is evicted belongs to any bucket, whose lock can therefore only be
+// one. Taken in this order. An item's key, which stays while it is in the cache, may be read under
+// either of the first two. What is evicted belongs to any bucket, whose lock can therefore only be
 // tried: if it is taken, the item before the last is evicted, and so on (as memcached 1.4.24 does;
 // 1.2.4 has one lock for all).
 #include <algorithm>
@@ -68,7 +69,6 @@ class Memcached {
     Connection connection(options.data_bytes);
     for (std::uint64_t key = 0; key < options.items; ++key)
       set(connection, Key(key), random.next());
-    now_ += kUpdateInterval + 1;
     workload::set_ready(root_->header);
   }
 
@@ -125,7 +125,9 @@ class Memcached {
   struct alignas(PM_LINE_BYTES) Item {
     Item* next;
     Key key;
-    std::uint64_t stamp, value_bytes, time, slab_class, linked;
+    std::uint64_t stamp, value_bytes, time;
+    std::uint32_t slab_class, linked;
+    std::uint64_t references;
     struct alignas(PM_LINE_BYTES) {
       Item *previous, *next;
     } list;
@@ -217,7 +219,7 @@ class Memcached {
 
   void set(Connection& connection, const Key& key, std::uint64_t stamp) {
     root_->header.payload().fill(connection.value.data(), key.number, stamp);
-    const std::uint64_t number = class_of(connection.value.size());
+    const std::uint32_t number = class_of(connection.value.size());
     SlabClass& slab = root_->slab[number];
     const std::lock_guard lock(locks_[lock_of(key)]);
     const std::lock_guard list_lock(slab_locks_[number]);
@@ -234,7 +236,7 @@ class Memcached {
         unlink(old);
         release(old);
       }
-      *item = {nullptr, key, stamp, connection.value.size(), now_, number, 1, {}};
+      *item = {nullptr, key, stamp, connection.value.size(), now_, number, 1, 0, {}};
       std::memcpy(item->value(), connection.value.data(), connection.value.size());
       link(item);
       connection.tally.added += !old;
@@ -249,23 +251,31 @@ class Memcached {
     pm_begin(pool_);
     Item* item = *link_to(key);
     if (item) {
-      std::memcpy(connection.value.data(), item->value(), item->value_bytes);
-      if (item->time + kUpdateInterval < now_) {
+      const bool move = item->time + kUpdateInterval < now_;
+      connection.declare(item, PM_LINE_BYTES);
+      if (move) {
         list_lock = std::unique_lock(slab_locks_[item->slab_class]);
-        move_to_head(connection, item);
+        declare_move(connection, item);
       }
+      connection.log();
+      ++item->references;
+      if (move) move_to_head(item);
+      std::memcpy(connection.value.data(), item->value(), item->value_bytes);
+      --item->references;
     }
     pm_end();
     return item;
   }
 
-  void move_to_head(Connection& connection, Item* item) {
-    SlabClass& slab = root_->slab[item->slab_class];
-    connection.declare(item, sizeof *item);
+  void declare_move(Connection& connection, const Item* item) const {
+    const SlabClass& slab = root_->slab[item->slab_class];
     connection.declare(&slab, sizeof slab);
+    connection.declare(&item->list, sizeof item->list);
     declare_neighbours(connection, item);
-    if (slab.head) connection.declare(&slab.head->list, sizeof slab.head->list);
-    connection.log();
+    connection.declare(&slab.head->list, sizeof slab.head->list);
+  }
+
+  void move_to_head(Item* item) {
     unlink_from_list(item);
     item->time = now_;
     link_into_list(item);
@@ -329,8 +339,8 @@ class Memcached {
 
   // ---- The slab allocator ---------------------------------------------------------------------
 
-  std::uint64_t class_of(std::uint64_t value_bytes) const {
-    std::uint64_t number = 0;
+  std::uint32_t class_of(std::uint64_t value_bytes) const {
+    std::uint32_t number = 0;
     while (root_->slab[number].chunk_bytes < sizeof(Item) + value_bytes) ++number;
     return number;
   }
@@ -449,6 +459,7 @@ class Memcached {
         const std::string name = "key " + std::to_string(key);
         Use* use = item->slab_class < kClasses ? find_use(item, item->slab_class, chunks) : nullptr;
         if (!use || *use != kListed) return name + " is in no LRU list";
+        if (item->references != 0) return name + " is still referred to";
         if (item->value_bytes != root_->header.data_bytes ||
             !root_->header.payload().matches(item->value(), key, item->stamp))
           return "the value of " + name + " is incomplete";
