@@ -1,0 +1,106 @@
+// The workloads that order their stores themselves, crashed at their flushes and fences with every
+// mixture of lost and surviving lines that a random choice finds, taken over and checked.
+//
+// Their sources are included, because they are programs: each has a main function of its own.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "persist_model.hpp"
+
+#define main array_swap_lowlevel_main
+#include "array_swap_lowlevel/array_swap_lowlevel.cpp"
+#undef main
+#define main hashmap_lowlevel_main
+#include "hashmap_lowlevel/hashmap_lowlevel.cpp"
+#undef main
+#define main linked_list_main
+#include "linked_list/linked_list.cpp"
+#undef main
+
+namespace {
+
+unsigned char* const kStart = reinterpret_cast<unsigned char*>(PM_BASE);
+constexpr std::uint64_t kPoolBytes = 16 << 20;
+
+template <class Structure>
+class LowLevel : public testing::Test {
+ protected:
+  LowLevel() {
+    options_.threads = 4;
+    options_.regions = 300;
+    options_.data_bytes = 192;
+    options_.items = 40;
+  }
+
+  void TearDown() override {
+    persist_model().stop();
+    std::remove(path_.c_str());
+  }
+
+  // Runs the workload, taking images; returns how many of them are damaged.
+  std::size_t run(std::pair<std::uint64_t, std::uint64_t> broken = {}) {
+    std::vector<Image> images;
+    pm_pool* pool = open({}, true);
+    EXPECT_TRUE(pool) << pm_error();
+    {
+      Structure structure(pool, options_);
+      persist_model().break_fences(broken.first, broken.second);
+      persist_model().sample([&](Image image) { images.push_back(std::move(image)); }, 4, 8, 1);
+      workload::run_threads(pool, structure, options_);
+      persist_model().stop();
+    }
+    EXPECT_EQ(0, pm_close(pool));
+    EXPECT_GT(images.size(), 200u);
+    std::size_t damaged = 0;
+    for (const Image& image : images) damaged += !check(image).empty();
+    return damaged;
+  }
+
+ private:
+  std::string check(const Image& image) {
+    pm_pool* pool = open(image, false);
+    if (!pool) return pm_error();
+    std::string problem = Structure(pool).check().problem;
+    // What was taken over must be fit to go on with.
+    if (problem.empty()) {
+      Structure structure(pool);
+      structure.run({0, 20, 7});
+      problem = structure.check().problem;
+    }
+    pm_close(pool);
+    return problem;
+  }
+
+  pm_pool* open(const Image& image, bool watched) {
+    std::ofstream file(path_, std::ios::binary | std::ios::trunc);
+    for (std::uint64_t page = 0; page < image.size(); ++page) {
+      if (!image[page]) continue;
+      file.seekp(static_cast<std::streamoff>(page * kPageBytes));
+      file.write(reinterpret_cast<const char*>(image[page]->data()), kPageBytes);
+    }
+    file.close();
+    EXPECT_EQ(0, truncate(path_.c_str(), kPoolBytes));
+    if (watched) persist_model().watch(kStart, kPoolBytes, image);
+    return pm_open(path_.c_str(), 0, 0);
+  }
+
+  workload::Options options_;
+  const std::string path_ = (access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : testing::TempDir()) +
+                            "pmemsim_workload_crash_test_" + std::to_string(getpid());
+};
+
+using Structures = testing::Types<workload::SwapWorkload<ArraySwapLowLevel>,
+                                  workload::Map<LowLevelHashMap>, workload::Map<LinkedLists>>;
+TYPED_TEST_SUITE(LowLevel, Structures);
+
+TYPED_TEST(LowLevel, IsWholeWhereverItCrashes) { EXPECT_EQ(0u, this->run()); }
+
+// The check can fail.
+TYPED_TEST(LowLevel, FindsFencesThatLie) { EXPECT_GT(this->run({0, kPoolBytes}), 0u); }
+
+}  // namespace
