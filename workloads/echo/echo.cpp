@@ -199,8 +199,11 @@ class Echo {
     std::uint64_t snapshot = 0;
   };
 
-  // Of which the first 7 out of 10 exist at the start (WHISPER: update_probability 0.7).
-  static std::uint64_t keys(std::uint64_t items) { return items * 10 / 7; }
+  // Of which the first 7 out of 10 exist at the start (WHISPER: update_probability 0.7). At least
+  // enough for a batch.
+  static std::uint64_t keys(std::uint64_t items) {
+    return std::max<std::uint64_t>(items * 10 / 7, kBatch);
+  }
 
   workload::Payload payload() const { return root_->header.payload(); }
   std::uint64_t bucket_of(std::uint64_t key) const {
