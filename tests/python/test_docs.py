@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pmemsim.workloads import workloads
 from support import ROOT
 
 BLOCK = re.compile(
@@ -81,3 +82,15 @@ def test_dots_stand_for_anything() -> None:
     assert matches("a ...\nz\n", "a b\nc\nz\n")
     assert not matches("a ...\n", "b\n")
     assert matches("...\n", "anything\nat all\n")
+
+
+def test_every_workload_is_described_and_measured() -> None:
+    page = (ROOT / "docs" / "workloads.md").read_text()
+    for name in workloads():
+        assert page.count(f"\n| `{name}` |") == 2, name
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    readme = (ROOT / "README.md").read_text()
+    for page in (ROOT / "docs").glob("*.md"):
+        assert f"(docs/{page.name})" in readme, page.name
