@@ -140,7 +140,14 @@ void log_write(struct thread* thread) {
   const uint32_t* line = thread->to_log;
   size_t left = thread->to_log_count;
   if (left == 0) return;
-  uint64_t region = pool->commit[thread->index].committed + 1;
+  uint64_t* committed = &pool->commit[thread->index].committed;
+  uint64_t region = *committed + 1;
+  /* Janus: what the commit will write, and where, is known from the region's first record on. */
+  if (!thread->has_records) {
+    pm_pre commit;
+    pm_pre_init(&commit);
+    pm_pre_both_val(&commit, committed, region);
+  }
   while (left > 0) {
     struct record* record = next_record(thread);
     uint32_t lines = CHUNK_LINES - thread->segment_line - 1;

@@ -295,8 +295,15 @@ TEST_F(Pool, EveryFurtherDeclarationCostsOneFence) {
             fences(marks));
 }
 
+// The second word of a hint's mark.
+std::uint64_t hint_word(std::uint64_t bytes, hint kind, pm_pre object) {
+  return bytes | std::uint64_t{kind} << 32 | std::uint64_t{object.id} << 40;
+}
+
 TEST_F(Pool, TellsWhatItsCodeIsFor) {
   const pm_range ranges[] = {{&root_[0], 8}, {&root_[9], 16}};
+  pm_pre before;
+  pm_pre_init(&before);
   pm_roi_begin();
   pm_begin(pool_);
   pm_begin(pool_);
@@ -307,6 +314,7 @@ TEST_F(Pool, TellsWhatItsCodeIsFor) {
   pm_order();
   pm_durable();
   pm_roi_end();
+  const auto* committed = reinterpret_cast<const std::uint64_t*>(kStart + COMMIT_OFFSET);
   const std::vector<Mark> expected = {
       {MARK_ROI_BEGIN, 0, 0},
       {MARK_REGION_BEGIN, 1, 0},
@@ -314,6 +322,8 @@ TEST_F(Pool, TellsWhatItsCodeIsFor) {
       {MARK_LOG_RANGE, address(&root_[0]), 8},
       {MARK_LOG_RANGE, address(&root_[9]), 16},
       {MARK_PURPOSE, PURPOSE_LOG, 0},
+      {MARK_HINT_DATA, *committed, 0},
+      {MARK_HINT, address(committed), hint_word(8, HINT_VALUE, {before.id + 1})},
       {MARK_NEXT_FENCE, FENCE_ORDER, 0},
       {MARK_PURPOSE, PURPOSE_DATA_FLUSH, 0},
       {MARK_PURPOSE, PURPOSE_PROGRAM, 0},
@@ -344,9 +354,6 @@ TEST_F(Pool, TellsAllocationsAndHints) {
   pm_pre_init(&a);
   pm_pre_init(&b);
   EXPECT_NE(a.id, b.id);
-  const auto second = [](std::uint64_t bytes, hint kind, pm_pre object) {
-    return bytes | std::uint64_t{kind} << 32 | std::uint64_t{object.id} << 40;
-  };
   std::uint64_t data[8] = {10, 11, 12, 13, 14, 15, 16, 17};
   pm_pre_both(&a, root_, data, 24);
   pm_pre_both_val(&b, root_, 5);
@@ -355,13 +362,13 @@ TEST_F(Pool, TellsAllocationsAndHints) {
   pm_pre_start_buf(&b);
   EXPECT_EQ((std::vector<Mark>{{MARK_HINT_DATA, 10, 11},
                                {MARK_HINT_DATA, 12, 0},
-                               {MARK_HINT, address(root_), second(24, HINT_BOTH, a)},
+                               {MARK_HINT, address(root_), hint_word(24, HINT_BOTH, a)},
                                {MARK_HINT_DATA, 5, 0},
-                               {MARK_HINT, address(root_), second(8, HINT_VALUE, b)},
+                               {MARK_HINT, address(root_), hint_word(8, HINT_VALUE, b)},
                                {MARK_HINT_DATA, 10, 11},
-                               {MARK_HINT, 0, second(16, HINT_DATA_BUFFERED, b)},
-                               {MARK_HINT, address(root_), second(64, HINT_ADDRESS_BUFFERED, b)},
-                               {MARK_HINT, 0, second(0, HINT_START_BUFFERED, b)}}),
+                               {MARK_HINT, 0, hint_word(16, HINT_DATA_BUFFERED, b)},
+                               {MARK_HINT, address(root_), hint_word(64, HINT_ADDRESS_BUFFERED, b)},
+                               {MARK_HINT, 0, hint_word(0, HINT_START_BUFFERED, b)}}),
             marks);
 }
 
