@@ -25,8 +25,8 @@ namespace {
 unsigned char* const kStart = reinterpret_cast<unsigned char*>(PM_BASE);
 constexpr std::uint64_t kPoolBytes = 4 << 20;
 constexpr std::uint64_t kItems = 120;
-constexpr unsigned kRegions = 40;                    // of each thread
-constexpr std::uint64_t kCrashes = 50, kImages = 3;  // at about so many points, so many each
+constexpr unsigned kRegions = 40;                     // of each thread
+constexpr std::uint64_t kCrashes = 200, kImages = 4;  // at about so many points, so many each
 
 class UndoLogCrash : public testing::Test {
  protected:
@@ -54,7 +54,7 @@ class UndoLogCrash : public testing::Test {
     const std::uint64_t fences = (persist_model().fences() - fences_before) * kRegions * threads;
     std::vector<CrashPoint> points;
     persist_model().sample([&](Image image) { points.push_back({std::move(image), items.load()}); },
-                           kImages, static_cast<unsigned>(fences / kCrashes), threads);
+                           kImages, 1 + static_cast<unsigned>(fences / kCrashes), threads);
     std::vector<std::thread> running;
     for (unsigned t = 0; t < threads; ++t)
       running.emplace_back([&, t] {
