@@ -17,8 +17,8 @@ import tempfile
 from pathlib import Path
 
 from native import build_native, need
+from pmemsim.bench import WORKLOADS
 from pmemsim.recording import build_workload
-from pmemsim.workloads import workloads
 
 from pmemsim.trace import Trace
 
@@ -67,7 +67,7 @@ def main() -> int:
     worst = 0.0
     print(f"{'workload':12} {'opt':3} {'callgrind':>14} {'recorded':>14} {'off by':>8}")
     with tempfile.TemporaryDirectory() as folder:
-        for workload in sys.argv[1:] or workloads():
+        for workload in sys.argv[1:] or WORKLOADS:
             for opt in ("O0", "O2"):
                 native = callgrind_count(build_native(workload, opt), Path(folder))
                 recorded = recorded_count(workload, opt, Path(folder))

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import sys
 
+from pmemsim.bench import WORKLOADS
 from pmemsim.targets import find_target
 
 import pmemsim
 
-WORKLOADS = ("array_swap", "queue", "hashmap", "rbtree", "btree")
 THREADS = (4, 8)
 DESIGNS = ("np", "sw-undo")
 

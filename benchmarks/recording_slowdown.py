@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 
 from native import build_native
+from pmemsim.bench import WORKLOADS
 from pmemsim.recording import build_workload
-from pmemsim.workloads import workloads
 
 ARGUMENTS = ["--threads=4", "--regions=100000", "--data-bytes=64", "--seed=1"]
 
@@ -39,7 +39,7 @@ def main() -> None:
     """Print the table."""
     print(f"{'workload':12} {'native':>10} {'recorded':>10} {'slowdown':>9}")
     with tempfile.TemporaryDirectory() as folder:
-        for workload in sys.argv[1:] or workloads():
+        for workload in sys.argv[1:] or WORKLOADS:
             native = wall_s(build_native(workload, "O2"), {})
             environment = {"PMEMSIM_TRACE": str(Path(folder) / "slowdown.pmt")}
             recorded = wall_s(build_workload(workload, "O2"), environment)

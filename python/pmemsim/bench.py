@@ -22,6 +22,7 @@ from pmemsim.simulation import configure, simulate
 from pmemsim.trace import Trace
 
 CORES = (1, 2, 4, 8)
+WORKLOADS = ("array_swap", "queue", "hashmap", "rbtree", "btree")
 SHORT_REGIONS = 400
 
 

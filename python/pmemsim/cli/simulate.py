@@ -20,7 +20,6 @@ from pmemsim.presets import Setting, parse_overrides
 from pmemsim.simulation import Result, configure, simulate
 from pmemsim.targets import Target, find_target
 from pmemsim.trace import Trace
-from pmemsim.workloads import workloads
 
 Machine = Annotated[
     str, typer.Option("--machine", "-m", help="A machine's name, or the path of a YAML file.")
@@ -175,7 +174,11 @@ def bench_command(
     ] = "np,sw-undo",
     machine: Machine = "asap",
     names: Annotated[
-        list[str] | None, typer.Argument(help="Workloads; default: all.", metavar="[WORKLOAD]...")
+        list[str] | None,
+        typer.Argument(
+            help=f"Workloads; default: {', '.join(benchmark.WORKLOADS)}.",
+            metavar="[WORKLOAD]...",
+        ),
     ] = None,
     regions: Regions = None,
     json_path: Json = None,
@@ -189,7 +192,7 @@ def bench_command(
     chosen = _names(designs)
     for design in chosen:
         configure(design, machine)
-    sizes = [(cores, name) for cores in benchmark.CORES for name in names or list(workloads())]
+    sizes = [(cores, name) for cores in benchmark.CORES for name in names or benchmark.WORKLOADS]
     long = _open([find_target(name, threads=cores, regions=regions) for cores, name in sizes], None)
     short = _open(
         [
