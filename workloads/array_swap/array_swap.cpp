@@ -4,15 +4,15 @@
 // --data-bytes, declared at once: three fences.
 //
 // In PM: Root {Header header; u64 array}, array being the address of header.items slots of
-// header.data_bytes each, rounded up to whole lines. A slot holds an item: word 0 is the item's
-// number (from 0), the other words are word(number, header.seed, index) of the payload.
+// header.data_bytes each, rounded up to whole lines. A slot holds an item: the words word(number,
+// header.seed, index) of the payload, number (from 0) being the item's.
 //
 // Locks: slot i has lock i % 1024; a swap takes the two in ascending order.
 #include "swap_array.hpp"
 
 namespace {
 
-struct ArraySwap : workload::NumberedItems, workload::RegionSwap {
+struct ArraySwap : workload::DataItems, workload::RegionSwap {
   using RegionSwap::RegionSwap;
 
   static constexpr workload::About kAbout = {

@@ -6,11 +6,11 @@
 // valid; swaps the items; sets the log invalid. It writes four times --data-bytes and three lines.
 //
 // In PM: Root {Header header; u64 array; u64 logs}, both addresses. The array is that of
-// array_swap: header.items slots of header.data_bytes each, rounded up to whole lines; word 0 of a
-// slot is the item's number (from 0), the other words are word(number, header.seed, index) of the
-// payload. Then kLogs logs, one a thread: a line whose first word is 1 if the log is valid; a line
-// {u64 first, second} with the slots' numbers; the contents of the first slot, then of the second,
-// rounded up to whole lines each.
+// array_swap: header.items slots of header.data_bytes each, rounded up to whole lines; a slot holds
+// the words word(number, header.seed, index) of the payload, number (from 0) being the item's. Then
+// kLogs logs, one a thread: a line whose first word is 1 if the log is valid; a line {u64 first,
+// second} with the slots' numbers; the contents of the first slot, then of the second, rounded up
+// to whole lines each.
 //
 // Whoever opens the pool must first copy the contents of valid logs back to their slots. A log is
 // complete before it becomes valid, and its slots' changes are durable before it becomes invalid,
@@ -22,7 +22,7 @@
 
 namespace {
 
-class ArraySwapLowLevel : public workload::NumberedItems {
+class ArraySwapLowLevel : public workload::DataItems {
  public:
   static constexpr workload::About kAbout = {
       "array_swap_lowlevel",

@@ -8,17 +8,17 @@
 //   void create()                      its part of the set-up, once header and array are there
 //   void take_over()                   goes on with the array of an earlier run
 //   void swap(first, second, scratch)  one swap, under both slots' locks
-//   static void fill(...)              writes an item (NumberedItems shows how), and
-//   static ... item_in(...)            says which one a slot holds
+//   static void fill(slot, item, header)  writes an item, as DataItems does
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "digest.hpp"
 #include "hints.hpp"
 #include "random.hpp"
 #include "workload.hpp"
@@ -34,21 +34,10 @@ struct SlotArray {
   char* slot(std::uint64_t index) const { return slots + index * padded(header.data_bytes); }
 };
 
-// Items whose word 0 is the item's number and whose other words are word(number, header.seed,
-// index) of the payload.
-struct NumberedItems {
+// Items that are nothing but data: words word(number, header.seed, index) of the payload.
+struct DataItems {
   static void fill(char* slot, std::uint64_t item, const Header& header) {
     header.payload().fill(slot, item, header.seed);
-    *reinterpret_cast<std::uint64_t*>(slot) = item;
-  }
-
-  // Nothing if it holds no whole item.
-  static std::optional<std::uint64_t> item_in(const char* slot, const Header& header) {
-    const auto* words = reinterpret_cast<const std::uint64_t*>(slot);
-    const Payload payload = header.payload();
-    for (std::size_t i = 1; i < header.data_bytes / sizeof *words; ++i)
-      if (words[i] != payload.word(words[0], header.seed, i)) return std::nullopt;
-    return words[0];
   }
 };
 
@@ -131,22 +120,35 @@ class SwapWorkload {
     return {};
   }
 
+  // Every slot must hold an item, and every item be there as often as the set-up made it: with a
+  // share of duplicates, several items may be equal.
   Check check() const {
-    std::vector<bool> found(root_->header.items);
-    for (std::uint64_t i = 0; i < found.size(); ++i) {
-      const auto item = Array::item_in(root_->slot(i), root_->header);
-      if (!item) return {"slot " + std::to_string(i) + " holds no whole item"};
-      if (*item >= found.size() || found[*item])
-        return {"slot " + std::to_string(i) + " holds an item that doesn't exist or is elsewhere"};
-      found[*item] = true;
+    const Header& header = root_->header;
+    std::unordered_map<std::uint64_t, std::uint64_t> missing;
+    std::vector<char> made(header.data_bytes);
+    for (std::uint64_t item = 0; item < header.items; ++item) {
+      Array::fill(made.data(), item, header);
+      ++missing[digest_of(made.data())];
     }
-    return {"", found.size()};
+    for (std::uint64_t i = 0; i < header.items; ++i) {
+      const auto found = missing.find(digest_of(root_->slot(i)));
+      if (found == missing.end()) return {"slot " + std::to_string(i) + " holds no whole item"};
+      if (found->second-- == 0)
+        return {"slot " + std::to_string(i) + " holds an item that is elsewhere, too"};
+    }
+    return {"", header.items};
   }
 
  private:
   using Root = typename Array::Root;
 
   static constexpr std::size_t kLocks = 1024;
+
+  std::uint64_t digest_of(const char* item) const {
+    Digest digest;
+    digest.add(item, root_->header.data_bytes);
+    return digest.value();
+  }
 
   SwapWorkload(pm_pool* pool, Root* root) : root_(root), array_(pool, root), locks_(kLocks) {}
 

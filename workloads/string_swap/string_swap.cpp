@@ -5,9 +5,9 @@
 //
 // In PM: Root {Header header; u64 array}, array being the address of header.items slots of
 // header.data_bytes each, rounded up to whole lines. A slot holds a string of header.data_bytes - 1
-// printable characters, and a zero behind it. Its first eight characters are the string's number
-// (from 0) in hexadecimal, with leading zeros; the others are kAlphabet[byte % 64], byte being the
-// byte at that place in the words word(number, header.seed, index) of the payload.
+// printable characters, and a zero behind it. The characters are kAlphabet[byte % 64], byte being
+// the byte at that place in the words word(number, header.seed, index) of the payload, number (from
+// 0) being the string's.
 //
 // Locks: slot i has lock i % 1024; a swap takes the two in ascending order.
 #include "swap_array.hpp"
@@ -16,31 +16,18 @@ namespace {
 
 struct Strings {
   static void fill(char* slot, std::uint64_t item, const workload::Header& header) {
+    const workload::Payload payload = header.payload();
     const std::uint64_t last = header.data_bytes - 1;
-    for (std::uint64_t i = 0; i < last; ++i) slot[i] = character(item, i, header);
+    for (std::uint64_t i = 0; i < last; ++i) {
+      const std::uint64_t word = payload.word(item, header.seed, i / sizeof word);
+      slot[i] = kAlphabet[word >> i % sizeof word * 8 & 63];
+    }
     slot[last] = '\0';
   }
 
-  static std::optional<std::uint64_t> item_in(const char* slot, const workload::Header& header) {
-    const std::uint64_t last = header.data_bytes - 1;
-    std::uint64_t item = 0;
-    const auto [end, error] = std::from_chars(slot, slot + kDigits, item, 16);
-    if (error != std::errc() || end != slot + kDigits || slot[last] != '\0') return std::nullopt;
-    for (std::uint64_t i = kDigits; i < last; ++i)
-      if (slot[i] != character(item, i, header)) return std::nullopt;
-    return item;
-  }
-
  private:
-  static constexpr std::uint64_t kDigits = 8;
   static constexpr char kAlphabet[] =
       "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-.";
-
-  static char character(std::uint64_t item, std::uint64_t index, const workload::Header& header) {
-    if (index < kDigits) return kAlphabet[item >> (kDigits - 1 - index) * 4 & 15];
-    const std::uint64_t word = header.payload().word(item, header.seed, index / sizeof word);
-    return kAlphabet[word >> index % sizeof word * 8 & 63];
-  }
 };
 
 struct StringSwap : Strings, workload::RegionSwap {

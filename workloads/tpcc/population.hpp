@@ -23,8 +23,6 @@ class Population : public Tables {
       : Tables(pool) {
     if (options.items < 100)
       workload::refuse("--items " + std::to_string(options.items) + ": must be at least 100");
-    if (options.duplicate_ratio > 0)
-      workload::refuse("--duplicate-ratio cannot be chosen: every row of TPC-C holds its own key");
     workload::describe(root().header, about, options);
     root().customers = options.items * 3 / 100;
     root().order_places = root().customers + 1;

@@ -47,7 +47,10 @@ class Vacation {
       "vacation",
       "Makes a travel reservation in every atomic region; sometimes deletes a customer or changes\n"
       "what is on offer. --items is the number of rows that each of the four tables starts with.",
-      16384, PM_LINE_BYTES, "the records of a travel agency have their own size"};
+      16384,
+      PM_LINE_BYTES,
+      "the records of a travel agency have their own size",
+      "no two records are equal"};
 
   static std::uint64_t pool_bytes(const workload::Options& options) {
     const std::uint64_t reservations =
