@@ -319,7 +319,10 @@ template <class Structure>
 std::unique_ptr<Structure> take_over(pm_pool* pool, const Options& options) {
   const auto* header = static_cast<const Header*>(require(pm_root(pool, sizeof(Header))));
   const std::string why = foreign(*header, Structure::kAbout);
-  if (!why.empty()) refuse("cannot go on with the pool in " + options.pool + ": " + why);
+  if (!why.empty()) {
+    pm_close(pool);
+    refuse("cannot go on with the pool in " + options.pool + ": " + why);
+  }
   return std::make_unique<Structure>(pool);
 }
 
