@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "pmemsim/atomicity/hw_undo.hpp"
 #include "pmemsim/atomicity/none.hpp"
 #include "pmemsim/atomicity/software_undo.hpp"
 #include "pmemsim/ordering/eadr.hpp"
@@ -16,7 +17,7 @@ std::span<const std::string_view> choice_names(OrderingChoice) {
   return kNames;
 }
 std::span<const std::string_view> choice_names(AtomicityChoice) {
-  static constexpr std::string_view kNames[] = {"none", "software-undo"};
+  static constexpr std::string_view kNames[] = {"none", "software-undo", "hw-undo"};
   return kNames;
 }
 std::span<const std::string_view> choice_names(BackendChoice) {
@@ -35,7 +36,7 @@ const std::vector<LayerChoice>& layer_choices() {
        "x86",
        "clwb and sfence: a fence waits until the flushed lines are persistent",
        {},
-       {"fences that order", "fences that make durable"}},
+       {"fences that order", "fences that make durable", "flushes that write back"}},
       {"ordering",
        "eadr",
        "Persistent caches: a store is persistent when it becomes visible",
@@ -46,6 +47,11 @@ const std::vector<LayerChoice>& layer_choices() {
        "software-undo",
        "The program's own undo log, as recorded",
        {"fences that order"},
+       {"atomic regions"}},
+      {"atomicity",
+       "hw-undo",
+       "Undo log written by hardware, data flushed by the program, synchronous commit (Proteus)",
+       {"flushes that write back"},
        {"atomic regions"}},
       {"backend", "none", "Nothing: a write counts when the write pending queue has it", {}, {}},
       {"precompute", "none", "Nobody", {}, {}},
@@ -109,6 +115,8 @@ std::unique_ptr<Atomicity> make_atomicity(const Configuration& configuration) {
       return std::make_unique<NoAtomicity>();
     case AtomicityChoice::kSoftwareUndo:
       return std::make_unique<SoftwareUndo>();
+    case AtomicityChoice::kHwUndo:
+      return std::make_unique<HwUndo>(configuration.core.count, configuration.log);
   }
   return nullptr;
 }

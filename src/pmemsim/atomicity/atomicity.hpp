@@ -8,8 +8,8 @@
 //
 // How the mechanisms meet this interface (prototyped before it was frozen):
 //   software undo  nothing: its code is in the trace, and ordering governs its flushes and fences.
-//   HWUndo     store() sends the log entry and returns false until it is acknowledged; region_end()
-//              waits for log and data, then drops log writes still pending (Memory::drop).
+//   HWUndo     store() sends the log entry; flush() and evicted() hold a line back until its entry
+//              is acknowledged; region_end() drops log writes still pending (Memory::drop).
 //   HWRedo     store() appends to the core's log buffer; region_end() waits for the log;
 //              evicted() keeps lines in the DRAM cache (kTaken), fetch() reads them from there.
 //   LAD        store() marks the line; region_end() sends the marked lines as writes that the
@@ -52,6 +52,9 @@ class Atomicity {
   virtual bool fence_regions(CoreId, Picoseconds, Completion) { return true; }
 
   virtual bool store(const Store&, Picoseconds, Completion) { return true; }
+  // The core's store queue has reached a flush of the line, which the ordering layer is told of
+  // only when this returns true or has resumed.
+  virtual bool flush(CoreId, Line, Picoseconds, Completion) { return true; }
   virtual void load(CoreId, Line, std::uint64_t /*region*/, Picoseconds) {}
   virtual Eviction evicted(Line, const LineData&, Picoseconds) { return Eviction::kWrite; }
   virtual bool fetch(CoreId, Line, Picoseconds, Completion) { return false; }

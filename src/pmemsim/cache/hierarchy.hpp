@@ -101,6 +101,13 @@ class Hierarchy {
   // Before the run: the line was touched by that core.
   void warm(CoreId core, Line line);
 
+  // How long a write that passes the caches takes from a core to the controller, and an
+  // acknowledgement back.
+  Picoseconds way_down(CoreId core) const {
+    return clock_.time(private_[core].passing_latency()) + shared_tag_latency_ + request_latency_;
+  }
+  Picoseconds way_back() const { return response_latency_; }
+
   const HierarchyStatistics& statistics() const { return statistics_; }
   std::size_t pending_misses() const { return misses_.size(); }
 

@@ -195,6 +195,7 @@ class Core final : public CacheClient {
   bool drain_store(StoreEntry& entry, Slot& slot);
   bool drain_non_temporal(StoreEntry& entry, Slot& slot);
   bool drain_persist(StoreEntry& entry, Slot& slot);
+  bool tell_atomicity(StoreEntry& entry, Slot slot);
   bool send_flush(const StoreEntry& entry, Slot slot);
   bool send_fence(const StoreEntry& entry, Slot slot);
   bool drain_atomic(StoreEntry& entry, Slot& slot);

@@ -92,16 +92,23 @@ bool Core::drain_store(StoreEntry& head, Slot& slot) {
 // like a flush; a fence waits for it. (Write-combining buffers aren't modelled: each store of a
 // line is one write, which the write pending queue merges.)
 bool Core::drain_non_temporal(StoreEntry& head, Slot& slot) {
+  enum : std::uint8_t { kArrive = 0, kSend = 2, kSent = 4 };
   if (!tell_layers(head, slot)) return false;
   const Line line = Line::of(head.address);
-  if (head.stage == 0) {
+  if (head.stage == kArrive) {
     caches_.invalidate(line);
     apply(head);
-    if (!ordering_.flush(id_, line, trace::FlushKind::kClflushopt, true, clock_.time(slot),
-                         resume_of_head())) {
-      ++head.stage;
+    head.stage = kSend;
+    if ((atomicity_interests_ & kFlushes) != 0 && persistent(head.address) &&
+        !atomicity_.flush(id_, line, clock_.time(slot), resume_of_head())) {
+      head.stage = kSend - 1;
       return false;
     }
+  }
+  if (head.stage == kSend && !ordering_.flush(id_, line, trace::FlushKind::kClflushopt, true,
+                                              clock_.time(slot), resume_of_head())) {
+    head.stage = kSent - 1;
+    return false;
   }
   slot += cycle_;
   return true;
@@ -191,7 +198,8 @@ bool Core::tell_layers(StoreEntry& head, Slot& slot) {
 
 bool Core::drain_persist(StoreEntry& head, Slot& slot) {
   if (head.stage == 0) {
-    head.waiting_since = slot;
+    if (head.told == 0) head.waiting_since = slot;
+    if (head.kind == StoreKind::kFlush && !tell_atomicity(head, slot)) return false;
     if (!(head.kind == StoreKind::kFlush ? send_flush(head, slot) : send_fence(head, slot))) {
       ++head.stage;
       return false;
@@ -200,6 +208,24 @@ bool Core::drain_persist(StoreEntry& head, Slot& slot) {
     waited(head, slot, Cause::kFence);
   }
   slot += cycle_;
+  return true;
+}
+
+// A design with a log may hold a flush back until it is safe.
+bool Core::tell_atomicity(StoreEntry& head, Slot slot) {
+  enum : std::uint8_t { kAsk = 2, kTold = 4 };
+  if ((atomicity_interests_ & kFlushes) == 0 || head.told == kTold || !persistent(head.address)) {
+    return true;
+  }
+  if (head.told == 0) {
+    if (!at_time(head.told, slot)) return false;
+    head.told = kAsk;
+  }
+  if (!atomicity_.flush(id_, Line::of(head.address), clock_.time(slot), resume_of_head())) {
+    head.told = kTold - 1;
+    return false;
+  }
+  head.told = kTold;
   return true;
 }
 

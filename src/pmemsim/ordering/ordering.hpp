@@ -64,6 +64,7 @@ enum Interest : std::uint32_t {
   kRegions = 1u << 5,           // region_begin(), region_end()
   kAllStores = 1u << 6,         // stored(): of the program's DRAM too, with PC and value
   kHints = 1u << 7,             // hint()
+  kFlushes = 1u << 8,           // Atomicity::flush()
 };
 
 class Backend;

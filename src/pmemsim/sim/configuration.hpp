@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pmemsim/atomicity/hardware_log_parameters.hpp"
 #include "pmemsim/cache/hierarchy.hpp"
 #include "pmemsim/core/parameters.hpp"
 #include "pmemsim/cpu/core_parameters.hpp"
@@ -15,7 +16,7 @@
 namespace pmemsim {
 
 enum class OrderingChoice : std::uint8_t { kNone, kX86, kEadr };
-enum class AtomicityChoice : std::uint8_t { kNone, kSoftwareUndo };
+enum class AtomicityChoice : std::uint8_t { kNone, kSoftwareUndo, kHwUndo };
 enum class BackendChoice : std::uint8_t { kNone };
 enum class PrecomputeChoice : std::uint8_t { kNone };
 std::span<const std::string_view> choice_names(OrderingChoice);
@@ -53,6 +54,7 @@ struct Configuration {
   PathParameters path;
   MemoryParameters dram;
   MemoryParameters pm;
+  HardwareLogParameters log;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -68,6 +70,7 @@ struct Configuration {
     visit.group("path", path);
     visit.group("dram", dram);
     visit.group("pm", pm);
+    visit.group("log", log);
   }
 };
 

@@ -35,6 +35,9 @@ class Machine {
   const Memory& pm() const { return pm_; }
   const Memory& dram() const { return dram_; }
   const PmSpace& pm_space() const { return pm_space_; }
+  const Atomicity& atomicity() const { return *atomicity_; }
+  // Before run(): whom to tell of every change of what would survive a crash.
+  void observe(PersistenceObserver* observer) { pm_.observe(observer); }
   std::uint64_t events() const { return queue_.executed(); }
   void describe_statistics(StatisticsCollector& collector) const;
 

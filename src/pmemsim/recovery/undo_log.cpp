@@ -1,0 +1,36 @@
+#include "pmemsim/recovery/undo_log.hpp"
+
+#include <unordered_map>
+
+#include "pmemsim/atomicity/log_record.hpp"
+
+namespace pmemsim {
+namespace {
+
+void undo(const LogHeader& header, Line place, Image& pm) {
+  for (std::uint32_t entry = 0; entry < kRecordEntries; ++entry) {
+    if ((header.valid >> entry & 1) == 0) continue;
+    pm.write(header.homes[entry], pm.read({place.number + 1 + entry}));
+  }
+}
+
+}  // namespace
+
+void recover_undo_log(std::span<const HwUndo::Survivor> survivors, Image& pm) {
+  for (CoreId core = 0; core < survivors.size(); ++core) {
+    const HwUndo::Survivor& survivor = survivors[core];
+    std::unordered_map<std::uint64_t, LineData> buffered;
+    for (const auto& header : survivor.headers) buffered[header.place.number] = header.header;
+    // A region logs a line once, so the order of its records doesn't matter. What earlier regions
+    // have left in the ring has numbers that are too low.
+    for (std::uint64_t at = 0; at + kRecordLines <= survivor.log_lines; at += kRecordLines) {
+      const Line place{survivor.log.number + at};
+      const auto found = buffered.find(place.number);
+      const LogHeader header =
+          LogHeader::of(found != buffered.end() ? found->second : pm.read(place));
+      if (header.core == core && header.region > survivor.committed) undo(header, place, pm);
+    }
+  }
+}
+
+}  // namespace pmemsim

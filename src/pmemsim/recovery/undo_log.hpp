@@ -1,0 +1,16 @@
+// Recovery from a hardware undo log (atomicity/hw_undo.hpp): from what is left after a crash, and
+// nothing else.
+#pragma once
+
+#include <span>
+
+#include "pmemsim/atomicity/hw_undo.hpp"
+#include "pmemsim/mem/image.hpp"
+
+namespace pmemsim {
+
+// Gives the lines of all regions that had not committed their old contents back. `pm` is the
+// device, with what the write pending queues held on top. Doing it again changes nothing.
+void recover_undo_log(std::span<const HwUndo::Survivor> survivors, Image& pm);
+
+}  // namespace pmemsim
