@@ -67,13 +67,27 @@ def preset_names(kind: Kind) -> list[str]:
 def load_preset(kind: Kind, name: str) -> Preset:
     """Load a preset by its name, or by a path to a YAML file.
 
-    Raises `Error` for an unknown name and `ConfigError` for what is wrong in the file.
+    Raises `ConfigError` with everything that is wrong.
     """
     problems: list[str] = []
-    preset = _load(kind, name, problems, ())
-    if problems:
+    preset = read_preset(kind, name, problems)
+    if preset is None or problems:
         raise ConfigError(problems)
     return preset
+
+
+def read_preset(kind: Kind, name: str, problems: list[str]) -> Preset | None:
+    """What can be read of a preset; what is wrong is added to `problems`.
+
+    None if there is nothing to read.
+    """
+    try:
+        return _load(kind, name, problems, ())
+    except ConfigError as error:
+        problems += error.problems
+    except Error as error:
+        problems.append(str(error))
+    return None
 
 
 def parse_overrides(assignments: Iterable[str]) -> list[Setting]:
@@ -100,21 +114,35 @@ def _load(kind: Kind, name: str, problems: list[str], inheriting: tuple[Path, ..
     if "inherits" in fields:
         base = _scalar(fields["inherits"], "inherits", path, problems)
         if base:
-            inherited = _load(kind, base, problems, (*inheriting, path)).settings
+            inherited = _inherited(kind, base, problems, (*inheriting, path), fields["inherits"])
     for key in ("name", "summary"):
         if key not in fields:
             problems.append(f"{_place(path)}: the key '{key}' is missing")
     text = {
-        key: _scalar(fields[key], key, path, problems) if key in fields else ""
+        key: (_scalar(fields[key], key, path, problems) or "") if key in fields else ""
         for key in ("name", "summary", "citation")
     }
     own = _settings(fields.get("parameters"), path, problems)
     return Preset(kind, text["name"], text["summary"], text["citation"], (*inherited, *own))
 
 
+def _inherited(
+    kind: Kind, base: str, problems: list[str], inheriting: tuple[Path, ...], node: yaml.Node
+) -> tuple[Setting, ...]:
+    try:
+        return _load(kind, base, problems, inheriting).settings
+    except ConfigError:
+        raise
+    except Error as error:
+        problems.append(f"{_place(inheriting[-1], node)}: inherits: {error}")
+        return ()
+
+
 def _find(kind: Kind, name: str) -> Path:
     if name.endswith((".yaml", ".yml")) or "/" in name:
         path = Path(name)
+        if path.is_dir():
+            raise Error(f"{name}: is a folder; give the path of a {kind}'s YAML file")
         if not path.is_file():
             raise Error(f"{name}: there is no such file (looked for a {kind} preset)")
         return path
@@ -168,7 +196,7 @@ def _mapping(
     return found
 
 
-def _scalar(node: yaml.Node, key: str, path: Path, problems: list[str]) -> str:
+def _scalar(node: yaml.Node, key: str, path: Path, problems: list[str]) -> str | None:
     """The text of a single value, or of a plain list of values joined by commas."""
     if isinstance(node, yaml.ScalarNode) and (node.value or node.style):
         return str(node.value)
@@ -177,7 +205,7 @@ def _scalar(node: yaml.Node, key: str, path: Path, problems: list[str]) -> str:
     ):
         return ",".join(str(item.value) for item in node.value)
     problems.append(f"{_place(path, node)}: {key}: must be one value")
-    return ""
+    return None
 
 
 def _settings(node: yaml.Node | None, path: Path, problems: list[str]) -> list[Setting]:
@@ -198,8 +226,9 @@ def _settings(node: yaml.Node | None, path: Path, problems: list[str]) -> list[S
                 problems.append(f"{_place(path, value_node)}: {key}: the key 'value' is missing")
                 continue
             if "source" in entry:
-                source = _scalar(entry["source"], f"{key}.source", path, problems)
+                source = _scalar(entry["source"], f"{key}.source", path, problems) or ""
             value_node = entry["value"]
-        place = _place(path, value_node)
-        settings.append(Setting(key, _scalar(value_node, key, path, problems), place, source))
+        value = _scalar(value_node, key, path, problems)
+        if value is not None:
+            settings.append(Setting(key, value, _place(path, value_node), source))
     return settings

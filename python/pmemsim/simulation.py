@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pmemsim import _core
 from pmemsim.errors import ConfigError, Error
 from pmemsim.files import replacing
-from pmemsim.presets import Kind, Preset, Setting, load_preset
+from pmemsim.presets import Preset, Setting, read_preset
 from pmemsim.trace import Trace
 
 # pandas takes longer to import than many commands take to run, so it waits until it is needed.
@@ -59,22 +59,20 @@ def configure(
     Raises `ConfigError` with everything that is wrong.
     """
     problems: list[str] = []
-    presets: list[Preset] = []
-    kinds: tuple[tuple[Kind, str], ...] = (("machine", machine), ("design", design))
-    for kind, name in kinds:
-        try:
-            presets.append(load_preset(kind, name))
-        except ConfigError as error:
-            problems += error.problems
-        except Error as error:
-            problems.append(str(error))
-    if problems:
+    machine_preset = read_preset("machine", machine, problems)
+    design_preset = read_preset("design", design, problems)
+    if machine_preset is None or design_preset is None:
         raise ConfigError(problems)
     given = tuple(
         Setting(key, _text(value), "overrides") for key, value in (overrides or {}).items()
     )
-    configuration = Configuration(presets[1], presets[0], (*given, *extra))
-    configuration.resolve()
+    configuration = Configuration(design_preset, machine_preset, (*given, *extra))
+    try:
+        configuration.resolve()
+    except ConfigError as error:
+        problems += error.problems
+    if problems:
+        raise ConfigError(problems)
     return configuration
 
 

@@ -110,6 +110,15 @@ def test_unknown_names_get_a_suggestion() -> None:
         load_preset("machine", "./no.yaml")
 
 
+def test_an_unknown_base_is_reported_with_its_place(tmp_path: Path) -> None:
+    path = write(tmp_path, "name: a\nsummary: a\ninherits: asp\n")
+    with pytest.raises(ConfigError) as caught:
+        load_preset("machine", path)
+    assert caught.value.problems == [
+        f"{path}:3: inherits: unknown machine 'asp'; did you mean 'asap'?"
+    ]
+
+
 @pytest.mark.parametrize("kind", ["machine", "design"])
 def test_every_preset_of_ours_loads_and_is_named_as_its_file(kind: str) -> None:
     names = preset_names(kind)  # type: ignore[arg-type]
