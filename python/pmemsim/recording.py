@@ -46,7 +46,8 @@ def record(
     program = shutil.which(command[0])
     if program is None:
         raise RecordError(
-            f"{command[0]}: there is no such program; build it with pmemsim-cc or pmemsim-c++ first"
+            f"{command[0]}: there is no such program that can be run; build it with pmemsim-cc or "
+            "pmemsim-c++ first"
         )
     environment = {}
     if name:
@@ -191,6 +192,6 @@ def check_range(text: str) -> str:
         begin, end = int(low, 16), int(high, 16)
     except ValueError:
         colon, begin, end = "", 0, 0
-    if not colon or not begin < end:
+    if not colon or not 0 <= begin < end < 1 << 64:
         raise Error(f"--pm-range {text}: write it as LO:HI, hexadecimal: 0x10000000:0x20000000")
     return f"{begin:#x}:{end:#x}"

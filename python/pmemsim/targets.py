@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pmemsim.errors import Error, did_you_mean
 from pmemsim.recording import KeepGoing, record_workload
-from pmemsim.trace import Trace
+from pmemsim.trace import Trace, check_trace_path
 from pmemsim.workloads import WorkloadRun, workloads
 
 
@@ -39,8 +39,7 @@ def find_target(text: str, *, opt: str | None = None, **arguments: int | float |
     """
     if text.endswith(".pmt") or "/" in text:
         path = Path(text)
-        if not path.is_file():
-            raise Error(f"{text}: there is no such trace file")
+        check_trace_path(path)
         given = [key for key, value in {"opt": opt, **arguments}.items() if value is not None]
         if given:
             options = ", ".join(f"--{key.replace('_', '-')}" for key in given)

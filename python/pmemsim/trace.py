@@ -66,6 +66,14 @@ def _named(codes: npt.NDArray[Any], names: tuple[str, ...]) -> pd.Categorical[An
     return pd.Categorical.from_codes(codes.astype(np.int8), categories=pd.Index(names))
 
 
+def check_trace_path(path: Path) -> None:
+    """Raise an `Error` if there is no file of that name."""
+    if path.is_dir():
+        raise Error(f"{path}: is a folder; give the name of a trace (.pmt)")
+    if not path.is_file():
+        raise Error(f"{path}: there is no such trace file")
+
+
 class Trace:
     """A recording (`.pmt`). Opening it checks its structure; operations stream from the file.
 
@@ -74,8 +82,7 @@ class Trace:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        if not self.path.is_file():
-            raise Error(f"{path}: there is no such trace file")
+        check_trace_path(self.path)
         self._file = _core.TraceFile(str(path))
         self.metadata: dict[str, Any] = json.loads(self._file.metadata_json)
 

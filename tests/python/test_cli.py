@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -85,11 +86,25 @@ def test_version() -> None:
         (["record", "--name", "queue", "-o", "x.txt"], "must end with .pmt"),
         (["record", "--name", "queeu", "-o", "x.pmt"], "did you mean 'queue'?"),
         (["record", "--all"], "--all needs --out-dir"),
+        (["record", "--all", "--out-dir", "x", "--name", "queue"], "leave out --name and -o"),
+        (["record", "--name", "queue", "-o", "x.pmt", "--out-dir", "x"], "goes with --all"),
         (["record", "-o", "x.pmt", "--", "./no-such-program"], "there is no such program"),
         (["record", "-o", "x.pmt", "--seed", "1", "--", "ls"], "--seed only applies to"),
         (["record", "-o", "x.pmt", "--pm-range", "5", "--", "ls"], "write it as LO:HI"),
+        (
+            ["record", "-o", "x.pmt", "--pm-range", "0:1" + 16 * "0", "--", "ls"],
+            "write it as LO:HI",
+        ),
         (["record", "-o", "x.pmt", "--pm-path", "no", "--", "ls"], "there is no such folder"),
         (["trace", "info", "no.pmt"], "there is no such trace file"),
+        (["trace", "info", "/"], "/: is a folder; give the name of a trace"),
+        (["trace", "info", "\udcff.pmt"], "is not valid UTF-8"),
+        (["bench", "mine.pmt"], "unknown workload 'mine.pmt'"),
+        (["bench", "queue", "queue"], "workload 'queue' stands twice"),
+        (
+            ["run", "queue", "-d", "np", "-m", "/"],
+            "/: is a folder; give the path of",
+        ),
         (["show", "design", "nothing"], "unknown design 'nothing'"),
     ],
 )
@@ -109,6 +124,19 @@ def test_all_problems_of_a_configuration_are_reported_at_once() -> None:
     assert "--set: core.frequency:" in text
     assert "--set: core.width:" in text
     assert "--set: l1.ways:" in text
+
+
+def test_problems_of_a_file_and_of_its_values_are_reported_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "name: mine\nsummary: s\ninherits: asap\nmade: up\nparameters:\n"
+        "  core.frequency: 2\n  core.width: {a: b}\n"
+    )
+    text = refused("run", "queue", "-d", "np", "-m", path, "--set", "core.rob_entires=128")
+    assert f"{path}:4: unknown key 'made'" in text
+    assert f"{path}:6: core.frequency: '2': missing unit" in text
+    assert f"{path}:7: core.width: the key 'value' is missing" in text
+    assert "--set: core.rob_entires: unknown key" in text
 
 
 def test_a_file_that_is_no_trace(tmp_path: Path) -> None:
@@ -256,3 +284,43 @@ def test_a_reader_that_goes_away_is_no_error(queue_trace: Path) -> None:
     )  # fmt: skip
     assert done.stderr == ""
     assert len(done.stdout.splitlines()) == 1
+
+
+def test_results_are_kept_and_nothing_else_when_the_reader_goes_away(
+    tmp_path: Path, queue_trace: Path
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("pmemsim")), "run", queue_trace, *ON_ASAP,
+         "--json", str(tmp_path / "out.json")],
+        stdout=writing, stderr=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    os.close(writing)
+    assert done.returncode == -signal.SIGPIPE
+    assert "Traceback" not in done.stderr
+    assert json.loads((tmp_path / "out.json").read_text())["workload"] == "queue"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
+
+
+def test_a_recording_whose_progress_nobody_reads_leaves_no_file(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("pmemsim")), "run", "queue", *ON_ASAP, *SMALL,
+         "--seed", "7", "--json", str(tmp_path / "out.json")],
+        stdout=writing, stderr=writing, check=False,
+    )  # fmt: skip
+    os.close(writing)
+    assert done.returncode == -signal.SIGPIPE
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_closed_output_is_no_error(tmp_path: Path, queue_trace: Path) -> None:
+    command = f"'{Path(sys.executable).with_name('pmemsim')}'"
+    for arguments in (f"trace dump '{queue_trace}'", f"run '{queue_trace}' -d np -m asap --json -"):
+        done = subprocess.run(
+            ["bash", "-c", f"{command} {arguments} >&-"],
+            capture_output=True, text=True, check=False, cwd=tmp_path,
+        )  # fmt: skip
+        assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -24,13 +26,20 @@ class _Group(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 -- Typer's own signature
         try:
-            return super().invoke(ctx)
+            returned = super().invoke(ctx)
+            sys.stdout.flush()
+            return returned
         except CheckFailed as error:
             _fail([str(error)], EXIT_CHECK_FAILED)
         except ConfigError as error:
             _fail(error.problems, EXIT_BAD_INPUT)
         except Error as error:
             _fail([str(error)], EXIT_BAD_INPUT)
+        except BrokenPipeError:
+            # The reader of our output has gone (| head): end as other programs do, but only now
+            # that unfinished files are removed.
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            signal.raise_signal(signal.SIGPIPE)
         except OSError as error:  # a full disk, say, or a cache folder that can't be written
             _fail([f"{error.filename or 'output'}: {error.strerror or error}"], EXIT_BAD_INPUT)
         except KeyboardInterrupt:
@@ -92,6 +101,12 @@ def _root(
 
 def main() -> None:
     """Entry point of the command `pmemsim`."""
-    # Like other programs, end quietly when the reader of our output has gone (| head).
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # the caller has closed it, as `>&-` does
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 -- stays open
+    for argument in sys.argv:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            _fail([f"{argument!a}: is not valid UTF-8; rename the file"], EXIT_BAD_INPUT)
     app()

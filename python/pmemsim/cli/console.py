@@ -18,11 +18,19 @@ from rich.progress import (
 )
 from rich.table import Table
 
+
+class _Console(Console):
+    """A console that lets its callers tidy up when the reader of its output has gone."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 # A pipe has no width; tables then take what they need instead of folding at 80 columns.
-out = Console(highlight=False)
+out = _Console(highlight=False)
 if not out.is_terminal:
     out.width = max(out.width, 160)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+err = _Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:

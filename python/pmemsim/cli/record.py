@@ -25,7 +25,10 @@ Regions = Annotated[
     typer.Option("--regions", help="Atomic regions that a workload runs."),
 ]
 DataBytes = Annotated[
-    int | None, typer.Option("--data-bytes", help="Bytes of one datum of a workload: 64 to 8192.")
+    int | None,
+    typer.Option(
+        "--data-bytes", help="Bytes of one datum of a workload: 64 to 8192, a multiple of 8."
+    ),
 ]
 DuplicateRatio = Annotated[
     float | None,
@@ -97,15 +100,21 @@ def record_command(
     }
     if program:
         _refuse({"opt": opt, **arguments})
-        if all_workloads:
-            raise Error("--all records pmemsim's workloads; leave out the program")
+        if all_workloads or out_dir:
+            raise Error("--all and --out-dir are for pmemsim's workloads; leave out the program")
         _own(program, _needed(output), name, pm_path or [], pm_range or [], pm_heap)
         return
     if pm_path or pm_range or pm_heap:
         raise Error("--pm-path, --pm-range and --pm-heap are for programs of your own, after --")
+    if out_dir and not all_workloads:
+        raise Error("--out-dir goes with --all; say where to write one trace by -o NAME.pmt")
     if all_workloads:
         if out_dir is None:
             raise Error("--all needs --out-dir: the folder for the traces")
+        if name or output:
+            raise Error("--all records every workload into --out-dir; leave out --name and -o")
+        if out_dir.exists() and not out_dir.is_dir():
+            raise Error(f"--out-dir {out_dir}: is not a folder")
         out_dir.mkdir(parents=True, exist_ok=True)
         runs = [WorkloadRun.of(name, opt=opt, **arguments) for name in workloads()]
         _workloads(runs, [out_dir / f"{run.workload}.pmt" for run in runs])

@@ -20,6 +20,7 @@ from pmemsim.presets import Setting, parse_overrides
 from pmemsim.simulation import Result, configure, simulate
 from pmemsim.targets import Target, find_target
 from pmemsim.trace import Trace
+from pmemsim.workloads import find_workload
 
 Machine = Annotated[
     str, typer.Option("--machine", "-m", help="A machine's name, or the path of a YAML file.")
@@ -81,8 +82,13 @@ def run_command(
 ) -> None:
     """Simulate one recording on one design, and print every statistic.
 
-    pmemsim run queue --design sw-undo --machine asap --threads 4
-    pmemsim run mine.pmt -d np -m asap --set core.rob_entries=128 --json out.json
+    For example:
+
+        pmemsim run queue --design sw-undo --machine asap --threads 4
+        pmemsim run mine.pmt -d np -m asap --set core.rob_entries=128 --json out.json
+
+    `pmemsim list designs`, `list machines` and `list workloads` name what there is; `pmemsim show
+    machine NAME` prints every parameter that `--set` can change.
     """
     _check_outputs(json_path, plot_path)
     if image_path:
@@ -104,14 +110,14 @@ def run_command(
 
     with progress_of([f"{found.name} on {design}"]) as progress:
         (result,) = run_all([task], progress=progress)
-    if json_path != "-":
-        _print_result(result)
     if json_path:
         write_json(result.to_dict(), json_path)
     if plot_path:
         from pmemsim.plots import plot_result
 
         plot_result(result, plot_path)
+    if json_path != "-":
+        _print_result(result)
 
 
 def compare_command(
@@ -135,8 +141,12 @@ def compare_command(
 ) -> None:
     """Simulate several recordings on several designs: throughput, and where the time goes.
 
-    pmemsim compare queue hashmap --designs np,sw-undo --machine asap
-    pmemsim compare a.pmt b.pmt --designs np,sw-undo -m asap --json out.json --plot out.png
+    For example:
+
+        pmemsim compare queue hashmap --designs np,sw-undo --machine asap
+        pmemsim compare a.pmt b.pmt --designs np,sw-undo -m asap --json out.json --plot out.png
+
+    The table shows each design's throughput over the first one's, and what its cores waited for.
     """
     _check_outputs(json_path, plot_path)
     _check_jobs(jobs)
@@ -158,14 +168,14 @@ def compare_command(
     labels = [f"{target.name} on {c.design.name}" for target in found for c in configurations]
     with progress_of(labels) as progress:
         comparison = comparing.compare(traces, configurations, jobs=jobs, progress=progress)
-    if json_path != "-":
-        _print_comparison(comparison)
     if json_path:
         write_json(comparison.to_dict(), json_path)
     if plot_path:
         from pmemsim.plots import plot_comparison
 
         plot_comparison(comparison, plot_path)
+    if json_path != "-":
+        _print_comparison(comparison)
 
 
 def bench_command(
@@ -185,14 +195,21 @@ def bench_command(
 ) -> None:
     """Measure the simulator itself: speed and memory at 1, 2, 4 and 8 simulated cores.
 
-    pmemsim bench
-    pmemsim bench queue --designs sw-undo --json bench.json
+    For example:
+
+        pmemsim bench
+        pmemsim bench queue --designs sw-undo --json bench.json
+
+    Every size is simulated alone, in a process of its own on one host core.
     """
     _check_outputs(json_path, None)
     chosen = _names(designs)
     for design in chosen:
         configure(design, machine)
-    sizes = [(cores, name) for cores in benchmark.CORES for name in names or benchmark.WORKLOADS]
+    measured = _distinct(names or benchmark.WORKLOADS, "workload")
+    for name in measured:
+        find_workload(name)
+    sizes = [(cores, name) for cores in benchmark.CORES for name in measured]
     long = _open([find_target(name, threads=cores, regions=regions) for cores, name in sizes], None)
     short = _open(
         [
@@ -210,10 +227,10 @@ def bench_command(
         result = benchmark.bench(
             recordings, chosen, machine, progress=lambda done: progress(done - 1, 1.0)
         )
-    if json_path != "-":
-        _print_bench(result, chosen)
     if json_path:
         write_json(result.to_dict(), json_path)
+    if json_path != "-":
+        _print_bench(result, chosen)
 
 
 def _names(text: str) -> list[str]:

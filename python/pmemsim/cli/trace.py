@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import signal
 import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -74,6 +75,8 @@ def dump(
         for number, operation in itertools.islice(_decoded(trace, thread), first, first + count):
             print(json.dumps({"operation": number, **operation}))
     else:
+        # There is nothing to tidy up when the reader of the operations has gone (| head).
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         trace.dump(thread, first, count, sys.stdout.fileno())
 
 
