@@ -28,6 +28,8 @@ class Workload:
     arguments: dict[str, int]
     """The defaults of a recording: threads, regions, data_bytes, seed. A workload without
     `data_bytes` has sizes of its own."""
+    papers: tuple[str, ...]
+    """Whose authors measure it."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ def workloads() -> dict[str, Workload]:
             entry["summary"],
             tuple(folder / source for source in entry["sources"]),
             {key.replace("-", "_"): value for key, value in entry["arguments"].items()},
+            tuple(entry["papers"]),
         )
         for entry in entries
     }

@@ -40,8 +40,11 @@ def list_machines() -> None:
 @list_app.command("workloads")
 def list_workloads() -> None:
     """List pmemsim's own workloads: names for `run`, `compare` and `record --name`."""
-    rows = [(workload.name, workload.summary) for workload in workloads.workloads().values()]
-    out.print(table("", ["workload", "what it does"], rows))
+    rows = [
+        (workload.name, workload.summary, ", ".join(workload.papers))
+        for workload in workloads.workloads().values()
+    ]
+    out.print(table("", ["workload", "what it does", "papers"], rows))
 
 
 @show_app.command("design")
