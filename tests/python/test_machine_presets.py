@@ -204,7 +204,7 @@ def resolved(*presets: Preset) -> dict[str, str]:
 
 def machine_parameters() -> list[str]:
     keys = [parameter["key"] for parameter in _core.parameters()]
-    return [key for key in keys if key not in LAYERS and not key.startswith("run.")]
+    return [key for key in keys if key not in LAYERS and not key.startswith(("run.", "log."))]
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_nothing_of_a_machine_is_left_to_hidden_defaults(machine: str) -> None:
 
 @pytest.mark.parametrize("machine", preset_names("machine"))
 @pytest.mark.parametrize("design", preset_names("design"))
-def test_every_software_design_fits_every_machine(machine: str, design: str) -> None:
+def test_every_design_fits_every_machine(machine: str, design: str) -> None:
     resolved(load_preset("machine", machine), load_preset("design", design))
 
 
@@ -244,9 +244,10 @@ def test_presets_say_what_they_are_and_where_they_come_from(kind: str) -> None:
         ("sw-data-only", "x86", "none"),
         ("x86-bare", "x86", "none"),
         ("eadr", "eadr", "software-undo"),
+        ("hw-undo", "x86", "hw-undo"),
     ],
 )
-def test_the_layers_of_the_software_designs(design: str, ordering: str, atomicity: str) -> None:
+def test_the_layers_of_the_designs(design: str, ordering: str, atomicity: str) -> None:
     layers = resolved(load_preset("design", design))
     assert [layers[layer] for layer in LAYERS] == [ordering, atomicity, "none", "none"]
 
