@@ -39,7 +39,7 @@ def info(paths: Paths, as_json: Json = False) -> None:
     if as_json:
         print(json.dumps({"traces": units}, indent=2))
         return
-    rows = [tuple(_rounded(value) for value in unit.values()) for unit in units]
+    rows = [tuple(_rounded(key, value) for key, value in unit.items()) for unit in units]
     columns = [("" if n == 0 else ">") + key.replace("_", " ") for n, key in enumerate(units[0])]
     out.print(table("a region, on average", columns, rows))
 
@@ -121,9 +121,11 @@ def _unit(trace: Trace) -> dict[str, str | float]:
     }
 
 
-def _rounded(value: str | float) -> str:
+def _rounded(key: str, value: str | float) -> str:
     if isinstance(value, str):
         return value
+    if key.endswith("_share"):
+        return percent(value)
     return f"{value:,.3g}" if value < 100 else f"{value:,.0f}"
 
 
