@@ -16,13 +16,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from command_line import chosen_workloads
 from native import build_native, need
-from pmemsim.bench import WORKLOADS
 from pmemsim.recording import build_workload
 
 from pmemsim.trace import Trace
 
-ARGUMENTS = ["--threads=1", "--regions=2000", "--data-bytes=64", "--seed=1"]
+ARGUMENTS = ["--threads=1", "--regions=2000", "--seed=1"]
 TOLERANCE = 0.15
 
 
@@ -64,16 +64,17 @@ def recorded_count(workload: str, opt: str, scratch: Path) -> int:
 
 def main() -> int:
     """Print the table; returns the exit status."""
+    workloads = chosen_workloads(__doc__)
     worst = 0.0
-    print(f"{'workload':12} {'opt':3} {'callgrind':>14} {'recorded':>14} {'off by':>8}")
+    print(f"{'workload':19} {'opt':3} {'callgrind':>14} {'recorded':>14} {'off by':>8}")
     with tempfile.TemporaryDirectory() as folder:
-        for workload in sys.argv[1:] or WORKLOADS:
+        for workload in workloads:
             for opt in ("O0", "O2"):
                 native = callgrind_count(build_native(workload, opt), Path(folder))
                 recorded = recorded_count(workload, opt, Path(folder))
                 off = recorded / native - 1
                 worst = max(worst, abs(off))
-                print(f"{workload:12} {opt:3} {native:14,} {recorded:14,} {off:8.1%}", flush=True)
+                print(f"{workload:19} {opt:3} {native:14,} {recorded:14,} {off:8.1%}", flush=True)
     return 0 if worst <= TOLERANCE else 1
 
 

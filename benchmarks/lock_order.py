@@ -8,9 +8,7 @@ compares the throughput and the share of the cores' time that is spent waiting f
 
 from __future__ import annotations
 
-import sys
-
-from pmemsim.bench import WORKLOADS
+from command_line import chosen_workloads
 from pmemsim.targets import find_target
 
 import pmemsim
@@ -26,8 +24,9 @@ def lock_share(result: pmemsim.Result) -> float:
 
 def main() -> None:
     """Print the table."""
+    workloads = chosen_workloads(__doc__)
     print(f"{'workload':11} {'threads':>7} {'design':8} {'throughput':>10}  waiting for locks")
-    for workload in sys.argv[1:] or WORKLOADS:
+    for workload in workloads:
         for threads in THREADS:
             trace = find_target(workload, threads=threads).trace()
             for design in DESIGNS:
