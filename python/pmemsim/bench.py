@@ -47,6 +47,10 @@ class Measurement:
     """Why they were not counted, else empty."""
     peak_memory_bytes: int
     """Largest resident set of the whole process, interpreter included."""
+    configuration: dict[str, dict[str, str]]
+    """The resolved configuration: value with unit and place of every parameter."""
+    trace_hash: str
+    version: str
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,7 @@ def _measure(trace: str, design: str, machine: str) -> dict[str, Any]:
         "host_instructions_per_instruction": per_instruction,
         "host_instructions_reason": counter.reason,
         "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        **{key: result.to_dict()[key] for key in ("configuration", "trace_hash", "version")},
     }
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from pmemsim.presets import preset_names
+from pmemsim.simulation import version
 from pmemsim.workloads import workloads
 from support import SMALL, pmemsim
 
@@ -232,6 +233,8 @@ def test_bench_measures_every_size(tmp_path: Path) -> None:
         assert run["peak_memory_bytes"] > 1 << 20
         counted = run["host_instructions_per_instruction"] is not None
         assert counted != bool(run["host_instructions_reason"])
+        assert run["configuration"]["core.count"]["place"].startswith("machines/asap.yaml:")
+        assert (len(run["trace_hash"]), run["version"]) == (16, version())
 
 
 def test_control_c_ends_with_130_and_leaves_no_file(tmp_path: Path) -> None:
