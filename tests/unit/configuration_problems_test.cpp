@@ -77,6 +77,20 @@ TEST(Configuration, ThreadsMustFitOnTheCores) {
   }
 }
 
+TEST(Configuration, NoMachineIsSuggestedThatCannotBe) {
+  trace::TraceBuilder builder;
+  const std::uint32_t work = builder.site(trace::SiteKind::kExecute, 0, 4);
+  for (const std::uint32_t thread : {0u, 1u, 2u}) builder.thread(thread).plain(work);
+  try {
+    run_trace(builder, settings({{"run.instances", "22"}}));
+    FAIL() << "66 threads on 64 cores";
+  } catch (const ConfigError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("run fewer instances"), std::string::npos) << text;
+    EXPECT_EQ(text.find("set core.count"), std::string::npos) << text;
+  }
+}
+
 TEST(Configuration, EveryParameterReadsBackAsItIsPrinted) {
   std::vector<Setting> list;
   for (const ParameterInfo& info : parameters(configure({}))) {

@@ -5,6 +5,8 @@
 namespace pmemsim {
 
 struct CoreParameters {
+  static constexpr std::uint32_t kMostCores = 64;
+
   std::uint32_t count = 8;
   Hertz frequency{2'000'000'000};
   std::uint32_t width = 4;
@@ -20,7 +22,7 @@ struct CoreParameters {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("count", count, {.least = 1, .most = 64}, "Cores of the machine");
+    visit("count", count, {.least = 1, .most = kMostCores}, "Cores of the machine");
     visit("frequency", frequency, {.least = 1e6, .most = 1e11}, "Clock of the cores");
     visit("width", width, {.least = 1, .most = 16}, "Instructions dispatched and retired a cycle");
     visit("rob_entries", rob_entries, {.least = 8, .most = 4096}, "Instructions in flight");

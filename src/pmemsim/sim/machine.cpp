@@ -13,11 +13,15 @@ std::uint32_t check_fit(const Configuration& configuration, const trace::TraceFi
     throw trace::TraceError(trace.path() + ": no thread was recorded; record the program again");
   }
   if (threads <= configuration.core.count) return threads;
+  const std::string remedy =
+      threads <= CoreParameters::kMostCores
+          ? "set core.count to " + std::to_string(threads) + " or record with fewer threads"
+          : "run fewer instances or record with fewer threads, since a machine has at most " +
+                std::to_string(CoreParameters::kMostCores) + " cores";
   throw ConfigError({trace.path() + ": " + std::to_string(configuration.run.instances) +
                      " instance(s) of " + std::to_string(trace.metadata().threads) +
                      " threads don't fit on " + std::to_string(configuration.core.count) +
-                     " cores; set core.count to " + std::to_string(threads) +
-                     " (at most 64) or record with fewer threads"});
+                     " cores; " + remedy});
 }
 
 }  // namespace
