@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
@@ -111,8 +111,8 @@ class Result:
     """Bytes written to the persistent-memory device."""
     wall_s: float
     """Seconds that the simulation took on this host."""
-    statistics: tuple[Statistic, ...]
-    configuration: tuple[dict[str, str], ...]
+    statistics: tuple[Statistic, ...] = field(repr=False)
+    configuration: tuple[dict[str, str], ...] = field(repr=False)
     """The resolved configuration: key, value with unit, place and description of all."""
     trace_hash: str
     version: str
