@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -223,16 +222,7 @@ class Crash : public testing::Test {
 
   pm_pool* create() { return open({}); }
 
-  void write(const Image& image) {
-    std::ofstream file(path_, std::ios::binary | std::ios::trunc);
-    for (std::uint64_t page = 0; page < image.size(); ++page) {
-      if (!image[page]) continue;
-      file.seekp(static_cast<std::streamoff>(page * kPageBytes));
-      file.write(reinterpret_cast<const char*>(image[page]->data()), kPageBytes);
-    }
-    file.close();
-    ASSERT_EQ(0, truncate(path_.c_str(), kPoolBytes));
-  }
+  void write(const Image& image) { ASSERT_TRUE(write_image(path_, image, kPoolBytes)); }
 
   // In memory where possible: closing a pool writes it to its file.
   const std::string path_ = (access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : testing::TempDir()) +

@@ -1,7 +1,10 @@
 #include "persist_model.hpp"
 
+#include <unistd.h>
+
 #include <array>
 #include <cstring>
+#include <fstream>
 #include <mutex>
 #include <utility>
 
@@ -36,6 +39,17 @@ void read_line(unsigned char* to, const unsigned char* line) {
 }
 
 }  // namespace
+
+bool write_image(const std::string& path, const Image& image, std::uint64_t bytes) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  for (std::uint64_t page = 0; page < image.size(); ++page) {
+    if (!image[page]) continue;
+    file.seekp(static_cast<std::streamoff>(page * kPageBytes));
+    file.write(reinterpret_cast<const char*>(image[page]->data()), kPageBytes);
+  }
+  file.close();
+  return file.good() && truncate(path.c_str(), static_cast<off_t>(bytes)) == 0;
+}
 
 void PersistModel::watch(unsigned char* start, std::uint64_t bytes, const Image& contents) {
   start_ = start;

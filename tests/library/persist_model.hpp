@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 inline constexpr std::uint64_t kPageBytes = 4096;
@@ -18,6 +19,9 @@ using Page = std::array<unsigned char, kPageBytes>;
 // A pool's pages in order, null for a page of zeros. Images share the pages that they don't differ
 // in.
 using Image = std::vector<std::shared_ptr<const Page>>;
+
+// Makes a pool's file of an image; false if that fails.
+bool write_image(const std::string& path, const Image& image, std::uint64_t bytes);
 
 class PersistModel {
  public:

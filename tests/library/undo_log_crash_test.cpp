@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -97,14 +96,7 @@ class UndoLogCrash : public testing::Test {
   }
 
   pm_pool* open(const Image& image) {
-    std::ofstream file(path_, std::ios::binary | std::ios::trunc);
-    for (std::uint64_t page = 0; page < image.size(); ++page) {
-      if (!image[page]) continue;
-      file.seekp(static_cast<std::streamoff>(page * kPageBytes));
-      file.write(reinterpret_cast<const char*>(image[page]->data()), kPageBytes);
-    }
-    file.close();
-    EXPECT_EQ(0, truncate(path_.c_str(), kPoolBytes));
+    EXPECT_TRUE(write_image(path_, image, kPoolBytes));
     persist_model().watch(kStart, kPoolBytes, image);
     return pm_open(path_.c_str(), 0, 0);
   }

@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,14 +99,7 @@ class LowLevel : public testing::Test {
   }
 
   pm_pool* open(const Image& image, bool watched) {
-    std::ofstream file(path_, std::ios::binary | std::ios::trunc);
-    for (std::uint64_t page = 0; page < image.size(); ++page) {
-      if (!image[page]) continue;
-      file.seekp(static_cast<std::streamoff>(page * kPageBytes));
-      file.write(reinterpret_cast<const char*>(image[page]->data()), kPageBytes);
-    }
-    file.close();
-    EXPECT_EQ(0, truncate(path_.c_str(), kPoolBytes));
+    EXPECT_TRUE(write_image(path_, image, kPoolBytes));
     if (watched) persist_model().watch(kStart, kPoolBytes, image);
     return pm_open(path_.c_str(), 0, 0);
   }
