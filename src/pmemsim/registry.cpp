@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "pmemsim/atomicity/asap.hpp"
 #include "pmemsim/atomicity/hw_undo.hpp"
 #include "pmemsim/atomicity/none.hpp"
 #include "pmemsim/atomicity/software_undo.hpp"
@@ -17,7 +18,7 @@ std::span<const std::string_view> choice_names(OrderingChoice) {
   return kNames;
 }
 std::span<const std::string_view> choice_names(AtomicityChoice) {
-  static constexpr std::string_view kNames[] = {"none", "software-undo", "hw-undo"};
+  static constexpr std::string_view kNames[] = {"none", "software-undo", "hw-undo", "asap"};
   return kNames;
 }
 std::span<const std::string_view> choice_names(BackendChoice) {
@@ -51,6 +52,11 @@ const std::vector<LayerChoice>& layer_choices() {
       {"atomicity",
        "hw-undo",
        "Undo log written by hardware, data flushed by the program, synchronous commit (Proteus)",
+       {"flushes that write back"},
+       {"atomic regions"}},
+      {"atomicity",
+       "asap",
+       "Undo log and data written by hardware, regions commit asynchronously (ASAP)",
        {"flushes that write back"},
        {"atomic regions"}},
       {"backend", "none", "Nothing: a write counts when the write pending queue has it", {}, {}},
@@ -117,6 +123,9 @@ std::unique_ptr<Atomicity> make_atomicity(const Configuration& configuration) {
       return std::make_unique<SoftwareUndo>();
     case AtomicityChoice::kHwUndo:
       return std::make_unique<HwUndo>(configuration.core.count, configuration.log);
+    case AtomicityChoice::kAsap:
+      return std::make_unique<Asap>(configuration.core.count, configuration.pm.channels(),
+                                    configuration.asap, configuration.log);
   }
   return nullptr;
 }

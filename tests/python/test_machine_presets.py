@@ -204,7 +204,7 @@ def resolved(*presets: Preset) -> dict[str, str]:
 
 def machine_parameters() -> list[str]:
     keys = [parameter["key"] for parameter in _core.parameters()]
-    return [key for key in keys if key not in LAYERS and not key.startswith(("run.", "log."))]
+    return [key for key in keys if key not in LAYERS and not key.startswith(("run.", "log.", "asap."))]
 
 
 @pytest.mark.parametrize(
@@ -245,6 +245,10 @@ def test_presets_say_what_they_are_and_where_they_come_from(kind: str) -> None:
         ("x86-bare", "x86", "none"),
         ("eadr", "eadr", "software-undo"),
         ("hw-undo", "x86", "hw-undo"),
+        ("asap", "x86", "asap"),
+        ("asap-no-opt", "x86", "asap"),
+        ("asap+c", "x86", "asap"),
+        ("asap+c+lp", "x86", "asap"),
     ],
 )
 def test_the_layers_of_the_designs(design: str, ordering: str, atomicity: str) -> None:

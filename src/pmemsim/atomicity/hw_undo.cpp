@@ -10,7 +10,6 @@ namespace {
 constexpr unsigned kCoreShift = 56;
 constexpr unsigned kRecordShift = 8;
 constexpr std::uint64_t kRecordMask = (std::uint64_t{1} << (kCoreShift - kRecordShift)) - 1;
-constexpr std::uint8_t kAllValid = (1u << kRecordEntries) - 1;
 
 }  // namespace
 
@@ -79,7 +78,7 @@ void HwUndo::log(PerCore& core, const Store& store) {
 void HwUndo::entry_persisted(std::uint64_t place, Picoseconds) {
   Record& record = record_of(place);
   record.header.valid |= static_cast<std::uint8_t>(1u << (place & 0xff));
-  if (record.header.valid != kAllValid) return;
+  if (record.header.valid != kAllEntriesValid) return;
   const CoreId core = record.header.core;
   ++cores_[core].outstanding;  // rule 5
   ++statistics_.headers;
@@ -166,10 +165,10 @@ void HwUndo::commit(PerCore& core) {
       drop({record.place.number + 1 + i}, WriteKind::kLog);
     }
     drop(record.place, WriteKind::kLogHeader);
+    core.log.free(record.place);
   }
   core.records.clear();
   core.logged.clear();
-  core.log.free_all();
 }
 
 void HwUndo::drop(Line line, WriteKind kind) {

@@ -74,11 +74,7 @@ class HwUndo final : public Atomicity {
     std::uint64_t committed;  // the last region that has
     Line log;                 // address and size of the ring
     std::uint64_t log_lines;
-    struct Buffered {
-      Line place;
-      LineData header;
-    };
-    std::vector<Buffered> headers;
+    std::vector<BufferedHeader> headers;
   };
   std::vector<Survivor> survivors() const;
 

@@ -16,6 +16,13 @@ namespace pmemsim {
 
 inline constexpr std::uint32_t kRecordEntries = 7;
 inline constexpr std::uint32_t kRecordLines = 1 + kRecordEntries;
+inline constexpr std::uint8_t kAllEntriesValid = (1u << kRecordEntries) - 1;
+
+// A header that a crash leaves in a persistent buffer, and where it would have been written.
+struct BufferedHeader {
+  Line place;
+  LineData header;
+};
 
 struct LogHeader {
   CoreId core = 0;

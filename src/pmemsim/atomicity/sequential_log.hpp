@@ -1,12 +1,13 @@
-// Where a thread's log records stand in PM if they are allocated one after the other: a ring, as
+// Where a core's log records stand in PM if they are allocated one after the other: a ring, as
 // ASAP's log buffer (section 5.5) and every design that LALEA compares with have it.
 //
-// The ring grows when a region needs more than it has (ASAP, section 4.4: an exception allocates
-// more log space). Rings lie beyond all addresses that a program can have, each core's one page
-// further than a power of two, so that they don't all begin in the same bank.
+// The ring grows when more is in use than it holds (ASAP, section 4.4: an exception allocates more
+// log space). Rings lie beyond all addresses that a program can have, each core's one page further
+// than a power of two, so that they don't all begin in the same bank.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 
 #include "pmemsim/atomicity/log_record.hpp"
 
@@ -15,38 +16,45 @@ namespace pmemsim {
 class SequentialLog {
  public:
   SequentialLog(CoreId core, std::uint64_t bytes)
-      : first_{(kBase + core * kStride) / kLineBytes}, lines_(bytes / kLineBytes) {}
+      : first_{(kBase + core * kStride) / kLineBytes},
+        initial_(bytes / (kRecordLines * kLineBytes)) {
+    extend(initial_);
+  }
 
   // The place of the next record; its header is the first line.
   Line allocate() {
-    if (used_ + kRecordLines > lines_) {
-      tail_ = lines_;  // what is in use stays where it is
-      lines_ *= 2;
+    if (free_.empty()) {
+      extend(initial_);
       ++growths_;
     }
-    if (tail_ + kRecordLines > lines_) tail_ = 0;
-    const Line record{first_.number + tail_};
-    tail_ += kRecordLines;
-    used_ += kRecordLines;
+    const Line record = next();
+    free_.pop_front();
     return record;
   }
-  // Everything allocated so far is free again.
-  void free_all() { used_ = 0; }
+  // Where allocate() will put it.
+  Line next() const { return place(free_.empty() ? records_ : free_.front()); }
+  // The records are used again in the order in which they are freed.
+  void free(Line record) { free_.push_back((record.number - first_.number) / kRecordLines); }
 
   // Records stand at multiples of kRecordLines from `first`.
   Line first() const { return first_; }
-  std::uint64_t lines() const { return lines_; }
+  std::uint64_t lines() const { return records_ * kRecordLines; }
   std::uint64_t growths() const { return growths_; }
 
  private:
   static constexpr std::uint64_t kBase = std::uint64_t{1} << 55;
   static constexpr std::uint64_t kStride = (std::uint64_t{1} << 40) + 4096;
 
+  Line place(std::uint64_t record) const { return {first_.number + record * kRecordLines}; }
+  void extend(std::uint64_t records) {
+    for (; records > 0; --records) free_.push_back(records_++);
+  }
+
   Line first_;
-  std::uint64_t lines_;
-  std::uint64_t tail_ = 0;  // where the next record goes
-  std::uint64_t used_ = 0;
+  std::uint64_t initial_;
+  std::uint64_t records_ = 0;
   std::uint64_t growths_ = 0;
+  std::deque<std::uint64_t> free_;
 };
 
 }  // namespace pmemsim

@@ -206,6 +206,14 @@ void Hierarchy::flush(CoreId core, Line line, bool invalidate, bool dirty, Picos
                   completion<&Hierarchy::flush_arrives>(*this, index));
 }
 
+void Hierarchy::mark_clean(Line line) {
+  const std::size_t way = shared_.find(line);
+  if (way == kNone) return;
+  SharedLine& shared = shared_.meta(way);
+  shared.dirty = false;
+  if (shared.owner != kNobody) private_[shared.owner].clean(line);
+}
+
 void Hierarchy::flush_arrives(std::uint64_t index, Picoseconds now) {
   ++statistics_.flushes;
   Flush& flush = flushes_[index];

@@ -98,6 +98,9 @@ class Hierarchy {
   void flush(CoreId core, Line line, bool invalidate, bool dirty, Picoseconds when,
              Completion acknowledge);
 
+  // A design has sent the line's newest value to memory by itself: all copies are clean.
+  void mark_clean(Line line);
+
   // Before the run: the line was touched by that core.
   void warm(CoreId core, Line line);
 

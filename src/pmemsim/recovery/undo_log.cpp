@@ -2,20 +2,9 @@
 
 #include <unordered_map>
 
-#include "pmemsim/atomicity/log_record.hpp"
+#include "pmemsim/recovery/undo_record.hpp"
 
 namespace pmemsim {
-namespace {
-
-void undo(const LogHeader& header, Line place, Image& pm) {
-  for (std::uint32_t entry = 0; entry < kRecordEntries; ++entry) {
-    if ((header.valid >> entry & 1) == 0) continue;
-    pm.write(header.homes[entry], pm.read({place.number + 1 + entry}));
-  }
-}
-
-}  // namespace
-
 void recover_undo_log(std::span<const HwUndo::Survivor> survivors, Image& pm) {
   for (CoreId core = 0; core < survivors.size(); ++core) {
     const HwUndo::Survivor& survivor = survivors[core];
@@ -28,7 +17,7 @@ void recover_undo_log(std::span<const HwUndo::Survivor> survivors, Image& pm) {
       const auto found = buffered.find(place.number);
       const LogHeader header =
           LogHeader::of(found != buffered.end() ? found->second : pm.read(place));
-      if (header.core == core && header.region > survivor.committed) undo(header, place, pm);
+      if (header.core == core && header.region > survivor.committed) undo_record(header, place, pm);
     }
   }
 }

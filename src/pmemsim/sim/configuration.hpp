@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pmemsim/atomicity/asap_parameters.hpp"
 #include "pmemsim/atomicity/hardware_log_parameters.hpp"
 #include "pmemsim/cache/hierarchy.hpp"
 #include "pmemsim/core/parameters.hpp"
@@ -16,7 +17,7 @@
 namespace pmemsim {
 
 enum class OrderingChoice : std::uint8_t { kNone, kX86, kEadr };
-enum class AtomicityChoice : std::uint8_t { kNone, kSoftwareUndo, kHwUndo };
+enum class AtomicityChoice : std::uint8_t { kNone, kSoftwareUndo, kHwUndo, kAsap };
 enum class BackendChoice : std::uint8_t { kNone };
 enum class PrecomputeChoice : std::uint8_t { kNone };
 std::span<const std::string_view> choice_names(OrderingChoice);
@@ -55,6 +56,7 @@ struct Configuration {
   MemoryParameters dram;
   MemoryParameters pm;
   HardwareLogParameters log;
+  AsapParameters asap;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -71,6 +73,7 @@ struct Configuration {
     visit.group("dram", dram);
     visit.group("pm", pm);
     visit.group("log", log);
+    visit.group("asap", asap);
   }
 };
 

@@ -1,0 +1,14 @@
+// Recovery from ASAP's log (atomicity/asap.hpp; ASAP, section 5.5): from what is left after a
+// crash, and nothing else.
+#pragma once
+
+#include "pmemsim/atomicity/asap.hpp"
+#include "pmemsim/mem/image.hpp"
+
+namespace pmemsim {
+
+// Undoes the regions in the Dependence Lists, each before those it depends on. `pm` is the device,
+// with what the write pending queues held on top. Doing it again changes nothing.
+void recover_asap(const Asap::Survivors& survivors, Image& pm);
+
+}  // namespace pmemsim

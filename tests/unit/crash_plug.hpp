@@ -1,0 +1,134 @@
+// Crashing a hardware log: a program whose state is known after every region, and a plug that is
+// pulled at every change of the persistent state.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "pmemsim/sim/machine.hpp"
+#include "run_trace.hpp"
+
+namespace pmemsim {
+
+using Words = std::map<std::uint64_t, std::uint64_t>;  // address, value
+
+// One thread, whose regions write random words of random lines, flush them and fence.
+class Regions {
+ public:
+  Regions(std::uint32_t seed, int regions, std::uint64_t lines, std::uint32_t stores)
+      : random_(seed) {
+    builder.pm_region(kPmBase, kPmBase + (1 << 20));
+    const auto store = builder.site(trace::SiteKind::kStore, 8, 1);
+    const auto clwb = detailed(trace::FlushKind::kClwb, trace::SiteKind::kFlush);
+    const auto sfence = detailed(trace::FenceKind::kSfence, trace::SiteKind::kFence);
+    states.push_back({});
+    for (int region = 0; region < regions; ++region) {
+      Words words = states.back();
+      std::map<std::uint64_t, bool> touched;
+      builder.mark(trace::MarkKind::kRegionBegin, 1);
+      for (std::uint32_t i = 0; i < 1 + random_() % stores; ++i) {
+        const std::uint64_t address = kPmBase + random_() % lines * kLineBytes + random_() % 8 * 8;
+        builder.store(store, address, words[address] = random_());
+        touched[address / kLineBytes] = true;
+      }
+      purpose(trace::Purpose::kDataFlush);
+      for (const auto& [line, _] : touched) builder.access(clwb, line * kLineBytes);
+      builder.plain(sfence);
+      purpose(trace::Purpose::kProgram);
+      builder.mark(trace::MarkKind::kRegionEnd, 1);
+      states.push_back(words);
+    }
+  }
+
+  trace::TraceBuilder builder;
+  std::vector<Words> states;  // after so many regions
+
+ private:
+  template <class Detail>
+  std::uint32_t detailed(Detail detail, trace::SiteKind kind) {
+    return builder.site(kind, 0, 1, {}, {}, static_cast<std::uint8_t>(detail));
+  }
+  void purpose(trace::Purpose purpose) {
+    builder.mark(trace::MarkKind::kPurpose, static_cast<std::uint64_t>(purpose));
+  }
+  std::mt19937_64 random_;
+};
+
+// Small caches and queues, so that lines are evicted inside their regions and the log is written
+// out; a ring of eight records, so that it wraps around and grows.
+inline Configuration crash_configuration(std::initializer_list<KeyValue> more) {
+  std::vector<Setting> list = settings({{"ordering", "x86"},
+                                        {"l1.size", "256B"},
+                                        {"l1.ways", "2"},
+                                        {"l2.size", "0B"},
+                                        {"shared.size", "512B"},
+                                        {"shared.size_per_core", "0B"},
+                                        {"shared.ways", "2"},
+                                        {"pm.wpq_entries", "8"},
+                                        {"pm.controllers", "2"},
+                                        {"log.ring_size", "4KiB"}});
+  for (const Setting& setting : settings(more)) list.push_back(setting);
+  return configure(list);
+}
+
+// Pulls the plug at every change of the persistent state, recovers, and looks at every word.
+class Plug final : public PersistenceObserver {
+ public:
+  // Recovers the image, and returns how many regions the design says have committed.
+  using Recover = std::function<std::uint64_t(Image&)>;
+
+  Plug(const Machine& machine, const std::vector<Words>& states, Recover recover)
+      : machine_(machine), states_(states), recover_(std::move(recover)) {}
+
+  void persisted(const Write&, Picoseconds) override { crash(); }
+  void dropped(const Write&, Picoseconds) override { crash(); }
+
+  int crashes = 0;
+  int undone = 0;
+  std::string problem;
+
+ private:
+  void crash() {
+    ++crashes;
+    Image image;
+    machine_.pm().device().for_each_page([&](std::uint64_t address, const std::byte* page) {
+      image.write(address, page, Image::kPageBytes);
+    });
+    machine_.pm().for_each_accepted(
+        [](void* context, const Write& write) {
+          static_cast<Image*>(context)->write(write.line, write.data);
+        },
+        &image);
+    const Words before = words(image);
+    const std::uint64_t committed = recover_(image);
+    const Words after = words(image);
+    undone += before != after;
+    recover_(image);
+    if (words(image) != after) problem = "recovering twice is not recovering once";
+    const Words& expected = states_[committed];
+    for (const auto& [address, value] : after) {
+      const auto found = expected.find(address);
+      if (value == (found == expected.end() ? 0 : found->second)) continue;
+      problem = "crash " + std::to_string(crashes) + ": the word at " + std::to_string(address) +
+                " isn't that of region " + std::to_string(committed);
+    }
+  }
+  // All words that the program ever writes.
+  Words words(const Image& image) const {
+    Words found;
+    for (const auto& [address, _] : states_.back()) {
+      const LineData data = image.read(Line::of(address));
+      std::memcpy(&found[address], data.data() + address % kLineBytes, 8);
+    }
+    return found;
+  }
+
+  const Machine& machine_;
+  const std::vector<Words>& states_;
+  const Recover recover_;
+};
+
+}  // namespace pmemsim
