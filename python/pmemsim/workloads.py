@@ -26,8 +26,8 @@ class Workload:
     summary: str
     sources: tuple[Path, ...]
     arguments: dict[str, int]
-    """The defaults of a recording: threads, regions, data_bytes, seed. A workload without
-    `data_bytes` has sizes of its own."""
+    """The defaults of a recording: threads, regions, data_bytes, seed, duplicate_ratio. A workload
+    without `data_bytes` has sizes of its own, one without `duplicate_ratio` no duplicates."""
     papers: tuple[str, ...]
     """Whose authors measure it."""
 
@@ -49,19 +49,23 @@ class WorkloadRun:
     """Share of the data's lines that hold what many others hold."""
 
     def __post_init__(self) -> None:
-        fixed = "data_bytes" not in find_workload(self.workload).arguments
+        taken = find_workload(self.workload).arguments
         if self.opt not in OPTIMISATIONS:
             raise Error(f"--opt {self.opt}: must be one of {', '.join(OPTIMISATIONS)}")
         if self.threads < 1:
             raise Error(f"--threads {self.threads}: must be at least 1")
         if self.regions < 1:
             raise Error(f"--regions {self.regions}: must be at least 1")
-        if fixed and self.data_bytes is not None:
+        if "data_bytes" not in taken and self.data_bytes is not None:
             raise Error(f"--data-bytes: {self.workload} has sizes of its own; leave it out")
         if self.data_bytes is not None and (
             self.data_bytes not in DATA_BYTES or self.data_bytes % 8
         ):
             raise Error(f"--data-bytes {self.data_bytes}: must be 64 to 8192, a multiple of 8")
+        if "duplicate_ratio" not in taken and self.duplicate_ratio:
+            raise Error(
+                f"--duplicate-ratio: no two rows of {self.workload} are equal; leave it out"
+            )
         if not 0 <= self.duplicate_ratio <= 1:
             raise Error(f"--duplicate-ratio {self.duplicate_ratio}: must be from 0 to 1")
         if self.seed < 0:

@@ -74,6 +74,8 @@ def test_version() -> None:
         (["run", "queue", "-d", "np", "-m", "asp"], "unknown machine 'asp'; did you mean 'asap'?"),
         (["run", "queue", *ON_ASAP, "--threads", "0"], "--threads 0: must be at least 1"),
         (["run", "queue", *ON_ASAP, "--data-bytes", "7"], "must be 64 to 8192"),
+        (["run", "tatp", *ON_ASAP, "--data-bytes", "64"], "tatp has sizes of its own"),
+        (["run", "tpcc", *ON_ASAP, "--duplicate-ratio", "0.5"], "no two rows of tpcc are equal"),
         (["run", "queue", *ON_ASAP, "--opt", "O9"], "must be one of O0, O1, O2, O3"),
         (["run", "queue", *ON_ASAP, "--json", "no/such/out.json"], "no/such does not exist"),
         (["run", "queue", *ON_ASAP, "--plot", "out.xyz"], "the suffix chooses the plot's format"),

@@ -90,6 +90,9 @@ def record_command(
 
         pmemsim record --name queue --threads 4 --data-bytes 256 -o queue.pmt
         pmemsim record --all --out-dir traces
+
+    With `--all`, `--data-bytes` and `--duplicate-ratio` are for the workloads that take them; the
+    others record their own sizes and contents.
     """
     arguments = {
         "threads": threads,
@@ -116,7 +119,14 @@ def record_command(
         if out_dir.exists() and not out_dir.is_dir():
             raise Error(f"--out-dir {out_dir}: is not a folder")
         out_dir.mkdir(parents=True, exist_ok=True)
-        runs = [WorkloadRun.of(name, opt=opt, **arguments) for name in workloads()]
+        runs = [
+            WorkloadRun.of(
+                workload.name,
+                opt=opt,
+                **{key: value for key, value in arguments.items() if key in workload.arguments},
+            )
+            for workload in workloads().values()
+        ]
         _workloads(runs, [out_dir / f"{run.workload}.pmt" for run in runs])
     elif name:
         _workloads([WorkloadRun.of(name, opt=opt, **arguments)], [_needed(output)])
