@@ -64,8 +64,8 @@ void pmemsim_rt_atomic_update(uint32_t site, volatile void* address, uint32_t si
 void* pmemsim_rt_memcpy(uint32_t site, void* to, const void* from, uint64_t bytes);
 void* pmemsim_rt_memmove(uint32_t site, void* to, const void* from, uint64_t bytes);
 void* pmemsim_rt_memset(uint32_t site, void* to, int byte, uint64_t bytes);
-// A copy that has been made already (rep movs, rep stos), `from` is NULL if it only stores. Sites as
-// for pmemsim_rt_memcpy.
+// A copy that has been made already (rep movs, rep stos), `from` is NULL if it only stores. Sites
+// as for pmemsim_rt_memcpy.
 void pmemsim_rt_copied(uint32_t site, void* to, const void* from, uint64_t bytes);
 // What code that is not instrumented has written, or a string that it has written. Recorded as
 // stores where it is persistent memory. `site` is a kCopyStore site; `to` may be NULL.

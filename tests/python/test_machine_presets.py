@@ -204,7 +204,9 @@ def resolved(*presets: Preset) -> dict[str, str]:
 
 def machine_parameters() -> list[str]:
     keys = [parameter["key"] for parameter in _core.parameters()]
-    return [key for key in keys if key not in LAYERS and not key.startswith(("run.", "log.", "asap."))]
+    return [
+        key for key in keys if key not in LAYERS and not key.startswith(("run.", "log.", "asap."))
+    ]
 
 
 @pytest.mark.parametrize(
