@@ -11,6 +11,7 @@ namespace {
 
 using trace::MarkKind;
 using trace::SiteKind;
+using trace::SyncKind;
 using trace::TraceBuilder;
 
 // The traffic optimisations, one after the other (5.1): none, +C, +C+LP, all.
@@ -103,6 +104,33 @@ TEST(Asap, RegionsStallWhenTheListsAreFull) {
   EXPECT_GT(stalls("asap.cl_entries", "asap.cl_stalls"), 0);
   EXPECT_GT(stalls("asap.dependence_entries", "asap.dependence_stalls"), 0);
   EXPECT_GT(stalls("asap.lh_wpq_entries", "asap.lh_wpq_stalls"), 0);
+}
+
+TEST(Asap, ManyRegionsMayWaitForOne) {
+  // Thread 1's region writes a line and ends last. Thread 0's all wait for it: each depends on the
+  // one before and on the one before that, so that there are 2^40 ways from the last to the first.
+  constexpr int kRegions = 60;
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1 << 20));
+  const auto store = builder.site(SiteKind::kStore, 8, 1);
+  builder.thread(1);
+  builder.mark(MarkKind::kRegionBegin, 1);
+  builder.store(store, kPmBase, 1);
+  builder.sync(SyncKind::kSignal, kDramBase, 0, 1);
+  builder.sync(SyncKind::kWait, kDramBase + 64, 1, 1);
+  builder.mark(MarkKind::kRegionEnd, 1);
+  builder.thread(0);
+  builder.sync(SyncKind::kWait, kDramBase, 0, 1);
+  for (std::uint64_t region = 0; region < kRegions; ++region) {
+    builder.mark(MarkKind::kRegionBegin, 1);
+    builder.store(store, kPmBase + region % 2 * kLineBytes, region);
+    builder.mark(MarkKind::kRegionEnd, 1);
+  }
+  builder.sync(SyncKind::kSignal, kDramBase + 64, 1, 1);
+  const auto result = run_trace(builder, settings({{"ordering", "x86"}, {"atomicity", "asap"}}));
+  EXPECT_EQ(statistic(result, "asap.committed"), kRegions + 1);
+  EXPECT_EQ(statistic(result, "asap.control_dependences"), kRegions - 1);
+  EXPECT_EQ(statistic(result, "asap.data_dependences"), kRegions - 1);
 }
 
 TEST(Asap, AFenceWaitsForTheLatestRegion) {

@@ -36,7 +36,7 @@ TEST(LineTable, FindsAndForgets) {
       table.insert({i * 4096}) = static_cast<int>(i);
     }
     for (std::uint64_t i = 0; i < 1000; ++i) EXPECT_EQ(*table.find({i * 4096}), i);
-    EXPECT_EQ(table.lines().size(), 1000u);
+    EXPECT_EQ(table.find({1}), nullptr);
     table.clear();
   }
 }

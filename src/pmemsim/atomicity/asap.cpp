@@ -58,7 +58,6 @@ Asap::Operation Asap::take(std::uint64_t operation) {
 }
 
 // ---- What the cores ask: each is tried again, after something has become free, until it works
-// ----
 
 bool Asap::region_begin(CoreId core, std::uint64_t region, Picoseconds, Completion resume) {
   cores_[core].region = region;
@@ -127,7 +126,6 @@ void Asap::retry(Picoseconds now) {
 }
 
 // ---- Beginning a region (4.5)
-// --------------------------------------------------------------------
 
 bool Asap::try_begin(CoreId number) {
   PerCore& core = cores_[number];
@@ -155,21 +153,24 @@ bool Asap::try_begin(CoreId number) {
   return true;
 }
 
-// Without isolation two regions could depend on each other, and would never commit.
-bool Asap::depends_on(Rid later, Rid earlier) const {
-  if (later == earlier) return true;
-  const auto found = active_.find(later);
-  if (found == active_.end()) return false;
-  const auto& list = found->second.dependences;
-  return std::any_of(list.begin(), list.end(), [&](Rid on) { return depends_on(on, earlier); });
+// Is it true of the region or of one that it depends on, directly or not? Each is asked once: there
+// may be very many paths between two regions.
+template <class Predicate>
+bool Asap::any_before(Rid rid, Predicate predicate) const {
+  std::vector<Rid> found{rid};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const auto region = active_.find(found[i]);
+    if (region == active_.end()) continue;
+    if (predicate(found[i], region->second)) return true;
+    for (const Rid on : region->second.dependences) {
+      if (std::find(found.begin(), found.end(), on) == found.end()) found.push_back(on);
+    }
+  }
+  return false;
 }
 
 bool Asap::will_commit(Rid rid) const {
-  const auto found = active_.find(rid);
-  if (found == active_.end()) return true;
-  const auto& list = found->second.dependences;
-  return found->second.ended &&
-         std::all_of(list.begin(), list.end(), [this](Rid on) { return will_commit(on); });
+  return !any_before(rid, [](Rid, const Region& region) { return !region.ended; });
 }
 
 // Are the Dep slots full, with one to become free? A region that takes locks inside may wait for
@@ -181,15 +182,15 @@ bool Asap::must_wait(const Region& region, std::size_t more) const {
 }
 
 void Asap::depend(Region& region, Rid self, Rid on, std::uint64_t& counter) {
-  if (active(on) == nullptr || depends_on(on, self)) return;
   auto& list = region.dependences;
-  if (std::find(list.begin(), list.end(), on) != list.end()) return;
+  if (active(on) == nullptr || std::find(list.begin(), list.end(), on) != list.end()) return;
+  // Without isolation two regions could depend on each other, and would never commit.
+  if (any_before(on, [self](Rid before, const Region&) { return before == self; })) return;
   list.push_back(on);
   ++counter;
 }
 
 // ---- Accesses (4.6)
-// ------------------------------------------------------------------------------
 
 void Asap::load(CoreId core, Line line, std::uint64_t region, Picoseconds) {
   if (region == 0) return;
@@ -397,7 +398,6 @@ Eviction Asap::evicted(Line line, const LineData&, Picoseconds) {
 }
 
 // ---- Ending and committing (4.7, 4.8)
-// ------------------------------------------------------------
 
 bool Asap::try_end(CoreId core, Picoseconds now) {
   const Rid self = cores_[core].latest;

@@ -167,7 +167,8 @@ class Asap final : public Atomicity {
   bool try_store(CoreId core);
   bool try_end(CoreId core, Picoseconds now);
   void retry(Picoseconds now);
-  bool depends_on(Rid later, Rid earlier) const;
+  template <class Predicate>
+  bool any_before(Rid rid, Predicate predicate) const;
   bool will_commit(Rid rid) const;
   bool must_wait(const Region& region, std::size_t more) const;
   void depend(Region& region, Rid self, Rid on, std::uint64_t& counter);

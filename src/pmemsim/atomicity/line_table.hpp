@@ -19,8 +19,7 @@ class LineTable {
 
   // The line must not be there.
   Value& insert(Line line) {
-    if (2 * (lines_.size() + 1) > entries_.size()) grow();
-    lines_.push_back(line);
+    if (2 * ++size_ > entries_.size()) grow();
     Entry& entry = entries_[place(line)];
     entry = {generation_, line, {}};
     return entry.value;
@@ -28,11 +27,8 @@ class LineTable {
 
   void clear() {
     ++generation_;
-    lines_.clear();
+    size_ = 0;
   }
-
-  // In the order in which they were inserted.
-  const std::vector<Line>& lines() const { return lines_; }
 
  private:
   struct Entry {
@@ -60,7 +56,7 @@ class LineTable {
 
   std::vector<Entry> entries_ = std::vector<Entry>(64);
   std::uint64_t generation_ = 1;
-  std::vector<Line> lines_;
+  std::size_t size_ = 0;
 };
 
 }  // namespace pmemsim
