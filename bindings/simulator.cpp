@@ -80,6 +80,8 @@ nb::list resolve(const Settings& given) {
   return resolved(configure(settings), settings);
 }
 
+void check_values(const Settings& given) { pmemsim::check_values(to_settings(given)); }
+
 // Tells Python about the progress; a signal (Ctrl-C) or an exception there ends the run.
 bool report(const nb::object& progress, double share) {
   nb::gil_scoped_acquire acquire;
@@ -123,6 +125,7 @@ nb::dict simulate(const std::string& trace, const Settings& given, const nb::obj
 void bind_simulator(nb::module_& module) {
   module.def("parameters", &list_parameters);
   module.def("layers", &list_layers);
+  module.def("check_values", &check_values, nb::arg("settings"));
   module.def("resolve", &resolve, nb::arg("settings"));
   module.def("simulate", &simulate, nb::arg("trace"), nb::arg("settings"),
              nb::arg("progress").none(), nb::arg("images"));

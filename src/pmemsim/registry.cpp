@@ -4,7 +4,9 @@
 #include <array>
 
 #include "pmemsim/atomicity/asap.hpp"
+#include "pmemsim/atomicity/hw_redo.hpp"
 #include "pmemsim/atomicity/hw_undo.hpp"
+#include "pmemsim/atomicity/lad.hpp"
 #include "pmemsim/atomicity/none.hpp"
 #include "pmemsim/atomicity/software_undo.hpp"
 #include "pmemsim/ordering/eadr.hpp"
@@ -18,7 +20,8 @@ std::span<const std::string_view> choice_names(OrderingChoice) {
   return kNames;
 }
 std::span<const std::string_view> choice_names(AtomicityChoice) {
-  static constexpr std::string_view kNames[] = {"none", "software-undo", "hw-undo", "asap"};
+  static constexpr std::string_view kNames[] = {"none",    "software-undo", "hw-undo",
+                                                "hw-redo", "asap",          "lad"};
   return kNames;
 }
 std::span<const std::string_view> choice_names(BackendChoice) {
@@ -55,8 +58,18 @@ const std::vector<LayerChoice>& layer_choices() {
        {"flushes that write back"},
        {"atomic regions"}},
       {"atomicity",
+       "hw-redo",
+       "Redo log written by hardware, data in place after a commit that waits for the log (ReDU)",
+       {"flushes that write back"},
+       {"atomic regions"}},
+      {"atomicity",
        "asap",
        "Undo log and data written by hardware, regions commit asynchronously (ASAP)",
+       {"flushes that write back"},
+       {"atomic regions"}},
+      {"atomicity",
+       "lad",
+       "Lines kept in the controllers' queues until their region commits, logged on overflow (LAD)",
        {"flushes that write back"},
        {"atomic regions"}},
       {"backend", "none", "Nothing: a write counts when the write pending queue has it", {}, {}},
@@ -78,11 +91,53 @@ const LayerChoice& chosen(std::string_view layer, Enum value) {
 
 }  // namespace
 
+namespace {
+
+// An undo log's header is persistent before its entries are, so it needs a place that is.
+void add_header_problems(const Configuration& configuration, std::vector<std::string>& problems) {
+  const AtomicityChoice atomicity = configuration.atomicity;
+  const HardwareLogParameters& log = configuration.log;
+  if (atomicity != AtomicityChoice::kHwUndo && atomicity != AtomicityChoice::kLad &&
+      atomicity != AtomicityChoice::kAsap) {
+    return;
+  }
+  const std::string name = "atomicity=" + std::string(chosen("atomicity", atomicity).name);
+  if (log.metadata == LogMetadata::kCollatedHeader) {
+    if (log.header_entries > 0 || atomicity == AtomicityChoice::kAsap) return;
+    problems.push_back(name +
+                       " writes a log header before its entries are persistent, and "
+                       "log.header_entries=0 has no place for it until then; choose "
+                       "log.header_entries=128");
+    return;
+  }
+  if (atomicity == AtomicityChoice::kLad) {
+    problems.push_back(
+        name +
+        " keeps a region's lines in the ADR buffer, so that headers could wait there for each "
+        "other for ever; choose log.metadata=collated-header");
+    return;
+  }
+  const std::uint32_t lines = log.allocation == LogAllocation::kLoadAware ? 2 : 1;
+  const std::uint32_t least = configuration.core.count * lines + 1;
+  if (configuration.pm.wpq_entries >= least) return;
+  problems.push_back(name + " with log.metadata=adr-buffered keeps a header of " +
+                     std::to_string(lines) + " line(s) for each of the " +
+                     std::to_string(configuration.core.count) +
+                     " cores in a channel's write pending queue, beside other writes, and "
+                     "pm.wpq_entries=" +
+                     std::to_string(configuration.pm.wpq_entries) +
+                     " is too small for that; choose pm.wpq_entries=" + std::to_string(least) +
+                     " or log.metadata=collated-header");
+}
+
+}  // namespace
+
 std::vector<std::string> combination_problems(const Configuration& configuration) {
   const std::array<const LayerChoice*, 4> parts{
       &chosen("ordering", configuration.ordering), &chosen("atomicity", configuration.atomicity),
       &chosen("backend", configuration.backend), &chosen("precompute", configuration.precompute)};
   std::vector<std::string> problems;
+  add_header_problems(configuration, problems);
   for (const LayerChoice* part : parts) {
     for (const std::string_view need : part->needs) {
       const bool given = std::any_of(parts.begin(), parts.end(), [&](const LayerChoice* other) {
@@ -115,6 +170,24 @@ std::unique_ptr<Ordering> make_ordering(const Configuration& configuration) {
   return nullptr;
 }
 
+namespace {
+
+HardwareLog::Shape log_shape(const Configuration& configuration, LogKind kind, std::uint32_t rings,
+                             bool from_controllers = false) {
+  const MemoryParameters& pm = configuration.pm;
+  return {kind,  configuration.core.count,         pm.channels(),   pm.channels() * pm.banks(),
+          rings, configuration.log.header_entries, from_controllers};
+}
+
+// Its header queue is the LH-WPQ.
+HardwareLog::Shape asap_shape(const Configuration& configuration) {
+  HardwareLog::Shape shape = log_shape(configuration, LogKind::kUndo, configuration.core.count);
+  shape.header_entries = configuration.asap.lh_wpq_entries;
+  return shape;
+}
+
+}  // namespace
+
 std::unique_ptr<Atomicity> make_atomicity(const Configuration& configuration) {
   switch (configuration.atomicity) {
     case AtomicityChoice::kNone:
@@ -122,10 +195,21 @@ std::unique_ptr<Atomicity> make_atomicity(const Configuration& configuration) {
     case AtomicityChoice::kSoftwareUndo:
       return std::make_unique<SoftwareUndo>();
     case AtomicityChoice::kHwUndo:
-      return std::make_unique<HwUndo>(configuration.core.count, configuration.log);
+      return std::make_unique<HwUndo>(
+          log_shape(configuration, LogKind::kUndo, configuration.core.count), configuration.log);
+    case AtomicityChoice::kHwRedo:
+      return std::make_unique<HwRedo>(
+          log_shape(
+              configuration, LogKind::kRedo,
+              configuration.hw_redo.log_area == LogArea::kShared ? 1 : configuration.core.count),
+          configuration.hw_redo, configuration.log);
     case AtomicityChoice::kAsap:
-      return std::make_unique<Asap>(configuration.core.count, configuration.pm.channels(),
-                                    configuration.asap, configuration.log);
+      return std::make_unique<Asap>(asap_shape(configuration), configuration.asap,
+                                    configuration.log);
+    case AtomicityChoice::kLad:
+      return std::make_unique<Lad>(
+          log_shape(configuration, LogKind::kUndo, configuration.core.count, true),
+          configuration.pm.front_latency, configuration.log);
   }
   return nullptr;
 }

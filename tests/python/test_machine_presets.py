@@ -70,13 +70,13 @@ LALEA_TABLE_I: Figures = [
     ("1 channel", "pm.channels_per_controller", "1"),
     ("1 rank", "pm.ranks", "1"),
     ("8 banks", "pm.banks_per_rank", "8"),
-    ("16 ADR buffer entries", "pm.adr_entries", "16"),
-    ("16 ADR buffer and 32 log queue entries", "pm.wpq_entries", "48"),
+    ("16 ADR buffer entries", "pm.wpq_entries", "16"),
+    ("32 log queue entries", "pm.log_queue_entries", "32"),
     ("300(48) ns write(read)", "pm.write_latency", "300ns"),
     ("300(48) ns write(read)", "pm.read_latency", "48ns"),
     ("one latency, no row buffers", "pm.device", "fixed"),
     ("IV-A: page-level interleaving", "pm.interleaving", "page"),
-    ("log requests persist in their bank", "pm.persistence", "written"),
+    ("in-place updates persist in the ADR buffer", "pm.persistence", "accepted"),
 ]
 PMEM_SPEC_TABLE_3: Figures = [
     ("8.1: 8-core system", "core.count", "8"),
@@ -205,7 +205,9 @@ def resolved(*presets: Preset) -> dict[str, str]:
 def machine_parameters() -> list[str]:
     keys = [parameter["key"] for parameter in _core.parameters()]
     return [
-        key for key in keys if key not in LAYERS and not key.startswith(("run.", "log.", "asap."))
+        key
+        for key in keys
+        if key not in LAYERS and not key.startswith(("run.", "log.", "hw_redo.", "asap."))
     ]
 
 
@@ -251,6 +253,8 @@ def test_presets_say_what_they_are_and_where_they_come_from(kind: str) -> None:
         ("asap-no-opt", "x86", "asap"),
         ("asap+c", "x86", "asap"),
         ("asap+c+lp", "x86", "asap"),
+        ("lad", "x86", "lad"),
+        ("lad+lalea", "x86", "lad"),
     ],
 )
 def test_the_layers_of_the_designs(design: str, ordering: str, atomicity: str) -> None:

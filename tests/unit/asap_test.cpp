@@ -4,7 +4,7 @@
 
 #include "pmemsim/atomicity/asap.hpp"
 #include "pmemsim/recovery/asap.hpp"
-#include "unit/crash_plug.hpp"
+#include "unit/crash_oracle.hpp"
 
 namespace pmemsim {
 namespace {
@@ -14,18 +14,22 @@ using trace::SiteKind;
 using trace::SyncKind;
 using trace::TraceBuilder;
 
-// The traffic optimisations, one after the other (5.1): none, +C, +C+LP, all.
-class AsapCrash : public testing::TestWithParam<std::tuple<int, int>> {};
+// By seed, by the traffic optimisations, one after the other (5.1): none, +C, +C+LP, all; and by
+// the policies of log placement.
+class AsapCrash : public testing::TestWithParam<std::tuple<int, int, LogPolicies>> {};
 INSTANTIATE_TEST_SUITE_P(Seeds, AsapCrash,
-                         testing::Combine(testing::Range(0, 4), testing::Range(0, 4)));
+                         testing::Combine(testing::Range(0, 2), testing::Range(0, 4),
+                                          testing::ValuesIn(kLogPolicies)));
 
 TEST_P(AsapCrash, LeavesWholeRegionsAtEveryPoint) {
-  const auto [seed, optimisations] = GetParam();
+  const auto& [seed, optimisations, policies] = GetParam();
   Regions program(static_cast<std::uint32_t>(seed), 30, 24, 40);
   const TemporaryTrace temporary(program.builder);
   const trace::TraceFile file(temporary.path());
   Machine machine(
       crash_configuration({{"atomicity", "asap"},
+                           {"log.allocation", policies.allocation},
+                           {"log.metadata", policies.metadata},
                            {"asap.dpo_coalescing", optimisations > 0 ? "true" : "false"},
                            {"asap.lpo_dropping", optimisations > 1 ? "true" : "false"},
                            {"asap.dpo_dropping", optimisations > 2 ? "true" : "false"}}),
@@ -46,6 +50,71 @@ TEST_P(AsapCrash, LeavesWholeRegionsAtEveryPoint) {
   EXPECT_GT(plug.crashes, 300);
   EXPECT_GT(plug.undone, 50);
   EXPECT_TRUE(design.survivors().dependences.empty());
+}
+
+// Threads that share lines.
+SharedRun crash_asap(const SharedRegions::Options& options, std::string_view wpq_entries,
+                     std::string_view defect = "none", const LogPolicies& policies = {}) {
+  const auto broken = [&](std::string_view name) { return defect == name ? "true" : "false"; };
+  return crash_shared<Asap>(
+      options,
+      crash_configuration({{"core.count", "4"},
+                           {"atomicity", "asap"},
+                           {"log.allocation", policies.allocation},
+                           {"log.metadata", policies.metadata},
+                           {"asap.break.dependences", broken("dependences")},
+                           {"asap.break.lock_bit", broken("lock_bit")},
+                           {"asap.break.lpo_dropping", broken("lpo_dropping")}},
+                          wpq_entries),
+      recover_asap);
+}
+
+class AsapSharedCrash : public testing::TestWithParam<std::tuple<std::uint32_t, std::uint32_t>> {};
+INSTANTIATE_TEST_SUITE_P(SeedsAndThreads, AsapSharedCrash,
+                         testing::Combine(testing::Range(0u, 8u), testing::Range(2u, 5u)));
+
+TEST_P(AsapSharedCrash, LeavesAClosedSetOfWholeRegionsAtEveryPoint) {
+  const auto [seed, threads] = GetParam();
+  for (const bool inside : {false, true}) {
+    for (const std::string_view wpq_entries : {"1", "8"}) {
+      const SharedRun run = crash_asap(
+          {.seed = seed, .threads = threads, .locks_inside = inside, .false_sharing = !inside},
+          wpq_entries);
+      EXPECT_EQ(run.problem, "");
+      EXPECT_GT(run.crashes, 200);
+      EXPECT_GT(run.undone, 20);
+    }
+  }
+}
+
+class AsapSharedCrashByPolicy
+    : public testing::TestWithParam<std::tuple<std::uint32_t, LogPolicies>> {};
+INSTANTIATE_TEST_SUITE_P(Seeds, AsapSharedCrashByPolicy,
+                         testing::Combine(testing::Range(0u, 6u), testing::ValuesIn(kLogPolicies)));
+
+TEST_P(AsapSharedCrashByPolicy, LeavesAClosedSetOfWholeRegionsAtEveryPoint) {
+  const auto& [seed, policies] = GetParam();
+  for (const bool inside : {false, true}) {
+    const SharedRun run = crash_asap(
+        {.seed = seed, .threads = 2 + seed % 3, .locks_inside = inside, .false_sharing = !inside},
+        inside ? "64" : "9", "none", policies);
+    EXPECT_EQ(run.problem, "");
+    EXPECT_GT(run.crashes, 200);
+    EXPECT_GT(run.undone, 20);
+  }
+}
+
+class AsapDefect : public testing::TestWithParam<std::string_view> {};
+INSTANTIATE_TEST_SUITE_P(All, AsapDefect,
+                         testing::Values("dependences", "lock_bit", "lpo_dropping"),
+                         [](const auto& defect) { return std::string(defect.param); });
+
+TEST_P(AsapDefect, IsFoundByCrashing) {
+  std::string problem;
+  for (std::uint32_t seed = 0; seed < 4 && problem.empty(); ++seed) {
+    problem = crash_asap({.seed = seed, .threads = 2}, "8", GetParam()).problem;
+  }
+  EXPECT_NE(problem, "");
 }
 
 // Regions that write one line each.
@@ -69,7 +138,7 @@ TEST(Asap, PersistsALineOfARegionOnceAndDropsItsLog) {
   EXPECT_EQ(statistic(result, "asap.committed"), 6);
   EXPECT_EQ(statistic(result, "asap.lpos"), 6);
   EXPECT_EQ(statistic(result, "asap.dpos"), 6) << "four stores, one data persist operation";
-  EXPECT_EQ(statistic(result, "asap.lpos_dropped"), 6);
+  EXPECT_EQ(statistic(result, "log.dropped"), 6);
   EXPECT_EQ(statistic(result, "asap.control_dependences"), 5);
   EXPECT_EQ(statistic(result, "asap.data_dependences"), 0);
   EXPECT_EQ(statistic(result, "pm.bytes_written"), 6 * 64);
@@ -90,7 +159,7 @@ TEST(Asap, WithoutCoalescingEveryStoreIsPersisted) {
                                                    {"asap.dpo_coalescing", "false"},
                                                    {"asap.lpo_dropping", "false"}}));
   EXPECT_GT(statistic(result, "asap.dpos"), 6);
-  EXPECT_EQ(statistic(result, "asap.lpos_dropped"), 0);
+  EXPECT_EQ(statistic(result, "log.dropped"), 0);
   EXPECT_EQ(statistic(result, "pm.log_bytes_written"), 6 * 64);
 }
 
@@ -133,6 +202,103 @@ TEST(Asap, ManyRegionsMayWaitForOne) {
   EXPECT_EQ(statistic(result, "asap.data_dependences"), kRegions - 1);
 }
 
+TEST(Asap, WithoutOptimisationsEveryStoreStartsADataPersistOperation) {
+  // 4 stores of each of 6 lines. The write pending queue merges those that wait there.
+  TraceBuilder builder = one_line_regions(6, false);
+  const auto result = run_trace(builder, settings({{"atomicity", "asap"},
+                                                   {"asap.dpo_coalescing", "false"},
+                                                   {"asap.lpo_dropping", "false"},
+                                                   {"asap.dpo_dropping", "false"}}));
+  EXPECT_EQ(statistic(result, "asap.dpos"), 24);
+  EXPECT_EQ(statistic(result, "pm.data_bytes_written") / 64 + statistic(result, "pm.writes_merged"),
+            24);
+}
+
+TEST(Asap, NestedRegionsAreOneRegion) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1 << 20));
+  const auto store = builder.site(SiteKind::kStore, 8, 1);
+  builder.mark(MarkKind::kRegionBegin, 1);
+  builder.store(store, kPmBase, 1);
+  builder.mark(MarkKind::kRegionBegin, 2);
+  builder.store(store, kPmBase, 2);
+  builder.mark(MarkKind::kRegionEnd, 2);
+  builder.store(store, kPmBase, 3);
+  builder.mark(MarkKind::kRegionEnd, 1);
+  const auto result = run_trace(builder, settings({{"atomicity", "asap"}}));
+  EXPECT_EQ(statistic(result, "asap.committed"), 1);
+  EXPECT_EQ(statistic(result, "asap.lpos"), 1);
+}
+
+TEST(Asap, ALoadDependsOnTheOwnersOfBothItsLines) {
+  // Thread 1's region writes the second of two lines and ends after thread 0's has read both.
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1 << 20));
+  const auto store = builder.site(SiteKind::kStore, 8, 1);
+  const auto load = builder.site(SiteKind::kLoad, 8, 1);
+  builder.thread(1);
+  builder.mark(MarkKind::kRegionBegin, 1);
+  builder.store(store, kPmBase + kLineBytes, 1);
+  builder.sync(SyncKind::kSignal, kDramBase, 0, 1);
+  builder.sync(SyncKind::kWait, kDramBase + 64, 1, 1);
+  builder.mark(MarkKind::kRegionEnd, 1);
+  builder.thread(0);
+  builder.sync(SyncKind::kWait, kDramBase, 0, 1);
+  builder.mark(MarkKind::kRegionBegin, 1);
+  builder.access(load, kPmBase + kLineBytes - 4);
+  builder.mark(MarkKind::kRegionEnd, 1);
+  builder.sync(SyncKind::kSignal, kDramBase + 64, 1, 1);
+  const auto result = run_trace(builder, settings({{"atomicity", "asap"}}));
+  EXPECT_EQ(statistic(result, "asap.data_dependences"), 1);
+}
+
+TEST(Asap, OwnersSurviveEvictions) {
+  // The first region's 200 lines don't fit into the caches; the second thread reads them all before
+  // it commits.
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1 << 20));
+  const auto store = builder.site(SiteKind::kStore, 8, 1);
+  const auto load = builder.site(SiteKind::kLoad, 8, 1);
+  constexpr std::uint64_t kLines = 200;
+  builder.thread(1);
+  builder.mark(MarkKind::kRegionBegin, 1);
+  for (std::uint64_t i = 0; i < kLines; ++i) builder.store(store, kPmBase + i * kLineBytes, i);
+  builder.sync(SyncKind::kSignal, kDramBase, 0, 1);
+  builder.sync(SyncKind::kWait, kDramBase + 64, 1, 1);
+  builder.mark(MarkKind::kRegionEnd, 1);
+  builder.thread(0);
+  builder.sync(SyncKind::kWait, kDramBase, 0, 1);
+  builder.mark(MarkKind::kRegionBegin, 1);
+  builder.access(load, kPmBase);
+  builder.mark(MarkKind::kRegionEnd, 1);
+  for (std::uint64_t i = 0; i < kLines; ++i) builder.access(load, kPmBase + i * kLineBytes);
+  builder.sync(SyncKind::kSignal, kDramBase + 64, 1, 1);
+  const auto result = run_trace(builder, settings({{"atomicity", "asap"},
+                                                   {"l1.size", "256B"},
+                                                   {"l1.ways", "2"},
+                                                   {"l2.size", "0B"},
+                                                   {"shared.size", "2KiB"},
+                                                   {"shared.size_per_core", "0B"},
+                                                   {"shared.ways", "2"}}));
+  EXPECT_EQ(statistic(result, "asap.data_dependences"), 1);
+  EXPECT_GT(statistic(result, "asap.owners_saved"), 150);
+  EXPECT_GT(statistic(result, "asap.buffer_reads"), 150);
+  EXPECT_LT(statistic(result, "asap.buffer_reads_in_vain"), 5);
+}
+
+TEST(BloomFilter, KnowsWhatItWasGivenAndLittleElse) {
+  BloomFilter filter({1024});
+  for (std::uint64_t i = 0; i < 500; ++i) filter.insert({i * 64});
+  std::uint64_t wrong = 0;
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    EXPECT_TRUE(filter.contains({i * 64}));
+    wrong += filter.contains({i * 64 + 1});
+  }
+  EXPECT_LT(wrong, 25u) << "(1 - e^(-4*500/8192))^4 is 0.2%";
+  filter.clear();
+  for (std::uint64_t i = 0; i < 500; ++i) EXPECT_FALSE(filter.contains({i * 64}));
+}
+
 TEST(Asap, AFenceWaitsForTheLatestRegion) {
   const auto time = [](bool fence) {
     TraceBuilder builder = one_line_regions(1, false);
@@ -140,6 +306,21 @@ TEST(Asap, AFenceWaitsForTheLatestRegion) {
     return nanoseconds(run_trace(builder, settings({{"ordering", "x86"}, {"atomicity", "asap"}})));
   };
   EXPECT_GT(time(true), time(false) + 10);
+}
+
+TEST(Asap, FencedAfterEveryRegionCommitsOneAtATime) {
+  // Each region waits for its own commit, so none ever depends on the one before it.
+  Regions program(1, 20, 24, 10);
+  const auto run = [&](std::string_view fence) {
+    return run_trace(
+        program.builder,
+        settings({{"ordering", "x86"}, {"atomicity", "asap"}, {"asap.fence_every_region", fence}}));
+  };
+  const RunResult free = run("false"), fenced = run("true");
+  EXPECT_EQ(statistic(fenced, "asap.committed"), 20);
+  EXPECT_EQ(statistic(fenced, "asap.control_dependences"), 0);
+  EXPECT_GT(statistic(free, "asap.control_dependences"), 0);
+  EXPECT_GT(fenced.time, free.time);
 }
 
 }  // namespace

@@ -49,6 +49,52 @@ TEST(Configuration, TheSharedCacheIncludesThePrivateOnes) {
   EXPECT_TRUE(problems({{"l2.size", "0B"}}).empty());
 }
 
+TEST(Configuration, ProblemsOfSeveralParametersNameWhereEachWasSet) {
+  const std::vector<Setting> list = {
+      {"shared.size", "16MiB", "machine.yaml:2"},
+      {"shared.size", "64KiB", "machine.yaml:3"},
+      {"shared.size_per_core", "0B", "machine.yaml:4"},
+      {"l2.size", "3MiB", "--set"},
+      {"l1.size", "100000B", "machine.yaml:5"},
+      {"pm.write_low_watermark", "0.9", "machine.yaml:6"},
+      {"pm.write_high_watermark", "0.1", "design.yaml:7"},
+      {"dram.write_low_watermark", "0.999", "--set"},
+      {"ordering", "none", "design.yaml:8"},
+      {"atomicity", "software-undo", "design.yaml:9"},
+  };
+  try {
+    configure(list);
+    FAIL() << "no problem was found";
+  } catch (const ConfigError& error) {
+    const auto& found = error.problems();
+    ASSERT_EQ(found.size(), 5u) << error.what();
+    EXPECT_TRUE(found[0].starts_with("machine.yaml:5: l1.size: 100000 bytes")) << found[0];
+    EXPECT_TRUE(found[1].starts_with("machine.yaml:3, machine.yaml:4, --set: shared.size + "))
+        << found[1];
+    EXPECT_EQ(found[2].find("--set: dram: write_low_watermark: 0.999 is above"), 0u) << found[2];
+    EXPECT_TRUE(found[3].starts_with("machine.yaml:6, design.yaml:7: pm: write_low_watermark: "))
+        << found[3];
+    EXPECT_TRUE(found[4].starts_with("design.yaml:9, design.yaml:8: atomicity=software-undo"))
+        << found[4];
+  }
+}
+
+TEST(Configuration, AValueThatCannotBeReadIsNotComparedWithOthers) {
+  const auto found = problems({{"shared.size", "64KiB"}, {"shared.size_per_core", "none"}});
+  EXPECT_EQ(found.size(), 1u);
+  EXPECT_TRUE(mention(found, "shared.size_per_core: 'none' is not a number"));
+}
+
+TEST(Configuration, SingleValuesCanBeCheckedWithoutTheOthers) {
+  EXPECT_NO_THROW(check_values(settings({{"l2.size", "64MiB"}})));  // more than the default shared
+  try {
+    check_values(settings({{"l2.size", "64"}, {"l2.sise", "64B"}}));
+    FAIL() << "no problem was found";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.problems().size(), 2u) << error.what();
+  }
+}
+
 TEST(Configuration, ClocksConvertExactly) {
   EXPECT_TRUE(problems({{"core.frequency", "2.1333GHz"}}).empty());
   EXPECT_TRUE(mention(problems({{"core.frequency", "2999999999Hz"}}), "core.frequency"));

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
@@ -57,21 +58,50 @@ class Regions {
   std::mt19937_64 random_;
 };
 
+struct LogPolicies {
+  std::string_view allocation = "sequential", metadata = "collated-header";
+};
+inline void PrintTo(const LogPolicies& policies, std::ostream* out) {
+  *out << policies.allocation << ", " << policies.metadata;
+}
+inline constexpr LogPolicies kLogPolicies[] = {{"sequential", "collated-header"},
+                                               {"load-aware", "collated-header"},
+                                               {"sequential", "adr-buffered"},
+                                               {"load-aware", "adr-buffered"}};
+
 // Small caches and queues, so that lines are evicted inside their regions and the log is written
 // out; a ring of eight records, so that it wraps around and grows.
-inline Configuration crash_configuration(std::initializer_list<KeyValue> more) {
+inline Configuration crash_configuration(std::initializer_list<KeyValue> more,
+                                         std::string_view wpq_entries = "8") {
   std::vector<Setting> list = settings({{"ordering", "x86"},
+                                        {"core.count", "1"},
                                         {"l1.size", "256B"},
                                         {"l1.ways", "2"},
                                         {"l2.size", "0B"},
                                         {"shared.size", "512B"},
                                         {"shared.size_per_core", "0B"},
                                         {"shared.ways", "2"},
-                                        {"pm.wpq_entries", "8"},
+                                        {"pm.wpq_entries", wpq_entries},
                                         {"pm.controllers", "2"},
-                                        {"log.ring_size", "4KiB"}});
+                                        {"log.ring_size", "4KiB"},
+                                        {"log.free_entries", "16"},
+                                        {"log.free_headers", "16"}});
   for (const Setting& setting : settings(more)) list.push_back(setting);
   return configure(list);
+}
+
+// What a crash now would leave.
+inline Image surviving(const Memory& pm) {
+  Image image;
+  pm.device().for_each_page([&](std::uint64_t address, const std::byte* page) {
+    image.write(address, page, Image::kPageBytes);
+  });
+  pm.for_each_accepted(
+      [](void* context, const Write& write) {
+        static_cast<Image*>(context)->write(write.line, write.data);
+      },
+      &image);
+  return image;
 }
 
 // Pulls the plug at every change of the persistent state, recovers, and looks at every word.
@@ -85,6 +115,7 @@ class Plug final : public PersistenceObserver {
 
   void persisted(const Write&, Picoseconds) override { crash(); }
   void dropped(const Write&, Picoseconds) override { crash(); }
+  void survivors_changed(Picoseconds) override { crash(); }
 
   int crashes = 0;
   int undone = 0;
@@ -93,15 +124,7 @@ class Plug final : public PersistenceObserver {
  private:
   void crash() {
     ++crashes;
-    Image image;
-    machine_.pm().device().for_each_page([&](std::uint64_t address, const std::byte* page) {
-      image.write(address, page, Image::kPageBytes);
-    });
-    machine_.pm().for_each_accepted(
-        [](void* context, const Write& write) {
-          static_cast<Image*>(context)->write(write.line, write.data);
-        },
-        &image);
+    Image image = surviving(machine_.pm());
     const Words before = words(image);
     const std::uint64_t committed = recover_(image);
     const Words after = words(image);

@@ -5,7 +5,7 @@
 #include "pmemsim/atomicity/hw_undo.hpp"
 #include "pmemsim/atomicity/log_record.hpp"
 #include "pmemsim/recovery/undo_log.hpp"
-#include "unit/crash_plug.hpp"
+#include "unit/crash_oracle.hpp"
 
 namespace pmemsim {
 namespace {
@@ -55,26 +55,57 @@ TEST(SequentialLog, IsARingThatGrows) {
   EXPECT_EQ(log.growths(), 1u);
 }
 
-class HwUndoCrash : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Seeds, HwUndoCrash, testing::Range(0, 8));
+// By seed and by the policies of log placement.
+class HwUndoCrash : public testing::TestWithParam<std::tuple<int, LogPolicies>> {};
+INSTANTIATE_TEST_SUITE_P(Seeds, HwUndoCrash,
+                         testing::Combine(testing::Range(0, 8), testing::ValuesIn(kLogPolicies)));
 
 TEST_P(HwUndoCrash, LeavesWholeRegionsAtEveryPoint) {
-  Regions program(static_cast<std::uint32_t>(GetParam()), 30, 24, 40);
+  const auto& [seed, policies] = GetParam();
+  Regions program(static_cast<std::uint32_t>(seed), 30, 24, 40);
   const TemporaryTrace temporary(program.builder);
   const trace::TraceFile file(temporary.path());
-  Machine machine(crash_configuration({{"atomicity", "hw-undo"}}), file);
+  Machine machine(crash_configuration({{"atomicity", "hw-undo"},
+                                       {"log.allocation", policies.allocation},
+                                       {"log.metadata", policies.metadata}}),
+                  file);
   const auto& design = dynamic_cast<const HwUndo&>(machine.atomicity());
   Plug plug(machine, program.states, [&](Image& image) {
-    const std::vector<HwUndo::Survivor> survivors = design.survivors();
+    const HwUndo::Survivors survivors = design.survivors();
     recover_undo_log(survivors, image);
-    return survivors[0].committed;
+    return survivors.committed[0];
   });
   machine.observe(&plug);
   ASSERT_TRUE(machine.run({}));
   EXPECT_EQ(plug.problem, "");
   EXPECT_GT(plug.crashes, 300);
   EXPECT_GT(plug.undone, 50);
-  EXPECT_EQ(design.survivors()[0].committed, 30u);
+  EXPECT_EQ(design.survivors().committed[0], 30u);
+}
+
+class HwUndoSharedCrash
+    : public testing::TestWithParam<std::tuple<std::uint32_t, std::uint32_t, LogPolicies>> {};
+INSTANTIATE_TEST_SUITE_P(SeedsThreadsAndPolicies, HwUndoSharedCrash,
+                         testing::Combine(testing::Range(0u, 2u), testing::Range(2u, 5u),
+                                          testing::ValuesIn(kLogPolicies)));
+
+TEST_P(HwUndoSharedCrash, LeavesAClosedSetOfWholeRegionsAtEveryPoint) {
+  const auto& [seed, threads, policies] = GetParam();
+  // The fewest entries that the four cores' headers fit into.
+  for (const std::string_view log_queue : {"0", "2"}) {
+    const SharedRun run =
+        crash_shared<HwUndo>({.seed = seed, .threads = threads},
+                             crash_configuration({{"core.count", "4"},
+                                                  {"atomicity", "hw-undo"},
+                                                  {"pm.log_queue_entries", log_queue},
+                                                  {"log.allocation", policies.allocation},
+                                                  {"log.metadata", policies.metadata}},
+                                                 "9"),
+                             recover_undo_log);
+    EXPECT_EQ(run.problem, "");
+    EXPECT_GT(run.crashes, 200);
+    EXPECT_GT(run.undone, 20);
+  }
 }
 
 TEST(HwUndo, CoversALineOnceAndDropsItsLog) {
@@ -92,8 +123,8 @@ TEST(HwUndo, CoversALineOnceAndDropsItsLog) {
   builder.plain(sfence);
   builder.mark(MarkKind::kRegionEnd, 1);
   const auto result = run_trace(builder, settings({{"ordering", "x86"}, {"atomicity", "hw-undo"}}));
-  EXPECT_EQ(statistic(result, "hw_undo.entries"), 2);
-  EXPECT_EQ(statistic(result, "hw_undo.dropped"), 2);
+  EXPECT_EQ(statistic(result, "log.entries"), 2);
+  EXPECT_EQ(statistic(result, "log.dropped"), 2);
   EXPECT_EQ(statistic(result, "pm.log_bytes_written"), 0);
   EXPECT_EQ(statistic(result, "pm.data_bytes_written"), 128);
 }

@@ -3,20 +3,25 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 
 #include "memory_bench.hpp"
 
 namespace pmemsim {
 namespace {
 
-// One run: sends random reads, writes and drops at random times, and follows every write.
+// One run: sends random reads, writes, drops and reservations at random times, and follows every
+// write.
 class RandomTraffic : public PersistenceObserver {
  public:
   RandomTraffic(const MemoryParameters& parameters, std::uint64_t seed, bool drops)
       : bench_(parameters),
         random_(seed),
         drops_(drops),
-        accepted_counts_(parameters.persistence == PersistencePoint::kAccepted) {
+        wpq_entries_(parameters.wpq_entries),
+        log_queue_(parameters.log_queue_entries > 0),
+        accepted_counts_(parameters.persistence == PersistencePoint::kAccepted && !log_queue_),
+        reserved_(parameters.channels()) {
     bench_.memory.observe(this);
   }
 
@@ -24,14 +29,19 @@ class RandomTraffic : public PersistenceObserver {
     for (int i = 0; i < requests; ++i) {
       send();
       if (random_() % 16 == 0) check_survivors();
+      if (random_() % 64 == 0) check_capacity();
       if (random_() % 4 == 0) {
         bench_.run_until(bench_.queue.now() +
                          Picoseconds{static_cast<std::int64_t>(
                              random_() % (random_() % 8 == 0 ? 500'000 : 9'000))});
       }
     }
+    for (std::uint32_t channel = 0; channel < reserved_.size(); ++channel) {
+      for (; reserved_[channel] > 0; --reserved_[channel]) bench_.memory.release(channel);
+    }
     bench_.drain();
     check_end();
+    check_all_entries_are_back();
   }
 
   void persisted(const Write& write, Picoseconds when) override {
@@ -55,17 +65,70 @@ class RandomTraffic : public PersistenceObserver {
     const std::uint64_t choice = random_() % 100;
     if (choice < 40) {
       bench_.read(++reads_, some_line());
+    } else if (choice < 50) {
+      reserve_or_release();
     } else if (choice < 95 || !drops_ || ids_.empty()) {
-      const Line line = some_line();
-      const std::uint64_t number = ++writes_;
-      // Owners last a while, so that some writes merge.
-      ids_.push_back(
-          bench_.write(number, line, static_cast<WriteKind>(random_() % 2), writes_ / 64));
-      lines_[number] = line.number;
+      write();
     } else {
       drop(ids_[random_() % 8 < 6
                     ? ids_.size() - 1 - random_() % std::min<std::size_t>(ids_.size(), 20)
                     : random_() % ids_.size()]);
+    }
+  }
+
+  void write() {
+    const Line line = some_line();
+    const std::uint64_t number = ++writes_;
+    lines_[number] = line.number;
+    // Log and data must not share a line if they have queues of their own.
+    const auto kind = static_cast<WriteKind>((log_queue_ ? line.number : random_()) % 2);
+    std::uint32_t& reserved = reserved_[bench_.memory.channel_of(line)];
+    if (kind == WriteKind::kData && reserved > 0 && random_() % 2 == 0) {
+      --reserved;
+      ++reserved_writes_;
+      ids_.push_back(bench_.write_reserved(number, line));
+    } else {
+      // Owners last a while, so that some writes merge.
+      ids_.push_back(bench_.write(number, line, kind, writes_ / 64));
+    }
+  }
+
+  void reserve_or_release() {
+    const auto channel = static_cast<std::uint32_t>(random_() % reserved_.size());
+    if (random_() % 4 > 0) {
+      reserved_[channel] += bench_.memory.reserve(channel);
+    } else if (reserved_[channel] > 0) {
+      --reserved_[channel];
+      bench_.memory.release(channel);
+    }
+  }
+
+  // Reservations and accepted writes that no bank has taken.
+  void check_capacity() {
+    if (!accepted_counts_) return;
+    std::set<const Write*> accepted;
+    bench_.memory.for_each_accepted(
+        [](void* set, const Write& write) {
+          static_cast<std::set<const Write*>*>(set)->insert(&write);
+        },
+        &accepted);
+    std::vector<std::set<const Write*>> held(reserved_.size());
+    for (const WriteId id : ids_) {
+      const Write* const pending = bench_.memory.pending(id);
+      if (pending != nullptr && accepted.count(pending) > 0) held[id.channel].insert(pending);
+    }
+    for (std::size_t channel = 0; channel < held.size(); ++channel) {
+      EXPECT_LT(reserved_[channel], wpq_entries_);
+      EXPECT_LE(held[channel].size() + reserved_[channel], wpq_entries_);
+    }
+  }
+
+  void check_all_entries_are_back() {
+    for (std::uint32_t channel = 0; channel < reserved_.size(); ++channel) {
+      std::uint32_t free = 0;
+      while (bench_.memory.reserve(channel)) ++free;
+      EXPECT_EQ(free, wpq_entries_ - 1);
+      for (; free > 0; --free) bench_.memory.release(channel);
     }
   }
 
@@ -122,7 +185,8 @@ class RandomTraffic : public PersistenceObserver {
       // Of writes that merge before they are persistent only the newest ever survives.
       EXPECT_GE(observed_, statistics.all_lines_written());
       EXPECT_LE(observed_, writes_);
-      if (accepted_counts_) {
+      // A reserved write stands for those of its line that wait.
+      if (accepted_counts_ && reserved_writes_ == 0) {
         EXPECT_EQ(observed_, writes_);
       }
       check_survivors();
@@ -139,7 +203,11 @@ class RandomTraffic : public PersistenceObserver {
   MemoryBench bench_;
   std::mt19937_64 random_;
   bool drops_;
-  bool accepted_counts_;
+  std::uint32_t wpq_entries_;
+  bool log_queue_;
+  bool accepted_counts_;                 // for every write
+  std::vector<std::uint32_t> reserved_;  // entries of each channel
+  std::uint64_t reserved_writes_ = 0;
   std::uint64_t reads_ = 0;
   std::uint64_t writes_ = 0;
   std::uint64_t observed_ = 0;
@@ -161,7 +229,8 @@ MemoryParameters random_memory(std::uint64_t seed) {
   p.page_policy = chance() ? PagePolicy::kOpen : PagePolicy::kClosed;
   p.max_accesses_per_row = chance() ? 3 : 16;
   p.persistence = chance() ? PersistencePoint::kAccepted : PersistencePoint::kWritten;
-  p.adr_entries = chance() ? 0 : 3;
+  p.log_queue_entries = chance() ? 0 : static_cast<std::uint32_t>(1 + random() % 8);
+  p.write_merging = random() % 4 != 0;
   p.wpq_entries = static_cast<std::uint32_t>(1 + random() % 24);
   p.read_queue_entries = static_cast<std::uint32_t>(1 + random() % 24);
   p.min_writes_per_switch = static_cast<std::uint32_t>(1 + random() % 16);

@@ -1,4 +1,5 @@
-// The write pending queue: acceptance, merging, forwarding, dropping and draining.
+// The write pending queue and the log queue: acceptance, reservations, merging, forwarding,
+// dropping and draining.
 #include <gtest/gtest.h>
 
 #include "memory_bench.hpp"
@@ -77,21 +78,166 @@ TEST(MemoryQueue, WithPersistenceAtTheBankWritesDontWaitForOthers) {
   EXPECT_EQ(diary.entries, (std::vector<std::int64_t>{1}));
 }
 
-TEST(MemoryQueue, AdrEntriesTakeWhatIsNotLog) {
+TEST(MemoryQueue, LogQueueWritesAtOnceAndPersistsWhenWritten) {
   MemoryParameters p = simple_memory();
-  p.persistence = PersistencePoint::kWritten;
-  p.adr_entries = 1;
+  p.log_queue_entries = 2;
   MemoryBench bench(p);
+  Diary diary;
+  bench.memory.observe(&diary);
   bench.write(1, line_in(0, 0), WriteKind::kLog);
-  bench.write(2, line_in(1, 0), WriteKind::kData);
-  bench.write(3, line_in(2, 0), WriteKind::kData);  // finds the ADR entry taken
-  EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{2}));
+  bench.write(2, line_in(1, 0), WriteKind::kLogHeader);
+  bench.write(3, line_in(2, 0), WriteKind::kData);
+  EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{3}));
+  EXPECT_EQ(bench.memory.describe_pending(),
+            "channel 0: 0 reads (0 wait for a bank), 3 writes (1 in the WPQ of 8 entries; 2 in the "
+            "log queue of 2)");
   bench.run();
-  EXPECT_EQ(bench.persisted_at[2], Times{ns(0)});
-  EXPECT_EQ(bench.persisted_at[1], bench.written_at[1]);
-  EXPECT_EQ(bench.persisted_at[3], bench.written_at[3]);
-  bench.write(4, line_in(3, 0), WriteKind::kData);  // free again
+  EXPECT_EQ(bench.persisted_at[1], Times{ns(130)});
+  EXPECT_EQ(bench.written_at[1], Times{ns(130)});
+  EXPECT_EQ(bench.persisted_at[2], bench.written_at[2]);
+  EXPECT_EQ(bench.persisted_at[3], Times{ns(0)});
+  // Nobody waits for the WPQ's one to be written, and there is room for others.
+  EXPECT_FALSE(bench.written_at.count(3));
+  EXPECT_EQ(diary.entries, (std::vector<std::int64_t>{3, 1, 2}));
+  EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{3}));
+}
+
+TEST(MemoryQueue, FullLogQueueHoldsUpLogWritesAlone) {
+  MemoryParameters p = simple_memory();
+  p.log_queue_entries = 1;
+  MemoryBench bench(p);
+  for (std::uint64_t i = 1; i <= 3; ++i) bench.write(i, line_in(0, i), WriteKind::kLog);
+  bench.write(4, line_in(1, 0));
   EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{4}));
+  bench.run();
+  // One after the other: each needs its bank precharged for another row.
+  EXPECT_EQ(bench.persisted_at[1], Times{ns(130)});
+  EXPECT_EQ(bench.persisted_at[2], Times{ns(130 + 30 + 130)});
+  EXPECT_EQ(bench.persisted_at[3], Times{ns(2 * (130 + 30) + 130)});
+  EXPECT_EQ(bench.memory.statistics().log_queue_full_time, ns(2 * (130 + 30)));
+  EXPECT_EQ(bench.memory.statistics().wpq_full_time, ns(0));
+}
+
+TEST(MemoryQueue, FullWpqHoldsUpNoLogWrite) {
+  MemoryParameters p = simple_memory();
+  p.wpq_entries = 1;
+  p.log_queue_entries = 1;
+  MemoryBench bench(p);
+  for (std::uint64_t i = 1; i <= 3; ++i) bench.write(i, line_in(0, i));
+  bench.write(4, line_in(1, 0), WriteKind::kLog);
+  bench.run();
+  // One tRRD after the first write: the two that wait for the WPQ don't count.
+  EXPECT_EQ(bench.persisted_at[4], Times{ns(2 + 130 + 3)});
+  EXPECT_EQ(bench.persisted_at[3], Times{ns(130 + 30)});
+}
+
+TEST(MemoryQueue, ReservationsTakeEntriesUpToTheLastButOne) {
+  MemoryParameters p = simple_memory();
+  p.wpq_entries = 3;
+  MemoryBench bench(p);
+  EXPECT_TRUE(bench.memory.reserve(0));
+  EXPECT_TRUE(bench.memory.reserve(0));
+  EXPECT_FALSE(bench.memory.reserve(0));  // so that others always get on
+  bench.write(1, line_in(0, 0));
+  bench.write(2, line_in(0, 1));  // waits
+  EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(
+      bench.memory.describe_pending(),
+      "channel 0: 0 reads (0 wait for a bank), 2 writes (1 in the WPQ of 3 entries, 2 of them "
+      "reserved)");
+  bench.memory.release(0);
+  EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_FALSE(bench.memory.reserve(0));  // full
+  bench.write_reserved(3, line_in(1, 0));
+  EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{1, 2, 3}));
+  bench.drain();
+  EXPECT_EQ(on_device(bench, line_in(1, 0)), 3u);
+  EXPECT_EQ(bench.persisted_at[3], Times{ns(0)});
+  EXPECT_EQ(bench.written_at[3].size(), 1u);
+  EXPECT_TRUE(bench.memory.reserve(0));
+  EXPECT_TRUE(bench.memory.reserve(0));
+}
+
+TEST(MemoryQueue, NothingIsReservedAheadOfWritesThatWait) {
+  MemoryParameters p = simple_memory();
+  p.wpq_entries = 2;
+  p.persistence = PersistencePoint::kWritten;
+  MemoryBench bench(p);
+  EXPECT_TRUE(bench.memory.reserve(0));
+  bench.write(1, line_in(0, 0));
+  bench.write(2, line_in(0, 1));
+  bench.memory.release(0);
+  EXPECT_FALSE(bench.memory.reserve(0));  // the second write has taken it
+  bench.run();
+  EXPECT_TRUE(bench.memory.reserve(0));
+}
+
+TEST(MemoryQueue, ReservedEntriesCountAsTaken) {
+  MemoryParameters p = simple_memory();
+  p.wpq_entries = 2;
+  MemoryBench bench(p);
+  EXPECT_TRUE(bench.memory.reserve(0));
+  bench.write(1, line_in(0, 0));
+  bench.write(2, line_in(0, 1));
+  bench.run();
+  // The second write has the only other entry until its bank has been precharged.
+  EXPECT_EQ(bench.memory.statistics().wpq_full_time, ns(130 + 30));
+}
+
+TEST(MemoryQueue, ReservationSendsWritesOnTheirWay) {
+  MemoryBench bench(simple_memory());  // low watermark 4
+  for (std::uint64_t i = 0; i < 3; ++i) bench.write(i, line_in(i, 0));
+  bench.run();
+  EXPECT_TRUE(bench.written_at.empty());
+  EXPECT_TRUE(bench.memory.reserve(0));
+  EXPECT_TRUE(bench.memory.reserve(0));
+  bench.run();
+  EXPECT_EQ(bench.written_at.size(), 3u);
+}
+
+TEST(MemoryQueue, ReservedWriteOvertakesAndTakesInItsLinesOlderOnes) {
+  MemoryParameters p = simple_memory();
+  p.wpq_entries = 2;
+  MemoryBench bench(p);
+  Diary diary;
+  bench.memory.observe(&diary);
+  EXPECT_TRUE(bench.memory.reserve(0));
+  bench.write(1, line_in(0, 0));
+  bench.write(2, line_in(0, 1), WriteKind::kMetadata);
+  bench.write(3, line_in(1, 0));
+  bench.write_reserved(4, line_in(0, 1));
+  EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{1, 4}));
+  EXPECT_EQ(diary.entries, (std::vector<std::int64_t>{1, 4}));
+  bench.drain();
+  EXPECT_EQ(on_device(bench, line_in(0, 1)), 4u);
+  EXPECT_EQ(on_device(bench, line_in(1, 0)), 3u);
+  EXPECT_EQ(bench.persisted_at[2], Times{ns(0)});
+  EXPECT_EQ(bench.written_at[2], bench.written_at[4]);
+  EXPECT_EQ(bench.memory.statistics().writes_merged, 1u);
+}
+
+TEST(MemoryQueue, ReservedWriteThatMergesGivesItsEntryBack) {
+  MemoryParameters p = simple_memory();
+  p.wpq_entries = 2;
+  MemoryBench bench(p);
+  EXPECT_TRUE(bench.memory.reserve(0));
+  bench.write(1, line_in(0, 0));
+  bench.write(2, line_in(0, 0), WriteKind::kData, 7);  // waits
+  bench.write_reserved(3, line_in(0, 0));
+  EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{3}));
+  EXPECT_TRUE(bench.memory.reserve(0));
+  bench.drain();
+  EXPECT_EQ(on_device(bench, line_in(0, 0)), 3u);
+  EXPECT_EQ(bench.persisted_at[2].size(), 1u);
+}
+
+TEST(MemoryQueue, ReservedEntryIsInTheWpqWhateverTheKind) {
+  MemoryParameters p = simple_memory();
+  p.log_queue_entries = 4;
+  MemoryBench bench(p);
+  EXPECT_TRUE(bench.memory.reserve(0));
+  bench.write_reserved(1, line_in(0, 0), WriteKind::kLogHeader);
+  EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{1}));
 }
 
 TEST(MemoryQueue, FullQueueHoldsWritesBackInOrder) {
@@ -126,6 +272,20 @@ TEST(MemoryQueue, WritesOfOneLineKindAndOwnerMerge) {
   EXPECT_EQ(on_device(bench, line_in(0, 0)), 2u);
   EXPECT_EQ(bench.memory.statistics().writes_merged, 1u);
   EXPECT_EQ(bench.memory.statistics().all_lines_written(), 1u);
+}
+
+TEST(MemoryQueue, WithoutMergingEachWriteHasItsEntry) {
+  MemoryParameters p = simple_memory();
+  p.write_merging = false;
+  MemoryBench bench(p);
+  const WriteId first = bench.write(1, line_in(0, 0));
+  EXPECT_NE(first, bench.write(2, line_in(0, 0)));
+  EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{1, 2}));
+  bench.drain();
+  EXPECT_EQ(on_device(bench, line_in(0, 0)), 2u);
+  EXPECT_LT(bench.written_at[1], bench.written_at[2]);
+  EXPECT_EQ(bench.memory.statistics().writes_merged, 0u);
+  EXPECT_EQ(bench.memory.statistics().all_lines_written(), 2u);
 }
 
 TEST(MemoryQueue, WritesOfOtherKindOrOwnerDontMerge) {
@@ -286,11 +446,24 @@ TEST(MemoryQueue, IdleChannelWritesDownToBelowTheLowWatermark) {
   EXPECT_EQ(accepted(bench.memory).size(), 1u);
 }
 
-TEST(MemoryQueue, ReadsGoBeforeWritesUpToTheHighWatermark) {
-  MemoryBench bench(simple_memory());  // high watermark 6
-  for (std::uint64_t i = 0; i < 6; ++i) bench.write(i, line_in(i % 4, 0, i / 4));
+// High watermark 6, of the WPQ and of a log queue.
+class MemoryWatermark : public testing::TestWithParam<WriteKind> {
+ protected:
+  static MemoryParameters parameters() {
+    MemoryParameters p = simple_memory();
+    p.log_queue_entries = 8;
+    return p;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, MemoryWatermark,
+                         testing::Values(WriteKind::kData, WriteKind::kLog));
+
+TEST_P(MemoryWatermark, ReadsGoBeforeWritesUpToIt) {
+  MemoryBench bench(parameters());
+  for (std::uint64_t i = 0; i < 6; ++i) bench.write(i, line_in(i % 4, 0, i / 4), GetParam());
   for (std::uint64_t i = 0; i < 4; ++i) bench.read(i, line_in(i, 1));
   bench.run();
+  EXPECT_FALSE(bench.written_at.empty());
   for (std::uint64_t i = 0; i < 4; ++i) {
     for (const auto& [number, times] : bench.written_at) {
       EXPECT_LT(bench.read_at[i][0], times[0]) << "read " << i << ", write " << number;
@@ -298,9 +471,9 @@ TEST(MemoryQueue, ReadsGoBeforeWritesUpToTheHighWatermark) {
   }
 }
 
-TEST(MemoryQueue, AboveTheHighWatermarkWritesGoBetweenReads) {
-  MemoryBench bench(simple_memory());
-  for (std::uint64_t i = 0; i < 7; ++i) bench.write(i, line_in(i % 4, 0, i / 4));
+TEST_P(MemoryWatermark, AboveItWritesGoBetweenReads) {
+  MemoryBench bench(parameters());
+  for (std::uint64_t i = 0; i < 7; ++i) bench.write(i, line_in(i % 4, 0, i / 4), GetParam());
   for (std::uint64_t i = 0; i < 4; ++i) bench.read(i, line_in(i, 1));
   bench.run();
   // One read, then at least two writes before the channel turns back to the three other reads.
@@ -397,6 +570,23 @@ TEST(MemoryLink, QueueInTheDeviceAcknowledgesAcrossTheLink) {
   bench.run();
   EXPECT_EQ(bench.persisted_at[1], Times{ns(8 + 100 + 100 + 1)});
   EXPECT_EQ(bench.persisted_at[2], Times{ns(16 + 100 + 100 + 1)});
+}
+
+TEST(MemoryLink, ReservedWriteUsesItsEntryWhenItArrives) {
+  MemoryParameters p = behind_a_link(QueuePlace::kDevice);
+  p.wpq_entries = 2;
+  MemoryBench bench(p);
+  EXPECT_TRUE(bench.memory.reserve(0));
+  const WriteId dropped = bench.write_reserved(1, line_in(0, 0));
+  EXPECT_FALSE(bench.memory.reserve(0));
+  EXPECT_TRUE(bench.memory.drop(dropped));
+  EXPECT_TRUE(bench.memory.reserve(0));
+  bench.write_reserved(2, line_in(0, 0));
+  bench.drain();
+  EXPECT_EQ(bench.persisted_at[2], Times{ns(16 + 100 + 100 + 1)});
+  EXPECT_EQ(on_device(bench, line_in(0, 0)), 2u);
+  EXPECT_TRUE(bench.persisted_at[1].empty());
+  EXPECT_TRUE(bench.memory.reserve(0));
 }
 
 TEST(MemoryLink, WriteCanBeDroppedOnItsWay) {

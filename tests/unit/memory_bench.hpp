@@ -72,9 +72,10 @@ class MemoryBench {
   }
   WriteId write(std::uint64_t number, Line line, WriteKind kind = WriteKind::kData,
                 std::uint64_t owner = 0) {
-    return memory.write({line, kind, owner, data_of(number),
-                         completion<&MemoryBench::note_persisted>(*this, number),
-                         completion<&MemoryBench::note_written>(*this, number)});
+    return memory.write(make_write(number, line, kind, owner));
+  }
+  WriteId write_reserved(std::uint64_t number, Line line, WriteKind kind = WriteKind::kData) {
+    return memory.write_reserved(make_write(number, line, kind, 0));
   }
   // Runs everything that happens up to and including `until`, and leaves the time there.
   void run_until(Picoseconds until) {
@@ -99,6 +100,14 @@ class MemoryBench {
   std::map<std::uint64_t, std::vector<Picoseconds>> read_at, persisted_at, written_at;
 
  private:
+  Write make_write(std::uint64_t number, Line line, WriteKind kind, std::uint64_t owner) {
+    return {line,
+            kind,
+            owner,
+            data_of(number),
+            completion<&MemoryBench::note_persisted>(*this, number),
+            completion<&MemoryBench::note_written>(*this, number)};
+  }
   void note_read(std::uint64_t number, Picoseconds when) { read_at[number].push_back(when); }
   void note_persisted(std::uint64_t number, Picoseconds when) {
     persisted_at[number].push_back(when);

@@ -50,6 +50,50 @@ TEST(Registry, RefusesALogWithoutOrderAndNamesTheCure) {
             "ordering=x86 or ordering=eadr");
 }
 
+TEST(Registry, RefusesAnUndoLogWithoutAPlaceForHeaders) {
+  Configuration configuration;
+  configuration.ordering = OrderingChoice::kX86;
+  configuration.log.header_entries = 0;
+  for (const auto atomicity : {AtomicityChoice::kHwUndo, AtomicityChoice::kLad}) {
+    configuration.atomicity = atomicity;
+    const std::vector<std::string> problems = combination_problems(configuration);
+    ASSERT_EQ(problems.size(), 1u);
+    EXPECT_NE(problems[0].find("choose log.header_entries=128"), std::string::npos);
+  }
+  // A redo log's headers may be volatile; asap has a queue of its own.
+  for (const auto atomicity : {AtomicityChoice::kHwRedo, AtomicityChoice::kAsap}) {
+    configuration.atomicity = atomicity;
+    EXPECT_TRUE(combination_problems(configuration).empty());
+  }
+}
+
+TEST(Registry, RefusesAWritePendingQueueTooSmallForTheCoresHeaders) {
+  Configuration configuration;
+  configuration.ordering = OrderingChoice::kX86;
+  configuration.log.metadata = LogMetadata::kAdrBuffered;
+  configuration.core.count = 4;
+  const auto refused = [&](AtomicityChoice atomicity, LogAllocation allocation,
+                           std::uint32_t wpq_entries) {
+    configuration.atomicity = atomicity;
+    configuration.log.allocation = allocation;
+    configuration.pm.wpq_entries = wpq_entries;
+    return !combination_problems(configuration).empty();
+  };
+  for (const auto atomicity : {AtomicityChoice::kHwUndo, AtomicityChoice::kAsap}) {
+    EXPECT_TRUE(refused(atomicity, LogAllocation::kSequential, 4));
+    EXPECT_FALSE(refused(atomicity, LogAllocation::kSequential, 5));
+    EXPECT_TRUE(refused(atomicity, LogAllocation::kLoadAware, 8));
+    EXPECT_FALSE(refused(atomicity, LogAllocation::kLoadAware, 9));
+  }
+  EXPECT_FALSE(refused(AtomicityChoice::kHwRedo, LogAllocation::kLoadAware, 1));
+  ASSERT_TRUE(refused(AtomicityChoice::kHwUndo, LogAllocation::kLoadAware, 8));
+  EXPECT_EQ(combination_problems(configuration)[0],
+            "atomicity=hw-undo with log.metadata=adr-buffered keeps a header of 2 line(s) for each "
+            "of the 4 cores in a channel's write pending queue, beside other writes, and "
+            "pm.wpq_entries=8 is too small for that; choose pm.wpq_entries=9 or "
+            "log.metadata=collated-header");
+}
+
 TEST(Registry, AcceptsWhatFits) {
   for (const auto ordering : {OrderingChoice::kX86, OrderingChoice::kEadr}) {
     for (const auto atomicity : {AtomicityChoice::kNone, AtomicityChoice::kSoftwareUndo}) {

@@ -111,6 +111,9 @@ class TraceCorruptionTest : public testing::Test {
   bool use() const {
     try {
       const TraceFile file(path_);
+      for (std::uint32_t thread = 0; thread < file.metadata().threads; ++thread) {
+        OperationStream(file, thread).skip_to({});
+      }
       summarize(file);
       for (std::uint32_t thread = 0; thread < file.metadata().threads; ++thread) {
         OperationStream stream(file, thread);

@@ -202,6 +202,37 @@ TEST_F(TraceFileTest, StreamsAndSeeksAcrossFrames) {
   EXPECT_THROW(stream.seek(kCount + 1), Error);
 }
 
+TEST_F(TraceFileTest, SkipsToTheKindsWantedAcrossFrames) {
+  TraceBuilder builder;
+  const auto load = builder.site(SiteKind::kLoad, 8);
+  const auto store = builder.site(SiteKind::kStore, 64);
+  const auto copy_store = builder.site(SiteKind::kCopyStore);
+  const auto fence = builder.site(SiteKind::kFence);
+  for (std::uint32_t i = 0; i < 500; ++i) {
+    builder.access(load, 8 * i);
+    if (i % 3 == 0) builder.copy(copy_store, 8 * i, static_cast<std::uint8_t>(1 + i % kCopyBytes));
+    if (i % 7 == 0) builder.plain(fence);
+    if (i % 5 == 0) builder.store(store, 64 * i, i);
+    if (i % 11 == 0) builder.mark(MarkKind::kFree, i);
+    if (i % 2 == 0) builder.cut();  // some frames have none of the kinds wanted
+  }
+  builder.write(path_);
+  const TraceFile file(path_);
+  OperationStream all(file, 0), skipping(file, 0);
+  Operation expected, operation;
+  while (all.next(expected)) {
+    if (expected.kind != SiteKind::kFence && expected.kind != SiteKind::kMark) continue;
+    skipping.skip_to({SiteKind::kFence, SiteKind::kMark});
+    ASSERT_EQ(skipping.position() + 1, all.position());
+    ASSERT_TRUE(skipping.next(operation));
+    ASSERT_EQ(operation.kind, expected.kind);
+    ASSERT_EQ(operation.address, expected.address);
+  }
+  skipping.skip_to({SiteKind::kFence, SiteKind::kMark});
+  EXPECT_EQ(skipping.position(), all.position());
+  EXPECT_FALSE(skipping.next(operation));
+}
+
 TEST_F(TraceFileTest, SameContentSameHash) {
   const auto build = [&](std::uint64_t address) {
     TraceBuilder builder;

@@ -11,20 +11,36 @@ namespace pmemsim {
 namespace {
 
 constexpr unsigned kCoreShift = 48;
+constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kCoreShift) - 1;
+
+// Where the owner of an evicted line is kept in DRAM (5.3), beyond all addresses that a program can
+// have. How the paper's "small buffer" is organised is open: here the line's number is its index,
+// and an entry has 8 bytes (a tag and the RID's 4).
+Line buffer_line(Line line) {
+  constexpr std::uint64_t kBase = std::uint64_t{1} << 54, kEntries = 1u << 16, kEntryBytes = 8;
+  return Line::of(kBase + line.number % kEntries * kEntryBytes);
+}
+
+template <class List, class Value>
+bool contains(const List& list, const Value& value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
 
 }  // namespace
 
-Asap::Asap(std::uint32_t cores, std::uint32_t channels, const AsapParameters& parameters,
+Asap::Asap(const HardwareLog::Shape& shape, const AsapParameters& parameters,
            const HardwareLogParameters& log)
-    : parameters_(parameters), dependence_entries_(channels), lh_wpq_entries_(channels) {
-  for (CoreId core = 0; core < cores; ++core) {
-    cores_.emplace_back(SequentialLog(core, log.ring_size.count));
-  }
-}
+    : parameters_(parameters),
+      cores_(shape.cores),
+      log_(shape, log),
+      dependence_entries_(shape.channels),
+      filters_(shape.channels, BloomFilter(parameters.filter_size)) {}
 
 void Asap::connect(const LayerContext& context) {
   context_.emplace(context);
   port_.connect(context);
+  log_.connect(context);
+  log_.on_room(completion<&Asap::room>(*this));
 }
 
 Lowering Asap::lowering() const {
@@ -41,8 +57,25 @@ Asap::Rid Asap::rid(CoreId core, std::uint64_t region) {
 }
 
 Asap::Region* Asap::active(Rid rid) {
-  const auto found = active_.find(rid);
-  return found == active_.end() ? nullptr : &found->second;
+  std::deque<Region>& regions = cores_[rid >> kCoreShift].regions;
+  const std::uint64_t number = rid & kNumberMask;
+  if (regions.empty() || number < regions.front().number) return nullptr;
+  const std::uint64_t at = number - regions.front().number;
+  return at < regions.size() && !regions[at].committed ? &regions[at] : nullptr;
+}
+const Asap::Region* Asap::active(Rid rid) const { return const_cast<Asap*>(this)->active(rid); }
+
+template <class Visit>
+void Asap::for_each_active(Visit visit) {
+  for (PerCore& core : cores_) {
+    for (Region& region : core.regions) {
+      if (!region.committed) visit(region);
+    }
+  }
+}
+template <class Visit>
+void Asap::for_each_active(Visit visit) const {
+  const_cast<Asap*>(this)->for_each_active([&](const Region& region) { visit(region); });
 }
 
 std::uint32_t Asap::operation(const Operation& about) {
@@ -60,7 +93,7 @@ Asap::Operation Asap::take(std::uint64_t operation) {
 // ---- What the cores ask: each is tried again, after something has become free, until it works
 
 bool Asap::region_begin(CoreId core, std::uint64_t region, Picoseconds, Completion resume) {
-  cores_[core].region = region;
+  cores_[core].number = region;
   return try_begin(core) || block(core, Blocked::kBegin, resume);
 }
 
@@ -69,22 +102,25 @@ bool Asap::store(const Store& store, Picoseconds, Completion resume) {
   settle(store.core);
   PerCore& core = cores_[store.core];
   core.line = Line::of(store.address);
-  core.before = store.before;
+  core.offset = static_cast<std::uint32_t>(store.address % kLineBytes);
+  core.size = store.size;
+  std::copy_n(store.value, store.size, core.value.begin());
   return try_store(store.core) || block(store.core, Blocked::kStore, resume);
 }
 
 bool Asap::region_end(CoreId core, std::uint64_t, Picoseconds when, Completion resume) {
   settle(core);
-  return try_end(core, when) || block(core, Blocked::kEnd, resume);
+  if (!try_end(core, when)) return block(core, Blocked::kEnd, resume);
+  return !parameters_.fence_every_region || fence_regions(core, when, resume);
 }
 
 // The core's store before this one has become visible by now: its data may go.
 void Asap::settle(CoreId core) {
-  const Rid self = cores_[core].latest;
-  Region* region = active(self);
+  cores_[core].storing = false;
+  Region* region = active(cores_[core].latest);
   if (region == nullptr) return;
   for (Slot& slot : region->slots) {
-    if (std::exchange(slot.invisible, false) && slot.due) start_dpo(self, *region, slot);
+    if (std::exchange(slot.invisible, false) && slot.due) start_dpo(*region, slot);
   }
 }
 
@@ -99,11 +135,12 @@ bool Asap::fence_regions(CoreId number, Picoseconds, Completion resume) {
 bool Asap::block(CoreId core, Blocked why, Completion resume) {
   cores_[core].blocked = why;
   cores_[core].resume = resume;
+  ++blocked_;
   return false;
 }
 
 void Asap::retry(Picoseconds now) {
-  for (CoreId number = 0; number < cores_.size(); ++number) {
+  for (CoreId number = 0; blocked_ > 0 && number < cores_.size(); ++number) {
     PerCore& core = cores_[number];
     bool works = false;
     switch (core.blocked) {
@@ -120,7 +157,11 @@ void Asap::retry(Picoseconds now) {
         break;
     }
     if (!works) continue;
-    core.blocked = Blocked::kNo;
+    const bool ended = std::exchange(core.blocked, Blocked::kNo) == Blocked::kEnd;
+    --blocked_;
+    if (ended && parameters_.fence_every_region && !fence_regions(number, now, core.resume)) {
+      continue;
+    }
     core.resume(now);
   }
 }
@@ -129,7 +170,7 @@ void Asap::retry(Picoseconds now) {
 
 bool Asap::try_begin(CoreId number) {
   PerCore& core = cores_[number];
-  const auto channel = static_cast<std::uint32_t>(core.region % dependence_entries_.size());  // 5.6
+  const auto channel = static_cast<std::uint32_t>(core.number % dependence_entries_.size());  // 5.6
   if (core.cl_entries == parameters_.cl_entries) {
     statistics_.cl_stalls += core.blocked == Blocked::kNo;
     return false;
@@ -139,15 +180,17 @@ bool Asap::try_begin(CoreId number) {
     return false;
   }
   const Rid previous = core.latest;
-  const Rid self = core.latest = rid(number, core.region);
+  const Rid self = core.latest = rid(number, core.number);
   ++core.cl_entries;
   ++dependence_entries_[channel];
-  Region& region = active_[self];
+  ++uncommitted_;
+  Region& region = core.regions.emplace_back();
   region.core = number;
+  region.number = core.number;
   region.channel = channel;
-  depend(region, self, previous, statistics_.control_dependences);
+  depend(region, previous, statistics_.control_dependences);
   for (const auto& [reader, owner] : core.early) {
-    if (reader == self) depend(region, self, owner, statistics_.data_dependences);
+    if (reader == self) depend(region, owner, statistics_.data_dependences);
   }
   std::erase_if(core.early, [self](const auto& early) { return early.first <= self; });
   return true;
@@ -159,18 +202,18 @@ template <class Predicate>
 bool Asap::any_before(Rid rid, Predicate predicate) const {
   std::vector<Rid> found{rid};
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const auto region = active_.find(found[i]);
-    if (region == active_.end()) continue;
-    if (predicate(found[i], region->second)) return true;
-    for (const Rid on : region->second.dependences) {
-      if (std::find(found.begin(), found.end(), on) == found.end()) found.push_back(on);
+    const Region* region = active(found[i]);
+    if (region == nullptr) continue;
+    if (predicate(*region)) return true;
+    for (const Rid on : region->dependences) {
+      if (!contains(found, on)) found.push_back(on);
     }
   }
   return false;
 }
 
 bool Asap::will_commit(Rid rid) const {
-  return !any_before(rid, [](Rid, const Region& region) { return !region.ended; });
+  return !any_before(rid, [](const Region& region) { return !region.ended; });
 }
 
 // Are the Dep slots full, with one to become free? A region that takes locks inside may wait for
@@ -181,24 +224,30 @@ bool Asap::must_wait(const Region& region, std::size_t more) const {
          std::any_of(list.begin(), list.end(), [this](Rid on) { return will_commit(on); });
 }
 
-void Asap::depend(Region& region, Rid self, Rid on, std::uint64_t& counter) {
-  auto& list = region.dependences;
-  if (active(on) == nullptr || std::find(list.begin(), list.end(), on) != list.end()) return;
-  // Without isolation two regions could depend on each other, and would never commit.
-  if (any_before(on, [self](Rid before, const Region&) { return before == self; })) return;
-  list.push_back(on);
+void Asap::depend(Region& region, Rid on, std::uint64_t& counter) {
+  Region* other = active(on);
+  if (other == nullptr || other == &region || contains(region.dependences, on)) return;
+  if (parameters_.defects.dependences) return;
+  // Two regions that depended on each other would never commit.
+  if (region.depended_on &&
+      any_before(on, [&region](const Region& before) { return &before == &region; })) {
+    ++statistics_.cycles;
+    return;
+  }
+  other->depended_on = true;
+  region.dependences.push_back(on);
   ++counter;
 }
 
 // ---- Accesses (4.6)
 
-void Asap::load(CoreId core, Line line, std::uint64_t region, Picoseconds) {
-  if (region == 0) return;
+void Asap::load(CoreId core, Line line, std::uint64_t number, Picoseconds) {
+  if (number == 0) return;
   const auto found = tags_.find(line.number);
   if (found == tags_.end()) return;
-  const Rid self = rid(core, region);
+  const Rid self = rid(core, number);
   if (Region* reader = active(self)) {
-    depend(*reader, self, found->second.owner, statistics_.data_dependences);
+    depend(*reader, found->second.owner, statistics_.data_dependences);
   } else if (self > cores_[core].latest) {  // has retired before its region's begin took effect
     cores_[core].early.emplace_back(self, found->second.owner);
   }
@@ -207,7 +256,7 @@ void Asap::load(CoreId core, Line line, std::uint64_t region, Picoseconds) {
 bool Asap::try_store(CoreId number) {
   PerCore& core = cores_[number];
   const Rid self = core.latest;
-  Region& region = active_.at(self);
+  Region& region = *active(self);
   const auto stall = [&](std::uint64_t& counter) {
     counter += core.blocked == Blocked::kNo;
     return false;
@@ -215,254 +264,272 @@ bool Asap::try_store(CoreId number) {
   const auto tagged = tags_.find(core.line.number);
   const Rid owner = tagged == tags_.end() ? 0 : tagged->second.owner;
   const bool first = owner != self;
-  const bool depends = first && active(owner) != nullptr &&
-                       std::find(region.dependences.begin(), region.dependences.end(), owner) ==
-                           region.dependences.end();
+  if (first && !parameters_.defects.lock_wait && tagged != tags_.end() &&
+      tagged->second.locks > 0) {
+    return stall(statistics_.lock_stalls);
+  }
+  const bool depends = first && active(owner) != nullptr && !contains(region.dependences, owner);
   if (must_wait(region, depends)) return stall(statistics_.dependence_stalls);
-  const auto slot = std::find_if(region.slots.begin(), region.slots.end(),
-                                 [&](const Slot& s) { return s.line == core.line; });
-  if (slot == region.slots.end() && region.slots.size() == parameters_.cl_slots) {
+  const auto find_slot = [&] {
+    return std::find_if(region.slots.begin(), region.slots.end(),
+                        [&](const Slot& s) { return s.line == core.line; });
+  };
+  const bool listed = find_slot() != region.slots.end();
+  if (!listed && region.slots.size() == parameters_.cl_slots) {
     // With fewer slots than the distance, none would ever start.
     const bool none_started = std::none_of(region.slots.begin(), region.slots.end(),
                                            [](const Slot& s) { return s.in_flight > 0 || s.due; });
-    if (none_started) start_dpo(self, region, region.slots.front());
+    if (none_started) start_dpo(region, region.slots.front());
     return stall(statistics_.slot_stalls);
   }
   if (first) {
-    const bool new_record =
-        region.records.empty() || region.records.back().entries == kRecordEntries;
-    if (new_record) {
-      const std::uint32_t channel = context_->pm.channel_of(core.log.next());
-      if (lh_wpq_entries_[channel] == parameters_.lh_wpq_entries) {
-        return stall(statistics_.lh_wpq_stalls);
-      }
-      ++lh_wpq_entries_[channel];
-      region.records.push_back({core.log.allocate(), {number, core.region, 0, {}}});
-    }
-    depend(region, self, owner, statistics_.data_dependences);
+    if (!region.log) region.log = log_.open(region.core, region.number, {});
+    if (!log_.room(*region.log)) return stall(statistics_.lh_wpq_stalls);
+    depend(region, owner, statistics_.data_dependences);
     Tag& tag = tags_[core.line.number];
     tag.owner = self;
-    log(number, self, region, tag);
+    log(core, region, tag);
   }
-  const bool listed = slot != region.slots.end();
   for (Slot& other : region.slots) {
     if (other.line == core.line) continue;
-    if (++other.distance >= parameters_.dpo_distance) start_dpo(self, region, other);
+    if (++other.distance >= parameters_.dpo_distance) start_dpo(region, other);
   }
   if (!listed) region.slots.push_back({.line = core.line});
-  Slot& own = *std::find_if(region.slots.begin(), region.slots.end(),
-                            [&](const Slot& s) { return s.line == core.line; });
+  Slot& own = *find_slot();
   own.distance = 0;
-  own.wanted = own.invisible = true;
-  if (!parameters_.dpo_coalescing) start_dpo(self, region, own);
+  own.invisible = core.storing = true;
+  if (parameters_.dpo_coalescing) {
+    own.wanted = 1;
+  } else {
+    ++own.wanted;
+    own.due = true;
+  }
   return true;
 }
 
 // 4.6.1: the old value goes to the log while the store goes on.
-void Asap::log(CoreId number, Rid self, Region& region, Tag& tag) {
-  PerCore& core = cores_[number];
+void Asap::log(const PerCore& core, Region& region, Tag& tag) {
   region.lines.push_back(core.line);
-  Record& record = region.records.back();
-  const std::uint32_t entry = record.entries++;
-  record.header.homes[entry] = core.line;
-  ++tag.locks;
+  tag.locks += !parameters_.defects.lock_bit;
   ++region.outstanding;
   ++statistics_.lpos;
-  const Operation about{self, core.line, static_cast<std::uint32_t>(region.records.size() - 1),
-                        entry};
-  port_.send(number,
-             {.line = {record.place.number + 1 + entry},
-              .kind = WriteKind::kLog,
-              .owner = self,
-              .data = core.before,
-              .persisted = completion<&Asap::lpo_persisted>(*this, operation(about)),
-              .written = {}},
-             completion<&Asap::lpo_acknowledged>(*this, operation(about)));
+  const Operation about{region.rid(), core.line};
+  log_.append(*region.log, core.line, old_value(core),
+              completion<&Asap::lpo_acknowledged>(*this, operation(about)),
+              completion<&Asap::lpo_persisted>(*this, operation(about)));
 }
 
-// At the controller: the header in the LH-WPQ learns of the entry (5.5), and the data that an
-// earlier region has written to the line needn't be written any more (5.1).
+// Of the line that the core is about to write: with what other cores have been allowed to write to
+// it, too, even if it hasn't reached the cache yet. (Only with false sharing can that be; regions
+// that undo or keep the other's bytes would be wrong without.)
+LineData Asap::old_value(const PerCore& writer) const {
+  LineData old = context_->pm_space.newest().read(writer.line);
+  for (const PerCore& core : cores_) {
+    if (!core.storing || core.line != writer.line || &core == &writer) continue;
+    std::copy_n(core.value.begin(), core.size, old.begin() + core.offset);
+  }
+  return old;
+}
+
+// At the controller: the data that an earlier region has written to the line needn't be written any
+// more (5.1).
 void Asap::lpo_persisted(std::uint64_t number, Picoseconds) {
   const Operation about = take(number);
-  Region& region = active_.at(about.rid);
-  Record& record = region.records[about.record];
-  record.header.valid |= static_cast<std::uint8_t>(1u << about.entry);
-  if (parameters_.dpo_dropping) {
-    WriteId id;
-    if (context_->pm.find(about.line, WriteKind::kData, id)) {
-      const Rid owner = context_->pm.pending(id)->owner;
-      const Region* earlier = active(owner);
-      // While it waits for an acknowledgement, it may not have been accepted yet.
-      const bool in_flight =
-          earlier != nullptr &&
-          std::any_of(earlier->slots.begin(), earlier->slots.end(), [&](const Slot& slot) {
-            return slot.line == about.line && slot.in_flight > 0;
-          });
-      if (owner != 0 && owner != about.rid && !in_flight && context_->pm.drop(id)) {
-        ++statistics_.dpos_dropped;
-      }
-    }
-  }
-  if (record.header.valid != kAllEntriesValid) return;
-  ++region.outstanding;
-  ++statistics_.headers;
-  port_.send(region.core,
-             {.line = record.place,
-              .kind = WriteKind::kLogHeader,
-              .owner = about.rid,
-              .data = record.header.bytes(),
-              .persisted = completion<&Asap::header_persisted>(*this, operation(about)),
-              .written = {}},
-             completion<&Asap::outstanding_acknowledged>(*this, operation(about)));
+  if (parameters_.dpo_dropping) drop_data(about);
 }
 
-void Asap::header_persisted(std::uint64_t number, Picoseconds now) {
-  const Operation about = take(number);
-  Record& record = active_.at(about.rid).records[about.record];
-  record.in_lh_wpq = false;
-  --lh_wpq_entries_[context_->pm.channel_of(record.place)];
-  retry(now);
+// 5.1: the log write has the same data as the earlier region's.
+void Asap::drop_data(const Operation& logged) {
+  WriteId id;
+  if (!context_->pm.find(logged.line, WriteKind::kData, id)) return;
+  const Rid owner = context_->pm.pending(id)->owner;
+  if (owner == 0 || owner == logged.rid) return;
+  // While it waits for an acknowledgement, it may not have been accepted yet.
+  const Region* earlier = active(owner);
+  const bool in_flight =
+      earlier != nullptr &&
+      std::any_of(earlier->slots.begin(), earlier->slots.end(),
+                  [&](const Slot& slot) { return slot.line == logged.line && slot.in_flight > 0; });
+  if (!in_flight && context_->pm.drop(id)) ++statistics_.dpos_dropped;
 }
 
 void Asap::lpo_acknowledged(std::uint64_t number, Picoseconds now) {
   const Operation about = operations_[static_cast<std::uint32_t>(number)];
-  unlock(about.rid, about.line, now);
+  if (!parameters_.defects.lock_bit) unlock(*active(about.rid), about.line);
   outstanding_acknowledged(number, now);
+  retry(now);
 }
 
 // Clears the LockBit: what has waited for it goes on.
-void Asap::unlock(Rid self, Line line, Picoseconds) {
+void Asap::unlock(Region& logger, Line line) {
   Tag& tag = tags_.at(line.number);
   if (--tag.locks > 0) return;
-  Region& region = active_.at(self);
   if (std::exchange(tag.evicted, false)) {
-    ++region.outstanding;
-    port_.send(region.core,
+    ++logger.outstanding;
+    port_.send(logger.core,
                {.line = line,
                 .kind = WriteKind::kData,
                 .owner = 0,
                 .data = context_->pm_space.newest().read(line),
                 .persisted = {},
                 .written = {}},
-               completion<&Asap::outstanding_acknowledged>(*this, operation({self, line, 0, 0})));
+               completion<&Asap::outstanding_acknowledged>(*this, operation({logger.rid(), line})));
   }
-  for (auto& [writer, waiting] : active_) {
-    for (Slot& slot : waiting.slots) {
-      if (slot.line == line && slot.due) start_dpo(writer, waiting, slot);
+  if (!std::exchange(tag.awaited, false)) return;
+  for_each_active([&](Region& region) {
+    for (Slot& slot : region.slots) {
+      if (slot.line == line && slot.due) start_dpo(region, slot);
     }
-  }
+  });
 }
 
 // 4.6.2
-void Asap::start_dpo(Rid self, Region& region, Slot& slot) {
-  if (!slot.wanted) return;
+void Asap::start_dpo(Region& region, Slot& slot) {
+  if (slot.wanted == 0) return;
   const auto tag = tags_.find(slot.line.number);
-  if (slot.invisible || (tag != tags_.end() && tag->second.locks > 0)) {
+  const bool locked = tag != tags_.end() && tag->second.locks > 0;
+  if (locked) tag->second.awaited = true;
+  if (slot.invisible || locked) {
     slot.due = true;
     return;
   }
-  slot.wanted = slot.due = false;
+  slot.due = false;
   slot.distance = 0;
-  ++slot.in_flight;
-  ++statistics_.dpos;
   context_->caches.mark_clean(slot.line);
-  port_.send(region.core,
-             {.line = slot.line,
-              .kind = WriteKind::kData,
-              .owner = self,
-              .data = context_->pm_space.newest().read(slot.line),
-              .persisted = {},
-              .written = {}},
-             completion<&Asap::dpo_acknowledged>(*this, operation({self, slot.line, 0, 0})));
+  for (; slot.wanted > 0; --slot.wanted) {
+    ++slot.in_flight;
+    ++statistics_.dpos;
+    const Rid self = region.rid();
+    port_.send(region.core,
+               {.line = slot.line,
+                .kind = WriteKind::kData,
+                .owner = self,
+                .data = context_->pm_space.newest().read(slot.line),
+                .persisted = {},
+                .written = {}},
+               completion<&Asap::dpo_acknowledged>(*this, operation({self, slot.line})));
+  }
 }
 
 void Asap::dpo_acknowledged(std::uint64_t number, Picoseconds now) {
   const Operation about = take(number);
-  Region& region = active_.at(about.rid);
+  Region& region = *active(about.rid);
   const auto slot = std::find_if(region.slots.begin(), region.slots.end(),
                                  [&](const Slot& s) { return s.line == about.line; });
   --slot->in_flight;
-  if (slot->in_flight == 0 && !slot->wanted) region.slots.erase(slot);
-  finish_lines(about.rid, now);
+  if (slot->in_flight == 0 && slot->wanted == 0) region.slots.erase(slot);
+  finish_lines(region, now);
   retry(now);
 }
 
+// ---- Lines that leave the shared cache, and come back (5.3)
+
 Eviction Asap::evicted(Line line, const LineData&, Picoseconds) {
+  save_owner(line);
   const auto found = tags_.find(line.number);
-  if (found == tags_.end()) return Eviction::kWrite;
-  if (active(found->second.owner) != nullptr) ++statistics_.owners_saved;  // 5.3
-  if (found->second.locks == 0) return Eviction::kWrite;
+  if (found == tags_.end() || found->second.locks == 0) return Eviction::kWrite;
   found->second.evicted = true;
   ++statistics_.delayed_evictions;
   return Eviction::kTaken;
 }
 
+void Asap::evicted_clean(Line line, Picoseconds) { save_owner(line); }
+
+void Asap::save_owner(Line line) {
+  const auto found = tags_.find(line.number);
+  if (found == tags_.end() || active(found->second.owner) == nullptr) return;
+  ++statistics_.owners_saved;
+  filters_[context_->pm.channel_of(line)].insert(line);
+  context_->dram.write({.line = buffer_line(line), .data = {}, .persisted = {}, .written = {}});
+}
+
+// The buffer is read beside PM; the line comes with its owner when both have answered.
+bool Asap::fetch(CoreId, Line line, Picoseconds, Completion done) {
+  if (!filters_[context_->pm.channel_of(line)].contains(line)) return false;
+  ++statistics_.buffer_reads;
+  const auto found = tags_.find(line.number);
+  statistics_.buffer_reads_in_vain +=
+      found == tags_.end() || active(found->second.owner) == nullptr;
+  const std::uint32_t slot = fetches_.take();
+  fetches_[slot] = {done, 2};
+  context_->dram.read(buffer_line(line), completion<&Asap::fetched>(*this, slot));
+  context_->backend.read(line, completion<&Asap::fetched>(*this, slot));
+  return true;
+}
+
+void Asap::fetched(std::uint64_t number, Picoseconds now) {
+  const auto slot = static_cast<std::uint32_t>(number);
+  if (--fetches_[slot].unanswered > 0) return;
+  fetches_.give_back(slot);
+  fetches_[slot].done(now);
+}
+
 // ---- Ending and committing (4.7, 4.8)
 
 bool Asap::try_end(CoreId core, Picoseconds now) {
-  const Rid self = cores_[core].latest;
-  Region& region = active_.at(self);
+  Region& region = *active(cores_[core].latest);
   if (must_wait(region, 0)) {
     statistics_.dependence_stalls += cores_[core].blocked == Blocked::kNo;
     return false;
   }
   region.ended = true;
   region.ended_at = now;
-  for (Slot& slot : region.slots) start_dpo(self, region, slot);
-  finish_lines(self, now);
+  for (Slot& slot : region.slots) start_dpo(region, slot);
+  finish_lines(region, now);
   return true;
 }
 
 void Asap::outstanding_acknowledged(std::uint64_t number, Picoseconds now) {
-  const Operation about = take(number);
-  --active_.at(about.rid).outstanding;
-  finish_lines(about.rid, now);
+  Region& region = *active(take(number).rid);
+  --region.outstanding;
+  finish_lines(region, now);
 }
 
 // All lines have persisted: the CL List entry is free, and the Dependence List hears of it.
-void Asap::finish_lines(Rid self, Picoseconds now) {
-  Region& region = active_.at(self);
+void Asap::finish_lines(Region& region, Picoseconds now) {
   if (!region.ended || region.finished || region.outstanding > 0 || !region.slots.empty()) return;
   region.finished = true;
   --cores_[region.core].cl_entries;
   context_->queue.schedule(now + context_->caches.way_down(region.core), Phase::kController,
-                           completion<&Asap::lines_persisted>(*this, self));
+                           completion<&Asap::lines_persisted>(*this, region.rid()));
 }
 
 void Asap::lines_persisted(std::uint64_t self, Picoseconds now) {
-  active_.at(self).persisted = true;
-  commit_ready(now);
-}
-
-void Asap::commit_ready(Picoseconds now) {
-  for (bool again = true; again;) {
-    again = false;
-    for (const auto& [rid, region] : active_) {
-      if (!region.persisted || !region.dependences.empty()) continue;
-      commit(rid, now);
-      again = true;
-      break;
-    }
+  Region& region = *active(self);
+  region.persisted = true;
+  if (parameters_.defects.lpo_dropping && region.log) log_.drop_entries(*region.log);
+  std::vector<Rid> ready;
+  if (region.dependences.empty()) ready.push_back(self);
+  while (!ready.empty()) {
+    const Rid next = ready.back();
+    ready.pop_back();
+    commit(next, now, ready);
   }
   retry(now);
 }
 
-void Asap::commit(Rid self, Picoseconds now) {
-  const Region region = std::move(active_.at(self));
-  active_.erase(self);
-  PerCore& core = cores_[region.core];
+// `ready` gets the regions that have waited for this one alone.
+void Asap::commit(Rid self, Picoseconds now, std::vector<Rid>& ready) {
+  Region& own = *active(self);
+  PerCore& core = cores_[own.core];
+  const Region region = std::move(own);
+  own.committed = true;
+  while (!core.regions.empty() && core.regions.front().committed) core.regions.pop_front();
   ++statistics_.committed;
   statistics_.commit_delay += now - region.ended_at;
   --dependence_entries_[region.channel];
-  for (const Record& record : region.records) {
-    if (record.in_lh_wpq) --lh_wpq_entries_[context_->pm.channel_of(record.place)];
-    core.log.free(record.place);
-  }
-  if (parameters_.lpo_dropping) drop_logs(region);
-  for (auto& [_, other] : active_) std::erase(other.dependences, self);  // the broadcast
+  if (region.log) log_.release(*region.log, parameters_.lpo_dropping);
+  for_each_active([&](Region& other) {  // the broadcast
+    if (std::erase(other.dependences, self) == 0) return;
+    if (other.persisted && other.dependences.empty()) ready.push_back(other.rid());
+  });
   for (const Line line : region.lines) {
     const auto tag = tags_.find(line.number);
     if (tag != tags_.end() && tag->second.owner == self && tag->second.locks == 0) tags_.erase(tag);
+  }
+  if (--uncommitted_ == 0) {  // 5.3; of all Dependence Lists, since a line and its owner's entry
+                              // may be in different channels
+    for (BloomFilter& filter : filters_) filter.clear();
   }
   if (core.fence == self) {
     core.fence = 0;
@@ -470,44 +537,52 @@ void Asap::commit(Rid self, Picoseconds now) {
   }
 }
 
-// 5.1
-void Asap::drop_logs(const Region& region) {
-  const auto drop = [&](Line line, WriteKind kind) {
-    WriteId id;
-    if (context_->pm.find(line, kind, id) && context_->pm.drop(id)) ++statistics_.lpos_dropped;
-  };
-  for (const Record& record : region.records) {
-    for (std::uint32_t i = 0; i < record.entries; ++i) {
-      drop({record.place.number + 1 + i}, WriteKind::kLog);
-    }
-    drop(record.place, WriteKind::kLogHeader);
-  }
-}
+// ---- What can be seen from outside
 
 Asap::Survivors Asap::survivors() const {
-  Survivors all;
-  for (const auto& [rid, region] : active_) {
-    all.dependences[rid] = region.dependences;
-    for (const Record& record : region.records) {
-      if (record.in_lh_wpq) all.headers.push_back({record.place, record.header.bytes()});
+  Survivors all{{}, log_.survivors()};
+  for_each_active(
+      [&](const Region& region) { all.dependences[region.rid()] = region.dependences; });
+  return all;
+}
+
+Asap::Snapshot Asap::snapshot() const {
+  Snapshot all;
+  for_each_active([&](const Region& region) {
+    if (!region.finished) {
+      ClEntry& entry = all.cl_list[region.rid()];
+      entry.done = region.ended;
+      for (const Slot& slot : region.slots) entry.slots.push_back(slot.line);
     }
+    all.dependence_list[region.rid()] = {region.persisted, region.channel, region.dependences};
+  });
+  for (const BufferedHeader& header : log_.survivors().headers) {
+    all.lh_wpq[header.place] = LogHeader::of(header.header);
   }
-  for (const PerCore& core : cores_) all.logs.push_back({core.log.first(), core.log.lines()});
+  for (const auto& [line, tag] : tags_) all.tags[{line}] = {tag.owner, tag.locks > 0};
   return all;
 }
 
 void Asap::statistics(StatisticsCollector& collector) const {
-  AsapStatistics all = statistics_;
-  for (const PerCore& core : cores_) all.growths += core.log.growths();
-  collector.group("asap", all);
+  collector.group("asap", statistics_);
+  log_.statistics(collector);
 }
 
 std::string Asap::pending() const {
   // What depends on a region that the program has left unfinished doesn't commit.
+  std::string text;
+  for (std::size_t core = 0; core < cores_.size(); ++core) {
+    if (cores_[core].blocked == Blocked::kNo) continue;
+    text += "core " + std::to_string(core) +
+            " waits for room in asap's lists; if nothing else is wrong, larger asap.*_entries and "
+            "asap.*_slots help; ";
+  }
   std::size_t unfinished = 0;
-  for (const auto& [rid, _] : active_) unfinished += will_commit(rid);
-  return unfinished == 0 ? ""
-                         : std::to_string(unfinished) + " regions have ended but not committed";
+  for_each_active([&](const Region& region) { unfinished += will_commit(region.rid()); });
+  if (unfinished > 0) {
+    text += std::to_string(unfinished) + " regions have ended but not committed; ";
+  }
+  return text.substr(0, text.size() - std::min<std::size_t>(text.size(), 2));
 }
 
 }  // namespace pmemsim

@@ -14,16 +14,43 @@
 //        commits: its log is freed, its entry cleared, its completion broadcast.
 //   5.1  Traffic: DPO coalescing, LPO dropping, DPO dropping.
 //   5.2  asap_fence(): waits for the core's latest region.
-//   5.3  An eviction doesn't forget the owner (the DRAM buffer); a locked line doesn't leave.
+//   5.3  A line that leaves the shared cache while its owner is uncommitted takes the owner to a
+//        buffer in DRAM, and the channel's Bloom filter notes it. A read of PM that the filter
+//        knows reads the buffer as well, and has its line when both have answered. The filters are
+//        cleared when no region is uncommitted. A locked line doesn't leave.
 //   5.5  Records of a header and seven entries; the header of the latest stays in the LH-WPQ.
 //   5.6  A region's Dependence List entry is in the channel that its number's low bits say.
 // The hardware stalls, here the store queue, when a list, its slots or the LH-WPQ are full.
 //
-// Not modelled: how long broadcasts between controllers take; the DRAM buffer's reads, which go on
-// beside those of PM; a load that finds all Dep slots occupied lets the core's next store or region
-// boundary wait instead of itself.
+// What the paper leaves open, and what is done here:
+//   - A region's first store to a line that an earlier region's LPO still locks waits. One LockBit
+//     can't stand for two LPOs; and if the later LPO, on another channel, were persistent first,
+//     recovery would restore the earlier region's data without being able to undo them.
+//   - Regions conflict by lines. If each of two regions writes lines of the other before it ends
+//     (false sharing between locks, or no isolation), neither could ever commit. The dependence
+//     that would close the cycle is left out and counted (asap.cycles); a crash may then leave one
+//     of the two in part, as no order of undoing whole regions is right.
+//   - A region that takes locks inside waits for Dep slots only if a region that it already depends
+//     on will commit without it.
+//
+// A load is told of when it retires, by a core that may have run ahead of others, and of its own
+// stores, in simulated time. No dependence can be missing: whoever reads what another region wrote
+// has acquired a lock or an atomic variable that the writer released after its store had left the
+// store queue; acquiring happens at its own time, loads after it retire later, and the owner is set
+// when the store leaves the queue. Stores of the reader's own core belong to its own region or to
+// earlier ones, which the control dependence covers. A region whose begin is still in the store
+// queue gets the dependence when it begins; it has written nothing until then. A dependence too
+// many is possible (the owner commits between the event and the load's own time): it is gone with
+// that commit, before a crash could show it.
+//
+// Not modelled: how long broadcasts and look-ups in the Dependence Lists take (the paper gives no
+// time); what an exception costs when a log ring overflows (it is counted, asap.growths, and the
+// ring grows); a load that finds all Dep slots occupied lets the core's next store or region end
+// wait instead of itself; context switches (5.7), for a thread has a core of its own. Nested
+// regions (4.5) have been flattened before they come here.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -31,19 +58,20 @@
 
 #include "pmemsim/atomicity/asap_parameters.hpp"
 #include "pmemsim/atomicity/atomicity.hpp"
-#include "pmemsim/atomicity/hardware_log_parameters.hpp"
-#include "pmemsim/atomicity/log_record.hpp"
+#include "pmemsim/atomicity/bloom_filter.hpp"
+#include "pmemsim/atomicity/hardware_log.hpp"
 #include "pmemsim/atomicity/persist_port.hpp"
-#include "pmemsim/atomicity/sequential_log.hpp"
 
 namespace pmemsim {
 
 struct AsapStatistics {
-  std::uint64_t committed = 0, lpos = 0, dpos = 0, headers = 0;
-  std::uint64_t lpos_dropped = 0, dpos_dropped = 0;
-  std::uint64_t control_dependences = 0, data_dependences = 0;
+  std::uint64_t committed = 0, lpos = 0, dpos = 0;
+  std::uint64_t dpos_dropped = 0;
+  std::uint64_t control_dependences = 0, data_dependences = 0, cycles = 0;
   std::uint64_t cl_stalls = 0, dependence_stalls = 0, slot_stalls = 0, lh_wpq_stalls = 0;
-  std::uint64_t delayed_evictions = 0, owners_saved = 0, growths = 0;
+  std::uint64_t lock_stalls = 0;
+  std::uint64_t delayed_evictions = 0, owners_saved = 0;
+  std::uint64_t buffer_reads = 0, buffer_reads_in_vain = 0;
   Picoseconds commit_delay{};
 
   template <class Visitor>
@@ -51,34 +79,43 @@ struct AsapStatistics {
     visit("committed", committed, "regions", "Regions committed");
     visit("lpos", lpos, "lines", "Log persist operations");
     visit("dpos", dpos, "lines", "Data persist operations");
-    visit("headers", headers, "lines", "Headers of full records written to PM");
-    visit("lpos_dropped", lpos_dropped, "lines", "Log writes removed from the queues");
     visit("dpos_dropped", dpos_dropped, "lines", "Data writes removed from the queues");
     visit("control_dependences", control_dependences, "dependences",
           "Dependences on the core's own previous region");
     visit("data_dependences", data_dependences, "dependences",
           "Dependences on the owner of a line");
+    visit("cycles", cycles, "dependences",
+          "Dependences left out because the owner waits for the region: no isolation by lines");
     visit("cl_stalls", cl_stalls, "stalls", "Regions that waited for a CL List entry");
     visit("dependence_stalls", dependence_stalls, "stalls",
           "Waits for an entry of the Dependence List, or for one of its slots");
     visit("slot_stalls", slot_stalls, "stalls", "Stores that waited for a CLPtr slot");
     visit("lh_wpq_stalls", lh_wpq_stalls, "stalls", "Stores that waited for the LH-WPQ");
+    visit("lock_stalls", lock_stalls, "stalls",
+          "First stores of a region that waited for an earlier region's LockBit");
     visit("delayed_evictions", delayed_evictions, "lines", "Evictions of locked lines, put off");
     visit("owners_saved", owners_saved, "lines",
           "Evicted lines whose owner had not committed (kept in the DRAM buffer)");
-    visit("growths", growths, "times", "Log rings that had to grow");
+    visit("buffer_reads", buffer_reads, "reads",
+          "Lines of PM read together with their owner in the DRAM buffer");
+    visit("buffer_reads_in_vain", buffer_reads_in_vain, "reads",
+          "Of these, without an uncommitted owner: the Bloom filter was wrong, or is not cleared");
     visit("commit_delay_ns", commit_delay, "From regions' ends to their commits, in sum");
   }
 };
 
 class Asap final : public Atomicity {
  public:
-  Asap(std::uint32_t cores, std::uint32_t channels, const AsapParameters& parameters,
+  Asap(const HardwareLog::Shape& shape, const AsapParameters& parameters,
        const HardwareLogParameters& log);
   void connect(const LayerContext& context) override;
 
   Lowering lowering() const override;
-  std::uint32_t interests() const override { return kStores | kLoads | kRegions | kEvictions; }
+  std::uint32_t interests() const override {
+    return kStores | kLoads | kRegions | kEvictions | kCleanEvictions | kFetches;
+  }
+
+  bool commits_synchronously() const override { return parameters_.fence_every_region; }
 
   bool region_begin(CoreId core, std::uint64_t region, Picoseconds when,
                     Completion resume) override;
@@ -87,6 +124,8 @@ class Asap final : public Atomicity {
   bool store(const Store& store, Picoseconds when, Completion resume) override;
   void load(CoreId core, Line line, std::uint64_t region, Picoseconds when) override;
   Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
+  void evicted_clean(Line line, Picoseconds when) override;
+  bool fetch(CoreId core, Line line, Picoseconds when, Completion done) override;
 
   void statistics(StatisticsCollector& collector) const override;
   std::string pending() const override;
@@ -97,15 +136,32 @@ class Asap final : public Atomicity {
   // What a crash leaves beside PM and the write pending queues (5.5): the Dependence Lists, the
   // LH-WPQs, and the cores' registers LogAddress and LogSize.
   struct Survivors {
-    struct Log {
-      Line first;
-      std::uint64_t lines;
-    };
     std::map<Rid, std::vector<Rid>> dependences;  // of every uncommitted region
-    std::vector<BufferedHeader> headers;
-    std::vector<Log> logs;  // by core
+    LogSurvivors log;
   };
   Survivors survivors() const;
+
+  // What all structures hold, for who wants to look.
+  struct ClEntry {
+    bool done = false;        // else in progress
+    std::vector<Line> slots;  // CLPtr
+  };
+  struct DependenceEntry {
+    bool done = false;
+    std::uint32_t channel = 0;
+    std::vector<Rid> slots;  // Dep
+  };
+  struct TagExtension {
+    Rid owner = 0;
+    bool locked = false;
+  };
+  struct Snapshot {
+    std::map<Rid, ClEntry> cl_list;
+    std::map<Rid, DependenceEntry> dependence_list;
+    std::map<Line, TagExtension> tags;
+    std::map<Line, LogHeader> lh_wpq;  // by LogHeaderAddr
+  };
+  Snapshot snapshot() const;
 
  private:
   // A CLPtr slot: a line whose data have to persist.
@@ -113,54 +169,60 @@ class Asap final : public Atomicity {
     Line line;
     std::uint32_t distance = 0;   // writes to other lines since its own last one
     std::uint32_t in_flight = 0;  // data persist operations without acknowledgement
-    bool wanted = true;           // one more has to start
+    std::uint32_t wanted = 0;     // those that have to start; at most one if they are coalesced
     bool due = false;             // as soon as the line is unlocked and the store visible
     bool invisible = false;       // its last store has still to reach the cache
-  };
-  struct Record {
-    Line place;
-    LogHeader header;
-    std::uint32_t entries = 0;
-    bool in_lh_wpq = true;
   };
   // An uncommitted region: its CL List entry (while it has one) and its Dependence List entry.
   struct Region {
     CoreId core = 0;
-    bool ended = false;      // CL List: Done
-    bool finished = false;   // no longer in the CL List
-    bool persisted = false;  // Dependence List: Done
+    std::uint64_t number = 0;  // LocalRID
+    bool ended = false;        // CL List: Done
+    bool finished = false;     // no longer in the CL List
+    bool persisted = false;    // Dependence List: Done
+    bool committed = false;    // no longer in the Dependence List
+    bool depended_on = false;  // in some other entry's Dep slot
     std::uint32_t channel = 0;
     std::uint32_t outstanding = 0;  // log writes and put-off evictions without acknowledgement
     std::vector<Slot> slots;
     std::vector<Rid> dependences;
-    std::vector<Record> records;
+    std::optional<HardwareLog::Id> log;
     std::vector<Line> lines;  // that it owns, or has owned
     Picoseconds ended_at{};
+
+    Rid rid() const { return Asap::rid(core, number); }
   };
   // Cache line tag extensions, and what the DRAM buffer keeps of them.
   struct Tag {
     Rid owner = 0;
     std::uint32_t locks = 0;  // log persist operations without acknowledgement
     bool evicted = false;     // while it was locked
+    bool awaited = false;     // a data persist operation waits for the LockBit
   };
   enum class Blocked : std::uint8_t { kNo, kBegin, kStore, kEnd };
   struct PerCore {
-    explicit PerCore(const SequentialLog& ring) : log(ring) {}
     Rid latest = 0;  // CurRID
     std::uint32_t cl_entries = 0;
-    SequentialLog log;
+    std::deque<Region> regions;              // the uncommitted ones, by number, without gaps
     std::vector<std::pair<Rid, Rid>> early;  // dependences of loads before their region began
     // The head of the store queue, if it has to wait.
     Blocked blocked = Blocked::kNo;
-    std::uint64_t region = 0;
-    Line line;
-    LineData before{};
+    std::uint64_t number = 0;  // of the region that begins
+    Line line;                 // of the latest store, its place in the line and its value
+    std::uint32_t offset = 0, size = 0;
+    LineData value{};
+    bool storing = false;  // it has been allowed, but may not have reached the cache
     Completion resume;
     Rid fence = 0;  // waits for this region
     Completion fence_resume;
   };
 
   Region* active(Rid rid);
+  const Region* active(Rid rid) const;
+  template <class Visit>
+  void for_each_active(Visit visit);
+  template <class Visit>
+  void for_each_active(Visit visit) const;
   bool block(CoreId core, Blocked why, Completion resume);
   void settle(CoreId core);
   bool try_begin(CoreId core);
@@ -171,38 +233,51 @@ class Asap final : public Atomicity {
   bool any_before(Rid rid, Predicate predicate) const;
   bool will_commit(Rid rid) const;
   bool must_wait(const Region& region, std::size_t more) const;
-  void depend(Region& region, Rid self, Rid on, std::uint64_t& counter);
-  void log(CoreId core, Rid self, Region& region, Tag& tag);
+  void depend(Region& region, Rid on, std::uint64_t& counter);
+  void room(std::uint64_t, Picoseconds now) { retry(now); }
+  void log(const PerCore& core, Region& region, Tag& tag);
+  LineData old_value(const PerCore& writer) const;
+  void unlock(Region& logger, Line line);
+  void start_dpo(Region& region, Slot& slot);
+  void finish_lines(Region& region, Picoseconds now);
+  void commit(Rid self, Picoseconds now, std::vector<Rid>& ready);
+  void save_owner(Line line);
+
+  // Events.
   void lpo_persisted(std::uint64_t operation, Picoseconds now);
   void lpo_acknowledged(std::uint64_t operation, Picoseconds now);
-  void header_persisted(std::uint64_t operation, Picoseconds now);
-  void unlock(Rid self, Line line, Picoseconds now);
-  void start_dpo(Rid self, Region& region, Slot& slot);
   void dpo_acknowledged(std::uint64_t operation, Picoseconds now);
   void outstanding_acknowledged(std::uint64_t operation, Picoseconds now);
-  void finish_lines(Rid self, Picoseconds now);
   void lines_persisted(std::uint64_t rid, Picoseconds now);
-  void commit_ready(Picoseconds now);
-  void commit(Rid self, Picoseconds now);
-  void drop_logs(const Region& region);
+  void fetched(std::uint64_t fetch, Picoseconds now);
 
   // What an event is about, while it is under way.
   struct Operation {
     Rid rid;
     Line line;
-    std::uint32_t record, entry;
   };
   std::uint32_t operation(const Operation& about);
   Operation take(std::uint64_t operation);
+  void drop_data(const Operation& logged);
+
+  // A line that is read together with its owner.
+  struct Fetch {
+    Completion done;
+    std::uint32_t unanswered;
+  };
 
   const AsapParameters parameters_;
   std::optional<LayerContext> context_;
   PersistPort port_;
   std::vector<PerCore> cores_;
-  std::vector<std::uint32_t> dependence_entries_, lh_wpq_entries_;  // in use, by channel
-  std::map<Rid, Region> active_;
+  HardwareLog log_;
+  std::vector<std::uint32_t> dependence_entries_;  // in use, by channel
+  std::vector<BloomFilter> filters_;               // by channel
+  std::uint32_t blocked_ = 0;                      // cores
+  std::uint64_t uncommitted_ = 0;                  // regions
   std::unordered_map<std::uint64_t, Tag> tags_;
   Slab<Operation> operations_;
+  Slab<Fetch> fetches_;
   AsapStatistics statistics_;
 };
 

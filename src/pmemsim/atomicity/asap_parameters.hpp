@@ -5,16 +5,41 @@
 
 namespace pmemsim {
 
+// Deliberate defects, so that crash tests can show that they would find them.
+struct AsapDefects {
+  bool dependences = false;
+  bool lock_bit = false;
+  bool lock_wait = false;
+  bool lpo_dropping = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("dependences", dependences, {},
+          "Deliberate defect, for tests of crash verification: no region waits for another");
+    visit("lock_bit", lock_bit, {},
+          "Deliberate defect, for tests of crash verification: data don't wait for their log");
+    visit("lock_wait", lock_wait, {},
+          "Deliberate defect, for tests of crash verification: a region logs a line although an "
+          "earlier region's log write of it is not persistent");
+    visit("lpo_dropping", lpo_dropping, {},
+          "Deliberate defect, for tests of crash verification: a region's log writes are dropped "
+          "when its data are persistent, before it may commit");
+  }
+};
+
 struct AsapParameters {
   std::uint32_t cl_entries = 4;
   std::uint32_t cl_slots = 8;
   std::uint32_t dependence_entries = 128;
   std::uint32_t dependence_slots = 4;
   std::uint32_t lh_wpq_entries = 128;
+  Bytes filter_size{1024};
   std::uint32_t dpo_distance = 4;
   bool dpo_coalescing = true;
   bool lpo_dropping = true;
   bool dpo_dropping = true;
+  bool fence_every_region = false;
+  AsapDefects defects;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -27,6 +52,8 @@ struct AsapParameters {
           "Dependence List: regions that a region depends on");
     visit("lh_wpq_entries", lh_wpq_entries, {.least = 1, .most = 65536},
           "Log header write pending queue: headers of a channel");
+    visit("filter_size", filter_size, {.least = 1, .most = 1e9},
+          "Bloom filter of a channel: lines evicted while their owner is uncommitted");
     visit("dpo_distance", dpo_distance, {.least = 1, .most = 4096},
           "Writes to other lines after which a line's data persist operation starts");
     visit("dpo_coalescing", dpo_coalescing, {},
@@ -35,6 +62,9 @@ struct AsapParameters {
           "Remove a committed region's log writes from the write pending queues");
     visit("dpo_dropping", dpo_dropping, {},
           "Remove a data write from its queue when a later region logs the same line");
+    visit("fence_every_region", fence_every_region, {},
+          "Behave as if the program called asap_fence after every region (ASAP, 6.4)");
+    visit.group("break", defects);
   }
 };
 

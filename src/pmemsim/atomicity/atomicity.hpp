@@ -11,7 +11,8 @@
 //   HWUndo     store() sends the log entry; flush() and evicted() hold a line back until its entry
 //              is acknowledged; region_end() drops log writes still pending (Memory::drop).
 //   HWRedo     store() appends to the core's log buffer; region_end() waits for the log;
-//              evicted() keeps lines in the DRAM cache (kTaken), fetch() reads them from there.
+//              evicted() keeps lines in the DRAM cache (kTaken), fetch() reads them from there;
+//              drain() writes its lines in place.
 //   LAD        store() marks the line; region_end() sends the marked lines as writes that the
 //              controllers must not write out yet (a queue of its own in front of Memory), and
 //              resumes when every controller has acknowledged the commit message: two phases over
@@ -57,7 +58,12 @@ class Atomicity {
   virtual bool flush(CoreId, Line, Picoseconds, Completion) { return true; }
   virtual void load(CoreId, Line, std::uint64_t /*region*/, Picoseconds) {}
   virtual Eviction evicted(Line, const LineData&, Picoseconds) { return Eviction::kWrite; }
+  // The shared cache has evicted a PM line that needn't be written back.
+  virtual void evicted_clean(Line, Picoseconds) {}
   virtual bool fetch(CoreId, Line, Picoseconds, Completion) { return false; }
+
+  // The run is over: writes what it still keeps back.
+  virtual void drain() {}
 
   virtual void statistics(StatisticsCollector&) const {}
   virtual std::string pending() const { return {}; }

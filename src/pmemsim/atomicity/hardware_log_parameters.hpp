@@ -1,17 +1,59 @@
-// What all hardware logs have in common to configure.
+// What all hardware logs have in common to configure: where records stand in PM, and where their
+// headers wait.
 #pragma once
+
+#include <span>
+#include <string_view>
 
 #include "pmemsim/core/parameters.hpp"
 
 namespace pmemsim {
 
+// Where a log entry goes.
+enum class LogAllocation : std::uint8_t {
+  kSequential,  // one after the other, in a ring
+  kLoadAware,   // to the bank with the fewest pending operations (LALEA, III-A)
+};
+
+// What becomes of a record's header.
+enum class LogMetadata : std::uint8_t {
+  kCollatedHeader,  // written to PM once its entries are persistent (LEC: ATOM, HPCA 2017)
+  kAdrBuffered,     // kept in the ADR buffer until the log isn't needed any more (LALEA, III-B)
+};
+
+inline std::span<const std::string_view> choice_names(LogAllocation) {
+  static constexpr std::string_view kNames[] = {"sequential", "load-aware"};
+  return kNames;
+}
+inline std::span<const std::string_view> choice_names(LogMetadata) {
+  static constexpr std::string_view kNames[] = {"collated-header", "adr-buffered"};
+  return kNames;
+}
+
 struct HardwareLogParameters {
+  LogAllocation allocation = LogAllocation::kSequential;
+  LogMetadata metadata = LogMetadata::kCollatedHeader;
   Bytes ring_size{1u << 20};
+  std::uint32_t header_entries = 128;
+  std::uint32_t free_entries = 1024;
+  std::uint32_t free_headers = 256;
 
   template <class Visitor>
   void describe(Visitor& visit) {
+    visit("allocation", allocation, {},
+          "Where log entries go: one after the other, or to the bank with the least to do (LALEA)");
+    visit("metadata", metadata, {},
+          "Whether headers are written to PM when their record is complete, or stay in the ADR "
+          "buffer (BLOM)");
     visit("ring_size", ring_size, {.least = 4096, .most = 1e9},
-          "Log space of a core before it has to grow");
+          "With allocation=sequential: log space of a core before it has to grow");
+    visit("header_entries", header_entries, {.least = 0, .most = 65536},
+          "With metadata=collated-header: headers of unfinished records that a channel keeps in a "
+          "persistent queue; 0: a header is persistent only when written");
+    visit("free_entries", free_entries, {.least = 16, .most = 1 << 20},
+          "With allocation=load-aware: log entries of a bank (its free log entry FIFO)");
+    visit("free_headers", free_headers, {.least = 16, .most = 1 << 20},
+          "With allocation=load-aware: headers of a bank (its free header FIFO)");
   }
 };
 

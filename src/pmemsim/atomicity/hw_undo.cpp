@@ -7,29 +7,20 @@
 namespace pmemsim {
 namespace {
 
+// A core and a line as a completion's argument: lines have fewer bits than that.
 constexpr unsigned kCoreShift = 56;
-constexpr unsigned kRecordShift = 8;
-constexpr std::uint64_t kRecordMask = (std::uint64_t{1} << (kCoreShift - kRecordShift)) - 1;
+constexpr std::uint64_t kLineMask = (std::uint64_t{1} << kCoreShift) - 1;
 
 }  // namespace
 
-// Where an entry stands, as a completion's argument.
-std::uint64_t HwUndo::packed(CoreId core, std::size_t record, std::uint32_t entry) {
-  return std::uint64_t{core} << kCoreShift | record << kRecordShift | entry;
-}
-HwUndo::Record& HwUndo::record_of(std::uint64_t packed) {
-  return cores_[packed >> kCoreShift].records[packed >> kRecordShift & kRecordMask];
-}
-
-HwUndo::HwUndo(std::uint32_t cores, const HardwareLogParameters& parameters) {
-  for (CoreId core = 0; core < cores; ++core) {
-    cores_.emplace_back(SequentialLog(core, parameters.ring_size.count));
-  }
-}
+HwUndo::HwUndo(const HardwareLog::Shape& shape, const HardwareLogParameters& parameters)
+    : log_(shape, parameters), cores_(shape.cores) {}
 
 void HwUndo::connect(const LayerContext& context) {
   context_.emplace(context);
   port_.connect(context);
+  log_.connect(context);
+  log_.on_room(completion<&HwUndo::room>(*this));
 }
 
 Lowering HwUndo::lowering() const {
@@ -44,73 +35,51 @@ bool HwUndo::region_begin(CoreId core, std::uint64_t region, Picoseconds, Comple
   return true;
 }
 
-bool HwUndo::store(const Store& store, Picoseconds, Completion) {
+bool HwUndo::store(const Store& store, Picoseconds, Completion resume) {
   PerCore& core = cores_[store.core];
-  if (store.region == 0 || core.logged.find(Line::of(store.address)) != nullptr) return true;
-  log(core, store);  // rule 1
+  const Line line = Line::of(store.address);
+  if (store.region == 0 || core.logged.find(line) != nullptr) return true;
+  if (log(store.core, line, store.before)) return true;  // rule 1
+  ++statistics_.header_stalls;
+  core.blocked = resume;
+  core.line = line;
+  core.before = store.before;
+  return false;
+}
+
+// False: there is no room for a header (rule 5).
+bool HwUndo::log(CoreId number, Line line, const LineData& before) {
+  PerCore& core = cores_[number];
+  if (!core.log) {
+    core.log = log_.open(number, core.region, completion<&HwUndo::settle>(*this, number));
+  }
+  if (!log_.room(*core.log)) return false;
+  core.logged.insert(line) = true;
+  ++locked_[line.number].entries;
+  const std::uint64_t core_and_line = std::uint64_t{number} << kCoreShift | line.number;
+  log_.append(*core.log, line, before,
+              completion<&HwUndo::entry_acknowledged>(*this, core_and_line));
   return true;
 }
 
-void HwUndo::log(PerCore& core, const Store& store) {
-  const Line line = Line::of(store.address);
-  core.logged.insert(line) = true;
-  if (core.records.empty() || core.records.back().entries == kRecordEntries) {
-    core.records.push_back({core.log.allocate(), {store.core, store.region, 0, {}}});
+void HwUndo::room(std::uint64_t, Picoseconds now) {
+  for (CoreId number = 0; number < cores_.size(); ++number) {
+    PerCore& core = cores_[number];
+    if (!core.blocked || !log(number, core.line, core.before)) continue;
+    std::exchange(core.blocked, {})(now);
   }
-  Record& record = core.records.back();
-  const std::uint32_t entry = record.entries++;
-  record.header.homes[entry] = line;
-  ++locked_[line.number].entries;
-  ++core.outstanding;
-  ++statistics_.entries;
-  const std::uint64_t place = packed(store.core, core.records.size() - 1, entry);
-  port_.send(store.core,
-             {.line = {record.place.number + 1 + entry},
-              .kind = WriteKind::kLog,
-              .owner = store.region,
-              .data = store.before,
-              .persisted = completion<&HwUndo::entry_persisted>(*this, place),
-              .written = {}},
-             completion<&HwUndo::entry_acknowledged>(*this, place));
-}
-
-// At the controller: the header's buffer learns of the entry as the write pending queue takes it.
-void HwUndo::entry_persisted(std::uint64_t place, Picoseconds) {
-  Record& record = record_of(place);
-  record.header.valid |= static_cast<std::uint8_t>(1u << (place & 0xff));
-  if (record.header.valid != kAllEntriesValid) return;
-  const CoreId core = record.header.core;
-  ++cores_[core].outstanding;  // rule 5
-  ++statistics_.headers;
-  port_.send(core,
-             {.line = record.place,
-              .kind = WriteKind::kLogHeader,
-              .owner = record.header.region,
-              .data = record.header.bytes(),
-              .persisted = completion<&HwUndo::header_persisted>(*this, place),
-              .written = {}},
-             completion<&HwUndo::acknowledged>(*this, core));
-}
-
-void HwUndo::header_persisted(std::uint64_t place, Picoseconds) {
-  record_of(place).in_buffer = false;
-}
-
-void HwUndo::entry_acknowledged(std::uint64_t place, Picoseconds now) {
-  const LogHeader& header = record_of(place).header;
-  const CoreId core = header.core;
-  unlock(core, header.homes[place & 0xff], now);
-  acknowledged(core, now);
 }
 
 // Lets go what has waited for the line's log entry.
-void HwUndo::unlock(CoreId core, Line line, Picoseconds now) {
+void HwUndo::entry_acknowledged(std::uint64_t core_and_line, Picoseconds now) {
+  const Line line{core_and_line & kLineMask};
+  const auto core = static_cast<CoreId>(core_and_line >> kCoreShift);
   const auto found = locked_.find(line.number);
   if (--found->second.entries > 0) return;
   const Locked locked = std::move(found->second);
   locked_.erase(found);
   if (locked.evicted) {
-    ++cores_[core].outstanding;
+    ++cores_[core].evictions;
     port_.send(core,
                {.line = line,
                 .kind = WriteKind::kData,
@@ -118,15 +87,25 @@ void HwUndo::unlock(CoreId core, Line line, Picoseconds now) {
                 .data = context_->pm_space.newest().read(line),
                 .persisted = {},
                 .written = {}},
-               completion<&HwUndo::acknowledged>(*this, core));
+               completion<&HwUndo::eviction_acknowledged>(*this, core));
   }
   for (const Completion& flush : locked.flushes) flush(now);
 }
 
-void HwUndo::acknowledged(std::uint64_t number, Picoseconds now) {
+void HwUndo::eviction_acknowledged(std::uint64_t core, Picoseconds now) {
+  --cores_[core].evictions;
+  settle(core, now);
+}
+
+bool HwUndo::settled(const PerCore& core) const {
+  return core.evictions == 0 && (!core.log || log_.outstanding(*core.log) == 0);
+}
+
+// Something has been acknowledged: the region may commit if it has waited for that.
+void HwUndo::settle(std::uint64_t number, Picoseconds now) {
   PerCore& core = cores_[number];
-  if (--core.outstanding > 0 || !core.waiting) return;
-  statistics_.commit_time += now - core.waiting_since;
+  if (!core.waiting || !settled(core)) return;
+  statistics_.commit_latency += now - core.waiting_since;
   commit(core);
   std::exchange(core.waiting, {})(now);
 }
@@ -149,7 +128,7 @@ Eviction HwUndo::evicted(Line line, const LineData&, Picoseconds) {
 
 bool HwUndo::region_end(CoreId number, std::uint64_t, Picoseconds when, Completion resume) {
   PerCore& core = cores_[number];
-  if (core.outstanding == 0) {
+  if (settled(core)) {
     commit(core);
     return true;
   }
@@ -159,47 +138,29 @@ bool HwUndo::region_end(CoreId number, std::uint64_t, Picoseconds when, Completi
 }
 
 void HwUndo::commit(PerCore& core) {
+  ++statistics_.committed;
   core.committed = std::exchange(core.region, 0);
-  for (const Record& record : core.records) {
-    for (std::uint32_t i = 0; i < record.entries; ++i) {
-      drop({record.place.number + 1 + i}, WriteKind::kLog);
-    }
-    drop(record.place, WriteKind::kLogHeader);
-    core.log.free(record.place);
-  }
-  core.records.clear();
   core.logged.clear();
+  if (core.log) log_.release(*std::exchange(core.log, {}), true);
 }
 
-void HwUndo::drop(Line line, WriteKind kind) {
-  WriteId id;
-  if (context_->pm.find(line, kind, id) && context_->pm.drop(id)) ++statistics_.dropped;
-}
-
-std::vector<HwUndo::Survivor> HwUndo::survivors() const {
-  std::vector<Survivor> all;
-  for (const PerCore& core : cores_) {
-    Survivor survivor{core.committed, core.log.first(), core.log.lines(), {}};
-    for (const Record& record : core.records) {
-      if (record.in_buffer) survivor.headers.push_back({record.place, record.header.bytes()});
-    }
-    all.push_back(std::move(survivor));
-  }
+HwUndo::Survivors HwUndo::survivors() const {
+  Survivors all{{}, log_.survivors()};
+  for (const PerCore& core : cores_) all.committed.push_back(core.committed);
   return all;
 }
 
 void HwUndo::statistics(StatisticsCollector& collector) const {
-  HwUndoStatistics all = statistics_;
-  for (const PerCore& core : cores_) all.growths += core.log.growths();
-  collector.group("hw_undo", all);
+  collector.group("hw_undo", statistics_);
+  log_.statistics(collector);
 }
 
 std::string HwUndo::pending() const {
   std::string text;
   for (std::size_t core = 0; core < cores_.size(); ++core) {
-    if (cores_[core].outstanding == 0) continue;
-    text += (text.empty() ? "" : "; ") + std::to_string(cores_[core].outstanding) +
-            " log writes of core " + std::to_string(core) + " not acknowledged";
+    if (settled(cores_[core])) continue;
+    text += (text.empty() ? "" : "; ") + std::string("log writes of core ") + std::to_string(core) +
+            " not acknowledged";
   }
   return text;
 }

@@ -9,8 +9,9 @@
 //   4  A region commits when its log entries, and what was put off, are persistent. The core's
 //      register of the last committed region changes, and log writes that are still in the write
 //      pending queue are dropped (log write removal).
-//   5  The headers of a region's records stand in a persistent buffer at the controllers; a header
-//      whose record is full is written to PM.
+//   5  The headers of a region's records stand in a persistent queue at the controllers; a header
+//      whose record is full is written to PM (hardware_log.hpp). A store whose entry needs a header
+//      waits while there is no room for it.
 //
 // What Proteus does otherwise: its log operations are instructions that run ahead of the store, and
 // the store waits for them in the store queue (rule 2 makes the line wait instead, as ATOM's posted
@@ -26,34 +27,30 @@
 #include <vector>
 
 #include "pmemsim/atomicity/atomicity.hpp"
-#include "pmemsim/atomicity/hardware_log_parameters.hpp"
+#include "pmemsim/atomicity/hardware_log.hpp"
 #include "pmemsim/atomicity/line_table.hpp"
 #include "pmemsim/atomicity/persist_port.hpp"
-#include "pmemsim/atomicity/sequential_log.hpp"
 
 namespace pmemsim {
 
 struct HwUndoStatistics {
-  std::uint64_t entries = 0, headers = 0, dropped = 0, growths = 0;
-  std::uint64_t delayed_flushes = 0, delayed_evictions = 0;
-  Picoseconds commit_time{};
+  std::uint64_t committed = 0, delayed_flushes = 0, delayed_evictions = 0, header_stalls = 0;
+  Picoseconds commit_latency{};
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("entries", entries, "lines", "Log entries written");
-    visit("headers", headers, "lines", "Headers of full records written to PM");
-    visit("dropped", dropped, "lines", "Log writes removed from the write pending queues");
-    visit("growths", growths, "times", "Log rings that had to grow");
+    visit("committed", committed, "regions", "Regions committed");
+    visit("commit_latency_ns", commit_latency, "Waiting at the ends of regions, in sum");
     visit("delayed_flushes", delayed_flushes, "flushes", "Flushes that waited for a log entry");
     visit("delayed_evictions", delayed_evictions, "lines",
           "Evictions put off until a log entry was persistent");
-    visit("commit_time_ns", commit_time, "Waiting at the ends of regions, in sum");
+    visit("header_stalls", header_stalls, "stalls", "Stores that waited for room for a header");
   }
 };
 
 class HwUndo final : public Atomicity {
  public:
-  HwUndo(std::uint32_t cores, const HardwareLogParameters& parameters);
+  HwUndo(const HardwareLog::Shape& shape, const HardwareLogParameters& parameters);
   void connect(const LayerContext& context) override;
 
   Lowering lowering() const override;
@@ -62,39 +59,33 @@ class HwUndo final : public Atomicity {
 
   bool region_begin(CoreId core, std::uint64_t region, Picoseconds when, Completion) override;
   bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) override;
-  bool store(const Store& store, Picoseconds when, Completion) override;
+  bool store(const Store& store, Picoseconds when, Completion resume) override;
   bool flush(CoreId core, Line line, Picoseconds when, Completion resume) override;
   Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
 
   void statistics(StatisticsCollector& collector) const override;
   std::string pending() const override;
 
-  // What is left of a core after a crash, beside PM and the write pending queues.
-  struct Survivor {
-    std::uint64_t committed;  // the last region that has
-    Line log;                 // address and size of the ring
-    std::uint64_t log_lines;
-    std::vector<BufferedHeader> headers;
+  // What a crash leaves, beside PM and the write pending queues.
+  struct Survivors {
+    std::vector<std::uint64_t> committed;  // by core: the last region that has
+    LogSurvivors log;
   };
-  std::vector<Survivor> survivors() const;
+  Survivors survivors() const;
 
  private:
-  struct Record {
-    Line place;
-    LogHeader header;
-    std::uint32_t entries = 0;  // sent
-    bool in_buffer = true;      // the header, until PM has it
-  };
   struct PerCore {
-    explicit PerCore(const SequentialLog& log_space) : log(log_space) {}
     std::uint64_t region = 0;     // in progress; 0: none
     std::uint64_t committed = 0;  // register: the last region that has committed
-    std::vector<Record> records;  // of the region; their headers are in the persistent buffer
+    std::optional<HardwareLog::Id> log;
     LineTable<bool> logged;       // the lines that the region has an entry of
-    SequentialLog log;
-    std::uint32_t outstanding = 0;  // log entries, headers and evictions without acknowledgement
+    std::uint32_t evictions = 0;  // that were put off, without acknowledgement
     Picoseconds waiting_since{};
     Completion waiting;  // the region's end
+    // A store that waits for room for a header.
+    Completion blocked;
+    Line line;
+    LineData before{};
   };
   // A line whose log entry is on its way: two entries if regions of two cores write it at once,
   // against the rules.
@@ -104,19 +95,17 @@ class HwUndo final : public Atomicity {
     std::vector<Completion> flushes;
   };
 
-  static std::uint64_t packed(CoreId core, std::size_t record, std::uint32_t entry);
-  Record& record_of(std::uint64_t packed);
-  void log(PerCore& core, const Store& store);
-  void entry_persisted(std::uint64_t packed, Picoseconds now);
-  void header_persisted(std::uint64_t packed, Picoseconds now);
-  void entry_acknowledged(std::uint64_t packed, Picoseconds now);
-  void unlock(CoreId core, Line line, Picoseconds now);
-  void acknowledged(std::uint64_t core, Picoseconds now);
+  bool log(CoreId core, Line line, const LineData& before);
+  void room(std::uint64_t, Picoseconds now);
+  void entry_acknowledged(std::uint64_t core_and_line, Picoseconds now);
+  void eviction_acknowledged(std::uint64_t core, Picoseconds now);
+  void settle(std::uint64_t core, Picoseconds now);
+  bool settled(const PerCore& core) const;
   void commit(PerCore& core);
-  void drop(Line line, WriteKind kind);
 
   std::optional<LayerContext> context_;
   PersistPort port_;
+  HardwareLog log_;
   std::vector<PerCore> cores_;
   std::unordered_map<std::uint64_t, Locked> locked_;
   HwUndoStatistics statistics_;

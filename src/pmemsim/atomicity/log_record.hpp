@@ -1,13 +1,22 @@
-// A log record as hardware writes it: a header line, then up to seven lines of data (log entry
-// collation: ATOM, HPCA 2017; LALEA, section II-B; ASAP, section 5.5 and figure 5a).
+// A log record as hardware writes it: a header, and up to seven lines of data (log entry collation:
+// ATOM, HPCA 2017; LALEA, section II-B; ASAP, section 5.5 and figure 5a).
 //
-// The header, as bytes in PM: word 0 is {valid entries: a bit each (8 bits), core (16), region
-// (40)}; words 1 to 7 are the home addresses of the entries.
+// The header's line, as bytes in PM: word 0 is {valid entries: a bit each (8 bits), core (16),
+// region (40)}; then the home addresses of the entries, as line numbers of six bytes; from byte 50
+// on the region's place in the order of commits, in eight bytes (redo logs; 0: not the last record
+// of a region, or not closed), and the record's number in its region, in four.
+//
+// Where entries don't stand behind their header (LALEA, figure 2b), a second line, of the same
+// bank, tells where they do: word 0 as above, with the count of valid entries in its low bits; then
+// the entries' places and the place of the core's record before this one, as line numbers from the
+// beginning of the log, plus 1, of six bytes; 0: none.
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "pmemsim/core/units.hpp"
 #include "pmemsim/mem/image.hpp"
@@ -18,37 +27,105 @@ inline constexpr std::uint32_t kRecordEntries = 7;
 inline constexpr std::uint32_t kRecordLines = 1 + kRecordEntries;
 inline constexpr std::uint8_t kAllEntriesValid = (1u << kRecordEntries) - 1;
 
-// A header that a crash leaves in a persistent buffer, and where it would have been written.
-struct BufferedHeader {
-  Line place;
-  LineData header;
-};
+// Logs stand beyond all addresses that a program can have.
+inline constexpr std::uint64_t kLogBase = std::uint64_t{1} << 55;
+
+namespace log_bytes {
+
+inline constexpr std::size_t kLineNumber = 6;
+
+inline void put(LineData& data, std::size_t at, std::uint64_t value, std::size_t bytes) {
+  std::memcpy(data.data() + at, &value, bytes);
+}
+inline std::uint64_t get(const LineData& data, std::size_t at, std::size_t bytes) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, data.data() + at, bytes);
+  return value;
+}
+inline std::uint64_t tag(std::uint8_t low, CoreId core, std::uint64_t region) {
+  return low | std::uint64_t{core} << 8 | region << 24;
+}
+
+}  // namespace log_bytes
 
 struct LogHeader {
   CoreId core = 0;
   std::uint64_t region = 0;
   std::uint8_t valid = 0;  // bit i: entry i is persistent
   std::array<Line, kRecordEntries> homes{};
+  std::uint64_t commit_order = 0;
+  std::uint32_t record = 0;
 
   LineData bytes() const {
-    std::array<std::uint64_t, 8> words{valid | std::uint64_t{core} << 8 | region << 24};
-    for (std::size_t i = 0; i < homes.size(); ++i) words[1 + i] = homes[i].address();
-    LineData data;
-    std::memcpy(data.data(), words.data(), sizeof data);
+    using namespace log_bytes;
+    LineData data{};
+    put(data, 0, tag(valid, core, region), 8);
+    for (std::size_t i = 0; i < homes.size(); ++i) {
+      put(data, 8 + i * kLineNumber, homes[i].number, kLineNumber);
+    }
+    put(data, 50, commit_order, 8);
+    put(data, 58, record, 4);
     return data;
   }
   static LogHeader of(const LineData& data) {
-    std::array<std::uint64_t, 8> words;
-    std::memcpy(words.data(), data.data(), sizeof data);
-    LogHeader header{static_cast<CoreId>(words[0] >> 8 & 0xffff),
-                     words[0] >> 24,
-                     static_cast<std::uint8_t>(words[0]),
-                     {}};
+    using namespace log_bytes;
+    const std::uint64_t word = get(data, 0, 8);
+    LogHeader header{.core = static_cast<CoreId>(word >> 8 & 0xffff),
+                     .region = word >> 24,
+                     .valid = static_cast<std::uint8_t>(word),
+                     .commit_order = get(data, 50, 8),
+                     .record = static_cast<std::uint32_t>(get(data, 58, 4))};
     for (std::size_t i = 0; i < header.homes.size(); ++i) {
-      header.homes[i] = Line::of(words[1 + i]);
+      header.homes[i] = {get(data, 8 + i * kLineNumber, kLineNumber)};
     }
     return header;
   }
+};
+
+// The second line of a header.
+struct LogLinks {
+  std::array<std::optional<Line>, kRecordEntries> entries;
+  std::optional<Line> previous;  // the header of the core's record before this one
+
+  LineData bytes(const LogHeader& header) const {
+    using namespace log_bytes;
+    LineData data{};
+    const auto valid_count = static_cast<std::uint8_t>(std::popcount(header.valid));
+    put(data, 0, tag(valid_count, header.core, header.region), 8);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      put(data, 8 + i * kLineNumber, packed(entries[i]), kLineNumber);
+    }
+    put(data, 50, packed(previous), kLineNumber);
+    return data;
+  }
+  // Nothing if the line isn't the second one of that header.
+  static std::optional<LogLinks> of(const LineData& data, const LogHeader& header) {
+    using namespace log_bytes;
+    const auto valid_count = static_cast<std::uint8_t>(std::popcount(header.valid));
+    if (get(data, 0, 8) != tag(valid_count, header.core, header.region)) return {};
+    LogLinks links;
+    for (std::size_t i = 0; i < links.entries.size(); ++i) {
+      links.entries[i] = unpacked(get(data, 8 + i * kLineNumber, kLineNumber));
+    }
+    links.previous = unpacked(get(data, 50, kLineNumber));
+    return links;
+  }
+
+ private:
+  static std::uint64_t packed(std::optional<Line> line) {
+    return line ? line->number - kLogBase / kLineBytes + 1 : 0;
+  }
+  static std::optional<Line> unpacked(std::uint64_t number) {
+    if (number == 0) return {};
+    return Line{kLogBase / kLineBytes + number - 1};
+  }
+};
+
+// A header that a crash leaves in a persistent buffer, and where it would have been written.
+struct BufferedHeader {
+  Line place;
+  LineData header;
+  LineData links{};  // its second line, if headers have one
 };
 
 }  // namespace pmemsim

@@ -16,7 +16,7 @@ namespace pmemsim {
 class SequentialLog {
  public:
   SequentialLog(CoreId core, std::uint64_t bytes)
-      : first_{(kBase + core * kStride) / kLineBytes},
+      : first_{(kLogBase + core * kStride) / kLineBytes},
         initial_(bytes / (kRecordLines * kLineBytes)) {
     extend(initial_);
   }
@@ -42,7 +42,6 @@ class SequentialLog {
   std::uint64_t growths() const { return growths_; }
 
  private:
-  static constexpr std::uint64_t kBase = std::uint64_t{1} << 55;
   static constexpr std::uint64_t kStride = (std::uint64_t{1} << 40) + 4096;
 
   Line place(std::uint64_t record) const { return {first_.number + record * kRecordLines}; }

@@ -75,12 +75,12 @@ class CacheArray {
   std::vector<Meta> metas_;
 };
 
-// Refuses a geometry that no cache can have; `key` is the parameter to name.
-inline std::string cache_geometry_problem(const std::string& key, std::uint64_t bytes,
-                                          std::uint32_t ways) {
+// Refuses a geometry that no cache can have; the keys are the parameters to name.
+inline std::string cache_geometry_problem(const std::string& size_key, std::uint64_t bytes,
+                                          const std::string& ways_key, std::uint32_t ways) {
   if (bytes % (kLineBytes * ways) == 0) return {};
-  return key + ": " + std::to_string(bytes) + " bytes can't be divided into " +
-         std::to_string(ways) + " ways of 64-byte lines; choose a multiple of " +
+  return size_key + ": " + std::to_string(bytes) + " bytes can't be divided into " +
+         std::to_string(ways) + " ways (" + ways_key + ") of 64-byte lines; choose a multiple of " +
          std::to_string(kLineBytes * ways);
 }
 

@@ -164,7 +164,11 @@ void Hierarchy::evict(std::size_t way) {
   }
   const bool dirty = shared.dirty;
   shared_.remove(way);
-  if (dirty) write_back(line);
+  if (dirty) {
+    write_back(line);
+  } else if ((atomicity_.interests() & kCleanEvictions) != 0 && pm_space_.contains(line)) {
+    atomicity_.evicted_clean(line, queue_.now());
+  }
 }
 
 void Hierarchy::write_back(Line line) {

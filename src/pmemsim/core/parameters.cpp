@@ -362,7 +362,44 @@ std::optional<std::string> meant(const std::string& key, std::span<const std::st
   return nearest(key, keys);
 }
 
+bool contains(std::span<const std::string> words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
 }  // namespace
+
+std::vector<std::string> ParameterSetter::keys_in(std::string_view sentence,
+                                                  std::string_view group) const {
+  constexpr std::string_view kKeyLetters = "abcdefghijklmnopqrstuvwxyz0123456789_.";
+  std::vector<std::string> found;
+  for (std::size_t end = 0, begin = 0;
+       (begin = sentence.find_first_of(kKeyLetters, end)) != sentence.npos;) {
+    end = std::min(sentence.find_first_not_of(kKeyLetters, begin), sentence.size());
+    const std::string word(sentence.substr(begin, end - begin));
+    for (const std::string& key : {word, fmt::format("{}.{}", group, word)}) {
+      if (contains(keys_, key) && !contains(found, key)) found.push_back(key);
+    }
+  }
+  return found;
+}
+
+std::string_view ParameterSetter::place_of(std::string_view key) const {
+  const auto last = std::find_if(settings_.rbegin(), settings_.rend(),
+                                 [&](const Setting& setting) { return setting.key == key; });
+  return last == settings_.rend() ? std::string_view{} : last->place;
+}
+
+void ParameterSetter::add_problem(std::string_view sentence, std::string_view group) {
+  std::vector<std::string> places;
+  for (const std::string& key : keys_in(sentence, group)) {
+    if (contains(unreadable_, key)) return;
+    const std::string place(place_of(key));
+    if (!place.empty() && !contains(places, place)) places.push_back(place);
+  }
+  std::string problem = places.empty() ? "" : fmt::format("{}: ", fmt::join(places, ", "));
+  if (!group.empty()) problem += fmt::format("{}: ", group);
+  problems_.push_back(problem += sentence);
+}
 
 void ParameterSetter::throw_problems() {
   for (std::size_t i = 0; i < settings_.size(); ++i) {

@@ -156,11 +156,15 @@ class ParameterSetter {
       used_[i] = true;
       if (auto problem = parse(settings_[i].value, limits, value)) {
         problems_.push_back(settings_[i].place + ": " + key + ": " + *problem);
+        unreadable_.push_back(key);
       }
     }
   }
 
-  void add_problem(std::string problem) { problems_.push_back(std::move(problem)); }
+  // Values that are legal one by one, but not together. The sentence names the parameters, in full
+  // or as members of `group`; the places where they were set come from there. Left out if one of
+  // them could not be read, because the sentence is then about a default that nobody chose.
+  void add_problem(std::string_view sentence, std::string_view group = "");
   // Also reports the settings whose key nobody asked for.
   void throw_problems();
 
@@ -178,9 +182,14 @@ class ParameterSetter {
     }
   }
 
+  std::vector<std::string> keys_in(std::string_view sentence, std::string_view group) const;
+  // Where the value comes from that counts: the last setting's place, empty for a default.
+  std::string_view place_of(std::string_view key) const;
+
   std::span<const Setting> settings_;
   std::vector<bool> used_;
   std::vector<std::string> keys_;
+  std::vector<std::string> unreadable_;  // keys
   std::vector<std::string> problems_;
   std::string prefix_;
 };

@@ -148,6 +148,8 @@ class Core final : public CacheClient {
   // Front end (core_front_end.cpp): lowering, room in the window, dispatch.
   void advance();
   bool next_operation();
+  // Is what follows code that the design's program would not contain?
+  bool dropping() const { return !lowering_.keeps[static_cast<std::size_t>(purpose_)]; }
   bool keep(trace::Operation& operation);
   bool keep_mark(const trace::Operation& operation);
   bool dispatch(const trace::Operation& operation);

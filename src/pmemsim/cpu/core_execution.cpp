@@ -223,7 +223,14 @@ void Core::retired(Entry& oldest) {
     ++statistics_.regions;
     statistics_.region_time += clock_.time(retire_) - clock_.time(region_began_);
   }
-  if (oldest.kind == Kind::kSerial) return;  // has left the store queue already
+  if (oldest.kind == Kind::kSerial) {  // has left the store queue already
+    // Reads, even if it doesn't write: a compare-exchange that failed.
+    const std::uint8_t kind = sites_->sites()[oldest.site].kind;
+    if (kind == static_cast<std::uint8_t>(trace::SiteKind::kAtomicUpdate)) {
+      tell_layers_of_load(oldest);
+    }
+    return;
+  }
   for (std::uint32_t i = 0; i < oldest.stores; ++i) {
     StoreEntry& store = stores_.at(oldest.store + i);
     store.eligible = retire_;
@@ -242,10 +249,12 @@ void Core::tell_layers_of_load(const Entry& load) {
   if (((atomicity_interests_ | ordering_interests_) & kLoads) == 0 || !persistent(load.address)) {
     return;
   }
-  const Line line = Line::of(load.address);
   const Picoseconds when = clock_.time(retire_);
-  if ((atomicity_interests_ & kLoads) != 0) atomicity_.load(id_, line, retired_region_, when);
-  if ((ordering_interests_ & kLoads) != 0) ordering_.load(id_, line, retired_region_, when);
+  const Line last = Line::of(load.address + load.size - 1);
+  for (Line line = Line::of(load.address); line <= last; ++line.number) {
+    if ((atomicity_interests_ & kLoads) != 0) atomicity_.load(id_, line, retired_region_, when);
+    if ((ordering_interests_ & kLoads) != 0) ordering_.load(id_, line, retired_region_, when);
+  }
 }
 
 }  // namespace pmemsim

@@ -5,6 +5,15 @@
 #include "pmemsim/cpu/core.hpp"
 
 namespace pmemsim {
+namespace {
+
+// What counts even in code that the design's program would not contain: marks and synchronisation;
+// atomics, since other threads wait for the versions they make; fences, since marks announce them.
+constexpr trace::KindSet kSeenInDroppedCode{
+    trace::SiteKind::kMark,        trace::SiteKind::kSync,         trace::SiteKind::kAtomicLoad,
+    trace::SiteKind::kAtomicStore, trace::SiteKind::kAtomicUpdate, trace::SiteKind::kFence};
+
+}  // namespace
 
 using trace::FenceKind;
 using trace::MarkKind;
@@ -51,6 +60,7 @@ void Core::wake(std::uint64_t, Picoseconds) {
 bool Core::next_operation() {
   if (at_end_) return false;
   do {
+    if (dropping()) stream_->skip_to(kSeenInDroppedCode);
     if (!stream_->next(operation_)) {
       at_end_ = true;
       return false;
@@ -73,14 +83,10 @@ bool Core::keep(Operation& operation) {
     default:
       break;
   }
-  if (!lowering_.keeps[static_cast<std::size_t>(purpose_)]) {
-    // The fence that a mark announced is gone with it.
-    if (operation.kind == SiteKind::kFence) fence_meaning_ = trace::FenceMeaning::kBare;
-    // Atomics stay, whatever they are for: other threads wait for the versions they make.
-    const bool atomic = operation.kind == SiteKind::kAtomicLoad ||
-                        operation.kind == SiteKind::kAtomicStore ||
-                        operation.kind == SiteKind::kAtomicUpdate;
-    if (!atomic) return false;
+  if (operation.kind == SiteKind::kFence && dropping()) {
+    // The mark that announced it is gone with it.
+    fence_meaning_ = trace::FenceMeaning::kBare;
+    return false;
   }
   statistics_.instructions += operation.instructions;
   switch (operation.kind) {

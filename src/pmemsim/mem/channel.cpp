@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cassert>
 #include <utility>
 
 namespace pmemsim {
@@ -17,19 +18,20 @@ std::uint32_t part(Ratio ratio, std::uint32_t whole) {
 
 }  // namespace
 
+Channel::Entries::Entries(std::uint32_t entries, const MemoryParameters& p)
+    : count(entries), high_watermark(part(p.write_high_watermark, entries)) {}
+
 Channel::Channel(EventQueue& queue, const MemoryParameters& p, LinkPair& link, Image& device)
     : queue_(queue),
       link_(link),
       device_(device),
       timing_(p),
       read_entries_(p.read_queue_entries),
-      wpq_entries_(p.wpq_entries),
-      adr_entries_(p.adr_entries),
-      high_watermark_(part(p.write_high_watermark, p.wpq_entries)),
       low_watermark_(part(p.write_low_watermark, p.wpq_entries)),
       min_writes_(p.min_writes_per_switch),
       max_accesses_per_row_(p.max_accesses_per_row),
       persistence_(p.persistence),
+      merging_(p.write_merging),
       queues_in_device_(p.queue_place == QueuePlace::kDevice),
       front_latency_(p.front_latency),
       answer_latency_(p.front_latency + p.back_latency),
@@ -37,7 +39,9 @@ Channel::Channel(EventQueue& queue, const MemoryParameters& p, LinkPair& link, I
       link_to_bank_(queues_in_device_ ? Picoseconds{0} : p.link_latency),
       read_queue_(reads_, p.banks()),
       write_queue_(writes_, p.banks()),
-      lines_(std::bit_ceil(std::size_t{p.wpq_entries} * 4), kNoSlot),
+      wpq_(p.wpq_entries, p),
+      log_queue_(p.log_queue_entries, p),
+      lines_(std::bit_ceil((std::size_t{p.wpq_entries} + p.log_queue_entries) * 4), kNoSlot),
       banks_(p.banks()),
       ranks_(p.ranks),
       bus_(p.tburst) {
@@ -123,7 +127,7 @@ void Channel::read_answered(std::uint64_t number, Picoseconds now) {
   if (done) done(now);
 }
 
-// --- Writes and the WPQ --------------------------------------------------------------------------
+// --- Writes, the WPQ and the log queue -----------------------------------------------------------
 
 std::size_t Channel::bucket(Line line) const {
   return (line.number * 0x9E3779B97F4A7C15u >> 32) & (lines_.size() - 1);
@@ -142,13 +146,24 @@ std::uint32_t Channel::slot_of(std::uint64_t number) const {
 std::uint64_t Channel::write(const Write& write, const Place& place) {
   const Picoseconds now = queue_.now();
   ++statistics_.writes[static_cast<std::size_t>(write.kind)];
-  if (!queues_in_device_ && waiting_writes_.empty()) {
+  if (!queues_in_device_ && entries_for(write).waiting.empty()) {
     const std::uint32_t with = merge_candidate(write);
     if (with != kNoSlot) {
       merge(with, write, now);
       return number_of(with);
     }
   }
+  return new_write(write, place, false);
+}
+
+std::uint64_t Channel::write_reserved(const Write& write, const Place& place) {
+  assert(reserved_ > 0);
+  ++statistics_.writes[static_cast<std::size_t>(write.kind)];
+  return new_write(write, place, true);
+}
+
+std::uint64_t Channel::new_write(const Write& write, const Place& place, bool reserved) {
+  const Picoseconds now = queue_.now();
   const std::uint32_t slot = writes_.take();
   PendingWrite& pending = writes_[slot];
   pending.row = place.row;
@@ -156,6 +171,8 @@ std::uint64_t Channel::write(const Write& write, const Place& place) {
   pending.order = ++order_;
   pending.write = write;
   pending.state = WriteState::kTravelling;
+  pending.reserved = reserved;
+  pending.log_queued = !reserved && &entries_for(write) == &log_queue_;
   pending.arrived = now;
   pending.same_bucket = std::exchange(lines_[bucket(write.line)], slot);
   ++writes_under_way_;
@@ -177,28 +194,109 @@ void Channel::write_arrived(std::uint64_t number, Picoseconds now) {
     writes_.give_back(slot);
     return;
   }
+  if (writes_[slot].reserved) {
+    accept_reserved(slot, now);
+    return;
+  }
   writes_[slot].state = WriteState::kWaiting;
-  waiting_writes_.push_back(writes_, slot);
-  accept_waiting(now);
+  Entries& entries = entries_of(writes_[slot]);
+  entries.waiting.push_back(writes_, slot);
+  accept_waiting(entries, now);
 }
 
-void Channel::accept_waiting(Picoseconds now) {
-  while (!waiting_writes_.empty()) {
-    const std::uint32_t slot = waiting_writes_.first();
+// Rule 7.
+Channel::Entries& Channel::entries_for(const Write& write) {
+  const bool log = write.kind == WriteKind::kLog || write.kind == WriteKind::kLogHeader;
+  return log && log_queue_.count > 0 ? log_queue_ : wpq_;
+}
+
+void Channel::accept_waiting(Entries& entries, Picoseconds now) {
+  while (!entries.waiting.empty()) {
+    const std::uint32_t slot = entries.waiting.first();
     const std::uint32_t with = merge_candidate(writes_[slot].write);
-    if (with == kNoSlot && write_queue_.size() == wpq_entries_) return;
-    waiting_writes_.remove(writes_, slot);
+    if (with == kNoSlot && entries.full()) return;
+    entries.waiting.remove(writes_, slot);
     statistics_.acceptance_time += now - writes_[slot].arrived;
     if (with != kNoSlot) {
       merge(with, writes_[slot].write, now);
       forget(slot);
     } else {
+      hold_entry(entries, now);
       accept(slot, now);
     }
   }
 }
 
-// The WPQ, which has room, takes the write.
+// Rule 8.
+void Channel::accept_reserved(std::uint32_t slot, Picoseconds now) {
+  const Line line = writes_[slot].write.line;
+  --reserved_;
+  const std::uint32_t with = merge_candidate(writes_[slot].write);
+  if (with == kNoSlot) {
+    accept(slot, now);
+    take_in_waiting(line, slot, now);
+  } else {
+    merge(with, writes_[slot].write, now);
+    forget(slot);
+    take_in_waiting(line, with, now);
+    free_entry(wpq_, now);
+  }
+}
+
+// The waiting writes of the line are older than the accepted one, which stands for them.
+void Channel::take_in_waiting(Line line, std::uint32_t with, Picoseconds now) {
+  for (std::uint32_t slot = lines_[bucket(line)]; slot != kNoSlot;) {
+    const PendingWrite& waiting = writes_[slot];
+    const std::uint32_t next = waiting.same_bucket;
+    if (waiting.write.line == line && waiting.state == WriteState::kWaiting) {
+      statistics_.acceptance_time += now - waiting.arrived;
+      entries_of(waiting).waiting.remove(writes_, slot);
+      tell_with(with, waiting.write, now);
+      forget(slot);
+    }
+    slot = next;
+  }
+}
+
+bool Channel::can_reserve(std::uint32_t entries) const {
+  return wpq_.held + entries <= wpq_.count && wpq_.waiting.empty() &&
+         reserved_ + entries < wpq_.count;
+}
+
+void Channel::await_entry(Completion free) {
+  awaiting_.push_back(free);
+  if (write_queue_.size() > 0) request_wake(queue_.now());
+}
+
+bool Channel::reserve() {
+  if (!can_reserve(1)) return false;
+  ++reserved_;
+  hold_entry(wpq_, queue_.now());
+  if (write_queue_.size() > 0 && writes_wanted()) request_wake(queue_.now());
+  return true;
+}
+
+void Channel::release() {
+  assert(reserved_ > 0);
+  --reserved_;
+  free_entry(wpq_, queue_.now());
+}
+
+void Channel::hold_entry(Entries& entries, Picoseconds now) {
+  if (++entries.held == entries.count) entries.full_since = now;
+}
+
+// Those that wait for an entry move up.
+void Channel::free_entry(Entries& entries, Picoseconds now) {
+  if (entries.full()) entries.full_time += now - entries.full_since;
+  --entries.held;
+  accept_waiting(entries, now);
+  if (awaiting_.empty() || !can_reserve(1)) return;
+  for (const Completion& free : awaiting_) queue_.schedule(now, Phase::kController, free);
+  awaiting_.clear();
+}
+
+// The queue, which has an entry for it, takes the write.
 void Channel::accept(std::uint32_t slot, Picoseconds now) {
   PendingWrite& pending = writes_[slot];
   pending.state = WriteState::kQueued;
@@ -209,20 +307,14 @@ void Channel::accept(std::uint32_t slot, Picoseconds now) {
   (newest_accepted_ == kNoSlot ? oldest_accepted_ : writes_[newest_accepted_].accepted_next) = slot;
   newest_accepted_ = slot;
   write_queue_.push(slot, banks_[pending.bank].open_row);
-  if (write_queue_.size() == wpq_entries_) full_since_ = now;
-
-  const WriteKind kind = pending.write.kind;
-  const bool log = kind == WriteKind::kLog || kind == WriteKind::kLogHeader;
-  pending.holds_adr_entry =
-      persistence_ == PersistencePoint::kWritten && !log && adr_used_ < adr_entries_;
-  adr_used_ += pending.holds_adr_entry;
-  pending.persistent = persistence_ == PersistencePoint::kAccepted || pending.holds_adr_entry;
+  pending.persistent = persistence_ == PersistencePoint::kAccepted && !pending.log_queued;
   if (pending.persistent) persist(pending.write, now);
   consider_waking(write_queue_, slot, false, now);
 }
 
 // Rule 6: the newest accepted write of the line, if the write may merge with it.
 std::uint32_t Channel::merge_candidate(const Write& write) const {
+  if (!merging_) return kNoSlot;
   std::uint32_t slot = lines_[bucket(write.line)];
   while (slot != kNoSlot &&
          (writes_[slot].write.line != write.line || writes_[slot].state < WriteState::kQueued)) {
@@ -234,12 +326,18 @@ std::uint32_t Channel::merge_candidate(const Write& write) const {
 }
 
 void Channel::merge(std::uint32_t with, const Write& write, Picoseconds now) {
+  writes_[with].write.data = write.data;
+  if (writes_[with].persistent && observer_) observer_->persisted(write, now);
+  tell_with(with, write, now);
+}
+
+// Whoever waits for the write hears when the other one, which stands for it, gets there.
+void Channel::tell_with(std::uint32_t with, const Write& write, Picoseconds now) {
   PendingWrite& pending = writes_[with];
-  pending.write.data = write.data;
   ++statistics_.writes_merged;
   Merged left{write.persisted, write.written, pending.merged};
   if (pending.persistent) {
-    persist(write, now);
+    acknowledge(write.persisted, now);
     left.persisted = {};
   }
   if (left.persisted || left.written) {
@@ -267,7 +365,7 @@ void Channel::start(std::uint32_t slot, PendingWrite& pending, Picoseconds now) 
   statistics_.residence_time += now - pending.accepted;
   queue_.schedule(data_end + timing_.wr + crossing, Phase::kDevice,
                   completion<&Channel::write_finished>(*this, slot));
-  leave_wpq(slot, now);
+  leave_queue(slot, now);
 }
 
 void Channel::write_finished(std::uint64_t number, Picoseconds now) {
@@ -302,29 +400,30 @@ bool Channel::drop(std::uint64_t number) {
       pending.state = WriteState::kDropped;
       --banks_[pending.bank].operations;
       unlink_line(slot);
+      if (pending.reserved) release();
       break;
-    case WriteState::kWaiting:
-      waiting_writes_.remove(writes_, slot);
+    case WriteState::kWaiting: {
+      Entries& entries = entries_of(pending);
+      entries.waiting.remove(writes_, slot);
       forget(slot);
-      accept_waiting(now);
+      accept_waiting(entries, now);
       break;
+    }
     default:
       leave_accepted(slot);
       if (pending.persistent && observer_) observer_->dropped(pending.write, now);
       while (pending.merged != kNoSlot) {
         merged_.give_back(std::exchange(pending.merged, merged_[pending.merged].next));
       }
-      leave_wpq(slot, now);
+      leave_queue(slot, now);
       forget(slot);
   }
   return true;
 }
 
-// The write frees its entry; those that wait for one move up.
-void Channel::leave_wpq(std::uint32_t slot, Picoseconds now) {
-  if (write_queue_.size() == wpq_entries_) statistics_.wpq_full_time += now - full_since_;
+void Channel::leave_queue(std::uint32_t slot, Picoseconds now) {
   write_queue_.remove(slot);
-  accept_waiting(now);
+  free_entry(entries_of(writes_[slot]), now);
 }
 
 void Channel::leave_accepted(std::uint32_t slot) {
@@ -333,7 +432,6 @@ void Channel::leave_accepted(std::uint32_t slot) {
   const std::uint32_t next = pending.accepted_next;
   (previous == kNoSlot ? oldest_accepted_ : writes_[previous].accepted_next) = next;
   (next == kNoSlot ? newest_accepted_ : writes_[next].accepted_previous) = previous;
-  adr_used_ -= pending.holds_adr_entry;
 }
 
 void Channel::forget(std::uint32_t slot) {
@@ -362,13 +460,28 @@ bool Channel::find(Line line, WriteKind kind, std::uint64_t& number) const {
   return false;
 }
 
+const Write* Channel::newest(Line line) const {
+  std::uint32_t slot = lines_[bucket(line)];
+  while (slot != kNoSlot && writes_[slot].write.line != line) slot = writes_[slot].same_bucket;
+  return slot == kNoSlot ? nullptr : &writes_[slot].write;
+}
+
 const Write* Channel::pending(std::uint64_t number) const {
   const std::uint32_t slot = slot_of(number);
   return slot != kNoSlot && waits(writes_[slot].state) ? &writes_[slot].write : nullptr;
 }
 
-Picoseconds Channel::wpq_full_now() const {
-  return write_queue_.size() == wpq_entries_ ? queue_.now() - full_since_ : Picoseconds{0};
+MemoryStatistics Channel::statistics() const {
+  const auto full_time = [&](const Entries& entries) {
+    return entries.full_time + (entries.count > 0 && entries.full()
+                                    ? queue_.now() - entries.full_since
+                                    : Picoseconds{0});
+  };
+  MemoryStatistics all = statistics_;
+  all.wpq_full_time = full_time(wpq_);
+  all.log_queue_full_time = full_time(log_queue_);
+  all.channel_time = queue_.now();
+  return all;
 }
 
 void Channel::drain() {
@@ -378,9 +491,13 @@ void Channel::drain() {
 }
 
 std::string Channel::describe_pending() const {
-  return fmt::format("{} reads ({} wait for a bank), {} writes ({} in the WPQ of {} entries)",
-                     reads_under_way_, read_queue_.size(), writes_under_way_, write_queue_.size(),
-                     wpq_entries_);
+  return fmt::format(
+      "{} reads ({} wait for a bank), {} writes ({} in the WPQ of {} entries{}{})",
+      reads_under_way_, read_queue_.size(), writes_under_way_, wpq_.held - reserved_, wpq_.count,
+      reserved_ > 0 ? fmt::format(", {} of them reserved", reserved_) : "",
+      log_queue_.count > 0
+          ? fmt::format("; {} in the log queue of {}", log_queue_.held, log_queue_.count)
+          : "");
 }
 
 // --- The scheduler -------------------------------------------------------------------------------
@@ -429,24 +546,27 @@ void Channel::wake(std::uint64_t, Picoseconds now) {
   if (next != kNever) request_wake(next);
 }
 
+// For queued writes to reach their banks.
+bool Channel::somebody_waits() const {
+  return draining_ || persistence_ == PersistencePoint::kWritten || log_queue_.held > 0 ||
+         !awaiting_.empty();
+}
+
 // Whether writes are worth doing when there is no read.
 bool Channel::writes_wanted() const {
-  return draining_ || persistence_ == PersistencePoint::kWritten ||
-         write_queue_.size() > low_watermark_ || write_queue_.size() == wpq_entries_;
+  return somebody_waits() || wpq_.held > low_watermark_ || wpq_.full();
 }
 
 // Rule 2.
 bool Channel::should_write() const {
-  const std::uint32_t writes = write_queue_.size();
   const bool reads = read_queue_.size() > 0;
-  if (writes == 0) return false;
+  if (write_queue_.size() == 0) return false;
   if (!writing_) {
     if (!reads) return writes_wanted();
-    return started_ > 0 && (writes > high_watermark_ || writes == wpq_entries_);
+    return started_ > 0 && (wpq_.nearly_full() || log_queue_.nearly_full());
   }
   if (reads && started_ >= min_writes_) return false;
-  return draining_ || persistence_ == PersistencePoint::kWritten ||
-         writes + min_writes_ >= low_watermark_;
+  return somebody_waits() || wpq_.held + min_writes_ >= low_watermark_;
 }
 
 void Channel::choose_direction(Picoseconds now) {

@@ -1,4 +1,4 @@
-// One channel: read queue, write pending queue (WPQ), banks and data bus.
+// One channel: read queue, write pending queue (WPQ), if wanted a log queue, banks and data bus.
 //
 // Scheduling is by request, not by DRAM command: when the first command of a request can be given,
 // the channel decides for it and works out all of its times. Rules:
@@ -8,16 +8,25 @@
 //     watermark, or when there is no read and the WPQ is fuller than the low one; it turns back
 //     when no write is left, when the WPQ is min_writes_per_switch below the low watermark, or when
 //     reads wait and min_writes_per_switch have been done (gem5's policy, src/mem/mem_ctrl.cc).
-//     Where writes are persistent only when written, somebody waits for them, so the low watermark
-//     counts as 0. drain() makes it 0 too, until the WPQ is empty.
+//     A log queue fuller than the high watermark counts as much as the WPQ. Where writes are
+//     persistent only when written, somebody waits for them, so the low watermark counts as 0 while
+//     such writes are queued. drain() makes it 0 too, until no write is left.
 //  3. The banks of a fixed device share nothing but the bus, so while the preferred kind of request
 //     can't start, the other kind may.
 //  4. Timing: tRCD, tCL, tCWD, tRP, tRAS, tWR, tRTP per bank; tRRD, tFAW, tWTR per rank; tRTW and
 //     one burst at a time on the bus; refresh stops all banks. Not modelled: the command bus, bank
 //     groups (tCCD_L) and the gap between bursts of different ranks (tCS).
-//  5. A write holds its WPQ entry until its bank takes it, a read its entry until it is answered.
+//  5. A write holds its entry until its bank takes it, a read its entry until it is answered.
 //  6. Writes are accepted in order of arrival. A write merges with the newest accepted write of its
 //     line if that hasn't gone to the bank and has the same kind and owner; then it needs no entry.
+//  7. With log_queue_entries, writes of log entries and log headers are accepted by a log queue
+//  with
+//     entries of its own, and are persistent when their bank has written them; all others by the
+//     WPQ. A full queue holds up its own writes only; the same scheduler serves both. Thus log and
+//     data must not share a line.
+//  8. A reserved entry counts as taken. One entry is never reserved, so that writes without a
+//     reservation always get on. A write that takes over a reserved entry overtakes those that
+//     wait; those of its own line merge into it.
 #pragma once
 
 #include <cstdint>
@@ -45,10 +54,17 @@ class Channel {
   Channel& operator=(const Channel&) = delete;
 
   void read(Line line, const Place& place, Completion done);
-  std::uint64_t write(const Write& write, const Place& place);  // WriteId::number
+  // Both give the WriteId::number.
+  std::uint64_t write(const Write& write, const Place& place);
+  std::uint64_t write_reserved(const Write& write, const Place& place);
+  bool reserve();
+  bool can_reserve(std::uint32_t entries) const;
+  void release();
+  void await_entry(Completion free);
   bool drop(std::uint64_t number);
   bool find(Line line, WriteKind kind, std::uint64_t& number) const;
   const Write* pending(std::uint64_t number) const;
+  const Write* newest(Line line) const;  // nullptr if the device has it
   std::uint32_t pending_operations(std::uint32_t bank) const { return banks_[bank].operations; }
 
   template <class Visit>
@@ -64,8 +80,7 @@ class Channel {
   void drain();
   std::string describe_pending() const;
 
-  const MemoryStatistics& statistics() const { return statistics_; }
-  Picoseconds wpq_full_now() const;  // the part of wpq_full_time that hasn't been booked yet
+  MemoryStatistics statistics() const;
 
  private:
   static constexpr Picoseconds kLongAgo{INT64_MIN / 2};
@@ -77,8 +92,8 @@ class Channel {
   };
   enum class WriteState : std::uint8_t {
     kTravelling,  // on the link to a device that has the queues
-    kWaiting,     // for the WPQ to have room
-    kQueued,      // in the WPQ
+    kWaiting,     // for its queue to have room
+    kQueued,      // in the WPQ or the log queue
     kWriting,     // its bank has taken it
     kDropped,     // dropped while it was travelling
   };
@@ -86,7 +101,8 @@ class Channel {
     Write write;
     WriteState state = WriteState::kTravelling;
     bool persistent = false;
-    bool holds_adr_entry = false;
+    bool reserved = false;    // has an entry of the WPQ before it is accepted
+    bool log_queued = false;  // belongs to the log queue
     Picoseconds arrived{};
     Picoseconds accepted{};
     std::uint32_t same_bucket = kNoSlot;  // next in the table of lines
@@ -99,6 +115,20 @@ class Channel {
     Completion persisted;
     Completion written;
     std::uint32_t next = kNoSlot;
+  };
+  // The entries of the WPQ or the log queue, and the writes that wait for one.
+  struct Entries {
+    Entries(std::uint32_t entries, const MemoryParameters& p);
+
+    bool full() const { return held == count; }
+    bool nearly_full() const { return held > high_watermark || (full() && count > 0); }
+
+    const std::uint32_t count;
+    const std::uint32_t high_watermark;
+    std::uint32_t held = 0;
+    RequestList<PendingWrite> waiting;
+    Picoseconds full_since = kNever;
+    Picoseconds full_time{};
   };
   struct Bank {
     std::uint64_t open_row = kNoRow;
@@ -130,14 +160,22 @@ class Channel {
   void write_arrived(std::uint64_t slot, Picoseconds now);
   void write_finished(std::uint64_t slot, Picoseconds now);
 
-  // The WPQ.
+  // The WPQ and the log queue.
+  Entries& entries_for(const Write& write);
+  Entries& entries_of(const PendingWrite& write) { return write.log_queued ? log_queue_ : wpq_; }
+  std::uint64_t new_write(const Write& write, const Place& place, bool reserved);
   void accept(std::uint32_t slot, Picoseconds now);
-  void accept_waiting(Picoseconds now);
+  void accept_waiting(Entries& entries, Picoseconds now);
+  void accept_reserved(std::uint32_t slot, Picoseconds now);
+  void take_in_waiting(Line line, std::uint32_t with, Picoseconds now);
+  void hold_entry(Entries& entries, Picoseconds now);
+  void free_entry(Entries& entries, Picoseconds now);
   std::uint32_t merge_candidate(const Write& write) const;
   void merge(std::uint32_t with, const Write& write, Picoseconds now);
+  void tell_with(std::uint32_t with, const Write& write, Picoseconds now);
   void persist(const Write& write, Picoseconds now);
   void acknowledge(const Completion& persisted, Picoseconds now);
-  void leave_wpq(std::uint32_t slot, Picoseconds now);
+  void leave_queue(std::uint32_t slot, Picoseconds now);
   void leave_accepted(std::uint32_t slot);
   void forget(std::uint32_t slot);
   void unlink_line(std::uint32_t slot);
@@ -151,6 +189,7 @@ class Channel {
   template <class Slot>
   void consider_waking(const BankQueues<Slot>& queue, std::uint32_t slot, bool reading,
                        Picoseconds now);
+  bool somebody_waits() const;
   bool writes_wanted() const;
   bool should_write() const;
   void choose_direction(Picoseconds now);
@@ -177,13 +216,11 @@ class Channel {
 
   const Timing timing_;
   const std::uint32_t read_entries_;
-  const std::uint32_t wpq_entries_;
-  const std::uint32_t adr_entries_;
-  const std::uint32_t high_watermark_;
   const std::uint32_t low_watermark_;
   const std::uint32_t min_writes_;
   const std::uint32_t max_accesses_per_row_;
   const PersistencePoint persistence_;
+  const bool merging_;
   const bool queues_in_device_;
   const Picoseconds front_latency_;
   const Picoseconds answer_latency_;
@@ -196,11 +233,13 @@ class Channel {
   BankQueues<Read> read_queue_;
   BankQueues<PendingWrite> write_queue_;
   RequestList<Read> waiting_reads_;
-  RequestList<PendingWrite> waiting_writes_;
+  Entries wpq_;
+  Entries log_queue_;
+  std::uint32_t reserved_ = 0;        // entries of the WPQ without a write
+  std::vector<Completion> awaiting_;  // an entry that can be reserved
   std::vector<std::uint32_t> lines_;  // hash table of pending writes by line, newest first
   std::uint32_t oldest_accepted_ = kNoSlot;
   std::uint32_t newest_accepted_ = kNoSlot;
-  std::uint32_t adr_used_ = 0;
   std::uint32_t reads_held_ = 0;  // entries of the read queue in use
   std::uint64_t reads_under_way_ = 0;
   std::uint64_t writes_under_way_ = 0;
@@ -214,7 +253,6 @@ class Channel {
   std::uint32_t started_ = 0;  // requests since the channel turned round
   Picoseconds wake_at_ = kNever;
   Picoseconds next_refresh_ = kNever;
-  Picoseconds full_since_ = kNever;
 
   MemoryStatistics statistics_;
 };

@@ -22,6 +22,7 @@ struct Memory::Implementation {
   }
 
   EventQueue& queue;
+  PersistenceObserver* observer = nullptr;
   std::uint32_t banks;  // of a channel
   Mapping mapping;
   Image device;
@@ -43,6 +44,29 @@ void Memory::read(Line line, Completion done) {
 WriteId Memory::write(const Write& write) {
   const Place place = implementation_->mapping.place(write.line);
   return {place.channel, implementation_->channels[place.channel]->write(write, place)};
+}
+
+WriteId Memory::write_reserved(const Write& write) {
+  const Place place = implementation_->mapping.place(write.line);
+  return {place.channel, implementation_->channels[place.channel]->write_reserved(write, place)};
+}
+
+bool Memory::reserve(std::uint32_t channel) {
+  return implementation_->channels[channel]->reserve();
+}
+
+bool Memory::can_reserve(std::uint32_t channel, std::uint32_t entries) const {
+  return implementation_->channels[channel]->can_reserve(entries);
+}
+
+void Memory::await_entry(std::uint32_t channel, Completion free) {
+  implementation_->channels[channel]->await_entry(free);
+}
+
+void Memory::release(std::uint32_t channel) { implementation_->channels[channel]->release(); }
+
+std::uint32_t Memory::channels() const {
+  return static_cast<std::uint32_t>(implementation_->channels.size());
 }
 
 bool Memory::drop(WriteId id) {
@@ -74,6 +98,11 @@ std::uint32_t Memory::pending_operations(std::uint32_t bank) const {
   return implementation_->channels[bank / banks]->pending_operations(bank % banks);
 }
 
+LineData Memory::newest(Line line) const {
+  const Write* const write = implementation_->channels[channel_of(line)]->newest(line);
+  return write != nullptr ? write->data : implementation_->device.read(line);
+}
+
 const Image& Memory::device() const { return implementation_->device; }
 Image& Memory::device() { return implementation_->device; }
 
@@ -84,7 +113,13 @@ void Memory::for_each_accepted(void (*visit)(void* context, const Write&), void*
 }
 
 void Memory::observe(PersistenceObserver* observer) {
+  implementation_->observer = observer;
   for (const auto& channel : implementation_->channels) channel->observe(observer);
+}
+
+void Memory::survivors_changed() {
+  PersistenceObserver* const observer = implementation_->observer;
+  if (observer != nullptr) observer->survivors_changed(implementation_->queue.now());
 }
 
 bool Memory::idle() const {
@@ -114,8 +149,6 @@ const MemoryStatistics& Memory::statistics() const {
   total = {};
   for (const auto& channel : implementation_->channels) {
     total += channel->statistics();
-    total.wpq_full_time += channel->wpq_full_now();
-    total.channel_time += implementation_->queue.now();
   }
   return total;
 }

@@ -1,8 +1,9 @@
 // Main memory: what the caches (and the designs) see of the controllers, their queues and the
 // devices. Two of these exist in a machine, one for DRAM and one for persistent memory (PM).
 //
-// A Memory is a number of channels, each with its own read queue, write pending queue (WPQ), banks
-// and data bus (channel.hpp). Lines are spread over channels and banks by page or by line.
+// A Memory is a number of channels, each with its own read queue, write pending queue (WPQ), if
+// wanted a log queue, banks and data bus (channel.hpp). Lines are spread over channels and banks by
+// page or by line.
 //
 // Time: every function is called when the request reaches the controller, that is at queue.now().
 #pragma once
@@ -26,7 +27,7 @@ inline constexpr std::size_t kWriteKinds = 4;
 
 // When a write counts as persistent.
 enum class PersistencePoint : std::uint8_t {
-  kAccepted,  // the WPQ is in the persistence domain (ADR)
+  kAccepted,  // the WPQ is in the persistence domain (ADR); a log queue never is
   kWritten,   // only the device is: the bank has finished writing
 };
 
@@ -54,6 +55,8 @@ class PersistenceObserver {
   virtual ~PersistenceObserver() = default;
   virtual void persisted(const Write& write, Picoseconds when) = 0;
   virtual void dropped(const Write& write, Picoseconds when) = 0;
+  // What a design keeps in persistent structures of its own has changed.
+  virtual void survivors_changed(Picoseconds) {}
 };
 
 struct MemoryParameters;  // memory_parameters.hpp
@@ -70,15 +73,28 @@ class Memory {
   // A full read queue delays the request inside; it is never lost.
   void read(Line line, Completion done);
 
-  // Accepts the write when the WPQ has room (requests wait in arrival order per channel: this is
-  // the back-pressure that the caller feels as a late `persisted`). A write merges with the newest
-  // write of its line in the WPQ if that isn't yet being written and has the same kind and owner;
-  // the id returned is then that write's. No completion is called from within this function.
+  // Accepts the write when its queue, the WPQ or the log queue, has room (requests wait in arrival
+  // order per channel and queue: this is the back-pressure that the caller feels as a late
+  // `persisted`). A write merges with the newest write of its line in the queue if that isn't yet
+  // being written and has the same kind and owner; the id returned is then that write's. No
+  // completion is called from within this function.
   WriteId write(const Write& write);
 
-  // Removes a write that hasn't been accepted or is still waiting in the WPQ, with all that merged
-  // with it, and frees its WPQ entry. False if it has gone to the bank, has merged with another one
-  // when its turn came, or was never here. Its `written` is never called, nor is `persisted` if
+  // Takes an entry of that channel's WPQ for a write to come, if one is free, no write waits for
+  // one and it isn't the last without a reservation; false otherwise. release() gives it back
+  // unused. write_reserved() uses one of its channel: the WPQ accepts the write, of whatever kind,
+  // as soon as it has arrived. For designs that keep in the controller what may not be written yet.
+  bool reserve(std::uint32_t channel);
+  // Would reserve() succeed so many times?
+  bool can_reserve(std::uint32_t channel, std::uint32_t entries) const;
+  void release(std::uint32_t channel);
+  // Calls `free` once, when reserve() would succeed again.
+  void await_entry(std::uint32_t channel, Completion free);
+  WriteId write_reserved(const Write& write);
+
+  // Removes a write that hasn't been accepted or is still waiting in its queue, with all that
+  // merged with it, and frees its entry. False if it has gone to the bank, has merged with another
+  // one when its turn came, or was never here. Its `written` is never called, nor is `persisted` if
   // that point hasn't been reached.
   bool drop(WriteId id);
 
@@ -87,19 +103,24 @@ class Memory {
   const Write* pending(WriteId id) const;
 
   // Operations (reads and writes) that wait for or use a bank: LALEA's counters.
+  std::uint32_t channels() const;
   std::uint32_t channel_of(Line line) const;
   std::uint32_t bank_of(Line line) const;  // over all channels: channel * banks + bank
   std::uint32_t pending_operations(std::uint32_t bank) const;
+
+  // The newest contents that have arrived, wherever they are: what a read will find.
+  LineData newest(Line line) const;
 
   // What the device holds (writes that banks have finished).
   const Image& device() const;
   Image& device();
   // What would survive now: the device, and on top of it the writes that are persistent but not yet
-  // written by their banks (with PersistencePoint::kAccepted all that have been accepted). Visits
+  // written by their banks (with PersistencePoint::kAccepted all that WPQs have accepted). Visits
   // these in the order in which they must be applied to the device.
   void for_each_accepted(void (*visit)(void* context, const Write&), void* context) const;
 
   void observe(PersistenceObserver* observer);
+  void survivors_changed();  // to be told by the design
 
   // Nothing waits and nothing is under way.
   bool idle() const;

@@ -91,7 +91,8 @@ struct MemoryParameters {
   Picoseconds back_latency{10'000};
 
   PersistencePoint persistence = PersistencePoint::kAccepted;
-  std::uint32_t adr_entries = 0;
+  std::uint32_t log_queue_entries = 0;
+  bool write_merging = true;
 
   Picoseconds link_latency{0};
   Bandwidth link_bandwidth{0};
@@ -173,10 +174,11 @@ struct MemoryParameters {
 
     visit("persistence", persistence, {},
           "When a write is persistent: accepted by the WPQ (ADR), or written by its bank");
-    visit(
-        "adr_entries", adr_entries, {.least = 0, .most = 4096},
-        "With persistence=written: WPQ entries of a channel, for writes other than the log's, that "
-        "are persistent on acceptance all the same");
+    visit("log_queue_entries", log_queue_entries, {.least = 0, .most = 4096},
+          "Entries of each channel's log queue, whose writes (log entries and headers) are "
+          "persistent when written by their bank; 0: they go to the WPQ like all others");
+    visit("write_merging", write_merging, {},
+          "Whether a write merges with a waiting one of the same line, kind and owner");
 
     visit("link_latency", link_latency, {.most = kSecond},
           "Time each way on a link (CXL) between a controller's host and its device; 0ps for none");

@@ -21,6 +21,7 @@ MemoryStatistics& MemoryStatistics::operator+=(const MemoryStatistics& other) {
   acceptance_time += other.acceptance_time;
   residence_time += other.residence_time;
   wpq_full_time += other.wpq_full_time;
+  log_queue_full_time += other.log_queue_full_time;
   bus_time += other.bus_time;
   channel_time += other.channel_time;
   return *this;

@@ -22,12 +22,13 @@ struct MemoryStatistics {
   std::uint64_t row_conflicts = 0;
   std::uint64_t refreshes = 0;
   std::uint64_t bus_turnarounds = 0;
-  Picoseconds read_time{};        // sum over answered reads
-  Picoseconds acceptance_time{};  // sum over accepted writes
-  Picoseconds residence_time{};   // sum over writes that left the WPQ for their bank
-  Picoseconds wpq_full_time{};    // sum over channels
-  Picoseconds bus_time{};         // sum over channels
-  Picoseconds channel_time{};     // time simulated, times channels
+  Picoseconds read_time{};            // sum over answered reads
+  Picoseconds acceptance_time{};      // sum over accepted writes
+  Picoseconds residence_time{};       // sum over writes that left their queue for their bank
+  Picoseconds wpq_full_time{};        // sum over channels
+  Picoseconds log_queue_full_time{};  // sum over channels
+  Picoseconds bus_time{};             // sum over channels
+  Picoseconds channel_time{};         // time simulated, times channels
 
   std::uint64_t all_writes() const { return sum(writes); }
   std::uint64_t all_lines_written() const { return sum(lines_written); }
@@ -69,10 +70,12 @@ struct MemoryStatistics {
     visit("read_latency_ns", mean(read_time, reads), "ns",
           "Mean time from a read's arrival at the controller to its answer");
     visit("write_acceptance_ns", mean(acceptance_time, all_writes()), "ns",
-          "Mean time from a write's arrival at the controller to its place in the WPQ");
+          "Mean time from a write's arrival at the controller to its place in a queue");
     visit("wpq_residence_ns", mean(residence_time, all_lines_written()), "ns",
-          "Mean time from a write's acceptance by the WPQ to its bank taking it");
+          "Mean time from a write's acceptance to its bank taking it");
     visit("wpq_full_ns", wpq_full_time, "Time a WPQ was full, summed over channels");
+    visit("log_queue_full_ns", log_queue_full_time,
+          "Time a log queue was full, summed over channels");
     visit("bus_utilisation", ratio(bus_time, channel_time), "ratio",
           "Part of the time in which data was on a channel's bus");
   }

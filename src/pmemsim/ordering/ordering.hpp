@@ -65,6 +65,7 @@ enum Interest : std::uint32_t {
   kAllStores = 1u << 6,         // stored(): of the program's DRAM too, with PC and value
   kHints = 1u << 7,             // hint()
   kFlushes = 1u << 8,           // Atomicity::flush()
+  kCleanEvictions = 1u << 9,    // Atomicity::evicted_clean()
 };
 
 class Backend;
@@ -79,6 +80,7 @@ struct LayerContext {
   Hierarchy& caches;
   Backend& backend;
   Memory& pm;
+  Memory& dram;
   PmSpace& pm_space;
 };
 

@@ -2,34 +2,22 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 #include <vector>
 
-#include "pmemsim/recovery/undo_record.hpp"
+#include "pmemsim/recovery/apply_record.hpp"
 
 namespace pmemsim {
 namespace {
 
-using Records = std::vector<std::pair<Line, LogHeader>>;
+using Records = std::vector<LoggedRecord>;
 
-// The records of the regions that have to be undone: headers from the LH-WPQ, else from PM.
+// The records of the regions that have to be undone.
 std::map<std::uint64_t, Records> find_records(const Asap::Survivors& survivors, const Image& pm) {
-  std::unordered_map<std::uint64_t, LineData> buffered;
-  for (const auto& header : survivors.headers) buffered[header.place.number] = header.header;
   std::map<std::uint64_t, Records> found;
   for (const auto& [rid, _] : survivors.dependences) found[rid];
-  for (CoreId core = 0; core < survivors.logs.size(); ++core) {
-    const auto& log = survivors.logs[core];
-    for (std::uint64_t at = 0; at + kRecordLines <= log.lines; at += kRecordLines) {
-      const Line place{log.first.number + at};
-      const auto in_buffer = buffered.find(place.number);
-      const LogHeader header =
-          LogHeader::of(in_buffer != buffered.end() ? in_buffer->second : pm.read(place));
-      const auto region = found.find(Asap::rid(core, header.region));
-      if (header.core == core && region != found.end()) {
-        region->second.emplace_back(place, header);
-      }
-    }
+  for (const LoggedRecord& record : read_log(survivors.log, pm)) {
+    const auto region = found.find(Asap::rid(record.header.core, record.header.region));
+    if (region != found.end()) region->second.push_back(record);
   }
   return found;
 }
@@ -46,7 +34,7 @@ void recover_asap(const Asap::Survivors& survivors, Image& pm) {
         return std::find(on.begin(), on.end(), candidate.first) != on.end();
       });
     });
-    for (const auto& [place, header] : last->second) undo_record(header, place, pm);
+    for (const LoggedRecord& record : last->second) apply_record(record, pm);
     left.erase(last);
   }
 }

@@ -1,24 +1,16 @@
 #include "pmemsim/recovery/undo_log.hpp"
 
-#include <unordered_map>
-
-#include "pmemsim/recovery/undo_record.hpp"
+#include "pmemsim/recovery/apply_record.hpp"
 
 namespace pmemsim {
-void recover_undo_log(std::span<const HwUndo::Survivor> survivors, Image& pm) {
-  for (CoreId core = 0; core < survivors.size(); ++core) {
-    const HwUndo::Survivor& survivor = survivors[core];
-    std::unordered_map<std::uint64_t, LineData> buffered;
-    for (const auto& header : survivor.headers) buffered[header.place.number] = header.header;
-    // A region logs a line once, so the order of its records doesn't matter. What earlier regions
-    // have left in the ring has numbers that are too low.
-    for (std::uint64_t at = 0; at + kRecordLines <= survivor.log_lines; at += kRecordLines) {
-      const Line place{survivor.log.number + at};
-      const auto found = buffered.find(place.number);
-      const LogHeader header =
-          LogHeader::of(found != buffered.end() ? found->second : pm.read(place));
-      if (header.core == core && header.region > survivor.committed) undo_record(header, place, pm);
-    }
+
+// A region logs a line once, so the order of its records doesn't matter. What earlier regions have
+// left in the log has numbers that are too low.
+void recover_undo_log(const HwUndo::Survivors& survivors, Image& pm) {
+  for (const LoggedRecord& record : read_log(survivors.log, pm)) {
+    const LogHeader& header = record.header;
+    if (header.core >= survivors.committed.size()) continue;
+    if (header.region > survivors.committed[header.core]) apply_record(record, pm);
   }
 }
 

@@ -2,8 +2,6 @@
 // nothing else.
 #pragma once
 
-#include <span>
-
 #include "pmemsim/atomicity/hw_undo.hpp"
 #include "pmemsim/mem/image.hpp"
 
@@ -11,6 +9,6 @@ namespace pmemsim {
 
 // Gives the lines of all regions that had not committed their old contents back. `pm` is the
 // device, with what the write pending queues held on top. Doing it again changes nothing.
-void recover_undo_log(std::span<const HwUndo::Survivor> survivors, Image& pm);
+void recover_undo_log(const HwUndo::Survivors& survivors, Image& pm);
 
 }  // namespace pmemsim

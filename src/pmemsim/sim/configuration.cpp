@@ -7,14 +7,22 @@
 namespace pmemsim {
 namespace {
 
-void check_cache(ParameterSetter& setter, const std::string& key, std::uint64_t bytes,
-                 std::uint32_t ways) {
-  if (auto problem = cache_geometry_problem(key, bytes, ways); !problem.empty()) {
-    setter.add_problem(std::move(problem));
+void check_cache(ParameterSetter& setter, const std::string& size_key, std::uint64_t bytes,
+                 const std::string& ways_key, std::uint32_t ways) {
+  if (const auto problem = cache_geometry_problem(size_key, bytes, ways_key, ways);
+      !problem.empty()) {
+    setter.add_problem(problem);
   }
 }
 
 }  // namespace
+
+void check_values(std::span<const Setting> settings) {
+  Configuration configuration;
+  ParameterSetter setter(settings);
+  configuration.describe(setter);
+  setter.throw_problems();
+}
 
 Configuration configure(std::span<const Setting> settings) {
   Configuration configuration;
@@ -27,30 +35,29 @@ Configuration configure(std::span<const Setting> settings) {
     setter.add_problem("core.frequency: " + format_value(configuration.core.frequency) +
                        " is no multiple of 100kHz; round it");
   }
-  check_cache(setter, "l1.size", configuration.l1.size.count, configuration.l1.ways);
+  check_cache(setter, "l1.size", configuration.l1.size.count, "l1.ways", configuration.l1.ways);
   if (configuration.l1.size.count == 0) {
     setter.add_problem("l1.size: every core needs an L1; choose at least 64B per way");
   }
-  check_cache(setter, "l2.size", configuration.l2.size.count, configuration.l2.ways);
+  check_cache(setter, "l2.size", configuration.l2.size.count, "l2.ways", configuration.l2.ways);
   const std::uint64_t shared = configuration.shared.size.count +
                                configuration.shared.size_per_core.count * configuration.core.count;
-  check_cache(setter, "shared.size + shared.size_per_core * core.count", shared,
+  check_cache(setter, "shared.size + shared.size_per_core * core.count", shared, "shared.ways",
               configuration.shared.ways);
-  const std::uint64_t inner =
-      configuration.l2.size.count > 0 ? configuration.l2.size.count : configuration.l1.size.count;
+  const bool has_l2 = configuration.l2.size.count > 0;
+  const std::uint64_t inner = (has_l2 ? configuration.l2 : configuration.l1).size.count;
   if (shared < inner) {
-    setter.add_problem(
-        "shared.size: the shared cache (" + std::to_string(shared) +
-        " bytes) includes the private ones, so it can't be smaller than one of them (" +
-        std::to_string(inner) + " bytes)");
+    setter.add_problem("shared.size + shared.size_per_core * core.count: the shared cache (" +
+                       std::to_string(shared) + " bytes) includes the private ones, so it can't " +
+                       "be smaller than " + (has_l2 ? "l2.size" : "l1.size") + " (" +
+                       std::to_string(inner) + " bytes)");
   }
   for (const std::string& problem : configuration.dram.problems()) {
-    setter.add_problem("dram: " + problem);
+    setter.add_problem(problem, "dram");
   }
-  for (const std::string& problem : configuration.pm.problems())
-    setter.add_problem("pm: " + problem);
-  for (std::string& problem : combination_problems(configuration)) {
-    setter.add_problem(std::move(problem));
+  for (const std::string& problem : configuration.pm.problems()) setter.add_problem(problem, "pm");
+  for (const std::string& problem : combination_problems(configuration)) {
+    setter.add_problem(problem);
   }
   setter.throw_problems();
   return configuration;

@@ -8,6 +8,7 @@
 
 #include "pmemsim/atomicity/asap_parameters.hpp"
 #include "pmemsim/atomicity/hardware_log_parameters.hpp"
+#include "pmemsim/atomicity/hw_redo_parameters.hpp"
 #include "pmemsim/cache/hierarchy.hpp"
 #include "pmemsim/core/parameters.hpp"
 #include "pmemsim/cpu/core_parameters.hpp"
@@ -17,7 +18,7 @@
 namespace pmemsim {
 
 enum class OrderingChoice : std::uint8_t { kNone, kX86, kEadr };
-enum class AtomicityChoice : std::uint8_t { kNone, kSoftwareUndo, kHwUndo, kAsap };
+enum class AtomicityChoice : std::uint8_t { kNone, kSoftwareUndo, kHwUndo, kHwRedo, kAsap, kLad };
 enum class BackendChoice : std::uint8_t { kNone };
 enum class PrecomputeChoice : std::uint8_t { kNone };
 std::span<const std::string_view> choice_names(OrderingChoice);
@@ -56,6 +57,7 @@ struct Configuration {
   MemoryParameters dram;
   MemoryParameters pm;
   HardwareLogParameters log;
+  HwRedoParameters hw_redo;
   AsapParameters asap;
 
   template <class Visitor>
@@ -73,12 +75,17 @@ struct Configuration {
     visit.group("dram", dram);
     visit.group("pm", pm);
     visit.group("log", log);
+    visit.group("hw_redo", hw_redo);
     visit.group("asap", asap);
   }
 };
 
 // Applies the settings to the defaults. Throws ConfigError with every problem at once.
 Configuration configure(std::span<const Setting> settings);
+
+// Throws ConfigError with what is wrong with single settings. For settings that don't make up a
+// whole configuration, so that nothing can be said about how they go together.
+void check_values(std::span<const Setting> settings);
 
 // Every parameter with its value in this configuration.
 std::vector<ParameterInfo> parameters(Configuration configuration);

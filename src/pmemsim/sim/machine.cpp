@@ -42,7 +42,7 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
       hierarchy_({queue_, pm_space_, *backend_, dram_, *ordering_, *atomicity_}, clock_,
                  configuration.core.count, configuration.l1, configuration.l2, configuration.shared,
                  configuration.path) {
-  const LayerContext context{queue_, hierarchy_, *backend_, pm_, pm_space_};
+  const LayerContext context{queue_, hierarchy_, *backend_, pm_, dram_, pm_space_};
   ordering_->connect(context);
   atomicity_->connect(context);
   precompute_->connect(context);
@@ -137,6 +137,9 @@ bool Machine::run(const std::function<bool(double)>& progress) {
   if (!all_finished || hierarchy_.pending_misses() > 0 || !ordering_->pending().empty() ||
       !atomicity_->pending().empty()) {
     report_stuck();
+  }
+  atomicity_->drain();
+  while (queue_.step()) {
   }
   pm_.drain();
   dram_.drain();

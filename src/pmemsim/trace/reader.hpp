@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -76,6 +77,19 @@ struct Operation {
   bool flag;  // taken; wrote
 };
 
+// Some of the kinds of operations.
+class KindSet {
+ public:
+  constexpr KindSet(std::initializer_list<SiteKind> kinds) {
+    for (const SiteKind kind : kinds) bits_ |= 1u << static_cast<unsigned>(kind);
+  }
+  constexpr bool contains(std::uint8_t kind) const { return (bits_ >> kind & 1) != 0; }
+
+ private:
+  std::uint32_t bits_ = 0;
+};
+static_assert(kSiteKinds <= 32);
+
 class TraceFile {
  public:
   // Opens the file, reads index, metadata and site table, checks them all. Throws TraceError.
@@ -122,12 +136,16 @@ class OperationStream {
   // thing that every simulated operation passes through.
   bool next(Operation& operation);
 
+  // Passes over the operations before the next one of these kinds, without decoding them.
+  void skip_to(KindSet kinds);
+
   // The position in the thread (operations read so far), and a way back (PMEM-Spec re-executes).
   std::uint64_t position() const { return position_; }
   void seek(std::uint64_t position);
 
  private:
   bool next_frame();
+  std::size_t length(const std::byte* record, std::uint32_t site) const;
   void check_mark(const Operation& operation) const;
   [[noreturn]] void fail_record() const;
   [[noreturn]] void fail(std::string_view reason) const;
@@ -158,6 +176,13 @@ Integer load(const std::byte* from) {
 
 }  // namespace detail
 
+// The next record's place is what everything waits for, so it comes from a table of its own.
+inline std::size_t OperationStream::length(const std::byte* record, std::uint32_t site) const {
+  const std::size_t packed = lengths_[site];
+  const auto copied = static_cast<std::size_t>(record[kHeadBytes + sizeof(std::uint64_t)]);
+  return (packed & (kLengthVaries - 1)) + (copied & (std::size_t{0} - packed / kLengthVaries));
+}
+
 // Decodes without branches on the kind: kinds follow each other as the program pleases, so such
 // branches would be mispredicted. What is read too far lies in the zeros behind the frame.
 inline bool OperationStream::next(Operation& operation) {
@@ -170,10 +195,7 @@ inline bool OperationStream::next(Operation& operation) {
     fail_record();
   const auto first = detail::load<std::uint64_t>(record + 4);
   const auto second = detail::load<std::uint64_t>(record + 12);
-  // The next record's place is what everything waits for, so it comes from a table of its own.
-  const std::size_t packed = lengths_[site_number];
-  const std::size_t length =
-      (packed & (kLengthVaries - 1)) + (second & 0xff & (std::size_t{0} - packed / kLengthVaries));
+  const std::size_t bytes = length(record, site_number);
 
   const SiteRecord& site = sites_[site_number];
   const RecordLayout& layout = layout_of(site.kind);
@@ -194,16 +216,31 @@ inline bool OperationStream::next(Operation& operation) {
   operation.flag = (head & 1) != 0;
 
   const bool bad =
-      (length > static_cast<std::size_t>(end_ - record)) | ((head & 1 & ~layout.flag) != 0) |
+      (bytes > static_cast<std::size_t>(end_ - record)) | ((head & 1 & ~layout.flag) != 0) |
       ((layout.object != 0) & (operation.object >= sync_objects_)) |
       ((layout.copied != 0) & (copied - 1 >= kCopyBytes)) | ((first & layout.access) > kMaxAddress);
   if (bad) [[unlikely]]
     fail_record();
   if (operation.kind == SiteKind::kMark) [[unlikely]]
     check_mark(operation);
-  cursor_ = record + length;
+  cursor_ = record + bytes;
   ++position_;
   return true;
+}
+
+inline void OperationStream::skip_to(KindSet kinds) {
+  do {
+    for (; cursor_ != end_; ++position_) {
+      const std::uint32_t site_number = detail::load<std::uint32_t>(cursor_) >> 1;
+      if (site_number >= site_count_) [[unlikely]]
+        fail_record();
+      if (kinds.contains(sites_[site_number].kind)) return;
+      const std::size_t bytes = length(cursor_, site_number);
+      if (bytes > static_cast<std::size_t>(end_ - cursor_)) [[unlikely]]
+        fail_record();
+      cursor_ += bytes;
+    }
+  } while (next_frame());
 }
 
 }  // namespace pmemsim::trace

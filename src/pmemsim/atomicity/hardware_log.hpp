@@ -1,0 +1,202 @@
+// The log that hardware writes: what undo and redo logs have in common. A design opens a log for a
+// region, appends lines to it, and releases it when it isn't needed any more; where entries and
+// headers go, and when headers are written, is the business of two policies.
+//
+//   1  Seven entries share a header (log entry collation, LEC).
+//   2  allocation=sequential: a record's lines follow its header, records follow each other in a
+//      ring. load-aware: entries and headers go to the bank with the fewest pending operations when
+//      they reach the controller (LALEA; load_aware_log.hpp); a header's second line says where the
+//      entries are, and links the record to the core's record before; a non-volatile register of
+//      the core (LR) heads this chain.
+//   3  metadata=collated-header: the header of an unfinished record stands in a persistent queue
+//      of the channel (ASAP's LH-WPQ), and is written when the record is full. With a queue of no
+//      entries (ReDU), or in a redo log when it is full: the header is volatile until it is
+//      written, which it is when its entries are persistent.
+//   4  metadata=adr-buffered (BLOM): headers stay in the ADR buffer, whose entries they take from
+//      the write pending queue (Memory::reserve), until the log is released. When there is no room,
+//      the oldest complete header is written to PM, and the new one is treated as rule 3 has it if
+//      there is still no room when its record is complete.
+//
+// Where LALEA's text and this differ: its chain runs forward (LR at the first header, next_ptr to
+// the next). Then a header could not be written before the place of the next one is chosen. Here LR
+// names the newest record and links lead back, so that a header's place is chosen by the banks'
+// load when the header is written.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "pmemsim/atomicity/hardware_log_parameters.hpp"
+#include "pmemsim/atomicity/load_aware_log.hpp"
+#include "pmemsim/atomicity/log_record.hpp"
+#include "pmemsim/atomicity/sequential_log.hpp"
+#include "pmemsim/mem/slab.hpp"
+#include "pmemsim/ordering/ordering.hpp"
+
+namespace pmemsim {
+
+struct HardwareLogStatistics {
+  std::uint64_t entries = 0, persistent_entries = 0, headers = 0, dropped = 0, growths = 0;
+  std::uint64_t buffered_headers = 0, spilled_headers = 0;
+  Picoseconds entry_latency{};
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("entries", entries, "lines", "Log entries written");
+    visit("persistent_entries", persistent_entries, "lines", "Log entries that became persistent");
+    visit("entry_latency_ns", entry_latency,
+          "From an entry's leaving the core to its being persistent, in sum");
+    visit("headers", headers, "lines", "Lines of headers written to PM");
+    visit("buffered_headers", buffered_headers, "headers",
+          "Headers that stood in a persistent queue or buffer");
+    visit("spilled_headers", spilled_headers, "headers",
+          "Of these, written to PM to make room for others (BLOM)");
+    visit("dropped", dropped, "lines", "Log writes removed from the write pending queues");
+    visit("growths", growths, "times", "Times that the log space had to grow");
+  }
+};
+
+// What is left of a log after a crash, beside PM and what the controllers have accepted.
+struct LogSurvivors {
+  struct Ring {
+    Line first;
+    std::uint64_t lines;
+  };
+  std::vector<Ring> rings;                  // sequential: address and size registers
+  std::vector<std::optional<Line>> newest;  // load-aware: the cores' LR registers
+  std::uint64_t header_stride = 1;          // load-aware: from a header's first line to its second
+  std::vector<BufferedHeader> headers;
+};
+
+// What kind of log a design keeps.
+enum class LogKind : std::uint8_t {
+  kUndo,  // an entry must be undone if a crash comes right after it: headers persist before entries
+  kRedo,  // entries count when the region commits: headers may persist after them
+};
+
+class HardwareLog {
+ public:
+  struct Shape {
+    LogKind kind;
+    std::uint32_t cores, channels, banks;
+    std::uint32_t rings;            // sequential: one for each core, or one for all
+    std::uint32_t header_entries;   // of a channel's persistent header queue
+    bool from_controllers = false;  // entries come from there, not from the cores
+  };
+  HardwareLog(const Shape& shape, const HardwareLogParameters& parameters);
+  void connect(const LayerContext& context);
+  // Whom to tell when there is room for headers again.
+  void on_room(Completion room) { room_ = room; }
+
+  using Id = std::uint32_t;
+  // A region's log. `idle` is called at the core whenever nothing of it is outstanding any more.
+  Id open(CoreId core, std::uint64_t region, Completion idle);
+  // Undo logs: an append must wait for on_room() otherwise.
+  bool room(Id id);
+  // The entry leaves the core now. `persisted` is called at the controller, `acknowledged` at the
+  // core.
+  void append(Id id, Line home, const LineData& data, Completion acknowledged,
+              Completion persisted = {});
+  // No more entries: the last header may be written. Regions are redone in `commit_order`.
+  void close(Id id, std::uint64_t commit_order);
+  // Entries, and headers that have to persist before the region commits, without acknowledgement.
+  std::uint32_t outstanding(Id id) const { return logs_[id].outstanding; }
+  // Removes the entries that wait in the write pending queues.
+  void drop_entries(Id id);
+  // Redo logs: the region has committed.
+  void link(Id id);
+  // The log isn't needed any more; nothing of it may be outstanding.
+  void release(Id id, bool drop_pending);
+
+  bool nearly_full() const;
+  LogSurvivors survivors() const;
+  void statistics(StatisticsCollector& collector) const;
+
+ private:
+  enum class HeaderState : std::uint8_t { kVolatile, kBuffered, kOnItsWay, kWritten };
+  struct Record {
+    std::optional<HeaderPlace> place;  // sequential: both its first line
+    LogHeader header;
+    LogLinks links;
+    std::uint32_t entries = 0;
+    HeaderState state = HeaderState::kVolatile;
+    bool buffered = false;         // takes room in its channel's header queue or ADR buffer
+    bool counted = false;          // the commit waits for its header
+    bool listed = false;           // among those that may be spilled
+    std::uint32_t lines_left = 0;  // of a header on its way
+  };
+  struct Log {
+    CoreId core = 0;
+    std::uint64_t region = 0;
+    std::vector<Record> records;
+    std::uint32_t outstanding = 0;
+    std::uint32_t headers_on_their_way = 0;
+    bool closed = false;
+    bool released = false;
+    bool live = false;
+    Completion idle;
+  };
+  struct Entry {
+    Id log;
+    std::uint32_t record, number;
+    Line home;
+    LineData data;
+    Picoseconds sent;
+    Completion acknowledged, persisted;
+  };
+  struct Header {
+    Id log;
+    std::uint32_t record;
+  };
+
+  bool load_aware() const { return parameters_.allocation == LogAllocation::kLoadAware; }
+  bool adr_buffered() const { return parameters_.metadata == LogMetadata::kAdrBuffered; }
+  SequentialLog& ring(CoreId core) { return rings_[core % rings_.size()]; }
+  std::uint64_t owner(const Log& log) const;
+  std::uint32_t channel_of(const Record& record) const;
+
+  std::uint32_t header_lines() const { return load_aware() ? 2 : 1; }
+  bool has_buffer(std::uint32_t channel) const;
+  void take_buffer(Record& record);
+  void give_buffer(std::uint32_t channel);
+  std::optional<std::uint32_t> header_bank();
+  void start_record(Id id);
+  void place_header(Record& record, std::uint32_t bank);
+  void arrive(std::uint64_t slot, Picoseconds now);
+  void entry_persisted(std::uint64_t slot, Picoseconds now);
+  void entry_acknowledged(std::uint64_t slot, Picoseconds now);
+  bool complete(const Log& log, std::uint32_t record) const;
+  void try_complete(Id id, std::uint32_t record);
+  void write_header(Id id, std::uint32_t record);
+  void header_persisted(std::uint64_t slot, Picoseconds now);
+  void closing_arrived(std::uint64_t id, Picoseconds now);
+  void acknowledged(std::uint64_t id, Picoseconds now);
+  void announce_room();
+  void make_room(std::uint32_t channel);
+  void entry_free(std::uint64_t channel, Picoseconds now);
+  void spill_oldest(std::uint32_t channel);
+  void free_header(Record& record);
+  void finish_release(Id id);
+  void drop(Line line, WriteKind kind);
+
+  const Shape shape_;
+  const HardwareLogParameters parameters_;
+  std::optional<LayerContext> context_;
+  Completion room_;
+  bool room_wanted_ = false;
+  std::vector<SequentialLog> rings_;
+  std::optional<LoadAwareLog> banks_;
+  std::vector<std::uint32_t> header_entries_;  // in use, by channel
+  std::vector<std::deque<Header>> complete_;   // in the ADR buffer, oldest first, by channel
+  std::vector<bool> awaited_;                  // by channel: an entry of the ADR buffer
+  std::vector<std::optional<Line>> newest_;    // LR
+  std::vector<std::optional<Line>> last_;      // the core's last record with a place
+  std::uint64_t records_in_use_ = 0;
+  Slab<Log> logs_;
+  Slab<Entry> entries_;
+  Slab<Header> headers_;
+  HardwareLogStatistics statistics_;
+};
+
+}  // namespace pmemsim

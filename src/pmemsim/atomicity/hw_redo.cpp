@@ -1,0 +1,276 @@
+#include "pmemsim/atomicity/hw_redo.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "pmemsim/backend/backend.hpp"
+#include "pmemsim/cache/hierarchy.hpp"
+#include "pmemsim/sim/pm_space.hpp"
+
+namespace pmemsim {
+
+HwRedo::HwRedo(const HardwareLog::Shape& shape, const HwRedoParameters& parameters,
+               const HardwareLogParameters& log)
+    : parameters_(parameters), log_(shape, log), cores_(shape.cores) {}
+
+void HwRedo::connect(const LayerContext& context) {
+  context_.emplace(context);
+  log_.connect(context);
+}
+
+Lowering HwRedo::lowering() const {
+  Lowering lowering;
+  for (const auto purpose :
+       {trace::Purpose::kLog, trace::Purpose::kDataFlush, trace::Purpose::kCommit}) {
+    lowering.keeps[static_cast<std::size_t>(purpose)] = false;
+  }
+  return lowering;
+}
+
+// ---- Running a region (rules 1 and 2)
+
+bool HwRedo::region_begin(CoreId core, std::uint64_t region, Picoseconds, Completion) {
+  cores_[core].region = region;
+  return true;
+}
+
+bool HwRedo::store(const Store& store, Picoseconds, Completion) {
+  if (store.region == 0) return true;
+  PerCore& core = cores_[store.core];
+  const Line line = Line::of(store.address);
+  if (core.written.find(line) == nullptr) {
+    core.written.insert(line) = true;
+    core.lines.push_back(line);
+    ++uncommitted_[line.number];
+  }
+  const auto found =
+      std::find_if(core.log_buffer.begin(), core.log_buffer.end(),
+                   [line](const BufferedLine& buffered) { return buffered.line == line; });
+  if (found != core.log_buffer.end()) {
+    found->data = store.after;
+    ++statistics_.coalesced;
+    return true;
+  }
+  if (core.log_buffer.size() == parameters_.log_buffer_entries) {
+    log(store.core, core.log_buffer.front());
+    core.log_buffer.pop_front();
+  }
+  core.log_buffer.push_back({line, store.after});
+  return true;
+}
+
+void HwRedo::log(CoreId number, const BufferedLine& line) {
+  PerCore& core = cores_[number];
+  if (!core.log) {
+    core.log = log_.open(number, core.region, completion<&HwRedo::idle>(*this, number));
+  }
+  log_.append(*core.log, line.line, line.data, {});
+}
+
+Eviction HwRedo::evicted(Line line, const LineData& data, Picoseconds) {
+  if (uncommitted_.contains(line.number)) {  // rule 2
+    kept_.insert(line.number);
+    context_->dram.write({.line = line, .data = {}, .persisted = {}, .written = {}});
+  } else {
+    const auto found = cached_.find(line.number);
+    if (found == cached_.end()) return Eviction::kWrite;
+    // A store outside regions has changed it since: it must not be overtaken by the older data.
+    const Cached& cached = found->second;
+    keep(line, data, cached.dirty ? cached.order : cached.order_on_its_way);
+  }
+  ++statistics_.kept_evictions;
+  return Eviction::kTaken;
+}
+
+bool HwRedo::fetch(CoreId, Line line, Picoseconds, Completion done) {
+  if (!kept_.contains(line.number) && !cached_.contains(line.number)) return false;
+  ++statistics_.dram_cache_reads;
+  context_->dram.read(line, done);
+  return true;
+}
+
+bool HwRedo::flush(CoreId, Line line, Picoseconds, Completion resume) {
+  const auto found = cached_.find(line.number);
+  if (found == cached_.end()) return true;
+  const Cached& cached = found->second;
+  flushes_.push_back({cached.dirty ? cached.order : cached.order_on_its_way, resume});
+  if (parameters_.in_place == InPlaceUpdate::kLazy) write_oldest(flushes_.back().order);
+  return false;
+}
+
+// ---- Committing (rule 3)
+
+bool HwRedo::region_end(CoreId number, std::uint64_t, Picoseconds when, Completion resume) {
+  PerCore& core = cores_[number];
+  if (core.lines.empty()) {
+    core.committed = core.region;
+    ++statistics_.committed;
+    return true;
+  }
+  for (const BufferedLine& line : core.log_buffer) log(number, line);
+  core.log_buffer.clear();
+  core.order = first_order_ + regions_.size();
+  regions_.push_back({number, core.region, *core.log, std::exchange(core.lines, {})});
+  log_.close(*core.log, core.order);
+  core.waiting_since = when;
+  core.waiting = resume;
+  return false;
+}
+
+// Nothing of the core's log is outstanding, which the region may have waited for.
+void HwRedo::idle(std::uint64_t number, Picoseconds now) {
+  PerCore& core = cores_[number];
+  if (!core.waiting) return;
+  statistics_.commit_latency += now - core.waiting_since;
+  commit(static_cast<CoreId>(number), now);
+  std::exchange(core.waiting, {})(now);
+}
+
+void HwRedo::commit(CoreId number, Picoseconds now) {
+  PerCore& core = cores_[number];
+  ++statistics_.committed;
+  core.committed = core.region;
+  log_.link(*std::exchange(core.log, {}));
+  core.written.clear();
+  Region& committed = region(core.order);
+  committed.committed = true;
+  for (const Line line : committed.lines) {  // rule 4
+    const auto writers = uncommitted_.find(line.number);
+    if (--writers->second == 0) {
+      uncommitted_.erase(writers);
+      kept_.erase(line.number);
+    }
+    context_->caches.mark_clean(line);
+    keep(line, context_->pm_space.newest().read(line), core.order);
+  }
+  context_->queue.schedule(now + context_->caches.way_down(number), Phase::kController,
+                           completion<&HwRedo::committed_lines_arrive>(*this, core.order));
+}
+
+// ---- Updating in place (rules 4 and 5)
+
+void HwRedo::keep(Line line, const LineData& data, std::uint64_t order) {
+  Cached& cached = cached_[line.number];
+  if (cached.dirty) {
+    --region(cached.order).not_in_place;
+    ++statistics_.filtered_writes;
+  }
+  cached.data = data;
+  cached.order = order;
+  cached.dirty = true;
+  ++region(order).not_in_place;
+  context_->dram.write({.line = line, .data = {}, .persisted = {}, .written = {}});
+}
+
+void HwRedo::committed_lines_arrive(std::uint64_t order, Picoseconds) {
+  if (parameters_.in_place == InPlaceUpdate::kEager) {
+    if (order < first_order_) return;  // later regions have taken all of its lines over
+    for (const Line line : region(order).lines) write_in_place(line);
+    return;
+  }
+  constexpr std::uint64_t kRegionsAtOnce = 2;  // so that writing keeps ahead of committing
+  if (log_.nearly_full() || cached_.size() * kLineBytes > parameters_.dram_cache_size.count) {
+    write_oldest(std::max(written_up_to_, first_order_ - 1) + kRegionsAtOnce);
+  }
+  for (const WaitingFlush& flush : flushes_) write_oldest(flush.order);
+}
+
+// lazy: the lines of the oldest regions go in place, up to this one at most.
+void HwRedo::write_oldest(std::uint64_t up_to) {
+  up_to = std::min(up_to, first_order_ + regions_.size() - 1);
+  for (std::uint64_t order = std::max(written_up_to_ + 1, first_order_); order <= up_to; ++order) {
+    if (!region(order).committed) return;
+    written_up_to_ = order;
+    for (const Line line : region(order).lines) write_in_place(line);
+  }
+}
+
+void HwRedo::write_in_place(Line line) {
+  const auto found = cached_.find(line.number);
+  if (found == cached_.end()) return;
+  Cached& cached = found->second;
+  if (!cached.dirty || cached.on_its_way) return;
+  cached.dirty = false;
+  cached.on_its_way = true;
+  cached.order_on_its_way = cached.order;
+  ++statistics_.in_place_writes;
+  context_->backend.write({.line = line,
+                           .kind = WriteKind::kData,
+                           .owner = 0,
+                           .data = cached.data,
+                           .persisted = completion<&HwRedo::written_in_place>(*this, line.number),
+                           .written = {}});
+}
+
+void HwRedo::written_in_place(std::uint64_t number, Picoseconds now) {
+  const auto found = cached_.find(number);
+  Cached& cached = found->second;
+  cached.on_its_way = false;
+  --region(cached.order_on_its_way).not_in_place;
+  if (!cached.dirty) {
+    cached_.erase(found);
+  } else if (parameters_.in_place == InPlaceUpdate::kEager || cached.order <= written_up_to_) {
+    write_in_place({number});
+  }
+  release(now);
+}
+
+// Rule 5.
+void HwRedo::release(Picoseconds now) {
+  std::uint64_t held = 0;  // cores of which an older region isn't in place
+  for (Region& region : regions_) {
+    if (region.released) continue;
+    const std::uint64_t core = std::uint64_t{1} << region.core;
+    if (region.committed && region.not_in_place == 0 && (held & core) == 0) {
+      release(region);
+    } else if (parameters_.commit_order == CommitOrder::kGlobal) {
+      break;
+    } else {
+      held |= core;
+    }
+  }
+  while (!regions_.empty() && regions_.front().released) {
+    regions_.pop_front();
+    ++first_order_;
+  }
+  const auto resume = [&](const WaitingFlush& flush) {
+    if (flush.order >= first_order_) return false;
+    flush.resume(now);
+    return true;
+  };
+  if (!flushes_.empty()) std::erase_if(flushes_, resume);
+}
+
+void HwRedo::release(Region& region) {
+  region.released = true;
+  cores_[region.core].in_place = region.number;
+  log_.release(region.log, false);
+}
+
+void HwRedo::drain() { write_oldest(first_order_ + regions_.size() - 1); }
+
+HwRedo::Survivors HwRedo::survivors() const {
+  Survivors all{{}, {}, parameters_.commit_order, log_.survivors()};
+  for (const PerCore& core : cores_) {
+    all.committed.push_back(core.committed);
+    all.in_place.push_back(core.in_place);
+  }
+  return all;
+}
+
+void HwRedo::statistics(StatisticsCollector& collector) const {
+  collector.group("hw_redo", statistics_);
+  log_.statistics(collector);
+}
+
+std::string HwRedo::pending() const {
+  std::string text;
+  for (std::size_t core = 0; core < cores_.size(); ++core) {
+    if (!cores_[core].waiting) continue;
+    text += (text.empty() ? "" : "; ") + std::string("the log of core ") + std::to_string(core) +
+            " is not persistent";
+  }
+  return text;
+}
+
+}  // namespace pmemsim

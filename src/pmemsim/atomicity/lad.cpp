@@ -1,0 +1,367 @@
+#include "pmemsim/atomicity/lad.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "pmemsim/backend/backend.hpp"
+#include "pmemsim/cache/hierarchy.hpp"
+#include "pmemsim/sim/pm_space.hpp"
+
+namespace pmemsim {
+namespace {
+
+// Two numbers as a completion's argument.
+constexpr std::uint64_t packed(std::uint32_t high, std::uint32_t low) {
+  return std::uint64_t{high} << 32 | low;
+}
+constexpr std::uint32_t high(std::uint64_t packed) {
+  return static_cast<std::uint32_t>(packed >> 32);
+}
+constexpr std::uint32_t low(std::uint64_t packed) { return static_cast<std::uint32_t>(packed); }
+
+// Writes of regions of two cores don't merge.
+constexpr std::uint64_t owner(CoreId core, std::uint64_t region) {
+  return std::uint64_t{core} << 48 | region;
+}
+
+}  // namespace
+
+Lad::Lad(const HardwareLog::Shape& shape, Picoseconds controller_latency,
+         const HardwareLogParameters& parameters)
+    : controller_latency_(controller_latency),
+      log_(shape, parameters),
+      cores_(shape.cores),
+      committed_(shape.channels, std::vector<std::uint64_t>(shape.cores, 0)) {}
+
+void Lad::connect(const LayerContext& context) {
+  context_.emplace(context);
+  log_.connect(context);
+  log_.on_room(completion<&Lad::room>(*this));
+}
+
+Lowering Lad::lowering() const {
+  Lowering lowering;
+  for (const auto purpose :
+       {trace::Purpose::kLog, trace::Purpose::kDataFlush, trace::Purpose::kCommit}) {
+    lowering.keeps[static_cast<std::size_t>(purpose)] = false;
+  }
+  return lowering;
+}
+
+bool Lad::region_begin(CoreId core, std::uint64_t region, Picoseconds, Completion) {
+  cores_[core].region = region;
+  return true;
+}
+
+// Rule 1.
+bool Lad::store(const Store& store, Picoseconds, Completion) {
+  if (store.region == 0) return true;
+  PerCore& core = cores_[store.core];
+  const Line line = Line::of(store.address);
+  core.latest = line;
+  if (bool* mark = core.marks.find(line)) {
+    *mark = true;
+  } else {
+    core.marks.insert(line) = true;
+    core.lines.push_back(line);
+  }
+  return true;
+}
+
+// ---- Phase 1: speculative writes
+
+bool Lad::region_end(CoreId number, std::uint64_t, Picoseconds when, Completion resume) {
+  PerCore& core = cores_[number];
+  for (const Line line : core.lines) {
+    if (!std::exchange(*core.marks.find(line), false)) continue;
+    context_->caches.mark_clean(line);
+    send(number, line, context_->pm_space.newest().read(line));  // rule 2
+  }
+  core.ended = when;
+  if (core.unacknowledged == 0 && core.held_lines.empty()) {
+    finish(core);
+    return true;
+  }
+  core.waiting = resume;
+  if (core.unacknowledged == 0) send_commit(number, context_->queue.now());
+  return false;
+}
+
+Eviction Lad::evicted(Line line, const LineData& data, Picoseconds) {
+  Eviction eviction = Eviction::kWrite;
+  for (CoreId number = 0; number < cores_.size(); ++number) {
+    PerCore& core = cores_[number];
+    bool* mark = core.marks.find(line);
+    if (mark == nullptr || !*mark) continue;
+    // The latest store may not have reached the cache yet: its line is sent again.
+    *mark = line == core.latest;
+    ++statistics_.written_through;
+    send(number, line, data);
+    eviction = Eviction::kTaken;
+  }
+  if (eviction == Eviction::kWrite) replace_older(line, ++order_, data);
+  return eviction;
+}
+
+void Lad::send(CoreId core, Line line, const LineData& data) {
+  const std::uint32_t slot = sent_.take();
+  sent_[slot] = {core, line, data};
+  ++cores_[core].unacknowledged;
+  ++statistics_.speculative;
+  context_->queue.schedule(context_->queue.now() + context_->caches.way_down(core),
+                           Phase::kController, completion<&Lad::arrive>(*this, slot));
+}
+
+Lad::Held* Lad::find(CoreId core, Line line) {
+  const std::uint32_t* slot = cores_[core].held.find(line);
+  return slot == nullptr ? nullptr : &held_[*slot];
+}
+
+Lad::Held& Lad::hold(CoreId core, Line line) {
+  const std::uint32_t slot = held_.take();
+  held_[slot] = Held{};
+  held_[slot].core = core;
+  held_[slot].line = line;
+  held_[slot].controller = context_->pm.channel_of(line);
+  cores_[core].held.insert(line) = slot;
+  cores_[core].held_lines.push_back(slot);
+  return held_[slot];
+}
+
+void Lad::arrive(std::uint64_t slot, Picoseconds now) {
+  const Sent sent = sent_[static_cast<std::uint32_t>(slot)];
+  sent_.give_back(static_cast<std::uint32_t>(slot));
+  Held* held = find(sent.core, sent.line);
+  const bool fresh = held == nullptr;
+  if (fresh) held = &hold(sent.core, sent.line);
+  held->data = sent.data;
+  held->order = ++order_;
+  if (fresh && !context_->pm.reserve(held->controller)) {
+    ++statistics_.overflows;
+    log(cores_[sent.core].held_lines.back());
+  }
+  switch (held->state) {
+    case State::kKept:  // rule 3
+      context_->pm.survivors_changed();
+      acknowledge(sent.core, 1, now + controller_latency_);
+      break;
+    case State::kLogging:
+      ++held->unacknowledged;
+      break;
+    default:
+      write_in_place(*held, 1);
+  }
+}
+
+void Lad::write_in_place(Held& held, std::uint32_t acknowledgements) {
+  replace_older(held.line, held.order, held.data);
+  context_->backend.write(
+      {.line = held.line,
+       .kind = WriteKind::kData,
+       .owner = owner(held.core, cores_[held.core].region),
+       .data = held.data,
+       .persisted = completion<&Lad::in_place>(*this, packed(held.core, acknowledgements)),
+       .written = {}});
+}
+
+void Lad::in_place(std::uint64_t packed, Picoseconds now) {
+  acknowledge(high(packed), low(packed), now);
+}
+
+void Lad::acknowledge(CoreId core, std::uint32_t count, Picoseconds when) {
+  context_->queue.schedule(when + context_->caches.way_back(), Phase::kCore,
+                           completion<&Lad::acknowledged>(*this, packed(core, count)));
+}
+
+void Lad::acknowledged(std::uint64_t packed, Picoseconds now) {
+  PerCore& core = cores_[high(packed)];
+  core.unacknowledged -= low(packed);
+  if (core.unacknowledged == 0 && core.waiting) send_commit(high(packed), now);
+}
+
+// What other regions have sent of the line before must not overwrite newer contents.
+void Lad::replace_older(Line line, std::uint64_t order, const LineData& data) {
+  for (CoreId core = 0; core < cores_.size(); ++core) {
+    Held* held = find(core, line);
+    if (held != nullptr && held->order < order) held->data = data;
+  }
+}
+
+// Rule 3: the line is in the write pending queue, where a read finds it.
+bool Lad::fetch(CoreId, Line line, Picoseconds when, Completion done) {
+  for (CoreId core = 0; core < cores_.size(); ++core) {
+    const Held* held = find(core, line);
+    if (held == nullptr || held->state != State::kKept) continue;
+    ++statistics_.forwarded;
+    context_->queue.schedule(when + controller_latency_, Phase::kController, done);
+    return true;
+  }
+  return false;
+}
+
+// ---- Phase 2: the commit messages
+
+void Lad::send_commit(CoreId number, Picoseconds now) {
+  PerCore& core = cores_[number];
+  core.unacknowledged = static_cast<std::uint32_t>(committed_.size());  // rule 5
+  for (std::uint32_t controller = 0; controller < committed_.size(); ++controller) {
+    context_->queue.schedule(now + context_->caches.way_down(number), Phase::kController,
+                             completion<&Lad::commit_arrives>(*this, packed(controller, number)));
+  }
+}
+
+void Lad::commit_arrives(std::uint64_t packed, Picoseconds now) {
+  const std::uint32_t controller = high(packed);
+  const CoreId number = low(packed);
+  PerCore& core = cores_[number];
+  const auto here = [&](const Held& held, State state) {
+    return held.controller == controller && held.state == state;
+  };
+  committed_[controller][number] = core.region;
+  for (const std::uint32_t slot : core.held_lines) {
+    if (here(held_[slot], State::kKept)) held_[slot].state = State::kDraining;
+  }
+  context_->pm.survivors_changed();
+  for (const std::uint32_t slot : core.held_lines) {
+    const Held& held = held_[slot];
+    if (!here(held, State::kDraining)) continue;
+    ++core.unacknowledged;
+    replace_older(held.line, held.order, held.data);
+    context_->pm.write_reserved({.line = held.line,
+                                 .kind = WriteKind::kData,
+                                 .owner = owner(number, core.region),
+                                 .data = held.data,
+                                 .persisted = completion<&Lad::drained>(*this, slot),
+                                 .written = {}});
+  }
+  context_->queue.schedule(now + controller_latency_ + context_->caches.way_back(), Phase::kCore,
+                           completion<&Lad::commit_acknowledged>(*this, number));
+}
+
+void Lad::drained(std::uint64_t slot, Picoseconds now) {
+  Held& held = held_[static_cast<std::uint32_t>(slot)];
+  held.state = State::kInPlace;
+  context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+                           completion<&Lad::commit_acknowledged>(*this, held.core));
+}
+
+void Lad::commit_acknowledged(std::uint64_t number, Picoseconds now) {
+  PerCore& core = cores_[number];
+  if (--core.unacknowledged > 0) return;
+  statistics_.commit_latency += now - core.ended;
+  finish(core);
+  std::exchange(core.waiting, {})(now);
+}
+
+void Lad::finish(PerCore& core) {
+  ++statistics_.committed;
+  for (const std::uint32_t slot : core.held_lines) held_.give_back(slot);
+  if (core.log) log_.release(*std::exchange(core.log, {}), false);
+  core.region = 0;
+  core.marks.clear();
+  core.lines.clear();
+  core.held.clear();
+  core.held_lines.clear();
+}
+
+// ---- Overflow: the undo log (rule 4)
+
+void Lad::log(std::uint32_t slot) {
+  Held& held = held_[slot];
+  held.state = State::kLogging;
+  context_->backend.read(held.line, completion<&Lad::old_data_read>(*this, slot));
+}
+
+// Not behind those that wait: its region's last record may have room, and they may wait for that
+// region's commit.
+void Lad::old_data_read(std::uint64_t slot, Picoseconds) {
+  const auto held = static_cast<std::uint32_t>(slot);
+  if (!append(held)) without_room_.push_back(held);
+}
+
+bool Lad::append(std::uint32_t slot) {
+  const Held& held = held_[slot];
+  PerCore& core = cores_[held.core];
+  if (!core.log) core.log = log_.open(held.core, core.region, {});
+  if (!log_.room(*core.log)) return false;
+  log_.append(*core.log, held.line, context_->pm.newest(held.line), {},
+              completion<&Lad::logged>(*this, slot));
+  return true;
+}
+
+void Lad::room(std::uint64_t, Picoseconds) {
+  std::erase_if(without_room_, [this](std::uint32_t slot) { return append(slot); });
+}
+
+void Lad::logged(std::uint64_t slot, Picoseconds now) {
+  Held& held = held_[static_cast<std::uint32_t>(slot)];
+  held.state = State::kInPlace;
+  const std::uint32_t writes = std::exchange(held.unacknowledged, 0);
+  if (writes > 0) write_in_place(held, writes);
+  for (const Completion& flush : std::exchange(held.flushes, {})) flush(now);
+}
+
+// Rule 7.
+bool Lad::flush(CoreId number, Line line, Picoseconds, Completion resume) {
+  PerCore& core = cores_[number];
+  Held* held = find(number, line);
+  const bool* mark = core.marks.find(line);
+  if (held == nullptr && (mark == nullptr || !*mark)) {
+    replace_older(line, ++order_, context_->pm_space.newest().read(line));
+    return true;
+  }
+  if (held == nullptr) {
+    hold(number, line);
+    held = find(number, line);
+    log(core.held_lines.back());
+  } else if (held->state == State::kKept) {
+    // Its contents go in place, too: the caches may not have them any more.
+    context_->pm.release(held->controller);
+    ++core.unacknowledged;
+    held->unacknowledged = 1;
+    log(*core.held.find(line));
+    context_->pm.survivors_changed();
+  } else if (held->state != State::kLogging) {
+    return true;
+  }
+  held->flushes.push_back(resume);
+  ++statistics_.delayed_flushes;
+  return false;
+}
+
+// ---- What is left, and what is to be told
+
+Lad::Survivors Lad::survivors() const {
+  Survivors all{committed_, {}, log_.survivors()};
+  std::vector<const Held*> kept;
+  for (const PerCore& core : cores_) {
+    for (const std::uint32_t slot : core.held_lines) {
+      const State state = held_[slot].state;
+      if (state == State::kKept || state == State::kDraining) kept.push_back(&held_[slot]);
+    }
+  }
+  std::sort(kept.begin(), kept.end(),
+            [](const Held* a, const Held* b) { return a->order < b->order; });
+  for (const Held* held : kept) {
+    all.kept.push_back({held->core, cores_[held->core].region, held->line, held->data});
+  }
+  return all;
+}
+
+void Lad::statistics(StatisticsCollector& collector) const {
+  collector.group("lad", statistics_);
+  log_.statistics(collector);
+}
+
+std::string Lad::pending() const {
+  std::string text;
+  for (std::size_t core = 0; core < cores_.size(); ++core) {
+    if (cores_[core].unacknowledged == 0) continue;
+    text += (text.empty() ? "" : "; ") + std::to_string(cores_[core].unacknowledged) +
+            " speculative writes or commit messages of core " + std::to_string(core) +
+            " not acknowledged";
+  }
+  return text;
+}
+
+}  // namespace pmemsim

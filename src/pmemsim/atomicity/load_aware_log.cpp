@@ -1,0 +1,63 @@
+#include "pmemsim/atomicity/load_aware_log.hpp"
+
+namespace pmemsim {
+
+LoadAwareLog::LoadAwareLog(const Memory& pm, std::uint32_t banks,
+                           const HardwareLogParameters& parameters)
+    : pm_(pm), entries_(parameters.free_entries), headers_(parameters.free_headers), banks_(banks) {
+  while (pm_.bank_of({next_.number + header_stride_}) != pm_.bank_of(next_)) ++header_stride_;
+  extend();
+}
+
+// Hands the lines that follow out to their banks, until every bank has got its share (rules 1, 3).
+void LoadAwareLog::extend() {
+  std::vector<std::uint32_t> entries(banks_.size()), headers(banks_.size());
+  for (std::size_t full = 0; full < banks_.size(); next_ = {next_.number + 1}) {
+    const std::uint32_t number = pm_.bank_of(next_);
+    Bank& bank = banks_[number];
+    bank.channel = pm_.channel_of(next_);
+    if (headers[number] < headers_) {
+      if (!bank.first_half || bank.first_half->number + header_stride_ != next_.number) {
+        bank.first_half = next_;
+        continue;
+      }
+      bank.free_headers.push_back({*bank.first_half, next_});
+      bank.first_half.reset();
+      ++headers[number];
+    } else if (entries[number] < entries_) {
+      bank.free_entries.push_back(next_);
+      full += ++entries[number] == entries_;
+    }
+  }
+}
+
+Line LoadAwareLog::entry() {
+  const auto has_entry = [](const Bank& bank) { return !bank.free_entries.empty(); };
+  std::optional<std::uint32_t> best = least_loaded(has_entry);
+  if (!best) {
+    extend();
+    ++growths_;
+    best = least_loaded(has_entry);
+  }
+  Bank& bank = banks_[*best];
+  const Line place = bank.free_entries.front();
+  bank.free_entries.pop_front();
+  return place;
+}
+
+HeaderPlace LoadAwareLog::header(std::uint32_t number) {
+  Bank& bank = banks_[number];
+  const HeaderPlace place = bank.free_headers.front();
+  bank.free_headers.pop_front();
+  return place;
+}
+
+void LoadAwareLog::grow_if_empty() {
+  for (const Bank& bank : banks_) {
+    if (!bank.free_headers.empty()) return;
+  }
+  extend();
+  ++growths_;
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,88 @@
+// LALEA's log entry allocation (LALEA, section III-A and figure 2): a log entry or a header goes to
+// the bank that has the fewest operations pending, whichever that is.
+//
+//   1  Every bank has a log region, divided into blocks of a line for entries and blocks of two
+//      lines for headers, and a FIFO of the free ones of each kind (FLE, FH).
+//   2  An entry takes the first free block of the bank with the lowest operation counter; of equal
+//      ones the first.
+//   3  A header's two lines stand in one bank, one after the other there.
+//   4  Released blocks are appended to their FIFO.
+//   5  The FIFOs are lost in a crash. When recovery is through, no log is needed any more: they
+//      hold all blocks again, as at the beginning.
+//
+// Where the paper is silent: if no bank has a free block, every bank's region grows by as many
+// blocks again as it had (as ASAP's ring does, ASAP 4.4).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "pmemsim/atomicity/hardware_log_parameters.hpp"
+#include "pmemsim/atomicity/log_record.hpp"
+#include "pmemsim/mem/memory.hpp"
+
+namespace pmemsim {
+
+struct HeaderPlace {
+  Line first, second;
+};
+
+class LoadAwareLog {
+ public:
+  LoadAwareLog(const Memory& pm, std::uint32_t banks, const HardwareLogParameters& parameters);
+
+  Line entry();
+  // The bank a header would go to now, among those whose channels `has_room`; none if there is no
+  // such channel.
+  template <class HasRoom>
+  std::optional<std::uint32_t> header_bank(HasRoom has_room) {
+    return least_loaded(
+        [&](const Bank& bank) { return !bank.free_headers.empty() && has_room(bank.channel); });
+  }
+  HeaderPlace header(std::uint32_t bank);
+  std::uint32_t channel(std::uint32_t bank) const { return banks_[bank].channel; }
+  // Rule 4.
+  void free_entry(Line place) { banks_[pm_.bank_of(place)].free_entries.push_back(place); }
+  void free_header(HeaderPlace place) {
+    banks_[pm_.bank_of(place.first)].free_headers.push_back(place);
+  }
+
+  // If there is no header left anywhere.
+  void grow_if_empty();
+  // Lines between a header's first and its second.
+  std::uint64_t header_stride() const { return header_stride_; }
+  std::uint64_t growths() const { return growths_; }
+
+ private:
+  struct Bank {
+    std::uint32_t channel = 0;
+    std::deque<Line> free_entries;         // FLE FIFO
+    std::deque<HeaderPlace> free_headers;  // FH FIFO
+    std::optional<Line> first_half;        // of a header, while its second line is looked for
+  };
+  // Rule 2, among the banks that are usable.
+  template <class Usable>
+  std::optional<std::uint32_t> least_loaded(Usable usable) const {
+    std::optional<std::uint32_t> best;
+    std::uint32_t fewest = UINT32_MAX;
+    for (std::uint32_t bank = 0; bank < banks_.size(); ++bank) {
+      const std::uint32_t operations = pm_.pending_operations(bank);
+      if (operations >= fewest || !usable(banks_[bank])) continue;
+      best = bank;
+      fewest = operations;
+    }
+    return best;
+  }
+  void extend();
+
+  const Memory& pm_;
+  const std::uint32_t entries_, headers_;
+  std::uint64_t header_stride_ = 1;
+  std::vector<Bank> banks_;
+  Line next_{kLogBase / kLineBytes};
+  std::uint64_t growths_ = 0;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,56 @@
+#include "pmemsim/recovery/redo_log.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "pmemsim/recovery/apply_record.hpp"
+
+namespace pmemsim {
+namespace {
+
+struct LoggedRegion {
+  CoreId core = 0;
+  std::uint64_t number = 0;
+  std::uint64_t commit_order = 0;  // in its last header
+  std::vector<LoggedRecord> records;
+};
+
+std::vector<LoggedRegion> committed_regions(const HwRedo::Survivors& survivors, const Image& pm) {
+  std::map<std::pair<CoreId, std::uint64_t>, LoggedRegion> found;
+  for (const LoggedRecord& record : read_log(survivors.log, pm)) {
+    const LogHeader& header = record.header;
+    if (header.core >= survivors.committed.size() ||
+        header.region > survivors.committed[header.core] ||
+        header.region <= survivors.in_place[header.core]) {
+      continue;
+    }
+    LoggedRegion& region = found[{header.core, header.region}];
+    region.core = header.core;
+    region.number = header.region;
+    region.commit_order = std::max(region.commit_order, header.commit_order);
+    region.records.push_back(record);
+  }
+  std::vector<LoggedRegion> regions;
+  for (auto& [_, region] : found) regions.push_back(std::move(region));
+  return regions;
+}
+
+}  // namespace
+
+void recover_redo_log(const HwRedo::Survivors& survivors, Image& pm) {
+  std::vector<LoggedRegion> regions = committed_regions(survivors, pm);
+  if (survivors.order == CommitOrder::kGlobal) {
+    std::sort(regions.begin(), regions.end(), [](const auto& one, const auto& other) {
+      return one.commit_order < other.commit_order;
+    });
+  }  // otherwise they stand core by core
+  for (LoggedRegion& region : regions) {
+    std::sort(region.records.begin(), region.records.end(), [](const auto& one, const auto& other) {
+      return one.header.record < other.header.record;
+    });
+    for (const LoggedRecord& record : region.records) apply_record(record, pm);
+  }
+}
+
+}  // namespace pmemsim

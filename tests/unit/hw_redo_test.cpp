@@ -1,0 +1,194 @@
+// The hardware redo log: what it writes and when, and what recovery makes of a crash at every
+// change of the persistent state.
+#include <gtest/gtest.h>
+
+#include "pmemsim/atomicity/hw_redo.hpp"
+#include "pmemsim/recovery/redo_log.hpp"
+#include "unit/crash_oracle.hpp"
+
+namespace pmemsim {
+namespace {
+
+using trace::MarkKind;
+using trace::SiteKind;
+using trace::TraceBuilder;
+
+struct RedoVariant {
+  LogPolicies policies;
+  std::string_view in_place, header_entries;
+};
+void PrintTo(const RedoVariant& variant, std::ostream* out) {
+  PrintTo(variant.policies, out);
+  *out << ", " << variant.in_place << ", " << variant.header_entries << " header entries";
+}
+std::vector<RedoVariant> redo_variants() {
+  std::vector<RedoVariant> all;
+  for (const LogPolicies& policies : kLogPolicies) {
+    for (const std::string_view in_place : {"eager", "lazy"}) {
+      for (const std::string_view header_entries : {"0", "1", "128"}) {
+        all.push_back({policies, in_place, header_entries});
+      }
+    }
+  }
+  return all;
+}
+
+class HwRedoCrash : public testing::TestWithParam<std::tuple<int, RedoVariant>> {};
+INSTANTIATE_TEST_SUITE_P(Seeds, HwRedoCrash,
+                         testing::Combine(testing::Range(0, 4),
+                                          testing::ValuesIn(redo_variants())));
+
+TEST_P(HwRedoCrash, LeavesWholeRegionsAtEveryPoint) {
+  const auto& [seed, variant] = GetParam();
+  Regions program(static_cast<std::uint32_t>(seed), 30, 24, 40);
+  const TemporaryTrace temporary(program.builder);
+  const trace::TraceFile file(temporary.path());
+  Machine machine(crash_configuration({{"atomicity", "hw-redo"},
+                                       {"log.allocation", variant.policies.allocation},
+                                       {"log.metadata", variant.policies.metadata},
+                                       {"log.header_entries", variant.header_entries},
+                                       {"hw_redo.in_place", variant.in_place},
+                                       {"hw_redo.log_buffer_entries", "2"}}),
+                  file);
+  const auto& design = dynamic_cast<const HwRedo&>(machine.atomicity());
+  Plug plug(machine, program.states, [&](Image& image) {
+    const HwRedo::Survivors survivors = design.survivors();
+    recover_redo_log(survivors, image);
+    return survivors.committed[0];
+  });
+  machine.observe(&plug);
+  ASSERT_TRUE(machine.run({}));
+  EXPECT_EQ(plug.problem, "");
+  EXPECT_GT(plug.crashes, 200);
+  EXPECT_GT(plug.undone, 20);
+  EXPECT_EQ(design.survivors().committed[0], 30u);
+}
+
+// Threads that share lines under locks, which are held until after the commit; PM so slow that
+// many regions have committed, but aren't in place.
+SharedRun crash_redo(const SharedRegions::Options& options, const RedoVariant& variant,
+                     std::string_view log_queue, std::string_view commit_order = "global") {
+  return crash_shared<HwRedo>(options,
+                              crash_configuration({{"core.count", "4"},
+                                                   {"atomicity", "hw-redo"},
+                                                   {"pm.device", "fixed"},
+                                                   {"pm.write_latency", "3us"},
+                                                   {"pm.log_queue_entries", log_queue},
+                                                   {"log.allocation", variant.policies.allocation},
+                                                   {"log.metadata", variant.policies.metadata},
+                                                   {"log.header_entries", variant.header_entries},
+                                                   {"hw_redo.in_place", variant.in_place},
+                                                   {"hw_redo.log_buffer_entries", "2"},
+                                                   {"hw_redo.commit_order", commit_order}},
+                                                  "2"),
+                              recover_redo_log);
+}
+
+class HwRedoSharedCrash : public testing::TestWithParam<std::tuple<std::uint32_t, RedoVariant>> {};
+INSTANTIATE_TEST_SUITE_P(ThreadsAndVariants, HwRedoSharedCrash,
+                         testing::Combine(testing::Range(2u, 5u),
+                                          testing::ValuesIn(redo_variants())));
+
+TEST_P(HwRedoSharedCrash, LeavesAClosedSetOfWholeRegionsAtEveryPoint) {
+  const auto& [threads, variant] = GetParam();
+  const SharedRun run = crash_redo({.seed = threads, .threads = threads, .regions = 40}, variant,
+                                   threads % 2 == 0 ? "0" : "2");
+  EXPECT_EQ(run.problem, "");
+  EXPECT_GT(run.crashes, 200);
+  EXPECT_GT(run.undone, 20);
+}
+
+// LALEA (III-A) follows each core's chain alone: a line that two cores' regions have committed gets
+// the older contents back if the wrong chain comes last.
+TEST(HwRedo, WithoutAnOrderOverTheCoresACrashBringsOldDataBack) {
+  for (const std::string_view in_place : {"eager", "lazy"}) {
+    const auto problem = [&](std::string_view commit_order) {
+      std::string found;
+      for (std::uint32_t seed = 0; seed < 12 && found.empty(); ++seed) {
+        found = crash_redo({.seed = seed, .threads = 2, .regions = 40, .lines_per_lock = 2},
+                           {{"load-aware", "collated-header"}, in_place, "0"}, "8", commit_order)
+                    .problem;
+      }
+      return found;
+    };
+    EXPECT_NE(problem("per-core"), "") << in_place;
+    EXPECT_EQ(problem("global"), "") << in_place;
+  }
+}
+
+// One region that writes two lines, on a PM whose writes count when written and take 300 ns.
+RunResult two_lines(std::string_view allocation, std::string_view metadata) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + 4096);
+  const auto store = builder.site(SiteKind::kStore, 8, 1);
+  builder.mark(MarkKind::kRegionBegin, 1);
+  builder.store(store, kPmBase, 1);
+  builder.store(store, kPmBase + 8, 2);
+  builder.store(store, kPmBase + 64, 3);
+  builder.mark(MarkKind::kRegionEnd, 1);
+  return run_trace(builder, settings({{"ordering", "x86"},
+                                      {"atomicity", "hw-redo"},
+                                      {"log.allocation", allocation},
+                                      {"log.metadata", metadata},
+                                      {"log.header_entries", "0"},
+                                      {"pm.device", "fixed"},
+                                      {"pm.write_latency", "300ns"},
+                                      {"pm.banks_per_rank", "8"},
+                                      {"pm.log_queue_entries", "32"}}));
+}
+
+// LALEA, figure 3: the header follows the entries (t2 to t3), unless the ADR buffer keeps it.
+TEST(BlomFigure3, NoHeaderIsWrittenAndNobodyWaitsForOne) {
+  const RunResult conventional = two_lines("load-aware", "collated-header");
+  EXPECT_EQ(statistic(conventional, "log.entries"), 2);
+  EXPECT_EQ(statistic(conventional, "log.headers"), 2) << "the two lines of one header";
+  EXPECT_EQ(statistic(conventional, "log.buffered_headers"), 0);
+  EXPECT_EQ(statistic(conventional, "pm.log_bytes_written"), 256);
+
+  const RunResult blom = two_lines("load-aware", "adr-buffered");
+  EXPECT_EQ(statistic(blom, "log.entries"), 2);
+  EXPECT_EQ(statistic(blom, "log.headers"), 0);
+  EXPECT_EQ(statistic(blom, "log.buffered_headers"), 1);
+
+  // Both entries go to idle banks at once; the header's two lines to one bank, one after the other.
+  const double saved = statistic(conventional, "hw_redo.commit_latency_ns") -
+                       statistic(blom, "hw_redo.commit_latency_ns");
+  EXPECT_NEAR(saved, 2 * 300, 30);
+
+  // Without load-aware allocation the entries and the header, of one line, share a bank.
+  const double in_one_bank =
+      statistic(two_lines("sequential", "collated-header"), "hw_redo.commit_latency_ns") -
+      statistic(two_lines("sequential", "adr-buffered"), "hw_redo.commit_latency_ns");
+  EXPECT_NEAR(in_one_bank, 300, 30);
+}
+
+TEST(HwRedo, WritesALineInPlaceOnceWhenItIsLazy) {
+  // Ten regions write the same line: ten log entries, and one write in place at the end.
+  for (const bool lazy : {false, true}) {
+    TraceBuilder builder;
+    builder.pm_region(kPmBase, kPmBase + 4096);
+    const auto store = builder.site(SiteKind::kStore, 8, 1);
+    for (std::uint64_t region = 0; region < 10; ++region) {
+      builder.mark(MarkKind::kRegionBegin, 1);
+      builder.store(store, kPmBase, region);
+      builder.store(store, kPmBase + 8, region);
+      builder.mark(MarkKind::kRegionEnd, 1);
+    }
+    const auto result =
+        run_trace(builder, settings({{"ordering", "x86"},
+                                     {"atomicity", "hw-redo"},
+                                     {"hw_redo.in_place", lazy ? "lazy" : "eager"}}));
+    EXPECT_EQ(statistic(result, "hw_redo.committed"), 10);
+    EXPECT_EQ(statistic(result, "hw_redo.coalesced"), 10);
+    EXPECT_EQ(statistic(result, "log.entries"), 10);
+    EXPECT_EQ(
+        statistic(result, "hw_redo.in_place_writes") + statistic(result, "hw_redo.filtered_writes"),
+        10);
+    if (lazy) {
+      EXPECT_EQ(statistic(result, "hw_redo.in_place_writes"), 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pmemsim

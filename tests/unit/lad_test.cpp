@@ -1,0 +1,263 @@
+// LAD: what the controllers keep, what overflows into the log, and what recovery makes of a crash
+// at every change of the persistent state.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "pmemsim/atomicity/lad.hpp"
+#include "pmemsim/recovery/lad.hpp"
+#include "unit/crash_oracle.hpp"
+
+namespace pmemsim {
+namespace {
+
+using trace::FenceKind;
+using trace::FlushKind;
+using trace::MarkKind;
+using trace::SiteKind;
+using trace::TraceBuilder;
+
+// Entries of the write pending queue, of the log queue, and the device: room for most lines, for
+// few, for one at a time; log writes that persist late; controllers behind a link.
+struct Controllers {
+  std::string_view wpq, log_queue, place, link, allocation = "sequential";
+};
+void PrintTo(const Controllers& c, std::ostream* out) {
+  *out << c.wpq << " entries, " << c.log_queue << " for the log, " << c.allocation << ", "
+       << c.place;
+}
+double counter(const Machine& machine, std::string_view name) {
+  StatisticsCollector collector;
+  machine.describe_statistics(collector);
+  for (const Statistic& statistic : collector.found) {
+    if (statistic.name == name) return statistic.value;
+  }
+  return -1;
+}
+
+class LadCrash : public testing::TestWithParam<std::tuple<int, Controllers>> {};
+INSTANTIATE_TEST_SUITE_P(
+    Seeds, LadCrash,
+    testing::Combine(testing::Range(0, 6),
+                     testing::Values(Controllers{"64", "0", "host", "0ns"},
+                                     Controllers{"4", "0", "host", "0ns"},
+                                     Controllers{"2", "0", "host", "0ns"},
+                                     Controllers{"1", "0", "host", "0ns"},
+                                     Controllers{"4", "2", "host", "0ns"},
+                                     Controllers{"4", "2", "device", "70ns"},
+                                     Controllers{"4", "0", "host", "0ns", "load-aware"},
+                                     Controllers{"1", "2", "host", "0ns", "load-aware"})));
+
+TEST_P(LadCrash, LeavesWholeRegionsAtEveryPoint) {
+  const auto& [seed, controllers] = GetParam();
+  Regions program(static_cast<std::uint32_t>(seed), 30, 24, 40);
+  const TemporaryTrace temporary(program.builder);
+  const trace::TraceFile file(temporary.path());
+  Machine machine(crash_configuration({{"atomicity", "lad"},
+                                       {"pm.wpq_entries", controllers.wpq},
+                                       {"pm.log_queue_entries", controllers.log_queue},
+                                       {"pm.queue_place", controllers.place},
+                                       {"pm.link_latency", controllers.link},
+                                       {"pm.interleaving", "line"},
+                                       {"log.allocation", controllers.allocation}}),
+                  file);
+  const auto& design = dynamic_cast<const Lad&>(machine.atomicity());
+  int half_committed = 0;
+  Plug plug(machine, program.states, [&](Image& image) {
+    const Lad::Survivors survivors = design.survivors();
+    half_committed += survivors.committed[0][0] != survivors.committed[1][0];
+    recover_lad(survivors, image);
+    return committed_region(survivors, 0);
+  });
+  machine.observe(&plug);
+  ASSERT_TRUE(machine.run({}));
+  EXPECT_EQ(plug.problem, "");
+  EXPECT_GT(plug.crashes, 300);
+  EXPECT_GT(plug.undone, 25);
+  EXPECT_GT(half_committed, 25) << "between the commit messages to two controllers";
+  EXPECT_EQ(committed_region(design.survivors(), 0), 30u);
+  EXPECT_TRUE(design.survivors().kept.empty());
+  EXPECT_EQ(design.pending(), "");
+  // Nothing is lost without a crash, either.
+  for (const auto& [address, value] : program.states.back()) {
+    std::uint64_t found = 0;
+    const LineData data = machine.pm().device().read(Line::of(address));
+    std::memcpy(&found, data.data() + address % kLineBytes, 8);
+    EXPECT_EQ(found, value);
+  }
+  if (controllers.wpq == "64") {
+    EXPECT_EQ(counter(machine, "lad.overflows"), 0);
+  } else {
+    EXPECT_GT(counter(machine, "lad.overflows"), 20);
+  }
+}
+
+class LadSharedCrash
+    : public testing::TestWithParam<std::tuple<std::uint32_t, std::uint32_t, Controllers>> {};
+INSTANTIATE_TEST_SUITE_P(
+    SeedsAndThreads, LadSharedCrash,
+    testing::Combine(testing::Range(0u, 2u), testing::Range(2u, 5u),
+                     testing::Values(Controllers{"64", "0", "host", "0ns"},
+                                     Controllers{"2", "0", "host", "0ns"},
+                                     Controllers{"1", "0", "host", "0ns", "load-aware"},
+                                     Controllers{"4", "2", "host", "0ns", "load-aware"},
+                                     Controllers{"4", "2", "device", "70ns", "load-aware"})));
+
+TEST_P(LadSharedCrash, LeavesAClosedSetOfWholeRegionsAtEveryPoint) {
+  const auto& [seed, threads, controllers] = GetParam();
+  const SharedRun run =
+      crash_shared<Lad>({.seed = seed, .threads = threads},
+                        crash_configuration({{"core.count", "4"},
+                                             {"atomicity", "lad"},
+                                             {"pm.wpq_entries", controllers.wpq},
+                                             {"pm.log_queue_entries", controllers.log_queue},
+                                             {"pm.queue_place", controllers.place},
+                                             {"pm.link_latency", controllers.link},
+                                             {"pm.interleaving", "line"},
+                                             {"log.allocation", controllers.allocation}}),
+                        recover_lad);
+  EXPECT_EQ(run.problem, "");
+  EXPECT_GT(run.crashes, 200);
+  EXPECT_GT(run.undone, 20);
+}
+
+// One region that writes so many lines, each twice.
+TraceBuilder one_region(std::uint64_t lines, bool flushes) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1 << 20));
+  const auto store = builder.site(SiteKind::kStore, 8, 1);
+  const auto clwb =
+      builder.site(SiteKind::kFlush, 0, 1, {}, {}, static_cast<std::uint8_t>(FlushKind::kClwb));
+  const auto sfence =
+      builder.site(SiteKind::kFence, 0, 1, {}, {}, static_cast<std::uint8_t>(FenceKind::kSfence));
+  builder.mark(MarkKind::kRegionBegin, 1);
+  for (std::uint64_t i = 0; i < 2 * lines; ++i) {
+    builder.store(store, kPmBase + i % lines * kLineBytes + 8 * (i / lines), i + 1);
+  }
+  if (flushes) {
+    for (std::uint64_t i = 0; i < lines; ++i) builder.access(clwb, kPmBase + i * kLineBytes);
+    builder.plain(sfence);
+  }
+  builder.mark(MarkKind::kRegionEnd, 1);
+  return builder;
+}
+
+std::vector<Setting> lad(std::string_view wpq_entries) {
+  return settings({{"ordering", "x86"}, {"atomicity", "lad"}, {"pm.wpq_entries", wpq_entries}});
+}
+
+TEST(Lad, WritesNothingButTheDataIfTheyFit) {
+  TraceBuilder builder = one_region(7, false);
+  const auto result = run_trace(builder, lad("8"));
+  EXPECT_EQ(statistic(result, "lad.committed"), 1);
+  EXPECT_EQ(statistic(result, "lad.speculative"), 7);
+  EXPECT_EQ(statistic(result, "lad.overflows"), 0);
+  EXPECT_EQ(statistic(result, "pm.bytes_written"), 7 * 64);
+  EXPECT_EQ(statistic(result, "pm.log_bytes_written"), 0);
+}
+
+TEST(Lad, LogsWhatFindsNoEntry) {
+  // One of eight entries is never reserved.
+  TraceBuilder builder = one_region(10, false);
+  const auto result = run_trace(builder, lad("8"));
+  EXPECT_EQ(statistic(result, "lad.overflows"), 3);
+  EXPECT_EQ(statistic(result, "log.entries"), 3);
+  EXPECT_EQ(statistic(result, "pm.data_bytes_written"), 10 * 64);
+  EXPECT_EQ(statistic(result, "pm.log_bytes_written"), 3 * 64) << "the header isn't full";
+  EXPECT_GT(statistic(result, "log.entry_latency_ns"), 0);
+}
+
+TEST(Lad, AnOverflowWaitsForItsLog) {
+  const auto commit = [](std::uint64_t lines, std::string_view log_queue) {
+    TraceBuilder builder = one_region(lines, false);
+    std::vector<Setting> list = lad("8");
+    for (const Setting& setting : settings({{"pm.device", "fixed"},
+                                            {"pm.read_latency", "50ns"},
+                                            {"pm.write_latency", "300ns"},
+                                            {"pm.log_queue_entries", log_queue}})) {
+      list.push_back(setting);
+    }
+    return statistic(run_trace(builder, list), "lad.commit_latency_ns");
+  };
+  EXPECT_LT(commit(7, "32"), 100);
+  EXPECT_GT(commit(8, "0"), commit(7, "0") + 50) << "the old data are read";
+  EXPECT_GT(commit(8, "32"), commit(7, "32") + 50 + 300) << "the log entry is written";
+}
+
+TEST(Lad, AFlushInsideARegionWaitsForItsLog) {
+  TraceBuilder builder = one_region(3, true);
+  const auto result = run_trace(builder, lad("8"));
+  EXPECT_EQ(statistic(result, "lad.delayed_flushes"), 3);
+  EXPECT_EQ(statistic(result, "log.entries"), 3);
+  EXPECT_EQ(statistic(result, "lad.overflows"), 0);
+}
+
+TEST(Lad, ARegionThatWritesNothingCommitsAtOnce) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + 4096);
+  builder.mark(MarkKind::kRegionBegin, 1);
+  builder.mark(MarkKind::kRegionEnd, 1);
+  const auto result = run_trace(builder, lad("8"));
+  EXPECT_EQ(statistic(result, "lad.committed"), 1);
+  EXPECT_EQ(statistic(result, "lad.commit_latency_ns"), 0);
+}
+
+TEST(Lad, RefusesHeadersThatCompeteWithItsLines) {
+  try {
+    configure(
+        settings({{"ordering", "x86"}, {"atomicity", "lad"}, {"log.metadata", "adr-buffered"}}));
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("choose log.metadata=collated-header"),
+              std::string::npos);
+  }
+}
+
+// Four cores whose regions share lines and fill each other's queues: everybody gets on, and in the
+// end the device holds what the program has stored.
+class LadManyCores
+    : public testing::TestWithParam<std::tuple<std::uint32_t, std::string_view, std::string_view>> {
+};
+INSTANTIATE_TEST_SUITE_P(Seeds, LadManyCores,
+                         testing::Combine(testing::Range(1u, 7u),
+                                          testing::Values("1", "2", "4", "16"),
+                                          testing::Values("1", "128")));
+
+TEST_P(LadManyCores, GetOnWhateverTheOthersKeep) {
+  const auto [seed, wpq, header_entries] = GetParam();
+  constexpr int kRegions = 40;
+  constexpr std::uint64_t kLines = 40;
+  std::mt19937_64 random(seed);
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1 << 20));
+  const auto store = builder.site(SiteKind::kStore, 8, 1);
+  for (std::uint32_t thread = 0; thread < 4; ++thread) {
+    builder.thread(thread);
+    for (int region = 0; region < kRegions; ++region) {
+      builder.mark(MarkKind::kRegionBegin, 1);
+      for (std::uint64_t left = 1 + random() % 12; left > 0; --left) {
+        builder.store(store, kPmBase + random() % kLines * kLineBytes + random() % 8 * 8, random());
+      }
+      builder.mark(MarkKind::kRegionEnd, 1);
+    }
+  }
+  const TemporaryTrace temporary(builder);
+  const trace::TraceFile file(temporary.path());
+  Machine machine(crash_configuration({{"core.count", "4"},
+                                       {"atomicity", "lad"},
+                                       {"log.header_entries", header_entries},
+                                       {"pm.wpq_entries", wpq}}),
+                  file);
+  ASSERT_TRUE(machine.run({}));
+  EXPECT_TRUE(machine.pm().idle());
+  EXPECT_GT(counter(machine, "lad.overflows"), 0);
+  EXPECT_EQ(counter(machine, "lad.committed"), 4 * kRegions);
+  EXPECT_EQ(dynamic_cast<const Lad&>(machine.atomicity()).pending(), "");
+  for (std::uint64_t i = 0; i < kLines; ++i) {
+    const Line line = Line::of(kPmBase + i * kLineBytes);
+    EXPECT_EQ(machine.pm().device().read(line), machine.pm_space().newest().read(line)) << i;
+  }
+}
+
+}  // namespace
+}  // namespace pmemsim
