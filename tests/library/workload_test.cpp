@@ -65,6 +65,10 @@ TEST_P(Workload, ChecksItself) {
   for (const char* bytes : {"72", "2048", "8192"})
     EXPECT_EQ(0, run(GetParam(), with_data_bytes(bytes, {"--items=500", "--regions=3000"})))
         << bytes;
+  // Only vacation has no line that could be a duplicate.
+  const int expected = std::string(GetParam()) == "vacation" ? 2 : 0;
+  for (const char* ratio : {"0.5", "1"})
+    EXPECT_EQ(expected, run(GetParam(), {"--duplicate-ratio", ratio})) << ratio;
 }
 
 TEST_P(Workload, IsWholeAfterBeingKilled) {
@@ -105,6 +109,7 @@ TEST_P(Workload, RefusesBadInput) {
   EXPECT_EQ(2, run(GetParam(), {"--data-bytes", "63"}));
   EXPECT_EQ(2, run(GetParam(), {"--data-bytes", "100"}));
   EXPECT_EQ(2, run(GetParam(), {"--data-bytes", "8200"}));
+  EXPECT_EQ(2, run(GetParam(), {"--duplicate-ratio", "1.5"}));
   EXPECT_EQ(2, run(GetParam(), {"--wrong", "1"}));
   EXPECT_EQ(2, run(GetParam(), {"--verify", "/nowhere"}));
   EXPECT_EQ(2, run(GetParam(), {"--pool", "/nowhere/pool"}));

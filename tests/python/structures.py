@@ -1,4 +1,4 @@
-"""Reads the workloads' maps from the image of a pool, and replays their operations.
+"""Reads the workloads' maps from the image of a pool, and replays their operations (replay.py).
 
 The layouts stand at the top of the workloads' sources, the pool's in docs/programming.md.
 """
@@ -8,18 +8,21 @@ from __future__ import annotations
 import itertools
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 LINE_BYTES = 64
 TREES = 32
+LISTS = 64
 SKIP_LEVELS = 6
+ECHO_VERSIONS = 4
+SLAB_CLASSES = 17
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
 _STEP = 0xBF58476D1CE4E5B9
 
-Contents = dict[int, int]
-"""What a map holds: the stamp of each key."""
+Contents = dict[int, Any]
+"""What a map holds: the stamp of each key, or more where a reader says so."""
 
 
 class Pool:
@@ -27,10 +30,14 @@ class Pool:
 
     def __init__(self, path: Path) -> None:
         self._bytes = path.read_bytes()
+        self.data_bytes: int
+        self.items: int
+        self.seed: int
+        self.duplicates: int
         magic, _, self._base = struct.unpack_from("<8sQQ", self._bytes)
         assert magic == b"!PMPOOL1"
         (self.root,) = struct.unpack_from("<Q", self._bytes, 64)
-        _, _, self.data_bytes, self.items, _, self.duplicates = struct.unpack_from(
+        _, _, self.data_bytes, self.items, self.seed, self.duplicates = struct.unpack_from(
             "<16s5Q", self._bytes, self.root - self._base
         )
 
@@ -46,9 +53,13 @@ class Pool:
     def item(self, key_address: int, data_address: int) -> tuple[int, int]:
         """The key and stamp at an address; the data that belong to them must be whole."""
         key, stamp = self.word(key_address), self.word(key_address + 8)
-        for index in range(self.data_bytes // 8):
-            assert self.word(data_address + 8 * index) == self._payload(key, stamp, index)
+        self.check_data(data_address, key, stamp)
         return key, stamp
+
+    def check_data(self, address: int, key: int, stamp: int) -> None:
+        """The data at an address must be those that belong to a key and a stamp."""
+        for index in range(self.data_bytes // 8):
+            assert self.word(address + 8 * index) == self._payload(key, stamp, index)
 
     def _payload(self, key: int, stamp: int, index: int) -> int:
         mixed = (key ^ stamp * _GOLDEN) & _MASK
@@ -91,18 +102,85 @@ def _tree_tops(pool: Pool) -> Iterator[int]:
         yield pool.word(pool.root + LINE_BYTES * (1 + tree))
 
 
+def _chain(pool: Pool, link: int) -> Iterator[int]:
+    """Nodes whose first word is the next one's address, from the word that leads to the first."""
+    while node := pool.word(link):
+        yield node
+        link = node
+
+
+def _buckets(pool: Pool, table: int) -> Iterator[tuple[int, int]]:
+    """Every node of a table {count; address of the buckets}, and the hash that belongs there."""
+    count, first = pool.word(table), pool.word(table + 8)
+    for bucket in range(count):
+        for node in _chain(pool, first + 8 * bucket):
+            key = pool.word(node + 8)
+            assert mix(key) % count == bucket
+            yield node, key
+
+
+def _read_hash_table(pool: Pool, table: int) -> Contents:
+    return dict(pool.item(node + 8, node + LINE_BYTES) for node, _ in _buckets(pool, table))
+
+
 def read_hashmap(pool: Pool) -> Contents:
     """Every chain of every bucket."""
+    return _read_hash_table(pool, pool.root + LINE_BYTES)
+
+
+def read_hashmap_lowlevel(pool: Pool) -> Contents:
+    """The same, behind the three words on its nodes."""
+    return _read_hash_table(pool, pool.root + LINE_BYTES + 24)
+
+
+def read_linked_list(pool: Pool) -> Contents:
+    """Every list."""
     found: Contents = {}
-    count, first = pool.word(pool.root + LINE_BYTES), pool.word(pool.root + LINE_BYTES + 8)
-    for bucket in range(count):
-        node = pool.word(first + 8 * bucket)
-        while node:
+    for part in range(LISTS):
+        for node in _chain(pool, pool.root + LINE_BYTES * (2 + part)):
             key, stamp = pool.item(node + 8, node + LINE_BYTES)
-            assert mix(key) % count == bucket
+            assert key % LISTS == part
+            assert key not in found
             found[key] = stamp
-            node = pool.word(node)
     return found
+
+
+def read_echo(pool: Pool) -> Contents:
+    """For each key, how often it was put, and the stamps of its versions, the oldest first.
+
+    Entry {next, key, puts, state, version[4]}; Version {timestamp, key, stamp}.
+    """
+    found: Contents = {}
+    for entry, key in _buckets(pool, pool.root + LINE_BYTES):
+        puts = pool.word(entry + 16)
+        stamps = []
+        for number in range(max(0, puts - ECHO_VERSIONS), puts):
+            version = pool.word(entry + 32 + 8 * (number % ECHO_VERSIONS))
+            of, stamp = pool.item(version + 8, version + LINE_BYTES)
+            assert of == key
+            stamps.append(stamp)
+        found[key] = puts, tuple(stamps)
+    return found
+
+
+def read_memcached(pool: Pool) -> Contents:
+    """Item {next, key, hash, stamp; previous, next in the LRU list at byte 64; value at byte 128}.
+
+    The dictionary has the order of the LRU list, the one to be evicted first.
+    """
+    found: Contents = {}
+    for item, key in _buckets(pool, pool.root + LINE_BYTES):
+        stamp = pool.word(item + 24)
+        pool.check_data(item + 2 * LINE_BYTES, key, stamp)
+        found[key] = stamp
+    listed: Contents = {}
+    for slab_class in range(SLAB_CLASSES):
+        item = pool.word(pool.root + LINE_BYTES * (3 + slab_class) + 40)  # its tail
+        while item:
+            listed[pool.word(item + 8)] = pool.word(item + 24)
+            item = pool.word(item + LINE_BYTES)
+    assert listed == found
+    return listed
 
 
 def _read_binary(pool: Pool, left_offset: int, right_offset: int) -> Contents:
@@ -183,50 +261,13 @@ def read_skiplist(pool: Pool) -> Contents:
 
 READERS: dict[str, Callable[[Pool], Contents]] = {
     "hashmap": read_hashmap,
+    "hashmap_lowlevel": read_hashmap_lowlevel,
+    "linked_list": read_linked_list,
     "rbtree": read_rbtree,
     "btree": read_btree,
     "ctree": read_ctree,
     "binary_tree": read_binary_tree,
     "skiplist": read_skiplist,
+    "echo": read_echo,
+    "memcached": read_memcached,
 }
-REMOVES = ("rbtree",)
-
-
-# ---- Replay ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Operation:
-    """What a region does with its key: removes it if it is there, else inserts or updates it."""
-
-    key: int
-    stamp: int
-    remove: bool
-
-    def apply(self, contents: Contents) -> None:
-        """Do the same to a dictionary."""
-        if self.remove and self.key in contents:
-            del contents[self.key]
-        else:
-            contents[self.key] = self.stamp
-
-
-def set_up(seed: int, items: int) -> Contents:
-    """What the map holds before the measured part."""
-    random = Random(seed, 0)
-    contents: Contents = {}
-    while len(contents) < items:
-        key = random.below(2 * items)
-        contents[key] = random.next()
-    return contents
-
-
-def operations(workload: str, seed: int, items: int, thread: int, count: int) -> list[Operation]:
-    """What a thread does in the measured part."""
-    random = Random(seed, thread + 1)
-    listed = []
-    for _ in range(count):
-        key, stamp = random.below(2 * items), random.next()
-        remove = workload in REMOVES and random.below(2) == 0
-        listed.append(Operation(key, stamp, remove))
-    return listed

@@ -116,13 +116,17 @@ inline void print_help(const About& about) {
       "  --threads N      threads that share the structure (default 4)\n"
       "  --regions N      atomic regions of all threads together (default 10000)\n",
       about.name, about.help);
-  if (about.fixed_size == nullptr)
+  if (about.fixed_size != nullptr)
+    std::printf("  no --data-bytes: %s\n", about.fixed_size);
+  else
     std::printf(
         "  --data-bytes N   size of an item's data, 64 to 8192, a multiple of 8 (default %" PRIu64
         ")\n",
         about.default_data_bytes);
   std::printf("  --seed N         of the random keys and values (default 1)\n");
-  if (about.no_duplicates == nullptr)
+  if (about.no_duplicates != nullptr)
+    std::printf("  no --duplicate-ratio: %s\n", about.no_duplicates);
+  else
     std::printf(
         "  --duplicate-ratio R\n"
         "                   share of the data's lines that hold what many others hold, 0 to 1\n"

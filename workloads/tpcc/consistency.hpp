@@ -47,7 +47,7 @@ class Consistency : public Tables {
     digest.add(root().item, items() * sizeof(Item));
     for (std::uint64_t i = 0; i < kWarehouses * items(); ++i) {
       const Stock& row = root().stock[i];
-      digest.add(&row.s_i_id, sizeof row - offsetof(Stock, s_i_id));
+      digest.add(&row.s_dist, sizeof row - offsetof(Stock, s_dist));
     }
     return digest.value();
   }

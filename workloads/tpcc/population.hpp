@@ -88,7 +88,8 @@ class Population : public Tables {
     row.counts = {0, 0, 0, static_cast<std::uint16_t>(first_quantity(place))};
     row.s_i_id = i_id;
     row.s_w_id = w_id;
-    for (Text<24>& info : row.s_dist) info = text<24>(random);
+    workload::Random content(first_content(place), 0);
+    for (Text<24>& info : row.s_dist) info = text<24>(content);
     row.s_data = data(random);
   }
 

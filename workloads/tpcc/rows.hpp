@@ -20,6 +20,11 @@
 // hundredths of a percent. A district has two columns that the standard has not: how many lines,
 // and items in all, the orders since the set-up had; what stock has recorded must agree with that.
 //
+// With --duplicate-ratio, that share of the rows of stock begins with one of kDuplicates contents:
+// the first s_quantity and the texts s_dist, among them the rest of the line with the counts. It
+// stays a duplicate as long as the same was ordered from others of its kind. Every other line that
+// NewOrder writes holds its row's key.
+//
 // NewOrder changes d_next_o_id and these two, a row each of order and new_order, up to 15 rows of
 // order_line, and the counts of as many rows of stock.
 #pragma once
@@ -126,11 +131,13 @@ struct StockCounts {
 
 struct alignas(PM_LINE_BYTES) Stock {
   StockCounts counts;
-  std::uint32_t s_i_id, s_w_id;
   std::array<Text<24>, kDistricts> s_dist;
   Text<50> s_data;
   Text<6> unused;
+  std::uint32_t s_i_id, s_w_id;
 };
+// No key in the line that NewOrder updates.
+static_assert(offsetof(Stock, s_i_id) >= PM_LINE_BYTES);
 
 // Every byte belongs to a column, so that rows are the same in every run.
 template <class Row, std::size_t bytes>

@@ -20,10 +20,7 @@ class Tpcc {
       "tpcc",
       "Places an order of 5 to 15 items in every atomic region (TPC-C's NewOrder), at one of 4\n"
       "warehouses. --items is the number of items; the other tables follow from it.",
-      10000,
-      64,
-      "the standard fixes the sizes of the rows",
-      "every row holds its own key"};
+      10000, 64, "the standard fixes the sizes of the rows"};
 
   static std::uint64_t pool_bytes(const workload::Options& options) {
     return tpcc::Population::pool_bytes(options);

@@ -78,10 +78,7 @@ class TpccLowLevel {
       "Places orders of 5 to 15 items (TPC-C's NewOrder), at one of 4 warehouses, with an undo\n"
       "log of its own instead of atomic regions: --regions counts transactions. --items is the\n"
       "number of items; the other tables follow from it.",
-      10000,
-      64,
-      "the standard fixes the sizes of the rows",
-      "every row holds its own key"};
+      10000, 64, "the standard fixes the sizes of the rows"};
 
   static std::uint64_t pool_bytes(const workload::Options& options) {
     return tpcc::Population::pool_bytes(options);

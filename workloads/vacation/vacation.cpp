@@ -50,7 +50,7 @@ class Vacation {
       16384,
       PM_LINE_BYTES,
       "the records of a travel agency have their own size",
-      "no two records are equal"};
+      "every record holds its own id or pointers"};
 
   static std::uint64_t pool_bytes(const workload::Options& options) {
     const std::uint64_t reservations =

@@ -1,0 +1,22 @@
+"""What --data-bytes does to a region: it writes that much more, for each item it writes."""
+
+from __future__ import annotations
+
+import pytest
+from pmemsim.targets import find_target
+
+LINE_BYTES = 64
+# How many items a region writes.
+ITEMS = {"array_swap": 2, "string_swap": 2, "hashmap": 1, "btree": 1, "ctree": 1, "echo": 8}
+
+
+@pytest.mark.parametrize("workload", list(ITEMS))
+def test_a_region_writes_all_lines_of_its_items(workload: str) -> None:
+    lines = {
+        data_bytes: find_target(workload, threads=2, regions=50, data_bytes=data_bytes)
+        .trace()
+        .summary()["total"]["lines_per_region"]
+        for data_bytes in (64, 2048)
+    }
+    more = (2048 - 64) // LINE_BYTES * ITEMS[workload]
+    assert lines[2048] - lines[64] == pytest.approx(more, abs=0.5)
