@@ -6,7 +6,8 @@ The command line prints the text of an `Error` and exits with 2; it never shows 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class Error(Exception):
@@ -14,7 +15,7 @@ class Error(Exception):
 
 
 class ConfigError(Error):
-    """Everything that is wrong with a configuration, found in one pass."""
+    """Everything that is wrong with a configuration or a command's arguments, found in one pass."""
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems: list[str] = list(problems)
@@ -35,6 +36,32 @@ class RecordError(Error):
 
 class CheckFailed(Error):  # noqa: N818 -- the run worked; what it checked did not hold
     """A self-check that failed; the command line exits with 1."""
+
+
+class Problems:
+    """Collects what is wrong in several places, so that a person learns all of it at once."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """Notes an `Error` that this block ends with; the program goes on behind the block."""
+        try:
+            yield
+        except ConfigError as error:
+            self.add(error.problems)
+        except Error as error:
+            self.add([str(error)])
+
+    def add(self, problems: Iterable[str]) -> None:
+        """Note problems; what two places find is said once."""
+        self.found += [problem for problem in problems if problem not in self.found]
+
+    def raise_any(self) -> None:
+        """Raise a `ConfigError` with everything that was found, if something was."""
+        if self.found:
+            raise ConfigError(self.found)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -1,0 +1,181 @@
+"""Options that several commands take, each declared once.
+
+A group of options is a dataclass. A command that is decorated with `options_of(Group)` has all of
+the group's options, and gets their values as one `Group`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+from typer.core import TyperCommand, TyperOption
+
+from pmemsim.errors import Error
+from pmemsim.files import check_writable
+from pmemsim.presets import Setting, parse_overrides
+from pmemsim.workloads import workloads
+
+Command = Callable[..., None]
+
+Regions = Annotated[
+    int | None, typer.Option("--regions", help="Atomic regions that a workload runs.")
+]
+Machine = Annotated[
+    str, typer.Option("--machine", "-m", help="A machine's name, or the path of a YAML file.")
+]
+Json = Annotated[
+    str | None, typer.Option("--json", help="Write all results to this file; `-`: print them.")
+]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a workload is recorded. What isn't given (None) is up to the workload."""
+
+    opt: Annotated[
+        str | None,
+        typer.Option(
+            "--opt", help="Optimisation level of a workload: O0, O1, O2 or O3.", show_default="O2"
+        ),
+    ] = None
+    threads: Annotated[
+        int | None, typer.Option("--threads", "-t", help="Threads of a workload.")
+    ] = None
+    regions: Regions = None
+    data_bytes: Annotated[
+        int | None,
+        typer.Option(
+            "--data-bytes", help="Bytes of one datum of a workload: 64 to 8192, a multiple of 8."
+        ),
+    ] = None
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Seed of a workload's random numbers.")
+    ] = None
+    duplicate_ratio: Annotated[
+        float | None,
+        typer.Option(
+            "--duplicate-ratio",
+            help="Share of a workload's data that duplicates other data: 0 to 1.",
+        ),
+    ] = None
+
+    @property
+    def arguments(self) -> dict[str, int | float | None]:
+        """The workload's own arguments: all but the optimisation level."""
+        return {name: value for name, value in vars(self).items() if name != "opt"}
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """On what a recording is simulated, and where the results go."""
+
+    machine: Machine
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", "-s", help="Set a parameter, as in `core.rob_entries=128`; repeatable."
+        ),
+    ] = None
+    instances: Annotated[
+        int | None,
+        typer.Option("--instances", help="Run so many independent copies of the recording."),
+    ] = None
+    lock_order: Annotated[
+        str | None,
+        typer.Option(
+            "--lock-order",
+            help="Who gets a lock: `recorded` (default) keeps the recording's order, `simulated` "
+            "decides in simulated time (for timing only: the recorded values belong to the "
+            "recorded order).",
+        ),
+    ] = None
+    json_path: Json = None
+    plot_path: Annotated[
+        Path | None,
+        typer.Option("--plot", help="Write a plot; the suffix chooses png, pdf or svg."),
+    ] = None
+
+    def settings(self, problems: list[str]) -> tuple[Setting, ...]:
+        """The parameters that these options set; what is wrong is added to `problems`."""
+        settings = parse_overrides(self.overrides or [], problems)
+        if self.instances is not None:
+            settings.append(Setting("run.instances", str(self.instances), "--instances"))
+        if self.lock_order is not None:
+            settings.append(Setting("run.lock_order", self.lock_order, "--lock-order"))
+        return tuple(settings)
+
+
+def options_of(group: type[Any]) -> Callable[[Command], Command]:
+    """A decorator: the parameter of type `group` becomes an option for each of its fields."""
+
+    def decorate(command: Command) -> Command:
+        types = get_type_hints(command, include_extras=True)
+        (receiver,) = [name for name, kind in types.items() if kind is group]
+        own = inspect.signature(command).parameters
+        options = inspect.signature(group).parameters
+        names = [field.name for field in fields(group)]
+
+        @functools.wraps(command)
+        def with_options(**given: object) -> None:
+            given[receiver] = group(**{name: given.pop(name) for name in names})
+            command(**given)
+
+        types |= get_type_hints(group, include_extras=True)
+        shown = {**own, **options}
+        del shown[receiver], types[receiver]
+        with_options.__annotations__ = types
+        # Typer reads a command's options from its signature.
+        vars(with_options)["__signature__"] = inspect.Signature(
+            [
+                parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=types[name])
+                for name, parameter in shown.items()
+            ]
+        )
+        return with_options
+
+    return decorate
+
+
+class WorkloadCommand(TyperCommand):
+    """A command whose help shows the workloads' own values of their arguments."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 -- Typer's signature
+        """Print the help."""
+        # An installation without workloads has help, too.
+        with contextlib.suppress(Error):
+            for option in self.params:
+                if isinstance(option, TyperOption) and (default := _default_of(option.name or "")):
+                    option.show_default = default
+        super().format_help(ctx, formatter)
+
+
+def _default_of(argument: str) -> str:
+    """What most workloads have as an argument, and which have something else."""
+    values = {
+        workload.name: workload.arguments[argument]
+        for workload in workloads().values()
+        if argument in workload.arguments
+    }
+    if not values:
+        return ""
+    ((usual, _),) = Counter(values.values()).most_common(1)
+    others = [f"{name}: {value}" for name, value in values.items() if value != usual]
+    return "; ".join([str(usual), *others])
+
+
+def check_outputs(json_path: str | None, plot_path: Path | None = None) -> None:
+    """Raise an `Error` now if results could not be written later."""
+    if json_path and json_path != "-":
+        check_writable(Path(json_path))
+    if plot_path:
+        from pmemsim.plots import check_plot_path
+
+        check_plot_path(plot_path)
