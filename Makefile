@@ -10,7 +10,7 @@ CXX_FILES = $(shell find src bindings include frontend library workloads tests \
 	-name '*.cpp' -o -name '*.hpp' -o -name '*.c' -o -name '*.h')
 # What the installed package is made of.
 SOURCES := $(shell find CMakeLists.txt cmake src bindings include frontend library workloads \
-	python -type f -not -name '*.pyc' 2>/dev/null)
+	experiments python -type f -not -name '*.pyc' 2>/dev/null)
 
 .PHONY: help setup demo test test-cxx test-python bench lint clean
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pmemsim import comparison
 from pmemsim.comparison import Comparison
+from pmemsim.errors import Problems
 from pmemsim.parallel import Report, run_all
 from pmemsim.simulation import Progress, Result, configure, simulate
 from pmemsim.targets import find_target
@@ -51,7 +52,12 @@ def compare(
 
     The first design is the baseline of `Comparison.ratio` and `Comparison.geomean`.
     """
-    configurations = [configure(design, machine, overrides) for design in designs]
+    problems = Problems()
+    configurations = []
+    for design in designs:
+        with problems.collected():
+            configurations.append(configure(design, machine, overrides))
+    problems.raise_any()
 
     def task(trace: Trace | str | Path) -> Callable[[Report], Trace]:
         return lambda _: _trace(trace)

@@ -11,7 +11,7 @@ import math
 import resource
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,11 @@ from pmemsim.trace import Trace
 CORES = (1, 2, 4, 8)
 WORKLOADS = ("array_swap", "queue", "hashmap", "rbtree", "btree")
 SHORT_REGIONS = 400
+BASELINE = "sw-undo"
+# How speed changes with the simulated cores is measured of these; every design is measured at one
+# size, so that all of them take minutes.
+SCALED = ("np", BASELINE)
+CORES_OF_ALL = 4
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,14 @@ class Bench:
 
     runs: tuple[Measurement, ...]
 
+    @property
+    def sizes(self) -> list[tuple[str, int]]:
+        """The designs with their numbers of cores, in the order measured."""
+        return sorted(
+            dict.fromkeys((run.design, run.cores) for run in self.runs),
+            key=lambda size: list(dict.fromkeys(run.design for run in self.runs)).index(size[0]),
+        )
+
     def geomean(self, design: str, cores: int) -> float:
         """Geometric mean of the workloads' million simulated instructions a second."""
         speeds = [
@@ -68,9 +81,26 @@ class Bench:
         ]
         return math.exp(sum(map(math.log, speeds)) / len(speeds))
 
+    def over_baseline(self, design: str, cores: int) -> float | None:
+        """A design's speed over that of sw-undo; None if that was not measured at this size."""
+        if (BASELINE, cores) not in self.sizes:
+            return None
+        return self.geomean(design, cores) / self.geomean(BASELINE, cores)
+
     def to_dict(self) -> dict[str, Any]:
         """The measurements as `--json` writes them; docs/results.md explains every key."""
-        return {"runs": [asdict(run) for run in self.runs]}
+        return {
+            "runs": [asdict(run) for run in self.runs],
+            "geomean": [
+                {
+                    "design": design,
+                    "cores": cores,
+                    "minstructions_per_s": self.geomean(design, cores),
+                    "over_sw_undo": self.over_baseline(design, cores),
+                }
+                for design, cores in self.sizes
+            ],
+        }
 
 
 @dataclass(frozen=True)
@@ -85,25 +115,48 @@ class Recording:
 
 
 def bench(
-    recordings: Sequence[Recording],
-    designs: Sequence[str],
+    pairs: Sequence[tuple[Recording, str]],
     machine: str,
+    counted: Collection[str],
     progress: Callable[[int], None] | None = None,
 ) -> Bench:
-    """Measure every recording on every design, one after the other.
+    """Measure each recording on its design, one after the other.
 
-    `progress` is called with the number of measurements that are done.
+    Host instructions of the designs in `counted` are counted by callgrind if the processor doesn't,
+    which takes longer than all else. `progress` is called with the number of measurements done.
     """
     runs = []
-    for recording in recordings:
-        for design in designs:
-            runs.append(_measure_apart(recording, design, machine))
-            if progress:
-                progress(len(runs))
+    for recording, design in pairs:
+        runs.append(_measure_apart(recording, design, machine, design in counted))
+        if progress:
+            progress(len(runs))
     return Bench(tuple(runs))
 
 
-def _measure_apart(recording: Recording, design: str, machine: str) -> Measurement:
+def why_not(design: str, machine: str, recordings: Sequence[Recording]) -> str | None:
+    """Why a design can't run these recordings on this machine; None if it can."""
+    try:
+        configuration = configure(design, machine)
+        for recording in recordings:
+            simulate(Trace(recording.short_trace), configuration)
+    except Error as error:
+        return str(error)
+    return None
+
+
+def pairs_of_all(
+    recordings: Sequence[Recording], designs: Sequence[str]
+) -> list[tuple[Recording, str]]:
+    """What is measured of all designs together: `SCALED` at every size, the others at one."""
+    return [
+        (recording, design)
+        for recording in recordings
+        for design in designs
+        if design in SCALED or recording.cores == CORES_OF_ALL
+    ]
+
+
+def _measure_apart(recording: Recording, design: str, machine: str, counted: bool) -> Measurement:
     command = [sys.executable, "-m", "pmemsim.bench", str(recording.trace), design, machine]
     child = subprocess.run(command, capture_output=True, text=True, check=False)
     if child.returncode != 0:
@@ -111,7 +164,7 @@ def _measure_apart(recording: Recording, design: str, machine: str) -> Measureme
     measured = Measurement(
         recording.workload, design, machine, recording.cores, **json.loads(child.stdout)
     )
-    if measured.host_instructions_per_instruction is not None:
+    if measured.host_instructions_per_instruction is not None or not counted:
         return measured
     ratio, reason = callgrind_ratio(recording.short_trace, configure(design, machine).settings)
     return replace(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ def plot_comparison(comparison: Comparison, path: Path) -> None:
         _share_legend(figure, bottom)
         figure.suptitle(f"machine {comparison.results[0].machine}", fontsize=10)
 
-    _save(draw, path, (width, 6.0))
+    save(draw, path, (width, 6.0))
 
 
 def plot_result(result: Result, path: Path) -> None:
@@ -76,30 +76,48 @@ def plot_result(result: Result, path: Path) -> None:
         )
         _share_legend(figure, axes)
 
-    _save(draw, path, (6.5, 2.2))
+    save(draw, path, (6.5, 2.2))
 
 
 def _throughput(axes: Axes, comparison: Comparison) -> None:
     names = [*comparison.workloads, "geomean"]
     means = comparison.geomean()
-    count = len(comparison.designs)
-    bar = 0.8 / count
-    for index, design in enumerate(comparison.designs):
-        heights = [
-            comparison.ratio(comparison.result(workload, design))
-            for workload in comparison.workloads
+    heights = {
+        design: [
+            *(comparison.ratio(comparison.result(w, design)) for w in comparison.workloads),
+            means[design],
         ]
-        heights.append(means[design])
+        for design in comparison.designs
+    }
+    grouped_bars(axes, names, heights)
+    axes.set_ylabel(f"throughput over {comparison.designs[0]}")
+
+
+def grouped_bars(axes: Axes, names: Sequence[str], heights: Mapping[str, Sequence[float]]) -> None:
+    """A bar a design in each group; the last group is set apart, as the mean of the others."""
+    bar = 0.8 / len(heights)
+    for index, (design, values) in enumerate(heights.items()):
         places = [group - 0.4 + bar * (index + 0.5) for group in range(len(names))]
         bars = axes.bar(
-            places, heights, bar * 0.92, label=design, color=_COLOURS[index % len(_COLOURS)]
+            places, values, bar * 0.92, label=design, color=_COLOURS[index % len(_COLOURS)]
         )
         axes.bar_label(bars, fmt="%.2f", fontsize=6.5, padding=1)
     axes.axhline(1, color="#555555", linewidth=0.8)
     axes.axvline(len(names) - 1.5, color="#999999", linewidth=0.6, linestyle=":")
     axes.set_xticks(range(len(names)), names)
-    axes.set_ylabel(f"throughput over {comparison.designs[0]}")
-    axes.legend(ncols=min(count, 6), loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    axes.legend(ncols=min(len(heights), 6), loc="lower center", bbox_to_anchor=(0.5, 1.0))
+
+
+def lines(axes: Axes, names: Sequence[str], heights: Mapping[str, Sequence[float]]) -> None:
+    """A line a design over the values of what varies."""
+    for index, (design, values) in enumerate(heights.items()):
+        axes.plot(
+            range(len(names)), values, marker="o", label=design,
+            color=_COLOURS[index % len(_COLOURS)],
+        )  # fmt: skip
+    axes.set_xticks(range(len(names)), names)
+    axes.set_ylim(bottom=0)
+    axes.legend(ncols=min(len(heights), 6), loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
 
 def _stacks(axes: Axes, comparison: Comparison) -> None:
@@ -129,7 +147,8 @@ def _share_legend(figure: Figure, axes: Axes) -> None:
     figure.legend(handles, labels, ncols=3, loc="outside lower center", fontsize=8)
 
 
-def _save(draw: Callable[[Figure], None], path: Path, size: tuple[float, float]) -> None:
+def save(draw: Callable[[Figure], None], path: Path, size: tuple[float, float]) -> None:
+    """Draw in pmemsim's style and write the file, whole or not at all."""
     # A Figure of its own, without pyplot: no window system, no global state.
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=size, layout="constrained")

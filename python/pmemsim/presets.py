@@ -90,18 +90,18 @@ def read_preset(kind: Kind, name: str, problems: list[str]) -> Preset | None:
     return None
 
 
-def parse_overrides(assignments: Iterable[str]) -> list[Setting]:
-    """Turn `key=value` texts of the command line into settings."""
+def parse_overrides(assignments: Iterable[str], problems: list[str]) -> list[Setting]:
+    """Turn `key=value` texts of the command line into settings.
+
+    What is wrong is added to `problems`.
+    """
     settings = []
-    problems = []
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
         if not equals or not key.strip() or not value.strip():
             problems.append(f"--set {assignment}: write it as core.rob_entries=128")
             continue
         settings.append(Setting(key.strip(), value.strip(), "--set"))
-    if problems:
-        raise ConfigError(problems)
     return settings
 
 

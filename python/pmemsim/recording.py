@@ -8,9 +8,11 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 from pmemsim.errors import CheckFailed, Error, RecordError
 from pmemsim.files import cache_dir, check_writable, replacing
@@ -105,12 +107,25 @@ def _record_workload(
             }
         ),
     }
-    # What the workload prints about itself is not what our own caller asked to see.
-    status = _run([str(program), *run.arguments], environment, keep_going, subprocess.DEVNULL)
+    # What the workload prints about itself is not what our own caller asked to see; what it
+    # complains about becomes part of our sentence.
+    with tempfile.TemporaryFile() as complaints:
+        command = [str(program), *run.arguments]
+        status = _run(command, environment, keep_going, subprocess.DEVNULL, complaints)
+        complaints.seek(0)
+        text = complaints.read().decode(errors="replace").strip()
+    what = " ".join([run.workload, *run.arguments])
+    # The runtime only adds that the program has failed.
+    own = [line for line in text.splitlines() if not line.startswith("pmemsim: ")]
+    why = "; ".join(own) or text.removeprefix("pmemsim: ") or _death(status)
     if status == 1:
-        raise CheckFailed(f"{run.workload}: its self-check failed; no trace was kept")
+        raise CheckFailed(f"{what}: its self-check failed: {why}; no trace was kept")
+    if status == 2:
+        raise RecordError(f"{what}: {why}; no trace was kept; ask for less (--regions, --threads)")
     if status != 0 or not output.is_file():
-        raise RecordError(f"{run.workload}: {_death(status)}; no trace was kept")
+        raise RecordError(f"{what}: {why}; no trace was kept")
+    if text:
+        print(text, file=sys.stderr)
 
 
 def build_workload(name: str, opt: str = "O2", keep_going: KeepGoing | None = None) -> Path:
@@ -158,9 +173,12 @@ def _run(
     environment: Mapping[str, str],
     keep_going: KeepGoing | None,
     stdout: int | None = None,
+    stderr: IO[bytes] | None = None,
 ) -> int:
     try:
-        process = subprocess.Popen(command, env={**os.environ, **environment}, stdout=stdout)
+        process = subprocess.Popen(
+            command, env={**os.environ, **environment}, stdout=stdout, stderr=stderr
+        )
     except OSError as error:
         raise RecordError(f"{command[0]}: could not be run: {error.strerror}") from error
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pmemsim import _core
-from pmemsim.errors import ConfigError, Error
+from pmemsim.errors import ConfigError, Error, Problems
 from pmemsim.files import replacing
 from pmemsim.presets import Preset, Setting, read_preset
 from pmemsim.trace import Trace
@@ -35,8 +35,7 @@ class Configuration:
     @property
     def settings(self) -> list[tuple[str, str, str]]:
         """Everything that differs from the defaults; later settings win."""
-        layers = (*self.machine.settings, *self.design.settings, *self.overrides)
-        return [(setting.key, setting.value, setting.place) for setting in layers]
+        return _as_tuples((*self.machine.settings, *self.design.settings, *self.overrides))
 
     def resolve(self) -> list[dict[str, str]]:
         """Every parameter with its final value (unit included) and the place it comes from.
@@ -58,22 +57,28 @@ def configure(
     `overrides` maps parameters to values with units, as in `{"pm.read_latency": "300ns"}`.
     Raises `ConfigError` with everything that is wrong.
     """
-    problems: list[str] = []
-    machine_preset = read_preset("machine", machine, problems)
-    design_preset = read_preset("design", design, problems)
-    if machine_preset is None or design_preset is None:
-        raise ConfigError(problems)
+    problems = Problems()
+    machine_preset = read_preset("machine", machine, problems.found)
+    design_preset = read_preset("design", design, problems.found)
     given = tuple(
         Setting(key, _text(value), "overrides") for key, value in (overrides or {}).items()
     )
-    configuration = Configuration(design_preset, machine_preset, (*given, *extra))
-    try:
+    own = (*given, *extra)
+    if machine_preset is None or design_preset is None:
+        with problems.collected():
+            presets = (preset for preset in (machine_preset, design_preset) if preset)
+            settings = [setting for preset in presets for setting in preset.settings]
+            _core.check_values(_as_tuples((*settings, *own)))
+        raise ConfigError(problems.found)
+    configuration = Configuration(design_preset, machine_preset, own)
+    with problems.collected():
         configuration.resolve()
-    except ConfigError as error:
-        problems += error.problems
-    if problems:
-        raise ConfigError(problems)
+    problems.raise_any()
     return configuration
+
+
+def _as_tuples(settings: Iterable[Setting]) -> list[tuple[str, str, str]]:
+    return [(setting.key, setting.value, setting.place) for setting in settings]
 
 
 def _text(value: object) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pmemsim.errors import Error, did_you_mean
+from pmemsim.errors import ConfigError, Error
 from pmemsim.recording import KeepGoing, record_workload
 from pmemsim.trace import Trace, check_trace_path
-from pmemsim.workloads import WorkloadRun, workloads
+from pmemsim.workloads import WorkloadRun, argument_problems, unknown_workload, workloads
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,7 @@ def find_target(text: str, *, opt: str | None = None, **arguments: int | float |
             options = ", ".join(f"--{key.replace('_', '-')}" for key in given)
             raise Error(f"{text}: is recorded already; {options} only applies to workloads")
         return Target(path.stem, path)
-    known = workloads()
-    if text not in known:
-        hint = did_you_mean(text, known)
-        raise Error(f"unknown workload '{text}'{hint} (a trace's name ends with .pmt)")
+    if text not in workloads():
+        problem = f"{unknown_workload(text)} (a trace's name ends with .pmt)"
+        raise ConfigError([problem, *argument_problems(opt, **arguments)])
     return Target(text, WorkloadRun.of(text, opt=opt, **arguments))

@@ -10,12 +10,18 @@ from typing import Any
 
 import yaml
 
-from pmemsim.errors import Error, did_you_mean
+from pmemsim.errors import ConfigError, Error, did_you_mean
 from pmemsim.files import cache_dir
 from pmemsim.toolchain import toolchain_dir
 
 OPTIMISATIONS = ("O0", "O1", "O2", "O3")
-DATA_BYTES = range(64, 8192 + 1)
+# What the programs take (workloads/common/workload.hpp).
+WHOLE_NUMBERS = {
+    "threads": range(1, 127 + 1),
+    "regions": range(1, 2**32 + 1),
+    "data_bytes": range(64, 8192 + 1, 8),
+    "seed": range(2**64),
+}
 
 
 @dataclass(frozen=True)
@@ -50,26 +56,23 @@ class WorkloadRun:
 
     def __post_init__(self) -> None:
         taken = find_workload(self.workload).arguments
-        if self.opt not in OPTIMISATIONS:
-            raise Error(f"--opt {self.opt}: must be one of {', '.join(OPTIMISATIONS)}")
-        if self.threads < 1:
-            raise Error(f"--threads {self.threads}: must be at least 1")
-        if self.regions < 1:
-            raise Error(f"--regions {self.regions}: must be at least 1")
+        problems = argument_problems(
+            opt=self.opt,
+            threads=self.threads,
+            regions=self.regions,
+            data_bytes=self.data_bytes,
+            seed=self.seed,
+            duplicate_ratio=self.duplicate_ratio,
+        )
         if "data_bytes" not in taken and self.data_bytes is not None:
-            raise Error(f"--data-bytes: {self.workload} has sizes of its own; leave it out")
-        if self.data_bytes is not None and (
-            self.data_bytes not in DATA_BYTES or self.data_bytes % 8
-        ):
-            raise Error(f"--data-bytes {self.data_bytes}: must be 64 to 8192, a multiple of 8")
+            problems.append(f"--data-bytes: {self.workload} has sizes of its own; leave it out")
         if "duplicate_ratio" not in taken and self.duplicate_ratio:
-            raise Error(
-                f"--duplicate-ratio: no two rows of {self.workload} are equal; leave it out"
+            problems.append(
+                f"--duplicate-ratio: every record of {self.workload} holds its own id or pointers; "
+                "leave it out"
             )
-        if not 0 <= self.duplicate_ratio <= 1:
-            raise Error(f"--duplicate-ratio {self.duplicate_ratio}: must be from 0 to 1")
-        if self.seed < 0:
-            raise Error(f"--seed {self.seed}: must not be negative")
+        if problems:
+            raise ConfigError(problems)
 
     @classmethod
     def of(
@@ -77,8 +80,10 @@ class WorkloadRun:
     ) -> WorkloadRun:
         """A workload with its defaults, except for what is given (threads, regions, ...).
 
-        Raises `Error` for a workload or a value that does not exist.
+        Raises `ConfigError` with everything that is wrong: a workload or values that do not exist.
         """
+        if workload not in workloads():
+            raise ConfigError([unknown_workload(workload), *argument_problems(opt, **arguments)])
         values: dict[str, Any] = dict(find_workload(workload).arguments)
         values |= {key: value for key, value in arguments.items() if value is not None}
         return cls(workload, opt or "O2", **values)
@@ -129,10 +134,34 @@ def workloads() -> dict[str, Workload]:
 
 def find_workload(name: str) -> Workload:
     """The workload of that name; an `Error` suggests one if there is none."""
-    known = workloads()
-    if name not in known:
-        raise Error(f"unknown workload '{name}'" + did_you_mean(name, known))
-    return known[name]
+    if name not in workloads():
+        raise Error(unknown_workload(name))
+    return workloads()[name]
+
+
+def unknown_workload(name: str) -> str:
+    """The problem that there is no workload of that name, with a suggestion."""
+    return f"unknown workload '{name}'" + did_you_mean(name, workloads())
+
+
+def argument_problems(opt: str | None = None, **arguments: int | float | None) -> list[str]:
+    """What is wrong with arguments (None: not given), whatever workload they are for."""
+    problems = []
+    if opt is not None and opt not in OPTIMISATIONS:
+        problems.append(f"--opt {opt}: must be one of {', '.join(OPTIMISATIONS)}")
+    for key, value in arguments.items():
+        given = f"--{key.replace('_', '-')} {value}"
+        if value is None:
+            continue
+        if key == "duplicate_ratio":
+            if not 0 <= value <= 1:
+                problems.append(f"{given}: must be from 0 to 1")
+            continue
+        legal = WHOLE_NUMBERS[key]
+        if not isinstance(value, int) or value not in legal:
+            multiple = f", a multiple of {legal.step}" if legal.step > 1 else ""
+            problems.append(f"{given}: must be {legal[0]} to {legal[-1]}{multiple}")
+    return problems
 
 
 @cache

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from pmemsim.bench import Recording, pairs_of_all, why_not
 from pmemsim.presets import preset_names
 from pmemsim.simulation import version
 from pmemsim.workloads import workloads
@@ -53,7 +55,8 @@ def test_every_preset_can_be_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["record"], ["run"], ["compare"], ["bench"], ["show"], ["list"], ["trace"]]
+    "command",
+    [[], ["record"], ["run"], ["compare"], ["reproduce"], ["bench"], ["show"], ["list"], ["trace"]],
 )
 def test_help(command: list[str]) -> None:
     done = pmemsim(*command, "--help")
@@ -72,10 +75,17 @@ def test_version() -> None:
         (["run", "no.pmt", *ON_ASAP], "no.pmt: there is no such trace file"),
         (["run", "queue", "-d", "sw-udno", "-m", "asap"], "did you mean 'sw-undo'?"),
         (["run", "queue", "-d", "np", "-m", "asp"], "unknown machine 'asp'; did you mean 'asap'?"),
-        (["run", "queue", *ON_ASAP, "--threads", "0"], "--threads 0: must be at least 1"),
+        (["run", "queue", *ON_ASAP, "--threads", "0"], "--threads 0: must be 1 to 127"),
+        (["run", "queue", *ON_ASAP, "--threads", "100000"], "--threads 100000: must be 1 to 127"),
+        (["run", "queue", *ON_ASAP, "--regions", "9999999999"], "must be 1 to 4294967296"),
+        (["run", "queue", *ON_ASAP, "--seed", "-1"], "--seed -1: must be 0 to"),
         (["run", "queue", *ON_ASAP, "--data-bytes", "7"], "must be 64 to 8192"),
         (["run", "tatp", *ON_ASAP, "--data-bytes", "64"], "tatp has sizes of its own"),
-        (["run", "tpcc", *ON_ASAP, "--duplicate-ratio", "0.5"], "no two rows of tpcc are equal"),
+        (["run", "tpcc", *ON_ASAP, "--data-bytes", "64"], "tpcc has sizes of its own"),
+        (
+            ["run", "vacation", *ON_ASAP, "--duplicate-ratio", "0.5"],
+            "every record of vacation holds its own id or pointers",
+        ),
         (["run", "queue", *ON_ASAP, "--opt", "O9"], "must be one of O0, O1, O2, O3"),
         (["run", "queue", *ON_ASAP, "--json", "no/such/out.json"], "no/such does not exist"),
         (["run", "queue", *ON_ASAP, "--plot", "out.xyz"], "the suffix chooses the plot's format"),
@@ -140,6 +150,112 @@ def test_problems_of_a_file_and_of_its_values_are_reported_at_once(tmp_path: Pat
     assert f"{path}:6: core.frequency: '2': missing unit" in text
     assert f"{path}:7: core.width: the key 'value' is missing" in text
     assert "--set: core.rob_entires: unknown key" in text
+
+
+def test_problems_across_parameters_name_the_lines_of_all_of_them(tmp_path: Path) -> None:
+    machine, design = tmp_path / "small.yaml", tmp_path / "mine.yaml"
+    machine.write_text(
+        "name: small\nsummary: s\ninherits: asap\nparameters:\n"
+        "  shared.size: {value: 64KiB, source: me}\n"
+        "  pm.write_low_watermark: 0.9\n"
+    )
+    design.write_text(
+        "name: mine\nsummary: s\nparameters:\n"
+        "  ordering: none\n  atomicity: software-undo\n  pm.write_high_watermark: 0.5\n"
+    )
+    problems = refused("run", "queue", "-d", design, "-m", machine, "--set", "l2.size=3MiB")
+    start = f"pmemsim: {machine}:5, machines/asap.yaml:"  # shared.size_per_core is inherited
+    assert any(
+        line.startswith(start) and "--set: shared.size" in line and "l2.size (3145728" in line
+        for line in problems.splitlines()
+    ), problems
+    assert f"pmemsim: {machine}:6, {design}:6: pm: write_low_watermark: 0.9 is above" in problems
+    assert f"pmemsim: {design}:5, {design}:4: atomicity=software-undo needs" in problems
+
+
+def test_an_unknown_name_hides_no_other_problem(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("name: mine\nsummary: s\nparameters:\n  core.frequency: 2\n")
+    text = refused(
+        "compare", "queeu", "queue", "queue", "-d", "np,sw-udno,np", "-m", path,
+        "--set", "core", "--set", "core.rob_entires=128", "--set", "l2.size=64MiB",
+        "--threads", "0", "--data-bytes", "7", "--duplicate-ratio", "2", "--opt", "O9",
+        "--json", "no/such/out.json", "--jobs", "0",
+    )  # fmt: skip
+    problems = [
+        "unknown workload 'queeu'; did you mean 'queue'?",
+        "target 'queue' stands twice",
+        "design 'np' stands twice",
+        "unknown design 'sw-udno'; did you mean 'sw-undo'?",
+        f"{path}:4: core.frequency: '2': missing unit",
+        "--set core: write it as",
+        "--set: core.rob_entires: unknown key; did you mean 'core.rob_entries'?",
+        "--threads 0: must be 1 to 127",
+        "--data-bytes 7: must be 64 to 8192, a multiple of 8",
+        "--duplicate-ratio 2.0: must be from 0 to 1",
+        "--opt O9: must be one of",
+        "no/such does not exist",
+        "--jobs 0: must be at least 1",
+    ]
+    for problem in problems:
+        assert text.count(problem) == 1, (problem, text)
+
+
+def test_an_unknown_machine_hides_no_problem_of_keys_and_makes_none_up() -> None:
+    text = refused(
+        "run", "queue", "-d", "np", "-m", "asp",
+        "--set", "core.width=many", "--set", "l2.size=64MiB",
+    )  # fmt: skip
+    assert "unknown machine 'asp'; did you mean 'asap'?" in text
+    assert "--set: core.width: 'many' is not a number" in text
+    # Whether that is too much depends on the machine.
+    assert "l2.size" not in text
+    assert len(text.splitlines()) == 2
+
+
+def test_record_reports_all_problems_at_once(tmp_path: Path) -> None:
+    for which in (("--name", "queue", "-o", "x.txt"), ("--all", "--out-dir", str(tmp_path))):
+        text = refused("record", *which, "--threads", "0", "--regions", "0", "--seed", "-1")
+        for option in ("--threads 0:", "--regions 0:", "--seed -1:"):
+            assert text.count(option) == 1, text
+        assert ("must end with .pmt" in text) == ("--name" in which)
+    text = refused("record", "-o", "x.txt", "--pm-range", "5", "--pm-path", "no", "--", "ls")
+    assert len(text.splitlines()) == 3
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_workload_refuses_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "queue.pmt"
+    text = refused("record", "--name", "queue", "--regions", "4000000000", "-o", path)
+    assert text.splitlines()[-1].startswith("pmemsim: queue --threads=4 --regions=4000000000 ")
+    assert "no trace was kept; ask for less" in text
+    assert len(text.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["record", "run", "compare"])
+def test_help_shows_what_the_workloads_take_by_default(command: str) -> None:
+    _, _, table = pmemsim(command, "--help").stdout.partition("─ Options ─")
+    text = " ".join(table.replace("│", " ").split())
+    for options, default in (
+        ("--opt", "O2"),
+        ("--threads -t", "4"),
+        ("--regions", "10000; "),
+        ("--data-bytes", "64; memcached: 1024"),
+        ("--seed", "1"),
+        ("--duplicate-ratio", "0"),
+    ):
+        _, found, rest = text.partition(options + " ")
+        assert found, options
+        assert rest.partition("[default: (")[2].startswith(default), (options, rest)
+
+
+def test_commands_share_their_options() -> None:
+    def options(command: str) -> set[str]:
+        return set(re.findall(r"--[a-z-]+", pmemsim(command, "--help").stdout))
+
+    assert options("run") ^ options("compare") == {"--design", "--designs", "--image", "--jobs"}
+    assert {"--threads", "--seed", "--duplicate-ratio"} <= options("record") & options("run")
 
 
 def test_a_file_that_is_no_trace(tmp_path: Path) -> None:
@@ -226,10 +342,13 @@ def test_compare_is_the_same_with_any_number_of_jobs(tmp_path: Path) -> None:
 
 def test_bench_measures_every_size(tmp_path: Path) -> None:
     path = tmp_path / "bench.json"
-    done = pmemsim("bench", "queue", "-d", "np", "--regions", "200", "--json", path)
+    done = pmemsim("bench", "queue", "-d", "np,sw-undo", "--regions", "200", "--json", path)
     assert done.returncode == 0, done.stderr
-    runs = json.loads(path.read_text())["runs"]
-    assert [run["cores"] for run in runs] == [1, 2, 4, 8]
+    document = json.loads(path.read_text())
+    runs = document["runs"]
+    assert [(run["cores"], run["design"]) for run in runs] == [
+        (cores, design) for cores in (1, 2, 4, 8) for design in ("np", "sw-undo")
+    ]
     for run in runs:
         assert run["minstructions_per_s"] > 0
         assert run["peak_memory_bytes"] > 1 << 20
@@ -237,6 +356,26 @@ def test_bench_measures_every_size(tmp_path: Path) -> None:
         assert counted != bool(run["host_instructions_reason"])
         assert run["configuration"]["core.count"]["place"].startswith("machines/asap.yaml:")
         assert (len(run["trace_hash"]), run["version"]) == (16, version())
+    speeds = {(run["design"], run["cores"]): run["minstructions_per_s"] for run in runs}
+    for mean in document["geomean"]:
+        design, cores = mean["design"], mean["cores"]
+        assert mean["minstructions_per_s"] == pytest.approx(speeds[design, cores])
+        assert mean["over_sw_undo"] == pytest.approx(
+            speeds[design, cores] / speeds["sw-undo", cores]
+        )
+
+
+def test_bench_measures_every_design_that_can_run(tmp_path: Path, queue_trace: Path) -> None:
+    recordings = [Recording("queue", cores, queue_trace, queue_trace) for cores in (1, 2, 4, 8)]
+    pairs = pairs_of_all(recordings, preset_names("design"))
+    assert [design for recording, design in pairs if recording.cores == 4] == preset_names("design")
+    for cores in (1, 2, 8):
+        assert [d for recording, d in pairs if recording.cores == cores] == ["np", "sw-undo"]
+
+    assert why_not("np", "asap", recordings) is None
+    refused_design = tmp_path / "refused.yaml"
+    refused_design.write_text("name: n\nsummary: s\ninherits: np\nparameters: {core.width: 0}\n")
+    assert "core.width" in str(why_not(str(refused_design), "asap", recordings))
 
 
 def test_control_c_ends_with_130_and_leaves_no_file(tmp_path: Path) -> None:
@@ -259,6 +398,27 @@ def test_control_c_ends_with_130_and_leaves_no_file(tmp_path: Path) -> None:
     assert "Traceback" not in text
     assert output == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_control_c_while_the_command_is_loaded() -> None:
+    script = str(Path(sys.executable).with_name("pmemsim"))
+    process = subprocess.Popen(
+        [sys.executable, "-X", "importtime", script, "run", "queue", *ON_ASAP],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stderr is not None
+    while (line := process.stderr.readline()) and "numpy" not in line:
+        pass
+    assert line, "numpy was not loaded"
+    process.send_signal(signal.SIGINT)  # while modules are being loaded
+    try:
+        output, text = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 130, text
+    assert "pmemsim: interrupted" in text
+    assert "Traceback" not in text
+    assert output == ""
 
 
 def test_output_on_a_full_disk(queue_trace: Path) -> None:

@@ -78,6 +78,29 @@ def test_info_of_several(queue_trace: Path) -> None:
     assert first["fences"] == pytest.approx(3, abs=0.2)
 
 
+def test_info_of_a_low_level_program_is_for_each_operation_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "lists.pmt"
+    assert pmemsim("record", "--name", "linked_list", *SMALL, "-o", path).returncode == 0
+    facts = json.loads(pmemsim("trace", "info", "--json", path).stdout)
+    total, region = facts["summary"]["total"], facts["region"]
+    assert total["regions"] == 0
+    assert region["regions"] == 200
+    assert region["lines_written"] == region["flushes"] == total["flushes"] / 200
+    assert 2 < region["lines_written"] < 4
+    assert 100 < region["instructions"] == region["instructions_with_log"] < 2000
+    shown = pmemsim("trace", "info", path).stdout
+    assert "a region, on average" in shown
+    assert f"{region['lines_written']:.3g}" in shown
+
+
+def test_info_of_a_program_with_regions(queue_trace: Path) -> None:
+    facts = json.loads(pmemsim("trace", "info", "--json", queue_trace).stdout)
+    total, region = facts["summary"]["total"], facts["region"]
+    assert region["regions"] == total["regions"] == 200
+    assert region["lines_written"] == total["lines_per_region"]
+    assert region["instructions"] < region["instructions_with_log"]
+
+
 def test_dump(queue_trace: Path) -> None:
     lines = pmemsim("trace", "dump", queue_trace, "--first", "10", "-n", "5").stdout.splitlines()
     assert [int(line.split()[0]) for line in lines] == [10, 11, 12, 13, 14]

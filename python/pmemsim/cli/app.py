@@ -11,8 +11,9 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from pmemsim.cli import catalogue, record, simulate, trace
+from pmemsim.cli import catalogue, record, reproduce, simulate, trace
 from pmemsim.cli.console import err
+from pmemsim.cli.options import WorkloadCommand
 from pmemsim.errors import CheckFailed, ConfigError, Error
 from pmemsim.simulation import version
 
@@ -26,6 +27,9 @@ class _Group(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 -- Typer's own signature
         try:
+            # From here on there may be files to tidy up, so Ctrl-C is an exception.
+            if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
             returned = super().invoke(ctx)
             sys.stdout.flush()
             return returned
@@ -42,8 +46,8 @@ class _Group(TyperGroup):
             signal.raise_signal(signal.SIGPIPE)
         except OSError as error:  # a full disk, say, or a cache folder that can't be written
             _fail([f"{error.filename or 'output'}: {error.strerror or error}"], EXIT_BAD_INPUT)
-        except KeyboardInterrupt:
-            _fail(["interrupted; no result was written"], EXIT_INTERRUPTED)
+        except KeyboardInterrupt as stopped:
+            _fail([str(stopped) or "interrupted; no result was written"], EXIT_INTERRUPTED)
 
 
 def _fail(problems: list[str], status: int) -> NoReturn:
@@ -74,11 +78,12 @@ Your own program:
 )
 app.add_typer(catalogue.list_app, name="list")
 app.add_typer(catalogue.show_app, name="show")
-app.command("record")(record.record_command)
+app.command("record", cls=WorkloadCommand)(record.record_command)
 app.add_typer(trace.app, name="trace")
-app.command("run")(simulate.run_command)
-app.command("compare")(simulate.compare_command)
-app.command("bench")(simulate.bench_command)
+app.command("run", cls=WorkloadCommand)(simulate.run_command)
+app.command("compare", cls=WorkloadCommand)(simulate.compare_command)
+app.command("reproduce")(reproduce.reproduce_command)
+app.command("bench", cls=WorkloadCommand)(simulate.bench_command)
 
 
 def _print_version(wanted: bool) -> None:

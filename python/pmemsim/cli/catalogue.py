@@ -10,8 +10,11 @@ import typer
 from pmemsim import _core, workloads
 from pmemsim.cli.console import out, table
 from pmemsim.presets import Kind, Preset, load_preset, preset_names
+from pmemsim.reproduce.plan import load_paper, paper_names
 
-list_app = typer.Typer(no_args_is_help=True, help="List designs, machines or workloads.")
+list_app = typer.Typer(
+    no_args_is_help=True, help="List designs, machines, workloads or experiments."
+)
 show_app = typer.Typer(
     no_args_is_help=True, help="Show every parameter of a design or a machine, with its source."
 )
@@ -40,11 +43,26 @@ def list_machines() -> None:
 @list_app.command("workloads")
 def list_workloads() -> None:
     """List pmemsim's own workloads: names for `run`, `compare` and `record --name`."""
+    every = workloads.workloads().values()
+    sizes = [str(workload.arguments.get("data_bytes", "fixed")) for workload in every]
+    ratios = ["0 to 1" if "duplicate_ratio" in workload.arguments else "no" for workload in every]
     rows = [
-        (workload.name, workload.summary, ", ".join(workload.papers))
-        for workload in workloads.workloads().values()
+        (workload.name, workload.summary, ", ".join(workload.papers), size, ratio)
+        for workload, size, ratio in zip(every, sizes, ratios, strict=True)
     ]
-    out.print(table("", ["workload", "what it does", "papers"], rows))
+    columns = ["workload", "what it does", "papers", ">--data-bytes", "--duplicate-ratio"]
+    out.print(table("", columns, rows))
+
+
+@list_app.command("experiments")
+def list_experiments() -> None:
+    """List the papers' experiments and their ablations: names for `reproduce`."""
+    rows = []
+    for paper in map(load_paper, paper_names()):
+        rows += [(paper.name, e.id, f"{e.title} ({e.where})") for e in paper.experiments.values()]
+        for ablation in paper.ablations.values():
+            rows.append((paper.name, ablation.id, f"ablation: {ablation.why}"))
+    out.print(table("", ["paper", "experiment", "what it is"], rows))
 
 
 @show_app.command("design")

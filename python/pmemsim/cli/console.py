@@ -43,13 +43,22 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> 
     return made
 
 
+# Lines of progress, at most, where it is not shown by a bar.
+_LINES = 100
+
+
 @contextmanager
-def progress_of(labels: Sequence[str]) -> Iterator[Callable[[int, float], None]]:
+def progress_of(
+    labels: Sequence[str], weights: Sequence[float] | None = None
+) -> Iterator[Callable[[int, float], None]]:
     """A bar for all jobs together, with the time left; on a terminal the running ones are named.
 
-    Where standard error is not a terminal, one line is printed as each job ends.
+    `weights` say how long the jobs take, relative to each other (default: all the same). Where
+    standard error is not a terminal, a line is printed as each job ends, or each hundredth of many.
     """
-    done = [0.0] * len(labels)
+    count = len(labels)
+    done = [0.0] * count
+    work = list(weights or [1.0] * count)
     with Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -62,16 +71,18 @@ def progress_of(labels: Sequence[str]) -> Iterator[Callable[[int, float], None]]
         transient=True,
         disable=not err.is_terminal,
     ) as bars:
-        task = bars.add_task("", total=float(len(labels)))
+        task = bars.add_task("", total=sum(work))
 
         def report(index: int, fraction: float) -> None:
             finished = done[index] < 1.0 <= fraction
             done[index] = fraction
             running = [label for label, part in zip(labels, done, strict=True) if 0.0 < part < 1.0]
-            bars.update(task, completed=sum(done), description=escape(", ".join(running)[:60]))
+            completed = sum(part * job for part, job in zip(done, work, strict=True))
+            bars.update(task, completed=completed, description=escape(", ".join(running)[:60]))
             if finished and not err.is_terminal:
-                count = sum(part >= 1.0 for part in done)
-                err.print(f"[{count}/{len(labels)}] {labels[index]}", markup=False)
+                ended = sum(part >= 1.0 for part in done)
+                if count <= _LINES or ended * _LINES // count > (ended - 1) * _LINES // count:
+                    err.print(f"[{ended}/{count}] {labels[index]}", markup=False)
 
         yield report
 

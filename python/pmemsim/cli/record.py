@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pmemsim.cli.console import err, progress_of
-from pmemsim.errors import Error
+from pmemsim.cli.options import Recipe, options_of
+from pmemsim.errors import Error, Problems
 from pmemsim.files import check_writable
 from pmemsim.parallel import Report, run_all
 from pmemsim.recording import check_range, record, record_workload
 from pmemsim.trace import Trace
 from pmemsim.workloads import WorkloadRun, workloads
 
-Opt = Annotated[
-    str | None, typer.Option("--opt", help="Optimisation level of a workload: O0, O1, O2 or O3.")
-]
-Threads = Annotated[int | None, typer.Option("--threads", "-t", help="Threads of a workload.")]
-Regions = Annotated[
-    int | None,
-    typer.Option("--regions", help="Atomic regions that a workload runs."),
-]
-DataBytes = Annotated[
-    int | None,
-    typer.Option(
-        "--data-bytes", help="Bytes of one datum of a workload: 64 to 8192, a multiple of 8."
-    ),
-]
-DuplicateRatio = Annotated[
-    float | None,
-    typer.Option(
-        "--duplicate-ratio", help="Share of a workload's data that duplicates other data: 0 to 1."
-    ),
-]
-Seed = Annotated[int | None, typer.Option("--seed", help="Seed of a workload's random numbers.")]
 
-
+@options_of(Recipe)
 def record_command(
     program: Annotated[
         list[str] | None,
@@ -72,12 +52,8 @@ def record_command(
     pm_heap: Annotated[
         bool, typer.Option("--pm-heap", help="Everything that the program allocates is persistent.")
     ] = False,
-    opt: Opt = None,
-    threads: Threads = None,
-    regions: Regions = None,
-    data_bytes: DataBytes = None,
-    seed: Seed = None,
-    duplicate_ratio: DuplicateRatio = None,
+    *,
+    recipe: Recipe,
 ) -> None:
     """Record a program, once, for all designs.
 
@@ -94,18 +70,11 @@ def record_command(
     With `--all`, `--data-bytes` and `--duplicate-ratio` are for the workloads that take them; the
     others record their own sizes and contents.
     """
-    arguments = {
-        "threads": threads,
-        "regions": regions,
-        "data_bytes": data_bytes,
-        "seed": seed,
-        "duplicate_ratio": duplicate_ratio,
-    }
     if program:
-        _refuse({"opt": opt, **arguments})
+        _refuse(recipe)
         if all_workloads or out_dir:
             raise Error("--all and --out-dir are for pmemsim's workloads; leave out the program")
-        _own(program, _needed(output), name, pm_path or [], pm_range or [], pm_heap)
+        _own(program, output, name, pm_path or [], pm_range or [], pm_heap)
         return
     if pm_path or pm_range or pm_heap:
         raise Error("--pm-path, --pm-range and --pm-heap are for programs of your own, after --")
@@ -118,23 +87,36 @@ def record_command(
             raise Error("--all records every workload into --out-dir; leave out --name and -o")
         if out_dir.exists() and not out_dir.is_dir():
             raise Error(f"--out-dir {out_dir}: is not a folder")
-        out_dir.mkdir(parents=True, exist_ok=True)
-        runs = [
-            WorkloadRun.of(
-                workload.name,
-                opt=opt,
-                **{key: value for key, value in arguments.items() if key in workload.arguments},
-            )
-            for workload in workloads().values()
-        ]
-        _workloads(runs, [out_dir / f"{run.workload}.pmt" for run in runs])
+        _all(recipe, out_dir)
     elif name:
-        _workloads([WorkloadRun.of(name, opt=opt, **arguments)], [_needed(output)])
+        _one(name, recipe, output)
     else:
         raise Error(
             "nothing to record: give a program of your own after --, as in 'pmemsim record -o "
             "mine.pmt -- ./mine', or a workload with --name, or --all"
         )
+
+
+def _all(recipe: Recipe, out_dir: Path) -> None:
+    problems = Problems()
+    runs = []
+    for workload in workloads().values():
+        taken = {key: value for key, value in recipe.arguments.items() if key in workload.arguments}
+        with problems.collected():
+            runs.append(WorkloadRun.of(workload.name, opt=recipe.opt, **taken))
+    problems.raise_any()
+    out_dir.mkdir(parents=True, exist_ok=True)
+    _workloads(runs, [out_dir / f"{run.workload}.pmt" for run in runs])
+
+
+def _one(name: str, recipe: Recipe, output: Path | None) -> None:
+    problems = Problems()
+    with problems.collected():
+        run = WorkloadRun.of(name, opt=recipe.opt, **recipe.arguments)
+    with problems.collected():
+        path = _needed(output)
+    problems.raise_any()
+    _workloads([run], [path])
 
 
 def _needed(output: Path | None) -> Path:
@@ -146,8 +128,10 @@ def _needed(output: Path | None) -> Path:
     return output
 
 
-def _refuse(recipe: Mapping[str, object]) -> None:
-    given = [f"--{key.replace('_', '-')}" for key, value in recipe.items() if value is not None]
+def _refuse(recipe: Recipe) -> None:
+    given = [
+        f"--{key.replace('_', '-')}" for key, value in vars(recipe).items() if value is not None
+    ]
     if given:
         raise Error(
             f"{', '.join(given)} only applies to pmemsim's workloads; your own program takes its "
@@ -157,21 +141,28 @@ def _refuse(recipe: Mapping[str, object]) -> None:
 
 def _own(
     program: list[str],
-    output: Path,
+    output: Path | None,
     name: str | None,
     pm_paths: list[Path],
     pm_ranges: list[str],
     pm_heap: bool,
 ) -> None:
-    for path in pm_paths:
-        if not path.is_dir():
-            raise Error(f"--pm-path {path}: there is no such folder")
-    ranges = [check_range(text) for text in pm_ranges]
+    problems = Problems()
+    with problems.collected():
+        trace = _needed(output)
+    problems.add(
+        f"--pm-path {path}: there is no such folder" for path in pm_paths if not path.is_dir()
+    )
+    ranges = []
+    for text in pm_ranges:
+        with problems.collected():
+            ranges.append(check_range(text))
+    problems.raise_any()
 
     def task(report: Report) -> Trace:
         return record(
             program,
-            output,
+            trace,
             name=name,
             pm_paths=pm_paths,
             pm_ranges=ranges,

@@ -11,43 +11,25 @@ import typer
 from pmemsim import bench as benchmark
 from pmemsim import comparison as comparing
 from pmemsim.cli.console import duration, err, out, percent, progress_of, si, table
-from pmemsim.cli.record import DataBytes, DuplicateRatio, Opt, Regions, Seed, Threads
+from pmemsim.cli.options import (
+    Json,
+    Machine,
+    Recipe,
+    Regions,
+    Simulation,
+    check_outputs,
+    options_of,
+)
 from pmemsim.comparison import Comparison, breakdown
-from pmemsim.errors import Error
+from pmemsim.errors import Error, Problems
 from pmemsim.files import check_writable, write_json
 from pmemsim.parallel import Report, run_all
-from pmemsim.presets import Setting, parse_overrides
-from pmemsim.simulation import Result, configure, simulate
+from pmemsim.presets import preset_names
+from pmemsim.simulation import Configuration, Result, configure, simulate
 from pmemsim.targets import Target, find_target
 from pmemsim.trace import Trace
-from pmemsim.workloads import find_workload
+from pmemsim.workloads import WorkloadRun
 
-Machine = Annotated[
-    str, typer.Option("--machine", "-m", help="A machine's name, or the path of a YAML file.")
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", "-s", help="Set a parameter, as in `core.rob_entries=128`; repeatable."),
-]
-Instances = Annotated[
-    int | None,
-    typer.Option("--instances", help="Run so many independent copies of the recording."),
-]
-LockOrder = Annotated[
-    str | None,
-    typer.Option(
-        "--lock-order",
-        help="Who gets a lock: `recorded` (default) keeps the recording's order, `simulated` "
-        "decides in simulated time (for timing only: the recorded values belong to the recorded "
-        "order).",
-    ),
-]
-Json = Annotated[
-    str | None, typer.Option("--json", help="Write all results to this file; `-`: print them.")
-]
-Plot = Annotated[
-    Path | None, typer.Option("--plot", help="Write a plot; the suffix chooses png, pdf or svg.")
-]
 Image = Annotated[
     Path | None,
     typer.Option(
@@ -61,24 +43,16 @@ Jobs = Annotated[
 ]
 
 
+@options_of(Recipe)
+@options_of(Simulation)
 def run_command(
     target: Annotated[str, typer.Argument(help="A workload's name or a trace (.pmt).")],
     design: Annotated[
         str, typer.Option("--design", "-d", help="A design's name, or the path of a YAML file.")
     ],
-    machine: Machine,
-    overrides: Set = None,
-    instances: Instances = None,
-    lock_order: LockOrder = None,
-    json_path: Json = None,
-    plot_path: Plot = None,
+    simulation: Simulation,
+    recipe: Recipe,
     image_path: Image = None,
-    opt: Opt = None,
-    threads: Threads = None,
-    regions: Regions = None,
-    data_bytes: DataBytes = None,
-    seed: Seed = None,
-    duplicate_ratio: DuplicateRatio = None,
 ) -> None:
     """Simulate one recording on one design, and print every statistic.
 
@@ -90,54 +64,38 @@ def run_command(
     `pmemsim list designs`, `list machines` and `list workloads` name what there is; `pmemsim show
     machine NAME` prints every parameter that `--set` can change.
     """
-    _check_outputs(json_path, plot_path)
+    problems = Problems()
     if image_path:
-        check_writable(image_path)
-    configuration = configure(design, machine, extra=_extra(overrides, instances, lock_order))
-    found = find_target(
-        target,
-        opt=opt,
-        threads=threads,
-        regions=regions,
-        data_bytes=data_bytes,
-        seed=seed,
-        duplicate_ratio=duplicate_ratio,
-    )
-    (trace,) = _open([found], None)
+        with problems.collected():
+            check_writable(image_path)
+    (configuration,), (found,) = _checked([target], [design], simulation, recipe, problems)
+    (trace,) = open_traces([found], None)
 
     def task(report: Report) -> Result:
         return simulate(trace, configuration, report, image_path)
 
     with progress_of([f"{found.name} on {design}"]) as progress:
         (result,) = run_all([task], progress=progress)
-    if json_path:
-        write_json(result.to_dict(), json_path)
-    if plot_path:
+    if simulation.json_path:
+        write_json(result.to_dict(), simulation.json_path)
+    if simulation.plot_path:
         from pmemsim.plots import plot_result
 
-        plot_result(result, plot_path)
-    if json_path != "-":
+        plot_result(result, simulation.plot_path)
+    if simulation.json_path != "-":
         _print_result(result)
 
 
+@options_of(Recipe)
+@options_of(Simulation)
 def compare_command(
     targets: Annotated[list[str], typer.Argument(help="Workloads' names or traces (.pmt).")],
     designs: Annotated[
         str, typer.Option("--designs", "-d", help="Designs, by commas; the first is the baseline.")
     ],
-    machine: Machine,
-    overrides: Set = None,
-    instances: Instances = None,
-    lock_order: LockOrder = None,
-    json_path: Json = None,
-    plot_path: Plot = None,
+    simulation: Simulation,
+    recipe: Recipe,
     jobs: Jobs = None,
-    opt: Opt = None,
-    threads: Threads = None,
-    regions: Regions = None,
-    data_bytes: DataBytes = None,
-    seed: Seed = None,
-    duplicate_ratio: DuplicateRatio = None,
 ) -> None:
     """Simulate several recordings on several designs: throughput, and where the time goes.
 
@@ -148,40 +106,30 @@ def compare_command(
 
     The table shows each design's throughput over the first one's, and what its cores waited for.
     """
-    _check_outputs(json_path, plot_path)
-    _check_jobs(jobs)
-    extra = _extra(overrides, instances, lock_order)
-    configurations = [configure(name, machine, extra=extra) for name in _names(designs)]
-    found = [
-        find_target(
-            text,
-            opt=opt,
-            threads=threads,
-            regions=regions,
-            data_bytes=data_bytes,
-            seed=seed,
-            duplicate_ratio=duplicate_ratio,
-        )
-        for text in _distinct(targets, "target")
-    ]
-    traces = _open(found, jobs)
+    problems = Problems()
+    with problems.collected():
+        check_jobs(jobs)
+    chosen = _names(designs, problems)
+    configurations, found = _checked(targets, chosen, simulation, recipe, problems)
+    traces = open_traces(found, jobs)
     labels = [f"{target.name} on {c.design.name}" for target in found for c in configurations]
     with progress_of(labels) as progress:
         comparison = comparing.compare(traces, configurations, jobs=jobs, progress=progress)
-    if json_path:
-        write_json(comparison.to_dict(), json_path)
-    if plot_path:
+    if simulation.json_path:
+        write_json(comparison.to_dict(), simulation.json_path)
+    if simulation.plot_path:
         from pmemsim.plots import plot_comparison
 
-        plot_comparison(comparison, plot_path)
-    if json_path != "-":
+        plot_comparison(comparison, simulation.plot_path)
+    if simulation.json_path != "-":
         _print_comparison(comparison)
 
 
 def bench_command(
     designs: Annotated[
-        str, typer.Option("--designs", "-d", help="Designs, by commas.")
-    ] = "np,sw-undo",
+        str | None,
+        typer.Option("--designs", "-d", help="Designs, by commas; default: all that can run."),
+    ] = None,
     machine: Machine = "asap",
     names: Annotated[
         list[str] | None,
@@ -193,86 +141,115 @@ def bench_command(
     regions: Regions = None,
     json_path: Json = None,
 ) -> None:
-    """Measure the simulator itself: speed and memory at 1, 2, 4 and 8 simulated cores.
+    """Measure the simulator itself: speed and memory, of every design.
 
     For example:
 
         pmemsim bench
         pmemsim bench queue --designs sw-undo --json bench.json
 
-    Every size is simulated alone, in a process of its own on one host core.
+    Every size is simulated alone, in a process of its own on one host core. Without `--designs`,
+    np and sw-undo are measured at 1, 2, 4 and 8 simulated cores, all others at 4.
     """
-    _check_outputs(json_path, None)
-    chosen = _names(designs)
-    for design in chosen:
-        configure(design, machine)
-    measured = _distinct(names or benchmark.WORKLOADS, "workload")
+    problems = Problems()
+    with problems.collected():
+        check_outputs(json_path)
+    chosen = preset_names("design") if designs is None else _names(designs, problems)
+    for design in chosen if designs is not None else ():
+        with problems.collected():
+            configure(design, machine)
+    measured = _distinct(names or benchmark.WORKLOADS, "workload", problems)
     for name in measured:
-        find_workload(name)
-    sizes = [(cores, name) for cores in benchmark.CORES for name in measured]
-    long = _open([find_target(name, threads=cores, regions=regions) for cores, name in sizes], None)
-    short = _open(
+        with problems.collected():
+            WorkloadRun.of(name, regions=regions)
+    problems.raise_any()
+    recordings = _bench_recordings(measured, regions)
+    if designs is None:
+        pairs = benchmark.pairs_of_all(recordings, _runnable(chosen, machine, recordings))
+    else:
+        pairs = [(recording, design) for recording in recordings for design in chosen]
+    labels = [f"{recording.workload}, {recording.cores} cores, {d}" for recording, d in pairs]
+    with progress_of(labels) as progress:
+        counted = benchmark.SCALED if designs is None else chosen
+        result = benchmark.bench(pairs, machine, counted, lambda done: progress(done - 1, 1.0))
+    if json_path:
+        write_json(result.to_dict(), json_path)
+    if json_path != "-":
+        _print_bench(result)
+
+
+def _bench_recordings(names: list[str], regions: int | None) -> list[benchmark.Recording]:
+    sizes = [(cores, name) for cores in benchmark.CORES for name in names]
+    long = open_traces(
+        [find_target(name, threads=cores, regions=regions) for cores, name in sizes], None
+    )
+    short = open_traces(
         [
             find_target(name, threads=cores, regions=benchmark.SHORT_REGIONS)
             for cores, name in sizes
         ],
         None,
     )
-    recordings = [
+    return [
         benchmark.Recording(name, cores, trace.path, short_trace.path)
         for (cores, name), trace, short_trace in zip(sizes, long, short, strict=True)
     ]
-    labels = [f"{name}, {cores} cores, {d}" for cores, name in sizes for d in chosen]
-    with progress_of(labels) as progress:
-        result = benchmark.bench(
-            recordings, chosen, machine, progress=lambda done: progress(done - 1, 1.0)
-        )
-    if json_path:
-        write_json(result.to_dict(), json_path)
-    if json_path != "-":
-        _print_bench(result, chosen)
 
 
-def _names(text: str) -> list[str]:
+def _runnable(designs: list[str], machine: str, recordings: list[benchmark.Recording]) -> list[str]:
+    """The designs that can run all recordings; the others are named with the reason."""
+    reasons = {design: benchmark.why_not(design, machine, recordings) for design in designs}
+    for design, reason in reasons.items():
+        if reason:
+            err.print(f"{design} is left out: {reason}", markup=False)
+    return [design for design, reason in reasons.items() if not reason]
+
+
+def _names(text: str, problems: Problems) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise Error("--designs needs at least one design; see: pmemsim list designs")
-    return _distinct(names, "design")
+        problems.add(["--designs needs at least one design; see: pmemsim list designs"])
+    return _distinct(names, "design", problems)
 
 
-def _distinct(names: Sequence[str], what: str) -> list[str]:
-    for name in names:
-        if names.count(name) > 1:
-            raise Error(f"{what} '{name}' stands twice; leave one out")
-    return list(names)
+def _distinct(names: Sequence[str], what: str, problems: Problems) -> list[str]:
+    distinct = list(dict.fromkeys(names))
+    problems.add(
+        f"{what} '{name}' stands twice; leave one out" for name in distinct if names.count(name) > 1
+    )
+    return distinct
 
 
-def _check_outputs(json_path: str | None, plot_path: Path | None) -> None:
-    if json_path and json_path != "-":
-        check_writable(Path(json_path))
-    if plot_path:
-        from pmemsim.plots import check_plot_path
+def _checked(
+    targets: Sequence[str],
+    designs: Sequence[str],
+    simulation: Simulation,
+    recipe: Recipe,
+    problems: Problems,
+) -> tuple[list[Configuration], list[Target]]:
+    """What to simulate; a `ConfigError` has everything that is wrong with it and `problems`."""
+    with problems.collected():
+        check_outputs(simulation.json_path, simulation.plot_path)
+    extra = simulation.settings(problems.found)
+    configurations = []
+    for design in designs:
+        with problems.collected():
+            configurations.append(configure(design, simulation.machine, extra=extra))
+    found = []
+    for target in _distinct(targets, "target", problems):
+        with problems.collected():
+            found.append(find_target(target, opt=recipe.opt, **recipe.arguments))
+    problems.raise_any()
+    return configurations, found
 
-        check_plot_path(plot_path)
 
-
-def _check_jobs(jobs: int | None) -> None:
+def check_jobs(jobs: int | None) -> None:
+    """Raise an `Error` for a number of jobs that can't be."""
     if jobs is not None and jobs < 1:
         raise Error(f"--jobs {jobs}: must be at least 1")
 
 
-def _extra(
-    overrides: list[str] | None, instances: int | None, lock_order: str | None
-) -> tuple[Setting, ...]:
-    settings = parse_overrides(overrides or [])
-    if instances is not None:
-        settings.append(Setting("run.instances", str(instances), "--instances"))
-    if lock_order is not None:
-        settings.append(Setting("run.lock_order", lock_order, "--lock-order"))
-    return tuple(settings)
-
-
-def _open(targets: list[Target], jobs: int | None) -> list[Trace]:
+def open_traces(targets: list[Target], jobs: int | None) -> list[Trace]:
     """Open the targets' traces, recording what is missing first, with progress."""
     missing = [target for target in targets if not target.is_ready]
 
@@ -330,13 +307,14 @@ def _print_comparison(comparison: Comparison) -> None:
     out.print(table(f"machine {comparison.results[0].machine}", columns, rows))
 
 
-def _print_bench(result: benchmark.Bench, designs: list[str]) -> None:
+def _print_bench(result: benchmark.Bench) -> None:
     rows = [
         (
             run.workload,
             run.design,
             str(run.cores),
             f"{run.minstructions_per_s:.2f}",
+            "",
             f"{run.host_instructions_per_instruction:.0f}"
             if run.host_instructions_per_instruction is not None
             else "-",
@@ -344,14 +322,14 @@ def _print_bench(result: benchmark.Bench, designs: list[str]) -> None:
         )
         for run in result.runs
     ]
-    for design in designs:
-        for cores in benchmark.CORES:
-            rows.append(
-                ("geomean", design, str(cores), f"{result.geomean(design, cores):.2f}", "", "")
-            )
+    for design, cores in result.sizes:
+        over = result.over_baseline(design, cores)
+        speed = f"{result.geomean(design, cores):.2f}"
+        ratio = "-" if over is None else f"{over:.2f}"
+        rows.append(("geomean", design, str(cores), speed, ratio, "", ""))
     columns = [
         "workload", "design", ">simulated cores", ">million instructions/s",
-        ">host instructions per instruction", ">peak memory (MiB)",
+        f">over {benchmark.BASELINE}", ">host instructions per instruction", ">peak memory (MiB)",
     ]  # fmt: skip
     out.print(table(f"machine {result.runs[0].machine}", columns, rows))
     if reason := result.runs[0].host_instructions_reason:

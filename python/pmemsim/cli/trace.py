@@ -20,6 +20,8 @@ app = typer.Typer(no_args_is_help=True, help="Look into a recording, and check i
 
 Paths = Annotated[list[Path], typer.Argument(help="Traces (.pmt).", metavar="TRACE...")]
 Path_ = Annotated[Path, typer.Argument(help="The trace (.pmt).", metavar="TRACE")]
+AVERAGE = "a region, on average"
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
@@ -27,7 +29,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables
 def info(paths: Paths, as_json: Json = False) -> None:
     """Say what a recording holds: program, threads, persistent memory, operations by kind.
 
-    Of several recordings it prints one table: what a region of each does.
+    Of several recordings it prints one table: what a region of each does. A low-level program has
+    no regions in its recording; if the recording says how many operations were asked for, as those
+    of pmemsim's workloads do, each of them counts as one.
 
     Examples: `pmemsim trace info queue.pmt`, `pmemsim trace info traces/*.pmt`
     """
@@ -35,25 +39,29 @@ def info(paths: Paths, as_json: Json = False) -> None:
     if len(traces) == 1:
         _info_of_one(traces[0], as_json)
         return
-    units = [_unit(trace) for trace in traces]
+    units = [_unit(trace, trace.summary()) for trace in traces]
     if as_json:
         print(json.dumps({"traces": units}, indent=2))
         return
     rows = [tuple(_rounded(key, value) for key, value in unit.items()) for unit in units]
     columns = [("" if n == 0 else ">") + key.replace("_", " ") for n, key in enumerate(units[0])]
-    out.print(table("a region, on average", columns, rows))
+    out.print(table(AVERAGE, columns, rows))
 
 
 def _info_of_one(trace: Trace, as_json: bool) -> None:
     summary = trace.summary()
+    unit = _unit(trace, summary)
     if as_json:
-        print(json.dumps({"hash": trace.hash, **trace.metadata, "summary": summary}, indent=2))
+        facts = {"hash": trace.hash, **trace.metadata, "region": unit, "summary": summary}
+        print(json.dumps(facts, indent=2))
         return
     out.print(table(str(trace.path), ["recording", "value"], _facts(trace, summary)))
     total, threads = _flat(summary["total"]), [_flat(thread) for thread in summary["threads"]]
     rows = [(key, *(_text(part.get(key, "")) for part in (total, *threads))) for key in total]
     columns = ["counted", ">all threads", *(f">thread {n}" for n in range(len(threads)))]
     out.print(table("", columns, rows))
+    averages = [(key.replace("_", " "), _rounded(key, value)) for key, value in unit.items()]
+    out.print(table("", [AVERAGE, ">value"], averages))
 
 
 @app.command("dump")
@@ -98,21 +106,30 @@ def verify(path: Path_, as_json: Json = False) -> None:
         print(f"  {note}")
 
 
-def _unit(trace: Trace) -> dict[str, str | float]:
-    """What one region does on average; without regions, one of the operations asked for."""
-    total = trace.summary()["total"]
+def _unit(trace: Trace, summary: dict[str, Any]) -> dict[str, str | float]:
+    """What one region does on average; without regions, one of the operations asked for.
+
+    Their log, if any, is the program's own, and the lines that they write are those they flush.
+    """
+    total = summary["total"]
     count = total["regions"] or trace.metadata.get("regions", 0)
 
     def each(value: float) -> float:
         return value / count if count else 0.0
 
+    if total["regions"]:
+        lines = total["lines_per_region"]
+        instructions = total["program_instructions_per_region"]
+        with_log = total["instructions_per_region"]
+    else:
+        lines = each(total["flushes"])
+        instructions = with_log = each(total["instructions"] + total["external_instructions"])
     return {
         "workload": trace.name,
-        "regions": total["regions"],
-        "lines_written": total["lines_per_region"] if total["regions"] else each(total["flushes"]),
-        "instructions": total["program_instructions_per_region"]
-        or each(total["instructions"] + total["external_instructions"]),
-        "instructions_with_log": total["instructions_per_region"],
+        "regions": count,
+        "lines_written": lines,
+        "instructions": instructions,
+        "instructions_with_log": with_log,
         "flushes": each(total["flushes"]),
         "fences": each(total["fences"]),
         "locks": each(total["locks"]),

@@ -1,0 +1,199 @@
+"""`pmemsim reproduce`: run a paper's experiments again, and compare with what it reports."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pmemsim.cli.console import err, out, progress_of, table
+from pmemsim.cli.simulate import Jobs, check_jobs, open_traces
+from pmemsim.errors import Error, did_you_mean
+from pmemsim.files import check_writable, write_json
+from pmemsim.reproduce import runs
+from pmemsim.reproduce.measurements import Measurements
+from pmemsim.reproduce.plan import Case, Experiment, Paper, Scale, is_paper, load_paper
+from pmemsim.reproduce.report import to_dict
+from pmemsim.reproduce.storage import storage
+from pmemsim.reproduce.verdicts import Finding, findings
+from pmemsim.targets import Target
+
+Study = tuple[Paper, Experiment]
+
+
+def reproduce_command(
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            help="Papers, each followed by the experiments that are wanted; default: all.",
+            metavar="PAPER [EXPERIMENT]...",
+        ),
+    ],
+    scale: Annotated[
+        Scale,
+        typer.Option("--scale", help="`quick` takes minutes, `paper` is as long as the paper's."),
+    ] = "quick",
+    ablations: Annotated[
+        bool, typer.Option("--ablations", help="Run the papers' ablations too.")
+    ] = False,
+    out_dir: Annotated[
+        Path, typer.Option("--out", help="Folder for figures and results.json.")
+    ] = Path("reproduction"),
+    json_path: Annotated[
+        str | None,
+        typer.Option("--json", help="Write all results to this file instead; `-`: print them."),
+    ] = None,
+    jobs: Jobs = None,
+) -> None:
+    """Run a paper's experiments again, and compare each number with the one it reports.
+
+    For example:
+
+        pmemsim reproduce asap lalea
+        pmemsim reproduce asap fig7 fig10 --jobs 8
+        pmemsim reproduce asap --scale paper --out asap-full
+
+    `pmemsim list experiments` names the papers' experiments and ablations (variations that show
+    what makes a difference). Every value is the geometric mean of the benchmarks, then the mean of
+    three seeds with its 95% confidence interval. Simulations are kept in the cache folder: a second
+    run, or one after Ctrl-C, simulates only what is missing. A deviation is a finding, not a
+    failure: the exit status is 0.
+    """
+    check_jobs(jobs)
+    chosen = _chosen(names, ablations)
+    if json_path is None:
+        out_dir.mkdir(parents=True, exist_ok=True)
+        json_path = str(out_dir / "results.json")
+    if json_path != "-":
+        check_writable(Path(json_path))
+    measured = _measure(chosen, scale, jobs)
+    found = [findings(study) for study in measured]
+    everything = [finding for of_one in found for finding in of_one]
+    write_json(to_dict(measured, everything, scale), json_path)
+    figures = [_draw(study, out_dir) for study in measured]
+    if json_path != "-":
+        for study, of_one, figure in zip(measured, found, figures, strict=True):
+            _print(study, of_one, figure)
+        _print_summary(everything, json_path)
+
+
+def _chosen(names: Sequence[str], ablations: bool) -> list[Study]:
+    """The experiments that the arguments ask for: each paper's, or those named behind it."""
+    wanted: dict[str, list[str]] = {}
+    for name in names:
+        if not wanted or is_paper(name):
+            if name in wanted:
+                raise Error(f"paper '{name}' stands twice; leave one out")
+            wanted[name] = []
+        else:
+            wanted[list(wanted)[-1]].append(name)
+    studies = []
+    for name, experiments in wanted.items():
+        paper = load_paper(name)
+        extra = list(paper.ablations) if ablations else []
+        for experiment in experiments or [*paper.experiments, *extra]:
+            studies += _studies(paper, experiment)
+    return studies
+
+
+def _studies(paper: Paper, name: str) -> list[Study]:
+    if name in paper.experiments:
+        return [(paper, paper.experiments[name])]
+    if name in paper.ablations:
+        ablated = paper.ablated(paper.ablations[name])
+        return [(ablated, experiment) for experiment in ablated.experiments.values()]
+    hint = did_you_mean(name, [*paper.experiments, *paper.ablations])
+    raise Error(f"{paper.name} has no experiment '{name}'{hint}")
+
+
+def _measure(studies: Sequence[Study], scale: Scale, jobs: int | None) -> list[Measurements]:
+    cases = [paper.cases(experiment, scale) for paper, experiment in studies]
+    everything = [case for of_one in cases for case in of_one]
+    runs.configurations(everything)  # what is wrong shows before anything is recorded
+    recipes = list(dict.fromkeys(case.run for case in everything))
+    traces = open_traces([Target(recipe.workload, recipe) for recipe in recipes], jobs)
+    simulations = runs.prepare(everything, dict(zip(recipes, traces, strict=True)))
+    _simulate(simulations, jobs)
+    outcomes = {case: runs.load(simulation) for case, simulation in simulations.items()}
+    return [
+        Measurements(paper, experiment, scale, {case: outcomes[case] for case in of_one})
+        for (paper, experiment), of_one in zip(studies, cases, strict=True)
+    ]
+
+
+def _simulate(simulations: dict[Case, runs.Simulation], jobs: int | None) -> None:
+    todo = runs.missing(simulations.values())
+    different = len({simulation.kept for simulation in simulations.values()})
+    err.print(f"{different} simulations, {different - len(todo)} of them kept from earlier runs")
+    labels = [f"{s.trace.name} on {s.configuration.design.name}" for s in todo]
+    try:
+        with progress_of(labels, [runs.weight(s) for s in todo]) as progress:
+            runs.simulate_missing(todo, jobs, progress)
+    except KeyboardInterrupt:
+        kept = different - sum(not simulation.kept.is_file() for simulation in todo)
+        raise KeyboardInterrupt(
+            f"interrupted; {kept} of {different} simulations are kept: run the same command again "
+            "to do the rest"
+        ) from None
+
+
+def _draw(measured: Measurements, folder: Path) -> Path | None:
+    if measured.experiment.metric == "storage":
+        return None
+    from pmemsim.reproduce.figures import draw
+
+    paper = measured.paper
+    place = folder / paper.name / (paper.ablation.id if paper.ablation else "")
+    place.mkdir(parents=True, exist_ok=True)
+    figure = place / f"{measured.experiment.id}.png"
+    draw(measured, figure)
+    return figure
+
+
+def _print(measured: Measurements, found: Sequence[Finding], figure: Path | None) -> None:
+    paper, experiment = measured.paper, measured.experiment
+    title = f"{paper.name} {experiment.id}: {experiment.title} ({experiment.where})"
+    if paper.ablation:
+        title += f"\nablation {paper.ablation.id}: {paper.ablation.why}"
+    rows = [_row(finding) for finding in found]
+    if rows:
+        columns = ["id", ">paper", ">measured", ">measured/paper", "verdict"]
+        out.print(table(title, columns, rows))
+    for finding in found:
+        if finding.seen:
+            out.print(f"{finding.entry.fact.id}: {finding.seen}", markup=False)
+    if experiment.metric == "storage":
+        _print_storage(title, paper)
+    if figure:
+        out.print(f"figure: {figure}\n", markup=False)
+
+
+def _row(finding: Finding) -> tuple[str, str, str, str, str]:
+    fact = finding.entry.fact
+    if finding.measured is None or fact.value is None:
+        return fact.id, "shape", "see below", "", finding.verdict
+    return (
+        fact.id,
+        f"{fact.value:g}",
+        f"{finding.measured:.3f} ± {finding.ci95:.3f}",
+        f"{finding.ratio:.2f}",
+        finding.verdict,
+    )
+
+
+def _print_storage(title: str, paper: Paper) -> None:
+    rows = [
+        (s.name, s.formula, f"{s.bytes:g}", "" if s.printed is None else f"{s.printed:g}", s.where)
+        for s in storage(paper)
+    ]
+    columns = ["structure", "formula", ">bytes", ">bytes, as printed", "section"]
+    out.print(table(title, columns, rows))
+
+
+def _print_summary(found: Sequence[Finding], json_path: str) -> None:
+    counts = Counter(finding.verdict for finding in found)
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    out.print(f"{len(found)} entries: {verdicts}; all values: {json_path}", markup=False)

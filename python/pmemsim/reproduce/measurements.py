@@ -1,0 +1,65 @@
+"""The ratios of one experiment: a design over another, by benchmark and seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pmemsim.errors import Error
+from pmemsim.reproduce.estimates import Estimate, estimate, geomean
+from pmemsim.reproduce.metrics import METRICS
+from pmemsim.reproduce.plan import Benchmark, Case, Experiment, Paper, Point, Scale
+from pmemsim.reproduce.runs import Outcome
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """An experiment with the results of its simulations."""
+
+    paper: Paper
+    experiment: Experiment
+    scale: Scale
+    outcomes: Mapping[Case, Outcome]
+
+    def outcome(self, design: str, point: Point, benchmark: Benchmark, seed: int) -> Outcome:
+        """The result of one simulation."""
+        case = self.paper.case(self.experiment, design, point, benchmark, seed, self.scale)
+        return self.outcomes[case]
+
+    def value(self, design: str, point: Point, benchmark: Benchmark, seed: int) -> float | None:
+        """The experiment's metric of one simulation."""
+        metric = METRICS[self.experiment.metric]
+        return metric.of(self.outcome(design, point, benchmark, seed))
+
+    def ratios(
+        self, of: str, over: str, of_point: Point | None = None, over_point: Point | None = None
+    ) -> dict[Benchmark, list[float]]:
+        """One ratio a seed, of every benchmark that has the metric on both designs."""
+        first = self.experiment.points[0]
+        found = {}
+        for benchmark in self.paper.benchmarks:
+            pairs = [
+                (
+                    self.value(of, of_point or first, benchmark, seed),
+                    self.value(over, over_point or first, benchmark, seed),
+                )
+                for seed in self.paper.seeds
+            ]
+            ratios = [a / b for a, b in pairs if a is not None and b]
+            if len(ratios) == len(pairs):
+                found[benchmark] = ratios
+        if not found:
+            raise Error(
+                f"{self.paper.name} {self.experiment.id}: no benchmark has a "
+                f"{METRICS[self.experiment.metric].label} on both {of} and {over}"
+            )
+        return found
+
+    def ratio(
+        self, of: str, over: str, of_point: Point | None = None, over_point: Point | None = None,
+        group: str | None = None,
+    ) -> Estimate:  # fmt: skip
+        """Geometric mean of the benchmarks (of one group, or all), then the mean of the seeds."""
+        ratios = self.ratios(of, over, of_point, over_point)
+        chosen = [values for b, values in ratios.items() if group in (None, b.group)]
+        return estimate([geomean(of_seed) for of_seed in zip(*chosen, strict=True)])

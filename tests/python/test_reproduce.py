@@ -1,0 +1,511 @@
+"""`pmemsim reproduce`: its arithmetic by hand, the papers' plans, the command on a tiny paper."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pmemsim.errors import Error
+from pmemsim.reproduce.estimates import Estimate, estimate, geomean
+from pmemsim.reproduce.facts import Fact
+from pmemsim.reproduce.measurements import Measurements
+from pmemsim.reproduce.metrics import METRICS
+from pmemsim.reproduce.plan import Benchmark, Entry, Paper, Point, load_paper, paper_names
+from pmemsim.reproduce.runs import Outcome
+from pmemsim.reproduce.shapes import SHAPES
+from pmemsim.reproduce.storage import storage
+from pmemsim.reproduce.verdicts import findings, verdict_of
+from pmemsim.workloads import workloads
+from support import pmemsim
+
+ASAP = """
+    fig1.dpo_only_vs_np fig1.lpo_dpo_vs_np
+    fig7.hwredo_vs_sw fig7.hwundo_vs_sw fig7.asap_vs_sw fig7.asap_vs_hwredo
+    fig7.asap_vs_hwundo fig7.np_vs_asap fig7.np_vs_hwredo fig7.np_vs_hwundo
+    fig8.cycles_hwredo_vs_np fig8.cycles_hwundo_vs_np fig8.cycles_asap_vs_np
+    fig9a.coalescing fig9a.lpo_dropping fig9a.dpo_dropping
+    fig9b.traffic_hwredo_vs_sw fig9b.traffic_hwundo_vs_sw fig9b.traffic_asap_vs_sw
+    fig9b.traffic_asap_vs_hwredo fig9b.traffic_asap_vs_hwundo
+    fig10.shape fence_every_region lhwpq16_vs_128 lhwpq16_vs_hwredo lhwpq16_vs_hwundo
+"""
+LALEA = """
+    fig4.lalea_vs_redu fig4.blom_vs_redu fig4.both_vs_redu fig4.lalea_lad_vs_lad fig4.shape
+    fig5.redu fig5.lad fig6.lalea fig6.blom fig6.both fig6.lad
+    fig7.lalea fig7.blom fig7.both fig7.lad storage_bits
+"""
+IDS = {"asap": ASAP.split(), "lalea": LALEA.split()}
+
+TINY = """
+paper: tiny
+title: A paper that takes a second
+machine: {value: asap, source: "1"}
+threads: {value: 2, source: "1"}
+instances: {value: 1, source: "1"}
+seeds: [1, 2]
+scales:
+  quick: {small: REGIONS, large: REGIONS}
+  paper: {small: 1000, large: 1000}
+groups:
+  small: {data_bytes: 64}
+  large: {data_bytes: 128}
+benchmarks:
+  Q: {workload: queue, regions: 0.5}
+designs:
+  NP: {preset: np, source: "1"}
+  SW: {preset: DESIGN, source: "1"}
+experiments:
+  speed:
+    title: Speed
+    where: "1"
+    metric: throughput
+    designs: [NP, SW]
+    baseline: NP
+    entries:
+      tiny.speed: {of: SW, over: NP}
+  latency:
+    title: Latency
+    where: "2"
+    metric: throughput
+    designs: [NP, SW]
+    baseline: NP
+    vary: {name: PM latency, points: {1x: {pm.latency_factor: 1}, 4x: {pm.latency_factor: 4}}}
+    entries: {}
+ablations:
+  one-thread: {of: [speed], why: Less contention, threads: 1}
+"""
+FACTS = '- {id: tiny.speed, where: "1", value: 0.5, what: "SW over NP"}\n'
+
+
+def write_paper(folder: Path, regions: int = 60, design: str = "sw-undo") -> Path:
+    folder.mkdir(exist_ok=True)
+    text = TINY.replace("REGIONS", str(regions)).replace("DESIGN", design)
+    (folder / "experiment.yaml").write_text(text)
+    (folder / "expected.yaml").write_text(FACTS)
+    return folder
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    """A cache folder without results, which shares the programs built for all tests."""
+    shared = Path(os.environ["PMEMSIM_CACHE"])
+    (shared / "programs").mkdir(parents=True, exist_ok=True)
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    (folder / "programs").symlink_to(shared / "programs")
+    return folder
+
+
+def reproduce(cache: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return pmemsim("reproduce", *arguments, environment={"PMEMSIM_CACHE": str(cache)})
+
+
+# ---- arithmetic ----------------------------------------------------------------------------------
+
+
+def test_the_confidence_interval_is_students() -> None:
+    # Mean 2, standard deviation 1, t(0.975, 2 degrees of freedom) = 4.303: 4.303 / sqrt(3).
+    of_three = estimate([1.0, 2.0, 3.0])
+    assert of_three.mean == 2.0
+    assert of_three.ci95 == pytest.approx(2.4843, abs=1e-4)
+    # Mean 2, standard deviation sqrt(2), t(0.975, 1) = 12.706: 12.706 * sqrt(2) / sqrt(2).
+    of_two = estimate([1.0, 3.0])
+    assert of_two.mean == 2.0
+    assert of_two.ci95 == pytest.approx(12.706, abs=1e-3)
+    assert estimate([7.0]) == Estimate(7.0, 0.0)
+
+
+def test_geometric_mean() -> None:
+    assert geomean([2.0, 8.0]) == pytest.approx(4.0)
+    assert geomean([0.5, 1.0, 2.0]) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("measured", "reported", "verdict"),
+    [
+        (1.0, 1.0, "within 15%"),
+        (1.15, 1.0, "within 15%"),
+        (0.85, 1.0, "within 15%"),
+        (1.16, 1.0, "off"),
+        (0.84, 1.0, "off"),
+        (2.58, 2.25, "within 15%"),
+        (2.60, 2.25, "off"),
+        (0.08, 0.0749, "within 15%"),
+    ],
+)
+def test_verdicts(measured: float, reported: float, verdict: str) -> None:
+    assert verdict_of(measured, reported) == verdict
+
+
+def test_metrics() -> None:
+    run = Outcome(
+        "0123", regions=10, time_ns=200.0,
+        stats={
+            "core.region_time_ns": 150.0, "pm.bytes_written": 640.0,
+            "log.entry_latency_ns": 300.0, "log.persistent_entries": 3.0,
+            "hw_redo.commit_latency_ns": 800.0, "hw_redo.committed": 10.0,
+        },
+    )  # fmt: skip
+    measured = {name: metric.of(run) for name, metric in METRICS.items()}
+    assert measured == {
+        "throughput": 0.05, "region_time": 15.0, "region_rate": 1 / 15, "pm_writes": 10.0,
+        "log_latency": 100.0, "commit_latency": 80.0,
+    }  # fmt: skip
+    nothing_logged = Outcome(
+        "0123", 10, 200.0, {"log.entry_latency_ns": 0.0, "log.persistent_entries": 0.0}
+    )
+    assert METRICS["log_latency"].of(nothing_logged) is None
+
+
+# ---- measurements without simulations --------------------------------------------------------
+
+
+def made_up(
+    paper: Paper, experiment: str, time_of: Callable[[str, Point, Benchmark, int], float]
+) -> Measurements:
+    """An experiment whose runs take the time that is said."""
+    study = paper.experiments[experiment]
+    outcomes = {
+        paper.case(study, design, point, benchmark, seed, "quick"): Outcome(
+            "0123", 100, time_of(design, point, benchmark, seed), {}
+        )
+        for design in study.designs
+        for point in study.points
+        for benchmark in paper.benchmarks
+        for seed in paper.seeds
+    }
+    return Measurements(paper, study, "quick", outcomes)
+
+
+def test_benchmarks_first_then_seeds(tmp_path: Path) -> None:
+    paper = load_paper(str(write_paper(tmp_path / "tiny")))
+    # Ratio NP's time over SW's: 1/2 and 1/8 with seed 1, geomean 1/4; 1/2 and 1/2 with seed 2.
+    times = {("small", 1): 2.0, ("large", 1): 8.0, ("small", 2): 2.0, ("large", 2): 2.0}
+    measured = made_up(
+        paper, "speed",
+        lambda design, _, benchmark, seed: (
+            times[benchmark.group, seed] if design == "SW" else 1.0
+        ),
+    )  # fmt: skip
+    (finding,) = findings(measured)
+    assert finding.measured == pytest.approx((0.25 + 0.5) / 2)
+    # Standard deviation of 0.25 and 0.5: 0.17678; times 12.706, over sqrt(2).
+    assert finding.ci95 == pytest.approx(1.5883, abs=1e-3)
+    assert finding.ratio == pytest.approx(0.75)
+    assert finding.verdict == "off"
+    assert finding.benchmarks == pytest.approx({"Q small": 0.5, "Q large": (0.125 + 0.5) / 2})
+    assert measured.ratio("SW", "NP", group="small").mean == pytest.approx(0.5)
+
+
+SLOWDOWN = {"NP": 0.1, "ASAP": 0.12, "HWRedo": 0.5, "HWUndo": 1.0}
+BASE = {"NP": 1.0, "ASAP": 1.1, "HWRedo": 1.6, "HWUndo": 1.5}
+
+
+def pm_latency_seen(slowdown: dict[str, float], base: dict[str, float]) -> tuple[bool, str]:
+    def time_of(design: str, point: Point, _benchmark: Benchmark, _seed: int) -> float:
+        return base[design] + slowdown[design] * (int(point.name.rstrip("x")) - 1)
+
+    seen = SHAPES["pm_latency"](made_up(load_paper("asap"), "fig10", time_of))
+    return seen.holds, seen.text
+
+
+def test_the_shape_of_figure_10() -> None:
+    holds, text = pm_latency_seen(SLOWDOWN, BASE)
+    assert holds
+    assert "HWRedo over HWUndo 0.94 at 1x, 1.81 at 16x" in text
+    assert not pm_latency_seen({**SLOWDOWN, "ASAP": 0.9}, BASE)[0]  # slope, and below HWRedo
+    assert not pm_latency_seen({**SLOWDOWN, "HWRedo": 1.0}, BASE)[0]  # never overtakes
+    assert not pm_latency_seen(SLOWDOWN, {**BASE, "HWRedo": 1.4})[0]  # was ahead before
+    assert not pm_latency_seen(SLOWDOWN, {**BASE, "ASAP": 1.7})[0]  # below at 1x
+
+
+def test_the_other_orderings() -> None:
+    def fences(time_ns: float) -> bool:
+        return SHAPES["fences"](
+            made_up(
+                load_paper("asap"), "fence",
+                lambda design, *_: time_ns if design == "ASAP, fences" else 1.0,
+            )
+        ).holds  # fmt: skip
+
+    assert fences(1.0)
+    assert fences(1.04)
+    assert not fences(1.1)
+    assert not fences(0.9)
+
+    def lad(time_ns: float) -> bool:
+        return SHAPES["lad_below_redu"](
+            made_up(
+                load_paper("lalea"), "fig4",
+                lambda design, *_: time_ns if design == "LAD" else 1.0,
+            )
+        ).holds  # fmt: skip
+
+    assert lad(1.01)
+    assert not lad(0.99)
+
+
+def test_benchmarks_without_the_quantity_are_left_out() -> None:
+    paper = load_paper("lalea")
+    study = paper.experiments["fig5"]
+    outcomes = {}
+    for design in study.designs:
+        for benchmark in paper.benchmarks:
+            entries = 0.0 if (design, benchmark.name) == ("LAD", "TATP") else 4.0
+            stats = {"log.entry_latency_ns": 8.0, "log.persistent_entries": entries}
+            for seed in paper.seeds:
+                case = paper.case(study, design, study.points[0], benchmark, seed, "quick")
+                outcomes[case] = Outcome("0123", 1, 1.0, stats)
+    measured = Measurements(paper, study, "quick", outcomes)
+    names = [benchmark.name for benchmark in measured.ratios("LALEA-LAD", "LAD")]
+    assert names == ["B-Tree", "ChainQueue", "HashTable", "RB-Tree", "TPCC"]
+    assert measured.ratio("LALEA-LAD", "LAD").mean == pytest.approx(1.0)
+
+
+# ---- the papers ----------------------------------------------------------------------------------
+
+
+def test_every_fact_of_the_papers_is_there_and_measured_once() -> None:
+    assert set(IDS) <= set(paper_names())
+    assert sum(len(ids) for ids in IDS.values()) == 42
+    for name, ids in IDS.items():
+        paper = load_paper(name)
+        assert list(paper.facts) == [f"{name}.{fact}" for fact in ids]
+        entries = [e for experiment in paper.experiments.values() for e in experiment.entries]
+        assert sorted(entry.fact.id for entry in entries) == sorted(paper.facts)
+
+
+@pytest.mark.parametrize("name", paper_names())
+def test_a_papers_plan_is_consistent(name: str) -> None:
+    paper = load_paper(name)
+    assert len(paper.seeds) == 3
+    for benchmark in paper.benchmarks:
+        assert benchmark.workload in workloads()
+    for experiment in paper.experiments.values():
+        assert experiment.baseline in experiment.designs
+        assert set(experiment.designs) <= set(paper.designs)
+        assert experiment.metric in {*METRICS, "storage"}
+        for entry in experiment.entries:
+            assert_measurable(entry, experiment.designs)
+    for ablation in paper.ablations.values():
+        assert set(ablation.of) <= set(paper.experiments)
+        assert ablation.why
+
+
+def assert_measurable(entry: Entry, designs: tuple[str, ...]) -> None:
+    fact: Fact = entry.fact
+    if fact.value is None:
+        assert entry.shape in SHAPES
+        assert fact.shape
+    else:
+        assert {entry.of, entry.over} <= set(designs)
+        assert not entry.shape
+
+
+def test_experiments_differ_only_in_what_the_papers_vary() -> None:
+    varied = set()
+    for name in IDS:
+        paper = load_paper(name)
+        for experiment in paper.experiments.values():
+            varied |= {key for key, _ in experiment.settings}
+            varied |= {key for point in experiment.points for key, _ in point.settings}
+        varied |= {key for design in paper.designs.values() for key, _ in design.settings}
+    assert varied == {
+        "pm.latency_factor", "pm.interleaving", "asap.lh_wpq_entries", "asap.fence_every_region",
+    }  # fmt: skip
+
+
+def test_storage_of_asap_is_what_the_paper_prints() -> None:
+    sizes = {structure.name: structure for structure in storage(load_paper("asap"))}
+    assert (sizes["CL List, a core"].bytes, sizes["CL List, a core"].printed) == (49, 49)
+    # 128 entries of 4 x 4 B, 2 bit and 4 B; 128 of 70 B.
+    assert sizes["Dependence List, a channel"].bytes == 2592
+    assert sizes["LH-WPQ, a channel"].bytes == 8960
+
+
+def test_storage_of_lalea_as_printed_and_as_computed() -> None:
+    entries, headers = storage(load_paper("lalea"))[:2]
+    # 1024 x 20 bit and 256 x 19 bit; the paper prints 2.5 KB and 2.375 KB.
+    assert (entries.bytes, entries.printed) == (2560, 2560)
+    assert (headers.bytes, headers.printed, headers.printed_if) == (608, 2432, 2432)
+
+
+def test_an_ablation_may_run_more_regions() -> None:
+    paper = load_paper("lalea")
+    longer = paper.ablated(paper.ablations["longer"])
+    (study, benchmark) = (longer.experiments["fig4"], longer.benchmarks[0])
+    case = longer.case(study, "REDU", study.points[0], benchmark, 1, "quick")
+    assert case.run.regions == 4 * 300
+
+
+def test_an_ablation_may_use_data_of_another_size() -> None:
+    paper = load_paper("lalea")
+    larger = paper.ablated(paper.ablations["large-transactions"])
+    sizes = {benchmark.workload: benchmark.data_bytes for benchmark in larger.benchmarks}
+    assert sizes["hashmap"] == 512
+    assert sizes["tpcc"] is None  # whose rows have sizes of their own
+
+
+def test_an_ablation_may_measure_something_else() -> None:
+    paper = load_paper("asap")
+    inside = paper.ablated(paper.ablations["regions-alone"])
+    assert {study.metric for study in inside.experiments.values()} == {"region_rate"}
+    assert list(inside.experiments) == ["fig1", "fig7"]
+
+
+# ---- the command -----------------------------------------------------------------------------
+
+
+def test_a_paper_is_reproduced(tmp_path: Path, cache: Path) -> None:
+    folder = write_paper(tmp_path / "tiny")
+    out = tmp_path / "out"
+    done = reproduce(cache, folder, "--out", out, "--ablations", "--jobs", "2")
+    assert done.returncode == 0, done.stderr
+    assert "tiny.speed" in done.stdout
+    assert "2 entries:" in done.stdout
+    assert sorted(str(path.relative_to(out)) for path in out.rglob("*.*")) == [
+        "results.json", "tiny/latency.png", "tiny/one-thread/speed.png", "tiny/speed.png",
+    ]  # fmt: skip
+
+    document = json.loads((out / "results.json").read_text())
+    entry, ablated = document["entries"]
+    assert (entry["id"], entry["paper"], entry["ablation"]) == ("tiny.speed", 0.5, None)
+    assert ablated["ablation"] == "one-thread"
+    assert entry["verdict"] in {"within 15%", "off"}
+    assert entry["ratio"] == pytest.approx(entry["measured"] / 0.5)
+
+    # The entry again, by hand, from the values that stand beside it.
+    values = {
+        (v["design"], v["group"], v["seed"]): v["value"]
+        for v in document["values"]
+        if (v["experiment"], v["ablation"]) == ("speed", None)
+    }
+    assert len(values) == 2 * 2 * 2
+    by_seed = [
+        math.sqrt(
+            math.prod(
+                values["SW", size, seed] / values["NP", size, seed] for size in ("small", "large")
+            )
+        )
+        for seed in (1, 2)
+    ]
+    assert entry["measured"] == pytest.approx(statistics.fmean(by_seed))
+    assert entry["ci95"] == pytest.approx(12.706 * statistics.stdev(by_seed) / math.sqrt(2))
+    assert len([v for v in document["values"] if v["experiment"] == "latency"]) == 2 * 2 * 2 * 2
+
+    # Again: nothing is simulated, and the same is written.
+    again = reproduce(cache, folder, "--json", "-", "--ablations", "--out", out)
+    assert "24 simulations, 24 of them kept from earlier runs" in again.stderr
+    assert json.loads(again.stdout) == document
+
+
+def start(cache: Path, folder: Path, results: int) -> subprocess.Popen[str]:
+    """Start the command, and wait until so many results are kept."""
+    process = subprocess.Popen(
+        [
+            str(Path(sys.executable).with_name("pmemsim")), "reproduce", str(folder), "speed",
+            "--jobs", "1", "--out", str(folder / "out"),
+        ],
+        env={**os.environ, "PMEMSIM_CACHE": str(cache)}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while len(list((cache / "results").glob("[!.]*.json"))) < results:
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    return process
+
+
+def test_a_killed_run_is_resumed(tmp_path: Path, cache: Path) -> None:
+    folder = write_paper(tmp_path / "tiny", regions=3000)
+    process = start(cache, folder, results=2)
+    process.kill()
+    process.communicate()
+    kept = {path: path.stat().st_mtime_ns for path in (cache / "results").glob("[!.]*.json")}
+    assert 2 <= len(kept) < 8
+    done = reproduce(cache, folder, "speed", "--out", folder / "out")
+    assert done.returncode == 0, done.stderr
+    assert f"8 simulations, {len(kept)} of them kept from earlier runs" in done.stderr
+    assert f"/{8 - len(kept)}] queue on" in done.stderr
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert len(list((cache / "results").glob("[!.]*.json"))) == 8
+
+
+def test_control_c_says_how_to_go_on(tmp_path: Path, cache: Path) -> None:
+    folder = write_paper(tmp_path / "tiny", regions=3000)
+    process = start(cache, folder, results=1)
+    process.send_signal(signal.SIGINT)
+    output, text = process.communicate(timeout=60)
+    assert process.returncode == 130, text
+    kept = len(list((cache / "results").glob("[!.]*.json")))
+    assert f"{kept} of 8 simulations are kept: run the same command again" in text
+    assert "Traceback" not in text
+    assert output == ""
+    assert [path.name for path in (cache / "results").iterdir() if "partial" in path.name] == []
+    assert list((folder / "out").iterdir()) == []
+
+
+def test_a_changed_parameter_is_simulated_anew(tmp_path: Path, cache: Path) -> None:
+    folder = write_paper(tmp_path / "tiny")
+    assert reproduce(cache, folder, "speed", "--out", tmp_path / "out").returncode == 0
+    text = (folder / "experiment.yaml").read_text()
+    changed = text.replace("{preset: sw-undo,", "{preset: sw-undo, set: {core.rob_entries: 64},")
+    assert changed != text
+    (folder / "experiment.yaml").write_text(changed)
+    done = reproduce(cache, folder, "speed", "--out", tmp_path / "out")
+    assert "8 simulations, 4 of them kept" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["asp"], "unknown paper 'asp'; did you mean 'asap'?"),
+        (["fig7"], "unknown paper 'fig7'"),
+        (["asap", "fig77"], "asap has no experiment 'fig77'; did you mean 'fig7'?"),
+        (["asap", "asap"], "paper 'asap' stands twice"),
+        (["asap", "--jobs", "0"], "--jobs 0: must be at least 1"),
+        (["asap", "--json", "no/such/out.json"], "no/such does not exist"),
+        (["./nothing"], "nothing: experiment.yaml or expected.yaml can't be read"),
+    ],
+)
+def test_bad_input(arguments: list[str], sentence: str, cache: Path) -> None:
+    done = reproduce(cache, *arguments)
+    assert done.returncode == 2, (done.stdout, done.stderr)
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_design_is_named_before_anything_is_recorded(
+    tmp_path: Path, cache: Path
+) -> None:
+    folder = write_paper(tmp_path / "tiny", design="sw-udno")
+    done = reproduce(cache, folder, "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert done.stderr == "pmemsim: unknown design 'sw-udno'; did you mean 'sw-undo'?\n"
+    assert not (cache / "traces").exists()
+
+
+def test_a_plan_that_lacks_something_is_refused(tmp_path: Path) -> None:
+    folder = write_paper(tmp_path / "tiny")
+    text = (folder / "experiment.yaml").read_text()
+    (folder / "experiment.yaml").write_text(text.replace("seeds: [1, 2]\n", ""))
+    with pytest.raises(Error, match="'seeds' is missing"):
+        load_paper(str(folder))
+
+
+def test_experiments_are_listed() -> None:
+    done = pmemsim("list", "experiments")
+    assert done.returncode == 0, done.stderr
+    for name in paper_names():
+        paper = load_paper(name)
+        for experiment in (*paper.experiments, *paper.ablations):
+            assert experiment in done.stdout
