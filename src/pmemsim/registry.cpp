@@ -103,7 +103,7 @@ void add_header_problems(const Configuration& configuration, std::vector<std::st
   }
   const std::string name = "atomicity=" + std::string(chosen("atomicity", atomicity).name);
   if (log.metadata == LogMetadata::kCollatedHeader) {
-    if (log.header_entries > 0 || atomicity == AtomicityChoice::kAsap) return;
+    if (log.header_entries > 0 || atomicity != AtomicityChoice::kHwUndo) return;
     problems.push_back(name +
                        " writes a log header before its entries are persistent, and "
                        "log.header_entries=0 has no place for it until then; choose "
@@ -172,16 +172,23 @@ std::unique_ptr<Ordering> make_ordering(const Configuration& configuration) {
 
 namespace {
 
-HardwareLog::Shape log_shape(const Configuration& configuration, LogKind kind, std::uint32_t rings,
+HardwareLog::Shape log_shape(const Configuration& configuration, LogKind kind,
                              bool from_controllers = false) {
   const MemoryParameters& pm = configuration.pm;
-  return {kind,  configuration.core.count,         pm.channels(),   pm.channels() * pm.banks(),
-          rings, configuration.log.header_entries, from_controllers};
+  const std::uint32_t cores = configuration.core.count;
+  const std::uint32_t rings = configuration.log.area == LogArea::kShared ? 1 : cores;
+  return {kind,
+          cores,
+          pm.channels(),
+          pm.channels() * pm.banks(),
+          rings,
+          configuration.log.header_entries,
+          from_controllers};
 }
 
 // Its header queue is the LH-WPQ.
 HardwareLog::Shape asap_shape(const Configuration& configuration) {
-  HardwareLog::Shape shape = log_shape(configuration, LogKind::kUndo, configuration.core.count);
+  HardwareLog::Shape shape = log_shape(configuration, LogKind::kUndo);
   shape.header_entries = configuration.asap.lh_wpq_entries;
   return shape;
 }
@@ -195,21 +202,16 @@ std::unique_ptr<Atomicity> make_atomicity(const Configuration& configuration) {
     case AtomicityChoice::kSoftwareUndo:
       return std::make_unique<SoftwareUndo>();
     case AtomicityChoice::kHwUndo:
-      return std::make_unique<HwUndo>(
-          log_shape(configuration, LogKind::kUndo, configuration.core.count), configuration.log);
+      return std::make_unique<HwUndo>(log_shape(configuration, LogKind::kUndo), configuration.log);
     case AtomicityChoice::kHwRedo:
-      return std::make_unique<HwRedo>(
-          log_shape(
-              configuration, LogKind::kRedo,
-              configuration.hw_redo.log_area == LogArea::kShared ? 1 : configuration.core.count),
-          configuration.hw_redo, configuration.log);
+      return std::make_unique<HwRedo>(log_shape(configuration, LogKind::kRedo),
+                                      configuration.hw_redo, configuration.log);
     case AtomicityChoice::kAsap:
       return std::make_unique<Asap>(asap_shape(configuration), configuration.asap,
                                     configuration.log);
     case AtomicityChoice::kLad:
-      return std::make_unique<Lad>(
-          log_shape(configuration, LogKind::kUndo, configuration.core.count, true),
-          configuration.pm.front_latency, configuration.log);
+      return std::make_unique<Lad>(log_shape(configuration, LogKind::kUndo, true),
+                                   configuration.pm.front_latency, configuration.log);
   }
   return nullptr;
 }

@@ -54,6 +54,7 @@ class RandomSettings {
             {"pm.queue_place", {"host", "device"}},
             {"pm.persistence", {"accepted", "accepted", "written"}},
             {"log.allocation", {"sequential", "load-aware"}},
+            {"log.area", {"shared", "per-core"}},
             {"log.metadata", {"collated-header", "adr-buffered"}},
             {"log.ring_size", {"4KiB", "8KiB"}},
             {"log.header_entries", {"0", "1", "2", "4", "128"}},

@@ -54,14 +54,13 @@ TEST(Registry, RefusesAnUndoLogWithoutAPlaceForHeaders) {
   Configuration configuration;
   configuration.ordering = OrderingChoice::kX86;
   configuration.log.header_entries = 0;
-  for (const auto atomicity : {AtomicityChoice::kHwUndo, AtomicityChoice::kLad}) {
-    configuration.atomicity = atomicity;
-    const std::vector<std::string> problems = combination_problems(configuration);
-    ASSERT_EQ(problems.size(), 1u);
-    EXPECT_NE(problems[0].find("choose log.header_entries=128"), std::string::npos);
-  }
-  // A redo log's headers may be volatile; asap has a queue of its own.
-  for (const auto atomicity : {AtomicityChoice::kHwRedo, AtomicityChoice::kAsap}) {
+  configuration.atomicity = AtomicityChoice::kHwUndo;
+  const std::vector<std::string> problems = combination_problems(configuration);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_NE(problems[0].find("choose log.header_entries=128"), std::string::npos);
+  // A redo log's headers may be volatile, lad waits for them, asap has a queue of its own.
+  for (const auto atomicity :
+       {AtomicityChoice::kHwRedo, AtomicityChoice::kLad, AtomicityChoice::kAsap}) {
     configuration.atomicity = atomicity;
     EXPECT_TRUE(combination_problems(configuration).empty());
   }

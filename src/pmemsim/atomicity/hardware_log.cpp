@@ -42,6 +42,7 @@ HardwareLog::Id HardwareLog::open(CoreId core, std::uint64_t region, Completion 
   log.core = core;
   log.region = region;
   log.records.clear();
+  log.unlinked.clear();
   log.outstanding = log.headers_on_their_way = 0;
   log.closed = log.released = false;
   log.live = true;
@@ -91,6 +92,7 @@ std::optional<std::uint32_t> HardwareLog::header_bank() {
 }
 
 bool HardwareLog::room(Id id) {
+  if (volatile_headers()) return true;
   Log& log = logs_[id];
   if (!log.records.empty() && log.records.back().entries < kRecordEntries) return true;
   if (load_aware()) {
@@ -157,8 +159,9 @@ void HardwareLog::start_record(Id id) {
       spill_oldest(channel_of(record));
     }
   }
-  assert(record.buffered || shape_.kind == LogKind::kRedo);
-  record.counted = !record.buffered;
+  const bool redo = shape_.kind == LogKind::kRedo;
+  assert(record.buffered || redo || volatile_headers());
+  record.counted = redo && !record.buffered;
 }
 
 // Load-aware: the chain runs through headers in the order in which they get their places.
@@ -166,13 +169,19 @@ void HardwareLog::place_header(Record& record, std::uint32_t bank) {
   record.place = banks_->header(bank);
   record.links.previous = last_[record.header.core];
   last_[record.header.core] = record.place->first;
-  if (shape_.kind == LogKind::kUndo) newest_[record.header.core] = record.place->first;
+  if (shape_.kind == LogKind::kUndo && !volatile_headers()) {
+    newest_[record.header.core] = record.place->first;
+  }
 }
 
 void HardwareLog::append(Id id, Line home, const LineData& data, Completion acknowledged,
                          Completion persisted) {
   Log& log = logs_[id];
-  if (log.records.empty() || log.records.back().entries == kRecordEntries) start_record(id);
+  if (log.records.empty() || log.records.back().entries == kRecordEntries ||
+      log.records.back().state > HeaderState::kBuffered) {
+    start_record(id);
+  }
+  log.closed = false;
   Record& record = log.records.back();
   const Picoseconds now = context_->queue.now();
   const std::uint32_t slot = entries_.take();
@@ -212,10 +221,15 @@ void HardwareLog::arrive(std::uint64_t number, Picoseconds) {
 
 void HardwareLog::entry_persisted(std::uint64_t number, Picoseconds now) {
   const Entry& entry = entries_[static_cast<std::uint32_t>(number)];
-  Log& log = logs_[entry.log];
-  log.records[entry.record].header.valid |= static_cast<std::uint8_t>(1u << entry.number);
+  Record& record = logs_[entry.log].records[entry.record];
+  record.header.valid |= static_cast<std::uint8_t>(1u << entry.number);
   ++statistics_.persistent_entries;
   statistics_.entry_latency += now - entry.sent;
+  if (waits_for_header(record)) {
+    record.waiting.push_back(static_cast<std::uint32_t>(number));
+    try_complete(entry.log, entry.record);
+    return;
+  }
   if (entry.persisted) entry.persisted(now);
   try_complete(entry.log, entry.record);
   context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
@@ -275,6 +289,7 @@ void HardwareLog::write_header(Id id, std::uint32_t number) {
   record.state = HeaderState::kOnItsWay;
   record.lines_left = header_lines();
   ++log.headers_on_their_way;
+  if (!record.waiting.empty()) log.unlinked.push_back(number);
   log.outstanding += record.counted;
   const auto write = [&](Line line, const LineData& data) {
     const std::uint32_t slot = headers_.take();
@@ -298,6 +313,7 @@ void HardwareLog::header_persisted(std::uint64_t slot, Picoseconds now) {
   Record& record = log.records[number];
   if (--record.lines_left > 0) return;
   record.state = HeaderState::kWritten;
+  tell_waiting(log, now);
   if (std::exchange(record.buffered, false)) give_buffer(channel_of(record));
   if (record.counted) {
     context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
@@ -305,6 +321,28 @@ void HardwareLog::header_persisted(std::uint64_t slot, Picoseconds now) {
   }
   if (--log.headers_on_their_way == 0 && log.released) finish_release(id);
   announce_room();
+}
+
+// A chain breaks at a header that isn't persistent yet, so that what comes before it counts first.
+void HardwareLog::tell_waiting(Log& log, Picoseconds now) {
+  while (!log.unlinked.empty()) {
+    Record& record = log.records[log.unlinked.front()];
+    if (record.state != HeaderState::kWritten) return;
+    log.unlinked.pop_front();
+    newest_[log.core] = record.place->first;
+    for (const std::uint32_t slot : std::exchange(record.waiting, {})) {
+      if (entries_[slot].persisted) entries_[slot].persisted(now);
+      context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+                               completion<&HardwareLog::entry_acknowledged>(*this, slot));
+    }
+  }
+}
+
+void HardwareLog::seal(Id id) {
+  Log& log = logs_[id];
+  if (log.records.back().state != HeaderState::kVolatile) return;
+  log.closed = true;
+  try_complete(id, static_cast<std::uint32_t>(log.records.size() - 1));
 }
 
 void HardwareLog::close(Id id, std::uint64_t commit_order) {

@@ -10,8 +10,10 @@
 //      the core (LR) heads this chain.
 //   3  metadata=collated-header: the header of an unfinished record stands in a persistent queue
 //      of the channel (ASAP's LH-WPQ), and is written when the record is full. With a queue of no
-//      entries (ReDU), or in a redo log when it is full: the header is volatile until it is
-//      written, which it is when its entries are persistent.
+//      entries (ReDU; conventional logs in LALEA, II-B), or in a redo log when it is full: the
+//      header is volatile until it is written, which it is when its entries are persistent. What an
+//      undo log has an entry for may change only when that header is persistent, too, and all
+//      headers that a chain has to find it by.
 //   4  metadata=adr-buffered (BLOM): headers stay in the ADR buffer, whose entries they take from
 //      the write pending queue (Memory::reserve), until the log is released. When there is no room,
 //      the oldest complete header is written to PM, and the new one is treated as rule 3 has it if
@@ -95,11 +97,14 @@ class HardwareLog {
   // Undo logs: an append must wait for on_room() otherwise.
   bool room(Id id);
   // The entry leaves the core now. `persisted` is called at the controller, `acknowledged` at the
-  // core.
+  // core; in an undo log with volatile headers not before the entry's header persists.
   void append(Id id, Line home, const LineData& data, Completion acknowledged,
               Completion persisted = {});
   // No more entries: the last header may be written. Regions are redone in `commit_order`.
   void close(Id id, std::uint64_t commit_order);
+  // Undo logs with volatile headers: no further entry is about to come, so that the last header
+  // shouldn't wait for one.
+  void seal(Id id);
   // Entries, and headers that have to persist before the region commits, without acknowledgement.
   std::uint32_t outstanding(Id id) const { return logs_[id].outstanding; }
   // Removes the entries that wait in the write pending queues.
@@ -121,10 +126,11 @@ class HardwareLog {
     LogLinks links;
     std::uint32_t entries = 0;
     HeaderState state = HeaderState::kVolatile;
-    bool buffered = false;         // takes room in its channel's header queue or ADR buffer
-    bool counted = false;          // the commit waits for its header
-    bool listed = false;           // among those that may be spilled
-    std::uint32_t lines_left = 0;  // of a header on its way
+    bool buffered = false;               // takes room in its channel's header queue or ADR buffer
+    bool counted = false;                // the commit waits for its header
+    bool listed = false;                 // among those that may be spilled
+    std::uint32_t lines_left = 0;        // of a header on its way
+    std::vector<std::uint32_t> waiting;  // persistent entries that count when the header does
   };
   struct Log {
     CoreId core = 0;
@@ -132,6 +138,7 @@ class HardwareLog {
     std::vector<Record> records;
     std::uint32_t outstanding = 0;
     std::uint32_t headers_on_their_way = 0;
+    std::deque<std::uint32_t> unlinked;  // records of these, in the order of their places
     bool closed = false;
     bool released = false;
     bool live = false;
@@ -156,6 +163,10 @@ class HardwareLog {
   std::uint64_t owner(const Log& log) const;
   std::uint32_t channel_of(const Record& record) const;
 
+  bool volatile_headers() const { return !adr_buffered() && shape_.header_entries == 0; }
+  bool waits_for_header(const Record& record) const {
+    return shape_.kind == LogKind::kUndo && record.state == HeaderState::kVolatile;
+  }
   std::uint32_t header_lines() const { return load_aware() ? 2 : 1; }
   bool has_buffer(std::uint32_t channel) const;
   void take_buffer(Record& record);
@@ -170,6 +181,7 @@ class HardwareLog {
   void try_complete(Id id, std::uint32_t record);
   void write_header(Id id, std::uint32_t record);
   void header_persisted(std::uint64_t slot, Picoseconds now);
+  void tell_waiting(Log& log, Picoseconds now);
   void closing_arrived(std::uint64_t id, Picoseconds now);
   void acknowledged(std::uint64_t id, Picoseconds now);
   void announce_room();

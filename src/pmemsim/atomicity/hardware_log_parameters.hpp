@@ -15,6 +15,12 @@ enum class LogAllocation : std::uint8_t {
   kLoadAware,   // to the bank with the fewest pending operations (LALEA, III-A)
 };
 
+// Whose records follow each other.
+enum class LogArea : std::uint8_t {
+  kShared,   // all cores'
+  kPerCore,  // each core's
+};
+
 // What becomes of a record's header.
 enum class LogMetadata : std::uint8_t {
   kCollatedHeader,  // written to PM once its entries are persistent (LEC: ATOM, HPCA 2017)
@@ -25,6 +31,10 @@ inline std::span<const std::string_view> choice_names(LogAllocation) {
   static constexpr std::string_view kNames[] = {"sequential", "load-aware"};
   return kNames;
 }
+inline std::span<const std::string_view> choice_names(LogArea) {
+  static constexpr std::string_view kNames[] = {"shared", "per-core"};
+  return kNames;
+}
 inline std::span<const std::string_view> choice_names(LogMetadata) {
   static constexpr std::string_view kNames[] = {"collated-header", "adr-buffered"};
   return kNames;
@@ -32,6 +42,7 @@ inline std::span<const std::string_view> choice_names(LogMetadata) {
 
 struct HardwareLogParameters {
   LogAllocation allocation = LogAllocation::kSequential;
+  LogArea area = LogArea::kPerCore;
   LogMetadata metadata = LogMetadata::kCollatedHeader;
   Bytes ring_size{1u << 20};
   std::uint32_t header_entries = 128;
@@ -42,6 +53,8 @@ struct HardwareLogParameters {
   void describe(Visitor& visit) {
     visit("allocation", allocation, {},
           "Where log entries go: one after the other, or to the bank with the least to do (LALEA)");
+    visit("area", area, {},
+          "With allocation=sequential: whether the cores share one log, or each has its own");
     visit("metadata", metadata, {},
           "Whether headers are written to PM when their record is complete, or stay in the ADR "
           "buffer (BLOM)");

@@ -20,21 +20,11 @@ enum class CommitOrder : std::uint8_t {
   kPerCore,  // nothing: each core's chain is followed alone, as LALEA (III-A) has it
 };
 
-// Who shares a log area.
-enum class LogArea : std::uint8_t {
-  kShared,   // all cores' records follow each other
-  kPerCore,  // each core's
-};
-
 inline std::span<const std::string_view> choice_names(InPlaceUpdate) {
   static constexpr std::string_view kNames[] = {"eager", "lazy"};
   return kNames;
 }
 
-inline std::span<const std::string_view> choice_names(LogArea) {
-  static constexpr std::string_view kNames[] = {"shared", "per-core"};
-  return kNames;
-}
 inline std::span<const std::string_view> choice_names(CommitOrder) {
   static constexpr std::string_view kNames[] = {"global", "per-core"};
   return kNames;
@@ -44,7 +34,6 @@ struct HwRedoParameters {
   std::uint32_t log_buffer_entries = 8;
   InPlaceUpdate in_place = InPlaceUpdate::kEager;
   Bytes dram_cache_size{32u << 20};
-  LogArea log_area = LogArea::kShared;
   CommitOrder commit_order = CommitOrder::kGlobal;
 
   template <class Visitor>
@@ -55,10 +44,6 @@ struct HwRedoParameters {
           "Whether committed data are written in place at once, or when space runs short");
     visit("dram_cache_size", dram_cache_size, {.least = 64, .most = 1e12},
           "DRAM that keeps the lines that PM may not or need not have yet");
-    visit(
-        "log_area", log_area, {},
-        "With log.allocation=sequential: whether the cores share one log, as ReDU has it, or each "
-        "has its own");
     visit(
         "commit_order", commit_order, {},
         "Whether logs of different cores are redone and released in the order of commits, or each "

@@ -31,7 +31,9 @@ Lad::Lad(const HardwareLog::Shape& shape, Picoseconds controller_latency,
     : controller_latency_(controller_latency),
       log_(shape, parameters),
       cores_(shape.cores),
-      committed_(shape.channels, std::vector<std::uint64_t>(shape.cores, 0)) {}
+      committed_(shape.channels, std::vector<std::uint64_t>(shape.cores, 0)) {
+  for (PerCore& core : cores_) core.overflowed.resize(shape.channels);
+}
 
 void Lad::connect(const LayerContext& context) {
   context_.emplace(context);
@@ -117,7 +119,7 @@ Lad::Held* Lad::find(CoreId core, Line line) {
   return slot == nullptr ? nullptr : &held_[*slot];
 }
 
-Lad::Held& Lad::hold(CoreId core, Line line) {
+std::uint32_t Lad::hold(CoreId core, Line line) {
   const std::uint32_t slot = held_.take();
   held_[slot] = Held{};
   held_[slot].core = core;
@@ -125,21 +127,20 @@ Lad::Held& Lad::hold(CoreId core, Line line) {
   held_[slot].controller = context_->pm.channel_of(line);
   cores_[core].held.insert(line) = slot;
   cores_[core].held_lines.push_back(slot);
-  return held_[slot];
+  return slot;
 }
 
 void Lad::arrive(std::uint64_t slot, Picoseconds now) {
   const Sent sent = sent_[static_cast<std::uint32_t>(slot)];
   sent_.give_back(static_cast<std::uint32_t>(slot));
   Held* held = find(sent.core, sent.line);
-  const bool fresh = held == nullptr;
-  if (fresh) held = &hold(sent.core, sent.line);
+  if (held == nullptr) {
+    const std::uint32_t fresh = hold(sent.core, sent.line);
+    keep_or_log(fresh);
+    held = &held_[fresh];
+  }
   held->data = sent.data;
   held->order = ++order_;
-  if (fresh && !context_->pm.reserve(held->controller)) {
-    ++statistics_.overflows;
-    log(cores_[sent.core].held_lines.back());
-  }
   switch (held->state) {
     case State::kKept:  // rule 3
       context_->pm.survivors_changed();
@@ -153,15 +154,31 @@ void Lad::arrive(std::uint64_t slot, Picoseconds now) {
   }
 }
 
+void Lad::keep_or_log(std::uint32_t slot) {
+  Held& held = held_[slot];
+  const PerCore& core = cores_[held.core];
+  if (!core.overflowed[held.controller]) {
+    held.has_entry = context_->pm.reserve(held.controller);
+    if (held.has_entry) return;
+    overflow(held.core, held.controller);
+  }
+  log(slot);
+}
+
 void Lad::write_in_place(Held& held, std::uint32_t acknowledgements) {
   replace_older(held.line, held.order, held.data);
-  context_->backend.write(
-      {.line = held.line,
-       .kind = WriteKind::kData,
-       .owner = owner(held.core, cores_[held.core].region),
-       .data = held.data,
-       .persisted = completion<&Lad::in_place>(*this, packed(held.core, acknowledgements)),
-       .written = {}});
+  const Write write{
+      .line = held.line,
+      .kind = WriteKind::kData,
+      .owner = owner(held.core, cores_[held.core].region),
+      .data = held.data,
+      .persisted = completion<&Lad::in_place>(*this, packed(held.core, acknowledgements)),
+      .written = {}};
+  if (std::exchange(held.has_entry, false)) {
+    context_->pm.write_reserved(write);
+  } else {
+    context_->backend.write(write);
+  }
 }
 
 void Lad::in_place(std::uint64_t packed, Picoseconds now) {
@@ -191,7 +208,7 @@ void Lad::replace_older(Line line, std::uint64_t order, const LineData& data) {
 bool Lad::fetch(CoreId, Line line, Picoseconds when, Completion done) {
   for (CoreId core = 0; core < cores_.size(); ++core) {
     const Held* held = find(core, line);
-    if (held == nullptr || held->state != State::kKept) continue;
+    if (held == nullptr || !held->has_entry) continue;
     ++statistics_.forwarded;
     context_->queue.schedule(when + controller_latency_, Phase::kController, done);
     return true;
@@ -219,7 +236,9 @@ void Lad::commit_arrives(std::uint64_t packed, Picoseconds now) {
   };
   committed_[controller][number] = core.region;
   for (const std::uint32_t slot : core.held_lines) {
-    if (here(held_[slot], State::kKept)) held_[slot].state = State::kDraining;
+    if (!here(held_[slot], State::kKept)) continue;
+    held_[slot].state = State::kDraining;
+    held_[slot].has_entry = false;
   }
   context_->pm.survivors_changed();
   for (const std::uint32_t slot : core.held_lines) {
@@ -262,13 +281,36 @@ void Lad::finish(PerCore& core) {
   core.lines.clear();
   core.held.clear();
   core.held_lines.clear();
+  core.overflowed.assign(core.overflowed.size(), false);
 }
 
 // ---- Overflow: the undo log (rule 4)
 
+void Lad::overflow(CoreId number, std::uint32_t controller) {
+  PerCore& core = cores_[number];
+  core.overflowed[controller] = true;
+  ++statistics_.overflows;
+  for (const std::uint32_t slot : core.held_lines) {
+    const Held& held = held_[slot];
+    const bool kept = held.state == State::kKept && held.has_entry;
+    if (kept && held.controller == controller) log_kept(slot);
+  }
+}
+
+// The region may not commit before the line is in place, although the controller has acknowledged
+// it.
+void Lad::log_kept(std::uint32_t slot) {
+  Held& held = held_[slot];
+  ++cores_[held.core].unacknowledged;
+  ++held.unacknowledged;
+  log(slot);
+  context_->pm.survivors_changed();
+}
+
 void Lad::log(std::uint32_t slot) {
   Held& held = held_[slot];
   held.state = State::kLogging;
+  ++cores_[held.core].about_to_log;
   context_->backend.read(held.line, completion<&Lad::old_data_read>(*this, slot));
 }
 
@@ -286,6 +328,7 @@ bool Lad::append(std::uint32_t slot) {
   if (!log_.room(*core.log)) return false;
   log_.append(*core.log, held.line, context_->pm.newest(held.line), {},
               completion<&Lad::logged>(*this, slot));
+  if (--core.about_to_log == 0) log_.seal(*core.log);
   return true;
 }
 
@@ -311,16 +354,11 @@ bool Lad::flush(CoreId number, Line line, Picoseconds, Completion resume) {
     return true;
   }
   if (held == nullptr) {
-    hold(number, line);
+    log(hold(number, line));
     held = find(number, line);
-    log(core.held_lines.back());
   } else if (held->state == State::kKept) {
     // Its contents go in place, too: the caches may not have them any more.
-    context_->pm.release(held->controller);
-    ++core.unacknowledged;
-    held->unacknowledged = 1;
-    log(*core.held.find(line));
-    context_->pm.survivors_changed();
+    log_kept(*core.held.find(line));
   } else if (held->state != State::kLogging) {
     return true;
   }

@@ -8,11 +8,13 @@
 //   3  A controller keeps a speculative line in an entry of its write pending queue, from where it
 //      may not be written out, and acknowledges. A later write of the region to the line replaces
 //      it. A read of the line is answered from there.
-//   4  Overflow: if no entry is free, the controller reads the old data, writes them to the undo
-//   log,
-//      waits until they are persistent, and writes the line in place; then it acknowledges. The
-//      region's later writes to that line go in place at once. Headers stand in a persistent queue
-//      of the controller until their record is full (hardware_log.hpp).
+//   4  Overflow: if no entry is free, the region falls back to an undo log for all of its lines
+//   that
+//      the controller keeps already or still gets (LALEA, III-B: "an overflow forces LAD to write
+//      log blocks for all update requests in a transaction"). The controller reads a line's old
+//      data, writes them to the log, waits until they are persistent, and writes the line in place;
+//      then it acknowledges. A line that was kept holds its entry until then. The region's later
+//      writes to a logged line go in place at once.
 //   5  Phase 2: once all writes are acknowledged, a commit message goes to every controller. Each
 //      sets the core's last committed region in its array, lets the region's lines drain, and
 //      acknowledges. The core waits for all, and frees the region's log.
@@ -55,7 +57,8 @@ struct LadStatistics {
     visit("speculative", speculative, "lines", "Speculative writes");
     visit("written_through", written_through, "lines", "Of these, evicted before the region's end");
     visit("forwarded", forwarded, "requests", "Reads answered with a line that a controller keeps");
-    visit("overflows", overflows, "lines", "Lines that found no entry of the write pending queue");
+    visit("overflows", overflows, "regions",
+          "Regions a line of which found no entry of a controller's write pending queue");
     visit("delayed_flushes", delayed_flushes, "flushes", "Flushes that waited for a log entry");
   }
 };
@@ -111,6 +114,7 @@ class Lad final : public Atomicity {
     State state = State::kKept;
     std::uint32_t controller = 0;
     std::uint64_t order = 0;  // of arrival
+    bool has_entry = false;   // of the write pending queue
     LineData data{};
     std::uint32_t unacknowledged = 0;  // writes that wait for the log
     std::vector<Completion> flushes;   // likewise
@@ -122,7 +126,9 @@ class Lad final : public Atomicity {
     Line latest;               // stored to, but maybe not visible yet
     LineTable<std::uint32_t> held;
     std::vector<std::uint32_t> held_lines;
+    std::vector<bool> overflowed;  // by controller
     std::optional<HardwareLog::Id> log;
+    std::uint32_t about_to_log = 0;    // lines whose old data are being read, or that wait for room
     std::uint32_t unacknowledged = 0;  // speculative writes, then commit messages and drained lines
     Picoseconds ended{};
     Completion waiting;  // the region's end
@@ -136,7 +142,8 @@ class Lad final : public Atomicity {
   // Phase 1.
   void send(CoreId core, Line line, const LineData& data);
   void arrive(std::uint64_t sent, Picoseconds now);
-  Held& hold(CoreId core, Line line);
+  std::uint32_t hold(CoreId core, Line line);
+  void keep_or_log(std::uint32_t held);
   Held* find(CoreId core, Line line);
   void write_in_place(Held& held, std::uint32_t acknowledgements);
   void in_place(std::uint64_t packed, Picoseconds now);
@@ -150,6 +157,8 @@ class Lad final : public Atomicity {
   void commit_acknowledged(std::uint64_t core, Picoseconds now);
   void finish(PerCore& core);
   // The log.
+  void overflow(CoreId core, std::uint32_t controller);
+  void log_kept(std::uint32_t held);
   void log(std::uint32_t held);
   void old_data_read(std::uint64_t held, Picoseconds now);
   bool append(std::uint32_t held);
