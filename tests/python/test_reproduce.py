@@ -163,6 +163,11 @@ def test_metrics() -> None:
         "0123", 10, 200.0, {"log.entry_latency_ns": 0.0, "log.persistent_entries": 0.0}
     )
     assert METRICS["log_latency"].of(nothing_logged) is None
+    lad = Outcome(
+        "0123", 10, 200.0,
+        {"lad.log_completion_ns": 600.0, "lad.commit_latency_ns": 900.0, "lad.committed": 10.0},
+    )  # fmt: skip
+    assert METRICS["commit_latency"].of(lad) == 60.0
 
 
 # ---- measurements without simulations --------------------------------------------------------
@@ -352,6 +357,14 @@ def test_an_ablation_may_use_data_of_another_size() -> None:
     sizes = {benchmark.workload: benchmark.data_bytes for benchmark in larger.benchmarks}
     assert sizes["hashmap"] == 512
     assert sizes["tpcc"] is None  # whose rows have sizes of their own
+
+
+def test_an_ablation_may_leave_benchmarks_out() -> None:
+    paper = load_paper("lalea")
+    without = paper.ablated(paper.ablations["without-tatp"])
+    assert {benchmark.name for benchmark in without.benchmarks} == {
+        "B-Tree", "ChainQueue", "HashTable", "RB-Tree", "TPCC",
+    }  # fmt: skip
 
 
 def test_an_ablation_may_measure_something_else() -> None:

@@ -188,6 +188,8 @@ TEST(Lad, WritesNothingButTheDataIfTheyFit) {
   EXPECT_EQ(statistic(result, "lad.overflows"), 0);
   EXPECT_EQ(statistic(result, "pm.bytes_written"), 7 * 64);
   EXPECT_EQ(statistic(result, "pm.log_bytes_written"), 0);
+  EXPECT_GT(statistic(result, "lad.commit_latency_ns"), 0);
+  EXPECT_EQ(statistic(result, "lad.log_completion_ns"), statistic(result, "lad.commit_latency_ns"));
 }
 
 TEST(Lad, LogsAllLinesOfARegionThatOverflows) {
@@ -241,6 +243,10 @@ TEST(Lad, WithoutAHeaderQueueTheDataWaitForTheHeader) {
   EXPECT_GT(statistic(written, "lad.commit_latency_ns"), 12 * 300);
   EXPECT_GT(statistic(written, "lad.commit_latency_ns"),
             statistic(queued, "lad.commit_latency_ns") + 300);
+  // The data follow.
+  EXPECT_GT(statistic(written, "lad.log_completion_ns"), 12 * 300);
+  EXPECT_LT(statistic(written, "lad.log_completion_ns"),
+            statistic(written, "lad.commit_latency_ns"));
 }
 
 TEST(Lad, AFlushInsideARegionWaitsForItsLog) {

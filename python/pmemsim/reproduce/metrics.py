@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from pmemsim.reproduce.runs import Outcome
 
 _LINE_BYTES = 64
-# Designs whose statistics tell the latency of commits.
-_COMMITTING = ("hw_redo", "lad")
+# What tells the latency of commits, and how many there were. LAD's own commits wait for the data,
+# too.
+_COMMITS = (
+    ("hw_redo.commit_latency_ns", "hw_redo.committed"),
+    ("lad.log_completion_ns", "lad.committed"),
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ def _log_latency(run: Outcome) -> float | None:
 
 def _commit_latency(run: Outcome) -> float | None:
     """LALEA, IV-D: from a transaction's last instruction until its log requests are complete."""
-    means = [_mean(run, f"{d}.commit_latency_ns", f"{d}.committed") for d in _COMMITTING]
+    means = [_mean(run, total, count) for total, count in _COMMITS]
     return next((mean for mean in means if mean is not None), None)
 
 

@@ -100,6 +100,8 @@ class Ablation:
     regions_factor: float
     data_bytes: int | None
     metric: str | None
+    without: tuple[str, ...]
+    """Benchmarks that are left out."""
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,7 @@ class Paper:
                 if ablation.data_bytes and _takes_data_bytes(benchmark.workload)
                 else benchmark
                 for benchmark in self.benchmarks
+                if benchmark.name not in ablation.without
             ),
             regions={
                 scale: {group: round(count * factor) for group, count in counts.items()}
@@ -256,6 +259,7 @@ def _paper(folder: Path) -> Paper:
                 details.get("regions_factor", 1),
                 details.get("data_bytes"),
                 details.get("metric"),
+                tuple(details.get("without", ())),
             )
             for ablation, details in plan["ablations"].items()
         },

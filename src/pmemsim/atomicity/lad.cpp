@@ -267,9 +267,14 @@ void Lad::drained(std::uint64_t slot, Picoseconds now) {
 void Lad::commit_acknowledged(std::uint64_t number, Picoseconds now) {
   PerCore& core = cores_[number];
   if (--core.unacknowledged > 0) return;
-  statistics_.commit_latency += now - core.ended;
+  count_latencies(core, now);
   finish(core);
   std::exchange(core.waiting, {})(now);
+}
+
+void Lad::count_latencies(const PerCore& core, Picoseconds now) {
+  statistics_.commit_latency += now - core.ended;
+  statistics_.log_completion += (core.log ? std::max(core.logged, core.ended) : now) - core.ended;
 }
 
 void Lad::finish(PerCore& core) {
@@ -339,6 +344,7 @@ void Lad::room(std::uint64_t, Picoseconds) {
 void Lad::logged(std::uint64_t slot, Picoseconds now) {
   Held& held = held_[static_cast<std::uint32_t>(slot)];
   held.state = State::kInPlace;
+  cores_[held.core].logged = now + context_->caches.way_back();
   const std::uint32_t writes = std::exchange(held.unacknowledged, 0);
   if (writes > 0) write_in_place(held, writes);
   for (const Completion& flush : std::exchange(held.flushes, {})) flush(now);

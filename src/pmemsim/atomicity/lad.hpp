@@ -48,12 +48,15 @@ namespace pmemsim {
 struct LadStatistics {
   std::uint64_t committed = 0, speculative = 0, written_through = 0, forwarded = 0;
   std::uint64_t overflows = 0, delayed_flushes = 0;
-  Picoseconds commit_latency{};
+  Picoseconds commit_latency{}, log_completion{};
 
   template <class Visitor>
   void describe(Visitor& visit) const {
     visit("committed", committed, "regions", "Regions committed");
     visit("commit_latency_ns", commit_latency, "Waiting at the ends of regions, in sum");
+    visit("log_completion_ns", log_completion,
+          "From regions' ends to the persistence of their logs, or to their commits if they log "
+          "nothing, in sum");
     visit("speculative", speculative, "lines", "Speculative writes");
     visit("written_through", written_through, "lines", "Of these, evicted before the region's end");
     visit("forwarded", forwarded, "requests", "Reads answered with a line that a controller keeps");
@@ -131,7 +134,8 @@ class Lad final : public Atomicity {
     std::uint32_t about_to_log = 0;    // lines whose old data are being read, or that wait for room
     std::uint32_t unacknowledged = 0;  // speculative writes, then commit messages and drained lines
     Picoseconds ended{};
-    Completion waiting;  // the region's end
+    Picoseconds logged{};  // when its latest log entry counted
+    Completion waiting;    // the region's end
   };
   struct Sent {
     CoreId core;
@@ -155,6 +159,7 @@ class Lad final : public Atomicity {
   void commit_arrives(std::uint64_t packed, Picoseconds now);
   void drained(std::uint64_t held, Picoseconds now);
   void commit_acknowledged(std::uint64_t core, Picoseconds now);
+  void count_latencies(const PerCore& core, Picoseconds now);
   void finish(PerCore& core);
   // The log.
   void overflow(CoreId core, std::uint32_t controller);
