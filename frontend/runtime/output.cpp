@@ -118,7 +118,10 @@ void open_output(const char* path) {
   for (int i = 0; i < kMaxWorkers && (i == 0 || i + 1 < usable); ++i) start_worker();
 }
 
+// Workers hold the lock only for a moment, but one may be without a processor just then: a recorded
+// thread that waits for it must not lose its turn in the middle of the runtime.
 std::uint8_t* take_buffer() {
+  const Waiting waits;
   {
     Guard guard;
     if (free_buffers.size() > 0) {
@@ -143,9 +146,9 @@ void submit(trace::FrameKind kind, std::uint32_t thread, std::uint8_t* buffer, s
   job.header.operations = operations;
   job.buffer = buffer;
   job.bytes = bytes;
+  const Waiting waits;
   Guard guard;
   if (error == 0) {
-    const Waiting waits;
     while (submitted - written == kMaxInFlight && error == 0) guard.wait(written_more);
     jobs[submitted++ % kMaxInFlight] = job;
     real.pthread_cond_signal(&submitted_more);

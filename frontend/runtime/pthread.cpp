@@ -425,7 +425,11 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*s
     thread->stack_bytes = stack_bytes;
     pthread_attr_setstack(&own, thread->stack, stack_bytes);
   }
-  const int error = real.pthread_create(&thread->handle, &own, &thread_begins, thread);
+  int error = 0;
+  {
+    const Waiting waits;  // maybe for the C library's locks
+    error = real.pthread_create(&thread->handle, &own, &thread_begins, thread);
+  }
   pthread_attr_destroy(&own);
   if (error != 0) {
     drop_last_thread();

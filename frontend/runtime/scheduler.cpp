@@ -40,7 +40,9 @@ constexpr int kIdlePollMilliseconds = 10;  // of real time, when all wait for so
 
 std::uint64_t clock_base = 0;  // virtual nanoseconds up to the current turn
 Thread* just_ended = nullptr;
-Thread* holder = nullptr;  // of the token
+Thread* holder = nullptr;  // of the token; nullptr while it is on its way from one to the next
+// Held while the watchdog looks at the holder's `hot`, which goes with its thread.
+pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
 std::uint64_t turns = 0;
 int waiting = 0;               // instances of Waiting
 std::int32_t comers_back = 0;  // futex: counts them
@@ -52,8 +54,12 @@ long futex(std::int32_t* word, int operation, std::int32_t value,
   return real.syscall(SYS_futex, word, operation, value, timeout, nullptr, 0);
 }
 
+void set_holder(Thread* thread) { __atomic_store_n(&holder, thread, __ATOMIC_RELEASE); }
+
+// The next thread holds the token only once it is awake: until then the watchdog would take it for
+// a holder that sleeps, and make it hand on what it doesn't have yet.
 void hand_token_to(Thread* thread) {
-  holder = thread;
+  set_holder(nullptr);
   __atomic_store_n(&thread->turn, 1, __ATOMIC_RELEASE);
   futex(&thread->turn, FUTEX_WAKE_PRIVATE, 1);
 }
@@ -63,6 +69,7 @@ void take_token() {
     futex(&self->turn, FUTEX_WAIT_PRIVATE, 0);
   }
   self->turn = 0;
+  set_holder(self);
   if (Thread* thread = just_ended) {
     just_ended = nullptr;
     const Waiting waits;
@@ -232,6 +239,7 @@ void keep_only_self() {
   self->kernel_id = gettid();
   holder = self;
   waiting = 0;
+  looking = PTHREAD_MUTEX_INITIALIZER;
 }
 
 void await_turn() {
@@ -273,13 +281,17 @@ void come_back() {
 std::uint64_t tokens_lost() { return lost_tokens; }
 
 Progress progress() {
+  Progress here{};
+  real.pthread_mutex_lock(&looking);
   const Thread* thread = __atomic_load_n(&holder, __ATOMIC_ACQUIRE);
-  if (thread == nullptr || thread->hot == nullptr || __atomic_load_n(&waiting, __ATOMIC_ACQUIRE)) {
-    return {};
+  const bool may_wait = __atomic_load_n(&waiting, __ATOMIC_ACQUIRE) != 0;
+  if (thread != nullptr && thread->hot != nullptr && !may_wait) {
+    here = {thread->kernel_id, __atomic_load_n(&turns, __ATOMIC_RELAXED),
+            __atomic_load_n(&thread->hot->budget, __ATOMIC_RELAXED),
+            __atomic_load_n(&thread->hot->cursor, __ATOMIC_RELAXED)};
   }
-  return {thread->kernel_id, __atomic_load_n(&turns, __ATOMIC_RELAXED),
-          __atomic_load_n(&thread->hot->budget, __ATOMIC_RELAXED),
-          __atomic_load_n(&thread->hot->cursor, __ATOMIC_RELAXED)};
+  real.pthread_mutex_unlock(&looking);
+  return here;
 }
 
 Waiting::Waiting() { __atomic_add_fetch(&waiting, 1, __ATOMIC_RELEASE); }
@@ -346,7 +358,9 @@ void end_thread() {
   }
   live.shrink(live.size() - 1);
   just_ended = self;
-  self->hot = nullptr;  // it goes with the thread
+  real.pthread_mutex_lock(&looking);
+  self->hot = nullptr;
+  real.pthread_mutex_unlock(&looking);
   hand_token_to(next);
 }
 

@@ -106,6 +106,39 @@ def test_threads_recorded_twice_give_the_same_bytes(
         verified(first)
 
 
+@pytest.fixture(scope="session")
+def bad_timing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library that makes rare timing of the runtime's own threads frequent."""
+    library = tmp_path_factory.mktemp("preloaded") / "bad_timing.so"
+    run("gcc", "-O2", "-shared", "-fPIC", PROGRAMS / "bad_timing.c", "-o", library)
+    return library
+
+
+@pytest.mark.parametrize("name", THREADED)
+def test_timing_does_not_change_what_is_recorded(
+    build: Callable[[str, str], Path], tmp_path: Path, bad_timing: Path, name: str
+) -> None:
+    """No thread loses its turn while it is being woken."""
+    program = build("threads.cpp", "-O2")
+    traces = [tmp_path / "first.pmt", tmp_path / "second.pmt"]
+    for output in traces:
+        done = record(program, name, "8", output=output, LD_PRELOAD=str(bad_timing))
+        assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")
+    assert traces[0].read_bytes() == traces[1].read_bytes()
+
+
+def test_threads_end_while_the_watchdog_looks(
+    build: Callable[[str, str], Path], tmp_path: Path, bad_timing: Path
+) -> None:
+    """What it looks at must not vanish before its eyes; of a thousand ends, it sees a few."""
+    program = build("threads.cpp", "-O2")
+    for _ in range(3):
+        done = record(
+            program, "many_threads", "50", output=tmp_path / "t.pmt", LD_PRELOAD=str(bad_timing)
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")
+
+
 @pytest.mark.parametrize("name", THREADED)
 def test_threads_run_without_being_recorded(build: Callable[[str, str], Path], name: str) -> None:
     assert run(build("threads.cpp", "-O2"), name, "4").stdout == "right\n"
