@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::size_t kRuntimeBytes = std::size_t{256} << 30;
 constexpr std::size_t kAlignment = 64;
+// Of each reservation, in a core dump: as much as most programs use. The kernel would look at every
+// page of a terabyte, for minutes.
+constexpr std::size_t kDumpedBytes = std::size_t{2} << 30;
 
 std::uintptr_t next_free = 0;
 
@@ -29,7 +32,9 @@ void* reserve(std::uintptr_t address, std::size_t bytes) {
         "unlimited",
         bytes, address, std::strerror(errno));
   }
-  return reinterpret_cast<void*>(address);
+  auto* begin = reinterpret_cast<char*>(address);
+  if (bytes > kDumpedBytes) madvise(begin + kDumpedBytes, bytes - kDumpedBytes, MADV_DONTDUMP);
+  return begin;
 }
 
 void* allocate(std::size_t bytes) {

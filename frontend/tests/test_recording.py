@@ -259,6 +259,20 @@ def test_programs_that_end_badly_leave_nothing(
     assert_nothing_left(output)
 
 
+def test_core_dump_takes_no_time(build: Callable[[str, str], Path], tmp_path: Path) -> None:
+    """It leaves out most of the terabyte of address space that the runtime reserves."""
+    most = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    if most == 0:
+        pytest.skip("no core dumps here")
+    done = subprocess.run(
+        [build("endings.cpp", "-O1"), "segmentation_fault"],
+        env={**os.environ, "PMEMSIM_TRACE": str(tmp_path / "trace.pmt")}, cwd=tmp_path,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (most, most)),
+        capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGSEGV
+
+
 def test_program_may_have_its_own_zstd(build: Callable[[str, str], Path], tmp_path: Path) -> None:
     output = tmp_path / "trace.pmt"
     done = record(build("own_zstd.c", "-O1"), output=output)
