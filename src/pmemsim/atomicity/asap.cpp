@@ -298,12 +298,8 @@ bool Asap::try_store(CoreId number) {
   Slot& own = *find_slot();
   own.distance = 0;
   own.invisible = core.storing = true;
-  if (parameters_.dpo_coalescing) {
-    own.wanted = 1;
-  } else {
-    ++own.wanted;
-    own.due = true;
-  }
+  own.wanted = true;
+  if (!parameters_.dpo_coalescing) own.due = true;
   return true;
 }
 
@@ -385,7 +381,7 @@ void Asap::unlock(Region& logger, Line line) {
 
 // 4.6.2
 void Asap::start_dpo(Region& region, Slot& slot) {
-  if (slot.wanted == 0) return;
+  if (!slot.wanted) return;
   const auto tag = tags_.find(slot.line.number);
   const bool locked = tag != tags_.end() && tag->second.locks > 0;
   if (locked) tag->second.awaited = true;
@@ -393,22 +389,20 @@ void Asap::start_dpo(Region& region, Slot& slot) {
     slot.due = true;
     return;
   }
-  slot.due = false;
+  slot.wanted = slot.due = false;
   slot.distance = 0;
+  ++slot.in_flight;
+  ++statistics_.dpos;
   context_->caches.mark_clean(slot.line);
-  for (; slot.wanted > 0; --slot.wanted) {
-    ++slot.in_flight;
-    ++statistics_.dpos;
-    const Rid self = region.rid();
-    port_.send(region.core,
-               {.line = slot.line,
-                .kind = WriteKind::kData,
-                .owner = self,
-                .data = context_->pm_space.newest().read(slot.line),
-                .persisted = {},
-                .written = {}},
-               completion<&Asap::dpo_acknowledged>(*this, operation({self, slot.line})));
-  }
+  const Rid self = region.rid();
+  port_.send(region.core,
+             {.line = slot.line,
+              .kind = WriteKind::kData,
+              .owner = self,
+              .data = context_->pm_space.newest().read(slot.line),
+              .persisted = {},
+              .written = {}},
+             completion<&Asap::dpo_acknowledged>(*this, operation({self, slot.line})));
 }
 
 void Asap::dpo_acknowledged(std::uint64_t number, Picoseconds now) {
@@ -417,7 +411,7 @@ void Asap::dpo_acknowledged(std::uint64_t number, Picoseconds now) {
   const auto slot = std::find_if(region.slots.begin(), region.slots.end(),
                                  [&](const Slot& s) { return s.line == about.line; });
   --slot->in_flight;
-  if (slot->in_flight == 0 && slot->wanted == 0) region.slots.erase(slot);
+  if (slot->in_flight == 0 && !slot->wanted) region.slots.erase(slot);
   finish_lines(region, now);
   retry(now);
 }

@@ -169,7 +169,7 @@ class Asap final : public Atomicity {
     Line line;
     std::uint32_t distance = 0;   // writes to other lines since its own last one
     std::uint32_t in_flight = 0;  // data persist operations without acknowledgement
-    std::uint32_t wanted = 0;     // those that have to start; at most one if they are coalesced
+    bool wanted = false;          // one has to start: the slot keeps a line, not a count of stores
     bool due = false;             // as soon as the line is unlocked and the store visible
     bool invisible = false;       // its last store has still to reach the cache
   };
