@@ -371,6 +371,32 @@ TEST(Serialising, LoadsWaitForFullFences) {
   expect_near(ns, kL1 + 0.25 + 1);  // a load, the fence's turn to retire, the fence
 }
 
+TEST(Serialising, FullFencesHoldUpWhatFollowsAPersist) {
+  // A chain of loads: beside the round trip behind sfence, after it behind mfence.
+  constexpr int kLoads = 20;
+  const auto round = [](FenceKind kind, std::string_view full_fences) {
+    return steady_ns(
+        [kind](TraceBuilder& builder, int rounds) {
+          builder.pm_region(kPmBase, kPmBase + 4096);
+          const std::uint32_t store = builder.site(SiteKind::kStore, 8);
+          const std::uint32_t load = builder.site(SiteKind::kLoad, 8);
+          const std::uint32_t flush = builder.site(SiteKind::kFlush);
+          const std::uint32_t fence =
+              builder.site(SiteKind::kFence, 0, 1, {}, {}, static_cast<std::uint8_t>(kind));
+          for (int i = 0; i < rounds; ++i) {
+            builder.store(store, kPmBase, 1);
+            builder.access(flush, kPmBase);
+            builder.plain(fence);
+            for (int j = 0; j < kLoads; ++j) builder.access(load, kDramBase);
+          }
+        },
+        500, round_machine({{"core.full_fences", full_fences}}));
+  };
+  const double full = round(FenceKind::kMfence, "false");
+  EXPECT_GT(full, round(FenceKind::kSfence, "false") + kL1);
+  expect_near(round(FenceKind::kSfence, "true"), full);
+}
+
 // Threads that take one lock in turn and keep it while they execute `cycles` of instructions.
 double handover(std::uint32_t threads, std::uint32_t cycles, std::string_view order) {
   return steady_ns(

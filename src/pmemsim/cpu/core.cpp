@@ -36,6 +36,7 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       id_(id),
       lock_order_(lock_order),
       rob_entries_(parameters.rob_entries),
+      full_fences_(parameters.full_fences),
       cycle_(clock.cycle()),
       forward_latency_(clock.slots(parameters.forward_latency)),
       locked_latency_(clock.slots(parameters.locked_latency)),

@@ -232,6 +232,7 @@ class Core final : public CacheClient {
   const CoreId id_;
   const LockOrder lock_order_;
   const std::uint32_t rob_entries_;
+  const bool full_fences_;
   const Slot cycle_, forward_latency_, locked_latency_, branch_penalty_;
   const Picoseconds run_ahead_;
   const Lowering lowering_;

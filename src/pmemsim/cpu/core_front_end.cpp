@@ -178,7 +178,8 @@ bool Core::dispatch(const Operation& operation) {
     case SiteKind::kFence:
       switch (static_cast<FenceKind>(operation.detail)) {
         case FenceKind::kSfence:
-          return dispatch_through_stores(operation, StoreKind::kFence, false);
+          return dispatch_through_stores(
+              operation, full_fences_ ? StoreKind::kFullFence : StoreKind::kFence, full_fences_);
         case FenceKind::kMfence:
           return dispatch_through_stores(operation, StoreKind::kFullFence, true);
         case FenceKind::kLfence:

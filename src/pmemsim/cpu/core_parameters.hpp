@@ -18,6 +18,7 @@ struct CoreParameters {
   Delay locked_latency = cycles(18);
   Delay branch_penalty = cycles(14);
   std::uint32_t predictor_index_bits = 14;
+  bool full_fences = false;
   Delay run_ahead = nanoseconds(200);
 
   template <class Visitor>
@@ -40,6 +41,8 @@ struct CoreParameters {
           "From the execution of a mispredicted branch to the dispatch of the right path");
     visit("predictor_index_bits", predictor_index_bits, {.least = 1, .most = 24},
           "The gshare predictor has two to the power of this many counters");
+    visit("full_fences", full_fences, {},
+          "Whether a store fence holds up all that follows it, as mfence and ARM's DSB do");
     visit("run_ahead", run_ahead, {.least = 1000, .most = 1e9},
           "How far a core may be simulated ahead of the others while it touches nothing shared");
   }
