@@ -21,6 +21,7 @@ WHOLE_NUMBERS = {
     "regions": range(1, 2**32 + 1),
     "data_bytes": range(64, 8192 + 1, 8),
     "seed": range(2**64),
+    "items": range(2, 2**28 + 1),
 }
 
 
@@ -53,6 +54,8 @@ class WorkloadRun:
     """Size of one datum, in bytes; None if the workload's rules fix it."""
     duplicate_ratio: float = 0.0
     """Share of the data's lines that hold what many others hold."""
+    items: int | None = None
+    """How large its data are before the measured part; None: as the workload has it."""
 
     def __post_init__(self) -> None:
         taken = find_workload(self.workload).arguments
@@ -63,6 +66,7 @@ class WorkloadRun:
             data_bytes=self.data_bytes,
             seed=self.seed,
             duplicate_ratio=self.duplicate_ratio,
+            items=self.items,
         )
         if "data_bytes" not in taken and self.data_bytes is not None:
             problems.append(f"--data-bytes: {self.workload} has sizes of its own; leave it out")
@@ -97,6 +101,8 @@ class WorkloadRun:
         listed = [f"--{key}={value}" for key, value in arguments.items()]
         if self.duplicate_ratio:
             listed.append(f"--duplicate-ratio={self.duplicate_ratio}")
+        if self.items is not None:
+            listed.append(f"--items={self.items}")
         return listed
 
     @property

@@ -371,7 +371,22 @@ def test_an_ablation_may_measure_something_else() -> None:
     paper = load_paper("asap")
     inside = paper.ablated(paper.ablations["regions-alone"])
     assert {study.metric for study in inside.experiments.values()} == {"region_rate"}
-    assert list(inside.experiments) == ["fig1", "fig7"]
+    assert list(inside.experiments) == ["fig1", "fig7", "lh-wpq"]
+
+
+def test_an_ablation_may_use_smaller_data_sets() -> None:
+    paper = load_paper("asap")
+    small = paper.ablated(paper.ablations["small-data"])
+    (study, benchmark) = (small.experiments["fig9a"], small.benchmarks[0])
+    case = small.case(study, "ASAP", study.points[0], benchmark, 1, "quick")
+    assert case.run.items == 100
+    assert "--items=100" in case.run.arguments
+
+
+def test_what_is_set_for_the_machine_holds_in_all_experiments() -> None:
+    paper = load_paper("asap")
+    cases = [case for study in paper.experiments.values() for case in paper.cases(study, "quick")]
+    assert {dict(case.settings)["core.full_fences"] for case in cases} == {"true"}
 
 
 # ---- the command -----------------------------------------------------------------------------

@@ -99,6 +99,8 @@ class Ablation:
     threads: int | None
     regions_factor: float
     data_bytes: int | None
+    items: int | None
+    """Of the workloads' data before the measured part."""
     metric: str | None
     without: tuple[str, ...]
     """Benchmarks that are left out."""
@@ -111,6 +113,8 @@ class Paper:
     name: str
     title: str
     machine: str
+    settings: Settings
+    """Of the machine; the same in all experiments."""
     threads: int
     instances: int
     seeds: tuple[int, ...]
@@ -137,6 +141,7 @@ class Paper:
         chosen = self.designs[design]
         settings = {
             "run.instances": str(self.instances),
+            **dict(self.settings),
             **dict(chosen.settings),
             **dict(experiment.settings),
             **dict(point.settings),
@@ -148,6 +153,7 @@ class Paper:
             regions=self._regions(benchmark, scale),
             data_bytes=benchmark.data_bytes,
             seed=seed,
+            items=self.ablation.items if self.ablation else None,
         )
         return Case(run, chosen.preset, self.machine, tuple(settings.items()))
 
@@ -232,6 +238,7 @@ def _paper(folder: Path) -> Paper:
         name=plan["paper"],
         title=plan["title"],
         machine=plan["machine"]["value"],
+        settings=_settings(plan["machine"].get("set")),
         threads=plan["threads"]["value"],
         instances=plan["instances"]["value"],
         seeds=tuple(plan["seeds"]),
@@ -258,6 +265,7 @@ def _paper(folder: Path) -> Paper:
                 details.get("threads"),
                 details.get("regions_factor", 1),
                 details.get("data_bytes"),
+                details.get("items"),
                 details.get("metric"),
                 tuple(details.get("without", ())),
             )
