@@ -77,12 +77,11 @@ class Bench : public PersistenceObserver {
   }
   // False: it waits.
   bool store(CoreId core, Line line, std::uint64_t value) {
-    const LineData before = pm_space_.newest().read(line);
-    LineData after = before;
-    std::memcpy(after.data(), &value, sizeof value);
-    const bool done = asap_.store(
-        {core, 0, line.address(), sizeof value, after.data(), before, after, region_[core]},
-        queue_.now(), completion<&Bench::resumed>(*this, core));
+    const auto bytes = std::as_bytes(std::span(&value, 1));
+    const Store store{
+        core, 0, line.address(), sizeof value, bytes.data(), pm_space_.newest(), region_[core]};
+    const LineData after = store.after();
+    const bool done = asap_.store(store, queue_.now(), completion<&Bench::resumed>(*this, core));
     if (done) pm_space_.newest().write(line, after);
     return done;
   }

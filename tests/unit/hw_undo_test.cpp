@@ -2,6 +2,9 @@
 // every change of the persistent state.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <random>
+
 #include "pmemsim/atomicity/hw_undo.hpp"
 #include "pmemsim/atomicity/log_record.hpp"
 #include "pmemsim/recovery/undo_log.hpp"
@@ -38,6 +41,28 @@ TEST(LineTable, FindsAndForgets) {
     for (std::uint64_t i = 0; i < 1000; ++i) EXPECT_EQ(*table.find({i * 4096}), i);
     EXPECT_EQ(table.find({1}), nullptr);
     table.clear();
+  }
+}
+
+TEST(LineMap, ValuesStayWhileOthersComeAndGo) {
+  LineMap<std::uint64_t> map;
+  std::map<std::uint64_t, std::uint64_t*> expected;
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 20000; ++i) {
+    const std::uint64_t line = random() % 300;  // so many that they stand in each other's way
+    const auto found = expected.find(line);
+    ASSERT_EQ(map.contains({line}), found != expected.end());
+    if (found == expected.end()) {
+      EXPECT_EQ(map[{line}], 0u) << "a new value";
+      map[{line}] = line;
+      expected[line] = map.find({line});
+    } else {
+      ASSERT_EQ(map.find({line}), found->second);
+      EXPECT_EQ(*found->second, line);
+      map.erase({line});
+      expected.erase(found);
+    }
+    ASSERT_EQ(map.size(), expected.size());
   }
 }
 

@@ -38,8 +38,8 @@ struct Figure2a {
     bench.write(3, Line{2});
     for (const std::uint64_t line : {0, 1}) EXPECT_EQ(bench.memory.bank_of({line}), 0u);
     EXPECT_EQ(bench.memory.bank_of({2}), 1u);
-    EXPECT_EQ(bench.memory.pending_operations(0), 2u);
-    EXPECT_EQ(bench.memory.pending_operations(1), 1u);
+    EXPECT_EQ(bench.memory.pending_operations()[0], 2u);
+    EXPECT_EQ(bench.memory.pending_operations()[1], 1u);
   }
   MemoryBench bench;
 };
@@ -52,7 +52,7 @@ TEST(LaleaFigure2a, ConventionalLoggingQueuesUpAtOneBank) {
     EXPECT_EQ(figure.bench.memory.bank_of({line}), 0u);
     figure.bench.write(number++, {line}, WriteKind::kLog);
   }
-  EXPECT_EQ(figure.bench.memory.pending_operations(0), 5u);
+  EXPECT_EQ(figure.bench.memory.pending_operations()[0], 5u);
   figure.bench.run();
   const Picoseconds last = figure.bench.persisted_at[12].at(0);
   EXPECT_GE(last, ns(5 * 300)) << "L3 waits for four others";
@@ -69,8 +69,8 @@ TEST(LaleaFigure2a, LaleaBalancesTheBanks) {
     figure.bench.write(number, entry, WriteKind::kLog);
   }
   EXPECT_EQ(banks, (std::vector<std::uint32_t>{1, 0, 1}));
-  EXPECT_EQ(figure.bench.memory.pending_operations(0), 3u);
-  EXPECT_EQ(figure.bench.memory.pending_operations(1), 3u);
+  EXPECT_EQ(figure.bench.memory.pending_operations()[0], 3u);
+  EXPECT_EQ(figure.bench.memory.pending_operations()[1], 3u);
   figure.bench.run();
   for (const std::uint64_t number : {10, 11, 12}) {
     EXPECT_LT(figure.bench.persisted_at[number].at(0), ns(3 * 300 + 50));

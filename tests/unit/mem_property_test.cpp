@@ -192,7 +192,7 @@ class RandomTraffic : public PersistenceObserver {
       check_survivors();
     }
     for (std::uint32_t bank = 0; bank < 4; ++bank) {
-      EXPECT_EQ(bench_.memory.pending_operations(bank), 0u);
+      EXPECT_EQ(bench_.memory.pending_operations()[bank], 0u);
     }
   }
 

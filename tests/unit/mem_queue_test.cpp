@@ -368,11 +368,11 @@ TEST(MemoryQueue, DroppedWriteNeverReachesTheDevice) {
   const WriteId id = bench.write(1, line_in(0, 0));
   bench.write(2, line_in(0, 0));  // merges; goes with it
   bench.write(3, line_in(1, 0));
-  EXPECT_EQ(bench.memory.pending_operations(0), 1u);
+  EXPECT_EQ(bench.memory.pending_operations()[0], 1u);
   EXPECT_TRUE(bench.memory.drop(id));
   EXPECT_FALSE(bench.memory.drop(id));
   EXPECT_EQ(bench.memory.pending(id), nullptr);
-  EXPECT_EQ(bench.memory.pending_operations(0), 0u);
+  EXPECT_EQ(bench.memory.pending_operations()[0], 0u);
   EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{3}));
   EXPECT_EQ(diary.entries, (std::vector<std::int64_t>{1, 2, 3, -2}));
   bench.drain();
@@ -522,12 +522,12 @@ TEST(MemoryQueue, BanksCountWhatWaitsForThem) {
   bench.read(2, line_in(3, 1));
   bench.write(3, line_in(3, 2));
   bench.write(4, line_in(3, 2));  // merges
-  EXPECT_EQ(bench.memory.pending_operations(3), 3u);
-  EXPECT_EQ(bench.memory.pending_operations(0), 0u);
+  EXPECT_EQ(bench.memory.pending_operations()[3], 3u);
+  EXPECT_EQ(bench.memory.pending_operations()[0], 0u);
   bench.run_until(ns(35));
-  EXPECT_EQ(bench.memory.pending_operations(3), 2u);
+  EXPECT_EQ(bench.memory.pending_operations()[3], 2u);
   bench.drain();
-  EXPECT_EQ(bench.memory.pending_operations(3), 0u);
+  EXPECT_EQ(bench.memory.pending_operations()[3], 0u);
 }
 
 // A link of 64 bytes per 8 ns and 100 ns each way.

@@ -88,6 +88,7 @@ void HardwareLog::give_buffer(std::uint32_t channel) {
 // Where load-aware allocation puts a header that has to be buffered.
 std::optional<std::uint32_t> HardwareLog::header_bank() {
   banks_->grow_if_empty();
+  if (!adr_buffered() && shape_.header_entries == 0) return {};
   return banks_->header_bank([this](std::uint32_t channel) { return has_buffer(channel); });
 }
 

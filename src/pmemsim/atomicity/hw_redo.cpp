@@ -41,13 +41,13 @@ bool HwRedo::store(const Store& store, Picoseconds, Completion) {
   if (core.written.find(line) == nullptr) {
     core.written.insert(line) = true;
     core.lines.push_back(line);
-    ++uncommitted_[line.number];
+    ++uncommitted_[line].writers;
   }
   const auto found =
       std::find_if(core.log_buffer.begin(), core.log_buffer.end(),
                    [line](const BufferedLine& buffered) { return buffered.line == line; });
   if (found != core.log_buffer.end()) {
-    found->data = store.after;
+    found->data = store.after();
     ++statistics_.coalesced;
     return true;
   }
@@ -55,7 +55,7 @@ bool HwRedo::store(const Store& store, Picoseconds, Completion) {
     log(store.core, core.log_buffer.front());
     core.log_buffer.pop_front();
   }
-  core.log_buffer.push_back({line, store.after});
+  core.log_buffer.push_back({line, store.after()});
   return true;
 }
 
@@ -68,32 +68,32 @@ void HwRedo::log(CoreId number, const BufferedLine& line) {
 }
 
 Eviction HwRedo::evicted(Line line, const LineData& data, Picoseconds) {
-  if (uncommitted_.contains(line.number)) {  // rule 2
-    kept_.insert(line.number);
+  if (Uncommitted* const uncommitted = uncommitted_.find(line)) {  // rule 2
+    uncommitted->kept = true;
     context_->dram.write({.line = line, .data = {}, .persisted = {}, .written = {}});
   } else {
-    const auto found = cached_.find(line.number);
-    if (found == cached_.end()) return Eviction::kWrite;
+    const Cached* const cached = cached_.find(line);
+    if (cached == nullptr) return Eviction::kWrite;
     // A store outside regions has changed it since: it must not be overtaken by the older data.
-    const Cached& cached = found->second;
-    keep(line, data, cached.dirty ? cached.order : cached.order_on_its_way);
+    keep(line, data, cached->dirty ? cached->order : cached->order_on_its_way);
   }
   ++statistics_.kept_evictions;
   return Eviction::kTaken;
 }
 
 bool HwRedo::fetch(CoreId, Line line, Picoseconds, Completion done) {
-  if (!kept_.contains(line.number) && !cached_.contains(line.number)) return false;
+  const Uncommitted* const uncommitted = uncommitted_.find(line);
+  const bool kept = uncommitted != nullptr && uncommitted->kept;
+  if (!kept && !cached_.contains(line)) return false;
   ++statistics_.dram_cache_reads;
   context_->dram.read(line, done);
   return true;
 }
 
 bool HwRedo::flush(CoreId, Line line, Picoseconds, Completion resume) {
-  const auto found = cached_.find(line.number);
-  if (found == cached_.end()) return true;
-  const Cached& cached = found->second;
-  flushes_.push_back({cached.dirty ? cached.order : cached.order_on_its_way, resume});
+  const Cached* const cached = cached_.find(line);
+  if (cached == nullptr) return true;
+  flushes_.push_back({cached->dirty ? cached->order : cached->order_on_its_way, resume});
   if (parameters_.in_place == InPlaceUpdate::kLazy) write_oldest(flushes_.back().order);
   return false;
 }
@@ -135,11 +135,7 @@ void HwRedo::commit(CoreId number, Picoseconds now) {
   Region& committed = region(core.order);
   committed.committed = true;
   for (const Line line : committed.lines) {  // rule 4
-    const auto writers = uncommitted_.find(line.number);
-    if (--writers->second == 0) {
-      uncommitted_.erase(writers);
-      kept_.erase(line.number);
-    }
+    if (--uncommitted_.find(line)->writers == 0) uncommitted_.erase(line);
     context_->caches.mark_clean(line);
     keep(line, context_->pm_space.newest().read(line), core.order);
   }
@@ -150,7 +146,7 @@ void HwRedo::commit(CoreId number, Picoseconds now) {
 // ---- Updating in place (rules 4 and 5)
 
 void HwRedo::keep(Line line, const LineData& data, std::uint64_t order) {
-  Cached& cached = cached_[line.number];
+  Cached& cached = cached_[line];
   if (cached.dirty) {
     --region(cached.order).not_in_place;
     ++statistics_.filtered_writes;
@@ -186,10 +182,9 @@ void HwRedo::write_oldest(std::uint64_t up_to) {
 }
 
 void HwRedo::write_in_place(Line line) {
-  const auto found = cached_.find(line.number);
-  if (found == cached_.end()) return;
-  Cached& cached = found->second;
-  if (!cached.dirty || cached.on_its_way) return;
+  Cached* const found = cached_.find(line);
+  if (found == nullptr || !found->dirty || found->on_its_way) return;
+  Cached& cached = *found;
   cached.dirty = false;
   cached.on_its_way = true;
   cached.order_on_its_way = cached.order;
@@ -203,12 +198,11 @@ void HwRedo::write_in_place(Line line) {
 }
 
 void HwRedo::written_in_place(std::uint64_t number, Picoseconds now) {
-  const auto found = cached_.find(number);
-  Cached& cached = found->second;
+  Cached& cached = *cached_.find({number});
   cached.on_its_way = false;
   --region(cached.order_on_its_way).not_in_place;
   if (!cached.dirty) {
-    cached_.erase(found);
+    cached_.erase({number});
   } else if (parameters_.in_place == InPlaceUpdate::kEager || cached.order <= written_up_to_) {
     write_in_place({number});
   }

@@ -29,8 +29,6 @@
 #pragma once
 
 #include <deque>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "pmemsim/atomicity/atomicity.hpp"
@@ -119,6 +117,11 @@ class HwRedo final : public Atomicity {
     bool committed = false;
     bool released = false;
   };
+  // A line that uncommitted regions have written.
+  struct Uncommitted {
+    std::uint32_t writers = 0;
+    bool kept = false;  // in the DRAM cache
+  };
   // A line in the DRAM cache that PM hasn't got yet.
   struct Cached {
     LineData data{};
@@ -148,9 +151,8 @@ class HwRedo final : public Atomicity {
   std::optional<LayerContext> context_;
   HardwareLog log_;
   std::vector<PerCore> cores_;
-  std::unordered_map<std::uint64_t, std::uint32_t> uncommitted_;  // lines: regions that wrote them
-  std::unordered_set<std::uint64_t> kept_;  // those of them that stand in the DRAM cache
-  std::unordered_map<std::uint64_t, Cached> cached_;
+  LineMap<Uncommitted> uncommitted_;
+  LineMap<Cached> cached_;
   std::deque<Region> regions_;  // in the order of commits, from first_order_ on
   std::uint64_t first_order_ = 1;
   std::uint64_t written_up_to_ =

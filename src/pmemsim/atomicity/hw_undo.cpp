@@ -39,11 +39,11 @@ bool HwUndo::store(const Store& store, Picoseconds, Completion resume) {
   PerCore& core = cores_[store.core];
   const Line line = Line::of(store.address);
   if (store.region == 0 || core.logged.find(line) != nullptr) return true;
-  if (log(store.core, line, store.before)) return true;  // rule 1
+  if (log(store.core, line, store.before())) return true;  // rule 1
   ++statistics_.header_stalls;
   core.blocked = resume;
   core.line = line;
-  core.before = store.before;
+  core.before = store.before();
   return false;
 }
 
@@ -55,7 +55,7 @@ bool HwUndo::log(CoreId number, Line line, const LineData& before) {
   }
   if (!log_.room(*core.log)) return false;
   core.logged.insert(line) = true;
-  ++locked_[line.number].entries;
+  ++locked_[line].entries;
   const std::uint64_t core_and_line = std::uint64_t{number} << kCoreShift | line.number;
   log_.append(*core.log, line, before,
               completion<&HwUndo::entry_acknowledged>(*this, core_and_line));
@@ -74,10 +74,10 @@ void HwUndo::room(std::uint64_t, Picoseconds now) {
 void HwUndo::entry_acknowledged(std::uint64_t core_and_line, Picoseconds now) {
   const Line line{core_and_line & kLineMask};
   const auto core = static_cast<CoreId>(core_and_line >> kCoreShift);
-  const auto found = locked_.find(line.number);
-  if (--found->second.entries > 0) return;
-  const Locked locked = std::move(found->second);
-  locked_.erase(found);
+  Locked& found = *locked_.find(line);
+  if (--found.entries > 0) return;
+  const Locked locked = std::move(found);
+  locked_.erase(line);
   if (locked.evicted) {
     ++cores_[core].evictions;
     port_.send(core,
@@ -111,17 +111,17 @@ void HwUndo::settle(std::uint64_t number, Picoseconds now) {
 }
 
 bool HwUndo::flush(CoreId, Line line, Picoseconds, Completion resume) {
-  const auto found = locked_.find(line.number);
-  if (found == locked_.end()) return true;
-  found->second.flushes.push_back(resume);  // rule 2
+  Locked* const locked = locked_.find(line);
+  if (locked == nullptr) return true;
+  locked->flushes.push_back(resume);  // rule 2
   ++statistics_.delayed_flushes;
   return false;
 }
 
 Eviction HwUndo::evicted(Line line, const LineData&, Picoseconds) {
-  const auto found = locked_.find(line.number);
-  if (found == locked_.end()) return Eviction::kWrite;
-  found->second.evicted = true;  // rule 2
+  Locked* const locked = locked_.find(line);
+  if (locked == nullptr) return Eviction::kWrite;
+  locked->evicted = true;  // rule 2
   ++statistics_.delayed_evictions;
   return Eviction::kTaken;
 }

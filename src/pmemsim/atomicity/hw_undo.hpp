@@ -23,7 +23,6 @@
 // after the committed one hold.
 #pragma once
 
-#include <unordered_map>
 #include <vector>
 
 #include "pmemsim/atomicity/atomicity.hpp"
@@ -107,7 +106,7 @@ class HwUndo final : public Atomicity {
   PersistPort port_;
   HardwareLog log_;
   std::vector<PerCore> cores_;
-  std::unordered_map<std::uint64_t, Locked> locked_;
+  LineMap<Locked> locked_;
   HwUndoStatistics statistics_;
 };
 

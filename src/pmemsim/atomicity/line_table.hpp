@@ -1,14 +1,16 @@
-// A table from lines to values for what one region touches: found in one or two steps, emptied at
-// once. Values stay where they are until the table grows.
+// Tables from lines to values, found in one or two steps.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "pmemsim/core/units.hpp"
+#include "pmemsim/mem/slab.hpp"
 
 namespace pmemsim {
 
+// For what one region touches: emptied at once. Values stay where they are until the table grows or
+// a line is erased.
 template <class Value>
 class LineTable {
  public:
@@ -16,6 +18,7 @@ class LineTable {
     Entry& entry = entries_[place(line)];
     return entry.generation == generation_ ? &entry.value : nullptr;
   }
+  const Value* find(Line line) const { return const_cast<LineTable*>(this)->find(line); }
 
   // The line must not be there.
   Value& insert(Line line) {
@@ -23,6 +26,30 @@ class LineTable {
     Entry& entry = entries_[place(line)];
     entry = {generation_, line, {}};
     return entry.value;
+  }
+
+  // The line must be there. What stands behind it, and not at its own place, moves up.
+  void erase(Line line) {
+    const std::size_t mask = entries_.size() - 1;
+    std::size_t hole = place(line);
+    for (std::size_t at = (hole + 1) & mask; entries_[at].generation == generation_;
+         at = (at + 1) & mask) {
+      if (((at - home(entries_[at].line)) & mask) < ((at - hole) & mask)) continue;
+      entries_[hole] = entries_[at];
+      hole = at;
+    }
+    entries_[hole].generation = 0;
+    --size_;
+  }
+
+  std::size_t size() const { return size_; }
+
+  // In no particular order.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const Entry& entry : entries_) {
+      if (entry.generation == generation_) visit(entry.line, entry.value);
+    }
   }
 
   void clear() {
@@ -37,10 +64,14 @@ class LineTable {
     Value value{};
   };
 
-  // Where the line stands, or where it would.
+  // Where the line would stand in an empty table.
+  std::size_t home(Line line) const {
+    return ((line.number * 0x9e3779b97f4a7c15) >> 32) & (entries_.size() - 1);
+  }
+  // Where it stands, or where it would.
   std::size_t place(Line line) const {
     const std::size_t mask = entries_.size() - 1;
-    std::size_t at = ((line.number * 0x9e3779b97f4a7c15) >> 32) & mask;
+    std::size_t at = home(line);
     while (entries_[at].generation == generation_ && entries_[at].line != line)
       at = (at + 1) & mask;
     return at;
@@ -57,6 +88,33 @@ class LineTable {
   std::vector<Entry> entries_ = std::vector<Entry>(64);
   std::uint64_t generation_ = 1;
   std::size_t size_ = 0;
+};
+
+// For larger values, of lines that come and go one by one: values stay where they are.
+template <class Value>
+class LineMap {
+ public:
+  Value* find(Line line) {
+    const std::uint32_t* slot = slots_.find(line);
+    return slot == nullptr ? nullptr : &values_[*slot];
+  }
+  bool contains(Line line) const { return slots_.find(line) != nullptr; }
+  // Its value, a new one if it wasn't there.
+  Value& operator[](Line line) {
+    if (Value* found = find(line)) return *found;
+    const std::uint32_t slot = slots_.insert(line) = values_.take();
+    return values_[slot] = Value{};
+  }
+  // The line must be there.
+  void erase(Line line) {
+    values_.give_back(*slots_.find(line));
+    slots_.erase(line);
+  }
+  std::size_t size() const { return slots_.size(); }
+
+ private:
+  LineTable<std::uint32_t> slots_;
+  Slab<Value> values_;
 };
 
 }  // namespace pmemsim

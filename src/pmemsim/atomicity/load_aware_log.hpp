@@ -65,13 +65,13 @@ class LoadAwareLog {
   // Rule 2, among the banks that are usable.
   template <class Usable>
   std::optional<std::uint32_t> least_loaded(Usable usable) const {
+    const std::span<const std::uint32_t> operations = pm_.pending_operations();
     std::optional<std::uint32_t> best;
     std::uint32_t fewest = UINT32_MAX;
-    for (std::uint32_t bank = 0; bank < banks_.size(); ++bank) {
-      const std::uint32_t operations = pm_.pending_operations(bank);
-      if (operations >= fewest || !usable(banks_[bank])) continue;
+    for (std::uint32_t bank = 0; bank < banks_.size() && fewest > 0; ++bank) {
+      if (operations[bank] >= fewest || !usable(banks_[bank])) continue;
       best = bank;
-      fewest = operations;
+      fewest = operations[bank];
     }
     return best;
   }

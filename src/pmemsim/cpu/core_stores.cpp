@@ -174,11 +174,8 @@ bool Core::tell_layers(StoreEntry& head, Slot& slot) {
     head.told = kAtomicityTurn;
   }
   if (head.told == kTold) return true;
-  const LineData before = pm_space_.newest().read(Line::of(head.address));
-  LineData after = before;
-  std::copy_n(head.value.begin(), head.size, after.begin() + head.address % kLineBytes);
-  const Store store{id_,    head.site, head.address, head.size, head.value.data(),
-                    before, after,     head.region};
+  const Store store{
+      id_, head.site, head.address, head.size, head.value.data(), pm_space_.newest(), head.region};
   if (head.told == kAtomicityTurn) {
     if ((atomicity_interests_ & kStores) != 0 &&
         !atomicity_.store(store, clock_.time(slot), resume_of_head())) {

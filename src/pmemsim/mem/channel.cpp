@@ -12,6 +12,12 @@ namespace {
 
 constexpr unsigned kSlotBits = 24;  // of a WriteId's number; the rest is the order of arrival
 
+// Calls visit(number) for each bank that has its bit set.
+template <class Visit>
+void for_each_bank(std::uint64_t banks, Visit visit) {
+  for (; banks != 0; banks &= banks - 1) visit(static_cast<std::uint32_t>(std::countr_zero(banks)));
+}
+
 std::uint32_t part(Ratio ratio, std::uint32_t whole) {
   return static_cast<std::uint32_t>(ratio.value * whole);
 }
@@ -21,10 +27,12 @@ std::uint32_t part(Ratio ratio, std::uint32_t whole) {
 Channel::Entries::Entries(std::uint32_t entries, const MemoryParameters& p)
     : count(entries), high_watermark(part(p.write_high_watermark, entries)) {}
 
-Channel::Channel(EventQueue& queue, const MemoryParameters& p, LinkPair& link, Image& device)
+Channel::Channel(EventQueue& queue, const MemoryParameters& p, LinkPair& link, Image* device,
+                 std::span<std::uint32_t> operations)
     : queue_(queue),
       link_(link),
       device_(device),
+      operations_(operations),
       timing_(p),
       read_entries_(p.read_queue_entries),
       low_watermark_(part(p.write_low_watermark, p.wpq_entries)),
@@ -63,7 +71,7 @@ void Channel::read(Line line, const Place& place, Completion done) {
   read.arrived = queue_.now();
   ++reads_under_way_;
   ++statistics_.reads;
-  ++banks_[place.bank].operations;
+  ++operations_[place.bank];
   if (queues_in_device_) {
     queue_.schedule(queue_.now() + link_.to_device.latency(), Phase::kController,
                     completion<&Channel::read_arrived>(*this, slot));
@@ -115,7 +123,7 @@ void Channel::read_answered(std::uint64_t number, Picoseconds now) {
   const Read& read = reads_[slot];
   const Completion done = read.done;
   statistics_.read_time += now - read.arrived;
-  --banks_[read.bank].operations;
+  --operations_[read.bank];
   --reads_under_way_;
   --reads_held_;
   reads_.give_back(slot);
@@ -176,7 +184,7 @@ std::uint64_t Channel::new_write(const Write& write, const Place& place, bool re
   pending.arrived = now;
   pending.same_bucket = std::exchange(lines_[bucket(write.line)], slot);
   ++writes_under_way_;
-  ++banks_[place.bank].operations;
+  ++operations_[place.bank];
   const std::uint64_t number = number_of(slot);
   if (queues_in_device_) {
     queue_.schedule(link_.to_device.send_line(now), Phase::kController,
@@ -371,7 +379,7 @@ void Channel::start(std::uint32_t slot, PendingWrite& pending, Picoseconds now) 
 void Channel::write_finished(std::uint64_t number, Picoseconds now) {
   const auto slot = static_cast<std::uint32_t>(number);
   PendingWrite& pending = writes_[slot];
-  device_.write(pending.write.line, pending.write.data);
+  if (device_ != nullptr) device_->write(pending.write.line, pending.write.data);
   leave_accepted(slot);
   const bool late = !pending.persistent;
   if (late) persist(pending.write, now);
@@ -398,7 +406,7 @@ bool Channel::drop(std::uint64_t number) {
   switch (pending.state) {
     case WriteState::kTravelling:
       pending.state = WriteState::kDropped;
-      --banks_[pending.bank].operations;
+      --operations_[pending.bank];
       unlink_line(slot);
       if (pending.reserved) release();
       break;
@@ -436,7 +444,7 @@ void Channel::leave_accepted(std::uint32_t slot) {
 
 void Channel::forget(std::uint32_t slot) {
   unlink_line(slot);
-  --banks_[writes_[slot].bank].operations;
+  --operations_[writes_[slot].bank];
   --writes_under_way_;
   writes_.give_back(slot);
 }
@@ -613,21 +621,21 @@ bool Channel::start_from(BankQueues<Slot>& queue, bool reading, Picoseconds now,
     next = min(next, bus_free);
     return false;
   }
+  for_each_bank(queue.occupied() & unwanted_,
+                [&](std::uint32_t bank) { update_wanted(queue, bank, now); });
   std::uint32_t best = kNoSlot;
-  bool best_hits = false;
-  for (std::uint64_t banks = queue.occupied(); banks != 0; banks &= banks - 1) {
-    const auto bank = static_cast<std::uint32_t>(std::countr_zero(banks));
-    const Picoseconds at = ready(queue, bank, reading, earliest, now);
+  const auto consider = [&](std::uint32_t bank, std::uint32_t slot) {
+    const Picoseconds at = ready(bank, reading, earliest);
     if (at > now) {
       next = min(next, at);
-      continue;
-    }
-    const bool hits = queue.oldest_hit(bank) != kNoSlot;
-    const std::uint32_t slot = hits ? queue.oldest_hit(bank) : queue.oldest(bank);
-    if (best == kNoSlot || (hits == best_hits ? queue[slot].order < queue[best].order : hits)) {
+    } else if (best == kNoSlot || queue[slot].order < queue[best].order) {
       best = slot;
-      best_hits = hits;
     }
+  };
+  for_each_bank(queue.hits(), [&](std::uint32_t bank) { consider(bank, queue.oldest_hit(bank)); });
+  if (best == kNoSlot) {
+    for_each_bank(queue.occupied() & ~queue.hits(),
+                  [&](std::uint32_t bank) { consider(bank, queue.oldest(bank)); });
   }
   if (best == kNoSlot) return false;
   const std::uint32_t bank = queue[best].bank;
@@ -637,11 +645,8 @@ bool Channel::start_from(BankQueues<Slot>& queue, bool reading, Picoseconds now,
   return true;
 }
 
-// When the bank can start its best request of this queue.
-template <class Slot>
-Picoseconds Channel::ready(const BankQueues<Slot>& queue, std::uint32_t number, bool reading,
-                           const Earliest& earliest, Picoseconds now) {
-  if (banks_[number].unwanted_since != kNever) update_wanted(queue, number, now);
+// When the bank can start its best request.
+Picoseconds Channel::ready(std::uint32_t number, bool reading, const Earliest& earliest) const {
   const Bank& bank = banks_[number];
   const Rank& rank = ranks_[bank.rank];
   if (bank.open_row == kNoRow) {
@@ -668,14 +673,14 @@ void Channel::update_wanted(const BankQueues<Slot>& queue, std::uint32_t number,
                       (hit != kNoSlot && bank.accesses < max_accesses_per_row_);
   if (bank.unwanted_since == kNever) {
     if (wanted) return;
-    bank.unwanted_since = now;
+    set_unwanted(number, now);
   }
   const Picoseconds precharge = max(bank.precharge_allowed, bank.unwanted_since);
   if (precharge <= now) {
     close_row(number, precharge);
     bank.conflict = true;
   } else if (wanted) {
-    bank.unwanted_since = kNever;
+    set_unwanted(number, kNever);
   }
 }
 
@@ -728,7 +733,7 @@ void Channel::activate(const Request& request, Picoseconds now) {
 void Channel::close_row(std::uint32_t number, Picoseconds precharge) {
   Bank& bank = banks_[number];
   bank.open_row = kNoRow;
-  bank.unwanted_since = kNever;
+  set_unwanted(number, kNever);
   bank.activate_allowed = max(bank.activate_allowed, precharge + timing_.rp);
   read_queue_.row_closed(number);
   write_queue_.row_closed(number);

@@ -30,6 +30,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,10 @@ namespace pmemsim {
 
 class Channel {
  public:
-  Channel(EventQueue& queue, const MemoryParameters& parameters, LinkPair& link, Image& device);
+  // Writes go to `device` if there is one. `operations` counts, by bank, the operations that wait
+  // for it or use it.
+  Channel(EventQueue& queue, const MemoryParameters& parameters, LinkPair& link, Image* device,
+          std::span<std::uint32_t> operations);
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
@@ -65,7 +69,6 @@ class Channel {
   bool find(Line line, WriteKind kind, std::uint64_t& number) const;
   const Write* pending(std::uint64_t number) const;
   const Write* newest(Line line) const;  // nullptr if the device has it
-  std::uint32_t pending_operations(std::uint32_t bank) const { return banks_[bank].operations; }
 
   template <class Visit>
   void for_each_accepted(Visit&& visit) const {
@@ -137,7 +140,6 @@ class Channel {
     Picoseconds column_allowed{};
     Picoseconds unwanted_since = kNever;  // its row is open but another is needed
     std::uint32_t accesses = 0;           // to the open row
-    std::uint32_t operations = 0;         // that wait for it or use it
     std::uint32_t rank = 0;
     bool conflict = false;  // its last row was closed for another one
   };
@@ -196,9 +198,7 @@ class Channel {
   bool start_one(Picoseconds now, Picoseconds& next);
   template <class Slot>
   bool start_from(BankQueues<Slot>& queue, bool reading, Picoseconds now, Picoseconds& next);
-  template <class Slot>
-  Picoseconds ready(const BankQueues<Slot>& queue, std::uint32_t bank, bool reading,
-                    const Earliest& earliest, Picoseconds now);
+  Picoseconds ready(std::uint32_t bank, bool reading, const Earliest& earliest) const;
   template <class Slot>
   void update_wanted(const BankQueues<Slot>& queue, std::uint32_t bank, Picoseconds now);
   Picoseconds use_bank(const Request& request, bool reading, Picoseconds now);
@@ -206,12 +206,18 @@ class Channel {
   void start(std::uint32_t slot, Read& read, Picoseconds now);
   void start(std::uint32_t slot, PendingWrite& write, Picoseconds now);
   void close_row(std::uint32_t bank, Picoseconds precharge);
+  void set_unwanted(std::uint32_t bank, Picoseconds since) {
+    banks_[bank].unwanted_since = since;
+    const std::uint64_t bit = std::uint64_t{1} << bank;
+    unwanted_ = since == kNever ? unwanted_ & ~bit : unwanted_ | bit;
+  }
   void refresh(Picoseconds now);
   void enter_read_queue(std::uint32_t slot, Picoseconds now);
 
   EventQueue& queue_;
   LinkPair& link_;
-  Image& device_;
+  Image* const device_;
+  const std::span<std::uint32_t> operations_;
   PersistenceObserver* observer_ = nullptr;
 
   const Timing timing_;
@@ -246,6 +252,7 @@ class Channel {
   std::uint64_t order_ = 0;
 
   std::vector<Bank> banks_;
+  std::uint64_t unwanted_ = 0;  // a bit for each bank with unwanted_since
   std::vector<Rank> ranks_;
   DataBus bus_;
   bool writing_ = false;

@@ -10,14 +10,17 @@
 namespace pmemsim {
 
 struct Memory::Implementation {
-  Implementation(EventQueue& events, const MemoryParameters& p)
+  Implementation(EventQueue& events, const MemoryParameters& p, Contents contents,
+                 std::span<std::uint32_t> operations)
       : queue(events), banks(p.banks()), mapping(p) {
     if (const auto problems = p.problems(); !problems.empty()) throw ConfigError(problems);
     for (std::uint32_t i = 0; i < p.controllers; ++i) {
       links.push_back(std::make_unique<LinkPair>(p));
     }
     for (std::uint32_t i = 0; i < p.channels(); ++i) {
-      channels.push_back(std::make_unique<Channel>(events, p, *links[i % p.controllers], device));
+      channels.push_back(std::make_unique<Channel>(events, p, *links[i % p.controllers],
+                                                   contents == Contents::kKept ? &device : nullptr,
+                                                   operations.subspan(i * banks, banks)));
     }
   }
 
@@ -31,8 +34,9 @@ struct Memory::Implementation {
   mutable MemoryStatistics statistics;
 };
 
-Memory::Memory(EventQueue& queue, const MemoryParameters& parameters)
-    : implementation_(std::make_unique<Implementation>(queue, parameters)) {}
+Memory::Memory(EventQueue& queue, const MemoryParameters& parameters, Contents contents)
+    : operations_(std::size_t{parameters.channels()} * parameters.banks()),
+      implementation_(std::make_unique<Implementation>(queue, parameters, contents, operations_)) {}
 
 Memory::~Memory() = default;
 
@@ -91,11 +95,6 @@ std::uint32_t Memory::channel_of(Line line) const {
 std::uint32_t Memory::bank_of(Line line) const {
   const Place place = implementation_->mapping.place(line);
   return place.channel * implementation_->banks + place.bank;
-}
-
-std::uint32_t Memory::pending_operations(std::uint32_t bank) const {
-  const std::uint32_t banks = implementation_->banks;
-  return implementation_->channels[bank / banks]->pending_operations(bank % banks);
 }
 
 LineData Memory::newest(Line line) const {

@@ -10,7 +10,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "pmemsim/core/event_queue.hpp"
 #include "pmemsim/core/parameters.hpp"
@@ -62,9 +64,13 @@ class PersistenceObserver {
 struct MemoryParameters;  // memory_parameters.hpp
 struct MemoryStatistics;
 
+// Are the bytes of writes kept on the device?
+enum class Contents : bool { kNotKept, kKept };
+
 class Memory {
  public:
-  Memory(EventQueue& queue, const MemoryParameters& parameters);
+  Memory(EventQueue& queue, const MemoryParameters& parameters,
+         Contents contents = Contents::kKept);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -106,7 +112,7 @@ class Memory {
   std::uint32_t channels() const;
   std::uint32_t channel_of(Line line) const;
   std::uint32_t bank_of(Line line) const;  // over all channels: channel * banks + bank
-  std::uint32_t pending_operations(std::uint32_t bank) const;
+  std::span<const std::uint32_t> pending_operations() const { return operations_; }  // by bank
 
   // The newest contents that have arrived, wherever they are: what a read will find.
   LineData newest(Line line) const;
@@ -133,6 +139,7 @@ class Memory {
 
  private:
   struct Implementation;
+  std::vector<std::uint32_t> operations_;
   std::unique_ptr<Implementation> implementation_;
 };
 

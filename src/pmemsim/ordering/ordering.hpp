@@ -23,6 +23,7 @@
 //              region began (OperationStream::seek() is there for that).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -42,9 +43,17 @@ struct Store {
   std::uint64_t address;
   std::uint32_t size;
   const std::byte* value;  // `size` bytes
-  const LineData& before;  // the line without this store
-  const LineData& after;   // the line with it
+  const Image& newest;     // without this store
   std::uint64_t region;    // the outermost region it belongs to; 0: none
+
+  Line line() const { return Line::of(address); }
+  // The line's contents without this store, and with it.
+  LineData before() const { return newest.read(line()); }
+  LineData after() const {
+    LineData data = before();
+    std::copy_n(value, size, data.begin() + address % kLineBytes);
+    return data;
+  }
 };
 
 // What becomes of a dirty PM line that the shared cache evicts.

@@ -31,7 +31,7 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
       trace_(trace),
       cores_used_(check_fit(configuration, trace)),
       clock_(configuration.core.frequency, configuration.core.width),
-      dram_(queue_, configuration.dram),
+      dram_(queue_, configuration.dram, Contents::kNotKept),
       pm_(queue_, configuration.pm),
       ordering_(make_ordering(configuration)),
       atomicity_(make_atomicity(configuration)),
