@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -19,7 +20,8 @@ from pmemsim.reproduce.estimates import Estimate, estimate, geomean
 from pmemsim.reproduce.facts import Fact
 from pmemsim.reproduce.measurements import Measurements
 from pmemsim.reproduce.metrics import METRICS
-from pmemsim.reproduce.plan import Benchmark, Entry, Paper, Point, load_paper, paper_names
+from pmemsim.reproduce.papers import load_paper, paper_names
+from pmemsim.reproduce.plan import Benchmark, Entry, Paper, Point
 from pmemsim.reproduce.runs import Outcome
 from pmemsim.reproduce.shapes import SHAPES
 from pmemsim.reproduce.storage import storage
@@ -502,7 +504,9 @@ def test_a_changed_parameter_is_simulated_anew(tmp_path: Path, cache: Path) -> N
         (["asap", "asap"], "paper 'asap' stands twice"),
         (["asap", "--jobs", "0"], "--jobs 0: must be at least 1"),
         (["asap", "--json", "no/such/out.json"], "no/such does not exist"),
-        (["./nothing"], "nothing: experiment.yaml or expected.yaml can't be read"),
+        (["./nothing"], "nothing: there is no experiment.yaml in it"),
+        (["asap", "storage", "--out", __file__], f"--out {__file__}: is a file"),
+        (["asap", "storage", "--out", f"{__file__}/x"], "the folder can't be made"),
     ],
 )
 def test_bad_input(arguments: list[str], sentence: str, cache: Path) -> None:
@@ -522,11 +526,58 @@ def test_an_unknown_design_is_named_before_anything_is_recorded(
     assert not (cache / "traces").exists()
 
 
-def test_a_plan_that_lacks_something_is_refused(tmp_path: Path) -> None:
+# What is changed in the tiny paper's plan, and what is said: with the line, and what would do.
+BROKEN = [
+    ("title: A", "titel: A", "experiment.yaml:3: titel: unknown key; did you mean 'title'?"),
+    ("seeds: [1, 2]\n", "", "experiment.yaml:2: the key 'seeds' is missing"),
+    ("seeds: [1, 2]", "seeds: 2", "experiment.yaml:7: seeds: must be a list: [one, another]"),
+    ("seeds: [1, 2]", "seeds: [one]", "'one' must be a whole number of at least 0"),
+    ("{value: 2,", "{value: two,", "experiment.yaml:5: value: 'two' must be a whole number of"),
+    ("  Q: {", "  Q: x\n  R: {", "experiment.yaml:15: Q: must be a list of 'key: value' lines"),
+    ("regions: 0.5", "regions: -1", "regions: '-1' must be a number above 0"),
+    ("large: 1000}", "huge: 1000}", "huge: unknown key; known are: large, small"),
+    (", large: 1000}", "}", "experiment.yaml:10: paper: the key 'large' is missing"),
+    ("workload: queue", "workload: quene", "unknown workload 'quene'; did you mean 'queue'?"),
+    ("metric: throughput", "metric: storage", "metric: unknown metric 'storage'; known are:"),
+    ("baseline: NP", "baseline: PN", "baseline: unknown design 'PN'; known are: NP, SW"),
+    ("designs: [NP, SW]", "designs: NP", "designs: must be a list"),
+    ("tiny.speed:", "tiny.spede:", "expected.yaml has no such id; did you mean 'tiny.speed'?"),
+    ("over: NP", "over: PN", "over: unknown design 'PN'"),
+    ("{of: SW, over: NP}", "{shape: fences}", "shape: unknown key; known are: of, over"),
+    ("of: [speed]", "of: [sped]", "of: unknown experiment 'sped'; did you mean 'speed'?"),
+    ("entries: {}", "entries: {}\n    set: [x]", "set: must be a list of 'key: value' lines"),
+    ("title: A", "title: A: B", "experiment.yaml:3: not YAML: mapping values are not allowed here"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "sentence"), BROKEN)
+def test_a_broken_plan_is_refused_with_its_line(
+    old: str, new: str, sentence: str, tmp_path: Path
+) -> None:
+    plan = write_paper(tmp_path / "tiny") / "experiment.yaml"
+    text = plan.read_text()
+    assert old in text
+    plan.write_text(text.replace(old, new, 1))
+    with pytest.raises(Error, match=re.escape(sentence)):
+        load_paper(str(plan.parent))
+
+
+@pytest.mark.parametrize(
+    ("facts", "sentence"),
+    [
+        ("", "expected.yaml: is empty"),
+        ("a: b", "expected.yaml:1: must be a list"),
+        ('- {id: tiny.speed, where: "1"}', "'tiny.speed' needs either a value or a shape"),
+        ('- {id: tiny.speed, where: "1", value: fast}', "'fast' must be a number above 0"),
+        (FACTS + FACTS, "expected.yaml:2: id: 'tiny.speed' stands twice"),
+    ],
+)
+def test_broken_facts_are_refused_with_their_line(
+    facts: str, sentence: str, tmp_path: Path
+) -> None:
     folder = write_paper(tmp_path / "tiny")
-    text = (folder / "experiment.yaml").read_text()
-    (folder / "experiment.yaml").write_text(text.replace("seeds: [1, 2]\n", ""))
-    with pytest.raises(Error, match="'seeds' is missing"):
+    (folder / "expected.yaml").write_text(facts)
+    with pytest.raises(Error, match=re.escape(sentence)):
         load_paper(str(folder))
 
 

@@ -10,7 +10,7 @@ import typer
 from pmemsim import _core, workloads
 from pmemsim.cli.console import out, table
 from pmemsim.presets import Kind, Preset, load_preset, preset_names
-from pmemsim.reproduce.plan import load_paper, paper_names
+from pmemsim.reproduce.papers import load_paper, paper_names
 
 list_app = typer.Typer(
     no_args_is_help=True, help="List designs, machines, workloads or experiments."

@@ -15,7 +15,8 @@ from pmemsim.errors import Error, did_you_mean
 from pmemsim.files import check_writable, write_json
 from pmemsim.reproduce import runs
 from pmemsim.reproduce.measurements import Measurements
-from pmemsim.reproduce.plan import Case, Experiment, Paper, Scale, is_paper, load_paper
+from pmemsim.reproduce.papers import is_paper, load_paper
+from pmemsim.reproduce.plan import Case, Experiment, Paper, Scale
 from pmemsim.reproduce.report import to_dict
 from pmemsim.reproduce.storage import storage
 from pmemsim.reproduce.verdicts import Finding, findings
@@ -64,9 +65,8 @@ def reproduce_command(
     """
     check_jobs(jobs)
     chosen = _chosen(names, ablations)
-    if json_path is None:
-        out_dir.mkdir(parents=True, exist_ok=True)
-        json_path = str(out_dir / "results.json")
+    _make_folder(out_dir)
+    json_path = json_path or str(out_dir / "results.json")
     if json_path != "-":
         check_writable(Path(json_path))
     measured = _measure(chosen, scale, jobs)
@@ -78,6 +78,15 @@ def reproduce_command(
         for study, of_one, figure in zip(measured, found, figures, strict=True):
             _print(study, of_one, figure)
         _print_summary(everything, json_path)
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise Error(f"--out {path}: is a file; give the name of a folder") from error
+    except OSError as error:
+        raise Error(f"--out {path}: the folder can't be made: {error.strerror}") from error
 
 
 def _chosen(names: Sequence[str], ablations: bool) -> list[Study]:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-
-import yaml
 
 
 @dataclass(frozen=True)
@@ -20,17 +17,3 @@ class Fact:
     """A ratio; None if the fact is a shape."""
     shape: str
     """What must hold; empty if the fact is a number."""
-
-
-def load_facts(path: Path) -> dict[str, Fact]:
-    """The facts of one paper by their ids, in the file's order."""
-    return {
-        entry["id"]: Fact(
-            entry["id"],
-            entry["where"],
-            entry.get("what", ""),
-            entry.get("value"),
-            entry.get("shape", ""),
-        )
-        for entry in yaml.safe_load(path.read_text(encoding="utf-8"))
-    }

@@ -1,20 +1,15 @@
-"""What is run to reproduce a paper: experiments/PAPER/experiment.yaml."""
+"""What is run to reproduce a paper: what experiments/PAPER/experiment.yaml says."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import resources
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, get_args
 
-import yaml
-
-from pmemsim.errors import Error, did_you_mean
-from pmemsim.reproduce.facts import Fact, load_facts
+from pmemsim.reproduce.facts import Fact
 from pmemsim.workloads import WorkloadRun, find_workload
 
 Scale = Literal["quick", "paper"]
+SCALES: tuple[Scale, ...] = get_args(Scale)
 Settings = tuple[tuple[str, str], ...]
 """Parameters with their values, in an order of their own."""
 
@@ -178,7 +173,7 @@ class Paper:
             threads=ablation.threads or self.threads,
             benchmarks=tuple(
                 replace(benchmark, data_bytes=ablation.data_bytes)
-                if ablation.data_bytes and _takes_data_bytes(benchmark.workload)
+                if ablation.data_bytes and takes_data_bytes(benchmark.workload)
                 else benchmark
                 for benchmark in self.benchmarks
                 if benchmark.name not in ablation.without
@@ -199,115 +194,6 @@ class Paper:
         return max(1, round(self.regions[scale][benchmark.group] * benchmark.regions_share))
 
 
-def experiments_dir() -> Path:
-    """The folder of the papers' experiments."""
-    return Path(str(resources.files("pmemsim"))) / "experiments"
-
-
-def paper_names() -> list[str]:
-    """The papers that can be reproduced."""
-    return sorted(path.parent.name for path in experiments_dir().glob("*/experiment.yaml"))
-
-
-def is_paper(text: str) -> bool:
-    """Whether this names a paper (`asap`), or the folder of one (`./mine`)."""
-    return "/" in text or text in paper_names()
-
-
-@cache
-def load_paper(name: str) -> Paper:
-    """A paper by its name, or by the path of a folder with experiment.yaml and expected.yaml.
-
-    Raises an `Error` that says what is wrong.
-    """
-    if not is_paper(name):
-        raise Error(f"unknown paper '{name}'" + did_you_mean(name, paper_names()))
-    folder = Path(name) if "/" in name else experiments_dir() / name
-    try:
-        return _paper(folder)
-    except KeyError as error:
-        raise Error(f"{folder}: {error} is missing or not declared") from error
-    except (OSError, TypeError, AttributeError, yaml.YAMLError) as error:
-        raise Error(f"{folder}: experiment.yaml or expected.yaml can't be read: {error}") from error
-
-
-def _paper(folder: Path) -> Paper:
-    facts = load_facts(folder / "expected.yaml")
-    plan: dict[str, Any] = yaml.safe_load((folder / "experiment.yaml").read_text(encoding="utf-8"))
-    return Paper(
-        name=plan["paper"],
-        title=plan["title"],
-        machine=plan["machine"]["value"],
-        settings=_settings(plan["machine"].get("set")),
-        threads=plan["threads"]["value"],
-        instances=plan["instances"]["value"],
-        seeds=tuple(plan["seeds"]),
-        regions=plan["scales"],
-        benchmarks=tuple(
-            _benchmark(benchmark, group, details, size.get("data_bytes"))
-            for group, size in plan["groups"].items()
-            for benchmark, details in plan["benchmarks"].items()
-        ),
-        designs={
-            design: Design(design, details["preset"], _settings(details.get("set")))
-            for design, details in plan["designs"].items()
-        },
-        experiments={
-            experiment: _experiment(experiment, details, facts)
-            for experiment, details in plan["experiments"].items()
-        },
-        ablations={
-            ablation: Ablation(
-                ablation,
-                details["why"],
-                tuple(details["of"]),
-                _settings(details.get("set")),
-                details.get("threads"),
-                details.get("regions_factor", 1),
-                details.get("data_bytes"),
-                details.get("items"),
-                details.get("metric"),
-                tuple(details.get("without", ())),
-            )
-            for ablation, details in plan["ablations"].items()
-        },
-        facts=facts,
-    )
-
-
-def _benchmark(name: str, group: str, details: dict[str, Any], size: int | None) -> Benchmark:
-    workload = details["workload"]
-    return Benchmark(
-        name,
-        group,
-        workload,
-        size if _takes_data_bytes(workload) else None,
-        details.get("regions", 1),
-    )
-
-
-def _takes_data_bytes(workload: str) -> bool:
+def takes_data_bytes(workload: str) -> bool:
+    """Whether the size of a datum is up to the recording."""
     return "data_bytes" in find_workload(workload).arguments
-
-
-def _experiment(name: str, details: dict[str, Any], facts: dict[str, Fact]) -> Experiment:
-    vary = details.get("vary", {"name": "", "points": {"": {}}})
-    return Experiment(
-        id=name,
-        title=details["title"],
-        where=details["where"],
-        metric=details["metric"],
-        designs=tuple(details["designs"]),
-        baseline=details["baseline"],
-        settings=_settings(details.get("set")),
-        varies=vary["name"],
-        points=tuple(Point(point, _settings(values)) for point, values in vary["points"].items()),
-        entries=tuple(
-            Entry(facts[fact], how.get("of", ""), how.get("over", ""), how.get("shape", ""))
-            for fact, how in details["entries"].items()
-        ),
-    )
-
-
-def _settings(values: dict[str, Any] | None) -> Settings:
-    return tuple((key, str(value)) for key, value in (values or {}).items())

@@ -31,7 +31,7 @@ def storage(paper: Paper) -> list[Structure]:
     experiment = paper.experiments["storage"]
     design = paper.designs[experiment.designs[0]]
     resolved = configure(design.preset, paper.machine, dict(design.settings)).resolve()
-    return _STORAGE[paper.name]({p["key"]: p["value"] for p in resolved})
+    return STORAGE[paper.name]({p["key"]: p["value"] for p in resolved})
 
 
 def _asap(value: dict[str, str]) -> list[Structure]:
@@ -100,7 +100,7 @@ def _lalea(value: dict[str, str]) -> list[Structure]:
     ]
 
 
-_STORAGE: dict[str, Callable[[dict[str, str]], list[Structure]]] = {
+STORAGE: dict[str, Callable[[dict[str, str]], list[Structure]]] = {
     "asap": _asap,
     "lalea": _lalea,
 }

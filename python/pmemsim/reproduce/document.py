@@ -1,0 +1,101 @@
+"""YAML files read strictly: whatever is wrong is said with the file and the line."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+import yaml
+
+from pmemsim.errors import Error, did_you_mean
+
+
+class Item:
+    """A value of a YAML file that knows its place, and what it is called there."""
+
+    def __init__(self, path: Path, node: yaml.Node, name: str = "") -> None:
+        self.name = name
+        self._path = path
+        self._node = node
+
+    def error(self, reason: str) -> Error:
+        """What is wrong with this value, for the caller to raise."""
+        named = f"{self.name}: " if self.name else ""
+        return Error(f"{self._path}:{self._node.start_mark.line + 1}: {named}{reason}")
+
+    def fields(self, required: Collection[str], optional: Collection[str] = ()) -> dict[str, Item]:
+        """The values of these keys; there may be no others."""
+        found = self.entries()
+        known = [*required, *optional]
+        for key, item in found.items():
+            if key not in known:
+                raise item.error(f"unknown key{did_you_mean(key, known)}")
+        for key in required:
+            if key not in found:
+                raise self.error(f"the key '{key}' is missing")
+        return found
+
+    def entries(self) -> dict[str, Item]:
+        """The values by their keys, whatever these are."""
+        if not isinstance(self._node, yaml.MappingNode):
+            raise self.error("must be a list of 'key: value' lines")
+        found: dict[str, Item] = {}
+        for key_node, value_node in self._node.value:
+            item = Item(self._path, value_node, str(key_node.value))
+            if item.name in found:
+                raise item.error("stands twice; remove one")
+            found[item.name] = item
+        return found
+
+    def items(self) -> list[Item]:
+        """The values of a list."""
+        if not isinstance(self._node, yaml.SequenceNode):
+            raise self.error("must be a list: [one, another]")
+        return [Item(self._path, node, self.name) for node in self._node.value]
+
+    def text(self) -> str:
+        """A single value as it is written."""
+        if not isinstance(self._node, yaml.ScalarNode) or not self._node.value:
+            raise self.error("must be one value")
+        return str(self._node.value)
+
+    def whole(self, least: int = 1) -> int:
+        """A whole number."""
+        text = self.text()
+        if not text.isdecimal() or int(text) < least:
+            raise self.error(f"'{text}' must be a whole number of at least {least}")
+        return int(text)
+
+    def number(self) -> float:
+        """A number above 0."""
+        text = self.text()
+        try:
+            number = float(text)
+        except ValueError:
+            number = 0.0
+        if number <= 0:
+            raise self.error(f"'{text}' must be a number above 0")
+        return number
+
+    def one_of(self, known: Collection[str], what: str) -> str:
+        """The name of something that there is."""
+        name = self.text()
+        if name not in known:
+            raise self.error(f"unknown {what} '{name}'{did_you_mean(name, known)}")
+        return name
+
+
+def read(path: Path) -> Item:
+    """A YAML file as a whole."""
+    try:
+        root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    except (OSError, UnicodeDecodeError) as error:
+        raise Error(f"{path}: can't be read: {getattr(error, 'strerror', error)}") from error
+    except yaml.MarkedYAMLError as error:
+        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise Error(f"{path}{line}: not YAML: {error.problem}") from error
+    except yaml.YAMLError as error:
+        raise Error(f"{path}: not YAML: {error}") from error
+    if root is None:
+        raise Error(f"{path}: is empty")
+    return Item(path, root)

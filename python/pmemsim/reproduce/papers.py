@@ -1,0 +1,216 @@
+"""The papers that can be reproduced: a folder each, with experiment.yaml and expected.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from pmemsim.errors import Error, did_you_mean
+from pmemsim.reproduce.document import Item, read
+from pmemsim.reproduce.facts import Fact
+from pmemsim.reproduce.metrics import METRICS
+from pmemsim.reproduce.plan import (
+    SCALES,
+    Ablation,
+    Benchmark,
+    Design,
+    Entry,
+    Experiment,
+    Paper,
+    Point,
+    Settings,
+    takes_data_bytes,
+)
+from pmemsim.reproduce.shapes import SHAPES
+from pmemsim.reproduce.storage import STORAGE
+from pmemsim.workloads import workloads
+
+_FILES = ("experiment.yaml", "expected.yaml")
+_KEYS = (
+    "paper", "title", "machine", "threads", "instances", "seeds", "scales", "groups",
+    "benchmarks", "designs", "experiments", "ablations",
+)  # fmt: skip
+# What an ablation can change.
+_DIFFERENCES = ("set", "threads", "regions_factor", "data_bytes", "items", "metric", "without")
+
+
+def experiments_dir() -> Path:
+    """The folder of the papers' experiments."""
+    return Path(str(resources.files("pmemsim"))) / "experiments"
+
+
+def paper_names() -> list[str]:
+    """The papers that can be reproduced."""
+    return sorted(path.parent.name for path in experiments_dir().glob("*/experiment.yaml"))
+
+
+def is_paper(text: str) -> bool:
+    """Whether this names a paper (`asap`), or the folder of one (`./mine`)."""
+    return "/" in text or text in paper_names()
+
+
+@cache
+def load_paper(name: str) -> Paper:
+    """A paper by its name, or by the path of a folder with experiment.yaml and expected.yaml.
+
+    Raises an `Error` that says what is wrong, and where.
+    """
+    if not is_paper(name):
+        raise Error(
+            f"unknown paper '{name}'{did_you_mean(name, paper_names())} (a folder of your own is "
+            "given as a path: ./mine)"
+        )
+    folder = Path(name) if "/" in name else experiments_dir() / name
+    for file in _FILES:
+        if not (folder / file).is_file():
+            raise Error(
+                f"{folder}: there is no {file} in it; a paper's folder has {' and '.join(_FILES)}"
+            )
+    return _paper(read(folder / "experiment.yaml"), _facts(read(folder / "expected.yaml")))
+
+
+def _facts(file: Item) -> dict[str, Fact]:
+    facts: dict[str, Fact] = {}
+    for item in file.items():
+        field = item.fields(("id", "where"), ("value", "what", "shape"))
+        name = field["id"].text()
+        if name in facts:
+            raise field["id"].error(f"'{name}' stands twice; remove one")
+        if ("value" in field) == ("shape" in field):
+            raise item.error(f"'{name}' needs either a value or a shape")
+        facts[name] = Fact(
+            name,
+            field["where"].text(),
+            field["what"].text() if "what" in field else "",
+            field["value"].number() if "value" in field else None,
+            field["shape"].text() if "shape" in field else "",
+        )
+    return facts
+
+
+def _paper(file: Item, facts: dict[str, Fact]) -> Paper:
+    plan = file.fields(_KEYS)
+    machine = plan["machine"].fields(("value",), ("source", "set"))
+    groups = plan["groups"].entries()
+    benchmarks = plan["benchmarks"].entries()
+    designs = {name: _design(item) for name, item in plan["designs"].entries().items()}
+    experiments = {
+        name: _experiment(item, plan["paper"].text(), designs, facts)
+        for name, item in plan["experiments"].entries().items()
+    }
+    return Paper(
+        name=plan["paper"].text(),
+        title=plan["title"].text(),
+        machine=machine["value"].text(),
+        settings=_settings(machine.get("set")),
+        threads=_sourced(plan["threads"]).whole(),
+        instances=_sourced(plan["instances"]).whole(),
+        seeds=tuple(seed.whole(least=0) for seed in plan["seeds"].items()),
+        regions={
+            scale: {name: count.whole() for name, count in counts.fields(groups).items()}
+            for scale, counts in plan["scales"].fields(SCALES).items()
+        },
+        benchmarks=tuple(
+            _benchmark(benchmark, group)
+            for group in groups.values()
+            for benchmark in benchmarks.values()
+        ),
+        designs=designs,
+        experiments=experiments,
+        ablations={
+            name: _ablation(item, experiments, benchmarks)
+            for name, item in plan["ablations"].entries().items()
+        },
+        facts=facts,
+    )
+
+
+def _sourced(item: Item) -> Item:
+    return item.fields(("value",), ("source",))["value"]
+
+
+def _benchmark(item: Item, group: Item) -> Benchmark:
+    field = item.fields(("workload",), ("regions",))
+    size = group.fields((), ("data_bytes",)).get("data_bytes")
+    workload = field["workload"].one_of(workloads(), "workload")
+    return Benchmark(
+        item.name,
+        group.name,
+        workload,
+        size.whole() if size and takes_data_bytes(workload) else None,
+        field["regions"].number() if "regions" in field else 1,
+    )
+
+
+def _design(item: Item) -> Design:
+    field = item.fields(("preset",), ("source", "set"))
+    return Design(item.name, field["preset"].text(), _settings(field.get("set")))
+
+
+def _experiment(
+    item: Item, paper: str, designs: dict[str, Design], facts: dict[str, Fact]
+) -> Experiment:
+    field = item.fields(
+        ("title", "where", "metric", "designs", "baseline", "entries"), ("set", "vary")
+    )
+    measured = tuple(name.one_of(designs, "design") for name in field["designs"].items())
+    vary = field["vary"].fields(("name", "points")) if "vary" in field else {}
+    points = vary["points"].entries().values() if vary else ()
+    return Experiment(
+        id=item.name,
+        title=field["title"].text(),
+        where=field["where"].text(),
+        metric=_metric(field["metric"], item, paper),
+        designs=measured,
+        baseline=field["baseline"].one_of(measured, "design"),
+        settings=_settings(field.get("set")),
+        varies=vary["name"].text() if vary else "",
+        points=tuple(Point(point.name, _settings(point)) for point in points) or (Point("", ()),),
+        entries=tuple(
+            _entry(entry, measured, facts) for entry in field["entries"].entries().values()
+        ),
+    )
+
+
+def _metric(item: Item, experiment: Item, paper: str) -> str:
+    computed = paper in STORAGE and experiment.name == "storage"
+    return item.one_of([*METRICS, "storage"] if computed else METRICS, "metric")
+
+
+def _entry(item: Item, designs: tuple[str, ...], facts: dict[str, Fact]) -> Entry:
+    if item.name not in facts:
+        raise item.error(f"expected.yaml has no such id{did_you_mean(item.name, facts)}")
+    fact = facts[item.name]
+    if fact.shape:
+        shape = item.fields(("shape",))["shape"].one_of(SHAPES, "shape")
+        return Entry(fact, "", "", shape)
+    field = item.fields(("of", "over"))
+    of, over = (field[key].one_of(designs, "design") for key in ("of", "over"))
+    return Entry(fact, of, over, "")
+
+
+def _ablation(
+    item: Item, experiments: dict[str, Experiment], benchmarks: Collection[str]
+) -> Ablation:
+    field = item.fields(("why", "of"), _DIFFERENCES)
+    left_out = field["without"].items() if "without" in field else ()
+    return Ablation(
+        item.name,
+        field["why"].text(),
+        tuple(name.one_of(experiments, "experiment") for name in field["of"].items()),
+        _settings(field.get("set")),
+        field["threads"].whole() if "threads" in field else None,
+        field["regions_factor"].number() if "regions_factor" in field else 1,
+        field["data_bytes"].whole() if "data_bytes" in field else None,
+        field["items"].whole() if "items" in field else None,
+        field["metric"].one_of(METRICS, "metric") if "metric" in field else None,
+        tuple(name.one_of(benchmarks, "benchmark") for name in left_out),
+    )
+
+
+def _settings(item: Item | None) -> Settings:
+    if item is None:
+        return ()
+    return tuple((key, value.text()) for key, value in item.entries().items())
