@@ -251,49 +251,42 @@ TEST(Asap, NestedRegionsAreOneRegion) {
   EXPECT_EQ(statistic(result, "asap.lpos"), 1);
 }
 
-TEST(Asap, ALoadDependsOnTheOwnersOfBothItsLines) {
-  // Thread 1's region writes the second of two lines and ends after thread 0's has read both.
+// Thread 1's region writes `lines`, and ends after thread 0 has run a region that reads at `read`
+// and, behind it, loads all of `lines`.
+TraceBuilder read_before_the_end(std::vector<Line> lines, std::uint64_t read) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + (1 << 20));
   const auto store = builder.site(SiteKind::kStore, 8, 1);
   const auto load = builder.site(SiteKind::kLoad, 8, 1);
   builder.thread(1);
   builder.mark(MarkKind::kRegionBegin, 1);
-  builder.store(store, kPmBase + kLineBytes, 1);
+  for (const Line line : lines) builder.store(store, line.address(), 1);
   builder.sync(SyncKind::kSignal, kDramBase, 0, 1);
   builder.sync(SyncKind::kWait, kDramBase + 64, 1, 1);
   builder.mark(MarkKind::kRegionEnd, 1);
   builder.thread(0);
   builder.sync(SyncKind::kWait, kDramBase, 0, 1);
   builder.mark(MarkKind::kRegionBegin, 1);
-  builder.access(load, kPmBase + kLineBytes - 4);
+  builder.access(load, read);
   builder.mark(MarkKind::kRegionEnd, 1);
+  for (const Line line : lines) builder.access(load, line.address());
   builder.sync(SyncKind::kSignal, kDramBase + 64, 1, 1);
+  return builder;
+}
+
+TEST(Asap, ALoadDependsOnTheOwnersOfBothItsLines) {
+  // The second of its two lines is the other region's.
+  TraceBuilder builder =
+      read_before_the_end({Line::of(kPmBase + kLineBytes)}, kPmBase + kLineBytes - 4);
   const auto result = run_trace(builder, settings({{"atomicity", "asap"}}));
   EXPECT_EQ(statistic(result, "asap.data_dependences"), 1);
 }
 
 TEST(Asap, OwnersSurviveEvictions) {
-  // The first region's 200 lines don't fit into the caches; the second thread reads them all before
-  // it commits.
-  TraceBuilder builder;
-  builder.pm_region(kPmBase, kPmBase + (1 << 20));
-  const auto store = builder.site(SiteKind::kStore, 8, 1);
-  const auto load = builder.site(SiteKind::kLoad, 8, 1);
-  constexpr std::uint64_t kLines = 200;
-  builder.thread(1);
-  builder.mark(MarkKind::kRegionBegin, 1);
-  for (std::uint64_t i = 0; i < kLines; ++i) builder.store(store, kPmBase + i * kLineBytes, i);
-  builder.sync(SyncKind::kSignal, kDramBase, 0, 1);
-  builder.sync(SyncKind::kWait, kDramBase + 64, 1, 1);
-  builder.mark(MarkKind::kRegionEnd, 1);
-  builder.thread(0);
-  builder.sync(SyncKind::kWait, kDramBase, 0, 1);
-  builder.mark(MarkKind::kRegionBegin, 1);
-  builder.access(load, kPmBase);
-  builder.mark(MarkKind::kRegionEnd, 1);
-  for (std::uint64_t i = 0; i < kLines; ++i) builder.access(load, kPmBase + i * kLineBytes);
-  builder.sync(SyncKind::kSignal, kDramBase + 64, 1, 1);
+  // So many lines don't fit into the caches.
+  std::vector<Line> lines;
+  for (std::uint64_t i = 0; i < 200; ++i) lines.push_back(Line::of(kPmBase + i * kLineBytes));
+  TraceBuilder builder = read_before_the_end(lines, kPmBase);
   const auto result = run_trace(builder, settings({{"atomicity", "asap"},
                                                    {"l1.size", "256B"},
                                                    {"l1.ways", "2"},

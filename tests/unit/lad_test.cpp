@@ -27,6 +27,17 @@ void PrintTo(const Controllers& c, std::ostream* out) {
   *out << c.wpq << " entries, " << c.log_queue << " for the log, " << c.allocation << ", "
        << c.place << ", " << c.headers << " headers";
 }
+Configuration lad_with(const Controllers& controllers, std::string_view cores) {
+  return crash_configuration({{"core.count", cores},
+                              {"atomicity", "lad"},
+                              {"pm.wpq_entries", controllers.wpq},
+                              {"pm.log_queue_entries", controllers.log_queue},
+                              {"pm.queue_place", controllers.place},
+                              {"pm.link_latency", controllers.link},
+                              {"pm.interleaving", "line"},
+                              {"log.allocation", controllers.allocation},
+                              {"log.header_entries", controllers.headers}});
+}
 double counter(const Machine& machine, std::string_view name) {
   StatisticsCollector collector;
   machine.describe_statistics(collector);
@@ -58,15 +69,7 @@ TEST_P(LadCrash, LeavesWholeRegionsAtEveryPoint) {
   Regions program(static_cast<std::uint32_t>(seed), 30, 24, 40);
   const TemporaryTrace temporary(program.builder);
   const trace::TraceFile file(temporary.path());
-  Machine machine(crash_configuration({{"atomicity", "lad"},
-                                       {"pm.wpq_entries", controllers.wpq},
-                                       {"pm.log_queue_entries", controllers.log_queue},
-                                       {"pm.queue_place", controllers.place},
-                                       {"pm.link_latency", controllers.link},
-                                       {"pm.interleaving", "line"},
-                                       {"log.allocation", controllers.allocation},
-                                       {"log.header_entries", controllers.headers}}),
-                  file);
+  Machine machine(lad_with(controllers, "1"), file);
   const auto& design = dynamic_cast<const Lad&>(machine.atomicity());
   int half_committed = 0;
   Plug plug(machine, program.states, [&](Image& image) {
@@ -138,18 +141,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(LadSharedCrash, LeavesAClosedSetOfWholeRegionsAtEveryPoint) {
   const auto& [seed, threads, controllers] = GetParam();
-  const SharedRun run =
-      crash_shared<Lad>({.seed = seed, .threads = threads},
-                        crash_configuration({{"core.count", "4"},
-                                             {"atomicity", "lad"},
-                                             {"pm.wpq_entries", controllers.wpq},
-                                             {"pm.log_queue_entries", controllers.log_queue},
-                                             {"pm.queue_place", controllers.place},
-                                             {"pm.link_latency", controllers.link},
-                                             {"pm.interleaving", "line"},
-                                             {"log.allocation", controllers.allocation},
-                                             {"log.header_entries", controllers.headers}}),
-                        recover_lad);
+  const SharedRun run = crash_shared<Lad>({.seed = seed, .threads = threads},
+                                          lad_with(controllers, "4"), recover_lad);
   EXPECT_EQ(run.problem, "");
   EXPECT_GT(run.crashes, 200);
   EXPECT_GT(run.undone, 20);
@@ -179,6 +172,17 @@ TraceBuilder one_region(std::uint64_t lines, bool flushes) {
 std::vector<Setting> lad(std::string_view wpq_entries) {
   return settings({{"ordering", "x86"}, {"atomicity", "lad"}, {"pm.wpq_entries", wpq_entries}});
 }
+// Of 8 entries, before PM that takes its time.
+std::vector<Setting> lad_on_slow_pm(std::string_view log_queue, std::string_view header_entries) {
+  return settings({{"ordering", "x86"},
+                   {"atomicity", "lad"},
+                   {"pm.wpq_entries", "8"},
+                   {"pm.device", "fixed"},
+                   {"pm.read_latency", "50ns"},
+                   {"pm.write_latency", "300ns"},
+                   {"pm.log_queue_entries", log_queue},
+                   {"log.header_entries", header_entries}});
+}
 
 TEST(Lad, WritesNothingButTheDataIfTheyFit) {
   TraceBuilder builder = one_region(7, false);
@@ -206,14 +210,7 @@ TEST(Lad, LogsAllLinesOfARegionThatOverflows) {
 TEST(Lad, AnOverflowWaitsForItsLog) {
   const auto commit = [](std::uint64_t lines, std::string_view log_queue) {
     TraceBuilder builder = one_region(lines, false);
-    std::vector<Setting> list = lad("8");
-    for (const Setting& setting : settings({{"pm.device", "fixed"},
-                                            {"pm.read_latency", "50ns"},
-                                            {"pm.write_latency", "300ns"},
-                                            {"pm.log_queue_entries", log_queue}})) {
-      list.push_back(setting);
-    }
-    return statistic(run_trace(builder, list), "lad.commit_latency_ns");
+    return statistic(run_trace(builder, lad_on_slow_pm(log_queue, "128")), "lad.commit_latency_ns");
   };
   EXPECT_LT(commit(7, "32"), 100);
   EXPECT_GT(commit(8, "0"), commit(7, "0") + 50) << "the old data are read";
@@ -224,15 +221,7 @@ TEST(Lad, AnOverflowWaitsForItsLog) {
 TEST(Lad, WithoutAHeaderQueueTheDataWaitForTheHeader) {
   const auto run = [](std::string_view header_entries) {
     TraceBuilder builder = one_region(10, false);
-    std::vector<Setting> list = lad("8");
-    for (const Setting& setting : settings({{"pm.device", "fixed"},
-                                            {"pm.read_latency", "50ns"},
-                                            {"pm.write_latency", "300ns"},
-                                            {"pm.log_queue_entries", "32"},
-                                            {"log.header_entries", header_entries}})) {
-      list.push_back(setting);
-    }
-    return run_trace(builder, list);
+    return run_trace(builder, lad_on_slow_pm("32", header_entries));
   };
   const auto queued = run("128");
   const auto written = run("0");

@@ -10,9 +10,6 @@
 namespace pmemsim {
 namespace {
 
-constexpr unsigned kCoreShift = 48;
-constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kCoreShift) - 1;
-
 // Where the owner of an evicted line is kept in DRAM (5.3), beyond all addresses that a program can
 // have. How the paper's "small buffer" is organised is open: here the line's number is its index,
 // and an entry has 8 bytes (a tag and the RID's 4).
@@ -44,21 +41,15 @@ void Asap::connect(const LayerContext& context) {
 }
 
 Lowering Asap::lowering() const {
-  Lowering lowering;
-  for (const auto purpose :
-       {trace::Purpose::kLog, trace::Purpose::kDataFlush, trace::Purpose::kCommit}) {
-    lowering.keeps[static_cast<std::size_t>(purpose)] = false;
-  }
-  return lowering;
+  using enum trace::Purpose;
+  return Lowering::without({kLog, kDataFlush, kCommit});
 }
 
-Asap::Rid Asap::rid(CoreId core, std::uint64_t region) {
-  return std::uint64_t{core} << kCoreShift | region;
-}
+Asap::Rid Asap::rid(CoreId core, std::uint64_t region) { return region_id(core, region); }
 
 Asap::Region* Asap::active(Rid rid) {
-  std::deque<Region>& regions = cores_[rid >> kCoreShift].regions;
-  const std::uint64_t number = rid & kNumberMask;
+  std::deque<Region>& regions = cores_[core_of(rid)].regions;
+  const std::uint64_t number = region_number(rid);
   if (regions.empty() || number < regions.front().number) return nullptr;
   const std::uint64_t at = number - regions.front().number;
   return at < regions.size() && !regions[at].committed ? &regions[at] : nullptr;

@@ -10,8 +10,6 @@
 namespace pmemsim {
 namespace {
 
-constexpr unsigned kCoreShift = 48;
-
 std::uint8_t first_entries(std::uint32_t count) {
   return static_cast<std::uint8_t>((1u << count) - 1);
 }
@@ -48,10 +46,6 @@ HardwareLog::Id HardwareLog::open(CoreId core, std::uint64_t region, Completion 
   log.live = true;
   log.idle = idle;
   return id;
-}
-
-std::uint64_t HardwareLog::owner(const Log& log) const {
-  return std::uint64_t{log.core} << kCoreShift | log.region;
 }
 
 std::uint32_t HardwareLog::channel_of(const Record& record) const {
@@ -214,7 +208,7 @@ void HardwareLog::arrive(std::uint64_t number, Picoseconds) {
   if (entry.number == 0 && entry.record > 0) try_complete(entry.log, entry.record - 1);
   context_->backend.write({.line = place,
                            .kind = WriteKind::kLog,
-                           .owner = owner(log),
+                           .owner = region_id(log.core, log.region),
                            .data = entry.data,
                            .persisted = completion<&HardwareLog::entry_persisted>(*this, slot),
                            .written = {}});
@@ -298,7 +292,7 @@ void HardwareLog::write_header(Id id, std::uint32_t number) {
     ++statistics_.headers;
     context_->backend.write({.line = line,
                              .kind = WriteKind::kLogHeader,
-                             .owner = owner(log),
+                             .owner = region_id(log.core, log.region),
                              .data = data,
                              .persisted = completion<&HardwareLog::header_persisted>(*this, slot),
                              .written = {}});

@@ -160,7 +160,6 @@ class HardwareLog {
   bool load_aware() const { return parameters_.allocation == LogAllocation::kLoadAware; }
   bool adr_buffered() const { return parameters_.metadata == LogMetadata::kAdrBuffered; }
   SequentialLog& ring(CoreId core) { return rings_[core % rings_.size()]; }
-  std::uint64_t owner(const Log& log) const;
   std::uint32_t channel_of(const Record& record) const;
 
   bool volatile_headers() const { return !adr_buffered() && shape_.header_entries == 0; }

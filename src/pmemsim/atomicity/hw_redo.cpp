@@ -5,6 +5,7 @@
 
 #include "pmemsim/backend/backend.hpp"
 #include "pmemsim/cache/hierarchy.hpp"
+#include "pmemsim/core/sentences.hpp"
 #include "pmemsim/sim/pm_space.hpp"
 
 namespace pmemsim {
@@ -19,12 +20,8 @@ void HwRedo::connect(const LayerContext& context) {
 }
 
 Lowering HwRedo::lowering() const {
-  Lowering lowering;
-  for (const auto purpose :
-       {trace::Purpose::kLog, trace::Purpose::kDataFlush, trace::Purpose::kCommit}) {
-    lowering.keeps[static_cast<std::size_t>(purpose)] = false;
-  }
-  return lowering;
+  using enum trace::Purpose;
+  return Lowering::without({kLog, kDataFlush, kCommit});
 }
 
 // ---- Running a region (rules 1 and 2)
@@ -258,13 +255,10 @@ void HwRedo::statistics(StatisticsCollector& collector) const {
 }
 
 std::string HwRedo::pending() const {
-  std::string text;
-  for (std::size_t core = 0; core < cores_.size(); ++core) {
-    if (!cores_[core].waiting) continue;
-    text += (text.empty() ? "" : "; ") + std::string("the log of core ") + std::to_string(core) +
-            " is not persistent";
-  }
-  return text;
+  return sentences(cores_.size(), [this](std::size_t core) {
+    return cores_[core].waiting ? "the log of core " + std::to_string(core) + " is not persistent"
+                                : "";
+  });
 }
 
 }  // namespace pmemsim

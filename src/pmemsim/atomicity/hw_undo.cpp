@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "pmemsim/core/sentences.hpp"
 #include "pmemsim/sim/pm_space.hpp"
 
 namespace pmemsim {
@@ -24,10 +25,7 @@ void HwUndo::connect(const LayerContext& context) {
 }
 
 Lowering HwUndo::lowering() const {
-  Lowering lowering;
-  lowering.keeps[static_cast<std::size_t>(trace::Purpose::kLog)] = false;
-  lowering.keeps[static_cast<std::size_t>(trace::Purpose::kCommit)] = false;
-  return lowering;
+  return Lowering::without({trace::Purpose::kLog, trace::Purpose::kCommit});
 }
 
 bool HwUndo::region_begin(CoreId core, std::uint64_t region, Picoseconds, Completion) {
@@ -156,13 +154,11 @@ void HwUndo::statistics(StatisticsCollector& collector) const {
 }
 
 std::string HwUndo::pending() const {
-  std::string text;
-  for (std::size_t core = 0; core < cores_.size(); ++core) {
-    if (settled(cores_[core])) continue;
-    text += (text.empty() ? "" : "; ") + std::string("log writes of core ") + std::to_string(core) +
-            " not acknowledged";
-  }
-  return text;
+  return sentences(cores_.size(), [this](std::size_t core) {
+    return settled(cores_[core])
+               ? ""
+               : "log writes of core " + std::to_string(core) + " not acknowledged";
+  });
 }
 
 }  // namespace pmemsim

@@ -5,6 +5,7 @@
 
 #include "pmemsim/backend/backend.hpp"
 #include "pmemsim/cache/hierarchy.hpp"
+#include "pmemsim/core/sentences.hpp"
 #include "pmemsim/sim/pm_space.hpp"
 
 namespace pmemsim {
@@ -18,11 +19,6 @@ constexpr std::uint32_t high(std::uint64_t packed) {
   return static_cast<std::uint32_t>(packed >> 32);
 }
 constexpr std::uint32_t low(std::uint64_t packed) { return static_cast<std::uint32_t>(packed); }
-
-// Writes of regions of two cores don't merge.
-constexpr std::uint64_t owner(CoreId core, std::uint64_t region) {
-  return std::uint64_t{core} << 48 | region;
-}
 
 }  // namespace
 
@@ -42,12 +38,8 @@ void Lad::connect(const LayerContext& context) {
 }
 
 Lowering Lad::lowering() const {
-  Lowering lowering;
-  for (const auto purpose :
-       {trace::Purpose::kLog, trace::Purpose::kDataFlush, trace::Purpose::kCommit}) {
-    lowering.keeps[static_cast<std::size_t>(purpose)] = false;
-  }
-  return lowering;
+  using enum trace::Purpose;
+  return Lowering::without({kLog, kDataFlush, kCommit});
 }
 
 bool Lad::region_begin(CoreId core, std::uint64_t region, Picoseconds, Completion) {
@@ -170,7 +162,7 @@ void Lad::write_in_place(Held& held, std::uint32_t acknowledgements) {
   const Write write{
       .line = held.line,
       .kind = WriteKind::kData,
-      .owner = owner(held.core, cores_[held.core].region),
+      .owner = region_id(held.core, cores_[held.core].region),
       .data = held.data,
       .persisted = completion<&Lad::in_place>(*this, packed(held.core, acknowledgements)),
       .written = {}};
@@ -248,7 +240,7 @@ void Lad::commit_arrives(std::uint64_t packed, Picoseconds now) {
     replace_older(held.line, held.order, held.data);
     context_->pm.write_reserved({.line = held.line,
                                  .kind = WriteKind::kData,
-                                 .owner = owner(number, core.region),
+                                 .owner = region_id(number, core.region),
                                  .data = held.data,
                                  .persisted = completion<&Lad::drained>(*this, slot),
                                  .written = {}});
@@ -398,14 +390,13 @@ void Lad::statistics(StatisticsCollector& collector) const {
 }
 
 std::string Lad::pending() const {
-  std::string text;
-  for (std::size_t core = 0; core < cores_.size(); ++core) {
-    if (cores_[core].unacknowledged == 0) continue;
-    text += (text.empty() ? "" : "; ") + std::to_string(cores_[core].unacknowledged) +
-            " speculative writes or commit messages of core " + std::to_string(core) +
-            " not acknowledged";
-  }
-  return text;
+  return sentences(cores_.size(), [this](std::size_t core) {
+    const std::uint32_t writes = cores_[core].unacknowledged;
+    return writes == 0
+               ? ""
+               : std::to_string(writes) + " speculative writes or commit messages of core " +
+                     std::to_string(core) + " not acknowledged";
+  });
 }
 
 }  // namespace pmemsim

@@ -9,12 +9,11 @@
 //      may not be written out, and acknowledges. A later write of the region to the line replaces
 //      it. A read of the line is answered from there.
 //   4  Overflow: if no entry is free, the region falls back to an undo log for all of its lines
-//   that
-//      the controller keeps already or still gets (LALEA, III-B: "an overflow forces LAD to write
-//      log blocks for all update requests in a transaction"). The controller reads a line's old
-//      data, writes them to the log, waits until they are persistent, and writes the line in place;
-//      then it acknowledges. A line that was kept holds its entry until then. The region's later
-//      writes to a logged line go in place at once.
+//      that the controller keeps already or still gets (LALEA, III-B: "an overflow forces LAD to
+//      write log blocks for all update requests in a transaction"). The controller reads a line's
+//      old data, writes them to the log, waits until they are persistent, and writes the line in
+//      place; then it acknowledges. A line that was kept holds its entry until then. The region's
+//      later writes to a logged line go in place at once.
 //   5  Phase 2: once all writes are acknowledged, a commit message goes to every controller. Each
 //      sets the core's last committed region in its array, lets the region's lines drain, and
 //      acknowledges. The core waits for all, and frees the region's log.

@@ -10,10 +10,7 @@ namespace pmemsim {
 class NoAtomicity final : public Atomicity {
  public:
   Lowering lowering() const override {
-    Lowering lowering;
-    lowering.keeps[static_cast<std::size_t>(trace::Purpose::kLog)] = false;
-    lowering.keeps[static_cast<std::size_t>(trace::Purpose::kCommit)] = false;
-    return lowering;
+    return Lowering::without({trace::Purpose::kLog, trace::Purpose::kCommit});
   }
 };
 

@@ -13,8 +13,7 @@ class NoOrdering : public Ordering {
   void connect(const LayerContext& context) override { hierarchy_ = &context.caches; }
 
   Lowering lowering() const override {
-    Lowering lowering;
-    lowering.keeps[static_cast<std::size_t>(trace::Purpose::kDataFlush)] = false;
+    Lowering lowering = Lowering::without({trace::Purpose::kDataFlush});
     lowering.keeps_flushes = false;
     lowering.keeps_fences = false;
     return lowering;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "pmemsim/core/sentences.hpp"
+
 namespace pmemsim {
 
 bool X86Ordering::flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
@@ -29,13 +31,12 @@ void X86Ordering::acknowledged(std::uint64_t core, Picoseconds now) {
 }
 
 std::string X86Ordering::pending() const {
-  std::string text;
-  for (std::size_t core = 0; core < cores_.size(); ++core) {
-    if (cores_[core].outstanding == 0) continue;
-    text += (text.empty() ? "" : "; ") + std::to_string(cores_[core].outstanding) +
-            " flushes of core " + std::to_string(core) + " not acknowledged";
-  }
-  return text;
+  return sentences(cores_.size(), [this](std::size_t core) {
+    const std::uint32_t flushes = cores_[core].outstanding;
+    return flushes == 0 ? ""
+                        : std::to_string(flushes) + " flushes of core " + std::to_string(core) +
+                              " not acknowledged";
+  });
 }
 
 }  // namespace pmemsim

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <initializer_list>
 
 #include "pmemsim/trace/format.hpp"
 
@@ -13,6 +14,13 @@ struct Lowering {
   std::array<bool, trace::kPurposes> keeps{true, true, true, true};
   bool keeps_flushes = true;
   bool keeps_fences = true;
+
+  // All but the code for these purposes.
+  static constexpr Lowering without(std::initializer_list<trace::Purpose> purposes) {
+    Lowering lowering;
+    for (const auto purpose : purposes) lowering.keeps[static_cast<std::size_t>(purpose)] = false;
+    return lowering;
+  }
 
   // What both layers leave.
   friend Lowering operator&(Lowering a, const Lowering& b) {
