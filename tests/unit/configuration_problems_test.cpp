@@ -118,8 +118,10 @@ TEST(Configuration, ThreadsMustFitOnTheCores) {
     FAIL() << "six threads on four cores";
   } catch (const ConfigError& error) {
     const std::string text = error.what();
-    EXPECT_NE(text.find("2 instance(s) of 3 threads don't fit on 4 cores"), std::string::npos);
-    EXPECT_NE(text.find("set core.count to 6"), std::string::npos);
+    EXPECT_EQ(text.find("test: "), 0u) << text;  // where core.count was set
+    EXPECT_NE(text.find("6 threads (run.instances=2, each of 3) don't fit on core.count=4 cores"),
+              std::string::npos);
+    EXPECT_NE(text.find("choose core.count=6"), std::string::npos);
   }
 }
 

@@ -63,6 +63,14 @@ Configuration configure(std::span<const Setting> settings) {
   return configuration;
 }
 
+void throw_problem(std::span<const Setting> settings, const std::string& sentence) {
+  Configuration configuration;
+  ParameterSetter setter(settings);
+  configuration.describe(setter);
+  setter.add_problem(sentence);
+  setter.throw_problems();
+}
+
 std::vector<ParameterInfo> parameters(Configuration configuration) {
   ParameterLister lister;
   configuration.describe(lister);

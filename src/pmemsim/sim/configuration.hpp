@@ -87,6 +87,10 @@ Configuration configure(std::span<const Setting> settings);
 // whole configuration, so that nothing can be said about how they go together.
 void check_values(std::span<const Setting> settings);
 
+// Throws ConfigError with a sentence on what is wrong with the configuration that these settings
+// make up, and the places where the parameters that it names were set.
+void throw_problem(std::span<const Setting> settings, const std::string& sentence);
+
 // Every parameter with its value in this configuration.
 std::vector<ParameterInfo> parameters(Configuration configuration);
 

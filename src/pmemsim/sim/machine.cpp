@@ -7,29 +7,35 @@
 namespace pmemsim {
 namespace {
 
-std::uint32_t check_fit(const Configuration& configuration, const trace::TraceFile& trace) {
+std::uint32_t cores_needed(const Configuration& configuration, const trace::TraceFile& trace) {
   const std::uint32_t threads = trace.metadata().threads * configuration.run.instances;
   if (threads == 0) {
     throw trace::TraceError(trace.path() + ": no thread was recorded; record the program again");
   }
-  if (threads <= configuration.core.count) return threads;
-  const std::string remedy =
-      threads <= CoreParameters::kMostCores
-          ? "set core.count to " + std::to_string(threads) + " or record with fewer threads"
-          : "run fewer instances or record with fewer threads, since a machine has at most " +
-                std::to_string(CoreParameters::kMostCores) + " cores";
-  throw ConfigError({trace.path() + ": " + std::to_string(configuration.run.instances) +
-                     " instance(s) of " + std::to_string(trace.metadata().threads) +
-                     " threads don't fit on " + std::to_string(configuration.core.count) +
-                     " cores; " + remedy});
+  return threads;
 }
 
 }  // namespace
 
+std::string fit_problem(const Configuration& configuration, const trace::TraceFile& trace) {
+  const std::uint32_t threads = cores_needed(configuration, trace);
+  if (threads <= configuration.core.count) return {};
+  const std::string remedy =
+      threads <= CoreParameters::kMostCores
+          ? "choose core.count=" + std::to_string(threads) + " or record with fewer threads"
+          : "run fewer instances or record with fewer threads, since a machine has at most " +
+                std::to_string(CoreParameters::kMostCores) + " cores";
+  return trace.path() + ": " + std::to_string(threads) +
+         " threads (run.instances=" + std::to_string(configuration.run.instances) + ", each of " +
+         std::to_string(trace.metadata().threads) +
+         ") don't fit on core.count=" + std::to_string(configuration.core.count) + " cores; " +
+         remedy;
+}
+
 Machine::Machine(const Configuration& configuration, const trace::TraceFile& trace)
     : configuration_(configuration),
       trace_(trace),
-      cores_used_(check_fit(configuration, trace)),
+      cores_used_(cores_needed(configuration, trace)),
       clock_(configuration.core.frequency, configuration.core.width),
       dram_(queue_, configuration.dram, Contents::kNotKept),
       pm_(queue_, configuration.pm),
@@ -42,6 +48,9 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
       hierarchy_({queue_, pm_space_, *backend_, dram_, *ordering_, *atomicity_}, clock_,
                  configuration.core.count, configuration.l1, configuration.l2, configuration.shared,
                  configuration.path) {
+  if (const std::string problem = fit_problem(configuration, trace); !problem.empty()) {
+    throw ConfigError({problem});
+  }
   const LayerContext context{queue_, hierarchy_, *backend_, pm_, dram_, pm_space_};
   ordering_->connect(context);
   atomicity_->connect(context);

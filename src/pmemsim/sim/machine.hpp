@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "pmemsim/cache/hierarchy.hpp"
@@ -15,6 +16,10 @@
 #include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim {
+
+// What is wrong with running the trace on this machine, where every thread needs a core; empty if
+// nothing is.
+std::string fit_problem(const Configuration& configuration, const trace::TraceFile& trace);
 
 class Machine {
  public:

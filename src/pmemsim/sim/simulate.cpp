@@ -60,6 +60,9 @@ RunResult simulate(const std::string& trace_path, std::span<const Setting> setti
                    std::span<const std::string> images) {
   const Configuration configuration = configure(settings);
   const trace::TraceFile trace(trace_path);
+  if (const std::string problem = fit_problem(configuration, trace); !problem.empty()) {
+    throw_problem(settings, problem);
+  }
   const auto start = std::chrono::steady_clock::now();
   Machine machine(configuration, trace);
   if (!machine.run(progress)) throw Interrupted("the simulation was interrupted");
