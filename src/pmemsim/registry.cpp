@@ -130,6 +130,23 @@ void add_header_problems(const Configuration& configuration, std::vector<std::st
                      " or log.metadata=collated-header");
 }
 
+// What a design keeps in the write pending queue must survive there.
+void add_persistence_problems(const Configuration& configuration,
+                              std::vector<std::string>& problems) {
+  if (configuration.pm.persistence == PersistencePoint::kAccepted) return;
+  const std::string lost =
+      " in the write pending queue, which with pm.persistence=written doesn't survive a crash; "
+      "choose pm.persistence=accepted";
+  const AtomicityChoice atomicity = configuration.atomicity;
+  if (atomicity == AtomicityChoice::kLad) {
+    problems.push_back("atomicity=lad keeps a region's lines" + lost);
+  } else if (atomicity != AtomicityChoice::kNone && atomicity != AtomicityChoice::kSoftwareUndo &&
+             configuration.log.metadata == LogMetadata::kAdrBuffered) {
+    problems.push_back("log.metadata=adr-buffered keeps headers" + lost +
+                       " or log.metadata=collated-header");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> combination_problems(const Configuration& configuration) {
@@ -138,6 +155,7 @@ std::vector<std::string> combination_problems(const Configuration& configuration
       &chosen("backend", configuration.backend), &chosen("precompute", configuration.precompute)};
   std::vector<std::string> problems;
   add_header_problems(configuration, problems);
+  add_persistence_problems(configuration, problems);
   for (const LayerChoice* part : parts) {
     for (const std::string_view need : part->needs) {
       const bool given = std::any_of(parts.begin(), parts.end(), [&](const LayerChoice* other) {

@@ -93,6 +93,26 @@ TEST(Registry, RefusesAWritePendingQueueTooSmallForTheCoresHeaders) {
             "log.metadata=collated-header");
 }
 
+TEST(Registry, RefusesToKeepInTheWritePendingQueueWhatACrashWouldLose) {
+  Configuration configuration;
+  configuration.pm.persistence = PersistencePoint::kWritten;
+  configuration.atomicity = AtomicityChoice::kLad;
+  EXPECT_EQ(combination_problems(configuration),
+            std::vector<std::string>{
+                "atomicity=lad keeps a region's lines in the write pending queue, which with "
+                "pm.persistence=written doesn't survive a crash; choose pm.persistence=accepted"});
+  for (const auto atomicity :
+       {AtomicityChoice::kHwUndo, AtomicityChoice::kHwRedo, AtomicityChoice::kAsap}) {
+    configuration.atomicity = atomicity;
+    configuration.log.metadata = LogMetadata::kCollatedHeader;
+    EXPECT_TRUE(combination_problems(configuration).empty());
+    configuration.log.metadata = LogMetadata::kAdrBuffered;
+    ASSERT_EQ(combination_problems(configuration).size(), 1u);
+    EXPECT_TRUE(combination_problems(configuration)[0].ends_with(
+        "choose pm.persistence=accepted or log.metadata=collated-header"));
+  }
+}
+
 TEST(Registry, AcceptsWhatFits) {
   for (const auto ordering : {OrderingChoice::kX86, OrderingChoice::kEadr}) {
     for (const auto atomicity : {AtomicityChoice::kNone, AtomicityChoice::kSoftwareUndo}) {
