@@ -43,7 +43,7 @@ def find_target(text: str, *, opt: str | None = None, **arguments: int | float |
         given = [key for key, value in {"opt": opt, **arguments}.items() if value is not None]
         if given:
             options = ", ".join(f"--{key.replace('_', '-')}" for key in given)
-            raise Error(f"{text}: is recorded already; {options} only applies to workloads")
+            raise Error(f"{text}: is recorded already; leave out {options}: for workloads only")
         return Target(path.stem, path)
     if text not in workloads():
         problem = f"{unknown_workload(text)} (a trace's name ends with .pmt)"

@@ -102,7 +102,14 @@ def test_version() -> None:
         (["record", "--all", "--out-dir", "x", "--name", "queue"], "leave out --name and -o"),
         (["record", "--name", "queue", "-o", "x.pmt", "--out-dir", "x"], "goes with --all"),
         (["record", "-o", "x.pmt", "--", "./no-such-program"], "there is no such program"),
-        (["record", "-o", "x.pmt", "--seed", "1", "--", "ls"], "--seed only applies to"),
+        (
+            ["record", "-o", "x.pmt", "--seed", "1", "--", "ls"],
+            "leave out --seed: for pmemsim's workloads",
+        ),
+        (["record", "queeu", "-o", "x.pmt", "--threads", "4"], "did you mean 'queue'?"),
+        (["record", "no-such", "-o", "x.pmt"], "by its path: ./no-such"),
+        (["record", "queue"], "say where to write the trace"),
+        (["record", "queue", "-o", "x.pmt", "--threads", "0"], "--threads 0: must be"),
         (["record", "-o", "x.pmt", "--pm-range", "5", "--", "ls"], "write it as LO:HI"),
         (
             ["record", "-o", "x.pmt", "--pm-range", "0:1" + 16 * "0", "--", "ls"],
@@ -273,7 +280,7 @@ def test_a_program_that_was_not_built_for_recording(tmp_path: Path) -> None:
 
 def test_arguments_of_a_workload_do_not_apply_to_a_trace(queue_trace: Path) -> None:
     text = refused("run", queue_trace, *ON_ASAP, "--threads", "2")
-    assert "is recorded already; --threads only applies to workloads" in text
+    assert "is recorded already; leave out --threads: for workloads only" in text
 
 
 def test_run_writes_json_and_a_plot(tmp_path: Path, queue_trace: Path) -> None:

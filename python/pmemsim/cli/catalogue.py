@@ -42,7 +42,7 @@ def list_machines() -> None:
 
 @list_app.command("workloads")
 def list_workloads() -> None:
-    """List pmemsim's own workloads: names for `run`, `compare` and `record --name`."""
+    """List pmemsim's own workloads: names for `run`, `compare` and `record`."""
     every = workloads.workloads().values()
     sizes = [str(workload.arguments.get("data_bytes", "fixed")) for workload in every]
     ratios = ["0 to 1" if "duplicate_ratio" in workload.arguments else "no" for workload in every]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from shutil import which
 from typing import Annotated
 
 import typer
@@ -15,7 +16,7 @@ from pmemsim.files import check_writable
 from pmemsim.parallel import Report, run_all
 from pmemsim.recording import check_range, record, record_workload
 from pmemsim.trace import Trace
-from pmemsim.workloads import WorkloadRun, workloads
+from pmemsim.workloads import WorkloadRun, unknown_workload, workloads
 
 
 @options_of(Recipe)
@@ -23,7 +24,8 @@ def record_command(
     program: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Your program and its arguments, after `--`.", metavar="-- PROGRAM [ARGS]..."
+            help="A workload's name; or your program and its arguments, after `--`.",
+            metavar="WORKLOAD | -- PROGRAM [ARGS]...",
         ),
     ] = None,
     output: Annotated[
@@ -32,7 +34,7 @@ def record_command(
     name: Annotated[
         str | None,
         typer.Option(
-            "--name", help="A workload to record; with a program of your own: what to call it."
+            "--name", help="What to call a program of your own; alone: a workload to record."
         ),
     ] = None,
     all_workloads: Annotated[
@@ -64,12 +66,14 @@ def record_command(
 
     Workloads that come with pmemsim:
 
-        pmemsim record --name queue --threads 4 --data-bytes 256 -o queue.pmt
+        pmemsim record queue --threads 4 --data-bytes 256 -o queue.pmt
         pmemsim record --all --out-dir traces
 
     With `--all`, `--data-bytes` and `--duplicate-ratio` are for the workloads that take them; the
     others record their own sizes and contents.
     """
+    if program and name is None and _is_workload(program):
+        name, program = program[0], None
     if program:
         _refuse(recipe)
         if all_workloads or out_dir:
@@ -93,8 +97,19 @@ def record_command(
     else:
         raise Error(
             "nothing to record: give a program of your own after --, as in 'pmemsim record -o "
-            "mine.pmt -- ./mine', or a workload with --name, or --all"
+            "mine.pmt -- ./mine', or a workload's name, or --all"
         )
+
+
+def _is_workload(program: list[str]) -> bool:
+    word = program[0]
+    if len(program) > 1 or "/" in word:
+        return False
+    if word in workloads():
+        return True
+    if which(word):
+        return False
+    raise Error(f"{unknown_workload(word)} (a program of your own is given by its path: ./{word})")
 
 
 def _all(recipe: Recipe, out_dir: Path) -> None:
@@ -134,8 +149,8 @@ def _refuse(recipe: Recipe) -> None:
     ]
     if given:
         raise Error(
-            f"{', '.join(given)} only applies to pmemsim's workloads; your own program takes its "
-            "arguments after --"
+            f"leave out {', '.join(given)}: for pmemsim's workloads only; your own program takes "
+            "its arguments after --"
         )
 
 
