@@ -29,7 +29,7 @@ def reproduce_command(
     names: Annotated[
         list[str],
         typer.Argument(
-            help="Papers, each followed by the experiments that are wanted; default: all.",
+            help="Papers, each followed by the experiments that are wanted; if none: all of them.",
             metavar="PAPER [EXPERIMENT]...",
         ),
     ],
