@@ -55,14 +55,12 @@ class EventQueue {
     Picoseconds when;
     std::uint64_t order;  // phase, then sequence
     Completion action;
-    // Without branches, which would be mispredicted.
     bool before(const Event& other) const {
-      return (when < other.when) | ((when == other.when) & (order < other.order));
+      return when != other.when ? when < other.when : order < other.order;
     }
   };
   static constexpr std::size_t kArity = 4;
-  void sift_up(std::size_t hole, const Event& event);
-  void fill_top(const Event& event);
+  void sift_down(std::size_t hole, Event event);
 
   std::vector<Event> heap_;  // 4-ary: fewer cache misses than a binary heap
   std::uint64_t sequence_ = 0;
