@@ -3,10 +3,24 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "pmemsim/core/parameters.hpp"
+
 namespace pmemsim::bindings {
+
+// Keys, values and their places.
+using Settings = std::vector<std::tuple<std::string, std::string, std::string>>;
+std::vector<Setting> to_settings(const Settings& given);
+
+// Tells Python about the progress; a signal (Ctrl-C) or an exception there ends the run.
+bool report(const nanobind::object& progress, double share);
 
 void bind_errors(nanobind::module_& module);
 void bind_trace(nanobind::module_& module);
 void bind_simulator(nanobind::module_& module);
+void bind_crash(nanobind::module_& module);
 
 }  // namespace pmemsim::bindings

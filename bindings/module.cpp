@@ -47,4 +47,5 @@ NB_MODULE(_core, module) {
   pmemsim::bindings::bind_errors(module);
   pmemsim::bindings::bind_trace(module);
   pmemsim::bindings::bind_simulator(module);
+  pmemsim::bindings::bind_crash(module);
 }

@@ -17,15 +17,21 @@
 namespace nb = nanobind;
 
 namespace pmemsim::bindings {
-namespace {
-
-using Settings = std::vector<std::tuple<std::string, std::string, std::string>>;
 
 std::vector<Setting> to_settings(const Settings& given) {
   std::vector<Setting> settings;
   for (const auto& [key, value, place] : given) settings.push_back({key, value, place});
   return settings;
 }
+
+bool report(const nb::object& progress, double share) {
+  nb::gil_scoped_acquire acquire;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  if (!progress.is_none()) progress(share);
+  return true;
+}
+
+namespace {
 
 nb::list list_parameters() {
   nb::list found;
@@ -81,14 +87,6 @@ nb::list resolve(const Settings& given) {
 }
 
 void check_values(const Settings& given) { pmemsim::check_values(to_settings(given)); }
-
-// Tells Python about the progress; a signal (Ctrl-C) or an exception there ends the run.
-bool report(const nb::object& progress, double share) {
-  nb::gil_scoped_acquire acquire;
-  if (PyErr_CheckSignals() != 0) throw nb::python_error();
-  if (!progress.is_none()) progress(share);
-  return true;
-}
 
 nb::dict simulate(const std::string& trace, const Settings& given, const nb::object& progress,
                   const std::vector<std::string>& images) {

@@ -9,14 +9,9 @@
 #include "layout.h"
 #include "marks.h"
 #include "pmemsim/pm.h"
+#include "recovery.h"
 
 /* ---- Pools (pool.c) -------------------------------------------------------------------------- */
-
-/* The log segments of one thread, as chunk numbers. */
-struct segments {
-  uint32_t* chunk;
-  uint32_t count;
-};
 
 /* A copy of what the shelf's lines in PM say, so that allocating reads PM only where a block may
  * come from another thread. Only the thread that has the arena uses it. */
@@ -147,21 +142,6 @@ __attribute__((format(printf, 1, 2))) void set_error(const char* format, ...);
 
 /* For breaches of the interface. */
 __attribute__((format(printf, 1, 2), noreturn)) void fatal(const char* format, ...);
-
-/* ---- Recovery (recovery.c) ------------------------------------------------------------------- */
-
-/* False, with the reason in pm_error(), if the bytes aren't a pool for this address. */
-bool superblock_check(const struct superblock* superblock, uint64_t bytes, const char* name);
-uint64_t superblock_checksum(const struct superblock* superblock);
-
-/* Collects every thread's log segments (free them with segments_free). */
-bool segments_find(const unsigned char* start, uint64_t bytes, const char* name,
-                   struct segments segments[PM_MAX_THREADS]);
-void segments_free(struct segments segments[PM_MAX_THREADS]);
-
-/* Undoes what unfinished regions did. Returns how many there were, or -1 if a log is damaged. */
-int roll_back(unsigned char* start, uint64_t bytes, const char* name,
-              const struct segments segments[PM_MAX_THREADS]);
 
 /* ---- Undo log (log.c) ------------------------------------------------------------------------ */
 

@@ -38,6 +38,18 @@ def simulate(
     progress: Callable[[float], None] | None,
     images: list[str],
 ) -> dict[str, Any]: ...
+def crash(
+    trace: str,
+    settings: _Settings,
+    sample: int,
+    seed: int,
+    at_ps: int | None,
+    subsets: int,
+    inspections: int,
+    files: list[str],
+    check: Callable[[], str] | None,
+    progress: Callable[[float], None] | None,
+) -> dict[str, Any]: ...
 
 names: dict[str, tuple[str, ...]]
 

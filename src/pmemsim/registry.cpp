@@ -176,6 +176,10 @@ std::vector<std::string> combination_problems(const Configuration& configuration
   return problems;
 }
 
+Lowering lowering(const Configuration& configuration) {
+  return make_ordering(configuration)->lowering() & make_atomicity(configuration)->lowering();
+}
+
 std::unique_ptr<Ordering> make_ordering(const Configuration& configuration) {
   switch (configuration.ordering) {
     case OrderingChoice::kNone:
@@ -218,7 +222,7 @@ std::unique_ptr<Atomicity> make_atomicity(const Configuration& configuration) {
     case AtomicityChoice::kNone:
       return std::make_unique<NoAtomicity>();
     case AtomicityChoice::kSoftwareUndo:
-      return std::make_unique<SoftwareUndo>();
+      return std::make_unique<SoftwareUndo>(configuration.software_undo);
     case AtomicityChoice::kHwUndo:
       return std::make_unique<HwUndo>(log_shape(configuration, LogKind::kUndo), configuration.log);
     case AtomicityChoice::kHwRedo:

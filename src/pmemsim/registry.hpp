@@ -28,6 +28,9 @@ const std::vector<LayerChoice>& layer_choices();
 // Why the chosen parts can't work together, a sentence each; empty if they can.
 std::vector<std::string> combination_problems(const Configuration& configuration);
 
+// What the design keeps of a recorded program.
+Lowering lowering(const Configuration& configuration);
+
 std::unique_ptr<Ordering> make_ordering(const Configuration& configuration);
 std::unique_ptr<Atomicity> make_atomicity(const Configuration& configuration);
 std::unique_ptr<Backend> make_backend(const Configuration& configuration, Memory& pm);

@@ -6,6 +6,7 @@
 #include "pmemsim/registry.hpp"
 #include "pmemsim/sim/machine.hpp"
 #include "random_trace.hpp"
+#include "shared_regions.hpp"
 
 namespace pmemsim {
 namespace {
@@ -137,6 +138,32 @@ TEST_P(DesignContract, CausesAddUp) {
   machine.run({});
   for (const auto& core : machine.cores()) {
     EXPECT_EQ(core->clock().time(core->account().total()), core->end());
+  }
+}
+
+// Designs that promise something to a program that keeps no log of its own. (What a software log
+// promises is tested with recorded programs, tests/python/test_crash.py.)
+std::vector<Design> promising_designs() {
+  std::vector<Design> all = legal_designs();
+  std::erase_if(all, [](const Design& design) {
+    Configuration configuration;
+    ParameterSetter setter(design);
+    configuration.describe(setter);
+    return configuration.ordering == OrderingChoice::kNone ||
+           configuration.atomicity == AtomicityChoice::kSoftwareUndo;
+  });
+  return all;
+}
+
+class CrashContract : public DesignContract {};
+INSTANTIATE_TEST_SUITE_P(Every, CrashContract, testing::ValuesIn(promising_designs()),
+                         [](const auto& info) { return name(info.param); });
+
+TEST_P(CrashContract, SurvivesEveryCrash) {
+  for (std::uint32_t seed = 1; seed <= kPrograms; ++seed) {
+    const SharedRun run = crash_shared({.seed = seed, .threads = 1 + seed % 4}, configuration());
+    EXPECT_EQ(run.problem, "") << seed;
+    EXPECT_GT(run.crashes, 100);
   }
 }
 

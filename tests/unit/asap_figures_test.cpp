@@ -67,7 +67,7 @@ class Bench : public PersistenceObserver {
         caches_({queue_, pm_space_, gate_, dram_, ordering_, asap_}, clock_, 2, configuration_.l1,
                 configuration_.l2, configuration_.shared, configuration_.path) {
     pm_space_.add({kPmBase, kPmBase + (1 << 20)});
-    asap_.connect({queue_, caches_, gate_, pm_, dram_, pm_space_});
+    asap_.connect({queue_, caches_, gate_, pm_, dram_, pm_space_, program_events_});
     pm_.observe(this);
   }
 
@@ -153,6 +153,7 @@ class Bench : public PersistenceObserver {
   const Configuration configuration_;
   EventQueue queue_;
   PmSpace pm_space_;
+  const ProgramEvents program_events_;
   Clock clock_;
   Memory dram_, pm_;
   Gate gate_;

@@ -4,7 +4,8 @@
 
 #include "pmemsim/atomicity/asap.hpp"
 #include "pmemsim/recovery/asap.hpp"
-#include "unit/crash_oracle.hpp"
+#include "shared_regions.hpp"
+#include "unit/crash_plug.hpp"
 
 namespace pmemsim {
 namespace {
@@ -56,17 +57,15 @@ TEST_P(AsapCrash, LeavesWholeRegionsAtEveryPoint) {
 SharedRun crash_asap(const SharedRegions::Options& options, std::string_view wpq_entries,
                      std::string_view defect = "none", const LogPolicies& policies = {}) {
   const auto broken = [&](std::string_view name) { return defect == name ? "true" : "false"; };
-  return crash_shared<Asap>(
-      options,
-      crash_configuration({{"core.count", "4"},
-                           {"atomicity", "asap"},
-                           {"log.allocation", policies.allocation},
-                           {"log.metadata", policies.metadata},
-                           {"asap.break.dependences", broken("dependences")},
-                           {"asap.break.lock_bit", broken("lock_bit")},
-                           {"asap.break.lpo_dropping", broken("lpo_dropping")}},
-                          wpq_entries),
-      recover_asap);
+  return crash_shared(options,
+                      crash_configuration({{"core.count", "4"},
+                                           {"atomicity", "asap"},
+                                           {"log.allocation", policies.allocation},
+                                           {"log.metadata", policies.metadata},
+                                           {"asap.break.dependences", broken("dependences")},
+                                           {"asap.break.lock_bit", broken("lock_bit")},
+                                           {"asap.break.lpo_dropping", broken("lpo_dropping")}},
+                                          wpq_entries));
 }
 
 class AsapSharedCrash : public testing::TestWithParam<std::tuple<std::uint32_t, std::uint32_t>> {};

@@ -2,15 +2,7 @@
 // never stands still, and recovers from a crash at every change of the persistent state.
 #include <gtest/gtest.h>
 
-#include "pmemsim/atomicity/asap.hpp"
-#include "pmemsim/atomicity/hw_redo.hpp"
-#include "pmemsim/atomicity/hw_undo.hpp"
-#include "pmemsim/atomicity/lad.hpp"
-#include "pmemsim/recovery/asap.hpp"
-#include "pmemsim/recovery/lad.hpp"
-#include "pmemsim/recovery/redo_log.hpp"
-#include "pmemsim/recovery/undo_log.hpp"
-#include "unit/crash_oracle.hpp"
+#include "shared_regions.hpp"
 
 namespace pmemsim {
 namespace {
@@ -78,14 +70,6 @@ class RandomSettings {
   std::mt19937 random_;
 };
 
-SharedRun crash(std::string_view design, const SharedRegions::Options& options,
-                const Configuration& configuration) {
-  if (design == "hw-undo") return crash_shared<HwUndo>(options, configuration, recover_undo_log);
-  if (design == "hw-redo") return crash_shared<HwRedo>(options, configuration, recover_redo_log);
-  if (design == "lad") return crash_shared<Lad>(options, configuration, recover_lad);
-  return crash_shared<Asap>(options, configuration, recover_asap);
-}
-
 class RandomCrash : public testing::TestWithParam<std::string_view> {};
 INSTANTIATE_TEST_SUITE_P(Designs, RandomCrash,
                          testing::Values("hw-undo", "hw-redo", "lad", "asap"));
@@ -108,7 +92,7 @@ TEST_P(RandomCrash, GetsOnAndRecovers) {
     try {
       const Configuration configuration = configure(settings.list);
       ++ran;
-      EXPECT_EQ(crash(GetParam(), options, configuration).problem, "") << seed;
+      EXPECT_EQ(crash_shared(options, configuration).problem, "") << seed;
     } catch (const ConfigError&) {  // sizes that don't work together are refused
     }
   }

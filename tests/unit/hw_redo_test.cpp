@@ -4,7 +4,8 @@
 
 #include "pmemsim/atomicity/hw_redo.hpp"
 #include "pmemsim/recovery/redo_log.hpp"
-#include "unit/crash_oracle.hpp"
+#include "shared_regions.hpp"
+#include "unit/crash_plug.hpp"
 
 namespace pmemsim {
 namespace {
@@ -68,20 +69,18 @@ TEST_P(HwRedoCrash, LeavesWholeRegionsAtEveryPoint) {
 // many regions have committed, but aren't in place.
 SharedRun crash_redo(const SharedRegions::Options& options, const RedoVariant& variant,
                      std::string_view log_queue, std::string_view commit_order = "global") {
-  return crash_shared<HwRedo>(options,
-                              crash_configuration({{"core.count", "4"},
-                                                   {"atomicity", "hw-redo"},
-                                                   {"pm.device", "fixed"},
-                                                   {"pm.write_latency", "3us"},
-                                                   {"pm.log_queue_entries", log_queue},
-                                                   {"log.allocation", variant.policies.allocation},
-                                                   {"log.metadata", variant.policies.metadata},
-                                                   {"log.header_entries", variant.header_entries},
-                                                   {"hw_redo.in_place", variant.in_place},
-                                                   {"hw_redo.log_buffer_entries", "2"},
-                                                   {"hw_redo.commit_order", commit_order}},
-                                                  "2"),
-                              recover_redo_log);
+  return crash_shared(options, crash_configuration({{"core.count", "4"},
+                                                    {"atomicity", "hw-redo"},
+                                                    {"pm.device", "fixed"},
+                                                    {"pm.write_latency", "3us"},
+                                                    {"pm.log_queue_entries", log_queue},
+                                                    {"log.allocation", variant.policies.allocation},
+                                                    {"log.metadata", variant.policies.metadata},
+                                                    {"log.header_entries", variant.header_entries},
+                                                    {"hw_redo.in_place", variant.in_place},
+                                                    {"hw_redo.log_buffer_entries", "2"},
+                                                    {"hw_redo.commit_order", commit_order}},
+                                                   "2"));
 }
 
 class HwRedoSharedCrash : public testing::TestWithParam<std::tuple<std::uint32_t, RedoVariant>> {};

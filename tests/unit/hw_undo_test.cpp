@@ -8,7 +8,8 @@
 #include "pmemsim/atomicity/hw_undo.hpp"
 #include "pmemsim/atomicity/log_record.hpp"
 #include "pmemsim/recovery/undo_log.hpp"
-#include "unit/crash_oracle.hpp"
+#include "shared_regions.hpp"
+#include "unit/crash_plug.hpp"
 
 namespace pmemsim {
 namespace {
@@ -118,15 +119,13 @@ TEST_P(HwUndoSharedCrash, LeavesAClosedSetOfWholeRegionsAtEveryPoint) {
   const auto& [seed, threads, policies] = GetParam();
   // The fewest entries that the four cores' headers fit into.
   for (const std::string_view log_queue : {"0", "2"}) {
-    const SharedRun run =
-        crash_shared<HwUndo>({.seed = seed, .threads = threads},
-                             crash_configuration({{"core.count", "4"},
-                                                  {"atomicity", "hw-undo"},
-                                                  {"pm.log_queue_entries", log_queue},
-                                                  {"log.allocation", policies.allocation},
-                                                  {"log.metadata", policies.metadata}},
-                                                 "9"),
-                             recover_undo_log);
+    const SharedRun run = crash_shared({.seed = seed, .threads = threads},
+                                       crash_configuration({{"core.count", "4"},
+                                                            {"atomicity", "hw-undo"},
+                                                            {"pm.log_queue_entries", log_queue},
+                                                            {"log.allocation", policies.allocation},
+                                                            {"log.metadata", policies.metadata}},
+                                                           "9"));
     EXPECT_EQ(run.problem, "");
     EXPECT_GT(run.crashes, 200);
     EXPECT_GT(run.undone, 20);

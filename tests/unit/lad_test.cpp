@@ -6,7 +6,8 @@
 
 #include "pmemsim/atomicity/lad.hpp"
 #include "pmemsim/recovery/lad.hpp"
-#include "unit/crash_oracle.hpp"
+#include "shared_regions.hpp"
+#include "unit/crash_plug.hpp"
 
 namespace pmemsim {
 namespace {
@@ -141,8 +142,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(LadSharedCrash, LeavesAClosedSetOfWholeRegionsAtEveryPoint) {
   const auto& [seed, threads, controllers] = GetParam();
-  const SharedRun run = crash_shared<Lad>({.seed = seed, .threads = threads},
-                                          lad_with(controllers, "4"), recover_lad);
+  const SharedRun run =
+      crash_shared({.seed = seed, .threads = threads}, lad_with(controllers, "4"));
   EXPECT_EQ(run.problem, "");
   EXPECT_GT(run.crashes, 200);
   EXPECT_GT(run.undone, 20);

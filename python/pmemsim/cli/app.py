@@ -11,7 +11,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from pmemsim.cli import catalogue, record, reproduce, simulate, trace
+from pmemsim.cli import catalogue, crash, record, reproduce, simulate, trace
 from pmemsim.cli.console import err
 from pmemsim.cli.options import WorkloadCommand
 from pmemsim.errors import CheckFailed, ConfigError, Error
@@ -82,6 +82,7 @@ app.command("record", cls=WorkloadCommand)(record.record_command)
 app.add_typer(trace.app, name="trace")
 app.command("run", cls=WorkloadCommand)(simulate.run_command)
 app.command("compare", cls=WorkloadCommand)(simulate.compare_command)
+app.command("crash", cls=WorkloadCommand)(crash.crash_command)
 app.command("reproduce")(reproduce.reproduce_command)
 app.command("bench", cls=WorkloadCommand)(simulate.bench_command)
 

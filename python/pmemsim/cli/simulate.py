@@ -109,7 +109,7 @@ def compare_command(
     problems = Problems()
     with problems.collected():
         check_jobs(jobs)
-    chosen = _names(designs, problems)
+    chosen = names_of(designs, problems)
     configurations, found = _checked(targets, chosen, simulation, recipe, problems)
     traces = open_traces(found, jobs)
     labels = [f"{target.name} on {c.design.name}" for target in found for c in configurations]
@@ -154,7 +154,7 @@ def bench_command(
     problems = Problems()
     with problems.collected():
         check_outputs(json_path)
-    chosen = preset_names("design") if designs is None else _names(designs, problems)
+    chosen = preset_names("design") if designs is None else names_of(designs, problems)
     for design in chosen if designs is not None else ():
         with problems.collected():
             configure(design, machine)
@@ -205,7 +205,8 @@ def _runnable(designs: list[str], machine: str, recordings: list[benchmark.Recor
     return [design for design, reason in reasons.items() if not reason]
 
 
-def _names(text: str, problems: Problems) -> list[str]:
+def names_of(text: str, problems: Problems) -> list[str]:
+    """Designs' names, separated by commas."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         problems.add(["--designs needs at least one design; see: pmemsim list designs"])

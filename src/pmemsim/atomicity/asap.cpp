@@ -6,6 +6,7 @@
 #include "pmemsim/backend/backend.hpp"
 #include "pmemsim/cache/hierarchy.hpp"
 #include "pmemsim/sim/pm_space.hpp"
+#include "pmemsim/sim/program_events.hpp"
 
 namespace pmemsim {
 namespace {
@@ -227,6 +228,7 @@ void Asap::depend(Region& region, Rid on, std::uint64_t& counter) {
   }
   other->depended_on = true;
   region.dependences.push_back(on);
+  context_->pm.survivors_changed();
   ++counter;
 }
 
@@ -500,6 +502,8 @@ void Asap::commit(Rid self, Picoseconds now, std::vector<Rid>& ready) {
   const Region region = std::move(own);
   own.committed = true;
   while (!core.regions.empty() && core.regions.front().committed) core.regions.pop_front();
+  context_->program_events.region_durable(region.core, region.number);
+  context_->pm.survivors_changed();
   ++statistics_.committed;
   statistics_.commit_delay += now - region.ended_at;
   --dependence_entries_[region.channel];

@@ -116,6 +116,7 @@ class Asap final : public Atomicity {
   }
 
   bool commits_synchronously() const override { return parameters_.fence_every_region; }
+  bool durable_at_end() const override { return false; }  // but when it commits
 
   bool region_begin(CoreId core, std::uint64_t region, Picoseconds when,
                     Completion resume) override;
@@ -124,6 +125,10 @@ class Asap final : public Atomicity {
   bool store(const Store& store, Picoseconds when, Completion resume) override;
   void load(CoreId core, Line line, std::uint64_t region, Picoseconds when) override;
   Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
+  bool may_leave(Line line) const override {
+    const auto found = tags_.find(line.number);
+    return found == tags_.end() || found->second.locks == 0;
+  }
   void evicted_clean(Line line, Picoseconds when) override;
   bool fetch(CoreId core, Line line, Picoseconds when, Completion done) override;
 

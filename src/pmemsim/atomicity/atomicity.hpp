@@ -50,6 +50,8 @@ class Atomicity {
   }
   // True if instructions after a region's end may not execute before region_end() has resumed.
   virtual bool commits_synchronously() const { return false; }
+  // True if a region that has ended survives every crash.
+  virtual bool durable_at_end() const { return true; }
   virtual bool fence_regions(CoreId, Picoseconds, Completion) { return true; }
 
   virtual bool store(const Store&, Picoseconds, Completion) { return true; }
@@ -58,6 +60,8 @@ class Atomicity {
   virtual bool flush(CoreId, Line, Picoseconds, Completion) { return true; }
   virtual void load(CoreId, Line, std::uint64_t /*region*/, Picoseconds) {}
   virtual Eviction evicted(Line, const LineData&, Picoseconds) { return Eviction::kWrite; }
+  // Would evicted() let the line go to PM now?
+  virtual bool may_leave(Line) const { return true; }
   // The shared cache has evicted a PM line that needn't be written back.
   virtual void evicted_clean(Line, Picoseconds) {}
   virtual bool fetch(CoreId, Line, Picoseconds, Completion) { return false; }

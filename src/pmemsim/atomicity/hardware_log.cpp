@@ -218,6 +218,7 @@ void HardwareLog::entry_persisted(std::uint64_t number, Picoseconds now) {
   const Entry& entry = entries_[static_cast<std::uint32_t>(number)];
   Record& record = logs_[entry.log].records[entry.record];
   record.header.valid |= static_cast<std::uint8_t>(1u << entry.number);
+  if (record.buffered) context_->pm.survivors_changed();
   ++statistics_.persistent_entries;
   statistics_.entry_latency += now - entry.sent;
   if (waits_for_header(record)) {
@@ -235,6 +236,9 @@ void HardwareLog::entry_acknowledged(std::uint64_t number, Picoseconds now) {
   const auto slot = static_cast<std::uint32_t>(number);
   const Entry entry = entries_[slot];
   entries_.give_back(slot);
+  if (parameters_.defects.release) {
+    drop(*logs_[entry.log].records[entry.record].links.entries[entry.number], WriteKind::kLog);
+  }
   if (entry.acknowledged) entry.acknowledged(now);
   acknowledged(entry.log, now);
 }
@@ -444,14 +448,14 @@ LogSurvivors HardwareLog::survivors() const {
   LogSurvivors all;
   for (const SequentialLog& ring : rings_) all.rings.push_back({ring.first(), ring.lines()});
   if (banks_) {
-    all.newest = newest_;
+    if (!parameters_.defects.link) all.newest = newest_;
     all.header_stride = banks_->header_stride();
   }
   for (Id id = 0; id < logs_.size(); ++id) {
     const Log& log = logs_[id];
     if (!log.live) continue;
     for (const Record& record : log.records) {
-      if (!record.buffered) continue;
+      if (!record.buffered || parameters_.defects.headers) continue;
       all.headers.push_back(
           {record.place->first, record.header.bytes(), record.links.bytes(record.header)});
     }

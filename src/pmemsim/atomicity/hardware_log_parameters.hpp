@@ -40,6 +40,36 @@ inline std::span<const std::string_view> choice_names(LogMetadata) {
   return kNames;
 }
 
+// Deliberate defects, so that crash tests can show that they would find them.
+struct LogDefects {
+  bool order = false;
+  bool commit = false;
+  bool release = false;
+  bool headers = false;
+  bool link = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit(
+        "order", order, {},
+        "Deliberate defect, for tests of crash verification: data go to PM before their log entry "
+        "(undo logs) or before their region has committed (redo logs)");
+    visit(
+        "commit", commit, {},
+        "Deliberate defect, for tests of crash verification: a region counts as committed when it "
+        "ends, whatever isn't persistent yet");
+    visit("release", release, {},
+          "Deliberate defect, for tests of crash verification: log entries are removed from the "
+          "write pending queues as soon as they are acknowledged");
+    visit(
+        "headers", headers, {},
+        "Deliberate defect, for tests of crash verification: headers in persistent queues and ADR "
+        "buffers don't survive");
+    visit("link", link, {},
+          "Deliberate defect, for tests of crash verification: the LR registers don't survive");
+  }
+};
+
 struct HardwareLogParameters {
   LogAllocation allocation = LogAllocation::kSequential;
   LogArea area = LogArea::kPerCore;
@@ -48,6 +78,7 @@ struct HardwareLogParameters {
   std::uint32_t header_entries = 128;
   std::uint32_t free_entries = 1024;
   std::uint32_t free_headers = 256;
+  LogDefects defects;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -67,6 +98,7 @@ struct HardwareLogParameters {
           "With allocation=load-aware: log entries of a bank (its free log entry FIFO)");
     visit("free_headers", free_headers, {.least = 16, .most = 1 << 20},
           "With allocation=load-aware: headers of a bank (its free header FIFO)");
+    visit.group("break", defects);
   }
 };
 

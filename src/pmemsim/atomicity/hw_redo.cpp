@@ -12,7 +12,7 @@ namespace pmemsim {
 
 HwRedo::HwRedo(const HardwareLog::Shape& shape, const HwRedoParameters& parameters,
                const HardwareLogParameters& log)
-    : parameters_(parameters), log_(shape, log), cores_(shape.cores) {}
+    : parameters_(parameters), defects_(log.defects), log_(shape, log), cores_(shape.cores) {}
 
 void HwRedo::connect(const LayerContext& context) {
   context_.emplace(context);
@@ -65,6 +65,7 @@ void HwRedo::log(CoreId number, const BufferedLine& line) {
 }
 
 Eviction HwRedo::evicted(Line line, const LineData& data, Picoseconds) {
+  if (defects_.order) return Eviction::kWrite;
   if (Uncommitted* const uncommitted = uncommitted_.find(line)) {  // rule 2
     uncommitted->kept = true;
     context_->dram.write({.line = line, .data = {}, .persisted = {}, .written = {}});
@@ -101,6 +102,7 @@ bool HwRedo::region_end(CoreId number, std::uint64_t, Picoseconds when, Completi
   PerCore& core = cores_[number];
   if (core.lines.empty()) {
     core.committed = core.region;
+    context_->pm.survivors_changed();
     ++statistics_.committed;
     return true;
   }
@@ -111,6 +113,7 @@ bool HwRedo::region_end(CoreId number, std::uint64_t, Picoseconds when, Completi
   log_.close(*core.log, core.order);
   core.waiting_since = when;
   core.waiting = resume;
+  if (defects_.commit) core.committed = core.region;
   return false;
 }
 
@@ -128,6 +131,7 @@ void HwRedo::commit(CoreId number, Picoseconds now) {
   ++statistics_.committed;
   core.committed = core.region;
   log_.link(*std::exchange(core.log, {}));
+  context_->pm.survivors_changed();
   core.written.clear();
   Region& committed = region(core.order);
   committed.committed = true;
@@ -235,6 +239,7 @@ void HwRedo::release(Picoseconds now) {
 void HwRedo::release(Region& region) {
   region.released = true;
   cores_[region.core].in_place = region.number;
+  context_->pm.survivors_changed();
   log_.release(region.log, false);
 }
 

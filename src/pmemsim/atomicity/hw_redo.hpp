@@ -75,6 +75,9 @@ class HwRedo final : public Atomicity {
   bool store(const Store& store, Picoseconds when, Completion) override;
   bool flush(CoreId core, Line line, Picoseconds when, Completion resume) override;
   Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
+  bool may_leave(Line line) const override {
+    return defects_.order || (!uncommitted_.contains(line) && !cached_.contains(line));
+  }
   bool fetch(CoreId core, Line line, Picoseconds when, Completion done) override;
   void drain() override;
 
@@ -149,6 +152,7 @@ class HwRedo final : public Atomicity {
 
   const HwRedoParameters parameters_;
   std::optional<LayerContext> context_;
+  const LogDefects defects_;
   HardwareLog log_;
   std::vector<PerCore> cores_;
   LineMap<Uncommitted> uncommitted_;

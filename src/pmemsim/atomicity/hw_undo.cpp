@@ -15,7 +15,7 @@ constexpr std::uint64_t kLineMask = (std::uint64_t{1} << kCoreShift) - 1;
 }  // namespace
 
 HwUndo::HwUndo(const HardwareLog::Shape& shape, const HardwareLogParameters& parameters)
-    : log_(shape, parameters), cores_(shape.cores) {}
+    : log_(shape, parameters), defects_(parameters.defects), cores_(shape.cores) {}
 
 void HwUndo::connect(const LayerContext& context) {
   context_.emplace(context);
@@ -25,7 +25,9 @@ void HwUndo::connect(const LayerContext& context) {
 }
 
 Lowering HwUndo::lowering() const {
-  return Lowering::without({trace::Purpose::kLog, trace::Purpose::kCommit});
+  using enum trace::Purpose;
+  if (defects_.commit) return Lowering::without({kLog, kCommit, kDataFlush});
+  return Lowering::without({kLog, kCommit});
 }
 
 bool HwUndo::region_begin(CoreId core, std::uint64_t region, Picoseconds, Completion) {
@@ -110,7 +112,7 @@ void HwUndo::settle(std::uint64_t number, Picoseconds now) {
 
 bool HwUndo::flush(CoreId, Line line, Picoseconds, Completion resume) {
   Locked* const locked = locked_.find(line);
-  if (locked == nullptr) return true;
+  if (locked == nullptr || defects_.order) return true;
   locked->flushes.push_back(resume);  // rule 2
   ++statistics_.delayed_flushes;
   return false;
@@ -118,7 +120,7 @@ bool HwUndo::flush(CoreId, Line line, Picoseconds, Completion resume) {
 
 Eviction HwUndo::evicted(Line line, const LineData&, Picoseconds) {
   Locked* const locked = locked_.find(line);
-  if (locked == nullptr) return Eviction::kWrite;
+  if (locked == nullptr || defects_.order) return Eviction::kWrite;
   locked->evicted = true;  // rule 2
   ++statistics_.delayed_evictions;
   return Eviction::kTaken;
@@ -138,6 +140,7 @@ bool HwUndo::region_end(CoreId number, std::uint64_t, Picoseconds when, Completi
 void HwUndo::commit(PerCore& core) {
   ++statistics_.committed;
   core.committed = std::exchange(core.region, 0);
+  context_->pm.survivors_changed();
   core.logged.clear();
   if (core.log) log_.release(*std::exchange(core.log, {}), true);
 }

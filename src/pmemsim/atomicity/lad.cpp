@@ -25,6 +25,7 @@ constexpr std::uint32_t low(std::uint64_t packed) { return static_cast<std::uint
 Lad::Lad(const HardwareLog::Shape& shape, Picoseconds controller_latency,
          const HardwareLogParameters& parameters)
     : controller_latency_(controller_latency),
+      defects_(parameters.defects),
       log_(shape, parameters),
       cores_(shape.cores),
       committed_(shape.channels, std::vector<std::uint64_t>(shape.cores, 0)) {
@@ -77,6 +78,9 @@ bool Lad::region_end(CoreId number, std::uint64_t, Picoseconds when, Completion 
     return true;
   }
   core.waiting = resume;
+  if (defects_.commit) {
+    for (auto& controller : committed_) controller[number] = core.region;
+  }
   if (core.unacknowledged == 0) send_commit(number, context_->queue.now());
   return false;
 }
@@ -95,6 +99,13 @@ Eviction Lad::evicted(Line line, const LineData& data, Picoseconds) {
   }
   if (eviction == Eviction::kWrite) replace_older(line, ++order_, data);
   return eviction;
+}
+
+// The caches have no line dirty that a controller holds, or is being sent.
+bool Lad::may_leave(Line line) const {
+  return std::none_of(cores_.begin(), cores_.end(), [&](const PerCore& core) {
+    return core.marks.find(line) != nullptr || core.held.find(line) != nullptr;
+  });
 }
 
 void Lad::send(CoreId core, Line line, const LineData& data) {
@@ -306,6 +317,11 @@ void Lad::log_kept(std::uint32_t slot) {
 
 void Lad::log(std::uint32_t slot) {
   Held& held = held_[slot];
+  if (defects_.order) {
+    held.state = State::kInPlace;
+    if (held.unacknowledged > 0) write_in_place(held, std::exchange(held.unacknowledged, 0));
+    return;
+  }
   held.state = State::kLogging;
   ++cores_[held.core].about_to_log;
   context_->backend.read(held.line, completion<&Lad::old_data_read>(*this, slot));

@@ -83,6 +83,7 @@ class Lad final : public Atomicity {
   bool store(const Store& store, Picoseconds when, Completion) override;
   bool flush(CoreId core, Line line, Picoseconds when, Completion resume) override;
   Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
+  bool may_leave(Line line) const override;
   bool fetch(CoreId core, Line line, Picoseconds when, Completion done) override;
 
   void statistics(StatisticsCollector& collector) const override;
@@ -171,6 +172,7 @@ class Lad final : public Atomicity {
 
   std::optional<LayerContext> context_;
   const Picoseconds controller_latency_;
+  const LogDefects defects_;
   HardwareLog log_;
   std::deque<std::uint32_t> without_room_;  // held lines whose entries wait for room for a header
   std::vector<PerCore> cores_;

@@ -3,12 +3,28 @@
 #pragma once
 
 #include "pmemsim/atomicity/atomicity.hpp"
+#include "pmemsim/atomicity/software_undo_parameters.hpp"
 
 namespace pmemsim {
 
 class SoftwareUndo final : public Atomicity {
  public:
-  Lowering lowering() const override { return {}; }
+  explicit SoftwareUndo(const SoftwareUndoParameters& parameters) : defects_(parameters.defects) {}
+  Lowering lowering() const override {
+    constexpr auto kLog = static_cast<std::size_t>(trace::Purpose::kLog);
+    constexpr auto kDataFlush = static_cast<std::size_t>(trace::Purpose::kDataFlush);
+    constexpr auto kCommit = static_cast<std::size_t>(trace::Purpose::kCommit);
+    Lowering lowering;
+    lowering.keeps_flushes[kLog] = !defects_.log_flush;
+    lowering.keeps_fences[kLog] = !defects_.log_fence;
+    lowering.keeps_flushes[kDataFlush] = !defects_.data_flush;
+    lowering.keeps_fences[kDataFlush] = !defects_.data_fence;
+    lowering.keeps_flushes[kCommit] = !defects_.commit_flush;
+    return lowering;
+  }
+
+ private:
+  const SoftwareUndoDefects defects_;
 };
 
 }  // namespace pmemsim

@@ -31,6 +31,7 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       ordering_(parts.ordering),
       atomicity_(parts.atomicity),
       precompute_(parts.precompute),
+      program_events_(parts.program_events),
       caches_(parts.hierarchy.private_caches(id)),
       clock_(clock),
       id_(id),

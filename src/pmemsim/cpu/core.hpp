@@ -28,6 +28,7 @@
 #include "pmemsim/cpu/cycle_account.hpp"
 #include "pmemsim/cpu/store_queue.hpp"
 #include "pmemsim/precompute/precompute.hpp"
+#include "pmemsim/sim/program_events.hpp"
 #include "pmemsim/sim/synchronisation.hpp"
 #include "pmemsim/trace/reader.hpp"
 
@@ -73,6 +74,7 @@ class Core final : public CacheClient {
     Ordering& ordering;
     Atomicity& atomicity;
     Precompute& precompute;
+    const ProgramEvents& program_events;
   };
   // Where this core's copy of the recording lives (several independent copies may run side by
   // side): added to every address and to every synchronisation object's number.
@@ -227,6 +229,7 @@ class Core final : public CacheClient {
   Ordering& ordering_;
   Atomicity& atomicity_;
   Precompute& precompute_;
+  const ProgramEvents& program_events_;
   PrivateCaches& caches_;
   const Clock clock_;
   const CoreId id_;

@@ -98,7 +98,7 @@ bool Core::keep(Operation& operation) {
       break;
     case SiteKind::kFlush:
       operation.address += copy_.address_offset;
-      if (!lowering_.keeps_flushes) {
+      if (!lowering_.keeps_flushes[static_cast<std::size_t>(purpose_)]) {
         --statistics_.instructions;
         carried_ += operation.instructions - 1;
         return false;
@@ -106,7 +106,7 @@ bool Core::keep(Operation& operation) {
       break;
     case SiteKind::kFence:
       // Full fences stay: programs need them for concurrency too.
-      if (!lowering_.keeps_fences &&
+      if (!lowering_.keeps_fences[static_cast<std::size_t>(purpose_)] &&
           operation.detail == static_cast<std::uint8_t>(FenceKind::kSfence)) {
         fence_meaning_ = trace::FenceMeaning::kBare;
         --statistics_.instructions;

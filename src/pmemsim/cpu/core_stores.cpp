@@ -158,6 +158,7 @@ void Core::ask_ahead() {
 void Core::apply(const StoreEntry& head) {
   if (head.writes && persistent(head.address)) {
     pm_space_.newest().write(head.address, head.value.data(), head.size);
+    program_events_.stored(Line::of(head.address));
   }
 }
 
@@ -204,6 +205,7 @@ bool Core::drain_persist(StoreEntry& head, Slot& slot) {
   } else {
     waited(head, slot, Cause::kFence);
   }
+  if (head.kind != StoreKind::kFlush) program_events_.fence_completed(id_);
   slot += cycle_;
   return true;
 }
@@ -351,6 +353,9 @@ bool Core::drain_region(StoreEntry& head, Slot& slot) {
     }
   } else {
     waited(head, slot, Cause::kCommit);
+  }
+  if (head.kind == StoreKind::kRegionEnd && atomicity_.durable_at_end()) {
+    program_events_.region_durable(id_, head.region);
   }
   slot += cycle_;
   return true;

@@ -111,6 +111,14 @@ void Memory::for_each_accepted(void (*visit)(void* context, const Write&), void*
   }
 }
 
+LineData Memory::surviving(Line line) const {
+  LineData data = implementation_->device.read(line);
+  implementation_->channels[channel_of(line)]->for_each_accepted([&](const Write& write) {
+    if (write.line == line) data = write.data;
+  });
+  return data;
+}
+
 void Memory::observe(PersistenceObserver* observer) {
   implementation_->observer = observer;
   for (const auto& channel : implementation_->channels) channel->observe(observer);
@@ -119,6 +127,13 @@ void Memory::observe(PersistenceObserver* observer) {
 void Memory::survivors_changed() {
   PersistenceObserver* const observer = implementation_->observer;
   if (observer != nullptr) observer->survivors_changed(implementation_->queue.now());
+}
+
+void Memory::persisted_in_caches(Line line, const LineData& data) {
+  PersistenceObserver* const observer = implementation_->observer;
+  if (observer != nullptr) {
+    observer->persisted_in_caches(line, data, implementation_->queue.now());
+  }
 }
 
 bool Memory::idle() const {

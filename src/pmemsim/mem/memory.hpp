@@ -59,6 +59,9 @@ class PersistenceObserver {
   virtual void dropped(const Write& write, Picoseconds when) = 0;
   // What a design keeps in persistent structures of its own has changed.
   virtual void survivors_changed(Picoseconds) {}
+  // A store has become visible in caches that are persistent; the line as it is then. Where there
+  // are such calls, what memory holds doesn't matter.
+  virtual void persisted_in_caches(Line, const LineData&, Picoseconds) {}
 };
 
 struct MemoryParameters;  // memory_parameters.hpp
@@ -124,9 +127,12 @@ class Memory {
   // written by their banks (with PersistencePoint::kAccepted all that WPQs have accepted). Visits
   // these in the order in which they must be applied to the device.
   void for_each_accepted(void (*visit)(void* context, const Write&), void* context) const;
+  // What would survive of the line.
+  LineData surviving(Line line) const;
 
   void observe(PersistenceObserver* observer);
   void survivors_changed();  // to be told by the design
+  void persisted_in_caches(Line line, const LineData& data);
 
   // Nothing waits and nothing is under way.
   bool idle() const;

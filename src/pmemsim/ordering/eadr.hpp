@@ -3,10 +3,25 @@
 // atomicity needs one (Intel, "eADR: new opportunities for persistent memory applications", 2021).
 #pragma once
 
+#include "pmemsim/mem/memory.hpp"
 #include "pmemsim/ordering/none.hpp"
 
 namespace pmemsim {
 
-class EadrOrdering final : public NoOrdering {};
+class EadrOrdering final : public NoOrdering {
+ public:
+  void connect(const LayerContext& context) override {
+    NoOrdering::connect(context);
+    pm_ = &context.pm;
+  }
+  std::uint32_t interests() const override { return kStores; }
+  bool store(const Store& store, Picoseconds, Completion) override {
+    pm_->persisted_in_caches(Line::of(store.address), store.after());
+    return true;
+  }
+
+ private:
+  Memory* pm_ = nullptr;
+};
 
 }  // namespace pmemsim

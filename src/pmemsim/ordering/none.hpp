@@ -14,8 +14,8 @@ class NoOrdering : public Ordering {
 
   Lowering lowering() const override {
     Lowering lowering = Lowering::without({trace::Purpose::kDataFlush});
-    lowering.keeps_flushes = false;
-    lowering.keeps_fences = false;
+    lowering.keeps_flushes.fill(false);
+    lowering.keeps_fences.fill(false);
     return lowering;
   }
   // Only non-temporal stores come here: their lines go to memory, and nobody waits.

@@ -81,6 +81,7 @@ class Backend;
 class Hierarchy;
 class Memory;
 class PmSpace;
+class ProgramEvents;
 
 // What a layer works with. Writes to PM go through the backend; Memory is there to find, drop and
 // count what is in the controllers (Memory::find, drop, channel_of, pending_operations).
@@ -91,6 +92,7 @@ struct LayerContext {
   Memory& pm;
   Memory& dram;
   PmSpace& pm_space;
+  const ProgramEvents& program_events;
 };
 
 class Ordering {

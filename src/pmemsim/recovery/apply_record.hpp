@@ -6,7 +6,7 @@
 
 namespace pmemsim {
 
-inline void apply_record(const LoggedRecord& record, Image& pm) {
+inline void apply_record(const LoggedRecord& record, RecoveryView& pm) {
   for (std::uint32_t entry = 0; entry < kRecordEntries; ++entry) {
     if ((record.header.valid >> entry & 1) == 0) continue;
     pm.write(record.header.homes[entry], pm.read(record.entries[entry]));

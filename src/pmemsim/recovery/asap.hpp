@@ -3,12 +3,12 @@
 #pragma once
 
 #include "pmemsim/atomicity/asap.hpp"
-#include "pmemsim/mem/image.hpp"
+#include "pmemsim/recovery/recovery_view.hpp"
 
 namespace pmemsim {
 
 // Undoes the regions in the Dependence Lists, each before those it depends on. `pm` is the device,
 // with what the write pending queues held on top. Doing it again changes nothing.
-void recover_asap(const Asap::Survivors& survivors, Image& pm);
+void recover_asap(const Asap::Survivors& survivors, RecoveryView pm);
 
 }  // namespace pmemsim

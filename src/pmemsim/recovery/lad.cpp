@@ -12,17 +12,17 @@ std::uint64_t committed_region(const Lad::Survivors& survivors, CoreId core) {
   return region;
 }
 
-void recover_lad(const Lad::Survivors& survivors, Image& pm) {
+void recover_lad(const Lad::Survivors& survivors, RecoveryView pm) {
   for (const Lad::Survivors::Kept& kept : survivors.kept) {
     if (kept.region <= committed_region(survivors, kept.core)) pm.write(kept.line, kept.data);
   }
-  // A region logs a line once, so the order of its records doesn't matter. What earlier regions
-  // have left in the log has numbers that are too low.
-  const std::size_t cores = survivors.committed.front().size();
-  for (const LoggedRecord& record : read_log(survivors.log, pm)) {
-    const LogHeader& header = record.header;
-    if (header.core >= cores) continue;
-    if (header.region > committed_region(survivors, header.core)) apply_record(record, pm);
+  // A region logs a line once, so the order of its records doesn't matter.
+  std::vector<RegionRange> uncommitted;
+  for (CoreId core = 0; core < survivors.committed.front().size(); ++core) {
+    uncommitted.push_back({.first = committed_region(survivors, core) + 1});
+  }
+  for (const LoggedRecord& record : read_log(survivors.log, uncommitted, pm)) {
+    apply_record(record, pm);
   }
 }
 

@@ -2,14 +2,14 @@
 #pragma once
 
 #include "pmemsim/atomicity/lad.hpp"
-#include "pmemsim/mem/image.hpp"
+#include "pmemsim/recovery/recovery_view.hpp"
 
 namespace pmemsim {
 
 // Writes the lines that controllers keep of committed regions, and gives the lines that others had
 // written in place their old contents back. `pm` is the device, with what the write pending queues
 // held on top. Doing it again changes nothing.
-void recover_lad(const Lad::Survivors& survivors, Image& pm);
+void recover_lad(const Lad::Survivors& survivors, RecoveryView pm);
 
 // The core's last committed region: one controller's word is enough.
 std::uint64_t committed_region(const Lad::Survivors& survivors, CoreId core);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "pmemsim/atomicity/hardware_log.hpp"
-#include "pmemsim/mem/image.hpp"
+#include "pmemsim/recovery/recovery_view.hpp"
 
 namespace pmemsim {
 
@@ -14,8 +14,14 @@ struct LoggedRecord {
   std::array<Line, kRecordEntries> entries{};  // where they stand
 };
 
-// All records that can be found from the survivors, headers from the persistent buffers before
-// those in PM. Among them are records of regions that need them no more: the caller knows which.
-std::vector<LoggedRecord> read_log(const LogSurvivors& survivors, const Image& pm);
+// Of a core's regions, those whose records are wanted.
+struct RegionRange {
+  std::uint64_t first = 1, last = UINT64_MAX;
+};
+
+// The records of these regions (by core) that can be found from the survivors, headers from the
+// persistent buffers before those in PM.
+std::vector<LoggedRecord> read_log(const LogSurvivors& survivors,
+                                   const std::vector<RegionRange>& wanted, const RecoveryView& pm);
 
 }  // namespace pmemsim

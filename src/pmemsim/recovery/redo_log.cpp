@@ -16,15 +16,15 @@ struct LoggedRegion {
   std::vector<LoggedRecord> records;
 };
 
-std::vector<LoggedRegion> committed_regions(const HwRedo::Survivors& survivors, const Image& pm) {
+std::vector<LoggedRegion> committed_regions(const HwRedo::Survivors& survivors,
+                                            const RecoveryView& pm) {
+  std::vector<RegionRange> wanted;
+  for (std::size_t core = 0; core < survivors.committed.size(); ++core) {
+    wanted.push_back({survivors.in_place[core] + 1, survivors.committed[core]});
+  }
   std::map<std::pair<CoreId, std::uint64_t>, LoggedRegion> found;
-  for (const LoggedRecord& record : read_log(survivors.log, pm)) {
+  for (const LoggedRecord& record : read_log(survivors.log, wanted, pm)) {
     const LogHeader& header = record.header;
-    if (header.core >= survivors.committed.size() ||
-        header.region > survivors.committed[header.core] ||
-        header.region <= survivors.in_place[header.core]) {
-      continue;
-    }
     LoggedRegion& region = found[{header.core, header.region}];
     region.core = header.core;
     region.number = header.region;
@@ -38,7 +38,7 @@ std::vector<LoggedRegion> committed_regions(const HwRedo::Survivors& survivors, 
 
 }  // namespace
 
-void recover_redo_log(const HwRedo::Survivors& survivors, Image& pm) {
+void recover_redo_log(const HwRedo::Survivors& survivors, RecoveryView pm) {
   std::vector<LoggedRegion> regions = committed_regions(survivors, pm);
   if (survivors.order == CommitOrder::kGlobal) {
     std::sort(regions.begin(), regions.end(), [](const auto& one, const auto& other) {

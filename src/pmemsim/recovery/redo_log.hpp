@@ -3,12 +3,12 @@
 #pragma once
 
 #include "pmemsim/atomicity/hw_redo.hpp"
-#include "pmemsim/mem/image.hpp"
+#include "pmemsim/recovery/recovery_view.hpp"
 
 namespace pmemsim {
 
 // Writes what committed regions have logged to its place. `pm` is the device, with what the write
 // pending queues held on top. Doing it again changes nothing.
-void recover_redo_log(const HwRedo::Survivors& survivors, Image& pm);
+void recover_redo_log(const HwRedo::Survivors& survivors, RecoveryView pm);
 
 }  // namespace pmemsim

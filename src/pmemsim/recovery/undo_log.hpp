@@ -3,12 +3,12 @@
 #pragma once
 
 #include "pmemsim/atomicity/hw_undo.hpp"
-#include "pmemsim/mem/image.hpp"
+#include "pmemsim/recovery/recovery_view.hpp"
 
 namespace pmemsim {
 
 // Gives the lines of all regions that had not committed their old contents back. `pm` is the
 // device, with what the write pending queues held on top. Doing it again changes nothing.
-void recover_undo_log(const HwUndo::Survivors& survivors, Image& pm);
+void recover_undo_log(const HwUndo::Survivors& survivors, RecoveryView pm);
 
 }  // namespace pmemsim

@@ -9,6 +9,7 @@
 #include "pmemsim/atomicity/asap_parameters.hpp"
 #include "pmemsim/atomicity/hardware_log_parameters.hpp"
 #include "pmemsim/atomicity/hw_redo_parameters.hpp"
+#include "pmemsim/atomicity/software_undo_parameters.hpp"
 #include "pmemsim/cache/hierarchy.hpp"
 #include "pmemsim/core/parameters.hpp"
 #include "pmemsim/cpu/core_parameters.hpp"
@@ -56,6 +57,7 @@ struct Configuration {
   PathParameters path;
   MemoryParameters dram;
   MemoryParameters pm;
+  SoftwareUndoParameters software_undo;
   HardwareLogParameters log;
   HwRedoParameters hw_redo;
   AsapParameters asap;
@@ -74,6 +76,7 @@ struct Configuration {
     visit.group("path", path);
     visit.group("dram", dram);
     visit.group("pm", pm);
+    visit.group("software_undo", software_undo);
     visit.group("log", log);
     visit.group("hw_redo", hw_redo);
     visit.group("asap", asap);

@@ -12,8 +12,9 @@ namespace pmemsim {
 struct Lowering {
   // By trace::Purpose: is this code part of the design's program?
   std::array<bool, trace::kPurposes> keeps{true, true, true, true};
-  bool keeps_flushes = true;
-  bool keeps_fences = true;
+  // ... and its flushes and fences?
+  std::array<bool, trace::kPurposes> keeps_flushes{true, true, true, true};
+  std::array<bool, trace::kPurposes> keeps_fences{true, true, true, true};
 
   // All but the code for these purposes.
   static constexpr Lowering without(std::initializer_list<trace::Purpose> purposes) {
@@ -24,9 +25,11 @@ struct Lowering {
 
   // What both layers leave.
   friend Lowering operator&(Lowering a, const Lowering& b) {
-    for (std::size_t i = 0; i < a.keeps.size(); ++i) a.keeps[i] = a.keeps[i] && b.keeps[i];
-    a.keeps_flushes = a.keeps_flushes && b.keeps_flushes;
-    a.keeps_fences = a.keeps_fences && b.keeps_fences;
+    for (std::size_t i = 0; i < trace::kPurposes; ++i) {
+      a.keeps[i] = a.keeps[i] && b.keeps[i];
+      a.keeps_flushes[i] = a.keeps_flushes[i] && b.keeps_flushes[i];
+      a.keeps_fences[i] = a.keeps_fences[i] && b.keeps_fences[i];
+    }
     return a;
   }
 };

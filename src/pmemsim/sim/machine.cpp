@@ -51,7 +51,7 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
   if (const std::string problem = fit_problem(configuration, trace); !problem.empty()) {
     throw ConfigError({problem});
   }
-  const LayerContext context{queue_, hierarchy_, *backend_, pm_, dram_, pm_space_};
+  const LayerContext context{queue_, hierarchy_, *backend_, pm_, dram_, pm_space_, program_events_};
   ordering_->connect(context);
   atomicity_->connect(context);
   precompute_->connect(context);
@@ -65,7 +65,7 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
   for (CoreId core = 0; core < cores_used_; ++core) {
     cores_.push_back(
         std::make_unique<Core>(Core::Parts{queue_, hierarchy_, pm_space_, synchronisation_,
-                                           *ordering_, *atomicity_, *precompute_},
+                                           *ordering_, *atomicity_, *precompute_, program_events_},
                                clock_, configuration.core, core, configuration.run.lock_order));
   }
   warm_caches();

@@ -43,6 +43,8 @@ class Machine {
   const Atomicity& atomicity() const { return *atomicity_; }
   // Before run(): whom to tell of every change of what would survive a crash.
   void observe(PersistenceObserver* observer) { pm_.observe(observer); }
+  // ... and of what the program does, and is promised.
+  void observe(ProgramObserver* observer) { program_events_.observe(observer); }
   std::uint64_t events() const { return queue_.executed(); }
   void describe_statistics(StatisticsCollector& collector) const;
 
@@ -58,6 +60,7 @@ class Machine {
   const std::uint32_t cores_used_;
   EventQueue queue_;
   PmSpace pm_space_;
+  ProgramEvents program_events_;
   Clock clock_;
   Memory dram_, pm_;
   std::unique_ptr<Ordering> ordering_;

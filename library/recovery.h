@@ -1,0 +1,29 @@
+/* Recovery (recovery.c), on the bytes of a pool, wherever they lie. */
+#ifndef PMEMSIM_LIBRARY_RECOVERY_H
+#define PMEMSIM_LIBRARY_RECOVERY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "layout.h"
+
+/* The log segments of one thread, as chunk numbers. */
+struct segments {
+  uint32_t* chunk;
+  uint32_t count;
+};
+
+/* False, with the reason in pm_error(), if the bytes aren't a pool for this address. */
+bool superblock_check(const struct superblock* superblock, uint64_t bytes, const char* name);
+uint64_t superblock_checksum(const struct superblock* superblock);
+
+/* Collects every thread's log segments (free them with segments_free). */
+bool segments_find(const unsigned char* start, uint64_t bytes, const char* name,
+                   struct segments segments[PM_MAX_THREADS]);
+void segments_free(struct segments segments[PM_MAX_THREADS]);
+
+/* Undoes what unfinished regions did. Returns how many there were, or -1 if a log is damaged. */
+int roll_back(unsigned char* start, uint64_t bytes, const char* name,
+              const struct segments segments[PM_MAX_THREADS]);
+
+#endif

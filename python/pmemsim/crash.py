@@ -1,0 +1,204 @@
+"""Pulling the plug everywhere: crash verification of a design on a recording."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pmemsim import _core
+from pmemsim.errors import ConfigError, Error
+from pmemsim.presets import preset_names
+from pmemsim.recording import build_workload
+from pmemsim.simulation import Configuration, Progress, configure
+from pmemsim.trace import Trace
+from pmemsim.workloads import workloads
+
+DEFAULT_CHECKS = 10
+"""Images of a run that a program's own checker sees, unless the user says otherwise."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """Which crash points to visit."""
+
+    sample: int | None = None
+    """So many, chosen at random; None: all."""
+    seed: int = 1
+    at_ps: int | None = None
+    """The last ones at or before this time instead."""
+    subsets: int = 0
+    """Other images that the design leaves open, at each point."""
+
+
+@dataclass(frozen=True)
+class Checker:
+    """A program that judges recovered images: the last argument is the file, 0 means consistent."""
+
+    command: tuple[str, ...]
+    images: int = DEFAULT_CHECKS
+    """So many of a run, at points that lie evenly."""
+
+    def problem_of(self, files: list[str]) -> str:
+        """What the program says is wrong with the images of all PM regions; empty: nothing."""
+        command = [*self.command, *files]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", check=False
+            )
+        except OSError as error:
+            raise Error(
+                f"--check {shlex.join(self.command)}: can't be run ({error.strerror}); give a "
+                "program that takes the image's file as its last argument"
+            ) from error
+        if done.returncode == 0:
+            return ""
+        said = (done.stderr or done.stdout).strip().splitlines()
+        ending = (
+            f"died of signal {-done.returncode}"
+            if done.returncode < 0
+            else f"exited with {done.returncode}"
+        )
+        return f"{shlex.join(self.command)} {ending}" + (f": {said[-1]}" if said else "")
+
+
+@dataclass(frozen=True)
+class Story:
+    """What went wrong first."""
+
+    point: int
+    time_ns: float
+    lines: tuple[str, ...]
+    command: str
+    """A command that shows it again."""
+
+
+@dataclass(frozen=True)
+class CrashRun:
+    """One design crashed at the points of one recording."""
+
+    design: str
+    machine: str
+    workload: str
+    threads: int
+    points: int
+    """Crash points visited."""
+    all_points: int
+    """Crash points of the run."""
+    images: int
+    """Images recovered and judged."""
+    repaired: int
+    """Points at which recovery changed the image."""
+    restarts: int
+    """Times that a recovery was stopped by a crash of its own and run again."""
+    checked: int
+    """Images that the program's own checker has seen."""
+    violations: int
+    """Points at which something was wrong."""
+    wall_s: float
+    story: Story | None
+
+    @property
+    def points_per_s(self) -> float:
+        """Points a second of one host core: simulation, images, recovery and oracle."""
+        return self.points / self.wall_s if self.wall_s else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The run as `--json` writes it; docs/crash.md explains every key."""
+        values = {name: value for name, value in vars(self).items() if name != "story"}
+        story = vars(self.story) if self.story else None
+        return {**values, "points_per_s": self.points_per_s, "story": story}
+
+
+def checker_of(trace: Trace, command: str | None, images: int | None) -> Checker | None:
+    """What judges a recording's images: the user's command, or the workload's own check.
+
+    None if `images` is 0, or if there is neither.
+    """
+    count = DEFAULT_CHECKS if images is None else images
+    if count == 0:
+        return None
+    if command is not None:
+        parts = shlex.split(command)
+        if not parts:
+            raise ConfigError(["--check: is empty; give a program, or leave it out"])
+        return Checker(tuple(parts), count)
+    name = str(trace.metadata.get("workload", ""))
+    if name not in workloads():
+        return None
+    return Checker((str(build_workload(name)), "--verify"), count)
+
+
+def verify(
+    trace: Trace,
+    configuration: Configuration,
+    points: Points,
+    checker: Checker | None,
+    command: str,
+    progress: Progress | None = None,
+) -> CrashRun:
+    """Crash a design at the points of a recording, recover, and judge what is left.
+
+    `command` is how the user would see the first problem again. Raises `ConfigError` for a design
+    that promises nothing.
+    """
+    with tempfile.TemporaryDirectory(prefix="pmemsim-crash-") as folder:
+        regions = trace.metadata["pm_regions"]
+        files = [str(Path(folder) / f"image{number}") for number in range(len(regions))]
+        check: Callable[[], str] | None = None
+        if checker is not None:
+            judge = checker
+            check = lambda: judge.problem_of(files)  # noqa: E731
+        found = _core.crash(
+            str(trace.path),
+            configuration.settings,
+            points.sample or 0,
+            points.seed,
+            points.at_ps,
+            points.subsets,
+            checker.images if checker else 0,
+            files if checker else [],
+            check,
+            progress,
+        )
+    return CrashRun(
+        design=configuration.design.name,
+        machine=configuration.machine.name,
+        workload=trace.name,
+        threads=trace.threads,
+        points=found["points"],
+        all_points=found["all_points"],
+        images=found["images"],
+        repaired=found["repaired"],
+        restarts=found["restarts"],
+        checked=found["inspected"],
+        violations=found["violations"],
+        wall_s=found["wall_s"],
+        story=_story(found["story"], command),
+    )
+
+
+def _story(told: dict[str, Any] | None, command: str) -> Story | None:
+    if told is None:
+        return None
+    again = f"{command} --at {told['time_ps'] / 1000:.3f}ns"
+    return Story(told["point"], told["time_ps"] / 1000, tuple(told["lines"]), again)
+
+
+def promising_designs(machine: str) -> list[str]:
+    """The designs that promise atomic regions, and so can be verified."""
+    return [name for name in preset_names("design") if _promises(configure(name, machine))]
+
+
+def _promises(configuration: Configuration) -> bool:
+    values = {entry["key"]: entry["value"] for entry in configuration.resolve()}
+    return values["ordering"] != "none" and values["atomicity"] != "none"
+
+
+def violations(runs: Iterable[CrashRun]) -> int:
+    """Points with a problem, in all runs."""
+    return sum(run.violations for run in runs)

@@ -1,0 +1,133 @@
+"""Designs broken on purpose, which crash verification must notice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from pmemsim.crash import CrashRun, Points, verify
+from pmemsim.parallel import Report, run_all
+from pmemsim.simulation import Configuration, configure
+from pmemsim.trace import Trace
+from pmemsim.workloads import WorkloadRun
+
+SUBSETS = 2
+"""Images with lines that the caches might have written back, at each point."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A design without one of its protective mechanisms."""
+
+    design: str
+    switch: str
+    """The parameter that takes the mechanism away."""
+    value: str
+    what: str
+    """What is missing."""
+    workload: WorkloadRun
+    settings: tuple[tuple[str, str], ...]
+    """What else makes the mechanism matter; the design with these alone must be right."""
+
+    @property
+    def unbroken(self) -> Mutant:
+        """The same without the defect."""
+        return Mutant(self.design, "", "", "", self.workload, self.settings)
+
+    def configuration(self, machine: str) -> Configuration:
+        """The design on a machine, with the defect if there is one."""
+        overrides = dict(self.settings)
+        if self.switch:
+            overrides[self.switch] = self.value
+        return configure(self.design, machine, overrides)
+
+    def command(self, machine: str) -> str:
+        """What a user would type to see it."""
+        pairs = [*self.settings, *([(self.switch, self.value)] if self.switch else [])]
+        run = self.workload
+        return (
+            f"pmemsim crash {run.workload} --design {self.design} --machine {machine} "
+            f"--threads {run.threads} --regions {run.regions} --subsets {SUBSETS}"
+            + "".join(f" --set {key}={value}" for key, value in pairs)
+        )
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What crash verification says of a mutant."""
+
+    mutant: Mutant
+    run: CrashRun
+
+    @property
+    def caught(self) -> bool:
+        """Whether it noticed."""
+        return self.run.violations > 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict as `--json` writes it."""
+        return {
+            "design": self.mutant.design,
+            "mutant": self.mutant.switch,
+            "what": self.mutant.what,
+            "caught": self.caught,
+            "workload": self.run.workload,
+            "points": self.run.points,
+            "violations": self.run.violations,
+            "story": vars(self.run.story) if self.run.story else None,
+        }
+
+
+@cache
+def mutants() -> tuple[Mutant, ...]:
+    """All mutants, in the order of configs/mutants.yaml."""
+    text = (resources.files("pmemsim") / "configs" / "mutants.yaml").read_text(encoding="utf-8")
+    return tuple(_mutant(entry) for entry in yaml.safe_load(text)["mutants"])
+
+
+def _mutant(entry: dict[str, Any]) -> Mutant:
+    run = WorkloadRun.of(
+        entry["workload"], threads=entry.get("threads", 4), regions=entry.get("regions", 400)
+    )
+    settings = tuple((key, str(value)) for key, value in entry.get("set", {}).items())
+    value = str(entry.get("value", "true"))
+    return Mutant(entry["design"], entry["break"], value, entry["what"], run, settings)
+
+
+def judge(
+    chosen: Sequence[Mutant],
+    machine: str,
+    traces: dict[WorkloadRun, Trace],
+    jobs: int | None = None,
+    progress: Callable[[int, float], None] | None = None,
+) -> tuple[list[Verdict], list[CrashRun]]:
+    """Crash all mutants, and all the designs that they are made of; `progress` counts both."""
+    sound = list(dict.fromkeys(mutant.unbroken for mutant in chosen))
+
+    def task(mutant: Mutant) -> Callable[[Report], CrashRun]:
+        return lambda report: verify(
+            traces[mutant.workload],
+            mutant.configuration(machine),
+            Points(subsets=SUBSETS),
+            None,
+            mutant.command(machine),
+            report,
+        )
+
+    runs = run_all([task(mutant) for mutant in (*chosen, *sound)], jobs, progress)
+    verdicts = [Verdict(mutant, run) for mutant, run in zip(chosen, runs, strict=False)]
+    return verdicts, runs[len(chosen) :]
+
+
+def labels(chosen: Sequence[Mutant]) -> list[str]:
+    """What `judge` works on, in words, in its order."""
+    sound = dict.fromkeys(mutant.unbroken for mutant in chosen)
+    return [
+        *(f"{mutant.design} with {mutant.switch}" for mutant in chosen),
+        *(f"{mutant.design} unbroken" for mutant in sound),
+    ]

@@ -1,0 +1,321 @@
+#include "pmemsim/crash/crash.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "pmemsim/crash/crash_image.hpp"
+#include "pmemsim/crash/oracle.hpp"
+#include "pmemsim/crash/program_history.hpp"
+#include "pmemsim/crash/recoveries.hpp"
+#include "pmemsim/crash/story.hpp"
+#include "pmemsim/recovery/software_undo.hpp"
+#include "pmemsim/sim/machine.hpp"
+#include "pmemsim/sim/simulate.hpp"
+
+namespace pmemsim {
+namespace {
+
+// Runs the machine with nobody but these watching.
+void run(Machine& machine, PersistenceObserver& persistence, ProgramObserver* promises,
+         const std::function<bool(double)>& progress) {
+  machine.observe(&persistence);
+  if (promises != nullptr) machine.observe(promises);
+  if (!machine.run(progress)) throw Interrupted("the crash run was interrupted");
+}
+
+// Only counts, up to a time.
+class PointCounter final : public PersistenceObserver {
+ public:
+  explicit PointCounter(Picoseconds until, bool persistent_caches)
+      : until_(until), persistent_caches_(persistent_caches) {}
+  void persisted(const Write&, Picoseconds when) override {
+    if (!persistent_caches_) count(when);
+  }
+  void dropped(const Write&, Picoseconds when) override {
+    if (!persistent_caches_) count(when);
+  }
+  void survivors_changed(Picoseconds when) override { count(when); }
+  void persisted_in_caches(Line, const LineData&, Picoseconds when) override { count(when); }
+  std::uint64_t points() const { return points_; }
+  // Those of the latest time.
+  std::uint64_t latest() const { return latest_; }
+
+ private:
+  void count(Picoseconds when) {
+    if (when > until_) return;
+    ++points_;
+    latest_ = when == last_ ? latest_ + 1 : 1;
+    last_ = when;
+  }
+  const Picoseconds until_;
+  const bool persistent_caches_;
+  std::uint64_t points_ = 0, latest_ = 0;
+  Picoseconds last_{};
+};
+
+// Which points to visit.
+class Selection {
+ public:
+  static Selection all() { return Selection({}, true); }
+  // In ascending order.
+  explicit Selection(std::vector<std::uint64_t> points) : Selection(std::move(points), false) {}
+
+  bool take(std::uint64_t point) {
+    if (all_) return true;
+    if (next_ == points_.size() || points_[next_] != point) return false;
+    ++next_;
+    return true;
+  }
+
+ private:
+  Selection(std::vector<std::uint64_t> points, bool all) : points_(std::move(points)), all_(all) {}
+  std::vector<std::uint64_t> points_;
+  bool all_;
+  std::size_t next_ = 0;
+};
+
+std::vector<std::uint64_t> sample(std::uint64_t count, std::uint64_t from, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::uint64_t> points;
+  // Selection sampling (Knuth, The Art of Computer Programming, vol. 2, algorithm S).
+  for (std::uint64_t point = 1; point <= from && points.size() < count; ++point) {
+    if (random() % (from - point + 1) < count - points.size()) points.push_back(point);
+  }
+  return points;
+}
+
+std::vector<std::uint64_t> spread(std::uint64_t count, std::uint64_t over) {
+  std::vector<std::uint64_t> points;
+  count = std::min(count, over);
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    points.push_back(static_cast<std::uint64_t>(static_cast<unsigned __int128>(over) * i / count));
+  }
+  return points;
+}
+
+// With quick choice of one of them.
+class LineSet {
+ public:
+  void add(Line line) {
+    if (places_.try_emplace(line.number, lines_.size()).second) lines_.push_back(line);
+  }
+  void remove(Line line) {
+    const auto found = places_.find(line.number);
+    if (found == places_.end()) return;
+    lines_[found->second] = lines_.back();
+    places_[lines_.back().number] = found->second;
+    lines_.pop_back();
+    places_.erase(line.number);
+  }
+  bool empty() const { return lines_.empty(); }
+  std::size_t size() const { return lines_.size(); }
+  Line at(std::size_t index) const { return lines_[index]; }
+
+ private:
+  std::vector<Line> lines_;
+  std::unordered_map<std::uint64_t, std::size_t> places_;
+};
+
+class Plug final : public PersistenceObserver, public ProgramObserver {
+ public:
+  Plug(const Machine& machine, bool persistent_caches, const ProgramHistory& history,
+       Recovery& recovery, const CrashOptions& options, Selection visited, Selection inspected)
+      : pm_(machine.pm()),
+        newest_(machine.pm_space().newest()),
+        atomicity_(machine.atomicity()),
+        persistent_caches_(persistent_caches),
+        history_(history),
+        oracle_(history),
+        image_(pm_, recovery),
+        options_(options),
+        visited_(std::move(visited)),
+        inspected_(std::move(inspected)),
+        fences_(machine.cores_used()),
+        random_(options.seed) {}
+
+  void persisted(const Write& write, Picoseconds when) override {
+    if (persistent_caches_) return;
+    image_.update(write.line, write.data);
+    if (options_.subsets > 0 && write.data == newest_.read(write.line)) dirty_.remove(write.line);
+    point(when);
+  }
+  void dropped(const Write& write, Picoseconds when) override {
+    if (persistent_caches_) return;
+    image_.update(write.line, pm_.surviving(write.line));
+    point(when);
+  }
+  void survivors_changed(Picoseconds when) override { point(when); }
+  void stored(Line line) override {
+    if (options_.subsets > 0 && !persistent_caches_) dirty_.add(line);
+  }
+  void persisted_in_caches(Line line, const LineData& data, Picoseconds when) override {
+    image_.update(line, data);
+    point(when);
+  }
+
+  void region_durable(CoreId core, std::uint64_t region) override {
+    const auto unit = history_.region(core, region);
+    if (unit != ProgramHistory::kNone) oracle_.promise(unit);
+  }
+  void fence_completed(CoreId core) override {
+    for (const auto unit : history_.made_durable(core, ++fences_[core])) oracle_.promise(unit);
+  }
+
+  CrashResult result;
+  std::optional<Violation> first;
+
+ private:
+  static constexpr std::uint64_t kMostInSubset = 8;
+
+  void point(Picoseconds when) {
+    const std::uint64_t number = ++result.all_points;
+    const bool inspect = options_.inspections > 0 && inspected_.take(number);
+    if (!visited_.take(number) && !inspect) return;
+    ++result.points;
+    std::optional<Violation> violation = visit(inspect);
+    if (!violation) return;
+    ++result.violations;
+    if (first) return;
+    violation->point = number;
+    violation->when = when;
+    first = std::move(violation);
+  }
+
+  std::optional<Violation> visit(bool inspect) {
+    ++result.images;
+    std::optional<Violation> violation;
+    try {
+      image_.recover();
+    } catch (const RecoveryError& error) {
+      violation = Violation{.problem = fmt::format("recovery gives up: {}", error.what())};
+    }
+    result.repaired += image_.repaired();
+    if (const auto finding = oracle_.judge(image_, image_.changed())) {
+      violation = Violation{.finding = finding};
+    }
+    image_.judged();
+    if (inspect && !violation) violation = this->inspect();
+    image_.undo_recovery();
+    if (!violation && !image_.survives_restarts(history_, result.restarts)) {
+      violation = Violation{.problem =
+                                "recovery, stopped by a crash and run again, leaves another "
+                                "image than without"};
+    }
+    for (std::uint64_t i = 0; i < options_.subsets && !violation; ++i) violation = visit_subset();
+    return violation;
+  }
+
+  // Some dirty lines that may leave the caches have left.
+  std::optional<Violation> visit_subset() {
+    std::vector<std::pair<Line, LineData>> written;
+    const std::uint64_t wanted = 1 + random_() % kMostInSubset;
+    for (std::uint64_t i = 0; i < wanted && !dirty_.empty(); ++i) {
+      const Line line = dirty_.at(random_() % dirty_.size());
+      if (atomicity_.may_leave(line)) written.emplace_back(line, newest_.read(line));
+    }
+    if (written.empty()) return {};
+    ++result.images;
+    std::optional<Violation> violation;
+    image_.also(written);
+    try {
+      image_.recover();
+    } catch (const RecoveryError& error) {
+      violation = Violation{.problem = fmt::format("recovery gives up: {}", error.what())};
+    }
+    if (const auto finding = oracle_.judge_instead(image_, image_.changed())) {
+      violation = Violation{.finding = finding};
+    }
+    image_.undo_recovery();
+    image_.take_back();
+    if (violation) {
+      for (const auto& [line, _] : written) violation->evicted.push_back(line);
+    }
+    return violation;
+  }
+
+  std::optional<Violation> inspect() {
+    ++result.inspected;
+    const std::string problem = options_.inspect(image_.image());
+    if (problem.empty()) return {};
+    return Violation{.problem = problem};
+  }
+
+  const Memory& pm_;
+  const Image& newest_;
+  const Atomicity& atomicity_;
+  const bool persistent_caches_;
+  const ProgramHistory& history_;
+  Oracle oracle_;
+  CrashImage image_;
+  const CrashOptions& options_;
+  Selection visited_, inspected_;
+  std::vector<std::uint64_t> fences_;  // completed, by core
+  LineSet dirty_;
+  std::mt19937_64 random_;
+};
+
+void check_verifiable(const Configuration& configuration) {
+  std::vector<std::string> problems;
+  if (configuration.ordering == OrderingChoice::kNone) {
+    problems.push_back(
+        "ordering=none promises nothing about a crash, so there is nothing to verify; choose "
+        "another design, for example sw-undo");
+  }
+  if (configuration.run.lock_order != LockOrder::kRecorded) {
+    problems.push_back(
+        "run.lock_order=simulated changes what the program would have stored, so that a crash "
+        "can't be judged; choose run.lock_order=recorded");
+  }
+  if (configuration.run.instances != 1) {
+    problems.push_back("a crash is judged for one copy of the program; choose run.instances=1");
+  }
+  if (!problems.empty()) throw ConfigError(problems);
+}
+
+}  // namespace
+
+CrashResult crash(const trace::TraceFile& trace, const Configuration& configuration,
+                  const CrashOptions& options, const std::function<bool(double)>& progress) {
+  check_verifiable(configuration);
+  const auto start = std::chrono::steady_clock::now();
+  const bool regions = configuration.atomicity != AtomicityChoice::kNone;
+  const ProgramHistory history(trace, lowering(configuration), regions);
+
+  const bool persistent_caches = configuration.ordering == OrderingChoice::kEadr;
+  std::uint64_t all_points = 0, latest = 0;
+  if (options.sample > 0 || options.at || options.inspections > 0) {
+    Machine machine(configuration, trace);
+    PointCounter counter(options.at.value_or(Picoseconds{INT64_MAX}), persistent_caches);
+    run(machine, counter, nullptr, progress);
+    all_points = counter.points();
+    latest = counter.latest();
+  }
+  Selection visited = Selection::all();
+  if (options.at) {
+    if (all_points == 0) throw ConfigError({"--at: nothing is persistent yet at that time"});
+    std::vector<std::uint64_t> points(latest);
+    std::iota(points.begin(), points.end(), all_points - latest + 1);
+    visited = Selection(points);
+  } else if (options.sample > 0) {
+    visited = Selection(sample(options.sample, all_points, options.seed));
+  }
+
+  Machine machine(configuration, trace);
+  const std::unique_ptr<Recovery> recovery = make_recovery(configuration, machine, trace);
+  Plug plug(
+      machine, persistent_caches, history, *recovery, options, std::move(visited),
+      Selection(options.at ? std::vector{all_points} : spread(options.inspections, all_points)));
+  run(machine, plug, &plug, progress);
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+  plug.result.wall_s = wall.count();
+  if (plug.first) plug.result.story = tell_story(*plug.first, configuration, trace, history);
+  return plug.result;
+}
+
+}  // namespace pmemsim

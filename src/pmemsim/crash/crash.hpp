@@ -1,0 +1,70 @@
+// Pulling the plug: simulates a recording on a design and crashes it at every change of what would
+// survive. At each such point the design's own recovery runs on exactly what has survived, and the
+// oracle judges the image that it leaves.
+//
+//   1  A crash point is a line accepted into the persistence domain, a write removed from it, or a
+//      change of a persistent register or structure of the design (mem/memory.hpp,
+//      PersistenceObserver).
+//   2  The surviving image follows these changes, line by line; recovery changes it and is taken
+//      back afterwards. So a point costs what has changed, not what there is.
+//   3  Recovery is crashed, too: it is stopped at each of its writes and run again, and must leave
+//      the same image. A recovery that writes only lines which it never reads has nothing to be
+//      confused by: run again, it does the same (this is checked, line by line); otherwise it is
+//      run again indeed.
+//   4  The verdict of each point holds for the whole time until the next one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pmemsim/core/units.hpp"
+
+namespace pmemsim {
+
+class Image;
+struct Configuration;
+namespace trace {
+class TraceFile;
+}
+
+struct CrashOptions {
+  std::uint64_t sample = 0;  // so many points, chosen at random; 0: all
+  std::uint64_t seed = 1;
+  std::optional<Picoseconds> at{};  // the last points at or before this time instead
+  // At each point also so many other images that the design leaves open at that instant: dirty
+  // lines in the caches, some of which an eviction might have written a moment earlier.
+  std::uint64_t subsets = 0;
+  // So many images are shown to `inspect`, at points that lie evenly in the run; returns what it
+  // finds wrong, or nothing.
+  std::uint64_t inspections = 0;
+  std::function<std::string(const Image&)> inspect{};
+};
+
+// What went wrong first, in full.
+struct CrashStory {
+  std::uint64_t point = 0;  // counted from 1
+  Picoseconds when{};
+  std::vector<std::string> lines;
+};
+
+struct CrashResult {
+  std::uint64_t points = 0;      // visited
+  std::uint64_t all_points = 0;  // of the run
+  std::uint64_t images = 0;      // recovered and judged
+  std::uint64_t repaired = 0;    // points at which recovery changed the image
+  std::uint64_t restarts = 0;    // of recovery, after a crash of its own
+  std::uint64_t inspected = 0;
+  std::uint64_t violations = 0;  // points with one
+  double wall_s = 0;             // of the host: simulation, images, recovery, oracle
+  std::optional<CrashStory> story;
+};
+
+// `progress` as in simulate(). Throws ConfigError (also if the design promises nothing),
+// trace::TraceError, StuckError, Interrupted.
+CrashResult crash(const trace::TraceFile& trace, const Configuration& configuration,
+                  const CrashOptions& options, const std::function<bool(double)>& progress);
+
+}  // namespace pmemsim

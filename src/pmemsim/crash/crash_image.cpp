@@ -1,0 +1,109 @@
+#include "pmemsim/crash/crash_image.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace pmemsim {
+namespace {
+
+bool same_words(const ProgramHistory& history, Line line, const LineData& one,
+                const LineData& other) {
+  const ProgramHistory::LineWords* words = history.line(line);
+  if (words == nullptr) return true;
+  for (std::size_t i = 0; i < words->size(); ++i) {
+    constexpr std::size_t kBytes = sizeof(std::uint64_t);
+    if ((*words)[i] == ProgramHistory::kNone) continue;
+    if (std::memcmp(one.data() + i * kBytes, other.data() + i * kBytes, kBytes) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+CrashImage::CrashImage(const Memory& pm, Recovery& recovery) : recovery_(recovery) {
+  pm.device().for_each_page([&](std::uint64_t address, const std::byte* page) {
+    image_.write(address, page, Image::kPageBytes);
+    for (std::uint64_t at = 0; at < Image::kPageBytes; at += kLineBytes) {
+      const Line line = Line::of(address + at);
+      recovery_.changed(line, image_.read(line));
+    }
+  });
+}
+
+void CrashImage::update(Line line, const LineData& data) {
+  write(line, data);
+  changed_.push_back(line);
+}
+
+void CrashImage::write(Line line, const LineData& data) {
+  image_.write(line, data);
+  recovery_.changed(line, data);
+}
+
+void CrashImage::recover() {
+  journal_.clear();
+  recovery_.run({image_, &journal_});
+  for (const auto& write : journal_.writes) changed_.push_back(write.line);
+}
+
+bool CrashImage::repaired() const {
+  return std::any_of(journal_.writes.begin(), journal_.writes.end(),
+                     [](const auto& write) { return write.before != write.after; });
+}
+
+void CrashImage::undo_recovery() { undo(journal_); }
+
+void CrashImage::undo(const RecoveryJournal& journal) {
+  for (auto write = journal.writes.rbegin(); write != journal.writes.rend(); ++write) {
+    this->write(write->line, write->before);
+  }
+}
+
+bool CrashImage::survives_restarts(const ProgramHistory& history, std::uint64_t& restarts) {
+  const auto same_write = [](const auto& one, const auto& other) {
+    return one.line == other.line && one.after == other.after;
+  };
+  if (!journal_.read.overlaps(journal_.written) ||
+      std::equal(journal_.writes.begin(), journal_.writes.end(), restarted_.begin(),
+                 restarted_.end(), same_write)) {
+    return true;
+  }
+  restarted_ = journal_.writes;
+  Image recovered;
+  for (const auto& write : journal_.writes) recovered.write(write.line, write.after);
+  bool same = true;
+  for (std::size_t stop = 1; stop < journal_.writes.size() && same; ++stop) {
+    for (std::size_t i = 0; i < stop; ++i) write(journal_.writes[i].line, journal_.writes[i].after);
+    RecoveryJournal again;
+    recovery_.run({image_, &again});
+    ++restarts;
+    for (const auto& write : journal_.writes) {
+      same = same && same_words(history, write.line, read(write.line), recovered.read(write.line));
+    }
+    for (const auto& write : again.writes) {
+      const bool known = std::any_of(journal_.writes.begin(), journal_.writes.end(),
+                                     [&](const auto& other) { return other.line == write.line; });
+      same = same && (known || same_words(history, write.line, write.before, write.after));
+    }
+    undo(again);
+    undo_recovery();
+  }
+  return same;
+}
+
+void CrashImage::also(const std::vector<std::pair<Line, LineData>>& lines) {
+  for (const auto& [line, data] : lines) {
+    also_.writes.push_back({line, read(line), data});
+    update(line, data);
+  }
+}
+
+void CrashImage::take_back() {
+  undo(also_);
+  also_.clear();
+  changed_.clear();
+}
+
+void CrashImage::judged() { changed_.clear(); }
+
+}  // namespace pmemsim

@@ -1,0 +1,360 @@
+#include "pmemsim/crash/program_history.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "pmemsim/trace/initial_state.hpp"
+#include "pmemsim/trace/layout.hpp"
+
+namespace pmemsim {
+
+using trace::MarkKind;
+using trace::Operation;
+using trace::Purpose;
+using trace::SiteKind;
+
+namespace {
+
+constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
+
+class PmAddresses {
+ public:
+  explicit PmAddresses(const trace::Metadata& metadata) : regions_(metadata.pm_regions) {}
+  bool contains(std::uint64_t address) const {
+    return std::any_of(regions_.begin(), regions_.end(), [&](const trace::PmRegion& region) {
+      return address >= region.begin && address < region.end;
+    });
+  }
+
+ private:
+  const std::vector<trace::PmRegion>& regions_;
+};
+
+}  // namespace
+
+// Goes through one thread's operations.
+class ProgramHistory::Thread {
+ public:
+  Thread(ProgramHistory& history, const trace::TraceFile& file, CoreId number,
+         const Lowering& lowering, bool regions, std::vector<std::uint32_t>& objects, Image& newest)
+      : history_(history),
+        pm_(file.metadata()),
+        stream_(file, number),
+        number_(number),
+        lowering_(lowering),
+        regions_(regions),
+        objects_(objects),
+        newest_(newest) {
+    more_ = stream_.next(operation_);
+  }
+
+  // Goes on until the thread has to wait or has ended. True if it got anywhere.
+  bool advance() {
+    bool moved = false;
+    while (more_ && can_execute()) {
+      execute();
+      more_ = stream_.next(operation_);
+      moved = true;
+    }
+    return moved;
+  }
+  bool ended() const { return !more_; }
+  // A thread may end inside a region: nobody was promised that one.
+  void end() { end_region(); }
+
+ private:
+  bool has_object() const {
+    return trace::layout_of(static_cast<std::uint8_t>(operation_.kind)).object != 0;
+  }
+  bool writes_atomic() const {
+    return operation_.kind == SiteKind::kAtomicStore ||
+           (operation_.kind == SiteKind::kAtomicUpdate && operation_.flag);
+  }
+  bool releases() const {
+    return operation_.kind == SiteKind::kSync
+               ? !trace::is_acquire(static_cast<trace::SyncKind>(operation_.detail))
+               : writes_atomic();
+  }
+  bool can_execute() const {
+    if (!has_object()) return true;
+    if (!releases()) return objects_[operation_.object] >= operation_.version;
+    return operation_.kind == SiteKind::kSync ||
+           objects_[operation_.object] + 1 >= operation_.version;
+  }
+
+  void execute() {
+    if (has_object() && releases()) {
+      std::uint32_t& version = objects_[operation_.object];
+      version = std::max(version, operation_.version);
+    }
+    switch (operation_.kind) {
+      case SiteKind::kMark:
+        return mark();
+      case SiteKind::kLoad:
+      case SiteKind::kCopyLoad:
+      case SiteKind::kAtomicLoad:
+        return load();
+      case SiteKind::kStore:
+      case SiteKind::kCopyStore:
+      case SiteKind::kAtomicStore:
+        return store();
+      case SiteKind::kNonTemporal:
+        store();
+        return flush();
+      case SiteKind::kAtomicUpdate:
+        load();
+        if (operation_.flag) store();
+        return;
+      case SiteKind::kFlush:
+        if (lowering_.keeps_flushes[purpose()] && lowering_.keeps[purpose()]) flush();
+        return;
+      case SiteKind::kFence:
+        return fence();
+      default:
+        return;
+    }
+  }
+
+  void mark() {
+    switch (static_cast<MarkKind>(operation_.detail)) {
+      case MarkKind::kPurpose:
+        purpose_ = static_cast<Purpose>(operation_.address);
+        return;
+      case MarkKind::kRegionBegin:
+        if (operation_.address == 1) begin_region();
+        return;
+      case MarkKind::kRegionEnd:
+        if (operation_.address == 1) end_region();
+        return;
+      case MarkKind::kAllocate:
+        if (region_ == kNone) return;
+        allocated_.push_back({operation_.address, whole_lines(operation_.second)});
+        return;
+      default:
+        return;
+    }
+  }
+
+  std::size_t purpose() const { return static_cast<std::size_t>(purpose_); }
+  bool programs() const {
+    return purpose_ == Purpose::kProgram && pm_.contains(operation_.address);
+  }
+
+  // A region is there from its beginning on, since others may read what it has written so far.
+  void begin_region() {
+    if (!regions_) return;
+    std::vector<UnitId>& own = history_.regions_[number_];
+    region_ = new_unit(own.size() + 1);
+    if (!own.empty()) follows_.push_back(own.back());
+    own.push_back(region_);
+  }
+
+  void load() {
+    if (region_ == kNone || !programs()) return;
+    for_each_word([&](std::uint64_t address) { follow_writer(address); });
+  }
+
+  void store() {
+    if (!programs()) return;
+    newest_.write(operation_.address, operation_.value, operation_.size);
+    for_each_word([&](std::uint64_t address) {
+      if (region_ != kNone) {
+        store_inside(address);
+      } else {
+        store_outside(address);
+      }
+    });
+  }
+
+  template <class Visit>
+  void for_each_word(Visit visit) const {
+    const std::uint64_t last = (operation_.address + operation_.size - 1) / kWordBytes;
+    for (std::uint64_t word = operation_.address / kWordBytes; word <= last; ++word) {
+      visit(word * kWordBytes);
+    }
+  }
+
+  // Regions follow the last writer of what they read or write.
+  void follow_writer(std::uint64_t address) {
+    const LineWords* words = history_.line(Line::of(address));
+    if (words == nullptr) return;
+    const WordId word = (*words)[address % kLineBytes / kWordBytes];
+    if (word == kNone) return;
+    const UnitId writer = history_.words_[word].versions.back().unit;
+    if (writer == kNone || writer == region_ || history_.units_[writer].region == 0) return;
+    follows_.push_back(writer);
+  }
+
+  std::uint64_t value(std::uint64_t address) const {
+    std::uint64_t value = 0;
+    const LineData line = newest_.read(Line::of(address));
+    std::memcpy(&value, line.data() + address % kLineBytes, kWordBytes);
+    return value;
+  }
+
+  UnitId new_unit(std::uint64_t region) {
+    const auto unit = static_cast<UnitId>(history_.units_.size());
+    history_.units_.push_back({.thread = number_, .region = region});
+    return unit;
+  }
+
+  static std::uint64_t whole_lines(std::uint64_t bytes) {
+    return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+  }
+  bool allocated_here(std::uint64_t address) const {
+    return std::any_of(allocated_.begin(), allocated_.end(), [&](const Allocation& allocation) {
+      return address - allocation.address < allocation.bytes;
+    });
+  }
+
+  Write new_version(UnitId unit, WordId word, std::uint64_t address) {
+    auto& versions = history_.words_[word].versions;
+    if (allocated_here(address)) versions.back().free = true;
+    versions.push_back({unit, value(address)});
+    return {word, static_cast<std::uint32_t>(versions.size() - 1), operation_.site};
+  }
+
+  void store_inside(std::uint64_t address) {
+    const WordId word = history_.find_word(address);
+    const auto known = written_.find(word);
+    if (known == written_.end()) {
+      follow_writer(address);
+      written_.emplace(word, writes_.size());
+      writes_.push_back(new_version(region_, word, address));
+    } else {
+      Write& write = writes_[known->second];
+      write.site = operation_.site;
+      history_.words_[word].versions[write.version].value = value(address);
+    }
+  }
+
+  void store_outside(std::uint64_t address) {
+    const UnitId unit = new_unit(0);
+    const auto [last, first] = history_.last_of_line_.try_emplace(Line::of(address).number, unit);
+    if (!first) follows_.push_back(std::exchange(last->second, unit));
+    writes_.push_back(new_version(unit, history_.find_word(address), address));
+    finish(unit);
+  }
+
+  void end_region() {
+    if (region_ == kNone) return;
+    std::sort(follows_.begin(), follows_.end());
+    follows_.erase(std::unique(follows_.begin(), follows_.end()), follows_.end());
+    finish(region_);
+    written_.clear();
+    allocated_.clear();
+    region_ = kNone;
+  }
+
+  void finish(UnitId number) {
+    Unit& unit = history_.units_[number];
+    unit.first_write = static_cast<std::uint32_t>(history_.writes_.size());
+    unit.writes = static_cast<std::uint32_t>(writes_.size());
+    unit.first_follows = static_cast<std::uint32_t>(history_.follows_.size());
+    unit.follows = static_cast<std::uint32_t>(follows_.size());
+    history_.writes_.insert(history_.writes_.end(), writes_.begin(), writes_.end());
+    history_.follows_.insert(history_.follows_.end(), follows_.begin(), follows_.end());
+    writes_.clear();
+    follows_.clear();
+  }
+
+  void flush() {
+    const auto last = history_.last_of_line_.find(Line::of(operation_.address).number);
+    if (last != history_.last_of_line_.end()) flushed_.push_back(last->second);
+  }
+
+  // The fences that the core counts (Core::drain_persist).
+  void fence() {
+    const auto kind = static_cast<trace::FenceKind>(operation_.detail);
+    if (!lowering_.keeps[purpose()] || kind == trace::FenceKind::kLfence) return;
+    if (kind == trace::FenceKind::kSfence && !lowering_.keeps_fences[purpose()]) return;
+    history_.fences_[number_].push_back(std::move(flushed_));
+    flushed_.clear();
+  }
+
+  ProgramHistory& history_;
+  const PmAddresses pm_;
+  trace::OperationStream stream_;
+  const CoreId number_;
+  const Lowering lowering_;
+  const bool regions_;
+  std::vector<std::uint32_t>& objects_;  // the versions that they have reached
+  Image& newest_;
+  Operation operation_{};
+  bool more_ = false;
+  Purpose purpose_ = Purpose::kProgram;
+  UnitId region_ = kNone;  // the one begun
+  struct Allocation {
+    std::uint64_t address, bytes;
+  };
+  std::vector<Allocation> allocated_;
+  std::vector<Write> writes_;
+  std::vector<UnitId> follows_;
+  std::unordered_map<WordId, std::size_t> written_;  // where in writes_
+  std::vector<UnitId> flushed_;                      // since the last fence
+};
+
+ProgramHistory::ProgramHistory(const trace::TraceFile& trace, const Lowering& lowering,
+                               bool regions) {
+  Image newest;
+  trace::for_each_image_page(trace, [&](std::uint64_t address, std::span<const std::byte> page) {
+    before_.write(address, page.data(), page.size());
+    newest.write(address, page.data(), page.size());
+  });
+  const std::uint32_t count = trace.metadata().threads;
+  regions_.resize(count);
+  fences_.resize(count);
+  std::vector<std::uint32_t> objects(trace.metadata().sync_objects);
+  std::vector<std::unique_ptr<Thread>> threads;
+  for (CoreId thread = 0; thread < count; ++thread) {
+    threads.push_back(
+        std::make_unique<Thread>(*this, trace, thread, lowering, regions, objects, newest));
+  }
+  const auto ended = [](const auto& thread) { return thread->ended(); };
+  while (!std::all_of(threads.begin(), threads.end(), ended)) {
+    bool moved = false;
+    for (auto& thread : threads) moved = thread->advance() || moved;
+    if (!moved) {
+      throw trace::TraceError(
+          fmt::format("{}: the threads can't go on, for they wait for each other; record it again",
+                      trace.path()));
+    }
+  }
+  for (auto& thread : threads) thread->end();
+}
+
+ProgramHistory::UnitId ProgramHistory::region(CoreId thread, std::uint64_t number) const {
+  const std::vector<UnitId>& regions = regions_[thread];
+  return number <= regions.size() ? regions[number - 1] : kNone;
+}
+
+std::span<const ProgramHistory::UnitId> ProgramHistory::made_durable(CoreId thread,
+                                                                     std::uint64_t fence) const {
+  const auto& fences = fences_[thread];
+  if (fence > fences.size()) return {};
+  return fences[fence - 1];
+}
+
+std::uint64_t ProgramHistory::initial(std::uint64_t address) const {
+  std::uint64_t value = 0;
+  const LineData line = before_.read(Line::of(address));
+  std::memcpy(&value, line.data() + address % kLineBytes, kWordBytes);
+  return value;
+}
+
+ProgramHistory::WordId ProgramHistory::find_word(std::uint64_t address) {
+  const auto [line, fresh] = lines_.try_emplace(Line::of(address).number);
+  if (fresh) line->second.fill(kNone);
+  WordId& id = line->second[address % kLineBytes / kWordBytes];
+  if (id == kNone) {
+    id = static_cast<WordId>(words_.size());
+    words_.push_back({address, {{kNone, initial(address)}}});
+  }
+  return id;
+}
+
+}  // namespace pmemsim

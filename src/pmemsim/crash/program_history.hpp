@@ -1,0 +1,107 @@
+// What a recorded program does to persistent memory, whatever machine it runs on: the oracle's only
+// knowledge of the program.
+//
+// A *unit* is what a crash leaves whole or not at all: an atomic region, or a single word of a
+// store outside regions (devices write eight bytes atomically). Words of PM have versions, one for
+// each unit that wrote them, in the order of their writers.
+//
+// A region follows, and a crash that leaves it must also leave:
+//   - the region before it on its thread;
+//   - the last unit before it that wrote a word that it reads or writes, if that is a region.
+// A store outside regions follows the store before it to its line: a line persists as it is (x86).
+// Only the program's own accesses count: what a software log does is how a design keeps its word,
+// not what the word is. Nor do locks count, for no design promises anything about them: threads
+// that communicate through locks and volatile data alone are independent.
+//
+// What memory holds before the region that allocates it is nobody's business: it may be anything,
+// as long as that region isn't there.
+//
+// The order of threads is that of the recording: acquisitions follow their releases. What programs
+// do without synchronisation (data races on PM) has no such order, and is taken in any.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "pmemsim/mem/image.hpp"
+#include "pmemsim/sim/lowering.hpp"
+#include "pmemsim/trace/reader.hpp"
+
+namespace pmemsim {
+
+class ProgramHistory {
+ public:
+  using UnitId = std::uint32_t;
+  using WordId = std::uint32_t;
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  static constexpr std::uint32_t kLineWords = kLineBytes / sizeof(std::uint64_t);
+
+  struct Write {
+    WordId word;
+    std::uint32_t version;  // of the word; 0 is what it held before the program
+    std::uint32_t site;     // of the unit's last store to the word
+  };
+  struct Version {
+    UnitId unit;
+    std::uint64_t value;
+    bool free = false;  // the memory is nobody's then: any value will do
+  };
+  struct Word {
+    std::uint64_t address;
+    std::vector<Version> versions;  // the first has no unit
+  };
+  struct Unit {
+    CoreId thread = 0;
+    std::uint64_t region = 0;  // the thread's outermost regions count from 1; 0: outside regions
+    std::uint32_t first_write = 0, writes = 0;
+    std::uint32_t first_follows = 0, follows = 0;
+  };
+  // By line: its words, or kNone for those that the program doesn't write.
+  using LineWords = std::array<WordId, kLineWords>;
+
+  // With `regions` false, all stores count as being outside regions. `lowering` says which flushes
+  // and fences the design's program has. Throws trace::TraceError.
+  ProgramHistory(const trace::TraceFile& trace, const Lowering& lowering, bool regions);
+
+  std::span<const Unit> units() const { return units_; }
+  std::span<const Write> writes(UnitId unit) const {
+    return {writes_.data() + units_[unit].first_write, units_[unit].writes};
+  }
+  std::span<const UnitId> follows(UnitId unit) const {
+    return {follows_.data() + units_[unit].first_follows, units_[unit].follows};
+  }
+  const Word& word(WordId word) const { return words_[word]; }
+  std::size_t words() const { return words_.size(); }
+  const LineWords* line(Line line) const {
+    const auto found = lines_.find(line.number);
+    return found == lines_.end() ? nullptr : &found->second;
+  }
+  const std::unordered_map<std::uint64_t, LineWords>& lines() const { return lines_; }
+  // The unit of a thread's region, counted from 1.
+  UnitId region(CoreId thread, std::uint64_t number) const;
+  // What the thread's fence of that number, counted from 1, makes durable of what was stored
+  // outside regions.
+  std::span<const UnitId> made_durable(CoreId thread, std::uint64_t fence) const;
+
+ private:
+  class Thread;
+  friend class Thread;
+
+  std::uint64_t initial(std::uint64_t address) const;
+  WordId find_word(std::uint64_t address);
+
+  Image before_;
+  std::vector<Unit> units_;
+  std::vector<Write> writes_;
+  std::vector<UnitId> follows_;
+  std::vector<Word> words_;
+  std::unordered_map<std::uint64_t, LineWords> lines_;
+  std::unordered_map<std::uint64_t, UnitId> last_of_line_;  // stores outside regions
+  std::vector<std::vector<UnitId>> regions_;                // by thread
+  std::vector<std::vector<std::vector<UnitId>>> fences_;    // by thread and number
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,28 @@
+// A finding explains itself: what the image held, what it should have held and why, and what had
+// happened to that line before.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pmemsim/crash/crash.hpp"
+#include "pmemsim/crash/oracle.hpp"
+#include "pmemsim/sim/configuration.hpp"
+
+namespace pmemsim {
+
+// What is wrong with a point: what the oracle found, or another problem.
+struct Violation {
+  std::uint64_t point = 0;
+  Picoseconds when{};
+  std::optional<Oracle::Finding> finding{};
+  std::string problem{};
+  std::vector<Line> evicted{};  // dirty lines taken for written although they weren't
+};
+
+// Runs the simulation again up to the point, to see what led there.
+CrashStory tell_story(const Violation& violation, const Configuration& configuration,
+                      const trace::TraceFile& trace, const ProgramHistory& history);
+
+}  // namespace pmemsim

@@ -1,0 +1,121 @@
+#include "pmemsim/recovery/software_undo.hpp"
+
+#include <sys/mman.h>
+
+#include <array>
+#include <cstring>
+#include <new>
+#include <string>
+
+extern "C" {
+#include "persist.h"
+#include "recovery.h"
+}
+
+namespace pmemsim {
+namespace {
+
+// What the library flushes, in its order, while a recovery runs.
+thread_local std::vector<const std::byte*>* flushed = nullptr;
+
+}  // namespace
+}  // namespace pmemsim
+
+// The library's way to persistent memory.
+void persist_flush(const void* address, std::size_t lines) {
+  if (pmemsim::flushed == nullptr) return;
+  const auto* line = static_cast<const std::byte*>(address);
+  for (std::size_t i = 0; i < lines; ++i) {
+    pmemsim::flushed->push_back(line + i * pmemsim::kLineBytes);
+  }
+}
+void persist_fence(fence_meaning) {}
+
+namespace pmemsim {
+
+// What pm_recover_image does, but for looking for the logs each time.
+class SoftwareUndoRecovery::Pool {
+ public:
+  Pool(std::uint64_t begin, std::uint64_t bytes) : begin_(begin), bytes_(bytes) {
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    memory_ = static_cast<unsigned char*>(memory);
+  }
+  ~Pool() {
+    segments_free(segments_.data());
+    munmap(memory_, bytes_);
+  }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  bool contains(Line line) const { return line.address() - begin_ < bytes_; }
+
+  void changed(Line line, const LineData& data) {
+    const std::uint64_t offset = line.address() - begin_;
+    if (offset < first_chunk_offset(bytes_) && is_structure(offset, data)) searched_ = false;
+    std::memcpy(memory_ + offset, data.data(), data.size());
+  }
+
+  void recover(RecoveryView& pm) {
+    std::vector<const std::byte*> lines;
+    flushed = &lines;
+    const bool sound = find_logs() && roll_back(memory_, bytes_, kName, segments_.data()) >= 0;
+    flushed = nullptr;
+    for (const std::byte* const place : lines) {
+      const auto offset = static_cast<std::uint64_t>(place - reinterpret_cast<std::byte*>(memory_));
+      const Line line = Line::of(begin_ + offset);
+      LineData data;
+      std::memcpy(data.data(), place, data.size());
+      pm.write(line, data);
+    }
+    if (!sound) throw RecoveryError(pm_error());
+  }
+
+ private:
+  static constexpr const char* kName = "the pool";
+
+  // The superblock, or a line of the chunk table that is or was about a log.
+  bool is_structure(std::uint64_t offset, const LineData& data) const {
+    if (offset < POOL_PAGE_BYTES) return true;
+    if (offset < CHUNK_TABLE_OFFSET) return false;
+    std::uint64_t now = 0, before = 0;
+    std::memcpy(&now, data.data(), sizeof now);
+    std::memcpy(&before, memory_ + offset, sizeof before);
+    return chunk_use_kind(now) == CHUNK_LOG || chunk_use_kind(before) == CHUNK_LOG;
+  }
+  bool find_logs() {
+    if (searched_) return true;
+    segments_free(segments_.data());
+    searched_ = superblock_check(reinterpret_cast<const superblock*>(memory_), bytes_, kName) &&
+                segments_find(memory_, bytes_, kName, segments_.data());
+    return searched_;
+  }
+
+  const std::uint64_t begin_, bytes_;
+  unsigned char* memory_;
+  std::array<segments, PM_MAX_THREADS> segments_{};
+  bool searched_ = false;
+};
+
+SoftwareUndoRecovery::SoftwareUndoRecovery(const std::vector<trace::PmRegion>& regions) {
+  for (const trace::PmRegion& region : regions) {
+    if (region.source != "pm_open") continue;
+    pools_.push_back(std::make_unique<Pool>(region.begin, region.end - region.begin));
+  }
+}
+
+SoftwareUndoRecovery::~SoftwareUndoRecovery() = default;
+
+void SoftwareUndoRecovery::changed(Line line, const LineData& data) {
+  for (const auto& pool : pools_) {
+    if (pool->contains(line)) pool->changed(line, data);
+  }
+}
+
+void SoftwareUndoRecovery::recover(RecoveryView pm) {
+  pm.may_read_everything();
+  for (const auto& pool : pools_) pool->recover(pm);
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,39 @@
+// Recovery of the software undo log: pmemsim/pm.h's own recovery code (library/recovery.c), run on
+// the image of a crash.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "pmemsim/core/error.hpp"
+#include "pmemsim/recovery/recovery_view.hpp"
+#include "pmemsim/trace/reader.hpp"
+
+namespace pmemsim {
+
+// The recovery procedure has refused the image.
+class RecoveryError : public Error {
+ public:
+  using Error::Error;
+};
+
+class SoftwareUndoRecovery {
+ public:
+  // The regions of PM that may hold a pool; others have nothing to recover.
+  explicit SoftwareUndoRecovery(const std::vector<trace::PmRegion>& regions);
+  ~SoftwareUndoRecovery();
+  SoftwareUndoRecovery(const SoftwareUndoRecovery&) = delete;
+  SoftwareUndoRecovery& operator=(const SoftwareUndoRecovery&) = delete;
+
+  // The image's line holds that now. (The library works on plain memory, which follows the image
+  // that way.)
+  void changed(Line line, const LineData& data);
+  // Throws RecoveryError.
+  void recover(RecoveryView pm);
+
+ private:
+  class Pool;
+  std::vector<std::unique_ptr<Pool>> pools_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,40 @@
+// What a running program does to persistent memory, and what it is promised, for whoever verifies a
+// design by crashing it.
+#pragma once
+
+#include <cstdint>
+
+#include "pmemsim/core/units.hpp"
+
+namespace pmemsim {
+
+class ProgramObserver {
+ public:
+  virtual ~ProgramObserver() = default;
+  // A store has become visible in the coherent caches.
+  virtual void stored(Line line) = 0;
+  // From now on a crash may not take the core's region back any more: its durability fence or
+  // synchronous end has completed, or the design itself holds it for committed.
+  virtual void region_durable(CoreId core, std::uint64_t region) = 0;
+  // The core's next store fence or full fence has completed.
+  virtual void fence_completed(CoreId core) = 0;
+};
+
+class ProgramEvents {
+ public:
+  void observe(ProgramObserver* observer) { observer_ = observer; }
+  void stored(Line line) const {
+    if (observer_ != nullptr) observer_->stored(line);
+  }
+  void region_durable(CoreId core, std::uint64_t region) const {
+    if (observer_ != nullptr) observer_->region_durable(core, region);
+  }
+  void fence_completed(CoreId core) const {
+    if (observer_ != nullptr) observer_->fence_completed(core);
+  }
+
+ private:
+  ProgramObserver* observer_ = nullptr;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,120 @@
+"""`pmemsim crash`: verdicts, stories, a program's own check, mutants."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from pmemsim.mutants import mutants
+from pmemsim.presets import preset_names
+from support import pmemsim
+
+from pmemsim import _core
+from pmemsim.crash import promising_designs
+
+TINY = ("--threads", "2", "--regions", "40")
+
+
+def test_every_point_of_a_design_is_right(tmp_path: Path) -> None:
+    output = tmp_path / "crash.json"
+    done = pmemsim("crash", "queue", "--design", "asap", *TINY, "--json", output)
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(output.read_text())["runs"]
+    assert set(run) == {
+        "design", "machine", "workload", "threads", "points", "all_points", "images", "repaired",
+        "restarts", "checked", "violations", "wall_s", "points_per_s", "story",
+    }  # fmt: skip
+    assert (run["design"], run["workload"], run["threads"]) == ("asap", "queue", 2)
+    assert run["points"] == run["all_points"] == run["images"] > 100
+    assert run["checked"] == 10
+    assert run["violations"] == 0
+    assert run["story"] is None
+
+
+def test_all_designs_that_promise_something(tmp_path: Path) -> None:
+    output = tmp_path / "crash.json"
+    done = pmemsim(
+        "crash", "--all-designs", "--workloads", "queue,hashmap", *TINY, "--subsets", "2",
+        "--check-images", "2", "--json", output,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    runs = json.loads(output.read_text())["runs"]
+    designs = {run["design"] for run in runs}
+    assert designs == set(promising_designs("asap"))
+    assert set(preset_names("design")) - designs == {"np", "sw-data-only", "x86-bare"}
+    assert all(run["checked"] == 2 for run in runs)
+    assert all(run["images"] > run["points"] for run in runs if run["design"] == "sw-undo")
+
+
+def test_a_sample_of_points(queue_trace: Path, tmp_path: Path) -> None:
+    output = tmp_path / "crash.json"
+    done = pmemsim(
+        "crash", queue_trace, "--design", "lad", "--points", "50", "--seed", "7",
+        "--check-images", "0", "--json", output,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(output.read_text())["runs"]
+    assert run["points"] == 50 < run["all_points"]
+    assert run["checked"] == 0
+
+
+def test_a_broken_design_tells_its_story(queue_trace: Path) -> None:
+    done = pmemsim("crash", queue_trace, "--design", "hw-undo", "--set", "log.break.commit=true")
+    assert done.returncode == 1
+    assert "hw-undo doesn't recover queue: a crash at" in done.stderr
+    assert "was promised to survive" in done.stderr
+    assert "the word at 0x" in done.stderr
+    assert re.search(r"stored that at \S+\.c(pp)?:\d+", done.stderr)
+    (again,) = [line for line in done.stderr.splitlines() if "to see it again:" in line]
+    command = shlex.split(again.partition("to see it again:")[2])
+    assert command[0] == "pmemsim"
+    repeated = pmemsim(*command[1:])
+    assert repeated.returncode == 1
+    assert "the word at 0x" in repeated.stderr
+
+
+def test_a_programs_own_check(queue_trace: Path, tmp_path: Path) -> None:
+    script = tmp_path / "check"
+    script.write_text('#!/bin/sh\n[ -s "$1" ] || exit 3\necho "the queue has a hole" >&2\nexit 1\n')
+    script.chmod(0o755)
+    done = pmemsim("crash", queue_trace, "--design", "hw-undo", "--check", script)
+    assert done.returncode == 1
+    assert f"{script} exited with 1: the queue has a hole" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["queue"], "name a design with --design, or choose --all-designs"),
+        (["--design", "asap"], "name at least one target"),
+        (["queue", "--design", "np"], "promises nothing about a crash"),
+        (["queue", "--design", "asapp"], "did you mean 'asap'"),
+        (["queue", "--design", "asap", "--all-designs"], "give one of them"),
+        (["queue", "--design", "asap", "--points", "0"], "a whole number from 1 on"),
+        (["queue", "--design", "asap", "--at", "5"], "a number with its unit"),
+        (["queue", "--design", "asap", "--at", "1ps"], "nothing is persistent yet"),
+        (["queue", "--design", "asap", "--subsets", "-1"], "must be at least 0"),
+        (["queue", "--design", "asap", "--check", "/no/such"], "can't be run"),
+        (["queue", "--design", "asap", "--set", "run.lock_order=simulated"], "can't be judged"),
+        (["--mutants", "--design", "np"], "there are mutants of"),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments: list[str], sentence: str) -> None:
+    done = pmemsim("crash", *arguments, *TINY)
+    assert done.returncode == 2, done.stderr
+    assert sentence in done.stderr
+
+
+def test_every_switch_that_breaks_a_design_is_a_mutant() -> None:
+    switches = {p["key"] for p in _core.parameters() if ".break." in p["key"]}
+    assert switches <= {mutant.switch for mutant in mutants()}
+
+
+@pytest.mark.parametrize("design", sorted({mutant.design for mutant in mutants()}))
+def test_every_mutant_is_caught(design: str) -> None:
+    done = pmemsim("crash", "--mutants", "--design", design)
+    assert done.returncode == 0, done.stderr
+    assert "NOT CAUGHT" not in done.stdout

@@ -1,0 +1,164 @@
+// The crash engine itself: which points it visits, and that it finds what is wrong.
+#include <gtest/gtest.h>
+
+#include "pmemsim/crash/crash.hpp"
+#include "shared_regions.hpp"
+
+namespace pmemsim {
+namespace {
+
+CrashResult crash_it(std::initializer_list<KeyValue> design, const CrashOptions& options = {},
+                     std::uint32_t seed = 1) {
+  SharedRegions program({.seed = seed, .threads = 3, .regions = 60});
+  const TemporaryTrace temporary(program.builder);
+  std::vector<Setting> list = settings({{"ordering", "x86"},
+                                        {"core.count", "3"},
+                                        {"l1.size", "256B"},
+                                        {"l1.ways", "2"},
+                                        {"l2.size", "0B"},
+                                        {"shared.size", "512B"},
+                                        {"shared.size_per_core", "0B"},
+                                        {"shared.ways", "2"},
+                                        {"pm.wpq_entries", "8"},
+                                        {"pm.controllers", "2"},
+                                        {"log.ring_size", "4KiB"}});
+  for (const Setting& setting : settings(design)) list.push_back(setting);
+  return crash(trace::TraceFile(temporary.path()), configure(list), options, {});
+}
+
+TEST(Crash, VisitsEveryPoint) {
+  const CrashResult all = crash_it({{"atomicity", "hw-undo"}});
+  EXPECT_GT(all.points, 200);
+  EXPECT_EQ(all.points, all.all_points);
+  EXPECT_EQ(all.images, all.points);
+  EXPECT_EQ(all.violations, 0);
+  EXPECT_FALSE(all.story);
+}
+
+TEST(Crash, SamplesAsManyAsAsked) {
+  const CrashResult all = crash_it({{"atomicity", "asap"}});
+  const CrashResult some = crash_it({{"atomicity", "asap"}}, {.sample = 50, .seed = 3});
+  EXPECT_EQ(some.points, 50);
+  EXPECT_EQ(some.all_points, all.all_points);
+  EXPECT_EQ(crash_it({{"atomicity", "asap"}}, {.sample = 1u << 20}).points, all.points);
+}
+
+TEST(Crash, FindsTheLastPointsUpToATime) {
+  const CrashResult one = crash_it({{"atomicity", "hw-redo"}}, {.at = Picoseconds{10'000'000}});
+  EXPECT_GE(one.points, 1);
+  EXPECT_LT(one.points, 10);
+  EXPECT_THROW(crash_it({{"atomicity", "hw-redo"}}, {.at = Picoseconds{1}}), ConfigError);
+}
+
+TEST(Crash, ShowsImagesAndBelievesWhatIsSaidOfThem) {
+  int shown = 0;
+  const CrashOptions options{.inspections = 5, .inspect = [&](const Image&) -> std::string {
+                               return ++shown == 3 ? "the queue is broken" : "";
+                             }};
+  const CrashResult result = crash_it({{"atomicity", "lad"}}, options);
+  EXPECT_EQ(shown, 5);
+  EXPECT_EQ(result.inspected, 5);
+  EXPECT_EQ(result.violations, 1);
+  ASSERT_TRUE(result.story);
+  EXPECT_EQ(result.story->lines.back(), "the queue is broken");
+}
+
+TEST(Crash, RefusesWhatCannotBeJudged) {
+  EXPECT_THROW(crash_it({{"ordering", "none"}, {"atomicity", "none"}}), ConfigError);
+  EXPECT_THROW(crash_it({{"atomicity", "asap"}, {"run.lock_order", "simulated"}}), ConfigError);
+}
+
+TEST(Crash, TellsTheStoryOfABrokenDesign) {
+  const CrashResult result = crash_it({{"atomicity", "asap"}, {"asap.break.lpo_dropping", "true"}});
+  EXPECT_GT(result.violations, 0);
+  ASSERT_TRUE(result.story);
+  EXPECT_GT(result.story->point, 0);
+  EXPECT_NE(result.story->lines.at(1).find("the word at 0x"), std::string::npos);
+}
+
+// ASAP, figure 2a: regions that commit asynchronously, without dependences between them. X's log
+// and data wait in a busy channel; Y's are in another one, and Y commits.
+class Figure2 {
+ public:
+  Figure2() {
+    builder_.pm_region(kPmBase, kPmBase + (1 << 20));
+    load_ = builder_.site(trace::SiteKind::kLoad, 8, 1);
+    store_ = builder_.site(trace::SiteKind::kStore, 8, 1);
+    clwb_ = builder_.site(trace::SiteKind::kFlush);
+    builder_.thread(2);
+    for (std::uint64_t line = 1; line < 400; ++line) {
+      const std::uint64_t address = kX + line / 60 * 2 * 4096 + line % 60 * kLineBytes;
+      builder_.store(store_, address + 4 * kLineBytes, line);
+      builder_.access(clwb_, address + 4 * kLineBytes);
+    }
+    builder_.thread(1);
+    builder_.access(load_, kY);
+    builder_.thread(0);
+    builder_.access(load_, kX);
+    builder_.access(load_, kY);
+    builder_.external(2000);
+    builder_.mark(trace::MarkKind::kRegionBegin, 1);
+    builder_.store(store_, kX, 1);
+    builder_.mark(trace::MarkKind::kRegionEnd, 1);
+  }
+  // i: Y follows X on its thread.
+  void control_dependence() { write_y(); }
+  // ii: Y's region reads X on another thread.
+  void data_dependence() {
+    builder_.sync(trace::SyncKind::kSignal, 0, 0, 1);
+    builder_.thread(1);
+    builder_.sync(trace::SyncKind::kWait, 0, 0, 1);
+    write_y(true);
+  }
+  CrashResult crash_it(bool broken) {
+    const TemporaryTrace temporary(builder_);
+    return crash(trace::TraceFile(temporary.path()),
+                 configure(settings({{"ordering", "x86"},
+                                     {"atomicity", "asap"},
+                                     {"core.count", "3"},
+                                     {"pm.controllers", "2"},
+                                     {"pm.interleaving", "page"},
+                                     {"pm.wpq_entries", "2"},
+                                     {"pm.latency_factor", "8"},
+                                     {"asap.break.dependences", broken ? "true" : "false"}})),
+                 {}, {});
+  }
+
+ private:
+  static constexpr std::uint64_t kX = kPmBase, kY = kPmBase + 4096;
+
+  void write_y(bool reads_x = false) {
+    builder_.mark(trace::MarkKind::kRegionBegin, 1);
+    if (reads_x) builder_.access(load_, kX);
+    builder_.store(store_, kY, 2);
+    builder_.mark(trace::MarkKind::kRegionEnd, 1);
+  }
+  trace::TraceBuilder builder_;
+  std::uint32_t load_, store_, clwb_;
+};
+
+void expect_story(const CrashResult& result, const std::string& sentence) {
+  EXPECT_GT(result.violations, 0);
+  ASSERT_TRUE(result.story);
+  std::string all;
+  for (const std::string& line : result.story->lines) all += line + "\n";
+  EXPECT_NE(all.find(sentence), std::string::npos) << all;
+  EXPECT_NE(all.find("was promised to survive"), std::string::npos) << all;
+}
+
+TEST(Crash, FindsWhatFigure2OfAsapShows) {
+  Figure2 control;
+  control.control_dependence();
+  expect_story(control.crash_it(true),
+               "region 2 of thread 0 depends on that, for it follows region 1 of thread 0");
+  EXPECT_EQ(control.crash_it(false).violations, 0);
+  SCOPED_TRACE("data dependence");
+  Figure2 data;
+  data.data_dependence();
+  expect_story(data.crash_it(true),
+               "region 1 of thread 1 depends on that, for it follows region 1 of thread 0");
+  EXPECT_EQ(data.crash_it(false).violations, 0);
+}
+
+}  // namespace
+}  // namespace pmemsim

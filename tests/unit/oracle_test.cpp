@@ -1,0 +1,259 @@
+// What a program leaves behind if it crashes: hand-computed cases.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "pmemsim/crash/oracle.hpp"
+#include "run_trace.hpp"
+
+namespace pmemsim {
+namespace {
+
+using Fault = Oracle::Fault;
+
+constexpr std::uint64_t kA = kPmBase, kB = kPmBase + kLineBytes, kC = kPmBase + 2 * kLineBytes;
+
+// A program of regions, and of stores outside them.
+class Program {
+ public:
+  Program() {
+    builder.pm_region(kPmBase, kPmBase + 4096);
+    load_ = builder.site(trace::SiteKind::kLoad, 8, 1);
+    store_ = builder.site(trace::SiteKind::kStore, 8, 1);
+    clwb_ = builder.site(trace::SiteKind::kFlush);
+    sfence_ = builder.site(trace::SiteKind::kFence);
+    on(0);
+  }
+  Program& on(CoreId thread) {
+    builder.thread(thread);
+    return *this;
+  }
+  Program& begin() { return mark(trace::MarkKind::kRegionBegin, 1); }
+  Program& end() { return mark(trace::MarkKind::kRegionEnd, 1); }
+  Program& allocate(std::uint64_t address, std::uint64_t bytes) {
+    builder.mark(trace::MarkKind::kAllocate, address, bytes);
+    return *this;
+  }
+  Program& purpose(trace::Purpose purpose) {
+    return mark(trace::MarkKind::kPurpose, static_cast<std::uint64_t>(purpose));
+  }
+  Program& load(std::uint64_t address) {
+    builder.access(load_, address);
+    return *this;
+  }
+  Program& store(std::uint64_t address, std::uint64_t value) {
+    builder.store(store_, address, value);
+    return *this;
+  }
+  Program& flush(std::uint64_t address) {
+    builder.access(clwb_, address);
+    return *this;
+  }
+  Program& fence() {
+    builder.plain(sfence_);
+    return *this;
+  }
+  // Everything that this thread did comes before everything that the other one will do.
+  Program& before(CoreId from, CoreId to) {
+    on(from).builder.sync(trace::SyncKind::kSignal, 0, 0, ++version_);
+    on(to).builder.sync(trace::SyncKind::kWait, 0, 0, version_);
+    return *this;
+  }
+  Program& mark(trace::MarkKind kind, std::uint64_t first) {
+    builder.mark(kind, first);
+    return *this;
+  }
+
+  trace::TraceBuilder builder;
+
+ private:
+  std::uint32_t load_, store_, clwb_, sfence_;
+  std::uint32_t version_ = 0;
+};
+
+class Judge : public Oracle::ImageReader {
+ public:
+  explicit Judge(Program& program, bool regions = true)
+      : temporary_(program.builder),
+        file_(temporary_.path()),
+        history(file_, Lowering{}, regions),
+        oracle(history) {}
+
+  LineData read(Line line) const override { return image_.read(line); }
+  Judge& holds(std::uint64_t address, std::uint64_t value) {
+    image_.write(address, reinterpret_cast<const std::byte*>(&value), sizeof value);
+    changed_.push_back(Line::of(address));
+    return *this;
+  }
+  std::optional<Fault> verdict() {
+    const auto finding = oracle.judge(*this, std::exchange(changed_, {}));
+    if (!finding) return {};
+    return finding->fault;
+  }
+  std::optional<Fault> verdict_instead() {
+    const auto finding = oracle.judge_instead(*this, std::exchange(changed_, {}));
+    if (!finding) return {};
+    return finding->fault;
+  }
+  void promise(CoreId thread, std::uint64_t region) {
+    oracle.promise(history.region(thread, region));
+  }
+
+ private:
+  const TemporaryTrace temporary_;
+  const trace::TraceFile file_;
+  Image image_;
+  std::vector<Line> changed_;
+
+ public:
+  const ProgramHistory history;
+  Oracle oracle;
+};
+
+std::vector<ProgramHistory::UnitId> follows(const Judge& judge, CoreId thread,
+                                            std::uint64_t region) {
+  const auto found = judge.history.follows(judge.history.region(thread, region));
+  return {found.begin(), found.end()};
+}
+
+using Units = std::vector<ProgramHistory::UnitId>;
+
+TEST(ProgramHistory, RegionsFollowTheirThreadAndWhoWroteWhatTheyReadOrWrite) {
+  Program program;
+  program.begin().store(kA, 1).end();                    // 0.1
+  program.begin().store(kB, 2).end();                    // 0.2
+  program.before(0, 1);                                  //
+  program.begin().load(kA).store(kC, 3).end();           // 1.1 reads what 0.1 wrote
+  program.begin().store(kB, 4).end();                    // 1.2 overwrites what 0.2 wrote
+  program.before(1, 2);                                  //
+  program.begin().load(kC + 8).store(kC + 16, 5).end();  // 2.1: other words of the line
+  Judge judge(program);
+  const auto id = [&](CoreId thread, std::uint64_t region) {
+    return judge.history.region(thread, region);
+  };
+  EXPECT_EQ(follows(judge, 0, 1), Units{});
+  EXPECT_EQ(follows(judge, 0, 2), Units{id(0, 1)});
+  EXPECT_EQ(follows(judge, 1, 1), Units{id(0, 1)});
+  EXPECT_EQ(follows(judge, 1, 2), (Units{id(0, 2), id(1, 1)}));
+  EXPECT_EQ(follows(judge, 2, 1), Units{});
+}
+
+TEST(ProgramHistory, LeavesOutWhatTheLogDoes) {
+  Program program;
+  program.begin().purpose(trace::Purpose::kLog).load(kA).store(kB, 7);
+  program.purpose(trace::Purpose::kProgram).store(kA, 1).end();
+  Judge judge(program);
+  EXPECT_NE(judge.history.line(Line::of(kA)), nullptr);
+  EXPECT_EQ(judge.history.line(Line::of(kB)), nullptr);
+}
+
+TEST(Oracle, TakesRegionsWhole) {
+  Program program;
+  program.begin().store(kA, 1).store(kB, 2).store(kB, 3).end();
+  Judge judge(program);
+  EXPECT_EQ(judge.verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), Fault::kTorn);
+  EXPECT_EQ(judge.holds(kB, 3).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kForeignValue);  // it has overwritten that
+}
+
+TEST(Oracle, WantsWhatARegionFollows) {
+  Program program;
+  program.begin().store(kA, 1).end();
+  program.begin().store(kB, 2).end();
+  Judge judge(program);
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+}
+
+TEST(Oracle, WantsWhatWasPromised) {
+  Program program;
+  program.begin().store(kA, 1).end();
+  program.begin().store(kB, 2).end();
+  Judge judge(program);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kA, 0).verdict(), std::nullopt);  // it was not promised
+  judge.promise(0, 2);                                    // and so was what it follows
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kLost);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kB, 0).verdict(), Fault::kLost);
+}
+
+TEST(Oracle, TellsEqualValuesApartByWhatElseIsThere) {
+  Program program;
+  program.begin().store(kA, 1).store(kB, 10).end();
+  program.begin().store(kA, 2).store(kB, 20).end();
+  program.begin().store(kA, 1).store(kB, 30).end();
+  Judge judge(program);
+  EXPECT_EQ(judge.holds(kA, 1).holds(kB, 10).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kB, 30).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kB, 20).verdict(), Fault::kTorn);
+}
+
+TEST(Oracle, LeavesFreeMemoryAlone) {
+  Program program;
+  program.begin().allocate(kB, 8).store(kB, 1).store(kB + 8, 2).store(kA, kB).end();
+  program.begin().store(kB, 3).end();
+  Judge judge(program);
+  EXPECT_EQ(judge.holds(kB, 77).holds(kB + 8, 78).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kA, kB).verdict(), Fault::kForeignValue);
+  EXPECT_EQ(judge.holds(kB, 1).holds(kB + 8, 2).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kB, 3).verdict(), std::nullopt);
+}
+
+TEST(Oracle, ThreadsAreIndependentUnlessTheyShareWords) {
+  Program program;
+  program.begin().store(kA, 1).end();
+  program.before(0, 1);
+  program.begin().store(kA + 8, 2).end();
+  program.before(1, 2);
+  program.begin().load(kA).store(kB, 3).end();
+  Judge judge(program);
+  EXPECT_EQ(judge.holds(kA + 8, 2).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kB, 3).verdict(), Fault::kTorn);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+}
+
+TEST(Oracle, AnotherPossibleImageLeavesNoTrace) {
+  Program program;
+  program.begin().store(kA, 1).end();
+  program.begin().store(kB, 2).end();
+  Judge judge(program);
+  EXPECT_EQ(judge.verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kB, 2).verdict_instead(), Fault::kTorn);
+  EXPECT_EQ(judge.holds(kA, 1).holds(kB, 2).verdict_instead(), std::nullopt);
+  EXPECT_EQ(judge.holds(kA, 0).holds(kB, 0).verdict(), std::nullopt);
+  judge.promise(0, 1);
+  EXPECT_EQ(judge.holds(kB, 2).verdict_instead(), Fault::kLost);
+  EXPECT_EQ(judge.holds(kA, 1).holds(kB, 0).verdict(), std::nullopt);
+}
+
+// Stores outside regions: a line persists as it is, different lines in any order.
+TEST(Oracle, KeepsTheOrderOfALine) {
+  Program program;
+  program.store(kA, 1).store(kA + 8, 2).store(kB, 3).store(kA, 4);
+  Judge judge(program);
+  EXPECT_EQ(judge.holds(kB, 3).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kA + 8, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kA, 4).verdict(), std::nullopt);
+}
+
+TEST(Oracle, WantsWhatAFlushAndAFenceHaveCovered) {
+  Program program;
+  program.store(kA, 1).flush(kA).store(kA + 8, 2).store(kB, 3).fence();
+  Judge judge(program);
+  for (const auto unit : judge.history.made_durable(0, 1)) judge.oracle.promise(unit);
+  EXPECT_EQ(judge.verdict(), Fault::kLost);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+}
+
+TEST(Oracle, WithoutRegionsEachStoreStandsForItself) {
+  Program program;
+  program.begin().store(kA, 1).store(kB, 2).end();
+  Judge judge(program, false);
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace pmemsim
