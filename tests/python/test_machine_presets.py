@@ -202,13 +202,13 @@ def resolved(*presets: Preset) -> dict[str, str]:
     return {entry["key"]: entry["value"] for entry in _core.resolve(settings)}
 
 
+# The others are of designs.
+DESIGNS = ("run.", "software_undo.", "log.", "hw_redo.", "asap.")
+
+
 def machine_parameters() -> list[str]:
     keys = [parameter["key"] for parameter in _core.parameters()]
-    return [
-        key
-        for key in keys
-        if key not in LAYERS and not key.startswith(("run.", "log.", "hw_redo.", "asap."))
-    ]
+    return [key for key in keys if key not in LAYERS and not key.startswith(DESIGNS)]
 
 
 @pytest.mark.parametrize(
