@@ -29,6 +29,16 @@ void run(Machine& machine, PersistenceObserver& persistence, ProgramObserver* pr
   if (!machine.run(progress)) throw Interrupted("the crash run was interrupted");
 }
 
+// How much of the work is counting the points beforehand, if that is needed.
+constexpr double kCounting = 0.1;
+
+// A stretch of the whole progress.
+std::function<bool(double)> part(const std::function<bool(double)>& progress, double from,
+                                 double length) {
+  if (!progress) return {};
+  return [=](double share) { return progress(from + share * length); };
+}
+
 // Only counts, up to a time.
 class PointCounter final : public PersistenceObserver {
  public:
@@ -292,7 +302,7 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   if (options.sample > 0 || options.at || options.inspections > 0) {
     Machine machine(configuration, trace);
     PointCounter counter(options.at.value_or(Picoseconds{INT64_MAX}), persistent_caches);
-    run(machine, counter, nullptr, progress);
+    run(machine, counter, nullptr, part(progress, 0, kCounting));
     all_points = counter.points();
     latest = counter.latest();
   }
@@ -311,7 +321,8 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   Plug plug(
       machine, persistent_caches, history, *recovery, options, std::move(visited),
       Selection(options.at ? std::vector{all_points} : spread(options.inspections, all_points)));
-  run(machine, plug, &plug, progress);
+  const double counted = all_points > 0 ? kCounting : 0;
+  run(machine, plug, &plug, part(progress, counted, 1 - counted));
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
   plug.result.wall_s = wall.count();
   if (plug.first) plug.result.story = tell_story(*plug.first, configuration, trace, history);
