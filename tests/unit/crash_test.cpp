@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "pmemsim/crash/crash.hpp"
+#include "pmemsim/crash/crash_image.hpp"
+#include "pmemsim/mem/memory_parameters.hpp"
 #include "shared_regions.hpp"
 
 namespace pmemsim {
@@ -61,6 +63,59 @@ TEST(Crash, ShowsImagesAndBelievesWhatIsSaidOfThem) {
   EXPECT_EQ(result.violations, 1);
   ASSERT_TRUE(result.story);
   EXPECT_EQ(result.story->lines.back(), "the queue is broken");
+}
+
+// Repairs one line, as long as it is asked to.
+class Repair final : public Recovery {
+ public:
+  explicit Repair(Line line) : line_(line) {}
+  void run(RecoveryView pm) override {
+    if (wanted) pm.write(line_, LineData{std::byte{1}});
+  }
+  bool wanted = true;
+
+ private:
+  const Line line_;
+};
+
+TEST(CrashImage, NamesWhatRecoveryWritesAndWhatItWroteBefore) {
+  EventQueue queue;
+  const Memory pm(queue, MemoryParameters{});
+  const Line repaired{1}, stored{2};
+  Repair recovery(repaired);
+  CrashImage image(pm, recovery);
+  image.recover();
+  EXPECT_EQ(image.changed(), std::vector{repaired});
+  EXPECT_EQ(image.read(repaired), LineData{std::byte{1}});
+  image.judged();
+  image.undo_recovery();
+  EXPECT_EQ(image.read(repaired), LineData{});
+
+  recovery.wanted = false;
+  image.update(stored, LineData{std::byte{2}});
+  image.recover();
+  EXPECT_EQ(image.changed(), (std::vector{repaired, stored}));
+  image.judged();
+  EXPECT_TRUE(image.changed().empty());
+}
+
+TEST(CrashImage, TakesOtherPossibleImagesBack) {
+  EventQueue queue;
+  const Memory pm(queue, MemoryParameters{});
+  const Line repaired{1}, written{2};
+  Repair recovery(repaired);
+  CrashImage image(pm, recovery);
+  image.recover();
+  image.judged();
+  image.undo_recovery();
+  image.also({{written, LineData{std::byte{3}}}});
+  image.recover();
+  EXPECT_EQ(image.changed(), (std::vector{repaired, written, repaired}));
+  EXPECT_EQ(image.read(written), LineData{std::byte{3}});
+  image.undo_recovery();
+  image.take_back();
+  EXPECT_EQ(image.read(written), LineData{});
+  EXPECT_EQ(image.changed(), std::vector{repaired});
 }
 
 TEST(Crash, RefusesWhatCannotBeJudged) {

@@ -101,9 +101,13 @@ void CrashImage::also(const std::vector<std::pair<Line, LineData>>& lines) {
 void CrashImage::take_back() {
   undo(also_);
   also_.clear();
-  changed_.clear();
+  changed_ = recovered_;
 }
 
-void CrashImage::judged() { changed_.clear(); }
+void CrashImage::judged() {
+  recovered_.clear();
+  for (const auto& write : journal_.writes) recovered_.push_back(write.line);
+  changed_ = recovered_;
+}
 
 }  // namespace pmemsim

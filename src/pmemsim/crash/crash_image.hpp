@@ -38,12 +38,12 @@ class CrashImage final : public Oracle::ImageReader {
 
   LineData read(Line line) const override { return image_.read(line); }
   const Image& image() const { return image_; }
-  // The lines in which the recovered image may differ from the one recovered before.
+  // The lines in which the recovered image may differ from the one that was judged last: what has
+  // changed since, what recovery changes, and what it changed then.
   const std::vector<Line>& changed() const { return changed_; }
   void judged();
 
-  // Some lines survive as well, until take_back(); changed() are then these, and what recovery
-  // changes.
+  // Some lines survive as well, until take_back().
   void also(const std::vector<std::pair<Line, LineData>>& lines);
   void take_back();
 
@@ -56,6 +56,7 @@ class CrashImage final : public Oracle::ImageReader {
   RecoveryJournal journal_;
   std::vector<RecoveryJournal::Write> restarted_;  // of the latest recovery that was stopped
   std::vector<Line> changed_;
+  std::vector<Line> recovered_;  // lines that recovery wrote in the image judged last
   RecoveryJournal also_;
 };
 
