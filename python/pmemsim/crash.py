@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -197,8 +197,3 @@ def promising_designs(machine: str) -> list[str]:
 def _promises(configuration: Configuration) -> bool:
     values = {entry["key"]: entry["value"] for entry in configuration.resolve()}
     return values["ordering"] != "none" and values["atomicity"] != "none"
-
-
-def violations(runs: Iterable[CrashRun]) -> int:
-    """Points with a problem, in all runs."""
-    return sum(run.violations for run in runs)

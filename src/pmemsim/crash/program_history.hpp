@@ -79,7 +79,6 @@ class ProgramHistory {
     const auto found = lines_.find(line.number);
     return found == lines_.end() ? nullptr : &found->second;
   }
-  const std::unordered_map<std::uint64_t, LineWords>& lines() const { return lines_; }
   // The unit of a thread's region, counted from 1.
   UnitId region(CoreId thread, std::uint64_t number) const;
   // What the thread's fence of that number, counted from 1, makes durable of what was stored

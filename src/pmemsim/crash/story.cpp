@@ -15,28 +15,33 @@ std::string time_of(Picoseconds when) {
   return fmt::format("{:.3f} ns", static_cast<double>(when.count) / 1000.0);
 }
 
+std::string name(const ProgramHistory& history, UnitId unit) {
+  const ProgramHistory::Unit& found = history.units()[unit];
+  return found.region == 0 ? fmt::format("a store of thread {} outside regions", found.thread)
+                           : fmt::format("region {} of thread {}", found.region, found.thread);
+}
+
 // Keeps the last events on a line, and when units were promised, until a point.
 class Witness final : public PersistenceObserver, public ProgramObserver {
  public:
-  Witness(Line line, std::uint64_t until, CoreId cores, const ProgramHistory& history)
-      : line_(line), until_(until), history_(history), fences_(cores) {}
+  Witness(Line line, std::uint64_t until, CoreId cores, bool persistent_caches,
+          const ProgramHistory& history)
+      : line_(line),
+        until_(until),
+        persistent_caches_(persistent_caches),
+        history_(history),
+        fences_(cores) {}
 
   void persisted(const Write& write, Picoseconds when) override {
-    if (on_line(write)) {
-      note(fmt::format("{:>16}  {} {} persistent", time_of(when), what(write.kind),
-                       "of the line becomes"));
-    }
-    ++points_;
+    if (!persistent_caches_) point(write.line, what(write.kind), "becomes persistent", when);
   }
   void dropped(const Write& write, Picoseconds when) override {
-    if (on_line(write)) {
-      note(fmt::format("{:>16}  {} of the line is removed from its queue", time_of(when),
-                       what(write.kind)));
-    }
-    ++points_;
+    if (!persistent_caches_) point(write.line, what(write.kind), "leaves its queue", when);
   }
   void survivors_changed(Picoseconds) override { ++points_; }
-  void persisted_in_caches(Line, const LineData&, Picoseconds) override { ++points_; }
+  void persisted_in_caches(Line line, const LineData&, Picoseconds when) override {
+    point(line, "a store", "becomes visible", when);
+  }
   void stored(Line) override {}
   void region_durable(CoreId core, std::uint64_t region) override {
     promised(history_.region(core, region));
@@ -63,7 +68,12 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
     }
     return "";
   }
-  bool on_line(const Write& write) const { return write.line == line_ && !reached(); }
+  void point(Line line, std::string_view what, std::string_view happens, Picoseconds when) {
+    if (line == line_ && !reached()) {
+      note(fmt::format("{:>16}  {} {}", time_of(when), what, happens));
+    }
+    ++points_;
+  }
   void promised(UnitId unit) {
     if (unit == ProgramHistory::kNone || reached()) return;
     for (const auto& write : history_.writes(unit)) {
@@ -77,16 +87,9 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
     if (events_.size() > kEvents) events_.pop_front();
   }
 
- public:
-  static std::string name(const ProgramHistory& history, UnitId unit) {
-    const ProgramHistory::Unit& found = history.units()[unit];
-    return found.region == 0 ? fmt::format("a store of thread {} outside regions", found.thread)
-                             : fmt::format("region {} of thread {}", found.region, found.thread);
-  }
-
- private:
   const Line line_;
   const std::uint64_t until_;
+  const bool persistent_caches_;
   const ProgramHistory& history_;
   std::vector<std::uint64_t> fences_;
   std::uint64_t points_ = 0;
@@ -115,7 +118,7 @@ std::string writer_of(const trace::TraceFile& trace, const ProgramHistory& histo
   for (const auto& version : history.word(word).versions) {
     if (version.value != value) continue;
     if (version.unit == ProgramHistory::kNone) return "it held that before the program began";
-    return fmt::format("{} stored that at {}", Witness::name(history, version.unit),
+    return fmt::format("{} stored that at {}", name(history, version.unit),
                        store_of(trace, history, version.unit, address));
   }
   return "no region and no store outside regions leaves that there";
@@ -134,10 +137,10 @@ std::vector<std::string> explain(const Oracle::Finding& finding, const trace::Tr
                     finding.should_hold));
     return lines;
   }
-  const std::string unit = Witness::name(history, finding.unit);
+  const std::string unit = name(history, finding.unit);
   lines.push_back(fmt::format("it should hold {:#x}: {} stored that at {}", finding.should_hold,
                               unit, store_of(trace, history, finding.unit, finding.address)));
-  const std::string root = Witness::name(history, finding.because_of);
+  const std::string root = name(history, finding.because_of);
   const bool itself = finding.because_of == finding.unit;
   if (!itself) lines.push_back(fmt::format("{} depends on that, for it follows {}", root, unit));
   if (finding.seen_at) {
@@ -173,7 +176,7 @@ CrashStory tell_story(const Violation& violation, const Configuration& configura
   }
   Machine machine(configuration, trace);
   Witness witness(Line::of(violation.finding->address), violation.point, machine.cores_used(),
-                  history);
+                  configuration.ordering == OrderingChoice::kEadr, history);
   machine.observe(static_cast<PersistenceObserver*>(&witness));
   machine.observe(static_cast<ProgramObserver*>(&witness));
   machine.run([&](double) { return !witness.reached(); });
