@@ -99,7 +99,10 @@ def test_a_programs_own_check(queue_trace: Path, tmp_path: Path) -> None:
         (["queue", "--design", "asap", "--subsets", "-1"], "must be at least 0"),
         (["queue", "--design", "asap", "--check", "/no/such"], "can't be run"),
         (["queue", "--design", "asap", "--set", "run.lock_order=simulated"], "can't be judged"),
+        (["queue", "queue", "--design", "asap"], "target 'queue' stands twice"),
         (["--mutants", "--design", "np"], "there are mutants of"),
+        (["queue", "--mutants"], "targets: each mutant has its own"),
+        (["--mutants", "--points", "5"], "--points: each mutant has its own"),
     ],
 )
 def test_what_cannot_be_is_refused(arguments: list[str], sentence: str) -> None:

@@ -13,7 +13,7 @@ from pmemsim import crash as crashing
 from pmemsim import mutants as broken
 from pmemsim.cli.console import out, progress_of, si, table
 from pmemsim.cli.options import Json, Machine, Recipe, check_outputs, options_of
-from pmemsim.cli.simulate import Jobs, check_jobs, names_of, open_traces
+from pmemsim.cli.simulate import Jobs, check_jobs, distinct, names_of, open_traces
 from pmemsim.crash import Checker, CrashRun, Points, checker_of, verify
 from pmemsim.errors import CheckFailed, ConfigError, Problems
 from pmemsim.files import write_json
@@ -112,6 +112,22 @@ def crash_command(
     with problems.collected():
         check_jobs(jobs)
     if mutants:
+        given = {
+            "targets": targets or more_targets,
+            "--all-designs": all_designs,
+            "--set": overrides,
+            "--points": points != "all",
+            "--at": at,
+            "--subsets": subsets,
+            "--check": check,
+            "--check-images": check_images,
+            **{f"--{name.replace('_', '-')}": value for name, value in vars(recipe).items()},
+        }
+        problems.add(
+            f"{option}: each mutant has its own; leave it out beside --mutants"
+            for option, value in given.items()
+            if value not in (None, False, 0)
+        )
         return _crash_mutants(designs, machine, json_path, jobs, problems)
     chosen_points = _points(points, recipe.seed, at, subsets, problems)
     extra = tuple(parse_overrides(overrides or [], problems.found))
@@ -120,7 +136,9 @@ def crash_command(
     for name in names:
         with problems.collected():
             configurations.append(configure(name, machine, extra=extra))
-    wanted = [*(targets or []), *(more_targets.split(",") if more_targets else [])]
+    wanted = distinct(
+        [*(targets or []), *(more_targets.split(",") if more_targets else [])], "target", problems
+    )
     if not wanted:
         problems.add(["name at least one target: a workload or a trace (.pmt)"])
     found = []

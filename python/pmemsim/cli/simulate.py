@@ -158,7 +158,7 @@ def bench_command(
     for design in chosen if designs is not None else ():
         with problems.collected():
             configure(design, machine)
-    measured = _distinct(names or benchmark.WORKLOADS, "workload", problems)
+    measured = distinct(names or benchmark.WORKLOADS, "workload", problems)
     for name in measured:
         with problems.collected():
             WorkloadRun.of(name, regions=regions)
@@ -210,15 +210,16 @@ def names_of(text: str, problems: Problems) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         problems.add(["--designs needs at least one design; see: pmemsim list designs"])
-    return _distinct(names, "design", problems)
+    return distinct(names, "design", problems)
 
 
-def _distinct(names: Sequence[str], what: str, problems: Problems) -> list[str]:
-    distinct = list(dict.fromkeys(names))
+def distinct(names: Sequence[str], what: str, problems: Problems) -> list[str]:
+    """The names, each once; those that stand twice are problems."""
+    each = list(dict.fromkeys(names))
     problems.add(
-        f"{what} '{name}' stands twice; leave one out" for name in distinct if names.count(name) > 1
+        f"{what} '{name}' stands twice; leave one out" for name in each if names.count(name) > 1
     )
-    return distinct
+    return each
 
 
 def _checked(
@@ -237,7 +238,7 @@ def _checked(
         with problems.collected():
             configurations.append(configure(design, simulation.machine, extra=extra))
     found = []
-    for target in _distinct(targets, "target", problems):
+    for target in distinct(targets, "target", problems):
         with problems.collected():
             found.append(find_target(target, opt=recipe.opt, **recipe.arguments))
     problems.raise_any()
