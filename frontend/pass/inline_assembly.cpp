@@ -43,8 +43,9 @@ std::string plain_text(StringRef text) {
     if (next == '{') {
       const std::size_t close = text.find('}', i);
       if (close == StringRef::npos) return plain;
-      const StringRef number = text.slice(i + 1, close).take_while(llvm::isDigit);
-      piece = kOperandMark + number.str() + kOperandEnd;
+      const StringRef reference = text.slice(i + 1, close);
+      piece = kOperandMark + reference.take_while(llvm::isDigit).str() + kOperandEnd;
+      if (reference.ends_with(":a")) piece = "(" + piece + ")";  // the operand is an address
       i = close;
     } else if (llvm::isDigit(next)) {
       const StringRef number = text.substr(i).take_while(llvm::isDigit);
@@ -172,16 +173,27 @@ class StatementParser {
   }
 
   void directive(StringRef text) {
-    if (!text.consume_front(".byte")) return;
+    const StringRef name = text.take_until(llvm::isSpace);
+    const auto width = llvm::StringSwitch<unsigned>(name)
+                           .Case(".byte", 1)
+                           .Cases(".short", ".word", ".value", ".hword", ".2byte", 2)
+                           .Cases(".long", ".int", ".4byte", 4)
+                           .Cases(".quad", ".8byte", 8)
+                           .Default(0);
+    if (width == 0) return;
     llvm::SmallVector<StringRef, 8> numbers;
-    text.split(numbers, ',');
+    text.drop_front(name.size()).split(numbers, ',');
     for (StringRef number : numbers) {
-      std::uint8_t byte = 0;
-      if (number.trim().getAsInteger(0, byte)) return;
-      if (byte == kLockPrefix) current_.lock = true;
-      if (byte == kRepeatPrefix) current_.repeat = true;
-      current_.bytes.push_back(byte);
+      std::uint64_t value = 0;
+      if (number.trim().getAsInteger(0, value)) return;
+      for (unsigned i = 0; i < width; ++i) byte(static_cast<std::uint8_t>(value >> 8 * i));
     }
+  }
+
+  void byte(std::uint8_t value) {
+    if (value == kLockPrefix) current_.lock = true;
+    if (value == kRepeatPrefix) current_.repeat = true;
+    current_.bytes.push_back(value);
   }
 
   bool has_instruction_bytes() const {
@@ -399,9 +411,16 @@ class Summarizer {
   }
 
   // Flushes and fences are 0f ae /r: the register field of the second byte tells which, and the
-  // prefix 66 turns clflush into clflushopt and xsaveopt into clwb.
+  // prefix 66 turns clflush into clflushopt and xsaveopt into clwb. One list of bytes may hold
+  // several of them.
   void encoded(const Statement& statement) {
     llvm::ArrayRef<std::uint8_t> bytes = statement.bytes;
+    while (!bytes.empty()) bytes = bytes.drop_front(encoded_instruction(bytes));
+  }
+
+  // Returns how long it is; if it is something else, all that is left.
+  std::size_t encoded_instruction(llvm::ArrayRef<std::uint8_t> all) {
+    llvm::ArrayRef<std::uint8_t> bytes = all;
     bool operand_size = false;
     unsigned extension = 0;  // REX.B
     while (!bytes.empty() && is_prefix_byte(bytes.front())) {
@@ -412,15 +431,16 @@ class Summarizer {
       extension = (bytes.front() & 1) * 8;
       bytes = bytes.drop_front();
     }
-    if (bytes.size() < 3 || bytes[0] != 0x0f || bytes[1] != 0xae) return;
+    if (bytes.size() < 3 || bytes[0] != 0x0f || bytes[1] != 0xae) return all.size();
     const unsigned mode = bytes[2] >> 6, which = bytes[2] >> 3 & 7, base = bytes[2] & 7;
+    const std::size_t length = all.size() - bytes.size() + 3;
     if (mode == 3) {
       if (which == 5) fence(FenceKind::kLfence);
       if (which == 6) fence(FenceKind::kMfence);
       if (which == 7) fence(FenceKind::kSfence);
-      return;
+      return length;
     }
-    if (which != 7 && !(which == 6 && operand_size)) return;
+    if (which != 7 && !(which == 6 && operand_size)) return all.size();
     const FlushKind kind = which == 6     ? FlushKind::kClwb
                            : operand_size ? FlushKind::kClflushopt
                                           : FlushKind::kClflush;
@@ -435,6 +455,8 @@ class Summarizer {
       }
     }
     flush(kind, address, ".byte ...");
+    const std::size_t displacement_bytes = mode == 1 ? 1 : mode == 2 ? 4 : 0;
+    return has_index ? all.size() : std::min(length + displacement_bytes, all.size());
   }
 
   bool flush_or_fence(const Statement& statement) {
@@ -514,8 +536,13 @@ class Summarizer {
 
   void ordinary(const Statement& statement) {
     const StringRef mnemonic = statement.mnemonic;
-    if (mnemonic.starts_with("movnt") || mnemonic.starts_with("vmovnt")) {
+    if (mnemonic.starts_with("movnt") || mnemonic.starts_with("vmovnt") || mnemonic == "movdiri") {
       non_temporal(statement);
+      return;
+    }
+    // Their addresses are in registers that aren't written as addresses.
+    if (mnemonic.contains("maskmovdqu") || mnemonic == "maskmovq" || mnemonic == "movdir64b") {
+      problem(mnemonic, "writes to");
       return;
     }
     if (mnemonic.starts_with("lea") || mnemonic.starts_with("prefetch") ||
@@ -524,15 +551,60 @@ class Summarizer {
     }
     for (const std::string& text : statement.operands) {
       const auto number = operand_number(text);
-      if (!number || !operands_.is_memory(*number)) continue;
+      if (!number) {
+        written_out(statement, text);
+        continue;
+      }
+      if (!operands_.is_memory(*number)) continue;
       const Address address = *memory_address(text, operands_);
       if (address.size == 0) continue;
       const bool output = operands_.is_output(*number);
-      if (!output || operands_.is_also_input(*number)) {
-        summary_.effects.push_back({SiteKind::kLoad, 0, address.base, 0, address.size});
-      }
-      if (output) summary_.effects.push_back({SiteKind::kStore, 0, address.base, 0, address.size});
+      access(address, !output || operands_.is_also_input(*number), output, address.size);
     }
+  }
+
+  void access(const Address& address, bool reads, bool writes, std::uint32_t size) {
+    if (reads) {
+      summary_.effects.push_back({SiteKind::kLoad, 0, address.base, address.displacement, size});
+    }
+    if (writes) {
+      summary_.effects.push_back({SiteKind::kStore, 0, address.base, address.displacement, size});
+    }
+  }
+
+  // An address that the text names itself, as in `movq %0, 8(%1)`: the mnemonic and the place tell
+  // what is done to it. The destination comes last (AT&T).
+  void written_out(const Statement& statement, const std::string& text) {
+    const StringRef mnemonic = statement.mnemonic;
+    if (!is_memory_operand(text, operands_) || mnemonic.starts_with("j") ||
+        mnemonic.starts_with("call")) {
+      return;
+    }
+    const std::optional<Address> address = memory_address(text, operands_);
+    if (address && address->stack) return;
+    const bool last = &text == &statement.operands.back();
+    const bool moves = mnemonic.starts_with("mov") || mnemonic.starts_with("vmov");
+    const bool updates = is_update(mnemonic) || is_update(mnemonic.drop_back());
+    const bool compares = mnemonic.starts_with("cmp") || mnemonic.starts_with("test");
+    if (!address || (last && !moves && !updates && !compares)) {
+      problem(mnemonic, "accesses");
+      return;
+    }
+    access(*address, !last || !moves, last && !compares, written_out_size(statement, *address));
+  }
+
+  std::uint32_t written_out_size(const Statement& statement, const Address& address) const {
+    const StringRef mnemonic = statement.mnemonic;
+    const auto size = llvm::StringSwitch<std::uint32_t>(mnemonic)
+                          .Cases("movss", "vmovss", "movd", "vmovd", 4)
+                          .Cases("movsd", "vmovsd", "movlps", "movlpd", "movhps", "movhpd", 8)
+                          .Default(0);
+    if (size != 0) return size;
+    if (mnemonic.size() == 6 && (mnemonic.starts_with("movz") || mnemonic.starts_with("movs"))) {
+      return suffix_size(mnemonic[4]);  // movzbl: the source's size, then the destination's
+    }
+    const std::uint32_t by_suffix = is_update(mnemonic) ? 0 : suffix_size(mnemonic.back());
+    return by_suffix != 0 ? by_suffix : operand_size(statement, address);
   }
 
   // The destination comes last (AT&T). movntdqa is a load.
@@ -549,23 +621,26 @@ class Summarizer {
                                 address->displacement, operand_size(statement, *address)});
   }
 
-  // By the mnemonic, the register operand, the memory operand's type, in this order.
+  // By the mnemonic, the register operand, the memory operand's type, the constant's, in this
+  // order.
   std::uint32_t operand_size(const Statement& statement, const Address& address) const {
     const StringRef mnemonic = statement.mnemonic;
     if (mnemonic == "movntiq" || mnemonic == "movntq") return 8;
     if (mnemonic == "movntil") return 4;
+    std::uint32_t of_constant = 8;
     for (const std::string& text : statement.operands) {
       if (is_memory_operand(text, operands_)) continue;
       if (StringRef(text).starts_with("%xmm")) return 16;
       if (StringRef(text).starts_with("%ymm")) return 32;
       if (StringRef(text).starts_with("%zmm")) return 64;
-      if (llvm::Value* value = register_value(text, operands_)) {
-        const auto size = layout_.getTypeStoreSize(value->getType()).getKnownMinValue();
-        if (size > 0 && !llvm::isa<llvm::ConstantInt>(value))
-          return static_cast<std::uint32_t>(size);
-      }
+      llvm::Value* value = register_value(text, operands_);
+      if (value == nullptr || !value->getType()->isSized()) continue;
+      const auto size =
+          static_cast<std::uint32_t>(layout_.getTypeStoreSize(value->getType()).getKnownMinValue());
+      if (!llvm::isa<llvm::ConstantInt>(value)) return size;
+      of_constant = size;
     }
-    return address.size != 0 ? address.size : 8;
+    return address.size != 0 ? address.size : of_constant;
   }
 
   Operands operands_;

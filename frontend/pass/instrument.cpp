@@ -459,6 +459,15 @@ class FunctionInstrumenter {
       case llvm::Intrinsic::x86_avx_ldu_dq_256:
         record_loads(intrinsic, intrinsic.getArgOperand(0), size_of(intrinsic.getType()));
         break;
+      case llvm::Intrinsic::x86_sse2_maskmov_dqu:
+        record_lanes(intrinsic, SiteKind::kNonTemporal, intrinsic.getArgOperand(2),
+                     intrinsic.getArgOperand(0), intrinsic.getArgOperand(1),
+                     intrinsic.getArgOperand(0)->getType());
+        break;
+      case llvm::Intrinsic::x86_mmx_movnt_dq:
+        record_stores(intrinsic, SiteKind::kNonTemporal, intrinsic.getArgOperand(0),
+                      intrinsic.getArgOperand(1), size_of(intrinsic.getArgOperand(1)->getType()));
+        break;
       case llvm::Intrinsic::x86_directstore32:
       case llvm::Intrinsic::x86_directstore64:
         record_stores(intrinsic, SiteKind::kNonTemporal, intrinsic.getArgOperand(0),
@@ -665,44 +674,59 @@ class FunctionInstrumenter {
       const unsigned line = location_ != nullptr ? location_->getLine() : 0;
       warn(context_.module, "line " + llvm::Twine(line) + ": " + problem + ".");
     }
-    for (const AssemblyEffect& effect : summary.effects) record_effect(call, effect);
+    record_effects(call, summary.effects);
     if (call.isTerminator()) flush_pending(call);
   }
 
-  void record_effect(llvm::CallBase& assembly, const AssemblyEffect& effect) {
+  static bool writes(const AssemblyEffect& effect) {
+    return effect.kind != SiteKind::kLoad && effect.kind != SiteKind::kFlush &&
+           effect.kind != SiteKind::kFence;
+  }
+
+  // What is written is known when the assembly is over; so what comes behind it in the text, such
+  // as the fence of `movnti %0, (%1); sfence`, is reported behind it.
+  void record_effects(llvm::CallBase& assembly, llvm::ArrayRef<AssemblyEffect> effects) {
+    llvm::Instruction* behind = llvm::any_of(effects, writes) ? after(assembly) : nullptr;
+    llvm::Instruction* place = &assembly;
+    for (const AssemblyEffect& effect : effects) {
+      if (writes(effect)) place = behind;
+      record_effect(assembly, effect, *place);
+    }
+  }
+
+  void record_effect(llvm::CallBase& assembly, const AssemblyEffect& effect,
+                     llvm::Instruction& place) {
     switch (effect.kind) {
       case SiteKind::kFence:
-        record_fence(assembly, static_cast<FenceKind>(effect.detail));
+        record_fence(place, static_cast<FenceKind>(effect.detail));
         break;
       case SiteKind::kFlush:
-        record_flush(assembly, static_cast<FlushKind>(effect.detail), effect.address,
+        record_flush(place, static_cast<FlushKind>(effect.detail), effect.address,
                      effect.displacement);
         break;
       case SiteKind::kAtomicUpdate:
-        record_assembly_update(assembly, effect);
+        record_assembly_update(assembly, effect, place);
         break;
       case SiteKind::kCopyStore:
-        record_assembly_copy(assembly, effect);
+        record_assembly_copy(assembly, effect, place);
         break;
       case SiteKind::kLoad:
-        record_assembly_access(assembly, effect, "load");
+        record_assembly_access(assembly, effect, "load", assembly);
         break;
       default:
-        record_assembly_access(assembly, effect, "store");
+        record_assembly_access(assembly, effect, "store", place);
         break;
     }
   }
 
   void record_assembly_access(llvm::CallBase& assembly, const AssemblyEffect& effect,
-                              llvm::StringRef function) {
-    const bool load = function == "load";
-    llvm::Instruction* place = load ? &assembly : after(assembly);
+                              llvm::StringRef function, llvm::Instruction& place) {
     in_pieces(effect.size, [&](std::uint32_t offset, std::uint32_t bytes) {
       const std::uint32_t number =
           context_.table.add(access(effect.kind, effect.address, nullptr, bytes));
-      insert_at(place, assembly);
+      insert_at(&place, assembly);
       Value* address = offset_pointer(effect.address, effect.displacement + offset);
-      if (load) {
+      if (function == "load") {
         call(function, number, address);
       } else {
         call(function, number, {address, builder_.getInt32(bytes)});
@@ -710,8 +734,9 @@ class FunctionInstrumenter {
     });
   }
 
-  void record_assembly_copy(llvm::CallBase& assembly, const AssemblyEffect& effect) {
-    insert_at(after(assembly), assembly);
+  void record_assembly_copy(llvm::CallBase& assembly, const AssemblyEffect& effect,
+                            llvm::Instruction& place) {
+    insert_at(&place, assembly);
     const std::uint32_t sites = copy_sites(effect.address, effect.source, nullptr);
     Value* count = effect.count == nullptr
                        ? builder_.getInt64(1)
@@ -725,7 +750,8 @@ class FunctionInstrumenter {
 
   // Whether a cmpxchg wrote is told by the bytes before and after: other threads stand still
   // between two recorded operations.
-  void record_assembly_update(llvm::CallBase& assembly, const AssemblyEffect& effect) {
+  void record_assembly_update(llvm::CallBase& assembly, const AssemblyEffect& effect,
+                              llvm::Instruction& place) {
     Site record = access(SiteKind::kAtomicUpdate, effect.address, nullptr, effect.size);
     record.flags = trace::kSiteFullFence;
     const std::uint32_t number = context_.table.add(std::move(record));
@@ -737,7 +763,7 @@ class FunctionInstrumenter {
     auto read = [&] { return builder_.CreateAlignedLoad(type, address, llvm::Align(1), true); };
     Value* before = effect.may_fail ? read() : nullptr;
 
-    insert_at(after(assembly), assembly);
+    insert_at(&place, assembly);
     Value* wrote = builder_.getInt32(1);
     if (effect.may_fail) {
       wrote = builder_.CreateZExt(builder_.CreateICmpNE(before, read()), builder_.getInt32Ty());

@@ -96,6 +96,19 @@ FLUSHES = {
         'asm volatile(".byte 0x66,0x0f,0xae,0x3f" :: "D"(p) : "memory")', CLFLUSHOPT,
     ),
     "bytes clflush rdx": ('asm volatile(".byte 0x0f, 0xae, 0x3a" :: "d"(p) : "memory")', CLFLUSH),
+    "bytes clflush r9": (
+        '{ register char *q asm("r9") = p; '
+        'asm volatile(".byte 0x41, 0x0f, 0xae, 0x39" :: "r"(q) : "memory"); }', CLFLUSH,
+    ),
+    "bytes clflush with sfence": (
+        'asm volatile(".byte 0x0f,0xae,0x3f, 0x0f,0xae,0xf8" :: "D"(p) : "memory")', CLFLUSH,
+    ),
+    "bytes clflush with displacement": (
+        'asm volatile(".byte 0x0f,0xae,0x7f,0xf8, 0x0f,0xae,0xf8" :: "D"(p + 8) : "memory")',
+        CLFLUSH,
+    ),
+    "words clflush": ('asm volatile(".short 0xae0f; .byte 0x3f" :: "D"(p) : "memory")', CLFLUSH),
+    "asm clflush address": ('asm volatile("clflush %a0" :: "r"(p) : "memory")', CLFLUSH),
 }  # fmt: skip
 
 
@@ -273,24 +286,137 @@ int main(void) {
     assert here[1].site.size == 8
 
 
+NON_TEMPORAL = {
+    "_mm_stream_si32((int *)p, 0x01020304)": [(0, b"\4\3\2\1")],
+    "_mm_stream_si64((long long *)p, 5)": [(0, b"\5" + b"\0" * 7)],
+    "_mm_stream_si128((__m128i *)p, _mm_set1_epi8(6))": [(0, b"\6" * 16)],
+    "_mm_stream_ps((float *)p, _mm_castsi128_ps(_mm_set1_epi8(7)))": [(0, b"\7" * 16)],
+    "_mm_stream_pd((double *)p, _mm_castsi128_pd(_mm_set1_epi8(8)))": [(0, b"\x08" * 16)],
+    "_mm256_stream_si256((__m256i *)p, _mm256_set1_epi8(9))": [(0, b"\x09" * 32)],
+    "_mm_stream_pi((__m64 *)p, _mm_set1_pi8(10)); _mm_empty()": [(0, b"\x0a" * 8)],
+    "_mm_maskmoveu_si128(_mm_set1_epi8(11), _mm_set_epi32(128, 0, 0, 0x8000), p)": [
+        (1, b"\x0b"), (12, b"\x0b"),
+    ],
+    "__builtin_nontemporal_store(12, (int *)p)": [(0, b"\x0c\0\0\0")],
+    'asm volatile("movntdq %0, (%1)" :: "x"(_mm_set1_epi8(13)), "r"(p) : "memory")': [
+        (0, b"\x0d" * 16),
+    ],
+    'asm volatile("vmovntdq %0, %1" :: "x"(_mm256_set1_epi8(14)), "m"(*(__m256i *)p))': [
+        (0, b"\x0e" * 32),
+    ],
+}  # fmt: skip
+
+
 def test_non_temporal_stores(toolchain: Toolchain, level: str) -> None:
-    """Streaming stores of each width."""
+    """Streaming stores of each width, masked ones, and those of inline assembly."""
+    statements = "".join(f"  p += 64; {statement};\n" for statement in NON_TEMPORAL)
+    recording = toolchain.record(
+        f"""
+#include <immintrin.h>
+char memory[64 * 16] __attribute__((aligned(64)));
+__attribute__((target("avx2"))) int main(void) {{
+  char *volatile source = memory;
+  char *p = source;
+{statements}
+  _mm_sfence();
+  return 0;
+}}
+""",
+        level,
+    )
+    stores = recording.of(Kind.NON_TEMPORAL)
+    base = stores[0].address
+    assert [(op.address - base, op.value) for op in stores] == [
+        (64 * line + offset, value)
+        for line, expected in enumerate(NON_TEMPORAL.values())
+        for offset, value in expected
+    ]
+
+
+# Kinds and sizes of what each does at p.
+REGISTER_ADDRESSES = {
+    'asm volatile("movq %1, (%0)" :: "r"(p), "r"(v) : "memory")': [(Kind.STORE, 8)],
+    'asm volatile("movl %k1, 0(%0)" :: "r"(p), "r"(v) : "memory")': [(Kind.STORE, 4)],
+    'asm volatile("movb $5, (%0)" :: "r"(p) : "memory")': [(Kind.STORE, 1)],
+    'asm volatile("mov %1, (%0)" :: "r"(p), "r"((short)v) : "memory")': [(Kind.STORE, 2)],
+    'asm volatile("movdqu %%xmm0, (%0)" :: "r"(p) : "memory")': [(Kind.STORE, 16)],
+    'asm volatile("movss %%xmm0, (%0)" :: "r"(p) : "memory")': [(Kind.STORE, 4)],
+    'asm volatile("movq (%1), %0" : "=r"(v) : "r"(p))': [(Kind.LOAD, 8)],
+    'asm volatile("movzbl (%1), %k0" : "=r"(v) : "r"(p))': [(Kind.LOAD, 1)],
+    'asm volatile("addq %1, (%0)" :: "r"(p), "r"(v) : "memory")': [(Kind.LOAD, 8), (Kind.STORE, 8)],
+    'asm volatile("incl (%0)" :: "r"(p) : "memory")': [(Kind.LOAD, 4), (Kind.STORE, 4)],
+    'asm volatile("sub %1, (%0)" :: "r"(p), "r"(v) : "memory")': [(Kind.LOAD, 8), (Kind.STORE, 8)],
+    'asm volatile("cmpq %1, (%0)" :: "r"(p), "r"(v) : "cc")': [(Kind.LOAD, 8)],
+}  # fmt: skip
+
+
+def test_assembly_addresses_in_registers(toolchain: Toolchain, level: str) -> None:
+    """The text writes the address itself; the mnemonic says what is done there."""
+    statements = "".join(f"  {statement};\n" for statement in REGISTER_ADDRESSES)
+    recording = toolchain.record(
+        f"""
+long memory[8] __attribute__((aligned(64)));
+int main(void) {{
+  long *volatile source = memory;
+  long *p = source, v = 7;
+{statements}
+  asm volatile("movnti %1, (%0)" :: "r"(p), "r"(v) : "memory");
+  return 0;
+}}
+""",
+        level,
+    )
+    (last,) = recording.of(Kind.NON_TEMPORAL)
+    here = [op for op in recording.operations if op.address == last.address and op is not last]
+    for line, (statement, expected) in enumerate(REGISTER_ADDRESSES.items(), 6):
+        seen = [(op.site.kind, op.site.size) for op in here if op.site.line == line]
+        assert seen == expected, statement
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["movq %0, 8(%1,%0,8)", "movq %0, memory(%%rip)", "fstpt (%1)", "maskmovdqu %%xmm0, %%xmm1"],
+)
+def test_unfollowable_assembly_is_named(toolchain: Toolchain, level: str, statement: str) -> None:
+    """In a sentence with the line."""
+    source = toolchain.write(
+        f'long memory[8];\nvoid f(void) {{ asm volatile("{statement}" :: "r"(0L), "r"(memory)); }}\n'
+    )
+    compiled = run(toolchain.cc, level, "-c", source, "-o", toolchain.scratch / "program.o")
+    mnemonic = statement.split()[0]
+    assert f"line 2: inline assembly '{mnemonic}' " in compiled.stderr
+    assert "it is not recorded" in compiled.stderr
+
+
+def test_assembly_keeps_its_order(toolchain: Toolchain, level: str) -> None:
+    """Several instructions of one assembly: a flush and a fence come behind what they are for."""
     recording = toolchain.record(
         """
-#include <immintrin.h>
-char memory[64] __attribute__((aligned(64)));
+char memory[256] __attribute__((aligned(64)));
 int main(void) {
-  _mm_stream_si32((int *)memory, 0x01020304);
-  _mm_stream_si64((long long *)(memory + 8), 5);
-  _mm_stream_si128((__m128i *)(memory + 16), _mm_set1_epi8(6));
-  _mm_sfence();
+  char *volatile source = memory;
+  char *p = source;
+  long v = 5;
+  asm volatile("movq %1, (%0)\\n clflush (%0)\\n sfence" :: "r"(p), "r"(v) : "memory");
+  asm volatile("movnti %1, (%0)\\n movnti %1, 64(%0)\\n sfence" :: "r"(p), "r"(v) : "memory");
+  asm volatile("mfence; lock incq %0; clflush %0" : "+m"(*(long *)p));
   return 0;
 }
 """,
         level,
     )
-    values = [op.value for op in recording.of(Kind.NON_TEMPORAL)]
-    assert values == [b"\4\3\2\1", b"\5" + b"\0" * 7, b"\6" * 16]
+    seen = [
+        (op.site.line, op.site.kind) for op in recording.operations if op.site.line in (7, 8, 9)
+    ]
+    assert [kind for line, kind in seen if line == 7][-3:] == [Kind.STORE, Kind.FLUSH, Kind.FENCE]
+    assert [kind for line, kind in seen if line == 8][-3:] == [
+        Kind.NON_TEMPORAL, Kind.NON_TEMPORAL, Kind.FENCE,
+    ]  # fmt: skip
+    first, second = recording.of(Kind.NON_TEMPORAL)
+    assert second.address == first.address + 64
+    assert [kind for line, kind in seen if line == 9 and kind != Kind.LOAD][-3:] == [
+        Kind.FENCE, Kind.ATOMIC_UPDATE, Kind.FLUSH,
+    ]  # fmt: skip
 
 
 COPIES = {
