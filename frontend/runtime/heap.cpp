@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t kHeapBytes = std::size_t{1} << 40;
 constexpr std::size_t kAlignment = 16;
+constexpr std::size_t kPage = 4096;
 constexpr std::uint32_t kClasses = 256;
 
 struct BlockHeader {
@@ -119,6 +120,8 @@ struct NextAllocator {
   int (*posix_memalign)(void**, std::size_t, std::size_t);
   void* (*aligned_alloc)(std::size_t, std::size_t);
   void* (*memalign)(std::size_t, std::size_t);
+  void* (*valloc)(std::size_t);
+  void* (*pvalloc)(std::size_t);
   std::size_t (*malloc_usable_size)(void*);
 } next;
 
@@ -136,6 +139,8 @@ bool look_up() {
   find(next.posix_memalign, "posix_memalign");
   find(next.aligned_alloc, "aligned_alloc");
   find(next.memalign, "memalign");
+  find(next.valloc, "valloc");
+  find(next.pvalloc, "pvalloc");
   find(next.malloc_usable_size, "malloc_usable_size");
   find(next.malloc, "malloc");
   looking_up = false;
@@ -225,6 +230,14 @@ PMEMSIM_ALLOCATOR void* aligned_alloc(std::size_t alignment, std::size_t bytes) 
 PMEMSIM_ALLOCATOR void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
   if (!enabled) return look_up() ? next.memalign(alignment, bytes) : nullptr;
   return or_no_memory(allocate_aligned(alignment, bytes));
+}
+PMEMSIM_ALLOCATOR void* valloc(std::size_t bytes) noexcept {
+  if (!enabled) return look_up() ? next.valloc(bytes) : nullptr;
+  return or_no_memory(allocate_aligned(kPage, bytes));
+}
+PMEMSIM_ALLOCATOR void* pvalloc(std::size_t bytes) noexcept {
+  if (!enabled) return look_up() ? next.pvalloc(bytes) : nullptr;
+  return or_no_memory(allocate_aligned(kPage, (bytes + kPage - 1) / kPage * kPage));
 }
 PMEMSIM_ALLOCATOR std::size_t malloc_usable_size(void* memory) noexcept {
   if (memory != nullptr && is_ours(memory)) return header_of(memory)->bytes;

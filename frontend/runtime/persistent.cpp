@@ -23,7 +23,11 @@ namespace {
 constexpr std::uint64_t kPage = trace::kImagePageBytes;
 
 const char* pm_path = nullptr;  // folders, separated by colons
+constexpr const char* kFromRange = "--pm-range";
 List<Region, 1u << 20> imaged;  // whose contents are in the trace
+// Where files were mapped. The trace says for the whole recording which addresses are persistent,
+// so nothing else may come to stand there unless the program asks for the place.
+List<Region, 1u << 20> vacated;
 
 std::uint64_t page_begin(std::uint64_t address) { return address & ~(kPage - 1); }
 std::uint64_t page_end(std::uint64_t address) { return page_begin(address + kPage - 1); }
@@ -119,6 +123,35 @@ void note_mapping(void* begin, std::size_t bytes, int descriptor) {
   if (is_below_pm_path(file)) add_region(address, page_end(address + bytes), file);
 }
 
+// What is persistent of [begin, end), which has just been unmapped.
+void keep_vacant(std::uint64_t begin, std::uint64_t end) {
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    const Region region = regions[i];
+    if (std::strcmp(&region_sources[region.source], kFromRange) == 0) continue;
+    const Region part{begin > region.begin ? begin : region.begin,
+                      end < region.end ? end : region.end, region.source};
+    if (part.begin >= part.end) continue;
+    const long got =
+        syscall(SYS_mmap, part.begin, part.end - part.begin, PROT_NONE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got != -1) vacated.push(part);
+  }
+}
+
+// The program asks for the place [begin, end).
+void release_vacated(std::uint64_t begin, std::uint64_t end) {
+  for (std::size_t i = 0; i < vacated.size();) {
+    const Region region = vacated[i];
+    if (region.end <= begin || end <= region.begin) {
+      ++i;
+      continue;
+    }
+    syscall(SYS_munmap, region.begin, region.end - region.begin);
+    vacated[i] = vacated[vacated.size() - 1];
+    vacated.shrink(vacated.size() - 1);
+  }
+}
+
 void add_ranges(const char* ranges) {
   for (const char* at = ranges; *at != '\0';) {
     char* end = nullptr;
@@ -128,7 +161,7 @@ void add_ranges(const char* ranges) {
       fail("PMEMSIM_PM_RANGE is \"%s\"; it must be LO:HI[,LO:HI...], in hexadecimal, LO below HI",
            ranges);
     }
-    add_region(low, high, "--pm-range");
+    add_region(low, high, kFromRange);
     at = *end == ',' ? end + 1 : end;
   }
 }
@@ -184,6 +217,8 @@ PMEMSIM_EXPORT void pmemsim_rt_pm_region(void* begin, std::uint64_t bytes, const
 // and they work before the runtime does.
 PMEMSIM_EXPORT void* mmap(void* wanted, std::size_t bytes, int access, int flags, int descriptor,
                           off_t offset) noexcept {
+  const std::uint64_t place = reinterpret_cast<std::uintptr_t>(wanted);
+  if (wanted != nullptr) release_vacated(place, page_end(place + bytes));
   const long got = syscall(SYS_mmap, wanted, bytes, access, flags, descriptor, offset);
   if (got == -1) return MAP_FAILED;
   auto* begin = reinterpret_cast<void*>(got);
@@ -194,12 +229,20 @@ PMEMSIM_EXPORT void* mmap64(void* wanted, std::size_t bytes, int access, int fla
                             off_t offset) noexcept {
   return mmap(wanted, bytes, access, flags, descriptor, offset);
 }
+PMEMSIM_EXPORT int munmap(void* begin, std::size_t bytes) noexcept {
+  const long got = syscall(SYS_munmap, begin, bytes);
+  const std::uint64_t address = reinterpret_cast<std::uintptr_t>(begin);
+  if (got == 0 && mode != Mode::kOff) keep_vacant(address, page_end(address + bytes));
+  return static_cast<int>(got);
+}
 PMEMSIM_EXPORT void* mremap(void* old, std::size_t old_bytes, std::size_t bytes, int flags,
                             ...) noexcept {
   std::va_list list;
   va_start(list, flags);
   void* wanted = (flags & MREMAP_FIXED) != 0 ? va_arg(list, void*) : nullptr;
   va_end(list);
+  const std::uint64_t place = reinterpret_cast<std::uintptr_t>(wanted);
+  if (wanted != nullptr) release_vacated(place, page_end(place + bytes));
   const long got = syscall(SYS_mremap, old, old_bytes, bytes, flags, wanted);
   if (got == -1) return MAP_FAILED;
   const std::uint64_t address = reinterpret_cast<std::uintptr_t>(old);
@@ -208,6 +251,7 @@ PMEMSIM_EXPORT void* mremap(void* old, std::size_t old_bytes, std::size_t bytes,
     if (region.begin <= address && address < region.end) {
       add_region(static_cast<std::uint64_t>(got), page_end(static_cast<std::uint64_t>(got) + bytes),
                  &region_sources[region.source]);
+      keep_vacant(address, page_end(address + old_bytes));  // what it has left, if it has moved
       break;
     }
   }

@@ -395,6 +395,21 @@ def test_persistent_memory_is_found(
     assert trace.threads == 2
 
 
+def test_what_follows_an_unmapped_file_is_not_persistent(
+    build: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    """Nothing takes its place unless the program asks for it."""
+    output = tmp_path / "trace.pmt"
+    done = record(
+        build("memory.c", "-O1"), "unmapped", tmp_path / "pool", output=output,
+        PMEMSIM_ROI="marked", PMEMSIM_PM_PATH=str(tmp_path),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    trace = verified(output)
+    assert len(trace.metadata["pm_regions"]) == 1
+    assert stores_to_pm(trace) == 0
+
+
 def test_whole_run_has_everything(build: Callable[[str, str], Path], tmp_path: Path) -> None:
     output = tmp_path / "trace.pmt"
     done = record(
@@ -405,6 +420,20 @@ def test_whole_run_has_everything(build: Callable[[str, str], Path], tmp_path: P
     # 99, 42, the thread's 43s, 1000 and the zeros of calloc.
     assert stores_to_pm(trace) == 103 + (1 << 16) // 16
     assert trace.summary()["warm_lines"] == 0
+
+
+def test_every_allocator_gives_from_the_persistent_heap(
+    build: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    output = tmp_path / "trace.pmt"
+    done = record(build("allocators.c", "-O1"), output=output, PMEMSIM_PM_HEAP="1")
+    assert done.returncode == 0, done.stderr
+    (heap,) = verified(output).metadata["pm_regions"]
+    given = {name: int(at, 16) for name, at in map(str.split, done.stdout.splitlines())}
+    assert len(given) == 12
+    outside = [name for name, at in given.items() if not heap["begin"] <= at < heap["end"]]
+    assert outside == []
+    assert given["valloc"] % 4096 == given["pvalloc"] % 4096 == 0
 
 
 def test_contents_of_a_mapped_file_are_in_the_image(

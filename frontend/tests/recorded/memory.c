@@ -1,4 +1,5 @@
-// Where persistent memory comes from: memory path FILE | range | heap. Writes 42 to it.
+// Where persistent memory comes from: memory path FILE | range | heap. Writes 42 to it. With
+// unmapped FILE the file is gone by then, and other memory stands in its place if it can.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -22,6 +23,11 @@ static uint64_t* map_file(const char* path) {
   return memory == MAP_FAILED ? NULL : memory;
 }
 
+// All zero, from the operating system, at any place.
+static void* map_volatile(void) {
+  return mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
 static void* write_in_thread(void* memory) {
   for (int i = 0; i < 100; ++i) ((uint64_t*)memory)[8 + i] = 43;
   return NULL;
@@ -30,6 +36,12 @@ static void* write_in_thread(void* memory) {
 int main(int count, char** arguments) {
   uint64_t* memory = NULL;
   if (count > 2 && strcmp(arguments[1], "path") == 0) memory = map_file(arguments[2]);
+  if (count > 2 && strcmp(arguments[1], "unmapped") == 0) {
+    uint64_t* file = map_file(arguments[2]);
+    if (file == NULL || munmap(file, BYTES) != 0) return 1;
+    memory = map_volatile();
+    if (mmap(file, BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != file) return 1;
+  }
   if (strcmp(arguments[1], "range") == 0) {
     memory = mmap((void*)0x10000000000, BYTES, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
