@@ -203,6 +203,14 @@ def _death(status: int) -> str:
     return f"ended with status {status}"
 
 
+def check_pm_path(path: Path) -> None:
+    """Raise an `Error` if the runtime can't take this folder."""
+    if not path.is_dir():
+        raise Error(f"--pm-path {path}: there is no such folder")
+    if ":" in str(path.absolute()):  # which stands between folders in the environment
+        raise Error(f"--pm-path {path}: its path has a colon; rename the folder, or link to it")
+
+
 def check_range(text: str) -> str:
     """`LO:HI` as the runtime takes it; an `Error` says what is wrong with it."""
     low, colon, high = text.partition(":")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -56,12 +57,17 @@ def test_every_preset_can_be_shown() -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [[], ["record"], ["run"], ["compare"], ["reproduce"], ["bench"], ["show"], ["list"], ["trace"]],
-)
+    [
+        [], ["record"], ["run"], ["compare"], ["crash"], ["reproduce"], ["bench"],
+        ["show"], ["show", "design"], ["show", "machine"],
+        ["list"], ["list", "designs"], ["list", "machines"], ["list", "workloads"],
+        ["trace"], ["trace", "info"], ["trace", "dump"], ["trace", "verify"],
+    ],
+)  # fmt: skip
 def test_help(command: list[str]) -> None:
     done = pmemsim(*command, "--help")
     assert done.returncode == 0
-    assert "Usage: pmemsim" in done.stdout
+    assert " ".join(["Usage: pmemsim", *command]) in done.stdout
 
 
 def test_version() -> None:
@@ -116,6 +122,7 @@ def test_version() -> None:
             "write it as LO:HI",
         ),
         (["record", "-o", "x.pmt", "--pm-path", "no", "--", "ls"], "there is no such folder"),
+        (["trace", "dump", "--first", "-1", "no.pmt"], "must not be negative"),
         (["trace", "info", "no.pmt"], "there is no such trace file"),
         (["trace", "info", "/"], "/: is a folder; give the name of a trace"),
         (["trace", "info", "\udcff.pmt"], "is not valid UTF-8"),
@@ -157,6 +164,17 @@ def test_problems_of_a_file_and_of_its_values_are_reported_at_once(tmp_path: Pat
     assert f"{path}:6: core.frequency: '2': missing unit" in text
     assert f"{path}:7: core.width: the key 'value' is missing" in text
     assert "--set: core.rob_entires: unknown key" in text
+
+
+def test_places_are_printed_as_they_are(tmp_path: Path, queue_trace: Path) -> None:
+    path = tmp_path / ":x:[1].yaml"
+    path.write_text("name: mine\nsummary: s\nparameters:\n" + 96 * "\n" + "  core.frequency: 2\n")
+    assert f"{path}:100: core.frequency" in refused("run", "queue", "-d", "np", "-m", path)
+    trace = tmp_path / ":x:[bold].pmt"
+    shutil.copyfile(queue_trace, trace)
+    done = pmemsim("trace", "info", trace)
+    assert done.returncode == 0, done.stderr
+    assert str(trace) in done.stdout
 
 
 def test_problems_across_parameters_name_the_lines_of_all_of_them(tmp_path: Path) -> None:
@@ -218,6 +236,13 @@ def test_an_unknown_machine_hides_no_problem_of_keys_and_makes_none_up() -> None
     # Whether that is too much depends on the machine.
     assert "l2.size" not in text
     assert len(text.splitlines()) == 2
+
+
+def test_a_folder_of_pm_whose_path_has_a_colon(tmp_path: Path) -> None:
+    folder = tmp_path / "a:b"
+    folder.mkdir()
+    text = refused("record", "-o", "x.pmt", "--pm-path", folder, "--", "ls")
+    assert f"--pm-path {folder}: its path has a colon; rename the folder, or link to it" in text
 
 
 def test_record_reports_all_problems_at_once(tmp_path: Path) -> None:

@@ -26,16 +26,17 @@ class _Console(Console):
         raise BrokenPipeError
 
 
+# Places are printed as they are: `mine.yaml:100: ...` has no emoji in it.
 # A pipe has no width; tables then take what they need instead of folding at 80 columns.
-out = _Console(highlight=False)
+out = _Console(highlight=False, emoji=False)
 if not out.is_terminal:
     out.width = max(out.width, 160)
-err = _Console(stderr=True, highlight=False, soft_wrap=True)
+err = _Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table whose columns that start with `>` are right-aligned; cells are plain text."""
-    made = Table(title=title or None, title_justify="left", title_style="bold")
+    """A table whose columns that start with `>` are right-aligned; all text is plain."""
+    made = Table(title=escape(title) or None, title_justify="left", title_style="bold")
     for column in columns:
         made.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left")
     for row in rows:

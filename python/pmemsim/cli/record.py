@@ -14,7 +14,7 @@ from pmemsim.cli.options import Recipe, options_of
 from pmemsim.errors import Error, Problems
 from pmemsim.files import check_writable
 from pmemsim.parallel import Report, run_all
-from pmemsim.recording import check_range, record, record_workload
+from pmemsim.recording import check_pm_path, check_range, record, record_workload
 from pmemsim.trace import Trace
 from pmemsim.workloads import WorkloadRun, unknown_workload, workloads
 
@@ -165,9 +165,9 @@ def _own(
     problems = Problems()
     with problems.collected():
         trace = _needed(output)
-    problems.add(
-        f"--pm-path {path}: there is no such folder" for path in pm_paths if not path.is_dir()
-    )
+    for path in pm_paths:
+        with problems.collected():
+            check_pm_path(path)
     ranges = []
     for text in pm_ranges:
         with problems.collected():
