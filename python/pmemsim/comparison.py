@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pmemsim.errors import Error
@@ -103,12 +104,39 @@ def compare(
 ) -> Comparison:
     """Simulate every trace on every configuration, `jobs` at a time (default: all host cores).
 
+    Traces of one name, such as two recordings of the same program, are told apart by their files'.
     `progress(index, fraction)` counts the runs trace by trace, configuration by configuration.
     """
-    pairs = [(trace, configuration) for trace in traces for configuration in configurations]
+    check_design_names(configurations)
+    labels = _labels(traces)
 
-    def task(trace: Trace, configuration: Configuration) -> Callable[[Report], Result]:
-        return lambda report: simulate(trace, configuration, report)
+    def task(trace: Trace, label: str, configuration: Configuration) -> Callable[[Report], Result]:
+        return lambda report: replace(simulate(trace, configuration, report), workload=label)
 
-    results = run_all([task(*pair) for pair in pairs], jobs, progress)
+    tasks = [
+        task(trace, label, configuration)
+        for trace, label in zip(traces, labels, strict=True)
+        for configuration in configurations
+    ]
+    results = run_all(tasks, jobs, progress)
     return Comparison(tuple(results), tuple(c.design.name for c in configurations))
+
+
+def check_design_names(configurations: Sequence[Configuration]) -> None:
+    """Raise an `Error` if two designs could not be told apart."""
+    names = Counter(configuration.design.name for configuration in configurations)
+    for name, count in names.items():
+        if count > 1:
+            raise Error(f"{count} of the designs have the name '{name}'; give each file its own")
+
+
+def _labels(traces: Sequence[Trace]) -> list[str]:
+    """A name of its own for each recording: the workload's, or the file's, or the whole path."""
+    labels = [trace.name for trace in traces]
+    for other in (lambda trace: trace.path.stem, lambda trace: str(trace.path)):
+        count = Counter(labels)
+        labels = [
+            other(trace) if count[label] > 1 else label
+            for trace, label in zip(traces, labels, strict=True)
+        ]
+    return labels

@@ -34,20 +34,30 @@ def check_writable(path: Path) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path` that takes its place if the block succeeds."""
+    """A temporary file beside `path` that takes its place if the block succeeds.
+
+    What is no ordinary file, such as /dev/null, stays where it is and is written to.
+    """
     check_writable(path)
+    special = path.exists() and not path.is_file()
+    target = path.resolve()  # a link stays one
     # The suffix stays last, because writers choose a format by it.
     descriptor, name = tempfile.mkstemp(
-        dir=path.parent, prefix=f".{path.stem}.", suffix=f".partial{path.suffix}"
+        dir=None if special else target.parent,
+        prefix=f".{path.stem}.",
+        suffix=f".partial{path.suffix}",
     )
     os.close(descriptor)
     partial = Path(name)
     try:
         yield partial
+        if special:
+            path.write_bytes(partial.read_bytes())
+            return
         umask = os.umask(0)
         os.umask(umask)
         partial.chmod(0o666 & ~umask)
-        partial.replace(path)
+        partial.replace(target)
     except OSError as error:
         raise Error(f"{path}: could not be written: {error.strerror or error}") from error
     finally:

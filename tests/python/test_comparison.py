@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 from pmemsim.comparison import Comparison, breakdown
-from support import made_up_result
+from pmemsim.errors import Error
+from support import SMALL, made_up_result, pmemsim
+
+import pmemsim as package
 
 RUN_KEYS = [
     "workload", "design", "machine", "threads", "seed", "instructions", "time_ns", "regions",
@@ -65,3 +70,33 @@ def test_frames(comparison: Comparison) -> None:
     result = comparison.results[0]
     assert result.stats["stall.fence_ns"] == 20.0
     assert result.describe().loc["stall.fence_ns", "unit"] == "ns"
+
+
+def test_recordings_of_one_name_are_told_apart_by_their_files(
+    tmp_path: Path, queue_trace: Path
+) -> None:
+    other, twin = tmp_path / "other.pmt", tmp_path / "sub" / "other.pmt"
+    twin.parent.mkdir()
+    assert pmemsim("record", "queue", *SMALL, "--seed", "9", "-o", other).returncode == 0
+    shutil.copyfile(other, twin)
+    comparison = package.compare(
+        [queue_trace, other, twin], designs=["np", "sw-undo"], machine="asap"
+    )
+    assert comparison.workloads == (queue_trace.stem, str(other), str(twin))
+    for trace, workload in zip((queue_trace, other, twin), comparison.workloads, strict=True):
+        np, sw_undo = (
+            package.run(trace, design=design, machine="asap").time_ns
+            for design in comparison.designs
+        )
+        assert comparison.result(workload, "sw-undo").time_ns == sw_undo
+        assert comparison.ratio(comparison.result(workload, "sw-undo")) == np / sw_undo
+
+
+def test_designs_of_one_name_are_refused(tmp_path: Path, queue_trace: Path) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("name: np\nsummary: s\ninherits: np\n")
+    with pytest.raises(Error, match="2 of the designs have the name 'np'"):
+        package.compare([queue_trace], designs=["np", str(mine)], machine="asap")
+    done = pmemsim("compare", queue_trace, "--designs", f"np,{mine}", "--machine", "asap")
+    assert done.returncode == 2
+    assert "2 of the designs have the name 'np'" in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,25 @@ def test_a_full_disk_is_said_in_words(tmp_path: Path) -> None:
     with pytest.raises(Error, match="No space left on device"), replacing(tmp_path / "out"):
         Path("/dev/full").write_text("x")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_ordinary_file_stays_where_it_is(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_json({"a": 1}, str(pipe))
+    assert json.loads(os.read(reading, 1000)) == {"a": 1}
+    os.close(reading)
+    assert pipe.is_fifo()
+
+
+def test_a_link_leads_to_its_file(tmp_path: Path) -> None:
+    link, target = tmp_path / "link.json", tmp_path / "out.json"
+    target.write_text("old")
+    link.symlink_to(target)
+    write_json({"a": 1}, str(link))
+    assert link.is_symlink()
+    assert json.loads(target.read_text()) == {"a": 1}
 
 
 def test_bad_places_are_refused_before_work_is_done(tmp_path: Path) -> None:

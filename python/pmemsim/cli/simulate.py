@@ -237,6 +237,8 @@ def _checked(
     for design in designs:
         with problems.collected():
             configurations.append(configure(design, simulation.machine, extra=extra))
+    with problems.collected():
+        comparing.check_design_names(configurations)
     found = []
     for target in distinct(targets, "target", problems):
         with problems.collected():
