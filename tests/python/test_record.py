@@ -37,10 +37,10 @@ int main(int argc, char** argv) {
 """
 
 
-def compile_c(source: Path) -> Path:
+def compile_c(source: Path, level: str = "-O2") -> Path:
     program = source.with_suffix("")
     compiler = Path(sys.executable).with_name("pmemsim-cc")
-    subprocess.run([compiler, "-O2", source, "-o", program], check=True)
+    subprocess.run([compiler, level, source, "-o", program], check=True)
     return program
 
 
@@ -113,6 +113,93 @@ def test_an_existing_trace_survives_a_failed_recording(tmp_path: Path, bare: Pat
     before = output.read_bytes()
     assert pmemsim("record", "-o", output, "--", bare, "abort").returncode == 2
     assert output.read_bytes() == before
+
+
+ONE_REGION = """
+#include <pmemsim/pm.h>
+int main(void) {
+  pm_pool* pool = pm_open(NULL, 8 << 20, 0);
+  uint64_t* data = pm_root(pool, 4096);
+  pm_thread(pool, 0);
+  pm_roi_begin();
+  pm_begin(pool);
+  pm_range ranges[] = {{&data[0], 8}, {&data[2], 24}, {&data[7], 16}, {&data[9], 1}, {data, 64}};
+  pm_log_ranges(ranges, 5);
+  for (int i = 0; i < 10; ++i) data[i] = i;
+  pm_end();
+  pm_roi_end();
+  return pm_close(pool);
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_a_region_persists_each_line_once_and_fences_three_times(
+    tmp_path: Path, level: str
+) -> None:
+    """Its five ranges lie in two lines."""
+    source, output = tmp_path / "region.c", tmp_path / "region.pmt"
+    source.write_text(ONE_REGION)
+    program = compile_c(source, level)
+    done = pmemsim("record", "-o", output, "--", program)
+    assert done.returncode == 0, done.stderr
+    frame = package.Trace(output).to_frame(0)
+    assert list(frame[frame["kind"] == "fence"]["purpose"]) == ["log", "data_flush", "commit"]
+    flushes = frame[frame["kind"] == "flush"]
+    assert (flushes["address"] // 64).is_unique
+    # Two lines of old contents behind their header, two lines of data, the commit word.
+    assert flushes["purpose"].value_counts().to_dict() == {
+        "log": 3, "data_flush": 2, "commit": 1, "program": 0,
+    }  # fmt: skip
+
+
+LONG = """
+#include <stdint.h>
+#include <stdlib.h>
+static volatile uint64_t data[8192];
+int main(int argc, char** argv) {
+  for (long i = 0, end = atol(argv[argc - 1]); i < end; ++i) data[i * 8 % 8192] += i;
+  return 0;
+}
+"""
+# In a small process of its own, since a process counts what it was before it became the program.
+RECORD = """
+import os, sys
+process = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+_, status, usage = os.wait4(process, 0)
+print(usage.ru_maxrss if status == 0 else "failed")
+"""
+SIMULATE = """
+import resource, sys, pmemsim
+pmemsim.Trace(sys.argv[1]).verify()
+pmemsim.Trace(sys.argv[1]).summary()
+pmemsim.run(sys.argv[1], design="x86-bare", machine="asap")
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_memory_does_not_grow_with_the_recording(tmp_path: Path) -> None:
+    source = tmp_path / "long.c"
+    source.write_text(LONG)
+    program = compile_c(source)
+    recording, simulating, operations = [], [], []
+    for rounds in (100_000, 5_000_000):
+        trace = tmp_path / f"{rounds}.pmt"
+        recording.append(memory_of(RECORD, program, str(rounds), PMEMSIM_TRACE=str(trace)))
+        simulating.append(memory_of(SIMULATE, trace))
+        operations.append(package.Trace(trace).operation_count(0))
+    assert operations[1] > 45 * operations[0]
+    for short, long in (recording, simulating):
+        assert long < short + 8 * 1024
+
+
+def memory_of(script: str, *arguments: str | Path, **variables: str) -> int:
+    """What a Python script prints: the peak of its memory in KiB."""
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        env={**os.environ, **variables}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return int(done.stdout)
 
 
 def test_a_failing_compiler_is_reported_by_itself(tmp_path: Path) -> None:
