@@ -342,7 +342,11 @@ class FunctionInstrumenter {
   void visit_function_call(llvm::CallBase& call) {
     const LibraryCall library = library_call(call);
     if (library == LibraryCall::kOther) {
-      flush_pending(call);
+      if (may_be_foreign(call)) {
+        record_maybe_foreign(call);
+      } else {
+        flush_pending(call);
+      }
       if (const auto write = library_write(call)) {
         insert_at(after(call), call);
         record_library_write(call, *write);
@@ -410,6 +414,24 @@ class FunctionInstrumenter {
     call("external_before", number);
     insert_at(after(instruction), instruction);
     call("external_after", number);
+  }
+
+  // Is the function defined elsewhere, perhaps in a library that is not instrumented? Calls that
+  // return twice or never leave nothing to do behind them.
+  static bool may_be_foreign(const llvm::CallBase& call) {
+    const llvm::Function* callee = call.getCalledFunction();
+    return callee != nullptr && callee->isDeclaration() && !callee->isIntrinsic() &&
+           !call.doesNotReturn() && !call.hasFnAttr(llvm::Attribute::ReturnsTwice) &&
+           !callee->getName().starts_with("pmemsim_rt_");
+  }
+
+  // The runtime knows where the function is.
+  void record_maybe_foreign(llvm::CallBase& call) {
+    const std::uint32_t number = context_.table.add(site(SiteKind::kExecute));
+    builder_.SetInsertPoint(&call);
+    this->call("foreign_before", number, call.getCalledFunction());
+    insert_at(after(call), call);
+    this->call("foreign_after", number);
   }
 
   void visit_intrinsic(llvm::IntrinsicInst& intrinsic) {

@@ -7,7 +7,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstring>
 
+#include <dlfcn.h>
+#include <link.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 
@@ -111,6 +114,44 @@ __attribute__((noinline)) std::uint64_t end_steps() {
   return steps > overhead ? steps - overhead : 0;
 }
 
+// Of a direct call, whose callee is always the same.
+enum class Callee : std::uint8_t { kUnknown, kOwn, kForeign };
+Callee* callees = nullptr;  // by site
+
+// Libraries of which the pass knows which functions can be counted: others wait for each other, for
+// times that depend on the machine, or call back.
+bool is_known_library(const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  const char* name = slash != nullptr ? slash + 1 : path;
+  for (const char* known :
+       {"libc.so", "libpthread", "libdl.so", "librt.so", "ld-linux", "linux-vdso", "libstdc++",
+        "libc++", "libgcc_s", "libgomp", "libomp", "libiomp"}) {
+    if (std::strncmp(name, known, std::strlen(known)) == 0) return true;
+  }
+  return false;
+}
+
+Callee kind_of(const void* callee) {
+  dl_find_object object{};
+  if (_dl_find_object(const_cast<void*>(callee), &object) != 0) return Callee::kOwn;
+  const bool is_program = *object.dlfo_link_map->l_name == '\0';
+  const bool own = is_program ||
+                   is_instrumented_object(object.dlfo_map_start, object.dlfo_map_end) ||
+                   is_known_library(object.dlfo_link_map->l_name);
+  return own ? Callee::kOwn : Callee::kForeign;
+}
+
+void external_begins(std::uint32_t site) {
+  self->external_site = site;
+  if (should_step(external_sites[site])) {
+    // Whatever instrumented code runs before external_after() finds no room for its records, and
+    // that way ends the stepping.
+    self->hot_before_stepping = hot;
+    hot.cursor = hot.limit = nullptr;
+    begin_steps();
+  }
+}
+
 }  // namespace
 
 void configure_stepping() {
@@ -141,15 +182,7 @@ using namespace pmemsim::rt;
 
 PMEMSIM_EXPORT void pmemsim_rt_external_before(std::uint32_t site) {
   pmemsim_rt_execute(site);
-  if (!recording() || !active()) return;
-  self->external_site = site;
-  if (should_step(external_sites[site])) {
-    // Whatever instrumented code runs before external_after() finds no room for its records, and
-    // that way ends the stepping.
-    self->hot_before_stepping = hot;
-    hot.cursor = hot.limit = nullptr;
-    begin_steps();
-  }
+  if (recording() && active()) external_begins(site);
 }
 
 PMEMSIM_EXPORT void pmemsim_rt_external_after(std::uint32_t site) {
@@ -166,4 +199,18 @@ PMEMSIM_EXPORT void pmemsim_rt_external_after(std::uint32_t site) {
   ++called.calls;
   // What a function executes that has called back is partly recorded already: unknown.
   if (called.samples > 0 && !called.calls_back) put_external(called.instructions / called.samples);
+}
+
+PMEMSIM_EXPORT void pmemsim_rt_foreign_before(std::uint32_t site, const void* callee) {
+  pmemsim_rt_execute(site);
+  if (!recording() || !active()) return;
+  if (callees == nullptr) {
+    callees = static_cast<Callee*>(allocate(pmemsim::trace::kMaxSites * sizeof(Callee)));
+  }
+  if (callees[site] == Callee::kUnknown) callees[site] = kind_of(callee);
+  if (callees[site] == Callee::kForeign) external_begins(site);
+}
+
+PMEMSIM_EXPORT void pmemsim_rt_foreign_after(std::uint32_t site) {
+  if (callees != nullptr && callees[site] == Callee::kForeign) pmemsim_rt_external_after(site);
 }

@@ -78,6 +78,10 @@ void pmemsim_rt_fence(uint32_t site);
 // Around a call to a function that is not instrumented.
 void pmemsim_rt_external_before(uint32_t site);
 void pmemsim_rt_external_after(uint32_t site);
+// The same around a call to a function of which the compiler knows no more than its name: it counts
+// as not instrumented if it is in a library without instrumented code.
+void pmemsim_rt_foreign_before(uint32_t site, const void* callee);
+void pmemsim_rt_foreign_after(uint32_t site);
 
 // What pmemsim/pm.h reports (weak in the plain build, see include/pmemsim/pm.h). `mark` is a
 // trace::MarkKind.

@@ -218,6 +218,8 @@ inline std::size_t record_bytes(const std::uint8_t* record) {
   return packed < trace::kLengthVaries ? fixed : fixed + record[12];
 }
 void write_sites();
+// Is it in the program itself, or in a shared library that has instrumented code?
+bool is_instrumented_object(const void* begin, const void* end);
 bool is_system_file(std::uint32_t site);
 // "file:line" of a site into `text`; "an unknown place" if it has none.
 void describe_site(std::uint32_t site, char* text, std::size_t bytes);

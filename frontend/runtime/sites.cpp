@@ -21,6 +21,7 @@ std::uint32_t dependence_count = 0;
 char* strings = nullptr;
 std::uint32_t string_bytes = 1;  // offset 0 is the empty string
 Map<std::uint32_t> offset_of_string;
+List<const void*, 1u << 20> modules;  // an address in each
 
 void make_tables() {
   sites = static_cast<trace::SiteRecord*>(allocate(trace::kMaxSites * sizeof(trace::SiteRecord)));
@@ -97,6 +98,13 @@ void write_sites() {
   table.put(strings, string_bytes);
 }
 
+bool is_instrumented_object(const void* begin, const void* end) {
+  for (const void* place : modules) {
+    if (begin <= place && place < end) return true;
+  }
+  return false;
+}
+
 bool is_system_file(std::uint32_t site) {
   return std::strncmp(strings + sites[site].file, "/usr/", 5) == 0;
 }
@@ -124,6 +132,7 @@ PMEMSIM_EXPORT void pmemsim_rt_register(pmemsim_rt_module* module) {
           kMaxDependenceCount - dependence_count) {
     fail("the program has more than %u instrumented instructions", pmemsim::trace::kMaxSites);
   }
+  modules.push(module->base);
   *module->base = site_count;
   for (std::uint32_t i = 0; i < module->sites; ++i) add_site(module->site[i], *module->base);
 }

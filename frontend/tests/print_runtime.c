@@ -153,6 +153,11 @@ void pmemsim_rt_external_after(uint32_t site) {
   uint32_t module;
   find(site, &module);
 }
+void pmemsim_rt_foreign_before(uint32_t site, const void* callee) {
+  (void)callee;
+  pmemsim_rt_execute(site);
+}
+void pmemsim_rt_foreign_after(uint32_t site) { (void)site; }
 void pmemsim_rt_mark(uint32_t mark, uint64_t first, uint64_t second) {
   (void)mark, (void)first, (void)second;
 }

@@ -248,6 +248,64 @@ def test_openmp_of_a_library(tmp_path: Path) -> None:
     assert verified(output).threads == 4
 
 
+FOREIGN_LIBRARY = """
+#include <pthread.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static long total;
+void spend(long rounds) { __asm__ volatile("1: dec %0\\n jnz 1b" : "+r"(rounds)); }
+void add(long n) {
+  pthread_mutex_lock(&mutex);
+  total += n;
+  pthread_mutex_unlock(&mutex);
+}
+long sum(long (*of)(long), long n) {
+  long s = total;
+  while (n > 0) s += of(n--);
+  return s;
+}
+"""
+FOREIGN_PROGRAM = """
+#include <pthread.h>
+#include <stddef.h>
+void spend(long rounds), add(long n);
+long sum(long (*of)(long), long n);
+static volatile long cell;
+static long square(long n) { return cell = n * n; }
+static void *work(void *unused) {
+  for (int i = 0; i < 100; ++i) add(i);
+  return unused;
+}
+int main(void) {
+  for (int i = 0; i < 3; ++i) spend(2000);
+  pthread_t threads[4];
+  for (int i = 0; i < 4; ++i) pthread_create(&threads[i], NULL, work, NULL);
+  for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
+  return sum(square, 3) == 4 * 4950 + 14 && sum(square, 0) == 4 * 4950 ? 0 : 1;
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_a_library_that_is_not_instrumented_is_counted(tmp_path: Path, level: str) -> None:
+    """It may take the program's locks and call back, too."""
+    source, library = tmp_path / "library.c", tmp_path / "library.so"
+    source.write_text(FOREIGN_LIBRARY)
+    run("gcc", "-O1", "-fPIC", "-shared", source, "-o", library)
+    main, program = tmp_path / "program.c", tmp_path / "program"
+    main.write_text(FOREIGN_PROGRAM)
+    run(built_toolchain() / "bin" / "pmemsim-cc", level, main, library, "-o", program)
+    traces = [tmp_path / "first.pmt", tmp_path / "second.pmt"]
+    for output in traces:
+        done = record(program, output=output)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert traces[0].read_bytes() == traces[1].read_bytes()
+    trace = verified(traces[0])
+    assert 3 * 2 * 2000 < trace.metadata["instructions"]["external"] < 3 * 2 * 2000 + 500
+    frame = trace.to_frame(0)
+    cells = frame[(frame["kind"] == "store") & (frame["size"] == 8)]["address"].value_counts()
+    assert cells.max() >= 3  # what it has called back is recorded as well
+
+
 @pytest.mark.parametrize("name", BAD_ENDINGS)
 def test_programs_that_end_badly_leave_nothing(
     build: Callable[[str, str], Path], tmp_path: Path, name: str
