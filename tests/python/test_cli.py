@@ -18,6 +18,8 @@ from pmemsim.simulation import version
 from pmemsim.workloads import workloads
 from support import SMALL, pmemsim
 
+from pmemsim import _core
+
 ON_ASAP = ("--design", "sw-undo", "--machine", "asap")
 
 
@@ -301,6 +303,31 @@ def test_a_program_that_was_not_built_for_recording(tmp_path: Path) -> None:
     text = refused("record", "-o", output, "--", "true")
     assert "was it built with pmemsim-cc or pmemsim-c++?" in text
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_the_front_end(tmp_path: Path, queue_trace: Path) -> None:
+    """As installed where there is no clang 19: recordings run, recording says what is missing."""
+    package = tmp_path / "site" / "pmemsim"
+    shutil.copytree(
+        Path(_core.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    for folder in ("bin", "lib", "include"):
+        shutil.rmtree(package / "toolchain" / folder)
+
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", "from pmemsim.cli import main; main()", *map(str, arguments)],
+            env={**os.environ, "PYTHONPATH": str(package.parent), "PMEMSIM_CACHE": str(tmp_path)},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    assert run("run", queue_trace, *ON_ASAP).returncode == 0
+    for command in (["run", "queue", *ON_ASAP], ["record", "queue", "-o", tmp_path / "x.pmt"]):
+        done = run(*command)
+        assert done.returncode == 2
+        assert "apt-get install clang-19 llvm-19-dev" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+    assert not list(tmp_path.glob("*.pmt"))
 
 
 def test_arguments_of_a_workload_do_not_apply_to_a_trace(queue_trace: Path) -> None:
