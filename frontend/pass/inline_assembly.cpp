@@ -376,7 +376,10 @@ bool is_update(StringRef mnemonic) {
 class Summarizer {
  public:
   explicit Summarizer(const llvm::CallBase& call)
-      : operands_(call), layout_(call.getModule()->getDataLayout()) {}
+      : operands_(call),
+        layout_(call.getModule()->getDataLayout()),
+        is_intel_(llvm::cast<llvm::InlineAsm>(call.getCalledOperand())->getDialect() ==
+                  llvm::InlineAsm::AD_Intel) {}
 
   AssemblySummary summarize(StringRef text) {
     for (const Statement& statement : StatementParser().parse(text)) {
@@ -586,7 +589,7 @@ class Summarizer {
     const bool moves = mnemonic.starts_with("mov") || mnemonic.starts_with("vmov");
     const bool updates = is_update(mnemonic) || is_update(mnemonic.drop_back());
     const bool compares = mnemonic.starts_with("cmp") || mnemonic.starts_with("test");
-    if (!address || (last && !moves && !updates && !compares)) {
+    if (!address || is_intel_ || (last && !moves && !updates && !compares)) {
       problem(mnemonic, "accesses");
       return;
     }
@@ -645,6 +648,7 @@ class Summarizer {
 
   Operands operands_;
   const llvm::DataLayout& layout_;
+  bool is_intel_;  // the destination comes first
   AssemblySummary summary_;
 };
 

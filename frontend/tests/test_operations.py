@@ -388,6 +388,17 @@ def test_unfollowable_assembly_is_named(toolchain: Toolchain, level: str, statem
     assert "it is not recorded" in compiled.stderr
 
 
+def test_intel_syntax_is_named(toolchain: Toolchain, level: str) -> None:
+    """Its operands stand the other way round."""
+    source = toolchain.write(
+        'long x;\nvoid f(void) { asm volatile("mov qword ptr [%0], %1" :: "r"(&x), "r"(1L)); }\n'
+    )
+    compiled = run(
+        toolchain.cc, level, "-masm=intel", "-c", source, "-o", toolchain.scratch / "program.o"
+    )
+    assert "line 2: inline assembly 'mov' accesses an address" in compiled.stderr
+
+
 def test_assembly_keeps_its_order(toolchain: Toolchain, level: str) -> None:
     """Several instructions of one assembly: a flush and a fence come behind what they are for."""
     recording = toolchain.record(
