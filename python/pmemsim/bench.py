@@ -112,6 +112,8 @@ class Recording:
     trace: Path
     short_trace: Path
     """The same with few regions, for counting host instructions where the processor doesn't."""
+    all_designs: bool
+    """Whether every design is measured on it, not only `SCALED`."""
 
 
 def bench(
@@ -152,7 +154,7 @@ def pairs_of_all(
         (recording, design)
         for recording in recordings
         for design in designs
-        if design in SCALED or recording.cores == CORES_OF_ALL
+        if design in SCALED or recording.all_designs
     ]
 
 

@@ -128,7 +128,8 @@ def checker_of(trace: Trace, command: str | None, images: int | None) -> Checker
             raise ConfigError(["--check: is empty; give a program, or leave it out"])
         return Checker(tuple(parts), count)
     name = str(trace.metadata.get("workload", ""))
-    if name not in workloads():
+    # A program of the user's own may have a workload's name, too; it isn't recorded with a level.
+    if name not in workloads() or "optimization" not in trace.metadata:
         return None
     return Checker((str(build_workload(name)), "--verify"), count)
 

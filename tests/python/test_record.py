@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import pmemsim
@@ -33,6 +35,23 @@ int main(int argc, char** argv) {
   if (argc > 1 && !strcmp(argv[1], "abort")) abort();
   if (argc > 1 && !strcmp(argv[1], "forever")) for (volatile int i = 0;; i = !i) {}
   return 0;
+}
+"""
+
+WITH_REGIONS = """
+#include <pmemsim/pm.h>
+int main(void) {
+  pm_pool* pool = pm_open(0, 8 << 20, 0);
+  uint64_t* counters = pm_root(pool, 64);
+  pm_roi_begin();
+  for (int i = 0; i < 30; ++i) {
+    pm_begin(pool);
+    pm_log(counters, 64);
+    for (int j = 0; j < 8; ++j) counters[j] += j;
+    pm_end();
+  }
+  pm_roi_end();
+  return pm_close(pool);
 }
 """
 
@@ -69,6 +88,36 @@ def test_a_program_with_bare_flushes(tmp_path: Path, bare: Path) -> None:
     assert result.pm_write_bytes == 100 * 64
     np = package.run(output, design="np", machine="asap")
     assert np.time_ns < result.time_ns
+
+
+def test_a_program_of_ones_own_goes_wherever_a_workload_does(tmp_path: Path) -> None:
+    source = tmp_path / "counters.c"
+    source.write_text(WITH_REGIONS)
+    own = tmp_path / "own.pmt"
+    # A name that a workload has, too, doesn't make it that workload.
+    done = pmemsim("record", "--name", "queue", "-o", own, "--", compile_c(source))
+    assert done.returncode == 0, done.stderr
+    result = tmp_path / "result.json"
+
+    def runs(*arguments: str | Path) -> list[dict[str, Any]]:
+        done = pmemsim(*arguments, "--json", result)
+        assert done.returncode == 0, done.stderr
+        document = json.loads(result.read_text())
+        found: list[dict[str, Any]] = document.get("runs", [document])
+        return found
+
+    (run,) = runs("run", own, "--design", "asap", "--machine", "asap")
+    assert (run["workload"], run["regions"]) == ("queue", 30)
+    compared = runs("compare", own, "-d", "np,hw-undo", "-m", "asap")
+    assert [run["regions"] for run in compared] == [30, 30]
+    (crashed,) = runs("crash", own, "--design", "hw-undo")
+    assert crashed["points"] > 30
+    assert (crashed["checked"], crashed["violations"]) == (0, 0)
+    (measured,) = runs("bench", own, "--designs", "sw-undo")
+    assert (measured["workload"], measured["cores"]) == ("queue", 1)
+    facts = json.loads(pmemsim("trace", "info", "--json", own).stdout)
+    assert facts["region"]["regions"] == 30
+    assert facts["region"]["lines_written"] == 1
 
 
 @pytest.mark.parametrize(

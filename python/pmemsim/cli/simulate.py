@@ -28,7 +28,7 @@ from pmemsim.presets import preset_names
 from pmemsim.simulation import Configuration, Result, configure, simulate
 from pmemsim.targets import Target, find_target
 from pmemsim.trace import Trace
-from pmemsim.workloads import WorkloadRun
+from pmemsim.workloads import workloads
 
 Image = Annotated[
     Path | None,
@@ -134,8 +134,8 @@ def bench_command(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            help=f"Workloads; default: {', '.join(benchmark.WORKLOADS)}.",
-            metavar="[WORKLOAD]...",
+            help=f"Workloads' names or traces (.pmt); default: {', '.join(benchmark.WORKLOADS)}.",
+            metavar="[TARGET]...",
         ),
     ] = None,
     regions: Regions = None,
@@ -147,9 +147,11 @@ def bench_command(
 
         pmemsim bench
         pmemsim bench queue --designs sw-undo --json bench.json
+        pmemsim bench mine.pmt
 
     Every size is simulated alone, in a process of its own on one host core. Without `--designs`,
-    np and sw-undo are measured at 1, 2, 4 and 8 simulated cores, all others at 4.
+    np and sw-undo are measured at 1, 2, 4 and 8 simulated cores, all others at 4. A trace has one
+    size, that of its recording.
     """
     problems = Problems()
     with problems.collected():
@@ -158,10 +160,10 @@ def bench_command(
     for design in chosen if designs is not None else ():
         with problems.collected():
             configure(design, machine)
-    measured = distinct(names or benchmark.WORKLOADS, "workload", problems)
+    measured = distinct(names or benchmark.WORKLOADS, "target", problems)
     for name in measured:
         with problems.collected():
-            WorkloadRun.of(name, regions=regions)
+            find_target(name, regions=regions)
     problems.raise_any()
     recordings = _bench_recordings(measured, regions)
     if designs is None:
@@ -179,7 +181,9 @@ def bench_command(
 
 
 def _bench_recordings(names: list[str], regions: int | None) -> list[benchmark.Recording]:
-    sizes = [(cores, name) for cores in benchmark.CORES for name in names]
+    """A workload is recorded at every size; a trace has only its own, and is its own short form."""
+    own = [name for name in names if name not in workloads()]
+    sizes = [(cores, name) for cores in benchmark.CORES for name in names if name not in own]
     long = open_traces(
         [find_target(name, threads=cores, regions=regions) for cores, name in sizes], None
     )
@@ -191,8 +195,13 @@ def _bench_recordings(names: list[str], regions: int | None) -> list[benchmark.R
         None,
     )
     return [
-        benchmark.Recording(name, cores, trace.path, short_trace.path)
+        benchmark.Recording(
+            name, cores, trace.path, short_trace.path, cores == benchmark.CORES_OF_ALL
+        )
         for (cores, name), trace, short_trace in zip(sizes, long, short, strict=True)
+    ] + [
+        benchmark.Recording(trace.name, trace.threads, trace.path, trace.path, True)
+        for trace in open_traces([find_target(name) for name in own], None)
     ]
 
 
