@@ -14,7 +14,7 @@ class Consistency : public Tables {
  public:
   explicit Consistency(const Tables& tables) : Tables(tables) {}
 
-  // The standard's consistency conditions 1 to 4 (clause 3.3.2), and that stock agrees with orders.
+  // The standard's consistency conditions 1 to 5 (clause 3.3.2), and that stock agrees with orders.
   workload::Check check() const {
     if (digest() != root().digest) return {"a row has changed that NewOrder doesn't change"};
     Sums sums(kWarehouses * items());
@@ -53,16 +53,21 @@ class Consistency : public Tables {
   }
 
  private:
+  // What is left of the orders since the set-up from one row of stock.
+  struct Ordered : OrderTotals {
+    std::uint64_t remote_lines = 0;
+  };
+
   // What the orders amount to.
   struct Sums {
     explicit Sums(std::uint64_t rows) : stock(rows) {}
     std::uint64_t orders = 0;  // ever
     OrderTotals ever{};
-    std::vector<OrderTotals> stock;  // by row: the orders since the set-up that are still there
+    std::vector<Ordered> stock;  // by row
   };
 
   // The places of a district's orders hold these orders, and d_next_o_id is behind the last of them
-  // (conditions 2 to 4).
+  // (conditions 2 to 5).
   std::string check_district(std::uint32_t w_id, std::uint32_t d_id, Sums& sums) const {
     const std::uint64_t place = district_place(w_id, d_id);
     const District& district = root().district[place];
@@ -92,28 +97,34 @@ class Consistency : public Tables {
     const bool undelivered =
         new_order.no_o_id == o_id && new_order.no_d_id == d_id && new_order.no_w_id == w_id;
     if (undelivered != (o_id >= root().first_undelivered)) return "its new_order row is wrong";
+    if (undelivered != (order.o_carrier_id == 0)) return "o_carrier_id is wrong";
     if (order.o_ol_cnt < kMinLines || order.o_ol_cnt > kMaxLines) return "o_ol_cnt is wrong";
+    bool all_local = true;
     for (std::uint32_t i = 0; i < order.o_ol_cnt; ++i) {
       const OrderLine& line = root().order_line[kMaxLines * order_place(district, o_id) + i];
       if (line.ol_o_id != o_id || line.ol_d_id != d_id || line.ol_w_id != w_id ||
           line.ol_number != i + 1)
         return "it has fewer lines than o_ol_cnt";
+      const bool remote = line.ol_supply_w_id != w_id;
+      all_local &= !remote;
       if (o_id <= root().customers) continue;  // of the set-up: never taken from stock
       if (!is_right(line)) return "line " + std::to_string(i + 1) + " is wrong";
       add(lines_here, line.ol_quantity);
-      add(sums.stock[stock_place(line.ol_supply_w_id, line.ol_i_id)], line.ol_quantity);
+      Ordered& ordered = sums.stock[stock_place(line.ol_supply_w_id, line.ol_i_id)];
+      add(ordered, line.ol_quantity);
+      ordered.remote_lines += remote;
     }
-    return "";
+    return order.o_all_local == all_local ? "" : "o_all_local is wrong";
   }
 
-  // Amount and text follow from item and stock.
+  // Amount and text follow from item and stock; nothing is ever delivered.
   bool is_right(const OrderLine& line) const {
     if (line.ol_i_id < 1 || line.ol_i_id > items() || line.ol_supply_w_id < 1 ||
         line.ol_supply_w_id > kWarehouses)
       return false;
     const Stock& stock = root().stock[stock_place(line.ol_supply_w_id, line.ol_i_id)];
     return line.ol_amount == line.ol_quantity * root().item[line.ol_i_id - 1].i_price &&
-           line.ol_dist_info == stock.s_dist[line.ol_d_id - 1u];
+           line.ol_dist_info == stock.s_dist[line.ol_d_id - 1u] && line.ol_delivery_d == 0;
   }
 
   static void add(OrderTotals& totals, std::uint64_t quantity) {
@@ -128,7 +139,9 @@ class Consistency : public Tables {
       const StockCounts& counts = root().stock[i].counts;
       const std::uint64_t refilled = counts.s_quantity + counts.s_ytd - first_quantity(i);
       if (counts.s_quantity < 10 || counts.s_quantity > 100 || refilled % 91 != 0 ||
-          counts.s_order_cnt < sums.stock[i].lines || counts.s_ytd < sums.stock[i].quantity)
+          counts.s_order_cnt < sums.stock[i].lines || counts.s_ytd < sums.stock[i].quantity ||
+          counts.s_remote_cnt < sums.stock[i].remote_lines ||
+          counts.s_remote_cnt > counts.s_order_cnt)
         return "stock row " + std::to_string(i) + " doesn't agree with the orders";
       taken.lines += counts.s_order_cnt;
       taken.quantity += counts.s_ytd;

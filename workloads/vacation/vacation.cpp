@@ -184,6 +184,9 @@ class Vacation {
   }
 
   static std::uint64_t random_price(workload::Random& random) { return random.below(5) * 10 + 50; }
+  static bool is_price(std::uint64_t price) {
+    return price >= 50 && price <= 90 && price % 10 == 0;
+  }
 
   std::uint64_t random_id(workload::Random& random) const {
     return random.below((root_->header.items * kQueryPercent + 50) / 100) + 1;
@@ -393,9 +396,11 @@ class Vacation {
   static std::string check_customer(const Node& node) {
     const Customer& customer = *node.customer();
     if (customer.id != node.key) return "has another's record";
-    for (const Reservation* r = customer.first; r; r = r->next)
+    for (const Reservation* r = customer.first; r; r = r->next) {
       if (r->type >= kTypes || (r->next && r->next->order() <= r->order()))
         return "has reservations out of order";
+      if (!is_price(r->price)) return "has a reservation without a valid price";
+    }
     return "";
   }
 
@@ -403,7 +408,7 @@ class Vacation {
     const Item& item = *node.item();
     if (item.id != node.key) return "has another's record";
     if (item.total == 0 || item.used + item.free != item.total) return "has lost units";
-    if (item.price < 50 || item.price > 90 || item.price % 10 != 0) return "has no valid price";
+    if (!is_price(item.price)) return "has no valid price";
     return "";
   }
 
