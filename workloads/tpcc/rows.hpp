@@ -20,10 +20,10 @@
 // hundredths of a percent. A district has two columns that the standard has not: how many lines,
 // and items in all, the orders since the set-up had; what stock has recorded must agree with that.
 //
-// With --duplicate-ratio, that share of the rows of stock begins with one of kDuplicates contents:
-// the first s_quantity and the texts s_dist, among them the rest of the line with the counts. It
-// stays a duplicate as long as the same was ordered from others of its kind. Every other line that
-// NewOrder writes holds its row's key.
+// With --duplicate-ratio, that share of the rows of stock begins with the same content: the first
+// s_quantity and the texts s_dist, among them the rest of the line with the counts. That line is a
+// duplicate as long as as much was ordered from another of these rows; with several contents to
+// choose from, fewer would be. Every other line that NewOrder writes holds its row's key.
 //
 // NewOrder changes d_next_o_id and these two, a row each of order and new_order, up to 15 rows of
 // order_line, and the counts of as many rows of stock.

@@ -11,8 +11,6 @@ class Tables {
  public:
   explicit Tables(pm_pool* pool) : root_(workload::root_of<Root>(pool)) {}
 
-  static constexpr std::uint64_t kDuplicates = 16;
-
   Root& root() const { return *root_; }
   std::uint64_t items() const { return root_->header.items; }
   static std::uint64_t district_place(std::uint32_t w_id, std::uint32_t d_id) {
@@ -32,11 +30,11 @@ class Tables {
   static constexpr std::uint64_t kAllDistricts = kWarehouses * kDistricts;
   std::uint64_t all_orders() const { return kAllDistricts * root_->order_places; }
 
-  // What a row of stock begins with follows from this number: one of kDuplicates, or its own.
+  // What a row of stock begins with follows from this number: that of all duplicates, or its own.
   std::uint64_t first_content(std::uint64_t place) const {
     const std::uint64_t own = workload::mix(root_->header.seed + place);
     const bool duplicate = workload::mix(own) < root_->header.duplicates;
-    return duplicate ? workload::mix(~(own % kDuplicates)) : own;
+    return duplicate ? workload::mix(~root_->header.seed) : own;
   }
   // Of a row of stock, by the set-up: 10 to 100.
   std::uint64_t first_quantity(std::uint64_t place) const { return 10 + first_content(place) % 91; }
