@@ -5,12 +5,16 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
+from duplicates import written_ranges
 from pmemsim.recording import build_workload
 from pmemsim.targets import find_target
 from pmemsim.workloads import workloads
 
 import pmemsim
+
+FLIPS = 16
 
 
 def verify(workload: str, image: Path) -> subprocess.CompletedProcess[str]:
@@ -20,9 +24,10 @@ def verify(workload: str, image: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.parametrize("opt", ["O0", "O2"])
 @pytest.mark.parametrize("workload", list(workloads()))
-def test_a_workload_finds_its_data_in_the_image(workload: str, tmp_path: Path) -> None:
-    trace = find_target(workload, threads=4, regions=200).trace()
+def test_a_workload_finds_its_data_in_the_image(workload: str, opt: str, tmp_path: Path) -> None:
+    trace = find_target(workload, threads=4, regions=200, opt=opt).trace()
     image = tmp_path / "image"
     pmemsim.run(trace, design="sw-undo", machine="asap", image=image)
     done = verify(workload, image)
@@ -30,6 +35,25 @@ def test_a_workload_finds_its_data_in_the_image(workload: str, tmp_path: Path) -
     assert image.stat().st_size == sum(
         region["end"] - region["begin"] for region in trace.metadata["pm_regions"]
     )
+
+
+@pytest.mark.parametrize("workload", list(workloads()))
+def test_a_workload_notices_a_flipped_bit(workload: str, tmp_path: Path) -> None:
+    """Mostly, wherever its regions stored: padding and logs that are done with matter to nobody."""
+    trace = find_target(workload, threads=4, regions=200).trace()
+    image = tmp_path / "image"
+    pmemsim.run(trace, design="sw-undo", machine="asap", image=image)
+    whole = image.read_bytes()
+    base = int.from_bytes(whole[16:24], "little")
+    places = np.unique(written_ranges(trace, range(base, base + len(whole))), axis=1)
+    random = np.random.default_rng(1)
+    noticed = 0
+    for first, last in random.choice(places, FLIPS, axis=1, replace=False).T:
+        damaged = bytearray(whole)
+        damaged[random.integers(first, last, endpoint=True)] ^= 1
+        image.write_bytes(damaged)
+        noticed += verify(workload, image).returncode == 1
+    assert noticed >= FLIPS // 2
 
 
 def test_without_flushes_the_image_holds_what_there_was_before(tmp_path: Path) -> None:
