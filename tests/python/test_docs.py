@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pmemsim.targets import find_target
 from pmemsim.workloads import workloads
-from support import ROOT
+from support import ROOT, pmemsim
 
 BLOCK = re.compile(
     r"^<!-- (?P<what>file|run)(?:: (?P<argument>\S+))? -->\n```\w+\n(?P<text>.*?)^```$", re.M | re.S
@@ -90,6 +91,19 @@ def test_every_workload_is_described_and_measured() -> None:
         row = f"\n| `{name}` |"
         assert page.count(row) == 2, name
         assert duplicates.count(row) == ("duplicate_ratio" in workload.arguments), name
+
+
+@pytest.mark.parametrize("workload", list(workloads()))
+def test_the_table_of_workloads_is_what_trace_info_prints(workload: str) -> None:
+    page = (ROOT / "docs" / "workloads.md").read_text()
+    _, section = page.split("\n## What a region does\n")
+    (row,) = re.findall(rf"^\| `{workload}` \|(.*)\|$", section.split("\n## ")[0], re.M)
+    trace = find_target(workload, threads=4).trace()
+    table = pmemsim("trace", "info", trace.path, trace.path).stdout
+    (printed, _) = re.findall(rf"^│ {workload} +│(.*)│$", table, re.M)
+    assert [cell.strip() for cell in printed.split("│")] == [
+        cell.strip() for cell in row.split("|")
+    ]
 
 
 def test_the_readme_leads_to_every_page() -> None:
