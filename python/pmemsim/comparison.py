@@ -108,7 +108,7 @@ def compare(
     `progress(index, fraction)` counts the runs trace by trace, configuration by configuration.
     """
     check_design_names(configurations)
-    labels = _labels(traces)
+    labels = labels_of(traces)
 
     def task(trace: Trace, label: str, configuration: Configuration) -> Callable[[Report], Result]:
         return lambda report: replace(simulate(trace, configuration, report), workload=label)
@@ -130,7 +130,7 @@ def check_design_names(configurations: Sequence[Configuration]) -> None:
             raise Error(f"{count} of the designs have the name '{name}'; give each file its own")
 
 
-def _labels(traces: Sequence[Trace]) -> list[str]:
+def labels_of(traces: Sequence[Trace]) -> list[str]:
     """A name of its own for each recording: the workload's, or the file's, or the whole path."""
     labels = [trace.name for trace in traces]
     for other in (lambda trace: trace.path.stem, lambda trace: str(trace.path)):

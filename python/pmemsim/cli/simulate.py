@@ -194,15 +194,16 @@ def _bench_recordings(names: list[str], regions: int | None) -> list[benchmark.R
         ],
         None,
     )
-    return [
+    recordings = [
         benchmark.Recording(
             name, cores, trace.path, short_trace.path, cores == benchmark.CORES_OF_ALL
         )
         for (cores, name), trace, short_trace in zip(sizes, long, short, strict=True)
-    ] + [
-        benchmark.Recording(trace.name, trace.threads, trace.path, trace.path, True)
-        for trace in open_traces([find_target(name) for name in own], None)
     ]
+    traces = open_traces([find_target(name) for name in own], None)
+    for label, trace in zip(comparing.labels_of(traces), traces, strict=True):
+        recordings.append(benchmark.Recording(label, trace.threads, trace.path, trace.path, True))
+    return recordings
 
 
 def _runnable(designs: list[str], machine: str, recordings: list[benchmark.Recording]) -> list[str]:
