@@ -1,0 +1,79 @@
+// The event queue against a list that is sorted.
+#include "pmemsim/core/event_queue.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+namespace pmemsim {
+namespace {
+
+// Executes events that schedule others, `at_once` at a time on the average, and writes down what
+// should have been executed when.
+class Program {
+ public:
+  explicit Program(std::uint32_t at_once) : at_once_(at_once) {}
+
+  void run(std::uint32_t events) {
+    left_ = events;
+    for (std::uint32_t i = 0; i < at_once_; ++i) schedule();
+    while (queue_.step()) {
+    }
+  }
+  void execute(std::uint64_t number, Picoseconds now) {
+    EXPECT_EQ(queue_.now(), now);
+    executed_.push_back({now, expected_[number].phase, number});
+    if (left_ > 0) schedule();
+  }
+
+  struct Event {
+    Picoseconds when;
+    Phase phase;
+    std::uint64_t number;
+    auto operator<=>(const Event&) const = default;
+  };
+  const std::vector<Event>& executed() const { return executed_; }
+  std::vector<Event> expected() const {
+    std::vector<Event> sorted = expected_;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted;
+  }
+  bool empty() const { return queue_.empty(); }
+
+ private:
+  // Mostly soon, as cores do; many at the same time.
+  void schedule() {
+    --left_;
+    const std::int64_t distance = random_() % 4 == 0 ? 1000 : 5;
+    const Picoseconds when =
+        queue_.now() +
+        Picoseconds{static_cast<std::int64_t>(random_() % static_cast<std::uint32_t>(distance))};
+    // What is scheduled for the present comes behind what has been executed.
+    const auto phase = when == queue_.now() ? Phase::kCore : static_cast<Phase>(random_() % 4);
+    expected_.push_back({when, phase, expected_.size()});
+    queue_.schedule(when, phase, completion<&Program::execute>(*this, expected_.size() - 1));
+  }
+
+  EventQueue queue_;
+  std::mt19937 random_{1};
+  const std::uint32_t at_once_;
+  std::uint32_t left_ = 0;
+  std::vector<Event> expected_, executed_;
+};
+
+class EventQueueTest : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(EventQueueTest, ExecutesByTimePhaseAndSequence) {
+  Program program(GetParam());
+  program.run(20'000);
+  EXPECT_EQ(program.executed().size(), 20'000u);
+  EXPECT_EQ(program.executed(), program.expected());
+  EXPECT_TRUE(program.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(PendingEvents, EventQueueTest, testing::Values(1, 10, 32, 33, 50, 1000));
+
+}  // namespace
+}  // namespace pmemsim
