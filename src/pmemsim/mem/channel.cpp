@@ -603,6 +603,22 @@ bool Channel::start_one(Picoseconds now, Picoseconds& next) {
   return timing_.independent_banks && writes_wanted() && start_from(write_queue_, false, now, next);
 }
 
+// When the bank can start its best request.
+inline Picoseconds Channel::ready(std::uint32_t number, bool reading,
+                                  const Earliest& earliest) const {
+  const Bank& bank = banks_[number];
+  const Rank& rank = ranks_[bank.rank];
+  if (bank.open_row == kNoRow) {
+    return max(max(bank.activate_allowed, rank.activate_allowed), earliest.miss);
+  }
+  if (bank.unwanted_since == kNever) {
+    const Picoseconds turned = reading ? rank.read_allowed : Picoseconds{0};
+    return max(max(bank.column_allowed, turned), earliest.hit);
+  }
+  const Picoseconds precharge = max(bank.precharge_allowed, bank.unwanted_since);
+  return max(max(precharge + timing_.rp, rank.activate_allowed), earliest.miss);
+}
+
 template <class Slot>
 bool Channel::start_from(BankQueues<Slot>& queue, bool reading, Picoseconds now,
                          Picoseconds& next) {
@@ -624,12 +640,14 @@ bool Channel::start_from(BankQueues<Slot>& queue, bool reading, Picoseconds now,
   for_each_bank(queue.occupied() & unwanted_,
                 [&](std::uint32_t bank) { update_wanted(queue, bank, now); });
   std::uint32_t best = kNoSlot;
+  std::uint64_t best_order = UINT64_MAX;
   const auto consider = [&](std::uint32_t bank, std::uint32_t slot) {
     const Picoseconds at = ready(bank, reading, earliest);
     if (at > now) {
       next = min(next, at);
-    } else if (best == kNoSlot || queue[slot].order < queue[best].order) {
+    } else if (queue[slot].order < best_order) {
       best = slot;
+      best_order = queue[slot].order;
     }
   };
   for_each_bank(queue.hits(), [&](std::uint32_t bank) { consider(bank, queue.oldest_hit(bank)); });
@@ -643,21 +661,6 @@ bool Channel::start_from(BankQueues<Slot>& queue, bool reading, Picoseconds now,
   start(best, queue[best], now);
   update_wanted(queue, bank, now);
   return true;
-}
-
-// When the bank can start its best request.
-Picoseconds Channel::ready(std::uint32_t number, bool reading, const Earliest& earliest) const {
-  const Bank& bank = banks_[number];
-  const Rank& rank = ranks_[bank.rank];
-  if (bank.open_row == kNoRow) {
-    return max(max(bank.activate_allowed, rank.activate_allowed), earliest.miss);
-  }
-  if (bank.unwanted_since == kNever) {
-    const Picoseconds turned = reading ? rank.read_allowed : Picoseconds{0};
-    return max(max(bank.column_allowed, turned), earliest.hit);
-  }
-  const Picoseconds precharge = max(bank.precharge_allowed, bank.unwanted_since);
-  return max(max(precharge + timing_.rp, rank.activate_allowed), earliest.miss);
 }
 
 // Closes the bank's row if another is needed. The precharge takes no decision of its own: it
