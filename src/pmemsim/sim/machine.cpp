@@ -32,10 +32,29 @@ std::string fit_problem(const Configuration& configuration, const trace::TraceFi
          remedy;
 }
 
+namespace {
+
+std::uint32_t cores_that_fit(const Configuration& configuration, const trace::TraceFile& trace) {
+  if (const std::string problem = fit_problem(configuration, trace); !problem.empty()) {
+    throw ConfigError({problem});
+  }
+  return cores_needed(configuration, trace);
+}
+
+// The whole machine's, although only the cores that run a thread have private caches.
+SharedCacheParameters shared_cache(const Configuration& configuration) {
+  SharedCacheParameters shared = configuration.shared;
+  shared.size.count += shared.size_per_core.count * configuration.core.count;
+  shared.size_per_core = {0};
+  return shared;
+}
+
+}  // namespace
+
 Machine::Machine(const Configuration& configuration, const trace::TraceFile& trace)
     : configuration_(configuration),
       trace_(trace),
-      cores_used_(cores_needed(configuration, trace)),
+      cores_used_(cores_that_fit(configuration, trace)),
       clock_(configuration.core.frequency, configuration.core.width),
       dram_(queue_, configuration.dram, Contents::kNotKept),
       pm_(queue_, configuration.pm),
@@ -46,11 +65,8 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
       synchronisation_(trace.metadata().sync_objects * configuration.run.instances,
                        configuration.run.lock_order),
       hierarchy_({queue_, pm_space_, *backend_, dram_, *ordering_, *atomicity_}, clock_,
-                 configuration.core.count, configuration.l1, configuration.l2, configuration.shared,
+                 cores_used_, configuration.l1, configuration.l2, shared_cache(configuration),
                  configuration.path) {
-  if (const std::string problem = fit_problem(configuration, trace); !problem.empty()) {
-    throw ConfigError({problem});
-  }
   const LayerContext context{queue_, hierarchy_, *backend_, pm_, dram_, pm_space_, program_events_};
   ordering_->connect(context);
   atomicity_->connect(context);
