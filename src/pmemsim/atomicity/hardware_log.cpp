@@ -327,7 +327,7 @@ void HardwareLog::tell_waiting(Log& log, Picoseconds now) {
   while (!log.unlinked.empty()) {
     Record& record = log.records[log.unlinked.front()];
     if (record.state != HeaderState::kWritten) return;
-    log.unlinked.pop_front();
+    log.unlinked.erase(log.unlinked.begin());
     newest_[log.core] = record.place->first;
     for (const std::uint32_t slot : std::exchange(record.waiting, {})) {
       if (entries_[slot].persisted) entries_[slot].persisted(now);

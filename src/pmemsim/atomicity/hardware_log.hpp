@@ -138,7 +138,7 @@ class HardwareLog {
     std::vector<Record> records;
     std::uint32_t outstanding = 0;
     std::uint32_t headers_on_their_way = 0;
-    std::deque<std::uint32_t> unlinked;  // records of these, in the order of their places
+    std::vector<std::uint32_t> unlinked;  // records of these, in the order of their places
     bool closed = false;
     bool released = false;
     bool live = false;

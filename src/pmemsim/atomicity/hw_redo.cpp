@@ -50,7 +50,7 @@ bool HwRedo::store(const Store& store, Picoseconds, Completion) {
   }
   if (core.log_buffer.size() == parameters_.log_buffer_entries) {
     log(store.core, core.log_buffer.front());
-    core.log_buffer.pop_front();
+    core.log_buffer.erase(core.log_buffer.begin());
   }
   core.log_buffer.push_back({line, store.after()});
   return true;

@@ -104,9 +104,9 @@ class HwRedo final : public Atomicity {
     std::uint64_t in_place = 0;   // register: the last region whose log is released
     std::uint64_t order = 0;      // of the region that is waiting to commit
     std::optional<HardwareLog::Id> log;
-    std::deque<BufferedLine> log_buffer;
-    LineTable<bool> written;  // the region's write set
-    std::vector<Line> lines;  // the same
+    std::vector<BufferedLine> log_buffer;  // oldest first
+    LineTable<bool> written;               // the region's write set
+    std::vector<Line> lines;               // the same
     Picoseconds waiting_since{};
     Completion waiting;  // the region's end
   };
