@@ -59,7 +59,8 @@ bool HardwareLog::has_buffer(std::uint32_t channel) const {
                         : header_entries_[channel] < shape_.header_entries;
 }
 
-void HardwareLog::take_buffer(Record& record) {
+void HardwareLog::take_buffer(Id id, std::uint32_t number) {
+  Record& record = logs_[id].records[number];
   const std::uint32_t channel = channel_of(record);
   if (adr_buffered()) {
     for (std::uint32_t line = 0; line < header_lines(); ++line) context_->pm.reserve(channel);
@@ -67,11 +68,18 @@ void HardwareLog::take_buffer(Record& record) {
     ++header_entries_[channel];
   }
   record.state = HeaderState::kBuffered;
-  record.buffered = true;
+  record.buffered = static_cast<std::uint32_t>(buffered_.size());
+  buffered_.push_back({id, number});
   ++statistics_.buffered_headers;
 }
 
-void HardwareLog::give_buffer(std::uint32_t channel) {
+void HardwareLog::give_buffer(Record& record) {
+  const std::uint32_t channel = channel_of(record);
+  const Header last = buffered_.back();
+  buffered_[*record.buffered] = last;
+  logs_[last.log].records[last.record].buffered = record.buffered;
+  buffered_.pop_back();
+  record.buffered.reset();
   if (!adr_buffered()) {
     --header_entries_[channel];
   } else {
@@ -135,21 +143,22 @@ void HardwareLog::spill_oldest(std::uint32_t channel) {
 
 void HardwareLog::start_record(Id id) {
   Log& log = logs_[id];
+  const auto number = static_cast<std::uint32_t>(log.records.size());
   Record& record = log.records.emplace_back();
   record.header.core = log.core;
   record.header.region = log.region;
-  record.header.record = static_cast<std::uint32_t>(log.records.size() - 1);
+  record.header.record = number;
   ++records_in_use_;
   if (load_aware()) {
     if (const auto bank = header_bank()) {
       place_header(record, *bank);
-      take_buffer(record);
+      take_buffer(id, number);
     }
   } else {
     const Line place = ring(log.core).allocate();
     record.place = {place, place};
     if (has_buffer(channel_of(record))) {
-      take_buffer(record);
+      take_buffer(id, number);
     } else {
       spill_oldest(channel_of(record));
     }
@@ -265,7 +274,7 @@ void HardwareLog::try_complete(Id id, std::uint32_t number) {
   Record& record = log.records[number];
   if (record.state == HeaderState::kVolatile && adr_buffered() && record.place &&
       has_buffer(channel_of(record))) {
-    take_buffer(record);
+    take_buffer(id, number);
     record.counted = false;
   }
   if (record.state > HeaderState::kBuffered) return;
@@ -313,7 +322,7 @@ void HardwareLog::header_persisted(std::uint64_t slot, Picoseconds now) {
   if (--record.lines_left > 0) return;
   record.state = HeaderState::kWritten;
   tell_waiting(log, now);
-  if (std::exchange(record.buffered, false)) give_buffer(channel_of(record));
+  if (record.buffered) give_buffer(record);
   if (record.counted) {
     context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
                              completion<&HardwareLog::acknowledged>(*this, id));
@@ -405,11 +414,10 @@ void HardwareLog::finish_release(Id id) {
   for (std::uint32_t number = 0; number < log.records.size(); ++number) {
     Record& record = log.records[number];
     if (record.buffered) {
-      const std::uint32_t channel = channel_of(record);
-      std::erase_if(complete_[channel], [&](const Header& header) {
+      std::erase_if(complete_[channel_of(record)], [&](const Header& header) {
         return header.log == id && header.record == number;
       });
-      give_buffer(channel);
+      give_buffer(record);
       gave = true;
     }
     free_header(record);
@@ -451,14 +459,13 @@ LogSurvivors HardwareLog::survivors() const {
     if (!parameters_.defects.link) all.newest = newest_;
     all.header_stride = banks_->header_stride();
   }
-  for (Id id = 0; id < logs_.size(); ++id) {
-    const Log& log = logs_[id];
+  if (parameters_.defects.headers) return all;
+  for (const Header& buffered : buffered_) {
+    const Log& log = logs_[buffered.log];
     if (!log.live) continue;
-    for (const Record& record : log.records) {
-      if (!record.buffered || parameters_.defects.headers) continue;
-      all.headers.push_back(
-          {record.place->first, record.header.bytes(), record.links.bytes(record.header)});
-    }
+    const Record& record = log.records[buffered.record];
+    all.headers.push_back(
+        {record.place->first, record.header.bytes(), record.links.bytes(record.header)});
   }
   return all;
 }

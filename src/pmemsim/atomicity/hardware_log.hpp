@@ -64,6 +64,7 @@ struct LogSurvivors {
   struct Ring {
     Line first;
     std::uint64_t lines;
+    bool operator==(const Ring&) const = default;
   };
   std::vector<Ring> rings;                  // sequential: address and size registers
   std::vector<std::optional<Line>> newest;  // load-aware: the cores' LR registers
@@ -126,7 +127,8 @@ class HardwareLog {
     LogLinks links;
     std::uint32_t entries = 0;
     HeaderState state = HeaderState::kVolatile;
-    bool buffered = false;               // takes room in its channel's header queue or ADR buffer
+    // Its number in buffered_, if it takes room in its channel's header queue or ADR buffer.
+    std::optional<std::uint32_t> buffered;
     bool counted = false;                // the commit waits for its header
     bool listed = false;                 // among those that may be spilled
     std::uint32_t lines_left = 0;        // of a header on its way
@@ -168,8 +170,8 @@ class HardwareLog {
   }
   std::uint32_t header_lines() const { return load_aware() ? 2 : 1; }
   bool has_buffer(std::uint32_t channel) const;
-  void take_buffer(Record& record);
-  void give_buffer(std::uint32_t channel);
+  void take_buffer(Id id, std::uint32_t record);
+  void give_buffer(Record& record);
   std::optional<std::uint32_t> header_bank();
   void start_record(Id id);
   void place_header(Record& record, std::uint32_t bank);
@@ -199,6 +201,7 @@ class HardwareLog {
   std::vector<SequentialLog> rings_;
   std::optional<LoadAwareLog> banks_;
   std::vector<std::uint32_t> header_entries_;  // in use, by channel
+  std::vector<Header> buffered_;               // all that a crash leaves in queues and buffers
   std::vector<std::deque<Header>> complete_;   // in the ADR buffer, oldest first, by channel
   std::vector<bool> awaited_;                  // by channel: an entry of the ADR buffer
   std::vector<std::optional<Line>> newest_;    // LR

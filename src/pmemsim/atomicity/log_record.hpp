@@ -56,6 +56,8 @@ struct LogHeader {
   std::uint64_t commit_order = 0;
   std::uint32_t record = 0;
 
+  bool operator==(const LogHeader&) const = default;
+
   LineData bytes() const {
     using namespace log_bytes;
     LineData data{};

@@ -6,7 +6,9 @@
 //      change of a persistent register or structure of the design (mem/memory.hpp,
 //      PersistenceObserver).
 //   2  The surviving image follows these changes, line by line; recovery changes it and is taken
-//      back afterwards. So a point costs what has changed, not what there is.
+//      back afterwards. So a point costs what has changed, not what there is. (Redoing a log that
+//      is released late would cost all of the log: it goes on from the point before instead,
+//      redo_recovery.hpp.)
 //   3  Recovery is crashed, too: it is stopped at each of its writes and run again, and must leave
 //      the same image. A recovery that writes only lines which it never reads has nothing to be
 //      confused by: run again, it does the same (this is checked, line by line); otherwise it is

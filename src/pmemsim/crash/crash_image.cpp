@@ -36,22 +36,70 @@ void CrashImage::update(Line line, const LineData& data) {
 }
 
 void CrashImage::write(Line line, const LineData& data) {
-  image_.write(line, data);
   recovery_.changed(line, data);
+  const auto beneath = beneath_.find(line.number);
+  if (beneath == beneath_.end()) {
+    image_.write(line, data);
+    return;
+  }
+  differing_ -= beneath->second.differs;
+  beneath->second = {data, data != image_.read(line)};
+  differing_ += beneath->second.differs;
+}
+
+LineData CrashImage::survived(Line line) const {
+  const auto beneath = beneath_.find(line.number);
+  return beneath == beneath_.end() ? image_.read(line) : beneath->second.survived;
 }
 
 void CrashImage::recover() {
   journal_.clear();
+  if (stays_) go_on_or_give_back();
   recovery_.run({image_, &journal_});
   for (const auto& write : journal_.writes) changed_.push_back(write.line);
+  stays_ = recovery_.image_may_stay();
+  if (stays_) keep();
+}
+
+void CrashImage::go_on_or_give_back() {
+  if (const auto lines = recovery_.go_on({image_, &journal_})) {
+    for (const Line line : *lines) give_back(line);
+    return;
+  }
+  for (const auto& [number, beneath] : beneath_) {
+    image_.write({number}, beneath.survived);
+    changed_.push_back({number});
+  }
+  beneath_.clear();
+  differing_ = 0;
+}
+
+void CrashImage::give_back(Line line) {
+  const auto beneath = beneath_.find(line.number);
+  image_.write(line, beneath->second.survived);
+  changed_.push_back(line);
+  differing_ -= beneath->second.differs;
+  beneath_.erase(beneath);
+}
+
+void CrashImage::keep() {
+  for (const auto& write : journal_.writes) {
+    Beneath& beneath = beneath_.try_emplace(write.line.number, write.before, false).first->second;
+    differing_ -= beneath.differs;
+    beneath.differs = beneath.survived != write.after;
+    differing_ += beneath.differs;
+  }
 }
 
 bool CrashImage::repaired() const {
+  if (stays_) return differing_ > 0;
   return std::any_of(journal_.writes.begin(), journal_.writes.end(),
                      [](const auto& write) { return write.before != write.after; });
 }
 
-void CrashImage::undo_recovery() { undo(journal_); }
+void CrashImage::undo_recovery() {
+  if (!stays_) undo(journal_);
+}
 
 void CrashImage::undo(const RecoveryJournal& journal) {
   for (auto write = journal.writes.rbegin(); write != journal.writes.rend(); ++write) {
@@ -93,7 +141,7 @@ bool CrashImage::survives_restarts(const ProgramHistory& history, std::uint64_t&
 
 void CrashImage::also(const std::vector<std::pair<Line, LineData>>& lines) {
   for (const auto& [line, data] : lines) {
-    also_.writes.push_back({line, read(line), data});
+    also_.writes.push_back({line, survived(line), data});
     update(line, data);
   }
 }

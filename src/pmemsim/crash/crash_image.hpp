@@ -1,6 +1,9 @@
 // What would survive a crash now, kept up to date line by line, and what recovery makes of it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -18,6 +21,14 @@ class Recovery {
   virtual void changed(Line, const LineData&) {}
   // Throws RecoveryError.
   virtual void run(RecoveryView pm) = 0;
+
+  // For a recovery that would do the same again and again, from crash to crash: may the image stay
+  // as the last run has left it? Only if recovery never reads what it writes.
+  virtual bool image_may_stay() const { return false; }
+  // `pm` has stayed so, but for what has survived since in lines that recovery doesn't write. Can
+  // the next run go on from there, after these lines have been given back? Otherwise it wants all
+  // of them back.
+  virtual std::optional<std::vector<Line>> go_on(RecoveryView) { return {}; }
 };
 
 class CrashImage final : public Oracle::ImageReader {
@@ -30,7 +41,7 @@ class CrashImage final : public Oracle::ImageReader {
   void recover();
   // Has recovery changed anything?
   bool repaired() const;
-  // Back to what has survived.
+  // Back to what has survived, unless the image may stay as it is.
   void undo_recovery();
   // After that: is a recovery that is stopped at one of its writes and run again always the same,
   // as far as the program's words go? Adds how often it was run again to `restarts`.
@@ -48,8 +59,18 @@ class CrashImage final : public Oracle::ImageReader {
   void take_back();
 
  private:
+  // What has survived beneath what recovery has written, in an image that stays recovered.
+  struct Beneath {
+    LineData survived;
+    bool differs;
+  };
+
   void write(Line line, const LineData& data);
   void undo(const RecoveryJournal& journal);
+  LineData survived(Line line) const;
+  void go_on_or_give_back();
+  void give_back(Line line);
+  void keep();
 
   Recovery& recovery_;
   Image image_;
@@ -58,6 +79,9 @@ class CrashImage final : public Oracle::ImageReader {
   std::vector<Line> changed_;
   std::vector<Line> recovered_;  // lines that recovery wrote in the image judged last
   RecoveryJournal also_;
+  bool stays_ = false;
+  std::unordered_map<std::uint64_t, Beneath> beneath_;  // by line number
+  std::uint64_t differing_ = 0;                         // of these
 };
 
 }  // namespace pmemsim

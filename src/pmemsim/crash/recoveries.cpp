@@ -4,10 +4,10 @@
 #include "pmemsim/atomicity/hw_redo.hpp"
 #include "pmemsim/atomicity/hw_undo.hpp"
 #include "pmemsim/atomicity/lad.hpp"
+#include "pmemsim/crash/redo_recovery.hpp"
 #include "pmemsim/recovery/asap.hpp"
 #include "pmemsim/recovery/lad.hpp"
 #include "pmemsim/recovery/log_index.hpp"
-#include "pmemsim/recovery/redo_log.hpp"
 #include "pmemsim/recovery/software_undo.hpp"
 #include "pmemsim/recovery/undo_log.hpp"
 
@@ -59,7 +59,7 @@ std::unique_ptr<Recovery> make_recovery(const Configuration& configuration, cons
     case AtomicityChoice::kHwUndo:
       return std::make_unique<HardwareRecovery<HwUndo>>(machine, recover_undo_log);
     case AtomicityChoice::kHwRedo:
-      return std::make_unique<HardwareRecovery<HwRedo>>(machine, recover_redo_log);
+      return std::make_unique<RedoRecovery>(dynamic_cast<const HwRedo&>(machine.atomicity()));
     case AtomicityChoice::kAsap:
       return std::make_unique<HardwareRecovery<Asap>>(machine, recover_asap);
     case AtomicityChoice::kLad:

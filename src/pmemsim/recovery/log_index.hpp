@@ -15,13 +15,16 @@
 
 namespace pmemsim {
 
+// Of the record that a line of a sequential log belongs to.
+inline Line header_of(Line line) {
+  return {line.number - (line.number - kLogBase / kLineBytes) % kRecordLines};
+}
+
 class LogIndex {
  public:
   // The image's line holds that now.
   void changed(Line line, const LineData& data) {
-    if (line.address() < kLogBase || (line.number - kLogBase / kLineBytes) % kRecordLines != 0) {
-      return;
-    }
+    if (line.address() < kLogBase || line != header_of(line)) return;
     const LogHeader header = LogHeader::of(data);
     std::optional<Key> key;
     if (header.valid != 0) key = Key{header.core, header.region};
@@ -36,6 +39,13 @@ class LogIndex {
     if (!key) return;
     keys_.emplace(line.number, *key);
     places_[*key].push_back(line);
+  }
+
+  // Core and region of the record whose header stands there; nothing if none is valid.
+  std::optional<std::pair<CoreId, std::uint64_t>> region_at(Line place) const {
+    const auto known = keys_.find(place.number);
+    if (known == keys_.end()) return {};
+    return known->second;
   }
 
   // Calls visit(place) for the places of all headers of the core's regions from `first` to `last`.

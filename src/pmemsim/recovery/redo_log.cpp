@@ -2,22 +2,18 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
+#include <utility>
 
 #include "pmemsim/recovery/apply_record.hpp"
 
 namespace pmemsim {
-namespace {
 
-struct LoggedRegion {
-  CoreId core = 0;
-  std::uint64_t number = 0;
-  std::uint64_t commit_order = 0;  // in its last header
-  std::vector<LoggedRecord> records;
-};
+void recover_redo_log(const HwRedo::Survivors& survivors, RecoveryView pm) {
+  for (const LoggedRegion& region : regions_to_redo(survivors, pm)) redo(region, pm);
+}
 
-std::vector<LoggedRegion> committed_regions(const HwRedo::Survivors& survivors,
-                                            const RecoveryView& pm) {
+std::vector<LoggedRegion> regions_to_redo(const HwRedo::Survivors& survivors,
+                                          const RecoveryView& pm) {
   std::vector<RegionRange> wanted;
   for (std::size_t core = 0; core < survivors.committed.size(); ++core) {
     wanted.push_back({survivors.in_place[core] + 1, survivors.committed[core]});
@@ -32,25 +28,22 @@ std::vector<LoggedRegion> committed_regions(const HwRedo::Survivors& survivors,
     region.records.push_back(record);
   }
   std::vector<LoggedRegion> regions;
-  for (auto& [_, region] : found) regions.push_back(std::move(region));
-  return regions;
-}
-
-}  // namespace
-
-void recover_redo_log(const HwRedo::Survivors& survivors, RecoveryView pm) {
-  std::vector<LoggedRegion> regions = committed_regions(survivors, pm);
+  for (auto& [_, region] : found) {
+    std::sort(region.records.begin(), region.records.end(), [](const auto& one, const auto& other) {
+      return one.header.record < other.header.record;
+    });
+    regions.push_back(std::move(region));
+  }
   if (survivors.order == CommitOrder::kGlobal) {
     std::sort(regions.begin(), regions.end(), [](const auto& one, const auto& other) {
       return one.commit_order < other.commit_order;
     });
   }  // otherwise they stand core by core
-  for (LoggedRegion& region : regions) {
-    std::sort(region.records.begin(), region.records.end(), [](const auto& one, const auto& other) {
-      return one.header.record < other.header.record;
-    });
-    for (const LoggedRecord& record : region.records) apply_record(record, pm);
-  }
+  return regions;
+}
+
+void redo(const LoggedRegion& region, RecoveryView& pm) {
+  for (const LoggedRecord& record : region.records) apply_record(record, pm);
 }
 
 }  // namespace pmemsim

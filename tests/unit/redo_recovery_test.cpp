@@ -1,0 +1,129 @@
+// Going on from the crash before leaves what redoing the whole log leaves, at every crash.
+#include "pmemsim/crash/redo_recovery.hpp"
+
+#include <gtest/gtest.h>
+
+#include "pmemsim/sim/machine.hpp"
+#include "shared_regions.hpp"
+
+namespace pmemsim {
+namespace {
+
+struct Case {
+  std::string name;
+  std::vector<KeyValue> design;
+  bool goes_on = true;  // now and then at least
+};
+
+class Comparison final : public PersistenceObserver {
+ public:
+  explicit Comparison(const Machine& machine)
+      : pm_(machine.pm()),
+        design_(dynamic_cast<const HwRedo&>(machine.atomicity())),
+        recovery_(design_),
+        image_(pm_, recovery_) {}
+
+  void persisted(const Write& write, Picoseconds) override {
+    survived_.write(write.line, write.data);
+    image_.update(write.line, write.data);
+    compare();
+  }
+  void dropped(const Write& write, Picoseconds) override {
+    survived_.write(write.line, pm_.surviving(write.line));
+    image_.update(write.line, pm_.surviving(write.line));
+    compare();
+  }
+  void survivors_changed(Picoseconds) override { compare(); }
+
+  std::uint64_t crashes = 0, stayed = 0, wrong = 0;
+
+ private:
+  void compare() {
+    ++crashes;
+    image_.recover();
+    stayed += recovery_.image_may_stay();
+    Image recovered;
+    survived_.for_each_page([&](std::uint64_t address, const std::byte* page) {
+      recovered.write(address, page, Image::kPageBytes);
+    });
+    recover_redo_log(design_.survivors(), recovered);
+    bool same = true;
+    recovered.for_each_page([&](std::uint64_t address, const std::byte*) {
+      for (std::uint64_t at = 0; at < Image::kPageBytes; at += kLineBytes) {
+        const Line line = Line::of(address + at);
+        same = same && recovered.read(line) == image_.read(line);
+      }
+    });
+    wrong += !same;
+    image_.judged();
+    image_.undo_recovery();
+  }
+
+  const Memory& pm_;
+  const HwRedo& design_;
+  RedoRecovery recovery_;
+  CrashImage image_;
+  Image survived_;
+};
+
+class RedoRecoveryTest : public testing::TestWithParam<Case> {};
+
+TEST_P(RedoRecoveryTest, LeavesWhatRedoingTheWholeLogLeaves) {
+  std::uint64_t stayed = 0;
+  for (std::uint32_t seed = 0; seed < 8; ++seed) {
+    SharedRegions program({.seed = seed, .threads = 3, .regions = 60, .lines_per_lock = 12});
+    const TemporaryTrace temporary(program.builder);
+    std::vector<Setting> list = settings({{"ordering", "x86"},
+                                          {"atomicity", "hw-redo"},
+                                          {"core.count", "3"},
+                                          {"l1.size", "256B"},
+                                          {"l1.ways", "2"},
+                                          {"l2.size", "0B"},
+                                          {"shared.size", "512B"},
+                                          {"shared.size_per_core", "0B"},
+                                          {"shared.ways", "2"},
+                                          {"pm.wpq_entries", "8"},
+                                          {"pm.controllers", "2"},
+                                          {"log.ring_size", "8KiB"}});
+    for (const auto& [key, value] : GetParam().design)
+      list.push_back({std::string(key), std::string(value), "test"});
+    const trace::TraceFile trace(temporary.path());
+    Machine machine(configure(list), trace);
+    Comparison comparison(machine);
+    machine.observe(&comparison);
+    ASSERT_TRUE(machine.run({}));
+    EXPECT_GT(comparison.crashes, 500u) << "seed " << seed;
+    EXPECT_EQ(comparison.wrong, 0u) << "seed " << seed;
+    stayed += comparison.stayed;
+  }
+  EXPECT_EQ(stayed > 0, GetParam().goes_on);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Every, RedoRecoveryTest,
+    testing::Values(
+        Case{"lazy", {{"hw_redo.in_place", "lazy"}}},
+        Case{"eager", {{"hw_redo.in_place", "eager"}}},
+        Case{"small_dram_cache",
+             {{"hw_redo.in_place", "lazy"}, {"hw_redo.dram_cache_size", "1KiB"}}},
+        Case{"buffered_headers", {{"hw_redo.in_place", "lazy"}, {"log.header_entries", "4"}}},
+        Case{"adr_buffered", {{"hw_redo.in_place", "lazy"}, {"log.metadata", "adr-buffered"}}},
+        Case{"load_aware", {{"hw_redo.in_place", "lazy"}, {"log.allocation", "load-aware"}}, false},
+        Case{"per_core",
+             {{"hw_redo.in_place", "lazy"}, {"hw_redo.commit_order", "per-core"}},
+             false},
+        Case{"broken_commit", {{"hw_redo.in_place", "lazy"}, {"log.break.commit", "true"}}},
+        Case{"late_headers",
+             {{"hw_redo.in_place", "lazy"},
+              {"log.header_entries", "0"},
+              {"log.break.commit", "true"}}},
+        Case{"broken_release", {{"hw_redo.in_place", "lazy"}, {"log.break.release", "true"}}},
+        Case{"broken_headers",
+             {{"hw_redo.in_place", "lazy"},
+              {"log.header_entries", "4"},
+              {"log.break.headers", "true"}}},
+        Case{"broken_order", {{"hw_redo.in_place", "lazy"}, {"log.break.order", "true"}}}),
+    [](const auto& instance) { return instance.param.name; });
+
+}  // namespace
+}  // namespace pmemsim
