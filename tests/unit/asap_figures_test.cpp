@@ -137,7 +137,7 @@ class Bench : public PersistenceObserver {
   std::vector<CoreId> resumed_cores;
 
  private:
-  void persisted(const Write&, Picoseconds) override {}
+  void persisted(const Write&, PersistencePoint, Picoseconds) override {}
   void dropped(const Write& write, Picoseconds) override {
     dropped_writes.emplace_back(write.kind, write.owner);
   }

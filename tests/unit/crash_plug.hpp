@@ -113,7 +113,7 @@ class Plug final : public PersistenceObserver {
   Plug(const Machine& machine, const std::vector<Words>& states, Recover recover)
       : machine_(machine), states_(states), recover_(std::move(recover)) {}
 
-  void persisted(const Write&, Picoseconds) override { crash(); }
+  void persisted(const Write&, PersistencePoint, Picoseconds) override { crash(); }
   void dropped(const Write&, Picoseconds) override { crash(); }
   void survivors_changed(Picoseconds) override { crash(); }
 

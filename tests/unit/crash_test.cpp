@@ -131,6 +131,39 @@ TEST(Crash, TellsTheStoryOfABrokenDesign) {
   EXPECT_NE(result.story->lines.at(1).find("the word at 0x"), std::string::npos);
 }
 
+// A region that writes two words of a line, and no log.
+CrashResult crash_without_log(std::string_view persistence) {
+  trace::TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1 << 20));
+  const std::uint32_t store = builder.site(trace::SiteKind::kStore, 8, 1);
+  const std::uint32_t clwb = builder.site(trace::SiteKind::kFlush);
+  builder.thread(0);
+  builder.mark(trace::MarkKind::kRegionBegin, 1);
+  builder.store(store, kPmBase, 1);
+  builder.store(store, kPmBase + 8, 2);
+  builder.access(clwb, kPmBase);
+  builder.mark(trace::MarkKind::kRegionEnd, 1);
+  const TemporaryTrace temporary(builder);
+  return crash(trace::TraceFile(temporary.path()),
+               configure(settings({{"ordering", "x86"},
+                                   {"atomicity", "software-undo"},
+                                   {"core.count", "1"},
+                                   {"pm.persistence", persistence}})),
+               {}, {});
+}
+
+TEST(Crash, TearsLinesThatQueuesDontKeep) {
+  const CrashResult kept = crash_without_log("accepted");
+  EXPECT_EQ(kept.images, kept.points);
+  EXPECT_EQ(kept.violations, 0);
+  const CrashResult torn = crash_without_log("written");
+  EXPECT_EQ(torn.images, torn.points + 1);  // the first of two is wrong
+  EXPECT_EQ(torn.violations, 1);
+  ASSERT_TRUE(torn.story);
+  EXPECT_EQ(torn.story->lines.at(1),
+            "if line 0x100000000000 had been written in part, just before:");
+}
+
 // ASAP, figure 2a: regions that commit asynchronously, without dependences between them. X's log
 // and data wait in a busy channel; Y's are in another one, and Y commits.
 class Figure2 {

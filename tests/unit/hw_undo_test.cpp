@@ -30,6 +30,23 @@ TEST(LogHeader, StandsInALineByteForByte) {
   EXPECT_EQ(read.region, 0x1234567890u);
   EXPECT_EQ(read.valid, 0x05);
   EXPECT_EQ(read.homes, header.homes);
+  EXPECT_EQ(read, header);
+}
+
+TEST(LogHeader, CountsForNothingIfOnlySomeOfItsWordsAreThere) {
+  LogHeader before{3, 6, 0x7f, {}, 40, 1}, after{3, 7, 0x3f, {}, 41, 2};
+  for (std::uint32_t i = 0; i < kRecordEntries; ++i) {
+    before.homes[i] = Line{1000 + i};
+    after.homes[i] = Line{2000 + 3 * i};
+  }
+  for (unsigned there = 1; there < 0xff; ++there) {
+    LineData torn = before.bytes();
+    for (std::size_t word = 0; word < 8; ++word) {
+      if ((there >> word & 1) == 0) continue;
+      std::copy_n(after.bytes().data() + word * 8, 8, torn.data() + word * 8);
+    }
+    EXPECT_EQ(LogHeader::of(torn).valid, 0) << "words " << there;
+  }
 }
 
 TEST(LineTable, FindsAndForgets) {

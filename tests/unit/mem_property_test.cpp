@@ -44,7 +44,7 @@ class RandomTraffic : public PersistenceObserver {
     check_all_entries_are_back();
   }
 
-  void persisted(const Write& write, Picoseconds when) override {
+  void persisted(const Write& write, PersistencePoint, Picoseconds when) override {
     note(1, value_of(write.data), when);
     ++observed_;
     std::uint64_t& newest = surviving_[write.line.number];

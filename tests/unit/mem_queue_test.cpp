@@ -12,7 +12,7 @@ using Times = std::vector<Picoseconds>;
 // Keeps what it is told, in order: +n persisted, -n dropped, n the first word of the data.
 class Diary : public PersistenceObserver {
  public:
-  void persisted(const Write& write, Picoseconds) override {
+  void persisted(const Write& write, PersistencePoint, Picoseconds) override {
     entries.push_back(static_cast<std::int64_t>(value_of(write.data)));
   }
   void dropped(const Write& write, Picoseconds) override {

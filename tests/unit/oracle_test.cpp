@@ -73,10 +73,10 @@ class Program {
 
 class Judge : public Oracle::ImageReader {
  public:
-  explicit Judge(Program& program, bool regions = true)
+  explicit Judge(Program& program, bool regions = true, bool lines_whole = true)
       : temporary_(program.builder),
         file_(temporary_.path()),
-        history(file_, Lowering{}, regions),
+        history(file_, Lowering{}, {.regions = regions, .lines_whole = lines_whole}),
         oracle(history) {}
 
   LineData read(Line line) const override { return image_.read(line); }
@@ -237,6 +237,17 @@ TEST(Oracle, KeepsTheOrderOfALine) {
   EXPECT_EQ(judge.holds(kA + 8, 2).verdict(), Fault::kTorn);
   EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
   EXPECT_EQ(judge.holds(kA, 4).verdict(), std::nullopt);
+}
+
+TEST(Oracle, LetsTheWordsOfALineComeInAnyOrderWhereLinesCanBeTorn) {
+  Program program;
+  program.store(kA, 1).store(kA + 8, 2).store(kA, 4).flush(kA).fence();
+  Judge judge(program, true, false);
+  EXPECT_EQ(judge.holds(kA + 8, 2).verdict(), std::nullopt);
+  for (const auto unit : judge.history.made_durable(0, 1)) judge.oracle.promise(unit);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), Fault::kLost);
+  EXPECT_EQ(judge.holds(kA, 4).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kA + 8, 0).verdict(), Fault::kLost);
 }
 
 TEST(Oracle, WantsWhatAFlushAndAFenceHaveCovered) {

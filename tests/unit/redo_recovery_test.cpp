@@ -23,7 +23,7 @@ class Comparison final : public PersistenceObserver {
         recovery_(design_),
         image_(pm_, recovery_) {}
 
-  void persisted(const Write& write, Picoseconds) override {
+  void persisted(const Write& write, PersistencePoint, Picoseconds) override {
     survived_.write(write.line, write.data);
     image_.update(write.line, write.data);
     compare();

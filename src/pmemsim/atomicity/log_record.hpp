@@ -3,8 +3,10 @@
 //
 // The header's line, as bytes in PM: word 0 is {valid entries: a bit each (8 bits), core (16),
 // region (40)}; then the home addresses of the entries, as line numbers of six bytes; from byte 50
-// on the region's place in the order of commits, in eight bytes (redo logs; 0: not the last record
-// of a region, or not closed), and the record's number in its region, in four.
+// on the region's place in the order of commits, in six bytes (redo logs; 0: not the last record of
+// a region, or not closed), the record's number in its region, in four, and a check over all of
+// these, in four. The sources don't say what happens if a crash comes while a header is being
+// written, word by word; with the check, such a header counts for nothing.
 //
 // Where entries don't stand behind their header (LALEA, figure 2b), a second line, of the same
 // bank, tells where they do: word 0 as above, with the count of valid entries in its low bits; then
@@ -58,30 +60,9 @@ struct LogHeader {
 
   bool operator==(const LogHeader&) const = default;
 
-  LineData bytes() const {
-    using namespace log_bytes;
-    LineData data{};
-    put(data, 0, tag(valid, core, region), 8);
-    for (std::size_t i = 0; i < homes.size(); ++i) {
-      put(data, 8 + i * kLineNumber, homes[i].number, kLineNumber);
-    }
-    put(data, 50, commit_order, 8);
-    put(data, 58, record, 4);
-    return data;
-  }
-  static LogHeader of(const LineData& data) {
-    using namespace log_bytes;
-    const std::uint64_t word = get(data, 0, 8);
-    LogHeader header{.core = static_cast<CoreId>(word >> 8 & 0xffff),
-                     .region = word >> 24,
-                     .valid = static_cast<std::uint8_t>(word),
-                     .commit_order = get(data, 50, 8),
-                     .record = static_cast<std::uint32_t>(get(data, 58, 4))};
-    for (std::size_t i = 0; i < header.homes.size(); ++i) {
-      header.homes[i] = {get(data, 8 + i * kLineNumber, kLineNumber)};
-    }
-    return header;
-  }
+  LineData bytes() const;
+  // Without valid entries if the check is wrong.
+  static LogHeader of(const LineData& data);
 };
 
 // Names a region in one number, as owner of its writes: Write::owner. Never 0, since cores count

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -44,7 +45,7 @@ class PointCounter final : public PersistenceObserver {
  public:
   explicit PointCounter(Picoseconds until, bool persistent_caches)
       : until_(until), persistent_caches_(persistent_caches) {}
-  void persisted(const Write&, Picoseconds when) override {
+  void persisted(const Write&, PersistencePoint, Picoseconds when) override {
     if (!persistent_caches_) count(when);
   }
   void dropped(const Write&, Picoseconds when) override {
@@ -109,6 +110,28 @@ std::vector<std::uint64_t> spread(std::uint64_t count, std::uint64_t over) {
   return points;
 }
 
+using ChangedLine = std::pair<Line, LineData>;
+
+// A device writes words whole, and a line's words in any order: of those that change, some chosen
+// at random are there, or just the others.
+std::vector<ChangedLine> tear(Line line, const LineData& before, const LineData& after,
+                              std::mt19937_64& random) {
+  constexpr std::size_t kWordBytes = 8;
+  std::vector<std::size_t> changed;
+  for (std::size_t at = 0; at < kLineBytes; at += kWordBytes) {
+    if (std::memcmp(before.data() + at, after.data() + at, kWordBytes) != 0) changed.push_back(at);
+  }
+  if (changed.size() < 2) return {};
+  const std::uint64_t choices = (std::uint64_t{1} << changed.size()) - 2;  // not none, not all
+  const std::uint64_t choice = 1 + random() % choices;
+  ChangedLine some{line, before}, others{line, before};
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    ChangedLine& torn = (choice >> i & 1) != 0 ? some : others;
+    std::copy_n(after.data() + changed[i], kWordBytes, torn.second.data() + changed[i]);
+  }
+  return {some, others};
+}
+
 // With quick choice of one of them.
 class LineSet {
  public:
@@ -149,11 +172,16 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
         fences_(machine.cores_used()),
         random_(options.seed) {}
 
-  void persisted(const Write& write, Picoseconds when) override {
+  void persisted(const Write& write, PersistencePoint reached, Picoseconds when) override {
     if (persistent_caches_) return;
+    const LineData before = image_.survived(write.line);
     image_.update(write.line, write.data);
     if (options_.subsets > 0 && write.data == newest_.read(write.line)) dirty_.remove(write.line);
+    if (reached == PersistencePoint::kWritten) {
+      torn_ = tear(write.line, before, write.data, random_);
+    }
     point(when);
+    torn_.clear();
   }
   void dropped(const Write& write, Picoseconds when) override {
     if (persistent_caches_) return;
@@ -217,22 +245,39 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
                                 "recovery, stopped by a crash and run again, leaves another "
                                 "image than without"};
     }
+    for (std::size_t i = 0; i < torn_.size() && !violation; ++i) violation = visit_torn(torn_[i]);
     for (std::uint64_t i = 0; i < options_.subsets && !violation; ++i) violation = visit_subset();
+    return violation;
+  }
+
+  // The write that has just come to its end had only come so far.
+  std::optional<Violation> visit_torn(const ChangedLine& torn) {
+    std::optional<Violation> violation = visit_instead({torn});
+    if (violation) violation->torn = torn.first;
     return violation;
   }
 
   // Some dirty lines that may leave the caches have left.
   std::optional<Violation> visit_subset() {
-    std::vector<std::pair<Line, LineData>> written;
+    std::vector<ChangedLine> written;
     const std::uint64_t wanted = 1 + random_() % kMostInSubset;
     for (std::uint64_t i = 0; i < wanted && !dirty_.empty(); ++i) {
       const Line line = dirty_.at(random_() % dirty_.size());
       if (atomicity_.may_leave(line)) written.emplace_back(line, newest_.read(line));
     }
     if (written.empty()) return {};
+    std::optional<Violation> violation = visit_instead(written);
+    if (violation) {
+      for (const auto& [line, _] : written) violation->evicted.push_back(line);
+    }
+    return violation;
+  }
+
+  // Lines that hold something else than what has survived.
+  std::optional<Violation> visit_instead(const std::vector<ChangedLine>& lines) {
     ++result.images;
     std::optional<Violation> violation;
-    image_.also(written);
+    image_.also(lines);
     try {
       image_.recover();
     } catch (const RecoveryError& error) {
@@ -243,9 +288,6 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     }
     image_.undo_recovery();
     image_.take_back();
-    if (violation) {
-      for (const auto& [line, _] : written) violation->evicted.push_back(line);
-    }
     return violation;
   }
 
@@ -267,6 +309,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   Selection visited_, inspected_;
   std::vector<std::uint64_t> fences_;  // completed, by core
   LineSet dirty_;
+  std::vector<ChangedLine> torn_;  // how the latest write's line may have been before its end
   std::mt19937_64 random_;
 };
 
@@ -294,8 +337,10 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
                   const CrashOptions& options, const std::function<bool(double)>& progress) {
   check_verifiable(configuration);
   const auto start = std::chrono::steady_clock::now();
-  const bool regions = configuration.atomicity != AtomicityChoice::kNone;
-  const ProgramHistory history(trace, lowering(configuration), regions);
+  const ProgramHistory history(
+      trace, lowering(configuration),
+      {.regions = configuration.atomicity != AtomicityChoice::kNone,
+       .lines_whole = configuration.pm.persistence == PersistencePoint::kAccepted});
 
   const bool persistent_caches = configuration.ordering == OrderingChoice::kEadr;
   std::uint64_t all_points = 0, latest = 0;

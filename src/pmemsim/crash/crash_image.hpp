@@ -48,13 +48,15 @@ class CrashImage final : public Oracle::ImageReader {
   bool survives_restarts(const ProgramHistory& history, std::uint64_t& restarts);
 
   LineData read(Line line) const override { return image_.read(line); }
+  // Without recovery.
+  LineData survived(Line line) const;
   const Image& image() const { return image_; }
   // The lines in which the recovered image may differ from the one that was judged last: what has
   // changed since, what recovery changes, and what it changed then.
   const std::vector<Line>& changed() const { return changed_; }
   void judged();
 
-  // Some lines survive as well, until take_back().
+  // Some lines hold something else, until take_back().
   void also(const std::vector<std::pair<Line, LineData>>& lines);
   void take_back();
 
@@ -67,7 +69,6 @@ class CrashImage final : public Oracle::ImageReader {
 
   void write(Line line, const LineData& data);
   void undo(const RecoveryJournal& journal);
-  LineData survived(Line line) const;
   void go_on_or_give_back();
   void give_back(Line line);
   void keep();

@@ -40,13 +40,14 @@ class PmAddresses {
 class ProgramHistory::Thread {
  public:
   Thread(ProgramHistory& history, const trace::TraceFile& file, CoreId number,
-         const Lowering& lowering, bool regions, std::vector<std::uint32_t>& objects, Image& newest)
+         const Lowering& lowering, const Guarantees& guarantees,
+         std::vector<std::uint32_t>& objects, Image& newest)
       : history_(history),
         pm_(file.metadata()),
         stream_(file, number),
         number_(number),
         lowering_(lowering),
-        regions_(regions),
+        guarantees_(guarantees),
         objects_(objects),
         newest_(newest) {
     more_ = stream_.next(operation_);
@@ -146,7 +147,7 @@ class ProgramHistory::Thread {
 
   // A region is there from its beginning on, since others may read what it has written so far.
   void begin_region() {
-    if (!regions_) return;
+    if (!guarantees_.regions) return;
     std::vector<UnitId>& own = history_.regions_[number_];
     region_ = new_unit(own.size() + 1);
     if (!own.empty()) follows_.push_back(own.back());
@@ -234,8 +235,10 @@ class ProgramHistory::Thread {
 
   void store_outside(std::uint64_t address) {
     const UnitId unit = new_unit(0);
-    const auto [last, first] = history_.last_of_line_.try_emplace(Line::of(address).number, unit);
-    if (!first) follows_.push_back(std::exchange(last->second, unit));
+    if (guarantees_.lines_whole) {
+      const auto [last, first] = history_.last_of_line_.try_emplace(Line::of(address).number, unit);
+      if (!first) follows_.push_back(std::exchange(last->second, unit));
+    }
     writes_.push_back(new_version(unit, history_.find_word(address), address));
     finish(unit);
   }
@@ -263,8 +266,13 @@ class ProgramHistory::Thread {
   }
 
   void flush() {
-    const auto last = history_.last_of_line_.find(Line::of(operation_.address).number);
-    if (last != history_.last_of_line_.end()) flushed_.push_back(last->second);
+    const LineWords* const words = history_.line(Line::of(operation_.address));
+    if (words == nullptr) return;
+    for (const WordId word : *words) {
+      if (word == kNone) continue;
+      const UnitId last = history_.words_[word].versions.back().unit;
+      if (last != kNone && history_.units_[last].region == 0) flushed_.push_back(last);
+    }
   }
 
   // The fences that the core counts (Core::drain_persist).
@@ -281,7 +289,7 @@ class ProgramHistory::Thread {
   trace::OperationStream stream_;
   const CoreId number_;
   const Lowering lowering_;
-  const bool regions_;
+  const Guarantees guarantees_;
   std::vector<std::uint32_t>& objects_;  // the versions that they have reached
   Image& newest_;
   Operation operation_{};
@@ -299,7 +307,7 @@ class ProgramHistory::Thread {
 };
 
 ProgramHistory::ProgramHistory(const trace::TraceFile& trace, const Lowering& lowering,
-                               bool regions) {
+                               const Guarantees& guarantees) {
   Image newest;
   trace::for_each_image_page(trace, [&](std::uint64_t address, std::span<const std::byte> page) {
     before_.write(address, page.data(), page.size());
@@ -312,7 +320,7 @@ ProgramHistory::ProgramHistory(const trace::TraceFile& trace, const Lowering& lo
   std::vector<std::unique_ptr<Thread>> threads;
   for (CoreId thread = 0; thread < count; ++thread) {
     threads.push_back(
-        std::make_unique<Thread>(*this, trace, thread, lowering, regions, objects, newest));
+        std::make_unique<Thread>(*this, trace, thread, lowering, guarantees, objects, newest));
   }
   const auto ended = [](const auto& thread) { return thread->ended(); };
   while (!std::all_of(threads.begin(), threads.end(), ended)) {

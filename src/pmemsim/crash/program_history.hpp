@@ -8,7 +8,8 @@
 // A region follows, and a crash that leaves it must also leave:
 //   - the region before it on its thread;
 //   - the last unit before it that wrote a word that it reads or writes, if that is a region.
-// A store outside regions follows the store before it to its line: a line persists as it is (x86).
+// A store outside regions follows the store before it to its line: a line persists as it is (x86);
+// not on a machine where a crash can leave a line in part.
 // Only the program's own accesses count: what a software log does is how a design keeps its word,
 // not what the word is. Nor do locks count, for no design promises anything about them: threads
 // that communicate through locks and volatile data alone are independent.
@@ -62,9 +63,14 @@ class ProgramHistory {
   // By line: its words, or kNone for those that the program doesn't write.
   using LineWords = std::array<WordId, kLineWords>;
 
-  // With `regions` false, all stores count as being outside regions. `lowering` says which flushes
-  // and fences the design's program has. Throws trace::TraceError.
-  ProgramHistory(const trace::TraceFile& trace, const Lowering& lowering, bool regions);
+  // What the machine is asked for.
+  struct Guarantees {
+    bool regions;      // otherwise all stores count as being outside regions
+    bool lines_whole;  // a crash leaves a line as it was at some time
+  };
+  // `lowering` says which flushes and fences the design's program has. Throws trace::TraceError.
+  ProgramHistory(const trace::TraceFile& trace, const Lowering& lowering,
+                 const Guarantees& guarantees);
 
   std::span<const Unit> units() const { return units_; }
   std::span<const Write> writes(UnitId unit) const {

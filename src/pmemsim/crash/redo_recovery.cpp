@@ -8,9 +8,13 @@ void RedoRecovery::changed(Line line, const LineData& data) {
   index_.changed(line, data);
   if (line.address() < kLogBase || record_changed_) return;
   const Line place = header_of(line);
-  const LogHeader* const header = headers_.find(place);
-  record_changed_ = header == nullptr ? is_redone(index_.region_at(place))
-                                      : line != place || LogHeader::of(data) != *header;
+  if (!headers_.contains(place)) {
+    record_changed_ = is_redone(index_.region_at(place));
+  } else if (line == place) {
+    unsettled_.push_back(place);
+  } else {
+    record_changed_ = true;
+  }
 }
 
 bool RedoRecovery::is_redone(const std::optional<RegionKey>& region) const {
@@ -21,7 +25,7 @@ bool RedoRecovery::is_redone(const std::optional<RegionKey>& region) const {
 
 std::optional<std::vector<Line>> RedoRecovery::go_on(RecoveryView pm) {
   const HwRedo::Survivors now = design_.survivors();
-  if (record_changed_ || !comes_after_last_run(now) || !buffered_headers_hold(now.log.headers)) {
+  if (record_changed_ || !comes_after_last_run(now) || !headers_hold(now.log.headers, pm)) {
     return {};
   }
   HwRedo::Survivors added = now;
@@ -45,19 +49,20 @@ bool RedoRecovery::comes_after_last_run(const HwRedo::Survivors& now) const {
 }
 
 // A buffer's header comes before the one in PM, and may go there meanwhile, as it is.
-bool RedoRecovery::buffered_headers_hold(const std::vector<BufferedHeader>& now) {
-  for (const BufferedHeader& buffered : now) {
+bool RedoRecovery::headers_hold(const std::vector<BufferedHeader>& buffers,
+                                const RecoveryView& pm) {
+  for (const BufferedHeader& buffered : buffers) {
     const LogHeader header = LogHeader::of(buffered.header);
     if (!is_redone(RegionKey{header.core, header.region})) continue;
     const LogHeader* const redone = headers_.find(buffered.place);
     if (redone == nullptr || *redone != header) return false;
   }
-  std::erase_if(not_in_pm_, [&](Line place) {
+  std::erase_if(unsettled_, [&](Line place) {
     const LogHeader* const redone = headers_.find(place);
-    return redone == nullptr || index_.region_at(place) == RegionKey{redone->core, redone->region};
+    return redone == nullptr || LogHeader::of(pm.read(place)) == *redone;
   });
-  return std::all_of(not_in_pm_.begin(), not_in_pm_.end(), [&](Line place) {
-    return std::any_of(now.begin(), now.end(),
+  return std::all_of(unsettled_.begin(), unsettled_.end(), [&](Line place) {
+    return std::any_of(buffers.begin(), buffers.end(),
                        [&](const BufferedHeader& buffered) { return buffered.place == place; });
   });
 }
@@ -116,7 +121,7 @@ void RedoRecovery::remember(const LoggedRecord& record, Redone& redone) {
   const Line place = header_of(record.entries.front());
   headers_[place] = record.header;
   redone.headers.push_back(place);
-  if (index_.region_at(place) != region) not_in_pm_.push_back(place);
+  unsettled_.push_back(place);
   for (std::uint32_t entry = 0; entry < kRecordEntries; ++entry) {
     if ((record.header.valid >> entry & 1) == 0) continue;
     const Line home = record.header.homes[entry];
@@ -131,7 +136,7 @@ void RedoRecovery::start_over() {
   cores_.clear();
   last_writer_ = {};
   headers_ = {};
-  not_in_pm_.clear();
+  unsettled_.clear();
   last_order_ = 0;
   record_changed_ = false;
 }

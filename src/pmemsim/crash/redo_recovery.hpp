@@ -43,7 +43,7 @@ class RedoRecovery final : public Recovery {
 
   bool is_redone(const std::optional<RegionKey>& region) const;
   bool comes_after_last_run(const HwRedo::Survivors& now) const;
-  bool buffered_headers_hold(const std::vector<BufferedHeader>& now);
+  bool headers_hold(const std::vector<BufferedHeader>& buffers, const RecoveryView& pm);
   std::vector<Line> release(const HwRedo::Survivors& now);
   void redo_all(const std::vector<LoggedRegion>& regions, RecoveryView& pm);
   void remember(const LoggedRecord& record, Redone& redone);
@@ -55,9 +55,9 @@ class RedoRecovery final : public Recovery {
   std::vector<LogSurvivors::Ring> rings_;
   LineMap<RegionKey> last_writer_;  // among the regions redone
   LineMap<LogHeader> headers_;      // of their records, by place
-  std::vector<Line> not_in_pm_;     // of these, when last looked at: still in the buffers
+  std::vector<Line> unsettled_;  // places where PM may hold another header: one in a buffer counts
   std::uint64_t last_order_ = 0;
-  bool record_changed_ = false;  // of a region redone
+  bool record_changed_ = false;  // of a region redone, other than its header
   bool may_stay_ = false;
   std::optional<std::vector<LoggedRegion>> next_;  // to be redone by run()
 };

@@ -32,7 +32,7 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
         history_(history),
         fences_(cores) {}
 
-  void persisted(const Write& write, Picoseconds when) override {
+  void persisted(const Write& write, PersistencePoint, Picoseconds when) override {
     if (!persistent_caches_) point(write.line, what(write.kind), "becomes persistent", when);
   }
   void dropped(const Write& write, Picoseconds when) override {
@@ -170,6 +170,10 @@ CrashStory tell_story(const Violation& violation, const Configuration& configura
       lines += fmt::format("{}{:#x}", lines.empty() ? "" : ", ", line.address());
     }
     story.lines.push_back(fmt::format("if the caches had just written lines {} back:", lines));
+  }
+  if (violation.torn) {
+    story.lines.push_back(fmt::format("if line {:#x} had been written in part, just before:",
+                                      violation.torn->address()));
   }
   for (std::string& line : explain(*violation.finding, trace, history)) {
     story.lines.push_back(std::move(line));

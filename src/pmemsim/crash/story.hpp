@@ -19,6 +19,7 @@ struct Violation {
   std::optional<Oracle::Finding> finding{};
   std::string problem{};
   std::vector<Line> evicted{};  // dirty lines taken for written although they weren't
+  std::optional<Line> torn{};   // a line taken for written in part
 };
 
 // Runs the simulation again up to the point, to see what led there.

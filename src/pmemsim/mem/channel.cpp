@@ -316,7 +316,7 @@ void Channel::accept(std::uint32_t slot, Picoseconds now) {
   newest_accepted_ = slot;
   write_queue_.push(slot, banks_[pending.bank].open_row);
   pending.persistent = persistence_ == PersistencePoint::kAccepted && !pending.log_queued;
-  if (pending.persistent) persist(pending.write, now);
+  if (pending.persistent) persist(pending.write, PersistencePoint::kAccepted, now);
   consider_waking(write_queue_, slot, false, now);
 }
 
@@ -335,7 +335,9 @@ std::uint32_t Channel::merge_candidate(const Write& write) const {
 
 void Channel::merge(std::uint32_t with, const Write& write, Picoseconds now) {
   writes_[with].write.data = write.data;
-  if (writes_[with].persistent && observer_) observer_->persisted(write, now);
+  if (writes_[with].persistent && observer_) {
+    observer_->persisted(write, PersistencePoint::kAccepted, now);
+  }
   tell_with(with, write, now);
 }
 
@@ -354,8 +356,8 @@ void Channel::tell_with(std::uint32_t with, const Write& write, Picoseconds now)
   }
 }
 
-void Channel::persist(const Write& write, Picoseconds now) {
-  if (observer_) observer_->persisted(write, now);
+void Channel::persist(const Write& write, PersistencePoint reached, Picoseconds now) {
+  if (observer_) observer_->persisted(write, reached, now);
   acknowledge(write.persisted, now);
 }
 
@@ -382,7 +384,7 @@ void Channel::write_finished(std::uint64_t number, Picoseconds now) {
   if (device_ != nullptr) device_->write(pending.write.line, pending.write.data);
   leave_accepted(slot);
   const bool late = !pending.persistent;
-  if (late) persist(pending.write, now);
+  if (late) persist(pending.write, PersistencePoint::kWritten, now);
   const Completion written = pending.write.written;
   std::uint32_t merged = std::exchange(pending.merged, kNoSlot);
   forget(slot);

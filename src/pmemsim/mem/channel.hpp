@@ -175,7 +175,7 @@ class Channel {
   std::uint32_t merge_candidate(const Write& write) const;
   void merge(std::uint32_t with, const Write& write, Picoseconds now);
   void tell_with(std::uint32_t with, const Write& write, Picoseconds now);
-  void persist(const Write& write, Picoseconds now);
+  void persist(const Write& write, PersistencePoint reached, Picoseconds now);
   void acknowledge(const Completion& persisted, Picoseconds now);
   void leave_queue(std::uint32_t slot, Picoseconds now);
   void leave_accepted(std::uint32_t slot);

@@ -49,13 +49,15 @@ struct WriteId {
   constexpr auto operator<=>(const WriteId&) const = default;
 };
 
-// Told of every change of what would survive a crash. Crash points are these calls. `dropped` is
-// for writes that were persistent. An observer must not call the memory's read(), write() or
+// Told of every change of what would survive a crash. Crash points are these calls. `persisted`
+// names the point that the write has reached: one that a queue has accepted is there as a whole,
+// while one that its bank had to finish may have been there in part before. `dropped` is for
+// writes that were persistent. An observer must not call the memory's read(), write() or
 // drop().
 class PersistenceObserver {
  public:
   virtual ~PersistenceObserver() = default;
-  virtual void persisted(const Write& write, Picoseconds when) = 0;
+  virtual void persisted(const Write& write, PersistencePoint reached, Picoseconds when) = 0;
   virtual void dropped(const Write& write, Picoseconds when) = 0;
   // What a design keeps in persistent structures of its own has changed.
   virtual void survivors_changed(Picoseconds) {}
