@@ -185,9 +185,9 @@ std::unique_ptr<Ordering> make_ordering(const Configuration& configuration) {
     case OrderingChoice::kNone:
       return std::make_unique<NoOrdering>();
     case OrderingChoice::kX86:
-      return std::make_unique<X86Ordering>(configuration.core.count);
+      return std::make_unique<X86Ordering>(configuration.core.count, configuration.x86);
     case OrderingChoice::kEadr:
-      return std::make_unique<EadrOrdering>();
+      return std::make_unique<EadrOrdering>(configuration.eadr);
   }
   return nullptr;
 }

@@ -56,7 +56,7 @@ class Bench : public PersistenceObserver {
         dram_(queue_, configuration_.dram),
         pm_(queue_, configuration_.pm),
         gate_(pm_),
-        ordering_(2),
+        ordering_(2, {}),
         asap_({.kind = LogKind::kUndo,
                .cores = 2,
                .channels = configuration_.pm.channels(),

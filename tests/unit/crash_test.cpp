@@ -28,13 +28,51 @@ CrashResult crash_it(std::initializer_list<KeyValue> design, const CrashOptions&
   return crash(trace::TraceFile(temporary.path()), configure(list), options, {});
 }
 
+// A region that writes two words of a line, and no log.
+CrashResult crash_without_log(std::string_view persistence,
+                              std::initializer_list<KeyValue> others = {}) {
+  trace::TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1 << 20));
+  const std::uint32_t store = builder.site(trace::SiteKind::kStore, 8, 1);
+  const std::uint32_t clwb = builder.site(trace::SiteKind::kFlush);
+  const std::uint32_t sfence = builder.site(trace::SiteKind::kFence);
+  builder.thread(0);
+  builder.mark(trace::MarkKind::kRegionBegin, 1);
+  builder.store(store, kPmBase, 1);
+  builder.store(store, kPmBase + 8, 2);
+  builder.access(clwb, kPmBase);
+  builder.plain(sfence);
+  builder.mark(trace::MarkKind::kRegionEnd, 1);
+  const TemporaryTrace temporary(builder);
+  std::vector<Setting> list = settings({{"ordering", "x86"},
+                                        {"atomicity", "software-undo"},
+                                        {"core.count", "1"},
+                                        {"pm.persistence", persistence}});
+  for (const Setting& setting : settings(others)) list.push_back(setting);
+  return crash(trace::TraceFile(temporary.path()), configure(list), {}, {});
+}
+
 TEST(Crash, VisitsEveryPoint) {
   const CrashResult all = crash_it({{"atomicity", "hw-undo"}});
   EXPECT_GT(all.points, 200);
   EXPECT_EQ(all.points, all.all_points);
-  EXPECT_EQ(all.images, all.points);
+  EXPECT_EQ(all.images, all.points + 60);  // again at each region's promise
   EXPECT_EQ(all.violations, 0);
   EXPECT_FALSE(all.story);
+}
+
+// Nothing persists, so there is no point at all; yet the program was promised its region.
+TEST(Crash, JudgesAnImageAgainWhenMoreIsPromised) {
+  const CrashResult flushed = crash_without_log("accepted");
+  EXPECT_EQ(flushed.points, 1);
+  EXPECT_EQ(flushed.violations, 0);
+  const CrashResult lost = crash_without_log("accepted", {{"x86.break.flush", "true"}});
+  EXPECT_EQ(lost.points, 0);
+  EXPECT_EQ(lost.violations, 1);
+  ASSERT_TRUE(lost.story);
+  EXPECT_EQ(lost.story->lines.at(3), "and region 1 of thread 0 was promised to survive");
+  EXPECT_NE(lost.story->lines.back().find("region 1 of thread 0 is promised to survive"),
+            std::string::npos);
 }
 
 TEST(Crash, SamplesAsManyAsAsked) {
@@ -131,33 +169,12 @@ TEST(Crash, TellsTheStoryOfABrokenDesign) {
   EXPECT_NE(result.story->lines.at(1).find("the word at 0x"), std::string::npos);
 }
 
-// A region that writes two words of a line, and no log.
-CrashResult crash_without_log(std::string_view persistence) {
-  trace::TraceBuilder builder;
-  builder.pm_region(kPmBase, kPmBase + (1 << 20));
-  const std::uint32_t store = builder.site(trace::SiteKind::kStore, 8, 1);
-  const std::uint32_t clwb = builder.site(trace::SiteKind::kFlush);
-  builder.thread(0);
-  builder.mark(trace::MarkKind::kRegionBegin, 1);
-  builder.store(store, kPmBase, 1);
-  builder.store(store, kPmBase + 8, 2);
-  builder.access(clwb, kPmBase);
-  builder.mark(trace::MarkKind::kRegionEnd, 1);
-  const TemporaryTrace temporary(builder);
-  return crash(trace::TraceFile(temporary.path()),
-               configure(settings({{"ordering", "x86"},
-                                   {"atomicity", "software-undo"},
-                                   {"core.count", "1"},
-                                   {"pm.persistence", persistence}})),
-               {}, {});
-}
-
 TEST(Crash, TearsLinesThatQueuesDontKeep) {
   const CrashResult kept = crash_without_log("accepted");
-  EXPECT_EQ(kept.images, kept.points);
+  EXPECT_EQ(kept.images, kept.points + 1);  // again when the region is promised
   EXPECT_EQ(kept.violations, 0);
   const CrashResult torn = crash_without_log("written");
-  EXPECT_EQ(torn.images, torn.points + 1);  // the first of two is wrong
+  EXPECT_EQ(torn.images, kept.images + 1);  // the first of two is wrong
   EXPECT_EQ(torn.violations, 1);
   ASSERT_TRUE(torn.story);
   EXPECT_EQ(torn.story->lines.at(1),

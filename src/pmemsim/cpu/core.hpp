@@ -160,6 +160,7 @@ class Core final : public CacheClient {
   bool dispatch_through_stores(const trace::Operation& operation, StoreKind kind, bool serialising);
   bool dispatch_branch(const trace::Operation& operation);
   bool dispatch_mark(const trace::Operation& operation);
+  void end_region_with_its_last_store();
   void give_hint(const trace::Operation& operation);
   bool dispatch_plain(const trace::Operation& operation, Kind kind);
   void count_locks(trace::SyncKind kind);

@@ -355,10 +355,21 @@ bool Core::dispatch_mark(const Operation& operation) {
                                   operation);
     store.serialising = serialising;
     if (serialising) barrier_entry_ = index;
+  } else if (end && atomicity_.durable_at_end()) {
+    end_region_with_its_last_store();
   }
   if (end) in_region_ = false;
   start(index);
   return true;
+}
+
+// No layer cares, so the end takes no entry of the store queue.
+void Core::end_region_with_its_last_store() {
+  if (!stores_.empty() && stores_.back().region == region_) {
+    stores_.back().ends_region = true;
+  } else {
+    program_events_.region_durable(id_, region_);
+  }
 }
 
 void Core::give_hint(const Operation& operation) {
@@ -459,7 +470,7 @@ StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation
   store.detail = operation.detail;
   store.size = operation.size;
   store.stage = store.told = 0;
-  store.serialising = false;
+  store.serialising = store.ends_region = false;
   store.in_recorded_order = in_recorded_order();
   store.writes =
       operation.value != nullptr && (operation.kind != SiteKind::kAtomicUpdate || operation.flag);

@@ -28,6 +28,7 @@ void Core::drain() {
     drained_ = slot;
     const bool serialising = head.serialising;
     const std::uint32_t rob = head.rob;
+    if (head.ends_region) program_events_.region_durable(id_, head.region);
     stores_.pop(slot);
     if (serialising) complete(rob, slot);
   }

@@ -45,6 +45,7 @@ struct StoreEntry {
   std::uint8_t stage;  // steps done at the head of the queue; odd while it waits to be resumed
   std::uint8_t told;   // the same for the layers that want to know of stores
   bool serialising;
+  bool ends_region;        // the last of a region whose end isn't an entry of its own
   bool writes;             // a failed compare-exchange doesn't
   bool in_recorded_order;  // of its atomic variable
   std::array<std::byte, trace::kMaxAccessBytes> value;
@@ -62,6 +63,7 @@ class StoreQueue {
   bool empty() const { return head_ == tail_; }
   StoreEntry& at(std::uint64_t number) { return entries_[number & mask_]; }
   StoreEntry& front() { return at(head_); }
+  StoreEntry& back() { return at(tail_ - 1); }
 
   bool has_room(std::uint32_t count) const { return tail_ + count - head_ <= limit_; }
   // If it has: since when.

@@ -159,7 +159,8 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
  public:
   Plug(const Machine& machine, bool persistent_caches, const ProgramHistory& history,
        Recovery& recovery, const CrashOptions& options, Selection visited, Selection inspected)
-      : pm_(machine.pm()),
+      : machine_(machine),
+        pm_(machine.pm()),
         newest_(machine.pm_space().newest()),
         atomicity_(machine.atomicity()),
         persistent_caches_(persistent_caches),
@@ -170,6 +171,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
         visited_(std::move(visited)),
         inspected_(std::move(inspected)),
         fences_(machine.cores_used()),
+        visiting_(options.sample == 0 && !options.at),
         random_(options.seed) {}
 
   void persisted(const Write& write, PersistencePoint reached, Picoseconds when) override {
@@ -199,10 +201,10 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
 
   void region_durable(CoreId core, std::uint64_t region) override {
     const auto unit = history_.region(core, region);
-    if (unit != ProgramHistory::kNone) oracle_.promise(unit);
+    if (unit != ProgramHistory::kNone) promise({&unit, 1});
   }
   void fence_completed(CoreId core) override {
-    for (const auto unit : history_.made_durable(core, ++fences_[core])) oracle_.promise(unit);
+    promise(history_.made_durable(core, ++fences_[core]));
   }
 
   CrashResult result;
@@ -214,30 +216,51 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   void point(Picoseconds when) {
     const std::uint64_t number = ++result.all_points;
     const bool inspect = options_.inspections > 0 && inspected_.take(number);
-    if (!visited_.take(number) && !inspect) return;
+    visiting_ = visited_.take(number) || inspect;
+    if (!visiting_) return;
     ++result.points;
-    std::optional<Violation> violation = visit(inspect);
+    report(visit(inspect), when);
+  }
+
+  // What was right until now needn't be.
+  void promise(std::span<const ProgramHistory::UnitId> units) {
+    bool news = false;
+    for (const auto unit : units) news = oracle_.promise(unit) || news;
+    if (!news || !visiting_ || (options_.at && machine_.now() > *options_.at)) return;
+    ++result.images;
+    std::optional<Violation> violation = recover_and_judge();
+    image_.undo_recovery();
+    if (violation) violation->promised_since = true;
+    report(std::move(violation), machine_.now());
+  }
+
+  void report(std::optional<Violation> violation, Picoseconds when) {
     if (!violation) return;
-    ++result.violations;
+    result.violations += std::exchange(latest_violation_, result.all_points) != result.all_points;
     if (first) return;
-    violation->point = number;
+    violation->point = result.all_points;
     violation->when = when;
     first = std::move(violation);
   }
 
-  std::optional<Violation> visit(bool inspect) {
-    ++result.images;
+  std::optional<Violation> recover_and_judge() {
     std::optional<Violation> violation;
     try {
       image_.recover();
     } catch (const RecoveryError& error) {
       violation = Violation{.problem = fmt::format("recovery gives up: {}", error.what())};
     }
-    result.repaired += image_.repaired();
     if (const auto finding = oracle_.judge(image_, image_.changed())) {
       violation = Violation{.finding = finding};
     }
     image_.judged();
+    return violation;
+  }
+
+  std::optional<Violation> visit(bool inspect) {
+    ++result.images;
+    std::optional<Violation> violation = recover_and_judge();
+    result.repaired += image_.repaired();
     if (inspect && !violation) violation = this->inspect();
     image_.undo_recovery();
     if (!violation && !image_.survives_restarts(history_, result.restarts)) {
@@ -298,6 +321,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     return Violation{.problem = problem};
   }
 
+  const Machine& machine_;
   const Memory& pm_;
   const Image& newest_;
   const Atomicity& atomicity_;
@@ -307,7 +331,9 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   CrashImage image_;
   const CrashOptions& options_;
   Selection visited_, inspected_;
-  std::vector<std::uint64_t> fences_;  // completed, by core
+  std::vector<std::uint64_t> fences_;              // completed, by core
+  bool visiting_;                                  // the latest point
+  std::optional<std::uint64_t> latest_violation_;  // its point
   LineSet dirty_;
   std::vector<ChangedLine> torn_;  // how the latest write's line may have been before its end
   std::mt19937_64 random_;
@@ -342,7 +368,7 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
       {.regions = configuration.atomicity != AtomicityChoice::kNone,
        .lines_whole = configuration.pm.persistence == PersistencePoint::kAccepted});
 
-  const bool persistent_caches = configuration.ordering == OrderingChoice::kEadr;
+  const bool persistent_caches = configuration.caches_persist();
   std::uint64_t all_points = 0, latest = 0;
   if (options.sample > 0 || options.at || options.inspections > 0) {
     Machine machine(configuration, trace);

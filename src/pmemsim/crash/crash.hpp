@@ -13,7 +13,8 @@
 //      the same image. A recovery that writes only lines which it never reads has nothing to be
 //      confused by: run again, it does the same (this is checked, line by line); otherwise it is
 //      run again indeed.
-//   4  The verdict of each point holds for the whole time until the next one.
+//   4  The verdict of each point holds until the next one, or until the program is promised more:
+//      then the image is judged again.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +60,7 @@ struct CrashResult {
   std::uint64_t repaired = 0;    // points at which recovery changed the image
   std::uint64_t restarts = 0;    // of recovery, after a crash of its own
   std::uint64_t inspected = 0;
-  std::uint64_t violations = 0;  // points with one
+  std::uint64_t violations = 0;  // points with one, there or before the next point
   double wall_s = 0;             // of the host: simulation, images, recovery, oracle
   std::optional<CrashStory> story;
 };

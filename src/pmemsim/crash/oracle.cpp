@@ -13,8 +13,8 @@ Oracle::Oracle(const ProgramHistory& history)
   for (std::uint32_t word = 0; word < words_.size(); ++word) set_version(word, 0);
 }
 
-void Oracle::promise(UnitId unit) {
-  if (units_[unit].promised) return;
+bool Oracle::promise(UnitId unit) {
+  if (units_[unit].promised) return false;
   std::vector<UnitId> left{unit};
   units_[unit].promised = true;
   while (!left.empty()) {
@@ -29,6 +29,7 @@ void Oracle::promise(UnitId unit) {
   std::erase_if(unpromised_, [&](UnitId held) { return units_[held].promised; });
   suspect_.insert(suspect_.end(), to_check_.begin(), to_check_.end());
   to_check_.clear();
+  return true;
 }
 
 std::optional<Oracle::Finding> Oracle::judge(const ImageReader& image,

@@ -51,8 +51,8 @@ class Oracle {
 
   explicit Oracle(const ProgramHistory& history);
 
-  // From now on, every image must hold the unit, and what it follows.
-  void promise(UnitId unit);
+  // From now on, every image must hold the unit, and what it follows. False if that was so.
+  bool promise(UnitId unit);
 
   // The image after the latest crash; `changed` are the lines that may differ from the image
   // before.

@@ -21,13 +21,14 @@ std::string name(const ProgramHistory& history, UnitId unit) {
                            : fmt::format("region {} of thread {}", found.region, found.thread);
 }
 
-// Keeps the last events on a line, and when units were promised, until a point.
+// Keeps the last events on a line, and when units were promised, until a point or the one after it.
 class Witness final : public PersistenceObserver, public ProgramObserver {
  public:
-  Witness(Line line, std::uint64_t until, CoreId cores, bool persistent_caches,
+  Witness(Line line, const Violation& violation, CoreId cores, bool persistent_caches,
           const ProgramHistory& history)
       : line_(line),
-        until_(until),
+        last_(violation.point),
+        until_(violation.point + violation.promised_since),
         persistent_caches_(persistent_caches),
         history_(history),
         fences_(cores) {}
@@ -69,7 +70,7 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
     return "";
   }
   void point(Line line, std::string_view what, std::string_view happens, Picoseconds when) {
-    if (line == line_ && !reached()) {
+    if (line == line_ && points_ < last_) {
       note(fmt::format("{:>16}  {} {}", time_of(when), what, happens));
     }
     ++points_;
@@ -88,7 +89,7 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
   }
 
   const Line line_;
-  const std::uint64_t until_;
+  const std::uint64_t last_, until_;
   const bool persistent_caches_;
   const ProgramHistory& history_;
   std::vector<std::uint64_t> fences_;
@@ -179,8 +180,8 @@ CrashStory tell_story(const Violation& violation, const Configuration& configura
     story.lines.push_back(std::move(line));
   }
   Machine machine(configuration, trace);
-  Witness witness(Line::of(violation.finding->address), violation.point, machine.cores_used(),
-                  configuration.ordering == OrderingChoice::kEadr, history);
+  Witness witness(Line::of(violation.finding->address), violation, machine.cores_used(),
+                  configuration.caches_persist(), history);
   machine.observe(static_cast<PersistenceObserver*>(&witness));
   machine.observe(static_cast<ProgramObserver*>(&witness));
   machine.run([&](double) { return !witness.reached(); });

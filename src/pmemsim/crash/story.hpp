@@ -20,6 +20,7 @@ struct Violation {
   std::string problem{};
   std::vector<Line> evicted{};  // dirty lines taken for written although they weren't
   std::optional<Line> torn{};   // a line taken for written in part
+  bool promised_since = false;  // right at the point, until the program was promised more
 };
 
 // Runs the simulation again up to the point, to see what led there.

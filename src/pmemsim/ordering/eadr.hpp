@@ -5,22 +5,25 @@
 
 #include "pmemsim/mem/memory.hpp"
 #include "pmemsim/ordering/none.hpp"
+#include "pmemsim/ordering/ordering_parameters.hpp"
 
 namespace pmemsim {
 
 class EadrOrdering final : public NoOrdering {
  public:
+  explicit EadrOrdering(const EadrParameters& parameters) : defects_(parameters.defects) {}
   void connect(const LayerContext& context) override {
     NoOrdering::connect(context);
     pm_ = &context.pm;
   }
-  std::uint32_t interests() const override { return kStores; }
+  std::uint32_t interests() const override { return defects_.caches ? 0 : kStores; }
   bool store(const Store& store, Picoseconds, Completion) override {
     pm_->persisted_in_caches(Line::of(store.address), store.after());
     return true;
   }
 
  private:
+  const EadrDefects defects_;
   Memory* pm_ = nullptr;
 };
 

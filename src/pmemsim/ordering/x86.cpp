@@ -8,6 +8,7 @@ namespace pmemsim {
 
 bool X86Ordering::flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
                         Completion resume) {
+  if (defects_.flush) return true;
   PerCore& state = cores_[core];
   ++state.outstanding;
   hierarchy_->flush(core, line, kind != trace::FlushKind::kClwb, dirty, when,
@@ -19,7 +20,7 @@ bool X86Ordering::flush(CoreId core, Line line, trace::FlushKind kind, bool dirt
 
 bool X86Ordering::fence(CoreId core, trace::FenceMeaning, Picoseconds, Completion resume) {
   PerCore& state = cores_[core];
-  if (state.outstanding == 0) return true;
+  if (state.outstanding == 0 || defects_.fence) return true;
   state.waiting = resume;  // rule 3
   return false;
 }

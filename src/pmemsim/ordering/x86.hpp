@@ -15,12 +15,14 @@
 
 #include "pmemsim/cache/hierarchy.hpp"
 #include "pmemsim/ordering/ordering.hpp"
+#include "pmemsim/ordering/ordering_parameters.hpp"
 
 namespace pmemsim {
 
 class X86Ordering final : public Ordering {
  public:
-  explicit X86Ordering(std::uint32_t cores) : cores_(cores) {}
+  X86Ordering(std::uint32_t cores, const X86Parameters& parameters)
+      : defects_(parameters.defects), cores_(cores) {}
   void connect(const LayerContext& context) override { hierarchy_ = &context.caches; }
 
   Lowering lowering() const override { return {}; }
@@ -37,6 +39,7 @@ class X86Ordering final : public Ordering {
   };
   void acknowledged(std::uint64_t core, Picoseconds now);
 
+  const X86Defects defects_;
   Hierarchy* hierarchy_ = nullptr;
   std::vector<PerCore> cores_;
 };

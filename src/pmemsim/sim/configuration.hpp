@@ -14,6 +14,7 @@
 #include "pmemsim/core/parameters.hpp"
 #include "pmemsim/cpu/core_parameters.hpp"
 #include "pmemsim/mem/memory_parameters.hpp"
+#include "pmemsim/ordering/ordering_parameters.hpp"
 #include "pmemsim/sim/synchronisation.hpp"
 
 namespace pmemsim {
@@ -57,6 +58,8 @@ struct Configuration {
   PathParameters path;
   MemoryParameters dram;
   MemoryParameters pm;
+  X86Parameters x86;
+  EadrParameters eadr;
   SoftwareUndoParameters software_undo;
   HardwareLogParameters log;
   HwRedoParameters hw_redo;
@@ -76,10 +79,17 @@ struct Configuration {
     visit.group("path", path);
     visit.group("dram", dram);
     visit.group("pm", pm);
+    visit.group("x86", x86);
+    visit.group("eadr", eadr);
     visit.group("software_undo", software_undo);
     visit.group("log", log);
     visit.group("hw_redo", hw_redo);
     visit.group("asap", asap);
+  }
+
+  // What a store leaves in the caches survives a crash.
+  bool caches_persist() const {
+    return ordering == OrderingChoice::kEadr && !eadr.defects.caches;
   }
 };
 

@@ -33,6 +33,7 @@ class Machine {
   // False if stopped.
   bool run(const std::function<bool(double)>& progress);
 
+  Picoseconds now() const { return queue_.now(); }
   // When the last core was done (write-out not included).
   Picoseconds end() const;
   std::uint32_t cores_used() const { return cores_used_; }
