@@ -16,7 +16,7 @@ class EadrOrdering final : public NoOrdering {
     NoOrdering::connect(context);
     pm_ = &context.pm;
   }
-  std::uint32_t interests() const override { return defects_.caches ? 0 : kStores; }
+  std::uint32_t interests() const override { return defects_.caches ? 0u : kStores; }
   bool store(const Store& store, Picoseconds, Completion) override {
     pm_->persisted_in_caches(Line::of(store.address), store.after());
     return true;
