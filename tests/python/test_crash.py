@@ -28,7 +28,7 @@ def test_every_point_of_a_design_is_right(tmp_path: Path) -> None:
         "restarts", "checked", "violations", "wall_s", "points_per_s", "story",
     }  # fmt: skip
     assert (run["design"], run["workload"], run["threads"]) == ("asap", "queue", 2)
-    assert run["points"] == run["all_points"] == run["images"] > 100
+    assert run["images"] > run["points"] == run["all_points"] > 100
     assert run["checked"] == 10
     assert run["violations"] == 0
     assert run["story"] is None

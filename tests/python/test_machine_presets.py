@@ -203,7 +203,7 @@ def resolved(*presets: Preset) -> dict[str, str]:
 
 
 # The others are of designs.
-DESIGNS = ("run.", "software_undo.", "log.", "hw_redo.", "asap.")
+DESIGNS = ("x86.", "eadr.", "run.", "software_undo.", "log.", "hw_redo.", "asap.")
 
 
 def machine_parameters() -> list[str]:
