@@ -84,6 +84,7 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
     }
   }
   void note(std::string event) {
+    if (!events_.empty() && events_.back() == event) return;  // words of one line, promised at once
     events_.push_back(std::move(event));
     if (events_.size() > kEvents) events_.pop_front();
   }
