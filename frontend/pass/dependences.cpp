@@ -211,6 +211,10 @@ bool Dependences::pass_arguments(const llvm::CallBase& call) {
 DependenceSet Dependences::of_value(const llvm::Value* value) const {
   if (is_source(value)) return {Dependence{llvm::cast<llvm::Instruction>(value), 0, 0}};
   if (const auto* constant = llvm::dyn_cast<llvm::Constant>(value); constant != nullptr) return {};
+  // Also one that the instrumentation has made itself.
+  if (const auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(value)) {
+    return of_value(cast->getOperand(0));
+  }
   auto found = known_.find(value);
   return found == known_.end() ? DependenceSet() : found->second;
 }

@@ -213,6 +213,8 @@ class StatementParser {
 
 struct Address {
   llvm::Value* base = nullptr;
+  llvm::Value* index = nullptr;
+  std::uint32_t scale = 1;
   std::int64_t displacement = 0;
   bool stack = false;      // relative to the stack pointer
   std::uint32_t size = 0;  // of the memory operand's type; 0: unknown
@@ -274,6 +276,11 @@ class Operands {
     return argument < 0 ? nullptr : call_.getArgOperand(static_cast<unsigned>(argument));
   }
 
+  // Of `(, index, scale)`.
+  llvm::Value* no_base() const {
+    return llvm::ConstantInt::get(llvm::Type::getInt64Ty(call_.getContext()), 0);
+  }
+
   // A `+m` operand is an output and an input with the same pointer.
   bool is_also_input(unsigned operand) const {
     for (unsigned other = 0; other < constraints_.size(); ++other) {
@@ -331,26 +338,57 @@ bool is_memory_operand(StringRef text, const Operands& operands) {
   return text.contains('(') || text.contains('[');
 }
 
+// A displacement or scale: written as a number, or a constant operand (`%c2`).
+std::optional<std::int64_t> constant(StringRef text, const Operands& operands) {
+  std::int64_t value = 0;
+  if (!text.getAsInteger(0, value)) return value;
+  const auto number = operand_number(text);
+  llvm::Value* operand = number ? operands.value(*number) : nullptr;
+  const auto* integer = llvm::dyn_cast_or_null<llvm::ConstantInt>(operand);
+  if (integer == nullptr || integer->getBitWidth() > 64) return {};
+  return integer->getSExtValue();
+}
+
+// The `, index, scale` behind the base. False if it can't be told.
+bool add_index(Address& address, StringRef text, const Operands& operands) {
+  const auto [index, scale] = text.split(',');
+  address.index = register_value(index.trim(), operands);
+  if (address.index == nullptr) return false;
+  const auto factor = scale.trim().empty() ? 1 : constant(scale.trim(), operands);
+  if (factor != 1 && factor != 2 && factor != 4 && factor != 8) return false;
+  address.scale = static_cast<std::uint32_t>(*factor);
+  // `(offset, pointer)`
+  if (address.scale == 1 && address.index->getType()->isPointerTy()) {
+    std::swap(address.base, address.index);
+  }
+  return address.index->getType()->isIntegerTy(64);
+}
+
 // The address that a memory operand names; nothing if it can't be told.
 std::optional<Address> memory_address(StringRef text, const Operands& operands) {
   if (auto number = operand_number(text)) {
     if (!operands.is_memory(*number)) return {};
-    return Address{operands.value(*number), 0, false, operands.memory_size(*number)};
+    return Address{.base = operands.value(*number), .size = operands.memory_size(*number)};
   }
   const std::size_t open = text.find_first_of("([");
-  if (open == StringRef::npos || text.contains(':') || text.contains(',')) return {};
+  if (open == StringRef::npos || text.contains(':')) return {};
   Address address;
-  StringRef displacement = text.take_front(open).trim();
+  const StringRef displacement = text.take_front(open).trim();
+  if (text[open] == '(' && !displacement.empty()) {  // not `byte ptr [...]`
+    const auto value = constant(displacement, operands);
+    if (!value) return {};
+    address.displacement = *value;
+  }
   const StringRef inner =
-      text.substr(open + 1).take_until([](char c) { return c == ')' || c == ']'; }).trim();
-  if (text[open] == '[') displacement = "";  // `byte ptr [...]`
-  if (!displacement.empty() && displacement.getAsInteger(0, address.displacement)) return {};
-  if (register_number(inner) == kStackPointer) {
+      text.substr(open + 1).take_until([](char c) { return c == ')' || c == ']'; });
+  const auto [base, index] = inner.split(',');
+  if (register_number(base.trim()) == kStackPointer) {
     address.stack = true;
     return address;
   }
-  address.base = register_value(inner, operands);
+  address.base = base.trim().empty() ? operands.no_base() : register_value(base.trim(), operands);
   if (address.base == nullptr) return {};
+  if (!index.empty() && !add_index(address, index, operands)) return {};
   return address;
 }
 
@@ -403,8 +441,16 @@ class Summarizer {
       problem(spelling, "flushes");
       return;
     }
-    summary_.effects.push_back(
-        {SiteKind::kFlush, static_cast<std::uint8_t>(kind), address->base, address->displacement});
+    effect(SiteKind::kFlush, *address, 0).detail = static_cast<std::uint8_t>(kind);
+  }
+
+  AssemblyEffect& effect(SiteKind kind, const Address& address, std::uint32_t size) {
+    return summary_.effects.emplace_back(AssemblyEffect{.kind = kind,
+                                                        .address = address.base,
+                                                        .displacement = address.displacement,
+                                                        .index = address.index,
+                                                        .scale = address.scale,
+                                                        .size = size});
   }
 
   void problem(StringRef spelling, StringRef verb) {
@@ -504,8 +550,7 @@ class Summarizer {
       return true;
     }
     if (size == 0) size = operand_size(statement, *address);
-    summary_.effects.push_back({SiteKind::kAtomicUpdate, 0, address->base, address->displacement,
-                                size, mnemonic == "cmpxchg"});
+    effect(SiteKind::kAtomicUpdate, *address, size).may_fail = mnemonic == "cmpxchg";
     return true;
   }
 
@@ -530,10 +575,9 @@ class Summarizer {
       problem(mnemonic, "writes to");
       return true;
     }
-    AssemblyEffect effect{SiteKind::kCopyStore, 0, to, 0, size};
-    effect.source = from;
-    effect.count = count;
-    summary_.effects.push_back(effect);
+    AssemblyEffect& copy = effect(SiteKind::kCopyStore, Address{.base = to}, size);
+    copy.source = from;
+    copy.count = count;
     return true;
   }
 
@@ -567,12 +611,8 @@ class Summarizer {
   }
 
   void access(const Address& address, bool reads, bool writes, std::uint32_t size) {
-    if (reads) {
-      summary_.effects.push_back({SiteKind::kLoad, 0, address.base, address.displacement, size});
-    }
-    if (writes) {
-      summary_.effects.push_back({SiteKind::kStore, 0, address.base, address.displacement, size});
-    }
+    if (reads) effect(SiteKind::kLoad, address, size);
+    if (writes) effect(SiteKind::kStore, address, size);
   }
 
   // An address that the text names itself, as in `movq %0, 8(%1)`: the mnemonic and the place tell
@@ -620,8 +660,8 @@ class Summarizer {
       problem(statement.mnemonic, load ? "loads from" : "writes to");
       return;
     }
-    summary_.effects.push_back({load ? SiteKind::kLoad : SiteKind::kNonTemporal, 0, address->base,
-                                address->displacement, operand_size(statement, *address)});
+    effect(load ? SiteKind::kLoad : SiteKind::kNonTemporal, *address,
+           operand_size(statement, *address));
   }
 
   // By the mnemonic, the register operand, the memory operand's type, the constant's, in this

@@ -24,6 +24,8 @@ struct AssemblyEffect {
   std::uint8_t detail = 0;         // FlushKind or FenceKind
   llvm::Value* address = nullptr;  // a pointer, or an integer that holds one
   std::int64_t displacement = 0;   // added to it
+  llvm::Value* index = nullptr;    // added, too, `scale` times; a 64-bit integer, or nullptr
+  std::uint32_t scale = 1;
   std::uint32_t size = 0;
   bool may_fail = false;  // cmpxchg: it may leave memory as it is
   // Of a kCopyStore: where it copies from (nullptr: stos), and how often `size` bytes (nullptr:

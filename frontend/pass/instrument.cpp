@@ -710,10 +710,17 @@ class FunctionInstrumenter {
   void record_effects(llvm::CallBase& assembly, llvm::ArrayRef<AssemblyEffect> effects) {
     llvm::Instruction* behind = llvm::any_of(effects, writes) ? after(assembly) : nullptr;
     llvm::Instruction* place = &assembly;
-    for (const AssemblyEffect& effect : effects) {
+    for (AssemblyEffect effect : effects) {
       if (writes(effect)) place = behind;
+      if (effect.index != nullptr) effect.address = indexed_pointer(assembly, effect);
       record_effect(assembly, effect, *place);
     }
+  }
+
+  Value* indexed_pointer(llvm::CallBase& assembly, const AssemblyEffect& effect) {
+    insert_at(&assembly, assembly);
+    return builder_.CreateGEP(builder_.getIntNTy(effect.scale * 8),
+                              offset_pointer(effect.address, 0), effect.index);
   }
 
   void record_effect(llvm::CallBase& assembly, const AssemblyEffect& effect,

@@ -172,3 +172,24 @@ def test_at_most_eight_are_kept(toolchain: Toolchain) -> None:
     (store,) = sites(recording, "f", Kind.STORE)
     assert len(loads) == 20
     assert {number for number, _ in store.data} == {load.number for load in loads[12:]}
+
+
+def test_index_in_inline_assembly(toolchain: Toolchain) -> None:
+    """A flush waits for base and index, whether the base is a pointer or an integer."""
+    recording = toolchain.record(
+        NOINLINE
+        + """
+NOINLINE void of_pointer(char **base, const long *index) {
+  asm volatile("clflush (%0,%1,8)" :: "r"(*base), "r"(*index) : "memory");
+}
+NOINLINE void of_integer(const unsigned long *base, const long *index) {
+  asm volatile("clflush (%0,%1,8)" :: "r"(*base), "r"(*index) : "memory");
+}
+"""
+        + MAIN,
+        "-O2",
+    )
+    for function in ("of_pointer", "of_integer"):
+        base, index = sites(recording, function, Kind.LOAD)
+        (flush,) = sites(recording, function, Kind.FLUSH)
+        assert sorted(flush.address) == [(base.number, 0), (index.number, 0)]

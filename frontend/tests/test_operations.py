@@ -373,9 +373,65 @@ int main(void) {{
         assert seen == expected, statement
 
 
+# Kinds and places of what each does, in an array of longs; i is 3.
+INDEXED_ADDRESSES = {
+    'asm volatile("clflush (%0,%1,8)" :: "r"(p), "r"(i) : "memory")': [(Kind.FLUSH, 24)],
+    'asm volatile("clwb -8( %0, %1, 4 )" :: "r"(p), "r"(i) : "memory")': [(Kind.FLUSH, 4)],
+    'asm volatile("clflushopt 0x10(%0,%1)" :: "r"(p), "r"(i) : "memory")': [(Kind.FLUSH, 19)],
+    'asm volatile("clflush (%1,%0)" :: "r"(p), "r"(i) : "memory")': [(Kind.FLUSH, 3)],
+    'asm volatile("clflush %c2(%0,%1,%c3)" :: "r"(p), "r"(i), "i"(16), "i"(2) : "memory")': [
+        (Kind.FLUSH, 22),
+    ],
+    'asm volatile("clflush 8(,%0,8)" :: "r"((unsigned long)p / 8) : "memory")': [(Kind.FLUSH, 8)],
+    'asm volatile("clflush (%%rax,%%rcx,8)" :: "a"((unsigned long)p), "c"(i) : "memory")': [
+        (Kind.FLUSH, 24),
+    ],
+    'asm volatile("clflush %c1(%0)" :: "r"(p), "i"(40) : "memory")': [(Kind.FLUSH, 40)],
+    'asm volatile("movq %2, 8(%0,%1,8)" :: "r"(p), "r"(i), "r"(v) : "memory")': [(Kind.STORE, 32)],
+    'asm volatile("movq (%1,%2,8), %0" : "=r"(v) : "r"(p), "r"(i))': [(Kind.LOAD, 24)],
+    'asm volatile("movnti %2, (%0,%1,8)" :: "r"(p), "r"(i), "r"(v) : "memory")': [
+        (Kind.NON_TEMPORAL, 24),
+    ],
+    'asm volatile("lock incq (%0,%1,8)" :: "r"(p), "r"(i) : "memory")': [(Kind.ATOMIC_UPDATE, 24)],
+}  # fmt: skip
+
+
+def test_assembly_addresses_with_index(toolchain: Toolchain, level: str) -> None:
+    """The text adds up base, scaled index and displacement."""
+    statements = "".join(f"  {statement};\n" for statement in INDEXED_ADDRESSES)
+    recording = toolchain.record(
+        f"""
+long memory[64] __attribute__((aligned(64)));
+int main(void) {{
+  long *volatile source = memory;
+  volatile long three = 3;
+  long *p = source, i = three, v = 7;
+{statements}
+  asm volatile("movnti %1, (%0)" :: "r"(p), "r"(v) : "memory");
+  return 0;
+}}
+""",
+        level,
+    )
+    start = recording.of(Kind.NON_TEMPORAL)[-1].address
+    for line, (statement, expected) in enumerate(INDEXED_ADDRESSES.items(), 7):
+        seen = [
+            (op.site.kind, op.address - start)
+            for op in recording.operations
+            if op.site.line == line and start <= op.address < start + 512
+        ]
+        assert seen == expected, statement
+
+
 @pytest.mark.parametrize(
     "statement",
-    ["movq %0, 8(%1,%0,8)", "movq %0, memory(%%rip)", "fstpt (%1)", "maskmovdqu %%xmm0, %%xmm1"],
+    [
+        "movq %0, memory(%%rip)",
+        "clflush memory(,%0,8)",
+        "clflush (%1,%%r8,8)",
+        "fstpt (%1)",
+        "maskmovdqu %%xmm0, %%xmm1",
+    ],
 )
 def test_unfollowable_assembly_is_named(toolchain: Toolchain, level: str, statement: str) -> None:
     """In a sentence with the line."""
