@@ -1,12 +1,11 @@
 // A recorded program that replaces itself by another one: what was recorded so far is of no use,
-// and the user is told. (Children that do so are no concern of the recording's.)
+// and the user is told. A child that does so is a forked child no longer.
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
-#include <alloca.h>
 #include <unistd.h>
 
 #include "real.hpp"
@@ -30,12 +29,15 @@ bool can_execute(const char* file) {
 }
 
 void before_exec(const char* file, bool searches) {
-  if (!is_recorded_process() || file == nullptr) return;
-  if (searches ? can_execute(file) : access(file, X_OK) == 0) {
+  if (mode == Mode::kOff || file == nullptr) return;
+  if (!(searches ? can_execute(file) : access(file, X_OK) == 0)) return;
+  if (is_recorded_process()) {
     abandon_output();
     say("%s replaced itself by %s while being recorded; no trace was written; record %s itself",
         program_name, file, file);
     stop_sharing_processor();
+  } else {
+    note_exec();
   }
 }
 
@@ -59,7 +61,7 @@ using namespace pmemsim::rt;
 PMEMSIM_EXPORT int execve(const char* path, char* const* arguments,
                           char* const* environment) noexcept {
   before_exec(path, false);
-  return real.execve(path, arguments, environment);
+  return real.execve(path, arguments, PMEMSIM_CHILDS_ENVIRONMENT(environment));
 }
 PMEMSIM_EXPORT int execv(const char* path, char* const* arguments) noexcept {
   return execve(path, arguments, environ);
@@ -67,7 +69,7 @@ PMEMSIM_EXPORT int execv(const char* path, char* const* arguments) noexcept {
 PMEMSIM_EXPORT int execvpe(const char* file, char* const* arguments,
                            char* const* environment) noexcept {
   before_exec(file, true);
-  return real.execvpe(file, arguments, environment);
+  return real.execvpe(file, arguments, PMEMSIM_CHILDS_ENVIRONMENT(environment));
 }
 PMEMSIM_EXPORT int execvp(const char* file, char* const* arguments) noexcept {
   return execvpe(file, arguments, environ);

@@ -121,6 +121,7 @@ void after_fork_in_child() {
   if (mode == Mode::kOff) return;
   stop_sharing_processor();
   forget_output();
+  note_fork();
   mode = Mode::kDone;
   keep_only_self();
   self->buffer = nullptr;
@@ -274,12 +275,13 @@ int main_of_recording(int count, char** arguments, char** environment) {
 void start(int count, char** arguments, char** environment) {
   find_real_functions();
   environ = environment;  // the C library itself sets it only later
-  const char* path = std::getenv("PMEMSIM_TRACE");
-  if (path == nullptr || *path == '\0') return;
   if (count > 0) {
     const char* slash = std::strrchr(arguments[0], '/');
     program_name = slash != nullptr ? slash + 1 : arguments[0];
   }
+  if (!is_to_be_recorded()) return;
+  const char* path = std::getenv("PMEMSIM_TRACE");
+  if (path == nullptr || *path == '\0') return;
   start_anew(arguments);
   set_stack_canary();
   process = getpid();

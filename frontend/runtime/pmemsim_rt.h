@@ -16,6 +16,9 @@
 //   PMEMSIM_PM_PATH    folders, separated by colons: files mapped from below them are PM
 //   PMEMSIM_PM_RANGE   LO:HI[,LO:HI...], addresses in hexadecimal: these are PM
 //   PMEMSIM_PM_HEAP    1: what malloc and operator new give is PM
+//   PMEMSIM_PROCESSES  a folder where the process that is recorded and the others, which are not
+//                      because it is, leave notes. Not set: every process writes PMEMSIM_TRACE.
+//   PMEMSIM_PROCESS    the name of the process to record. Not set: the first one.
 //   PMEMSIM_QUANTUM    instructions that a thread runs before it is the next one's turn (2000)
 #ifndef PMEMSIM_RT_H
 #define PMEMSIM_RT_H

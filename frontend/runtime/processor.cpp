@@ -63,6 +63,21 @@ auto with_all_processors(Start start) {
   return result;
 }
 
+// Another environment, until a shell has been started with it (or a thread has set a variable).
+class Environment {
+ public:
+  explicit Environment(char** other) : before_(environ), other_(other) { environ = other; }
+  ~Environment() {
+    if (environ == other_) environ = before_;
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  char** before_;
+  char** other_;
+};
+
 bool is_caller(pid_t process) { return process == 0 || process == gettid(); }
 
 }  // namespace
@@ -127,20 +142,23 @@ PMEMSIM_EXPORT int posix_spawn(pid_t* process, const char* path,
                                const posix_spawn_file_actions_t* actions,
                                const posix_spawnattr_t* attributes, char* const* arguments,
                                char* const* environment) {
+  char** childs = PMEMSIM_CHILDS_ENVIRONMENT(environment);
   return with_all_processors(
-      [&] { return real.posix_spawn(process, path, actions, attributes, arguments, environment); });
+      [&] { return real.posix_spawn(process, path, actions, attributes, arguments, childs); });
 }
 PMEMSIM_EXPORT int posix_spawnp(pid_t* process, const char* file,
                                 const posix_spawn_file_actions_t* actions,
                                 const posix_spawnattr_t* attributes, char* const* arguments,
                                 char* const* environment) {
-  return with_all_processors([&] {
-    return real.posix_spawnp(process, file, actions, attributes, arguments, environment);
-  });
+  char** childs = PMEMSIM_CHILDS_ENVIRONMENT(environment);
+  return with_all_processors(
+      [&] { return real.posix_spawnp(process, file, actions, attributes, arguments, childs); });
 }
 PMEMSIM_EXPORT int system(const char* command) {
+  const Environment childs(PMEMSIM_CHILDS_ENVIRONMENT(environ));
   return with_all_processors([&] { return real.system(command); });
 }
 PMEMSIM_EXPORT FILE* popen(const char* command, const char* type) {
+  const Environment childs(PMEMSIM_CHILDS_ENVIRONMENT(environ));
   return with_all_processors([&] { return real.popen(command, type); });
 }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include <alloca.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -341,6 +342,19 @@ void put_external(std::uint64_t instructions);
 bool is_recorded_process();
 void region_of_interest_begin();
 void region_of_interest_end();
+
+// ---- Processes (processes.cpp) ------------------------------------------------------------------
+
+// If not, it has been noted for the user, as what children of a recorded process do is.
+bool is_to_be_recorded();
+void note_fork();  // in the child
+void note_exec();  // of a child that becomes another program
+// The environment for what a recorded process starts, in which instrumented programs find where to
+// note that they ran. `room` has the bytes that the first function says.
+std::size_t bytes_of_childs_environment(char* const* environment);
+char** childs_environment(char* const* environment, void* room);
+#define PMEMSIM_CHILDS_ENVIRONMENT(environment) \
+  childs_environment(environment, alloca(bytes_of_childs_environment(environment)))
 
 // ---- Signals (signals.cpp) ----------------------------------------------------------------------
 

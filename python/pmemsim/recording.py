@@ -16,6 +16,7 @@ from typing import IO
 
 from pmemsim.errors import CheckFailed, Error, RecordError
 from pmemsim.files import cache_dir, check_writable, replacing
+from pmemsim.processes import Processes
 from pmemsim.toolchain import compiler, toolchain_dir
 from pmemsim.trace import Trace
 from pmemsim.workloads import WorkloadRun, find_workload, toolchain_hash
@@ -34,9 +35,13 @@ def record(
     pm_paths: Sequence[str | Path] = (),
     pm_ranges: Sequence[str] = (),
     pm_heap: bool = False,
+    process: str | None = None,
     keep_going: KeepGoing | None = None,
 ) -> Trace:
     """Run a program that was built by `pmemsim-cc` or `pmemsim-c++`, and record it.
+
+    It may be a script that starts such programs, too: the first one is recorded, or the first of
+    the name `process`, until its end; of the others standard error gets a sentence.
 
     Besides what the program maps through `pmemsim/pm.h`, these count as persistent memory: files
     mapped from below `pm_paths`, the address ranges `pm_ranges` (`LO:HI`, hexadecimal), and with
@@ -60,16 +65,18 @@ def record(
         environment["PMEMSIM_PM_RANGE"] = ",".join(pm_ranges)
     if pm_heap:
         environment["PMEMSIM_PM_HEAP"] = "1"
-    with _made_beside(output) as fresh:
+    with _made_beside(output) as fresh, Processes.noted() as processes:
         environment["PMEMSIM_TRACE"] = str(fresh)
+        environment["PMEMSIM_PROCESSES"] = str(processes.folder)
+        environment["PMEMSIM_PROCESS"] = Path(process or "").name
         status = _run([program, *command[1:]], environment, keep_going)
         if status != 0:
             raise RecordError(f"{command[0]}: {_death(status)}; no trace was kept")
+        processes.await_recorded(keep_going)
         if not fresh.is_file():
-            raise RecordError(
-                f"{command[0]}: ran but recorded nothing; was it built with pmemsim-cc or "
-                "pmemsim-c++?"
-            )
+            raise RecordError(f"{command[0]}: {processes.why_nothing(process)}")
+        if others := processes.not_recorded():
+            print(f"pmemsim: {others}", file=sys.stderr)
     return Trace(output)
 
 
@@ -98,6 +105,7 @@ def _record_workload(
 ) -> None:
     environment = {
         "PMEMSIM_TRACE": str(output),
+        "PMEMSIM_PROCESSES": "",  # those of a `pmemsim record` around this one are not ours
         "PMEMSIM_METADATA": json.dumps(
             {
                 "workload": run.workload,

@@ -118,6 +118,10 @@ def test_version() -> None:
         (["record", "no-such", "-o", "x.pmt"], "by its path: ./no-such"),
         (["record", "queue"], "say where to write the trace"),
         (["record", "queue", "-o", "x.pmt", "--threads", "0"], "--threads 0: must be"),
+        (
+            ["record", "queue", "-o", "x.pmt", "--process", "a"],
+            "--process are for programs of your",
+        ),
         (["record", "-o", "x.pmt", "--pm-range", "5", "--", "ls"], "write it as LO:HI"),
         (
             ["record", "-o", "x.pmt", "--pm-range", "0:1" + 16 * "0", "--", "ls"],

@@ -54,6 +54,14 @@ def record_command(
     pm_heap: Annotated[
         bool, typer.Option("--pm-heap", help="Everything that the program allocates is persistent.")
     ] = False,
+    process: Annotated[
+        str | None,
+        typer.Option(
+            "--process",
+            help="Of the programs that a script starts, record the first of this name, "
+            "not the first of all.",
+        ),
+    ] = None,
     *,
     recipe: Recipe,
 ) -> None:
@@ -78,10 +86,12 @@ def record_command(
         _refuse(recipe)
         if all_workloads or out_dir:
             raise Error("--all and --out-dir are for pmemsim's workloads; leave out the program")
-        _own(program, output, name, pm_path or [], pm_range or [], pm_heap)
+        _own(program, output, name, pm_path or [], pm_range or [], pm_heap, process)
         return
-    if pm_path or pm_range or pm_heap:
-        raise Error("--pm-path, --pm-range and --pm-heap are for programs of your own, after --")
+    if pm_path or pm_range or pm_heap or process:
+        raise Error(
+            "--pm-path, --pm-range, --pm-heap and --process are for programs of your own, after --"
+        )
     if out_dir and not all_workloads:
         raise Error("--out-dir goes with --all; say where to write one trace by -o NAME.pmt")
     if all_workloads:
@@ -161,6 +171,7 @@ def _own(
     pm_paths: list[Path],
     pm_ranges: list[str],
     pm_heap: bool,
+    process: str | None,
 ) -> None:
     problems = Problems()
     with problems.collected():
@@ -182,6 +193,7 @@ def _own(
             pm_paths=pm_paths,
             pm_ranges=ranges,
             pm_heap=pm_heap,
+            process=process,
             keep_going=lambda: report(0.0),
         )
 

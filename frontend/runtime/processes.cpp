@@ -1,0 +1,115 @@
+// Which process is recorded. A script under `pmemsim record` may start several programs with a
+// runtime, also at the same time, and a trace holds one of them: the first, or the first of the
+// name in PMEMSIM_PROCESS. It creates the file "recorded" in the folder PMEMSIM_PROCESSES and keeps
+// it locked until its end. The others run as if nobody recorded, but for a line in the file
+// "others": what happened, process, name.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "real.hpp"
+#include "runtime.hpp"
+
+namespace pmemsim::rt {
+namespace {
+
+constexpr char kFolder[] = "PMEMSIM_PROCESSES";
+constexpr char kClaim[] = "PMEMSIM_CLAIM";  // the descriptor of "recorded", from before the restart
+constexpr std::size_t kMaxLine = 512;
+
+const char* children_variable = nullptr;  // PMEMSIM_PROCESSES=..., of the recorded process
+
+const char* variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+int open_note(const char* folder, const char* file, int flags) {
+  char path[4096];
+  std::snprintf(path, sizeof(path), "%s/%s", folder, file);
+  return open(path, O_WRONLY | O_CREAT | flags, 0666);
+}
+
+// In one piece, since others write, too.
+void write_note(int file, const char* event) {
+  char line[kMaxLine];
+  const int name_bytes = static_cast<int>(std::strcspn(program_name, "\n"));
+  int bytes = std::snprintf(line, sizeof(line) - 1, "%s %d %.*s", event, getpid(),
+                            name_bytes < 400 ? name_bytes : 400, program_name);
+  line[bytes++] = '\n';
+  real.write(file, line, static_cast<std::size_t>(bytes));
+}
+
+void note(const char* folder, const char* event) {
+  const int file = open_note(folder, "others", O_APPEND | O_CLOEXEC);
+  if (file < 0) return;  // `pmemsim record` has ended
+  write_note(file, event);
+  close(file);
+}
+
+// The lock is the process's, not the descriptor's: it outlives the restart, and children don't
+// have it.
+bool claim(const char* folder) {
+  const char* wanted = variable("PMEMSIM_PROCESS");
+  if (wanted != nullptr && std::strcmp(wanted, program_name) != 0) return false;
+  const int file = open_note(folder, "recorded", O_EXCL);
+  if (file < 0) return false;
+  struct flock lock{};
+  lock.l_type = F_WRLCK;
+  fcntl(file, F_SETLK, &lock);
+  write_note(file, "recorded");
+  char number[16];
+  std::snprintf(number, sizeof(number), "%d", file);
+  setenv(kClaim, number, 1);
+  return true;
+}
+
+void remember_for_children(const char* folder) {
+  const std::size_t bytes = sizeof(kFolder) + std::strlen(folder) + 1;
+  auto* text = static_cast<char*>(allocate(bytes));
+  std::snprintf(text, bytes, "%s=%s", kFolder, folder);
+  children_variable = text;
+}
+
+void note_of_child(const char* event) {
+  if (children_variable != nullptr) note(children_variable + sizeof(kFolder), event);
+}
+
+}  // namespace
+
+bool is_to_be_recorded() {
+  const char* folder = variable(kFolder);
+  if (folder == nullptr) return true;
+  if (const char* descriptor = variable(kClaim)) {
+    fcntl(std::atoi(descriptor), F_SETFD, FD_CLOEXEC);
+    remember_for_children(folder);
+    return true;
+  }
+  if (claim(folder)) return true;
+  note(folder, "started");
+  return false;
+}
+
+void note_fork() { note_of_child("forked"); }
+void note_exec() { note_of_child("replaced"); }
+
+std::size_t bytes_of_childs_environment(char* const* environment) {
+  std::size_t count = 2;
+  while (environment != nullptr && *environment != nullptr) ++environment, ++count;
+  return count * sizeof(char*);
+}
+
+char** childs_environment(char* const* environment, void* room) {
+  if (children_variable == nullptr) return const_cast<char**>(environment);
+  auto** extended = static_cast<char**>(room);
+  char** end = extended;
+  while (environment != nullptr && *environment != nullptr) *end++ = *environment++;
+  *end++ = const_cast<char*>(children_variable);
+  *end = nullptr;
+  return extended;
+}
+
+}  // namespace pmemsim::rt
