@@ -125,6 +125,19 @@ TEST(Configuration, ThreadsMustFitOnTheCores) {
   }
 }
 
+TEST(Configuration, LocksOfAllInstancesMustBeCountable) {
+  trace::TraceBuilder builder;
+  builder.sync(trace::SyncKind::kSignal, 0, trace::kMaxSyncObjects / 2, 1);
+  try {
+    run_trace(builder, settings({{"run.instances", "2"}}));
+    FAIL() << "more objects than a trace can have";
+  } catch (const ConfigError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("run.instances=2 times, are more than 268435456"), std::string::npos)
+        << text;
+  }
+}
+
 TEST(Configuration, NoMachineIsSuggestedThatCannotBe) {
   trace::TraceBuilder builder;
   const std::uint32_t work = builder.site(trace::SiteKind::kExecute, 0, 4);

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pmemsim/sim/simulate.hpp"
 #include "pmemsim/trace/dump.hpp"
 #include "pmemsim/trace/initial_state.hpp"
 #include "pmemsim/trace/summary.hpp"
@@ -151,6 +152,14 @@ TEST_F(TraceToolsTest, InitialStateOfAThreadThatIsNotThere) {
   builder_.external(1);
   builder_.warm(64, 1);
   expect_complaint("a line touched before the trace is impossible");
+  EXPECT_THROW(simulate(path_, {}, {}), TraceError);
+}
+
+TEST_F(TraceToolsTest, InitialStateBeyondAllAddresses) {
+  builder_.external(1);
+  builder_.image_page(2 * kMaxAddress, std::byte{7});
+  expect_complaint("a page of the image has an impossible address");
+  EXPECT_THROW(simulate(path_, {}, {}), TraceError);
 }
 
 TEST_F(TraceToolsTest, LocksThatChangeHandsAreRight) {

@@ -1,8 +1,10 @@
 #include "pmemsim/sim/machine.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <span>
 #include <string>
+
+#include "pmemsim/trace/initial_state.hpp"
 
 namespace pmemsim {
 namespace {
@@ -15,11 +17,21 @@ std::uint32_t cores_needed(const Configuration& configuration, const trace::Trac
   return threads;
 }
 
+std::string objects_problem(const Configuration& configuration, const trace::TraceFile& trace) {
+  const std::uint32_t objects = trace.metadata().sync_objects;
+  const std::uint32_t instances = configuration.run.instances;
+  if (std::uint64_t{objects} * instances <= trace::kMaxSyncObjects) return {};
+  return trace.path() + ": " + std::to_string(objects) +
+         " locks and atomic variables, run.instances=" + std::to_string(instances) +
+         " times, are more than " + std::to_string(trace::kMaxSyncObjects) +
+         "; run fewer instances";
+}
+
 }  // namespace
 
 std::string fit_problem(const Configuration& configuration, const trace::TraceFile& trace) {
   const std::uint32_t threads = cores_needed(configuration, trace);
-  if (threads <= configuration.core.count) return {};
+  if (threads <= configuration.core.count) return objects_problem(configuration, trace);
   const std::string remedy =
       threads <= CoreParameters::kMostCores
           ? "choose core.count=" + std::to_string(threads) + " or record with fewer threads"
@@ -97,44 +109,26 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
 // as they would see copies of a program at equal virtual addresses with physical pages of the same
 // colour.
 std::uint64_t Machine::address_offset(std::uint32_t instance) const {
-  constexpr unsigned kUserAddressBits = 47;
-  return std::uint64_t{instance} << kUserAddressBits;
+  return instance * trace::kMaxAddress;
 }
 
 void Machine::load_image() {
-  constexpr std::size_t kRecord = sizeof(std::uint64_t) + trace::kImagePageBytes;
-  std::vector<std::byte> raw;
-  for (const trace::FrameEntry& frame : trace_.frames()) {
-    if (frame.header.kind != static_cast<std::uint8_t>(trace::FrameKind::kImage)) continue;
-    trace_.read_frame(frame, raw);
-    for (std::size_t at = 0; at + kRecord <= raw.size(); at += kRecord) {
-      std::uint64_t address = 0;
-      std::memcpy(&address, raw.data() + at, sizeof address);
-      for (std::uint32_t i = 0; i < configuration_.run.instances; ++i) {
-        const std::byte* page = raw.data() + at + sizeof address;
-        pm_space_.newest().write(address + address_offset(i), page, trace::kImagePageBytes);
-        pm_.device().write(address + address_offset(i), page, trace::kImagePageBytes);
-      }
+  trace::for_each_image_page(trace_, [&](std::uint64_t page, std::span<const std::byte> bytes) {
+    for (std::uint32_t i = 0; i < configuration_.run.instances; ++i) {
+      const std::uint64_t address = page + address_offset(i);
+      pm_space_.newest().write(address, bytes.data(), bytes.size());
+      pm_.device().write(address, bytes.data(), bytes.size());
     }
-  }
+  });
 }
 
 void Machine::warm_caches() {
-  std::vector<std::byte> raw;
-  for (const trace::FrameEntry& frame : trace_.frames()) {
-    if (frame.header.kind != static_cast<std::uint8_t>(trace::FrameKind::kWarm)) continue;
-    trace_.read_frame(frame, raw);
-    for (std::size_t at = 0; at + sizeof(trace::WarmLine) <= raw.size();
-         at += sizeof(trace::WarmLine)) {
-      trace::WarmLine warm;
-      std::memcpy(&warm, raw.data() + at, sizeof warm);
-      const std::uint32_t threads = trace_.metadata().threads;
-      if (warm.thread >= threads) continue;
-      for (std::uint32_t i = 0; i < configuration_.run.instances; ++i) {
-        hierarchy_.warm(i * threads + warm.thread, Line::of(warm.line + address_offset(i)));
-      }
+  const std::uint32_t threads = trace_.metadata().threads;
+  trace::for_each_warm_line(trace_, [&](const trace::WarmLine& warm) {
+    for (std::uint32_t i = 0; i < configuration_.run.instances; ++i) {
+      hierarchy_.warm(i * threads + warm.thread, Line::of(warm.line + address_offset(i)));
     }
-  }
+  });
 }
 
 std::uint64_t Machine::operations_read() const {

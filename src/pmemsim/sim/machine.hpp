@@ -17,13 +17,14 @@
 
 namespace pmemsim {
 
-// What is wrong with running the trace on this machine, where every thread needs a core; empty if
-// nothing is.
+// What is wrong with running the trace on this machine, where every thread needs a core and every
+// lock a place; empty if nothing is.
 std::string fit_problem(const Configuration& configuration, const trace::TraceFile& trace);
 
 class Machine {
  public:
-  // Throws ConfigError if the trace doesn't fit the machine (more threads than cores).
+  // Throws ConfigError if the trace doesn't fit the machine (more threads than cores), and
+  // trace::TraceError.
   Machine(const Configuration& configuration, const trace::TraceFile& trace);
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;

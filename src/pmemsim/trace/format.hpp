@@ -34,8 +34,9 @@ inline constexpr std::uint32_t kMaxThreads = 1024;
 inline constexpr std::uint32_t kMaxSites = 1u << 24;
 inline constexpr std::uint32_t kMaxSyncObjects = 1u << 28;
 inline constexpr std::uint32_t kMaxAccessBytes = 64;
-// No program's address is higher, so that an address plus a size never overflows.
-inline constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 62;
+// No program's address is higher (x86-64 has 47 bits for user space): an address plus a size never
+// overflows, and the simulator has the bits above for itself.
+inline constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 47;
 // Memory intrinsics (memcpy, memset, memmove) are recorded as accesses of this width.
 inline constexpr std::uint32_t kCopyBytes = 16;
 inline constexpr std::uint32_t kLineBytes = 64;
