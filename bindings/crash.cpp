@@ -10,6 +10,7 @@
 #include "bindings.hpp"
 #include "pmemsim/mem/image_file.hpp"
 #include "pmemsim/sim/configuration.hpp"
+#include "pmemsim/sim/simulate.hpp"
 #include "pmemsim/trace/reader.hpp"
 
 namespace nb = nanobind;
@@ -47,6 +48,7 @@ nb::dict crash(const std::string& path, const Settings& given, std::uint64_t sam
     nb::gil_scoped_release release;
     const Configuration configuration = configure(settings);
     const trace::TraceFile trace(path);
+    check_fit(trace, configuration, settings);
     CrashOptions options{
         .sample = sample, .seed = seed, .subsets = subsets, .inspections = inspections};
     if (at_ps) options.at = Picoseconds{*at_ps};

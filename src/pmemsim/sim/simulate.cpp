@@ -55,14 +55,19 @@ void Machine::describe_statistics(StatisticsCollector& collector) const {
   collector("events", queue_.executed(), "events", "Events that the simulation executed");
 }
 
+void check_fit(const trace::TraceFile& trace, const Configuration& configuration,
+               std::span<const Setting> settings) {
+  if (const std::string problem = fit_problem(configuration, trace); !problem.empty()) {
+    throw_problem(settings, problem);
+  }
+}
+
 RunResult simulate(const std::string& trace_path, std::span<const Setting> settings,
                    const std::function<bool(double)>& progress,
                    std::span<const std::string> images) {
   const Configuration configuration = configure(settings);
   const trace::TraceFile trace(trace_path);
-  if (const std::string problem = fit_problem(configuration, trace); !problem.empty()) {
-    throw_problem(settings, problem);
-  }
+  check_fit(trace, configuration, settings);
   const auto start = std::chrono::steady_clock::now();
   Machine machine(configuration, trace);
   if (!machine.run(progress)) throw Interrupted("the simulation was interrupted");

@@ -11,6 +11,11 @@
 
 namespace pmemsim {
 
+struct Configuration;
+namespace trace {
+class TraceFile;
+}
+
 struct RunResult {
   std::uint64_t instructions = 0;  // simulated, on all cores
   std::uint64_t regions = 0;       // outermost atomic regions completed
@@ -25,6 +30,10 @@ class Interrupted : public Error {
  public:
   using Error::Error;
 };
+
+// Throws ConfigError, with the places of these settings, if the trace doesn't fit the machine.
+void check_fit(const trace::TraceFile& trace, const Configuration& configuration,
+               std::span<const Setting> settings);
 
 // `progress` gets the share done, now and then; the run ends with Interrupted if it returns false.
 // `images`, if there are any, are the files that get what each PM region of the trace holds on the
