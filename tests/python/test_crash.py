@@ -93,22 +93,42 @@ def test_a_programs_own_check(queue_trace: Path, tmp_path: Path) -> None:
         (["queue", "--design", "np"], "promises nothing about a crash"),
         (["queue", "--design", "asapp"], "did you mean 'asap'"),
         (["queue", "--design", "asap", "--all-designs"], "give one of them"),
-        (["queue", "--design", "asap", "--points", "0"], "a whole number from 1 on"),
+        (["queue", "--design", "asap", "--points", "0"], "--points 0: must be 1 to"),
         (["queue", "--design", "asap", "--at", "5"], "a number with its unit"),
         (["queue", "--design", "asap", "--at", "1ps"], "nothing is persistent yet"),
-        (["queue", "--design", "asap", "--subsets", "-1"], "must be at least 0"),
+        (["queue", "--design", "asap", "--subsets", "-1"], "--subsets -1: must be 0 to"),
+        (["queue", "--design", "asap", "--points", "few"], "must be `all` or a whole number"),
+        (["queue", "--design", "asap", "--points", str(2**64)], "must be 1 to"),
+        (["queue", "--design", "asap", "--at", "99999999s"], "later than any simulation ends"),
+        (["queue", "--design", "asap", "--check-images", "-1"], "--check-images -1: must be 0 to"),
         (["queue", "--design", "asap", "--check", "/no/such"], "can't be run"),
         (["queue", "--design", "asap", "--set", "run.lock_order=simulated"], "can't be judged"),
         (["queue", "queue", "--design", "asap"], "target 'queue' stands twice"),
         (["--mutants", "--design", "np"], "there are mutants of"),
         (["queue", "--mutants"], "targets: each mutant has its own"),
         (["--mutants", "--points", "5"], "--points: each mutant has its own"),
+        (["--mutants", "--seed", "0"], "--seed: each mutant has its own"),
     ],
 )
 def test_what_cannot_be_is_refused(arguments: list[str], sentence: str) -> None:
     done = pmemsim("crash", *arguments, *TINY)
     assert done.returncode == 2, done.stderr
     assert sentence in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--seed", "-1"], "--seed -1: must be 0 to"),
+        (["--set", "core.count=1"], "--set: "),  # where it was set
+    ],
+)
+def test_what_cannot_be_with_a_recording_is_refused(
+    queue_trace: Path, arguments: list[str], sentence: str
+) -> None:
+    done = pmemsim("crash", queue_trace, "--design", "asap", *arguments)
+    assert done.returncode == 2, done.stderr
+    assert f"pmemsim: {sentence}" in done.stderr
 
 
 def test_every_switch_that_breaks_a_design_is_a_mutant() -> None:

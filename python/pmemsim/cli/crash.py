@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Annotated
 
 import typer
@@ -15,16 +16,18 @@ from pmemsim.cli.console import out, progress_of, si, table
 from pmemsim.cli.options import Json, Machine, Recipe, check_outputs, options_of
 from pmemsim.cli.simulate import Jobs, check_jobs, distinct, names_of, open_traces
 from pmemsim.crash import Checker, CrashRun, Points, checker_of, verify
-from pmemsim.errors import CheckFailed, ConfigError, Problems
+from pmemsim.errors import CheckFailed, Problems
 from pmemsim.files import write_json
 from pmemsim.parallel import Report, run_all
 from pmemsim.presets import parse_overrides
 from pmemsim.simulation import Configuration, configure
 from pmemsim.targets import Target, find_target
 from pmemsim.trace import Trace
+from pmemsim.workloads import argument_problems
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(ps|ns|us|ms|s)")
 _PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
+_MOST = 2**63 - 1  # that the simulator can count
 
 
 @options_of(Recipe)
@@ -113,23 +116,25 @@ def crash_command(
         check_jobs(jobs)
     if mutants:
         given = {
-            "targets": targets or more_targets,
+            "targets": bool(targets or more_targets),
             "--all-designs": all_designs,
-            "--set": overrides,
+            "--set": bool(overrides),
             "--points": points != "all",
-            "--at": at,
-            "--subsets": subsets,
-            "--check": check,
-            "--check-images": check_images,
-            **{f"--{name.replace('_', '-')}": value for name, value in vars(recipe).items()},
+            "--at": at is not None,
+            "--subsets": subsets != 0,
+            "--check": check is not None,
+            "--check-images": check_images is not None,
+            **dict.fromkeys(recipe.given, True),
         }
         problems.add(
             f"{option}: each mutant has its own; leave it out beside --mutants"
-            for option, value in given.items()
-            if value not in (None, False, 0)
+            for option, is_given in given.items()
+            if is_given
         )
         return _crash_mutants(designs, machine, json_path, jobs, problems)
     chosen_points = _points(points, recipe.seed, at, subsets, problems)
+    if check_images is not None:
+        _check_whole("--check-images", check_images, 0, problems)
     extra = tuple(parse_overrides(overrides or [], problems.found))
     names = _designs(designs, machine, problems, every=all_designs)
     configurations = []
@@ -231,23 +236,34 @@ def _points(
 ) -> Points:
     at_ps = None
     if at is not None:
-        match = _TIME.fullmatch(at)
-        if match is None:
-            problems.add([f"--at {at}: not a time; give a number with its unit, as in 12.5us"])
-        else:
-            at_ps = round(float(match[1]) * _PICOSECONDS[match[2]])
+        at_ps = _picoseconds(at, problems)
         if text != "all":
             problems.add(["--at and --points: give one of them"])
-    if subsets < 0:
-        problems.add([f"--subsets {subsets}: must be at least 0"])
-        subsets = 0
-    seed = 1 if seed is None else seed
-    if text == "all":
-        return Points(seed=seed, at_ps=at_ps, subsets=subsets)
-    if not text.isdecimal() or int(text) == 0:
-        problems.add([f"--points {text}: must be `all` or a whole number from 1 on"])
-        return Points()
-    return Points(sample=int(text), seed=seed, subsets=subsets)
+    sample = None
+    if text.isdecimal():
+        sample = int(text)
+        _check_whole("--points", sample, 1, problems)
+    elif text != "all":
+        problems.add([f"--points {text}: must be `all` or a whole number"])
+    _check_whole("--subsets", subsets, 0, problems)
+    problems.add(argument_problems(seed=seed))
+    return Points(sample, 1 if seed is None else seed, at_ps, subsets)
+
+
+def _picoseconds(text: str, problems: Problems) -> int | None:
+    match = _TIME.fullmatch(text)
+    if match is None:
+        problems.add([f"--at {text}: not a time; give a number with its unit, as in 12.5us"])
+        return None
+    time = round(Decimal(match[1]) * _PICOSECONDS[match[2]])
+    if time > _MOST:
+        problems.add([f"--at {text}: is later than any simulation ends; leave it out"])
+    return time
+
+
+def _check_whole(option: str, value: int, least: int, problems: Problems) -> None:
+    if not least <= value <= _MOST:
+        problems.add([f"{option} {value}: must be {least} to {_MOST}"])
 
 
 def _designs(text: str | None, machine: str, problems: Problems, *, every: bool) -> list[str]:
@@ -259,11 +275,9 @@ def _designs(text: str | None, machine: str, problems: Problems, *, every: bool)
     if not every:
         problems.add(["name a design with --design, or choose --all-designs"])
         return []
-    try:
+    with problems.collected():
         return crashing.promising_designs(machine)
-    except ConfigError as error:
-        problems.add(error.problems)
-        return []
+    return []
 
 
 def _again(machine: str, overrides: Sequence[str] | None, recipe: Recipe) -> str:
@@ -271,9 +285,8 @@ def _again(machine: str, overrides: Sequence[str] | None, recipe: Recipe) -> str
     words = ["--machine", machine]
     for override in overrides or []:
         words += ["--set", override]
-    for name, value in vars(recipe).items():
-        if value is not None:
-            words += [f"--{name.replace('_', '-')}", str(value)]
+    for option, value in recipe.given.items():
+        words += [option, str(value)]
     return " " + shlex.join(words)
 
 

@@ -72,6 +72,15 @@ class Recipe:
         """The workload's own arguments: all but the optimisation level."""
         return {name: value for name, value in vars(self).items() if name != "opt"}
 
+    @property
+    def given(self) -> dict[str, object]:
+        """What the user has given, by the options' names."""
+        return {
+            f"--{name.replace('_', '-')}": value
+            for name, value in vars(self).items()
+            if value is not None
+        }
+
 
 @dataclass(frozen=True)
 class Simulation:

@@ -154,13 +154,10 @@ def _needed(output: Path | None) -> Path:
 
 
 def _refuse(recipe: Recipe) -> None:
-    given = [
-        f"--{key.replace('_', '-')}" for key, value in vars(recipe).items() if value is not None
-    ]
-    if given:
+    if recipe.given:
         raise Error(
-            f"leave out {', '.join(given)}: for pmemsim's workloads only; your own program takes "
-            "its arguments after --"
+            f"leave out {', '.join(recipe.given)}: for pmemsim's workloads only; your own program "
+            "takes its arguments after --"
         )
 
 
