@@ -34,7 +34,7 @@ bool HwRedo::region_begin(CoreId core, std::uint64_t region, Picoseconds, Comple
 bool HwRedo::store(const Store& store, Picoseconds, Completion) {
   if (store.region == 0) return true;
   PerCore& core = cores_[store.core];
-  const Line line = Line::of(store.address);
+  const Line line = store.line();
   if (core.written.find(line) == nullptr) {
     core.written.insert(line) = true;
     core.lines.push_back(line);
@@ -228,12 +228,19 @@ void HwRedo::release(Picoseconds now) {
     regions_.pop_front();
     ++first_order_;
   }
-  const auto resume = [&](const WaitingFlush& flush) {
+  resume_flushes(now);
+}
+
+void HwRedo::resume_flushes(Picoseconds now) {
+  if (flushes_.empty()) return;
+  // Not while the list is gone through: a core that goes on may come with its next flush.
+  std::vector<Completion> resumed;
+  std::erase_if(flushes_, [&](const WaitingFlush& flush) {
     if (flush.order >= first_order_) return false;
-    flush.resume(now);
+    resumed.push_back(flush.resume);
     return true;
-  };
-  if (!flushes_.empty()) std::erase_if(flushes_, resume);
+  });
+  for (const Completion& resume : resumed) resume(now);
 }
 
 void HwRedo::release(Region& region) {

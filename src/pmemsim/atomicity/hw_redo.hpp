@@ -29,6 +29,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "pmemsim/atomicity/atomicity.hpp"
@@ -99,7 +100,7 @@ class HwRedo final : public Atomicity {
     LineData data;
   };
   struct PerCore {
-    std::uint64_t region = 0;     // in progress; 0: none
+    std::uint64_t region = 0;     // the latest one
     std::uint64_t committed = 0;  // register: the last region that has committed
     std::uint64_t in_place = 0;   // register: the last region whose log is released
     std::uint64_t order = 0;      // of the region that is waiting to commit
@@ -149,6 +150,7 @@ class HwRedo final : public Atomicity {
   void written_in_place(std::uint64_t line, Picoseconds now);
   void release(Picoseconds now);
   void release(Region& region);
+  void resume_flushes(Picoseconds now);
 
   const HwRedoParameters parameters_;
   std::optional<LayerContext> context_;
@@ -159,8 +161,7 @@ class HwRedo final : public Atomicity {
   LineMap<Cached> cached_;
   std::deque<Region> regions_;  // in the order of commits, from first_order_ on
   std::uint64_t first_order_ = 1;
-  std::uint64_t written_up_to_ =
-      0;  // lazy: whose lines have been written in place, or are about to
+  std::uint64_t written_up_to_ = 0;  // lazy: whose lines are in place, or on their way there
   std::vector<WaitingFlush> flushes_;
   HwRedoStatistics statistics_;
 };
