@@ -49,7 +49,11 @@ class SoftwareUndoRecovery::Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  bool contains(Line line) const { return line.address() - begin_ < bytes_; }
+  // All of it: a damaged trace may have a region that ends within a line.
+  bool contains(Line line) const {
+    const std::uint64_t offset = line.address() - begin_;
+    return offset < bytes_ && bytes_ - offset >= kLineBytes;
+  }
 
   void changed(Line line, const LineData& data) {
     const std::uint64_t offset = line.address() - begin_;
