@@ -89,10 +89,6 @@ const LayerChoice& chosen(std::string_view layer, Enum value) {
   });
 }
 
-}  // namespace
-
-namespace {
-
 // An undo log's header is persistent before its entries are, so it needs a place that is.
 void add_header_problems(const Configuration& configuration, std::vector<std::string>& problems) {
   const AtomicityChoice atomicity = configuration.atomicity;

@@ -93,7 +93,7 @@ bool Asap::store(const Store& store, Picoseconds, Completion resume) {
   if (store.region == 0) return true;
   settle(store.core);
   PerCore& core = cores_[store.core];
-  core.line = Line::of(store.address);
+  core.line = store.line();
   core.offset = static_cast<std::uint32_t>(store.address % kLineBytes);
   core.size = store.size;
   std::copy_n(store.value, store.size, core.value.begin());

@@ -44,7 +44,7 @@
 // that commit, before a crash could show it.
 //
 // Not modelled: how long broadcasts and look-ups in the Dependence Lists take (the paper gives no
-// time); what an exception costs when a log ring overflows (it is counted, asap.growths, and the
+// time); what an exception costs when a log ring overflows (it is counted, log.growths, and the
 // ring grows); a load that finds all Dep slots occupied lets the core's next store or region end
 // wait instead of itself; context switches (5.7), for a thread has a core of its own. Nested
 // regions (4.5) have been flattened before they come here.

@@ -24,8 +24,8 @@ HardwareLog::HardwareLog(const Shape& shape, const HardwareLogParameters& parame
       awaited_(shape.channels),
       newest_(shape.cores),
       last_(shape.cores) {
-  const std::uint64_t ring_size = parameters.ring_size.count * (shape.cores / shape.rings);
   if (load_aware()) return;
+  const std::uint64_t ring_size = parameters.ring_size.count * (shape.cores / shape.rings);
   for (CoreId ring = 0; ring < shape.rings; ++ring) rings_.emplace_back(ring, ring_size);
 }
 
@@ -43,7 +43,6 @@ HardwareLog::Id HardwareLog::open(CoreId core, std::uint64_t region, Completion 
   log.unlinked.clear();
   log.outstanding = log.headers_on_their_way = 0;
   log.closed = log.released = false;
-  log.live = true;
   log.idle = idle;
   return id;
 }
@@ -90,7 +89,7 @@ void HardwareLog::give_buffer(Record& record) {
 // Where load-aware allocation puts a header that has to be buffered.
 std::optional<std::uint32_t> HardwareLog::header_bank() {
   banks_->grow_if_empty();
-  if (!adr_buffered() && shape_.header_entries == 0) return {};
+  if (volatile_headers()) return {};
   return banks_->header_bank([this](std::uint32_t channel) { return has_buffer(channel); });
 }
 
@@ -390,7 +389,7 @@ void HardwareLog::link(Id id) {
 void HardwareLog::release(Id id, bool drop_pending) {
   Log& log = logs_[id];
   assert(log.outstanding == 0);
-  log.live = false;
+  log.released = true;
   if (drop_pending) drop_entries(id);
   for (Record& record : log.records) {
     if (load_aware()) {
@@ -403,7 +402,6 @@ void HardwareLog::release(Id id, bool drop_pending) {
       if (load_aware()) drop(record.place->second, WriteKind::kLogHeader);
     }
   }
-  log.released = true;
   if (log.headers_on_their_way == 0) finish_release(id);
 }
 
@@ -462,7 +460,7 @@ LogSurvivors HardwareLog::survivors() const {
   if (parameters_.defects.headers) return all;
   for (const Header& buffered : buffered_) {
     const Log& log = logs_[buffered.log];
-    if (!log.live) continue;
+    if (log.released) continue;
     const Record& record = log.records[buffered.record];
     all.headers.push_back(
         {record.place->first, record.header.bytes(), record.links.bytes(record.header)});

@@ -142,8 +142,7 @@ class HardwareLog {
     std::uint32_t headers_on_their_way = 0;
     std::vector<std::uint32_t> unlinked;  // records of these, in the order of their places
     bool closed = false;
-    bool released = false;
-    bool live = false;
+    bool released = false;  // but headers may be on their way
     Completion idle;
   };
   struct Entry {

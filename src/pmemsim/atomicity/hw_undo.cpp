@@ -37,7 +37,7 @@ bool HwUndo::region_begin(CoreId core, std::uint64_t region, Picoseconds, Comple
 
 bool HwUndo::store(const Store& store, Picoseconds, Completion resume) {
   PerCore& core = cores_[store.core];
-  const Line line = Line::of(store.address);
+  const Line line = store.line();
   if (store.region == 0 || core.logged.find(line) != nullptr) return true;
   if (log(store.core, line, store.before())) return true;  // rule 1
   ++statistics_.header_stalls;

@@ -23,6 +23,7 @@
 // after the committed one hold.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "pmemsim/atomicity/atomicity.hpp"

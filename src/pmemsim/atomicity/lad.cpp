@@ -52,7 +52,7 @@ bool Lad::region_begin(CoreId core, std::uint64_t region, Picoseconds, Completio
 bool Lad::store(const Store& store, Picoseconds, Completion) {
   if (store.region == 0) return true;
   PerCore& core = cores_[store.core];
-  const Line line = Line::of(store.address);
+  const Line line = store.line();
   core.latest = line;
   if (bool* mark = core.marks.find(line)) {
     *mark = true;

@@ -27,7 +27,6 @@ namespace pmemsim {
 
 inline constexpr std::uint32_t kRecordEntries = 7;
 inline constexpr std::uint32_t kRecordLines = 1 + kRecordEntries;
-inline constexpr std::uint8_t kAllEntriesValid = (1u << kRecordEntries) - 1;
 
 // Logs stand beyond all addresses that a program can have.
 inline constexpr std::uint64_t kLogBase = std::uint64_t{1} << 55;

@@ -19,11 +19,10 @@
 //  5. A write holds its entry until its bank takes it, a read its entry until it is answered.
 //  6. Writes are accepted in order of arrival. A write merges with the newest accepted write of its
 //     line if that hasn't gone to the bank and has the same kind and owner; then it needs no entry.
-//  7. With log_queue_entries, writes of log entries and log headers are accepted by a log queue
-//  that
-//     has entries of its own, and are persistent when their bank has written them; all others by
-//     the WPQ. A full queue holds up its own writes only; the same scheduler serves both. Thus log
-//     and data must not share a line.
+//  7. With log_queue_entries, writes of log entries and log headers are accepted by a log queue,
+//     which has entries of its own, and are persistent when their bank has written them; all others
+//     by the WPQ. A full queue holds up its own writes only; the same scheduler serves both. Thus
+//     log and data must not share a line.
 //  8. A reserved entry counts as taken. One entry is never reserved, so that writes without a
 //     reservation always get on. A write that takes over a reserved entry overtakes those that
 //     wait; those of its own line merge into it.

@@ -69,10 +69,6 @@ void Memory::await_entry(std::uint32_t channel, Completion free) {
 
 void Memory::release(std::uint32_t channel) { implementation_->channels[channel]->release(); }
 
-std::uint32_t Memory::channels() const {
-  return static_cast<std::uint32_t>(implementation_->channels.size());
-}
-
 bool Memory::drop(WriteId id) {
   return id.channel < implementation_->channels.size() &&
          implementation_->channels[id.channel]->drop(id.number);

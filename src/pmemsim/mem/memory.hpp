@@ -113,11 +113,10 @@ class Memory {
   bool find(Line line, WriteKind kind, WriteId& id) const;
   const Write* pending(WriteId id) const;
 
-  // Operations (reads and writes) that wait for or use a bank: LALEA's counters.
-  std::uint32_t channels() const;
   std::uint32_t channel_of(Line line) const;
   std::uint32_t bank_of(Line line) const;  // over all channels: channel * banks + bank
-  std::span<const std::uint32_t> pending_operations() const { return operations_; }  // by bank
+  // By bank: operations (reads and writes) that wait for it or use it: LALEA's counters.
+  std::span<const std::uint32_t> pending_operations() const { return operations_; }
 
   // The newest contents that have arrived, wherever they are: what a read will find.
   LineData newest(Line line) const;

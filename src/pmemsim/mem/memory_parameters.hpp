@@ -164,8 +164,7 @@ struct MemoryParameters {
           "open: a row stays open until another is needed; closed: it is closed after each access");
     visit("max_accesses_per_row", max_accesses_per_row, {.least = 1, .most = 1'000'000},
           "Accesses after which a row closes for an older request to another row of its bank, so "
-          "that "
-          "none is starved");
+          "that none is starved");
     visit(
         "front_latency", front_latency, {.most = kSecond},
         "Time in the controller's front end: part of every read and of a write's acknowledgement");

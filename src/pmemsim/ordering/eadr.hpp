@@ -18,7 +18,7 @@ class EadrOrdering final : public NoOrdering {
   }
   std::uint32_t interests() const override { return defects_.caches ? 0u : kStores; }
   bool store(const Store& store, Picoseconds, Completion) override {
-    pm_->persisted_in_caches(Line::of(store.address), store.after());
+    pm_->persisted_in_caches(store.line(), store.after());
     return true;
   }
 
