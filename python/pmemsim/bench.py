@@ -7,13 +7,13 @@ own and nothing of an earlier one is warm.
 from __future__ import annotations
 
 import json
-import math
 import resource
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 from pmemsim.errors import Error
@@ -67,10 +67,9 @@ class Bench:
     @property
     def sizes(self) -> list[tuple[str, int]]:
         """The designs with their numbers of cores, in the order measured."""
-        return sorted(
-            dict.fromkeys((run.design, run.cores) for run in self.runs),
-            key=lambda size: list(dict.fromkeys(run.design for run in self.runs)).index(size[0]),
-        )
+        designs = list(dict.fromkeys(run.design for run in self.runs))
+        sizes = dict.fromkeys((run.design, run.cores) for run in self.runs)
+        return sorted(sizes, key=lambda size: designs.index(size[0]))
 
     def geomean(self, design: str, cores: int) -> float:
         """Geometric mean of the workloads' million simulated instructions a second."""
@@ -79,7 +78,7 @@ class Bench:
             for run in self.runs
             if (run.design, run.cores) == (design, cores)
         ]
-        return math.exp(sum(map(math.log, speeds)) / len(speeds))
+        return geometric_mean(speeds)
 
     def over_baseline(self, design: str, cores: int) -> float | None:
         """A design's speed over that of sw-undo; None if that was not measured at this size."""

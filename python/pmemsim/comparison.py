@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
 from pmemsim.errors import Error
@@ -45,7 +45,7 @@ class Comparison:
         means = {}
         for design in self.designs:
             ratios = [self.ratio(self.result(workload, design)) for workload in self.workloads]
-            means[design] = math.exp(sum(map(math.log, ratios)) / len(ratios))
+            means[design] = geometric_mean(ratios)
         return means
 
     def to_frame(self) -> pd.DataFrame:

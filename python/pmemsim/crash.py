@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -150,10 +150,6 @@ def verify(
     with tempfile.TemporaryDirectory(prefix="pmemsim-crash-") as folder:
         regions = trace.metadata["pm_regions"]
         files = [str(Path(folder) / f"image{number}") for number in range(len(regions))]
-        check: Callable[[], str] | None = None
-        if checker is not None:
-            judge = checker
-            check = lambda: judge.problem_of(files)  # noqa: E731
         found = _core.crash(
             str(trace.path),
             configuration.settings,
@@ -163,7 +159,7 @@ def verify(
             points.subsets,
             checker.images if checker else 0,
             files if checker else [],
-            check,
+            partial(checker.problem_of, files) if checker else None,
             progress,
         )
     return CrashRun(

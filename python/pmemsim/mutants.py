@@ -107,7 +107,6 @@ def judge(
     progress: Callable[[int, float], None] | None = None,
 ) -> tuple[list[Verdict], list[CrashRun]]:
     """Crash all mutants, and all the designs that they are made of; `progress` counts both."""
-    sound = list(dict.fromkeys(mutant.unbroken for mutant in chosen))
 
     def task(mutant: Mutant) -> Callable[[Report], CrashRun]:
         return lambda report: verify(
@@ -119,15 +118,19 @@ def judge(
             report,
         )
 
-    runs = run_all([task(mutant) for mutant in (*chosen, *sound)], jobs, progress)
+    runs = run_all([task(mutant) for mutant in (*chosen, *_unbroken(chosen))], jobs, progress)
     verdicts = [Verdict(mutant, run) for mutant, run in zip(chosen, runs, strict=False)]
     return verdicts, runs[len(chosen) :]
 
 
 def labels(chosen: Sequence[Mutant]) -> list[str]:
     """What `judge` works on, in words, in its order."""
-    sound = dict.fromkeys(mutant.unbroken for mutant in chosen)
     return [
         *(f"{mutant.design} with {mutant.switch}" for mutant in chosen),
-        *(f"{mutant.design} unbroken" for mutant in sound),
+        *(f"{mutant.design} unbroken" for mutant in _unbroken(chosen)),
     ]
+
+
+def _unbroken(chosen: Sequence[Mutant]) -> list[Mutant]:
+    """What the mutants are made of, each once."""
+    return list(dict.fromkeys(mutant.unbroken for mutant in chosen))

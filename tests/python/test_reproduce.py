@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from pmemsim.errors import Error
-from pmemsim.reproduce.estimates import Estimate, estimate, geomean
+from pmemsim.reproduce.estimates import Estimate, estimate
 from pmemsim.reproduce.facts import Fact
 from pmemsim.reproduce.measurements import Measurements
 from pmemsim.reproduce.metrics import METRICS
@@ -123,11 +123,6 @@ def test_the_confidence_interval_is_students() -> None:
     assert of_two.mean == 2.0
     assert of_two.ci95 == pytest.approx(12.706, abs=1e-3)
     assert estimate([7.0]) == Estimate(7.0, 0.0)
-
-
-def test_geometric_mean() -> None:
-    assert geomean([2.0, 8.0]) == pytest.approx(4.0)
-    assert geomean([0.5, 1.0, 2.0]) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

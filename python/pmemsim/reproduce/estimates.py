@@ -1,4 +1,4 @@
-"""Means over seeds with their 95% confidence intervals, and geometric means over benchmarks."""
+"""Means over seeds with their 95% confidence intervals."""
 
 from __future__ import annotations
 
@@ -27,8 +27,3 @@ def estimate(values: Sequence[float]) -> Estimate:
         return Estimate(values[0], 0.0)
     half = _T95[count - 2] * statistics.stdev(values) / math.sqrt(count)
     return Estimate(statistics.fmean(values), half)
-
-
-def geomean(ratios: Sequence[float]) -> float:
-    """Geometric mean of positive ratios."""
-    return math.exp(statistics.fmean(map(math.log, ratios)))

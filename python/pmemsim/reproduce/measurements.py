@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import geometric_mean
 
 from pmemsim.errors import Error
-from pmemsim.reproduce.estimates import Estimate, estimate, geomean
+from pmemsim.reproduce.estimates import Estimate, estimate
 from pmemsim.reproduce.metrics import METRICS
 from pmemsim.reproduce.plan import Benchmark, Case, Experiment, Paper, Point, Scale
 from pmemsim.reproduce.runs import Outcome
@@ -45,7 +46,7 @@ class Measurements:
                 )
                 for seed in self.paper.seeds
             ]
-            ratios = [a / b for a, b in pairs if a is not None and b]
+            ratios = [a / b for a, b in pairs if a and b]
             if len(ratios) == len(pairs):
                 found[benchmark] = ratios
         if not found:
@@ -62,4 +63,4 @@ class Measurements:
         """Geometric mean of the benchmarks (of one group, or all), then the mean of the seeds."""
         ratios = self.ratios(of, over, of_point, over_point)
         chosen = [values for b, values in ratios.items() if group in (None, b.group)]
-        return estimate([geomean(of_seed) for of_seed in zip(*chosen, strict=True)])
+        return estimate([geometric_mean(of_seed) for of_seed in zip(*chosen, strict=True)])
