@@ -19,10 +19,14 @@ inline constexpr std::uint64_t kDramBase = 0x10000000;
 
 using KeyValue = std::pair<std::string_view, std::string_view>;
 
-inline std::vector<Setting> settings(std::initializer_list<KeyValue> pairs) {
+// What stands in `more` wins.
+inline std::vector<Setting> settings(const std::vector<KeyValue>& pairs,
+                                     const std::vector<KeyValue>& more = {}) {
   std::vector<Setting> list;
-  for (const auto& [key, value] : pairs) {
-    list.push_back({std::string(key), std::string(value), "test"});
+  for (const auto* part : {&pairs, &more}) {
+    for (const auto& [key, value] : *part) {
+      list.push_back({std::string(key), std::string(value), "test"});
+    }
   }
   return list;
 }

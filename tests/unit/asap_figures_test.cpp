@@ -41,10 +41,8 @@ class Gate final : public Backend {
   std::vector<Write> held_;
 };
 
-Configuration bench_configuration(std::initializer_list<KeyValue> more) {
-  std::vector<Setting> list = settings({{"atomicity", "asap"}, {"core.count", "2"}});
-  for (const Setting& setting : settings(more)) list.push_back(setting);
-  return configure(list);
+Configuration bench_configuration(const std::vector<KeyValue>& more) {
+  return configure(settings({{"atomicity", "asap"}, {"core.count", "2"}}, more));
 }
 
 // Regions 1 of cores 0 and 1, called R1 and R2 as in the paper; or regions 1 and 2 of core 0.

@@ -25,32 +25,23 @@ INSTANTIATE_TEST_SUITE_P(Seeds, AsapCrash,
 TEST_P(AsapCrash, LeavesWholeRegionsAtEveryPoint) {
   const auto& [seed, optimisations, policies] = GetParam();
   Regions program(static_cast<std::uint32_t>(seed), 30, 24, 40);
-  const TemporaryTrace temporary(program.builder);
-  const trace::TraceFile file(temporary.path());
-  Machine machine(
+  std::uint64_t begun = 0;
+  expect_whole_regions<Asap>(
+      program,
       crash_configuration({{"atomicity", "asap"},
                            {"log.allocation", policies.allocation},
                            {"log.metadata", policies.metadata},
                            {"asap.dpo_coalescing", optimisations > 0 ? "true" : "false"},
                            {"asap.lpo_dropping", optimisations > 1 ? "true" : "false"},
                            {"asap.dpo_dropping", optimisations > 2 ? "true" : "false"}}),
-      file);
-  const auto& design = dynamic_cast<const Asap&>(machine.atomicity());
-  std::uint64_t begun = 0;
-  Plug plug(machine, program.states, [&](Image& image) {
-    const Asap::Survivors survivors = design.survivors();
-    recover_asap(survivors, image);
-    // One thread: regions commit in their order, so all before the oldest in the list have.
-    if (survivors.dependences.empty()) return begun;
-    begun = std::max(begun, survivors.dependences.rbegin()->first);
-    return survivors.dependences.begin()->first - 1;
-  });
-  machine.observe(&plug);
-  ASSERT_TRUE(machine.run({}));
-  EXPECT_EQ(plug.problem, "");
-  EXPECT_GT(plug.crashes, 300);
-  EXPECT_GT(plug.undone, 50);
-  EXPECT_TRUE(design.survivors().dependences.empty());
+      [&](const Asap::Survivors& survivors, Image& image) {
+        recover_asap(survivors, image);
+        // One thread: regions commit in their order, so all before the oldest in the list have.
+        if (survivors.dependences.empty()) return begun;
+        begun = std::max(begun, survivors.dependences.rbegin()->first);
+        return survivors.dependences.begin()->first - 1;
+      },
+      {.crashes = 300, .undone = 50});
 }
 
 // Threads that share lines.

@@ -108,10 +108,8 @@ TEST_F(Queue, ForwardsWhatHadNotLeftAtThatTime) {
 }
 
 std::vector<Setting> design(std::string_view ordering, std::string_view atomicity,
-                            std::initializer_list<KeyValue> more = {}) {
-  std::vector<Setting> list = settings({{"ordering", ordering}, {"atomicity", atomicity}});
-  for (const Setting& setting : settings(more)) list.push_back(setting);
-  return list;
+                            const std::vector<KeyValue>& more = {}) {
+  return settings({{"ordering", ordering}, {"atomicity", atomicity}}, more);
 }
 
 // A region of one store with its log, as the library writes it: each part of another length, so

@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "pmemsim/sim/machine.hpp"
-#include "run_trace.hpp"
+#include "unit/crash_machine.hpp"
 
 namespace pmemsim {
 
@@ -68,27 +70,6 @@ inline constexpr LogPolicies kLogPolicies[] = {{"sequential", "collated-header"}
                                                {"load-aware", "collated-header"},
                                                {"sequential", "adr-buffered"},
                                                {"load-aware", "adr-buffered"}};
-
-// Small caches and queues, so that lines are evicted inside their regions and the log is written
-// out; a ring of eight records, so that it wraps around and grows.
-inline Configuration crash_configuration(std::initializer_list<KeyValue> more,
-                                         std::string_view wpq_entries = "8") {
-  std::vector<Setting> list = settings({{"ordering", "x86"},
-                                        {"core.count", "1"},
-                                        {"l1.size", "256B"},
-                                        {"l1.ways", "2"},
-                                        {"l2.size", "0B"},
-                                        {"shared.size", "512B"},
-                                        {"shared.size_per_core", "0B"},
-                                        {"shared.ways", "2"},
-                                        {"pm.wpq_entries", wpq_entries},
-                                        {"pm.controllers", "2"},
-                                        {"log.ring_size", "4KiB"},
-                                        {"log.free_entries", "16"},
-                                        {"log.free_headers", "16"}});
-  for (const Setting& setting : settings(more)) list.push_back(setting);
-  return configure(list);
-}
 
 // What a crash now would leave.
 inline Image surviving(const Memory& pm) {
@@ -153,5 +134,30 @@ class Plug final : public PersistenceObserver {
   const std::vector<Words>& states_;
   const Recover recover_;
 };
+
+// How often at least, so that the test shows something.
+struct Least {
+  int crashes = 0, undone = 0;
+};
+
+// Every crash of the program on a design leaves whole regions: those that have committed, as many
+// as recover(survivors, image) returns; in the end all.
+template <class Design, class Recover>
+void expect_whole_regions(Regions& program, const Configuration& configuration, Recover recover,
+                          const Least& least) {
+  const TemporaryTrace temporary(program.builder);
+  const trace::TraceFile file(temporary.path());
+  Machine machine(configuration, file);
+  const auto& design = dynamic_cast<const Design&>(machine.atomicity());
+  const auto recover_now = [&](Image& image) { return recover(design.survivors(), image); };
+  Plug plug(machine, program.states, recover_now);
+  machine.observe(&plug);
+  ASSERT_TRUE(machine.run({}));
+  EXPECT_EQ(plug.problem, "");
+  EXPECT_GT(plug.crashes, least.crashes);
+  EXPECT_GT(plug.undone, least.undone);
+  Image image = surviving(machine.pm());
+  EXPECT_EQ(recover_now(image), program.states.size() - 1);
+}
 
 }  // namespace pmemsim

@@ -5,27 +5,16 @@
 #include "pmemsim/crash/crash_image.hpp"
 #include "pmemsim/mem/memory_parameters.hpp"
 #include "shared_regions.hpp"
+#include "unit/crash_machine.hpp"
 
 namespace pmemsim {
 namespace {
 
-CrashResult crash_it(std::initializer_list<KeyValue> design, const CrashOptions& options = {},
-                     std::uint32_t seed = 1) {
-  SharedRegions program({.seed = seed, .threads = 3, .regions = 60});
+CrashResult crash_it(std::vector<KeyValue> design, const CrashOptions& options = {}) {
+  SharedRegions program({.seed = 1, .threads = 3, .regions = 60});
   const TemporaryTrace temporary(program.builder);
-  std::vector<Setting> list = settings({{"ordering", "x86"},
-                                        {"core.count", "3"},
-                                        {"l1.size", "256B"},
-                                        {"l1.ways", "2"},
-                                        {"l2.size", "0B"},
-                                        {"shared.size", "512B"},
-                                        {"shared.size_per_core", "0B"},
-                                        {"shared.ways", "2"},
-                                        {"pm.wpq_entries", "8"},
-                                        {"pm.controllers", "2"},
-                                        {"log.ring_size", "4KiB"}});
-  for (const Setting& setting : settings(design)) list.push_back(setting);
-  return crash(trace::TraceFile(temporary.path()), configure(list), options, {});
+  design.insert(design.begin(), {"core.count", "3"});
+  return crash(trace::TraceFile(temporary.path()), crash_configuration(design), options, {});
 }
 
 // A region that writes two words of a line, and no log.

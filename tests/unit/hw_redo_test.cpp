@@ -42,27 +42,18 @@ INSTANTIATE_TEST_SUITE_P(Seeds, HwRedoCrash,
 TEST_P(HwRedoCrash, LeavesWholeRegionsAtEveryPoint) {
   const auto& [seed, variant] = GetParam();
   Regions program(static_cast<std::uint32_t>(seed), 30, 24, 40);
-  const TemporaryTrace temporary(program.builder);
-  const trace::TraceFile file(temporary.path());
-  Machine machine(crash_configuration({{"atomicity", "hw-redo"},
-                                       {"log.allocation", variant.policies.allocation},
-                                       {"log.metadata", variant.policies.metadata},
-                                       {"log.header_entries", variant.header_entries},
-                                       {"hw_redo.in_place", variant.in_place},
-                                       {"hw_redo.log_buffer_entries", "2"}}),
-                  file);
-  const auto& design = dynamic_cast<const HwRedo&>(machine.atomicity());
-  Plug plug(machine, program.states, [&](Image& image) {
-    const HwRedo::Survivors survivors = design.survivors();
-    recover_redo_log(survivors, image);
-    return survivors.committed[0];
-  });
-  machine.observe(&plug);
-  ASSERT_TRUE(machine.run({}));
-  EXPECT_EQ(plug.problem, "");
-  EXPECT_GT(plug.crashes, 200);
-  EXPECT_GT(plug.undone, 20);
-  EXPECT_EQ(design.survivors().committed[0], 30u);
+  expect_whole_regions<HwRedo>(program,
+                               crash_configuration({{"atomicity", "hw-redo"},
+                                                    {"log.allocation", variant.policies.allocation},
+                                                    {"log.metadata", variant.policies.metadata},
+                                                    {"log.header_entries", variant.header_entries},
+                                                    {"hw_redo.in_place", variant.in_place},
+                                                    {"hw_redo.log_buffer_entries", "2"}}),
+                               [](const HwRedo::Survivors& survivors, Image& image) {
+                                 recover_redo_log(survivors, image);
+                                 return survivors.committed[0];
+                               },
+                               {.crashes = 200, .undone = 20});
 }
 
 // Threads that share lines under locks, which are held until after the commit; PM so slow that

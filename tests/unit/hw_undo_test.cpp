@@ -106,24 +106,15 @@ INSTANTIATE_TEST_SUITE_P(Seeds, HwUndoCrash,
 TEST_P(HwUndoCrash, LeavesWholeRegionsAtEveryPoint) {
   const auto& [seed, policies] = GetParam();
   Regions program(static_cast<std::uint32_t>(seed), 30, 24, 40);
-  const TemporaryTrace temporary(program.builder);
-  const trace::TraceFile file(temporary.path());
-  Machine machine(crash_configuration({{"atomicity", "hw-undo"},
-                                       {"log.allocation", policies.allocation},
-                                       {"log.metadata", policies.metadata}}),
-                  file);
-  const auto& design = dynamic_cast<const HwUndo&>(machine.atomicity());
-  Plug plug(machine, program.states, [&](Image& image) {
-    const HwUndo::Survivors survivors = design.survivors();
-    recover_undo_log(survivors, image);
-    return survivors.committed[0];
-  });
-  machine.observe(&plug);
-  ASSERT_TRUE(machine.run({}));
-  EXPECT_EQ(plug.problem, "");
-  EXPECT_GT(plug.crashes, 300);
-  EXPECT_GT(plug.undone, 50);
-  EXPECT_EQ(design.survivors().committed[0], 30u);
+  expect_whole_regions<HwUndo>(program,
+                               crash_configuration({{"atomicity", "hw-undo"},
+                                                    {"log.allocation", policies.allocation},
+                                                    {"log.metadata", policies.metadata}}),
+                               [](const HwUndo::Survivors& survivors, Image& image) {
+                                 recover_undo_log(survivors, image);
+                                 return survivors.committed[0];
+                               },
+                               {.crashes = 300, .undone = 50});
 }
 
 class HwUndoSharedCrash

@@ -108,23 +108,17 @@ INSTANTIATE_TEST_SUITE_P(Seeds, LadChainCrash, testing::Range(0, 20));
 
 TEST_P(LadChainCrash, LeavesWholeRegionsAtEveryPoint) {
   Regions program(static_cast<std::uint32_t>(GetParam()), 12, 40, 80);
-  const TemporaryTrace temporary(program.builder);
-  const trace::TraceFile file(temporary.path());
-  Machine machine(crash_configuration({{"atomicity", "lad"},
-                                       {"pm.banks_per_rank", "1"},
-                                       {"pm.wpq_entries", "4"},
-                                       {"log.allocation", "load-aware"},
-                                       {"log.header_entries", "0"}}),
-                  file);
-  const auto& design = dynamic_cast<const Lad&>(machine.atomicity());
-  Plug plug(machine, program.states, [&](Image& image) {
-    recover_lad(design.survivors(), image);
-    return committed_region(design.survivors(), 0);
-  });
-  machine.observe(&plug);
-  ASSERT_TRUE(machine.run({}));
-  EXPECT_EQ(plug.problem, "");
-  EXPECT_GT(plug.undone, 50);
+  expect_whole_regions<Lad>(program,
+                            crash_configuration({{"atomicity", "lad"},
+                                                 {"pm.banks_per_rank", "1"},
+                                                 {"pm.wpq_entries", "4"},
+                                                 {"log.allocation", "load-aware"},
+                                                 {"log.header_entries", "0"}}),
+                            [](const Lad::Survivors& survivors, Image& image) {
+                              recover_lad(survivors, image);
+                              return committed_region(survivors, 0);
+                            },
+                            {.undone = 50});
 }
 
 class LadSharedCrash

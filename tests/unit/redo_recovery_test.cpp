@@ -5,6 +5,7 @@
 
 #include "pmemsim/sim/machine.hpp"
 #include "shared_regions.hpp"
+#include "unit/crash_machine.hpp"
 
 namespace pmemsim {
 namespace {
@@ -69,26 +70,15 @@ class Comparison final : public PersistenceObserver {
 class RedoRecoveryTest : public testing::TestWithParam<Case> {};
 
 TEST_P(RedoRecoveryTest, LeavesWhatRedoingTheWholeLogLeaves) {
+  std::vector<KeyValue> design{
+      {"atomicity", "hw-redo"}, {"core.count", "3"}, {"log.ring_size", "8KiB"}};
+  design.insert(design.end(), GetParam().design.begin(), GetParam().design.end());
   std::uint64_t stayed = 0;
   for (std::uint32_t seed = 0; seed < 8; ++seed) {
     SharedRegions program({.seed = seed, .threads = 3, .regions = 60, .lines_per_lock = 12});
     const TemporaryTrace temporary(program.builder);
-    std::vector<Setting> list = settings({{"ordering", "x86"},
-                                          {"atomicity", "hw-redo"},
-                                          {"core.count", "3"},
-                                          {"l1.size", "256B"},
-                                          {"l1.ways", "2"},
-                                          {"l2.size", "0B"},
-                                          {"shared.size", "512B"},
-                                          {"shared.size_per_core", "0B"},
-                                          {"shared.ways", "2"},
-                                          {"pm.wpq_entries", "8"},
-                                          {"pm.controllers", "2"},
-                                          {"log.ring_size", "8KiB"}});
-    for (const auto& [key, value] : GetParam().design)
-      list.push_back({std::string(key), std::string(value), "test"});
     const trace::TraceFile trace(temporary.path());
-    Machine machine(configure(list), trace);
+    Machine machine(crash_configuration(design), trace);
     Comparison comparison(machine);
     machine.observe(&comparison);
     ASSERT_TRUE(machine.run({}));

@@ -11,27 +11,26 @@ namespace pmemsim {
 namespace {
 
 // Small caches and queues, so that everything happens: evictions, full queues, back-pressure.
-std::vector<Setting> small_machine(std::initializer_list<KeyValue> more = {}) {
-  std::vector<Setting> list = settings({{"core.frequency", "3GHz"},
-                                        {"core.count", "8"},
-                                        {"core.rob_entries", "48"},
-                                        {"core.load_queue_entries", "12"},
-                                        {"core.store_queue_entries", "8"},
-                                        {"core.mshrs", "4"},
-                                        {"l1.size", "1KiB"},
-                                        {"l1.ways", "2"},
-                                        {"l2.size", "2KiB"},
-                                        {"l2.ways", "2"},
-                                        {"shared.size", "8KiB"},
-                                        {"shared.size_per_core", "0B"},
-                                        {"shared.ways", "4"},
-                                        {"pm.wpq_entries", "4"},
-                                        {"pm.min_writes_per_switch", "2"},
-                                        {"pm.read_queue_entries", "4"},
-                                        {"pm.banks_per_rank", "4"},
-                                        {"dram.wpq_entries", "8"}});
-  for (const Setting& setting : settings(more)) list.push_back(setting);
-  return list;
+std::vector<Setting> small_machine(const std::vector<KeyValue>& more = {}) {
+  return settings({{"core.frequency", "3GHz"},
+                   {"core.count", "8"},
+                   {"core.rob_entries", "48"},
+                   {"core.load_queue_entries", "12"},
+                   {"core.store_queue_entries", "8"},
+                   {"core.mshrs", "4"},
+                   {"l1.size", "1KiB"},
+                   {"l1.ways", "2"},
+                   {"l2.size", "2KiB"},
+                   {"l2.ways", "2"},
+                   {"shared.size", "8KiB"},
+                   {"shared.size_per_core", "0B"},
+                   {"shared.ways", "4"},
+                   {"pm.wpq_entries", "4"},
+                   {"pm.min_writes_per_switch", "2"},
+                   {"pm.read_queue_entries", "4"},
+                   {"pm.banks_per_rank", "4"},
+                   {"dram.wpq_entries", "8"}},
+                  more);
 }
 
 struct FinishedRun {

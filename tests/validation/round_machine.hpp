@@ -11,36 +11,35 @@ namespace pmemsim {
 
 // 1 GHz, so that a cycle is a nanosecond; PM without row buffers or controller latencies to think
 // of.
-inline std::vector<Setting> round_machine(std::initializer_list<KeyValue> more = {}) {
-  std::vector<Setting> list = settings({{"core.frequency", "1GHz"},
-                                        {"core.width", "4"},
-                                        {"core.rob_entries", "64"},
-                                        {"core.load_queue_entries", "32"},
-                                        {"core.store_queue_entries", "16"},
-                                        {"core.mshrs", "8"},
-                                        {"core.forward_latency", "4cycles"},
-                                        {"core.locked_latency", "18cycles"},
-                                        {"l1.size", "32KiB"},
-                                        {"l1.ways", "8"},
-                                        {"l1.latency", "4cycles"},
-                                        {"l1.tag_latency", "2cycles"},
-                                        {"l2.size", "256KiB"},
-                                        {"l2.ways", "8"},
-                                        {"l2.latency", "10cycles"},
-                                        {"l2.tag_latency", "5cycles"},
-                                        {"shared.size", "1MiB"},
-                                        {"shared.size_per_core", "0B"},
-                                        {"shared.latency", "30cycles"},
-                                        {"shared.tag_latency", "20cycles"},
-                                        {"shared.snoop_latency", "18cycles"},
-                                        {"pm.device", "fixed"},
-                                        {"pm.read_latency", "200ns"},
-                                        {"pm.write_latency", "100ns"},
-                                        {"pm.front_latency", "0ns"},
-                                        {"pm.back_latency", "0ns"},
-                                        {"pm.trefi", "0ps"}});
-  for (const Setting& setting : settings(more)) list.push_back(setting);
-  return list;
+inline std::vector<Setting> round_machine(const std::vector<KeyValue>& more = {}) {
+  return settings({{"core.frequency", "1GHz"},
+                   {"core.width", "4"},
+                   {"core.rob_entries", "64"},
+                   {"core.load_queue_entries", "32"},
+                   {"core.store_queue_entries", "16"},
+                   {"core.mshrs", "8"},
+                   {"core.forward_latency", "4cycles"},
+                   {"core.locked_latency", "18cycles"},
+                   {"l1.size", "32KiB"},
+                   {"l1.ways", "8"},
+                   {"l1.latency", "4cycles"},
+                   {"l1.tag_latency", "2cycles"},
+                   {"l2.size", "256KiB"},
+                   {"l2.ways", "8"},
+                   {"l2.latency", "10cycles"},
+                   {"l2.tag_latency", "5cycles"},
+                   {"shared.size", "1MiB"},
+                   {"shared.size_per_core", "0B"},
+                   {"shared.latency", "30cycles"},
+                   {"shared.tag_latency", "20cycles"},
+                   {"shared.snoop_latency", "18cycles"},
+                   {"pm.device", "fixed"},
+                   {"pm.read_latency", "200ns"},
+                   {"pm.write_latency", "100ns"},
+                   {"pm.front_latency", "0ns"},
+                   {"pm.back_latency", "0ns"},
+                   {"pm.trefi", "0ps"}},
+                  more);
 }
 // Its latencies in nanoseconds.
 inline constexpr double kL1 = 4, kL2 = 10, kShared = 30, kPmRead = 200 + 3.332;
