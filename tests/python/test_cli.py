@@ -444,6 +444,19 @@ def test_bench_measures_every_design_that_can_run(tmp_path: Path, queue_trace: P
     assert "core.width" in str(why_not(str(refused_design), "asap", recordings))
 
 
+def interrupt(process: subprocess.Popen[str]) -> None:
+    """Ctrl-C, which the command must answer with one sentence."""
+    process.send_signal(signal.SIGINT)
+    try:
+        output, text = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 130, text
+    assert "pmemsim: interrupted" in text
+    assert "Traceback" not in text
+    assert output == ""
+
+
 def test_control_c_ends_with_130_and_leaves_no_file(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [str(Path(sys.executable).with_name("pmemsim")), "compare", "queue", "--jobs", "1",
@@ -454,15 +467,7 @@ def test_control_c_ends_with_130_and_leaves_no_file(tmp_path: Path) -> None:
     assert process.stderr is not None
     while (line := process.stderr.readline()) and "queue on np" not in line:
         pass
-    process.send_signal(signal.SIGINT)  # while the second design is being simulated
-    try:
-        output, text = process.communicate(timeout=30)
-    finally:
-        process.kill()
-    assert process.returncode == 130, text
-    assert "interrupted" in text
-    assert "Traceback" not in text
-    assert output == ""
+    interrupt(process)  # while the second design is being simulated
     assert list(tmp_path.iterdir()) == []
 
 
@@ -476,15 +481,7 @@ def test_control_c_while_the_command_is_loaded() -> None:
     while (line := process.stderr.readline()) and "numpy" not in line:
         pass
     assert line, "numpy was not loaded"
-    process.send_signal(signal.SIGINT)  # while modules are being loaded
-    try:
-        output, text = process.communicate(timeout=30)
-    finally:
-        process.kill()
-    assert process.returncode == 130, text
-    assert "pmemsim: interrupted" in text
-    assert "Traceback" not in text
-    assert output == ""
+    interrupt(process)  # while modules are being loaded
 
 
 def test_output_on_a_full_disk(queue_trace: Path) -> None:
