@@ -263,11 +263,8 @@ bool Asap::try_store(CoreId number) {
   }
   const bool depends = first && active(owner) != nullptr && !contains(region.dependences, owner);
   if (must_wait(region, depends)) return stall(statistics_.dependence_stalls);
-  const auto find_slot = [&] {
-    return std::find_if(region.slots.begin(), region.slots.end(),
-                        [&](const Slot& s) { return s.line == core.line; });
-  };
-  const bool listed = find_slot() != region.slots.end();
+  const bool listed = std::any_of(region.slots.begin(), region.slots.end(),
+                                  [&](const Slot& s) { return s.line == core.line; });
   if (!listed && region.slots.size() == parameters_.cl_slots) {
     // With fewer slots than the distance, none would ever start.
     const bool none_started = std::none_of(region.slots.begin(), region.slots.end(),
@@ -283,17 +280,21 @@ bool Asap::try_store(CoreId number) {
     tag.owner = self;
     log(core, region, tag);
   }
-  for (Slot& other : region.slots) {
-    if (other.line == core.line) continue;
-    if (++other.distance >= parameters_.dpo_distance) start_dpo(region, other);
-  }
   if (!listed) region.slots.push_back({.line = core.line});
-  Slot& own = *find_slot();
-  own.distance = 0;
-  own.invisible = core.storing = true;
-  own.wanted = true;
-  if (!parameters_.dpo_coalescing) own.due = true;
+  for (Slot& slot : region.slots) written(region, slot, core.line);
+  core.storing = true;
   return true;
+}
+
+// The region writes the line: the slot's own, or another one.
+void Asap::written(Region& region, Slot& slot, Line line) {
+  if (slot.line != line) {
+    if (++slot.distance >= parameters_.dpo_distance) start_dpo(region, slot);
+    return;
+  }
+  slot.distance = 0;
+  slot.invisible = slot.wanted = true;
+  if (!parameters_.dpo_coalescing) slot.due = true;
 }
 
 // 4.6.1: the old value goes to the log while the store goes on.

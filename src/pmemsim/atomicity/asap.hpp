@@ -241,6 +241,7 @@ class Asap final : public Atomicity {
   void depend(Region& region, Rid on, std::uint64_t& counter);
   void room(std::uint64_t, Picoseconds now) { retry(now); }
   void log(const PerCore& core, Region& region, Tag& tag);
+  void written(Region& region, Slot& slot, Line line);
   LineData old_value(const PerCore& writer) const;
   void unlock(Region& logger, Line line);
   void start_dpo(Region& region, Slot& slot);

@@ -13,10 +13,10 @@
 //   HWRedo     store() appends to the core's log buffer; region_end() waits for the log;
 //              evicted() keeps lines in the DRAM cache (kTaken), fetch() reads them from there;
 //              drain() writes its lines in place.
-//   LAD        store() marks the line; region_end() sends the marked lines as writes that the
-//              controllers must not write out yet (a queue of its own in front of Memory), and
-//              resumes when every controller has acknowledged the commit message: two phases over
-//              Memory::channel_of(). Overflow: read, log write, then the data write.
+//   LAD        store() marks the line; region_end() sends the marked lines to controllers that must
+//              not write them out yet (Memory::reserve), and resumes when every controller has
+//              acknowledged the commit message: two phases over Memory::channel_of(). Overflow:
+//              read, log write, then the data write.
 //   ASAP       region_begin() takes CL List and Dependence List entries (false while there are
 //              none); store() sets LockBit and owner, starts the log write, adds to the CL List
 //              (false while its slots are full); load() adds dependences; region_end() returns

@@ -84,7 +84,8 @@ class PmSpace;
 class ProgramEvents;
 
 // What a layer works with. Writes to PM go through the backend; Memory is there to find, drop and
-// count what is in the controllers (Memory::find, drop, channel_of, pending_operations).
+// count what is in the controllers, and to reserve room there (Memory::find, drop, channel_of,
+// pending_operations, reserve).
 struct LayerContext {
   EventQueue& queue;
   Hierarchy& caches;
