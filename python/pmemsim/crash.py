@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pmemsim import _core
-from pmemsim.errors import ConfigError, Error
+from pmemsim.errors import Error
 from pmemsim.presets import preset_names
 from pmemsim.recording import build_workload
 from pmemsim.simulation import Configuration, Progress, configure
@@ -123,15 +123,22 @@ def checker_of(trace: Trace, command: str | None, images: int | None) -> Checker
     if count == 0:
         return None
     if command is not None:
-        parts = shlex.split(command)
-        if not parts:
-            raise ConfigError(["--check: is empty; give a program, or leave it out"])
-        return Checker(tuple(parts), count)
+        return Checker(_words(command), count)
     name = str(trace.metadata.get("workload", ""))
     # A program of the user's own may have a workload's name, too; it isn't recorded with a level.
     if name not in workloads() or "optimization" not in trace.metadata:
         return None
     return Checker((str(build_workload(name)), "--verify"), count)
+
+
+def _words(command: str) -> tuple[str, ...]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise Error(f"--check {command}: {error}; write it as in a shell") from error
+    if not words:
+        raise Error("--check: is empty; give a program, or leave it out")
+    return tuple(words)
 
 
 def verify(

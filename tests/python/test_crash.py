@@ -61,6 +61,16 @@ def test_a_sample_of_points(queue_trace: Path, tmp_path: Path) -> None:
     assert run["checked"] == 0
 
 
+def seen_again(story: str) -> str:
+    """What the command that a story ends with says."""
+    (line,) = [line for line in story.splitlines() if "to see it again:" in line]
+    command = shlex.split(line.partition("to see it again:")[2])
+    assert command[0] == "pmemsim"
+    done = pmemsim(*command[1:])
+    assert done.returncode == 1, done.stderr
+    return done.stderr
+
+
 def test_a_broken_design_tells_its_story(queue_trace: Path) -> None:
     done = pmemsim("crash", queue_trace, "--design", "hw-undo", "--set", "log.break.commit=true")
     assert done.returncode == 1
@@ -68,21 +78,30 @@ def test_a_broken_design_tells_its_story(queue_trace: Path) -> None:
     assert "was promised to survive" in done.stderr
     assert "the word at 0x" in done.stderr
     assert re.search(r"stored that at \S+\.c(pp)?:\d+", done.stderr)
-    (again,) = [line for line in done.stderr.splitlines() if "to see it again:" in line]
-    command = shlex.split(again.partition("to see it again:")[2])
-    assert command[0] == "pmemsim"
-    repeated = pmemsim(*command[1:])
-    assert repeated.returncode == 1
-    assert "the word at 0x" in repeated.stderr
+    assert "the word at 0x" in seen_again(done.stderr)
 
 
 def test_a_programs_own_check(queue_trace: Path, tmp_path: Path) -> None:
     script = tmp_path / "check"
     script.write_text('#!/bin/sh\n[ -s "$1" ] || exit 3\necho "the queue has a hole" >&2\nexit 1\n')
     script.chmod(0o755)
+    sentence = f"{script} exited with 1: the queue has a hole"
     done = pmemsim("crash", queue_trace, "--design", "hw-undo", "--check", script)
     assert done.returncode == 1
-    assert f"{script} exited with 1: the queue has a hole" in done.stderr
+    assert sentence in done.stderr
+    assert sentence in seen_again(done.stderr)
+
+
+def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_path: Path) -> None:
+    design = tmp_path / "my design.yaml"
+    design.write_text(
+        "name: mine\nsummary: commits too early\nparameters:\n"
+        "  atomicity: {value: hw-undo, source: mine}\n"
+        "  log.break.commit: {value: true, source: mine}\n"
+    )
+    done = pmemsim("crash", queue_trace, "--design", design)
+    assert done.returncode == 1, done.stderr
+    assert "mine doesn't recover queue" in seen_again(done.stderr)
 
 
 @pytest.mark.parametrize(
@@ -102,6 +121,7 @@ def test_a_programs_own_check(queue_trace: Path, tmp_path: Path) -> None:
         (["queue", "--design", "asap", "--at", "99999999s"], "later than any simulation ends"),
         (["queue", "--design", "asap", "--check-images", "-1"], "--check-images -1: must be 0 to"),
         (["queue", "--design", "asap", "--check", "/no/such"], "can't be run"),
+        (["queue", "--design", "asap", "--check", "'"], "write it as in a shell"),
         (["queue", "--design", "asap", "--set", "run.lock_order=simulated"], "can't be judged"),
         (["queue", "queue", "--design", "asap"], "target 'queue' stands twice"),
         (["--mutants", "--design", "np"], "there are mutants of"),

@@ -14,13 +14,20 @@ from pmemsim import crash as crashing
 from pmemsim import mutants as broken
 from pmemsim.cli.console import out, progress_of, si, table
 from pmemsim.cli.options import Json, Machine, Recipe, check_outputs, options_of
-from pmemsim.cli.simulate import Jobs, check_jobs, distinct, names_of, open_traces
+from pmemsim.cli.simulate import (
+    Jobs,
+    check_jobs,
+    configurations_of,
+    distinct,
+    names_of,
+    open_traces,
+)
 from pmemsim.crash import Checker, CrashRun, Points, checker_of, verify
 from pmemsim.errors import CheckFailed, Problems
 from pmemsim.files import write_json
 from pmemsim.parallel import Report, run_all
 from pmemsim.presets import parse_overrides
-from pmemsim.simulation import Configuration, configure
+from pmemsim.simulation import Configuration
 from pmemsim.targets import Target, find_target
 from pmemsim.trace import Trace
 from pmemsim.workloads import argument_problems
@@ -137,10 +144,7 @@ def crash_command(
         _check_whole("--check-images", check_images, 0, problems)
     extra = tuple(parse_overrides(overrides or [], problems.found))
     names = _designs(designs, machine, problems, every=all_designs)
-    configurations = []
-    for name in names:
-        with problems.collected():
-            configurations.append(configure(name, machine, extra=extra))
+    configurations = configurations_of(names, machine, extra, problems)
     wanted = distinct(
         [*(targets or []), *(more_targets.split(",") if more_targets else [])], "target", problems
     )
@@ -152,28 +156,38 @@ def crash_command(
             found.append(_find_target(target, recipe))
     problems.raise_any()
     traces = open_traces(found, jobs)
-    checkers = [checker_of(trace, check, check_images) for trace in traces]
-    options = _again(machine, overrides, recipe)
-    pairs = [
-        (configuration, trace, checker, target)
-        for configuration in configurations
-        for trace, checker, target in zip(traces, checkers, wanted, strict=True)
+    recordings = [
+        (target, trace, checker_of(trace, check, check_images))
+        for target, trace in zip(wanted, traces, strict=True)
     ]
-
-    def task(
-        configuration: Configuration, trace: Trace, checker: Checker | None, target: str
-    ) -> Callable[[Report], CrashRun]:
-        command = f"pmemsim crash {target} --design {configuration.design.name}{options}"
-        return lambda report: verify(trace, configuration, chosen_points, checker, command, report)
-
-    labels = [f"{trace.name} on {configuration.design.name}" for configuration, trace, *_ in pairs]
-    with progress_of(labels) as progress:
-        runs = run_all([task(*pair) for pair in pairs], jobs, progress)
+    again = _again(machine, overrides, subsets, check, recipe)
+    chosen = list(zip(names, configurations, strict=True))
+    runs = _crash_all(chosen, recordings, chosen_points, again, jobs)
     if json_path:
         write_json({"runs": [run.to_dict() for run in runs], "mutants": []}, json_path)
     if json_path != "-":
         _print_runs(runs)
     _fail_if_wrong(runs)
+
+
+def _crash_all(
+    designs: Sequence[tuple[str, Configuration]],
+    recordings: Sequence[tuple[str, Trace, Checker | None]],
+    points: Points,
+    again: Sequence[str],
+    jobs: int | None,
+) -> list[CrashRun]:
+    pairs = [(*design, *recording) for design in designs for recording in recordings]
+
+    def task(
+        name: str, configuration: Configuration, target: str, trace: Trace, checker: Checker | None
+    ) -> Callable[[Report], CrashRun]:
+        command = shlex.join(["pmemsim", "crash", target, "--design", name, *again])
+        return lambda report: verify(trace, configuration, points, checker, command, report)
+
+    labels = [f"{trace.name} on {c.design.name}" for _, c, _, trace, _ in pairs]
+    with progress_of(labels) as progress:
+        return run_all([task(*pair) for pair in pairs], jobs, progress)
 
 
 def _crash_mutants(
@@ -280,14 +294,20 @@ def _designs(text: str | None, machine: str, problems: Problems, *, every: bool)
     return []
 
 
-def _again(machine: str, overrides: Sequence[str] | None, recipe: Recipe) -> str:
-    """The options that a command needs to run the same simulation."""
+def _again(
+    machine: str, overrides: Sequence[str] | None, subsets: int, check: str | None, recipe: Recipe
+) -> list[str]:
+    """The options that a command needs to crash the same simulation."""
     words = ["--machine", machine]
     for override in overrides or []:
         words += ["--set", override]
     for option, value in recipe.given.items():
         words += [option, str(value)]
-    return " " + shlex.join(words)
+    if subsets:
+        words += ["--subsets", str(subsets)]
+    if check is not None:
+        words += ["--check", check]
+    return words
 
 
 def _print_runs(runs: Sequence[CrashRun]) -> None:

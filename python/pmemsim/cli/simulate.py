@@ -24,7 +24,7 @@ from pmemsim.comparison import Comparison, breakdown
 from pmemsim.errors import Error, Problems
 from pmemsim.files import check_writable, write_json
 from pmemsim.parallel import Report, run_all
-from pmemsim.presets import preset_names
+from pmemsim.presets import Setting, preset_names
 from pmemsim.simulation import Configuration, Result, configure, simulate
 from pmemsim.targets import Target, find_target
 from pmemsim.trace import Trace
@@ -243,10 +243,7 @@ def _checked(
     with problems.collected():
         check_outputs(simulation.json_path, simulation.plot_path)
     extra = simulation.settings(problems.found)
-    configurations = []
-    for design in designs:
-        with problems.collected():
-            configurations.append(configure(design, simulation.machine, extra=extra))
+    configurations = configurations_of(designs, simulation.machine, extra, problems)
     with problems.collected():
         comparing.check_design_names(configurations)
     found = []
@@ -255,6 +252,17 @@ def _checked(
             found.append(find_target(target, opt=recipe.opt, **recipe.arguments))
     problems.raise_any()
     return configurations, found
+
+
+def configurations_of(
+    designs: Sequence[str], machine: str, extra: tuple[Setting, ...], problems: Problems
+) -> list[Configuration]:
+    """The designs on a machine, with what is set beside them."""
+    configurations = []
+    for design in designs:
+        with problems.collected():
+            configurations.append(configure(design, machine, extra=extra))
+    return configurations
 
 
 def check_jobs(jobs: int | None) -> None:
