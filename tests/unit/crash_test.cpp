@@ -33,12 +33,13 @@ CrashResult crash_without_log(std::string_view persistence,
   builder.plain(sfence);
   builder.mark(trace::MarkKind::kRegionEnd, 1);
   const TemporaryTrace temporary(builder);
-  std::vector<Setting> list = settings({{"ordering", "x86"},
-                                        {"atomicity", "software-undo"},
-                                        {"core.count", "1"},
-                                        {"pm.persistence", persistence}});
-  for (const Setting& setting : settings(others)) list.push_back(setting);
-  return crash(trace::TraceFile(temporary.path()), configure(list), {}, {});
+  return crash(trace::TraceFile(temporary.path()),
+               configure(settings({{"ordering", "x86"},
+                                   {"atomicity", "software-undo"},
+                                   {"core.count", "1"},
+                                   {"pm.persistence", persistence}},
+                                  others)),
+               {}, {});
 }
 
 TEST(Crash, VisitsEveryPoint) {
