@@ -80,6 +80,21 @@ TEST(Crash, FindsTheLastPointsUpToATime) {
   EXPECT_THROW(crash_it({{"atomicity", "hw-redo"}}, {.at = Picoseconds{1}}), ConfigError);
 }
 
+// Which lines are taken for written back depends on the point alone, not on the points before.
+TEST(Crash, FindsAgainAtItsTimeWhatASubsetHasShown) {
+  const std::vector<KeyValue> design{{"atomicity", "asap"}, {"asap.break.lock_bit", "true"}};
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    CrashOptions options{.seed = seed, .subsets = 2};
+    const CrashResult all = crash_it(design, options);
+    ASSERT_TRUE(all.story);
+    EXPECT_TRUE(all.story->lines.at(1).starts_with("if the caches had just written lines"));
+    options.at = all.story->when;
+    const CrashResult again = crash_it(design, options);
+    ASSERT_TRUE(again.story);
+    EXPECT_EQ(again.story->lines, all.story->lines) << "seed " << seed;
+  }
+}
+
 TEST(Crash, ShowsImagesAndBelievesWhatIsSaidOfThem) {
   int shown = 0;
   const CrashOptions options{.inspections = 5, .inspect = [&](const Image&) -> std::string {

@@ -171,8 +171,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
         visited_(std::move(visited)),
         inspected_(std::move(inspected)),
         fences_(machine.cores_used()),
-        visiting_(options.sample == 0 && !options.at),
-        random_(options.seed) {}
+        visiting_(options.sample == 0 && !options.at) {}
 
   void persisted(const Write& write, PersistencePoint reached, Picoseconds when) override {
     if (persistent_caches_) return;
@@ -180,7 +179,8 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     image_.update(write.line, write.data);
     if (options_.subsets > 0 && write.data == newest_.read(write.line)) dirty_.remove(write.line);
     if (reached == PersistencePoint::kWritten) {
-      torn_ = tear(write.line, before, write.data, random_);
+      std::mt19937_64 random = random_here();
+      torn_ = tear(write.line, before, write.data, random);
     }
     point(when);
     torn_.clear();
@@ -269,9 +269,16 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
                                 "image than without"};
     }
     for (std::size_t i = 0; i < torn_.size() && !violation; ++i) violation = visit_torn(torn_[i]);
-    for (std::uint64_t i = 0; i < options_.subsets && !violation; ++i) violation = visit_subset();
+    if (options_.subsets == 0) return violation;
+    std::mt19937_64 random = random_here();
+    for (std::uint64_t i = 0; i < options_.subsets && !violation; ++i) {
+      violation = visit_subset(random);
+    }
     return violation;
   }
+
+  // The same for a point, whichever others are visited.
+  std::mt19937_64 random_here() const { return std::mt19937_64(options_.seed + result.all_points); }
 
   // The write that has just come to its end had only come so far.
   std::optional<Violation> visit_torn(const ChangedLine& torn) {
@@ -281,11 +288,11 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   }
 
   // Some dirty lines that may leave the caches have left.
-  std::optional<Violation> visit_subset() {
+  std::optional<Violation> visit_subset(std::mt19937_64& random) {
     std::vector<ChangedLine> written;
-    const std::uint64_t wanted = 1 + random_() % kMostInSubset;
+    const std::uint64_t wanted = 1 + random() % kMostInSubset;
     for (std::uint64_t i = 0; i < wanted && !dirty_.empty(); ++i) {
-      const Line line = dirty_.at(random_() % dirty_.size());
+      const Line line = dirty_.at(random() % dirty_.size());
       if (atomicity_.may_leave(line)) written.emplace_back(line, newest_.read(line));
     }
     if (written.empty()) return {};
@@ -336,7 +343,6 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   std::optional<std::uint64_t> latest_violation_;  // its point
   LineSet dirty_;
   std::vector<ChangedLine> torn_;  // how the latest write's line may have been before its end
-  std::mt19937_64 random_;
 };
 
 void check_verifiable(const Configuration& configuration) {

@@ -127,8 +127,6 @@ void RedoRecovery::remember(const LoggedRecord& record, Redone& redone) {
     const Line home = record.header.homes[entry];
     last_writer_[home] = region;
     redone.lines.push_back(home);
-    // A log that recovery overwrites isn't what it was when it was read.
-    if (home.address() >= kLogBase) may_stay_ = false;
   }
 }
 
