@@ -207,7 +207,9 @@ def _run(
 
 def _death(status: int) -> str:
     if status < 0:
-        return f"died of signal {signal.Signals(-status).name}"
+        names = {number.value: number.name for number in signal.Signals}
+        # Real-time signals have numbers alone.
+        return f"died of signal {names.get(-status, -status)}"
     return f"ended with status {status}"
 
 

@@ -133,6 +133,13 @@ def test_a_program_that_fails_leaves_no_trace(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_program_that_dies_of_a_signal_without_a_name(tmp_path: Path) -> None:
+    number = signal.SIGRTMIN + 2
+    done = pmemsim("record", "-o", tmp_path / "x.pmt", "--", "sh", "-c", f"kill -{number} $$")
+    assert done.returncode == 2
+    assert f"sh: died of signal {number:d}; no trace was kept" in done.stderr
+
+
 @pytest.mark.parametrize("whom", ["pmemsim", "group"])
 def test_control_c_while_recording_leaves_no_trace(tmp_path: Path, bare: Path, whom: str) -> None:
     command = [Path(sys.executable).with_name("pmemsim"), "record", "-o", tmp_path / "x.pmt"]
