@@ -1,7 +1,7 @@
 """How fast the simulator itself is: instructions a second, host instructions, memory.
 
 Each measurement is a process of its own (`python -m pmemsim.bench`), so that its peak memory is its
-own and nothing of an earlier one is warm.
+own. It simulates a few times, and the fastest counts: whatever else the host does only slows.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ BASELINE = "sw-undo"
 # size, so that all of them take minutes.
 SCALED = ("np", BASELINE)
 CORES_OF_ALL = 4
+SIMULATIONS = 3
+"""Of a measurement."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Measurement:
     instructions: int
     """Simulated instructions."""
     wall_s: float
+    """Of the fastest simulation."""
     minstructions_per_s: float
     """Million simulated instructions a second of one host core."""
     host_instructions_per_instruction: float | None
@@ -182,6 +185,9 @@ def _measure(trace: str, design: str, machine: str) -> dict[str, Any]:
     opened = Trace(trace)
     with count_instructions() as counter:
         result = simulate(opened, configuration)
+    peak_memory_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    again = [simulate(opened, configuration) for _ in range(SIMULATIONS - 1)]
+    fastest = min([result, *again], key=lambda simulated: simulated.wall_s)
     per_instruction = (
         counter.instructions / result.instructions
         if counter.instructions is not None and result.instructions
@@ -189,11 +195,11 @@ def _measure(trace: str, design: str, machine: str) -> dict[str, Any]:
     )
     return {
         "instructions": result.instructions,
-        "wall_s": result.wall_s,
-        "minstructions_per_s": result.instructions_per_wall_s / 1e6,
+        "wall_s": fastest.wall_s,
+        "minstructions_per_s": fastest.instructions_per_wall_s / 1e6,
         "host_instructions_per_instruction": per_instruction,
         "host_instructions_reason": counter.reason,
-        "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "peak_memory_bytes": peak_memory_bytes,
         **{key: result.to_dict()[key] for key in ("configuration", "trace_hash", "version")},
     }
 
