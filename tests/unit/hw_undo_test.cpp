@@ -49,6 +49,27 @@ TEST(LogHeader, CountsForNothingIfOnlySomeOfItsWordsAreThere) {
   }
 }
 
+TEST(LogLinks, CountForNothingIfOnlySomeOfTheirWordsAreThere) {
+  const LogHeader header{3, 7, 0x3f, {}};
+  LogLinks before, after;
+  for (std::uint32_t i = 0; i < kRecordEntries; ++i) {
+    before.entries[i] = Line{kLogBase / kLineBytes + 1000 + i};
+    after.entries[i] = Line{kLogBase / kLineBytes + 2000 + 3 * i};
+  }
+  after.previous = Line{kLogBase / kLineBytes + 40};
+  EXPECT_EQ(LogLinks::of(after.bytes(header), header)->entries, after.entries);
+  EXPECT_EQ(LogLinks::of(after.bytes(header), header)->previous, after.previous);
+  EXPECT_FALSE(LogLinks::of(after.bytes(header), LogHeader{3, 8, 0x3f, {}}));
+  for (unsigned there = 1; there < 0xff; ++there) {
+    LineData torn = before.bytes(LogHeader{3, 6, 0x7f, {}});
+    for (std::size_t word = 0; word < 8; ++word) {
+      if ((there >> word & 1) == 0) continue;
+      std::copy_n(after.bytes(header).data() + word * 8, 8, torn.data() + word * 8);
+    }
+    EXPECT_FALSE(LogLinks::of(torn, header)) << "words " << there;
+  }
+}
+
 TEST(LineTable, FindsAndForgets) {
   LineTable<int> table;
   for (int generation = 0; generation < 3; ++generation) {

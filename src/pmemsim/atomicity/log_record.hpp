@@ -11,11 +11,10 @@
 // Where entries don't stand behind their header (LALEA, figure 2b), a second line, of the same
 // bank, tells where they do: word 0 as above, with the count of valid entries in its low bits; then
 // the entries' places and the place of the core's record before this one, as line numbers from the
-// beginning of the log, plus 1, of six bytes; 0: none.
+// beginning of the log, plus 1, of six bytes (0: none); and a check in the last four bytes, too.
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -82,38 +81,9 @@ struct LogLinks {
   std::array<std::optional<Line>, kRecordEntries> entries;
   std::optional<Line> previous;  // the header of the core's record before this one
 
-  LineData bytes(const LogHeader& header) const {
-    using namespace log_bytes;
-    LineData data{};
-    const auto valid_count = static_cast<std::uint8_t>(std::popcount(header.valid));
-    put(data, 0, tag(valid_count, header.core, header.region), 8);
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      put(data, 8 + i * kLineNumber, packed(entries[i]), kLineNumber);
-    }
-    put(data, 50, packed(previous), kLineNumber);
-    return data;
-  }
-  // Nothing if the line isn't the second one of that header.
-  static std::optional<LogLinks> of(const LineData& data, const LogHeader& header) {
-    using namespace log_bytes;
-    const auto valid_count = static_cast<std::uint8_t>(std::popcount(header.valid));
-    if (get(data, 0, 8) != tag(valid_count, header.core, header.region)) return {};
-    LogLinks links;
-    for (std::size_t i = 0; i < links.entries.size(); ++i) {
-      links.entries[i] = unpacked(get(data, 8 + i * kLineNumber, kLineNumber));
-    }
-    links.previous = unpacked(get(data, 50, kLineNumber));
-    return links;
-  }
-
- private:
-  static std::uint64_t packed(std::optional<Line> line) {
-    return line ? line->number - kLogBase / kLineBytes + 1 : 0;
-  }
-  static std::optional<Line> unpacked(std::uint64_t number) {
-    if (number == 0) return {};
-    return Line{kLogBase / kLineBytes + number - 1};
-  }
+  LineData bytes(const LogHeader& header) const;
+  // Nothing if the line isn't the second one of that header, or if its check is wrong.
+  static std::optional<LogLinks> of(const LineData& data, const LogHeader& header);
 };
 
 // A header that a crash leaves in a persistent buffer, and where it would have been written.
