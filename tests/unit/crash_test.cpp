@@ -1,6 +1,8 @@
 // The crash engine itself: which points it visits, and that it finds what is wrong.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "pmemsim/crash/crash.hpp"
 #include "pmemsim/crash/crash_image.hpp"
 #include "pmemsim/mem/memory_parameters.hpp"
@@ -159,6 +161,54 @@ TEST(CrashImage, TakesOtherPossibleImagesBack) {
   image.take_back();
   EXPECT_EQ(image.read(written), LineData{});
   EXPECT_EQ(image.changed(), std::vector{repaired});
+}
+
+// Repairs one line, if another one says so, and goes on from there as long as that stays so.
+class Staying final : public Recovery {
+ public:
+  static constexpr Line kRepaired{1}, kWanted{2};
+  void changed(Line line, const LineData& data) override {
+    if (line != kWanted) return;
+    wanted_ = data != LineData{};
+    done_ = false;
+  }
+  void run(RecoveryView pm) override {
+    if (wanted_ && !done_) pm.write(kRepaired, LineData{std::byte{1}});
+    done_ = true;
+  }
+  bool image_may_stay() const override { return true; }
+  std::optional<std::vector<Line>> go_on(RecoveryView) override {
+    if (!done_) return {};
+    return std::vector<Line>{};
+  }
+
+ private:
+  bool wanted_ = false, done_ = false;
+};
+
+// Another possible image may undo what recovery did long before, and the image stays like that.
+TEST(CrashImage, NamesWhatAnotherPossibleImageHasUndone) {
+  constexpr Line kRepaired = Staying::kRepaired, kWanted = Staying::kWanted;
+  EventQueue queue;
+  const Memory pm(queue, MemoryParameters{});
+  Staying recovery;
+  CrashImage image(pm, recovery);
+  image.update(kWanted, LineData{std::byte{1}});
+  for (int crashes = 0; crashes < 2; ++crashes) {
+    image.recover();
+    EXPECT_EQ(image.read(kRepaired), LineData{std::byte{1}});
+    image.judged();
+    image.undo_recovery();
+  }
+  EXPECT_TRUE(image.changed().empty());
+  image.also({{kWanted, {}}});
+  image.recover();
+  image.undo_recovery();
+  image.take_back();
+  image.update(kWanted, {});
+  image.recover();
+  EXPECT_EQ(image.read(kRepaired), LineData{});
+  EXPECT_EQ(std::ranges::count(image.changed(), kRepaired), 1);
 }
 
 TEST(Crash, RefusesWhatCannotBeJudged) {

@@ -85,10 +85,13 @@ class Judge : public Oracle::ImageReader {
     changed_.push_back(Line::of(address));
     return *this;
   }
+  std::optional<Oracle::Finding> finding() {
+    return oracle.judge(*this, std::exchange(changed_, {}));
+  }
   std::optional<Fault> verdict() {
-    const auto finding = oracle.judge(*this, std::exchange(changed_, {}));
-    if (!finding) return {};
-    return finding->fault;
+    const auto found = finding();
+    if (!found) return {};
+    return found->fault;
   }
   std::optional<Fault> verdict_instead() {
     const auto finding = oracle.judge_instead(*this, std::exchange(changed_, {}));
@@ -177,6 +180,34 @@ TEST(Oracle, WantsWhatWasPromised) {
   EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kLost);
   EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
   EXPECT_EQ(judge.holds(kB, 0).verdict(), Fault::kLost);
+}
+
+// Not by what an image before has shown.
+TEST(Oracle, ExplainsWhatIsLostByItsPromise) {
+  Program program;
+  program.begin().store(kA, 1).end();
+  program.begin().store(kB, 2).end();
+  Judge judge(program);
+  EXPECT_EQ(judge.holds(kA, 1).holds(kB, 2).verdict(), std::nullopt);
+  judge.promise(0, 1);
+  const auto lost = judge.holds(kA, 0).holds(kB, 0).finding();
+  ASSERT_TRUE(lost);
+  EXPECT_EQ(lost->unit, judge.history.region(0, 1));
+  EXPECT_EQ(lost->because_of, judge.history.region(0, 1));
+  EXPECT_FALSE(lost->seen_at);
+}
+
+TEST(Oracle, ExplainsWhatIsTornByWhatTheImageShows) {
+  Program program;
+  program.begin().store(kA, 1).end();
+  program.begin().store(kB, 2).end();
+  Judge judge(program);
+  const auto torn = judge.holds(kB, 2).finding();
+  ASSERT_TRUE(torn);
+  EXPECT_EQ(torn->fault, Fault::kTorn);
+  EXPECT_EQ(torn->unit, judge.history.region(0, 1));
+  EXPECT_EQ(torn->because_of, judge.history.region(0, 2));
+  EXPECT_EQ(torn->seen_at, kB);
 }
 
 TEST(Oracle, TellsEqualValuesApartByWhatElseIsThere) {

@@ -149,7 +149,7 @@ void CrashImage::also(const std::vector<std::pair<Line, LineData>>& lines) {
 void CrashImage::take_back() {
   undo(also_);
   also_.clear();
-  changed_ = recovered_;
+  if (!stays_) changed_ = recovered_;  // else recovery may have undone earlier ones
 }
 
 void CrashImage::judged() {

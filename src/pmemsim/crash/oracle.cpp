@@ -21,6 +21,7 @@ bool Oracle::promise(UnitId unit) {
     const UnitId next = left.back();
     left.pop_back();
     if (!units_[next].held) hold_one(next, unit);
+    units_[next].reason = unit;  // although an image may have shown it before
     for (const UnitId earlier : history_.follows(next)) {
       if (std::exchange(units_[earlier].promised, true)) continue;
       left.push_back(earlier);
@@ -168,7 +169,7 @@ Oracle::Finding Oracle::explain(std::uint32_t word, std::uint64_t value) const {
   UnitId root = expected.unit;
   while (units_[root].reason != root) root = units_[root].reason;
   finding.because_of = root;
-  if (units_[root].seen != kNone) finding.seen_at = history_.word(units_[root].seen).address;
+  if (!units_[root].promised) finding.seen_at = history_.word(units_[root].seen).address;
   if (known) finding.fault = units_[expected.unit].promised ? Fault::kLost : Fault::kTorn;
   return finding;
 }
