@@ -9,6 +9,7 @@
 
 #include "pmemsim/trace/initial_state.hpp"
 #include "pmemsim/trace/layout.hpp"
+#include "pmemsim/trace/pm_addresses.hpp"
 
 namespace pmemsim {
 
@@ -17,24 +18,7 @@ using trace::Operation;
 using trace::Purpose;
 using trace::SiteKind;
 
-namespace {
-
 constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
-
-class PmAddresses {
- public:
-  explicit PmAddresses(const trace::Metadata& metadata) : regions_(metadata.pm_regions) {}
-  bool contains(std::uint64_t address) const {
-    return std::any_of(regions_.begin(), regions_.end(), [&](const trace::PmRegion& region) {
-      return address >= region.begin && address < region.end;
-    });
-  }
-
- private:
-  const std::vector<trace::PmRegion>& regions_;
-};
-
-}  // namespace
 
 // Goes through one thread's operations.
 class ProgramHistory::Thread {
@@ -141,9 +125,7 @@ class ProgramHistory::Thread {
   }
 
   std::size_t purpose() const { return static_cast<std::size_t>(purpose_); }
-  bool programs() const {
-    return purpose_ == Purpose::kProgram && pm_.contains(operation_.address);
-  }
+  bool programs() { return purpose_ == Purpose::kProgram && pm_.contains(operation_.address); }
 
   // A region is there from its beginning on, since others may read what it has written so far.
   void begin_region() {
@@ -285,7 +267,7 @@ class ProgramHistory::Thread {
   }
 
   ProgramHistory& history_;
-  const PmAddresses pm_;
+  trace::PmAddresses pm_;
   trace::OperationStream stream_;
   const CoreId number_;
   const Lowering lowering_;

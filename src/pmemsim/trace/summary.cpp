@@ -8,29 +8,10 @@
 
 #include "pmemsim/trace/initial_state.hpp"
 #include "pmemsim/trace/names.hpp"
+#include "pmemsim/trace/pm_addresses.hpp"
 
 namespace pmemsim::trace {
 namespace {
-
-// Answers quickly for addresses near the one asked about last.
-class PmAddresses {
- public:
-  explicit PmAddresses(const Metadata& metadata) : regions_(metadata.pm_regions) {}
-  bool contains(std::uint64_t address) {
-    if (last_ < regions_.size() && within(regions_[last_], address)) return true;
-    for (last_ = 0; last_ < regions_.size(); ++last_) {
-      if (within(regions_[last_], address)) return true;
-    }
-    return false;
-  }
-
- private:
-  static bool within(const PmRegion& region, std::uint64_t address) {
-    return address >= region.begin && address < region.end;
-  }
-  const std::vector<PmRegion>& regions_;
-  std::size_t last_ = 0;
-};
 
 // What threads have in common, to be counted once.
 struct Shared {
