@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -13,20 +14,28 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from matplotlib.axes import Axes
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
+from pmemsim.cli import console
 from pmemsim.errors import Error
+from pmemsim.reproduce import figures, runs
 from pmemsim.reproduce.estimates import Estimate, estimate
 from pmemsim.reproduce.facts import Fact
 from pmemsim.reproduce.measurements import Measurements
 from pmemsim.reproduce.metrics import METRICS
 from pmemsim.reproduce.papers import load_paper, paper_names
-from pmemsim.reproduce.plan import Benchmark, Entry, Paper, Point
+from pmemsim.reproduce.plan import SCALES, Benchmark, Entry, Paper, Point
 from pmemsim.reproduce.runs import Outcome
 from pmemsim.reproduce.shapes import SHAPES
 from pmemsim.reproduce.storage import storage
 from pmemsim.reproduce.verdicts import findings, verdict_of
 from pmemsim.workloads import workloads
+from rich.console import Console
 from support import pmemsim
 
 ASAP = """
@@ -55,7 +64,7 @@ instances: {value: 1, source: "1"}
 seeds: [1, 2]
 scales:
   quick: {small: REGIONS, large: REGIONS}
-  paper: {small: 1000, large: 1000}
+  paper: {small: 80, large: 80}
 groups:
   small: {data_bytes: 64}
   large: {data_bytes: 128}
@@ -272,6 +281,113 @@ def test_benchmarks_without_the_quantity_are_left_out() -> None:
     assert measured.ratio("LALEA-LAD", "LAD").mean == pytest.approx(1.0)
 
 
+# ---- figures, without simulations ------------------------------------------------------------
+
+
+def drawn(measured: Measurements, monkeypatch: pytest.MonkeyPatch) -> list[Axes]:
+    """The axes of an experiment's figure."""
+    figure = Figure()
+    monkeypatch.setattr(figures, "save", lambda draw, _path, _size: draw(figure))
+    figures.draw(measured, Path("figure.png"))
+    return figure.axes
+
+
+def labels(ticks: list[Any]) -> list[str]:
+    return [tick.get_text() for tick in ticks]
+
+
+def test_bars_by_benchmark_and_size_and_their_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = {"SW": 9.0, "HWRedo": 6.0, "HWUndo": 5.0, "ASAP": 4.0, "NP": 3.0}
+    # Q is twice as slow without software's log; with 2 KB every design is as slow as SW.
+    measured = made_up(
+        load_paper("asap"), "fig7",
+        lambda design, _, benchmark, __: (
+            9.0 if benchmark.group == "2 KB"
+            else times[design] * (2 if benchmark.name == "Q" and design != "SW" else 1)
+        ),
+    )  # fmt: skip
+    small, large = drawn(measured, monkeypatch)
+    assert small.get_ylabel() == "throughput over SW, 64 B"
+    assert large.get_ylabel() == "throughput over SW, 2 KB"
+    names = ["BN", "BT", "CT", "EO", "HM", "Q", "RB", "SS", "TPCC", "geomean"]
+    for axes in (small, large):
+        assert labels(axes.get_xticklabels()) == names
+        assert [bars.get_label() for bars in axes.containers] == list(times)
+    for bars, time_ns in zip(small.containers, times.values(), strict=True):
+        assert isinstance(bars, BarContainer)
+        speedup, slow = 9 / time_ns, 9 / time_ns / (2 if time_ns < 9 else 1)
+        expected = [speedup] * 5 + [slow] + [speedup] * 3 + [(speedup**8 * slow) ** (1 / 9)]
+        assert [bar.get_height() for bar in bars] == pytest.approx(expected)
+    for bars in large.containers:
+        assert isinstance(bars, BarContainer)
+        assert [bar.get_height() for bar in bars] == pytest.approx([1.0] * 10)
+
+
+def test_lines_where_something_varies(monkeypatch: pytest.MonkeyPatch) -> None:
+    slower = {"NP": 1.0, "HWRedo": 2.0, "HWUndo": 4.0, "ASAP": 1.25}
+    measured = made_up(
+        load_paper("asap"), "fig10",
+        lambda design, point, *_: slower[design] * int(point.name.rstrip("x")),
+    )  # fmt: skip
+    (axes,) = drawn(measured, monkeypatch)
+    assert labels(axes.get_xticklabels()) == ["1x", "2x", "4x", "8x", "16x"]
+    assert axes.get_xlabel() == "PM latency"
+    assert axes.get_ylabel() == "throughput over NP at 1x, geomean"
+    assert [line.get_label() for line in axes.lines] == list(slower)
+    for line, factor in zip(axes.lines, slower.values(), strict=True):
+        assert line.get_ydata() == pytest.approx([1 / factor / n for n in (1, 2, 4, 8, 16)])
+
+
+# ---- progress, and what is kept ----------------------------------------------------------------
+
+
+def test_progress_on_a_terminal_names_what_runs_and_the_time_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr(console, "err", Console(file=screen, force_terminal=True, width=120))
+    with console.progress_of(["queue on asap", "tpcc on np"], [1.0, 3.0]) as report:
+        for fraction in (0.2, 0.5, 1.0):
+            time.sleep(0.1)
+            report(0, fraction)
+        report(1, 0.2)
+        time.sleep(0.3)
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
+    assert "tpcc on np" in shown
+    assert " 40%" in shown  # 1 and a fifth of 3, of 4
+    assert re.search(r"left 0:00:0[0-9]", shown)
+
+
+def test_a_kept_result_belongs_to_one_recording_configuration_and_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def key(recording: str = "0123", value: str = "4") -> str:
+        parameters = [{"key": "asap.cl_entries", "value": value, "source": "test"}]
+        return runs.Simulation(
+            SimpleNamespace(hash=recording, name="queue"),  # type: ignore[arg-type]
+            SimpleNamespace(resolve=lambda: parameters),  # type: ignore[arg-type]
+        ).key
+
+    keys = [key(), key(recording="4567"), key(value="8")]
+    monkeypatch.setattr(runs, "version", lambda: "another")
+    keys.append(key())
+    monkeypatch.setattr(runs, "_simulator_hash", lambda: "rebuilt")
+    keys.append(key())
+    assert len(set(keys)) == 5
+    assert key() == keys[-1]
+
+
+def test_a_damaged_result_is_named(tmp_path: Path, cache: Path) -> None:
+    folder = write_paper(tmp_path / "tiny")
+    assert reproduce(cache, folder, "speed", "--out", tmp_path / "out").returncode == 0
+    damaged = sorted((cache / "results").glob("*.json"))[0]
+    damaged.write_text('{"trace_hash": "01')
+    done = reproduce(cache, folder, "speed", "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert f"{damaged}: can't be read" in done.stderr
+    assert "delete it and run the command again" in done.stderr
+
+
 # ---- the papers ----------------------------------------------------------------------------------
 
 
@@ -323,6 +439,34 @@ def test_experiments_differ_only_in_what_the_papers_vary() -> None:
     assert varied == {
         "pm.latency_factor", "pm.interleaving", "asap.lh_wpq_entries", "asap.fence_every_region",
     }  # fmt: skip
+
+
+def test_threads_share_data_or_instances_have_their_own() -> None:
+    for name, threads, instances in (("asap", 8, "1"), ("lalea", 1, "4")):
+        paper = load_paper(name)
+        studies = paper.experiments.values()
+        cases = [case for study in studies for case in paper.cases(study, "quick")]
+        assert {case.run.threads for case in cases} == {threads}
+        assert {dict(case.settings)["run.instances"] for case in cases} == {instances}
+
+
+def test_the_papers_scale_runs_more_regions() -> None:
+    paper = load_paper("asap")
+    study = paper.experiments["fig7"]
+    regions = {
+        scale: {
+            (benchmark.name, benchmark.group): paper.case(
+                study, "NP", study.points[0], benchmark, 1, scale
+            ).run.regions
+            for benchmark in paper.benchmarks
+        }
+        for scale in SCALES
+    }
+    assert regions["quick"]["HM", "64 B"] == 800
+    assert regions["paper"]["HM", "64 B"] == 40000
+    assert regions["paper"]["HM", "2 KB"] == 10000
+    assert regions["paper"]["TPCC", "64 B"] == 10000  # a quarter, as its regions are longer
+    assert all(regions["paper"][which] > count for which, count in regions["quick"].items())
 
 
 def test_storage_of_asap_is_what_the_paper_prints() -> None:
@@ -426,6 +570,17 @@ def test_a_paper_is_reproduced(tmp_path: Path, cache: Path) -> None:
     assert entry["ci95"] == pytest.approx(12.706 * statistics.stdev(by_seed) / math.sqrt(2))
     assert len([v for v in document["values"] if v["experiment"] == "latency"]) == 2 * 2 * 2 * 2
 
+    # The tables, one an experiment.
+    assert done.stdout.count("┃ measured/paper ┃ verdict") == 2
+    rows = [line.strip("│").split("│") for line in done.stdout.splitlines() if "tiny." in line]
+    assert [[cell.strip() for cell in row] for row in rows] == [
+        [
+            "tiny.speed", "0.5", f"{found['measured']:.3f} ± {found['ci95']:.3f}",
+            f"{found['ratio']:.2f}", found["verdict"],
+        ]
+        for found in (entry, ablated)
+    ]  # fmt: skip
+
     # Again: nothing is simulated, and the same is written.
     again = reproduce(cache, folder, "--json", "-", "--ablations", "--out", out)
     assert "24 simulations, 24 of them kept from earlier runs" in again.stderr
@@ -479,6 +634,23 @@ def test_control_c_says_how_to_go_on(tmp_path: Path, cache: Path) -> None:
     assert list((folder / "out").iterdir()) == []
 
 
+def test_the_papers_scale_is_another_run(tmp_path: Path, cache: Path) -> None:
+    folder = write_paper(tmp_path / "tiny", regions=40)
+    for scale in ("quick", "paper"):
+        arguments = ("--scale", scale, "--json", "-", "--out", tmp_path / "out")
+        done = reproduce(cache, folder, "speed", *arguments)
+        assert "8 simulations, 0 of them kept" in done.stderr
+        assert json.loads(done.stdout)["scale"] == scale
+
+
+def test_the_storage_of_asap_is_printed(tmp_path: Path, cache: Path) -> None:
+    done = reproduce(cache, "asap", "storage", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"│ CL List, a core +│ 4 x \(8 x 8 bit .*│ +49 │ +49 │ 6.2 ", done.stdout)
+    (cl_list, *_) = json.loads((tmp_path / "out" / "results.json").read_text())["storage"]
+    assert (cl_list["structure"], cl_list["bytes"]) == ("CL List, a core", 49)
+
+
 def test_a_changed_parameter_is_simulated_anew(tmp_path: Path, cache: Path) -> None:
     folder = write_paper(tmp_path / "tiny")
     assert reproduce(cache, folder, "speed", "--out", tmp_path / "out").returncode == 0
@@ -530,8 +702,8 @@ BROKEN = [
     ("{value: 2,", "{value: two,", "experiment.yaml:5: value: 'two' must be a whole number of"),
     ("  Q: {", "  Q: x\n  R: {", "experiment.yaml:15: Q: must be a list of 'key: value' lines"),
     ("regions: 0.5", "regions: -1", "regions: '-1' must be a number above 0"),
-    ("large: 1000}", "huge: 1000}", "huge: unknown key; known are: large, small"),
-    (", large: 1000}", "}", "experiment.yaml:10: paper: the key 'large' is missing"),
+    ("large: 80}", "huge: 80}", "huge: unknown key; known are: large, small"),
+    (", large: 80}", "}", "experiment.yaml:10: paper: the key 'large' is missing"),
     ("workload: queue", "workload: quene", "unknown workload 'quene'; did you mean 'queue'?"),
     ("metric: throughput", "metric: storage", "metric: unknown metric 'storage'; known are:"),
     ("baseline: NP", "baseline: PN", "baseline: unknown design 'PN'; known are: NP, SW"),
