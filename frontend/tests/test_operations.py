@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from conftest import (
     MFENCE,
     SFENCE,
     Kind,
+    Operation,
     Toolchain,
     run,
 )
@@ -333,6 +335,31 @@ __attribute__((target("avx2"))) int main(void) {{
     ]
 
 
+def recorded_assembly(
+    toolchain: Toolchain, level: str, statements: Iterable[str]
+) -> Iterator[tuple[str, int, list[Operation]]]:
+    """Each statement, where its p points to, and what it has done in the 512 bytes from there."""
+    lines = "".join(f"  {statement};\n" for statement in statements)
+    recording = toolchain.record(
+        f"""
+long memory[64] __attribute__((aligned(64)));
+int main(void) {{
+  long *volatile source = memory;
+  volatile long three = 3;
+  long *p = source, i = three, v = 7;
+{lines}
+  asm volatile("movnti %1, (%0)" :: "r"(p), "r"(v) : "memory");
+  return 0;
+}}
+""",
+        level,
+    )
+    p = recording.of(Kind.NON_TEMPORAL)[-1].address
+    for line, statement in enumerate(statements, 7):
+        here = [op for op in recording.operations if op.site.line == line]
+        yield statement, p, [op for op in here if p <= op.address < p + 512]
+
+
 # Kinds and sizes of what each does at p.
 REGISTER_ADDRESSES = {
     'asm volatile("movq %1, (%0)" :: "r"(p), "r"(v) : "memory")': [(Kind.STORE, 8)],
@@ -352,25 +379,9 @@ REGISTER_ADDRESSES = {
 
 def test_assembly_addresses_in_registers(toolchain: Toolchain, level: str) -> None:
     """The text writes the address itself; the mnemonic says what is done there."""
-    statements = "".join(f"  {statement};\n" for statement in REGISTER_ADDRESSES)
-    recording = toolchain.record(
-        f"""
-long memory[8] __attribute__((aligned(64)));
-int main(void) {{
-  long *volatile source = memory;
-  long *p = source, v = 7;
-{statements}
-  asm volatile("movnti %1, (%0)" :: "r"(p), "r"(v) : "memory");
-  return 0;
-}}
-""",
-        level,
-    )
-    (last,) = recording.of(Kind.NON_TEMPORAL)
-    here = [op for op in recording.operations if op.address == last.address and op is not last]
-    for line, (statement, expected) in enumerate(REGISTER_ADDRESSES.items(), 6):
-        seen = [(op.site.kind, op.site.size) for op in here if op.site.line == line]
-        assert seen == expected, statement
+    for statement, p, done in recorded_assembly(toolchain, level, REGISTER_ADDRESSES):
+        seen = [(op.site.kind, op.site.size) for op in done if op.address == p]
+        assert seen == REGISTER_ADDRESSES[statement], statement
 
 
 # Kinds and places of what each does, in an array of longs; i is 3.
@@ -398,29 +409,9 @@ INDEXED_ADDRESSES = {
 
 def test_assembly_addresses_with_index(toolchain: Toolchain, level: str) -> None:
     """The text adds up base, scaled index and displacement."""
-    statements = "".join(f"  {statement};\n" for statement in INDEXED_ADDRESSES)
-    recording = toolchain.record(
-        f"""
-long memory[64] __attribute__((aligned(64)));
-int main(void) {{
-  long *volatile source = memory;
-  volatile long three = 3;
-  long *p = source, i = three, v = 7;
-{statements}
-  asm volatile("movnti %1, (%0)" :: "r"(p), "r"(v) : "memory");
-  return 0;
-}}
-""",
-        level,
-    )
-    start = recording.of(Kind.NON_TEMPORAL)[-1].address
-    for line, (statement, expected) in enumerate(INDEXED_ADDRESSES.items(), 7):
-        seen = [
-            (op.site.kind, op.address - start)
-            for op in recording.operations
-            if op.site.line == line and start <= op.address < start + 512
-        ]
-        assert seen == expected, statement
+    for statement, p, done in recorded_assembly(toolchain, level, INDEXED_ADDRESSES):
+        seen = [(op.site.kind, op.address - p) for op in done]
+        assert seen == INDEXED_ADDRESSES[statement], statement
 
 
 @pytest.mark.parametrize(

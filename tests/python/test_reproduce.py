@@ -238,30 +238,25 @@ def test_the_shape_of_figure_10() -> None:
     assert not pm_latency_seen(SLOWDOWN, {**BASE, "ASAP": 1.7})[0]  # below at 1x
 
 
-def test_the_other_orderings() -> None:
-    def fences(time_ns: float) -> bool:
-        return SHAPES["fences"](
-            made_up(
-                load_paper("asap"), "fence",
-                lambda design, *_: time_ns if design == "ASAP, fences" else 1.0,
-            )
-        ).holds  # fmt: skip
+def holds(shape: str, paper: str, experiment: str, slow: str, time_ns: float) -> bool:
+    """Whether a shape is there if one design takes that long, and every other 1 ns."""
+    return SHAPES[shape](
+        made_up(
+            load_paper(paper), experiment, lambda design, *_: time_ns if design == slow else 1.0
+        )
+    ).holds
 
-    assert fences(1.0)
-    assert fences(1.04)
-    assert not fences(1.1)
-    assert not fences(0.9)
 
-    def lad(time_ns: float) -> bool:
-        return SHAPES["lad_below_redu"](
-            made_up(
-                load_paper("lalea"), "fig4",
-                lambda design, *_: time_ns if design == "LAD" else 1.0,
-            )
-        ).holds  # fmt: skip
+@pytest.mark.parametrize(
+    ("time_ns", "there"), [(1.0, True), (1.04, True), (1.1, False), (0.9, False)]
+)
+def test_fences(time_ns: float, there: bool) -> None:
+    assert holds("fences", "asap", "fence", "ASAP, fences", time_ns) == there
 
-    assert lad(1.01)
-    assert not lad(0.99)
+
+@pytest.mark.parametrize(("time_ns", "there"), [(1.01, True), (0.99, False)])
+def test_lad_below_redu(time_ns: float, there: bool) -> None:
+    assert holds("lad_below_redu", "lalea", "fig4", "LAD", time_ns) == there
 
 
 def test_benchmarks_without_the_quantity_are_left_out() -> None:
