@@ -487,9 +487,6 @@ class FunctionInstrumenter {
                      intrinsic.getArgOperand(0)->getType());
         break;
       case llvm::Intrinsic::x86_mmx_movnt_dq:
-        record_stores(intrinsic, SiteKind::kNonTemporal, intrinsic.getArgOperand(0),
-                      intrinsic.getArgOperand(1), size_of(intrinsic.getArgOperand(1)->getType()));
-        break;
       case llvm::Intrinsic::x86_directstore32:
       case llvm::Intrinsic::x86_directstore64:
         record_stores(intrinsic, SiteKind::kNonTemporal, intrinsic.getArgOperand(0),

@@ -53,10 +53,11 @@ bool starts_with(const char* text, const char* beginning) {
 
 // The runtime's own variables are not for the program or what it starts.
 void hide_environment() {
+  const bool anew = std::getenv(kStartedAnew) != nullptr;
   char** kept = environ;
   for (char** variable = environ; *variable != nullptr; ++variable) {
-    const bool own = starts_with(*variable, "PMEMSIM_") || (std::getenv(kStartedAnew) != nullptr &&
-                                                            starts_with(*variable, "LD_BIND_NOW="));
+    const bool own =
+        starts_with(*variable, "PMEMSIM_") || (anew && starts_with(*variable, "LD_BIND_NOW="));
     if (!own) *kept++ = *variable;
   }
   *kept = nullptr;
