@@ -13,7 +13,7 @@ from typing import Any
 from pmemsim import _core
 from pmemsim.errors import Error
 from pmemsim.presets import preset_names
-from pmemsim.recording import build_workload
+from pmemsim.recording import build_workload, ending_of
 from pmemsim.simulation import Configuration, Progress, configure
 from pmemsim.trace import Trace
 from pmemsim.workloads import workloads
@@ -58,12 +58,9 @@ class Checker:
         if done.returncode == 0:
             return ""
         said = (done.stderr or done.stdout).strip().splitlines()
-        ending = (
-            f"died of signal {-done.returncode}"
-            if done.returncode < 0
-            else f"exited with {done.returncode}"
+        return f"{shlex.join(self.command)} {ending_of(done.returncode)}" + (
+            f": {said[-1]}" if said else ""
         )
-        return f"{shlex.join(self.command)} {ending}" + (f": {said[-1]}" if said else "")
 
 
 @dataclass(frozen=True)

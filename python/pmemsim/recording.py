@@ -71,7 +71,7 @@ def record(
         environment["PMEMSIM_PROCESS"] = Path(process or "").name
         status = _run([program, *command[1:]], environment, keep_going)
         if status != 0:
-            raise RecordError(f"{command[0]}: {_death(status)}; no trace was kept")
+            raise RecordError(f"{command[0]}: {ending_of(status)}; no trace was kept")
         processes.await_recorded(keep_going)
         if not fresh.is_file():
             raise RecordError(f"{command[0]}: {processes.why_nothing(process)}")
@@ -125,7 +125,7 @@ def _record_workload(
     what = " ".join([run.workload, *run.arguments])
     # The runtime only adds that the program has failed.
     own = [line for line in text.splitlines() if not line.startswith("pmemsim: ")]
-    why = "; ".join(own) or text.removeprefix("pmemsim: ") or _death(status)
+    why = "; ".join(own) or text.removeprefix("pmemsim: ") or ending_of(status)
     if status == 1:
         raise CheckFailed(f"{what}: its self-check failed: {why}; no trace was kept")
     if status == 2:
@@ -160,7 +160,7 @@ def build_workload(name: str, opt: str = "O2", keep_going: KeepGoing | None = No
         ]
         status = _run(command, {}, keep_going)
         if status != 0:
-            raise RecordError(f"{name}: could not be built ({_death(status)})")
+            raise RecordError(f"{name}: could not be built ({ending_of(status)})")
     return program
 
 
@@ -205,7 +205,8 @@ def _run(
                 process.wait()
 
 
-def _death(status: int) -> str:
+def ending_of(status: int) -> str:
+    """Say how a process ended."""
     if status < 0:
         names = {number.value: number.name for number in signal.Signals}
         # Real-time signals have numbers alone.

@@ -85,7 +85,7 @@ def test_a_programs_own_check(queue_trace: Path, tmp_path: Path) -> None:
     script = tmp_path / "check"
     script.write_text('#!/bin/sh\n[ -s "$1" ] || exit 3\necho "the queue has a hole" >&2\nexit 1\n')
     script.chmod(0o755)
-    sentence = f"{script} exited with 1: the queue has a hole"
+    sentence = f"{script} ended with status 1: the queue has a hole"
     done = pmemsim("crash", queue_trace, "--design", "hw-undo", "--check", script)
     assert done.returncode == 1
     assert sentence in done.stderr
