@@ -41,7 +41,7 @@ _MOST = 2**63 - 1  # that the simulator can count
 def crash_command(
     targets: Annotated[
         list[str] | None,
-        typer.Argument(help="Workloads' names or traces (.pmt).", metavar="[TARGET]..."),
+        typer.Argument(help="Workloads' names or traces (.pmt).", metavar="TARGET"),
     ] = None,
     designs: Annotated[
         str | None, typer.Option("--design", "--designs", "-d", help="Designs, by commas.")

@@ -135,7 +135,7 @@ def bench_command(
         list[str] | None,
         typer.Argument(
             help=f"Workloads' names or traces (.pmt); default: {', '.join(benchmark.WORKLOADS)}.",
-            metavar="[TARGET]...",
+            metavar="TARGET",
         ),
     ] = None,
     regions: Regions = None,
@@ -149,9 +149,9 @@ def bench_command(
         pmemsim bench queue --designs sw-undo --json bench.json
         pmemsim bench mine.pmt
 
-    Every size is simulated alone, in a process of its own on one host core. Without `--designs`,
-    np and sw-undo are measured at 1, 2, 4 and 8 simulated cores, all others at 4. A trace has one
-    size, that of its recording.
+    Every size is simulated alone, in a process of its own on one host core; of three runs the
+    fastest counts. Without `--designs`, np and sw-undo are measured at 1, 2, 4 and 8 simulated
+    cores, all others at 4. A trace has one size, that of its recording.
     """
     problems = Problems()
     with problems.collected():

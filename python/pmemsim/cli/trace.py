@@ -18,7 +18,7 @@ from pmemsim.trace import DETAILS, KINDS, PURPOSES, Operations, Trace
 
 app = typer.Typer(no_args_is_help=True, help="Look into a recording, and check it.")
 
-Paths = Annotated[list[Path], typer.Argument(help="Traces (.pmt).", metavar="TRACE...")]
+Paths = Annotated[list[Path], typer.Argument(help="Traces (.pmt).", metavar="TRACE")]
 Path_ = Annotated[Path, typer.Argument(help="The trace (.pmt).", metavar="TRACE")]
 AVERAGE = "a region, on average"
 
@@ -57,7 +57,10 @@ def _info_of_one(trace: Trace, as_json: bool) -> None:
         return
     out.print(table(str(trace.path), ["recording", "value"], _facts(trace, summary)))
     total, threads = _flat(summary["total"]), [_flat(thread) for thread in summary["threads"]]
-    rows = [(key, *(_text(part.get(key, "")) for part in (total, *threads))) for key in total]
+    rows = [
+        (key.replace("_", " "), *(_text(part.get(key, "")) for part in (total, *threads)))
+        for key in total
+    ]
     columns = ["counted", ">all threads", *(f">thread {n}" for n in range(len(threads)))]
     out.print(table("", columns, rows))
     averages = [(key.replace("_", " "), _rounded(key, value)) for key, value in unit.items()]
@@ -182,7 +185,9 @@ def _flat(value: dict[str, Any], prefix: str = "") -> dict[str, int | float]:
 
 
 def _text(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int | float) else str(value)
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _decoded(trace: Trace, thread: int) -> Iterator[tuple[int, dict[str, Any]]]:
