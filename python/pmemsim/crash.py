@@ -37,7 +37,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Checker:
-    """A program that judges recovered images: the last argument is the file, 0 means consistent."""
+    """A program that judges recovered images: its last arguments are their files, 0 means good."""
 
     command: tuple[str, ...]
     images: int = DEFAULT_CHECKS
