@@ -2,6 +2,10 @@
 // memory, but nothing reaches a controller before the test says so.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "pmemsim/atomicity/asap.hpp"
@@ -15,6 +19,9 @@ namespace {
 using Rid = Asap::Rid;
 using Rids = std::vector<Rid>;
 using Lines = std::vector<Line>;
+
+const Line kA = Line::of(kPmBase), kB{kA.number + 1};
+const Rid kR1 = Asap::rid(0, 1), kR2 = Asap::rid(1, 1);
 
 // Keeps writes of PM on their way.
 class Gate final : public Backend {
@@ -34,11 +41,76 @@ class Gate final : public Backend {
     pm_.write(write);
     return true;
   }
-  std::size_t held() const { return held_.size(); }
+  const std::vector<Write>& held() const { return held_; }
 
  private:
   Memory& pm_;
   std::vector<Write> held_;
+};
+
+// What the structures hold, in the figures' words. R1 comes first; R2 is a region of the other
+// core, or the core's next. `first` is what the figure calls line kA. A log entry that isn't
+// persistent has a star.
+class Words {
+ public:
+  Words(Asap::Snapshot now, char first) : now_(std::move(now)), first_(first) {}
+
+  std::string cl_list() const {
+    return list(now_.cl_list, [this](const auto& entry) {
+      return name(entry.first) + progress(entry.second.done) +
+             list(entry.second.slots, [this](Line line) { return name(line); });
+    });
+  }
+  std::string dependence_list() const {
+    return list(now_.dependence_list, [](const auto& entry) {
+      return name(entry.first) + progress(entry.second.done) +
+             list(entry.second.slots, [](Rid rid) { return name(rid); });
+    });
+  }
+  std::string tags() const {
+    return list(now_.tags, [this](const auto& tag) {
+      return name(tag.first) + " " + name(tag.second.owner) + (tag.second.locked ? " locked" : "");
+    });
+  }
+  std::string lh_wpq() const {
+    return list(now_.lh_wpq, [this](const auto& entry) {
+      const LogHeader& header = entry.second;
+      std::vector<std::string> entries;
+      for (std::uint32_t i = 0; i < kRecordEntries && header.homes[i] != Line{}; ++i) {
+        entries.push_back(name(header.homes[i]) + ((header.valid >> i & 1) != 0 ? "" : "*"));
+      }
+      return name(Asap::rid(header.core, header.region)) + list(entries, std::identity());
+    });
+  }
+  std::string writes(const std::vector<Write>& all) const {
+    return list(all, [this](const Write& write) {
+      return name(write.owner) + (write.kind == WriteKind::kData ? " DPO " + name(write.line)
+                                                                 : " LPO " + logged(write.line));
+    });
+  }
+
+ private:
+  static std::string name(Rid rid) { return rid == kR1 ? "R1" : "R2"; }
+  std::string name(Line line) const {
+    return {static_cast<char>(first_ + line.number - kA.number)};
+  }
+  static std::string progress(bool done) { return done ? " Done" : " InProgress"; }
+  template <class List, class In>
+  static std::string list(const List& all, In in_words) {
+    std::string text;
+    for (const auto& one : all) text += (text.empty() ? "" : ", ") + in_words(one);
+    return " [" + text + "]";
+  }
+  // Whose old value a line of the log holds.
+  std::string logged(Line entry) const {
+    const auto after = now_.lh_wpq.upper_bound(entry);
+    if (after == now_.lh_wpq.begin()) return "without header";
+    const auto& [place, header] = *std::prev(after);
+    return name(header.homes[entry.number - place.number - 1]);
+  }
+
+  const Asap::Snapshot now_;
+  const char first_;
 };
 
 Configuration bench_configuration(const std::vector<KeyValue>& more) {
@@ -69,23 +141,33 @@ class Bench : public PersistenceObserver {
     pm_.observe(this);
   }
 
-  void begin(CoreId core, std::uint64_t region) {
-    EXPECT_TRUE(asap_.region_begin(core, region, queue_.now(), {}));
+  void begin(CoreId core, std::uint64_t region) { EXPECT_TRUE(try_begin(core, region)); }
+  // False, here and below: it waits.
+  bool try_begin(CoreId core, std::uint64_t region) {
     region_[core] = region;
+    return asap_.region_begin(core, region, queue_.now(), resume(core));
   }
-  // False: it waits.
   bool store(CoreId core, Line line, std::uint64_t value) {
     const auto bytes = std::as_bytes(std::span(&value, 1));
     const Store store{
         core, 0, line.address(), sizeof value, bytes.data(), pm_space_.newest(), region_[core]};
     const LineData after = store.after();
-    const bool done = asap_.store(store, queue_.now(), completion<&Bench::resumed>(*this, core));
+    const bool done = asap_.store(store, queue_.now(), resume(core));
     if (done) pm_space_.newest().write(line, after);
     return done;
   }
   void load(CoreId core, Line line) { asap_.load(core, line, region_[core], queue_.now()); }
   void end(CoreId core) {
     EXPECT_TRUE(asap_.region_end(core, region_[core], queue_.now(), {}));
+    run();
+  }
+  bool try_end(CoreId core) {
+    return asap_.region_end(core, region_[core], queue_.now(), resume(core));
+  }
+  bool fence(CoreId core) { return asap_.fence_regions(core, queue_.now(), resume(core)); }
+  void header_arrives(Line place) {
+    run();
+    EXPECT_TRUE(gate_.open(place, WriteKind::kLogHeader)) << "that header is not on its way";
     run();
   }
   void log_arrives(Rid rid, Line line) {
@@ -126,10 +208,17 @@ class Bench : public PersistenceObserver {
   }
 
   Asap::Snapshot look() const { return asap_.snapshot(); }
+  // All structures' content once nothing happens by itself.
+  std::string state(char first = 'A') {
+    run();
+    const Words words(look(), first);
+    return "CL List:" + words.cl_list() + "\nDependence List:" + words.dependence_list() +
+           "\ntags:" + words.tags() + "\nLH-WPQ:" + words.lh_wpq() +
+           "\non their way:" + words.writes(gate_.held()) + "\nWPQ:" + words.writes(wpq());
+  }
   Asap& asap() { return asap_; }
   EventQueue& queue() { return queue_; }
-  const Memory& dram() const { return dram_; }
-  std::size_t on_their_way() const { return gate_.held(); }
+  std::size_t on_their_way() const { return gate_.held().size(); }
 
   std::vector<std::pair<WriteKind, Rid>> dropped_writes;
   std::vector<CoreId> resumed_cores;
@@ -139,8 +228,19 @@ class Bench : public PersistenceObserver {
   void dropped(const Write& write, Picoseconds) override {
     dropped_writes.emplace_back(write.kind, write.owner);
   }
+  Completion resume(CoreId core) { return completion<&Bench::resumed>(*this, core); }
   void resumed(std::uint64_t core, Picoseconds) {
     resumed_cores.push_back(static_cast<CoreId>(core));
+  }
+  std::vector<Write> wpq() const {
+    std::vector<Write> all;
+    pm_.for_each_accepted(
+        [](void* found, const Write& write) {
+          static_cast<std::vector<Write>*>(found)->push_back(write);
+        },
+        &all);
+    std::ranges::sort(all, {}, [](const Write& w) { return std::tuple(w.owner, w.kind, w.line); });
+    return all;
   }
   static std::uint64_t word(const Image& image, Line line) {
     std::uint64_t value;
@@ -161,111 +261,131 @@ class Bench : public PersistenceObserver {
   std::uint64_t region_[2] = {};
 };
 
-const Line kA = Line::of(kPmBase), kB{kA.number + 1};
-const Rid kR1 = Asap::rid(0, 1), kR2 = Asap::rid(1, 1);
-
 TEST(AsapFigure6, TwoRegionsWithADataDependence) {
   Bench bench;
-  Asap::Snapshot now;
 
   // a) R1 has started and writes A; R2 starts on the other core.
   bench.begin(0, 1);
   EXPECT_TRUE(bench.store(0, kA, 1));
+  EXPECT_EQ(bench.state(),
+            "CL List: [R1 InProgress [A]]\n"
+            "Dependence List: [R1 InProgress []]\n"
+            "tags: [A R1 locked]\n"
+            "LH-WPQ: [R1 [A*]]\n"
+            "on their way: [R1 LPO A]\n"
+            "WPQ: []");
   bench.begin(1, 1);
-  bench.run();
-  now = bench.look();
-  EXPECT_EQ(now.cl_list.size(), 2u);
-  EXPECT_FALSE(now.cl_list.at(kR1).done);
-  EXPECT_EQ(now.cl_list.at(kR1).slots, Lines{kA});
-  EXPECT_FALSE(now.cl_list.at(kR2).done);
-  EXPECT_EQ(now.cl_list.at(kR2).slots, Lines{});
-  EXPECT_EQ(now.dependence_list.size(), 2u);
-  for (const Rid region : {kR1, kR2}) {
-    EXPECT_FALSE(now.dependence_list.at(region).done);
-    EXPECT_EQ(now.dependence_list.at(region).slots, Rids{});
-  }
-  EXPECT_EQ(now.tags.size(), 1u);
-  EXPECT_EQ(now.tags.at(kA).owner, kR1);
-  EXPECT_TRUE(now.tags.at(kA).locked);
-  ASSERT_EQ(now.lh_wpq.size(), 1u);
-  EXPECT_EQ(now.lh_wpq.begin()->second.homes[0], kA);
-  EXPECT_EQ(now.lh_wpq.begin()->second.valid, 0) << "the log entry hasn't arrived";
-  EXPECT_EQ(bench.on_their_way(), 1u);
+  EXPECT_EQ(bench.state(),
+            "CL List: [R1 InProgress [A], R2 InProgress []]\n"
+            "Dependence List: [R1 InProgress [], R2 InProgress []]\n"
+            "tags: [A R1 locked]\n"
+            "LH-WPQ: [R1 [A*]]\n"
+            "on their way: [R1 LPO A]\n"
+            "WPQ: []");
 
-  // b) The LPO of A arrives; R1 writes B and ends. A' is sent, B' isn't.
+  // b) The LPO of A arrives; R1 writes B and ends. The DPO of A' is sent, that of B' isn't.
   bench.log_arrives(kR1, kA);
+  EXPECT_EQ(bench.state(),
+            "CL List: [R1 InProgress [A], R2 InProgress []]\n"
+            "Dependence List: [R1 InProgress [], R2 InProgress []]\n"
+            "tags: [A R1]\n"
+            "LH-WPQ: [R1 [A]]\n"
+            "on their way: []\n"
+            "WPQ: [R1 LPO A]");
   EXPECT_TRUE(bench.store(0, kB, 2));
+  EXPECT_EQ(bench.state(),
+            "CL List: [R1 InProgress [A, B], R2 InProgress []]\n"
+            "Dependence List: [R1 InProgress [], R2 InProgress []]\n"
+            "tags: [A R1, B R1 locked]\n"
+            "LH-WPQ: [R1 [A, B*]]\n"
+            "on their way: [R1 LPO B]\n"
+            "WPQ: [R1 LPO A]");
+  // c) Execution goes on past R1's end: end() doesn't wait.
   bench.end(0);
-  now = bench.look();
-  EXPECT_TRUE(now.cl_list.at(kR1).done);
-  EXPECT_EQ(now.cl_list.at(kR1).slots, (Lines{kA, kB}));
-  EXPECT_FALSE(now.dependence_list.at(kR1).done);
-  EXPECT_FALSE(now.tags.at(kA).locked);
-  EXPECT_TRUE(now.tags.at(kB).locked);
-  EXPECT_EQ(now.lh_wpq.begin()->second.valid, 0b01);
-  EXPECT_EQ(bench.on_their_way(), 2u) << "the LPO of B and the DPO of A'";
+  EXPECT_EQ(bench.state(),
+            "CL List: [R1 Done [A, B], R2 InProgress []]\n"
+            "Dependence List: [R1 InProgress [], R2 InProgress []]\n"
+            "tags: [A R1, B R1 locked]\n"
+            "LH-WPQ: [R1 [A, B*]]\n"
+            "on their way: [R1 LPO B, R1 DPO A]\n"
+            "WPQ: [R1 LPO A]");
   EXPECT_EQ(bench.in_pm(kA), 0u);
-
-  // c) Execution has gone on past R1's end (end() hasn't waited).
 
   // d) The LPO of B and the DPO of A' arrive; R2 writes A.
   bench.log_arrives(kR1, kB);
-  now = bench.look();
-  EXPECT_FALSE(now.tags.at(kB).locked);
-  EXPECT_EQ(now.lh_wpq.begin()->second.valid, 0b11);
+  EXPECT_EQ(bench.state(),
+            "CL List: [R1 Done [A, B], R2 InProgress []]\n"
+            "Dependence List: [R1 InProgress [], R2 InProgress []]\n"
+            "tags: [A R1, B R1]\n"
+            "LH-WPQ: [R1 [A, B]]\n"
+            "on their way: [R1 DPO A, R1 DPO B]\n"
+            "WPQ: [R1 LPO A, R1 LPO B]");
   bench.data_arrive(kA);
+  EXPECT_EQ(bench.state(),
+            "CL List: [R1 Done [B], R2 InProgress []]\n"
+            "Dependence List: [R1 InProgress [], R2 InProgress []]\n"
+            "tags: [A R1, B R1]\n"
+            "LH-WPQ: [R1 [A, B]]\n"
+            "on their way: [R1 DPO B]\n"
+            "WPQ: [R1 DPO A, R1 LPO A, R1 LPO B]");
   EXPECT_TRUE(bench.store(1, kA, 3));
-  bench.run();
-  now = bench.look();
-  EXPECT_EQ(now.cl_list.at(kR1).slots, Lines{kB}) << "A's slot is cleared";
-  EXPECT_EQ(now.cl_list.at(kR2).slots, Lines{kA});
-  EXPECT_EQ(now.dependence_list.at(kR1).slots, Rids{});
-  EXPECT_EQ(now.dependence_list.at(kR2).slots, Rids{kR1});
-  EXPECT_EQ(now.tags.at(kA).owner, kR2);
-  EXPECT_TRUE(now.tags.at(kA).locked);
-  EXPECT_EQ(now.tags.at(kB).owner, kR1);
-  EXPECT_EQ(now.lh_wpq.size(), 2u);
-  EXPECT_EQ(bench.on_their_way(), 2u) << "the DPO of B' and the LPO of A'";
+  EXPECT_EQ(bench.state(),
+            "CL List: [R1 Done [B], R2 InProgress [A]]\n"
+            "Dependence List: [R1 InProgress [], R2 InProgress [R1]]\n"
+            "tags: [A R2 locked, B R1]\n"
+            "LH-WPQ: [R1 [A, B], R2 [A*]]\n"
+            "on their way: [R1 DPO B, R2 LPO A]\n"
+            "WPQ: [R1 DPO A, R1 LPO A, R1 LPO B]");
   EXPECT_EQ(bench.in_pm(kA), 1u);
   EXPECT_EQ(bench.recovered(kA), 0u);
 
   // e) The LPO of A' arrives: the DPO of A' is dropped.
-  EXPECT_TRUE(bench.dropped_writes.empty());
   bench.log_arrives(kR2, kA);
-  ASSERT_EQ(bench.dropped_writes.size(), 1u);
-  EXPECT_EQ(bench.dropped_writes[0], (std::pair{WriteKind::kData, kR1}));
-  now = bench.look();
-  EXPECT_FALSE(now.tags.at(kA).locked);
+  EXPECT_EQ(bench.state(),
+            "CL List: [R1 Done [B], R2 InProgress [A]]\n"
+            "Dependence List: [R1 InProgress [], R2 InProgress [R1]]\n"
+            "tags: [A R2, B R1]\n"
+            "LH-WPQ: [R1 [A, B], R2 [A]]\n"
+            "on their way: [R1 DPO B]\n"
+            "WPQ: [R1 LPO A, R1 LPO B, R2 LPO A]");
   EXPECT_EQ(bench.in_pm(kA), 0u);
   EXPECT_EQ(bench.recovered(kA), 0u);
 
   // f) R2 has ended, and its last DPO arrives: Done in the Dependence List, but it waits for R1.
   bench.end(1);
-  EXPECT_TRUE(bench.look().cl_list.at(kR2).done);
+  EXPECT_EQ(bench.state(),
+            "CL List: [R1 Done [B], R2 Done [A]]\n"
+            "Dependence List: [R1 InProgress [], R2 InProgress [R1]]\n"
+            "tags: [A R2, B R1]\n"
+            "LH-WPQ: [R1 [A, B], R2 [A]]\n"
+            "on their way: [R1 DPO B, R2 DPO A]\n"
+            "WPQ: [R1 LPO A, R1 LPO B, R2 LPO A]");
   bench.data_arrive(kA);
-  now = bench.look();
-  EXPECT_FALSE(now.cl_list.contains(kR2));
-  EXPECT_TRUE(now.dependence_list.at(kR2).done);
-  EXPECT_EQ(now.dependence_list.at(kR2).slots, Rids{kR1});
-  EXPECT_FALSE(now.dependence_list.at(kR1).done);
-  EXPECT_EQ(now.lh_wpq.size(), 2u);
+  EXPECT_EQ(bench.state(),
+            "CL List: [R1 Done [B]]\n"
+            "Dependence List: [R1 InProgress [], R2 Done [R1]]\n"
+            "tags: [A R2, B R1]\n"
+            "LH-WPQ: [R1 [A, B], R2 [A]]\n"
+            "on their way: [R1 DPO B]\n"
+            "WPQ: [R1 LPO A, R1 LPO B, R2 DPO A, R2 LPO A]");
   EXPECT_EQ(bench.in_pm(kA), 3u);
   EXPECT_EQ(bench.recovered(kA), 0u);
 
   // g) The DPO of B' arrives: R1 is Done and commits, its LPOs are dropped, R2's Dep is cleared.
   // h) So R2 commits, too, and its LPO is dropped.
   bench.data_arrive(kB);
+  EXPECT_EQ(bench.state(),
+            "CL List: []\n"
+            "Dependence List: []\n"
+            "tags: []\n"
+            "LH-WPQ: []\n"
+            "on their way: []\n"
+            "WPQ: [R1 DPO B, R2 DPO A]");
   const std::vector<std::pair<WriteKind, Rid>> dropped{{WriteKind::kData, kR1},
                                                        {WriteKind::kLog, kR1},
                                                        {WriteKind::kLog, kR1},
                                                        {WriteKind::kLog, kR2}};
   EXPECT_EQ(bench.dropped_writes, dropped);
-  now = bench.look();
-  EXPECT_TRUE(now.cl_list.empty());
-  EXPECT_TRUE(now.dependence_list.empty());
-  EXPECT_TRUE(now.lh_wpq.empty());
-  EXPECT_TRUE(now.tags.empty());
-  EXPECT_EQ(bench.on_their_way(), 0u);
   EXPECT_EQ(bench.recovered(kA), 3u);
   EXPECT_EQ(bench.recovered(kB), 2u);
 }
@@ -278,18 +398,52 @@ struct Figure2 {
   Rid first() const { return Asap::rid(0, 1); }
   Rid second() const { return two_threads ? Asap::rid(1, 1) : Asap::rid(0, 2); }
 
-  void until_the_crash(Bench& bench) const {
+  // `dependence`: what the later region's Dep slot holds.
+  void until_the_crash(Bench& bench, const std::string& dependence) const {
     bench.begin(0, 1);
     EXPECT_TRUE(bench.store(0, kX, 1));
     bench.end(0);
+    EXPECT_EQ(bench.state('X'),
+              "CL List: [R1 Done [X]]\n"
+              "Dependence List: [R1 InProgress []]\n"
+              "tags: [X R1 locked]\n"
+              "LH-WPQ: [R1 [X*]]\n"
+              "on their way: [R1 LPO X]\n"
+              "WPQ: []");
     const CoreId core = two_threads ? 1 : 0;
     bench.begin(core, two_threads ? 1 : 2);
     if (two_threads) bench.load(core, kX);
+    EXPECT_EQ(bench.state('X'),
+              "CL List: [R1 Done [X], R2 InProgress []]\n"
+              "Dependence List: [R1 InProgress [], R2 InProgress [" +
+                  dependence +
+                  "]]\n"
+                  "tags: [X R1 locked]\n"
+                  "LH-WPQ: [R1 [X*]]\n"
+                  "on their way: [R1 LPO X]\n"
+                  "WPQ: []");
     EXPECT_TRUE(bench.store(core, kY, 2));
     bench.end(core);
+    EXPECT_EQ(bench.state('X'),
+              "CL List: [R1 Done [X], R2 Done [Y]]\n"
+              "Dependence List: [R1 InProgress [], R2 InProgress [" +
+                  dependence +
+                  "]]\n"
+                  "tags: [X R1 locked, Y R2 locked]\n"
+                  "LH-WPQ: [R1 [X*], R2 [Y*]]\n"
+                  "on their way: [R1 LPO X, R2 LPO Y]\n"
+                  "WPQ: []");
     bench.log_arrives(second(), kY);
+    EXPECT_EQ(bench.state('X'),
+              "CL List: [R1 Done [X], R2 Done [Y]]\n"
+              "Dependence List: [R1 InProgress [], R2 InProgress [" +
+                  dependence +
+                  "]]\n"
+                  "tags: [X R1 locked, Y R2]\n"
+                  "LH-WPQ: [R1 [X*], R2 [Y]]\n"
+                  "on their way: [R1 LPO X, R2 DPO Y]\n"
+                  "WPQ: [R2 LPO Y]");
     bench.data_arrive(kY);
-    EXPECT_FALSE(bench.data_on_their_way(kX)) << "its log comes first";
   }
 };
 
@@ -299,10 +453,15 @@ INSTANTIATE_TEST_SUITE_P(OnOneThreadAndOnTwo, AsapFigure2, testing::Bool());
 TEST_P(AsapFigure2, WithoutDependencesTheLaterRegionSurvivesAlone) {
   const Figure2 figure{GetParam()};
   Bench bench({{"asap.break.dependences", "true"}});
-  figure.until_the_crash(bench);
-  const Asap::Snapshot now = bench.look();
-  EXPECT_FALSE(now.dependence_list.contains(figure.second())) << "has committed";
-  EXPECT_TRUE(now.dependence_list.contains(figure.first()));
+  figure.until_the_crash(bench, "");
+  EXPECT_EQ(bench.state('X'),
+            "CL List: [R1 Done [X]]\n"
+            "Dependence List: [R1 InProgress []]\n"
+            "tags: [X R1 locked]\n"
+            "LH-WPQ: [R1 [X*]]\n"
+            "on their way: [R1 LPO X]\n"
+            "WPQ: [R2 DPO Y]")
+      << "R2 has committed";
   EXPECT_EQ(bench.recovered(kX), 0u) << "lost";
   EXPECT_EQ(bench.recovered(kY), 2u) << "there, and its old value is gone";
 }
@@ -310,24 +469,37 @@ TEST_P(AsapFigure2, WithoutDependencesTheLaterRegionSurvivesAlone) {
 TEST_P(AsapFigure2, WithDependencesTheLogIsFreedOnlyAfterTheEarlierRegionsData) {
   const Figure2 figure{GetParam()};
   Bench bench;
-  figure.until_the_crash(bench);
-  Asap::Snapshot now = bench.look();
-  EXPECT_TRUE(now.dependence_list.at(figure.second()).done);
-  EXPECT_EQ(now.dependence_list.at(figure.second()).slots, Rids{figure.first()});
-  EXPECT_FALSE(now.dependence_list.at(figure.first()).done);
-  EXPECT_EQ(now.lh_wpq.size(), 2u) << "Y's log is not freed";
+  figure.until_the_crash(bench, "R1");
+  EXPECT_EQ(bench.state('X'),
+            "CL List: [R1 Done [X]]\n"
+            "Dependence List: [R1 InProgress [], R2 Done [R1]]\n"
+            "tags: [X R1 locked, Y R2]\n"
+            "LH-WPQ: [R1 [X*], R2 [Y]]\n"
+            "on their way: [R1 LPO X]\n"
+            "WPQ: [R2 DPO Y, R2 LPO Y]")
+      << "Y's log is not freed";
   EXPECT_EQ(bench.in_pm(kY), 2u);
   EXPECT_EQ(bench.recovered(kX), 0u);
   EXPECT_EQ(bench.recovered(kY), 0u) << "the old value is restored";
 
   // b) X's LPO completes, then its DPO; then both logs are freed.
   bench.log_arrives(figure.first(), kX);
-  EXPECT_EQ(bench.look().dependence_list.size(), 2u);
+  EXPECT_EQ(bench.state('X'),
+            "CL List: [R1 Done [X]]\n"
+            "Dependence List: [R1 InProgress [], R2 Done [R1]]\n"
+            "tags: [X R1, Y R2]\n"
+            "LH-WPQ: [R1 [X], R2 [Y]]\n"
+            "on their way: [R1 DPO X]\n"
+            "WPQ: [R1 LPO X, R2 DPO Y, R2 LPO Y]");
   EXPECT_EQ(bench.recovered(kY), 0u);
   bench.data_arrive(kX);
-  now = bench.look();
-  EXPECT_TRUE(now.dependence_list.empty());
-  EXPECT_TRUE(now.lh_wpq.empty());
+  EXPECT_EQ(bench.state('X'),
+            "CL List: []\n"
+            "Dependence List: []\n"
+            "tags: []\n"
+            "LH-WPQ: []\n"
+            "on their way: []\n"
+            "WPQ: [R1 DPO X, R2 DPO Y]");
   EXPECT_EQ(bench.recovered(kX), 1u);
   EXPECT_EQ(bench.recovered(kY), 2u);
 }
@@ -348,6 +520,101 @@ TEST(AsapDistance, DataPersistAfterFourUpdatesOfOtherLines) {
   EXPECT_TRUE(bench.store(0, {kA.number + 5}, 1));
   EXPECT_TRUE(bench.data_on_their_way({kA.number + 2}));
   EXPECT_FALSE(bench.data_on_their_way(kB));
+}
+
+// 5.5: the header of a region's latest record stands in the LH-WPQ until the record is full.
+TEST(AsapRecords, AFullHeaderGoesToTheWpqAndTheNextRecordHasANewOne) {
+  Bench bench;
+  const auto line = [](std::uint64_t i) { return Line{kA.number + i}; };
+  bench.begin(0, 1);
+  for (std::uint64_t i = 0; i < 7; ++i) {
+    EXPECT_TRUE(bench.store(0, line(i), 1));
+    bench.log_arrives(kR1, line(i));
+  }
+  Asap::Snapshot now = bench.look();
+  ASSERT_EQ(now.lh_wpq.size(), 1u);
+  const auto [place, full] = *now.lh_wpq.begin();
+  EXPECT_EQ(Asap::rid(full.core, full.region), kR1);
+  EXPECT_EQ(full.record, 0u);
+  EXPECT_EQ(full.valid, 0x7f);
+  for (std::uint64_t i = 0; i < 7; ++i) EXPECT_EQ(full.homes[i], line(i));
+
+  EXPECT_TRUE(bench.store(0, line(7), 1));
+  bench.log_arrives(kR1, line(7));
+  now = bench.look();
+  ASSERT_EQ(now.lh_wpq.size(), 2u) << "the first until the WPQ has it";
+  const LogHeader next = now.lh_wpq.at({place.number + kRecordLines});
+  EXPECT_EQ(next.record, 1u);
+  EXPECT_EQ(next.valid, 1);
+  EXPECT_EQ(next.homes[0], line(7));
+
+  bench.header_arrives(place);
+  now = bench.look();
+  ASSERT_EQ(now.lh_wpq.size(), 1u);
+  EXPECT_EQ(now.lh_wpq.begin()->second, next);
+  bench.data_arrive(line(0));
+  EXPECT_EQ(bench.in_pm(line(0)), 1u);
+  EXPECT_EQ(bench.recovered(line(0)), 0u) << "found through the header in the WPQ";
+}
+
+// 5.6: the low bits of a region's number say which controller has its Dependence List entry.
+TEST(AsapControllers, EachHasADependenceListOfItsOwn) {
+  Bench bench({{"pm.controllers", "2"},
+               {"pm.channels_per_controller", "1"},
+               {"asap.dependence_entries", "1"}});
+  bench.begin(0, 1);
+  EXPECT_TRUE(bench.store(0, kA, 1));
+  bench.end(0);
+  bench.begin(0, 2);
+  const Rid second = Asap::rid(0, 2);
+  EXPECT_EQ(bench.look().dependence_list.at(kR1).channel, 1u);
+  EXPECT_EQ(bench.look().dependence_list.at(second).channel, 0u);
+  EXPECT_EQ(bench.look().dependence_list.at(second).slots, Rids{kR1}) << "of the other list";
+  EXPECT_FALSE(bench.try_begin(1, 1)) << "R1 has the only entry there";
+  bench.end(0);
+  EXPECT_TRUE(bench.look().dependence_list.at(second).done);
+  EXPECT_TRUE(bench.resumed_cores.empty());
+  bench.log_arrives(kR1, kA);
+  bench.data_arrive(kA);
+  EXPECT_EQ(bench.resumed_cores, std::vector<CoreId>{1});
+  const Asap::Snapshot now = bench.look();
+  EXPECT_EQ(now.dependence_list.size(), 1u) << "R1's commit was broadcast to the other list";
+  EXPECT_EQ(now.dependence_list.at(kR2).channel, 1u);
+}
+
+// 5.2
+TEST(AsapFence, WaitsForTheLatestRegionAndThoseThatItDependsOn) {
+  Bench bench;
+  EXPECT_TRUE(bench.fence(1)) << "there is nothing to wait for";
+  bench.begin(0, 1);
+  EXPECT_TRUE(bench.store(0, kA, 1));
+  bench.begin(1, 1);
+  bench.load(1, kA);
+  EXPECT_TRUE(bench.store(1, kB, 2));
+  bench.end(1);
+  EXPECT_FALSE(bench.fence(1));
+  bench.log_arrives(kR2, kB);
+  bench.data_arrive(kB);
+  EXPECT_TRUE(bench.look().dependence_list.at(kR2).done);
+  bench.end(0);
+  bench.log_arrives(kR1, kA);
+  EXPECT_TRUE(bench.resumed_cores.empty());
+  bench.data_arrive(kA);
+  EXPECT_EQ(bench.resumed_cores, std::vector<CoreId>{1});
+}
+
+TEST(AsapStalls, ARegionWaitsForAnEntryOfTheClList) {
+  Bench bench({{"asap.cl_entries", "1"}});
+  bench.begin(0, 1);
+  EXPECT_TRUE(bench.store(0, kA, 1));
+  bench.end(0);
+  EXPECT_FALSE(bench.try_begin(0, 2));
+  bench.log_arrives(kR1, kA);
+  EXPECT_TRUE(bench.resumed_cores.empty());
+  bench.data_arrive(kA);
+  EXPECT_EQ(bench.resumed_cores, std::vector<CoreId>{0});
+  EXPECT_EQ(bench.look().cl_list.size(), 1u);
+  EXPECT_FALSE(bench.look().cl_list.at(Asap::rid(0, 2)).done);
 }
 
 TEST(AsapStalls, AStoreWaitsForASlotOfTheClList) {
@@ -380,6 +647,35 @@ TEST(AsapStalls, AStoreWaitsForADepSlot) {
   bench.data_arrive(kA);
   EXPECT_EQ(bench.resumed_cores, std::vector<CoreId>{0});
   EXPECT_EQ(bench.look().dependence_list.at(Asap::rid(0, 2)).slots, Rids{kR2});
+}
+
+TEST(AsapStalls, ARegionThatHasReadTooMuchEndsWhenADepSlotIsFree) {
+  Bench bench({{"asap.dependence_slots", "1"}});
+  bench.begin(0, 1);
+  EXPECT_TRUE(bench.store(0, kA, 1));
+  bench.end(0);
+  bench.begin(1, 1);
+  EXPECT_TRUE(bench.store(1, kB, 1));
+  bench.end(1);
+  bench.begin(0, 2);
+  bench.load(0, kB);
+  EXPECT_FALSE(bench.try_end(0)) << "depends on R1 and R2";
+  EXPECT_FALSE(bench.look().cl_list.at(Asap::rid(0, 2)).done);
+  bench.log_arrives(kR1, kA);
+  bench.data_arrive(kA);
+  EXPECT_EQ(bench.resumed_cores, std::vector<CoreId>{0});
+  EXPECT_EQ(bench.look().dependence_list.at(Asap::rid(0, 2)).slots, Rids{kR2});
+}
+
+// A load may retire while its region's begin is still in the store queue.
+TEST(AsapEarlyLoads, CountWhenTheirRegionBegins) {
+  Bench bench;
+  bench.begin(0, 1);
+  EXPECT_TRUE(bench.store(0, kA, 1));
+  bench.asap().load(1, kA, 1, bench.queue().now());
+  EXPECT_FALSE(bench.look().dependence_list.contains(kR2));
+  bench.begin(1, 1);
+  EXPECT_EQ(bench.look().dependence_list.at(kR2).slots, Rids{kR1});
 }
 
 TEST(AsapStalls, AStoreWaitsForAnEarlierRegionsLockBit) {

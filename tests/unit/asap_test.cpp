@@ -241,6 +241,46 @@ TEST(Asap, NestedRegionsAreOneRegion) {
   EXPECT_EQ(statistic(result, "asap.lpos"), 1);
 }
 
+TEST(Asap, OnlyPersistentLinesAreLogged) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1 << 20));
+  const auto store = builder.site(SiteKind::kStore, 8, 1);
+  builder.mark(MarkKind::kRegionBegin, 1);
+  builder.store(store, kDramBase, 1);
+  builder.store(store, kPmBase, 1);
+  builder.mark(MarkKind::kRegionEnd, 1);
+  builder.store(store, kPmBase + kLineBytes, 1);
+  const auto result = run_trace(builder, settings({{"atomicity", "asap"}}));
+  EXPECT_EQ(statistic(result, "asap.lpos"), 1) << "nor what no region writes";
+  EXPECT_EQ(statistic(result, "asap.dpos"), 1);
+}
+
+TEST(Asap, CommittedRegionsGiveTheirLogBack) {
+  TraceBuilder builder = one_line_regions(100, false);
+  const auto result = run_trace(
+      builder, settings({{"ordering", "x86"}, {"atomicity", "asap"}, {"log.ring_size", "4KiB"}}));
+  EXPECT_EQ(statistic(result, "asap.committed"), 100);
+  EXPECT_EQ(statistic(result, "log.growths"), 0) << "8 records go round";
+}
+
+TEST(Asap, ALogThatOverflowsGrows) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1 << 20));
+  const auto store = builder.site(SiteKind::kStore, 8, 1);
+  builder.mark(MarkKind::kRegionBegin, 1);
+  for (std::uint64_t line = 0; line < 20 * kRecordEntries; ++line) {
+    builder.store(store, kPmBase + line * kLineBytes, 1);
+  }
+  builder.mark(MarkKind::kRegionEnd, 1);
+  const auto growths = [&](std::string_view ring_size) {
+    return statistic(
+        run_trace(builder, settings({{"atomicity", "asap"}, {"log.ring_size", ring_size}})),
+        "log.growths");
+  };
+  EXPECT_EQ(growths("10KiB"), 0) << "20 records of 8 lines";
+  EXPECT_EQ(growths("4KiB"), 2) << "of 8 records each";
+}
+
 // Thread 1's region writes `lines`, and ends after thread 0 has run a region that reads at `read`
 // and, behind it, loads all of `lines`.
 TraceBuilder read_before_the_end(std::vector<Line> lines, std::uint64_t read) {
@@ -286,6 +326,7 @@ TEST(Asap, OwnersSurviveEvictions) {
                                                    {"shared.ways", "2"}}));
   EXPECT_EQ(statistic(result, "asap.data_dependences"), 1);
   EXPECT_GT(statistic(result, "asap.owners_saved"), 150);
+  EXPECT_GE(statistic(result, "dram.data_writes"), statistic(result, "asap.owners_saved"));
   EXPECT_GT(statistic(result, "asap.buffer_reads"), 150);
   EXPECT_LT(statistic(result, "asap.buffer_reads_in_vain"), 5);
 }
