@@ -165,6 +165,9 @@ class Bench : public PersistenceObserver {
     return asap_.region_end(core, region_[core], queue_.now(), resume(core));
   }
   bool fence(CoreId core) { return asap_.fence_regions(core, queue_.now(), resume(core)); }
+  bool context_switch(CoreId core) {
+    return asap_.context_switch(core, queue_.now(), resume(core));
+  }
   void header_arrives(Line place) {
     run();
     EXPECT_TRUE(gate_.open(place, WriteKind::kLogHeader)) << "that header is not on its way";
@@ -601,6 +604,41 @@ TEST(AsapFence, WaitsForTheLatestRegionAndThoseThatItDependsOn) {
   EXPECT_TRUE(bench.resumed_cores.empty());
   bench.data_arrive(kA);
   EXPECT_EQ(bench.resumed_cores, std::vector<CoreId>{1});
+}
+
+// 5.7
+TEST(AsapContextSwitch, AThreadLeavesWhenItsClPtrSlotsAreClearAndItsRegionGoesOnLater) {
+  Bench bench;
+  EXPECT_TRUE(bench.context_switch(0)) << "the core holds nothing of the thread";
+  bench.begin(0, 1);
+  EXPECT_TRUE(bench.store(0, kA, 1));
+  bench.log_arrives(kR1, kA);
+  EXPECT_TRUE(bench.store(0, kB, 2));
+  EXPECT_FALSE(bench.context_switch(0));
+  bench.data_arrive(kA);
+  EXPECT_EQ(bench.look().cl_list.at(kR1).slots, Lines{kB});
+  EXPECT_FALSE(bench.data_on_their_way(kB)) << "its LockBit is set";
+  bench.log_arrives(kR1, kB);
+  EXPECT_TRUE(bench.resumed_cores.empty());
+  bench.data_arrive(kB);
+  EXPECT_EQ(bench.resumed_cores, std::vector<CoreId>{0});
+  Asap::Snapshot now = bench.look();
+  EXPECT_FALSE(now.cl_list.at(kR1).done);
+  EXPECT_EQ(now.cl_list.at(kR1).slots, Lines{});
+  EXPECT_FALSE(now.dependence_list.at(kR1).done) << "still in progress";
+  EXPECT_EQ(now.tags.at(kA).owner, kR1);
+  EXPECT_EQ(now.lh_wpq.begin()->second.valid, 0b11) << "the log is kept";
+  EXPECT_EQ(bench.in_pm(kA), 1u);
+  EXPECT_EQ(bench.recovered(kA), 0u);
+
+  EXPECT_TRUE(bench.store(0, kA, 3));
+  bench.end(0);
+  EXPECT_EQ(bench.on_their_way(), 1u) << "A's data; its old value is in the log already";
+  EXPECT_FALSE(bench.context_switch(0)) << "an ended region has slots, too";
+  bench.data_arrive(kA);
+  EXPECT_EQ(bench.resumed_cores, (std::vector<CoreId>{0, 0}));
+  EXPECT_TRUE(bench.look().dependence_list.empty());
+  EXPECT_EQ(bench.recovered(kA), 3u);
 }
 
 TEST(AsapStalls, ARegionWaitsForAnEntryOfTheClList) {

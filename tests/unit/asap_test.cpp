@@ -281,6 +281,32 @@ TEST(Asap, ALogThatOverflowsGrows) {
   EXPECT_EQ(growths("4KiB"), 2) << "of 8 records each";
 }
 
+TEST(Asap, ThreadsLeaveTheirCoresInTheMiddleOfRegions) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1 << 20));
+  const auto store = builder.site(SiteKind::kStore, 8, 1);
+  const auto work = builder.site(SiteKind::kExecute, 0, 400);
+  for (std::uint64_t region = 0; region < 10; ++region) {
+    builder.mark(MarkKind::kRegionBegin, 1);
+    for (std::uint64_t i = 0; i < 2; ++i) {
+      builder.store(store, kPmBase + region * kLineBytes + i * 8, i);
+      for (int j = 0; j < 10; ++j) builder.plain(work);
+    }
+    builder.mark(MarkKind::kRegionEnd, 1);
+  }
+  const auto run = [&](std::string_view slice) {
+    return run_trace(builder, settings({{"atomicity", "asap"}, {"core.time_slice", slice}}));
+  };
+  const RunResult staying = run("0ns"), leaving = run("300ns");
+  EXPECT_EQ(statistic(staying, "core.context_switches"), 0);
+  EXPECT_GT(statistic(leaving, "core.context_switches"), 10);
+  EXPECT_EQ(statistic(leaving, "asap.committed"), 10);
+  EXPECT_EQ(statistic(leaving, "asap.lpos"), 10) << "a line's first write stays its first";
+  EXPECT_EQ(statistic(staying, "asap.dpos"), 10);
+  EXPECT_GT(statistic(leaving, "asap.dpos"), 15) << "before the switch, and at the region's end";
+  EXPECT_GT(leaving.time, staying.time);
+}
+
 // Thread 1's region writes `lines`, and ends after thread 0 has run a region that reads at `read`
 // and, behind it, loads all of `lines`.
 TraceBuilder read_before_the_end(std::vector<Line> lines, std::uint64_t read) {

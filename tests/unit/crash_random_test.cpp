@@ -65,7 +65,8 @@ class RandomSettings {
             {"asap.dpo_coalescing", {"true", "false"}},
             {"asap.lpo_dropping", {"true", "false"}},
             {"asap.dpo_dropping", {"true", "false"}},
-            {"asap.fence_every_region", {"false", "false", "true"}}};
+            {"asap.fence_every_region", {"false", "false", "true"}},
+            {"core.time_slice", {"0ns", "0ns", "100ns", "1us"}}};
   }
   std::mt19937 random_;
 };

@@ -124,6 +124,21 @@ bool Asap::fence_regions(CoreId number, Picoseconds, Completion resume) {
   return false;
 }
 
+// 5.7; data persist operations of regions that have ended are under way already.
+bool Asap::context_switch(CoreId core, Picoseconds, Completion resume) {
+  settle(core);
+  if (Region* region = active(cores_[core].latest)) {
+    for (Slot& slot : region->slots) start_dpo(*region, slot);
+  }
+  return may_switch(core) || block(core, Blocked::kSwitch, resume);
+}
+
+bool Asap::may_switch(CoreId core) const {
+  const auto& regions = cores_[core].regions;
+  return std::all_of(regions.begin(), regions.end(),
+                     [](const Region& region) { return region.slots.empty(); });
+}
+
 bool Asap::block(CoreId core, Blocked why, Completion resume) {
   cores_[core].blocked = why;
   cores_[core].resume = resume;
@@ -146,6 +161,9 @@ void Asap::retry(Picoseconds now) {
         break;
       case Blocked::kEnd:
         works = try_end(number, now);
+        break;
+      case Blocked::kSwitch:
+        works = may_switch(number);
         break;
     }
     if (!works) continue;

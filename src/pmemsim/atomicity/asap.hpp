@@ -20,6 +20,8 @@
 //        cleared when no region is uncommitted. A locked line doesn't leave.
 //   5.5  Records of a header and seven entries; the header of the latest stays in the LH-WPQ.
 //   5.6  A region's Dependence List entry is in the channel that its number's low bits say.
+//   5.7  Context switch: all DPOs of the thread start; it leaves when they have cleared its CLPtr
+//        slots, with its registers. The region that it is in goes on when the thread does.
 // The hardware stalls, here the store queue, when a list, its slots or the LH-WPQ are full.
 //
 // What the paper leaves open, and what is done here:
@@ -46,8 +48,9 @@
 // Not modelled: how long broadcasts and look-ups in the Dependence Lists take (the paper gives no
 // time); what an exception costs when a log ring overflows (it is counted, log.growths, and the
 // ring grows); a load that finds all Dep slots occupied lets the core's next store or region end
-// wait instead of itself; context switches (5.7), for a thread has a core of its own. Nested
-// regions (4.5) have been flattened before they come here.
+// wait instead of itself; migration, for a thread that leaves its core (core.time_slice) comes back
+// to it, and its registers and those of the core are the same here. Nested regions (4.5) have been
+// flattened before they come here.
 #pragma once
 
 #include <deque>
@@ -122,6 +125,7 @@ class Asap final : public Atomicity {
                     Completion resume) override;
   bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) override;
   bool fence_regions(CoreId core, Picoseconds when, Completion resume) override;
+  bool context_switch(CoreId core, Picoseconds when, Completion resume) override;
   bool store(const Store& store, Picoseconds when, Completion resume) override;
   void load(CoreId core, Line line, std::uint64_t region, Picoseconds when) override;
   Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
@@ -204,7 +208,7 @@ class Asap final : public Atomicity {
     bool evicted = false;     // while it was locked
     bool awaited = false;     // a data persist operation waits for the LockBit
   };
-  enum class Blocked : std::uint8_t { kNo, kBegin, kStore, kEnd };
+  enum class Blocked : std::uint8_t { kNo, kBegin, kStore, kEnd, kSwitch };
   struct PerCore {
     Rid latest = 0;  // CurRID
     std::uint32_t cl_entries = 0;
@@ -233,6 +237,7 @@ class Asap final : public Atomicity {
   bool try_begin(CoreId core);
   bool try_store(CoreId core);
   bool try_end(CoreId core, Picoseconds now);
+  bool may_switch(CoreId core) const;
   void retry(Picoseconds now);
   template <class Predicate>
   bool any_before(Rid rid, Predicate predicate) const;

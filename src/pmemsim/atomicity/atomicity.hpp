@@ -53,6 +53,8 @@ class Atomicity {
   // True if a region that has ended survives every crash.
   virtual bool durable_at_end() const { return true; }
   virtual bool fence_regions(CoreId, Picoseconds, Completion) { return true; }
+  // The thread leaves the core, maybe in the middle of a region, and may go on on another one.
+  virtual bool context_switch(CoreId, Picoseconds, Completion) { return true; }
 
   virtual bool store(const Store&, Picoseconds, Completion) { return true; }
   // The core's store queue has reached a flush of the line, which the ordering layer is told of

@@ -18,6 +18,7 @@ CoreStatistics& CoreStatistics::operator+=(const CoreStatistics& other) {
   fences += other.fences;
   locks += other.locks;
   regions += other.regions;
+  context_switches += other.context_switches;
   region_time += other.region_time;
   return *this;
 }
@@ -42,6 +43,7 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       forward_latency_(clock.slots(parameters.forward_latency)),
       locked_latency_(clock.slots(parameters.locked_latency)),
       branch_penalty_(clock.slots(parameters.branch_penalty)),
+      time_slice_(clock.slots(parameters.time_slice)),
       run_ahead_(clock.duration(parameters.run_ahead)),
       lowering_(parts.ordering.lowering() & parts.atomicity.lowering()),
       ordering_interests_(parts.ordering.interests()),
@@ -65,6 +67,7 @@ void Core::run(const trace::TraceFile& file, std::uint32_t thread, const Copy& c
   producers_.assign(sites_->sites().size(), {});
   copy_ = copy;
   dispatch_ = retire_ = drained_ = clock_.slot(queue_.now());
+  slice_ends_ = time_slice_ > 0 ? dispatch_ + time_slice_ : kUnknownSlot;
   queue_.schedule(queue_.now(), Phase::kCore, completion<&Core::wake>(*this));
 }
 

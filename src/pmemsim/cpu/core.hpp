@@ -39,6 +39,7 @@ struct CoreStatistics {
   std::uint64_t loads = 0, forwarded_loads = 0, stores = 0, private_misses = 0;
   std::uint64_t branches = 0, mispredicted_branches = 0;
   std::uint64_t flushes = 0, fences = 0, locks = 0, regions = 0;
+  std::uint64_t context_switches = 0;
   Picoseconds region_time{};
 
   CoreStatistics& operator+=(const CoreStatistics& other);
@@ -60,6 +61,8 @@ struct CoreStatistics {
     visit("fences", fences, "fences", "Store fences and full fences");
     visit("locks", locks, "locks", "Locks acquired");
     visit("regions", regions, "regions", "Outermost atomic regions completed");
+    visit("context_switches", context_switches, "switches",
+          "Times that the thread was taken off the core");
     visit("region_time_ns", region_time, "Time between the begin and the end of regions, in sum");
   }
 };
@@ -150,6 +153,7 @@ class Core final : public CacheClient {
   // Front end (core_front_end.cpp): lowering, room in the window, dispatch.
   void advance();
   bool next_operation();
+  bool end_time_slice();
   // Is what follows code that the design's program would not contain?
   bool dropping() const { return !lowering_.keeps[static_cast<std::size_t>(purpose_)]; }
   bool keep(trace::Operation& operation);
@@ -207,6 +211,7 @@ class Core final : public CacheClient {
   bool drain_acquire(StoreEntry& entry, Slot& slot);
   bool drain_release(StoreEntry& entry, Slot& slot);
   bool drain_region(StoreEntry& entry, Slot& slot);
+  bool ask_atomicity(const StoreEntry& entry, Picoseconds when);
   bool may_write(const StoreEntry& entry, Slot& slot);
   bool ask_to_write(Line line, Slot slot);
   void ask_ahead();
@@ -237,7 +242,7 @@ class Core final : public CacheClient {
   const LockOrder lock_order_;
   const std::uint32_t rob_entries_;
   const bool full_fences_;
-  const Slot cycle_, forward_latency_, locked_latency_, branch_penalty_;
+  const Slot cycle_, forward_latency_, locked_latency_, branch_penalty_, time_slice_;
   const Picoseconds run_ahead_;
   const Lowering lowering_;
   const std::uint32_t ordering_interests_, atomicity_interests_, precompute_interests_;
@@ -259,6 +264,7 @@ class Core final : public CacheClient {
 
   // front end
   Slot dispatch_ = 0;
+  Slot slice_ends_;
   Slot delay_ = 0;
   Cause delay_cause_ = Cause::kBase;
   std::uint32_t blocking_branch_ = kNoEntry;

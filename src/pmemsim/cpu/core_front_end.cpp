@@ -34,6 +34,7 @@ void Core::advance() {
       }
       break;
     }
+    if (dispatch_ >= slice_ends_ && !end_time_slice()) break;
     if (!dispatch(operation_)) break;
     has_operation_ = false;
   }
@@ -50,6 +51,18 @@ void Core::advance() {
       retire_ = drained_;
     }
   }
+}
+
+// The thread is taken off the core. Before it may be put back, what it has done has left the store
+// queue, and the design keeps nothing of it in the core that it couldn't find on another one.
+bool Core::end_time_slice() {
+  Operation interrupt{};
+  interrupt.kind = SiteKind::kMark;
+  interrupt.site = operation_.site;
+  if (!dispatch_through_stores(interrupt, StoreKind::kContextSwitch, true)) return false;
+  slice_ends_ = dispatch_ + time_slice_;
+  ++statistics_.context_switches;
+  return true;
 }
 
 void Core::wake(std::uint64_t, Picoseconds) {

@@ -19,6 +19,7 @@ struct CoreParameters {
   Delay branch_penalty = cycles(14);
   std::uint32_t predictor_index_bits = 14;
   bool full_fences = false;
+  Delay time_slice = nanoseconds(0);
   Delay run_ahead = nanoseconds(200);
 
   template <class Visitor>
@@ -43,6 +44,9 @@ struct CoreParameters {
           "The gshare predictor has two to the power of this many counters");
     visit("full_fences", full_fences, {},
           "Whether a store fence holds up all that follows it, as mfence and ARM's DSB do");
+    visit(
+        "time_slice", time_slice, {.least = 0, .most = 1e12},
+        "Time after which a thread leaves its core, until the design lets it come back; 0: never");
     visit("run_ahead", run_ahead, {.least = 1000, .most = 1e9},
           "How far a core may be simulated ahead of the others while it touches nothing shared");
   }

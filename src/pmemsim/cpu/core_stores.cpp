@@ -77,6 +77,7 @@ bool Core::drain_one(StoreEntry& head, Slot& slot) {
     case StoreKind::kRegionBegin:
     case StoreKind::kRegionEnd:
     case StoreKind::kFenceRegions:
+    case StoreKind::kContextSwitch:
       return drain_region(head, slot);
   }
   return true;
@@ -342,13 +343,7 @@ bool Core::drain_region(StoreEntry& head, Slot& slot) {
   }
   if (head.stage == kAsk) {
     head.waiting_since = slot;
-    const Picoseconds when = clock_.time(slot);
-    const bool done = head.kind == StoreKind::kRegionBegin
-                          ? atomicity_.region_begin(id_, head.region, when, resume_of_head())
-                      : head.kind == StoreKind::kRegionEnd
-                          ? atomicity_.region_end(id_, head.region, when, resume_of_head())
-                          : atomicity_.fence_regions(id_, when, resume_of_head());
-    if (!done) {
+    if (!ask_atomicity(head, clock_.time(slot))) {
       ++head.stage;
       return false;
     }
@@ -360,6 +355,19 @@ bool Core::drain_region(StoreEntry& head, Slot& slot) {
   }
   slot += cycle_;
   return true;
+}
+
+bool Core::ask_atomicity(const StoreEntry& head, Picoseconds when) {
+  switch (head.kind) {
+    case StoreKind::kRegionBegin:
+      return atomicity_.region_begin(id_, head.region, when, resume_of_head());
+    case StoreKind::kRegionEnd:
+      return atomicity_.region_end(id_, head.region, when, resume_of_head());
+    case StoreKind::kFenceRegions:
+      return atomicity_.fence_regions(id_, when, resume_of_head());
+    default:
+      return atomicity_.context_switch(id_, when, resume_of_head());
+  }
 }
 
 void Core::waited(const StoreEntry& head, Slot until, Cause cause) {

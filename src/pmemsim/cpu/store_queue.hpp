@@ -26,6 +26,7 @@ enum class StoreKind : std::uint8_t {
   kRegionBegin,
   kRegionEnd,
   kFenceRegions,
+  kContextSwitch,
 };
 
 struct StoreEntry {
