@@ -470,6 +470,8 @@ def test_storage_of_asap_is_what_the_paper_prints() -> None:
     # 128 entries of 4 x 4 B, 2 bit and 4 B; 128 of 70 B.
     assert sizes["Dependence List, a channel"].bytes == 2592
     assert sizes["LH-WPQ, a channel"].bytes == 8960
+    assert sizes["Bloom filter, a channel"].bytes == 1024
+    assert sizes["thread state registers, a thread"].bytes == 48
 
 
 def test_storage_of_lalea_as_printed_and_as_computed() -> None:

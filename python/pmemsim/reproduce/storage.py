@@ -10,6 +10,7 @@ from pmemsim.simulation import configure
 
 _BITS = 8
 _LINE = 64
+_REGISTER = 8
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,14 @@ def storage(paper: Paper) -> list[Structure]:
     design = paper.designs[experiment.designs[0]]
     resolved = configure(design.preset, paper.machine, dict(design.settings)).resolve()
     return STORAGE[paper.name]({p["key"]: p["value"] for p in resolved})
+
+
+def _bytes(size: str) -> int:
+    """A resolved size, such as `1KiB`, in bytes."""
+    for unit, factor in (("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)):
+        if size.endswith(unit):
+            return int(size.removesuffix(unit)) * factor
+    raise ValueError(size)
 
 
 def _asap(value: dict[str, str]) -> list[Structure]:
@@ -61,6 +70,18 @@ def _asap(value: dict[str, str]) -> list[Structure]:
             f"{headers} x (6 B LogHeaderAddr + {_LINE} B LogHeader)",
             headers * (6 + _LINE),
             "6.2",
+        ),
+        Structure(
+            "Bloom filter, a channel",
+            value["asap.filter_size"],
+            _bytes(value["asap.filter_size"]),
+            "5.3, Table 2",
+        ),
+        Structure(
+            "thread state registers, a thread",
+            f"6 x {_REGISTER} B",
+            6 * _REGISTER,
+            "4.4, 6.2",
         ),
         Structure(
             "tag extension, a line of L1, L2 and L3",
