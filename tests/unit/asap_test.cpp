@@ -257,10 +257,21 @@ TEST(Asap, OnlyPersistentLinesAreLogged) {
 
 TEST(Asap, CommittedRegionsGiveTheirLogBack) {
   TraceBuilder builder = one_line_regions(100, false);
-  const auto result = run_trace(
-      builder, settings({{"ordering", "x86"}, {"atomicity", "asap"}, {"log.ring_size", "4KiB"}}));
-  EXPECT_EQ(statistic(result, "asap.committed"), 100);
-  EXPECT_EQ(statistic(result, "log.growths"), 0) << "8 records go round";
+  const auto growths = [&](std::string_view allocation) {
+    const auto result = run_trace(builder, settings({{"atomicity", "asap"},
+                                                     {"log.allocation", allocation},
+                                                     {"log.ring_size", "4KiB"},
+                                                     {"log.free_entries", "16"},
+                                                     {"log.free_headers", "16"},
+                                                     {"pm.controllers", "1"},
+                                                     {"pm.channels_per_controller", "1"},
+                                                     {"pm.ranks", "1"},
+                                                     {"pm.banks_per_rank", "1"}}));
+    EXPECT_EQ(statistic(result, "asap.committed"), 100);
+    return statistic(result, "log.growths");
+  };
+  EXPECT_EQ(growths("sequential"), 0) << "8 records go round";
+  EXPECT_EQ(growths("load-aware"), 0) << "16 blocks for entries, 16 for headers";
 }
 
 TEST(Asap, ALogThatOverflowsGrows) {
