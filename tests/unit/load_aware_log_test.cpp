@@ -1,4 +1,4 @@
-// LALEA's allocation, walked through figure 2 of the paper, and its FIFOs.
+// LALEA's allocation: its operation counters and FIFOs.
 #include "pmemsim/atomicity/load_aware_log.hpp"
 
 #include <gtest/gtest.h>
@@ -27,54 +27,6 @@ HardwareLogParameters small_log() {
   p.free_entries = 4;
   p.free_headers = 2;
   return p;
-}
-
-// In-place updates wait for their banks, two for bank 0 and one for bank 1, when log requests L1,
-// L2 and L3 come.
-struct Figure2a {
-  Figure2a() : bench(two_banks()) {
-    bench.write(1, Line{0});
-    bench.write(2, Line{1});
-    bench.write(3, Line{2});
-    for (const std::uint64_t line : {0, 1}) EXPECT_EQ(bench.memory.bank_of({line}), 0u);
-    EXPECT_EQ(bench.memory.bank_of({2}), 1u);
-    EXPECT_EQ(bench.memory.pending_operations()[0], 2u);
-    EXPECT_EQ(bench.memory.pending_operations()[1], 1u);
-  }
-  MemoryBench bench;
-};
-
-TEST(LaleaFigure2a, ConventionalLoggingQueuesUpAtOneBank) {
-  Figure2a figure;
-  // Blocks one after the other, all in bank 0: with two lines a page, every fourth line is.
-  std::uint64_t number = 10;
-  for (const std::uint64_t line : {kLogBase / 64, kLogBase / 64 + 1, kLogBase / 64 + 4}) {
-    EXPECT_EQ(figure.bench.memory.bank_of({line}), 0u);
-    figure.bench.write(number++, {line}, WriteKind::kLog);
-  }
-  EXPECT_EQ(figure.bench.memory.pending_operations()[0], 5u);
-  figure.bench.run();
-  const Picoseconds last = figure.bench.persisted_at[12].at(0);
-  EXPECT_GE(last, ns(5 * 300)) << "L3 waits for four others";
-  EXPECT_LT(last, ns(5 * 300 + 50));
-}
-
-TEST(LaleaFigure2a, LaleaBalancesTheBanks) {
-  Figure2a figure;
-  LoadAwareLog log(figure.bench.memory, 2, small_log());
-  std::vector<std::uint32_t> banks;
-  for (std::uint64_t number = 10; number < 13; ++number) {
-    const Line entry = log.entry();
-    banks.push_back(figure.bench.memory.bank_of(entry));
-    figure.bench.write(number, entry, WriteKind::kLog);
-  }
-  EXPECT_EQ(banks, (std::vector<std::uint32_t>{1, 0, 1}));
-  EXPECT_EQ(figure.bench.memory.pending_operations()[0], 3u);
-  EXPECT_EQ(figure.bench.memory.pending_operations()[1], 3u);
-  figure.bench.run();
-  for (const std::uint64_t number : {10, 11, 12}) {
-    EXPECT_LT(figure.bench.persisted_at[number].at(0), ns(3 * 300 + 50));
-  }
 }
 
 TEST(LoadAwareLog, HeadersAreTwoLinesOfOneBankUnderBothInterleavings) {
@@ -128,6 +80,46 @@ TEST(LoadAwareLog, GrowsWhenNoBankHasABlock) {
   }
   log.grow_if_empty();
   EXPECT_EQ(log.growths(), 2u);
+}
+
+TEST(LoadAwareLog, CountersHaveEightBits) {
+  MemoryBench bench(two_banks());
+  for (std::uint64_t number = 0; number < 260; ++number) {
+    bench.write(number, {4 * number});
+    if (number < 254) bench.write(1000 + number, {4 * number + 2});
+  }
+  ASSERT_EQ(bench.memory.pending_operations()[0], 260u);
+  ASSERT_EQ(bench.memory.pending_operations()[1], 254u);
+  LoadAwareLog log(bench.memory, 2, small_log());
+  EXPECT_EQ(bench.memory.bank_of(log.entry()), 1u);
+  bench.write(2000, {2 + 4 * 254});
+  bench.write(2001, {2 + 4 * 255});
+  EXPECT_EQ(bench.memory.bank_of(log.entry()), 0u) << "255 and 255, though 260 and 256 wait";
+}
+
+std::set<Line> all_entries(const LoadAwareLog& log) {
+  std::set<Line> lines;
+  for (std::uint32_t bank = 0; bank < 2; ++bank) {
+    lines.insert(log.free_entries(bank).begin(), log.free_entries(bank).end());
+  }
+  return lines;
+}
+
+TEST(LoadAwareLog, IsRebuiltAsFarAsItHadGrown) {
+  MemoryBench bench(two_banks());
+  LoadAwareLog log(bench.memory, 2, small_log());
+  std::set<Line> blocks, in_use;
+  for (int i = 0; i < 9; ++i) blocks.insert(log.entry());
+  EXPECT_EQ(log.growths(), 1u);
+  in_use = {*blocks.begin(), *blocks.rbegin()};
+  blocks.merge(all_entries(log));
+  EXPECT_EQ(blocks.size(), 16u);
+
+  const LoadAwareLog rebuilt(bench.memory, 2, small_log(), log.growths(), in_use);
+  EXPECT_EQ(rebuilt.growths(), 1u);
+  for (const Line line : in_use) blocks.erase(line);
+  EXPECT_EQ(all_entries(rebuilt), blocks);
+  EXPECT_EQ(rebuilt.free_headers(0).size(), 4u);
 }
 
 }  // namespace

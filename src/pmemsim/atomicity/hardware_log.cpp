@@ -456,6 +456,7 @@ LogSurvivors HardwareLog::survivors() const {
   if (banks_) {
     if (!parameters_.defects.link) all.newest = newest_;
     all.header_stride = banks_->header_stride();
+    all.growths = banks_->growths();
   }
   if (parameters_.defects.headers) return all;
   for (const Header& buffered : buffered_) {

@@ -69,6 +69,7 @@ struct LogSurvivors {
   std::vector<Ring> rings;                  // sequential: address and size registers
   std::vector<std::optional<Line>> newest;  // load-aware: the cores' LR registers
   std::uint64_t header_stride = 1;          // load-aware: from a header's first line to its second
+  std::uint64_t growths = 0;                // load-aware: how often the banks' regions have grown
   std::vector<BufferedHeader> headers;
 };
 
@@ -117,6 +118,8 @@ class HardwareLog {
 
   bool nearly_full() const;
   LogSurvivors survivors() const;
+  // Load-aware: the banks' FIFOs.
+  const LoadAwareLog& banks() const { return *banks_; }
   void statistics(StatisticsCollector& collector) const;
 
  private:

@@ -3,10 +3,20 @@
 namespace pmemsim {
 
 LoadAwareLog::LoadAwareLog(const Memory& pm, std::uint32_t banks,
-                           const HardwareLogParameters& parameters)
-    : pm_(pm), entries_(parameters.free_entries), headers_(parameters.free_headers), banks_(banks) {
+                           const HardwareLogParameters& parameters, std::uint64_t growths,
+                           const std::set<Line>& in_use)
+    : pm_(pm),
+      entries_(parameters.free_entries),
+      headers_(parameters.free_headers),
+      banks_(banks),
+      growths_(growths) {
   while (pm_.bank_of({next_.number + header_stride_}) != pm_.bank_of(next_)) ++header_stride_;
-  extend();
+  for (std::uint64_t grown = 0; grown <= growths; ++grown) extend();
+  for (Bank& bank : banks_) {
+    std::erase_if(bank.free_entries, [&](Line place) { return in_use.contains(place); });
+    std::erase_if(bank.free_headers,
+                  [&](const HeaderPlace& place) { return in_use.contains(place.first); });
+  }
 }
 
 // Hands the lines that follow out to their banks, until every bank has got its share (rules 1, 3).

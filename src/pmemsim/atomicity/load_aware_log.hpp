@@ -4,19 +4,22 @@
 //   1  Every bank has a log region, divided into blocks of a line for entries and blocks of two
 //      lines for headers, and a FIFO of the free ones of each kind (FLE, FH).
 //   2  An entry takes the first free block of the bank with the lowest operation counter; of equal
-//      ones the first.
+//      ones the first. A counter has 8 bits, and stays at its highest value.
 //   3  A header's two lines stand in one bank, one after the other there.
 //   4  Released blocks are appended to their FIFO.
-//   5  The FIFOs are lost in a crash. When recovery is through, no log is needed any more: they
-//      hold all blocks again, as at the beginning.
+//   5  The FIFOs are lost in a crash. Recovery rebuilds them: they hold all blocks but those of the
+//      records that the chains of headers lead to (recovery/blocks_in_use.hpp). When recovery is
+//      through, no log is needed any more: they hold all blocks, as at the beginning.
 //
 // Where the paper is silent: if no bank has a free block, every bank's region grows by as many
 // blocks again as it had (as ASAP's ring does, ASAP 4.4).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -32,7 +35,9 @@ struct HeaderPlace {
 
 class LoadAwareLog {
  public:
-  LoadAwareLog(const Memory& pm, std::uint32_t banks, const HardwareLogParameters& parameters);
+  // Rule 5: after a crash, `in_use` are the entries and the headers' first lines that are needed.
+  LoadAwareLog(const Memory& pm, std::uint32_t banks, const HardwareLogParameters& parameters,
+               std::uint64_t growths = 0, const std::set<Line>& in_use = {});
 
   Line entry();
   // The bank a header would go to now, among those whose channels `has_room`; none if there is no
@@ -50,6 +55,13 @@ class LoadAwareLog {
     banks_[pm_.bank_of(place.first)].free_headers.push_back(place);
   }
 
+  const std::deque<Line>& free_entries(std::uint32_t bank) const {
+    return banks_[bank].free_entries;
+  }
+  const std::deque<HeaderPlace>& free_headers(std::uint32_t bank) const {
+    return banks_[bank].free_headers;
+  }
+
   // If there is no header left anywhere.
   void grow_if_empty();
   // Lines between a header's first and its second.
@@ -63,6 +75,7 @@ class LoadAwareLog {
     std::deque<HeaderPlace> free_headers;  // FH FIFO
     std::optional<Line> first_half;        // of a header, while its second line is looked for
   };
+  static constexpr std::uint32_t kHighestCount = 255;
   // Rule 2, among the banks that are usable.
   template <class Usable>
   std::optional<std::uint32_t> least_loaded(Usable usable) const {
@@ -70,9 +83,10 @@ class LoadAwareLog {
     std::optional<std::uint32_t> best;
     std::uint32_t fewest = UINT32_MAX;
     for (std::uint32_t bank = 0; bank < banks_.size() && fewest > 0; ++bank) {
-      if (operations[bank] >= fewest || !usable(banks_[bank])) continue;
+      const std::uint32_t counter = std::min(operations[bank], kHighestCount);
+      if (counter >= fewest || !usable(banks_[bank])) continue;
       best = bank;
-      fewest = operations[bank];
+      fewest = counter;
     }
     return best;
   }
@@ -83,7 +97,7 @@ class LoadAwareLog {
   std::uint64_t header_stride_ = 1;
   std::vector<Bank> banks_;
   Line next_{kLogBase / kLineBytes};
-  std::uint64_t growths_ = 0;
+  std::uint64_t growths_;
 };
 
 }  // namespace pmemsim

@@ -69,7 +69,7 @@ class LogReader {
   }
   void add(Line place, const LogHeader& header) {
     if (header.valid == 0 || !is_wanted(header)) return;
-    LoggedRecord record{header, {}};
+    LoggedRecord record{header, place, {}};
     for (std::uint32_t i = 0; i < kRecordEntries; ++i) {
       record.entries[i] = {place.number + 1 + i};
     }
@@ -94,9 +94,9 @@ class LogReader {
         return;
       }
       region = header.region;
+      LoggedRecord record{header, *place, {}};
       place = links->previous;
       if (!is_wanted(header)) continue;
-      LoggedRecord record{header, {}};
       for (std::uint32_t i = 0; i < kRecordEntries; ++i) {
         record.entries[i] = links->entries[i].value_or(Line{});
       }

@@ -11,6 +11,7 @@ namespace pmemsim {
 
 struct LoggedRecord {
   LogHeader header;
+  Line place;                                  // where it stands, or would be written
   std::array<Line, kRecordEntries> entries{};  // where they stand
 };
 
