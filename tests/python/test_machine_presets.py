@@ -253,6 +253,11 @@ def test_presets_say_what_they_are_and_where_they_come_from(kind: str) -> None:
         ("asap-no-opt", "x86", "asap"),
         ("asap+c", "x86", "asap"),
         ("asap+c+lp", "x86", "asap"),
+        ("hw-redo", "x86", "hw-redo"),
+        ("redu", "x86", "hw-redo"),
+        ("redu+lalea", "x86", "hw-redo"),
+        ("redu+blom", "x86", "hw-redo"),
+        ("redu+lalea+blom", "x86", "hw-redo"),
         ("lad", "x86", "lad"),
         ("lad+lalea", "x86", "lad"),
     ],
@@ -260,6 +265,29 @@ def test_presets_say_what_they_are_and_where_they_come_from(kind: str) -> None:
 def test_the_layers_of_the_designs(design: str, ordering: str, atomicity: str) -> None:
     layers = resolved(load_preset("design", design))
     assert [layers[layer] for layer in LAYERS] == [ordering, atomicity, "none", "none"]
+
+
+@pytest.mark.parametrize(
+    ("design", "allocation", "metadata"),
+    [
+        ("redu", "sequential", "collated-header"),
+        ("redu+lalea", "load-aware", "collated-header"),
+        ("redu+blom", "sequential", "adr-buffered"),
+        ("redu+lalea+blom", "load-aware", "adr-buffered"),
+        ("lad", "sequential", "collated-header"),
+        ("lad+lalea", "load-aware", "collated-header"),
+    ],
+)
+def test_where_the_designs_of_lalea_place_their_logs(
+    design: str, allocation: str, metadata: str
+) -> None:
+    values = resolved(load_preset("design", design))
+    assert (values["log.allocation"], values["log.metadata"]) == (allocation, metadata)
+    assert values["log.header_entries"] == "0", "LALEA, II-B: headers persist after their entries"
+    if allocation == "load-aware":
+        assert (values["log.free_entries"], values["log.free_headers"]) == ("1024", "256")
+    if design.startswith("redu"):
+        assert values["hw_redo.log_buffer_entries"] == "8", "LALEA, Table I"
 
 
 def nanoseconds(values: dict[str, str], key: str) -> float:

@@ -2,10 +2,9 @@
 // change of the persistent state.
 #include <gtest/gtest.h>
 
-#include "pmemsim/atomicity/hw_redo.hpp"
-#include "pmemsim/recovery/redo_log.hpp"
+#include "pmemsim/mem/memory_statistics.hpp"
 #include "shared_regions.hpp"
-#include "unit/crash_plug.hpp"
+#include "unit/redo_bench.hpp"
 
 namespace pmemsim {
 namespace {
@@ -127,8 +126,8 @@ RunResult two_lines(std::string_view allocation, std::string_view metadata) {
                                       {"pm.log_queue_entries", "32"}}));
 }
 
-// LALEA, figure 3: the header follows the entries (t2 to t3), unless the ADR buffer keeps it.
-TEST(BlomFigure3, NoHeaderIsWrittenAndNobodyWaitsForOne) {
+// LALEA, III-B, on a whole machine.
+TEST(HwRedo, NobodyWaitsForAHeaderInTheAdrBuffer) {
   const RunResult conventional = two_lines("load-aware", "collated-header");
   EXPECT_EQ(statistic(conventional, "log.entries"), 2);
   EXPECT_EQ(statistic(conventional, "log.headers"), 2) << "the two lines of one header";
@@ -150,6 +149,64 @@ TEST(BlomFigure3, NoHeaderIsWrittenAndNobodyWaitsForOne) {
       statistic(two_lines("sequential", "collated-header"), "hw_redo.commit_latency_ns") -
       statistic(two_lines("sequential", "adr-buffered"), "hw_redo.commit_latency_ns");
   EXPECT_NEAR(in_one_bank, 300, 30);
+}
+
+// Rule 1.
+TEST(HwRedo, AFullLogBufferSendsItsOldestLineWhileTheRegionRuns) {
+  RedoBench bench{{"hw_redo.log_buffer_entries", "8"}};
+  Lines lines;
+  for (std::uint64_t i = 0; i < 10; ++i) lines.push_back({kBank1.number + i});
+  bench.begin(1, {lines.begin(), lines.begin() + 8});
+  EXPECT_EQ(bench.statistic("log.entries"), 0);
+  bench.begin(1, {lines[7], lines[0]});
+  EXPECT_EQ(bench.statistic("log.entries"), 0) << "they stand there already";
+  bench.begin(1, {lines[8]});
+  EXPECT_EQ(bench.statistic("log.entries"), 1);
+  bench.begin(1, {lines[9]});
+  EXPECT_EQ(bench.statistic("log.entries"), 2);
+  bench.platform.run();
+  EXPECT_EQ(bench.statistic("log.persistent_entries"), 2) << "nobody waits for that";
+  EXPECT_EQ(bench.platform.in_pm({kLog.number + 1}), data_of(1));
+  EXPECT_EQ(bench.left().committed[0], 0u);
+  EXPECT_EQ(bench.recovered(lines[0]), 0u);
+  bench.end(1);
+  bench.commit();
+  EXPECT_EQ(bench.statistic("log.entries"), 10);
+  for (const Line line : lines) EXPECT_EQ(bench.recovered(line), 1u);
+}
+
+// Rule 2, and 4 until the line is in place.
+TEST(HwRedo, ALineThatIsNotInPlaceIsReadFromTheDramCache) {
+  RedoBench bench{{"hw_redo.in_place", "lazy"}};
+  Platform& platform = bench.platform;
+  const Line line = kBank1, other{kBank1.number + 1};
+  int answers = 0;
+  const Completion answered{
+      [](void* count, std::uint64_t, Picoseconds) { ++*static_cast<int*>(count); }, &answers, 0};
+  const auto fetch = [&] {
+    const bool taken = bench.redo.fetch(0, line, platform.now(), answered);
+    platform.run();
+    return taken;
+  };
+
+  bench.begin(1, {line});
+  EXPECT_FALSE(fetch()) << "nobody has evicted it";
+  EXPECT_EQ(bench.redo.evicted(line, data_of(1), platform.now()), Eviction::kTaken);
+  EXPECT_EQ(bench.redo.evicted(other, data_of(1), platform.now()), Eviction::kWrite);
+  EXPECT_TRUE(fetch()) << "uncommitted";
+  bench.end(1);
+  bench.commit();
+  platform.run();
+  EXPECT_EQ(platform.in_pm(line), LineData{});
+  EXPECT_TRUE(fetch()) << "committed";
+  EXPECT_EQ(answers, 2);
+  EXPECT_EQ(platform.dram.statistics().reads, 2u);
+  EXPECT_EQ(platform.pm.statistics().reads, 0u);
+
+  bench.redo.drain();
+  platform.run();
+  EXPECT_FALSE(fetch()) << "in place";
+  EXPECT_EQ(bench.redo.evicted(line, data_of(1), platform.now()), Eviction::kWrite);
 }
 
 TEST(HwRedo, WritesALineInPlaceOnceWhenItIsLazy) {
