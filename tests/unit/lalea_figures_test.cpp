@@ -363,5 +363,53 @@ TEST(BlomFigure3, BlomKeepsTheHeaderUntilTheInPlaceUpdatesAreDone) {
   EXPECT_EQ(value_of(platform.in_pm(kA)), 2u);
 }
 
+// "When the ADR buffer is used up, the memory controller writes the buffered metadata block of a
+// selected transaction to PM" (III-B): three headers, room for two, and data that stay out of PM.
+class BlomSpill : public testing::TestWithParam<std::string_view> {};
+INSTANTIATE_TEST_SUITE_P(Allocations, BlomSpill, testing::Values("sequential", "load-aware"),
+                         [](const auto& instance) {
+                           return std::string(instance.param == "sequential" ? "Sequential"
+                                                                             : "LoadAware");
+                         });
+
+TEST_P(BlomSpill, WritesTheOldestHeaderWhenTheBufferIsUsedUp) {
+  const bool load_aware = GetParam() == "load-aware";
+  RedoBench figure{{"log.metadata", "adr-buffered"},
+                   {"log.allocation", GetParam()},
+                   {"log.free_entries", "1024"},
+                   {"hw_redo.in_place", "lazy"},
+                   {"pm.wpq_entries", load_aware ? "5" : "3"}};
+  Platform& platform = figure.platform;
+  for (const std::uint64_t region : {1, 2}) {
+    figure.begin(region, {{kA.number + region}});
+    figure.end(region);
+    figure.commit();
+  }
+  platform.run();
+  EXPECT_EQ(figure.adr_entries(), load_aware ? 4u : 2u);
+  EXPECT_EQ(figure.statistic("log.headers"), 0);
+  const Line oldest = figure.left().log.headers[0].place;
+  EXPECT_EQ(LogHeader::of(figure.left().log.headers[0].header).region, 1u);
+
+  // Its header is on its way to PM as soon as the third transaction needs one.
+  figure.begin(3, {{kA.number + 3}, {kA.number + 4}, {kA.number + 5}, {kA.number + 6}});
+  figure.end(3);
+  EXPECT_EQ(figure.statistic("log.spilled_headers"), 1);
+  EXPECT_EQ(figure.left().log.headers.size(), 2u) << "until it stands there";
+  EXPECT_EQ(figure.recovered({kA.number + 1}), 1u);
+  platform.until([&] { return figure.left().log.headers.size() == 1; });
+  EXPECT_EQ(LogHeader::of(platform.in_pm(oldest)).region, 1u);
+  EXPECT_EQ(LogHeader::of(platform.in_pm(oldest)).valid, 1);
+
+  // The third one's has its room when its entries are persistent.
+  figure.commit();
+  platform.run();
+  EXPECT_EQ(figure.adr_entries(), load_aware ? 4u : 2u);
+  EXPECT_EQ(figure.statistic("log.headers"), load_aware ? 2 : 1) << "nobody else's was written";
+  for (const std::uint64_t region : {1, 2, 3}) {
+    EXPECT_EQ(figure.recovered({kA.number + region}), region);
+  }
+}
+
 }  // namespace
 }  // namespace pmemsim

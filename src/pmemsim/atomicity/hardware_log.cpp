@@ -93,6 +93,28 @@ std::optional<std::uint32_t> HardwareLog::header_bank() {
   return banks_->header_bank([this](std::uint32_t channel) { return has_buffer(channel); });
 }
 
+// For one that needn't be.
+std::uint32_t HardwareLog::least_loaded_bank() {
+  banks_->grow_if_empty();
+  return *banks_->header_bank([](std::uint32_t) { return true; });
+}
+
+// False: there is no room for the record's header.
+bool HardwareLog::buffer_header(Id id, std::uint32_t number) {
+  Log& log = logs_[id];
+  Record& record = log.records[number];
+  if (!record.place) {
+    const auto bank = header_bank();
+    if (!bank) return false;
+    place_header(record, *bank);
+    if (shape_.kind == LogKind::kUndo) newest_[log.core] = record.place->first;
+  } else if (!has_buffer(channel_of(record))) {
+    return false;
+  }
+  take_buffer(id, number);
+  return true;
+}
+
 bool HardwareLog::room(Id id) {
   if (volatile_headers()) return true;
   Log& log = logs_[id];
@@ -148,19 +170,12 @@ void HardwareLog::start_record(Id id) {
   record.header.region = log.region;
   record.header.record = number;
   ++records_in_use_;
-  if (load_aware()) {
-    if (const auto bank = header_bank()) {
-      place_header(record, *bank);
-      take_buffer(id, number);
-    }
-  } else {
+  if (!load_aware()) {
     const Line place = ring(log.core).allocate();
     record.place = {place, place};
-    if (has_buffer(channel_of(record))) {
-      take_buffer(id, number);
-    } else {
-      spill_oldest(channel_of(record));
-    }
+  }
+  if (!buffer_header(id, number) && adr_buffered()) {
+    spill_oldest(record.place ? channel_of(record) : banks_->channel(least_loaded_bank()));
   }
   const bool redo = shape_.kind == LogKind::kRedo;
   assert(record.buffered || redo || volatile_headers());
@@ -172,9 +187,6 @@ void HardwareLog::place_header(Record& record, std::uint32_t bank) {
   record.place = banks_->header(bank);
   record.links.previous = last_[record.header.core];
   last_[record.header.core] = record.place->first;
-  if (shape_.kind == LogKind::kUndo && !volatile_headers()) {
-    newest_[record.header.core] = record.place->first;
-  }
 }
 
 void HardwareLog::append(Id id, Line home, const LineData& data, Completion acknowledged,
@@ -271,12 +283,8 @@ void HardwareLog::try_complete(Id id, std::uint32_t number) {
   Log& log = logs_[id];
   if (!complete(log, number)) return;
   Record& record = log.records[number];
-  if (record.state == HeaderState::kVolatile && adr_buffered() && record.place &&
-      has_buffer(channel_of(record))) {
-    take_buffer(id, number);
-    record.counted = false;
-  }
   if (record.state > HeaderState::kBuffered) return;
+  if (record.counted && adr_buffered() && buffer_header(id, number)) record.counted = false;
   if (record.state == HeaderState::kBuffered && adr_buffered()) {
     if (std::exchange(record.listed, true)) return;
     complete_[channel_of(record)].push_back({id, number});
@@ -289,10 +297,7 @@ void HardwareLog::try_complete(Id id, std::uint32_t number) {
 void HardwareLog::write_header(Id id, std::uint32_t number) {
   Log& log = logs_[id];
   Record& record = log.records[number];
-  if (!record.place) {
-    banks_->grow_if_empty();
-    place_header(record, *banks_->header_bank([](std::uint32_t) { return true; }));
-  }
+  if (!record.place) place_header(record, least_loaded_bank());
   record.state = HeaderState::kOnItsWay;
   record.lines_left = header_lines();
   ++log.headers_on_their_way;

@@ -175,6 +175,8 @@ class HardwareLog {
   void take_buffer(Id id, std::uint32_t record);
   void give_buffer(Record& record);
   std::optional<std::uint32_t> header_bank();
+  std::uint32_t least_loaded_bank();
+  bool buffer_header(Id id, std::uint32_t record);
   void start_record(Id id);
   void place_header(Record& record, std::uint32_t bank);
   void arrive(std::uint64_t slot, Picoseconds now);
