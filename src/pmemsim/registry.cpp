@@ -93,10 +93,7 @@ const LayerChoice& chosen(std::string_view layer, Enum value) {
 void add_header_problems(const Configuration& configuration, std::vector<std::string>& problems) {
   const AtomicityChoice atomicity = configuration.atomicity;
   const HardwareLogParameters& log = configuration.log;
-  if (atomicity != AtomicityChoice::kHwUndo && atomicity != AtomicityChoice::kLad &&
-      atomicity != AtomicityChoice::kAsap) {
-    return;
-  }
+  if (atomicity != AtomicityChoice::kHwUndo && atomicity != AtomicityChoice::kAsap) return;
   const std::string name = "atomicity=" + std::string(chosen("atomicity", atomicity).name);
   if (log.metadata == LogMetadata::kCollatedHeader) {
     if (log.header_entries > 0 || atomicity != AtomicityChoice::kHwUndo) return;
@@ -104,13 +101,6 @@ void add_header_problems(const Configuration& configuration, std::vector<std::st
                        " writes a log header before its entries are persistent, and "
                        "log.header_entries=0 has no place for it until then; choose "
                        "log.header_entries=128");
-    return;
-  }
-  if (atomicity == AtomicityChoice::kLad) {
-    problems.push_back(
-        name +
-        " keeps a region's lines in the ADR buffer, so that headers could wait there for each "
-        "other for ever; choose log.metadata=collated-header");
     return;
   }
   const std::uint32_t lines = log.allocation == LogAllocation::kLoadAware ? 2 : 1;

@@ -84,7 +84,9 @@ TEST(Registry, RefusesAWritePendingQueueTooSmallForTheCoresHeaders) {
     EXPECT_TRUE(refused(atomicity, LogAllocation::kLoadAware, 8));
     EXPECT_FALSE(refused(atomicity, LogAllocation::kLoadAware, 9));
   }
-  EXPECT_FALSE(refused(AtomicityChoice::kHwRedo, LogAllocation::kLoadAware, 1));
+  for (const auto atomicity : {AtomicityChoice::kHwRedo, AtomicityChoice::kLad}) {
+    EXPECT_FALSE(refused(atomicity, LogAllocation::kLoadAware, 1));
+  }
   ASSERT_TRUE(refused(AtomicityChoice::kHwUndo, LogAllocation::kLoadAware, 8));
   EXPECT_EQ(combination_problems(configuration)[0],
             "atomicity=hw-undo with log.metadata=adr-buffered keeps a header of 2 line(s) for each "

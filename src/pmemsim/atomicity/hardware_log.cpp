@@ -99,12 +99,13 @@ std::uint32_t HardwareLog::least_loaded_bank() {
   return *banks_->header_bank([](std::uint32_t) { return true; });
 }
 
-// False: there is no room for the record's header.
+// False: there is no room for the record's header, or a chain can't lead to it yet, past one that
+// is being written.
 bool HardwareLog::buffer_header(Id id, std::uint32_t number) {
   Log& log = logs_[id];
   Record& record = log.records[number];
   if (!record.place) {
-    const auto bank = header_bank();
+    const auto bank = log.unlinked.empty() ? header_bank() : std::nullopt;
     if (!bank) return false;
     place_header(record, *bank);
     if (shape_.kind == LogKind::kUndo) newest_[log.core] = record.place->first;
@@ -116,7 +117,7 @@ bool HardwareLog::buffer_header(Id id, std::uint32_t number) {
 }
 
 bool HardwareLog::room(Id id) {
-  if (volatile_headers()) return true;
+  if (may_be_volatile()) return true;
   Log& log = logs_[id];
   if (!log.records.empty() && log.records.back().entries < kRecordEntries) return true;
   if (load_aware()) {
@@ -177,9 +178,8 @@ void HardwareLog::start_record(Id id) {
   if (!buffer_header(id, number) && adr_buffered()) {
     spill_oldest(record.place ? channel_of(record) : banks_->channel(least_loaded_bank()));
   }
-  const bool redo = shape_.kind == LogKind::kRedo;
-  assert(record.buffered || redo || volatile_headers());
-  record.counted = redo && !record.buffered;
+  assert(record.buffered || may_be_volatile());
+  record.counted = shape_.kind == LogKind::kRedo && !record.buffered;
 }
 
 // Load-aware: the chain runs through headers in the order in which they get their places.

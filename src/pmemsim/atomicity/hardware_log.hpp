@@ -16,8 +16,9 @@
 //      headers that a chain has to find it by.
 //   4  metadata=adr-buffered (BLOM): headers stay in the ADR buffer, whose entries they take from
 //      the write pending queue (Memory::reserve), until the log is released. When there is no room,
-//      the oldest complete header is written to PM, and the new one is treated as rule 3 has it if
-//      there is still no room when its record is complete.
+//      the oldest complete header is written to PM, and the new one is treated as rule 3 has it: in
+//      a redo log if there is still no room when its record is complete. In an undo log that the
+//      controllers write it is volatile until it is written; cores' stores wait for room instead.
 //
 // Where LALEA's text and this differ: its chain runs forward (LR at the first header, next_ptr to
 // the next). Then a header could not be written before the place of the next one is chosen. Here LR
@@ -167,6 +168,10 @@ class HardwareLog {
   std::uint32_t channel_of(const Record& record) const;
 
   bool volatile_headers() const { return !adr_buffered() && shape_.header_entries == 0; }
+  bool may_be_volatile() const {
+    return shape_.kind == LogKind::kRedo || volatile_headers() ||
+           (adr_buffered() && shape_.from_controllers);
+  }
   bool waits_for_header(const Record& record) const {
     return shape_.kind == LogKind::kUndo && record.state == HeaderState::kVolatile;
   }
