@@ -30,15 +30,17 @@ Lines headers_of(const LoadAwareLog& banks, std::uint32_t bank) {
 // The log alone, with in-place updates under way: two to bank 0 and one to bank 1.
 class Figure2 {
  public:
-  explicit Figure2(std::string_view allocation)
-      : configuration_(two_banks({{"log.allocation", allocation}})),
+  explicit Figure2(std::string_view allocation, std::string_view metadata = "collated-header",
+                   LogKind kind = LogKind::kRedo)
+      : configuration_(two_banks({{"log.allocation", allocation}, {"log.metadata", metadata}})),
         platform(configuration_, nobody_),
-        log({.kind = LogKind::kRedo,
+        log({.kind = kind,
              .cores = 1,
              .channels = 1,
              .banks = 2,
              .rings = 1,
-             .header_entries = 0},
+             .header_entries = 0,
+             .from_controllers = kind == LogKind::kUndo},
             configuration_.log) {
     log.connect(platform.context());
     for (const Line line : {kBank0, Line{kBank0.number + 1}, kBank1}) {
@@ -67,6 +69,15 @@ class Figure2 {
     return times;
   }
 
+  // Written, or on their way.
+  double header_lines() const {
+    StatisticsCollector collector;
+    log.statistics(collector);
+    for (const Statistic& found : collector.found) {
+      if (found.name == "log.headers") return found.value;
+    }
+    return -1;
+  }
   // The FIFOs that recovery would rebuild, with the logs of these regions still needed.
   LoadAwareLog rebuilt(RegionRange needed) const {
     Image image = surviving(platform.pm);
@@ -257,6 +268,38 @@ TEST(LaleaFigure2c, RecoveryRebuildsTheFifos) {
   expect_free({.first = 2}, but_second, entries1, but_its_header);
   // When recovery is through, all are free.
   expect_free({.first = 3}, entries0, entries1, headers0);
+  // Also those that the regions have grown by.
+  transaction(3, 32);
+  EXPECT_EQ(figure.rebuilt({.first = 4}).free_entries(0).size(), 2 * entries0.size());
+}
+
+// An undo log of the controllers' whose headers find no room in the ADR buffer, for a while: a
+// header isn't put there as long as the chain to it would lead past one that is still being
+// written.
+TEST(LaleaWithBlom, AChainNeverLeadsPastAHeaderThatIsNotPersistent) {
+  Figure2 figure("load-aware", "adr-buffered", LogKind::kUndo);
+  Platform& platform = figure.platform;
+  platform.pm.drain();
+  platform.run();
+  while (platform.pm.reserve(0)) {
+  }
+  const HardwareLog::Id id = figure.log.open(0, 1, {});
+  const auto record = [&] {
+    for (std::uint64_t i = 0; i < kRecordEntries; ++i) figure.request(id, {kBank1.number + i}, i);
+  };
+  record();
+  platform.run();
+  const std::optional<Line> first = figure.lr();
+  ASSERT_TRUE(first);
+  record();
+  platform.until([&] { return figure.header_lines() == 2 * 2; });
+  platform.pm.release(0);
+  platform.pm.release(0);
+  figure.request(id, kBank1, 0);
+  EXPECT_EQ(figure.lr(), first) << "the second record's header is on its way";
+  EXPECT_TRUE(figure.log.survivors().headers.empty());
+  platform.run();
+  EXPECT_NE(figure.lr(), first);
 }
 
 // ---- Figure 3
