@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import tempfile
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from pmemsim import _core
 from pmemsim.errors import Error
 from pmemsim.presets import preset_names
-from pmemsim.recording import build_workload, ending_of
+from pmemsim.programs import KeepGoing, ending_of, run_program
+from pmemsim.recording import build_workload
 from pmemsim.simulation import Configuration, Progress, configure
 from pmemsim.trace import Trace
 from pmemsim.workloads import workloads
+
+_MOST_SAID = 1000  # bytes at the end of what a program has said
 
 DEFAULT_CHECKS = 10
 """Images of a run that a program's own checker sees, unless the user says otherwise."""
@@ -43,24 +47,33 @@ class Checker:
     images: int = DEFAULT_CHECKS
     """So many of a run, at points that lie evenly."""
 
-    def problem_of(self, files: list[str]) -> str:
+    def problem_of(self, files: list[str], keep_going: KeepGoing) -> str:
         """What the program says is wrong with the images of all PM regions; empty: nothing."""
-        command = [*self.command, *files]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, errors="replace", check=False
-            )
-        except OSError as error:
-            raise Error(
-                f"--check {shlex.join(self.command)}: can't be run ({error.strerror}); give a "
-                "program that takes the image's file as its last argument"
-            ) from error
-        if done.returncode == 0:
-            return ""
-        said = (done.stderr or done.stdout).strip().splitlines()
-        return f"{shlex.join(self.command)} {ending_of(done.returncode)}" + (
-            f": {said[-1]}" if said else ""
-        )
+        command = shlex.join(self.command)
+        with tempfile.TemporaryFile() as said:
+            try:
+                status = run_program(
+                    [*self.command, *files],
+                    keep_going,
+                    stdin=subprocess.DEVNULL,
+                    stdout=said,
+                    stderr=subprocess.STDOUT,
+                )
+            except OSError as error:
+                raise Error(
+                    f"--check {command}: can't be run ({error.strerror}); give a program that "
+                    "takes the image's file as its last argument"
+                ) from error
+            if status == 0:
+                return ""
+            last = _last_line(said)
+        return f"{command} {ending_of(status)}" + (f": {last}" if last else "")
+
+
+def _last_line(file: IO[bytes]) -> str:
+    file.seek(max(0, file.seek(0, os.SEEK_END) - _MOST_SAID))
+    lines = file.read().decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else ""
 
 
 @dataclass(frozen=True)
@@ -151,6 +164,17 @@ def verify(
     `command` is how the user would see the first problem again. Raises `ConfigError` for a design
     that promises nothing.
     """
+    share = 0.0
+
+    def report(done: float) -> None:
+        nonlocal share
+        share = done
+        if progress:
+            progress(done)
+
+    def keep_going() -> None:
+        report(share)
+
     with tempfile.TemporaryDirectory(prefix="pmemsim-crash-") as folder:
         regions = trace.metadata["pm_regions"]
         files = [str(Path(folder) / f"image{number}") for number in range(len(regions))]
@@ -163,8 +187,8 @@ def verify(
             points.subsets,
             checker.images if checker else 0,
             files if checker else [],
-            partial(checker.problem_of, files) if checker else None,
-            progress,
+            partial(checker.problem_of, files, keep_going) if checker else None,
+            report,
         )
     return CrashRun(
         design=configuration.design.name,

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
 from pmemsim.errors import CheckFailed, Error, RecordError
 from pmemsim.files import cache_dir, check_writable, replacing
 from pmemsim.processes import Processes
+from pmemsim.programs import KeepGoing, ending_of, run_program
 from pmemsim.toolchain import compiler, toolchain_dir
 from pmemsim.trace import Trace
 from pmemsim.workloads import WorkloadRun, find_workload, toolchain_hash
-
-KeepGoing = Callable[[], None]
-"""Called several times a second; stops the recording by raising an exception."""
-
-_POLL_S = 0.1
 
 
 def record(
@@ -184,34 +178,11 @@ def _run(
     stderr: IO[bytes] | None = None,
 ) -> int:
     try:
-        process = subprocess.Popen(
-            command, env={**os.environ, **environment}, stdout=stdout, stderr=stderr
+        return run_program(
+            command, keep_going, environment=environment, stdout=stdout, stderr=stderr
         )
     except OSError as error:
         raise RecordError(f"{command[0]}: could not be run: {error.strerror}") from error
-    try:
-        while True:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                return process.wait(_POLL_S)
-            if keep_going:
-                keep_going()
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-            try:
-                process.wait(5)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-
-def ending_of(status: int) -> str:
-    """Say how a process ended."""
-    if status < 0:
-        names = {number.value: number.name for number in signal.Signals}
-        # Real-time signals have numbers alone.
-        return f"died of signal {names.get(-status, -status)}"
-    return f"ended with status {status}"
 
 
 def check_pm_path(path: Path) -> None:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pmemsim.errors import ConfigError, Error
-from pmemsim.recording import KeepGoing, record_workload
+from pmemsim.programs import KeepGoing
+from pmemsim.recording import record_workload
 from pmemsim.trace import Trace, check_trace_path
 from pmemsim.workloads import WorkloadRun, argument_problems, unknown_workload, workloads
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -34,6 +35,19 @@ def pmemsim(
         check=False,
         timeout=300,
     )
+
+
+def interrupt(process: subprocess.Popen[str]) -> None:
+    """Ctrl-C, which the command must answer with one sentence."""
+    process.send_signal(signal.SIGINT)
+    try:
+        output, text = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 130, text
+    assert "pmemsim: interrupted" in text
+    assert "Traceback" not in text
+    assert output == ""
 
 
 def made_up_result(

@@ -16,7 +16,7 @@ from pmemsim.bench import Recording, pairs_of_all, why_not
 from pmemsim.presets import preset_names
 from pmemsim.simulation import version
 from pmemsim.workloads import workloads
-from support import SMALL, pmemsim
+from support import SMALL, interrupt, pmemsim
 
 from pmemsim import _core
 
@@ -442,19 +442,6 @@ def test_bench_measures_every_design_that_can_run(tmp_path: Path, queue_trace: P
     refused_design = tmp_path / "refused.yaml"
     refused_design.write_text("name: n\nsummary: s\ninherits: np\nparameters: {core.width: 0}\n")
     assert "core.width" in str(why_not(str(refused_design), "asap", recordings))
-
-
-def interrupt(process: subprocess.Popen[str]) -> None:
-    """Ctrl-C, which the command must answer with one sentence."""
-    process.send_signal(signal.SIGINT)
-    try:
-        output, text = process.communicate(timeout=30)
-    finally:
-        process.kill()
-    assert process.returncode == 130, text
-    assert "pmemsim: interrupted" in text
-    assert "Traceback" not in text
-    assert output == ""
 
 
 def test_control_c_ends_with_130_and_leaves_no_file(tmp_path: Path) -> None:
