@@ -15,8 +15,13 @@ extern "C" {
 namespace pmemsim {
 namespace {
 
-// What the library flushes, in its order, while a recovery runs.
-thread_local std::vector<const std::byte*>* flushed = nullptr;
+struct Flushed {
+  const std::byte* place;
+  LineData data;
+};
+
+// What the library flushes, in its order and as it is then, while a recovery runs.
+thread_local std::vector<Flushed>* flushed = nullptr;
 
 }  // namespace
 }  // namespace pmemsim
@@ -25,8 +30,9 @@ thread_local std::vector<const std::byte*>* flushed = nullptr;
 void persist_flush(const void* address, std::size_t lines) {
   if (pmemsim::flushed == nullptr) return;
   const auto* line = static_cast<const std::byte*>(address);
-  for (std::size_t i = 0; i < lines; ++i) {
-    pmemsim::flushed->push_back(line + i * pmemsim::kLineBytes);
+  for (std::size_t i = 0; i < lines; ++i, line += pmemsim::kLineBytes) {
+    std::memcpy(pmemsim::flushed->emplace_back(pmemsim::Flushed{line, {}}).data.data(), line,
+                pmemsim::kLineBytes);
   }
 }
 void persist_fence(fence_meaning) {}
@@ -62,16 +68,13 @@ class SoftwareUndoRecovery::Pool {
   }
 
   void recover(RecoveryView& pm) {
-    std::vector<const std::byte*> lines;
+    std::vector<Flushed> lines;
     flushed = &lines;
     const bool sound = find_logs() && roll_back(memory_, bytes_, kName, segments_.data()) >= 0;
     flushed = nullptr;
-    for (const std::byte* const place : lines) {
+    for (const auto& [place, data] : lines) {
       const auto offset = static_cast<std::uint64_t>(place - reinterpret_cast<std::byte*>(memory_));
-      const Line line = Line::of(begin_ + offset);
-      LineData data;
-      std::memcpy(data.data(), place, data.size());
-      pm.write(line, data);
+      pm.write(Line::of(begin_ + offset), data);
     }
     if (!sound) throw RecoveryError(pm_error());
   }
