@@ -173,7 +173,7 @@ std::unique_ptr<Ordering> make_ordering(const Configuration& configuration) {
     case OrderingChoice::kX86:
       return std::make_unique<X86Ordering>(configuration.core.count, configuration.x86);
     case OrderingChoice::kEadr:
-      return std::make_unique<EadrOrdering>(configuration.eadr);
+      return std::make_unique<EadrOrdering>(configuration.core.count, configuration.eadr);
   }
   return nullptr;
 }

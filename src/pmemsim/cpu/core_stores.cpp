@@ -161,6 +161,9 @@ void Core::apply(const StoreEntry& head) {
   if (head.writes && persistent(head.address)) {
     pm_space_.newest().write(head.address, head.value.data(), head.size);
     program_events_.stored(Line::of(head.address));
+    if ((ordering_interests_ & kVisibleStores) != 0) {
+      ordering_.visible(id_, Line::of(head.address));
+    }
   }
 }
 

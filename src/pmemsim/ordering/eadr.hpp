@@ -3,28 +3,53 @@
 // atomicity needs one (Intel, "eADR: new opportunities for persistent memory applications", 2021).
 #pragma once
 
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "pmemsim/mem/memory.hpp"
 #include "pmemsim/ordering/none.hpp"
 #include "pmemsim/ordering/ordering_parameters.hpp"
+#include "pmemsim/sim/pm_space.hpp"
 
 namespace pmemsim {
 
 class EadrOrdering final : public NoOrdering {
  public:
-  explicit EadrOrdering(const EadrParameters& parameters) : defects_(parameters.defects) {}
+  EadrOrdering(std::uint32_t cores, const EadrParameters& parameters)
+      : defects_(parameters.defects), late_(cores) {}
   void connect(const LayerContext& context) override {
     NoOrdering::connect(context);
     pm_ = &context.pm;
+    newest_ = &context.pm_space.newest();
   }
-  std::uint32_t interests() const override { return defects_.caches ? 0u : kStores; }
-  bool store(const Store& store, Picoseconds, Completion) override {
-    pm_->persisted_in_caches(store.line(), store.after());
-    return true;
+  std::uint32_t interests() const override {
+    if (defects_.caches) return 0;
+    // Of stores beforehand only so that each becomes visible at its own time.
+    return kStores | kVisibleStores | (defects_.evictions ? kEvictions : 0u);
+  }
+  void visible(CoreId core, Line line) override {
+    if (defects_.order && !late_[core]) {
+      late_[core] = line;
+      return;
+    }
+    persist(line);
+    if (const auto late = std::exchange(late_[core], {})) persist(*late);
+  }
+  // Only with a defect: the line is lost on its way.
+  Eviction evicted(Line line, const LineData&, Picoseconds) override {
+    pm_->persisted_in_caches(line, pm_->surviving(line));
+    return Eviction::kTaken;
   }
 
  private:
+  void persist(Line line) { pm_->persisted_in_caches(line, newest_->read(line)); }
+
   const EadrDefects defects_;
   Memory* pm_ = nullptr;
+  const Image* newest_ = nullptr;
+  std::vector<std::optional<Line>>
+      late_;  // by core: with a defect, a store that the next overtakes
 };
 
 }  // namespace pmemsim

@@ -75,6 +75,7 @@ enum Interest : std::uint32_t {
   kHints = 1u << 7,             // hint()
   kFlushes = 1u << 8,           // Atomicity::flush()
   kCleanEvictions = 1u << 9,    // Atomicity::evicted_clean()
+  kVisibleStores = 1u << 10,    // visible()
 };
 
 class Backend;
@@ -113,6 +114,8 @@ class Ordering {
                      Completion resume) = 0;
 
   virtual bool store(const Store&, Picoseconds, Completion) { return true; }
+  // A store to PM has become visible: PmSpace::newest() has it.
+  virtual void visible(CoreId, Line) {}
   // A load from PM has retired; `region` as in Store.
   virtual void load(CoreId, Line, std::uint64_t /*region*/, Picoseconds) {}
   virtual Eviction evicted(Line, const LineData&, Picoseconds) { return Eviction::kWrite; }

@@ -8,7 +8,7 @@ namespace pmemsim {
 
 bool X86Ordering::flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
                         Completion resume) {
-  if (defects_.flush) return true;
+  if (defects_.flush || (defects_.snoop && !dirty)) return true;
   PerCore& state = cores_[core];
   ++state.outstanding;
   hierarchy_->flush(core, line, kind != trace::FlushKind::kClwb, dirty, when,

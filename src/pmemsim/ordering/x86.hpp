@@ -26,10 +26,13 @@ class X86Ordering final : public Ordering {
   void connect(const LayerContext& context) override { hierarchy_ = &context.caches; }
 
   Lowering lowering() const override { return {}; }
+  std::uint32_t interests() const override { return defects_.evictions ? kEvictions : 0u; }
   bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
              Completion resume) override;
   bool fence(CoreId core, trace::FenceMeaning meaning, Picoseconds when,
              Completion resume) override;
+  // Only with a defect: the line is lost.
+  Eviction evicted(Line, const LineData&, Picoseconds) override { return Eviction::kTaken; }
   std::string pending() const override;
 
  private:
