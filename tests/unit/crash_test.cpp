@@ -21,7 +21,8 @@ CrashResult crash_it(std::vector<KeyValue> design, const CrashOptions& options =
 
 // A region that writes two words of a line, and no log.
 CrashResult crash_without_log(std::string_view persistence,
-                              std::initializer_list<KeyValue> others = {}) {
+                              std::initializer_list<KeyValue> others = {},
+                              const CrashOptions& options = {}) {
   trace::TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + (1 << 20));
   const std::uint32_t store = builder.site(trace::SiteKind::kStore, 8, 1);
@@ -41,7 +42,7 @@ CrashResult crash_without_log(std::string_view persistence,
                                    {"core.count", "1"},
                                    {"pm.persistence", persistence}},
                                   others)),
-               {}, {});
+               options, {});
 }
 
 TEST(Crash, VisitsEveryPoint) {
@@ -62,7 +63,12 @@ TEST(Crash, JudgesAnImageAgainWhenMoreIsPromised) {
   EXPECT_EQ(lost.points, 0);
   EXPECT_EQ(lost.violations, 1);
   ASSERT_TRUE(lost.story);
-  EXPECT_EQ(lost.story->lines.at(3), "and region 1 of thread 0 was promised to survive");
+  const CrashResult again =
+      crash_without_log("accepted", {{"x86.break.flush", "true"}}, {.at = lost.story->when});
+  ASSERT_TRUE(again.story);
+  EXPECT_EQ(again.story->lines, lost.story->lines);
+  EXPECT_EQ(lost.story->lines.at(2), "recovery found it so and left it");
+  EXPECT_EQ(lost.story->lines.at(4), "and region 1 of thread 0 was promised to survive");
   EXPECT_NE(lost.story->lines.back().find("region 1 of thread 0 is promised to survive"),
             std::string::npos);
 }
@@ -79,7 +85,17 @@ TEST(Crash, FindsTheLastPointsUpToATime) {
   const CrashResult one = crash_it({{"atomicity", "hw-redo"}}, {.at = Picoseconds{10'000'000}});
   EXPECT_GE(one.points, 1);
   EXPECT_LT(one.points, 10);
+  EXPECT_LT(one.images, 2 * one.points) << "promises after that time don't count";
   EXPECT_THROW(crash_it({{"atomicity", "hw-redo"}}, {.at = Picoseconds{1}}), ConfigError);
+}
+
+TEST(Crash, ShowsAllImagesOfATime) {
+  const CrashOptions options{.at = Picoseconds{10'000'000},
+                             .inspections = 1,
+                             .inspect = [](const Image&) { return "it is wrong"; }};
+  const CrashResult result = crash_it({{"atomicity", "hw-redo"}}, options);
+  EXPECT_EQ(result.inspected, result.points);
+  EXPECT_EQ(result.violations, result.points);
 }
 
 // Which lines are taken for written back depends on the point alone, not on the points before.
@@ -142,6 +158,105 @@ TEST(CrashImage, NamesWhatRecoveryWritesAndWhatItWroteBefore) {
   EXPECT_EQ(image.changed(), (std::vector{repaired, stored}));
   image.judged();
   EXPECT_TRUE(image.changed().empty());
+}
+
+// Does what it was given, and may find traces of its own.
+class Scripted final : public Recovery {
+ public:
+  using Script = std::function<void(RecoveryView)>;
+  explicit Scripted(Script script) : script_(std::move(script)) {}
+  void run(RecoveryView pm) override { script_(pm); }
+
+ private:
+  const Script script_;
+};
+
+class RestartedRecovery : public testing::Test {
+ protected:
+  static constexpr Line kFirst = Line::of(kPmBase), kSecond{kFirst.number + 1},
+                        kThird{kFirst.number + 2};
+  static constexpr LineData kOld{}, kNew{std::byte{1}};
+
+  RestartedRecovery() : pm_(queue_, MemoryParameters{}) {
+    builder_.pm_region(kPmBase, kPmBase + (1 << 20));
+    builder_.thread(0);
+    const std::uint32_t store = builder_.site(trace::SiteKind::kStore, 8, 1);
+    for (const Line line : {kFirst, kSecond, kThird}) builder_.store(store, line.address(), 1);
+  }
+  bool survives(Scripted::Script script, std::uint64_t expected_restarts) {
+    const TemporaryTrace temporary(builder_);
+    const ProgramHistory history(trace::TraceFile(temporary.path()), {},
+                                 {.regions = true, .lines_whole = true});
+    Scripted recovery(std::move(script));
+    CrashImage image(pm_, recovery);
+    image.recover();
+    image.judged();
+    image.undo_recovery();
+    std::uint64_t restarts = 0;
+    const bool survived = image.survives_restarts(history, restarts);
+    EXPECT_EQ(restarts, expected_restarts);
+    for (const Line line : {kFirst, kSecond, kThird}) EXPECT_EQ(image.read(line), kOld);
+    return survived;
+  }
+
+ private:
+  trace::TraceBuilder builder_;
+  EventQueue queue_;
+  const Memory pm_;
+};
+
+TEST_F(RestartedRecovery, NeedsNoneIfItDoesNotReadWhatItWrites) {
+  EXPECT_TRUE(survives(
+      [](RecoveryView pm) {
+        pm.read(kThird);
+        pm.write(kFirst, kNew);
+        pm.write(kSecond, kNew);
+      },
+      0));
+}
+
+TEST_F(RestartedRecovery, MayReadWhatItWrites) {
+  EXPECT_TRUE(survives(
+      [](RecoveryView pm) {
+        for (const Line line : {kFirst, kSecond, kThird}) {
+          if (pm.read(line) == kOld) pm.write(line, kNew);
+        }
+      },
+      2));
+}
+
+TEST_F(RestartedRecovery, IsStoppedAtEachOfItsWrites) {
+  EXPECT_FALSE(survives(
+      [](RecoveryView pm) {
+        if (pm.read(kSecond) == kNew) return;  // as if that had been its last one
+        for (const Line line : {kFirst, kSecond, kThird}) pm.write(line, kNew);
+      },
+      2));
+}
+
+TEST_F(RestartedRecovery, MayNotWriteToOtherLinesThen) {
+  EXPECT_FALSE(survives(
+      [](RecoveryView pm) {
+        const bool again = pm.read(kFirst) == kNew;
+        pm.write(kFirst, kNew);
+        pm.write(kSecond, kNew);
+        if (again) pm.write(kThird, kNew);
+      },
+      1));
+}
+
+TEST(CrashImage, KnowsWhatRecoveryHasFound) {
+  EventQueue queue;
+  const Memory pm(queue, MemoryParameters{});
+  const Line repaired{1}, other{2};
+  Repair recovery(repaired);
+  CrashImage image(pm, recovery);
+  image.update(repaired, LineData{std::byte{7}});
+  image.update(other, LineData{std::byte{8}});
+  image.recover();
+  EXPECT_EQ(image.read(repaired), LineData{std::byte{1}});
+  EXPECT_EQ(image.before_recovery(repaired), LineData{std::byte{7}});
+  EXPECT_EQ(image.before_recovery(other), LineData{std::byte{8}});
 }
 
 TEST(CrashImage, TakesOtherPossibleImagesBack) {
@@ -211,6 +326,34 @@ TEST(CrashImage, NamesWhatAnotherPossibleImageHasUndone) {
   EXPECT_EQ(std::ranges::count(image.changed(), kRepaired), 1);
 }
 
+TEST(Crash, ShowsImagesThatLieEvenly) {
+  const CrashOptions options{
+      .sample = 1, .inspections = 2, .inspect = [](const Image&) { return "it is wrong"; }};
+  const CrashResult result = crash_it({{"atomicity", "lad"}}, options);
+  EXPECT_EQ(result.inspected, 2);
+  ASSERT_TRUE(result.story);
+  EXPECT_EQ(result.story->point, result.all_points / 2);
+}
+
+// There is no pool, although the trace says so.
+TEST(Crash, HoldsARecoveryThatGivesUpForAViolation) {
+  trace::TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1 << 26));
+  builder.thread(0);
+  builder.store(builder.site(trace::SiteKind::kStore, 8, 1), kPmBase, 1);
+  builder.access(builder.site(trace::SiteKind::kFlush), kPmBase);
+  std::string metadata = builder.default_metadata();
+  metadata.replace(metadata.find(R"("source": "test")"), 16, R"("source": "pm_open")");
+  builder.metadata(metadata);
+  const TemporaryTrace temporary(builder);
+  const CrashResult result =
+      crash(trace::TraceFile(temporary.path()),
+            configure(settings({{"ordering", "x86"}, {"atomicity", "software-undo"}})), {}, {});
+  EXPECT_EQ(result.violations, 1);
+  ASSERT_TRUE(result.story);
+  EXPECT_EQ(result.story->lines.back(), "recovery gives up: the pool is not a pmemsim/pm.h pool");
+}
+
 TEST(Crash, RefusesWhatCannotBeJudged) {
   EXPECT_THROW(crash_it({{"ordering", "none"}, {"atomicity", "none"}}), ConfigError);
   EXPECT_THROW(crash_it({{"atomicity", "asap"}, {"run.lock_order", "simulated"}}), ConfigError);
@@ -222,6 +365,67 @@ TEST(Crash, TellsTheStoryOfABrokenDesign) {
   ASSERT_TRUE(result.story);
   EXPECT_GT(result.story->point, 0);
   EXPECT_NE(result.story->lines.at(1).find("the word at 0x"), std::string::npos);
+  std::string all;
+  for (const std::string& line : result.story->lines) all += line + "\n";
+  EXPECT_NE(all.find("the line's log entry of region "), std::string::npos) << all;
+}
+
+// A program without regions: a word, its flush, its fence.
+CrashResult crash_a_flushed_store(std::initializer_list<KeyValue> design) {
+  trace::TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1 << 20));
+  builder.thread(0);
+  builder.store(builder.site(trace::SiteKind::kStore, 8, 1), kPmBase, 1);
+  builder.access(builder.site(trace::SiteKind::kFlush), kPmBase);
+  builder.plain(builder.site(trace::SiteKind::kFence));
+  const TemporaryTrace temporary(builder);
+  return crash(trace::TraceFile(temporary.path()),
+               configure(settings({{"ordering", "x86"}, {"atomicity", "none"}, {"core.count", "1"}},
+                                  design)),
+               {}, {});
+}
+
+TEST(Crash, NamesTheFenceThatHasNotKeptItsWord) {
+  EXPECT_EQ(crash_a_flushed_store({}).violations, 0);
+  const CrashResult lost = crash_a_flushed_store({{"x86.break.flush", "true"}});
+  EXPECT_EQ(lost.violations, 1);
+  ASSERT_TRUE(lost.story);
+  EXPECT_EQ(lost.story->lines.at(4),
+            "the fence of thread 0 at test.c:1, after a flush of it, has completed");
+  EXPECT_NE(lost.story->lines.back().find("a store of thread 0 outside regions is promised"),
+            std::string::npos);
+}
+
+// Threads that write words of one line: a store persists when it becomes visible, not while its
+// core still waits for the line, and none of the others' is lost then.
+TEST(Crash, PersistentCachesKeepEveryVisibleStore) {
+  const auto crash_eadr = [](std::uint32_t seed, std::initializer_list<KeyValue> more) {
+    std::vector<KeyValue> design{{"ordering", "eadr"}, {"atomicity", "none"}, {"core.count", "4"}};
+    design.insert(design.end(), more);
+    return crash_shared({.seed = seed, .threads = 4, .false_sharing = true},
+                        crash_configuration(design))
+        .problem;
+  };
+  for (std::uint32_t seed = 1; seed <= 20; ++seed) EXPECT_EQ(crash_eadr(seed, {}), "") << seed;
+  for (const std::string_view defect : {"eadr.break.order", "eadr.break.evictions"}) {
+    EXPECT_NE(crash_eadr(1, {{defect, "true"}}), "") << defect;
+  }
+}
+
+TEST(Crash, FindsWhatCachesLose) {
+  const auto crash_x86 = [](std::initializer_list<KeyValue> more) {
+    std::vector<KeyValue> design{{"atomicity", "none"}, {"core.count", "4"}};
+    design.insert(design.end(), more);
+    return crash_shared({.seed = 1, .threads = 4}, crash_configuration(design)).problem;
+  };
+  EXPECT_EQ(crash_x86({}), "");
+  EXPECT_EQ(crash_shared({.seed = 1, .threads = 4, .false_sharing = true},
+                         crash_configuration({{"atomicity", "none"}, {"core.count", "4"}}))
+                .problem,
+            "");
+  for (const std::string_view defect : {"x86.break.snoop", "x86.break.evictions"}) {
+    EXPECT_NE(crash_x86({{defect, "true"}}), "") << defect;
+  }
 }
 
 TEST(Crash, TearsLinesThatQueuesDontKeep) {
@@ -231,6 +435,9 @@ TEST(Crash, TearsLinesThatQueuesDontKeep) {
   const CrashResult torn = crash_without_log("written");
   EXPECT_EQ(torn.images, kept.images + 1);  // the first of two is wrong
   EXPECT_EQ(torn.violations, 1);
+  EXPECT_EQ(crash_without_log("written", {{"atomicity", "none"}}).images,
+            crash_without_log("accepted", {{"atomicity", "none"}}).images + 2)
+      << "both are tried where both are right";
   ASSERT_TRUE(torn.story);
   EXPECT_EQ(torn.story->lines.at(1),
             "if line 0x100000000000 had been written in part, just before:");
@@ -309,14 +516,18 @@ void expect_story(const CrashResult& result, const std::string& sentence) {
 TEST(Crash, FindsWhatFigure2OfAsapShows) {
   Figure2 control;
   control.control_dependence();
-  expect_story(control.crash_it(true),
-               "region 2 of thread 0 depends on that, for it follows region 1 of thread 0");
+  expect_story(
+      control.crash_it(true),
+      "region 2 of thread 0 depends on that, for it follows region 1 of thread 0, which its "
+      "thread ran before it");
   EXPECT_EQ(control.crash_it(false).violations, 0);
   SCOPED_TRACE("data dependence");
   Figure2 data;
   data.data_dependence();
-  expect_story(data.crash_it(true),
-               "region 1 of thread 1 depends on that, for it follows region 1 of thread 0");
+  expect_story(
+      data.crash_it(true),
+      "region 1 of thread 1 depends on that, for it follows region 1 of thread 0, whose data "
+      "it reads or overwrites");
   EXPECT_EQ(data.crash_it(false).violations, 0);
 }
 

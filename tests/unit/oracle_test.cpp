@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "pmemsim/crash/happens_before.hpp"
 #include "pmemsim/crash/oracle.hpp"
 #include "run_trace.hpp"
 
@@ -22,6 +23,8 @@ class Program {
     store_ = builder.site(trace::SiteKind::kStore, 8, 1);
     clwb_ = builder.site(trace::SiteKind::kFlush);
     sfence_ = builder.site(trace::SiteKind::kFence);
+    lfence_ = builder.site(trace::SiteKind::kFence, 0, 1, {}, {},
+                           static_cast<std::uint8_t>(trace::FenceKind::kLfence));
     on(0);
   }
   Program& on(CoreId thread) {
@@ -53,6 +56,10 @@ class Program {
     builder.plain(sfence_);
     return *this;
   }
+  Program& lfence() {
+    builder.plain(lfence_);
+    return *this;
+  }
   // Everything that this thread did comes before everything that the other one will do.
   Program& before(CoreId from, CoreId to) {
     on(from).builder.sync(trace::SyncKind::kSignal, 0, 0, ++version_);
@@ -67,16 +74,18 @@ class Program {
   trace::TraceBuilder builder;
 
  private:
-  std::uint32_t load_, store_, clwb_, sfence_;
+  std::uint32_t load_, store_, clwb_, sfence_, lfence_;
   std::uint32_t version_ = 0;
 };
 
 class Judge : public Oracle::ImageReader {
  public:
-  explicit Judge(Program& program, bool regions = true, bool lines_whole = true)
+  explicit Judge(Program& program,
+                 const ProgramHistory::Guarantees& guarantees = {.regions = true,
+                                                                 .lines_whole = true})
       : temporary_(program.builder),
         file_(temporary_.path()),
-        history(file_, Lowering{}, {.regions = regions, .lines_whole = lines_whole}),
+        history(file_, Lowering{}, guarantees),
         oracle(history) {}
 
   LineData read(Line line) const override { return image_.read(line); }
@@ -270,12 +279,71 @@ TEST(Oracle, KeepsTheOrderOfALine) {
   EXPECT_EQ(judge.holds(kA, 4).verdict(), std::nullopt);
 }
 
+// Where two threads store to words of their own, only synchronisation orders them.
+TEST(Oracle, KeepsTheOrderOfALineThatThreadsShareAsFarAsItIsKnown) {
+  for (const bool synchronised : {false, true}) {
+    Program program;
+    program.store(kA, 1).store(kA + 8, 2);
+    if (synchronised) program.before(0, 1);
+    program.on(1).store(kA + 16, 3).flush(kA).fence().store(kB, 4);
+    Judge judge(program);
+    const std::optional<Fault> torn = synchronised ? std::optional(Fault::kTorn) : std::nullopt;
+    EXPECT_EQ(judge.holds(kA + 16, 3).verdict(), torn);
+    EXPECT_EQ(judge.holds(kB, 4).verdict(), torn);
+    EXPECT_EQ(judge.holds(kA + 8, 2).verdict(), Fault::kTorn);
+    EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+    judge.oracle.promise(judge.history.fence(1, 1));
+    EXPECT_EQ(judge.holds(kA, 0).holds(kA + 8, 0).verdict(),
+              synchronised ? std::optional(Fault::kLost) : std::nullopt);
+  }
+}
+
+// A read-modify-write sees the one before it.
+TEST(Oracle, KeepsTheOrderThatAtomicVariablesGive) {
+  Program program;
+  const std::uint32_t exchange = program.builder.site(trace::SiteKind::kAtomicUpdate, 8, 2);
+  program.store(kA, 1).builder.atomic(exchange, kDramBase, 0, 1, 1, true);
+  program.on(1).builder.atomic(exchange, kDramBase, 0, 2, 2, true);
+  program.store(kA + 8, 2);
+  Judge judge(program);
+  EXPECT_EQ(judge.holds(kA + 8, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+}
+
+TEST(Oracle, AWordsStoreFollowsTheOneBeforeIt) {
+  Program program;
+  program.store(kA, 1).flush(kA).fence().store(kB, 2).before(0, 1).store(kB, 3);
+  Judge judge(program, {.regions = true, .lines_whole = false});
+  EXPECT_EQ(judge.holds(kB, 3).verdict(), Fault::kTorn) << "it follows what it overwrites";
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+}
+
+TEST(HappensBefore, AnAcquisitionSeesTheReleasesUpToItsVersion) {
+  HappensBefore order(3, 1);
+  const HappensBefore::Epoch first = order.now(0);
+  order.release(0, 0, 1);
+  const HappensBefore::Epoch second = order.now(0);
+  order.release(0, 0, 2);
+  EXPECT_EQ(order.version(0), 2u);
+  EXPECT_TRUE(order.before(0, order.now(0), 0));
+  EXPECT_FALSE(order.before(0, first, 1));
+  order.acquire(1, 0, 1);
+  EXPECT_TRUE(order.before(0, first, 1));
+  EXPECT_FALSE(order.before(0, second, 1)) << "the release came earlier in the recording, perhaps";
+  const HappensBefore::Epoch of_one = order.now(1);
+  order.release(1, 0, 3);
+  order.acquire(2, 0, 3);
+  EXPECT_TRUE(order.before(1, of_one, 2));
+  EXPECT_TRUE(order.before(0, second, 2)) << "by way of the object";
+  EXPECT_FALSE(order.before(0, order.now(0), 2));
+}
+
 TEST(Oracle, LetsTheWordsOfALineComeInAnyOrderWhereLinesCanBeTorn) {
   Program program;
   program.store(kA, 1).store(kA + 8, 2).store(kA, 4).flush(kA).fence();
-  Judge judge(program, true, false);
+  Judge judge(program, {.regions = true, .lines_whole = false});
   EXPECT_EQ(judge.holds(kA + 8, 2).verdict(), std::nullopt);
-  for (const auto unit : judge.history.made_durable(0, 1)) judge.oracle.promise(unit);
+  judge.oracle.promise(judge.history.fence(0, 1));
   EXPECT_EQ(judge.holds(kA, 1).verdict(), Fault::kLost);
   EXPECT_EQ(judge.holds(kA, 4).verdict(), std::nullopt);
   EXPECT_EQ(judge.holds(kA + 8, 0).verdict(), Fault::kLost);
@@ -285,15 +353,66 @@ TEST(Oracle, WantsWhatAFlushAndAFenceHaveCovered) {
   Program program;
   program.store(kA, 1).flush(kA).store(kA + 8, 2).store(kB, 3).fence();
   Judge judge(program);
-  for (const auto unit : judge.history.made_durable(0, 1)) judge.oracle.promise(unit);
+  judge.oracle.promise(judge.history.fence(0, 1));
   EXPECT_EQ(judge.verdict(), Fault::kLost);
   EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+}
+
+TEST(Oracle, WantsWhatWasFlushedBeforeAFenceIfAnythingAfterItIsThere) {
+  Program program;
+  program.store(kA, 1).store(kB, 2).flush(kA).fence().flush(kB).lfence().store(kC, 3);
+  Judge judge(program);
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kC, 3).verdict(), Fault::kTorn);
+  EXPECT_EQ(judge.holds(kA, 1).holds(kB, 0).verdict(), std::nullopt);
+}
+
+TEST(Oracle, WantsWhatWasFlushedBeforeAnEarlierFence) {
+  Program program;
+  program.store(kA, 1).store(kB, 2).flush(kA).fence().flush(kB).fence().store(kC, 3);
+  Judge judge(program);
+  EXPECT_EQ(judge.holds(kB, 2).holds(kC, 3).verdict(), Fault::kTorn);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+}
+
+TEST(Oracle, WantsWhatWasFlushedBeforeTheFenceOfALaterRegionOrBeforeIt) {
+  for (const bool inside : {false, true}) {
+    Program program;
+    program.store(kA, 1).flush(kA);
+    if (!inside) program.fence();
+    program.begin().store(kB, 2);
+    if (inside) program.fence();
+    program.store(kC, 3).end();
+    Judge judge(program);
+    EXPECT_EQ(judge.holds(kB, 2).holds(kC, 3).verdict(), Fault::kTorn) << inside;
+    EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt) << inside;
+  }
+}
+
+// As they become visible, where caches are persistent.
+TEST(Oracle, KeepsTheOrderOfAThreadsStores) {
+  Program program;
+  program.store(kA, 1).store(kB, 2).begin().store(kC, 3).end();
+  Judge judge(program, {.regions = true, .lines_whole = true, .in_order = true});
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kB, 0).holds(kC, 3).verdict(), Fault::kTorn);
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
+}
+
+TEST(Oracle, HoldsWhatIsVisibleForDurableAtAFenceWithoutFlushes) {
+  Program program;
+  program.store(kA, 1).store(kB, 2).fence();
+  Judge judge(program, {.regions = true, .lines_whole = true, .in_order = true});
+  judge.oracle.promise(judge.history.fence(0, 1));
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), Fault::kLost);
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
 }
 
 TEST(Oracle, WithoutRegionsEachStoreStandsForItself) {
   Program program;
   program.begin().store(kA, 1).store(kB, 2).end();
-  Judge judge(program, false);
+  Judge judge(program, {.regions = false, .lines_whole = true});
   EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
 }
 

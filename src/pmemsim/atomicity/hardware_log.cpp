@@ -231,7 +231,8 @@ void HardwareLog::arrive(std::uint64_t number, Picoseconds) {
                            .owner = region_id(log.core, log.region),
                            .data = entry.data,
                            .persisted = completion<&HardwareLog::entry_persisted>(*this, slot),
-                           .written = {}});
+                           .written = {},
+                           .home = entry.home});
 }
 
 void HardwareLog::entry_persisted(std::uint64_t number, Picoseconds now) {

@@ -70,7 +70,8 @@ class PointCounter final : public PersistenceObserver {
   Picoseconds last_{};
 };
 
-// Which points to visit.
+// Which points to visit. Point 0 is the beginning: nothing has changed, but something may have been
+// promised.
 class Selection {
  public:
   static Selection all() { return Selection({}, true); }
@@ -171,7 +172,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
         visited_(std::move(visited)),
         inspected_(std::move(inspected)),
         fences_(machine.cores_used()),
-        visiting_(options.sample == 0 && !options.at) {}
+        visiting_(visited_.take(0)) {}
 
   void persisted(const Write& write, PersistencePoint reached, Picoseconds when) override {
     if (persistent_caches_) return;
@@ -200,12 +201,9 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   }
 
   void region_durable(CoreId core, std::uint64_t region) override {
-    const auto unit = history_.region(core, region);
-    if (unit != ProgramHistory::kNone) promise({&unit, 1});
+    promise(history_.region(core, region));
   }
-  void fence_completed(CoreId core) override {
-    promise(history_.made_durable(core, ++fences_[core]));
-  }
+  void fence_completed(CoreId core) override { promise(history_.fence(core, ++fences_[core])); }
 
   CrashResult result;
   std::optional<Violation> first;
@@ -223,10 +221,9 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   }
 
   // What was right until now needn't be.
-  void promise(std::span<const ProgramHistory::UnitId> units) {
-    bool news = false;
-    for (const auto unit : units) news = oracle_.promise(unit) || news;
-    if (!news || !visiting_ || (options_.at && machine_.now() > *options_.at)) return;
+  void promise(ProgramHistory::UnitId unit) {
+    if (unit == ProgramHistory::kNone || !oracle_.promise(unit)) return;
+    if (!visiting_ || (options_.at && machine_.now() > *options_.at)) return;
     ++result.images;
     std::optional<Violation> violation = recover_and_judge();
     image_.undo_recovery();
@@ -243,16 +240,26 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     first = std::move(violation);
   }
 
-  std::optional<Violation> recover_and_judge() {
-    std::optional<Violation> violation;
+  std::optional<Violation> recover() {
     try {
       image_.recover();
+      return {};
     } catch (const RecoveryError& error) {
-      violation = Violation{.problem = fmt::format("recovery gives up: {}", error.what())};
+      return Violation{.problem = fmt::format("recovery gives up: {}", error.what())};
     }
-    if (const auto finding = oracle_.judge(image_, image_.changed())) {
-      violation = Violation{.finding = finding};
-    }
+  }
+
+  Violation found(const Oracle::Finding& finding) const {
+    Violation violation{.finding = finding};
+    const LineData line = image_.before_recovery(Line::of(finding.address));
+    std::memcpy(&violation.before_recovery, line.data() + finding.address % kLineBytes,
+                sizeof violation.before_recovery);
+    return violation;
+  }
+
+  std::optional<Violation> recover_and_judge() {
+    std::optional<Violation> violation = recover();
+    if (const auto finding = oracle_.judge(image_, image_.changed())) violation = found(*finding);
     image_.judged();
     return violation;
   }
@@ -293,7 +300,9 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     const std::uint64_t wanted = 1 + random() % kMostInSubset;
     for (std::uint64_t i = 0; i < wanted && !dirty_.empty(); ++i) {
       const Line line = dirty_.at(random() % dirty_.size());
-      if (atomicity_.may_leave(line)) written.emplace_back(line, newest_.read(line));
+      const bool chosen = std::any_of(written.begin(), written.end(),
+                                      [&](const auto& other) { return other.first == line; });
+      if (!chosen && atomicity_.may_leave(line)) written.emplace_back(line, newest_.read(line));
     }
     if (written.empty()) return {};
     std::optional<Violation> violation = visit_instead(written);
@@ -306,15 +315,10 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   // Lines that hold something else than what has survived.
   std::optional<Violation> visit_instead(const std::vector<ChangedLine>& lines) {
     ++result.images;
-    std::optional<Violation> violation;
     image_.also(lines);
-    try {
-      image_.recover();
-    } catch (const RecoveryError& error) {
-      violation = Violation{.problem = fmt::format("recovery gives up: {}", error.what())};
-    }
+    std::optional<Violation> violation = recover();
     if (const auto finding = oracle_.judge_instead(image_, image_.changed())) {
-      violation = Violation{.finding = finding};
+      violation = found(*finding);
     }
     image_.undo_recovery();
     image_.take_back();
@@ -372,7 +376,8 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   const ProgramHistory history(
       trace, lowering(configuration),
       {.regions = configuration.atomicity != AtomicityChoice::kNone,
-       .lines_whole = configuration.pm.persistence == PersistencePoint::kAccepted});
+       .lines_whole = configuration.pm.persistence == PersistencePoint::kAccepted,
+       .in_order = configuration.ordering == OrderingChoice::kEadr});
 
   const bool persistent_caches = configuration.caches_persist();
   std::uint64_t all_points = 0, latest = 0;
@@ -384,23 +389,25 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
     latest = counter.latest();
   }
   Selection visited = Selection::all();
+  std::vector<std::uint64_t> inspected = spread(options.inspections, all_points);
   if (options.at) {
-    if (all_points == 0) throw ConfigError({"--at: nothing is persistent yet at that time"});
-    std::vector<std::uint64_t> points(latest);
-    std::iota(points.begin(), points.end(), all_points - latest + 1);
-    visited = Selection(points);
+    inspected.resize(latest);
+    std::iota(inspected.begin(), inspected.end(), all_points - latest + 1);
+    visited = Selection(all_points == 0 ? std::vector<std::uint64_t>{0} : inspected);
   } else if (options.sample > 0) {
     visited = Selection(sample(options.sample, all_points, options.seed));
   }
 
   Machine machine(configuration, trace);
   const std::unique_ptr<Recovery> recovery = make_recovery(configuration, machine, trace);
-  Plug plug(
-      machine, persistent_caches, history, *recovery, options, std::move(visited),
-      Selection(options.at ? std::vector{all_points} : spread(options.inspections, all_points)));
+  Plug plug(machine, persistent_caches, history, *recovery, options, std::move(visited),
+            Selection(std::move(inspected)));
   const double counted = all_points > 0 ? kCounting : 0;
   run(machine, plug, &plug, part(progress, counted, 1 - counted));
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+  if (options.at && plug.result.images == 0) {
+    throw ConfigError({"--at: nothing is persistent or promised yet at that time"});
+  }
   plug.result.wall_s = wall.count();
   if (plug.first) plug.result.story = tell_story(*plug.first, configuration, trace, history);
   return plug.result;

@@ -52,6 +52,13 @@ LineData CrashImage::survived(Line line) const {
   return beneath == beneath_.end() ? image_.read(line) : beneath->second.survived;
 }
 
+LineData CrashImage::before_recovery(Line line) const {
+  if (stays_) return survived(line);
+  const auto written = std::find_if(journal_.writes.begin(), journal_.writes.end(),
+                                    [&](const auto& write) { return write.line == line; });
+  return written == journal_.writes.end() ? image_.read(line) : written->before;
+}
+
 void CrashImage::recover() {
   journal_.clear();
   if (stays_) go_on_or_give_back();

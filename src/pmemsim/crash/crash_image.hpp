@@ -50,6 +50,8 @@ class CrashImage final : public Oracle::ImageReader {
   LineData read(Line line) const override { return image_.read(line); }
   // Without recovery.
   LineData survived(Line line) const;
+  // What recovery has found there; after recover().
+  LineData before_recovery(Line line) const;
   const Image& image() const { return image_; }
   // The lines in which the recovered image may differ from the one that was judged last: what has
   // changed since, what recovery changes, and what it changed then.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "pmemsim/crash/happens_before.hpp"
 #include "pmemsim/trace/initial_state.hpp"
 #include "pmemsim/trace/layout.hpp"
 #include "pmemsim/trace/pm_addresses.hpp"
@@ -24,15 +25,15 @@ constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
 class ProgramHistory::Thread {
  public:
   Thread(ProgramHistory& history, const trace::TraceFile& file, CoreId number,
-         const Lowering& lowering, const Guarantees& guarantees,
-         std::vector<std::uint32_t>& objects, Image& newest)
+         const Lowering& lowering, const Guarantees& guarantees, HappensBefore& order,
+         Image& newest)
       : history_(history),
         pm_(file.metadata()),
         stream_(file, number),
         number_(number),
         lowering_(lowering),
         guarantees_(guarantees),
-        objects_(objects),
+        order_(order),
         newest_(newest) {
     more_ = stream_.next(operation_);
   }
@@ -66,16 +67,13 @@ class ProgramHistory::Thread {
   }
   bool can_execute() const {
     if (!has_object()) return true;
-    if (!releases()) return objects_[operation_.object] >= operation_.version;
-    return operation_.kind == SiteKind::kSync ||
-           objects_[operation_.object] + 1 >= operation_.version;
+    const std::uint32_t version = order_.version(operation_.object);
+    if (!releases()) return version >= operation_.version;
+    return operation_.kind == SiteKind::kSync || version + 1 >= operation_.version;
   }
 
   void execute() {
-    if (has_object() && releases()) {
-      std::uint32_t& version = objects_[operation_.object];
-      version = std::max(version, operation_.version);
-    }
+    if (has_object()) synchronise();
     switch (operation_.kind) {
       case SiteKind::kMark:
         return mark();
@@ -102,6 +100,14 @@ class ProgramHistory::Thread {
       default:
         return;
     }
+  }
+
+  void synchronise() {
+    const auto& [object, version] = std::pair{operation_.object, operation_.version};
+    if (!releases()) return order_.acquire(number_, object, version);
+    const bool reads = operation_.kind == SiteKind::kAtomicUpdate;
+    if (reads && version > 0) order_.acquire(number_, object, version - 1);
+    order_.release(number_, object, version);
   }
 
   void mark() {
@@ -133,7 +139,14 @@ class ProgramHistory::Thread {
     std::vector<UnitId>& own = history_.regions_[number_];
     region_ = new_unit(own.size() + 1);
     if (!own.empty()) follows_.push_back(own.back());
+    follow_order();
     own.push_back(region_);
+  }
+
+  // What this thread does now follows its last fence, and perhaps its last store.
+  void follow_order() {
+    if (fence_ != kNone) follows_.push_back(fence_);
+    if (guarantees_.in_order && last_store_ != kNone) follows_.push_back(last_store_);
   }
 
   void load() {
@@ -181,7 +194,7 @@ class ProgramHistory::Thread {
 
   UnitId new_unit(std::uint64_t region) {
     const auto unit = static_cast<UnitId>(history_.units_.size());
-    history_.units_.push_back({.thread = number_, .region = region});
+    history_.units_.push_back({.thread = number_, .epoch = order_.now(number_), .region = region});
     return unit;
   }
 
@@ -217,12 +230,27 @@ class ProgramHistory::Thread {
 
   void store_outside(std::uint64_t address) {
     const UnitId unit = new_unit(0);
-    if (guarantees_.lines_whole) {
-      const auto [last, first] = history_.last_of_line_.try_emplace(Line::of(address).number, unit);
-      if (!first) follows_.push_back(std::exchange(last->second, unit));
-    }
-    writes_.push_back(new_version(unit, history_.find_word(address), address));
+    const WordId word = history_.find_word(address);
+    const UnitId before = history_.words_[word].versions.back().unit;
+    if (before != kNone && history_.units_[before].region == 0) follows_.push_back(before);
+    if (guarantees_.lines_whole) follow_line(Line::of(address), unit);
+    follow_order();
+    last_store_ = unit;
+    writes_.push_back(new_version(unit, word, address));
     finish(unit);
+  }
+
+  void follow_line(Line line, UnitId unit) {
+    for (auto* const last_of_line : {&last_of_line_, &history_.last_of_line_}) {
+      UnitId& last = last_of_line->try_emplace(line.number, unit).first->second;
+      if (last != unit && happened(last)) follows_.push_back(last);
+      last = unit;
+    }
+  }
+  // Before what this thread does now, for certain.
+  bool happened(UnitId unit) const {
+    const Unit& found = history_.units_[unit];
+    return order_.before(found.thread, found.epoch, number_);
   }
 
   void end_region() {
@@ -236,15 +264,18 @@ class ProgramHistory::Thread {
   }
 
   void finish(UnitId number) {
-    Unit& unit = history_.units_[number];
-    unit.first_write = static_cast<std::uint32_t>(history_.writes_.size());
-    unit.writes = static_cast<std::uint32_t>(writes_.size());
-    unit.first_follows = static_cast<std::uint32_t>(history_.follows_.size());
-    unit.follows = static_cast<std::uint32_t>(follows_.size());
-    history_.writes_.insert(history_.writes_.end(), writes_.begin(), writes_.end());
-    history_.follows_.insert(history_.follows_.end(), follows_.begin(), follows_.end());
+    finish(number, writes_, follows_);
     writes_.clear();
     follows_.clear();
+  }
+  void finish(UnitId number, std::span<const Write> writes, std::span<const UnitId> follows) {
+    Unit& unit = history_.units_[number];
+    unit.first_write = static_cast<std::uint32_t>(history_.writes_.size());
+    unit.writes = static_cast<std::uint32_t>(writes.size());
+    unit.first_follows = static_cast<std::uint32_t>(history_.follows_.size());
+    unit.follows = static_cast<std::uint32_t>(follows.size());
+    history_.writes_.insert(history_.writes_.end(), writes.begin(), writes.end());
+    history_.follows_.insert(history_.follows_.end(), follows.begin(), follows.end());
   }
 
   void flush() {
@@ -253,7 +284,8 @@ class ProgramHistory::Thread {
     for (const WordId word : *words) {
       if (word == kNone) continue;
       const UnitId last = history_.words_[word].versions.back().unit;
-      if (last != kNone && history_.units_[last].region == 0) flushed_.push_back(last);
+      if (last == kNone || history_.units_[last].region != 0 || !happened(last)) continue;
+      flushed_.push_back(last);
     }
   }
 
@@ -262,8 +294,18 @@ class ProgramHistory::Thread {
     const auto kind = static_cast<trace::FenceKind>(operation_.detail);
     if (!lowering_.keeps[purpose()] || kind == trace::FenceKind::kLfence) return;
     if (kind == trace::FenceKind::kSfence && !lowering_.keeps_fences[purpose()]) return;
-    history_.fences_[number_].push_back(std::move(flushed_));
+    if (guarantees_.in_order && last_store_ != kNone) flushed_.push_back(last_store_);
+    if (!flushed_.empty()) add_fence();
+    history_.fences_[number_].push_back(fence_);
+  }
+  void add_fence() {
+    const UnitId unit = new_unit(0);
+    history_.units_[unit].fence = operation_.site;
+    if (fence_ != kNone) flushed_.push_back(fence_);
+    finish(unit, {}, flushed_);
     flushed_.clear();
+    fence_ = unit;
+    if (region_ != kNone) follows_.push_back(fence_);
   }
 
   ProgramHistory& history_;
@@ -272,12 +314,15 @@ class ProgramHistory::Thread {
   const CoreId number_;
   const Lowering lowering_;
   const Guarantees guarantees_;
-  std::vector<std::uint32_t>& objects_;  // the versions that they have reached
+  HappensBefore& order_;
   Image& newest_;
   Operation operation_{};
   bool more_ = false;
   Purpose purpose_ = Purpose::kProgram;
-  UnitId region_ = kNone;  // the one begun
+  UnitId region_ = kNone;                                   // the one begun
+  UnitId fence_ = kNone;                                    // the latest
+  UnitId last_store_ = kNone;                               // outside regions
+  std::unordered_map<std::uint64_t, UnitId> last_of_line_;  // the same, by line
   struct Allocation {
     std::uint64_t address, bytes;
   };
@@ -298,11 +343,11 @@ ProgramHistory::ProgramHistory(const trace::TraceFile& trace, const Lowering& lo
   const std::uint32_t count = trace.metadata().threads;
   regions_.resize(count);
   fences_.resize(count);
-  std::vector<std::uint32_t> objects(trace.metadata().sync_objects);
+  HappensBefore order(count, trace.metadata().sync_objects);
   std::vector<std::unique_ptr<Thread>> threads;
   for (CoreId thread = 0; thread < count; ++thread) {
     threads.push_back(
-        std::make_unique<Thread>(*this, trace, thread, lowering, guarantees, objects, newest));
+        std::make_unique<Thread>(*this, trace, thread, lowering, guarantees, order, newest));
   }
   const auto ended = [](const auto& thread) { return thread->ended(); };
   while (!std::all_of(threads.begin(), threads.end(), ended)) {
@@ -322,11 +367,9 @@ ProgramHistory::UnitId ProgramHistory::region(CoreId thread, std::uint64_t numbe
   return number <= regions.size() ? regions[number - 1] : kNone;
 }
 
-std::span<const ProgramHistory::UnitId> ProgramHistory::made_durable(CoreId thread,
-                                                                     std::uint64_t fence) const {
-  const auto& fences = fences_[thread];
-  if (fence > fences.size()) return {};
-  return fences[fence - 1];
+ProgramHistory::UnitId ProgramHistory::fence(CoreId thread, std::uint64_t number) const {
+  const std::vector<UnitId>& fences = fences_[thread];
+  return number <= fences.size() ? fences[number - 1] : kNone;
 }
 
 std::uint64_t ProgramHistory::initial(std::uint64_t address) const {

@@ -8,8 +8,16 @@
 // A region follows, and a crash that leaves it must also leave:
 //   - the region before it on its thread;
 //   - the last unit before it that wrote a word that it reads or writes, if that is a region.
-// A store outside regions follows the store before it to its line: a line persists as it is (x86);
-// not on a machine where a crash can leave a line in part.
+//
+// A store outside regions follows the store before it to its word, and the one before it to its
+// line: a line persists as it is (x86); not on a machine where a crash can leave a line in part.
+// Where stores persist as they become visible (eADR), it follows its thread's store before it,
+// whatever their lines.
+//
+// What comes after a fence, inside regions or outside, follows what its thread had stored outside
+// regions and flushed before the fence. Such a fence counts as a unit that writes nothing: there as
+// soon as something that comes after it is there, or it has been promised, since it has completed.
+//
 // Only the program's own accesses count: what a software log does is how a design keeps its word,
 // not what the word is. Nor do locks count, for no design promises anything about them: threads
 // that communicate through locks and volatile data alone are independent.
@@ -17,8 +25,11 @@
 // What memory holds before the region that allocates it is nobody's business: it may be anything,
 // as long as that region isn't there.
 //
-// The order of threads is that of the recording: acquisitions follow their releases. What programs
-// do without synchronisation (data races on PM) has no such order, and is taken in any.
+// The order of threads is that of the recording: acquisitions follow their releases
+// (happens_before.hpp). Without synchronisation nobody knows in which order threads have stored to
+// different words of a line, so that these don't follow each other, nor does a flush cover what
+// another thread may have stored after it. Conflicting accesses to a word without synchronisation
+// (data races on PM) are taken in any order.
 #pragma once
 
 #include <array>
@@ -56,7 +67,9 @@ class ProgramHistory {
   };
   struct Unit {
     CoreId thread = 0;
-    std::uint64_t region = 0;  // the thread's outermost regions count from 1; 0: outside regions
+    std::uint32_t epoch = 0;      // of its thread, when it began (happens_before.hpp)
+    std::uint64_t region = 0;     // the thread's outermost regions count from 1; 0: outside regions
+    std::uint32_t fence = kNone;  // its site, if it is one
     std::uint32_t first_write = 0, writes = 0;
     std::uint32_t first_follows = 0, follows = 0;
   };
@@ -65,8 +78,9 @@ class ProgramHistory {
 
   // What the machine is asked for.
   struct Guarantees {
-    bool regions;      // otherwise all stores count as being outside regions
-    bool lines_whole;  // a crash leaves a line as it was at some time
+    bool regions;           // otherwise all stores count as being outside regions
+    bool lines_whole;       // a crash leaves a line as it was at some time
+    bool in_order = false;  // stores persist in the order in which they become visible
   };
   // `lowering` says which flushes and fences the design's program has. Throws trace::TraceError.
   ProgramHistory(const trace::TraceFile& trace, const Lowering& lowering,
@@ -88,8 +102,8 @@ class ProgramHistory {
   // The unit of a thread's region, counted from 1.
   UnitId region(CoreId thread, std::uint64_t number) const;
   // What the thread's fence of that number, counted from 1, makes durable of what was stored
-  // outside regions.
-  std::span<const UnitId> made_durable(CoreId thread, std::uint64_t fence) const;
+  // outside regions: the latest unit that is a fence. kNone: nothing.
+  UnitId fence(CoreId thread, std::uint64_t number) const;
 
  private:
   class Thread;
@@ -106,7 +120,7 @@ class ProgramHistory {
   std::unordered_map<std::uint64_t, LineWords> lines_;
   std::unordered_map<std::uint64_t, UnitId> last_of_line_;  // stores outside regions
   std::vector<std::vector<UnitId>> regions_;                // by thread
-  std::vector<std::vector<std::vector<UnitId>>> fences_;    // by thread and number
+  std::vector<std::vector<UnitId>> fences_;                 // by thread and number
 };
 
 }  // namespace pmemsim

@@ -1,9 +1,12 @@
 #include "pmemsim/crash/story.hpp"
 
+#include <cstring>
 #include <deque>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
+#include "pmemsim/atomicity/log_record.hpp"
 #include "pmemsim/sim/machine.hpp"
 
 namespace pmemsim {
@@ -15,63 +18,75 @@ std::string time_of(Picoseconds when) {
   return fmt::format("{:.3f} ns", static_cast<double>(when.count) / 1000.0);
 }
 
-std::string name(const ProgramHistory& history, UnitId unit) {
-  const ProgramHistory::Unit& found = history.units()[unit];
-  return found.region == 0 ? fmt::format("a store of thread {} outside regions", found.thread)
-                           : fmt::format("region {} of thread {}", found.region, found.thread);
+std::string region_name(std::uint64_t region, CoreId thread) {
+  return fmt::format("region {} of thread {}", region, thread);
 }
 
-// Keeps the last events on a line, and when units were promised, until a point or the one after it.
+std::string name(const ProgramHistory& history, UnitId unit) {
+  const ProgramHistory::Unit& found = history.units()[unit];
+  if (found.fence != ProgramHistory::kNone)
+    return fmt::format("a fence of thread {}", found.thread);
+  return found.region == 0 ? fmt::format("a store of thread {} outside regions", found.thread)
+                           : region_name(found.region, found.thread);
+}
+
+// Keeps the last events on a word's line, and when its values were promised, until the violation.
 class Witness final : public PersistenceObserver, public ProgramObserver {
  public:
-  Witness(Line line, const Violation& violation, CoreId cores, bool persistent_caches,
+  Witness(const Violation& violation, const Machine& machine, bool persistent_caches,
           const ProgramHistory& history)
-      : line_(line),
-        last_(violation.point),
-        until_(violation.point + violation.promised_since),
+      : machine_(machine),
+        violation_(violation),
+        address_(violation.finding->address),
+        line_(Line::of(address_)),
         persistent_caches_(persistent_caches),
         history_(history),
-        fences_(cores) {}
+        fences_(machine.cores_used()) {}
 
   void persisted(const Write& write, PersistencePoint, Picoseconds when) override {
-    if (!persistent_caches_) point(write.line, what(write.kind), "becomes persistent", when);
+    if (!persistent_caches_) point(write, "becomes persistent", when);
   }
   void dropped(const Write& write, Picoseconds when) override {
-    if (!persistent_caches_) point(write.line, what(write.kind), "leaves its queue", when);
+    if (!persistent_caches_) point(write, "is taken out of its queue again", when);
   }
   void survivors_changed(Picoseconds) override { ++points_; }
-  void persisted_in_caches(Line line, const LineData&, Picoseconds when) override {
-    point(line, "a store", "becomes visible", when);
+  void persisted_in_caches(Line line, const LineData& data, Picoseconds when) override {
+    point(line, "what the caches hold of the line", data, "becomes persistent", when);
   }
   void stored(Line) override {}
   void region_durable(CoreId core, std::uint64_t region) override {
     promised(history_.region(core, region));
   }
   void fence_completed(CoreId core) override {
-    for (const UnitId unit : history_.made_durable(core, ++fences_[core])) promised(unit);
+    const UnitId fence = history_.fence(core, ++fences_[core]);
+    if (fence == ProgramHistory::kNone) return;
+    for (const UnitId unit : history_.follows(fence)) promised(unit);
   }
-  bool reached() const { return points_ >= until_; }
+  bool reached() const {
+    return points_ > violation_.point || machine_.now() > violation_.when ||
+           (points_ == violation_.point && !violation_.promised_since);
+  }
   const std::deque<std::string>& events() const { return events_; }
 
  private:
   static constexpr std::size_t kEvents = 8;
 
-  static std::string_view what(WriteKind kind) {
-    switch (kind) {
-      case WriteKind::kData:
-        return "a write";
-      case WriteKind::kLog:
-        return "a log entry";
-      case WriteKind::kLogHeader:
-        return "a log header";
-      case WriteKind::kMetadata:
-        return "metadata";
-    }
-    return "";
+  void point(const Write& write, std::string_view happens, Picoseconds when) {
+    const bool log = write.kind == WriteKind::kLog;
+    point(log ? write.home : write.line, what(write), write.data, happens, when);
   }
-  void point(Line line, std::string_view what, std::string_view happens, Picoseconds when) {
-    if (line == line_ && points_ < last_) {
-      note(fmt::format("{:>16}  {} {}", time_of(when), what, happens));
+  static std::string what(const Write& write) {
+    if (write.kind != WriteKind::kLog) return "a write of the line";
+    return fmt::format("the line's log entry of {}",
+                       region_name(region_number(write.owner), core_of(write.owner)));
+  }
+  void point(Line line, std::string_view what, const LineData& data, std::string_view happens,
+             Picoseconds when) {
+    if (line == line_ && !reached()) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, data.data() + address_ % kLineBytes, sizeof value);
+      note(fmt::format("{:>16}  {} {}; the word is {:#x} there", time_of(when), what, happens,
+                       value));
     }
     ++points_;
   }
@@ -79,7 +94,8 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
     if (unit == ProgramHistory::kNone || reached()) return;
     for (const auto& write : history_.writes(unit)) {
       if (Line::of(history_.word(write.word).address) != line_) continue;
-      note(fmt::format("{:>16}  {} is promised to survive", "", name(history_, unit)));
+      note(fmt::format("{:>16}  {} is promised to survive", time_of(machine_.now()),
+                       name(history_, unit)));
       return;
     }
   }
@@ -89,8 +105,10 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
     if (events_.size() > kEvents) events_.pop_front();
   }
 
+  const Machine& machine_;
+  const Violation& violation_;
+  const std::uint64_t address_;
   const Line line_;
-  const std::uint64_t last_, until_;
   const bool persistent_caches_;
   const ProgramHistory& history_;
   std::vector<std::uint64_t> fences_;
@@ -126,12 +144,57 @@ std::string writer_of(const trace::TraceFile& trace, const ProgramHistory& histo
   return "no region and no store outside regions leaves that there";
 }
 
-std::vector<std::string> explain(const Oracle::Finding& finding, const trace::TraceFile& trace,
+// The units from one to another that it follows, both left out; the shortest way.
+std::vector<UnitId> way(const ProgramHistory& history, UnitId from, UnitId to) {
+  std::unordered_map<UnitId, UnitId> came_from{{from, from}};
+  std::deque<UnitId> left{from};
+  while (!left.empty() && !came_from.contains(to)) {
+    for (const UnitId earlier : history.follows(left.front())) {
+      if (came_from.try_emplace(earlier, left.front()).second) left.push_back(earlier);
+    }
+    left.pop_front();
+  }
+  std::vector<UnitId> found;
+  for (UnitId unit = came_from.at(to); unit != from; unit = came_from.at(unit)) {
+    found.insert(found.begin(), unit);
+  }
+  return found;
+}
+
+// Why a unit can't be there without one that it follows.
+std::string dependence(const ProgramHistory& history, UnitId unit, UnitId earlier) {
+  constexpr std::size_t kNamed = 3;
+  const std::vector<UnitId> between = way(history, unit, earlier);
+  const std::string follows = fmt::format("{} depends on that, for it follows {}",
+                                          name(history, unit), name(history, earlier));
+  if (between.empty()) {
+    const bool same_thread = history.units()[unit].thread == history.units()[earlier].thread;
+    return follows + (same_thread ? ", which its thread ran before it"
+                                  : ", whose data it reads or overwrites");
+  }
+  std::string names;
+  for (std::size_t i = 0; i < between.size() && i < kNamed; ++i) {
+    names += (i == 0 ? "" : ", ") + name(history, between[i]);
+  }
+  if (between.size() > kNamed) names += fmt::format(" and {} more", between.size() - kNamed);
+  return fmt::format("{} by way of {}", follows, names);
+}
+
+std::string what_recovery_did(const Violation& violation) {
+  const std::uint64_t held = violation.finding->held;
+  return violation.before_recovery == held
+             ? "recovery found it so and left it"
+             : fmt::format("recovery wrote that, where it found {:#x}", violation.before_recovery);
+}
+
+std::vector<std::string> explain(const Violation& violation, const trace::TraceFile& trace,
                                  const ProgramHistory& history) {
+  const Oracle::Finding& finding = *violation.finding;
   std::vector<std::string> lines;
   lines.push_back(fmt::format("the word at {:#x} (line {:#x}) holds {:#x}: {}", finding.address,
                               Line::of(finding.address).address(), finding.held,
                               writer_of(trace, history, finding.address, finding.held)));
+  lines.push_back(what_recovery_did(violation));
   if (finding.unit == ProgramHistory::kNone) {
     lines.push_back(
         fmt::format("it should hold {:#x}, as before the program began, or what a "
@@ -142,15 +205,21 @@ std::vector<std::string> explain(const Oracle::Finding& finding, const trace::Tr
   const std::string unit = name(history, finding.unit);
   lines.push_back(fmt::format("it should hold {:#x}: {} stored that at {}", finding.should_hold,
                               unit, store_of(trace, history, finding.unit, finding.address)));
-  const std::string root = name(history, finding.because_of);
+  const ProgramHistory::Unit& root = history.units()[finding.because_of];
+  if (root.fence != ProgramHistory::kNone) {
+    lines.push_back(fmt::format("the fence of thread {} at {}, after a flush of it, has completed",
+                                root.thread, place(trace, root.fence)));
+    return lines;
+  }
   const bool itself = finding.because_of == finding.unit;
-  if (!itself) lines.push_back(fmt::format("{} depends on that, for it follows {}", root, unit));
+  if (!itself) lines.push_back(dependence(history, finding.because_of, finding.unit));
+  const std::string because_of = name(history, finding.because_of);
   if (finding.seen_at) {
     lines.push_back(fmt::format("and {} is there{}: the word at {:#x} holds what it stored at {}",
-                                root, itself ? " in part" : "", *finding.seen_at,
+                                because_of, itself ? " in part" : "", *finding.seen_at,
                                 store_of(trace, history, finding.because_of, *finding.seen_at)));
   } else {
-    lines.push_back(fmt::format("and {} was promised to survive", root));
+    lines.push_back(fmt::format("and {} was promised to survive", because_of));
   }
   return lines;
 }
@@ -177,12 +246,11 @@ CrashStory tell_story(const Violation& violation, const Configuration& configura
     story.lines.push_back(fmt::format("if line {:#x} had been written in part, just before:",
                                       violation.torn->address()));
   }
-  for (std::string& line : explain(*violation.finding, trace, history)) {
+  for (std::string& line : explain(violation, trace, history)) {
     story.lines.push_back(std::move(line));
   }
   Machine machine(configuration, trace);
-  Witness witness(Line::of(violation.finding->address), violation, machine.cores_used(),
-                  configuration.caches_persist(), history);
+  Witness witness(violation, machine, configuration.caches_persist(), history);
   machine.observe(static_cast<PersistenceObserver*>(&witness));
   machine.observe(static_cast<ProgramObserver*>(&witness));
   machine.run([&](double) { return !witness.reached(); });

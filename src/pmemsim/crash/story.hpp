@@ -17,6 +17,7 @@ struct Violation {
   std::uint64_t point = 0;
   Picoseconds when{};
   std::optional<Oracle::Finding> finding{};
+  std::uint64_t before_recovery = 0;  // what the finding's word held
   std::string problem{};
   std::vector<Line> evicted{};  // dirty lines taken for written although they weren't
   std::optional<Line> torn{};   // a line taken for written in part

@@ -40,6 +40,7 @@ struct Write {
   LineData data{};
   Completion persisted;  // called once, when the persistence point is reached; may be empty
   Completion written;    // called once, when the bank has finished; not called if dropped
+  Line home{};           // of a log entry: the line that it is about
 };
 
 // Names a write while it is in a controller.
