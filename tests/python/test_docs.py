@@ -101,9 +101,12 @@ def test_the_table_of_workloads_is_what_trace_info_prints(workload: str) -> None
     trace = find_target(workload, threads=4).trace()
     table = pmemsim("trace", "info", trace.path, trace.path).stdout
     (printed, _) = re.findall(rf"^│ {workload} +│(.*)│$", table, re.M)
-    assert [cell.strip() for cell in printed.split("│")] == [
-        cell.strip() for cell in row.split("|")
-    ]
+    # Another patch release of clang 19 makes slightly different code of the same program.
+    assert numbers(printed.split("│")) == pytest.approx(numbers(row.split("|")), rel=0.01)
+
+
+def numbers(cells: list[str]) -> list[float]:
+    return [float(cell.strip().replace(",", "").removesuffix("%")) for cell in cells]
 
 
 def test_the_readme_leads_to_every_page() -> None:
