@@ -171,9 +171,9 @@ std::unique_ptr<Ordering> make_ordering(const Configuration& configuration) {
     case OrderingChoice::kNone:
       return std::make_unique<NoOrdering>();
     case OrderingChoice::kX86:
-      return std::make_unique<X86Ordering>(configuration.core.count, configuration.x86);
+      return std::make_unique<X86Ordering>(configuration.core.count, configuration.x86_defects);
     case OrderingChoice::kEadr:
-      return std::make_unique<EadrOrdering>(configuration.core.count, configuration.eadr);
+      return std::make_unique<EadrOrdering>(configuration.core.count, configuration.eadr_defects);
   }
   return nullptr;
 }
@@ -208,7 +208,7 @@ std::unique_ptr<Atomicity> make_atomicity(const Configuration& configuration) {
     case AtomicityChoice::kNone:
       return std::make_unique<NoAtomicity>();
     case AtomicityChoice::kSoftwareUndo:
-      return std::make_unique<SoftwareUndo>(configuration.software_undo);
+      return std::make_unique<SoftwareUndo>(configuration.software_undo_defects);
     case AtomicityChoice::kHwUndo:
       return std::make_unique<HwUndo>(log_shape(configuration, LogKind::kUndo), configuration.log);
     case AtomicityChoice::kHwRedo:

@@ -9,7 +9,7 @@ namespace pmemsim {
 
 class SoftwareUndo final : public Atomicity {
  public:
-  explicit SoftwareUndo(const SoftwareUndoParameters& parameters) : defects_(parameters.defects) {}
+  explicit SoftwareUndo(const SoftwareUndoDefects& defects) : defects_(defects) {}
   Lowering lowering() const override {
     constexpr auto kLog = static_cast<std::size_t>(trace::Purpose::kLog);
     constexpr auto kDataFlush = static_cast<std::size_t>(trace::Purpose::kDataFlush);

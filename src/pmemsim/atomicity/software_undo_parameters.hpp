@@ -28,13 +28,4 @@ struct SoftwareUndoDefects {
   }
 };
 
-struct SoftwareUndoParameters {
-  SoftwareUndoDefects defects;
-
-  template <class Visitor>
-  void describe(Visitor& visit) {
-    visit.group("break", defects);
-  }
-};
-
 }  // namespace pmemsim

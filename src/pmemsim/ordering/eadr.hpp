@@ -16,8 +16,7 @@ namespace pmemsim {
 
 class EadrOrdering final : public NoOrdering {
  public:
-  EadrOrdering(std::uint32_t cores, const EadrParameters& parameters)
-      : defects_(parameters.defects), late_(cores) {}
+  EadrOrdering(std::uint32_t cores, const EadrDefects& defects) : defects_(defects), late_(cores) {}
   void connect(const LayerContext& context) override {
     NoOrdering::connect(context);
     pm_ = &context.pm;

@@ -28,15 +28,6 @@ struct X86Defects {
   }
 };
 
-struct X86Parameters {
-  X86Defects defects;
-
-  template <class Visitor>
-  void describe(Visitor& visit) {
-    visit.group("break", defects);
-  }
-};
-
 struct EadrDefects {
   bool caches = false;
   bool order = false;
@@ -53,15 +44,6 @@ struct EadrDefects {
     visit("evictions", evictions, {},
           "Deliberate defect, for tests of crash verification: a modified line that the shared "
           "cache evicts is lost");
-  }
-};
-
-struct EadrParameters {
-  EadrDefects defects;
-
-  template <class Visitor>
-  void describe(Visitor& visit) {
-    visit.group("break", defects);
   }
 };
 

@@ -21,8 +21,7 @@ namespace pmemsim {
 
 class X86Ordering final : public Ordering {
  public:
-  X86Ordering(std::uint32_t cores, const X86Parameters& parameters)
-      : defects_(parameters.defects), cores_(cores) {}
+  X86Ordering(std::uint32_t cores, const X86Defects& defects) : defects_(defects), cores_(cores) {}
   void connect(const LayerContext& context) override { hierarchy_ = &context.caches; }
 
   Lowering lowering() const override { return {}; }

@@ -58,9 +58,9 @@ struct Configuration {
   PathParameters path;
   MemoryParameters dram;
   MemoryParameters pm;
-  X86Parameters x86;
-  EadrParameters eadr;
-  SoftwareUndoParameters software_undo;
+  X86Defects x86_defects;
+  EadrDefects eadr_defects;
+  SoftwareUndoDefects software_undo_defects;
   HardwareLogParameters log;
   HwRedoParameters hw_redo;
   AsapParameters asap;
@@ -79,18 +79,16 @@ struct Configuration {
     visit.group("path", path);
     visit.group("dram", dram);
     visit.group("pm", pm);
-    visit.group("x86", x86);
-    visit.group("eadr", eadr);
-    visit.group("software_undo", software_undo);
+    visit.group("x86.break", x86_defects);
+    visit.group("eadr.break", eadr_defects);
+    visit.group("software_undo.break", software_undo_defects);
     visit.group("log", log);
     visit.group("hw_redo", hw_redo);
     visit.group("asap", asap);
   }
 
   // What a store leaves in the caches survives a crash.
-  bool caches_persist() const {
-    return ordering == OrderingChoice::kEadr && !eadr.defects.caches;
-  }
+  bool caches_persist() const { return ordering == OrderingChoice::kEadr && !eadr_defects.caches; }
 };
 
 // Applies the settings to the defaults. Throws ConfigError with every problem at once.
