@@ -5,6 +5,7 @@
 
 #include "pmemsim/crash/crash.hpp"
 #include "pmemsim/crash/crash_image.hpp"
+#include "pmemsim/crash/story.hpp"
 #include "pmemsim/mem/memory_parameters.hpp"
 #include "shared_regions.hpp"
 #include "unit/crash_machine.hpp"
@@ -126,38 +127,45 @@ TEST(Crash, ShowsImagesAndBelievesWhatIsSaidOfThem) {
   EXPECT_EQ(result.story->lines.back(), "the queue is broken");
 }
 
+constexpr Line kRepaired = Line::of(kPmBase), kOther = Line::of(kPmBase + kLineBytes);
+
+// A memory that nobody writes to, and a recovery procedure on what would survive there.
+template <class Procedure>
+struct ImageBench {
+  void crash() {
+    image.recover();
+    image.judged();
+    image.undo_recovery();
+  }
+  EventQueue queue;
+  const Memory pm{queue, MemoryParameters{}};
+  Procedure recovery;
+  CrashImage image{pm, recovery};
+};
+
 // Repairs one line, as long as it is asked to.
-class Repair final : public Recovery {
- public:
-  explicit Repair(Line line) : line_(line) {}
+struct Repair final : Recovery {
   void run(RecoveryView pm) override {
-    if (wanted) pm.write(line_, LineData{std::byte{1}});
+    if (wanted) pm.write(kRepaired, LineData{std::byte{1}});
   }
   bool wanted = true;
-
- private:
-  const Line line_;
 };
 
 TEST(CrashImage, NamesWhatRecoveryWritesAndWhatItWroteBefore) {
-  EventQueue queue;
-  const Memory pm(queue, MemoryParameters{});
-  const Line repaired{1}, stored{2};
-  Repair recovery(repaired);
-  CrashImage image(pm, recovery);
-  image.recover();
-  EXPECT_EQ(image.changed(), std::vector{repaired});
-  EXPECT_EQ(image.read(repaired), LineData{std::byte{1}});
-  image.judged();
-  image.undo_recovery();
-  EXPECT_EQ(image.read(repaired), LineData{});
+  ImageBench<Repair> bench;
+  bench.image.recover();
+  EXPECT_EQ(bench.image.changed(), std::vector{kRepaired});
+  EXPECT_EQ(bench.image.read(kRepaired), LineData{std::byte{1}});
+  bench.image.judged();
+  bench.image.undo_recovery();
+  EXPECT_EQ(bench.image.read(kRepaired), LineData{});
 
-  recovery.wanted = false;
-  image.update(stored, LineData{std::byte{2}});
-  image.recover();
-  EXPECT_EQ(image.changed(), (std::vector{repaired, stored}));
-  image.judged();
-  EXPECT_TRUE(image.changed().empty());
+  bench.recovery.wanted = false;
+  bench.image.update(kOther, LineData{std::byte{2}});
+  bench.image.recover();
+  EXPECT_EQ(bench.image.changed(), (std::vector{kRepaired, kOther}));
+  bench.image.judged();
+  EXPECT_TRUE(bench.image.changed().empty());
 }
 
 // Does what it was given, and may find traces of its own.
@@ -246,44 +254,33 @@ TEST_F(RestartedRecovery, MayNotWriteToOtherLinesThen) {
 }
 
 TEST(CrashImage, KnowsWhatRecoveryHasFound) {
-  EventQueue queue;
-  const Memory pm(queue, MemoryParameters{});
-  const Line repaired{1}, other{2};
-  Repair recovery(repaired);
-  CrashImage image(pm, recovery);
-  image.update(repaired, LineData{std::byte{7}});
-  image.update(other, LineData{std::byte{8}});
-  image.recover();
-  EXPECT_EQ(image.read(repaired), LineData{std::byte{1}});
-  EXPECT_EQ(image.before_recovery(repaired), LineData{std::byte{7}});
-  EXPECT_EQ(image.before_recovery(other), LineData{std::byte{8}});
+  ImageBench<Repair> bench;
+  bench.image.update(kRepaired, LineData{std::byte{7}});
+  bench.image.update(kOther, LineData{std::byte{8}});
+  bench.image.recover();
+  EXPECT_EQ(bench.image.read(kRepaired), LineData{std::byte{1}});
+  EXPECT_EQ(bench.image.before_recovery(kRepaired), LineData{std::byte{7}});
+  EXPECT_EQ(bench.image.before_recovery(kOther), LineData{std::byte{8}});
 }
 
 TEST(CrashImage, TakesOtherPossibleImagesBack) {
-  EventQueue queue;
-  const Memory pm(queue, MemoryParameters{});
-  const Line repaired{1}, written{2};
-  Repair recovery(repaired);
-  CrashImage image(pm, recovery);
-  image.recover();
-  image.judged();
-  image.undo_recovery();
-  image.also({{written, LineData{std::byte{3}}}});
-  image.recover();
-  EXPECT_EQ(image.changed(), (std::vector{repaired, written, repaired}));
-  EXPECT_EQ(image.read(written), LineData{std::byte{3}});
-  image.undo_recovery();
-  image.take_back();
-  EXPECT_EQ(image.read(written), LineData{});
-  EXPECT_EQ(image.changed(), std::vector{repaired});
+  ImageBench<Repair> bench;
+  bench.crash();
+  bench.image.also({{kOther, LineData{std::byte{3}}}});
+  bench.image.recover();
+  EXPECT_EQ(bench.image.changed(), (std::vector{kRepaired, kOther, kRepaired}));
+  EXPECT_EQ(bench.image.read(kOther), LineData{std::byte{3}});
+  bench.image.undo_recovery();
+  bench.image.take_back();
+  EXPECT_EQ(bench.image.read(kOther), LineData{});
+  EXPECT_EQ(bench.image.changed(), std::vector{kRepaired});
 }
 
 // Repairs one line, if another one says so, and goes on from there as long as that stays so.
 class Staying final : public Recovery {
  public:
-  static constexpr Line kRepaired{1}, kWanted{2};
   void changed(Line line, const LineData& data) override {
-    if (line != kWanted) return;
+    if (line != kOther) return;
     wanted_ = data != LineData{};
     done_ = false;
   }
@@ -303,27 +300,21 @@ class Staying final : public Recovery {
 
 // Another possible image may undo what recovery did long before, and the image stays like that.
 TEST(CrashImage, NamesWhatAnotherPossibleImageHasUndone) {
-  constexpr Line kRepaired = Staying::kRepaired, kWanted = Staying::kWanted;
-  EventQueue queue;
-  const Memory pm(queue, MemoryParameters{});
-  Staying recovery;
-  CrashImage image(pm, recovery);
-  image.update(kWanted, LineData{std::byte{1}});
+  ImageBench<Staying> bench;
+  bench.image.update(kOther, LineData{std::byte{1}});
   for (int crashes = 0; crashes < 2; ++crashes) {
-    image.recover();
-    EXPECT_EQ(image.read(kRepaired), LineData{std::byte{1}});
-    image.judged();
-    image.undo_recovery();
+    bench.crash();
+    EXPECT_EQ(bench.image.read(kRepaired), LineData{std::byte{1}});
   }
-  EXPECT_TRUE(image.changed().empty());
-  image.also({{kWanted, {}}});
-  image.recover();
-  image.undo_recovery();
-  image.take_back();
-  image.update(kWanted, {});
-  image.recover();
-  EXPECT_EQ(image.read(kRepaired), LineData{});
-  EXPECT_EQ(std::ranges::count(image.changed(), kRepaired), 1);
+  EXPECT_TRUE(bench.image.changed().empty());
+  bench.image.also({{kOther, {}}});
+  bench.image.recover();
+  bench.image.undo_recovery();
+  bench.image.take_back();
+  bench.image.update(kOther, {});
+  bench.image.recover();
+  EXPECT_EQ(bench.image.read(kRepaired), LineData{});
+  EXPECT_EQ(std::ranges::count(bench.image.changed(), kRepaired), 1);
 }
 
 TEST(Crash, ShowsImagesThatLieEvenly) {
@@ -352,6 +343,19 @@ TEST(Crash, HoldsARecoveryThatGivesUpForAViolation) {
   EXPECT_EQ(result.violations, 1);
   ASSERT_TRUE(result.story);
   EXPECT_EQ(result.story->lines.back(), "recovery gives up: the pool is not a pmemsim/pm.h pool");
+}
+
+TEST(Crash, SaysOnWhichOtherImageRecoveryGaveUp) {
+  trace::TraceBuilder builder;
+  builder.thread(0);
+  const TemporaryTrace temporary(builder);
+  const trace::TraceFile trace(temporary.path());
+  const ProgramHistory history(trace, {}, {.regions = true, .lines_whole = true});
+  const Violation violation{.point = 1, .problem = "recovery gives up", .torn = kRepaired};
+  const CrashStory story = tell_story(violation, crash_configuration({}), trace, history);
+  ASSERT_EQ(story.lines.size(), 3u);
+  EXPECT_TRUE(story.lines[1].ends_with("had been written in part, just before:"));
+  EXPECT_EQ(story.lines[2], "recovery gives up");
 }
 
 TEST(Crash, RefusesWhatCannotBeJudged) {

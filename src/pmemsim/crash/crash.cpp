@@ -249,8 +249,10 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     }
   }
 
-  Violation found(const Oracle::Finding& finding) const {
-    Violation violation{.finding = finding};
+  // Also what recovery itself has said.
+  Violation found(const Oracle::Finding& finding, std::optional<Violation> recovery) const {
+    Violation violation = std::move(recovery).value_or(Violation{});
+    violation.finding = finding;
     const LineData line = image_.before_recovery(Line::of(finding.address));
     std::memcpy(&violation.before_recovery, line.data() + finding.address % kLineBytes,
                 sizeof violation.before_recovery);
@@ -259,7 +261,9 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
 
   std::optional<Violation> recover_and_judge() {
     std::optional<Violation> violation = recover();
-    if (const auto finding = oracle_.judge(image_, image_.changed())) violation = found(*finding);
+    if (const auto finding = oracle_.judge(image_, image_.changed())) {
+      violation = found(*finding, violation);
+    }
     image_.judged();
     return violation;
   }
@@ -318,7 +322,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     image_.also(lines);
     std::optional<Violation> violation = recover();
     if (const auto finding = oracle_.judge_instead(image_, image_.changed())) {
-      violation = found(*finding);
+      violation = found(*finding, violation);
     }
     image_.undo_recovery();
     image_.take_back();

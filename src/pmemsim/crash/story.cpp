@@ -231,10 +231,6 @@ CrashStory tell_story(const Violation& violation, const Configuration& configura
   CrashStory story{violation.point, violation.when, {}};
   story.lines.push_back(fmt::format("a crash at {}, after change {} of the persistent state:",
                                     time_of(violation.when), violation.point));
-  if (!violation.finding) {
-    story.lines.push_back(violation.problem);
-    return story;
-  }
   if (!violation.evicted.empty()) {
     std::string lines;
     for (const Line line : violation.evicted) {
@@ -246,6 +242,8 @@ CrashStory tell_story(const Violation& violation, const Configuration& configura
     story.lines.push_back(fmt::format("if line {:#x} had been written in part, just before:",
                                       violation.torn->address()));
   }
+  if (!violation.problem.empty()) story.lines.push_back(violation.problem);
+  if (!violation.finding) return story;
   for (std::string& line : explain(violation, trace, history)) {
     story.lines.push_back(std::move(line));
   }

@@ -12,7 +12,7 @@
 
 namespace pmemsim {
 
-// What is wrong with a point: what the oracle found, or another problem.
+// What is wrong with a point: what the oracle found, another problem, or both.
 struct Violation {
   std::uint64_t point = 0;
   Picoseconds when{};
