@@ -101,8 +101,8 @@ def test_the_table_of_workloads_is_what_trace_info_prints(workload: str) -> None
     trace = find_target(workload, threads=4).trace()
     table = pmemsim("trace", "info", trace.path, trace.path).stdout
     (printed, _) = re.findall(rf"^│ {workload} +│(.*)│$", table, re.M)
-    # Another patch release of clang 19 makes slightly different code of the same program.
-    assert numbers(printed.split("│")) == pytest.approx(numbers(row.split("|")), rel=0.01)
+    # Another distribution's clang 19 and C++ library make slightly different code of a program.
+    assert numbers(printed.split("│")) == pytest.approx(numbers(row.split("|")), rel=0.02)
 
 
 def numbers(cells: list[str]) -> list[float]:

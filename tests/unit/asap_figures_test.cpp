@@ -68,7 +68,7 @@ class Words {
     });
   }
   std::string tags() const {
-    return list(now_.tags, [this](const auto& tag) {
+    return list(now_.tags, [this](const std::pair<const Line, Asap::TagExtension>& tag) {
       return name(tag.first) + " " + name(tag.second.owner) + (tag.second.locked ? " locked" : "");
     });
   }
