@@ -668,14 +668,19 @@ TEST(AsapStalls, AStoreWaitsForASlotOfTheClList) {
   EXPECT_EQ(bench.look().cl_list.at(kR1).slots, (Lines{kB, {kA.number + 2}}));
 }
 
-TEST(AsapStalls, AStoreWaitsForADepSlot) {
-  Bench bench({{"asap.dependence_slots", "1"}});
+// R1 has written A and R2 B; both have ended, and neither has persisted anything.
+void end_two_regions(Bench& bench) {
   bench.begin(0, 1);
   EXPECT_TRUE(bench.store(0, kA, 1));
   bench.end(0);
   bench.begin(1, 1);
   EXPECT_TRUE(bench.store(1, kB, 1));
   bench.end(1);
+}
+
+TEST(AsapStalls, AStoreWaitsForADepSlot) {
+  Bench bench({{"asap.dependence_slots", "1"}});
+  end_two_regions(bench);
   bench.log_arrives(kR2, kB);
   bench.begin(0, 2);  // its one slot has the control dependence on R1
   EXPECT_EQ(bench.look().dependence_list.at(Asap::rid(0, 2)).slots, Rids{kR1});
@@ -689,12 +694,7 @@ TEST(AsapStalls, AStoreWaitsForADepSlot) {
 
 TEST(AsapStalls, ARegionThatHasReadTooMuchEndsWhenADepSlotIsFree) {
   Bench bench({{"asap.dependence_slots", "1"}});
-  bench.begin(0, 1);
-  EXPECT_TRUE(bench.store(0, kA, 1));
-  bench.end(0);
-  bench.begin(1, 1);
-  EXPECT_TRUE(bench.store(1, kB, 1));
-  bench.end(1);
+  end_two_regions(bench);
   bench.begin(0, 2);
   bench.load(0, kB);
   EXPECT_FALSE(bench.try_end(0)) << "depends on R1 and R2";
