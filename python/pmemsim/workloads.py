@@ -34,7 +34,7 @@ class Workload:
     sources: tuple[Path, ...]
     arguments: dict[str, int]
     """The defaults of a recording: threads, regions, data_bytes, seed, duplicate_ratio. A workload
-    without `data_bytes` has sizes of its own, one without `duplicate_ratio` no duplicates."""
+    without `data_bytes` has sizes of its own."""
     papers: tuple[str, ...]
     """Whose authors measure it."""
 
@@ -70,11 +70,6 @@ class WorkloadRun:
         )
         if "data_bytes" not in taken and self.data_bytes is not None:
             problems.append(f"--data-bytes: {self.workload} has sizes of its own; leave it out")
-        if "duplicate_ratio" not in taken and self.duplicate_ratio:
-            problems.append(
-                f"--duplicate-ratio: every record of {self.workload} holds its own id or pointers; "
-                "leave it out"
-            )
         if problems:
             raise ConfigError(problems)
 

@@ -90,10 +90,6 @@ def test_version() -> None:
         (["run", "queue", *ON_ASAP, "--data-bytes", "7"], "must be 64 to 8192"),
         (["run", "tatp", *ON_ASAP, "--data-bytes", "64"], "tatp has sizes of its own"),
         (["run", "tpcc", *ON_ASAP, "--data-bytes", "64"], "tpcc has sizes of its own"),
-        (
-            ["run", "vacation", *ON_ASAP, "--duplicate-ratio", "0.5"],
-            "every record of vacation holds its own id or pointers",
-        ),
         (["run", "queue", *ON_ASAP, "--opt", "O9"], "must be one of O0, O1, O2, O3"),
         (["run", "queue", *ON_ASAP, "--json", "no/such/out.json"], "no/such does not exist"),
         (["run", "queue", *ON_ASAP, "--plot", "out.xyz"], "the suffix chooses the plot's format"),

@@ -39,8 +39,7 @@ struct About {
   const char* help;  // what the structure is and what one region does
   std::uint64_t default_items;
   std::uint64_t default_data_bytes = 64;
-  const char* fixed_size = nullptr;     // why --data-bytes cannot be chosen, if so
-  const char* no_duplicates = nullptr;  // the same of --duplicate-ratio
+  const char* fixed_size = nullptr;  // why --data-bytes cannot be chosen, if so
 };
 
 struct Options {
@@ -123,15 +122,11 @@ inline void print_help(const About& about) {
         "  --data-bytes N   size of an item's data, 64 to 8192, a multiple of 8 (default %" PRIu64
         ")\n",
         about.default_data_bytes);
-  std::printf("  --seed N         of the random keys and values (default 1)\n");
-  if (about.no_duplicates != nullptr)
-    std::printf("  no --duplicate-ratio: %s\n", about.no_duplicates);
-  else
-    std::printf(
-        "  --duplicate-ratio R\n"
-        "                   share of the data's lines that hold what many others hold, 0 to 1\n"
-        "                   (default 0)\n");
   std::printf(
+      "  --seed N         of the random keys and values (default 1)\n"
+      "  --duplicate-ratio R\n"
+      "                   share of the data's lines that hold what many others hold, 0 to 1\n"
+      "                   (default 0)\n"
       "  --items N        items before the measured part (default %" PRIu64
       ")\n"
       "  --pool PATH      keep the structure in this file, and go on with the one that is in it\n"
@@ -202,8 +197,6 @@ inline Options parse(const About& about, int argc, char** argv) {
     }
     if (name == "--data-bytes" && about.fixed_size != nullptr)
       refuse("--data-bytes cannot be chosen: " + std::string(about.fixed_size));
-    if (name == "--duplicate-ratio" && about.no_duplicates != nullptr)
-      refuse("--duplicate-ratio cannot be chosen: " + std::string(about.no_duplicates));
     set_option(options, name, value);
     if (value.empty()) refuse(std::string(name) + " needs a value");
   }

@@ -18,9 +18,12 @@
 // In PM: Root {Header header; Tree table[4]}, for cars, flights, rooms and customers; a Tree is a
 // line whose first word is the address of the top node or 0. Everything else is a line, too, and
 // addresses may be 0. Node {u64 id, record, parent, left, right, red}. In the first three trees
-// `record` is the address of an Item {u64 id, used, free, total, price}, in the fourth that of a
-// Customer {u64 id, first}, first being the address of a Reservation {u64 next, type, id, price};
-// type is the table's index. A customer's reservations are in the order of (type, id).
+// `record` is the address of an Item {u64 used, free, total, price, description[4]}, in the fourth
+// that of a Customer {u64 id, first}, first being the address of a Reservation {u64 next, type, id,
+// price}; type is the table's index. A customer's reservations are in the order of (type, id). The
+// description, which STAMP's items lack, is the words word(id * 4 + type, header.seed, index) of
+// the payload. It tells items apart in place of their id, which STAMP has in the record as well as
+// in the node, or makes them duplicates (--duplicate-ratio).
 //
 // Locks: Mnemosyne runs transactions optimistically, on a transactional memory; here each tree has
 // a reader-writer lock, which protects its nodes, and an item or a customer with its reservations
@@ -47,10 +50,7 @@ class Vacation {
       "vacation",
       "Makes a travel reservation in every atomic region; sometimes deletes a customer or changes\n"
       "what is on offer. --items is the number of rows that each of the four tables starts with.",
-      16384,
-      PM_LINE_BYTES,
-      "the records of a travel agency have their own size",
-      "every record holds its own id or pointers"};
+      16384, PM_LINE_BYTES, "the records of a travel agency have their own size"};
 
   static std::uint64_t pool_bytes(const workload::Options& options) {
     const std::uint64_t reservations =
@@ -102,7 +102,7 @@ class Vacation {
     std::uint64_t rows = 0;
     for (unsigned type = 0; type < kTables; ++type) {
       const workload::RedBlackCheck tree(root_->table[type], [&](const Node& node) {
-        return type == kCustomers ? check_customer(node) : check_item(node);
+        return type == kCustomers ? check_customer(node) : check_item(type, node);
       });
       if (!tree.problem().empty()) return {std::string(kNames[type]) + ": " + tree.problem()};
       rows += tree.nodes();
@@ -124,8 +124,11 @@ class Vacation {
   // deleted, their number settles below this.
   static constexpr std::uint64_t kMostReservations = 256;
 
+  using Description = std::array<std::uint64_t, 4>;
+
   struct alignas(PM_LINE_BYTES) Item {
-    std::uint64_t id, used, free, total, price;
+    std::uint64_t used, free, total, price;
+    Description description;
   };
 
   struct alignas(PM_LINE_BYTES) Reservation {
@@ -237,19 +240,19 @@ class Vacation {
     const std::lock_guard records(agent.locks);
 
     pm_begin(pool_);
-    const std::array<Item*, kTypes> dearest = find_dearest(agent.queries);
+    const std::array<Node*, kTypes> dearest = find_dearest(agent.queries);
     for (unsigned type = 0; type < kTypes; ++type)
-      if (dearest[type]) reserve(customer(agent, id), type, dearest[type]);
+      if (dearest[type]) reserve(customer(agent, id), type, *dearest[type]);
     pm_end();
   }
 
   // Of each type; null where none was asked for or there is none.
-  std::array<Item*, kTypes> find_dearest(const std::vector<Query>& queries) const {
-    std::array<Item*, kTypes> dearest{};
+  std::array<Node*, kTypes> find_dearest(const std::vector<Query>& queries) const {
+    std::array<Node*, kTypes> dearest{};
     for (const Query& query : queries) {
-      const Node* node = find(query.type, query.id);
-      Item*& best = dearest[query.type];
-      if (node && (!best || node->item()->price > best->price)) best = node->item();
+      Node* node = find(query.type, query.id);
+      Node*& best = dearest[query.type];
+      if (node && (!best || node->item()->price > best->item()->price)) best = node;
     }
     return dearest;
   }
@@ -259,17 +262,18 @@ class Vacation {
     return node ? node->customer() : add_customer(agent, id);
   }
 
-  void reserve(Customer* customer, unsigned type, Item* item) {
+  void reserve(Customer* customer, unsigned type, const Node& node) {
+    Item* item = node.item();
     if (item->free == 0) return;
     Reservation** link = &customer->first;
-    const std::pair<std::uint64_t, std::uint64_t> order{type, item->id};
+    const std::pair<std::uint64_t, std::uint64_t> order{type, node.key};
     while (*link && (*link)->order() < order) link = &(*link)->next;
     if (*link && (*link)->order() == order) return;
 
     auto* reservation = allocate<Reservation>();
     const pm_range ranges[] = {{link, sizeof *link}, {item, sizeof *item}};
     pm_log_ranges(ranges, 2);
-    *reservation = {*link, type, item->id, item->price};
+    *reservation = {*link, type, node.key, item->price};
     *link = reservation;
     ++item->used;
     --item->free;
@@ -368,7 +372,15 @@ class Vacation {
                 std::uint64_t price) {
     auto* item = allocate<Item>();
     insert(agent, type, id, item);
-    *item = {id, 0, units, units, price};
+    *item = {0, units, units, price, description_of(type, id)};
+  }
+
+  Description description_of(unsigned type, std::uint64_t id) const {
+    const workload::Payload payload = root_->header.payload();
+    Description description;
+    for (std::size_t i = 0; i < description.size(); ++i)
+      description[i] = payload.word(id * kTables + type, root_->header.seed, i);
+    return description;
   }
 
   void insert(Agent& agent, unsigned type, std::uint64_t id, void* record) {
@@ -404,9 +416,9 @@ class Vacation {
     return "";
   }
 
-  static std::string check_item(const Node& node) {
+  std::string check_item(unsigned type, const Node& node) const {
     const Item& item = *node.item();
-    if (item.id != node.key) return "has another's record";
+    if (item.description != description_of(type, node.key)) return "has another's record";
     if (item.total == 0 || item.used + item.free != item.total) return "has lost units";
     if (!is_price(item.price)) return "has no valid price";
     return "";

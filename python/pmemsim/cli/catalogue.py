@@ -45,12 +45,11 @@ def list_workloads() -> None:
     """List pmemsim's own workloads: names for `run`, `compare` and `record`."""
     every = workloads.workloads().values()
     sizes = [str(workload.arguments.get("data_bytes", "fixed")) for workload in every]
-    ratios = ["0 to 1" if "duplicate_ratio" in workload.arguments else "no" for workload in every]
     rows = [
-        (workload.name, workload.summary, ", ".join(workload.papers), size, ratio)
-        for workload, size, ratio in zip(every, sizes, ratios, strict=True)
+        (workload.name, workload.summary, ", ".join(workload.papers), size)
+        for workload, size in zip(every, sizes, strict=True)
     ]
-    columns = ["workload", "what it does", "papers", ">--data-bytes", "--duplicate-ratio"]
+    columns = ["workload", "what it does", "papers", ">--data-bytes"]
     out.print(table("", columns, rows))
 
 

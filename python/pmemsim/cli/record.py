@@ -77,8 +77,7 @@ def record_command(
         pmemsim record queue --threads 4 --data-bytes 256 -o queue.pmt
         pmemsim record --all --out-dir traces
 
-    With `--all`, `--data-bytes` and `--duplicate-ratio` are for the workloads that take them; the
-    others record their own sizes and contents.
+    With `--all`, `--data-bytes` is for the workloads that take it; the others have their own sizes.
     """
     if program and name is None and _is_workload(program):
         name, program = program[0], None
