@@ -163,7 +163,12 @@ std::vector<std::string> combination_problems(const Configuration& configuration
 }
 
 Lowering lowering(const Configuration& configuration) {
-  return make_ordering(configuration)->lowering() & make_atomicity(configuration)->lowering();
+  Lowering lowering =
+      make_ordering(configuration)->lowering() & make_atomicity(configuration)->lowering();
+  if (configuration.run.hand_placed_flushes) {
+    lowering.keeps_code[static_cast<std::size_t>(trace::Purpose::kDataFlush)] = false;
+  }
+  return lowering;
 }
 
 std::unique_ptr<Ordering> make_ordering(const Configuration& configuration) {

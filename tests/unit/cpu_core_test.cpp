@@ -190,6 +190,27 @@ TEST(Lowering, KeepsWhatTheDesignsProgramWouldContain) {
   }
 }
 
+// Of what finds the lines to flush only the flush and the fence are left.
+TEST(Lowering, DropsTheCodeAroundFlushesThatAreSaidToBePlacedByHand) {
+  Region region;
+  const auto run = [&](std::string_view atomicity, std::string_view by_hand) {
+    return run_trace(region.builder,
+                     design("x86", atomicity, {{"run.hand_placed_flushes", by_hand}}));
+  };
+  for (const std::string_view atomicity : {"software-undo", "none"}) {
+    const RunResult code = run(atomicity, "false"), hand = run(atomicity, "true");
+    // The flush work has 10000 instructions; flush and fence have 20 and 40, those before included.
+    EXPECT_EQ(statistic(code, "core.instructions") - statistic(hand, "core.instructions"),
+              10000 + 19 + 39);
+    for (const std::string_view kept : {"core.stores", "core.flushes", "core.fences"}) {
+      EXPECT_EQ(statistic(hand, kept), statistic(code, kept)) << kept;
+    }
+    EXPECT_EQ(statistic(hand, "pm.writes"), statistic(code, "pm.writes"));
+    EXPECT_GT(nanoseconds(code) - nanoseconds(hand), 0.9 * 10000 / 5 / 2)
+        << "five a cycle of 2 GHz";
+  }
+}
+
 TEST(Regions, CountTheOutermostAndTheirTime) {
   TraceBuilder builder;
   const std::uint32_t work = builder.site(SiteKind::kExecute, 0, 4000);

@@ -15,11 +15,12 @@ using trace::TraceBuilder;
 
 struct RedoVariant {
   LogPolicies policies;
-  std::string_view in_place, header_entries;
+  std::string_view in_place, header_entries, commit_after = "log";
 };
 void PrintTo(const RedoVariant& variant, std::ostream* out) {
   PrintTo(variant.policies, out);
-  *out << ", " << variant.in_place << ", " << variant.header_entries << " header entries";
+  *out << ", " << variant.in_place << ", " << variant.header_entries
+       << " header entries, commit after " << variant.commit_after;
 }
 std::vector<RedoVariant> redo_variants() {
   std::vector<RedoVariant> all;
@@ -28,6 +29,7 @@ std::vector<RedoVariant> redo_variants() {
       for (const std::string_view header_entries : {"0", "1", "128"}) {
         all.push_back({policies, in_place, header_entries});
       }
+      all.push_back({policies, in_place, "0", "dram-cache"});
     }
   }
   return all;
@@ -47,6 +49,7 @@ TEST_P(HwRedoCrash, LeavesWholeRegionsAtEveryPoint) {
                                                     {"log.metadata", variant.policies.metadata},
                                                     {"log.header_entries", variant.header_entries},
                                                     {"hw_redo.in_place", variant.in_place},
+                                                    {"hw_redo.commit_after", variant.commit_after},
                                                     {"hw_redo.log_buffer_entries", "2"}}),
                                [](const HwRedo::Survivors& survivors, Image& image) {
                                  recover_redo_log(survivors, image);
@@ -68,6 +71,7 @@ SharedRun crash_redo(const SharedRegions::Options& options, const RedoVariant& v
                                                     {"log.metadata", variant.policies.metadata},
                                                     {"log.header_entries", variant.header_entries},
                                                     {"hw_redo.in_place", variant.in_place},
+                                                    {"hw_redo.commit_after", variant.commit_after},
                                                     {"hw_redo.log_buffer_entries", "2"},
                                                     {"hw_redo.commit_order", commit_order}},
                                                    "2"));
@@ -207,6 +211,33 @@ TEST(HwRedo, ALineThatIsNotInPlaceIsReadFromTheDramCache) {
   platform.run();
   EXPECT_FALSE(fetch()) << "in place";
   EXPECT_EQ(bench.redo.evicted(line, data_of(1), platform.now()), Eviction::kWrite);
+}
+
+// Rule 3: the lines start when the log is persistent, all at once, and the core must hear of them.
+TEST(HwRedo, CanCommitWhenItsLinesAreInTheDramCache) {
+  const Lines lines{kBank1, {kBank1.number + 1}};
+  const auto committed = [&](std::string_view after) {
+    RedoBench bench{{"hw_redo.commit_after", after},
+                    {"hw_redo.in_place", "lazy"},
+                    {"dram.front_latency", "0ns"}};
+    bench.begin(1, lines);
+    bench.end(1);
+    const Picoseconds way = bench.platform.way_down() + bench.platform.caches.way_back();
+    const Picoseconds when = bench.commit();
+    EXPECT_EQ(bench.left().committed[0], 1u);
+    bench.platform.run();
+    EXPECT_EQ(bench.platform.dram.statistics().all_writes(), 2u) << "either way";
+    return std::pair{when, way};
+  };
+  const auto [log, way] = committed("log");
+  EXPECT_EQ(committed("dram-cache").first - log, way);
+
+  RedoBench bench{{"hw_redo.commit_after", "dram-cache"}};
+  bench.begin(1, lines);
+  bench.end(1);
+  bench.platform.until([&] { return bench.platform.now() > log; });
+  EXPECT_EQ(bench.left().committed[0], 0u) << "the log alone is persistent";
+  EXPECT_EQ(bench.recovered(lines[0]), 0u);
 }
 
 TEST(HwRedo, WritesALineInPlaceOnceWhenItIsLazy) {

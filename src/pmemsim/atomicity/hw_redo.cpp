@@ -68,13 +68,13 @@ Eviction HwRedo::evicted(Line line, const LineData& data, Picoseconds) {
   if (defects_.order) return Eviction::kWrite;
   if (Uncommitted* const uncommitted = uncommitted_.find(line)) {  // rule 2
     uncommitted->kept = true;
-    context_->dram.write({.line = line, .data = {}, .persisted = {}, .written = {}});
   } else {
     const Cached* const cached = cached_.find(line);
     if (cached == nullptr) return Eviction::kWrite;
     // A store outside regions has changed it since: it must not be overtaken by the older data.
     keep(line, data, cached->dirty ? cached->order : cached->order_on_its_way);
   }
+  write_to_dram_cache(line, {});
   ++statistics_.kept_evictions;
   return Eviction::kTaken;
 }
@@ -119,15 +119,34 @@ bool HwRedo::region_end(CoreId number, std::uint64_t, Picoseconds when, Completi
 
 // Nothing of the core's log is outstanding, which the region may have waited for.
 void HwRedo::idle(std::uint64_t number, Picoseconds now) {
-  PerCore& core = cores_[number];
-  if (!core.waiting) return;
-  statistics_.commit_latency += now - core.waiting_since;
-  commit(static_cast<CoreId>(number), now);
-  std::exchange(core.waiting, {})(now);
+  if (!cores_[number].waiting) return;
+  if (parameters_.commit_after == CommitAfter::kLog) {
+    commit(number, now);
+  } else {
+    context_->queue.schedule(now + context_->caches.way_down(static_cast<CoreId>(number)),
+                             Phase::kController, completion<&HwRedo::lines_arrive>(*this, number));
+  }
 }
 
-void HwRedo::commit(CoreId number, Picoseconds now) {
+// commit_after=dram-cache: all lines of the region, and then its commit.
+void HwRedo::lines_arrive(std::uint64_t number, Picoseconds) {
   PerCore& core = cores_[number];
+  const std::vector<Line>& lines = region(core.order).lines;
+  core.on_their_way = lines.size();
+  for (const Line line : lines) {
+    write_to_dram_cache(line, completion<&HwRedo::line_accepted>(*this, number));
+  }
+}
+
+void HwRedo::line_accepted(std::uint64_t number, Picoseconds now) {
+  if (--cores_[number].on_their_way > 0) return;
+  context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+                           completion<&HwRedo::commit>(*this, number));
+}
+
+void HwRedo::commit(std::uint64_t number, Picoseconds now) {
+  PerCore& core = cores_[number];
+  statistics_.commit_latency += now - core.waiting_since;
   ++statistics_.committed;
   core.committed = core.region;
   log_.link(*std::exchange(core.log, {}));
@@ -139,9 +158,12 @@ void HwRedo::commit(CoreId number, Picoseconds now) {
     if (--uncommitted_.find(line)->writers == 0) uncommitted_.erase(line);
     context_->caches.mark_clean(line);
     keep(line, context_->pm_space.newest().read(line), core.order);
+    if (parameters_.commit_after == CommitAfter::kLog) write_to_dram_cache(line, {});
   }
-  context_->queue.schedule(now + context_->caches.way_down(number), Phase::kController,
+  context_->queue.schedule(now + context_->caches.way_down(static_cast<CoreId>(number)),
+                           Phase::kController,
                            completion<&HwRedo::committed_lines_arrive>(*this, core.order));
+  std::exchange(core.waiting, {})(now);
 }
 
 // ---- Updating in place (rules 4 and 5)
@@ -156,7 +178,10 @@ void HwRedo::keep(Line line, const LineData& data, std::uint64_t order) {
   cached.order = order;
   cached.dirty = true;
   ++region(order).not_in_place;
-  context_->dram.write({.line = line, .data = {}, .persisted = {}, .written = {}});
+}
+
+void HwRedo::write_to_dram_cache(Line line, Completion arrived) {
+  context_->dram.write({.line = line, .data = {}, .persisted = arrived, .written = {}});
 }
 
 void HwRedo::committed_lines_arrive(std::uint64_t order, Picoseconds) {

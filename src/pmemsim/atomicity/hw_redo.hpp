@@ -7,6 +7,8 @@
 //      goes to the DRAM cache, and is read from there.
 //   3  At a region's end the log buffer is emptied and the last header closed; the region commits
 //      when all of its log is persistent. The core waits for that, and for nothing else.
+//      hw_redo.commit_after=dram-cache: then its lines go to the DRAM cache, and it commits when
+//      the core hears that they are there.
 //   4  Then its lines go to the DRAM cache, and from there to their places in PM, without the core.
 //      eager: at once. lazy: when the log or the DRAM cache is running full, oldest regions first;
 //      a line that a later region has committed meanwhile is written once.
@@ -47,8 +49,7 @@ struct HwRedoStatistics {
   template <class Visitor>
   void describe(Visitor& visit) const {
     visit("committed", committed, "regions", "Regions committed");
-    visit("commit_latency_ns", commit_latency,
-          "From regions' ends to the persistence of their logs, in sum");
+    visit("commit_latency_ns", commit_latency, "From regions' ends to their commits, in sum");
     visit("coalesced", coalesced, "stores", "Stores to lines that stood in the log buffer");
     visit("in_place_writes", in_place_writes, "lines", "Lines written in place after the commit");
     visit("filtered_writes", filtered_writes, "lines",
@@ -108,6 +109,7 @@ class HwRedo final : public Atomicity {
     std::vector<BufferedLine> log_buffer;  // oldest first
     LineTable<bool> written;               // the region's write set
     std::vector<Line> lines;               // the same
+    std::size_t on_their_way = 0;          // lines to the DRAM cache that the commit waits for
     Picoseconds waiting_since{};
     Completion waiting;  // the region's end
   };
@@ -141,10 +143,13 @@ class HwRedo final : public Atomicity {
 
   void log(CoreId core, const BufferedLine& line);
   void idle(std::uint64_t core, Picoseconds now);
-  void commit(CoreId core, Picoseconds now);
+  void lines_arrive(std::uint64_t core, Picoseconds now);
+  void line_accepted(std::uint64_t core, Picoseconds now);
+  void commit(std::uint64_t core, Picoseconds now);
   void committed_lines_arrive(std::uint64_t order, Picoseconds now);
   Region& region(std::uint64_t order) { return regions_[order - first_order_]; }
   void keep(Line line, const LineData& data, std::uint64_t order);
+  void write_to_dram_cache(Line line, Completion arrived);
   void write_in_place(Line line);
   void write_oldest(std::uint64_t up_to);
   void written_in_place(std::uint64_t line, Picoseconds now);

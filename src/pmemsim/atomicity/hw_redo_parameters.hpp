@@ -14,6 +14,12 @@ enum class InPlaceUpdate : std::uint8_t {
   kLazy,   // when log space or the DRAM cache runs short: later regions' writes make many needless
 };
 
+// What a region's end waits for.
+enum class CommitAfter : std::uint8_t {
+  kLog,        // the persistence of its log (ASAP, 6.3; LALEA, II-B)
+  kDramCache,  // that, and then its lines' way to the DRAM cache (ReDU)
+};
+
 // What orders regions of different cores at recovery.
 enum class CommitOrder : std::uint8_t {
   kGlobal,   // their order of commits
@@ -22,6 +28,11 @@ enum class CommitOrder : std::uint8_t {
 
 inline std::span<const std::string_view> choice_names(InPlaceUpdate) {
   static constexpr std::string_view kNames[] = {"eager", "lazy"};
+  return kNames;
+}
+
+inline std::span<const std::string_view> choice_names(CommitAfter) {
+  static constexpr std::string_view kNames[] = {"log", "dram-cache"};
   return kNames;
 }
 
@@ -34,6 +45,7 @@ struct HwRedoParameters {
   std::uint32_t log_buffer_entries = 8;
   InPlaceUpdate in_place = InPlaceUpdate::kEager;
   Bytes dram_cache_size{32u << 20};
+  CommitAfter commit_after = CommitAfter::kLog;
   CommitOrder commit_order = CommitOrder::kGlobal;
 
   template <class Visitor>
@@ -44,6 +56,9 @@ struct HwRedoParameters {
           "Whether committed data are written in place at once, or when space runs short");
     visit("dram_cache_size", dram_cache_size, {.least = 64, .most = 1e12},
           "DRAM that keeps the lines that PM may not or need not have yet");
+    visit("commit_after", commit_after, {},
+          "Whether a region's end waits for its log alone, or then for its lines to arrive in the "
+          "DRAM cache, too");
     visit(
         "commit_order", commit_order, {},
         "Whether logs of different cores are redone and released in the order of commits, or each "

@@ -24,7 +24,7 @@ CoreStatistics& CoreStatistics::operator+=(const CoreStatistics& other) {
 }
 
 Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& parameters, CoreId id,
-           LockOrder lock_order)
+           LockOrder lock_order, const Lowering& lowering)
     : queue_(parts.queue),
       hierarchy_(parts.hierarchy),
       pm_space_(parts.pm_space),
@@ -45,7 +45,7 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       branch_penalty_(clock.slots(parameters.branch_penalty)),
       time_slice_(clock.slots(parameters.time_slice)),
       run_ahead_(clock.duration(parameters.run_ahead)),
-      lowering_(parts.ordering.lowering() & parts.atomicity.lowering()),
+      lowering_(lowering),
       ordering_interests_(parts.ordering.interests()),
       atomicity_interests_(parts.atomicity.interests()),
       precompute_interests_(parts.precompute.interests()),

@@ -13,6 +13,10 @@ constexpr trace::KindSet kSeenInDroppedCode{
     trace::SiteKind::kMark,        trace::SiteKind::kSync,         trace::SiteKind::kAtomicLoad,
     trace::SiteKind::kAtomicStore, trace::SiteKind::kAtomicUpdate, trace::SiteKind::kFence};
 
+// The same where the flushes stay.
+constexpr trace::KindSet kSeenAmongFlushes =
+    kSeenInDroppedCode | trace::KindSet{trace::SiteKind::kFlush};
+
 }  // namespace
 
 using trace::FenceKind;
@@ -73,11 +77,12 @@ void Core::wake(std::uint64_t, Picoseconds) {
 bool Core::next_operation() {
   if (at_end_) return false;
   do {
-    if (dropping()) stream_->skip_to(kSeenInDroppedCode);
+    if (in_part_) stream_->skip_to(dropping() ? kSeenInDroppedCode : kSeenAmongFlushes);
     if (!stream_->next(operation_)) {
       at_end_ = true;
       return false;
     }
+    if (in_part_ && !dropping()) operation_.instructions = std::min(operation_.instructions, 1u);
   } while (!keep(operation_));
   ++statistics_.operations;
   has_operation_ = true;
@@ -139,6 +144,7 @@ bool Core::keep_mark(const Operation& operation) {
   switch (static_cast<MarkKind>(operation.detail)) {
     case MarkKind::kPurpose:
       purpose_ = static_cast<trace::Purpose>(operation.address);
+      in_part_ = dropping() || flushes_alone();
       return false;
     case MarkKind::kNextFence:
       fence_meaning_ = static_cast<trace::FenceMeaning>(operation.address);

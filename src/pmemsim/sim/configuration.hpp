@@ -31,6 +31,7 @@ std::span<const std::string_view> choice_names(PrecomputeChoice);
 struct RunParameters {
   std::uint32_t instances = 1;
   LockOrder lock_order = LockOrder::kRecorded;
+  bool hand_placed_flushes = false;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -40,6 +41,10 @@ struct RunParameters {
         "lock_order", lock_order, {},
         "Who gets a lock: whoever got it when the program was recorded, so that all values in the "
         "trace hold, or whoever asks first in simulated time, so that they may not");
+    visit(
+        "hand_placed_flushes", hand_placed_flushes, {},
+        "Whether only the flushes of a region's data take time, as if the program named the lines "
+        "itself, and not the code of pm.h that has kept account of them");
   }
 };
 

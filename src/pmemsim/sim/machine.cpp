@@ -90,11 +90,12 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
     }
   }
   load_image();
+  const Core::Parts parts{queue_,     hierarchy_,  pm_space_,    synchronisation_,
+                          *ordering_, *atomicity_, *precompute_, program_events_};
+  const Lowering kept = lowering(configuration);
   for (CoreId core = 0; core < cores_used_; ++core) {
-    cores_.push_back(
-        std::make_unique<Core>(Core::Parts{queue_, hierarchy_, pm_space_, synchronisation_,
-                                           *ordering_, *atomicity_, *precompute_, program_events_},
-                               clock_, configuration.core, core, configuration.run.lock_order));
+    cores_.push_back(std::make_unique<Core>(parts, clock_, configuration.core, core,
+                                            configuration.run.lock_order, kept));
   }
   warm_caches();
   const std::uint32_t threads = trace.metadata().threads;

@@ -84,6 +84,10 @@ class KindSet {
     for (const SiteKind kind : kinds) bits_ |= 1u << static_cast<unsigned>(kind);
   }
   constexpr bool contains(std::uint8_t kind) const { return (bits_ >> kind & 1) != 0; }
+  friend constexpr KindSet operator|(KindSet a, const KindSet& b) {
+    a.bits_ |= b.bits_;
+    return a;
+  }
 
  private:
   std::uint32_t bits_ = 0;
