@@ -16,7 +16,7 @@ enum class InPlaceUpdate : std::uint8_t {
 
 // What a region's end waits for.
 enum class CommitAfter : std::uint8_t {
-  kLog,        // the persistence of its log (ASAP, 6.3; LALEA, II-B)
+  kLog,        // the persistence of its log (ASAP, 6.3 and 7.1; LALEA, II-A)
   kDramCache,  // that, and then its lines' way to the DRAM cache (ReDU)
 };
 
