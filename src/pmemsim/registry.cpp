@@ -166,7 +166,7 @@ Lowering lowering(const Configuration& configuration) {
   Lowering lowering =
       make_ordering(configuration)->lowering() & make_atomicity(configuration)->lowering();
   if (configuration.run.hand_placed_flushes) {
-    lowering.keeps_code[static_cast<std::size_t>(trace::Purpose::kDataFlush)] = false;
+    lowering.keeps_the_rest[static_cast<std::size_t>(trace::Purpose::kDataFlush)] = false;
   }
   return lowering;
 }

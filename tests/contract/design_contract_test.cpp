@@ -115,6 +115,34 @@ TEST_P(DesignContract, IsDeterministicAndStartsFromNothing) {
   }
 }
 
+// A design that starts nothing early runs a program with Janus's hints as one without them.
+TEST_P(DesignContract, HintsCostNothing) {
+  const auto simulated = [](bool hints) {
+    trace::TraceBuilder builder;
+    builder.pm_region(kPmBase, kPmBase + 4096);
+    const std::uint32_t store = builder.site(trace::SiteKind::kStore, 8, 5);
+    for (std::uint64_t region = 0; region < 20; ++region) {
+      builder.mark(trace::MarkKind::kRegionBegin, 1);
+      if (hints) {
+        builder.mark(trace::MarkKind::kHintData, region, 0);
+        builder.mark(trace::MarkKind::kHint, kPmBase + 64 * region, 16);
+      }
+      builder.store(store, kPmBase + 64 * region, region);
+      builder.mark(trace::MarkKind::kRegionEnd, 1);
+    }
+    const TemporaryTrace temporary(builder);
+    const trace::TraceFile file(temporary.path());
+    Machine machine(configuration(), file);
+    machine.run({});
+    return statistics(machine);
+  };
+  const std::vector<Statistic> with = simulated(true), without = simulated(false);
+  ASSERT_EQ(with.size(), without.size());
+  for (std::size_t i = 0; i < with.size(); ++i) {
+    EXPECT_EQ(with[i].value, without[i].value) << with[i].name;
+  }
+}
+
 TEST_P(DesignContract, StopsWhenAskedTo) {
   RandomTrace random({.seed = 9, .threads = 4, .operations = 100000, .lines = 100});
   const TemporaryTrace temporary(random.builder);

@@ -340,6 +340,7 @@ def test_progress_on_a_terminal_names_what_runs_and_the_time_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     screen = io.StringIO()
+    monkeypatch.setenv("TERM", "xterm")  # a dumb one shows no progress
     monkeypatch.setattr(console, "err", Console(file=screen, force_terminal=True, width=120))
     with console.progress_of(["queue on asap", "tpcc on np"], [1.0, 3.0]) as report:
         for fraction in (0.2, 0.5, 1.0):

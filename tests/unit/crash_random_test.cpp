@@ -54,6 +54,7 @@ class RandomSettings {
             {"log.free_headers", {"16", "17", "256"}},
             {"hw_redo.log_buffer_entries", {"1", "2", "8"}},
             {"hw_redo.in_place", {"eager", "lazy"}},
+            {"hw_redo.commit_after", {"log", "dram-cache"}},
             {"hw_redo.dram_cache_size", {"64B", "256B", "1MiB"}},
             {"asap.cl_entries", {"1", "2", "4"}},
             {"asap.cl_slots", {"1", "2", "8"}},

@@ -293,8 +293,9 @@ void HwRedo::statistics(StatisticsCollector& collector) const {
 
 std::string HwRedo::pending() const {
   return sentences(cores_.size(), [this](std::size_t core) {
-    return cores_[core].waiting ? "the log of core " + std::to_string(core) + " is not persistent"
-                                : "";
+    return cores_[core].waiting
+               ? "the region of core " + std::to_string(core) + " is waiting to commit"
+               : "";
   });
 }
 

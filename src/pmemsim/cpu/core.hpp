@@ -156,7 +156,9 @@ class Core final : public CacheClient {
   bool end_time_slice();
   // Is what follows code that the design's program would not contain?
   bool dropping() const { return !lowering_.keeps[static_cast<std::size_t>(purpose_)]; }
-  bool flushes_alone() const { return !lowering_.keeps_code[static_cast<std::size_t>(purpose_)]; }
+  bool flushes_alone() const {
+    return !lowering_.keeps_the_rest[static_cast<std::size_t>(purpose_)];
+  }
   bool keep(trace::Operation& operation);
   bool keep_mark(const trace::Operation& operation);
   bool dispatch(const trace::Operation& operation);
@@ -257,7 +259,7 @@ class Core final : public CacheClient {
   bool at_end_ = false;
   bool finished_ = false;
   trace::Purpose purpose_ = trace::Purpose::kProgram;
-  bool in_part_ = false;  // not all of the code for this purpose counts
+  bool kept_in_part_ = false;  // not all of the code for this purpose counts
   trace::FenceMeaning fence_meaning_ = trace::FenceMeaning::kBare;
   std::uint64_t region_ = 0;  // number of the outermost region begun last
   bool in_region_ = false;

@@ -77,12 +77,13 @@ void Core::wake(std::uint64_t, Picoseconds) {
 bool Core::next_operation() {
   if (at_end_) return false;
   do {
-    if (in_part_) stream_->skip_to(dropping() ? kSeenInDroppedCode : kSeenAmongFlushes);
+    if (kept_in_part_) stream_->skip_to(dropping() ? kSeenInDroppedCode : kSeenAmongFlushes);
     if (!stream_->next(operation_)) {
       at_end_ = true;
       return false;
     }
-    if (in_part_ && !dropping()) operation_.instructions = std::min(operation_.instructions, 1u);
+    if (kept_in_part_ && !dropping())
+      operation_.instructions = std::min(operation_.instructions, 1u);
   } while (!keep(operation_));
   ++statistics_.operations;
   has_operation_ = true;
@@ -144,7 +145,7 @@ bool Core::keep_mark(const Operation& operation) {
   switch (static_cast<MarkKind>(operation.detail)) {
     case MarkKind::kPurpose:
       purpose_ = static_cast<trace::Purpose>(operation.address);
-      in_part_ = dropping() || flushes_alone();
+      kept_in_part_ = dropping() || flushes_alone();
       return false;
     case MarkKind::kNextFence:
       fence_meaning_ = static_cast<trace::FenceMeaning>(operation.address);

@@ -15,8 +15,8 @@ struct Lowering {
   // ... and its flushes and fences?
   std::array<bool, trace::kPurposes> keeps_flushes{true, true, true, true};
   std::array<bool, trace::kPurposes> keeps_fences{true, true, true, true};
-  // ... and what else it executes, to find out what to flush?
-  std::array<bool, trace::kPurposes> keeps_code{true, true, true, true};
+  // ... and its other instructions, which find out what to flush?
+  std::array<bool, trace::kPurposes> keeps_the_rest{true, true, true, true};
 
   // All but the code for these purposes.
   static constexpr Lowering without(std::initializer_list<trace::Purpose> purposes) {
@@ -31,7 +31,7 @@ struct Lowering {
       a.keeps[i] = a.keeps[i] && b.keeps[i];
       a.keeps_flushes[i] = a.keeps_flushes[i] && b.keeps_flushes[i];
       a.keeps_fences[i] = a.keeps_fences[i] && b.keeps_fences[i];
-      a.keeps_code[i] = a.keeps_code[i] && b.keeps_code[i];
+      a.keeps_the_rest[i] = a.keeps_the_rest[i] && b.keeps_the_rest[i];
     }
     return a;
   }
