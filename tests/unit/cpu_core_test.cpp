@@ -287,6 +287,16 @@ TEST(Atomics, WaitForTheVersionBeforeTheirsAndSaySo) {
   EXPECT_GT(nanoseconds(result), 100000);
 }
 
+// while (!compare_exchange(old, ...)): what it expects is what it read itself, the time before.
+TEST(Atomics, MayDependOnWhatTheyReadTheTimeBefore) {
+  TraceBuilder builder;
+  const std::uint32_t itself = trace::kBuiltinSites;  // the first site's number
+  const std::uint32_t exchange = builder.site(SiteKind::kAtomicUpdate, 8, 1, {itself << 8});
+  ASSERT_EQ(exchange, itself);
+  for (std::uint32_t i = 1; i <= 10; ++i) builder.atomic(exchange, kDramBase, 0, i, i, true);
+  EXPECT_EQ(statistic(run_trace(builder, design("x86", "none")), "core.operations"), 10);
+}
+
 TEST(Stuck, SaysWhoWaitsForWhom) {
   TraceBuilder builder;
   builder.thread(0);

@@ -300,14 +300,14 @@ bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, b
     ++statistics_.fences;
   } else if (kind == StoreKind::kFlush) {
     ++statistics_.flushes;
-  } else if (kind == StoreKind::kLocked) {
-    producers_[operation.site] = {kUnknownSlot, index};
   } else if (operation.kind == SiteKind::kSync && operation.address != 0) {
     count_locks(static_cast<SyncKind>(operation.detail));
   }
   if (kind == StoreKind::kLocked || kind == StoreKind::kFlush) {
     add_dependences(index, operation.site);
   }
+  // After the dependences: in a loop, a compare-exchange uses what it read the time before.
+  if (kind == StoreKind::kLocked) producers_[operation.site] = {kUnknownSlot, index};
   if (serialising) barrier_entry_ = index;
   start(index);
   return true;
