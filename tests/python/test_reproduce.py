@@ -336,11 +336,23 @@ def test_lines_where_something_varies(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---- progress, and what is kept ----------------------------------------------------------------
 
 
+def test_progress_on_a_dumb_terminal_is_a_line_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr(console, "err", Console(file=screen, force_terminal=True, width=120))
+    with console.progress_of(["queue on asap", "tpcc on np"]) as report:
+        for job in (0, 1):
+            report(job, 0.5)
+            report(job, 1.0)
+    assert "[1/2] queue on asap" in screen.getvalue()
+    assert "[2/2] tpcc on np" in screen.getvalue()
+
+
 def test_progress_on_a_terminal_names_what_runs_and_the_time_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     screen = io.StringIO()
-    monkeypatch.setenv("TERM", "xterm")  # a dumb one shows no progress
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(console, "err", Console(file=screen, force_terminal=True, width=120))
     with console.progress_of(["queue on asap", "tpcc on np"], [1.0, 3.0]) as report:
         for fraction in (0.2, 0.5, 1.0):

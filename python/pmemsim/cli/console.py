@@ -55,8 +55,10 @@ def progress_of(
     """A bar for all jobs together, with the time left; on a terminal the running ones are named.
 
     `weights` say how long the jobs take, relative to each other (default: all the same). Where
-    standard error is not a terminal, a line is printed as each job ends, or each hundredth of many.
+    standard error is not a terminal, or a dumb one, a line is printed as each job ends, or each
+    hundredth of many.
     """
+    shows_bar = err.is_terminal and not err.is_dumb_terminal
     count = len(labels)
     done = [0.0] * count
     work = list(weights or [1.0] * count)
@@ -70,7 +72,7 @@ def progress_of(
         TimeRemainingColumn(),
         console=err,
         transient=True,
-        disable=not err.is_terminal,
+        disable=not shows_bar,
     ) as bars:
         task = bars.add_task("", total=sum(work))
 
@@ -80,7 +82,7 @@ def progress_of(
             running = [label for label, part in zip(labels, done, strict=True) if 0.0 < part < 1.0]
             completed = sum(part * job for part, job in zip(done, work, strict=True))
             bars.update(task, completed=completed, description=escape(", ".join(running)[:60]))
-            if finished and not err.is_terminal:
+            if finished and not shows_bar:
                 ended = sum(part >= 1.0 for part in done)
                 if count <= _LINES or ended * _LINES // count > (ended - 1) * _LINES // count:
                     err.print(f"[{ended}/{count}] {labels[index]}", markup=False)
