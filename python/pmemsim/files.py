@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,19 @@ def check_writable(path: Path) -> None:
         raise Error(f"{path}: the folder {path.parent} does not exist; create it first")
     if not os.access(path.parent, os.W_OK):
         raise Error(f"{path}: the folder {path.parent} is not writable")
+
+
+def overwritten(outputs: Iterable[Path], inputs: Iterable[Path]) -> list[str]:
+    """Say which outputs would take the place of an input or of each other."""
+    taken = {path.resolve() for path in inputs}
+    found = []
+    for path in outputs:
+        if path.exists() and not path.is_file():  # /dev/null takes everything
+            continue
+        if path.resolve() in taken:
+            found.append(f"{path}: this command reads or writes it already; choose another name")
+        taken.add(path.resolve())
+    return found
 
 
 @contextmanager

@@ -352,6 +352,20 @@ def test_run_writes_json_and_a_plot(tmp_path: Path, queue_trace: Path) -> None:
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_results_take_no_inputs_place(tmp_path: Path, queue_trace: Path) -> None:
+    trace = tmp_path / "q.pmt"
+    shutil.copy(queue_trace, trace)
+    plot = tmp_path / "same.svg"
+    clashes: list[list[str | Path]]
+    clashes = [["--json", trace], ["--image", trace], ["--json", plot, "--plot", plot]]
+    for outputs in clashes:
+        text = refused("run", trace, *ON_ASAP, *outputs)
+        assert f"{outputs[-1]}: this command reads or writes it already" in text
+    assert trace.read_bytes() == queue_trace.read_bytes()
+    assert pmemsim("run", trace, *ON_ASAP, "--json", "-").returncode == 0
+    assert pmemsim("run", trace, *ON_ASAP, "--json", "/dev/null").returncode == 0
+
+
 def test_set_and_instances_reach_the_simulation(queue_trace: Path) -> None:
     done = pmemsim(
         "run", queue_trace, *ON_ASAP, "--instances", "2", "--lock-order", "recorded",

@@ -22,7 +22,7 @@ from pmemsim.cli.options import (
 )
 from pmemsim.comparison import Comparison, breakdown
 from pmemsim.errors import Error, Problems
-from pmemsim.files import check_writable, write_json
+from pmemsim.files import check_writable, overwritten, write_json
 from pmemsim.parallel import Report, run_all
 from pmemsim.presets import Setting, preset_names
 from pmemsim.simulation import Configuration, Result, configure, simulate
@@ -68,7 +68,9 @@ def run_command(
     if image_path:
         with problems.collected():
             check_writable(image_path)
-    (configuration,), (found,) = _checked([target], [design], simulation, recipe, problems)
+    (configuration,), (found,) = _checked(
+        [target], [design], simulation, recipe, problems, image_path
+    )
     (trace,) = open_traces([found], None)
 
     def task(report: Report) -> Result:
@@ -238,10 +240,14 @@ def _checked(
     simulation: Simulation,
     recipe: Recipe,
     problems: Problems,
+    image_path: Path | None = None,
 ) -> tuple[list[Configuration], list[Target]]:
     """What to simulate; a `ConfigError` has everything that is wrong with it and `problems`."""
     with problems.collected():
         check_outputs(simulation.json_path, simulation.plot_path)
+    outputs = [Path(simulation.json_path or "-"), simulation.plot_path, image_path]
+    read = [Path(name) for name in (*targets, *designs, simulation.machine) if Path(name).suffix]
+    problems.add(overwritten([path for path in outputs if path and path != Path("-")], read))
     extra = simulation.settings(problems.found)
     configurations = configurations_of(designs, simulation.machine, extra, problems)
     with problems.collected():
