@@ -285,6 +285,14 @@ def test_help_shows_what_the_workloads_take_by_default(command: str) -> None:
         assert rest.partition("[default: (")[2].startswith(default), (options, rest)
 
 
+def test_a_narrow_terminal_shows_all_of_a_table() -> None:
+    done = pmemsim("list", "workloads", environment={"COLUMNS": "60", "TTY_COMPATIBLE": "1"})
+    assert "…" not in done.stdout
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", done.stdout)
+    assert max(map(len, shown.splitlines())) <= 60
+    assert "wlevel" in shown  # of a name that is folded
+
+
 def test_commands_share_their_options() -> None:
     def options(command: str) -> set[str]:
         return set(re.findall(r"--[a-z-]+", pmemsim(command, "--help").stdout))

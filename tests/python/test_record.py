@@ -71,6 +71,12 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compile_c(source)
 
 
+def test_persistent_memory_that_is_nowhere_is_noted(tmp_path: Path, bare: Path) -> None:
+    done = pmemsim("record", "-o", tmp_path / "bare.pmt", "--", bare)
+    assert done.returncode == 0
+    assert "none of its memory was persistent; say which is by pm.h, --pm-path" in done.stderr
+
+
 def test_a_program_with_bare_flushes(tmp_path: Path, bare: Path) -> None:
     output = tmp_path / "bare.pmt"
     done = pmemsim(
@@ -78,6 +84,7 @@ def test_a_program_with_bare_flushes(tmp_path: Path, bare: Path) -> None:
         "--", bare,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    assert "persistent" not in done.stderr
     trace = package.Trace(output)
     assert trace.name == "mine"
     frame = trace.to_frame(0)
@@ -140,8 +147,18 @@ def test_a_program_that_dies_of_a_signal_without_a_name(tmp_path: Path) -> None:
     assert f"sh: died of signal {number:d}; no trace was kept" in done.stderr
 
 
-@pytest.mark.parametrize("whom", ["pmemsim", "group"])
-def test_control_c_while_recording_leaves_no_trace(tmp_path: Path, bare: Path, whom: str) -> None:
+@pytest.mark.parametrize(
+    ("whom", "number"),
+    [
+        ("pmemsim", signal.SIGINT),
+        ("group", signal.SIGINT),
+        ("pmemsim", signal.SIGTERM),
+        ("pmemsim", signal.SIGHUP),
+    ],
+)
+def test_an_interrupted_recording_leaves_no_trace(
+    tmp_path: Path, bare: Path, whom: str, number: signal.Signals
+) -> None:
     command = [Path(sys.executable).with_name("pmemsim"), "record", "-o", tmp_path / "x.pmt"]
     process = subprocess.Popen(
         [*map(str, command), "--", str(bare), "forever"],
@@ -153,9 +170,9 @@ def test_control_c_while_recording_leaves_no_trace(tmp_path: Path, bare: Path, w
     if whom == "group":  # as a terminal does
         subprocess.run(["kill", "-INT", "--", f"-{process.pid}"], check=True)
     else:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
     try:
-        _, text = process.communicate(timeout=30)
+        _, text = process.communicate(timeout=30)  # the program has ended, too: it has our stderr
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -27,9 +27,11 @@ class _Group(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 -- Typer's own signature
         try:
-            # From here on there may be files to tidy up, so Ctrl-C is an exception.
-            if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-                signal.signal(signal.SIGINT, signal.default_int_handler)
+            # From here on there may be files to tidy up and programs to end, so Ctrl-C, a batch
+            # system's time limit and a terminal that goes away are exceptions.
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    signal.signal(number, signal.default_int_handler)
             returned = super().invoke(ctx)
             sys.stdout.flush()
             return returned

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from rich.console import Console
+from rich import box
+from rich.console import Console, JustifyMethod
 from rich.markup import escape
 from rich.progress import (
     BarColumn,
@@ -35,14 +36,23 @@ err = _Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table whose columns that start with `>` are right-aligned; all text is plain."""
+    """A table whose columns that start with `>` are right-aligned; all text is plain.
+
+    What doesn't fit into the terminal's width is folded, not cut off.
+    """
     made = Table(title=escape(title) or None, title_justify="left", title_style="bold")
+    if out.width < _WIDE:
+        made.box, made.padding, made.pad_edge = box.SIMPLE, (0, 1, 0, 0), False
     for column in columns:
-        made.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left")
+        justify: JustifyMethod = "right" if column.startswith(">") else "left"
+        made.add_column(column.lstrip(">"), justify=justify, overflow="fold")
     for row in rows:
         made.add_row(*(escape(cell) for cell in row))
     return made
 
+
+# From this width on tables have lines between their columns.
+_WIDE = 120
 
 # Lines of progress, at most, where it is not shown by a bar.
 _LINES = 100

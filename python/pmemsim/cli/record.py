@@ -210,3 +210,9 @@ def _workloads(runs: list[WorkloadRun], outputs: list[Path]) -> None:
 def _say(trace: Trace) -> None:
     size = trace.path.stat().st_size
     err.print(f"recorded {trace.path} ({size / 1e6:.1f} MB, {trace.threads} threads)", markup=False)
+    if not trace.metadata["pm_regions"]:
+        err.print(
+            "pmemsim: note: none of its memory was persistent; say which is by pm.h, --pm-path, "
+            "--pm-range or --pm-heap",
+            markup=False,
+        )
