@@ -34,14 +34,14 @@ def check_writable(path: Path) -> None:
 
 def overwritten(outputs: Iterable[Path], inputs: Iterable[Path]) -> list[str]:
     """Say which outputs would take the place of an input or of each other."""
-    taken = {path.resolve() for path in inputs}
+    taken = {os.path.realpath(path) for path in inputs}
     found = []
     for path in outputs:
         if path.exists() and not path.is_file():  # /dev/null takes everything
             continue
-        if path.resolve() in taken:
+        if os.path.realpath(path) in taken:
             found.append(f"{path}: this command reads or writes it already; choose another name")
-        taken.add(path.resolve())
+        taken.add(os.path.realpath(path))
     return found
 
 

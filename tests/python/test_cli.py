@@ -369,6 +369,9 @@ def test_results_take_no_inputs_place(tmp_path: Path, queue_trace: Path) -> None
     for outputs in clashes:
         text = refused("run", trace, *ON_ASAP, *outputs)
         assert f"{outputs[-1]}: this command reads or writes it already" in text
+    for command, design in (("bench", "np"), ("crash", "sw-undo")):
+        text = refused(command, trace, "-d", design, "--json", trace)
+        assert "this command reads or writes it already" in text
     assert trace.read_bytes() == queue_trace.read_bytes()
     assert pmemsim("run", trace, *ON_ASAP, "--json", "-").returncode == 0
     assert pmemsim("run", trace, *ON_ASAP, "--json", "/dev/null").returncode == 0

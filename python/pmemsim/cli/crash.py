@@ -13,7 +13,7 @@ import typer
 from pmemsim import crash as crashing
 from pmemsim import mutants as broken
 from pmemsim.cli.console import out, progress_of, si, table
-from pmemsim.cli.options import Json, Machine, Recipe, check_outputs, options_of
+from pmemsim.cli.options import Json, Machine, Recipe, check_outputs, keep_inputs, options_of
 from pmemsim.cli.simulate import (
     Jobs,
     check_jobs,
@@ -148,6 +148,7 @@ def crash_command(
     wanted = distinct(
         [*(targets or []), *(more_targets.split(",") if more_targets else [])], "target", problems
     )
+    keep_inputs(problems, [json_path], (*wanted, *names, machine))
     if not wanted:
         problems.add(["name at least one target: a workload or a trace (.pmt)"])
     found = []

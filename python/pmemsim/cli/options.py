@@ -10,7 +10,7 @@ import contextlib
 import functools
 import inspect
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -18,8 +18,8 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from pmemsim.errors import Error
-from pmemsim.files import check_writable
+from pmemsim.errors import Error, Problems
+from pmemsim.files import check_writable, overwritten
 from pmemsim.presets import Setting, parse_overrides
 from pmemsim.workloads import workloads
 
@@ -178,6 +178,14 @@ def _default_of(argument: str) -> str:
     ((usual, _),) = Counter(values.values()).most_common(1)
     others = [f"{name}: {value}" for name, value in values.items() if value != usual]
     return "; ".join([str(usual), *others])
+
+
+def keep_inputs(
+    problems: Problems, outputs: Iterable[str | Path | None], inputs: Iterable[str]
+) -> None:
+    """Add outputs that would take the place of one another, or of a file that `inputs` names."""
+    paths = [Path(output) for output in outputs if output and str(output) != "-"]
+    problems.add(overwritten(paths, [Path(name) for name in inputs if Path(name).suffix]))
 
 
 def check_outputs(json_path: str | None, plot_path: Path | None = None) -> None:

@@ -18,11 +18,12 @@ from pmemsim.cli.options import (
     Regions,
     Simulation,
     check_outputs,
+    keep_inputs,
     options_of,
 )
 from pmemsim.comparison import Comparison, breakdown
 from pmemsim.errors import Error, Problems
-from pmemsim.files import check_writable, overwritten, write_json
+from pmemsim.files import check_writable, write_json
 from pmemsim.parallel import Report, run_all
 from pmemsim.presets import Setting, preset_names
 from pmemsim.simulation import Configuration, Result, configure, simulate
@@ -163,6 +164,7 @@ def bench_command(
         with problems.collected():
             configure(design, machine)
     measured = distinct(names or benchmark.WORKLOADS, "target", problems)
+    keep_inputs(problems, [json_path], (*measured, *chosen, machine))
     for name in measured:
         with problems.collected():
             find_target(name, regions=regions)
@@ -245,9 +247,8 @@ def _checked(
     """What to simulate; a `ConfigError` has everything that is wrong with it and `problems`."""
     with problems.collected():
         check_outputs(simulation.json_path, simulation.plot_path)
-    outputs = [Path(simulation.json_path or "-"), simulation.plot_path, image_path]
-    read = [Path(name) for name in (*targets, *designs, simulation.machine) if Path(name).suffix]
-    problems.add(overwritten([path for path in outputs if path and path != Path("-")], read))
+    outputs = (simulation.json_path, simulation.plot_path, image_path)
+    keep_inputs(problems, outputs, (*targets, *designs, simulation.machine))
     extra = simulation.settings(problems.found)
     configurations = configurations_of(designs, simulation.machine, extra, problems)
     with problems.collected():
