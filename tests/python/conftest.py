@@ -10,8 +10,10 @@ import pytest
 from pmemsim.comparison import Comparison
 from support import ROOT, SMALL, made_up_comparison, pmemsim
 
-# Shells start jobs in the background without Ctrl-C, which programs under test would inherit.
+# Shells start jobs in the background without Ctrl-C, nohup does without SIGHUP, and programs under
+# test would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Recordings that the tests make are kept between runs, apart from the user's.
 os.environ["PMEMSIM_CACHE"] = str(ROOT / "build" / "test-cache")
