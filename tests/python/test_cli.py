@@ -286,7 +286,8 @@ def test_help_shows_what_the_workloads_take_by_default(command: str) -> None:
 
 
 def test_a_narrow_terminal_shows_all_of_a_table() -> None:
-    done = pmemsim("list", "workloads", environment={"COLUMNS": "60", "TTY_COMPATIBLE": "1"})
+    narrow = {"COLUMNS": "60", "TTY_COMPATIBLE": "1", "TERM": "xterm"}
+    done = pmemsim("list", "workloads", environment=narrow)
     assert "…" not in done.stdout
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", done.stdout)
     assert max(map(len, shown.splitlines())) <= 60
