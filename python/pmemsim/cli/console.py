@@ -35,6 +35,10 @@ if not out.is_terminal:
 err = _Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
 
 
+# From this width on tables have lines between their columns.
+_WIDE = 120
+
+
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """A table whose columns that start with `>` are right-aligned; all text is plain.
 
@@ -50,9 +54,6 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> 
         made.add_row(*(escape(cell) for cell in row))
     return made
 
-
-# From this width on tables have lines between their columns.
-_WIDE = 120
 
 # Lines of progress, at most, where it is not shown by a bar.
 _LINES = 100
