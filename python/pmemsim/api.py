@@ -21,8 +21,8 @@ def _trace(trace: Trace | str | Path) -> Trace:
 def run(
     trace: Trace | str | Path,
     *,
-    design: str,
-    machine: str,
+    design: str | Path,
+    machine: str | Path,
     overrides: Mapping[str, object] | None = None,
     progress: Progress | None = None,
     image: str | Path | None = None,
@@ -43,8 +43,8 @@ def run(
 def compare(
     traces: Sequence[Trace | str | Path],
     *,
-    designs: Sequence[str],
-    machine: str,
+    designs: Sequence[str | Path],
+    machine: str | Path,
     overrides: Mapping[str, object] | None = None,
     jobs: int | None = None,
 ) -> Comparison:

@@ -73,6 +73,10 @@ def replacing(path: Path) -> Iterator[Path]:
         partial.replace(target)
     except OSError as error:
         raise Error(f"{path}: could not be written: {error.strerror or error}") from error
+    except Error as error:
+        if name not in str(error):
+            raise
+        raise Error(str(error).replace(name, str(path))) from error
     finally:
         partial.unlink(missing_ok=True)
 

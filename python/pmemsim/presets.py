@@ -17,6 +17,7 @@ finds what is wrong with the file as a file.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
@@ -64,7 +65,7 @@ def preset_names(kind: Kind) -> list[str]:
     return sorted(path.stem for path in preset_dir(kind).glob("[!_]*.yaml"))
 
 
-def load_preset(kind: Kind, name: str) -> Preset:
+def load_preset(kind: Kind, name: str | Path) -> Preset:
     """Load a preset by its name, or by a path to a YAML file.
 
     Raises `ConfigError` with everything that is wrong.
@@ -76,13 +77,13 @@ def load_preset(kind: Kind, name: str) -> Preset:
     return preset
 
 
-def read_preset(kind: Kind, name: str, problems: list[str]) -> Preset | None:
+def read_preset(kind: Kind, name: str | Path, problems: list[str]) -> Preset | None:
     """What can be read of a preset; what is wrong is added to `problems`.
 
     None if there is nothing to read.
     """
     try:
-        return _load(kind, name, problems, ())
+        return _load(kind, os.fspath(name), problems, ())
     except ConfigError as error:
         problems += error.problems
     except Error as error:

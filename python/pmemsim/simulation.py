@@ -46,8 +46,8 @@ class Configuration:
 
 
 def configure(
-    design: str,
-    machine: str,
+    design: str | Path,
+    machine: str | Path,
     overrides: Mapping[str, object] | None = None,
     *,
     extra: tuple[Setting, ...] = (),

@@ -374,6 +374,7 @@ def test_results_take_no_inputs_place(tmp_path: Path, queue_trace: Path) -> None
         text = refused(command, trace, "-d", design, "--json", trace)
         assert "this command reads or writes it already" in text
     assert trace.read_bytes() == queue_trace.read_bytes()
+    assert "is a folder" in refused("run", trace, *ON_ASAP, "--json", "")
     assert pmemsim("run", trace, *ON_ASAP, "--json", "-").returncode == 0
     assert pmemsim("run", trace, *ON_ASAP, "--json", "/dev/null").returncode == 0
 

@@ -36,6 +36,13 @@ def test_a_full_disk_is_said_in_words(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_sentence_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    target = tmp_path / "out.img"
+    with pytest.raises(Error) as told, replacing(target) as partial:
+        raise Error(f"{partial}: the image could not be written")
+    assert str(told.value) == f"{target}: the image could not be written"
+
+
 def test_what_is_no_ordinary_file_stays_where_it_is(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

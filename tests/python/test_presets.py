@@ -27,6 +27,7 @@ def test_values_keep_their_text_place_and_source(tmp_path: Path) -> None:
         "  backend: [encryption, integrity]\n",
     )
     preset = load_preset("machine", path)
+    assert load_preset("machine", Path(path)) == preset
     assert (preset.name, preset.summary, preset.citation) == ("mine", "a machine", "a paper")
     assert preset.settings == (
         Setting("core.frequency", "2GHz", f"{path}:5", "Table 2"),

@@ -190,7 +190,7 @@ def keep_inputs(
 
 def check_outputs(json_path: str | None, plot_path: Path | None = None) -> None:
     """Raise an `Error` now if results could not be written later."""
-    if json_path and json_path != "-":
+    if json_path is not None and json_path != "-":
         check_writable(Path(json_path))
     if plot_path:
         from pmemsim.plots import check_plot_path

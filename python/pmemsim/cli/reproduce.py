@@ -66,7 +66,7 @@ def reproduce_command(
     check_jobs(jobs)
     chosen = _chosen(names, ablations)
     _make_folder(out_dir)
-    json_path = json_path or str(out_dir / "results.json")
+    json_path = str(out_dir / "results.json") if json_path is None else json_path
     if json_path != "-":
         check_writable(Path(json_path))
     measured = _measure(chosen, scale, jobs)
