@@ -90,6 +90,9 @@ def test_a_program_with_bare_flushes(tmp_path: Path, bare: Path) -> None:
     frame = trace.to_frame(0)
     assert (frame["kind"] == "flush").sum() == 100
     assert (frame["kind"] == "fence").sum() == 100
+    shown = pmemsim("trace", "info", output).stdout
+    assert "flushes" in shown
+    assert "a region, on average" not in shown  # it has none
     result = package.run(output, design="x86-bare", machine="asap")
     assert result.regions == 0
     assert result.pm_write_bytes == 100 * 64

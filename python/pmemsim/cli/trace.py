@@ -63,8 +63,9 @@ def _info_of_one(trace: Trace, as_json: bool) -> None:
     ]
     columns = ["counted", ">all threads", *(f">thread {n}" for n in range(len(threads)))]
     out.print(table("", columns, rows))
-    averages = [(key.replace("_", " "), _rounded(key, value)) for key, value in unit.items()]
-    out.print(table("", [AVERAGE, ">value"], averages))
+    if unit["regions"]:
+        averages = [(key.replace("_", " "), _rounded(key, value)) for key, value in unit.items()]
+        out.print(table("", [AVERAGE, ">value"], averages))
 
 
 @app.command("dump")
