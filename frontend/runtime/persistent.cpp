@@ -38,6 +38,14 @@ bool is_zero(const std::uint64_t* page) {
   return any == 0;
 }
 
+// A mapping may be longer than its file; what is behind the file's end can't be touched. The kernel
+// tells without a signal: it reads a signal set there before it finds that this isn't a request.
+bool is_backed(std::uint64_t page) {
+  constexpr long kNoRequest = -1, kSignalSetBytes = 8;
+  return real.syscall(SYS_rt_sigprocmask, kNoRequest, page, nullptr, kSignalSetBytes) != -1 ||
+         errno != EFAULT;
+}
+
 bool is_imaged(std::uint64_t page) {
   for (const Region& region : imaged) {
     if (page >= region.begin && page < region.end) return true;
@@ -45,9 +53,9 @@ bool is_imaged(std::uint64_t page) {
   return false;
 }
 
-// Of [begin, end), what is mapped and hasn't been imaged yet.
+// Of [begin, end), which is one mapping, what hasn't been imaged yet.
 void write_image(Stream& image, std::uint64_t begin, std::uint64_t end) {
-  for (std::uint64_t page = page_begin(begin); page < end; page += kPage) {
+  for (std::uint64_t page = page_begin(begin); page < end && is_backed(page); page += kPage) {
     const auto* bytes = reinterpret_cast<const std::uint64_t*>(page);
     if (is_imaged(page) || is_zero(bytes)) continue;
     image.keep_together(sizeof(page) + kPage);

@@ -508,6 +508,24 @@ def test_contents_of_a_mapped_file_are_in_the_image(
     assert verified(output).summary()["image_pages"] == 1
 
 
+@pytest.mark.parametrize("region", ["whole", "marked"])
+def test_file_ends_before_its_mapping(
+    build: Callable[[str, str], Path], tmp_path: Path, region: str
+) -> None:
+    """The image has what is in the file; memory behind its end can't be touched."""
+    output, file = tmp_path / "trace.pmt", tmp_path / "pool"
+    file.write_bytes(b"\0" * 4096 + b"old contents")
+    done = record(
+        build("memory.c", "-O1"), "short", file, output=output,
+        PMEMSIM_ROI=region, PMEMSIM_PM_PATH=str(tmp_path),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    trace = verified(output)
+    (mapped,) = trace.metadata["pm_regions"]
+    assert mapped["end"] - mapped["begin"] == 1 << 16
+    assert trace.summary()["image_pages"] == 1
+
+
 def test_region_of_interest_that_never_begins(
     build: Callable[[str, str], Path], tmp_path: Path
 ) -> None:

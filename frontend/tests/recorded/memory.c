@@ -1,5 +1,6 @@
 // Where persistent memory comes from: memory path FILE | range | heap. Writes 42 to it. With
-// unmapped FILE the file is gone by then, and other memory stands in its place if it can.
+// unmapped FILE the file is gone by then, and other memory stands in its place if it can; with
+// short FILE the file ends before its mapping does.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,9 +17,9 @@
 void pmemsim_rt_mark(uint32_t mark, uint64_t first, uint64_t second);
 enum { ROI_BEGIN = 0, ROI_END = 1 };
 
-static uint64_t* map_file(const char* path) {
+static uint64_t* map_file(const char* path, off_t length) {
   int file = open(path, O_RDWR | O_CREAT, 0600);
-  if (file < 0 || ftruncate(file, BYTES) != 0) exit(1);
+  if (file < 0 || ftruncate(file, length) != 0) exit(1);
   void* memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   return memory == MAP_FAILED ? NULL : memory;
 }
@@ -35,9 +36,10 @@ static void* write_in_thread(void* memory) {
 
 int main(int count, char** arguments) {
   uint64_t* memory = NULL;
-  if (count > 2 && strcmp(arguments[1], "path") == 0) memory = map_file(arguments[2]);
+  if (count > 2 && strcmp(arguments[1], "path") == 0) memory = map_file(arguments[2], BYTES);
+  if (count > 2 && strcmp(arguments[1], "short") == 0) memory = map_file(arguments[2], 2 * 4096);
   if (count > 2 && strcmp(arguments[1], "unmapped") == 0) {
-    uint64_t* file = map_file(arguments[2]);
+    uint64_t* file = map_file(arguments[2], BYTES);
     if (file == NULL || munmap(file, BYTES) != 0) return 1;
     memory = map_volatile();
     if (mmap(file, BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != file) return 1;
