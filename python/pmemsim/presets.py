@@ -18,6 +18,7 @@ finds what is wrong with the file as a file.
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
@@ -109,7 +110,7 @@ def parse_overrides(assignments: Iterable[str], problems: list[str]) -> list[Set
 def _load(kind: Kind, name: str, problems: list[str], inheriting: tuple[Path, ...]) -> Preset:
     path = _find(kind, name)
     if path in inheriting:
-        raise ConfigError([f"{path.name}: inherits from itself; remove an 'inherits' line"])
+        raise ConfigError([f"{_place(path)}: inherits from itself; remove an 'inherits' line"])
     fields = _fields(path, problems)
     inherited: tuple[Setting, ...] = ()
     if "inherits" in fields:
@@ -169,7 +170,10 @@ def _fields(path: Path, problems: list[str]) -> dict[str, yaml.Node]:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
         raise ConfigError([f"{_place(path)}{line}: not YAML: {error.problem}"]) from error
     except yaml.YAMLError as error:
-        raise ConfigError([f"{_place(path)}: not YAML: {error}"]) from error
+        reason = str(error).splitlines()[0]
+        raise ConfigError([f"{_place(path)}: not YAML: {reason}"]) from error
+    except RecursionError as error:
+        raise ConfigError([f"{_place(path)}: is nested too deep for a preset"]) from error
     fields = _mapping(root, "a preset", path, problems)
     for key, node in fields.items():
         if key not in _KEYS:
@@ -185,6 +189,9 @@ def _mapping(
         return {}
     found: dict[str, yaml.Node] = {}
     for key_node, value_node in node.value:
+        if not isinstance(key_node, yaml.ScalarNode):
+            problems.append(f"{_place(path, key_node)}: {what}: a key must be one word")
+            continue
         key = str(key_node.value)
         if key in found:
             first = found[key].start_mark.line + 1
@@ -200,13 +207,26 @@ def _mapping(
 def _scalar(node: yaml.Node, key: str, path: Path, problems: list[str]) -> str | None:
     """The text of a single value, or of a plain list of values joined by commas."""
     if isinstance(node, yaml.ScalarNode) and (node.value or node.style):
-        return str(node.value)
-    if isinstance(node, yaml.SequenceNode) and all(
+        text = str(node.value)
+    elif isinstance(node, yaml.SequenceNode) and all(
         isinstance(item, yaml.ScalarNode) for item in node.value
     ):
-        return ",".join(str(item.value) for item in node.value)
-    problems.append(f"{_place(path, node)}: {key}: must be one value")
-    return None
+        text = ",".join(str(item.value) for item in node.value)
+    else:
+        problems.append(f"{_place(path, node)}: {key}: must be one value")
+        return None
+    if control := _control_character(text):
+        problems.append(
+            f"{_place(path, node)}: {key}: has {control!a}, which can't be printed; remove it"
+        )
+        return None
+    return text
+
+
+def _control_character(text: str) -> str:
+    """The first character that would break a table or a terminal; empty if there is none."""
+    broken = (c for c in text if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\t")
+    return next(broken, "")
 
 
 def _settings(node: yaml.Node | None, path: Path, problems: list[str]) -> list[Setting]:

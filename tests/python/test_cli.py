@@ -169,6 +169,14 @@ def test_problems_of_a_file_and_of_its_values_are_reported_at_once(tmp_path: Pat
     assert "--set: core.rob_entires: unknown key" in text
 
 
+def test_a_presets_text_is_printed_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text('name: "[/x]"\nsummary: "[red]"\ncitation: "[/y]"\ninherits: np\n')
+    done = pmemsim("show", "design", path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("[/x]: [red]\n[/y]\n")
+
+
 def test_places_are_printed_as_they_are(tmp_path: Path, queue_trace: Path) -> None:
     path = tmp_path / ":x:[1].yaml"
     path.write_text("name: mine\nsummary: s\nparameters:\n" + 96 * "\n" + "  core.frequency: 2\n")

@@ -79,7 +79,11 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
         ("just text", "a preset must be a list of 'key: value' lines"),
         ("", "a preset must be a list of 'key: value' lines"),
         ("name: a\nsummary: a\nparameters: [1]\n", "'parameters' must be a list"),
-        ("\x00", "not YAML"),
+        ("\x00", "not YAML: unacceptable character #x0000[^\n]*$"),
+        ("[" * 10_000, "is nested too deep"),
+        ("name: a\nsummary: a\n? [b, c]\n: d\n", ":3: a preset: a key must be one word"),
+        ('name: a\nsummary: "\\ud800"\n', r":2: summary: has '\\ud800', which can't be printed"),
+        ('name: "\\e[31m"\nsummary: a\n', r":1: name: has '\\x1b', which can't be printed"),
     ],
 )
 def test_files_that_are_no_presets(tmp_path: Path, text: str, message: str) -> None:
@@ -100,7 +104,7 @@ def test_inheriting_in_a_circle(tmp_path: Path) -> None:
     first, second = str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")
     write(tmp_path, f"name: a\nsummary: a\ninherits: {second}\n", "a.yaml")
     write(tmp_path, f"name: b\nsummary: b\ninherits: {first}\n", "b.yaml")
-    with pytest.raises(ConfigError, match="inherits from itself"):
+    with pytest.raises(ConfigError, match=f"{first}: inherits from itself"):
         load_preset("machine", first)
 
 

@@ -104,7 +104,7 @@ def _resolve(preset: Preset) -> list[dict[str, str]]:
 
 
 def _print_heading(preset: Preset) -> None:
-    out.print(f"[bold]{preset.name}[/bold]: ", end="")
+    out.print(preset.name, markup=False, style="bold", end=": ")
     out.print(preset.summary, markup=False)
     if preset.citation:
         out.print(preset.citation, markup=False, style="dim")
