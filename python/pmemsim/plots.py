@@ -29,6 +29,7 @@ _STYLE: dict[Any, Any] = {
     "grid.color": "#DDDDDD",
     "grid.linewidth": 0.6,
     "legend.frameon": False,
+    "text.parse_math": False,  # a name with dollars is a name, not a formula
     "svg.hashsalt": "pmemsim",
 }
 

@@ -8,6 +8,7 @@ import pytest
 from pmemsim.comparison import Comparison
 from pmemsim.errors import Error
 from pmemsim.plots import check_plot_path, plot_comparison, plot_result
+from support import made_up_comparison
 
 BEGINS = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}
 
@@ -27,6 +28,11 @@ def test_an_svg_names_what_it_shows(tmp_path: Path, comparison: Comparison) -> N
     text = (tmp_path / "a.svg").read_text()
     for word in ("throughput over np", "sw-undo", "hashmap", "geomean", "fence stalls"):
         assert f"<!-- {word} -->" in text
+
+
+def test_a_name_with_dollars_is_no_formula(tmp_path: Path) -> None:
+    plot_comparison(made_up_comparison(["$x_{$"], ["np", "$\\frac{$"]), tmp_path / "a.svg")
+    assert "<!-- $\\frac{$ -->" in (tmp_path / "a.svg").read_text()
 
 
 def test_an_unknown_suffix_is_refused_before_work_is_done(tmp_path: Path) -> None:
