@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -19,12 +20,19 @@ def cache_dir() -> Path:
     chosen = os.environ.get("PMEMSIM_CACHE")
     if chosen:
         return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pmemsim"
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pmemsim"
+    except RuntimeError as error:
+        raise Error("there is no home folder to keep recordings in; set PMEMSIM_CACHE") from error
 
 
 def check_writable(path: Path) -> None:
     """Raise an `Error` now if a result could not be written to `path` later."""
-    if path.is_dir():
+    try:
+        is_folder = path.is_dir()
+    except OSError as error:  # a name that is too long, say
+        raise Error(f"{path}: {error.strerror}; choose another name") from error
+    if is_folder:
         raise Error(f"{path}: is a folder; give the name of a file")
     if not path.parent.is_dir():
         raise Error(f"{path}: the folder {path.parent} does not exist; create it first")
@@ -54,29 +62,22 @@ def replacing(path: Path) -> Iterator[Path]:
     check_writable(path)
     special = path.exists() and not path.is_file()
     target = path.resolve()  # a link stays one
+    folder = Path(tempfile.gettempdir()) if special else target.parent
     # The suffix stays last, because writers choose a format by it.
-    descriptor, name = tempfile.mkstemp(
-        dir=None if special else target.parent,
-        prefix=f".{path.stem}.",
-        suffix=f".partial{path.suffix}",
-    )
-    os.close(descriptor)
-    partial = Path(name)
+    partial = folder / f".pmemsim-{secrets.token_hex(8)}{path.suffix}"
     try:
+        partial.touch(exist_ok=False)
         yield partial
         if special:
             path.write_bytes(partial.read_bytes())
             return
-        umask = os.umask(0)
-        os.umask(umask)
-        partial.chmod(0o666 & ~umask)
         partial.replace(target)
     except OSError as error:
         raise Error(f"{path}: could not be written: {error.strerror or error}") from error
     except Error as error:
-        if name not in str(error):
+        if str(partial) not in str(error):
             raise
-        raise Error(str(error).replace(name, str(path))) from error
+        raise Error(str(error).replace(str(partial), str(path))) from error
     finally:
         partial.unlink(missing_ok=True)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 from pathlib import Path
 
 import pytest
 from pmemsim.errors import Error
-from pmemsim.files import check_writable, replacing, write_json
+from pmemsim.files import cache_dir, check_writable, replacing, write_json
 
 
 def test_a_finished_file_replaces_the_old_one(tmp_path: Path) -> None:
@@ -28,6 +29,38 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
         raise ValueError("half-way")
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_name_may_be_as_long_as_the_file_system_takes(tmp_path: Path) -> None:
+    target = tmp_path / ("x" * 250 + ".json")
+    write_json({"a": 1}, str(target))
+    assert list(tmp_path.iterdir()) == [target]
+    too_long = tmp_path / ("x" * 256)
+    with pytest.raises(Error, match=rf"^{too_long}: .*too long"), replacing(too_long):
+        pass
+
+
+def test_files_have_the_users_permissions(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        # Writers in other threads must not see another mask for a moment.
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(os, "umask", lambda mask: pytest.fail(f"umask {mask}"))
+            write_json({"a": 1}, str(tmp_path / "out.json"))
+    finally:
+        os.umask(before)
+    assert (tmp_path / "out.json").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(user: int) -> None:
+        raise KeyError(user)
+
+    for variable in ("HOME", "PMEMSIM_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    with pytest.raises(Error, match=r"no home folder .* set PMEMSIM_CACHE"):
+        cache_dir()
 
 
 def test_a_full_disk_is_said_in_words(tmp_path: Path) -> None:
