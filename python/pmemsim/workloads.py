@@ -85,7 +85,7 @@ class WorkloadRun:
             raise ConfigError([unknown_workload(workload), *argument_problems(opt, **arguments)])
         values: dict[str, Any] = dict(find_workload(workload).arguments)
         values |= {key: value for key, value in arguments.items() if value is not None}
-        return cls(workload, opt or "O2", **values)
+        return cls(workload, "O2" if opt is None else opt, **values)
 
     @property
     def arguments(self) -> list[str]:

@@ -125,10 +125,13 @@ def test_version() -> None:
         ),
         (["record", "-o", "x.pmt", "--pm-path", "no", "--", "ls"], "there is no such folder"),
         (["trace", "dump", "--first", "-1", "no.pmt"], "must not be negative"),
+        (["record", "queue", "-o", "x.pmt", "--opt", ""], "--opt : must be one of O0"),
         (["trace", "info", "no.pmt"], "there is no such trace file"),
         (["trace", "info", "/"], "/: is a folder; give the name of a trace"),
         (["trace", "info", "\udcff.pmt"], "is not valid UTF-8"),
         (["bench", "no.pmt"], "no.pmt: there is no such trace file"),
+        (["bench", "queue", "-m", "asp"], "unknown machine 'asp'; did you mean 'asap'?"),
+        (["crash", "queue", "-d", "asap", "--points", "9" * 5000], "must be `all` or 1 to"),
         (["bench", "queeu"], "unknown workload 'queeu'; did you mean 'queue'?"),
         (["bench", "queue", "queue"], "target 'queue' stands twice"),
         (
@@ -458,6 +461,13 @@ def test_bench_measures_every_size(tmp_path: Path) -> None:
         assert mean["over_sw_undo"] == pytest.approx(
             speeds[design, cores] / speeds["sw-undo", cores]
         )
+
+
+def test_bench_of_what_no_design_can_run(tmp_path: Path, queue_trace: Path) -> None:
+    machine = tmp_path / "small.yaml"
+    machine.write_text("name: s\nsummary: s\ninherits: asap\nparameters: {core.count: 1}\n")
+    text = refused("bench", queue_trace, "-m", machine)
+    assert "no design can run this" in text
 
 
 def test_bench_measures_every_design_that_can_run(tmp_path: Path, queue_trace: Path) -> None:

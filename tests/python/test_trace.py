@@ -106,6 +106,10 @@ def test_dump(queue_trace: Path) -> None:
     assert [int(line.split()[0]) for line in lines] == [10, 11, 12, 13, 14]
     first = json.loads(pmemsim("trace", "dump", queue_trace, "-n", "1", "--json").stdout)
     assert first["operation"] == 0
+    beyond = str(2**64)
+    for form in ([], ["--json"]):
+        done = pmemsim("trace", "dump", queue_trace, "--first", beyond, "-n", beyond, *form)
+        assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
 def test_verify(queue_trace: Path, tmp_path: Path) -> None:

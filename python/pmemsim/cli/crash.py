@@ -255,11 +255,11 @@ def _points(
         if text != "all":
             problems.add(["--at and --points: give one of them"])
     sample = None
-    if text.isdecimal():
+    if text.isdecimal() and len(text) <= len(str(_MOST)):
         sample = int(text)
         _check_whole("--points", sample, 1, problems)
     elif text != "all":
-        problems.add([f"--points {text}: must be `all` or a whole number"])
+        problems.add([f"--points {text}: must be `all` or 1 to {_MOST}"])
     _check_whole("--subsets", subsets, 0, problems)
     problems.add(argument_problems(seed=seed))
     return Points(sample, 1 if seed is None else seed, at_ps, subsets)

@@ -160,7 +160,8 @@ def bench_command(
     with problems.collected():
         check_outputs(json_path)
     chosen = preset_names("design") if designs is None else names_of(designs, problems)
-    for design in chosen if designs is not None else ():
+    # Without --designs, those that can't run are left out; np can on every machine that is right.
+    for design in chosen if designs is not None else ("np",):
         with problems.collected():
             configure(design, machine)
     measured = distinct(names or benchmark.WORKLOADS, "target", problems)
@@ -174,6 +175,8 @@ def bench_command(
         pairs = benchmark.pairs_of_all(recordings, _runnable(chosen, machine, recordings))
     else:
         pairs = [(recording, design) for recording in recordings for design in chosen]
+    if not pairs:
+        raise Error(f"no design can run this on machine {machine}; choose another machine")
     labels = [f"{recording.workload}, {recording.cores} cores, {d}" for recording, d in pairs]
     with progress_of(labels) as progress:
         counted = benchmark.SCALED if designs is None else chosen

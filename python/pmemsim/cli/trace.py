@@ -83,6 +83,8 @@ def dump(
     if first < 0 or count < 0:
         raise Error("--first and --count must not be negative")
     trace = Trace(path)
+    held = trace.operation_count(thread)
+    first, count = min(first, held), min(count, held)
     if as_json:
         for number, operation in itertools.islice(_decoded(trace, thread), first, first + count):
             print(json.dumps({"operation": number, **operation}))
