@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pmemsim import comparison
 from pmemsim.comparison import Comparison
-from pmemsim.errors import Problems
+from pmemsim.errors import Error, Problems
 from pmemsim.parallel import Report, run_all
 from pmemsim.simulation import Progress, Result, configure, simulate
 from pmemsim.targets import find_target
@@ -16,6 +16,12 @@ from pmemsim.trace import Trace
 
 def _trace(trace: Trace | str | Path) -> Trace:
     return trace if isinstance(trace, Trace) else find_target(str(trace)).trace()
+
+
+def _check_list(what: str, value: object, example: str) -> None:
+    """Raise an `Error` for one name where several are expected, and for none at all."""
+    if isinstance(value, str | Path | Trace) or not value:
+        raise Error(f"{what}: must be a list of at least one, as in {example}")
 
 
 def run(
@@ -53,6 +59,13 @@ def compare(
     The first design is the baseline of `Comparison.ratio` and `Comparison.geomean`.
     """
     problems = Problems()
+    with problems.collected():
+        _check_list("traces", traces, '["queue", "mine.pmt"]')
+    with problems.collected():
+        _check_list("designs", designs, '["np", "sw-undo"]')
+    if jobs is not None and jobs < 1:
+        problems.add([f"jobs: {jobs}: must be at least 1"])
+    problems.raise_any()
     configurations = []
     for design in designs:
         with problems.collected():

@@ -21,6 +21,10 @@ class ConfigError(Error):
         self.problems: list[str] = list(problems)
         super().__init__("\n".join(self.problems))
 
+    def __reduce__(self) -> tuple[type[ConfigError], tuple[list[str]]]:
+        """As another process gets it: made from the problems, not from their text."""
+        return ConfigError, (self.problems,)
+
 
 class TraceError(Error):
     """A damaged, truncated or foreign trace file."""

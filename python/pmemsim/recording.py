@@ -44,6 +44,8 @@ def record(
     """
     output = Path(output)
     check_writable(output)
+    if not command:
+        raise RecordError("there is no command to record; give a program and its arguments")
     program = shutil.which(command[0])
     if program is None:
         raise RecordError(

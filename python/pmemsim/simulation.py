@@ -57,11 +57,13 @@ def configure(
     `overrides` maps parameters to values with units, as in `{"pm.read_latency": "300ns"}`.
     Raises `ConfigError` with everything that is wrong.
     """
+    if overrides is not None and not isinstance(overrides, Mapping):
+        raise Error('overrides: must be a dict, as in {"core.rob_entries": 128}')
     problems = Problems()
     machine_preset = read_preset("machine", machine, problems.found)
     design_preset = read_preset("design", design, problems.found)
     given = tuple(
-        Setting(key, _text(value), "overrides") for key, value in (overrides or {}).items()
+        Setting(str(key), _text(value), "overrides") for key, value in (overrides or {}).items()
     )
     own = (*given, *extra)
     if machine_preset is None or design_preset is None:

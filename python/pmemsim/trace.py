@@ -86,6 +86,10 @@ class Trace:
         self._file = _core.TraceFile(str(path))
         self.metadata: dict[str, Any] = json.loads(self._file.metadata_json)
 
+    def __reduce__(self) -> tuple[type[Trace], tuple[Path]]:
+        """As another process gets it: opened there again."""
+        return Trace, (self.path,)
+
     @property
     def name(self) -> str:
         """The workload's name; for a program of the user's own, the program's."""
