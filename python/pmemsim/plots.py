@@ -6,14 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
 from pmemsim.comparison import Comparison, breakdown
 from pmemsim.errors import Error
 from pmemsim.files import check_writable, replacing
 from pmemsim.simulation import Result
+
+try:
+    import matplotlib as mpl
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+except ValueError as error:
+    raise Error(f"matplotlib: {error}; correct MPLBACKEND or the file matplotlibrc") from error
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")

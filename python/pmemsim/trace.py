@@ -70,8 +70,10 @@ def check_trace_path(path: Path) -> None:
     """Raise an `Error` if there is no file of that name."""
     if path.is_dir():
         raise Error(f"{path}: is a folder; give the name of a trace (.pmt)")
-    if not path.is_file():
+    if not path.exists():
         raise Error(f"{path}: there is no such trace file")
+    if not path.is_file():
+        raise Error(f"{path}: is no ordinary file; copy the trace into one")
 
 
 class Trace:

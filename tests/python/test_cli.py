@@ -128,6 +128,7 @@ def test_version() -> None:
         (["record", "queue", "-o", "x.pmt", "--opt", ""], "--opt : must be one of O0"),
         (["trace", "info", "no.pmt"], "there is no such trace file"),
         (["trace", "info", "/"], "/: is a folder; give the name of a trace"),
+        (["trace", "info", "/dev/null"], "/dev/null: is no ordinary file"),
         (["trace", "info", "\udcff.pmt"], "is not valid UTF-8"),
         (["bench", "no.pmt"], "no.pmt: there is no such trace file"),
         (["bench", "queue", "-m", "asp"], "unknown machine 'asp'; did you mean 'asap'?"),

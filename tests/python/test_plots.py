@@ -8,7 +8,7 @@ import pytest
 from pmemsim.comparison import Comparison
 from pmemsim.errors import Error
 from pmemsim.plots import check_plot_path, plot_comparison, plot_result
-from support import made_up_comparison
+from support import made_up_comparison, pmemsim
 
 BEGINS = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}
 
@@ -33,6 +33,16 @@ def test_an_svg_names_what_it_shows(tmp_path: Path, comparison: Comparison) -> N
 def test_a_name_with_dollars_is_no_formula(tmp_path: Path) -> None:
     plot_comparison(made_up_comparison(["$x_{$"], ["np", "$\\frac{$"]), tmp_path / "a.svg")
     assert "<!-- $\\frac{$ -->" in (tmp_path / "a.svg").read_text()
+
+
+def test_a_backend_that_there_is_not(tmp_path: Path, queue_trace: Path) -> None:
+    done = pmemsim(
+        "run", queue_trace, "-d", "np", "-m", "asap", "--plot", tmp_path / "a.png",
+        environment={"MPLBACKEND": "nope"},
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "'nope' is not a valid value for backend" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_an_unknown_suffix_is_refused_before_work_is_done(tmp_path: Path) -> None:

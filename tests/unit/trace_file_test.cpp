@@ -363,6 +363,18 @@ const Nonsense kNonsense[] = {
        builder.metadata(
            R"({"program": "", "seed": -1, "threads": 1, "sync_objects": 0, "pm_regions": []})");
      }},
+    {"RegionsOfTheWrongType", "\"regions\" is not a number",
+     [](TraceBuilder& builder) {
+       builder.external(1);
+       builder.metadata(
+           R"({"program": "", "regions": "x", "threads": 1, "sync_objects": 0, "pm_regions": []})");
+     }},
+    {"ArgumentsOfTheWrongType", "the metadata can't be understood",
+     [](TraceBuilder& builder) {
+       builder.external(1);
+       builder.metadata(
+           R"({"program": "", "arguments": [1], "threads": 1, "sync_objects": 0, "pm_regions": []})");
+     }},
     {"ThreadNotCounted", "operations of a thread that the metadata doesn't know",
      [](TraceBuilder& builder) { builder.thread(1).external(1); }},
     {"ThreadWithoutOperations", "counts a thread that has no operations",

@@ -53,6 +53,9 @@ Metadata parse_metadata(std::string text) {
   metadata.program = json.at("program").get<std::string>();
   metadata.workload = value_or(json, "workload", std::string());
   if (json.contains("seed")) metadata.seed = unsigned_number(json, "seed");
+  // The simulator has no use for these two, but those who read the JSON rely on their types.
+  if (json.contains("regions")) unsigned_number(json, "regions");
+  value_or(json, "arguments", std::vector<std::string>());
   for (const auto& region : json.at("pm_regions")) {
     metadata.pm_regions.push_back({unsigned_number(region, "begin"), unsigned_number(region, "end"),
                                    region.at("source").get<std::string>()});
