@@ -38,7 +38,6 @@ struct Site {
 };
 Map<Site> external_sites;
 std::uint64_t total_steps = 0;
-std::uint64_t overhead = 0;  // steps of the runtime's own in each sample
 bool works = false;
 
 __attribute__((always_inline)) inline void set_trap_flag() {
@@ -83,14 +82,31 @@ bool about_to_mask_signals(const greg_t* registers) {
   return next[0] == 0x0f && next[1] == 0x05;  // syscall
 }
 
+// The next instruction is the first of external_after() or foreign_after().
+bool is_behind_call(std::uintptr_t next) {
+  return next == reinterpret_cast<std::uintptr_t>(&pmemsim_rt_external_after) ||
+         next == reinterpret_cast<std::uintptr_t>(&pmemsim_rt_foreign_after);
+}
+
+// The runtime's own instructions aren't counted, nor those that pass arguments, which the pass has
+// counted: only what runs while the stack is deeper than the caller's. (So the call itself counts,
+// and the last return doesn't.)
+void count_step(std::uintptr_t next, std::uintptr_t stack) {
+  if (next == self->caller) self->caller_stack = stack;
+  if (stack < self->caller_stack) ++self->steps_in_call;
+}
+
 // A trap of the processor's after one instruction, or the watchdog's signal.
 void on_trap(int, siginfo_t* information, void* context) {
   if (information->si_code == SI_TKILL) return on_watchdog(context);
   greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  if (self == nullptr || !self->stepping || ++self->steps == kMaxSteps ||
+  const auto next = static_cast<std::uintptr_t>(registers[REG_RIP]);
+  if (self == nullptr || !self->stepping || ++self->steps == kMaxSteps || is_behind_call(next) ||
       about_to_mask_signals(registers)) {
     registers[REG_EFL] &= ~static_cast<greg_t>(kTrapFlag);
+    return;
   }
+  count_step(next, static_cast<std::uintptr_t>(registers[REG_RSP]));
 }
 
 bool should_step(const Site& site) {
@@ -101,17 +117,15 @@ bool should_step(const Site& site) {
 }
 
 __attribute__((noinline)) void begin_steps() {
-  self->steps = 0;
+  self->steps = self->steps_in_call = self->caller_stack = 0;
   self->stepping = true;
   set_trap_flag();
 }
 
-__attribute__((noinline)) std::uint64_t end_steps() {
+__attribute__((noinline)) void end_steps() {
   self->stepping = false;
   clear_trap_flag();
-  const std::uint64_t steps = self->steps;
-  total_steps += steps;
-  return steps > overhead ? steps - overhead : 0;
+  total_steps += self->steps;
 }
 
 // Of a direct call, whose callee is always the same.
@@ -141,8 +155,10 @@ Callee kind_of(const void* callee) {
   return own ? Callee::kOwn : Callee::kForeign;
 }
 
-void external_begins(std::uint32_t site) {
+// `caller`: where the program goes on, which then calls what isn't instrumented.
+void external_begins(std::uint32_t site, const void* caller) {
   self->external_site = site;
+  self->caller = reinterpret_cast<std::uintptr_t>(caller);
   if (should_step(external_sites[site])) {
     // Whatever instrumented code runs before external_after() finds no room for its records, and
     // that way ends the stepping.
@@ -161,8 +177,8 @@ void configure_stepping() {
   sigfillset(&action.sa_mask);  // so that other signals find the thread where it sleeps
   if (real.sigaction(SIGTRAP, &action, nullptr) != 0) return;
   begin_steps();
-  overhead = end_steps();
-  works = overhead > 0;
+  end_steps();
+  works = self->steps > 0;
   total_steps = 0;
 }
 
@@ -182,19 +198,19 @@ using namespace pmemsim::rt;
 
 PMEMSIM_EXPORT void pmemsim_rt_external_before(std::uint32_t site) {
   pmemsim_rt_execute(site);
-  if (recording() && active()) external_begins(site);
+  if (recording() && active()) external_begins(site, __builtin_return_address(0));
 }
 
 PMEMSIM_EXPORT void pmemsim_rt_external_after(std::uint32_t site) {
   if (!recording() || !active()) return;
   Site& called = external_sites[site];
   if (self->stepping) {
-    const std::uint64_t steps = end_steps();
+    end_steps();
     hot = self->hot_before_stepping;
     ++called.samples;
-    called.instructions += steps;
+    called.instructions += self->steps_in_call;
     ++called.calls;
-    return put_external(steps);
+    return put_external(self->steps_in_call);
   }
   ++called.calls;
   // What a function executes that has called back is partly recorded already: unknown.
@@ -208,7 +224,7 @@ PMEMSIM_EXPORT void pmemsim_rt_foreign_before(std::uint32_t site, const void* ca
     callees = static_cast<Callee*>(allocate(pmemsim::trace::kMaxSites * sizeof(Callee)));
   }
   if (callees[site] == Callee::kUnknown) callees[site] = kind_of(callee);
-  if (callees[site] == Callee::kForeign) external_begins(site);
+  if (callees[site] == Callee::kForeign) external_begins(site, __builtin_return_address(0));
 }
 
 PMEMSIM_EXPORT void pmemsim_rt_foreign_after(std::uint32_t site) {

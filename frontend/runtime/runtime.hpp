@@ -102,7 +102,8 @@ struct Thread {
   // Calls of code that is not instrumented.
   std::uint32_t external_site;
   bool stepping;
-  std::uint64_t steps;
+  std::uint64_t steps, steps_in_call;
+  std::uintptr_t caller, caller_stack;  // next instruction, stack pointer; 0 until it is there
   Hot hot_before_stepping;
 
   // The real thread underneath.

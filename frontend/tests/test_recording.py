@@ -306,6 +306,40 @@ def test_a_library_that_is_not_instrumented_is_counted(tmp_path: Path, level: st
     assert cells.max() >= 3  # what it has called back is recorded as well
 
 
+# Of 5 instructions, and of 5 that call the first twice.
+COUNTED_LIBRARY = """
+__asm__(".globl leaf, nested\\n"
+        "leaf: 1: nop\\n nop\\n nop\\n nop\\n ret\\n"
+        "nested: push %rax\\n call 1b\\n call 1b\\n pop %rax\\n ret\\n");
+"""
+COUNTED_PROGRAM = """
+void leaf(int, int, int), nested(long);
+int main(void) {
+  for (int i = 0; i < 1000; ++i) {
+    leaf(i, 2, 3);
+    nested(i);
+  }
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_only_the_librarys_own_instructions_are_counted(tmp_path: Path, level: str) -> None:
+    """Not the runtime's, nor what passes the arguments, which is the program's."""
+    source, library = tmp_path / "library.c", tmp_path / "library.so"
+    source.write_text(COUNTED_LIBRARY)
+    run("gcc", "-shared", source, "-o", library)
+    main, program = tmp_path / "program.c", tmp_path / "program"
+    main.write_text(COUNTED_PROGRAM)
+    direct = ("-fno-plt", "-Wl,-z,now")  # no stub between them, nor a symbol to be looked up
+    run(built_toolchain() / "bin" / "pmemsim-cc", level, *direct, main, library, "-o", program)
+    output = tmp_path / "trace.pmt"
+    assert record(program, output=output).returncode == 0
+    leaf, nested = 5, 5 + 2 * 5
+    assert verified(output).metadata["instructions"]["external"] == 1000 * (leaf + nested)
+
+
 @pytest.mark.parametrize("name", BAD_ENDINGS)
 def test_programs_that_end_badly_leave_nothing(
     build: Callable[[str, str], Path], tmp_path: Path, name: str
