@@ -157,9 +157,9 @@ Callee kind_of(const void* callee) {
 
 // `caller`: where the program goes on, which then calls what isn't instrumented.
 void external_begins(std::uint32_t site, const void* caller) {
-  self->external_site = site;
-  self->caller = reinterpret_cast<std::uintptr_t>(caller);
   if (should_step(external_sites[site])) {
+    self->external_site = site;
+    self->caller = reinterpret_cast<std::uintptr_t>(caller);
     // Whatever instrumented code runs before external_after() finds no room for its records, and
     // that way ends the stepping.
     self->hot_before_stepping = hot;

@@ -7,7 +7,6 @@ own. It simulates a few times, and the fastest counts: whatever else the host do
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Sequence
@@ -17,7 +16,7 @@ from statistics import geometric_mean
 from typing import Any
 
 from pmemsim.errors import Error
-from pmemsim.host_counters import callgrind_ratio, count_instructions
+from pmemsim.host_counters import callgrind_ratio, count_instructions, peak_memory_bytes
 from pmemsim.simulation import configure, simulate
 from pmemsim.trace import Trace
 
@@ -185,7 +184,7 @@ def _measure(trace: str, design: str, machine: str) -> dict[str, Any]:
     opened = Trace(trace)
     with count_instructions() as counter:
         result = simulate(opened, configuration)
-    peak_memory_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = peak_memory_bytes()
     again = [simulate(opened, configuration) for _ in range(SIMULATIONS - 1)]
     fastest = min([result, *again], key=lambda simulated: simulated.wall_s)
     per_instruction = (
@@ -199,7 +198,7 @@ def _measure(trace: str, design: str, machine: str) -> dict[str, Any]:
         "minstructions_per_s": fastest.instructions_per_wall_s / 1e6,
         "host_instructions_per_instruction": per_instruction,
         "host_instructions_reason": counter.reason,
-        "peak_memory_bytes": peak_memory_bytes,
+        "peak_memory_bytes": peak,
         **{key: result.to_dict()[key] for key in ("configuration", "trace_hash", "version")},
     }
 

@@ -111,7 +111,7 @@ def compare(
     labels = labels_of(traces)
     for label, count in Counter(labels).items():
         if count > 1:
-            raise Error(f"the recording '{label}' stands {count} times; leave it out but once")
+            raise Error(f"the recording '{label}' stands {count} times; name it once")
 
     def task(trace: Trace, label: str, configuration: Configuration) -> Callable[[Report], Result]:
         return lambda report: replace(simulate(trace, configuration, report), workload=label)

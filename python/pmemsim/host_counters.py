@@ -1,7 +1,7 @@
-"""Host instructions of a simulation, for `pmemsim bench`.
+"""Host instructions and memory of a simulation, for `pmemsim bench`.
 
-The processor's own counter (Linux perf events) counts them on the way. Where there is none, as on
-many virtual machines, valgrind's callgrind counts a short run, if it is installed.
+The processor's own counter (Linux perf events) counts instructions on the way. Where there is none,
+as on many virtual machines, valgrind's callgrind counts a short run, if it is installed.
 """
 
 from __future__ import annotations
@@ -101,3 +101,10 @@ def callgrind_ratio(
 def _read(descriptor: int) -> int:
     (count,) = struct.unpack("=Q", os.read(descriptor, 8))
     return int(count)
+
+
+def peak_memory_bytes() -> int:
+    """The largest resident set of this program alone; `getrusage` begins with its parent's."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    (kibibytes,) = re.findall(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
+    return int(kibibytes) * 1024

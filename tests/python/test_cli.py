@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pmemsim.bench import Recording, pairs_of_all, why_not
+from pmemsim.bench import Recording, bench, pairs_of_all, why_not
 from pmemsim.presets import preset_names
 from pmemsim.simulation import version
 from pmemsim.workloads import workloads
@@ -462,6 +462,13 @@ def test_bench_measures_every_size(tmp_path: Path) -> None:
         assert mean["over_sw_undo"] == pytest.approx(
             speeds[design, cores] / speeds["sw-undo", cores]
         )
+
+
+def test_bench_measures_no_memory_but_its_own(queue_trace: Path) -> None:
+    ballast = b"x" * (256 << 20)
+    recording = Recording("queue", 1, queue_trace, queue_trace, True)
+    (run,) = bench([(recording, "np")], "asap", ()).runs
+    assert 1 << 24 < run.peak_memory_bytes < len(ballast)
 
 
 def test_bench_of_what_no_design_can_run(tmp_path: Path, queue_trace: Path) -> None:

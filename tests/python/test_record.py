@@ -246,11 +246,12 @@ _, status, usage = os.wait4(process, 0)
 print(usage.ru_maxrss if status == 0 else "failed")
 """
 SIMULATE = """
-import resource, sys, pmemsim
+import sys, pmemsim
+from pmemsim.host_counters import peak_memory_bytes
 pmemsim.Trace(sys.argv[1]).verify()
 pmemsim.Trace(sys.argv[1]).summary()
 pmemsim.run(sys.argv[1], design="x86-bare", machine="asap")
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(peak_memory_bytes() // 1024)
 """
 
 
