@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "pmemsim/registry.hpp"
+#include "pmemsim/design/choices.hpp"
 #include "pmemsim/sim/configuration.hpp"
 #include "pmemsim/sim/simulate.hpp"
 
@@ -51,9 +51,9 @@ nb::list list_parameters() {
 
 nb::list list_layers() {
   nb::list found;
-  for (const LayerChoice& choice : layer_choices()) {
+  for (const Choice& choice : choices()) {
     nb::dict entry;
-    entry["layer"] = choice.layer;
+    entry["layer"] = choice.layer_name();
     entry["name"] = choice.name;
     entry["summary"] = choice.summary;
     entry["needs"] = choice.needs;

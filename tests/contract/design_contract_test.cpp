@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "pmemsim/mem/memory_statistics.hpp"
-#include "pmemsim/registry.hpp"
 #include "pmemsim/sim/machine.hpp"
 #include "random_trace.hpp"
 #include "shared_regions.hpp"
@@ -11,47 +10,53 @@
 namespace pmemsim {
 namespace {
 
-using Design = std::vector<Setting>;
+using Layers = std::vector<Setting>;
 
-template <class Choice>
-std::vector<Design> with_each(const std::vector<Design>& designs, std::string_view layer, Choice) {
-  std::vector<Design> all;
-  for (const Design& design : designs) {
-    for (const std::string_view name : choice_names(Choice{})) {
-      all.push_back(design);
-      all.back().push_back({std::string(layer), std::string(name), "contract"});
+std::vector<Layers> with_each(const std::vector<Layers>& some, Layer layer) {
+  std::vector<Layers> all;
+  for (const Layers& layers : some) {
+    for (const Choice& choice : choices()) {
+      if (choice.layer() != layer) continue;
+      all.push_back(layers);
+      all.back().push_back(
+          {std::string(choice.layer_name()), std::string(choice.name), "contract"});
     }
   }
   return all;
 }
 
-std::vector<Design> legal_designs() {
-  std::vector<Design> all{{}};
-  all = with_each(all, "ordering", OrderingChoice{});
-  all = with_each(all, "atomicity", AtomicityChoice{});
-  all = with_each(all, "backend", BackendChoice{});
-  all = with_each(all, "precompute", PrecomputeChoice{});
-  std::erase_if(all, [](const Design& design) {
-    Configuration configuration;
-    ParameterSetter setter(design);
-    configuration.describe(setter);
-    return !combination_problems(configuration).empty();
+// Whether its parts go together or not.
+Configuration unchecked(const Layers& layers) {
+  Configuration configuration;
+  ParameterSetter setter(layers);
+  configuration.describe(setter);
+  return configuration;
+}
+
+std::vector<Layers> legal_designs() {
+  std::vector<Layers> all{{}};
+  for (const Layer layer :
+       {Layer::kOrdering, Layer::kAtomicity, Layer::kBackend, Layer::kPrecompute}) {
+    all = with_each(all, layer);
+  }
+  std::erase_if(all, [](const Layers& layers) {
+    return !combination_problems(unchecked(layers).blueprint()).empty();
   });
   return all;
 }
 
-std::string name(const Design& design) {
+std::string name(const Layers& layers) {
   std::string text;
-  for (const Setting& setting : design) text += (text.empty() ? "" : "_") + setting.value;
+  for (const Setting& setting : layers) text += (text.empty() ? "" : "_") + setting.value;
   std::erase(text, '-');
   return text;
 }
 
-class DesignContract : public testing::TestWithParam<Design> {
+class DesignContract : public testing::TestWithParam<Layers> {
  protected:
   // Small caches and queues, so that everything happens.
   static Configuration configuration() {
-    Design list = settings({{"l1.size", "1KiB"},
+    Layers list = settings({{"l1.size", "1KiB"},
                             {"l1.ways", "2"},
                             {"l2.size", "4KiB"},
                             {"l2.ways", "4"},
@@ -171,14 +176,11 @@ TEST_P(DesignContract, CausesAddUp) {
 
 // Designs that promise something to a program that keeps no log of its own. (What a software log
 // promises is tested with recorded programs, tests/python/test_crash.py.)
-std::vector<Design> promising_designs() {
-  std::vector<Design> all = legal_designs();
-  std::erase_if(all, [](const Design& design) {
-    Configuration configuration;
-    ParameterSetter setter(design);
-    configuration.describe(setter);
-    return configuration.ordering == OrderingChoice::kNone ||
-           configuration.atomicity == AtomicityChoice::kSoftwareUndo;
+std::vector<Layers> promising_designs() {
+  std::vector<Layers> all = legal_designs();
+  std::erase_if(all, [](const Layers& layers) {
+    const DesignConfiguration design = unchecked(layers).design;
+    return !design.promises().any() || design.atomicity().name == "software-undo";
   });
   return all;
 }

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "pmemsim/atomicity/asap.hpp"
-#include "pmemsim/ordering/x86.hpp"
 #include "pmemsim/recovery/asap.hpp"
 #include "unit/crash_plug.hpp"
+#include "unit/platform.hpp"
 
 namespace pmemsim {
 namespace {
@@ -23,30 +23,54 @@ using Lines = std::vector<Line>;
 const Line kA = Line::of(kPmBase), kB{kA.number + 1};
 const Rid kR1 = Asap::rid(0, 1), kR2 = Asap::rid(1, 1);
 
-// Keeps writes of PM on their way.
-class Gate final : public Backend {
+// Keeps writes of PM on their way: an operation of the backend that is done when the test says so.
+class Gate final : public BackendOperation {
  public:
-  explicit Gate(Memory& pm) : pm_(pm) {}
-  void write(const Write& write) override { held_.push_back(write); }
-  void read(Line line, Completion done) override { pm_.read(line, done); }
+  bool write(const Write& write, Completion done) override {
+    held_.push_back({write, done});
+    return false;
+  }
+  void dropped(const Completion& done) override {
+    std::erase_if(held_, [&](const Held& held) { return held.done.argument == done.argument; });
+  }
 
   // Lets the oldest such write go on; false if there is none.
   bool open(Line line, WriteKind kind) {
-    const auto found = std::find_if(held_.begin(), held_.end(), [&](const Write& write) {
-      return write.line == line && write.kind == kind;
+    const auto found = std::find_if(held_.begin(), held_.end(), [&](const Held& held) {
+      return held.write.line == line && held.write.kind == kind;
     });
     if (found == held_.end()) return false;
-    const Write write = *found;
+    const Completion done = found->done;
     held_.erase(found);
-    pm_.write(write);
+    done({});
     return true;
   }
-  const std::vector<Write>& held() const { return held_; }
+  std::vector<Write> held() const {
+    std::vector<Write> writes;
+    for (const Held& held : held_) writes.push_back(held.write);
+    return writes;
+  }
 
  private:
-  Memory& pm_;
-  std::vector<Write> held_;
+  struct Held {
+    Write write;
+    Completion done;
+  };
+  std::vector<Held> held_;
 };
+
+const ChoiceTable& with_gate() {
+  static const ChoiceTable kTable = [] {
+    ChoiceTable table = choices();
+    table.push_back({.name = "gate",
+                     .summary = "Keeps writes on their way",
+                     .make = [](const Blueprint&) -> std::unique_ptr<BackendOperation> {
+                       return std::make_unique<Gate>();
+                     }});
+    return table;
+  }();
+  return kTable;
+}
 
 // What the structures hold, in the figures' words. R1 comes first; R2 is a region of the other
 // core, or the core's next. `first` is what the figure calls line kA. A log entry that isn't
@@ -114,7 +138,9 @@ class Words {
 };
 
 Configuration bench_configuration(const std::vector<KeyValue>& more) {
-  return configure(settings({{"atomicity", "asap"}, {"core.count", "2"}}, more));
+  return configure(
+      settings({{"atomicity", "asap"}, {"backend", "gate"}, {"core.count", "2"}}, more),
+      with_gate());
 }
 
 // Regions 1 of cores 0 and 1, called R1 and R2 as in the paper; or regions 1 and 2 of core 0.
@@ -122,23 +148,10 @@ class Bench : public PersistenceObserver {
  public:
   explicit Bench(std::initializer_list<KeyValue> more = {})
       : configuration_(bench_configuration(more)),
-        clock_(configuration_.core.frequency, configuration_.core.width),
-        dram_(queue_, configuration_.dram),
-        pm_(queue_, configuration_.pm),
-        gate_(pm_),
-        ordering_(2, {}),
-        asap_({.kind = LogKind::kUndo,
-               .cores = 2,
-               .channels = configuration_.pm.channels(),
-               .banks = configuration_.pm.channels() * configuration_.pm.banks(),
-               .rings = 2,
-               .header_entries = configuration_.asap.lh_wpq_entries},
-              configuration_.asap, configuration_.log),
-        caches_({queue_, pm_space_, gate_, dram_, ordering_, asap_}, clock_, 2, configuration_.l1,
-                configuration_.l2, configuration_.shared, configuration_.path) {
-    pm_space_.add({kPmBase, kPmBase + (1 << 20)});
-    asap_.connect({queue_, caches_, gate_, pm_, dram_, pm_space_, program_events_});
-    pm_.observe(this);
+        platform_(configuration_),
+        asap_(dynamic_cast<Asap&>(platform_.design.atomicity())),
+        gate_(dynamic_cast<Gate&>(*platform_.design.pm().operations().front())) {
+    platform_.pm.observe(this);
   }
 
   void begin(CoreId core, std::uint64_t region) { EXPECT_TRUE(try_begin(core, region)); }
@@ -252,15 +265,12 @@ class Bench : public PersistenceObserver {
   }
 
   const Configuration configuration_;
-  EventQueue queue_;
-  PmSpace pm_space_;
-  const ProgramEvents program_events_;
-  Clock clock_;
-  Memory dram_, pm_;
-  Gate gate_;
-  X86Ordering ordering_;
-  Asap asap_;
-  Hierarchy caches_;
+  Platform platform_;
+  EventQueue& queue_ = platform_.queue;
+  PmSpace& pm_space_ = platform_.pm_space;
+  Memory& pm_ = platform_.pm;
+  Asap& asap_;
+  Gate& gate_;
   std::uint64_t region_[2] = {};
 };
 

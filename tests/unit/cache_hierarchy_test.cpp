@@ -5,18 +5,19 @@
 #include <array>
 #include <optional>
 
-#include "pmemsim/atomicity/none.hpp"
-#include "pmemsim/ordering/none.hpp"
+#include "pmemsim/cache/hierarchy.hpp"
+#include "pmemsim/sim/configuration.hpp"
+#include "run_trace.hpp"
 #include "unit/memory_bench.hpp"
 
 namespace pmemsim {
 namespace {
 
-constexpr std::uint64_t kPmBase = 1u << 20;
+constexpr std::uint64_t kPm = 1u << 20;
 constexpr CoreId kCores = 3;
 
 // Lines of PM (in one bank, so that writes take turns) and of DRAM, in one set of the shared cache.
-constexpr Line pm_line(std::uint64_t i) { return {kPmBase / kLineBytes + i * 16}; }
+constexpr Line pm_line(std::uint64_t i) { return {kPm / kLineBytes + i * 16}; }
 constexpr Line dram_line(std::uint64_t i) { return {64 + i * 16}; }
 
 MemoryParameters fixed_memory(std::uint32_t wpq_entries) {
@@ -45,7 +46,7 @@ class HierarchyTest : public testing::Test {
  protected:
   explicit HierarchyTest(std::uint32_t wpq_entries = 8)
       : pm(queue, fixed_memory(wpq_entries)), dram(queue, fixed_memory(8)) {
-    pm_space.add({kPmBase, 2 * kPmBase});
+    pm_space.add({kPm, 2 * kPm});
     for (CoreId core = 0; core < kCores; ++core) hierarchy.connect(core, cores[core]);
   }
 
@@ -86,13 +87,12 @@ class HierarchyTest : public testing::Test {
   EventQueue queue;
   PmSpace pm_space;
   Memory pm, dram;
-  NoBackend backend{pm};
-  NoOrdering ordering;
-  NoAtomicity atomicity;
+  const Configuration nothing = configure(settings({{"ordering", "none"}, {"atomicity", "none"}}));
+  Design design{nothing.blueprint(), queue, pm};
   std::array<FakeCore, kCores> cores;
   std::map<std::uint64_t, Picoseconds> acknowledged_at;
   // 1 GHz, so that slots are nanoseconds; the shared cache has two sets of four ways.
-  Hierarchy hierarchy{{queue, pm_space, backend, dram, ordering, atomicity},
+  Hierarchy hierarchy{{queue, pm_space, dram, design},
                       Clock({1'000'000'000}, 1),
                       kCores,
                       {.size = {4 * 64}, .ways = 4, .latency = cycles(4), .tag_latency = cycles(4)},
@@ -187,7 +187,7 @@ TEST_F(HierarchyTest, CleanVictimsVanish) {
 }
 
 TEST_F(HierarchyTest, ADirtyPrivateVictimIsDirtInTheSharedCache) {
-  const Line line{kPmBase / kLineBytes};
+  const Line line{kPm / kLineBytes};
   ask(0, line, true);
   write(0, line, 7);
   for (std::uint64_t i = 1; i < 5; ++i) ask(0, {line.number + i * 2 + 1}, false);  // the other set

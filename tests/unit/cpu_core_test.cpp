@@ -4,8 +4,8 @@
 
 #include <functional>
 
+#include "pmemsim/core/clock.hpp"
 #include "pmemsim/cpu/branch_predictor.hpp"
-#include "pmemsim/cpu/clock.hpp"
 #include "pmemsim/cpu/store_queue.hpp"
 #include "pmemsim/mem/memory_statistics.hpp"
 #include "pmemsim/sim/machine.hpp"

@@ -148,7 +148,7 @@ void expect_whole_regions(Regions& program, const Configuration& configuration, 
   const TemporaryTrace temporary(program.builder);
   const trace::TraceFile file(temporary.path());
   Machine machine(configuration, file);
-  const auto& design = dynamic_cast<const Design&>(machine.atomicity());
+  const auto& design = dynamic_cast<const Design&>(machine.design().atomicity());
   const auto recover_now = [&](Image& image) { return recover(design.survivors(), image); };
   Plug plug(machine, program.states, recover_now);
   machine.observe(&plug);

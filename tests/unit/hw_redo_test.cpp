@@ -170,7 +170,7 @@ TEST(HwRedo, AFullLogBufferSendsItsOldestLineWhileTheRegionRuns) {
   EXPECT_EQ(bench.statistic("log.entries"), 2);
   bench.platform.run();
   EXPECT_EQ(bench.statistic("log.persistent_entries"), 2) << "nobody waits for that";
-  EXPECT_EQ(bench.platform.in_pm({kLog.number + 1}), data_of(1));
+  EXPECT_EQ(in_pm(bench.platform, {kLog.number + 1}), data_of(1));
   EXPECT_EQ(bench.left().committed[0], 0u);
   EXPECT_EQ(bench.recovered(lines[0]), 0u);
   bench.end(1);
@@ -201,7 +201,7 @@ TEST(HwRedo, ALineThatIsNotInPlaceIsReadFromTheDramCache) {
   bench.end(1);
   bench.commit();
   platform.run();
-  EXPECT_EQ(platform.in_pm(line), LineData{});
+  EXPECT_EQ(in_pm(platform, line), LineData{});
   EXPECT_TRUE(fetch()) << "committed";
   EXPECT_EQ(answers, 2);
   EXPECT_EQ(platform.dram.statistics().reads, 2u);

@@ -75,7 +75,7 @@ TEST_P(LadCrash, LeavesWholeRegionsAtEveryPoint) {
   const TemporaryTrace temporary(program.builder);
   const trace::TraceFile file(temporary.path());
   Machine machine(lad_with(controllers, "1"), file);
-  const auto& design = dynamic_cast<const Lad&>(machine.atomicity());
+  const auto& design = dynamic_cast<const Lad&>(machine.design().atomicity());
   int half_committed = 0;
   Plug plug(machine, program.states, [&](Image& image) {
     const Lad::Survivors survivors = design.survivors();
@@ -343,7 +343,7 @@ TEST_P(LadManyCores, GetOnWhateverTheOthersKeep) {
   EXPECT_TRUE(machine.pm().idle());
   EXPECT_GT(counter(machine, "lad.overflows"), 0);
   EXPECT_EQ(counter(machine, "lad.committed"), 4 * kRegions);
-  EXPECT_EQ(dynamic_cast<const Lad&>(machine.atomicity()).pending(), "");
+  EXPECT_EQ(dynamic_cast<const Lad&>(machine.design().atomicity()).pending(), "");
   for (std::uint64_t i = 0; i < kLines; ++i) {
     const Line line = Line::of(kPmBase + i * kLineBytes);
     EXPECT_EQ(machine.pm().device().read(line), machine.pm_space().newest().read(line)) << i;

@@ -4,7 +4,6 @@
 #include <string_view>
 #include <vector>
 
-#include "pmemsim/atomicity/none.hpp"
 #include "pmemsim/recovery/blocks_in_use.hpp"
 #include "pmemsim/recovery/log_reader.hpp"
 #include "unit/redo_bench.hpp"
@@ -32,8 +31,9 @@ class Figure2 {
  public:
   explicit Figure2(std::string_view allocation, std::string_view metadata = "collated-header",
                    LogKind kind = LogKind::kRedo)
-      : configuration_(two_banks({{"log.allocation", allocation}, {"log.metadata", metadata}})),
-        platform(configuration_, nobody_),
+      : configuration_(two_banks(
+            {{"atomicity", "none"}, {"log.allocation", allocation}, {"log.metadata", metadata}})),
+        platform(configuration_),
         log({.kind = kind,
              .cores = 1,
              .channels = 1,
@@ -41,12 +41,12 @@ class Figure2 {
              .rings = 1,
              .header_entries = 0,
              .from_controllers = kind == LogKind::kUndo},
-            configuration_.log) {
+            configuration_.design.parameters<HardwareLogParameters>()) {
     log.connect(platform.context());
     for (const Line line : {kBank0, Line{kBank0.number + 1}, kBank1}) {
       platform.pm.write({.line = line, .data = {}, .persisted = {}, .written = {}});
     }
-    EXPECT_EQ(platform.counters(), (Counters{2, 1}));
+    EXPECT_EQ(counters(platform), (Counters{2, 1}));
   }
 
   // A transaction's log request, from the core until it has reached the controller.
@@ -79,11 +79,11 @@ class Figure2 {
     return -1;
   }
   // The FIFOs that recovery would rebuild, with the logs of these regions still needed.
-  LoadAwareLog rebuilt(RegionRange needed) const {
+  LoadAwareLog rebuilt(RegionRange needed) {
     Image image = surviving(platform.pm);
     const LogSurvivors left = log.survivors();
-    return {platform.pm, 2, configuration_.log, left.growths,
-            blocks_in_use(read_log(left, {needed}, image))};
+    return {platform.design.pm(), 2, configuration_.design.parameters<HardwareLogParameters>(),
+            left.growths, blocks_in_use(read_log(left, {needed}, image))};
   }
 
   std::vector<Picoseconds> persisted;
@@ -93,7 +93,6 @@ class Figure2 {
   void reached(std::uint64_t, Picoseconds) { arrived_ = true; }
 
   const Configuration configuration_;
-  NoAtomicity nobody_;
   bool arrived_ = false;
 
  public:
@@ -109,8 +108,8 @@ TEST(LaleaFigure2a, ConventionalLoggingQueuesUpAtOneBank) {
   const Counters expected[] = {{3, 1}, {4, 1}, {5, 1}};
   for (std::uint64_t number = 0; number < 3; ++number) {
     figure.request(id, {kBank1.number + 1 + number}, number);
-    EXPECT_EQ(figure.platform.counters(), expected[number]);
-    EXPECT_TRUE(figure.platform.queued({kLog.number + 1 + number}, WriteKind::kLog));
+    EXPECT_EQ(counters(figure.platform), expected[number]);
+    EXPECT_TRUE(queued(figure.platform, {kLog.number + 1 + number}, WriteKind::kLog));
   }
   figure.platform.run();
   EXPECT_EQ(figure.persisted, figure.after({3, 4, 5})) << "in-place updates, then each other";
@@ -146,18 +145,18 @@ TEST(LaleaFigure2a, LaleaBalancesTheBanks) {
   const HardwareLog::Id first = figure.log.open(0, 1, {});
   // L1: bank 1 has the least to do.
   figure.request(first, home[0], 11);
-  EXPECT_EQ(platform.counters(), (Counters{2, 2}));
-  EXPECT_TRUE(platform.queued(entries1[0], WriteKind::kLog));
+  EXPECT_EQ(counters(platform), (Counters{2, 2}));
+  EXPECT_TRUE(queued(platform, entries1[0], WriteKind::kLog));
   expect_fifos(0, 1, 0);
   // L2: both have the same.
   figure.request(first, home[1], 12);
-  EXPECT_EQ(platform.counters(), (Counters{3, 2}));
-  EXPECT_TRUE(platform.queued(entries0[0], WriteKind::kLog));
+  EXPECT_EQ(counters(platform), (Counters{3, 2}));
+  EXPECT_TRUE(queued(platform, entries0[0], WriteKind::kLog));
   expect_fifos(1, 1, 0);
   // L3: bank 1 again.
   figure.request(first, home[2], 13);
-  EXPECT_EQ(platform.counters(), (Counters{3, 3}));
-  EXPECT_TRUE(platform.queued(entries1[1], WriteKind::kLog));
+  EXPECT_EQ(counters(platform), (Counters{3, 3}));
+  EXPECT_TRUE(queued(platform, entries1[1], WriteKind::kLog));
   expect_fifos(1, 2, 0);
   EXPECT_EQ(figure.lr(), std::nullopt);
   EXPECT_TRUE(figure.log.survivors().headers.empty()) << "the header is volatile";
@@ -165,20 +164,20 @@ TEST(LaleaFigure2a, LaleaBalancesTheBanks) {
   // L3 stands in PM two writes earlier than above. There is no header yet.
   platform.run();
   EXPECT_EQ(figure.persisted, figure.after({2, 3, 3}));
-  EXPECT_EQ(platform.in_pm(entries1[0]), data_of(11));
-  EXPECT_EQ(platform.in_pm(entries0[0]), data_of(12));
-  EXPECT_EQ(platform.in_pm(entries1[1]), data_of(13));
-  EXPECT_EQ(platform.in_pm(headers0[0]), LineData{});
-  EXPECT_EQ(platform.counters(), (Counters{0, 0}));
+  EXPECT_EQ(in_pm(platform, entries1[0]), data_of(11));
+  EXPECT_EQ(in_pm(platform, entries0[0]), data_of(12));
+  EXPECT_EQ(in_pm(platform, entries1[1]), data_of(13));
+  EXPECT_EQ(in_pm(platform, headers0[0]), LineData{});
+  EXPECT_EQ(counters(platform), (Counters{0, 0}));
 
   // The transaction ends: both lines of its header go to the same bank (2b).
   figure.log.close(first, 1);
-  platform.until([&] { return platform.counters() != Counters{0, 0}; });
-  EXPECT_EQ(platform.counters(), (Counters{2, 0}));
+  platform.until([&] { return counters(platform) != Counters{0, 0}; });
+  EXPECT_EQ(counters(platform), (Counters{2, 0}));
   expect_fifos(1, 2, 1);
   platform.run();
-  const LineData header = platform.in_pm(headers0[0]);
-  const LineData links = platform.in_pm({headers0[0].number + 1});
+  const LineData header = in_pm(platform, headers0[0]);
+  const LineData links = in_pm(platform, {headers0[0].number + 1});
   using log_bytes::get;
   EXPECT_EQ(get(header, 0, 8), 0b111 | std::uint64_t{1} << 24) << "three entries of region 1";
   EXPECT_EQ(get(links, 0, 8), 3 | std::uint64_t{1} << 24) << "valid_cnt";
@@ -200,14 +199,14 @@ TEST(LaleaFigure2a, LaleaBalancesTheBanks) {
   EXPECT_EQ(figure.free_entries(0), without_first(entries0, 2));
   platform.run();
   platform.pm.write({.line = kBank0, .data = {}, .persisted = {}, .written = {}});
-  EXPECT_EQ(platform.counters(), (Counters{1, 0}));
+  EXPECT_EQ(counters(platform), (Counters{1, 0}));
   figure.log.close(second, 2);
-  platform.until([&] { return platform.counters() != Counters{1, 0}; });
-  EXPECT_EQ(platform.counters(), (Counters{1, 2}));
+  platform.until([&] { return counters(platform) != Counters{1, 0}; });
+  EXPECT_EQ(counters(platform), (Counters{1, 2}));
   platform.run();
   figure.log.link(second);
   EXPECT_EQ(figure.lr(), headers1[0]);
-  EXPECT_EQ(get(platform.in_pm({headers1[0].number + 1}), 50, 6), 0 + 1u) << "next_ptr";
+  EXPECT_EQ(get(in_pm(platform, {headers1[0].number + 1}), 50, 6), 0 + 1u) << "next_ptr";
   Image image = surviving(platform.pm);
   const std::vector<LoggedRecord> chain =
       read_log(figure.log.survivors(), {RegionRange{}}, RecoveryView(image));
@@ -310,14 +309,14 @@ const Line kA = kBank1, kB{kBank1.number + 1};  // not in the bank of the log
 void expect_entries(RedoBench& figure, Picoseconds t1) {
   Platform& platform = figure.platform;
   figure.begin(1, {kA, kB});
-  EXPECT_EQ(platform.counters(), (Counters{0, 0})) << "they stand in the log buffer";
+  EXPECT_EQ(counters(platform), (Counters{0, 0})) << "they stand in the log buffer";
   figure.end(1);
-  platform.until([&] { return platform.counters() == Counters{2, 0}; });
+  platform.until([&] { return counters(platform) == Counters{2, 0}; });
   EXPECT_EQ(platform.now(), t1 + platform.way_down());
-  platform.until([&] { return platform.counters() == Counters{1, 0}; });
+  platform.until([&] { return counters(platform) == Counters{1, 0}; });
   EXPECT_EQ(platform.now(), t1 + platform.way_down() + ns(300));
-  EXPECT_EQ(platform.in_pm({kLog.number + 1}), data_of(1));
-  EXPECT_EQ(platform.in_pm({kLog.number + 2}), LineData{});
+  EXPECT_EQ(in_pm(platform, {kLog.number + 1}), data_of(1));
+  EXPECT_EQ(in_pm(platform, {kLog.number + 2}), LineData{});
   EXPECT_EQ(figure.recovered(kA), 0u);
 }
 
@@ -328,10 +327,10 @@ TEST(BlomFigure3, ConventionalLoggingWritesTheHeaderAfterItsEntries) {
 
   // t2: the entries are persistent. Only now the header starts, and the core waits on.
   const Picoseconds t2 = platform.way_down() + ns(2 * 300);
-  platform.until([&] { return platform.now() >= t2 && platform.counters() == Counters{1, 0}; });
+  platform.until([&] { return platform.now() >= t2 && counters(platform) == Counters{1, 0}; });
   EXPECT_EQ(platform.now(), t2);
-  EXPECT_EQ(platform.in_pm({kLog.number + 2}), data_of(1));
-  EXPECT_EQ(platform.in_pm(kLog), LineData{});
+  EXPECT_EQ(in_pm(platform, {kLog.number + 2}), data_of(1));
+  EXPECT_EQ(in_pm(platform, kLog), LineData{});
   EXPECT_TRUE(figure.left().log.headers.empty());
   EXPECT_EQ(figure.adr_entries(), 0u);
   EXPECT_EQ(figure.left().committed[0], 0u);
@@ -340,14 +339,14 @@ TEST(BlomFigure3, ConventionalLoggingWritesTheHeaderAfterItsEntries) {
   // t3: the header stands in PM; TX2 may begin when the core hears of it.
   const Picoseconds t3 = figure.commit() - platform.caches.way_back();
   EXPECT_EQ(t3, t2 + ns(300));
-  const LineData header = platform.in_pm(kLog);
+  const LineData header = in_pm(platform, kLog);
   EXPECT_EQ(log_bytes::get(header, 0, 8), 0b11 | std::uint64_t{1} << 24);
   EXPECT_EQ(log_bytes::get(header, 8, 6), kA.number);
   EXPECT_EQ(log_bytes::get(header, 14, 6), kB.number);
   EXPECT_EQ(log_bytes::get(header, 50, 6), 1u) << "the first region to commit";
   EXPECT_EQ(figure.left().committed[0], 1u);
   EXPECT_EQ(figure.left().in_place[0], 0u);
-  EXPECT_EQ(platform.in_pm(kA), LineData{}) << "the in-place updates haven't begun";
+  EXPECT_EQ(in_pm(platform, kA), LineData{}) << "the in-place updates haven't begun";
   EXPECT_EQ(figure.recovered(kA), 1u);
   EXPECT_EQ(figure.recovered(kB), 1u);
   platform.run();
@@ -370,8 +369,8 @@ TEST(BlomFigure3, BlomKeepsTheHeaderUntilTheInPlaceUpdatesAreDone) {
   // t2: the entries are persistent, nothing else has to be: TX1 commits, TX2 may begin.
   const Picoseconds t2 = figure.commit() - platform.caches.way_back();
   EXPECT_EQ(t2, platform.way_down() + ns(2 * 300));
-  EXPECT_EQ(platform.counters(), (Counters{0, 0})) << "no header on its way";
-  EXPECT_EQ(platform.in_pm(kLog), LineData{});
+  EXPECT_EQ(counters(platform), (Counters{0, 0})) << "no header on its way";
+  EXPECT_EQ(in_pm(platform, kLog), LineData{});
   ASSERT_EQ(figure.left().log.headers.size(), 1u);
   EXPECT_EQ(header().valid, 0b11);
   EXPECT_EQ(header().region, 1u);
@@ -401,9 +400,9 @@ TEST(BlomFigure3, BlomKeepsTheHeaderUntilTheInPlaceUpdatesAreDone) {
   platform.pm.drain();
   platform.run();
   EXPECT_EQ(figure.adr_entries(), 0u);
-  EXPECT_EQ(platform.in_pm(kLog), LineData{});
+  EXPECT_EQ(in_pm(platform, kLog), LineData{});
   EXPECT_EQ(figure.statistic("log.headers"), 0);
-  EXPECT_EQ(value_of(platform.in_pm(kA)), 2u);
+  EXPECT_EQ(value_of(in_pm(platform, kA)), 2u);
 }
 
 // "When the ADR buffer is used up, the memory controller writes the buffered metadata block of a
@@ -441,8 +440,8 @@ TEST_P(BlomSpill, WritesTheOldestHeaderWhenTheBufferIsUsedUp) {
   EXPECT_EQ(figure.left().log.headers.size(), 2u) << "until it stands there";
   EXPECT_EQ(figure.recovered({kA.number + 1}), 1u);
   platform.until([&] { return figure.left().log.headers.size() == 1; });
-  EXPECT_EQ(LogHeader::of(platform.in_pm(oldest)).region, 1u);
-  EXPECT_EQ(LogHeader::of(platform.in_pm(oldest)).valid, 1);
+  EXPECT_EQ(LogHeader::of(in_pm(platform, oldest)).region, 1u);
+  EXPECT_EQ(LogHeader::of(in_pm(platform, oldest)).valid, 1);
 
   // The third one's has its room when its entries are persistent.
   figure.commit();

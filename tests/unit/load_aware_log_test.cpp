@@ -35,7 +35,8 @@ TEST(LoadAwareLog, HeadersAreTwoLinesOfOneBankUnderBothInterleavings) {
     p.banks_per_rank = 4;
     p.interleaving = interleaving;
     MemoryBench bench(p);
-    LoadAwareLog log(bench.memory, 4, small_log());
+    const Backend backend(bench.queue, bench.memory, {}, ns(0));
+    LoadAwareLog log(backend, 4, small_log());
     EXPECT_EQ(log.header_stride(), interleaving == Interleaving::kPage ? 1u : 4u);
     std::set<std::uint64_t> lines;
     for (std::uint32_t bank = 0; bank < 4; ++bank) {
@@ -55,7 +56,8 @@ TEST(LoadAwareLog, HeadersAreTwoLinesOfOneBankUnderBothInterleavings) {
 
 TEST(LoadAwareLog, ReleasedBlocksGoToTheEndOfTheirFifo) {
   MemoryBench bench(two_banks());
-  LoadAwareLog log(bench.memory, 2, small_log());
+  const Backend backend(bench.queue, bench.memory, {}, ns(0));
+  LoadAwareLog log(backend, 2, small_log());
   std::vector<Line> taken;
   for (int i = 0; i < 4; ++i) taken.push_back(log.entry());  // idle: bank 0, until it has none left
   EXPECT_EQ(bench.memory.bank_of(taken[3]), 0u);
@@ -68,7 +70,8 @@ TEST(LoadAwareLog, ReleasedBlocksGoToTheEndOfTheirFifo) {
 
 TEST(LoadAwareLog, GrowsWhenNoBankHasABlock) {
   MemoryBench bench(two_banks());
-  LoadAwareLog log(bench.memory, 2, small_log());
+  const Backend backend(bench.queue, bench.memory, {}, ns(0));
+  LoadAwareLog log(backend, 2, small_log());
   std::set<std::uint64_t> lines;
   for (int i = 0; i < 8; ++i) lines.insert(log.entry().number);
   EXPECT_EQ(log.growths(), 0u);
@@ -84,13 +87,14 @@ TEST(LoadAwareLog, GrowsWhenNoBankHasABlock) {
 
 TEST(LoadAwareLog, CountersHaveEightBits) {
   MemoryBench bench(two_banks());
+  const Backend backend(bench.queue, bench.memory, {}, ns(0));
   for (std::uint64_t number = 0; number < 260; ++number) {
     bench.write(number, {4 * number});
     if (number < 254) bench.write(1000 + number, {4 * number + 2});
   }
   ASSERT_EQ(bench.memory.pending_operations()[0], 260u);
   ASSERT_EQ(bench.memory.pending_operations()[1], 254u);
-  LoadAwareLog log(bench.memory, 2, small_log());
+  LoadAwareLog log(backend, 2, small_log());
   EXPECT_EQ(bench.memory.bank_of(log.entry()), 1u);
   bench.write(2000, {2 + 4 * 254});
   bench.write(2001, {2 + 4 * 255});
@@ -107,7 +111,8 @@ std::set<Line> all_entries(const LoadAwareLog& log) {
 
 TEST(LoadAwareLog, IsRebuiltAsFarAsItHadGrown) {
   MemoryBench bench(two_banks());
-  LoadAwareLog log(bench.memory, 2, small_log());
+  const Backend backend(bench.queue, bench.memory, {}, ns(0));
+  LoadAwareLog log(backend, 2, small_log());
   std::set<Line> blocks, in_use;
   for (int i = 0; i < 9; ++i) blocks.insert(log.entry());
   EXPECT_EQ(log.growths(), 1u);
@@ -115,7 +120,7 @@ TEST(LoadAwareLog, IsRebuiltAsFarAsItHadGrown) {
   blocks.merge(all_entries(log));
   EXPECT_EQ(blocks.size(), 16u);
 
-  const LoadAwareLog rebuilt(bench.memory, 2, small_log(), log.growths(), in_use);
+  const LoadAwareLog rebuilt(backend, 2, small_log(), log.growths(), in_use);
   EXPECT_EQ(rebuilt.growths(), 1u);
   for (const Line line : in_use) blocks.erase(line);
   EXPECT_EQ(all_entries(rebuilt), blocks);

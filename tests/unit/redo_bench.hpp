@@ -2,18 +2,14 @@
 // for a write; controller and bus take none.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "pmemsim/atomicity/hw_redo.hpp"
-#include "pmemsim/backend/backend.hpp"
-#include "pmemsim/ordering/x86.hpp"
 #include "pmemsim/recovery/redo_log.hpp"
-#include "pmemsim/registry.hpp"
 #include "unit/crash_plug.hpp"
 #include "unit/memory_bench.hpp"
+#include "unit/platform.hpp"
 
 namespace pmemsim {
 
@@ -41,71 +37,32 @@ inline Configuration two_banks(const std::vector<KeyValue>& more) {
                             more));
 }
 
-// Everything but the design.
-struct Platform {
-  Platform(const Configuration& configuration, Atomicity& atomicity)
-      : clock(configuration.core.frequency, configuration.core.width),
-        dram(queue, configuration.dram),
-        pm(queue, configuration.pm),
-        backend(pm),
-        ordering(1, {}),
-        caches({queue, pm_space, backend, dram, ordering, atomicity}, clock, 1, configuration.l1,
-               configuration.l2, configuration.shared, configuration.path) {
-    pm_space.add({kPmBase, kPmBase + (1 << 20)});
-  }
-  LayerContext context() { return {queue, caches, backend, pm, dram, pm_space, program_events}; }
-
-  // Runs until `reached`, as it must be some time.
-  void until(const std::function<bool()>& reached) {
-    while (!reached()) {
-      if (queue.step()) continue;
-      ADD_FAILURE() << "nothing happens any more";
-      return;
-    }
-  }
-  void run() {
-    while (queue.step()) {
-    }
-  }
-  Picoseconds now() const { return queue.now(); }
-  Picoseconds way_down() const { return caches.way_down(0); }
-
-  Counters counters() const {
-    return {pm.pending_operations().begin(), pm.pending_operations().end()};
-  }
-  // Whether a write is in the controller that no bank has taken yet.
-  bool queued(Line line, WriteKind kind) const {
-    WriteId id;
-    return pm.find(line, kind, id);
-  }
-  LineData in_pm(Line line) const { return pm.device().read(line); }
-  // Entries of the ADR buffer that headers have, while no data are there.
-  std::uint32_t adr_entries(std::uint32_t all) const {
-    std::uint32_t free = 0;
-    while (pm.can_reserve(0, free + 1)) ++free;
-    return all - 1 - free;
-  }
-
-  EventQueue queue;
-  PmSpace pm_space;
-  const ProgramEvents program_events;
-  Clock clock;
-  Memory dram, pm;
-  NoBackend backend;
-  X86Ordering ordering;
-  Hierarchy caches;
-};
+// What the banks and queues of two_banks() hold.
+inline std::vector<std::uint32_t> counters(const Platform& platform) {
+  return {platform.pm.pending_operations().begin(), platform.pm.pending_operations().end()};
+}
+// Whether a write is in the controller that no bank has taken yet.
+inline bool queued(const Platform& platform, Line line, WriteKind kind) {
+  WriteId id;
+  return platform.pm.find(line, kind, id);
+}
+inline LineData in_pm(const Platform& platform, Line line) {
+  return platform.pm.device().read(line);
+}
+// Entries of the ADR buffer that headers have, while no data are there.
+inline std::uint32_t adr_entries(const Platform& platform, std::uint32_t all) {
+  std::uint32_t free = 0;
+  while (platform.pm.can_reserve(0, free + 1)) ++free;
+  return all - 1 - free;
+}
 
 // One core's transactions on a redo log.
 class RedoBench {
  public:
   RedoBench(std::initializer_list<KeyValue> more = {})
       : configuration_(two_banks(more)),
-        atomicity_(make_atomicity(configuration_)),
-        platform(configuration_, *atomicity_),
-        redo(dynamic_cast<HwRedo&>(*atomicity_)) {
-    redo.connect(platform.context());
-  }
+        platform(configuration_),
+        redo(dynamic_cast<HwRedo&>(platform.design.atomicity())) {}
 
   // TxBegin, and stores to these lines.
   void begin(std::uint64_t region, const Lines& lines) {
@@ -134,7 +91,9 @@ class RedoBench {
     recover_redo_log(redo.survivors(), image);
     return value_of(image.read(line));
   }
-  std::uint32_t adr_entries() const { return platform.adr_entries(configuration_.pm.wpq_entries); }
+  std::uint32_t adr_entries() const {
+    return pmemsim::adr_entries(platform, configuration_.pm.wpq_entries);
+  }
   double statistic(std::string_view name) const {
     StatisticsCollector collector;
     redo.statistics(collector);
@@ -150,7 +109,6 @@ class RedoBench {
   void resume(std::uint64_t, Picoseconds) { resumed = true; }
 
   const Configuration configuration_;
-  const std::unique_ptr<Atomicity> atomicity_;
 
  public:
   Platform platform;

@@ -1,8 +1,9 @@
 // Going on from the crash before leaves what redoing the whole log leaves, at every crash.
-#include "pmemsim/crash/redo_recovery.hpp"
+#include "pmemsim/recovery/redo_recovery.hpp"
 
 #include <gtest/gtest.h>
 
+#include "pmemsim/crash/crash_image.hpp"
 #include "pmemsim/sim/machine.hpp"
 #include "shared_regions.hpp"
 #include "unit/crash_machine.hpp"
@@ -20,7 +21,7 @@ class Comparison final : public PersistenceObserver {
  public:
   explicit Comparison(const Machine& machine)
       : pm_(machine.pm()),
-        design_(dynamic_cast<const HwRedo&>(machine.atomicity())),
+        design_(dynamic_cast<const HwRedo&>(machine.design().atomicity())),
         recovery_(design_),
         image_(pm_, recovery_) {}
 

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "pmemsim/backend/backend.hpp"
-#include "pmemsim/cache/hierarchy.hpp"
-#include "pmemsim/sim/pm_space.hpp"
-#include "pmemsim/sim/program_events.hpp"
+#include "pmemsim/layers/pm_space.hpp"
+#include "pmemsim/layers/program_events.hpp"
 
 namespace pmemsim {
 namespace {
@@ -459,7 +457,7 @@ bool Asap::fetch(CoreId, Line line, Picoseconds, Completion done) {
   const std::uint32_t slot = fetches_.take();
   fetches_[slot] = {done, 2};
   context_->dram.read(buffer_line(line), completion<&Asap::fetched>(*this, slot));
-  context_->backend.read(line, completion<&Asap::fetched>(*this, slot));
+  context_->pm.read(line, completion<&Asap::fetched>(*this, slot));
   return true;
 }
 

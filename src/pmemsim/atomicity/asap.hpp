@@ -61,9 +61,9 @@
 
 #include "pmemsim/atomicity/asap_parameters.hpp"
 #include "pmemsim/atomicity/atomicity.hpp"
-#include "pmemsim/atomicity/bloom_filter.hpp"
 #include "pmemsim/atomicity/hardware_log.hpp"
-#include "pmemsim/atomicity/persist_port.hpp"
+#include "pmemsim/core/bloom_filter.hpp"
+#include "pmemsim/layers/persist_port.hpp"
 
 namespace pmemsim {
 
@@ -119,7 +119,6 @@ class Asap final : public Atomicity {
   }
 
   bool commits_synchronously() const override { return parameters_.fence_every_region; }
-  bool durable_at_end() const override { return false; }  // but when it commits
 
   bool region_begin(CoreId core, std::uint64_t region, Picoseconds when,
                     Completion resume) override;

@@ -14,16 +14,14 @@ struct AsapDefects {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("dependences", dependences, {},
-          "Deliberate defect, for tests of crash verification: no region waits for another");
-    visit("lock_bit", lock_bit, {},
-          "Deliberate defect, for tests of crash verification: data don't wait for their log");
-    visit("lock_wait", lock_wait, {},
-          "Deliberate defect, for tests of crash verification: a region logs a line although an "
-          "earlier region's log write of it is not persistent");
-    visit("lpo_dropping", lpo_dropping, {},
-          "Deliberate defect, for tests of crash verification: a region's log writes are dropped "
-          "when its data are persistent, before it may commit");
+    visit.defect("dependences", dependences, "no region waits for another");
+    visit.defect("lock_bit", lock_bit, "data don't wait for their log");
+    visit.defect("lock_wait", lock_wait,
+                 "a region logs a line although an "
+                 "earlier region's log write of it is not persistent");
+    visit.defect("lpo_dropping", lpo_dropping,
+                 "a region's log writes are dropped "
+                 "when its data are persistent, before it may commit");
   }
 };
 
@@ -64,7 +62,7 @@ struct AsapParameters {
           "Remove a data write from its queue when a later region logs the same line");
     visit("fence_every_region", fence_every_region, {},
           "Behave as if the program called asap_fence after every region (ASAP, 6.4)");
-    visit.group("break", defects);
+    visit.group(kDefects, defects);
   }
 };
 

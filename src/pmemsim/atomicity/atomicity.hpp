@@ -9,13 +9,13 @@
 // How the mechanisms meet this interface (prototyped before it was frozen):
 //   software undo  nothing: its code is in the trace, and ordering governs its flushes and fences.
 //   HWUndo     store() sends the log entry; flush() and evicted() hold a line back until its entry
-//              is acknowledged; region_end() drops log writes still pending (Memory::drop).
+//              is acknowledged; region_end() drops log writes still pending (Backend::drop).
 //   HWRedo     store() appends to the core's log buffer; region_end() waits for the log;
 //              evicted() keeps lines in the DRAM cache (kTaken), fetch() reads them from there;
 //              drain() writes its lines in place.
 //   LAD        store() marks the line; region_end() sends the marked lines to controllers that must
-//              not write them out yet (Memory::reserve), and resumes when every controller has
-//              acknowledged the commit message: two phases over Memory::channel_of(). Overflow:
+//              not write them out yet (Backend::reserve), and resumes when every controller has
+//              acknowledged the commit message: two phases over Backend::channel_of(). Overflow:
 //              read, log write, then the data write.
 //   ASAP       region_begin() takes CL List and Dependence List entries (false while there are
 //              none); store() sets LockBit and owner, starts the log write, adds to the CL List
@@ -28,7 +28,12 @@
 #include <cstdint>
 #include <string>
 
-#include "pmemsim/ordering/ordering.hpp"
+#include "pmemsim/core/event_queue.hpp"
+#include "pmemsim/core/statistics.hpp"
+#include "pmemsim/layers/interest.hpp"
+#include "pmemsim/layers/layer_context.hpp"
+#include "pmemsim/layers/lowering.hpp"
+#include "pmemsim/layers/store.hpp"
 
 namespace pmemsim {
 
@@ -50,8 +55,6 @@ class Atomicity {
   }
   // True if instructions after a region's end may not execute before region_end() has resumed.
   virtual bool commits_synchronously() const { return false; }
-  // True if a region that has ended survives every crash.
-  virtual bool durable_at_end() const { return true; }
   virtual bool fence_regions(CoreId, Picoseconds, Completion) { return true; }
   // The thread leaves the core, maybe in the middle of a region, and may go on on another one.
   virtual bool context_switch(CoreId, Picoseconds, Completion) { return true; }

@@ -4,9 +4,6 @@
 #include <cassert>
 #include <utility>
 
-#include "pmemsim/backend/backend.hpp"
-#include "pmemsim/cache/hierarchy.hpp"
-
 namespace pmemsim {
 namespace {
 
@@ -226,13 +223,13 @@ void HardwareLog::arrive(std::uint64_t number, Picoseconds) {
   record.header.homes[entry.number] = entry.home;
   record.links.entries[entry.number] = place;
   if (entry.number == 0 && entry.record > 0) try_complete(entry.log, entry.record - 1);
-  context_->backend.write({.line = place,
-                           .kind = WriteKind::kLog,
-                           .owner = region_id(log.core, log.region),
-                           .data = entry.data,
-                           .persisted = completion<&HardwareLog::entry_persisted>(*this, slot),
-                           .written = {},
-                           .home = entry.home});
+  context_->pm.write({.line = place,
+                      .kind = WriteKind::kLog,
+                      .owner = region_id(log.core, log.region),
+                      .data = entry.data,
+                      .persisted = completion<&HardwareLog::entry_persisted>(*this, slot),
+                      .written = {},
+                      .home = entry.home});
 }
 
 void HardwareLog::entry_persisted(std::uint64_t number, Picoseconds now) {
@@ -308,12 +305,12 @@ void HardwareLog::write_header(Id id, std::uint32_t number) {
     const std::uint32_t slot = headers_.take();
     headers_[slot] = {id, number};
     ++statistics_.headers;
-    context_->backend.write({.line = line,
-                             .kind = WriteKind::kLogHeader,
-                             .owner = region_id(log.core, log.region),
-                             .data = data,
-                             .persisted = completion<&HardwareLog::header_persisted>(*this, slot),
-                             .written = {}});
+    context_->pm.write({.line = line,
+                        .kind = WriteKind::kLogHeader,
+                        .owner = region_id(log.core, log.region),
+                        .data = data,
+                        .persisted = completion<&HardwareLog::header_persisted>(*this, slot),
+                        .written = {}});
   };
   write(record.place->first, record.header.bytes());
   if (load_aware()) write(record.place->second, record.links.bytes(record.header));

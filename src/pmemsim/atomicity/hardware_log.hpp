@@ -34,8 +34,8 @@
 #include "pmemsim/atomicity/load_aware_log.hpp"
 #include "pmemsim/atomicity/log_record.hpp"
 #include "pmemsim/atomicity/sequential_log.hpp"
-#include "pmemsim/mem/slab.hpp"
-#include "pmemsim/ordering/ordering.hpp"
+#include "pmemsim/core/slab.hpp"
+#include "pmemsim/layers/layer_context.hpp"
 
 namespace pmemsim {
 

@@ -50,23 +50,19 @@ struct LogDefects {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit(
-        "order", order, {},
-        "Deliberate defect, for tests of crash verification: data go to PM before their log entry "
-        "(undo logs) or before their region has committed (redo logs)");
-    visit(
-        "commit", commit, {},
-        "Deliberate defect, for tests of crash verification: a region counts as committed when it "
-        "ends, whatever isn't persistent yet");
-    visit("release", release, {},
-          "Deliberate defect, for tests of crash verification: log entries are removed from the "
-          "write pending queues as soon as they are acknowledged");
-    visit(
-        "headers", headers, {},
-        "Deliberate defect, for tests of crash verification: headers in persistent queues and ADR "
-        "buffers don't survive");
-    visit("link", link, {},
-          "Deliberate defect, for tests of crash verification: the LR registers don't survive");
+    visit.defect("order", order,
+                 "data go to PM before their log entry "
+                 "(undo logs) or before their region has committed (redo logs)");
+    visit.defect("commit", commit,
+                 "a region counts as committed when it "
+                 "ends, whatever isn't persistent yet");
+    visit.defect("release", release,
+                 "log entries are removed from the "
+                 "write pending queues as soon as they are acknowledged");
+    visit.defect("headers", headers,
+                 "headers in persistent queues and ADR "
+                 "buffers don't survive");
+    visit.defect("link", link, "the LR registers don't survive");
   }
 };
 
@@ -98,7 +94,7 @@ struct HardwareLogParameters {
           "With allocation=load-aware: log entries of a bank (its free log entry FIFO)");
     visit("free_headers", free_headers, {.least = 16, .most = 1 << 20},
           "With allocation=load-aware: headers of a bank (its free header FIFO)");
-    visit.group("break", defects);
+    visit.group(kDefects, defects);
   }
 };
 

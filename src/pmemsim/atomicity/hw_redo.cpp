@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "pmemsim/backend/backend.hpp"
-#include "pmemsim/cache/hierarchy.hpp"
 #include "pmemsim/core/sentences.hpp"
-#include "pmemsim/sim/pm_space.hpp"
+#include "pmemsim/layers/pm_space.hpp"
 
 namespace pmemsim {
 
@@ -215,12 +213,12 @@ void HwRedo::write_in_place(Line line) {
   cached.on_its_way = true;
   cached.order_on_its_way = cached.order;
   ++statistics_.in_place_writes;
-  context_->backend.write({.line = line,
-                           .kind = WriteKind::kData,
-                           .owner = 0,
-                           .data = cached.data,
-                           .persisted = completion<&HwRedo::written_in_place>(*this, line.number),
-                           .written = {}});
+  context_->pm.write({.line = line,
+                      .kind = WriteKind::kData,
+                      .owner = 0,
+                      .data = cached.data,
+                      .persisted = completion<&HwRedo::written_in_place>(*this, line.number),
+                      .written = {}});
 }
 
 void HwRedo::written_in_place(std::uint64_t number, Picoseconds now) {

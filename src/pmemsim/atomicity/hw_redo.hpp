@@ -37,7 +37,7 @@
 #include "pmemsim/atomicity/atomicity.hpp"
 #include "pmemsim/atomicity/hardware_log.hpp"
 #include "pmemsim/atomicity/hw_redo_parameters.hpp"
-#include "pmemsim/atomicity/line_table.hpp"
+#include "pmemsim/core/line_table.hpp"
 
 namespace pmemsim {
 

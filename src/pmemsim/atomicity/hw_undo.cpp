@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "pmemsim/core/sentences.hpp"
-#include "pmemsim/sim/pm_space.hpp"
+#include "pmemsim/layers/pm_space.hpp"
 
 namespace pmemsim {
 namespace {

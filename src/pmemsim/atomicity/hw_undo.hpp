@@ -28,8 +28,8 @@
 
 #include "pmemsim/atomicity/atomicity.hpp"
 #include "pmemsim/atomicity/hardware_log.hpp"
-#include "pmemsim/atomicity/line_table.hpp"
-#include "pmemsim/atomicity/persist_port.hpp"
+#include "pmemsim/core/line_table.hpp"
+#include "pmemsim/layers/persist_port.hpp"
 
 namespace pmemsim {
 

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "pmemsim/backend/backend.hpp"
-#include "pmemsim/cache/hierarchy.hpp"
 #include "pmemsim/core/sentences.hpp"
-#include "pmemsim/sim/pm_space.hpp"
+#include "pmemsim/layers/pm_space.hpp"
 
 namespace pmemsim {
 namespace {
@@ -180,7 +178,7 @@ void Lad::write_in_place(Held& held, std::uint32_t acknowledgements) {
   if (std::exchange(held.has_entry, false)) {
     context_->pm.write_reserved(write);
   } else {
-    context_->backend.write(write);
+    context_->pm.write(write);
   }
 }
 
@@ -324,7 +322,7 @@ void Lad::log(std::uint32_t slot) {
   }
   held.state = State::kLogging;
   ++cores_[held.core].about_to_log;
-  context_->backend.read(held.line, completion<&Lad::old_data_read>(*this, slot));
+  context_->pm.read(held.line, completion<&Lad::old_data_read>(*this, slot));
 }
 
 // Not behind those that wait: its region's last record may have room, and they may wait for that

@@ -39,8 +39,8 @@
 
 #include "pmemsim/atomicity/atomicity.hpp"
 #include "pmemsim/atomicity/hardware_log.hpp"
-#include "pmemsim/atomicity/line_table.hpp"
-#include "pmemsim/mem/slab.hpp"
+#include "pmemsim/core/line_table.hpp"
+#include "pmemsim/core/slab.hpp"
 
 namespace pmemsim {
 

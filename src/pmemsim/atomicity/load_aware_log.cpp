@@ -2,7 +2,7 @@
 
 namespace pmemsim {
 
-LoadAwareLog::LoadAwareLog(const Memory& pm, std::uint32_t banks,
+LoadAwareLog::LoadAwareLog(const Backend& pm, std::uint32_t banks,
                            const HardwareLogParameters& parameters, std::uint64_t growths,
                            const std::set<Line>& in_use)
     : pm_(pm),

@@ -25,7 +25,7 @@
 
 #include "pmemsim/atomicity/hardware_log_parameters.hpp"
 #include "pmemsim/atomicity/log_record.hpp"
-#include "pmemsim/mem/memory.hpp"
+#include "pmemsim/backend/backend.hpp"
 
 namespace pmemsim {
 
@@ -36,7 +36,7 @@ struct HeaderPlace {
 class LoadAwareLog {
  public:
   // Rule 5: after a crash, `in_use` are the entries and the headers' first lines that are needed.
-  LoadAwareLog(const Memory& pm, std::uint32_t banks, const HardwareLogParameters& parameters,
+  LoadAwareLog(const Backend& pm, std::uint32_t banks, const HardwareLogParameters& parameters,
                std::uint64_t growths = 0, const std::set<Line>& in_use = {});
 
   Line entry();
@@ -92,7 +92,7 @@ class LoadAwareLog {
   }
   void extend();
 
-  const Memory& pm_;
+  const Backend& pm_;
   const std::uint32_t entries_, headers_;
   std::uint64_t header_stride_ = 1;
   std::vector<Bank> banks_;

@@ -12,7 +12,6 @@ class NoAtomicity final : public Atomicity {
   Lowering lowering() const override {
     return Lowering::without({trace::Purpose::kLog, trace::Purpose::kCommit});
   }
-  bool durable_at_end() const override { return false; }
 };
 
 }  // namespace pmemsim

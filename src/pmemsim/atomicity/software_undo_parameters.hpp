@@ -15,16 +15,20 @@ struct SoftwareUndoDefects {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("log_flush", log_flush, {},
-          "Deliberate defect, for tests of crash verification: the log isn't flushed");
-    visit("log_fence", log_fence, {},
-          "Deliberate defect, for tests of crash verification: data don't wait for their log");
-    visit("data_flush", data_flush, {},
-          "Deliberate defect, for tests of crash verification: data aren't flushed");
-    visit("data_fence", data_fence, {},
-          "Deliberate defect, for tests of crash verification: commits don't wait for the data");
-    visit("commit_flush", commit_flush, {},
-          "Deliberate defect, for tests of crash verification: the commit isn't flushed");
+    visit.defect("log_flush", log_flush, "the log isn't flushed");
+    visit.defect("log_fence", log_fence, "data don't wait for their log");
+    visit.defect("data_flush", data_flush, "data aren't flushed");
+    visit.defect("data_fence", data_fence, "commits don't wait for the data");
+    visit.defect("commit_flush", commit_flush, "the commit isn't flushed");
+  }
+};
+
+struct SoftwareUndoParameters {
+  SoftwareUndoDefects defects;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.group(kDefects, defects);
   }
 };
 

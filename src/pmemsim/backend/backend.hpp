@@ -1,46 +1,117 @@
 // Layer 3, backend: what must the controller do to a write before it counts?
 //
 // Every write to PM, whoever sends it, and every read from PM passes here on its way to the
-// controller's queues. A backend operation (encryption, integrity, deduplication, ...) is a graph
-// of sub-operations with the address, the data or both as external inputs; a write enters the
-// write pending queue when the graph is done. Precompute (layer 4) starts nodes early: it hands in
-// an address, data or both by prepare() before the write arrives; the backend runs the nodes whose
-// inputs are known and keeps their results until a write claims them or a change of what they were
-// computed from invalidates them. Janus's intermediate results and PMWeaver's prediction results
-// are both that: buffers of the backend, of different sizes and replacement.
+// controller's queues (mem/memory.hpp). The backend is a list of operations
+// (backend/operation.hpp); a write goes on when all of them are done with it, and a read is
+// answered when they are. Without operations, everything goes straight on.
+//
+//   1  A write that is held here hasn't been accepted: a crash loses it. In everything else it is
+//   as
+//      if it were in its queue: it can be found, dropped and counted, and a read of its line is
+//      answered from it.
+//   2  The writes of a line go on in the order in which they came, each when the one before has
+//   been
+//      accepted.
+//   3  A line belongs to a channel and a bank by its address (channel_of(), bank_of()), whatever
+//   the
+//      operations make of it.
 #pragma once
 
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pmemsim/backend/operation.hpp"
+#include "pmemsim/core/line_table.hpp"
+#include "pmemsim/core/slab.hpp"
 #include "pmemsim/mem/memory.hpp"
 
 namespace pmemsim {
 
-// A write that may come: what is known of it.
-struct Preparation {
-  CoreId core = 0;
-  std::uint64_t object = 0;  // Janus: PRE_ID and TransactionID; PMWeaver: number of the prediction
-  bool has_address = false, has_data = false;
-  Line line;
-  LineData data{};
-};
-
 class Backend {
  public:
-  virtual ~Backend() = default;
-  virtual void write(const Write& write) = 0;
-  virtual void read(Line line, Completion done) = 0;
-  virtual void prepare(const Preparation&) {}
-  virtual void statistics(StatisticsCollector&) const {}
-};
+  using Operations = std::vector<std::unique_ptr<BackendOperation>>;
 
-// No operations: straight into the controller's queues.
-class NoBackend final : public Backend {
- public:
-  explicit NoBackend(Memory& pm) : pm_(pm) {}
-  void write(const Write& write) override { pm_.write(write); }
-  void read(Line line, Completion done) override { pm_.read(line, done); }
+  // `forward_latency`: until a read is answered by a write that is held.
+  Backend(EventQueue& queue, Memory& pm, Operations operations, Picoseconds forward_latency);
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+
+  void read(Line line, Completion done);
+  WriteId write(const Write& write);
+
+  // As in Memory, for writes that are held here, too.
+  bool drop(WriteId id);
+  bool find(Line line, WriteKind kind, WriteId& id) const;
+  const Write* pending(WriteId id) const;
+  LineData newest(Line line) const;
+  std::span<const std::uint32_t> pending_operations() const;
+  bool reserve(std::uint32_t channel) { return pm_.reserve(channel); }
+  bool can_reserve(std::uint32_t channel, std::uint32_t entries) const {
+    return pm_.can_reserve(channel, entries);
+  }
+  void release(std::uint32_t channel) { pm_.release(channel); }
+  void await_entry(std::uint32_t channel, Completion free) { pm_.await_entry(channel, free); }
+  WriteId write_reserved(const Write& write);
+  std::uint32_t channel_of(Line line) const { return pm_.channel_of(line); }
+  std::uint32_t bank_of(Line line) const { return pm_.bank_of(line); }
+  LineData surviving(Line line) const { return pm_.surviving(line); }
+  void survivors_changed() { pm_.survivors_changed(); }
+  void persisted_in_caches(Line line, const LineData& data) { pm_.persisted_in_caches(line, data); }
+
+  const Operations& operations() const { return operations_; }
+  void statistics(StatisticsCollector& collector) const;
+  // Empty if nothing is held; otherwise who waits for what.
+  std::string pending() const;
 
  private:
+  enum class State : std::uint8_t {
+    kHeld,      // by an operation, or by an older write of its line
+    kSent,      // to the queues, but not accepted
+    kAccepted,  // perhaps still in its queue
+  };
+  // A write, from its arrival until it is known to have left its queue.
+  struct Passing {
+    Write write;
+    std::uint64_t order = 0;        // of arrival; 0: none
+    std::uint64_t unfinished = 0;   // operations: a bit each
+    std::uint32_t older = kNoSlot;  // the line's write before this one
+    State state = State::kHeld;
+    bool reserved = false;
+    WriteId in_queue;
+  };
+  struct Reading {
+    Completion done;
+    std::uint32_t unanswered = 0;
+  };
+
+  WriteId take(const Write& write, bool reserved);
+  void operation_done(std::uint64_t slot_and_operation, Picoseconds now);
+  void send_next(Line line);
+  void send_next_later(std::uint64_t line, Picoseconds now);
+  void send(std::uint32_t slot);
+  void accepted(std::uint64_t slot, Picoseconds now);
+  void read_answered(std::uint64_t slot, Picoseconds now);
+  void forget(std::uint32_t slot);
+  void forget_what_has_left();
+  bool droppable(const Passing& passing) const;
+  std::uint32_t slot_of(WriteId id) const;
+  WriteId id_of(std::uint32_t slot) const;
+
+  EventQueue& queue_;
   Memory& pm_;
+  const Operations operations_;
+  const Picoseconds forward_latency_;
+  Slab<Passing> writes_;
+  LineTable<std::uint32_t> newest_;  // by line: its newest write
+  std::deque<WriteId> accepted_;     // in the order in which they were
+  Slab<Reading> reads_;
+  std::uint64_t order_ = 0;
+  std::uint64_t held_ = 0, forwarded_ = 0;
+  std::vector<std::uint32_t> held_by_bank_;
+  mutable std::vector<std::uint32_t> all_by_bank_;  // what pending_operations() has returned
 };
 
 }  // namespace pmemsim

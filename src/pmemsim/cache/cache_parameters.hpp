@@ -45,4 +45,18 @@ struct SharedCacheParameters {
   }
 };
 
+// The way between the shared cache and the memory controllers.
+struct PathParameters {
+  Delay request_latency = nanoseconds(0);
+  Delay response_latency = nanoseconds(0);
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("request_latency", request_latency, {.least = 0, .most = 1e9},
+          "From the shared cache to the memory controller, beyond the caches' own latencies");
+    visit("response_latency", response_latency, {.least = 0, .most = 1e9},
+          "From the memory controller back to the core, for data and for acknowledgements");
+  }
+};
+
 }  // namespace pmemsim

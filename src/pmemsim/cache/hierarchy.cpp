@@ -22,10 +22,8 @@ Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores
                      const SharedCacheParameters& shared, const PathParameters& path)
     : queue_(parts.queue),
       pm_space_(parts.pm_space),
-      pm_(parts.pm),
       dram_(parts.dram),
-      ordering_(parts.ordering),
-      atomicity_(parts.atomicity),
+      design_(parts.design),
       clock_(clock),
       shared_latency_(clock.duration(shared.latency)),
       shared_tag_latency_(clock.duration(shared.tag_latency)),
@@ -77,10 +75,7 @@ void Hierarchy::miss_leaves(std::uint64_t number, Picoseconds now) {
     return;
   }
   ++statistics_.pm_reads;
-  const CoreId core = misses_.at(number).front().core;
-  if ((atomicity_.interests() & kFetches) != 0 && atomicity_.fetch(core, line, now, answer)) return;
-  if ((ordering_.interests() & kFetches) != 0 && ordering_.fetch(core, line, now, answer)) return;
-  pm_.read(line, answer);
+  design_.fetch(misses_.at(number).front().core, line, now, answer);
 }
 
 void Hierarchy::memory_answers(std::uint64_t number, Picoseconds now) {
@@ -166,8 +161,8 @@ void Hierarchy::evict(std::size_t way) {
   shared_.remove(way);
   if (dirty) {
     write_back(line);
-  } else if ((atomicity_.interests() & kCleanEvictions) != 0 && pm_space_.contains(line)) {
-    atomicity_.evicted_clean(line, queue_.now());
+  } else if (design_.wants(kCleanEvictions) && pm_space_.contains(line)) {
+    design_.evicted_clean(line, queue_.now());
   }
 }
 
@@ -179,20 +174,12 @@ void Hierarchy::write_back(Line line) {
   }
   ++statistics_.pm_write_backs;
   const LineData data = pm_space_.newest().read(line);
-  const Picoseconds now = queue_.now();
-  if ((atomicity_.interests() & kEvictions) != 0 &&
-      atomicity_.evicted(line, data, now) == Eviction::kTaken) {
-    return;
-  }
-  if ((ordering_.interests() & kEvictions) != 0 &&
-      ordering_.evicted(line, data, now) == Eviction::kTaken) {
-    return;
-  }
+  if (design_.evicted(line, data, queue_.now()) == Eviction::kTaken) return;
   ++under_way_[line.number].writes;
-  pm_.write({.line = line,
-             .data = data,
-             .persisted = completion<&Hierarchy::line_persisted>(*this, line.number),
-             .written = {}});
+  design_.pm().write({.line = line,
+                      .data = data,
+                      .persisted = completion<&Hierarchy::line_persisted>(*this, line.number),
+                      .written = {}});
 }
 
 void Hierarchy::flush(CoreId core, Line line, bool invalidate, bool dirty, Picoseconds when,
@@ -247,10 +234,10 @@ void Hierarchy::flush_arrives(std::uint64_t index, Picoseconds now) {
     }
   } else if (persistent) {
     if (!flush.dirty) ++under_way_[flush.line.number].writes;
-    pm_.write({.line = flush.line,
-               .data = pm_space_.newest().read(flush.line),
-               .persisted = completion<&Hierarchy::flush_persisted>(*this, index),
-               .written = {}});
+    design_.pm().write({.line = flush.line,
+                        .data = pm_space_.newest().read(flush.line),
+                        .persisted = completion<&Hierarchy::flush_persisted>(*this, index),
+                        .written = {}});
   } else {
     dram_.write({.line = flush.line,
                  .data = {},

@@ -10,35 +10,21 @@
 #include <unordered_map>
 #include <vector>
 
-#include "pmemsim/atomicity/atomicity.hpp"
-#include "pmemsim/backend/backend.hpp"
 #include "pmemsim/cache/cache_array.hpp"
 #include "pmemsim/cache/cache_parameters.hpp"
 #include "pmemsim/cache/private_caches.hpp"
+#include "pmemsim/core/clock.hpp"
 #include "pmemsim/core/event_queue.hpp"
 #include "pmemsim/core/statistics.hpp"
-#include "pmemsim/cpu/clock.hpp"
+#include "pmemsim/design/design.hpp"
+#include "pmemsim/layers/cache_port.hpp"
+#include "pmemsim/layers/pm_space.hpp"
 #include "pmemsim/mem/memory.hpp"
-#include "pmemsim/sim/pm_space.hpp"
 
 namespace pmemsim {
 
 // Where a load's or store's line came from.
 enum class Source : std::uint8_t { kPrivate, kShared, kOtherCore, kDram, kPm };
-
-// The way between the shared cache and the memory controllers.
-struct PathParameters {
-  Delay request_latency = nanoseconds(0);
-  Delay response_latency = nanoseconds(0);
-
-  template <class Visitor>
-  void describe(Visitor& visit) {
-    visit("request_latency", request_latency, {.least = 0, .most = 1e9},
-          "From the shared cache to the memory controller, beyond the caches' own latencies");
-    visit("response_latency", response_latency, {.least = 0, .most = 1e9},
-          "From the memory controller back to the core, for data and for acknowledgements");
-  }
-};
 
 struct HierarchyStatistics {
   std::uint64_t requests = 0, shared_hits = 0, dram_reads = 0, pm_reads = 0;
@@ -70,15 +56,13 @@ class CacheClient {
   virtual void filled(Line line, LineState state, Picoseconds when, Source source) = 0;
 };
 
-class Hierarchy {
+class Hierarchy final : public CachePort {
  public:
   struct Parts {
     EventQueue& queue;
     PmSpace& pm_space;
-    Backend& pm;
     Memory& dram;
-    Ordering& ordering;
-    Atomicity& atomicity;
+    Design& design;
   };
 
   Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores, const CacheParameters& l1,
@@ -91,25 +75,17 @@ class Hierarchy {
   // A private miss, or a store to a line that the core may not write, leaves the core at `when`.
   void request(CoreId core, Line line, bool to_write, Picoseconds when);
 
-  // A flush leaves the core at `when`. `dirty`: the core's own copy was modified. What is written
-  // is the line's newest value when the flush arrives: what others have stored to it meanwhile must
-  // not be undone. `acknowledge` is called at the core once all that was stored to the line before
-  // is persistent: if it is clean everywhere, after the writes of it that are under way.
   void flush(CoreId core, Line line, bool invalidate, bool dirty, Picoseconds when,
-             Completion acknowledge);
-
-  // A design has sent the line's newest value to memory by itself: all copies are clean.
-  void mark_clean(Line line);
+             Completion acknowledge) override;
+  void mark_clean(Line line) override;
 
   // Before the run: the line was touched by that core.
   void warm(CoreId core, Line line);
 
-  // How long a write that passes the caches takes from a core to the controller, and an
-  // acknowledgement back.
-  Picoseconds way_down(CoreId core) const {
+  Picoseconds way_down(CoreId core) const override {
     return clock_.time(private_[core].passing_latency()) + shared_tag_latency_ + request_latency_;
   }
-  Picoseconds way_back() const { return response_latency_; }
+  Picoseconds way_back() const override { return response_latency_; }
 
   const HierarchyStatistics& statistics() const { return statistics_; }
   std::size_t pending_misses() const { return misses_.size(); }
@@ -158,10 +134,8 @@ class Hierarchy {
 
   EventQueue& queue_;
   PmSpace& pm_space_;
-  Backend& pm_;
   Memory& dram_;
-  Ordering& ordering_;
-  Atomicity& atomicity_;
+  Design& design_;
   Clock clock_;
   Picoseconds shared_latency_, shared_tag_latency_, snoop_latency_, request_latency_,
       response_latency_;

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "pmemsim/cache/cache_array.hpp"
-#include "pmemsim/cpu/clock.hpp"
+#include "pmemsim/core/clock.hpp"
 
 namespace pmemsim {
 

@@ -305,6 +305,44 @@ Problem parse_choice(std::string_view text, std::span<const std::string_view> ch
   return problem;
 }
 
+Problem parse_value(std::string_view text, const Limits&, NamedChoice& value) {
+  int index = 0;
+  Problem problem = parse_choice(text, value.names, index);
+  if (!problem) value.index = static_cast<std::size_t>(index);
+  return problem;
+}
+
+Problem parse_value(std::string_view text, const Limits& limits, NamedChoices& value) {
+  NamedChoices parsed{value.names, {}};
+  if (text == kNoChoice) {
+    value = parsed;
+    return std::nullopt;
+  }
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    NamedChoice one{value.names};
+    const std::string_view name = text.substr(begin, end - begin);
+    if (Problem problem = parse_value(name, limits, one)) return problem;
+    if (name == kNoChoice) return fmt::format("'{}' must stand alone", kNoChoice);
+    if (std::find(parsed.indices.begin(), parsed.indices.end(), one.index) !=
+        parsed.indices.end()) {
+      return fmt::format("'{}' stands there twice", name);
+    }
+    parsed.indices.push_back(one.index);
+    begin = end + 1;
+  }
+  value = parsed;
+  return std::nullopt;
+}
+
+std::string format_value(const NamedChoice& value) { return std::string(value.name()); }
+
+std::string format_value(const NamedChoices& value) {
+  std::vector<std::string_view> names;
+  for (const std::size_t index : value.indices) names.push_back(value.names.at(index));
+  return names.empty() ? std::string(kNoChoice) : fmt::format("{}", fmt::join(names, ","));
+}
+
 std::string format_value(std::uint32_t value) { return fmt::format("{}", value); }
 std::string format_value(bool value) { return value ? "true" : "false"; }
 

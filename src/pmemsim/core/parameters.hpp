@@ -8,7 +8,12 @@
 //
 // What is parsed, checked, printed and documented comes from there. Supported types: std::uint32_t
 // (a count), bool, Ratio, Picoseconds ("2ns"), Delay ("2ns" or "4cycles" of the cores' clock),
-// Hertz ("2GHz"), Bytes ("32KiB"), Bandwidth ("6.6GB/s") and enums that have a choice_names().
+// Hertz ("2GHz"), Bytes ("32KiB"), Bandwidth ("6.6GB/s"), enums that have a choice_names(), and one
+// or several of some names (NamedChoice, NamedChoices).
+//
+// A deliberate defect, so that crash tests can show that they would find it, is declared by
+// visit.defect("flush", flush, "a flush doesn't write its line back"), in a group of the name
+// kDefects.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +48,24 @@ struct Bandwidth {
   std::uint64_t count = 0;
 };
 
+// One of some names that are known when the program runs: `index` says which.
+struct NamedChoice {
+  std::vector<std::string_view> names;
+  std::size_t index = 0;
+  std::string_view name() const { return names.at(index); }
+};
+
+// Several of such names, in the order in which they are given, or kNoChoice.
+struct NamedChoices {
+  std::vector<std::string_view> names;
+  std::vector<std::size_t> indices;
+};
+inline constexpr std::string_view kNoChoice = "none";
+
+inline constexpr std::string_view kDefects = "break";
+inline constexpr std::string_view kDefectPrefix =
+    "Deliberate defect, for tests of crash verification: ";
+
 struct Limits {
   double least = 0;
   double most = 1e18;
@@ -51,7 +74,7 @@ struct Limits {
 
 // The names of an enum's values, in the order of the values (found by argument-dependent lookup).
 template <class Enum>
-concept Choice = std::is_enum_v<Enum> && requires(Enum value) {
+concept NamedEnum = std::is_enum_v<Enum> && requires(Enum value) {
   { choice_names(value) } -> std::convertible_to<std::span<const std::string_view>>;
 };
 
@@ -82,6 +105,8 @@ std::optional<std::string> parse_value(std::string_view text, const Limits&, Byt
 std::optional<std::string> parse_value(std::string_view text, const Limits&, Bandwidth& value);
 std::optional<std::string> parse_choice(std::string_view text,
                                         std::span<const std::string_view> choices, int& index);
+std::optional<std::string> parse_value(std::string_view text, const Limits&, NamedChoice& value);
+std::optional<std::string> parse_value(std::string_view text, const Limits&, NamedChoices& value);
 std::string format_value(std::uint32_t value);
 std::string format_value(bool value);
 std::string format_value(Ratio value);
@@ -90,6 +115,8 @@ std::string format_value(Delay value);
 std::string format_value(Hertz value);
 std::string format_value(Bytes value);
 std::string format_value(Bandwidth value);
+std::string format_value(const NamedChoice& value);
+std::string format_value(const NamedChoices& value);
 
 constexpr std::string_view type_name(std::uint32_t) { return "count"; }
 constexpr std::string_view type_name(bool) { return "flag"; }
@@ -99,6 +126,8 @@ constexpr std::string_view type_name(Delay) { return "delay"; }
 constexpr std::string_view type_name(Hertz) { return "frequency"; }
 constexpr std::string_view type_name(Bytes) { return "size"; }
 constexpr std::string_view type_name(Bandwidth) { return "bandwidth"; }
+constexpr std::string_view type_name(const NamedChoice&) { return "choice"; }
+constexpr std::string_view type_name(const NamedChoices&) { return "choices"; }
 
 // The candidate nearest to a misspelt word, if one is near.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
@@ -117,7 +146,7 @@ class ParameterLister {
   void operator()(std::string_view name, Value& value, const Limits& limits,
                   std::string_view description) {
     ParameterInfo info{prefix_ + std::string(name), "", "", limits, {}, std::string(description)};
-    if constexpr (Choice<Value>) {
+    if constexpr (NamedEnum<Value>) {
       info.type = "choice";
       for (auto choice : choice_names(value)) info.choices.emplace_back(choice);
       info.value = info.choices.at(static_cast<std::size_t>(value));
@@ -125,7 +154,13 @@ class ParameterLister {
       info.type = type_name(value);
       info.value = format_value(value);
     }
+    if constexpr (requires { value.names; }) {
+      info.choices.assign(value.names.begin(), value.names.end());
+    }
     found.push_back(std::move(info));
+  }
+  void defect(std::string_view name, bool& flag, std::string_view what) {
+    (*this)(name, flag, {}, std::string(kDefectPrefix) + std::string(what));
   }
 
   std::vector<ParameterInfo> found;
@@ -161,6 +196,10 @@ class ParameterSetter {
     }
   }
 
+  void defect(std::string_view name, bool& flag, std::string_view what) {
+    (*this)(name, flag, {}, what);
+  }
+
   // Values that are legal one by one, but not together. The sentence names the parameters, in full
   // or as members of `group`; the places where they were set come from there. Left out if one of
   // them could not be read, because the sentence is then about a default that nobody chose.
@@ -172,7 +211,7 @@ class ParameterSetter {
   template <class Value>
   static std::optional<std::string> parse(std::string_view text, const Limits& limits,
                                           Value& value) {
-    if constexpr (Choice<Value>) {
+    if constexpr (NamedEnum<Value>) {
       int index = 0;
       auto problem = parse_choice(text, choice_names(value), index);
       if (!problem) value = static_cast<Value>(index);

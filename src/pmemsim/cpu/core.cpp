@@ -24,14 +24,12 @@ CoreStatistics& CoreStatistics::operator+=(const CoreStatistics& other) {
 }
 
 Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& parameters, CoreId id,
-           LockOrder lock_order, const Lowering& lowering)
+           LockOrder lock_order)
     : queue_(parts.queue),
       hierarchy_(parts.hierarchy),
       pm_space_(parts.pm_space),
       synchronisation_(parts.synchronisation),
-      ordering_(parts.ordering),
-      atomicity_(parts.atomicity),
-      precompute_(parts.precompute),
+      design_(parts.design),
       program_events_(parts.program_events),
       caches_(parts.hierarchy.private_caches(id)),
       clock_(clock),
@@ -45,10 +43,7 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       branch_penalty_(clock.slots(parameters.branch_penalty)),
       time_slice_(clock.slots(parameters.time_slice)),
       run_ahead_(clock.duration(parameters.run_ahead)),
-      lowering_(lowering),
-      ordering_interests_(parts.ordering.interests()),
-      atomicity_interests_(parts.atomicity.interests()),
-      precompute_interests_(parts.precompute.interests()),
+      ends_are_durable_(parts.design.promises().regions == RegionPromise::kAtEnd),
       predictor_(parameters.predictor_index_bits),
       // Operations of zero instructions take a place too, hence twice the instructions.
       entries_(std::bit_ceil(std::size_t{parameters.rob_entries} * 2)),
@@ -61,11 +56,12 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
   parts.hierarchy.connect(id, *this);
 }
 
-void Core::run(const trace::TraceFile& file, std::uint32_t thread, const Copy& copy) {
-  stream_ = std::make_unique<trace::OperationStream>(file, thread);
+void Core::run(const trace::TraceFile& file, std::uint32_t thread, const ProgramCopy& copy) {
+  const LoweredStream::WantedMarks wanted{.region_fences = design_.wants(kRegions),
+                                          .hints = design_.wants(kHints)};
+  stream_ = std::make_unique<LoweredStream>(file, thread, design_.lowering(), wanted, copy);
   sites_ = &file.sites();
   producers_.assign(sites_->sites().size(), {});
-  copy_ = copy;
   dispatch_ = retire_ = drained_ = clock_.slot(queue_.now());
   slice_ends_ = time_slice_ > 0 ? dispatch_ + time_slice_ : kUnknownSlot;
   queue_.schedule(queue_.now(), Phase::kCore, completion<&Core::wake>(*this));

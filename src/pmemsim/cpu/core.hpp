@@ -22,14 +22,15 @@
 #include <vector>
 
 #include "pmemsim/cache/hierarchy.hpp"
+#include "pmemsim/core/clock.hpp"
 #include "pmemsim/cpu/branch_predictor.hpp"
-#include "pmemsim/cpu/clock.hpp"
 #include "pmemsim/cpu/core_parameters.hpp"
 #include "pmemsim/cpu/cycle_account.hpp"
 #include "pmemsim/cpu/store_queue.hpp"
-#include "pmemsim/precompute/precompute.hpp"
-#include "pmemsim/sim/program_events.hpp"
-#include "pmemsim/sim/synchronisation.hpp"
+#include "pmemsim/cpu/synchronisation.hpp"
+#include "pmemsim/design/design.hpp"
+#include "pmemsim/layers/lowered_stream.hpp"
+#include "pmemsim/layers/program_events.hpp"
 #include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim {
@@ -74,23 +75,15 @@ class Core final : public CacheClient {
     Hierarchy& hierarchy;
     PmSpace& pm_space;
     Synchronisation& synchronisation;
-    Ordering& ordering;
-    Atomicity& atomicity;
-    Precompute& precompute;
+    Design& design;
     const ProgramEvents& program_events;
-  };
-  // Where this core's copy of the recording lives (several independent copies may run side by
-  // side): added to every address and to every synchronisation object's number.
-  struct Copy {
-    std::uint64_t address_offset = 0;
-    std::uint32_t object_offset = 0;
   };
 
   Core(const Parts& parts, const Clock& clock, const CoreParameters& parameters, CoreId id,
-       LockOrder lock_order, const Lowering& lowering);
+       LockOrder lock_order);
 
   // Gives the core its thread and starts it at the queue's present time.
-  void run(const trace::TraceFile& file, std::uint32_t thread, const Copy& copy);
+  void run(const trace::TraceFile& file, std::uint32_t thread, const ProgramCopy& copy);
 
   void filled(Line line, LineState state, Picoseconds when, Source source) override;
 
@@ -150,17 +143,10 @@ class Core final : public CacheClient {
     bool to_write = false;
   };
 
-  // Front end (core_front_end.cpp): lowering, room in the window, dispatch.
+  // Front end (core_front_end.cpp): room in the window, dispatch.
   void advance();
   bool next_operation();
   bool end_time_slice();
-  // Is what follows code that the design's program would not contain?
-  bool dropping() const { return !lowering_.keeps[static_cast<std::size_t>(purpose_)]; }
-  bool flushes_alone() const {
-    return !lowering_.keeps_the_rest[static_cast<std::size_t>(purpose_)];
-  }
-  bool keep(trace::Operation& operation);
-  bool keep_mark(const trace::Operation& operation);
   bool dispatch(const trace::Operation& operation);
   bool dispatch_load(const trace::Operation& operation);
   bool dispatch_store(const trace::Operation& operation);
@@ -207,14 +193,14 @@ class Core final : public CacheClient {
   bool drain_store(StoreEntry& entry, Slot& slot);
   bool drain_non_temporal(StoreEntry& entry, Slot& slot);
   bool drain_persist(StoreEntry& entry, Slot& slot);
-  bool tell_atomicity(StoreEntry& entry, Slot slot);
+  bool may_flush(StoreEntry& entry, Slot slot);
   bool send_flush(const StoreEntry& entry, Slot slot);
   bool send_fence(const StoreEntry& entry, Slot slot);
   bool drain_atomic(StoreEntry& entry, Slot& slot);
   bool drain_acquire(StoreEntry& entry, Slot& slot);
   bool drain_release(StoreEntry& entry, Slot& slot);
   bool drain_region(StoreEntry& entry, Slot& slot);
-  bool ask_atomicity(const StoreEntry& entry, Picoseconds when);
+  bool ask_design(const StoreEntry& entry, Picoseconds when);
   bool may_write(const StoreEntry& entry, Slot& slot);
   bool ask_to_write(Line line, Slot slot);
   void ask_ahead();
@@ -235,9 +221,7 @@ class Core final : public CacheClient {
   Hierarchy& hierarchy_;
   PmSpace& pm_space_;
   Synchronisation& synchronisation_;
-  Ordering& ordering_;
-  Atomicity& atomicity_;
-  Precompute& precompute_;
+  Design& design_;
   const ProgramEvents& program_events_;
   PrivateCaches& caches_;
   const Clock clock_;
@@ -247,24 +231,18 @@ class Core final : public CacheClient {
   const bool full_fences_;
   const Slot cycle_, forward_latency_, locked_latency_, branch_penalty_, time_slice_;
   const Picoseconds run_ahead_;
-  const Lowering lowering_;
-  const std::uint32_t ordering_interests_, atomicity_interests_, precompute_interests_;
+  const bool ends_are_durable_;  // regions', without the design's saying so
 
   // the thread
-  std::unique_ptr<trace::OperationStream> stream_;
+  std::unique_ptr<LoweredStream> stream_;
   const trace::SiteTable* sites_ = nullptr;
-  Copy copy_;
   trace::Operation operation_;
   bool has_operation_ = false;
   bool at_end_ = false;
   bool finished_ = false;
-  trace::Purpose purpose_ = trace::Purpose::kProgram;
-  bool kept_in_part_ = false;  // not all of the code for this purpose counts
-  trace::FenceMeaning fence_meaning_ = trace::FenceMeaning::kBare;
   std::uint64_t region_ = 0;  // number of the outermost region begun last
   bool in_region_ = false;
   std::uint32_t locks_held_ = 0;
-  std::vector<std::byte> hint_data_;  // of the hint to come
 
   // front end
   Slot dispatch_ = 0;

@@ -235,9 +235,9 @@ void Core::retired(Entry& oldest) {
     StoreEntry& store = stores_.at(oldest.store + i);
     store.eligible = retire_;
     if (oldest.kind != Kind::kStore) continue;
-    if ((precompute_interests_ & kAllStores) != 0) {
-      precompute_.stored(id_, store.site, store.address, store.value.data(), store.size,
-                         clock_.time(retire_));
+    if (design_.wants(kAllStores)) {
+      design_.stored(id_, store.site, store.address, store.value.data(), store.size,
+                     clock_.time(retire_));
     }
   }
   if (oldest.stores == 0) return;
@@ -246,14 +246,11 @@ void Core::retired(Entry& oldest) {
 }
 
 void Core::tell_layers_of_load(const Entry& load) {
-  if (((atomicity_interests_ | ordering_interests_) & kLoads) == 0 || !persistent(load.address)) {
-    return;
-  }
+  if (!design_.wants(kLoads) || !persistent(load.address)) return;
   const Picoseconds when = clock_.time(retire_);
   const Line last = Line::of(load.address + load.size - 1);
   for (Line line = Line::of(load.address); line <= last; ++line.number) {
-    if ((atomicity_interests_ & kLoads) != 0) atomicity_.load(id_, line, retired_region_, when);
-    if ((ordering_interests_ & kLoads) != 0) ordering_.load(id_, line, retired_region_, when);
+    design_.load(id_, line, retired_region_, when);
   }
 }
 

@@ -1,24 +1,11 @@
-// The front end of a core: lowering, room in the window, dispatch.
+// The front end of a core: room in the window, dispatch.
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "pmemsim/cpu/core.hpp"
 
 namespace pmemsim {
-namespace {
-
-// What counts even in code that the design's program would not contain: marks and synchronisation;
-// atomics, since other threads wait for the versions they make; fences, since marks announce them.
-constexpr trace::KindSet kSeenInDroppedCode{
-    trace::SiteKind::kMark,        trace::SiteKind::kSync,         trace::SiteKind::kAtomicLoad,
-    trace::SiteKind::kAtomicStore, trace::SiteKind::kAtomicUpdate, trace::SiteKind::kFence};
-
-// The same where the flushes stay.
-constexpr trace::KindSet kSeenAmongFlushes =
-    kSeenInDroppedCode | trace::KindSet{trace::SiteKind::kFlush};
-
-}  // namespace
-
 using trace::FenceKind;
 using trace::MarkKind;
 using trace::Operation;
@@ -76,98 +63,20 @@ void Core::wake(std::uint64_t, Picoseconds) {
 
 bool Core::next_operation() {
   if (at_end_) return false;
-  do {
-    if (kept_in_part_) stream_->skip_to(dropping() ? kSeenInDroppedCode : kSeenAmongFlushes);
-    if (!stream_->next(operation_)) {
-      at_end_ = true;
-      return false;
-    }
-    if (kept_in_part_ && !dropping())
-      operation_.instructions = std::min(operation_.instructions, 1u);
-  } while (!keep(operation_));
+  at_end_ = !stream_->next(operation_);
+  const std::uint32_t left_over = stream_->take_left_over();
+  statistics_.instructions += left_over;
+  carried_ += left_over;
+  if (at_end_) return false;
   ++statistics_.operations;
+  if (operation_.kind != SiteKind::kMark && operation_.kind != SiteKind::kSync) {
+    statistics_.instructions += operation_.instructions;
+  }
+  if (operation_.kind == SiteKind::kExternal) {
+    statistics_.external_instructions += operation_.instructions;
+  }
   has_operation_ = true;
   return true;
-}
-
-// Lowering: is this operation part of the design's program? Moves what is kept to the core's copy.
-bool Core::keep(Operation& operation) {
-  switch (operation.kind) {
-    case SiteKind::kMark:
-      return keep_mark(operation);
-    case SiteKind::kSync:
-      operation.address += operation.address != 0 ? copy_.address_offset : 0;
-      operation.object += copy_.object_offset;
-      return true;
-    default:
-      break;
-  }
-  if (operation.kind == SiteKind::kFence && dropping()) {
-    // The mark that announced it is gone with it.
-    fence_meaning_ = trace::FenceMeaning::kBare;
-    return false;
-  }
-  statistics_.instructions += operation.instructions;
-  switch (operation.kind) {
-    case SiteKind::kExecute:
-    case SiteKind::kBranch:
-      break;
-    case SiteKind::kExternal:
-      statistics_.external_instructions += operation.instructions;
-      break;
-    case SiteKind::kFlush:
-      operation.address += copy_.address_offset;
-      if (!lowering_.keeps_flushes[static_cast<std::size_t>(purpose_)]) {
-        --statistics_.instructions;
-        carried_ += operation.instructions - 1;
-        return false;
-      }
-      break;
-    case SiteKind::kFence:
-      // Full fences stay: programs need them for concurrency too.
-      if (!lowering_.keeps_fences[static_cast<std::size_t>(purpose_)] &&
-          operation.detail == static_cast<std::uint8_t>(FenceKind::kSfence)) {
-        fence_meaning_ = trace::FenceMeaning::kBare;
-        --statistics_.instructions;
-        carried_ += operation.instructions - 1;
-        return false;
-      }
-      break;
-    default:
-      operation.address += copy_.address_offset;
-      operation.object += copy_.object_offset;
-      break;
-  }
-  return true;
-}
-
-bool Core::keep_mark(const Operation& operation) {
-  switch (static_cast<MarkKind>(operation.detail)) {
-    case MarkKind::kPurpose:
-      purpose_ = static_cast<trace::Purpose>(operation.address);
-      kept_in_part_ = dropping() || flushes_alone();
-      return false;
-    case MarkKind::kNextFence:
-      fence_meaning_ = static_cast<trace::FenceMeaning>(operation.address);
-      return false;
-    case MarkKind::kRegionBegin:
-    case MarkKind::kRegionEnd:
-      return operation.address == 1;  // nested regions are flattened
-    case MarkKind::kFenceRegions:
-      return (atomicity_interests_ & kRegions) != 0;
-    case MarkKind::kHint:
-      return (precompute_interests_ & kHints) != 0;
-    case MarkKind::kHintData:
-      if ((precompute_interests_ & kHints) != 0) {
-        for (const std::uint64_t word : {operation.address, operation.second}) {
-          const auto bytes = std::as_bytes(std::span(&word, 1));
-          hint_data_.insert(hint_data_.end(), bytes.begin(), bytes.end());
-        }
-      }
-      return false;
-    default:
-      return false;
-  }
 }
 
 // False if there is no room: an event will move the window and call advance() again.
@@ -295,8 +204,7 @@ bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, b
   StoreEntry& store = new_store(index, kind, operation);
   store.serialising = serialising;
   if (kind == StoreKind::kFence || kind == StoreKind::kFullFence) {
-    store.detail = static_cast<std::uint8_t>(fence_meaning_);
-    fence_meaning_ = trace::FenceMeaning::kBare;
+    store.detail = static_cast<std::uint8_t>(stream_->fence_meaning());
     ++statistics_.fences;
   } else if (kind == StoreKind::kFlush) {
     ++statistics_.flushes;
@@ -355,10 +263,10 @@ bool Core::dispatch_mark(const Operation& operation) {
     give_hint(operation);
     return true;
   }
-  const bool layers_care = (atomicity_interests_ & kRegions) != 0;
+  const bool layers_care = design_.wants(kRegions);
   const bool end = mark == MarkKind::kRegionEnd;
   const bool serialising =
-      mark == MarkKind::kFenceRegions || (end && atomicity_.commits_synchronously());
+      mark == MarkKind::kFenceRegions || (end && design_.commits_synchronously());
   if (!has_room(operation, 0, layers_care ? 1 : 0)) return false;
   const std::uint32_t index = new_entry(operation, serialising ? Kind::kSerial : Kind::kPlain);
   entry(index).region_begin = mark == MarkKind::kRegionBegin;
@@ -375,7 +283,7 @@ bool Core::dispatch_mark(const Operation& operation) {
                                   operation);
     store.serialising = serialising;
     if (serialising) barrier_entry_ = index;
-  } else if (end && atomicity_.durable_at_end()) {
+  } else if (end && ends_are_durable_) {
     end_region_with_its_last_store();
   }
   if (end) in_region_ = false;
@@ -394,12 +302,11 @@ void Core::end_region_with_its_last_store() {
 
 void Core::give_hint(const Operation& operation) {
   const auto bytes = static_cast<std::uint32_t>(operation.second);
+  const std::span<const std::byte> data = stream_->hint_data();
   const Hint hint{static_cast<trace::HintKind>((operation.second >> 32) & 0xff),
-                  static_cast<std::uint32_t>(operation.second >> 40),
-                  operation.address == 0 ? 0 : operation.address + copy_.address_offset, bytes,
-                  std::span(hint_data_).first(std::min<std::size_t>(bytes, hint_data_.size()))};
-  precompute_.hint(id_, hint, clock_.time(dispatch_));
-  hint_data_.clear();
+                  static_cast<std::uint32_t>(operation.second >> 40), operation.address, bytes,
+                  data.first(std::min<std::size_t>(bytes, data.size()))};
+  design_.hint(id_, hint, clock_.time(dispatch_));
 }
 
 bool Core::dispatch_plain(const Operation& operation, Kind kind) {
@@ -489,7 +396,7 @@ StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation
   store.kind = kind;
   store.detail = operation.detail;
   store.size = operation.size;
-  store.stage = store.told = 0;
+  store.stage = store.told = store.asked = 0;
   store.serialising = store.ends_region = false;
   store.in_recorded_order = in_recorded_order();
   store.writes =

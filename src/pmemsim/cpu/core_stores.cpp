@@ -101,14 +101,14 @@ bool Core::drain_non_temporal(StoreEntry& head, Slot& slot) {
     caches_.invalidate(line);
     apply(head);
     head.stage = kSend;
-    if ((atomicity_interests_ & kFlushes) != 0 && persistent(head.address) &&
-        !atomicity_.flush(id_, line, clock_.time(slot), resume_of_head())) {
+    if (persistent(head.address) &&
+        !design_.may_flush(id_, line, clock_.time(slot), resume_of_head())) {
       head.stage = kSend - 1;
       return false;
     }
   }
-  if (head.stage == kSend && !ordering_.flush(id_, line, trace::FlushKind::kClflushopt, true,
-                                              clock_.time(slot), resume_of_head())) {
+  if (head.stage == kSend && !design_.flush(id_, line, trace::FlushKind::kClflushopt, true,
+                                            clock_.time(slot), resume_of_head())) {
     head.stage = kSent - 1;
     return false;
   }
@@ -161,38 +161,24 @@ void Core::apply(const StoreEntry& head) {
   if (head.writes && persistent(head.address)) {
     pm_space_.newest().write(head.address, head.value.data(), head.size);
     program_events_.stored(Line::of(head.address));
-    if ((ordering_interests_ & kVisibleStores) != 0) {
-      ordering_.visible(id_, Line::of(head.address));
-    }
+    design_.visible(id_, Line::of(head.address));
   }
 }
 
 // Layers that take part in stores learn of each at its own time, before it becomes visible, and
 // may hold it back.
 bool Core::tell_layers(StoreEntry& head, Slot& slot) {
-  enum : std::uint8_t { kAtomicityTurn = 2, kOrderingTurn = 4, kTold = 6 };
-  if (((atomicity_interests_ | ordering_interests_) & kStores) == 0 || !head.writes ||
-      !persistent(head.address)) {
-    return true;
-  }
-  if (head.told == 0) {
+  enum : std::uint8_t { kArrive = 0, kAsk = 2, kTold = 4 };
+  if (!design_.wants(kStores) || !head.writes || !persistent(head.address)) return true;
+  if (head.told == kArrive) {
     if (!at_time(head.told, slot)) return false;
-    head.told = kAtomicityTurn;
+    head.told = kAsk;
   }
   if (head.told == kTold) return true;
   const Store store{
       id_, head.site, head.address, head.size, head.value.data(), pm_space_.newest(), head.region};
-  if (head.told == kAtomicityTurn) {
-    if ((atomicity_interests_ & kStores) != 0 &&
-        !atomicity_.store(store, clock_.time(slot), resume_of_head())) {
-      head.told = kAtomicityTurn + 1;
-      return false;
-    }
-    head.told = kOrderingTurn;
-  }
-  if ((ordering_interests_ & kStores) != 0 &&
-      !ordering_.store(store, clock_.time(slot), resume_of_head())) {
-    head.told = kOrderingTurn + 1;
+  if (!design_.store(head.asked, store, clock_.time(slot), resume_of_head())) {
+    head.told = kAsk - 1;
     return false;
   }
   head.told = kTold;
@@ -202,7 +188,7 @@ bool Core::tell_layers(StoreEntry& head, Slot& slot) {
 bool Core::drain_persist(StoreEntry& head, Slot& slot) {
   if (head.stage == 0) {
     if (head.told == 0) head.waiting_since = slot;
-    if (head.kind == StoreKind::kFlush && !tell_atomicity(head, slot)) return false;
+    if (head.kind == StoreKind::kFlush && !may_flush(head, slot)) return false;
     if (!(head.kind == StoreKind::kFlush ? send_flush(head, slot) : send_fence(head, slot))) {
       ++head.stage;
       return false;
@@ -216,16 +202,16 @@ bool Core::drain_persist(StoreEntry& head, Slot& slot) {
 }
 
 // A design with a log may hold a flush back until it is safe.
-bool Core::tell_atomicity(StoreEntry& head, Slot slot) {
+bool Core::may_flush(StoreEntry& head, Slot slot) {
   enum : std::uint8_t { kAsk = 2, kTold = 4 };
-  if ((atomicity_interests_ & kFlushes) == 0 || head.told == kTold || !persistent(head.address)) {
+  if (!design_.wants(kFlushes) || head.told == kTold || !persistent(head.address)) {
     return true;
   }
   if (head.told == 0) {
     if (!at_time(head.told, slot)) return false;
     head.told = kAsk;
   }
-  if (!atomicity_.flush(id_, Line::of(head.address), clock_.time(slot), resume_of_head())) {
+  if (!design_.may_flush(id_, Line::of(head.address), clock_.time(slot), resume_of_head())) {
     head.told = kTold - 1;
     return false;
   }
@@ -238,13 +224,13 @@ bool Core::send_flush(const StoreEntry& head, Slot slot) {
   const auto kind = static_cast<trace::FlushKind>(head.detail);
   const bool dirty =
       kind == trace::FlushKind::kClwb ? caches_.clean(line) : caches_.invalidate(line);
-  return ordering_.flush(id_, line, kind, dirty, clock_.time(slot + caches_.passing_latency()),
-                         resume_of_head());
+  return design_.flush(id_, line, kind, dirty, clock_.time(slot + caches_.passing_latency()),
+                       resume_of_head());
 }
 
 bool Core::send_fence(const StoreEntry& head, Slot slot) {
-  return ordering_.fence(id_, static_cast<trace::FenceMeaning>(head.detail), clock_.time(slot),
-                         resume_of_head());
+  return design_.fence(id_, static_cast<trace::FenceMeaning>(head.detail), clock_.time(slot),
+                       resume_of_head());
 }
 
 // Atomic stores and read-modify-writes take their place in the recorded order of their variable.
@@ -298,9 +284,7 @@ bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
   if (head.waiting_since != kUnknownSlot) {
     waited(head, slot, Cause::kLock);
     head.waiting_since = kUnknownSlot;
-    if ((ordering_interests_ & kCriticalSections) != 0 && head.address != 0) {
-      ordering_.critical_section(id_, true, clock_.time(slot));
-    }
+    if (head.address != 0) design_.critical_section(id_, true, clock_.time(slot));
   }
   if (head.address != 0) {
     if (!may_write(head, slot)) return false;
@@ -314,9 +298,7 @@ bool Core::drain_release(StoreEntry& head, Slot& slot) {
     if (!may_write(head, slot)) return false;
     slot += locked_latency_;
   }
-  if ((ordering_interests_ & kCriticalSections) != 0 && head.address != 0) {
-    ordering_.critical_section(id_, false, clock_.time(slot));
-  }
+  if (head.address != 0) design_.critical_section(id_, false, clock_.time(slot));
   release_later(head, slot);
   return true;
 }
@@ -346,30 +328,30 @@ bool Core::drain_region(StoreEntry& head, Slot& slot) {
   }
   if (head.stage == kAsk) {
     head.waiting_since = slot;
-    if (!ask_atomicity(head, clock_.time(slot))) {
+    if (!ask_design(head, clock_.time(slot))) {
       ++head.stage;
       return false;
     }
   } else {
     waited(head, slot, Cause::kCommit);
   }
-  if (head.kind == StoreKind::kRegionEnd && atomicity_.durable_at_end()) {
+  if (head.kind == StoreKind::kRegionEnd && ends_are_durable_) {
     program_events_.region_durable(id_, head.region);
   }
   slot += cycle_;
   return true;
 }
 
-bool Core::ask_atomicity(const StoreEntry& head, Picoseconds when) {
+bool Core::ask_design(const StoreEntry& head, Picoseconds when) {
   switch (head.kind) {
     case StoreKind::kRegionBegin:
-      return atomicity_.region_begin(id_, head.region, when, resume_of_head());
+      return design_.region_begin(id_, head.region, when, resume_of_head());
     case StoreKind::kRegionEnd:
-      return atomicity_.region_end(id_, head.region, when, resume_of_head());
+      return design_.region_end(id_, head.region, when, resume_of_head());
     case StoreKind::kFenceRegions:
-      return atomicity_.fence_regions(id_, when, resume_of_head());
+      return design_.fence_regions(id_, when, resume_of_head());
     default:
-      return atomicity_.context_switch(id_, when, resume_of_head());
+      return design_.context_switch(id_, when, resume_of_head());
   }
 }
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "pmemsim/cpu/clock.hpp"
+#include "pmemsim/core/clock.hpp"
 
 namespace pmemsim {
 

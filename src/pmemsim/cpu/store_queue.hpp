@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "pmemsim/cpu/clock.hpp"
+#include "pmemsim/core/clock.hpp"
 #include "pmemsim/trace/format.hpp"
 
 namespace pmemsim {
@@ -45,6 +45,7 @@ struct StoreEntry {
   std::uint8_t size;
   std::uint8_t stage;  // steps done at the head of the queue; odd while it waits to be resumed
   std::uint8_t told;   // the same for the layers that want to know of stores
+  std::uint8_t asked;  // Design::store()
   bool serialising;
   bool ends_region;        // the last of a region whose end isn't an entry of its own
   bool writes;             // a failed compare-exchange doesn't

@@ -13,9 +13,7 @@
 #include "pmemsim/crash/crash_image.hpp"
 #include "pmemsim/crash/oracle.hpp"
 #include "pmemsim/crash/program_history.hpp"
-#include "pmemsim/crash/recoveries.hpp"
 #include "pmemsim/crash/story.hpp"
-#include "pmemsim/recovery/software_undo.hpp"
 #include "pmemsim/sim/machine.hpp"
 #include "pmemsim/sim/simulate.hpp"
 
@@ -163,7 +161,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
       : machine_(machine),
         pm_(machine.pm()),
         newest_(machine.pm_space().newest()),
-        atomicity_(machine.atomicity()),
+        design_(machine.design()),
         persistent_caches_(persistent_caches),
         history_(history),
         oracle_(history),
@@ -306,7 +304,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
       const Line line = dirty_.at(random() % dirty_.size());
       const bool chosen = std::any_of(written.begin(), written.end(),
                                       [&](const auto& other) { return other.first == line; });
-      if (!chosen && atomicity_.may_leave(line)) written.emplace_back(line, newest_.read(line));
+      if (!chosen && design_.may_leave(line)) written.emplace_back(line, newest_.read(line));
     }
     if (written.empty()) return {};
     std::optional<Violation> violation = visit_instead(written);
@@ -339,7 +337,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   const Machine& machine_;
   const Memory& pm_;
   const Image& newest_;
-  const Atomicity& atomicity_;
+  const Design& design_;
   const bool persistent_caches_;
   const ProgramHistory& history_;
   Oracle oracle_;
@@ -355,10 +353,11 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
 
 void check_verifiable(const Configuration& configuration) {
   std::vector<std::string> problems;
-  if (configuration.ordering == OrderingChoice::kNone) {
-    problems.push_back(
-        "ordering=none promises nothing about a crash, so there is nothing to verify; choose "
-        "another design, for example sw-undo");
+  if (!configuration.design.promises().any()) {
+    problems.push_back(fmt::format(
+        "ordering={} promises nothing about a crash, so there is nothing to verify; choose another "
+        "design, for example sw-undo",
+        configuration.design.ordering().name));
   }
   if (configuration.run.lock_order != LockOrder::kRecorded) {
     problems.push_back(
@@ -377,18 +376,20 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
                   const CrashOptions& options, const std::function<bool(double)>& progress) {
   check_verifiable(configuration);
   const auto start = std::chrono::steady_clock::now();
+  Machine machine(configuration, trace);
+  const Design& design = machine.design();
   const ProgramHistory history(
-      trace, lowering(configuration),
-      {.regions = configuration.atomicity != AtomicityChoice::kNone,
+      trace, design.lowering(),
+      {.regions = design.promises().whole_regions,
        .lines_whole = configuration.pm.persistence == PersistencePoint::kAccepted,
-       .in_order = configuration.ordering == OrderingChoice::kEadr});
+       .in_order = design.promises().stores_in_order});
 
-  const bool persistent_caches = configuration.caches_persist();
+  const bool persistent_caches = design.keeps_caches();
   std::uint64_t all_points = 0, latest = 0;
   if (options.sample > 0 || options.at || options.inspections > 0) {
-    Machine machine(configuration, trace);
+    Machine counted(configuration, trace);
     PointCounter counter(options.at.value_or(Picoseconds{INT64_MAX}), persistent_caches);
-    run(machine, counter, nullptr, part(progress, 0, kCounting));
+    run(counted, counter, nullptr, part(progress, 0, kCounting));
     all_points = counter.points();
     latest = counter.latest();
   }
@@ -402,8 +403,7 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
     visited = Selection(sample(options.sample, all_points, options.seed));
   }
 
-  Machine machine(configuration, trace);
-  const std::unique_ptr<Recovery> recovery = make_recovery(configuration, machine, trace);
+  const std::unique_ptr<Recovery> recovery = design.recovery(trace);
   Plug plug(machine, persistent_caches, history, *recovery, options, std::move(visited),
             Selection(std::move(inspected)));
   const double counted = all_points > 0 ? kCounting : 0;

@@ -9,27 +9,9 @@
 
 #include "pmemsim/crash/oracle.hpp"
 #include "pmemsim/mem/memory.hpp"
-#include "pmemsim/recovery/recovery_view.hpp"
+#include "pmemsim/recovery/recovery.hpp"
 
 namespace pmemsim {
-
-// A design's recovery procedure, bound to the machine whose survivors it works from.
-class Recovery {
- public:
-  virtual ~Recovery() = default;
-  // The image's line holds that now.
-  virtual void changed(Line, const LineData&) {}
-  // Throws RecoveryError.
-  virtual void run(RecoveryView pm) = 0;
-
-  // For a recovery that would do the same again and again, from crash to crash: may the image stay
-  // as the last run has left it? Only if recovery never reads what it writes.
-  virtual bool image_may_stay() const { return false; }
-  // `pm` has stayed so, but for what has survived since in lines that recovery doesn't write. Can
-  // the next run go on from there, after these lines have been given back? Otherwise it wants all
-  // of them back.
-  virtual std::optional<std::vector<Line>> go_on(RecoveryView) { return {}; }
-};
 
 class CrashImage final : public Oracle::ImageReader {
  public:

@@ -16,7 +16,6 @@ namespace pmemsim {
 
 using trace::MarkKind;
 using trace::Operation;
-using trace::Purpose;
 using trace::SiteKind;
 
 constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
@@ -29,9 +28,8 @@ class ProgramHistory::Thread {
          Image& newest)
       : history_(history),
         pm_(file.metadata()),
-        stream_(file, number),
+        stream_(file, number, lowering, {.allocations = true}),
         number_(number),
-        lowering_(lowering),
         guarantees_(guarantees),
         order_(order),
         newest_(newest) {
@@ -93,8 +91,7 @@ class ProgramHistory::Thread {
         if (operation_.flag) store();
         return;
       case SiteKind::kFlush:
-        if (lowering_.keeps_flushes[purpose()] && lowering_.keeps[purpose()]) flush();
-        return;
+        return flush();
       case SiteKind::kFence:
         return fence();
       default:
@@ -112,15 +109,10 @@ class ProgramHistory::Thread {
 
   void mark() {
     switch (static_cast<MarkKind>(operation_.detail)) {
-      case MarkKind::kPurpose:
-        purpose_ = static_cast<Purpose>(operation_.address);
-        return;
       case MarkKind::kRegionBegin:
-        if (operation_.address == 1) begin_region();
-        return;
+        return begin_region();
       case MarkKind::kRegionEnd:
-        if (operation_.address == 1) end_region();
-        return;
+        return end_region();
       case MarkKind::kAllocate:
         if (region_ == kNone) return;
         allocated_.push_back({operation_.address, whole_lines(operation_.second)});
@@ -130,8 +122,9 @@ class ProgramHistory::Thread {
     }
   }
 
-  std::size_t purpose() const { return static_cast<std::size_t>(purpose_); }
-  bool programs() { return purpose_ == Purpose::kProgram && pm_.contains(operation_.address); }
+  bool programs() {
+    return stream_.purpose() == trace::Purpose::kProgram && pm_.contains(operation_.address);
+  }
 
   // A region is there from its beginning on, since others may read what it has written so far.
   void begin_region() {
@@ -291,9 +284,7 @@ class ProgramHistory::Thread {
 
   // The fences that the core counts (Core::drain_persist).
   void fence() {
-    const auto kind = static_cast<trace::FenceKind>(operation_.detail);
-    if (!lowering_.keeps[purpose()] || kind == trace::FenceKind::kLfence) return;
-    if (kind == trace::FenceKind::kSfence && !lowering_.keeps_fences[purpose()]) return;
+    if (static_cast<trace::FenceKind>(operation_.detail) == trace::FenceKind::kLfence) return;
     if (guarantees_.in_order && last_store_ != kNone) flushed_.push_back(last_store_);
     if (!flushed_.empty()) add_fence();
     history_.fences_[number_].push_back(fence_);
@@ -310,15 +301,13 @@ class ProgramHistory::Thread {
 
   ProgramHistory& history_;
   trace::PmAddresses pm_;
-  trace::OperationStream stream_;
+  LoweredStream stream_;
   const CoreId number_;
-  const Lowering lowering_;
   const Guarantees guarantees_;
   HappensBefore& order_;
   Image& newest_;
   Operation operation_{};
   bool more_ = false;
-  Purpose purpose_ = Purpose::kProgram;
   UnitId region_ = kNone;                                   // the one begun
   UnitId fence_ = kNone;                                    // the latest
   UnitId last_store_ = kNone;                               // outside regions

@@ -38,8 +38,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "pmemsim/layers/lowered_stream.hpp"
 #include "pmemsim/mem/image.hpp"
-#include "pmemsim/sim/lowering.hpp"
 #include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "pmemsim/mem/slab.hpp"
+#include "pmemsim/core/slab.hpp"
 
 namespace pmemsim {
 

@@ -335,28 +335,30 @@ std::uint32_t Channel::merge_candidate(const Write& write) const {
 
 void Channel::merge(std::uint32_t with, const Write& write, Picoseconds now) {
   writes_[with].write.data = write.data;
+  tell_with(with, write, now);
   if (writes_[with].persistent && observer_) {
     observer_->persisted(write, PersistencePoint::kAccepted, now);
   }
-  tell_with(with, write, now);
 }
 
 // Whoever waits for the write hears when the other one, which stands for it, gets there.
 void Channel::tell_with(std::uint32_t with, const Write& write, Picoseconds now) {
   PendingWrite& pending = writes_[with];
   ++statistics_.writes_merged;
-  Merged left{write.persisted, write.written, pending.merged};
+  Merged left{write.persisted, write.written, write.persisting, pending.merged};
   if (pending.persistent) {
+    if (write.persisting) write.persisting(now);
     acknowledge(write.persisted, now);
-    left.persisted = {};
+    left.persisted = left.persisting = {};
   }
-  if (left.persisted || left.written) {
+  if (left.persisted || left.written || left.persisting) {
     pending.merged = merged_.take();
     merged_[pending.merged] = left;
   }
 }
 
 void Channel::persist(const Write& write, PersistencePoint reached, Picoseconds now) {
+  if (write.persisting) write.persisting(now);
   if (observer_) observer_->persisted(write, reached, now);
   acknowledge(write.persisted, now);
 }
@@ -384,6 +386,10 @@ void Channel::write_finished(std::uint64_t number, Picoseconds now) {
   if (device_ != nullptr) device_->write(pending.write.line, pending.write.data);
   leave_accepted(slot);
   const bool late = !pending.persistent;
+  for (std::uint32_t other = pending.merged; late && other != kNoSlot;
+       other = merged_[other].next) {
+    if (merged_[other].persisting) merged_[other].persisting(now);
+  }
   if (late) persist(pending.write, PersistencePoint::kWritten, now);
   const Completion written = pending.write.written;
   std::uint32_t merged = std::exchange(pending.merged, kNoSlot);

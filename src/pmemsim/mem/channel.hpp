@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "pmemsim/core/event_queue.hpp"
+#include "pmemsim/core/slab.hpp"
 #include "pmemsim/mem/bank_queues.hpp"
 #include "pmemsim/mem/data_bus.hpp"
 #include "pmemsim/mem/image.hpp"
@@ -42,7 +43,6 @@
 #include "pmemsim/mem/memory.hpp"
 #include "pmemsim/mem/memory_parameters.hpp"
 #include "pmemsim/mem/memory_statistics.hpp"
-#include "pmemsim/mem/slab.hpp"
 #include "pmemsim/mem/timing.hpp"
 
 namespace pmemsim {
@@ -116,6 +116,7 @@ class Channel {
   struct Merged {
     Completion persisted;
     Completion written;
+    Completion persisting;
     std::uint32_t next = kNoSlot;
   };
   // The entries of the WPQ or the log queue, and the writes that wait for one.

@@ -41,6 +41,9 @@ struct Write {
   Completion persisted;  // called once, when the persistence point is reached; may be empty
   Completion written;    // called once, when the bank has finished; not called if dropped
   Line home{};           // of a log entry: the line that it is about
+  // Called in the very step in which it becomes persistent, before an observer hears of that: what
+  // the sender keeps in persistent registers changes together with it.
+  Completion persisting{};
 };
 
 // Names a write while it is in a controller.

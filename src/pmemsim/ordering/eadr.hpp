@@ -7,10 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "pmemsim/mem/memory.hpp"
 #include "pmemsim/ordering/none.hpp"
 #include "pmemsim/ordering/ordering_parameters.hpp"
-#include "pmemsim/sim/pm_space.hpp"
 
 namespace pmemsim {
 
@@ -22,6 +20,7 @@ class EadrOrdering final : public NoOrdering {
     pm_ = &context.pm;
     newest_ = &context.pm_space.newest();
   }
+  bool keeps_caches() const override { return !defects_.caches; }
   std::uint32_t interests() const override {
     if (defects_.caches) return 0;
     // Of stores beforehand only so that each becomes visible at its own time.
@@ -45,7 +44,7 @@ class EadrOrdering final : public NoOrdering {
   void persist(Line line) { pm_->persisted_in_caches(line, newest_->read(line)); }
 
   const EadrDefects defects_;
-  Memory* pm_ = nullptr;
+  Backend* pm_ = nullptr;
   const Image* newest_ = nullptr;
   std::vector<std::optional<Line>>
       late_;  // by core: with a defect, a store that the next overtakes

@@ -3,14 +3,13 @@
 // program.
 #pragma once
 
-#include "pmemsim/cache/hierarchy.hpp"
 #include "pmemsim/ordering/ordering.hpp"
 
 namespace pmemsim {
 
 class NoOrdering : public Ordering {
  public:
-  void connect(const LayerContext& context) override { hierarchy_ = &context.caches; }
+  void connect(const LayerContext& context) override { caches_ = &context.caches; }
 
   Lowering lowering() const override {
     Lowering lowering = Lowering::without({trace::Purpose::kDataFlush});
@@ -22,13 +21,13 @@ class NoOrdering : public Ordering {
   bool flush(CoreId core, Line line, trace::FlushKind, bool dirty, Picoseconds when,
              Completion) override {
     const Completion nobody{[](void*, std::uint64_t, Picoseconds) {}, nullptr, 0};
-    hierarchy_->flush(core, line, true, dirty, when, nobody);
+    caches_->flush(core, line, true, dirty, when, nobody);
     return true;
   }
   bool fence(CoreId, trace::FenceMeaning, Picoseconds, Completion) override { return true; }
 
  private:
-  Hierarchy* hierarchy_ = nullptr;
+  CachePort* caches_ = nullptr;
 };
 
 }  // namespace pmemsim

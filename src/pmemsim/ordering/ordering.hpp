@@ -23,79 +23,18 @@
 //              region began (OperationStream::seek() is there for that).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 
 #include "pmemsim/core/event_queue.hpp"
 #include "pmemsim/core/statistics.hpp"
-#include "pmemsim/core/units.hpp"
-#include "pmemsim/mem/image.hpp"
-#include "pmemsim/sim/lowering.hpp"
+#include "pmemsim/layers/interest.hpp"
+#include "pmemsim/layers/layer_context.hpp"
+#include "pmemsim/layers/lowering.hpp"
+#include "pmemsim/layers/store.hpp"
 #include "pmemsim/trace/format.hpp"
 
 namespace pmemsim {
-
-// A store to PM as it leaves the store queue.
-struct Store {
-  CoreId core;
-  std::uint32_t site;  // the program counter, as far as the trace knows it
-  std::uint64_t address;
-  std::uint32_t size;
-  const std::byte* value;  // `size` bytes
-  const Image& newest;     // without this store
-  std::uint64_t region;    // the outermost region it belongs to; 0: none
-
-  Line line() const { return Line::of(address); }
-  // The line's contents without this store, and with it.
-  LineData before() const { return newest.read(line()); }
-  LineData after() const {
-    LineData data = before();
-    std::copy_n(value, size, data.begin() + address % kLineBytes);
-    return data;
-  }
-};
-
-// What becomes of a dirty PM line that the shared cache evicts.
-enum class Eviction : std::uint8_t {
-  kWrite,  // goes to the controller as a plain write
-  kTaken,  // the layer deals with it (drops it, delays it, keeps it elsewhere)
-};
-
-// What a layer wants to be called for. Cores test one bit instead of making a virtual call, so
-// that a mechanism costs simulation time only where it takes part.
-enum Interest : std::uint32_t {
-  kStores = 1u << 0,            // store()
-  kLoads = 1u << 1,             // load()
-  kEvictions = 1u << 2,         // evicted()
-  kFetches = 1u << 3,           // fetch()
-  kCriticalSections = 1u << 4,  // critical_section()
-  kRegions = 1u << 5,           // region_begin(), region_end()
-  kAllStores = 1u << 6,         // stored(): of the program's DRAM too, with PC and value
-  kHints = 1u << 7,             // hint()
-  kFlushes = 1u << 8,           // Atomicity::flush()
-  kCleanEvictions = 1u << 9,    // Atomicity::evicted_clean()
-  kVisibleStores = 1u << 10,    // visible()
-};
-
-class Backend;
-class Hierarchy;
-class Memory;
-class PmSpace;
-class ProgramEvents;
-
-// What a layer works with. Writes to PM go through the backend; Memory is there to find, drop and
-// count what is in the controllers, and to reserve room there (Memory::find, drop, channel_of,
-// pending_operations, reserve).
-struct LayerContext {
-  EventQueue& queue;
-  Hierarchy& caches;
-  Backend& backend;
-  Memory& pm;
-  Memory& dram;
-  PmSpace& pm_space;
-  const ProgramEvents& program_events;
-};
 
 class Ordering {
  public:
@@ -104,6 +43,8 @@ class Ordering {
   virtual void connect(const LayerContext&) {}
   virtual Lowering lowering() const = 0;
   virtual std::uint32_t interests() const { return 0; }
+  // Does what a store leaves in the caches survive a crash?
+  virtual bool keeps_caches() const { return false; }
 
   // The core's store queue has reached a flush. `dirty`: the core's own caches held the line
   // modified (they no longer do). True: the store queue goes on while the line is on its way.

@@ -14,17 +14,14 @@ struct X86Defects {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit(
-        "flush", flush, {},
-        "Deliberate defect, for tests of crash verification: a flush doesn't write its line back");
-    visit("fence", fence, {},
-          "Deliberate defect, for tests of crash verification: fences don't wait for flushes");
-    visit("snoop", snoop, {},
-          "Deliberate defect, for tests of crash verification: a flush takes a line for clean that "
-          "the core's own caches don't hold modified, whatever the other caches hold");
-    visit("evictions", evictions, {},
-          "Deliberate defect, for tests of crash verification: a modified line that the shared "
-          "cache evicts is lost");
+    visit.defect("flush", flush, "a flush doesn't write its line back");
+    visit.defect("fence", fence, "fences don't wait for flushes");
+    visit.defect("snoop", snoop,
+                 "a flush takes a line for clean that "
+                 "the core's own caches don't hold modified, whatever the other caches hold");
+    visit.defect("evictions", evictions,
+                 "a modified line that the shared "
+                 "cache evicts is lost");
   }
 };
 
@@ -35,15 +32,31 @@ struct EadrDefects {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("caches", caches, {},
-          "Deliberate defect, for tests of crash verification: the caches don't survive");
-    visit(
-        "order", order, {},
-        "Deliberate defect, for tests of crash verification: of two stores of a core the later one "
-        "is persistent first");
-    visit("evictions", evictions, {},
-          "Deliberate defect, for tests of crash verification: a modified line that the shared "
-          "cache evicts is lost");
+    visit.defect("caches", caches, "the caches don't survive");
+    visit.defect("order", order,
+                 "of two stores of a core the later one "
+                 "is persistent first");
+    visit.defect("evictions", evictions,
+                 "a modified line that the shared "
+                 "cache evicts is lost");
+  }
+};
+
+struct X86Parameters {
+  X86Defects defects;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.group(kDefects, defects);
+  }
+};
+
+struct EadrParameters {
+  EadrDefects defects;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.group(kDefects, defects);
   }
 };
 

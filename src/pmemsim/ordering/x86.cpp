@@ -11,8 +11,8 @@ bool X86Ordering::flush(CoreId core, Line line, trace::FlushKind kind, bool dirt
   if (defects_.flush || (defects_.snoop && !dirty)) return true;
   PerCore& state = cores_[core];
   ++state.outstanding;
-  hierarchy_->flush(core, line, kind != trace::FlushKind::kClwb, dirty, when,
-                    completion<&X86Ordering::acknowledged>(*this, core));
+  caches_->flush(core, line, kind != trace::FlushKind::kClwb, dirty, when,
+                 completion<&X86Ordering::acknowledged>(*this, core));
   if (kind != trace::FlushKind::kClflush) return true;
   state.waiting = resume;  // rule 2
   return false;

@@ -13,7 +13,6 @@
 
 #include <vector>
 
-#include "pmemsim/cache/hierarchy.hpp"
 #include "pmemsim/ordering/ordering.hpp"
 #include "pmemsim/ordering/ordering_parameters.hpp"
 
@@ -22,7 +21,7 @@ namespace pmemsim {
 class X86Ordering final : public Ordering {
  public:
   X86Ordering(std::uint32_t cores, const X86Defects& defects) : defects_(defects), cores_(cores) {}
-  void connect(const LayerContext& context) override { hierarchy_ = &context.caches; }
+  void connect(const LayerContext& context) override { caches_ = &context.caches; }
 
   Lowering lowering() const override { return {}; }
   std::uint32_t interests() const override { return defects_.evictions ? kEvictions : 0u; }
@@ -42,7 +41,7 @@ class X86Ordering final : public Ordering {
   void acknowledged(std::uint64_t core, Picoseconds now);
 
   const X86Defects defects_;
-  Hierarchy* hierarchy_ = nullptr;
+  CachePort* caches_ = nullptr;
   std::vector<PerCore> cores_;
 };
 

@@ -13,7 +13,9 @@
 #include <span>
 
 #include "pmemsim/core/statistics.hpp"
-#include "pmemsim/ordering/ordering.hpp"
+#include "pmemsim/layers/interest.hpp"
+#include "pmemsim/layers/layer_context.hpp"
+#include "pmemsim/trace/format.hpp"
 
 namespace pmemsim {
 

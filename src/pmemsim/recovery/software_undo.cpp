@@ -120,7 +120,7 @@ void SoftwareUndoRecovery::changed(Line line, const LineData& data) {
   }
 }
 
-void SoftwareUndoRecovery::recover(RecoveryView pm) {
+void SoftwareUndoRecovery::run(RecoveryView pm) {
   pm.may_read_everything();
   for (const auto& pool : pools_) pool->recover(pm);
 }

@@ -5,31 +5,24 @@
 #include <memory>
 #include <vector>
 
-#include "pmemsim/core/error.hpp"
-#include "pmemsim/recovery/recovery_view.hpp"
+#include "pmemsim/recovery/recovery.hpp"
 #include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim {
 
-// The recovery procedure has refused the image.
-class RecoveryError : public Error {
- public:
-  using Error::Error;
-};
-
-class SoftwareUndoRecovery {
+class SoftwareUndoRecovery final : public Recovery {
  public:
   // The regions of PM that may hold a pool; others have nothing to recover.
   explicit SoftwareUndoRecovery(const std::vector<trace::PmRegion>& regions);
-  ~SoftwareUndoRecovery();
+  ~SoftwareUndoRecovery() override;
   SoftwareUndoRecovery(const SoftwareUndoRecovery&) = delete;
   SoftwareUndoRecovery& operator=(const SoftwareUndoRecovery&) = delete;
 
   // The image's line holds that now. (The library works on plain memory, which follows the image
   // that way.)
-  void changed(Line line, const LineData& data);
+  void changed(Line line, const LineData& data) override;
   // Throws RecoveryError.
-  void recover(RecoveryView pm);
+  void run(RecoveryView pm) override;
 
  private:
   class Pool;

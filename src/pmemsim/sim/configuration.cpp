@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "pmemsim/registry.hpp"
+#include "pmemsim/cache/cache_array.hpp"
 
 namespace pmemsim {
 namespace {
@@ -24,8 +24,9 @@ void check_values(std::span<const Setting> settings) {
   setter.throw_problems();
 }
 
-Configuration configure(std::span<const Setting> settings) {
+Configuration configure(std::span<const Setting> settings, const ChoiceTable& table) {
   Configuration configuration;
+  configuration.design = DesignConfiguration(table);
   ParameterSetter setter(settings);
   configuration.describe(setter);
 
@@ -56,7 +57,7 @@ Configuration configure(std::span<const Setting> settings) {
     setter.add_problem(problem, "dram");
   }
   for (const std::string& problem : configuration.pm.problems()) setter.add_problem(problem, "pm");
-  for (const std::string& problem : combination_problems(configuration)) {
+  for (const std::string& problem : combination_problems(configuration.blueprint())) {
     setter.add_problem(problem);
   }
   setter.throw_problems();

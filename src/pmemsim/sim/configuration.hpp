@@ -3,30 +3,18 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "pmemsim/atomicity/asap_parameters.hpp"
-#include "pmemsim/atomicity/hardware_log_parameters.hpp"
-#include "pmemsim/atomicity/hw_redo_parameters.hpp"
-#include "pmemsim/atomicity/software_undo_parameters.hpp"
-#include "pmemsim/cache/hierarchy.hpp"
+#include "pmemsim/cache/cache_parameters.hpp"
 #include "pmemsim/core/parameters.hpp"
 #include "pmemsim/cpu/core_parameters.hpp"
+#include "pmemsim/cpu/synchronisation.hpp"
+#include "pmemsim/design/design_configuration.hpp"
 #include "pmemsim/mem/memory_parameters.hpp"
-#include "pmemsim/ordering/ordering_parameters.hpp"
-#include "pmemsim/sim/synchronisation.hpp"
 
 namespace pmemsim {
-
-enum class OrderingChoice : std::uint8_t { kNone, kX86, kEadr };
-enum class AtomicityChoice : std::uint8_t { kNone, kSoftwareUndo, kHwUndo, kHwRedo, kAsap, kLad };
-enum class BackendChoice : std::uint8_t { kNone };
-enum class PrecomputeChoice : std::uint8_t { kNone };
-std::span<const std::string_view> choice_names(OrderingChoice);
-std::span<const std::string_view> choice_names(AtomicityChoice);
-std::span<const std::string_view> choice_names(BackendChoice);
-std::span<const std::string_view> choice_names(PrecomputeChoice);
 
 struct RunParameters {
   std::uint32_t instances = 1;
@@ -49,10 +37,7 @@ struct RunParameters {
 };
 
 struct Configuration {
-  OrderingChoice ordering = OrderingChoice::kX86;
-  AtomicityChoice atomicity = AtomicityChoice::kSoftwareUndo;
-  BackendChoice backend = BackendChoice::kNone;
-  PrecomputeChoice precompute = PrecomputeChoice::kNone;
+  DesignConfiguration design;
   RunParameters run;
   CoreParameters core;
   CacheParameters l1{
@@ -63,19 +48,10 @@ struct Configuration {
   PathParameters path;
   MemoryParameters dram;
   MemoryParameters pm;
-  X86Defects x86_defects;
-  EadrDefects eadr_defects;
-  SoftwareUndoDefects software_undo_defects;
-  HardwareLogParameters log;
-  HwRedoParameters hw_redo;
-  AsapParameters asap;
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("ordering", ordering, {}, "Layer 1: when stores become persistent, in which order");
-    visit("atomicity", atomicity, {}, "Layer 2: what makes a region all-or-nothing");
-    visit("backend", backend, {}, "Layer 3: what the controller does to a write before it counts");
-    visit("precompute", precompute, {}, "Layer 4: who starts backend operations early");
+    design.describe_choices(visit);
     visit.group("run", run);
     visit.group("core", core);
     visit.group("l1", l1);
@@ -84,20 +60,16 @@ struct Configuration {
     visit.group("path", path);
     visit.group("dram", dram);
     visit.group("pm", pm);
-    visit.group("x86.break", x86_defects);
-    visit.group("eadr.break", eadr_defects);
-    visit.group("software_undo.break", software_undo_defects);
-    visit.group("log", log);
-    visit.group("hw_redo", hw_redo);
-    visit.group("asap", asap);
+    design.describe_parameters(visit);
   }
 
-  // What a store leaves in the caches survives a crash.
-  bool caches_persist() const { return ordering == OrderingChoice::kEadr && !eadr_defects.caches; }
+  // What the design is built from.
+  Blueprint blueprint() const { return {design, core.count, pm, run.hand_placed_flushes}; }
 };
 
-// Applies the settings to the defaults. Throws ConfigError with every problem at once.
-Configuration configure(std::span<const Setting> settings);
+// Applies the settings to the defaults. Throws ConfigError with every problem at once. The table of
+// choices must outlive the configuration.
+Configuration configure(std::span<const Setting> settings, const ChoiceTable& table = choices());
 
 // Throws ConfigError with what is wrong with single settings. For settings that don't make up a
 // whole configuration, so that nothing can be said about how they go together.

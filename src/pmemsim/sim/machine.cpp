@@ -70,19 +70,12 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
       clock_(configuration.core.frequency, configuration.core.width),
       dram_(queue_, configuration.dram, Contents::kNotKept),
       pm_(queue_, configuration.pm),
-      ordering_(make_ordering(configuration)),
-      atomicity_(make_atomicity(configuration)),
-      backend_(make_backend(configuration, pm_)),
-      precompute_(make_precompute(configuration)),
+      design_(configuration.blueprint(), queue_, pm_),
       synchronisation_(trace.metadata().sync_objects * configuration.run.instances,
                        configuration.run.lock_order),
-      hierarchy_({queue_, pm_space_, *backend_, dram_, *ordering_, *atomicity_}, clock_,
-                 cores_used_, configuration.l1, configuration.l2, shared_cache(configuration),
-                 configuration.path) {
-  const LayerContext context{queue_, hierarchy_, *backend_, pm_, dram_, pm_space_, program_events_};
-  ordering_->connect(context);
-  atomicity_->connect(context);
-  precompute_->connect(context);
+      hierarchy_({queue_, pm_space_, dram_, design_}, clock_, cores_used_, configuration.l1,
+                 configuration.l2, shared_cache(configuration), configuration.path) {
+  design_.connect(queue_, hierarchy_, dram_, pm_space_, program_events_);
   for (std::uint32_t instance = 0; instance < configuration.run.instances; ++instance) {
     for (const trace::PmRegion& region : trace.metadata().pm_regions) {
       pm_space_.add(
@@ -90,12 +83,11 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
     }
   }
   load_image();
-  const Core::Parts parts{queue_,     hierarchy_,  pm_space_,    synchronisation_,
-                          *ordering_, *atomicity_, *precompute_, program_events_};
-  const Lowering kept = lowering(configuration);
+  const Core::Parts parts{queue_,           hierarchy_, pm_space_,
+                          synchronisation_, design_,    program_events_};
   for (CoreId core = 0; core < cores_used_; ++core) {
     cores_.push_back(std::make_unique<Core>(parts, clock_, configuration.core, core,
-                                            configuration.run.lock_order, kept));
+                                            configuration.run.lock_order));
   }
   warm_caches();
   const std::uint32_t threads = trace.metadata().threads;
@@ -154,11 +146,10 @@ bool Machine::run(const std::function<bool(double)>& progress) {
   }
   const bool all_finished =
       std::all_of(cores_.begin(), cores_.end(), [](const auto& core) { return core->finished(); });
-  if (!all_finished || hierarchy_.pending_misses() > 0 || !ordering_->pending().empty() ||
-      !atomicity_->pending().empty()) {
+  if (!all_finished || hierarchy_.pending_misses() > 0 || !design_.pending().empty()) {
     report_stuck();
   }
-  atomicity_->drain();
+  design_.drain();
   while (queue_.step()) {
   }
   pm_.drain();
@@ -176,9 +167,7 @@ void Machine::report_stuck() const {
   for (const auto& core : cores_) {
     if (!core->finished()) text += "; " + core->waiting_for();
   }
-  for (const std::string& pending : {ordering_->pending(), atomicity_->pending()}) {
-    if (!pending.empty()) text += "; " + pending;
-  }
+  if (const std::string pending = design_.pending(); !pending.empty()) text += "; " + pending;
   if (hierarchy_.pending_misses() > 0) {
     text += "; " + std::to_string(hierarchy_.pending_misses()) + " lines on their way from memory";
   }

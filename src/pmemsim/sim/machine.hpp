@@ -9,10 +9,12 @@
 #include "pmemsim/cache/hierarchy.hpp"
 #include "pmemsim/core/event_queue.hpp"
 #include "pmemsim/cpu/core.hpp"
+#include "pmemsim/cpu/synchronisation.hpp"
+#include "pmemsim/design/design.hpp"
+#include "pmemsim/layers/pm_space.hpp"
+#include "pmemsim/layers/program_events.hpp"
 #include "pmemsim/mem/memory.hpp"
-#include "pmemsim/registry.hpp"
 #include "pmemsim/sim/configuration.hpp"
-#include "pmemsim/sim/pm_space.hpp"
 #include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim {
@@ -42,7 +44,7 @@ class Machine {
   const Memory& pm() const { return pm_; }
   const Memory& dram() const { return dram_; }
   const PmSpace& pm_space() const { return pm_space_; }
-  const Atomicity& atomicity() const { return *atomicity_; }
+  const Design& design() const { return design_; }
   // Before run(): whom to tell of every change of what would survive a crash.
   void observe(PersistenceObserver* observer) { pm_.observe(observer); }
   // ... and of what the program does, and is promised.
@@ -65,10 +67,7 @@ class Machine {
   ProgramEvents program_events_;
   Clock clock_;
   Memory dram_, pm_;
-  std::unique_ptr<Ordering> ordering_;
-  std::unique_ptr<Atomicity> atomicity_;
-  std::unique_ptr<Backend> backend_;
-  std::unique_ptr<Precompute> precompute_;
+  Design design_;
   Synchronisation synchronisation_;
   Hierarchy hierarchy_;
   std::vector<std::unique_ptr<Core>> cores_;

@@ -48,10 +48,7 @@ void Machine::describe_statistics(StatisticsCollector& collector) const {
   collector.group("shared", hierarchy_.statistics());
   collector.group("pm", pm_.statistics());
   collector.group("dram", dram_.statistics());
-  ordering_->statistics(collector);
-  atomicity_->statistics(collector);
-  backend_->statistics(collector);
-  precompute_->statistics(collector);
+  design_.statistics(collector);
   collector("events", queue_.executed(), "events", "Events that the simulation executed");
 }
 

@@ -1,4 +1,4 @@
-#include "pmemsim/sim/synchronisation.hpp"
+#include "pmemsim/cpu/synchronisation.hpp"
 
 #include <algorithm>
 #include <utility>

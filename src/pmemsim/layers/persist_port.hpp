@@ -4,9 +4,9 @@
 
 #include <optional>
 
+#include "pmemsim/core/slab.hpp"
+#include "pmemsim/layers/layer_context.hpp"
 #include "pmemsim/mem/memory.hpp"
-#include "pmemsim/mem/slab.hpp"
-#include "pmemsim/ordering/ordering.hpp"
 
 namespace pmemsim {
 

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "pmemsim/atomicity/line_table.hpp"
-#include "pmemsim/crash/crash_image.hpp"
+#include "pmemsim/core/line_table.hpp"
 #include "pmemsim/recovery/log_index.hpp"
+#include "pmemsim/recovery/recovery.hpp"
 #include "pmemsim/recovery/redo_log.hpp"
 
 namespace pmemsim {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "pmemsim/core/slab.hpp"
 #include "pmemsim/core/units.hpp"
-#include "pmemsim/mem/slab.hpp"
 
 namespace pmemsim {
 

@@ -1,7 +1,4 @@
-#include "pmemsim/atomicity/persist_port.hpp"
-
-#include "pmemsim/backend/backend.hpp"
-#include "pmemsim/cache/hierarchy.hpp"
+#include "pmemsim/layers/persist_port.hpp"
 
 namespace pmemsim {
 
@@ -15,7 +12,7 @@ void PersistPort::send(CoreId core, const Write& write, Completion acknowledged)
 void PersistPort::arrive(std::uint64_t slot, Picoseconds) {
   Write write = sent_[static_cast<std::uint32_t>(slot)].write;
   write.persisted = completion<&PersistPort::persisted>(*this, slot);
-  context_->backend.write(write);
+  context_->pm.write(write);
 }
 
 void PersistPort::persisted(std::uint64_t slot, Picoseconds now) {

@@ -1,4 +1,4 @@
-#include "pmemsim/crash/redo_recovery.hpp"
+#include "pmemsim/recovery/redo_recovery.hpp"
 
 #include <algorithm>
 

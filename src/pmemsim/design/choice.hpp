@@ -1,0 +1,55 @@
+// What a layer can be: the rows of the table of choices (design/choices.cpp).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "pmemsim/atomicity/atomicity.hpp"
+#include "pmemsim/backend/operation.hpp"
+#include "pmemsim/core/parameter_group.hpp"
+#include "pmemsim/layers/promises.hpp"
+#include "pmemsim/ordering/ordering.hpp"
+#include "pmemsim/precompute/precompute.hpp"
+#include "pmemsim/recovery/recovery.hpp"
+#include "pmemsim/trace/reader.hpp"
+
+namespace pmemsim {
+
+struct Blueprint;
+
+enum class Layer : std::uint8_t { kOrdering, kAtomicity, kBackend, kPrecompute };
+inline constexpr std::string_view kLayerNames[] = {"ordering", "atomicity", "backend",
+                                                   "precompute"};
+
+struct Choice {
+  using MakeOrdering = std::unique_ptr<Ordering> (*)(const Blueprint&);
+  using MakeAtomicity = std::unique_ptr<Atomicity> (*)(const Blueprint&);
+  using MakeOperation = std::unique_ptr<BackendOperation> (*)(const Blueprint&);
+  using MakePrecompute = std::unique_ptr<Precompute> (*)(const Blueprint&);
+  using Problems = std::vector<std::string> (*)(const Blueprint&, const Choice&);
+  using MakeRecovery = std::unique_ptr<Recovery> (*)(const Atomicity&, const trace::TraceFile&);
+
+  std::string_view name;
+  std::string_view summary;
+  // What it can't work without, in words; another layer's choice must give it.
+  std::vector<std::string_view> needs{};
+  std::vector<std::string_view> gives{};
+  Promises promises{};
+  std::vector<ParameterGroup> parameters{};
+  // Why it can't work with these parameters or on that machine, a sentence each.
+  Problems problems = nullptr;
+  // How it is made, which says what layer it is a choice of, too.
+  std::variant<MakeOrdering, MakeAtomicity, MakeOperation, MakePrecompute> make;
+  // What recovers an image. nullptr: nothing has to be done.
+  MakeRecovery recovery = nullptr;
+
+  Layer layer() const { return static_cast<Layer>(make.index()); }
+  std::string_view layer_name() const { return kLayerNames[make.index()]; }
+};
+
+using ChoiceTable = std::vector<Choice>;
+
+}  // namespace pmemsim

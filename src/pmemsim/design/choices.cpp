@@ -1,0 +1,197 @@
+// One row a choice: what it is called, what it needs, gives and promises, what can be configured of
+// it, how it is made, and which procedure recovers it. To add one is to add its row.
+#include "pmemsim/design/choices.hpp"
+
+#include "pmemsim/atomicity/asap.hpp"
+#include "pmemsim/atomicity/hw_redo.hpp"
+#include "pmemsim/atomicity/hw_undo.hpp"
+#include "pmemsim/atomicity/lad.hpp"
+#include "pmemsim/atomicity/none.hpp"
+#include "pmemsim/atomicity/software_undo.hpp"
+#include "pmemsim/design/design_configuration.hpp"
+#include "pmemsim/design/log_problems.hpp"
+#include "pmemsim/ordering/eadr.hpp"
+#include "pmemsim/ordering/none.hpp"
+#include "pmemsim/ordering/x86.hpp"
+#include "pmemsim/recovery/asap.hpp"
+#include "pmemsim/recovery/hardware_recovery.hpp"
+#include "pmemsim/recovery/lad.hpp"
+#include "pmemsim/recovery/redo_recovery.hpp"
+#include "pmemsim/recovery/software_undo.hpp"
+#include "pmemsim/recovery/undo_log.hpp"
+
+namespace pmemsim {
+namespace {
+
+// What one layer needs and another gives, in words.
+constexpr std::string_view kOrderingFences = "fences that order";
+constexpr std::string_view kDurableFences = "fences that make durable";
+constexpr std::string_view kWritingFlushes = "flushes that write back";
+constexpr std::string_view kAtomicRegions = "atomic regions";
+
+HardwareLog::Shape log_shape(const Blueprint& blueprint, LogKind kind,
+                             bool from_controllers = false) {
+  const auto& log = blueprint.parameters<HardwareLogParameters>();
+  const MemoryParameters& pm = blueprint.pm;
+  return {kind,
+          blueprint.cores,
+          pm.channels(),
+          pm.channels() * pm.banks(),
+          log.area == LogArea::kShared ? 1 : blueprint.cores,
+          log.header_entries,
+          from_controllers};
+}
+
+// Its header queue is the LH-WPQ.
+HardwareLog::Shape asap_shape(const Blueprint& blueprint) {
+  HardwareLog::Shape shape = log_shape(blueprint, LogKind::kUndo);
+  shape.header_entries = blueprint.parameters<AsapParameters>().lh_wpq_entries;
+  return shape;
+}
+
+template <class Design>
+std::unique_ptr<Recovery> hardware_recovery(
+    const Atomicity& design, typename HardwareRecovery<Design>::Procedure& procedure) {
+  return std::make_unique<HardwareRecovery<Design>>(dynamic_cast<const Design&>(design), procedure);
+}
+
+ChoiceTable make_table() {
+  using Groups = std::vector<ParameterGroup>;
+  const auto log = ParameterGroup::of<HardwareLogParameters>("log");
+  return {
+      // Ordering.
+      {.name = "none",
+       .summary = "No order: lines persist when the caches evict them",
+       .make = [](const Blueprint&) -> std::unique_ptr<Ordering> {
+         return std::make_unique<NoOrdering>();
+       }},
+      {.name = "x86",
+       .summary = "clwb and sfence: a fence waits until the flushed lines are persistent",
+       .gives = {kOrderingFences, kDurableFences, kWritingFlushes},
+       .promises = {.fences = FencePromise::kFlushed},
+       .parameters = Groups{ParameterGroup::of<X86Parameters>("x86")},
+       .make = [](const Blueprint& blueprint) -> std::unique_ptr<Ordering> {
+         return std::make_unique<X86Ordering>(blueprint.cores,
+                                              blueprint.parameters<X86Parameters>().defects);
+       }},
+      {.name = "eadr",
+       .summary = "Persistent caches: a store is persistent when it becomes visible",
+       .gives = {kOrderingFences, kDurableFences},
+       .promises = {.stores_in_order = true,
+                    .caches_persist = true,
+                    .fences = FencePromise::kStores},
+       .parameters = Groups{ParameterGroup::of<EadrParameters>("eadr")},
+       .make = [](const Blueprint& blueprint) -> std::unique_ptr<Ordering> {
+         return std::make_unique<EadrOrdering>(blueprint.cores,
+                                               blueprint.parameters<EadrParameters>().defects);
+       }},
+
+      // Atomicity.
+      {.name = "none",
+       .summary = "Nothing: a crash may leave a region half done",
+       .make = [](const Blueprint&) -> std::unique_ptr<Atomicity> {
+         return std::make_unique<NoAtomicity>();
+       }},
+      {.name = "software-undo",
+       .summary = "The program's own undo log, as recorded",
+       .needs = {kOrderingFences},
+       .gives = {kAtomicRegions},
+       .promises = {.whole_regions = true, .regions = RegionPromise::kAtEnd},
+       .parameters = Groups{ParameterGroup::of<SoftwareUndoParameters>("software_undo")},
+       .make = [](const Blueprint& blueprint) -> std::unique_ptr<Atomicity> {
+         return std::make_unique<SoftwareUndo>(
+             blueprint.parameters<SoftwareUndoParameters>().defects);
+       },
+       .recovery = [](const Atomicity&,
+                      const trace::TraceFile& trace) -> std::unique_ptr<Recovery> {
+         return std::make_unique<SoftwareUndoRecovery>(trace.metadata().pm_regions);
+       }},
+      {.name = "hw-undo",
+       .summary = "Undo log written by hardware, data flushed by the program, synchronous commit "
+                  "(Proteus)",
+       .needs = {kWritingFlushes},
+       .gives = {kAtomicRegions},
+       .promises = {.whole_regions = true, .regions = RegionPromise::kAtEnd},
+       .parameters = Groups{log},
+       .problems = undo_log_problems,
+       .make = [](const Blueprint& blueprint) -> std::unique_ptr<Atomicity> {
+         return std::make_unique<HwUndo>(log_shape(blueprint, LogKind::kUndo),
+                                         blueprint.parameters<HardwareLogParameters>());
+       },
+       .recovery =
+           [](const Atomicity& design, const trace::TraceFile&) {
+             return hardware_recovery<HwUndo>(design, recover_undo_log);
+           }},
+      {.name = "hw-redo",
+       .summary = "Redo log written by hardware, data in place after a commit that waits for the "
+                  "log (ReDU)",
+       .needs = {kWritingFlushes},
+       .gives = {kAtomicRegions},
+       .promises = {.whole_regions = true, .regions = RegionPromise::kAtEnd},
+       .parameters = Groups{log, ParameterGroup::of<HwRedoParameters>("hw_redo")},
+       .problems = log_problems,
+       .make = [](const Blueprint& blueprint) -> std::unique_ptr<Atomicity> {
+         return std::make_unique<HwRedo>(log_shape(blueprint, LogKind::kRedo),
+                                         blueprint.parameters<HwRedoParameters>(),
+                                         blueprint.parameters<HardwareLogParameters>());
+       },
+       .recovery = [](const Atomicity& design,
+                      const trace::TraceFile&) -> std::unique_ptr<Recovery> {
+         return std::make_unique<RedoRecovery>(dynamic_cast<const HwRedo&>(design));
+       }},
+      {.name = "asap",
+       .summary = "Undo log and data written by hardware, regions commit asynchronously (ASAP)",
+       .needs = {kWritingFlushes},
+       .gives = {kAtomicRegions},
+       .promises = {.whole_regions = true, .regions = RegionPromise::kWhenDeclared},
+       .parameters = Groups{log, ParameterGroup::of<AsapParameters>("asap")},
+       .problems = asap_problems,
+       .make = [](const Blueprint& blueprint) -> std::unique_ptr<Atomicity> {
+         return std::make_unique<Asap>(asap_shape(blueprint),
+                                       blueprint.parameters<AsapParameters>(),
+                                       blueprint.parameters<HardwareLogParameters>());
+       },
+       .recovery =
+           [](const Atomicity& design, const trace::TraceFile&) {
+             return hardware_recovery<Asap>(design, recover_asap);
+           }},
+      {.name = "lad",
+       .summary = "Lines kept in the controllers' queues until their region commits, logged on "
+                  "overflow (LAD)",
+       .needs = {kWritingFlushes},
+       .gives = {kAtomicRegions},
+       .promises = {.whole_regions = true, .regions = RegionPromise::kAtEnd},
+       .parameters = Groups{log},
+       .problems = lad_problems,
+       .make = [](const Blueprint& blueprint) -> std::unique_ptr<Atomicity> {
+         return std::make_unique<Lad>(log_shape(blueprint, LogKind::kUndo, true),
+                                      blueprint.pm.front_latency,
+                                      blueprint.parameters<HardwareLogParameters>());
+       },
+       .recovery =
+           [](const Atomicity& design, const trace::TraceFile&) {
+             return hardware_recovery<Lad>(design, recover_lad);
+           }},
+
+      // Backend.
+      {.name = kNoChoice,
+       .summary = "Nothing: a write counts when the write pending queue has it",
+       .make = Choice::MakeOperation{}},
+
+      // Precompute.
+      {.name = kNoChoice,
+       .summary = "Nobody",
+       .make = [](const Blueprint&) -> std::unique_ptr<Precompute> {
+         return std::make_unique<NoPrecompute>();
+       }},
+  };
+}
+
+}  // namespace
+
+const ChoiceTable& choices() {
+  static const ChoiceTable kTable = make_table();
+  return kTable;
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,101 @@
+#include "pmemsim/design/design.hpp"
+
+#include <utility>
+#include <variant>
+
+#include "pmemsim/core/sentences.hpp"
+
+namespace pmemsim {
+namespace {
+
+Backend::Operations make_operations(const Blueprint& blueprint) {
+  Backend::Operations operations;
+  for (const Choice* const choice : blueprint.design.operations()) {
+    operations.push_back(std::get<Choice::MakeOperation>(choice->make)(blueprint));
+  }
+  return operations;
+}
+
+// Rule 2.
+Lowering lowering(const Blueprint& blueprint, const Ordering& ordering,
+                  const Atomicity& atomicity) {
+  Lowering lowering = ordering.lowering() & atomicity.lowering();
+  if (blueprint.hand_placed_flushes) {
+    lowering.keeps_the_rest[static_cast<std::size_t>(trace::Purpose::kDataFlush)] = false;
+  }
+  return lowering;
+}
+
+}  // namespace
+
+Design::Design(const Blueprint& blueprint, EventQueue& queue, Memory& pm)
+    : make_recovery_(blueprint.design.atomicity().recovery),
+      promises_(blueprint.design.promises()),
+      ordering_(std::get<Choice::MakeOrdering>(blueprint.design.ordering().make)(blueprint)),
+      atomicity_(std::get<Choice::MakeAtomicity>(blueprint.design.atomicity().make)(blueprint)),
+      pm_(queue, pm, make_operations(blueprint), blueprint.pm.front_latency),
+      precompute_(std::get<Choice::MakePrecompute>(blueprint.design.precompute().make)(blueprint)),
+      ordering_interests_(ordering_->interests()),
+      atomicity_interests_(atomicity_->interests()),
+      interests_(ordering_interests_ | atomicity_interests_ | precompute_->interests()),
+      commits_synchronously_(atomicity_->commits_synchronously()),
+      lowering_(pmemsim::lowering(blueprint, *ordering_, *atomicity_)) {}
+
+void Design::connect(EventQueue& queue, CachePort& caches, Memory& dram, PmSpace& pm_space,
+                     const ProgramEvents& program_events) {
+  const LayerContext context{queue, caches, pm_, dram, pm_space, program_events};
+  ordering_->connect(context);
+  atomicity_->connect(context);
+  precompute_->connect(context);
+}
+
+// Rule 1. A layer that has let the store wait isn't asked again.
+bool Design::store(std::uint8_t& asked, const Store& store, Picoseconds when, Completion resume) {
+  enum : std::uint8_t { kNobody = 0, kAtomicity = 1, kBoth = 2 };
+  if (asked == kNobody) {
+    asked = kAtomicity;
+    if (atomicity_wants(kStores) && !atomicity_->store(store, when, resume)) return false;
+  }
+  if (asked == kAtomicity) {
+    asked = kBoth;
+    if (ordering_wants(kStores) && !ordering_->store(store, when, resume)) return false;
+  }
+  return true;
+}
+
+void Design::load(CoreId core, Line line, std::uint64_t region, Picoseconds when) {
+  if (atomicity_wants(kLoads)) atomicity_->load(core, line, region, when);
+  if (ordering_wants(kLoads)) ordering_->load(core, line, region, when);
+}
+
+Eviction Design::evicted(Line line, const LineData& data, Picoseconds when) {
+  if (atomicity_wants(kEvictions) && atomicity_->evicted(line, data, when) == Eviction::kTaken) {
+    return Eviction::kTaken;
+  }
+  return ordering_wants(kEvictions) ? ordering_->evicted(line, data, when) : Eviction::kWrite;
+}
+
+void Design::fetch(CoreId core, Line line, Picoseconds when, Completion done) {
+  if (atomicity_wants(kFetches) && atomicity_->fetch(core, line, when, done)) return;
+  if (ordering_wants(kFetches) && ordering_->fetch(core, line, when, done)) return;
+  pm_.read(line, done);
+}
+
+std::string Design::pending() const {
+  const std::string layers[] = {ordering_->pending(), atomicity_->pending(), pm_.pending()};
+  return sentences(std::size(layers), [&](std::size_t layer) { return layers[layer]; });
+}
+
+void Design::statistics(StatisticsCollector& collector) const {
+  ordering_->statistics(collector);
+  atomicity_->statistics(collector);
+  pm_.statistics(collector);
+  precompute_->statistics(collector);
+}
+
+std::unique_ptr<Recovery> Design::recovery(const trace::TraceFile& trace) const {
+  if (make_recovery_ == nullptr) return std::make_unique<NoRecovery>();
+  return make_recovery_(*atomicity_, trace);
+}
+
+}  // namespace pmemsim

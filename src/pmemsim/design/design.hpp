@@ -1,0 +1,133 @@
+// A design: the four layers of one run, and the only place that knows which of them is asked first,
+// who is interested in what, what the design's program keeps of a recording, what is still pending
+// and what survives. Core, caches, memory, oracle and command line ask the design, and know no
+// layer by name.
+//
+//   1  Atomicity is asked first: a log must have a line's old contents before ordering may send the
+//      line anywhere. What it takes, keeps back or answers, ordering doesn't see.
+//   2  Of a program remains what both layers leave of it.
+//   3  A layer is called for what it is interested in, and nothing else.
+//   4  The backend's operations recover an image before the atomicity layer's procedure reads it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "pmemsim/backend/backend.hpp"
+#include "pmemsim/design/design_configuration.hpp"
+
+namespace pmemsim {
+
+class Design {
+ public:
+  Design(const Blueprint& blueprint, EventQueue& queue, Memory& pm);
+  Design(const Design&) = delete;
+  Design& operator=(const Design&) = delete;
+
+  // Once, before the run.
+  void connect(EventQueue& queue, CachePort& caches, Memory& dram, PmSpace& pm_space,
+               const ProgramEvents& program_events);
+
+  const Promises& promises() const { return promises_; }
+  const Lowering& lowering() const { return lowering_; }
+  // Is some layer interested in some of these?
+  bool wants(std::uint32_t interests) const { return (interests_ & interests) != 0; }
+  // True if instructions after a region's end may not execute before region_end() has resumed.
+  bool commits_synchronously() const { return commits_synchronously_; }
+  // Does what a store leaves in the caches survive a crash?
+  bool keeps_caches() const { return ordering_->keeps_caches(); }
+
+  // ---- From the cores' store queues, in each core's program order. A call that returns false
+  // makes the store queue wait for `resume`.
+
+  // To be called again after each `resume`, with the same `asked`: the number of layers that have
+  // been, 0 at first.
+  bool store(std::uint8_t& asked, const Store& store, Picoseconds when, Completion resume);
+  void visible(CoreId core, Line line) {
+    if (ordering_wants(kVisibleStores)) ordering_->visible(core, line);
+  }
+  // May a flush go on? Before its core's own caches are asked.
+  bool may_flush(CoreId core, Line line, Picoseconds when, Completion resume) {
+    return !atomicity_wants(kFlushes) || atomicity_->flush(core, line, when, resume);
+  }
+  bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
+             Completion resume) {
+    return ordering_->flush(core, line, kind, dirty, when, resume);
+  }
+  bool fence(CoreId core, trace::FenceMeaning meaning, Picoseconds when, Completion resume) {
+    return ordering_->fence(core, meaning, when, resume);
+  }
+  bool region_begin(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) {
+    return atomicity_->region_begin(core, region, when, resume);
+  }
+  bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) {
+    return atomicity_->region_end(core, region, when, resume);
+  }
+  bool fence_regions(CoreId core, Picoseconds when, Completion resume) {
+    return atomicity_->fence_regions(core, when, resume);
+  }
+  bool context_switch(CoreId core, Picoseconds when, Completion resume) {
+    return atomicity_->context_switch(core, when, resume);
+  }
+  void critical_section(CoreId core, bool enter, Picoseconds when) {
+    if (ordering_wants(kCriticalSections)) ordering_->critical_section(core, enter, when);
+  }
+
+  // ---- From the cores, when an instruction retires.
+
+  void load(CoreId core, Line line, std::uint64_t region, Picoseconds when);
+  void stored(CoreId core, std::uint32_t site, std::uint64_t address, const std::byte* value,
+              std::uint32_t size, Picoseconds when) {
+    precompute_->stored(core, site, address, value, size, when);
+  }
+  void hint(CoreId core, const Hint& hint, Picoseconds when) {
+    precompute_->hint(core, hint, when);
+  }
+
+  // ---- From the shared cache, for lines of PM.
+
+  Eviction evicted(Line line, const LineData& data, Picoseconds when);
+  void evicted_clean(Line line, Picoseconds when) {
+    if (atomicity_wants(kCleanEvictions)) atomicity_->evicted_clean(line, when);
+  }
+  void fetch(CoreId core, Line line, Picoseconds when, Completion done);
+  // Would evicted() let the line go to PM now?
+  bool may_leave(Line line) const { return atomicity_->may_leave(line); }
+  // What everybody's writes and reads of PM go through.
+  Backend& pm() { return pm_; }
+
+  // ---- At the end.
+
+  // The run is over: writes what is still kept back.
+  void drain() { atomicity_->drain(); }
+  // Empty if nothing is outstanding; otherwise who waits for what.
+  std::string pending() const;
+  void statistics(StatisticsCollector& collector) const;
+
+  // What makes a whole image of what a crash at the time of each call leaves.
+  std::unique_ptr<Recovery> recovery(const trace::TraceFile& trace) const;
+
+  // For who looks into one of the layers.
+  Atomicity& atomicity() { return *atomicity_; }
+  const Atomicity& atomicity() const { return *atomicity_; }
+
+ private:
+  bool ordering_wants(std::uint32_t interest) const {
+    return (ordering_interests_ & interest) != 0;
+  }
+  bool atomicity_wants(std::uint32_t interest) const {
+    return (atomicity_interests_ & interest) != 0;
+  }
+
+  const Choice::MakeRecovery make_recovery_;
+  const Promises promises_;
+  const std::unique_ptr<Ordering> ordering_;
+  const std::unique_ptr<Atomicity> atomicity_;
+  Backend pm_;
+  const std::unique_ptr<Precompute> precompute_;
+  const std::uint32_t ordering_interests_, atomicity_interests_, interests_;
+  const bool commits_synchronously_;
+  const Lowering lowering_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,96 @@
+#include "pmemsim/design/design_configuration.hpp"
+
+#include <algorithm>
+
+namespace pmemsim {
+namespace {
+
+NamedChoice named(std::vector<std::string_view> names, std::string_view chosen) {
+  const auto found = std::find(names.begin(), names.end(), chosen);
+  const auto index = static_cast<std::size_t>(found - names.begin());
+  return {std::move(names), index};
+}
+
+bool stands_in(const std::vector<std::string_view>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+}  // namespace
+
+DesignConfiguration::DesignConfiguration(const ChoiceTable& table)
+    : table_(&table),
+      ordering_(named(names(Layer::kOrdering), "x86")),
+      atomicity_(named(names(Layer::kAtomicity), "software-undo")),
+      precompute_(named(names(Layer::kPrecompute), kNoChoice)),
+      backend_{names(Layer::kBackend), {}} {
+  for (const Choice& choice : table) {
+    for (const ParameterGroup& group : choice.parameters) {
+      const bool known = std::any_of(groups_.begin(), groups_.end(), [&](const auto& other) {
+        return other.name() == group.name();
+      });
+      if (!known) groups_.push_back(group);
+    }
+  }
+}
+
+std::vector<std::string_view> DesignConfiguration::names(Layer layer) const {
+  std::vector<std::string_view> names;
+  for (const Choice& choice : *table_) {
+    if (choice.layer() == layer) names.push_back(choice.name);
+  }
+  return names;
+}
+
+const Choice& DesignConfiguration::find(Layer layer, std::string_view name) const {
+  return *std::find_if(table_->begin(), table_->end(), [&](const Choice& choice) {
+    return choice.layer() == layer && choice.name == name;
+  });
+}
+
+const Choice& DesignConfiguration::chosen(Layer layer, const NamedChoice& choice) const {
+  return find(layer, choice.name());
+}
+
+std::vector<const Choice*> DesignConfiguration::operations() const {
+  std::vector<const Choice*> found;
+  for (const std::size_t index : backend_.indices) {
+    found.push_back(&find(Layer::kBackend, backend_.names.at(index)));
+  }
+  return found;
+}
+
+std::vector<const Choice*> DesignConfiguration::chosen() const {
+  std::vector<const Choice*> all{&ordering(), &atomicity()};
+  for (const Choice* const operation : operations()) all.push_back(operation);
+  all.push_back(&precompute());
+  return all;
+}
+
+std::vector<std::string> combination_problems(const Blueprint& blueprint) {
+  const std::vector<const Choice*> parts = blueprint.design.chosen();
+  std::vector<std::string> problems;
+  for (const Choice* const part : parts) {
+    if (part->problems == nullptr) continue;
+    for (const std::string& problem : part->problems(blueprint, *part)) problems.push_back(problem);
+  }
+  for (const Choice* const part : parts) {
+    for (const std::string_view need : part->needs) {
+      const bool given = std::any_of(parts.begin(), parts.end(), [&](const Choice* other) {
+        return stands_in(other->gives, need);
+      });
+      if (given) continue;
+      std::string givers;
+      for (const Choice& choice : blueprint.design.table()) {
+        if (!stands_in(choice.gives, need)) continue;
+        givers += (givers.empty() ? "" : " or ") + std::string(choice.layer_name()) + "=" +
+                  std::string(choice.name);
+      }
+      problems.push_back(std::string(part->layer_name()) + "=" + std::string(part->name) +
+                         " needs " + std::string(need) + ", which no other layer gives; choose " +
+                         givers);
+    }
+  }
+  return problems;
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,84 @@
+// What can be configured of a design: the choice for each layer, and the parameters of all choices.
+// Names, places and groups follow from the table of choices.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pmemsim/core/parameters.hpp"
+#include "pmemsim/design/choices.hpp"
+#include "pmemsim/mem/memory_parameters.hpp"
+
+namespace pmemsim {
+
+class DesignConfiguration {
+ public:
+  DesignConfiguration() : DesignConfiguration(choices()) {}
+  // The table must outlive it.
+  explicit DesignConfiguration(const ChoiceTable& table);
+
+  const Choice& ordering() const { return chosen(Layer::kOrdering, ordering_); }
+  const Choice& atomicity() const { return chosen(Layer::kAtomicity, atomicity_); }
+  const Choice& precompute() const { return chosen(Layer::kPrecompute, precompute_); }
+  std::vector<const Choice*> operations() const;
+  // The choices of all layers.
+  std::vector<const Choice*> chosen() const;
+  const ChoiceTable& table() const { return *table_; }
+
+  // What the layers promise together.
+  Promises promises() const { return ordering().promises | atomicity().promises; }
+
+  // Of some choice in the table.
+  template <class Parameters>
+  Parameters& parameters() {
+    for (ParameterGroup& group : groups_) {
+      if (auto* const found = group.get<Parameters>()) return *found;
+    }
+    throw Error("no choice has parameters of this type");
+  }
+  template <class Parameters>
+  const Parameters& parameters() const {
+    return const_cast<DesignConfiguration*>(this)->parameters<Parameters>();
+  }
+
+  template <class Visitor>
+  void describe_choices(Visitor& visit) {
+    visit(kLayerNames[0], ordering_, {}, "Layer 1: when stores become persistent, in which order");
+    visit(kLayerNames[1], atomicity_, {}, "Layer 2: what makes a region all-or-nothing");
+    visit(kLayerNames[2], backend_, {},
+          "Layer 3: what the controller does to a write before it counts");
+    visit(kLayerNames[3], precompute_, {}, "Layer 4: who starts backend operations early");
+  }
+  template <class Visitor>
+  void describe_parameters(Visitor& visit) {
+    for (ParameterGroup& group : groups_) visit.group(group.name(), group);
+  }
+
+ private:
+  std::vector<std::string_view> names(Layer layer) const;
+  const Choice& chosen(Layer layer, const NamedChoice& choice) const;
+  const Choice& find(Layer layer, std::string_view name) const;
+
+  const ChoiceTable* table_;
+  NamedChoice ordering_, atomicity_, precompute_;
+  NamedChoices backend_;
+  std::vector<ParameterGroup> groups_;
+};
+
+// What a design is built from: what was chosen, and what it needs to know of the machine.
+struct Blueprint {
+  const DesignConfiguration& design;
+  std::uint32_t cores;
+  const MemoryParameters& pm;
+  bool hand_placed_flushes = false;
+
+  template <class Parameters>
+  const Parameters& parameters() const {
+    return design.parameters<Parameters>();
+  }
+};
+
+// Why the chosen parts can't work together, a sentence each; empty if they can.
+std::vector<std::string> combination_problems(const Blueprint& blueprint);
+
+}  // namespace pmemsim

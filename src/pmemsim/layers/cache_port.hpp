@@ -1,0 +1,30 @@
+// What a layer asks of the caches, which know no layer by name.
+#pragma once
+
+#include "pmemsim/core/event_queue.hpp"
+#include "pmemsim/core/units.hpp"
+
+namespace pmemsim {
+
+class CachePort {
+ public:
+  // A flush leaves the core at `when`. `dirty`: the core's own copy was modified. What is written
+  // is the line's newest value when the flush arrives: what others have stored to it meanwhile must
+  // not be undone. `acknowledge` is called at the core once all that was stored to the line before
+  // is persistent: if it is clean everywhere, after the writes of it that are under way.
+  virtual void flush(CoreId core, Line line, bool invalidate, bool dirty, Picoseconds when,
+                     Completion acknowledge) = 0;
+
+  // A design has sent the line's newest value to memory by itself: all copies are clean.
+  virtual void mark_clean(Line line) = 0;
+
+  // How long a write that passes the caches takes from a core to the controller, and an
+  // acknowledgement back.
+  virtual Picoseconds way_down(CoreId core) const = 0;
+  virtual Picoseconds way_back() const = 0;
+
+ protected:
+  ~CachePort() = default;
+};
+
+}  // namespace pmemsim

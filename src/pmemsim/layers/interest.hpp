@@ -1,0 +1,29 @@
+// What a layer wants to be called for. The design asks once, so that a mechanism costs simulation
+// time only where it takes part.
+#pragma once
+
+#include <cstdint>
+
+namespace pmemsim {
+
+enum Interest : std::uint32_t {
+  kStores = 1u << 0,            // store()
+  kLoads = 1u << 1,             // load()
+  kEvictions = 1u << 2,         // evicted()
+  kFetches = 1u << 3,           // fetch()
+  kCriticalSections = 1u << 4,  // Ordering::critical_section()
+  kRegions = 1u << 5,           // Atomicity::region_begin(), region_end()
+  kAllStores = 1u << 6,         // Precompute::stored(): of the program's DRAM too
+  kHints = 1u << 7,             // Precompute::hint()
+  kFlushes = 1u << 8,           // Atomicity::flush()
+  kCleanEvictions = 1u << 9,    // Atomicity::evicted_clean()
+  kVisibleStores = 1u << 10,    // Ordering::visible()
+};
+
+// What becomes of a dirty PM line that the shared cache evicts.
+enum class Eviction : std::uint8_t {
+  kWrite,  // goes to the controller as a plain write
+  kTaken,  // the layer deals with it (drops it, delays it, keeps it elsewhere)
+};
+
+}  // namespace pmemsim

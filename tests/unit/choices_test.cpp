@@ -1,0 +1,178 @@
+// The table of choices: what each layer can be, and which combinations are refused.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "pmemsim/sim/configuration.hpp"
+#include "run_trace.hpp"
+
+namespace pmemsim {
+namespace {
+
+// Whether the parts go together or not.
+Configuration unchecked(const std::vector<Setting>& settings) {
+  Configuration configuration;
+  ParameterSetter setter(settings);
+  configuration.describe(setter);
+  setter.throw_problems();
+  return configuration;
+}
+std::vector<std::string> problems_of(const std::vector<KeyValue>& some,
+                                     const std::vector<KeyValue>& more = {}) {
+  return combination_problems(unchecked(settings(some, more)).blueprint());
+}
+
+TEST(Choices, HaveANameOfTheirOwnInTheirLayerAndASummary) {
+  std::set<std::pair<Layer, std::string_view>> names;
+  for (const Choice& choice : choices()) {
+    EXPECT_TRUE(names.insert({choice.layer(), choice.name}).second) << choice.name;
+    EXPECT_FALSE(choice.summary.empty()) << choice.name;
+  }
+}
+
+TEST(Choices, EveryLayerCanBeLeftOut) {
+  for (const std::string_view layer : kLayerNames) {
+    EXPECT_TRUE(std::any_of(choices().begin(), choices().end(), [&](const Choice& choice) {
+      return choice.layer_name() == layer && choice.name == kNoChoice;
+    })) << layer;
+  }
+}
+
+TEST(Choices, EveryNeedIsGivenBySomebody) {
+  std::set<std::string_view> given;
+  for (const Choice& choice : choices()) given.insert(choice.gives.begin(), choice.gives.end());
+  for (const Choice& choice : choices()) {
+    for (const std::string_view need : choice.needs) {
+      EXPECT_TRUE(given.contains(need)) << choice.name << " needs " << need;
+    }
+  }
+}
+
+// What recovers a region, and when it is durable, is declared with the promise that it is whole.
+TEST(Choices, PromiseOfARegionWhatBelongsTogether) {
+  for (const Choice& choice : choices()) {
+    const bool whole = choice.promises.whole_regions;
+    EXPECT_EQ(choice.recovery != nullptr, whole) << choice.name;
+    EXPECT_EQ(choice.promises.regions != RegionPromise::kNone, whole) << choice.name;
+  }
+}
+
+TEST(Choices, PromisesOfTwoLayersAddUp) {
+  const auto promises = [](const std::vector<KeyValue>& layers) {
+    return unchecked(settings(layers)).design.promises();
+  };
+  EXPECT_FALSE(promises({{"ordering", "none"}, {"atomicity", "none"}}).any());
+  const Promises eadr = promises({{"ordering", "eadr"}, {"atomicity", "software-undo"}});
+  EXPECT_TRUE(eadr.stores_in_order && eadr.caches_persist && eadr.whole_regions);
+  const Promises asap = promises({{"ordering", "x86"}, {"atomicity", "asap"}});
+  EXPECT_EQ(asap.fences, FencePromise::kFlushed);
+  EXPECT_EQ(asap.regions, RegionPromise::kWhenDeclared);
+  EXPECT_FALSE(asap.stores_in_order || asap.caches_persist);
+}
+
+TEST(Choices, RefuseALogWithoutOrderAndNameTheCure) {
+  const std::vector<std::string> problems =
+      problems_of({{"ordering", "none"}, {"atomicity", "software-undo"}});
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0],
+            "atomicity=software-undo needs fences that order, which no other layer gives; choose "
+            "ordering=x86 or ordering=eadr");
+}
+
+TEST(Choices, RefuseAnUndoLogWithoutAPlaceForHeaders) {
+  const std::vector<std::string> problems =
+      problems_of({{"atomicity", "hw-undo"}, {"log.header_entries", "0"}});
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_NE(problems[0].find("choose log.header_entries=128"), std::string::npos);
+  // A redo log's headers may be volatile, lad waits for them, asap has a queue of its own.
+  for (const std::string_view atomicity : {"hw-redo", "lad", "asap"}) {
+    EXPECT_TRUE(problems_of({{"atomicity", atomicity}, {"log.header_entries", "0"}}).empty());
+  }
+}
+
+TEST(Choices, RefuseAWritePendingQueueTooSmallForTheCoresHeaders) {
+  const auto problems = [](std::string_view atomicity, std::string_view allocation,
+                           std::string_view wpq_entries) {
+    return problems_of({{"log.metadata", "adr-buffered"},
+                        {"core.count", "4"},
+                        {"atomicity", atomicity},
+                        {"log.allocation", allocation},
+                        {"pm.wpq_entries", wpq_entries}});
+  };
+  for (const std::string_view atomicity : {"hw-undo", "asap"}) {
+    EXPECT_FALSE(problems(atomicity, "sequential", "4").empty());
+    EXPECT_TRUE(problems(atomicity, "sequential", "5").empty());
+    EXPECT_FALSE(problems(atomicity, "load-aware", "8").empty());
+    EXPECT_TRUE(problems(atomicity, "load-aware", "9").empty());
+  }
+  for (const std::string_view atomicity : {"hw-redo", "lad"}) {
+    EXPECT_TRUE(problems(atomicity, "load-aware", "1").empty());
+  }
+  EXPECT_EQ(problems("hw-undo", "load-aware", "8"),
+            std::vector<std::string>{
+                "atomicity=hw-undo with log.metadata=adr-buffered keeps a header of 2 line(s) for "
+                "each of the 4 cores in a channel's write pending queue, beside other writes, and "
+                "pm.wpq_entries=8 is too small for that; choose pm.wpq_entries=9 or "
+                "log.metadata=collated-header"});
+}
+
+TEST(Choices, RefuseToKeepInTheWritePendingQueueWhatACrashWouldLose) {
+  EXPECT_EQ(problems_of({{"pm.persistence", "written"}, {"atomicity", "lad"}}),
+            std::vector<std::string>{
+                "atomicity=lad keeps a region's lines in the write pending queue, which with "
+                "pm.persistence=written doesn't survive a crash; choose pm.persistence=accepted"});
+  for (const std::string_view atomicity : {"hw-undo", "hw-redo", "asap"}) {
+    const std::vector<KeyValue> written{{"pm.persistence", "written"}, {"atomicity", atomicity}};
+    EXPECT_TRUE(problems_of(written, {{"log.metadata", "collated-header"}}).empty());
+    const std::vector<std::string> refused =
+        problems_of(written, {{"log.metadata", "adr-buffered"}});
+    ASSERT_EQ(refused.size(), 1u);
+    EXPECT_TRUE(
+        refused[0].ends_with("choose pm.persistence=accepted or log.metadata=collated-header"));
+  }
+}
+
+TEST(Choices, AcceptWhatFits) {
+  for (const std::string_view ordering : {"x86", "eadr"}) {
+    for (const std::string_view atomicity : {"none", "software-undo"}) {
+      EXPECT_TRUE(problems_of({{"ordering", ordering}, {"atomicity", atomicity}}).empty());
+    }
+  }
+}
+
+// A layer that holds several choices takes a list of them.
+TEST(Choices, OfTheBackendAreAList) {
+  ChoiceTable table = choices();
+  for (const std::string_view name : {"first", "second"}) {
+    table.push_back({.name = name, .summary = "Nothing", .make = [](const Blueprint&) {
+                       return std::make_unique<BackendOperation>();
+                     }});
+  }
+  const auto backend = [&](std::string_view value) {
+    std::string names;
+    for (const Choice* const operation :
+         configure(settings({{"backend", value}}), table).design.operations()) {
+      names += std::string(operation->name) + " ";
+    }
+    return names;
+  };
+  EXPECT_EQ(backend("none"), "");
+  EXPECT_EQ(backend("second"), "second ");
+  EXPECT_EQ(backend("second,first"), "second first ");
+  const auto problem = [&](std::string_view value) -> std::string {
+    try {
+      backend(value);
+    } catch (const ConfigError& error) {
+      return error.problems().at(0);
+    }
+    return "";
+  };
+  EXPECT_EQ(problem("first,none"), "test: backend: 'none' must stand alone");
+  EXPECT_EQ(problem("first,first"), "test: backend: 'first' stands there twice");
+  EXPECT_EQ(problem("firts"),
+            "test: backend: 'firts' is not one of none, first, second; did you mean 'first'?");
+  EXPECT_EQ(problem(""), "test: backend: '' is not one of none, first, second");
+}
+
+}  // namespace
+}  // namespace pmemsim

@@ -1,0 +1,51 @@
+// A design on a workbench: between real caches and real memory, without cores.
+#pragma once
+
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "pmemsim/cache/hierarchy.hpp"
+#include "pmemsim/sim/configuration.hpp"
+#include "run_trace.hpp"
+
+namespace pmemsim {
+
+struct Platform {
+  explicit Platform(const Configuration& configuration)
+      : clock(configuration.core.frequency, configuration.core.width),
+        dram(queue, configuration.dram),
+        pm(queue, configuration.pm),
+        design(configuration.blueprint(), queue, pm),
+        caches({queue, pm_space, dram, design}, clock, configuration.core.count, configuration.l1,
+               configuration.l2, configuration.shared, configuration.path) {
+    pm_space.add({kPmBase, kPmBase + (1 << 20)});
+    design.connect(queue, caches, dram, pm_space, program_events);
+  }
+  LayerContext context() { return {queue, caches, design.pm(), dram, pm_space, program_events}; }
+
+  // Runs until `reached`, as it must be some time.
+  void until(const std::function<bool()>& reached) {
+    while (!reached()) {
+      if (queue.step()) continue;
+      ADD_FAILURE() << "nothing happens any more";
+      return;
+    }
+  }
+  void run() {
+    while (queue.step()) {
+    }
+  }
+  Picoseconds now() const { return queue.now(); }
+  Picoseconds way_down() const { return caches.way_down(0); }
+
+  EventQueue queue;
+  PmSpace pm_space;
+  const ProgramEvents program_events;
+  Clock clock;
+  Memory dram, pm;
+  Design design;
+  Hierarchy caches;
+};
+
+}  // namespace pmemsim
