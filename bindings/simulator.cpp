@@ -86,6 +86,11 @@ nb::list resolve(const Settings& given) {
   return resolved(configure(settings), settings);
 }
 
+// Whether a design promises that a crash leaves every region whole or not at all.
+bool promises_whole_regions(const Settings& given) {
+  return configure(to_settings(given)).design.promises().whole_regions;
+}
+
 void check_values(const Settings& given) { pmemsim::check_values(to_settings(given)); }
 
 nb::dict simulate(const std::string& trace, const Settings& given, const nb::object& progress,
@@ -124,6 +129,7 @@ void bind_simulator(nb::module_& module) {
   module.def("parameters", &list_parameters);
   module.def("layers", &list_layers);
   module.def("check_values", &check_values, nb::arg("settings"));
+  module.def("promises_whole_regions", &promises_whole_regions, nb::arg("settings"));
   module.def("resolve", &resolve, nb::arg("settings"));
   module.def("simulate", &simulate, nb::arg("trace"), nb::arg("settings"),
              nb::arg("progress").none(), nb::arg("images"));

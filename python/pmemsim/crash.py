@@ -216,9 +216,8 @@ def _story(told: dict[str, Any] | None, command: str) -> Story | None:
 
 def promising_designs(machine: str) -> list[str]:
     """The designs that promise atomic regions, and so can be verified."""
-    return [name for name in preset_names("design") if _promises(configure(name, machine))]
-
-
-def _promises(configuration: Configuration) -> bool:
-    values = {entry["key"]: entry["value"] for entry in configuration.resolve()}
-    return values["ordering"] != "none" and values["atomicity"] != "none"
+    return [
+        name
+        for name in preset_names("design")
+        if _core.promises_whole_regions(configure(name, machine).settings)
+    ]

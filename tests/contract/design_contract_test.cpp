@@ -2,6 +2,7 @@
 // over random programs.
 #include <gtest/gtest.h>
 
+#include "delaying_backend.hpp"
 #include "pmemsim/mem/memory_statistics.hpp"
 #include "pmemsim/sim/machine.hpp"
 #include "random_trace.hpp"
@@ -15,7 +16,7 @@ using Layers = std::vector<Setting>;
 std::vector<Layers> with_each(const std::vector<Layers>& some, Layer layer) {
   std::vector<Layers> all;
   for (const Layers& layers : some) {
-    for (const Choice& choice : choices()) {
+    for (const Choice& choice : with_delaying_backend()) {
       if (choice.layer() != layer) continue;
       all.push_back(layers);
       all.back().push_back(
@@ -28,6 +29,7 @@ std::vector<Layers> with_each(const std::vector<Layers>& some, Layer layer) {
 // Whether its parts go together or not.
 Configuration unchecked(const Layers& layers) {
   Configuration configuration;
+  configuration.design = DesignConfiguration(with_delaying_backend());
   ParameterSetter setter(layers);
   configuration.describe(setter);
   return configuration;
@@ -68,7 +70,7 @@ class DesignContract : public testing::TestWithParam<Layers> {
                             {"pm.min_writes_per_switch", "2"},
                             {"pm.controllers", "2"}});
     for (const Setting& setting : GetParam()) list.push_back(setting);
-    return configure(list);
+    return configure(list, with_delaying_backend());
   }
   static RandomTraceOptions program(std::uint32_t seed) {
     return {.seed = seed, .threads = 1 + seed % 4, .operations = 4000, .lines = 100};
@@ -195,6 +197,38 @@ TEST_P(CrashContract, SurvivesEveryCrash) {
     EXPECT_EQ(run.problem, "") << seed;
     EXPECT_GT(run.crashes, 100);
   }
+}
+
+// What is wrong with the way of writes through the backend shows in some design at least, and
+// nothing is wrong without.
+TEST(BackendContract, CrashesShowEveryDefect) {
+  const auto goes_wrong = [](std::string_view defect, std::string_view wpq_entries) {
+    for (std::uint32_t seed = 1; seed <= 3; ++seed) {
+      for (const std::string_view atomicity : {"none", "hw-undo", "hw-redo", "asap", "lad"}) {
+        std::vector<Setting> list = settings({{"backend", "delaying"},
+                                              {"atomicity", atomicity},
+                                              {"l1.size", "256B"},
+                                              {"l1.ways", "2"},
+                                              {"l2.size", "0B"},
+                                              {"shared.size", "2KiB"},
+                                              {"shared.size_per_core", "0B"},
+                                              {"pm.wpq_entries", wpq_entries},
+                                              {"pm.controllers", "2"}});
+        if (!defect.empty()) {
+          list.push_back({"backend.break." + std::string(defect), "true", "contract"});
+        }
+        const SharedRun run =
+            crash_shared({.seed = seed, .threads = 2}, configure(list, with_delaying_backend()));
+        if (!run.problem.empty()) return true;
+      }
+    }
+    return false;
+  };
+  for (const std::string_view wpq_entries : {"2", "8"}) EXPECT_FALSE(goes_wrong("", wpq_entries));
+  EXPECT_TRUE(goes_wrong("order", "8"));
+  EXPECT_TRUE(goes_wrong("metadata", "8"));
+  EXPECT_TRUE(goes_wrong("reserved", "8"));
+  EXPECT_TRUE(goes_wrong("registers", "2")) << "where writes wait for room in their queue";
 }
 
 }  // namespace

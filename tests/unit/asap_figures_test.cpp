@@ -241,6 +241,7 @@ class Bench : public PersistenceObserver {
 
  private:
   void persisted(const Write&, PersistencePoint, Picoseconds) override {}
+  void persisted_with_next(const Write&) override {}
   void dropped(const Write& write, Picoseconds) override {
     dropped_writes.emplace_back(write.kind, write.owner);
   }

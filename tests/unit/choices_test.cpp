@@ -169,8 +169,8 @@ TEST(Choices, OfTheBackendAreAList) {
   };
   EXPECT_EQ(problem("first,none"), "test: backend: 'none' must stand alone");
   EXPECT_EQ(problem("first,first"), "test: backend: 'first' stands there twice");
-  EXPECT_EQ(problem("firts"),
-            "test: backend: 'firts' is not one of none, first, second; did you mean 'first'?");
+  EXPECT_EQ(problem("secnd"),
+            "test: backend: 'secnd' is not one of none, first, second; did you mean 'second'?");
   EXPECT_EQ(problem(""), "test: backend: '' is not one of none, first, second");
 }
 

@@ -95,6 +95,7 @@ class Plug final : public PersistenceObserver {
       : machine_(machine), states_(states), recover_(std::move(recover)) {}
 
   void persisted(const Write&, PersistencePoint, Picoseconds) override { crash(); }
+  void persisted_with_next(const Write&) override {}
   void dropped(const Write&, Picoseconds) override { crash(); }
   void survivors_changed(Picoseconds) override { crash(); }
 

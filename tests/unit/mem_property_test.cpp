@@ -50,6 +50,7 @@ class RandomTraffic : public PersistenceObserver {
     std::uint64_t& newest = surviving_[write.line.number];
     newest = std::max(newest, value_of(write.data));
   }
+  void persisted_with_next(const Write&) override {}
   void dropped(const Write& write, Picoseconds when) override {
     note(2, value_of(write.data), when);
   }

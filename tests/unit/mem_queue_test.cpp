@@ -15,6 +15,7 @@ class Diary : public PersistenceObserver {
   void persisted(const Write& write, PersistencePoint, Picoseconds) override {
     entries.push_back(static_cast<std::int64_t>(value_of(write.data)));
   }
+  void persisted_with_next(const Write&) override {}
   void dropped(const Write& write, Picoseconds) override {
     entries.push_back(-static_cast<std::int64_t>(value_of(write.data)));
   }

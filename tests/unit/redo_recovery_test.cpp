@@ -30,6 +30,7 @@ class Comparison final : public PersistenceObserver {
     image_.update(write.line, write.data);
     compare();
   }
+  void persisted_with_next(const Write&) override {}
   void dropped(const Write& write, Picoseconds) override {
     survived_.write(write.line, pm_.surviving(write.line));
     image_.update(write.line, pm_.surviving(write.line));

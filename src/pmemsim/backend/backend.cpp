@@ -16,13 +16,20 @@ constexpr std::uint64_t bit(std::size_t operation) { return std::uint64_t{1} << 
 
 }  // namespace
 
-Backend::Backend(EventQueue& queue, Memory& pm, Operations operations, Picoseconds forward_latency)
+Backend::Backend(EventQueue& queue, Memory& pm, Operations operations, Picoseconds forward_latency,
+                 const BackendDefects& defects)
     : queue_(queue),
       pm_(pm),
       operations_(std::move(operations)),
       forward_latency_(forward_latency),
+      defects_(defects),
       held_by_bank_(pm.pending_operations().size()) {
-  for (const auto& operation : operations_) operation->connect(queue, pm);
+  std::uint32_t together = 1;
+  for (const auto& operation : operations_) {
+    operation->connect(queue, pm);
+    together += operation->most_metadata();
+  }
+  pm.expect_together(together);
 }
 
 // ---- Writes
@@ -32,14 +39,14 @@ WriteId Backend::write(const Write& write) {
 }
 
 WriteId Backend::write_reserved(const Write& write) {
-  return operations_.empty() ? pm_.write_reserved(write) : take(write, true);
+  if (operations_.empty() || defects_.reserved) return pm_.write_reserved(write);
+  return take(write, true);
 }
 
 WriteId Backend::take(const Write& write, bool reserved) {
-  forget_what_has_left();
   const std::uint32_t slot = writes_.take();
   Passing& passing = writes_[slot];
-  passing = {.write = write, .order = ++order_, .in_queue = {}};
+  passing = {.write = write, .order = ++order_, .in_queue = {}, .encoded = {}};
   passing.reserved = reserved;
   if (std::uint32_t* const newest = newest_.find(write.line)) {
     passing.older = std::exchange(*newest, slot);
@@ -61,7 +68,12 @@ WriteId Backend::take(const Write& write, bool reserved) {
 void Backend::operation_done(std::uint64_t slot_and_operation, Picoseconds) {
   Passing& passing = writes_[static_cast<std::uint32_t>(slot_and_operation)];
   passing.unfinished &= ~bit(slot_and_operation >> kOperationShift);
-  if (passing.unfinished == 0) send_next(passing.write.line);
+  if (passing.unfinished > 0) return;
+  if (defects_.order && passing.state == State::kHeld) {
+    send(static_cast<std::uint32_t>(slot_and_operation));
+  } else {
+    send_next(passing.write.line);
+  }
 }
 
 // Rule 2.
@@ -71,7 +83,7 @@ void Backend::send_next(Line line) {
     for (std::uint32_t slot = *newest; slot != kNoSlot; slot = writes_[slot].older) {
       if (writes_[slot].state != State::kAccepted) next = slot;
     }
-    if (next == kNoSlot || writes_[next].state == State::kSent || writes_[next].unfinished != 0) {
+    if (next == kNoSlot || writes_[next].state != State::kHeld || writes_[next].unfinished != 0) {
       return;
     }
     send(next);
@@ -80,37 +92,114 @@ void Backend::send_next(Line line) {
 
 void Backend::send_next_later(std::uint64_t line, Picoseconds) { send_next({line}); }
 
+// Rules 3 and 4.
 void Backend::send(std::uint32_t slot) {
   Passing& passing = writes_[slot];
-  --held_;
-  --held_by_bank_[bank_of(passing.write.line)];
+  Encoded encoded = encode(passing.write);
+  if (!encoded.metadata.empty()) {
+    passing.state = State::kNoRoom;
+    without_room_.push_back(id_of(slot));
+    if (without_room_.size() == 1) send_with_metadata(0, queue_.now());
+    return;
+  }
+  leaves(passing, std::move(encoded));
+  const Write write = as_sent(slot);
+  const std::uint32_t home = channel_of(passing.write.line);
+  const bool reserved_there = passing.reserved && channel_of(write.line) == home;
+  if (passing.reserved && !reserved_there) pm_.release(home);
+  const WriteId id = reserved_there ? pm_.write_reserved(write) : pm_.write(write);
+  writes_[slot].in_queue = id;
+}
+
+Encoded Backend::encode(const Write& write) const {
+  Encoded encoded{write.line, write.data};
+  for (const auto& operation : operations_) operation->encode(write, encoded);
+  return encoded;
+}
+
+void Backend::leaves(Passing& passing, Encoded encoded) {
+  no_longer_here(passing);
   passing.state = State::kSent;
-  Write write = passing.write;
+  passing.encoded = std::move(encoded);
+  for (const auto& operation : operations_) {
+    operation->sent(passing.write, passing.encoded);
+    if (defects_.registers) operation->accepted(passing.write, passing.encoded);
+  }
+}
+
+// The write as the queues get it.
+Write Backend::as_sent(std::uint32_t slot) {
+  Write write = writes_[slot].write;
+  write.line = writes_[slot].encoded.place;
+  write.data = writes_[slot].encoded.data;
   write.persisting = completion<&Backend::accepted>(*this, slot);
-  passing.in_queue = passing.reserved ? pm_.write_reserved(write) : pm_.write(write);
+  write.written = completion<&Backend::written>(*this, slot);
+  return write;
+}
+
+// Sending gives entries back, so that this may be called from within: what is being sent is no
+// longer in the list.
+void Backend::send_with_metadata(std::uint64_t, Picoseconds) {
+  while (!without_room_.empty()) {
+    const WriteId id = without_room_.front();
+    without_room_.pop_front();
+    const std::uint32_t slot = slot_of(id);
+    if (slot == kNoSlot || send_together(slot)) continue;
+    without_room_.push_front(id);
+    pm_.await_room(completion<&Backend::send_with_metadata>(*this));
+    return;
+  }
+}
+
+bool Backend::send_together(std::uint32_t slot) {
+  Passing& passing = writes_[slot];
+  passing.encoded = encode(passing.write);
+  std::vector<Write> writes{as_sent(slot)};
+  for (const Encoded::Metadata& metadata : passing.encoded.metadata) {
+    writes.push_back({.line = metadata.line,
+                      .kind = WriteKind::kMetadata,
+                      .data = metadata.data,
+                      .persisted = {},
+                      .written = {}});
+  }
+  if (defects_.metadata) {
+    for (; writes.size() > 1; writes.pop_back()) pm_.write(writes.back());
+  }
+  const std::uint32_t home = channel_of(passing.write.line);
+  const bool reserved_there = passing.reserved && channel_of(passing.encoded.place) == home;
+  std::vector<WriteId> ids(writes.size());
+  if (!pm_.write_together(writes, reserved_there, ids)) return false;
+  writes_[slot].in_queue = ids.front();
+  if (passing.reserved && !reserved_there) pm_.release(home);
+  return true;
 }
 
 // From within the queue: what comes next has to wait until it is through.
 void Backend::accepted(std::uint64_t number, Picoseconds now) {
   const auto slot = static_cast<std::uint32_t>(number);
   Passing& passing = writes_[slot];
+  if (passing.here()) leaves(passing, Encoded(passing.encoded));
   passing.state = State::kAccepted;
-  accepted_.push_back(id_of(slot));
+  for (const auto& operation : operations_) {
+    if (!defects_.registers) operation->accepted(passing.write, passing.encoded);
+  }
   if (*newest_.find(passing.write.line) == slot) return;
   queue_.schedule(now, Phase::kController,
                   completion<&Backend::send_next_later>(*this, passing.write.line.number));
 }
 
-// Those at the front have left their queues first, mostly; the others' turn comes.
-void Backend::forget_what_has_left() {
-  while (!accepted_.empty()) {
-    const std::uint32_t slot = slot_of(accepted_.front());
-    if (slot != kNoSlot) {
-      if (pm_.pending(writes_[slot].in_queue) != nullptr) return;
-      forget(slot);
-    }
-    accepted_.pop_front();
-  }
+void Backend::written(std::uint64_t number, Picoseconds now) {
+  const auto slot = static_cast<std::uint32_t>(number);
+  const Passing& passing = writes_[slot];
+  for (const auto& operation : operations_) operation->written(passing.write, passing.encoded);
+  const Completion written = passing.write.written;
+  forget(slot);
+  if (written) written(now);
+}
+
+void Backend::no_longer_here(const Passing& passing) {
+  --held_;
+  --held_by_bank_[bank_of(passing.write.line)];
 }
 
 void Backend::forget(std::uint32_t slot) {
@@ -138,7 +227,7 @@ std::uint32_t Backend::slot_of(WriteId id) const {
 }
 
 bool Backend::droppable(const Passing& passing) const {
-  return passing.state == State::kHeld || pm_.pending(passing.in_queue) != nullptr;
+  return passing.here() || pm_.pending(passing.in_queue) != nullptr;
 }
 
 bool Backend::find(Line line, WriteKind kind, WriteId& id) const {
@@ -163,39 +252,70 @@ bool Backend::drop(WriteId id) {
   if (operations_.empty()) return pm_.drop(id);
   const std::uint32_t slot = slot_of(id);
   if (slot == kNoSlot) return false;
-  const Line line = writes_[slot].write.line;
-  if (writes_[slot].state != State::kHeld) {
-    const WriteId in_queue = writes_[slot].in_queue;
-    if (!pm_.drop(in_queue)) return false;
-    // With it, all that had merged with it.
-    for (std::uint32_t other = *newest_.find(line); other != kNoSlot;) {
-      const std::uint32_t older = writes_[other].older;
-      if (writes_[other].state != State::kHeld && writes_[other].in_queue == in_queue) {
-        forget(other);
-      }
-      other = older;
-    }
-  } else {
+  const Passing& passing = writes_[slot];
+  const Line line = passing.write.line;
+  if (!droppable(passing)) return false;
+  if (passing.here()) {
     for (std::size_t i = 0; i < operations_.size(); ++i) {
-      if ((writes_[slot].unfinished & bit(i)) == 0) continue;
-      operations_[i]->dropped(
+      if ((passing.unfinished & bit(i)) == 0) continue;
+      operations_[i]->forget(
           completion<&Backend::operation_done>(*this, i << kOperationShift | slot));
     }
-    --held_;
-    --held_by_bank_[bank_of(line)];
-    if (writes_[slot].reserved) pm_.release(channel_of(line));
+    no_longer_here(passing);
+    const bool reserved = passing.reserved;
     forget(slot);
+    if (reserved) pm_.release(channel_of(line));
+  } else {
+    const WriteId in_queue = passing.in_queue;
+    dropped_from_queue(line, in_queue);
+    pm_.drop(in_queue);
   }
   send_next(line);
   return true;
 }
 
+// Before it is: what the operations keep changes in the same step. With the write go all that have
+// merged with it.
+void Backend::dropped_from_queue(Line line, WriteId in_queue) {
+  for (std::uint32_t slot = *newest_.find(line); slot != kNoSlot;) {
+    const Passing& passing = writes_[slot];
+    const std::uint32_t older = passing.older;
+    if (!passing.here() && passing.in_queue == in_queue) {
+      for (const auto& operation : operations_) {
+        operation->dropped(passing.write, passing.encoded, passing.state == State::kAccepted);
+      }
+      forget(slot);
+    }
+    slot = older;
+  }
+}
+
 LineData Backend::newest(Line line) const {
   const std::uint32_t* const newest = newest_.find(line);
-  if (newest != nullptr && writes_[*newest].state == State::kHeld) {
+  if (newest != nullptr && writes_[*newest].state != State::kAccepted) {
     return writes_[*newest].write.data;
   }
-  return pm_.newest(line);
+  return decode(line, pm_.newest(place(line)));
+}
+
+LineData Backend::surviving(Line line) const { return decode(line, pm_.surviving(place(line))); }
+
+Line Backend::place(Line line) const {
+  for (const auto& operation : operations_) line = operation->place(line);
+  return line;
+}
+
+// From the last operation to the first, each by the line that it had.
+LineData Backend::decode(Line line, LineData data) const {
+  std::vector<Line> lines;
+  for (const auto& operation : operations_) {
+    lines.push_back(line);
+    line = operation->place(line);
+  }
+  for (std::size_t i = operations_.size(); i > 0; --i) {
+    data = operations_[i - 1]->decode(lines[i - 1], data);
+  }
+  return data;
 }
 
 std::span<const std::uint32_t> Backend::pending_operations() const {
@@ -213,8 +333,7 @@ std::span<const std::uint32_t> Backend::pending_operations() const {
 void Backend::read(Line line, Completion done) {
   if (operations_.empty()) return pm_.read(line, done);
   const std::uint32_t* const newest = newest_.find(line);
-  if (newest != nullptr && writes_[*newest].state == State::kHeld) {  // rule 1
-    ++forwarded_;
+  if (newest != nullptr && writes_[*newest].here()) {  // rule 1
     queue_.schedule(queue_.now() + forward_latency_, Phase::kController, done);
     return;
   }
@@ -224,7 +343,7 @@ void Backend::read(Line line, Completion done) {
   for (const auto& operation : operations_) {
     reads_[slot].unanswered += !operation->read(line, answered);
   }
-  pm_.read(line, answered);
+  pm_.read(place(line), answered);
 }
 
 void Backend::read_answered(std::uint64_t number, Picoseconds now) {
@@ -244,8 +363,19 @@ void Backend::statistics(StatisticsCollector& collector) const {
 std::string Backend::pending() const {
   return sentences(operations_.size() + 1, [this](std::size_t i) {
     if (i > 0) return operations_[i - 1]->pending();
-    return held_ > 0 ? std::to_string(held_) + " writes are held by the backend" : std::string();
+    if (held_ == 0) return std::string();
+    return std::to_string(held_) + " writes are held by the backend" +
+           (without_room_.empty() ? "" : ", which has no room for one and its metadata");
   });
+}
+
+std::unique_ptr<ImageDecoder> Backend::decoder() const {
+  DecoderChain::Decoders decoders;
+  for (const auto& operation : operations_) {
+    if (auto decoder = operation->decoder()) decoders.push_back(std::move(decoder));
+  }
+  if (decoders.empty()) return nullptr;
+  return std::make_unique<DecoderChain>(std::move(decoders));
 }
 
 }  // namespace pmemsim

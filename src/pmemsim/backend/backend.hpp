@@ -6,15 +6,16 @@
 // answered when they are. Without operations, everything goes straight on.
 //
 //   1  A write that is held here hasn't been accepted: a crash loses it. In everything else it is
-//   as
-//      if it were in its queue: it can be found, dropped and counted, and a read of its line is
+//      as if it were in its queue: it can be found, dropped and counted, and a read of its line is
 //      answered from it.
 //   2  The writes of a line go on in the order in which they came, each when the one before has
-//   been
-//      accepted.
-//   3  A line belongs to a channel and a bank by its address (channel_of(), bank_of()), whatever
-//   the
-//      operations make of it.
+//      been accepted.
+//   3  A write goes to the queues as the operations encode it then: elsewhere, perhaps, and
+//      together with metadata, which are accepted in the same step. Until there is room for all of
+//      it, it waits behind the others that do.
+//   4  A line belongs to a channel and a bank by its address (channel_of(), bank_of()), whatever
+//      the operations make of it. An entry reserved for it there is given back if it goes to
+//      another channel.
 #pragma once
 
 #include <deque>
@@ -23,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "pmemsim/backend/backend_parameters.hpp"
 #include "pmemsim/backend/operation.hpp"
 #include "pmemsim/core/line_table.hpp"
 #include "pmemsim/core/slab.hpp"
@@ -35,7 +37,8 @@ class Backend {
   using Operations = std::vector<std::unique_ptr<BackendOperation>>;
 
   // `forward_latency`: until a read is answered by a write that is held.
-  Backend(EventQueue& queue, Memory& pm, Operations operations, Picoseconds forward_latency);
+  Backend(EventQueue& queue, Memory& pm, Operations operations, Picoseconds forward_latency,
+          const BackendDefects& defects = {});
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
 
@@ -57,7 +60,7 @@ class Backend {
   WriteId write_reserved(const Write& write);
   std::uint32_t channel_of(Line line) const { return pm_.channel_of(line); }
   std::uint32_t bank_of(Line line) const { return pm_.bank_of(line); }
-  LineData surviving(Line line) const { return pm_.surviving(line); }
+  LineData surviving(Line line) const;
   void survivors_changed() { pm_.survivors_changed(); }
   void persisted_in_caches(Line line, const LineData& data) { pm_.persisted_in_caches(line, data); }
 
@@ -65,14 +68,17 @@ class Backend {
   void statistics(StatisticsCollector& collector) const;
   // Empty if nothing is held; otherwise who waits for what.
   std::string pending() const;
+  // nullptr if images are as programs have written them.
+  std::unique_ptr<ImageDecoder> decoder() const;
 
  private:
   enum class State : std::uint8_t {
     kHeld,      // by an operation, or by an older write of its line
+    kNoRoom,    // for it and its metadata
     kSent,      // to the queues, but not accepted
-    kAccepted,  // perhaps still in its queue
+    kAccepted,  // but not written yet
   };
-  // A write, from its arrival until it is known to have left its queue.
+  // A write, from its arrival until it has been written.
   struct Passing {
     Write write;
     std::uint64_t order = 0;        // of arrival; 0: none
@@ -81,6 +87,9 @@ class Backend {
     State state = State::kHeld;
     bool reserved = false;
     WriteId in_queue;
+    Encoded encoded;  // once it is sent
+
+    bool here() const { return state <= State::kNoRoom; }
   };
   struct Reading {
     Completion done;
@@ -92,10 +101,19 @@ class Backend {
   void send_next(Line line);
   void send_next_later(std::uint64_t line, Picoseconds now);
   void send(std::uint32_t slot);
+  Encoded encode(const Write& write) const;
+  Write as_sent(std::uint32_t slot);
+  void leaves(Passing& passing, Encoded encoded);
+  void send_with_metadata(std::uint64_t, Picoseconds now);
+  bool send_together(std::uint32_t slot);
   void accepted(std::uint64_t slot, Picoseconds now);
+  void written(std::uint64_t slot, Picoseconds now);
   void read_answered(std::uint64_t slot, Picoseconds now);
+  void no_longer_here(const Passing& passing);
+  void dropped_from_queue(Line line, WriteId in_queue);
   void forget(std::uint32_t slot);
-  void forget_what_has_left();
+  Line place(Line line) const;
+  LineData decode(Line line, LineData data) const;
   bool droppable(const Passing& passing) const;
   std::uint32_t slot_of(WriteId id) const;
   WriteId id_of(std::uint32_t slot) const;
@@ -104,12 +122,13 @@ class Backend {
   Memory& pm_;
   const Operations operations_;
   const Picoseconds forward_latency_;
+  const BackendDefects defects_;
   Slab<Passing> writes_;
   LineTable<std::uint32_t> newest_;  // by line: its newest write
-  std::deque<WriteId> accepted_;     // in the order in which they were
+  std::deque<WriteId> without_room_;
   Slab<Reading> reads_;
   std::uint64_t order_ = 0;
-  std::uint64_t held_ = 0, forwarded_ = 0;
+  std::uint64_t held_ = 0;
   std::vector<std::uint32_t> held_by_bank_;
   mutable std::vector<std::uint32_t> all_by_bank_;  // what pending_operations() has returned
 };

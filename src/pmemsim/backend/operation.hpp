@@ -1,28 +1,67 @@
-// One operation of the backend: encryption, integrity, deduplication, ...
+// One operation of the backend: encryption, integrity, deduplication, wear-leveling, ...
+//
+// It does two things to a write: it takes time (write()), and it changes what goes to the device
+// (encode()): the line's place, its contents, and lines of its own metadata beside it. encode()
+// only proposes. What the operation keeps changes when it is told that a write has been sent,
+// accepted, dropped, or written out; what it keeps in persistent registers, in accepted() and
+// dropped() alone, for these come in the very step in which the write becomes persistent, or is
+// lost.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
+#include "pmemsim/backend/image_decoder.hpp"
 #include "pmemsim/core/event_queue.hpp"
 #include "pmemsim/core/statistics.hpp"
 #include "pmemsim/mem/memory.hpp"
 
 namespace pmemsim {
 
+// What goes to the queues for a write.
+struct Encoded {
+  struct Metadata {
+    Line line;
+    LineData data;
+  };
+  Line place;
+  LineData data;
+  std::vector<Metadata> metadata{};  // accepted together with the data, or not at all
+};
+
 class BackendOperation {
  public:
   virtual ~BackendOperation() = default;
-  // Once, before the run.
-  virtual void connect(EventQueue&, const Memory&) {}
+  // Once, before the run. What `pm` holds then is as the program has written it.
+  virtual void connect(EventQueue&, const Memory& /*pm*/) {}
+  // Lines of metadata that a write may have, at most.
+  virtual std::uint32_t most_metadata() const { return 0; }
 
   // A write has reached the controller. True: nothing to do before it may go to the queues.
   // Otherwise `done` will be called once, not from within, unless the write is dropped first.
   virtual bool write(const Write&, Completion /*done*/) { return true; }
   // A write that it hasn't done with has been dropped: `done` must not be called any more.
-  virtual void dropped(const Completion& /*done*/) {}
+  virtual void forget(const Completion& /*done*/) {}
   // The same for a read.
   virtual bool read(Line, Completion /*done*/) { return true; }
+
+  // What would go to the queues if the write were accepted now; other operations come before and
+  // after this one.
+  virtual void encode(const Write&, Encoded&) const {}
+  virtual void sent(const Write&, const Encoded&) {}
+  virtual void accepted(const Write&, const Encoded&) {}
+  // ... a write that was sent. `accepted`: it was persistent; the line is again what it was before.
+  virtual void dropped(const Write&, const Encoded&, bool /*accepted*/) {}
+  // It has left its queue for the device: it can't be dropped any more.
+  virtual void written(const Write&, const Encoded&) {}
+
+  // Where a line stands now, and what it holds there means.
+  virtual Line place(Line line) const { return line; }
+  virtual LineData decode(Line /*line*/, const LineData& data) const { return data; }
+  // nullptr: images are as programs have written them.
+  virtual std::unique_ptr<ImageDecoder> decoder() const { return nullptr; }
 
   virtual void statistics(StatisticsCollector&) const {}
   virtual std::string pending() const { return {}; }

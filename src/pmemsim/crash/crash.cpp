@@ -46,6 +46,7 @@ class PointCounter final : public PersistenceObserver {
   void persisted(const Write&, PersistencePoint, Picoseconds when) override {
     if (!persistent_caches_) count(when);
   }
+  void persisted_with_next(const Write&) override {}
   void dropped(const Write&, Picoseconds when) override {
     if (!persistent_caches_) count(when);
   }
@@ -157,7 +158,8 @@ class LineSet {
 class Plug final : public PersistenceObserver, public ProgramObserver {
  public:
   Plug(const Machine& machine, bool persistent_caches, const ProgramHistory& history,
-       Recovery& recovery, const CrashOptions& options, Selection visited, Selection inspected)
+       Recovery& recovery, ImageDecoder* decoder, const CrashOptions& options, Selection visited,
+       Selection inspected)
       : machine_(machine),
         pm_(machine.pm()),
         newest_(machine.pm_space().newest()),
@@ -165,7 +167,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
         persistent_caches_(persistent_caches),
         history_(history),
         oracle_(history),
-        image_(pm_, recovery),
+        image_(pm_, recovery, decoder),
         options_(options),
         visited_(std::move(visited)),
         inspected_(std::move(inspected)),
@@ -174,9 +176,8 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
 
   void persisted(const Write& write, PersistencePoint reached, Picoseconds when) override {
     if (persistent_caches_) return;
-    const LineData before = image_.survived(write.line);
-    image_.update(write.line, write.data);
-    if (options_.subsets > 0 && write.data == newest_.read(write.line)) dirty_.remove(write.line);
+    const LineData before = image_.on_device(write.line);
+    update(write.line, write.data);
     if (reached == PersistencePoint::kWritten) {
       std::mt19937_64 random = random_here();
       torn_ = tear(write.line, before, write.data, random);
@@ -184,9 +185,12 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     point(when);
     torn_.clear();
   }
+  void persisted_with_next(const Write& write) override {
+    if (!persistent_caches_) update(write.line, write.data);
+  }
   void dropped(const Write& write, Picoseconds when) override {
     if (persistent_caches_) return;
-    image_.update(write.line, pm_.surviving(write.line));
+    follow(write.line, pm_.surviving(write.line));
     point(when);
   }
   void survivors_changed(Picoseconds when) override { point(when); }
@@ -194,7 +198,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     if (options_.subsets > 0 && !persistent_caches_) dirty_.add(line);
   }
   void persisted_in_caches(Line line, const LineData& data, Picoseconds when) override {
-    image_.update(line, data);
+    image_.update_line(line, data);
     point(when);
   }
 
@@ -208,6 +212,22 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
 
  private:
   static constexpr std::uint64_t kMostInSubset = 8;
+
+  // The device, and what the backend keeps in registers, which may change with it.
+  void follow(Line place, const LineData& data) {
+    image_.registers_changed();
+    image_.update(place, data);
+  }
+  // The same for a write, after which the line isn't dirty any more.
+  void update(Line place, const LineData& data) {
+    const std::size_t before = image_.changed().size();
+    follow(place, data);
+    if (options_.subsets == 0) return;
+    for (std::size_t i = before; i < image_.changed().size(); ++i) {
+      const Line line = image_.changed()[i];
+      if (image_.survived(line) == newest_.read(line)) dirty_.remove(line);
+    }
+  }
 
   void point(Picoseconds when) {
     const std::uint64_t number = ++result.all_points;
@@ -291,7 +311,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
 
   // The write that has just come to its end had only come so far.
   std::optional<Violation> visit_torn(const ChangedLine& torn) {
-    std::optional<Violation> violation = visit_instead({torn});
+    std::optional<Violation> violation = visit_instead(image_.decoded(torn.first, torn.second));
     if (violation) violation->torn = torn.first;
     return violation;
   }
@@ -404,8 +424,9 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   }
 
   const std::unique_ptr<Recovery> recovery = design.recovery(trace);
-  Plug plug(machine, persistent_caches, history, *recovery, options, std::move(visited),
-            Selection(std::move(inspected)));
+  const std::unique_ptr<ImageDecoder> decoder = design.decoder();
+  Plug plug(machine, persistent_caches, history, *recovery, decoder.get(), options,
+            std::move(visited), Selection(std::move(inspected)));
   const double counted = all_points > 0 ? kCounting : 0;
   run(machine, plug, &plug, part(progress, counted, 1 - counted));
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;

@@ -20,9 +20,11 @@ bool same_words(const ProgramHistory& history, Line line, const LineData& one,
 
 }  // namespace
 
-CrashImage::CrashImage(const Memory& pm, Recovery& recovery) : recovery_(recovery) {
+CrashImage::CrashImage(const Memory& pm, Recovery& recovery, ImageDecoder* decoder)
+    : recovery_(recovery), decoder_(decoder) {
   pm.device().for_each_page([&](std::uint64_t address, const std::byte* page) {
     image_.write(address, page, Image::kPageBytes);
+    if (decoder_ != nullptr) device_.write(address, page, Image::kPageBytes);
     for (std::uint64_t at = 0; at < Image::kPageBytes; at += kLineBytes) {
       const Line line = Line::of(address + at);
       recovery_.changed(line, image_.read(line));
@@ -30,7 +32,32 @@ CrashImage::CrashImage(const Memory& pm, Recovery& recovery) : recovery_(recover
   });
 }
 
-void CrashImage::update(Line line, const LineData& data) {
+LineData CrashImage::on_device(Line place) const {
+  return decoder_ != nullptr ? device_.read(place) : survived(place);
+}
+
+void CrashImage::update(Line place, const LineData& data) {
+  if (decoder_ == nullptr) return update_line(place, data);
+  device_.write(place, data);
+  decoder_->changed(place, data,
+                    [this](Line line, const LineData& read) { update_line(line, read); });
+}
+
+void CrashImage::registers_changed() {
+  if (decoder_ == nullptr) return;
+  decoder_->registers_changed([this](Line line, const LineData& read) { update_line(line, read); });
+}
+
+std::vector<std::pair<Line, LineData>> CrashImage::decoded(Line place, const LineData& data) {
+  std::vector<std::pair<Line, LineData>> lines;
+  if (decoder_ == nullptr) return {{place, data}};
+  decoder_->changed(place, data,
+                    [&](Line line, const LineData& read) { lines.emplace_back(line, read); });
+  decoder_->changed(place, device_.read(place), [](Line, const LineData&) {});
+  return lines;
+}
+
+void CrashImage::update_line(Line line, const LineData& data) {
   write(line, data);
   changed_.push_back(line);
 }
@@ -149,7 +176,7 @@ bool CrashImage::survives_restarts(const ProgramHistory& history, std::uint64_t&
 void CrashImage::also(const std::vector<std::pair<Line, LineData>>& lines) {
   for (const auto& [line, data] : lines) {
     also_.writes.push_back({line, survived(line), data});
-    update(line, data);
+    update_line(line, data);
   }
 }
 

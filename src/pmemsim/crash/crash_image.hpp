@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "pmemsim/backend/image_decoder.hpp"
 #include "pmemsim/crash/oracle.hpp"
 #include "pmemsim/mem/memory.hpp"
 #include "pmemsim/recovery/recovery.hpp"
@@ -15,10 +16,18 @@ namespace pmemsim {
 
 class CrashImage final : public Oracle::ImageReader {
  public:
-  CrashImage(const Memory& pm, Recovery& recovery);
+  // `decoder`: what has to read the device before recovery can; nullptr: nothing.
+  CrashImage(const Memory& pm, Recovery& recovery, ImageDecoder* decoder = nullptr);
 
-  // What survives has changed there.
-  void update(Line line, const LineData& data);
+  // What survives on the device has changed there.
+  void update(Line place, const LineData& data);
+  // ... or in persistent registers of the backend.
+  void registers_changed();
+  LineData on_device(Line place) const;
+  // What lines would survive with, if it were that on the device.
+  std::vector<std::pair<Line, LineData>> decoded(Line place, const LineData& data);
+  // What survives of a line that caches or programs name has changed.
+  void update_line(Line line, const LineData& data);
   // Recovers; from now on, read() sees the recovered image.
   void recover();
   // Has recovery changed anything?
@@ -58,6 +67,8 @@ class CrashImage final : public Oracle::ImageReader {
   void keep();
 
   Recovery& recovery_;
+  ImageDecoder* const decoder_;
+  Image device_;  // only if it has to be decoded
   Image image_;
   RecoveryJournal journal_;
   std::vector<RecoveryJournal::Write> restarted_;  // of the latest recovery that was stopped

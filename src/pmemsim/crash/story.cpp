@@ -46,12 +46,16 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
   void persisted(const Write& write, PersistencePoint, Picoseconds when) override {
     if (!persistent_caches_) point(write, "becomes persistent", when);
   }
+  void persisted_with_next(const Write& write) override {
+    if (!persistent_caches_) witness(write, "becomes persistent", machine_.now());
+  }
   void dropped(const Write& write, Picoseconds when) override {
     if (!persistent_caches_) point(write, "is taken out of its queue again", when);
   }
   void survivors_changed(Picoseconds) override { ++points_; }
   void persisted_in_caches(Line line, const LineData& data, Picoseconds when) override {
-    point(line, "what the caches hold of the line", data, "becomes persistent", when);
+    witness(line, "what the caches hold of the line", data, "becomes persistent", when);
+    ++points_;
   }
   void stored(Line) override {}
   void region_durable(CoreId core, std::uint64_t region) override {
@@ -72,23 +76,26 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
   static constexpr std::size_t kEvents = 8;
 
   void point(const Write& write, std::string_view happens, Picoseconds when) {
+    witness(write, happens, when);
+    ++points_;
+  }
+  void witness(const Write& write, std::string_view happens, Picoseconds when) {
     const bool log = write.kind == WriteKind::kLog;
-    point(log ? write.home : write.line, what(write), write.data, happens, when);
+    witness(log ? write.home : write.line, what(write), write.data, happens, when);
   }
   static std::string what(const Write& write) {
     if (write.kind != WriteKind::kLog) return "a write of the line";
     return fmt::format("the line's log entry of {}",
                        region_name(region_number(write.owner), core_of(write.owner)));
   }
-  void point(Line line, std::string_view what, const LineData& data, std::string_view happens,
-             Picoseconds when) {
+  void witness(Line line, std::string_view what, const LineData& data, std::string_view happens,
+               Picoseconds when) {
     if (line == line_ && !reached()) {
       std::uint64_t value = 0;
       std::memcpy(&value, data.data() + address_ % kLineBytes, sizeof value);
       note(fmt::format("{:>16}  {} {}; the word is {:#x} there", time_of(when), what, happens,
                        value));
     }
-    ++points_;
   }
   void promised(UnitId unit) {
     if (unit == ProgramHistory::kNone || reached()) return;

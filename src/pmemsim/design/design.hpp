@@ -104,8 +104,10 @@ class Design {
   std::string pending() const;
   void statistics(StatisticsCollector& collector) const;
 
-  // What makes a whole image of what a crash at the time of each call leaves.
+  // What makes a whole image of what a crash at the time of each call leaves, and what has to read
+  // the device for it before; nullptr if the device holds what programs have written.
   std::unique_ptr<Recovery> recovery(const trace::TraceFile& trace) const;
+  std::unique_ptr<ImageDecoder> decoder() const { return pm_.decoder(); }
 
   // For who looks into one of the layers.
   Atomicity& atomicity() { return *atomicity_; }

@@ -28,17 +28,13 @@ class DesignConfiguration {
   // What the layers promise together.
   Promises promises() const { return ordering().promises | atomicity().promises; }
 
-  // Of some choice in the table.
+  // Of some choice in the table. Their default values if none has such parameters.
   template <class Parameters>
-  Parameters& parameters() {
-    for (ParameterGroup& group : groups_) {
-      if (auto* const found = group.get<Parameters>()) return *found;
+  Parameters parameters() const {
+    for (const ParameterGroup& group : groups_) {
+      if (const auto* const found = group.get<Parameters>()) return *found;
     }
-    throw Error("no choice has parameters of this type");
-  }
-  template <class Parameters>
-  const Parameters& parameters() const {
-    return const_cast<DesignConfiguration*>(this)->parameters<Parameters>();
+    return {};
   }
 
   template <class Visitor>
@@ -73,7 +69,7 @@ struct Blueprint {
   bool hand_placed_flushes = false;
 
   template <class Parameters>
-  const Parameters& parameters() const {
+  Parameters parameters() const {
     return design.parameters<Parameters>();
   }
 };

@@ -170,8 +170,7 @@ std::uint64_t Channel::write_reserved(const Write& write, const Place& place) {
   return new_write(write, place, true);
 }
 
-std::uint64_t Channel::new_write(const Write& write, const Place& place, bool reserved) {
-  const Picoseconds now = queue_.now();
+std::uint32_t Channel::take_slot(const Write& write, const Place& place) {
   const std::uint32_t slot = writes_.take();
   PendingWrite& pending = writes_[slot];
   pending.row = place.row;
@@ -179,20 +178,49 @@ std::uint64_t Channel::new_write(const Write& write, const Place& place, bool re
   pending.order = ++order_;
   pending.write = write;
   pending.state = WriteState::kTravelling;
-  pending.reserved = reserved;
-  pending.log_queued = !reserved && &entries_for(write) == &log_queue_;
-  pending.arrived = now;
+  pending.reserved = pending.log_queued = false;
+  pending.arrived = queue_.now();
   pending.same_bucket = std::exchange(lines_[bucket(write.line)], slot);
   ++writes_under_way_;
   ++operations_[place.bank];
+  return slot;
+}
+
+std::uint64_t Channel::new_write(const Write& write, const Place& place, bool reserved) {
+  const std::uint32_t slot = take_slot(write, place);
+  writes_[slot].reserved = reserved;
+  writes_[slot].log_queued = !reserved && &entries_for(write) == &log_queue_;
   const std::uint64_t number = number_of(slot);
   if (queues_in_device_) {
-    queue_.schedule(link_.to_device.send_line(now), Phase::kController,
+    queue_.schedule(link_.to_device.send_line(queue_.now()), Phase::kController,
                     completion<&Channel::write_arrived>(*this, slot));
   } else {
-    write_arrived(slot, now);
+    write_arrived(slot, queue_.now());
   }
   return number;
+}
+
+std::uint64_t Channel::write_now(const Write& write, const Place& place, bool reserved,
+                                 bool more_follow) {
+  assert(!queues_in_device_ && &entries_for(write) == &wpq_);
+  const Picoseconds now = queue_.now();
+  ++statistics_.writes[static_cast<std::size_t>(write.kind)];
+  more_follow_ = more_follow;
+  std::uint32_t slot = merge_candidate(write);
+  if (slot != kNoSlot) {
+    merge(slot, write, now);
+    if (reserved) release();
+  } else {
+    slot = take_slot(write, place);
+    if (reserved) {
+      --reserved_;
+    } else {
+      hold_entry(wpq_, now);
+    }
+    accept(slot, now);
+  }
+  more_follow_ = false;
+  return number_of(slot);
 }
 
 void Channel::write_arrived(std::uint64_t number, Picoseconds now) {
@@ -268,11 +296,16 @@ void Channel::take_in_waiting(Line line, std::uint32_t with, Picoseconds now) {
 
 bool Channel::can_reserve(std::uint32_t entries) const {
   return wpq_.held + entries <= wpq_.count && wpq_.waiting.empty() &&
-         reserved_ + entries < wpq_.count;
+         reserved_ + entries + kept_free_ <= wpq_.count;
 }
 
 void Channel::await_entry(Completion free) {
   awaiting_.push_back(free);
+  if (write_queue_.size() > 0) request_wake(queue_.now());
+}
+
+void Channel::await_room(Completion room) {
+  room_ = room;
   if (write_queue_.size() > 0) request_wake(queue_.now());
 }
 
@@ -298,6 +331,7 @@ void Channel::hold_entry(Entries& entries, Picoseconds now) {
 void Channel::free_entry(Entries& entries, Picoseconds now) {
   if (entries.full()) entries.full_time += now - entries.full_since;
   --entries.held;
+  if (room_) std::exchange(room_, {})(now);
   accept_waiting(entries, now);
   if (awaiting_.empty() || !can_reserve(1)) return;
   for (const Completion& free : awaiting_) queue_.schedule(now, Phase::kController, free);
@@ -336,9 +370,7 @@ std::uint32_t Channel::merge_candidate(const Write& write) const {
 void Channel::merge(std::uint32_t with, const Write& write, Picoseconds now) {
   writes_[with].write.data = write.data;
   tell_with(with, write, now);
-  if (writes_[with].persistent && observer_) {
-    observer_->persisted(write, PersistencePoint::kAccepted, now);
-  }
+  if (writes_[with].persistent) tell_observer(write, PersistencePoint::kAccepted, now);
 }
 
 // Whoever waits for the write hears when the other one, which stands for it, gets there.
@@ -359,8 +391,17 @@ void Channel::tell_with(std::uint32_t with, const Write& write, Picoseconds now)
 
 void Channel::persist(const Write& write, PersistencePoint reached, Picoseconds now) {
   if (write.persisting) write.persisting(now);
-  if (observer_) observer_->persisted(write, reached, now);
+  tell_observer(write, reached, now);
   acknowledge(write.persisted, now);
+}
+
+void Channel::tell_observer(const Write& write, PersistencePoint reached, Picoseconds now) {
+  if (observer_ == nullptr) return;
+  if (more_follow_) {
+    observer_->persisted_with_next(write);
+  } else {
+    observer_->persisted(write, reached, now);
+  }
 }
 
 // Never from within write(): the caller may not know its WriteId yet.
@@ -565,7 +606,7 @@ void Channel::wake(std::uint64_t, Picoseconds now) {
 // For queued writes to reach their banks.
 bool Channel::somebody_waits() const {
   return draining_ || persistence_ == PersistencePoint::kWritten || log_queue_.held > 0 ||
-         !awaiting_.empty();
+         !awaiting_.empty() || room_;
 }
 
 // Whether writes are worth doing when there is no read.

@@ -23,9 +23,9 @@
 //     which has entries of its own, and are persistent when their bank has written them; all others
 //     by the WPQ. A full queue holds up its own writes only; the same scheduler serves both. Thus
 //     log and data must not share a line.
-//  8. A reserved entry counts as taken. One entry is never reserved, so that writes without a
-//     reservation always get on. A write that takes over a reserved entry overtakes those that
-//     wait; those of its own line merge into it.
+//  8. A reserved entry counts as taken. One entry, or as many as writes that are accepted together
+//     need, is never reserved, so that writes without a reservation always get on. A write that
+//     takes over a reserved entry overtakes those that wait; those of its own line merge into it.
 #pragma once
 
 #include <cstdint>
@@ -60,6 +60,11 @@ class Channel {
   // Both give the WriteId::number.
   std::uint64_t write(const Write& write, const Place& place);
   std::uint64_t write_reserved(const Write& write, const Place& place);
+  // Accepts it at once; there must be room.
+  std::uint64_t write_now(const Write& write, const Place& place, bool reserved, bool more_follow);
+  bool has_room(std::uint32_t entries) const { return wpq_.held + entries <= wpq_.count; }
+  void await_room(Completion room);
+  void keep_free(std::uint32_t entries) { kept_free_ = entries; }
   bool reserve();
   bool can_reserve(std::uint32_t entries) const;
   void release();
@@ -166,6 +171,8 @@ class Channel {
   Entries& entries_for(const Write& write);
   Entries& entries_of(const PendingWrite& write) { return write.log_queued ? log_queue_ : wpq_; }
   std::uint64_t new_write(const Write& write, const Place& place, bool reserved);
+  std::uint32_t take_slot(const Write& write, const Place& place);
+  void tell_observer(const Write& write, PersistencePoint reached, Picoseconds now);
   void accept(std::uint32_t slot, Picoseconds now);
   void accept_waiting(Entries& entries, Picoseconds now);
   void accept_reserved(std::uint32_t slot, Picoseconds now);
@@ -242,7 +249,10 @@ class Channel {
   Entries wpq_;
   Entries log_queue_;
   std::uint32_t reserved_ = 0;        // entries of the WPQ without a write
+  std::uint32_t kept_free_ = 1;       // entries that are never reserved
   std::vector<Completion> awaiting_;  // an entry that can be reserved
+  Completion room_;                   // wants to know of any entry that becomes free
+  bool more_follow_ = false;          // what is being accepted comes together with others
   std::vector<std::uint32_t> lines_;  // hash table of pending writes by line, newest first
   std::uint32_t oldest_accepted_ = kNoSlot;
   std::uint32_t newest_accepted_ = kNoSlot;

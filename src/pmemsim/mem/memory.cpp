@@ -1,5 +1,7 @@
 #include "pmemsim/mem/memory.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "pmemsim/mem/channel.hpp"
@@ -53,6 +55,36 @@ WriteId Memory::write(const Write& write) {
 WriteId Memory::write_reserved(const Write& write) {
   const Place place = implementation_->mapping.place(write.line);
   return {place.channel, implementation_->channels[place.channel]->write_reserved(write, place)};
+}
+
+bool Memory::write_together(std::span<const Write> writes, bool first_reserved,
+                            std::span<WriteId> ids) {
+  const auto place = [this](const Write& write) {
+    return implementation_->mapping.place(write.line);
+  };
+  for (const Write& one : writes) {
+    const std::uint32_t channel = place(one).channel;
+    const auto needed = static_cast<std::uint32_t>(
+        std::ranges::count_if(writes.subspan(first_reserved ? 1 : 0),
+                              [&](const Write& other) { return place(other).channel == channel; }));
+    if (!implementation_->channels[channel]->has_room(needed)) return false;
+  }
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    const Place where = place(writes[i]);
+    const bool reserved = first_reserved && i == 0;
+    const bool more_follow = i + 1 < writes.size();
+    ids[i] = {where.channel, implementation_->channels[where.channel]->write_now(
+                                 writes[i], where, reserved, more_follow)};
+  }
+  return true;
+}
+
+void Memory::await_room(Completion room) {
+  for (const auto& channel : implementation_->channels) channel->await_room(room);
+}
+
+void Memory::expect_together(std::uint32_t writes) {
+  for (const auto& channel : implementation_->channels) channel->keep_free(writes);
 }
 
 bool Memory::reserve(std::uint32_t channel) {

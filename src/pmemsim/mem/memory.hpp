@@ -62,6 +62,9 @@ class PersistenceObserver {
  public:
   virtual ~PersistenceObserver() = default;
   virtual void persisted(const Write& write, PersistencePoint reached, Picoseconds when) = 0;
+  // The same for one that is accepted together with those of the next calls, the last of which is
+  // persisted(): no crash comes between them.
+  virtual void persisted_with_next(const Write& write) = 0;
   virtual void dropped(const Write& write, Picoseconds when) = 0;
   // What a design keeps in persistent structures of its own has changed.
   virtual void survivors_changed(Picoseconds) {}
@@ -95,8 +98,18 @@ class Memory {
   // completion is called from within this function.
   WriteId write(const Write& write);
 
+  // Accepts all of these writes, whose lines differ, in one step, and says where they are; or none
+  // of them, and returns false, if there isn't room for all. `first_reserved`: the first one uses
+  // an entry reserved. For queues at the host, and writes that no log queue takes.
+  bool write_together(std::span<const Write> writes, bool first_reserved, std::span<WriteId> ids);
+  // Calls `room` once when an entry has become free somewhere, before whoever waits for it takes
+  // it.
+  void await_room(Completion room);
+  // Writes that come together may be so many: reserve() leaves entries for them.
+  void expect_together(std::uint32_t writes);
+
   // Takes an entry of that channel's WPQ for a write to come, if one is free, no write waits for
-  // one and it isn't the last without a reservation; false otherwise. release() gives it back
+  // one and enough are left without a reservation; false otherwise. release() gives it back
   // unused. write_reserved() uses one of its channel: the WPQ accepts the write, of whatever kind,
   // as soon as it has arrived. For designs that keep in the controller what may not be written yet.
   bool reserve(std::uint32_t channel);

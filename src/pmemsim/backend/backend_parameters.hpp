@@ -1,0 +1,36 @@
+// What of the backend can be left out, to see what it is good for.
+#pragma once
+
+#include "pmemsim/core/parameters.hpp"
+
+namespace pmemsim {
+
+// Deliberate defects, so that crash tests can show that they would find them. They concern every
+// operation; the row of one lists them as its parameters.
+struct BackendDefects {
+  bool order = false;
+  bool metadata = false;
+  bool registers = false;
+  bool reserved = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.defect("order", order, "a write doesn't wait for the one of its line before it");
+    visit.defect("metadata", metadata, "metadata are written on their own, before their data");
+    visit.defect("registers", registers,
+                 "what operations keep in persistent registers changes when a write is sent");
+    visit.defect("reserved", reserved,
+                 "writes with a reserved entry go past the operations, straight into their queue");
+  }
+};
+
+struct BackendParameters {
+  BackendDefects defects;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.group(kDefects, defects);
+  }
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,58 @@
+// What a program would read in an image that a crash has left, where the device doesn't hold it as
+// it was written: it is encrypted, stands elsewhere, ...
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "pmemsim/mem/image.hpp"
+
+namespace pmemsim {
+
+// Follows the changes of what would survive, so that a crash costs what has changed since the one
+// before, not what there is.
+class ImageDecoder {
+ public:
+  // A line reads so from now on.
+  using Tell = std::function<void(Line, const LineData&)>;
+
+  virtual ~ImageDecoder() = default;
+  // The device, or a queue that survives, holds that now.
+  virtual void changed(Line place, const LineData& data, const Tell& tell) = 0;
+  // What the operation keeps in persistent registers may have changed.
+  virtual void registers_changed(const Tell& tell) = 0;
+};
+
+// Of several operations: what the last one has made of a write is undone first.
+class DecoderChain final : public ImageDecoder {
+ public:
+  using Decoders = std::vector<std::unique_ptr<ImageDecoder>>;
+
+  // In the order of the operations.
+  explicit DecoderChain(Decoders decoders) : decoders_(std::move(decoders)) {}
+
+  void changed(Line place, const LineData& data, const Tell& tell) override {
+    pass(decoders_.size(), place, data, tell);
+  }
+  void registers_changed(const Tell& tell) override {
+    for (std::size_t i = decoders_.size(); i > 0; --i) {
+      decoders_[i - 1]->registers_changed(
+          [&](Line line, const LineData& data) { pass(i - 1, line, data, tell); });
+    }
+  }
+
+ private:
+  // Through the first so many.
+  void pass(std::size_t count, Line line, const LineData& data, const Tell& tell) {
+    if (count == 0) return tell(line, data);
+    decoders_[count - 1]->changed(line, data, [&](Line inner, const LineData& decoded) {
+      pass(count - 1, inner, decoded, tell);
+    });
+  }
+
+  const Decoders decoders_;
+};
+
+}  // namespace pmemsim

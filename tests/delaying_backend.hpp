@@ -1,0 +1,203 @@
+// An operation of the backend that does everything that one may do, at random: it holds every write
+// and answers every read late, for a random bounded time; it puts lines elsewhere, and keeps where
+// they are in persistent registers; and it has a line of metadata for most lines, accepted together
+// with it, without which nobody can tell what the line holds.
+//
+// For tests of all designs: whatever they do with their writes must be right with it.
+#pragma once
+
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+
+#include "pmemsim/backend/backend_parameters.hpp"
+#include "pmemsim/design/choices.hpp"
+
+namespace pmemsim {
+
+class DelayingBackend final : public BackendOperation {
+ public:
+  void connect(EventQueue& queue, const Memory&) override { queue_ = &queue; }
+  std::uint32_t most_metadata() const override { return 1; }
+
+  bool write(const Write&, Completion done) override {
+    if (random_() % 4 == 0) return true;
+    hold(done);
+    return false;
+  }
+  void forget(const Completion& done) override {
+    for (auto& [_, held] : held_) {
+      if (held.object == done.object && held.call == done.call && held.argument == done.argument) {
+        held = {};
+      }
+    }
+  }
+  bool read(Line, Completion done) override {
+    if (random_() % 4 == 0) return true;
+    hold(done);
+    return false;
+  }
+
+  // Nothing is random here: it may be asked again.
+  void encode(const Write& write, Encoded& encoded) const override {
+    encoded.place = moves(encoded.place) ? next_place() : place(encoded.place);
+    if (!has_metadata(write.line)) return;
+    encoded.metadata.push_back({metadata_of(write.line), authenticator(write.line, encoded.data)});
+  }
+  void sent(const Write& write, const Encoded& encoded) override {
+    ++sent_;
+    if (encoded.place == place(write.line)) return;
+    if (!free_.empty()) {
+      free_.pop_front();
+    } else {
+      ++taken_;
+    }
+  }
+  void accepted(const Write& write, const Encoded& encoded) override {
+    const Line before = place(write.line);
+    if (encoded.place == before) return;
+    before_[encoded.place] = before;
+    put(write.line, encoded.place);
+  }
+  void dropped(const Write& write, const Encoded& encoded, bool accepted) override {
+    if (encoded.place == write.line) return;
+    if (!accepted) {
+      if (encoded.place != place(write.line)) free_.push_back(encoded.place);
+      return;
+    }
+    const auto moved = before_.find(encoded.place);
+    if (moved == before_.end()) return;
+    if (place(write.line) == encoded.place) {
+      put(write.line, moved->second);
+      free_.push_back(encoded.place);
+    } else {
+      give_back(moved->second);
+    }
+    before_.erase(moved);
+  }
+  void written(const Write&, const Encoded& encoded) override {
+    const auto moved = before_.find(encoded.place);
+    if (moved == before_.end()) return;
+    give_back(moved->second);
+    before_.erase(moved);
+  }
+
+  Line place(Line line) const override {
+    const auto found = places_.find(line);
+    return found == places_.end() ? line : found->second;
+  }
+  std::unique_ptr<ImageDecoder> decoder() const override {
+    return std::make_unique<Decoder>(*this);
+  }
+  std::string pending() const override {
+    return held_.empty() ? "" : std::to_string(held_.size()) + " requests are delayed";
+  }
+
+ private:
+  static constexpr std::uint64_t kSpare = std::uint64_t{1} << 52;     // places, as line numbers
+  static constexpr std::uint64_t kMetadata = std::uint64_t{1} << 53;  // the same
+  static constexpr std::uint64_t kMostDelay = 400'000;                // ps
+
+  // What an image holds, as far as registers and metadata tell.
+  class Decoder final : public ImageDecoder {
+   public:
+    explicit Decoder(const DelayingBackend& backend) : backend_(backend) {}
+    void changed(Line place, const LineData& data, const Tell& tell) override {
+      device_.write(place, data);
+      if (place.number >= kMetadata && place.number < 2 * kMetadata) {
+        return told({place.number - kMetadata}, tell);
+      }
+      const auto owner = backend_.owners_.find(place);
+      if (owner != backend_.owners_.end()) return told(owner->second, tell);
+      if (backend_.place(place) == place) told(place, tell);
+    }
+    void registers_changed(const Tell& tell) override {
+      for (; known_ < backend_.moved_.size(); ++known_) told(backend_.moved_[known_], tell);
+    }
+
+   private:
+    void told(Line line, const Tell& tell) const {
+      const LineData data = device_.read(backend_.place(line));
+      const LineData metadata = device_.read(metadata_of(line));
+      const bool known = metadata == LineData{} || metadata == authenticator(line, data);
+      tell(line, known ? data : unreadable());
+    }
+    static LineData unreadable() {
+      LineData data;
+      data.fill(std::byte{0xee});
+      return data;
+    }
+    const DelayingBackend& backend_;
+    Image device_;
+    std::size_t known_ = 0;  // of the moves
+  };
+
+  static bool has_metadata(Line line) { return line.number % 3 != 0; }
+  static Line metadata_of(Line line) { return {kMetadata + line.number}; }
+  static LineData authenticator(Line line, const LineData& data) {
+    std::uint64_t hash = line.number * 0x9e3779b97f4a7c15u + 1;
+    for (std::size_t at = 0; at < kLineBytes; at += sizeof hash) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, data.data() + at, sizeof word);
+      hash = (hash ^ word) * 0xff51afd7ed558ccdu;
+      hash ^= hash >> 32;
+    }
+    LineData metadata{};
+    std::memcpy(metadata.data(), &hash, sizeof hash);
+    return metadata;
+  }
+
+  void hold(Completion done) {
+    const std::uint64_t number = ++requests_;
+    held_[number] = done;
+    queue_->schedule(queue_->now() + Picoseconds{static_cast<std::int64_t>(random_() % kMostDelay)},
+                     Phase::kController, completion<&DelayingBackend::go_on>(*this, number));
+  }
+  void go_on(std::uint64_t number, Picoseconds now) {
+    const Completion done = held_.at(number);
+    held_.erase(number);
+    if (done) done(now);
+  }
+
+  bool moves(Line line) const { return (line.number * 31 + sent_ * 17) % 3 == 0; }
+  Line next_place() const { return free_.empty() ? Line{kSpare + taken_} : free_.front(); }
+  void give_back(Line place) {
+    if (place.number >= kSpare) free_.push_back(place);
+  }
+  void put(Line line, Line place) {
+    owners_.erase(this->place(line));
+    places_[line] = place;
+    owners_[place] = line;
+    moved_.push_back(line);
+  }
+
+  EventQueue* queue_ = nullptr;
+  std::mt19937_64 random_{1};
+  std::map<std::uint64_t, Completion> held_;
+  std::uint64_t requests_ = 0, sent_ = 0, taken_ = 0;
+  std::deque<Line> free_;        // places that held a line once
+  std::map<Line, Line> places_;  // register: of lines that aren't at their own
+  std::map<Line, Line> owners_;  // the other way round
+  std::map<Line, Line> before_;  // by place: where its line was before, until it is written
+  std::vector<Line> moved_;
+};
+
+// All choices, and this one.
+inline const ChoiceTable& with_delaying_backend() {
+  static const ChoiceTable kTable = [] {
+    ChoiceTable table = choices();
+    table.push_back({.name = "delaying",
+                     .summary = "Delays, moves and authenticates every line",
+                     .parameters = {ParameterGroup::of<BackendParameters>("backend")},
+                     .make = [](const Blueprint&) -> std::unique_ptr<BackendOperation> {
+                       return std::make_unique<DelayingBackend>();
+                     }});
+    return table;
+  }();
+  return kTable;
+}
+
+}  // namespace pmemsim
