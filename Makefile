@@ -1,4 +1,4 @@
-# make demo | test | bench | lint | setup: each starts from a bare checkout and installs what is
+# make demo | test | bench | lint | docs | setup: each starts from a bare checkout and installs what is
 # missing. A second run does only what has changed.
 PYTHON ?= python3
 VENV := .venv
@@ -12,7 +12,7 @@ CXX_FILES = $(shell find src bindings include frontend library workloads tests \
 SOURCES := $(shell find CMakeLists.txt cmake src bindings include frontend library workloads \
 	experiments python -type f -not -name '*.pyc' 2>/dev/null)
 
-.PHONY: help setup demo test test-cxx test-python bench lint clean
+.PHONY: help setup demo test test-cxx test-python bench lint docs clean
 
 help:
 	@echo "make setup   install what is missing, and pmemsim into $(VENV)"
@@ -20,6 +20,7 @@ help:
 	@echo "make test    run all tests"
 	@echo "make bench   measure the simulator's own speed and memory"
 	@echo "make lint    check style and types"
+	@echo "make docs    write the generated tables of the documentation anew"
 	@echo "make clean   remove $(VENV) and build/"
 
 setup: $(STAMPS)/package
@@ -48,6 +49,9 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	clang-format-19 --dry-run -Werror $(CXX_FILES)
+
+docs: setup
+	$(BIN)/python tools/generate_docs.py
 
 clean:
 	rm -rf build $(VENV)
