@@ -115,7 +115,7 @@ std::string format_decimal(std::uint64_t value, std::span<const Unit> units) {
   const std::uint64_t whole = value / unit->scale;
   const std::uint64_t rest = value % unit->scale;
   if (rest == 0) return fmt::format("{}{}", whole, unit->name);
-  const auto width = static_cast<int>(std::log10(static_cast<double>(unit->scale)) + 0.5);
+  const auto width = std::lround(std::log10(static_cast<double>(unit->scale)));
   return without_trailing_zeros(fmt::format("{}.{:0{}}", whole, rest, width)) +
          std::string(unit->name);
 }
