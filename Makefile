@@ -1,4 +1,4 @@
-# make demo | test | bench | lint | setup: each starts from a bare checkout and installs what is
+# make demo | test | bench | lint | docs | setup: each starts from a bare checkout and installs what is
 # missing. A second run does only what has changed.
 PYTHON ?= python3
 VENV := .venv
@@ -8,18 +8,21 @@ STAMPS := build/stamps
 WORKLOADS := array_swap queue hashmap rbtree btree
 CXX_FILES = $(shell find src bindings include frontend library workloads tests \
 	-name '*.cpp' -o -name '*.hpp' -o -name '*.c' -o -name '*.h')
+# What clang-tidy checks, with the headers that it includes.
+TIDY_FILES = $(shell find src bindings -name '*.cpp')
 # What the installed package is made of.
 SOURCES := $(shell find CMakeLists.txt cmake src bindings include frontend library workloads \
 	experiments python -type f -not -name '*.pyc' 2>/dev/null)
 
-.PHONY: help setup demo test test-cxx test-python bench lint clean
+.PHONY: help setup demo test test-cxx test-python bench lint docs clean
 
 help:
 	@echo "make setup   install what is missing, and pmemsim into $(VENV)"
 	@echo "make demo    record five workloads, compare two designs, draw a plot"
 	@echo "make test    run all tests"
 	@echo "make bench   measure the simulator's own speed and memory"
-	@echo "make lint    check style and types"
+	@echo "make lint    check style, types and what clang-tidy knows"
+	@echo "make docs    write the generated tables of the documentation anew"
 	@echo "make clean   remove $(VENV) and build/"
 
 setup: $(STAMPS)/package
@@ -48,6 +51,16 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	clang-format-19 --dry-run -Werror $(CXX_FILES)
+	$(BIN)/python tools/check_rooms.py
+	cmake --preset lint -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
+		-Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >build/lint.log || \
+		{ cat build/lint.log; exit 1; }
+	@echo "clang-tidy-19 of $(words $(TIDY_FILES)) files"
+	@printf '%s\n' $(TIDY_FILES) | xargs -P $$(nproc) -n 1 sh -c \
+		'found=$$(clang-tidy-19 --quiet -p build/lint "$$0" 2>&1) || { echo "$$found"; exit 1; }'
+
+docs: setup
+	$(BIN)/python tools/generate_docs.py
 
 clean:
 	rm -rf build $(VENV)

@@ -40,8 +40,7 @@ nb::list list_parameters() {
     entry["key"] = parameter.key;
     entry["type"] = parameter.type;
     entry["default"] = parameter.value;
-    entry["minimum"] = parameter.limits.least;
-    entry["maximum"] = parameter.limits.most;
+    entry["limits"] = parameter.limits;
     entry["choices"] = parameter.choices;
     entry["description"] = parameter.description;
     found.append(entry);

@@ -14,8 +14,7 @@ class Parameter(TypedDict):
     key: str
     type: str
     default: str
-    minimum: float
-    maximum: float
+    limits: str
     choices: list[str]
     description: str
 

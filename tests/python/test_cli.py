@@ -72,10 +72,6 @@ def test_help(command: list[str]) -> None:
     assert " ".join(["Usage: pmemsim", *command]) in done.stdout
 
 
-def test_version() -> None:
-    assert pmemsim("--version").stdout.startswith("pmemsim ")
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

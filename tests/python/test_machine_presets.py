@@ -1,22 +1,12 @@
-"""The presets hold what the papers' tables say, and docs/model.md holds what the presets say.
-
-Run as a program, this file writes the generated tables of docs/model.md anew.
-"""
+"""The presets hold what the papers' tables say."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
-from pmemsim.presets import Preset, load_preset, preset_names
-
-from pmemsim import _core
-
-MODEL = Path(__file__).resolve().parents[2] / "docs" / "model.md"
-LAYERS = ("ordering", "atomicity", "backend", "precompute")
-MACHINES = ("asap", "lalea", "pmem-spec", "janus", "pmweaver", "cxl", "cxl-gpf")
+from generate_docs import LAYERS, machine_parameters, resolved, section_of
+from pmemsim.presets import load_preset, preset_names
 
 # Typed from the papers, row by row: (row of the table, parameter, value).
 Figures = list[tuple[str, str, str]]
@@ -148,7 +138,7 @@ PAPERS = {
     "pmweaver": PMWEAVER_TABLE_I,
 }
 
-# The rest of the papers' tables: no machine parameter says it, so docs/model.md has to.
+# The rest of the papers' tables: no machine parameter says it, so docs/machines.md has to.
 NOT_IN_PRESETS = {
     "asap": [
         "FetchQ 48",
@@ -195,20 +185,6 @@ NOT_IN_PRESETS = {
         "prediction result buffer, 256 entries (16 x 16), 5 ns",
     ],
 }
-
-
-def resolved(*presets: Preset) -> dict[str, str]:
-    settings = [(s.key, s.value, s.place) for preset in presets for s in preset.settings]
-    return {entry["key"]: entry["value"] for entry in _core.resolve(settings)}
-
-
-# The others are of designs.
-DESIGNS = ("x86.", "eadr.", "run.", "software_undo.", "log.", "hw_redo.", "asap.")
-
-
-def machine_parameters() -> list[str]:
-    keys = [parameter["key"] for parameter in _core.parameters()]
-    return [key for key in keys if key not in LAYERS and not key.startswith(DESIGNS)]
 
 
 @pytest.mark.parametrize(
@@ -313,92 +289,7 @@ def test_cxl_gpf_differs_from_cxl_by_the_place_of_the_queues_alone() -> None:
 
 @pytest.mark.parametrize("machine", NOT_IN_PRESETS)
 def test_what_no_parameter_says_stands_in_the_documentation(machine: str) -> None:
-    missing = model_section("not in the presets")
+    missing = section_of("machines.md", "not in the presets")
     rows = [line for line in missing.splitlines() if line.startswith(f"| `{machine}` |")]
     for figure in NOT_IN_PRESETS[machine]:
         assert any(f"| {figure} |" in row for row in rows), figure
-
-
-# ---- The generated tables of docs/model.md ------------------------------------------------------
-
-
-def model_section(name: str) -> str:
-    """What stands between the comments that begin and end a section."""
-    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-    _, _, rest = MODEL.read_text(encoding="utf-8").partition(begin)
-    section, found, _ = rest.partition(end)
-    assert found, f"docs/model.md has no section '{name}'"
-    return section
-
-
-def table(*columns: str, rows: Sequence[tuple[str, ...]]) -> str:
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    lines += ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
-
-
-def parameter_tables() -> str:
-    """Every parameter; those of the groups dram and pm, which are alike, once."""
-    parameters = {parameter["key"]: parameter for parameter in _core.parameters()}
-    groups: dict[str, list[tuple[str, ...]]] = {}
-    for key, parameter in parameters.items():
-        group = key.partition(".")[0] if "." in key else "layers"
-        name = f"`{key}`"
-        if group == "dram":
-            twin = parameters[f"pm.{key.removeprefix('dram.')}"]
-            assert {**parameter, "key": ""} == {**twin, "key": ""}, key
-            name = f"`{key}`, `{twin['key']}`"
-        if group == "pm":
-            continue
-        kind = parameter["type"]
-        if kind == "choice":
-            kind = " / ".join(f"`{choice}`" for choice in parameter["choices"])
-        row = (name, kind, parameter["default"], parameter["description"])
-        groups.setdefault(group, []).append(row)
-    columns = ("parameter", "kind or choices", "default", "meaning")
-    return "\n".join(table(*columns, rows=rows) for rows in groups.values())
-
-
-def open_table() -> str:
-    """What the papers leave open, as the preset `_common` has it."""
-    settings = load_preset("machine", "_common").settings
-    rows = [(f"`{s.key}`", s.value, s.source) for s in settings]
-    return table("parameter", "value", "source", rows=rows)
-
-
-def machine_table() -> str:
-    """Where the machines differ; in italics what comes from `_common`."""
-    presets = {name: load_preset("machine", name) for name in MACHINES}
-    values = {name: resolved(preset) for name, preset in presets.items()}
-    rows = []
-    for key in machine_parameters():
-        cells = []
-        for name, preset in presets.items():
-            last = [s for s in preset.settings if s.key == key][-1]
-            shared = last.place.startswith("machines/_common.yaml")
-            cells.append(f"*{values[name][key]}*" if shared else values[name][key])
-        if not all(cell.startswith("*") for cell in cells):
-            rows.append((f"`{key}`", *cells))
-    return table("parameter", *(f"`{name}`" for name in MACHINES), rows=rows)
-
-
-GENERATED = {
-    "all parameters": parameter_tables,
-    "open parameters": open_table,
-    "machines": machine_table,
-}
-
-
-@pytest.mark.parametrize("name", GENERATED)
-def test_the_documentation_is_up_to_date(name: str) -> None:
-    assert model_section(name) == GENERATED[name](), (
-        "docs/model.md is behind; run: python tests/python/test_machine_presets.py"
-    )
-
-
-if __name__ == "__main__":
-    text = MODEL.read_text(encoding="utf-8")
-    for section, generate in GENERATED.items():
-        begin = f"<!-- {section} -->\n"
-        text = text.replace(begin + model_section(section), begin + generate())
-    MODEL.write_text(text, encoding="utf-8")

@@ -120,6 +120,21 @@ TEST(Parameters, RatiosAreFractionsOrPercent) {
   EXPECT_EQ(problem<Ratio>("1e-3"), "'1e-3' is not a ratio; write something like 0.85 or 85%");
 }
 
+TEST(Parameters, LimitsAreWrittenForPeople) {
+  EXPECT_EQ(format_limits({}, Picoseconds{}), "");
+  EXPECT_EQ(format_limits({.least = 1, .most = 64}, std::uint32_t{}), "1 to 64");
+  EXPECT_EQ(format_limits({.least = 0.01, .most = 1000}, Ratio{}), "0.01 to 1000");
+  EXPECT_EQ(format_limits({.most = 1e12}, Picoseconds{}), "at most 1s");
+  EXPECT_EQ(format_limits({.least = 1e6}, Hertz{}), "at least 1MHz");
+  EXPECT_EQ(format_limits({.most = 1e9}, Bandwidth{}), "at most 1GB/s");
+  EXPECT_EQ(format_limits({.least = 64, .most = 1 << 20, .power_of_two = true}, Bytes{}),
+            "64B to 1MiB, a power of two");
+  EXPECT_EQ(format_limits({.power_of_two = true}, std::uint32_t{}), "a power of two");
+  EXPECT_EQ(format_limits({}, Delay{}), "");
+  EXPECT_EQ(format_limits({.most = 1e6}, Delay{}), "at most 1us, or at most 1000000cycles");
+  EXPECT_EQ(format_limits({.most = 1}, true), "");
+}
+
 TEST(Parameters, ValuesAreWrittenForPeople) {
   EXPECT_EQ(format_value(Picoseconds{14160}), "14.16ns");
   EXPECT_EQ(format_value(Picoseconds{833}), "833ps");

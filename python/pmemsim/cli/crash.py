@@ -12,16 +12,19 @@ import typer
 
 from pmemsim import crash as crashing
 from pmemsim import mutants as broken
+from pmemsim.cli.choices import configurations_of, distinct, names_of
 from pmemsim.cli.console import out, progress_of, si, table
-from pmemsim.cli.options import Json, Machine, Recipe, check_outputs, keep_inputs, options_of
-from pmemsim.cli.simulate import (
+from pmemsim.cli.options import (
     Jobs,
+    Json,
+    Machine,
+    Recipe,
     check_jobs,
-    configurations_of,
-    distinct,
-    names_of,
-    open_traces,
+    check_outputs,
+    keep_inputs,
+    options_of,
 )
+from pmemsim.cli.recordings import open_traces
 from pmemsim.crash import Checker, CrashRun, Points, checker_of, verify
 from pmemsim.errors import CheckFailed, Problems
 from pmemsim.files import write_json

@@ -34,6 +34,9 @@ Machine = Annotated[
 Json = Annotated[
     str | None, typer.Option("--json", help="Write all results to this file; `-`: print them.")
 ]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", "-j", help="Simulations at a time; default: all host cores.")
+]
 
 
 @dataclass(frozen=True)
@@ -196,3 +199,9 @@ def check_outputs(json_path: str | None, plot_path: Path | None = None) -> None:
         from pmemsim.plots import check_plot_path
 
         check_plot_path(plot_path)
+
+
+def check_jobs(jobs: int | None) -> None:
+    """Raise an `Error` for a number of jobs that can't be."""
+    if jobs is not None and jobs < 1:
+        raise Error(f"--jobs {jobs}: must be at least 1")

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from pmemsim.cli.console import err, out, progress_of, table
-from pmemsim.cli.simulate import Jobs, check_jobs, open_traces
+from pmemsim.cli.options import Jobs, check_jobs
+from pmemsim.cli.recordings import open_traces
 from pmemsim.errors import Error, did_you_mean
 from pmemsim.files import check_writable, write_json
 from pmemsim.reproduce import runs

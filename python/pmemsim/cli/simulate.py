@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,25 +10,28 @@ import typer
 
 from pmemsim import bench as benchmark
 from pmemsim import comparison as comparing
+from pmemsim.cli.choices import configurations_of, distinct, names_of
 from pmemsim.cli.console import duration, err, out, percent, progress_of, si, table
 from pmemsim.cli.options import (
+    Jobs,
     Json,
     Machine,
     Recipe,
     Regions,
     Simulation,
+    check_jobs,
     check_outputs,
     keep_inputs,
     options_of,
 )
+from pmemsim.cli.recordings import open_traces
 from pmemsim.comparison import Comparison, breakdown
 from pmemsim.errors import Error, Problems
 from pmemsim.files import check_writable, write_json
 from pmemsim.parallel import Report, run_all
-from pmemsim.presets import Setting, preset_names
+from pmemsim.presets import preset_names
 from pmemsim.simulation import Configuration, Result, configure, simulate
 from pmemsim.targets import Target, find_target
-from pmemsim.trace import Trace
 from pmemsim.workloads import workloads
 
 Image = Annotated[
@@ -38,9 +41,6 @@ Image = Annotated[
         help="Write to this file what the PM device holds in the end: the program's pool, as it "
         "would find it.",
     ),
-]
-Jobs = Annotated[
-    int | None, typer.Option("--jobs", "-j", help="Simulations at a time; default: all host cores.")
 ]
 
 
@@ -222,23 +222,6 @@ def _runnable(designs: list[str], machine: str, recordings: list[benchmark.Recor
     return [design for design, reason in reasons.items() if not reason]
 
 
-def names_of(text: str, problems: Problems) -> list[str]:
-    """Designs' names, separated by commas."""
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    if not names:
-        problems.add(["--designs needs at least one design; see: pmemsim list designs"])
-    return distinct(names, "design", problems)
-
-
-def distinct(names: Sequence[str], what: str, problems: Problems) -> list[str]:
-    """The names, each once; those that stand twice are problems."""
-    each = list(dict.fromkeys(names))
-    problems.add(
-        f"{what} '{name}' stands twice; leave one out" for name in each if names.count(name) > 1
-    )
-    return each
-
-
 def _checked(
     targets: Sequence[str],
     designs: Sequence[str],
@@ -262,39 +245,6 @@ def _checked(
             found.append(find_target(target, opt=recipe.opt, **recipe.arguments))
     problems.raise_any()
     return configurations, found
-
-
-def configurations_of(
-    designs: Sequence[str], machine: str, extra: tuple[Setting, ...], problems: Problems
-) -> list[Configuration]:
-    """The designs on a machine, with what is set beside them."""
-    configurations = []
-    for design in designs:
-        with problems.collected():
-            configurations.append(configure(design, machine, extra=extra))
-    return configurations
-
-
-def check_jobs(jobs: int | None) -> None:
-    """Raise an `Error` for a number of jobs that can't be."""
-    if jobs is not None and jobs < 1:
-        raise Error(f"--jobs {jobs}: must be at least 1")
-
-
-def open_traces(targets: list[Target], jobs: int | None) -> list[Trace]:
-    """Open the targets' traces, recording what is missing first, with progress."""
-    missing = [target for target in targets if not target.is_ready]
-
-    def task(target: Target) -> Callable[[Report], None]:
-        def record(report: Report) -> None:
-            target.trace(keep_going=lambda: report(0.5))
-
-        return record
-
-    if missing:
-        with progress_of([f"recording {target.name}" for target in missing]) as progress:
-            run_all([task(target) for target in missing], jobs, progress)
-    return [target.trace() for target in targets]
 
 
 def _print_result(result: Result) -> None:

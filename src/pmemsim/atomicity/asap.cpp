@@ -516,8 +516,8 @@ void Asap::lines_persisted(std::uint64_t self, Picoseconds now) {
 void Asap::commit(Rid self, Picoseconds now, std::vector<Rid>& ready) {
   Region& own = *active(self);
   PerCore& core = cores_[own.core];
-  const Region region = std::move(own);
   own.committed = true;
+  const Region region = std::move(own);
   while (!core.regions.empty() && core.regions.front().committed) core.regions.pop_front();
   context_->program_events.region_durable(region.core, region.number);
   context_->pm.survivors_changed();

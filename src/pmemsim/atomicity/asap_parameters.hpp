@@ -50,7 +50,7 @@ struct AsapParameters {
           "Dependence List: regions that a region depends on");
     visit("lh_wpq_entries", lh_wpq_entries, {.least = 1, .most = 65536},
           "Log header write pending queue: headers of a channel");
-    visit("filter_size", filter_size, {.least = 1, .most = 1e9},
+    visit("filter_size", filter_size, {.least = 1, .most = 1 << 30},
           "Bloom filter of a channel: lines evicted while their owner is uncommitted");
     visit("dpo_distance", dpo_distance, {.least = 1, .most = 4096},
           "Writes to other lines after which a line's data persist operation starts");

@@ -85,7 +85,7 @@ struct HardwareLogParameters {
     visit("metadata", metadata, {},
           "Whether headers are written to PM when their record is complete, or stay in the ADR "
           "buffer (BLOM)");
-    visit("ring_size", ring_size, {.least = 4096, .most = 1e9},
+    visit("ring_size", ring_size, {.least = 4096, .most = 1 << 30},
           "With allocation=sequential: log space of a core before it has to grow");
     visit("header_entries", header_entries, {.least = 0, .most = 65536},
           "With metadata=collated-header: headers of unfinished records that a channel keeps in a "

@@ -54,7 +54,7 @@ struct HwRedoParameters {
           "Lines of a core's log buffer, which collects a line's stores before it is logged");
     visit("in_place", in_place, {},
           "Whether committed data are written in place at once, or when space runs short");
-    visit("dram_cache_size", dram_cache_size, {.least = 64, .most = 1e12},
+    visit("dram_cache_size", dram_cache_size, {.least = 64, .most = 1ull << 40},
           "DRAM that keeps the lines that PM may not or need not have yet");
     visit("commit_after", commit_after, {},
           "Whether a region's end waits for its log alone, or then for its lines to arrive in the "

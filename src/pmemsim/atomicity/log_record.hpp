@@ -20,6 +20,7 @@
 #include <optional>
 
 #include "pmemsim/core/units.hpp"
+#include "pmemsim/layers/region_id.hpp"
 #include "pmemsim/mem/image.hpp"
 
 namespace pmemsim {
@@ -62,19 +63,6 @@ struct LogHeader {
   // Without valid entries if the check is wrong.
   static LogHeader of(const LineData& data);
 };
-
-// Names a region in one number, as owner of its writes: Write::owner. Never 0, since cores count
-// their regions from 1.
-inline constexpr unsigned kRegionBits = 48;
-constexpr std::uint64_t region_id(CoreId core, std::uint64_t region) {
-  return std::uint64_t{core} << kRegionBits | region;
-}
-constexpr CoreId core_of(std::uint64_t region_id) {
-  return static_cast<CoreId>(region_id >> kRegionBits);
-}
-constexpr std::uint64_t region_number(std::uint64_t region_id) {
-  return region_id & ((std::uint64_t{1} << kRegionBits) - 1);
-}
 
 // The second line of a header.
 struct LogLinks {

@@ -15,7 +15,7 @@ struct CacheParameters {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("size", size, {.least = 0, .most = 1e12}, "Capacity; 0 leaves this level out");
+    visit("size", size, {.least = 0, .most = 1ull << 40}, "Capacity; 0 leaves this level out");
     visit("ways", ways, {.least = 1, .most = 64}, "Associativity");
     visit("latency", latency, {.least = 0, .most = 1e9}, "Time that a hit adds: tags and data");
     visit("tag_latency", tag_latency, {.least = 0, .most = 1e9},
@@ -33,8 +33,9 @@ struct SharedCacheParameters {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("size", size, {.least = 0, .most = 1e12}, "Capacity that doesn't depend on the cores");
-    visit("size_per_core", size_per_core, {.least = 0, .most = 1e12},
+    visit("size", size, {.least = 0, .most = 1ull << 40},
+          "Capacity that doesn't depend on the cores");
+    visit("size_per_core", size_per_core, {.least = 0, .most = 1ull << 40},
           "Capacity added for each core of the machine");
     visit("ways", ways, {.least = 1, .most = 64}, "Associativity");
     visit("latency", latency, {.least = 0, .most = 1e9}, "Time that a hit adds: tags and data");

@@ -115,7 +115,7 @@ std::string format_decimal(std::uint64_t value, std::span<const Unit> units) {
   const std::uint64_t whole = value / unit->scale;
   const std::uint64_t rest = value % unit->scale;
   if (rest == 0) return fmt::format("{}{}", whole, unit->name);
-  const auto width = static_cast<int>(std::log10(static_cast<double>(unit->scale)) + 0.5);
+  const auto width = std::lround(std::log10(static_cast<double>(unit->scale)));
   return without_trailing_zeros(fmt::format("{}.{:0{}}", whole, rest, width)) +
          std::string(unit->name);
 }
@@ -375,6 +375,54 @@ std::string format_value(Bytes value) {
 }
 
 std::string format_value(Bandwidth value) { return format_decimal(value.count, kBandwidthUnits); }
+
+namespace {
+
+template <class Format>
+std::string range(const Limits& limits, Format&& format) {
+  std::string text;
+  const bool has_most = limits.most < Limits::kNone;
+  if (limits.least > 0 && has_most) {
+    text = fmt::format("{} to {}", format(limits.least), format(limits.most));
+  } else if (limits.least > 0) {
+    text = fmt::format("at least {}", format(limits.least));
+  } else if (has_most) {
+    text = fmt::format("at most {}", format(limits.most));
+  }
+  if (limits.power_of_two) text += text.empty() ? "a power of two" : ", a power of two";
+  return text;
+}
+
+// Of a type that counts base units.
+template <class Value>
+std::string range_of_units(const Limits& limits) {
+  return range(limits, [](double base) {
+    return format_value(Value{static_cast<decltype(Value::count)>(base)});
+  });
+}
+
+}  // namespace
+
+std::string format_limits(const Limits& limits, std::uint32_t) {
+  return range(limits, [](double limit) { return fmt::format("{:.0f}", limit); });
+}
+std::string format_limits(const Limits&, bool) { return ""; }
+std::string format_limits(const Limits& limits, Ratio) {
+  return range(limits, [](double limit) { return format_value(Ratio{limit}); });
+}
+std::string format_limits(const Limits& limits, Picoseconds) {
+  return range_of_units<Picoseconds>(limits);
+}
+std::string format_limits(const Limits& limits, Delay) {
+  const auto in_cycles = [](double limit) { return fmt::format("{:.0f}cycles", limit); };
+  const std::string time = range_of_units<Picoseconds>(limits);
+  return time.empty() ? time : fmt::format("{}, or {}", time, range(limits, in_cycles));
+}
+std::string format_limits(const Limits& limits, Hertz) { return range_of_units<Hertz>(limits); }
+std::string format_limits(const Limits& limits, Bytes) { return range_of_units<Bytes>(limits); }
+std::string format_limits(const Limits& limits, Bandwidth) {
+  return range_of_units<Bandwidth>(limits);
+}
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
   // A third of the letters wrong is a slip of the hand; more is another word.

@@ -67,8 +67,9 @@ inline constexpr std::string_view kDefectPrefix =
     "Deliberate defect, for tests of crash verification: ";
 
 struct Limits {
+  static constexpr double kNone = 1e18;
   double least = 0;
-  double most = 1e18;
+  double most = kNone;
   bool power_of_two = false;
 };
 
@@ -79,10 +80,10 @@ concept NamedEnum = std::is_enum_v<Enum> && requires(Enum value) {
 };
 
 struct ParameterInfo {
-  std::string key;    // "core.rob_entries"
-  std::string type;   // "count", "flag", "ratio", "time", "delay", "frequency", "size", ...
-  std::string value;  // as text, with its unit
-  Limits limits;
+  std::string key;     // "core.rob_entries"
+  std::string type;    // "count", "flag", "ratio", "time", "delay", "frequency", "size", ...
+  std::string value;   // as text, with its unit
+  std::string limits;  // as text: "1 to 64"; empty if every value will do
   std::vector<std::string> choices;
   std::string description;
 };
@@ -118,6 +119,16 @@ std::string format_value(Bandwidth value);
 std::string format_value(const NamedChoice& value);
 std::string format_value(const NamedChoices& value);
 
+// "1 to 64", "at least 1KiB", "1 to 8, a power of two"; empty if every value will do.
+std::string format_limits(const Limits& limits, std::uint32_t);
+std::string format_limits(const Limits& limits, bool);
+std::string format_limits(const Limits& limits, Ratio);
+std::string format_limits(const Limits& limits, Picoseconds);
+std::string format_limits(const Limits& limits, Delay);
+std::string format_limits(const Limits& limits, Hertz);
+std::string format_limits(const Limits& limits, Bytes);
+std::string format_limits(const Limits& limits, Bandwidth);
+
 constexpr std::string_view type_name(std::uint32_t) { return "count"; }
 constexpr std::string_view type_name(bool) { return "flag"; }
 constexpr std::string_view type_name(Ratio) { return "ratio"; }
@@ -145,7 +156,7 @@ class ParameterLister {
   template <class Value>
   void operator()(std::string_view name, Value& value, const Limits& limits,
                   std::string_view description) {
-    ParameterInfo info{prefix_ + std::string(name), "", "", limits, {}, std::string(description)};
+    ParameterInfo info{prefix_ + std::string(name), "", "", "", {}, std::string(description)};
     if constexpr (NamedEnum<Value>) {
       info.type = "choice";
       for (auto choice : choice_names(value)) info.choices.emplace_back(choice);
@@ -153,9 +164,11 @@ class ParameterLister {
     } else {
       info.type = type_name(value);
       info.value = format_value(value);
-    }
-    if constexpr (requires { value.names; }) {
-      info.choices.assign(value.names.begin(), value.names.end());
+      if constexpr (requires { value.names; }) {
+        info.choices.assign(value.names.begin(), value.names.end());
+      } else {
+        info.limits = format_limits(limits, value);
+      }
     }
     found.push_back(std::move(info));
   }

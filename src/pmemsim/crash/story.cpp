@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "pmemsim/atomicity/log_record.hpp"
+#include "pmemsim/layers/region_id.hpp"
 #include "pmemsim/sim/machine.hpp"
 
 namespace pmemsim {

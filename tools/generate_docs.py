@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Writes the generated tables of the documentation anew: make docs.
+
+A table stands between `<!-- NAME -->` and `<!-- end of NAME -->`; what is around it is written by
+hand. It is made from what the installed pmemsim says of itself and from the presets. The tests
+compare (tests/python/test_generated_docs.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pmemsim.presets import Preset, load_preset, preset_names
+
+from pmemsim import _core
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+LAYERS = ("ordering", "atomicity", "backend", "precompute")
+MACHINES = ("asap", "lalea", "pmem-spec", "janus", "pmweaver", "cxl", "cxl-gpf")
+
+# The groups of parameters that belong to designs and runs; all others are a machine's.
+_NOT_OF_MACHINES = ("x86.", "eadr.", "run.", "software_undo.", "log.", "hw_redo.", "asap.")
+
+
+def resolved(*presets: Preset) -> dict[str, str]:
+    """Every parameter's value with these presets."""
+    settings = [(s.key, s.value, s.place) for preset in presets for s in preset.settings]
+    return {entry["key"]: entry["value"] for entry in _core.resolve(settings)}
+
+
+def machine_parameters() -> list[str]:
+    """The parameters that a machine has to give."""
+    keys = [parameter["key"] for parameter in _core.parameters()]
+    return [key for key in keys if key not in LAYERS and not key.startswith(_NOT_OF_MACHINES)]
+
+
+def table(*columns: str, rows: Sequence[tuple[str, ...]]) -> str:
+    """A table of Markdown."""
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def parameter_tables() -> str:
+    """Every parameter, a table a group; dram's and pm's, which are alike, share one."""
+    parameters = {parameter["key"]: parameter for parameter in _core.parameters()}
+    groups: dict[str, list[tuple[str, ...]]] = {}
+    for key, parameter in parameters.items():
+        group = key.partition(".")[0] if "." in key else "layers"
+        name = f"`{key}`"
+        if group == "dram":
+            twin = parameters[f"pm.{key.removeprefix('dram.')}"]
+            assert {**parameter, "key": ""} == {**twin, "key": ""}, key
+            name = f"`{key}`, `{twin['key']}`"
+            group = "dram, pm"
+        if group == "pm":
+            continue
+        limits = " / ".join(f"`{choice}`" for choice in parameter["choices"]) or parameter["limits"]
+        row = (name, parameter["type"], parameter["default"], limits, parameter["description"])
+        groups.setdefault(group, []).append(row)
+    columns = ("parameter", "kind", "default", "limits or choices", "meaning")
+    return "\n".join(
+        f"## {group}\n\n{table(*columns, rows=rows)}" for group, rows in groups.items()
+    )
+
+
+def open_table() -> str:
+    """What the papers leave open, as the preset `_common` has it."""
+    settings = load_preset("machine", "_common").settings
+    rows = [(f"`{s.key}`", s.value, s.source) for s in settings]
+    return table("parameter", "value", "source", rows=rows)
+
+
+def machine_table() -> str:
+    """Where the machines differ; in italics what comes from `_common`."""
+    presets = {name: load_preset("machine", name) for name in MACHINES}
+    values = {name: resolved(preset) for name, preset in presets.items()}
+    rows = []
+    for key in machine_parameters():
+        cells = []
+        for name, preset in presets.items():
+            last = [s for s in preset.settings if s.key == key][-1]
+            shared = last.place.startswith("machines/_common.yaml")
+            cells.append(f"*{values[name][key]}*" if shared else values[name][key])
+        if not all(cell.startswith("*") for cell in cells):
+            rows.append((f"`{key}`", *cells))
+    return table("parameter", *(f"`{name}`" for name in MACHINES), rows=rows)
+
+
+def choice_table() -> str:
+    """The choices of the four layers."""
+    rows = [
+        (c["layer"], f"`{c['name']}`", c["summary"], ", ".join(c["needs"]), ", ".join(c["gives"]))
+        for c in _core.layers()
+    ]
+    return table("layer", "choice", "what it does", "needs", "gives", rows=rows)
+
+
+def design_table() -> str:
+    """The designs, in the order of their layers' choices, what inherits after what it changes."""
+    order = [(choice["layer"], choice["name"]) for choice in _core.layers()]
+    rows = []
+    for name in preset_names("design"):
+        preset = load_preset("design", name)
+        values = resolved(preset)
+        choices = [values[layer] for layer in LAYERS]
+        rank = [order.index(choice) for choice in zip(LAYERS, choices, strict=True)]
+        row = (f"`{name}`", *(f"`{choice}`" for choice in choices), preset.summary)
+        rows.append((rank, len(preset.settings), name, row))
+    return table("design", *LAYERS, "what it is", rows=[row for *_, row in sorted(rows)])
+
+
+@dataclass(frozen=True)
+class Section:
+    """A generated part of a page."""
+
+    page: str
+    name: str
+    generate: Callable[[], str]
+
+
+SECTIONS = (
+    Section("layers.md", "choices", choice_table),
+    Section("layers.md", "designs", design_table),
+    Section("machines.md", "machines", machine_table),
+    Section("machines.md", "open parameters", open_table),
+    Section("parameters.md", "all parameters", parameter_tables),
+)
+
+
+def section_of(page: str, name: str) -> str:
+    """What stands in a page between the comments that begin and end a section."""
+    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+    _, _, rest = (DOCS / page).read_text(encoding="utf-8").partition(begin)
+    text, found, _ = rest.partition(end)
+    assert found, f"docs/{page} has no section '{name}'"
+    return text
+
+
+def main() -> None:
+    """Write all sections."""
+    for section in SECTIONS:
+        path = DOCS / section.page
+        begin = f"<!-- {section.name} -->\n"
+        old = begin + section_of(section.page, section.name)
+        text = path.read_text(encoding="utf-8").replace(old, begin + section.generate())
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
