@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "assembly_effects.hpp"
 #include "copies.hpp"
-#include "inline_assembly.hpp"
 
 namespace pmemsim::pass {
 namespace {

@@ -1,4 +1,4 @@
-// Records what a piece of inline assembly does to memory (inline_assembly.hpp finds that out).
+// Records what a piece of inline assembly does to memory (assembly_effects.hpp finds that out).
 #pragma once
 
 #include <llvm/IR/InstrTypes.h>
