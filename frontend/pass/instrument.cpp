@@ -138,6 +138,7 @@ class FunctionInstrumenter {
   // ---- Calls ---------------------------------------------------------------------------------
 
   void visit_call(llvm::CallBase& call) {
+    const bool ends_block = call.isTerminator();  // told now: a copy's call is erased
     if (call.isInlineAsm()) {
       record_assembly(recorder_, call);
     } else if (auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&call)) {
@@ -148,7 +149,7 @@ class FunctionInstrumenter {
     } else {
       visit_function_call(call);
     }
-    if (call.isTerminator()) recorder_.forget_pending();
+    if (ends_block) recorder_.forget_pending();
   }
 
   void visit_function_call(llvm::CallBase& call) {
