@@ -168,11 +168,6 @@ bool block(const char* what, SyncObject* object, std::uint64_t deadline);
 void wake(Thread* thread);
 // The caller will never run again. It isn't the last thread.
 void end_thread();
-// Waits until the real thread is gone. Called by the next holder of the token, because what the C
-// library cleans up at a thread's end would otherwise depend on timing.
-void reap(Thread* ended);
-void attach_main_thread();
-Thread* find_thread(pthread_t handle);  // nullptr: not one of those recorded
 bool only_thread();
 // Gives the token away in the middle of code that the runtime doesn't see. The thread gets it again
 // by come_back(), which its next record leads to. Does nothing if nobody else could run.
@@ -205,6 +200,14 @@ inline void charge(std::int64_t instructions) {
 
 // The program's clock while it is recorded: one nanosecond an instruction, and what it sleeps.
 std::uint64_t now();
+
+// ---- Threads (threads.cpp; the rest is in threads.hpp) ----------------------------------------
+
+void attach_main_thread();
+Thread* find_thread(pthread_t handle);  // nullptr: not one of those recorded
+// Waits until the real thread is gone. Called by the next holder of the token, because what the C
+// library cleans up at a thread's end would otherwise depend on timing.
+void reap(Thread* ended);
 
 // ---- Sites (sites.cpp) ----------------------------------------------------------------------
 
