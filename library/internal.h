@@ -1,4 +1,15 @@
-/* What the library keeps in ordinary memory: all of it is rebuilt from the pool after a crash. */
+/* What the library keeps in ordinary memory: all of it is rebuilt from the pool after a crash.
+ *
+ * Who may call whom: each file only those above it.
+ *   error, persist       messages; the hardware
+ *   thread               its index and its arrays (only pm_thread calls down, for log_prepare)
+ *   chunks               which chunks are taken
+ *   hints, log           the undo log
+ *   changes              what a region logs and flushes
+ *   shelves              a thread's free blocks
+ *   region               pm_begin and pm_end, exchange with the depots
+ *   allocator            pm_alloc and pm_free
+ *   recovery, pool       pm_open and pm_close */
 #ifndef PMEMSIM_LIBRARY_INTERNAL_H
 #define PMEMSIM_LIBRARY_INTERNAL_H
 
@@ -10,6 +21,16 @@
 #include "marks.h"
 #include "pmemsim/pm.h"
 #include "recovery.h"
+
+/* What is seldom run stays a call, so that the code around it stays short. Recordings count the
+ * instructions that the compiler makes of this library: these calls don't come and go with the file
+ * that a function stands in. */
+#define OUT_OF_LINE __attribute__((noinline))
+#ifdef __clang__
+#define CALL_OUT_OF_LINE [[clang::noinline]]
+#else
+#define CALL_OUT_OF_LINE
+#endif
 
 /* ---- Pools (pool.c) -------------------------------------------------------------------------- */
 
@@ -63,6 +84,9 @@ static inline struct shelf_line* shelf_line(struct pm_pool* pool, unsigned threa
 }
 static inline unsigned char* chunk_address(struct pm_pool* pool, uint64_t chunk) {
   return pool->first_chunk + chunk * CHUNK_BYTES;
+}
+static inline uint32_t line_number(const struct pm_pool* pool, const void* address) {
+  return (uint32_t)(((uintptr_t)address - (uintptr_t)pool->start) / PM_LINE_BYTES);
 }
 
 /* ---- Threads (thread.c) ---------------------------------------------------------------------- */
@@ -159,30 +183,10 @@ void log_commit(struct thread* thread);
 /* Gives the thread's log its first segment, if it has none. */
 bool log_prepare(struct pm_pool* pool, unsigned index);
 
-/* ---- Regions (region.c) ---------------------------------------------------------------------- */
-
-/* pm_log_ranges without checking the ranges: the allocator's own lie outside the chunks. */
-void region_log(struct thread* thread, const pm_range* ranges, size_t count);
-
-/* Adds lines to what the region's end flushes. */
-void flush_later(struct thread* thread, uint32_t first_line, uint32_t lines);
-
-static inline uint32_t line_number(const struct pm_pool* pool, const void* address) {
-  return (uint32_t)(((uintptr_t)address - (uintptr_t)pool->start) / PM_LINE_BYTES);
-}
-
 /* ---- Allocator (allocator.c) ----------------------------------------------------------------- */
 
 /* Builds what is kept in ordinary memory from what stands in the pool, checking it. */
 bool allocator_open(struct pm_pool* pool, const char* name);
 void allocator_close(struct pm_pool* pool);
-
-/* Takes a run of free chunks; returns its first number, or -1 if there is none. */
-int64_t chunks_take(struct pm_pool* pool, uint64_t count);
-
-/* At the beginning and end of an outermost region. */
-void allocator_before_region(struct pm_pool* pool, unsigned index);
-void allocator_push_frees(struct thread* thread);
-void allocator_after_region(struct thread* thread, struct pm_pool* pool);
 
 #endif

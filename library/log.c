@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chunks.h"
 #include "internal.h"
 #include "persist.h"
 
@@ -102,7 +103,8 @@ static bool add_segment(struct pm_pool* pool, unsigned index) {
   uint32_t* grown = realloc(log->chunk, (log->count + 1) * sizeof *log->chunk);
   if (!grown) fatal("out of memory");
   log->chunk = grown;
-  int64_t chunk = chunks_take(pool, 1);
+  int64_t chunk;
+  CALL_OUT_OF_LINE chunk = chunks_take(pool, 1);
   if (chunk < 0) return false;
   struct chunk_line* line = &pool->chunk_table[chunk];
   line->use = chunk_use(CHUNK_LOG, 0, index, log->count);

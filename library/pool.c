@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "changes.h"
 #include "internal.h"
 #include "persist.h"
 

@@ -1,66 +1,101 @@
-/* Atomic regions, and the flushes, fences and marks of the programming interface. */
-#include <stdlib.h>
+/* Atomic regions: their begin and end.
+ *
+ * Between two regions a thread that has too few or too many free blocks of a size class exchanges a
+ * magazine with the depot. That changes the pool, so it is a small region of its own, and pm_begin
+ * and pm_end come through here again. */
+#include <string.h>
 
+#include "changes.h"
+#include "chunks.h"
 #include "internal.h"
 #include "persist.h"
+#include "shelves.h"
 
-static size_t lines_of(const void* address, size_t bytes) {
-  if (bytes == 0) return 0;
-  uintptr_t first = (uintptr_t)address / PM_LINE_BYTES;
-  return ((uintptr_t)address + bytes - 1) / PM_LINE_BYTES - first + 1;
+/* ---- Exchange with the depots ---------------------------------------------------------------- */
+
+/* Takes a full magazine from the depot and puts it under the shelf's others. */
+static void refill(struct pm_pool* pool, unsigned index, unsigned number) {
+  if (__atomic_load_n(&pool->depot_magazines[number], __ATOMIC_RELAXED) == 0) return;
+  struct depot_line* depot = &pool->depots[number];
+  struct shelf_line* line = shelf_line(pool, index, number);
+  struct shelf* shelf = &pool->arenas[index].shelves[number];
+  pthread_mutex_lock(&pool->depot_lock[number]);
+  struct magazine* magazine = (struct magazine*)(uintptr_t)depot->top;
+  if (magazine) {
+    pm_begin(pool);
+    region_log(&this_thread,
+               (pm_range[]){{&depot->top, 8}, {&magazine->above, 8}, {&line->bottom, 8}}, 3);
+    depot->top = magazine->above;
+    magazine->above = line->bottom;
+    line->bottom = (uintptr_t)magazine;
+    pm_end();
+    if (shelf->magazines > 0)
+      ++shelf->current;
+    else
+      shelf->blocks = MAGAZINE_BLOCKS;
+    chain_insert(shelf, 0, magazine);
+    __atomic_fetch_sub(&pool->depot_magazines[number], 1, __ATOMIC_RELAXED);
+  }
+  pthread_mutex_unlock(&pool->depot_lock[number]);
 }
 
-void pm_begin(pm_pool* pool) {
+/* Hands the shelf's bottom magazine, which is full, to the depot. */
+static void donate(struct pm_pool* pool, unsigned index, unsigned number) {
+  struct depot_line* depot = &pool->depots[number];
+  struct shelf_line* line = shelf_line(pool, index, number);
+  struct shelf* shelf = &pool->arenas[index].shelves[number];
+  if (shelf->current < 2) return;
+  struct magazine* magazine = shelf->chain[0];
+  pthread_mutex_lock(&pool->depot_lock[number]);
+  pm_begin(pool);
+  region_log(&this_thread,
+             (pm_range[]){{&depot->top, 8}, {&magazine->above, 8}, {&line->bottom, 8}}, 3);
+  line->bottom = magazine->above;
+  magazine->above = depot->top;
+  depot->top = (uintptr_t)magazine;
+  pm_end();
+  --shelf->magazines;
+  --shelf->current;
+  memmove(shelf->chain, shelf->chain + 1, shelf->magazines * sizeof *shelf->chain);
+  __atomic_fetch_add(&pool->depot_magazines[number], 1, __ATOMIC_RELAXED);
+  pthread_mutex_unlock(&pool->depot_lock[number]);
+}
+
+/* The depots' own regions come through here too, and must not go for another depot's lock. */
+OUT_OF_LINE static void take_from_depots(struct pm_pool* pool, unsigned index) {
+  struct arena* arena = &pool->arenas[index];
+  if (arena->short_of == 0 || arena->balancing) return;
+  arena->balancing = true;
+  for (; arena->short_of; arena->short_of &= arena->short_of - 1)
+    refill(pool, index, (unsigned)__builtin_ctz(arena->short_of));
+  arena->balancing = false;
+}
+
+/* Also gives back the chunks that the region has freed. */
+OUT_OF_LINE static void give_to_depots(struct thread* thread, struct pm_pool* pool) {
+  struct arena* arena = &pool->arenas[thread->index];
+  for (size_t i = 0; i < thread->released_count; ++i) chunks_release(pool, thread->released[i]);
+  thread->released_count = 0;
+  if (arena->rich_in == 0 || arena->balancing) return;
+  arena->balancing = true;
+  for (; arena->rich_in; arena->rich_in &= arena->rich_in - 1)
+    donate(pool, (unsigned)thread->index, (unsigned)__builtin_ctz(arena->rich_in));
+  arena->balancing = false;
+}
+
+/* ---- Begin and end --------------------------------------------------------------------------- */
+
+OUT_OF_LINE void pm_begin(pm_pool* pool) {
   struct thread* thread = &this_thread;
   if (thread->depth > 0) {
     if (thread->pool != pool) fatal("pm_begin: the enclosing region belongs to another pool");
   } else {
     if (!pool) fatal("pm_begin: no pool");
     thread_attach();
-    allocator_before_region(pool, (unsigned)thread->index);
+    take_from_depots(pool, (unsigned)thread->index);
     thread->pool = pool;
   }
   mark(MARK_REGION_BEGIN, ++thread->depth, 0);
-}
-
-void flush_later(struct thread* thread, uint32_t first_line, uint32_t lines) {
-  if (thread->to_flush_count > 0) {
-    struct line_run* last = &thread->to_flush[thread->to_flush_count - 1];
-    if (last->first + last->count == first_line) {
-      last->count += lines;
-      return;
-    }
-  }
-  array_reserve(&thread->to_flush, thread->to_flush_count, &thread->to_flush_capacity,
-                sizeof *thread->to_flush);
-  thread->to_flush[thread->to_flush_count++] = (struct line_run){first_line, lines};
-}
-
-/* Logs the ranges together with the lines that the allocator changes, under one fence, then lets
- * the allocator change them. */
-void region_log(struct thread* thread, const pm_range* ranges, size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    mark(MARK_LOG_RANGE, (uintptr_t)ranges[i].address, ranges[i].bytes);
-  for (size_t i = 0; i < thread->deferred_count; ++i)
-    mark(MARK_LOG_RANGE, (uintptr_t)thread->deferred[i].word, sizeof(uint64_t));
-
-  enum purpose previous = purpose_switch(thread, PURPOSE_LOG);
-  for (size_t i = 0; i < count; ++i) log_collect(thread, ranges[i].address, ranges[i].bytes);
-  for (size_t i = 0; i < thread->deferred_count; ++i)
-    log_collect(thread, thread->deferred[i].word, sizeof(uint64_t));
-  for (size_t i = 0; i < thread->foreseen_count; ++i)
-    log_collect(thread, thread->foreseen[i], sizeof(uint64_t));
-  log_write(thread);
-
-  purpose_switch(thread, PURPOSE_DATA_FLUSH);
-  for (size_t i = 0; i < thread->to_log_count; ++i) flush_later(thread, thread->to_log[i], 1);
-  purpose_switch(thread, previous);
-
-  thread->to_log_count = 0;
-  thread->foreseen_count = 0;
-  for (size_t i = 0; i < thread->deferred_count; ++i)
-    *thread->deferred[i].word = thread->deferred[i].value;
-  thread->deferred_count = 0;
 }
 
 static void flush_data(struct thread* thread) {
@@ -75,7 +110,7 @@ static void flush_data(struct thread* thread) {
   purpose_switch(thread, previous);
 }
 
-void pm_end(void) {
+OUT_OF_LINE void pm_end(void) {
   struct thread* thread = &this_thread;
   if (thread->depth == 0) fatal("pm_end: there is no region to end");
   if (thread->depth > 1) {
@@ -83,37 +118,12 @@ void pm_end(void) {
     return;
   }
   struct pm_pool* pool = thread->pool;
-  allocator_push_frees(thread);
+  push_frees(thread);
   if (thread->deferred_count > 0) region_log(thread, NULL, 0);
   flush_data(thread);
   log_commit(thread);
   mark(MARK_REGION_END, 1, 0);
   thread->depth = 0;
   thread->pool = NULL;
-  allocator_after_region(thread, pool);
+  give_to_depots(thread, pool);
 }
-
-void pm_log_ranges(const pm_range* ranges, size_t count) {
-  struct thread* thread = &this_thread;
-  if (thread->depth == 0) fatal("pm_log: not inside a region");
-  struct pm_pool* pool = thread->pool;
-  const uintptr_t begin = (uintptr_t)pool->first_chunk, end = (uintptr_t)pool->start + pool->bytes;
-  for (size_t i = 0; i < count; ++i) {
-    uintptr_t address = (uintptr_t)ranges[i].address;
-    if (address < begin || address > end || ranges[i].bytes > end - address)
-      fatal("pm_log: %zu bytes at %p are not in the region's pool", ranges[i].bytes,
-            ranges[i].address);
-  }
-  region_log(thread, ranges, count);
-}
-
-void pm_log(const void* address, size_t bytes) { pm_log_ranges(&(pm_range){address, bytes}, 1); }
-
-void pm_fence_regions(void) { mark(MARK_FENCE_REGIONS, 0, 0); }
-
-void pm_flush(const void* address, size_t bytes) {
-  persist_flush(address, lines_of(address, bytes));
-}
-
-void pm_order(void) { persist_fence(FENCE_ORDER); }
-void pm_durable(void) { persist_fence(FENCE_DURABLE); }

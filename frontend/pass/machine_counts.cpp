@@ -30,7 +30,7 @@
 #include <optional>
 #include <vector>
 
-#include "inline_assembly.hpp"
+#include "assembly_text.hpp"
 
 namespace pmemsim::pass {
 namespace {

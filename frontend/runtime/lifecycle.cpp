@@ -5,14 +5,12 @@
 // program anew without address randomisation, runs main() on a stack at a fixed place with its
 // arguments at a fixed place, and is the last to run at the program's end.
 #include <cerrno>
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include <dlfcn.h>
 #include <sys/personality.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "objects.hpp"
@@ -20,14 +18,8 @@
 #include "runtime.hpp"
 
 extern char** environ;
-// Of pmemsim/pm.h; absent from programs that don't use it.
-extern "C" __attribute__((weak)) void pm_roi_begin();
 
 namespace pmemsim::rt {
-
-Mode mode = Mode::kOff;
-const char* program_name = "the program";
-
 namespace {
 
 using MainFunction = int (*)(int, char**, char**);
@@ -38,14 +30,6 @@ constexpr char kStartedAnew[] = "PMEMSIM_STARTED_ANEW";
 constexpr std::uint64_t kStackCanary = 0x70'6d'65'6d'73'69'6d'00;  // the lowest byte is zero
 
 MainFunction users_main = nullptr;
-bool whole_run = false;
-pid_t process = 0;
-std::uint32_t begun = 0, ended = 0;  // threads' regions of interest
-
-[[noreturn]] void leave(int status) {
-  real._exit(status);
-  __builtin_unreachable();
-}
 
 bool starts_with(const char* text, const char* beginning) {
   return std::strncmp(text, beginning, std::strlen(beginning)) == 0;
@@ -106,32 +90,16 @@ void configure_quantum() {
   }
 }
 
-void configure_region_of_interest() {
-  const char* text = std::getenv("PMEMSIM_ROI");
-  if (text == nullptr) {
-    whole_run = pm_roi_begin == nullptr;
-  } else if (std::strcmp(text, "whole") == 0) {
-    whole_run = true;
-  } else if (std::strcmp(text, "marked") != 0) {
-    fail("PMEMSIM_ROI is \"%s\"; it must be \"whole\" or \"marked\"", text);
-  }
-}
-
 void before_fork() { active(); }  // with the token
 void after_fork_in_child() {
   if (mode == Mode::kOff) return;
   stop_sharing_processor();
-  forget_output();
+  output_file = nullptr;  // it is the parent's
   note_fork();
   mode = Mode::kDone;
   keep_only_self();
   self->buffer = nullptr;
   hot.cursor = hot.limit = nullptr;
-}
-
-void begin() {
-  write_images();
-  begin_recording();
 }
 
 // Numbers the threads that have operations, in order of creation.
@@ -264,8 +232,7 @@ int main_of_recording(int count, char** arguments, char** environment) {
   if (mode == Mode::kOff) return users_main(count, arguments, environment);
   const MainArguments copies = copy_arguments(count, arguments, environ);
   auto* stack = static_cast<char*>(take_stack(kMainStackBytes));
-  mode = Mode::kWarm;
-  if (whole_run) begin();
+  main_begins();
   const int status = pmemsim_rt_call_main(count, copies.arguments, copies.environment, users_main,
                                           stack + kMainStackBytes - 64);
   if (recording()) end_recording();
@@ -285,7 +252,7 @@ void start(int count, char** arguments, char** environment) {
   if (path == nullptr || *path == '\0') return;
   start_anew(arguments);
   set_stack_canary();
-  process = getpid();
+  recorded_process = getpid();
   configure_quantum();
   configure_region_of_interest();
   const char* metadata = std::getenv("PMEMSIM_METADATA");
@@ -305,49 +272,6 @@ void start(int count, char** arguments, char** environment) {
 [[gnu::used, gnu::section(".preinit_array")]] void (*const preinit)(int, char**, char**) = &start;
 
 }  // namespace
-
-void say(const char* format, ...) {
-  char text[1024] = "pmemsim: ";
-  const std::size_t used = std::strlen(text);
-  std::va_list list;
-  va_start(list, format);
-  std::vsnprintf(text + used, sizeof(text) - used - 1, format, list);
-  va_end(list);
-  std::strcat(text, "\n");
-  real.syscall(SYS_write, STDERR_FILENO, text, std::strlen(text));
-}
-
-void fail(const char* format, ...) {
-  abandon_output();
-  char text[1000];
-  std::va_list list;
-  va_start(list, format);
-  std::vsnprintf(text, sizeof(text), format, list);
-  va_end(list);
-  say("%s", text);
-  leave(2);
-}
-
-bool is_recorded_process() { return mode != Mode::kOff && getpid() == process; }
-
-void region_of_interest_begin() {
-  if (mode == Mode::kWarm) {
-    begin();
-  } else if (mode == Mode::kDone && getpid() == process) {
-    say("the region of interest has already ended: this pm_roi_begin() is ignored; call it once, "
-        "or put a barrier behind it that all threads wait at");
-  }
-  if (recording() && !self->in_region_of_interest) {
-    self->in_region_of_interest = true;
-    ++begun;
-  }
-}
-
-void region_of_interest_end() {
-  if (!recording() || !self->in_region_of_interest) return;
-  self->in_region_of_interest = false;
-  if (++ended == begun && !whole_run) end_recording();
-}
 
 }  // namespace pmemsim::rt
 

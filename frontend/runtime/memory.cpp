@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "real.hpp"
 #include "runtime.hpp"
 
 namespace pmemsim::rt {
@@ -24,8 +25,8 @@ std::uintptr_t next_free = 0;
 
 void* reserve(std::uintptr_t address, std::size_t bytes) {
   const long got =
-      syscall(SYS_mmap, address, bytes, PROT_READ | PROT_WRITE,
-              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+      real.syscall(SYS_mmap, address, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (got == -1 || static_cast<std::uintptr_t>(got) != address) {
     fail(
         "can't reserve %zu bytes of address space at 0x%zx (%s); allow it with: ulimit -v "

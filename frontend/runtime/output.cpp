@@ -26,7 +26,6 @@ struct Job {
   std::size_t bytes;
 };
 
-trace::FrameFile* file = nullptr;
 const char* file_path = nullptr;
 int error = 0;  // errno of the first failed write
 
@@ -69,7 +68,7 @@ void* work(void* argument) {
       while (written != number) guard.wait(written_more);
     }
     int failed = compressed ? 0 : EIO;
-    if (failed == 0 && error == 0) failed = file->append(job.header, worker.stored);
+    if (failed == 0 && error == 0) failed = output_file->append(job.header, worker.stored);
     Guard guard;
     if (failed != 0 && error == 0) error = failed;
     ++written;
@@ -109,8 +108,8 @@ void start_worker() {
 
 void open_output(const char* path) {
   file_path = path;
-  file = new (allocate(sizeof(trace::FrameFile))) trace::FrameFile;
-  if (const int failed = file->create(path)) {
+  output_file = new (allocate(sizeof(trace::FrameFile))) trace::FrameFile;
+  if (const int failed = output_file->create(path)) {
     fail("%s: can't create the trace: %s", path, std::strerror(failed));
   }
   return_buffer(take_buffer());  // the list's memory, too, must come from the program's thread
@@ -188,20 +187,14 @@ void drain_output() {
 }
 
 void finish_output(const std::uint32_t* thread_numbers) {
-  for (std::uint64_t frame = 0; frame < file->frames() && error == 0; ++frame) {
-    const trace::FrameHeader& header = file->entry(frame).header;
+  for (std::uint64_t frame = 0; frame < output_file->frames() && error == 0; ++frame) {
+    const trace::FrameHeader& header = output_file->entry(frame).header;
     if (header.kind != static_cast<std::uint8_t>(trace::FrameKind::kOperations)) continue;
     const std::uint32_t thread = thread_numbers[header.thread];
-    if (thread != header.thread) error = file->renumber(frame, thread);
+    if (thread != header.thread) error = output_file->renumber(frame, thread);
   }
-  if (error == 0) error = file->finish();
+  if (error == 0) error = output_file->finish();
   if (error != 0) fail_to_write();
 }
-
-void abandon_output() {
-  if (file != nullptr) file->abandon();
-}
-
-void forget_output() { file = nullptr; }
 
 }  // namespace pmemsim::rt

@@ -454,11 +454,3 @@ PMEMSIM_EXPORT void pmemsim_rt_flush(std::uint32_t site, const volatile void* ad
 }
 
 PMEMSIM_EXPORT void pmemsim_rt_fence(std::uint32_t site) { pmemsim_rt_execute(site); }
-
-PMEMSIM_EXPORT void pmemsim_rt_mark(std::uint32_t mark, std::uint64_t first, std::uint64_t second) {
-  if (!active()) return;
-  const auto kind = static_cast<pmemsim::trace::MarkKind>(mark);
-  if (kind == pmemsim::trace::MarkKind::kRoiBegin) region_of_interest_begin();
-  put_mark(kind, first, second);
-  if (kind == pmemsim::trace::MarkKind::kRoiEnd) region_of_interest_end();
-}

@@ -4,6 +4,12 @@
 // the scheduler moves it. So the state below needs no locks, and what is recorded depends on the
 // program alone, not on the machine's timing.
 //
+// Who may call whom: lifecycle.cpp is on top and calls all the others; none calls it (but exit(),
+// as a program does, when the last thread ends). Below it region_of_interest.cpp begins and ends
+// what record.cpp and those that it works with (scheduler.cpp, objects.cpp, external.cpp,
+// output.cpp, ...) do. At the bottom are status.cpp, memory.cpp and real.cpp, which everybody may
+// call and which call nobody above.
+//
 // The runtime lives in the user's program, which may be C: it uses neither exceptions nor the C++
 // library, and no memory but its own (memory.hpp).
 #pragma once
@@ -22,6 +28,10 @@
 #include "pmemsim_rt.h"
 
 #define PMEMSIM_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace pmemsim::trace {
+class FrameFile;
+}
 
 namespace pmemsim::rt {
 
@@ -120,7 +130,7 @@ struct Thread {
 
 extern constinit thread_local Thread* self __attribute__((tls_model("initial-exec")));
 
-// ---- The whole ------------------------------------------------------------------------------
+// ---- The whole (status.cpp) -------------------------------------------------------------------
 
 enum class Mode : std::uint8_t {
   kOff,       // not being recorded: every function behaves as if the runtime weren't there
@@ -141,11 +151,19 @@ inline bool active() {
 inline bool recording() { return mode == Mode::kRecording; }
 
 extern const char* program_name;
+extern pid_t recorded_process;
+// Not a child of it, which may share its memory.
+bool is_recorded_process();
 
 // Ends the program with exit code 2 and leaves no trace behind.
 [[noreturn]] __attribute__((format(printf, 1, 2))) void fail(const char* format, ...);
 // One line on standard error, "pmemsim: ...".
 __attribute__((format(printf, 1, 2))) void say(const char* format, ...);
+// Ends the process at once.
+[[noreturn]] void leave(int status);
+// What is being written (output.cpp); nullptr: nothing.
+extern trace::FrameFile* output_file;
+void abandon_output();  // async-signal-safe
 
 // ---- Scheduler (scheduler.cpp) --------------------------------------------------------------
 
@@ -168,11 +186,6 @@ bool block(const char* what, SyncObject* object, std::uint64_t deadline);
 void wake(Thread* thread);
 // The caller will never run again. It isn't the last thread.
 void end_thread();
-// Waits until the real thread is gone. Called by the next holder of the token, because what the C
-// library cleans up at a thread's end would otherwise depend on timing.
-void reap(Thread* ended);
-void attach_main_thread();
-Thread* find_thread(pthread_t handle);  // nullptr: not one of those recorded
 bool only_thread();
 // Gives the token away in the middle of code that the runtime doesn't see. The thread gets it again
 // by come_back(), which its next record leads to. Does nothing if nobody else could run.
@@ -205,6 +218,14 @@ inline void charge(std::int64_t instructions) {
 
 // The program's clock while it is recorded: one nanosecond an instruction, and what it sleeps.
 std::uint64_t now();
+
+// ---- Threads (threads.cpp; the rest is in threads.hpp) ----------------------------------------
+
+void attach_main_thread();
+Thread* find_thread(pthread_t handle);  // nullptr: not one of those recorded
+// Waits until the real thread is gone. Called by the next holder of the token, because what the C
+// library cleans up at a thread's end would otherwise depend on timing.
+void reap(Thread* ended);
 
 // ---- Sites (sites.cpp) ----------------------------------------------------------------------
 
@@ -274,8 +295,6 @@ class Stream {
 void drain_output();
 // Gives the recorded threads consecutive numbers, in order of creation.
 void finish_output(const std::uint32_t* thread_numbers);
-void abandon_output();  // async-signal-safe
-void forget_output();   // in a forked child
 
 // ---- Persistent memory (persistent.cpp, heap.cpp) --------------------------------------------
 
@@ -337,12 +356,12 @@ void stop_stepping();
 const char* external_method();  // for the metadata
 void put_external(std::uint64_t instructions);
 
-// ---- Begin and end (lifecycle.cpp) ------------------------------------------------------------
+// ---- Region of interest (region_of_interest.cpp) -----------------------------------------------
 
-// Not a child of it, which may share its memory.
-bool is_recorded_process();
-void region_of_interest_begin();
-void region_of_interest_end();
+// From the environment; ends the program if that says something impossible.
+void configure_region_of_interest();
+// What main() does from here on is recorded if the whole run is of interest, else noted as warm.
+void main_begins();
 
 // ---- Processes (processes.cpp) ------------------------------------------------------------------
 

@@ -5,8 +5,6 @@
 // instruction's bytes with the address in a fixed register, `lock; addl $0,(%rsp)` as full fence.
 #pragma once
 
-#include <llvm/ADT/SmallVector.h>
-#include <llvm/ADT/StringRef.h>
 #include <llvm/IR/InstrTypes.h>
 
 #include <cstdint>
@@ -41,8 +39,5 @@ struct AssemblySummary {
 };
 
 AssemblySummary summarize_assembly(const llvm::CallBase& call);
-
-// Machine instructions in the text of an inline assembly.
-unsigned count_assembly_instructions(llvm::StringRef text);
 
 }  // namespace pmemsim::pass

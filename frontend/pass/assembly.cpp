@@ -1,0 +1,140 @@
+#include "assembly.hpp"
+
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/IR/Constants.h>
+
+#include <string>
+#include <utility>
+
+#include "assembly_effects.hpp"
+#include "copies.hpp"
+
+namespace pmemsim::pass {
+namespace {
+
+using llvm::Value;
+using trace::FenceKind;
+using trace::FlushKind;
+using trace::SiteKind;
+
+bool writes(const AssemblyEffect& effect) {
+  return effect.kind != SiteKind::kLoad && effect.kind != SiteKind::kFlush &&
+         effect.kind != SiteKind::kFence;
+}
+
+class EffectRecorder {
+ public:
+  EffectRecorder(Recorder& recorder, llvm::CallBase& assembly)
+      : recorder_(recorder), builder_(recorder.builder()), assembly_(assembly) {}
+
+  // What is written is known when the assembly is over; so what comes behind it in the text, such
+  // as the fence of `movnti %0, (%1); sfence`, is reported behind it.
+  void record(llvm::ArrayRef<AssemblyEffect> effects) {
+    llvm::Instruction* behind =
+        llvm::any_of(effects, writes) ? recorder_.after(assembly_) : nullptr;
+    llvm::Instruction* place = &assembly_;
+    for (AssemblyEffect effect : effects) {
+      if (writes(effect)) place = behind;
+      if (effect.index != nullptr) effect.address = indexed_pointer(effect);
+      record_effect(effect, *place);
+    }
+  }
+
+ private:
+  Value* indexed_pointer(const AssemblyEffect& effect) {
+    recorder_.insert_at(&assembly_, assembly_);
+    return builder_.CreateGEP(builder_.getIntNTy(effect.scale * 8),
+                              recorder_.offset_pointer(effect.address, 0), effect.index);
+  }
+
+  void record_effect(const AssemblyEffect& effect, llvm::Instruction& place) {
+    switch (effect.kind) {
+      case SiteKind::kFence:
+        recorder_.record_fence(place, static_cast<FenceKind>(effect.detail));
+        break;
+      case SiteKind::kFlush:
+        recorder_.record_flush(place, static_cast<FlushKind>(effect.detail), effect.address,
+                               effect.displacement);
+        break;
+      case SiteKind::kAtomicUpdate:
+        record_update(effect, place);
+        break;
+      case SiteKind::kCopyStore:
+        record_copy(effect, place);
+        break;
+      case SiteKind::kLoad:
+        record_access(effect, "load", assembly_);
+        break;
+      default:
+        record_access(effect, "store", place);
+        break;
+    }
+  }
+
+  void record_access(const AssemblyEffect& effect, llvm::StringRef function,
+                     llvm::Instruction& place) {
+    in_pieces(effect.size, [&](std::uint32_t offset, std::uint32_t bytes) {
+      const std::uint32_t number =
+          recorder_.add(recorder_.access(effect.kind, effect.address, nullptr, bytes));
+      recorder_.insert_at(&place, assembly_);
+      Value* address = recorder_.offset_pointer(effect.address, effect.displacement + offset);
+      if (function == "load") {
+        recorder_.call(function, number, address);
+      } else {
+        recorder_.call(function, number, {address, builder_.getInt32(bytes)});
+      }
+    });
+  }
+
+  void record_copy(const AssemblyEffect& effect, llvm::Instruction& place) {
+    recorder_.insert_at(&place, assembly_);
+    const std::uint32_t sites = copy_sites(recorder_, effect.address, effect.source, nullptr);
+    Value* count = effect.count == nullptr
+                       ? builder_.getInt64(1)
+                       : builder_.CreateZExtOrTrunc(effect.count, builder_.getInt64Ty());
+    Value* from = effect.source == nullptr ? llvm::ConstantPointerNull::get(builder_.getPtrTy())
+                                           : recorder_.offset_pointer(effect.source, 0);
+    recorder_.call("copied", sites,
+                   {recorder_.offset_pointer(effect.address, 0), from,
+                    builder_.CreateMul(count, builder_.getInt64(effect.size))});
+  }
+
+  // Whether a cmpxchg wrote is told by the bytes before and after: other threads stand still
+  // between two recorded operations.
+  void record_update(const AssemblyEffect& effect, llvm::Instruction& place) {
+    Site record = recorder_.access(SiteKind::kAtomicUpdate, effect.address, nullptr, effect.size);
+    record.flags = trace::kSiteFullFence;
+    const std::uint32_t number = recorder_.add(std::move(record));
+    llvm::Type* type = builder_.getIntNTy(effect.size * 8);
+
+    recorder_.insert_at(&assembly_, assembly_);
+    Value* address = recorder_.offset_pointer(effect.address, effect.displacement);
+    recorder_.call("atomic_before", number, address);
+    auto read = [&] { return builder_.CreateAlignedLoad(type, address, llvm::Align(1), true); };
+    Value* before = effect.may_fail ? read() : nullptr;
+
+    recorder_.insert_at(&place, assembly_);
+    Value* wrote = builder_.getInt32(1);
+    if (effect.may_fail) {
+      wrote = builder_.CreateZExt(builder_.CreateICmpNE(before, read()), builder_.getInt32Ty());
+    }
+    recorder_.call("atomic_update", number, {address, builder_.getInt32(effect.size), wrote});
+  }
+
+  Recorder& recorder_;
+  llvm::IRBuilder<>& builder_;
+  llvm::CallBase& assembly_;
+};
+
+}  // namespace
+
+void record_assembly(Recorder& recorder, llvm::CallBase& assembly) {
+  const AssemblySummary summary = summarize_assembly(assembly);
+  for (const std::string& problem : summary.problems) {
+    warn(recorder.context().module, "line " + llvm::Twine(recorder.line()) + ": " + problem + ".");
+  }
+  EffectRecorder(recorder, assembly).record(summary.effects);
+  if (assembly.isTerminator()) recorder.flush_pending(assembly);
+}
+
+}  // namespace pmemsim::pass

@@ -1,0 +1,165 @@
+#include "assembly_operands.hpp"
+
+#include <llvm/ADT/StringSwitch.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/DataLayout.h>
+#include <llvm/IR/Module.h>
+
+#include <utility>
+
+#include "assembly_text.hpp"
+
+namespace pmemsim::pass {
+namespace {
+
+using llvm::StringRef;
+
+unsigned register_number(StringRef name) {  // as in ModRM bytes; 16: not a general register
+  name.consume_front("%");
+  return llvm::StringSwitch<unsigned>(name)
+      .Cases("a", "al", "ax", "eax", "rax", 0)
+      .Cases("c", "cl", "cx", "ecx", "rcx", 1)
+      .Cases("d", "dl", "dx", "edx", "rdx", 2)
+      .Cases("b", "bl", "bx", "ebx", "rbx", 3)
+      .Cases("sp", "esp", "rsp", 4)
+      .Cases("bp", "ebp", "rbp", 5)
+      .Cases("S", "si", "esi", "rsi", 6)
+      .Cases("D", "di", "edi", "rdi", 7)
+      .Case("r8", 8)
+      .Case("r9", 9)
+      .Case("r10", 10)
+      .Case("r11", 11)
+      .Case("r12", 12)
+      .Case("r13", 13)
+      .Case("r14", 14)
+      .Case("r15", 15)
+      .Default(16);
+}
+
+// A displacement or scale: written as a number, or a constant operand (`%c2`).
+std::optional<std::int64_t> constant(StringRef text, const Operands& operands) {
+  std::int64_t value = 0;
+  if (!text.getAsInteger(0, value)) return value;
+  const auto number = operand_number(text);
+  llvm::Value* operand = number ? operands.value(*number) : nullptr;
+  const auto* integer = llvm::dyn_cast_or_null<llvm::ConstantInt>(operand);
+  if (integer == nullptr || integer->getBitWidth() > 64) return {};
+  return integer->getSExtValue();
+}
+
+// The `, index, scale` behind the base. False if it can't be told.
+bool add_index(Address& address, StringRef text, const Operands& operands) {
+  const auto [index, scale] = text.split(',');
+  address.index = register_value(index.trim(), operands);
+  if (address.index == nullptr) return false;
+  const auto factor = scale.trim().empty() ? 1 : constant(scale.trim(), operands);
+  if (factor != 1 && factor != 2 && factor != 4 && factor != 8) return false;
+  address.scale = static_cast<std::uint32_t>(*factor);
+  // `(offset, pointer)`
+  if (address.scale == 1 && address.index->getType()->isPointerTy()) {
+    std::swap(address.base, address.index);
+  }
+  return address.index->getType()->isIntegerTy(64);
+}
+
+}  // namespace
+
+Operands::Operands(const llvm::CallBase& call) : call_(call) {
+  const auto& assembly = *llvm::cast<llvm::InlineAsm>(call.getCalledOperand());
+  constraints_ = assembly.ParseConstraints();
+  unsigned argument = 0;
+  for (const auto& constraint : constraints_) {
+    arguments_.push_back(constraint.hasArg() ? static_cast<int>(argument++) : -1);
+  }
+}
+
+llvm::Value* Operands::value(unsigned operand) const {
+  if (operand >= constraints_.size()) return nullptr;
+  if (constraints_[operand].hasMatchingInput() && !constraints_[operand].isIndirect &&
+      is_output(operand)) {
+    operand = static_cast<unsigned>(constraints_[operand].MatchingInput);
+  }
+  const int argument = arguments_[operand];
+  return argument < 0 ? nullptr : call_.getArgOperand(static_cast<unsigned>(argument));
+}
+
+llvm::Value* Operands::no_base() const {
+  return llvm::ConstantInt::get(llvm::Type::getInt64Ty(call_.getContext()), 0);
+}
+
+bool Operands::is_also_input(unsigned operand) const {
+  for (unsigned other = 0; other < constraints_.size(); ++other) {
+    if (other != operand && is_memory(other) && !is_output(other) &&
+        value(other) == value(operand)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::uint32_t Operands::memory_size(unsigned operand) const {
+  llvm::Type* type = call_.getParamElementType(static_cast<unsigned>(arguments_[operand]));
+  if (type == nullptr || !type->isSized()) return 0;
+  return static_cast<std::uint32_t>(
+      call_.getModule()->getDataLayout().getTypeStoreSize(type).getKnownMinValue());
+}
+
+llvm::Value* Operands::in_register(unsigned number) const {
+  for (unsigned operand = 0; operand < constraints_.size(); ++operand) {
+    if (constraints_[operand].Type == llvm::InlineAsm::isClobber) continue;
+    for (StringRef code : constraints_[operand].Codes) {
+      if (!code.consume_front("{") || !code.consume_back("}")) continue;
+      if (register_number(code) != number || number > 15) continue;
+      if (llvm::Value* found = value(operand)) return found;
+    }
+  }
+  return nullptr;
+}
+
+std::optional<unsigned> operand_number(StringRef text) {
+  unsigned number = 0;
+  if (text.size() < 3 || text.front() != kOperandMark || text.back() != kOperandEnd) return {};
+  if (text.drop_front().drop_back().getAsInteger(10, number)) return {};
+  return number;
+}
+
+llvm::Value* register_value(StringRef text, const Operands& operands) {
+  if (auto number = operand_number(text)) {
+    return operands.is_memory(*number) ? nullptr : operands.value(*number);
+  }
+  return operands.in_register(register_number(text));
+}
+
+bool is_memory_operand(StringRef text, const Operands& operands) {
+  if (auto number = operand_number(text)) return operands.is_memory(*number);
+  return text.contains('(') || text.contains('[');
+}
+
+std::optional<Address> memory_address(StringRef text, const Operands& operands) {
+  if (auto number = operand_number(text)) {
+    if (!operands.is_memory(*number)) return {};
+    return Address{.base = operands.value(*number), .size = operands.memory_size(*number)};
+  }
+  const std::size_t open = text.find_first_of("([");
+  if (open == StringRef::npos || text.contains(':')) return {};
+  Address address;
+  const StringRef displacement = text.take_front(open).trim();
+  if (text[open] == '(' && !displacement.empty()) {  // not `byte ptr [...]`
+    const auto value = constant(displacement, operands);
+    if (!value) return {};
+    address.displacement = *value;
+  }
+  const StringRef inner =
+      text.substr(open + 1).take_until([](char c) { return c == ')' || c == ']'; });
+  const auto [base, index] = inner.split(',');
+  if (register_number(base.trim()) == kStackPointer) {
+    address.stack = true;
+    return address;
+  }
+  address.base = base.trim().empty() ? operands.no_base() : register_value(base.trim(), operands);
+  if (address.base == nullptr) return {};
+  if (!index.empty() && !add_index(address, index, operands)) return {};
+  return address;
+}
+
+}  // namespace pmemsim::pass

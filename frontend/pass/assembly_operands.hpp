@@ -1,0 +1,68 @@
+// The operands of inline assembly as LLVM values: which register, constant or place in memory a
+// statement's operand is.
+#pragma once
+
+#include <llvm/ADT/StringRef.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstrTypes.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace pmemsim::pass {
+
+struct Address {
+  llvm::Value* base = nullptr;
+  llvm::Value* index = nullptr;
+  std::uint32_t scale = 1;
+  std::int64_t displacement = 0;
+  bool stack = false;      // relative to the stack pointer
+  std::uint32_t size = 0;  // of the memory operand's type; 0: unknown
+};
+
+// General registers, as in ModRM bytes.
+constexpr unsigned kCounter = 1;
+constexpr unsigned kStackPointer = 4;
+constexpr unsigned kSourceIndex = 6;
+constexpr unsigned kDestinationIndex = 7;
+
+// The operands of one inline assembly: constraint N of the text and the value it stands for.
+class Operands {
+ public:
+  explicit Operands(const llvm::CallBase& call);
+
+  bool is_memory(unsigned operand) const {
+    return operand < constraints_.size() && constraints_[operand].isIndirect;
+  }
+  bool is_output(unsigned operand) const {
+    return constraints_[operand].Type == llvm::InlineAsm::isOutput;
+  }
+  // A `+m` operand is an output and an input with the same pointer.
+  bool is_also_input(unsigned operand) const;
+
+  // The value that goes into the operand: for a read-write register that of its tied input.
+  llvm::Value* value(unsigned operand) const;
+  llvm::Value* in_register(unsigned number) const;
+  // Of `(, index, scale)`.
+  llvm::Value* no_base() const;
+  std::uint32_t memory_size(unsigned operand) const;
+
+ private:
+  const llvm::CallBase& call_;
+  llvm::InlineAsm::ConstraintInfoVector constraints_;
+  std::vector<int> arguments_;
+};
+
+// The number of an operand reference that is the whole text.
+std::optional<unsigned> operand_number(llvm::StringRef text);
+
+llvm::Value* register_value(llvm::StringRef text, const Operands& operands);
+
+// Is the operand a place in memory (rather than a register or a constant)?
+bool is_memory_operand(llvm::StringRef text, const Operands& operands);
+
+// The address that a memory operand names; nothing if it can't be told.
+std::optional<Address> memory_address(llvm::StringRef text, const Operands& operands);
+
+}  // namespace pmemsim::pass

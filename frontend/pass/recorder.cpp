@@ -1,0 +1,198 @@
+#include "recorder.hpp"
+
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <cmath>
+#include <utility>
+
+namespace pmemsim::pass {
+
+using llvm::Value;
+using trace::FenceKind;
+using trace::FlushKind;
+using trace::SiteKind;
+
+namespace {
+
+bool has_line(const llvm::Instruction& instruction) {
+  const llvm::DebugLoc& location = instruction.getDebugLoc();
+  return location && location.getLine() != 0;
+}
+
+}  // namespace
+
+void warn(const llvm::Module& module, const llvm::Twine& text) {
+  llvm::errs() << "pmemsim: " << module.getSourceFileName() << ": " << text << '\n';
+}
+
+Recorder::Recorder(llvm::Function& function, const Context& context)
+    : function_(function),
+      context_(context),
+      layout_(function.getParent()->getDataLayout()),
+      builder_(function.getContext()) {}
+
+// ---- The way through the function --------------------------------------------------------------
+
+void Recorder::enter(const std::vector<llvm::Instruction*>& block) {
+  location_ = nullptr;
+  for (const llvm::Instruction* instruction : block) {
+    if (has_line(*instruction)) {
+      location_ = instruction->getDebugLoc().get();
+      return;
+    }
+  }
+}
+
+void Recorder::reach(const llvm::Instruction& instruction) {
+  if (has_line(instruction)) location_ = instruction.getDebugLoc().get();
+  pending_ += context_.counts.of(instruction).instructions;
+}
+
+// ---- Sites -------------------------------------------------------------------------------------
+
+Site Recorder::site(SiteKind kind) {
+  Site site{.kind = kind};
+  site.instructions = take_pending();
+  site.location = location_;
+  site.function = &function_;
+  return site;
+}
+
+Site Recorder::access(SiteKind kind, Value* address, Value* data, std::uint32_t size) {
+  Site result = site(kind);
+  result.size = static_cast<std::uint8_t>(size);
+  result.address_dependences = context_.dependences.of_address(address);
+  if (data != nullptr) result.data_dependences = context_.dependences.of_value(data);
+  return result;
+}
+
+std::uint32_t Recorder::take_pending() {
+  const double whole = std::max(0.0, std::floor(pending_ + 0.5));
+  pending_ -= whole;
+  return static_cast<std::uint32_t>(whole);
+}
+
+// The site's number at run time: the module's first one, loaded once per call of the function,
+// plus a constant.
+Value* Recorder::number(std::uint32_t site) {
+  if (base_ == nullptr) {
+    llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+    llvm::BasicBlock& entry = function_.getEntryBlock();
+    builder_.SetInsertPoint(&entry, entry.getFirstInsertionPt());
+    builder_.SetCurrentDebugLocation({});
+    base_ = builder_.CreateLoad(builder_.getInt32Ty(), &context_.table.base());
+  }
+  return builder_.CreateAdd(base_, builder_.getInt32(site));
+}
+
+// ---- Places ------------------------------------------------------------------------------------
+
+llvm::Instruction* Recorder::after(llvm::Instruction& instruction) {
+  if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&instruction)) {
+    llvm::BasicBlock* block = own_successor(*invoke, invoke->getNormalDest());
+    invoke->setNormalDest(block);
+    return &*block->getFirstInsertionPt();
+  }
+  if (auto* branching = llvm::dyn_cast<llvm::CallBrInst>(&instruction)) {
+    llvm::BasicBlock* block = own_successor(*branching, branching->getDefaultDest());
+    branching->setDefaultDest(block);
+    return &*block->getFirstInsertionPt();
+  }
+  return instruction.getNextNode();
+}
+
+// The successor itself if control comes from nowhere else, or a block of its own on the way.
+llvm::BasicBlock* Recorder::own_successor(llvm::Instruction& terminator,
+                                          llvm::BasicBlock* successor) {
+  llvm::BasicBlock* block = terminator.getParent();
+  if (successor->getSinglePredecessor() == block && llvm::succ_size(block) > 0 &&
+      llvm::count(llvm::successors(block), successor) == 1) {
+    return successor;
+  }
+  auto* between = llvm::BasicBlock::Create(function_.getContext(), "", &function_, successor);
+  llvm::BranchInst::Create(successor, between)->setDebugLoc(terminator.getDebugLoc());
+  for (llvm::PHINode& phi : successor->phis()) {
+    phi.setIncomingBlock(static_cast<unsigned>(phi.getBasicBlockIndex(block)), between);
+  }
+  return between;
+}
+
+void Recorder::insert_at(llvm::Instruction* place, const llvm::Instruction& on_behalf_of) {
+  builder_.SetInsertPoint(place);
+  builder_.SetCurrentDebugLocation(on_behalf_of.getDebugLoc());
+}
+
+// ---- Calls of the runtime ----------------------------------------------------------------------
+
+llvm::CallInst* Recorder::call(llvm::StringRef name, std::uint32_t site,
+                               llvm::ArrayRef<Value*> arguments, llvm::Type* result) {
+  llvm::SmallVector<Value*, 5> all = {number(site)};
+  all.append(arguments.begin(), arguments.end());
+  return context_.runtime.call(builder_, name, result != nullptr ? result : builder_.getVoidTy(),
+                               all);
+}
+
+void Recorder::flush_pending(llvm::Instruction& before) {
+  Site execute = site(SiteKind::kExecute);
+  if (execute.instructions == 0) return;
+  builder_.SetInsertPoint(&before);
+  call("execute", add(std::move(execute)));
+}
+
+std::uint32_t Recorder::size_of(llvm::Type* type) const {
+  return static_cast<std::uint32_t>(layout_.getTypeStoreSize(type).getKnownMinValue());
+}
+
+Value* Recorder::offset_pointer(Value* address, std::int64_t offset) {
+  if (!address->getType()->isPointerTy()) {
+    address = builder_.CreateIntToPtr(address, builder_.getPtrTy());
+  }
+  return offset == 0 ? address : builder_.CreateConstGEP1_64(builder_.getInt8Ty(), address, offset);
+}
+
+void Recorder::record_loads(llvm::Instruction& load, Value* address, std::uint32_t size) {
+  in_pieces(size, [&](std::uint32_t offset, std::uint32_t bytes) {
+    const std::uint32_t number = add(access(SiteKind::kLoad, address, nullptr, bytes));
+    if (offset == 0) context_.table.set_source(load, number);
+    insert_at(&load, load);
+    call("load", number, offset_pointer(address, offset));
+  });
+}
+
+void Recorder::record_stores(llvm::Instruction& store, SiteKind kind, Value* address, Value* data,
+                             std::uint32_t size) {
+  llvm::Instruction* place = after(store);
+  in_pieces(size, [&](std::uint32_t offset, std::uint32_t bytes) {
+    const std::uint32_t number = add(access(kind, address, data, bytes));
+    insert_at(place, store);
+    call("store", number, {offset_pointer(address, offset), builder_.getInt32(bytes)});
+  });
+}
+
+void Recorder::record_fence(llvm::Instruction& fence, FenceKind kind) {
+  Site record = site(SiteKind::kFence);
+  record.detail = static_cast<std::uint8_t>(kind);
+  builder_.SetInsertPoint(&fence);
+  call("fence", add(std::move(record)));
+}
+
+void Recorder::record_flush(llvm::Instruction& flush, FlushKind kind, Value* address,
+                            std::int64_t displacement) {
+  Site record = access(SiteKind::kFlush, address, nullptr, 0);
+  record.detail = static_cast<std::uint8_t>(kind);
+  builder_.SetInsertPoint(&flush);
+  call("flush", add(std::move(record)), offset_pointer(address, displacement));
+}
+
+void Recorder::record_external(llvm::Instruction& instruction) {
+  const std::uint32_t number = add(site(SiteKind::kExecute));
+  builder_.SetInsertPoint(&instruction);
+  call("external_before", number);
+  insert_at(after(instruction), instruction);
+  call("external_after", number);
+}
+
+}  // namespace pmemsim::pass

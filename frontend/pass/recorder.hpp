@@ -1,0 +1,115 @@
+// Makes the sites of one function and inserts the calls that report them: what the recording of
+// all kinds of instructions shares. Which instruction is recorded as what is decided elsewhere
+// (instrument.cpp, intrinsics.cpp, copies.cpp, assembly.cpp).
+#pragma once
+
+#include <llvm/IR/DataLayout.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/Function.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "dependences.hpp"
+#include "machine_counts.hpp"
+#include "runtime_calls.hpp"
+#include "site_table.hpp"
+
+namespace pmemsim::pass {
+
+// What the module's parts share.
+struct Context {
+  llvm::Module& module;
+  const MachineCounts& counts;
+  const Dependences& dependences;
+  SiteTable& table;
+  RuntimeCalls& runtime;
+};
+
+void warn(const llvm::Module& module, const llvm::Twine& text);
+
+inline bool is_ordinary_memory(const llvm::Value* pointer) {
+  return pointer->getType()->getPointerAddressSpace() == 0;
+}
+
+// Calls `record(offset, bytes)` for each piece of an access that a trace can hold.
+template <typename Record>
+void in_pieces(std::uint32_t size, Record record) {
+  for (std::uint32_t offset = 0; offset < size; offset += trace::kMaxAccessBytes) {
+    record(offset, std::min(size - offset, trace::kMaxAccessBytes));
+  }
+}
+
+class Recorder {
+ public:
+  Recorder(llvm::Function& function, const Context& context);
+
+  const Context& context() const { return context_; }
+  llvm::IRBuilder<>& builder() { return builder_; }
+  // The source line that is being recorded; 0: unknown.
+  unsigned line() const { return location_ != nullptr ? location_->getLine() : 0; }
+
+  // ---- The way through the function: block by block, instruction by instruction ---------------
+
+  void enter(const std::vector<llvm::Instruction*>& block);
+  // The instruction counts towards the next site.
+  void reach(const llvm::Instruction& instruction);
+  // What the machine code has beyond that, or (negative) what is recorded otherwise.
+  void count(double instructions) { pending_ = std::max(0.0, pending_ + instructions); }
+  // Nothing more can be recorded of the block.
+  void forget_pending() { pending_ = 0; }
+
+  // ---- Sites ---------------------------------------------------------------------------------
+
+  // A site that has all instructions since the last one.
+  Site site(trace::SiteKind kind);
+  Site access(trace::SiteKind kind, llvm::Value* address, llvm::Value* data, std::uint32_t size);
+  std::uint32_t add(Site site) { return context_.table.add(std::move(site)); }
+
+  // ---- Places --------------------------------------------------------------------------------
+
+  // Where to insert what comes after the instruction when it has gone well.
+  llvm::Instruction* after(llvm::Instruction& instruction);
+  void insert_at(llvm::Instruction* place, const llvm::Instruction& on_behalf_of);
+
+  // ---- Calls of the runtime ------------------------------------------------------------------
+
+  // Where the builder stands: pmemsim_rt_<name>(site, arguments...).
+  llvm::CallInst* call(llvm::StringRef name, std::uint32_t site,
+                       llvm::ArrayRef<llvm::Value*> arguments = {}, llvm::Type* result = nullptr);
+  // Reports what was executed so far, before what comes next reports something itself.
+  void flush_pending(llvm::Instruction& before);
+
+  std::uint32_t size_of(llvm::Type* type) const;
+  llvm::Value* offset_pointer(llvm::Value* address, std::int64_t offset);
+
+  void record_loads(llvm::Instruction& load, llvm::Value* address, std::uint32_t size);
+  void record_stores(llvm::Instruction& store, trace::SiteKind kind, llvm::Value* address,
+                     llvm::Value* data, std::uint32_t size);
+  void record_fence(llvm::Instruction& fence, trace::FenceKind kind);
+  void record_flush(llvm::Instruction& flush, trace::FlushKind kind, llvm::Value* address,
+                    std::int64_t displacement = 0);
+  // Around code that is not instrumented. If it leaves by an exception, the next thing recorded
+  // tells the runtime that it is over.
+  void record_external(llvm::Instruction& instruction);
+
+ private:
+  std::uint32_t take_pending();
+  llvm::Value* number(std::uint32_t site);
+  llvm::BasicBlock* own_successor(llvm::Instruction& terminator, llvm::BasicBlock* successor);
+
+  llvm::Function& function_;
+  const Context& context_;
+  const llvm::DataLayout& layout_;
+  llvm::IRBuilder<> builder_;
+  llvm::Instruction* base_ = nullptr;
+  // Machine instructions since the last site. Below one half at the end of a block: it waits for
+  // the next one, so that fractions even out over the function.
+  double pending_ = 0;
+  const llvm::DILocation* location_ = nullptr;
+};
+
+}  // namespace pmemsim::pass

@@ -1,0 +1,26 @@
+// The recorded program's threads: how they begin, end, are joined and cancelled. (What the
+// scheduler and others need of them is declared in runtime.hpp.)
+//
+// What returns an int returns an error number, as pthread_create() does.
+#pragma once
+
+#include <cstdint>
+
+#include <pthread.h>
+
+#include "objects.hpp"
+
+namespace pmemsim::rt {
+
+int create_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*start)(void*),
+                  void* argument);
+int join_thread(pthread_t handle, void** result, bool may_wait, std::uint64_t deadline);
+int detach_thread(pthread_t handle);
+
+int cancel_thread(pthread_t handle);
+// Ends the calling thread if it has been cancelled.
+void cancellation_point();
+// As wait_at(), and cancel_thread() ends it.
+bool cancellable_wait_at(SyncObject& object, const char* what, std::uint64_t deadline);
+
+}  // namespace pmemsim::rt

@@ -1,0 +1,45 @@
+/* What a region changes (changes.c): logged before it is stored to, flushed at the region's end.
+ *
+ * The allocator's own stores wait (`deferred`) for the program's next log fence, so that an
+ * allocation costs no fence of its own. */
+#ifndef PMEMSIM_LIBRARY_CHANGES_H
+#define PMEMSIM_LIBRARY_CHANGES_H
+
+#include "internal.h"
+
+/* pm_log_ranges without checking the ranges: the allocator's own lie outside the chunks. */
+void region_log(struct thread* thread, const pm_range* ranges, size_t count);
+
+/* Adds lines to what the region's end flushes. */
+void flush_later(struct thread* thread, uint32_t first_line, uint32_t lines);
+
+/* Memory that the region has allocated needs no log entry, but its contents must be durable before
+ * the region commits. */
+static inline void flush_at_end(struct thread* thread, const void* memory, uint64_t bytes) {
+  enum purpose previous = purpose_switch(thread, PURPOSE_DATA_FLUSH);
+  flush_later(thread, line_number(thread->pool, memory),
+              (uint32_t)((bytes + PM_LINE_BYTES - 1) / PM_LINE_BYTES));
+  purpose_switch(thread, previous);
+}
+
+static inline void defer(struct thread* thread, uint64_t* word, uint64_t value) {
+  array_reserve(&thread->deferred, thread->deferred_count, &thread->deferred_capacity,
+                sizeof *thread->deferred);
+  thread->deferred[thread->deferred_count++] = (struct deferred_store){word, value};
+}
+
+/* What the word holds once the deferred stores are made. */
+static inline uint64_t future_value(const struct thread* thread, const uint64_t* word) {
+  for (size_t i = thread->deferred_count; i-- > 0;)
+    if (thread->deferred[i].word == word) return thread->deferred[i].value;
+  return *word;
+}
+
+/* The word will probably change at the region's end: it is logged with what is logged before. */
+static inline void foresee(struct thread* thread, uint64_t* word) {
+  array_reserve(&thread->foreseen, thread->foreseen_count, &thread->foreseen_capacity,
+                sizeof *thread->foreseen);
+  thread->foreseen[thread->foreseen_count++] = word;
+}
+
+#endif
