@@ -30,7 +30,7 @@ class Gate final : public BackendOperation {
     held_.push_back({write, done});
     return false;
   }
-  void dropped(const Completion& done) override {
+  void forget(const Completion& done) override {
     std::erase_if(held_, [&](const Held& held) { return held.done.argument == done.argument; });
   }
 

@@ -193,8 +193,10 @@ class RestartedRecovery : public testing::Test {
   }
   bool survives(Scripted::Script script, std::uint64_t expected_restarts) {
     const TemporaryTrace temporary(builder_);
-    const ProgramHistory history(trace::TraceFile(temporary.path()), {},
-                                 {.regions = true, .lines_whole = true});
+    const ProgramHistory history(
+        trace::TraceFile(temporary.path()), {},
+        {.promises = {.whole_regions = true, .fences = FencePromise::kFlushed},
+         .lines_whole = true});
     Scripted recovery(std::move(script));
     CrashImage image(pm_, recovery);
     image.recover();
@@ -350,7 +352,9 @@ TEST(Crash, SaysOnWhichOtherImageRecoveryGaveUp) {
   builder.thread(0);
   const TemporaryTrace temporary(builder);
   const trace::TraceFile trace(temporary.path());
-  const ProgramHistory history(trace, {}, {.regions = true, .lines_whole = true});
+  const ProgramHistory history(
+      trace, {},
+      {.promises = {.whole_regions = true, .fences = FencePromise::kFlushed}, .lines_whole = true});
   const Violation violation{.point = 1, .problem = "recovery gives up", .torn = kRepaired};
   const CrashStory story = tell_story(violation, crash_configuration({}), trace, history);
   ASSERT_EQ(story.lines.size(), 3u);

@@ -78,11 +78,14 @@ class Program {
   std::uint32_t version_ = 0;
 };
 
+constexpr Promises kX86Regions{.whole_regions = true, .fences = FencePromise::kFlushed};
+constexpr Promises kEadrRegions{
+    .whole_regions = true, .stores_in_order = true, .fences = FencePromise::kStores};
+constexpr ProgramHistory::Guarantees kWholeRegions{.promises = kX86Regions, .lines_whole = true};
+
 class Judge : public Oracle::ImageReader {
  public:
-  explicit Judge(Program& program,
-                 const ProgramHistory::Guarantees& guarantees = {.regions = true,
-                                                                 .lines_whole = true})
+  explicit Judge(Program& program, const ProgramHistory::Guarantees& guarantees = kWholeRegions)
       : temporary_(program.builder),
         file_(temporary_.path()),
         history(file_, Lowering{}, guarantees),
@@ -313,7 +316,7 @@ TEST(Oracle, KeepsTheOrderThatAtomicVariablesGive) {
 TEST(Oracle, AWordsStoreFollowsTheOneBeforeIt) {
   Program program;
   program.store(kA, 1).flush(kA).fence().store(kB, 2).before(0, 1).store(kB, 3);
-  Judge judge(program, {.regions = true, .lines_whole = false});
+  Judge judge(program, {.promises = kX86Regions, .lines_whole = false});
   EXPECT_EQ(judge.holds(kB, 3).verdict(), Fault::kTorn) << "it follows what it overwrites";
   EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
 }
@@ -341,12 +344,25 @@ TEST(HappensBefore, AnAcquisitionSeesTheReleasesUpToItsVersion) {
 TEST(Oracle, LetsTheWordsOfALineComeInAnyOrderWhereLinesCanBeTorn) {
   Program program;
   program.store(kA, 1).store(kA + 8, 2).store(kA, 4).flush(kA).fence();
-  Judge judge(program, {.regions = true, .lines_whole = false});
+  Judge judge(program, {.promises = kX86Regions, .lines_whole = false});
   EXPECT_EQ(judge.holds(kA + 8, 2).verdict(), std::nullopt);
   judge.oracle.promise(judge.history.fence(0, 1));
   EXPECT_EQ(judge.holds(kA, 1).verdict(), Fault::kLost);
   EXPECT_EQ(judge.holds(kA, 4).verdict(), std::nullopt);
   EXPECT_EQ(judge.holds(kA + 8, 0).verdict(), Fault::kLost);
+}
+
+TEST(Oracle, WantsAllStoresBeforeAFenceThatCoversStores) {
+  Program program;
+  program.store(kA, 1).store(kB, 2).fence().store(kA + 8, 3);
+  Judge judge(program, {.promises = {.fences = FencePromise::kStores}, .lines_whole = true});
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt) << "without the fence, in any order";
+  EXPECT_EQ(judge.holds(kA + 8, 3).verdict(), Fault::kTorn) << "it comes after the fence";
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kA + 8, 0).holds(kA, 0).verdict(), std::nullopt);
+  judge.oracle.promise(judge.history.fence(0, 1));
+  EXPECT_EQ(judge.holds(kA, 0).verdict(), Fault::kLost);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
 }
 
 TEST(Oracle, WantsWhatAFlushAndAFenceHaveCovered) {
@@ -393,7 +409,7 @@ TEST(Oracle, WantsWhatWasFlushedBeforeTheFenceOfALaterRegionOrBeforeIt) {
 TEST(Oracle, KeepsTheOrderOfAThreadsStores) {
   Program program;
   program.store(kA, 1).store(kB, 2).begin().store(kC, 3).end();
-  Judge judge(program, {.regions = true, .lines_whole = true, .in_order = true});
+  Judge judge(program, {.promises = kEadrRegions, .lines_whole = true});
   EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
   EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
   EXPECT_EQ(judge.holds(kB, 0).holds(kC, 3).verdict(), Fault::kTorn);
@@ -403,7 +419,7 @@ TEST(Oracle, KeepsTheOrderOfAThreadsStores) {
 TEST(Oracle, HoldsWhatIsVisibleForDurableAtAFenceWithoutFlushes) {
   Program program;
   program.store(kA, 1).store(kB, 2).fence();
-  Judge judge(program, {.regions = true, .lines_whole = true, .in_order = true});
+  Judge judge(program, {.promises = kEadrRegions, .lines_whole = true});
   judge.oracle.promise(judge.history.fence(0, 1));
   EXPECT_EQ(judge.holds(kA, 1).verdict(), Fault::kLost);
   EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
@@ -412,7 +428,7 @@ TEST(Oracle, HoldsWhatIsVisibleForDurableAtAFenceWithoutFlushes) {
 TEST(Oracle, WithoutRegionsEachStoreStandsForItself) {
   Program program;
   program.begin().store(kA, 1).store(kB, 2).end();
-  Judge judge(program, {.regions = false, .lines_whole = true});
+  Judge judge(program, {.promises = {.fences = FencePromise::kFlushed}, .lines_whole = true});
   EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
 }
 

@@ -196,7 +196,6 @@ bool Core::drain_persist(StoreEntry& head, Slot& slot) {
   } else {
     waited(head, slot, Cause::kFence);
   }
-  if (head.kind != StoreKind::kFlush) program_events_.fence_completed(id_);
   slot += cycle_;
   return true;
 }

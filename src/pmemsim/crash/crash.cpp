@@ -171,7 +171,6 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
         options_(options),
         visited_(std::move(visited)),
         inspected_(std::move(inspected)),
-        fences_(machine.cores_used()),
         visiting_(visited_.take(0)) {}
 
   void persisted(const Write& write, PersistencePoint reached, Picoseconds when) override {
@@ -205,7 +204,9 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   void region_durable(CoreId core, std::uint64_t region) override {
     promise(history_.region(core, region));
   }
-  void fence_completed(CoreId core) override { promise(history_.fence(core, ++fences_[core])); }
+  void fence_fulfilled(CoreId core, std::uint64_t fence) override {
+    promise(history_.fence(core, fence));
+  }
 
   CrashResult result;
   std::optional<Violation> first;
@@ -364,7 +365,6 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   CrashImage image_;
   const CrashOptions& options_;
   Selection visited_, inspected_;
-  std::vector<std::uint64_t> fences_;              // completed, by core
   bool visiting_;                                  // the latest point
   std::optional<std::uint64_t> latest_violation_;  // its point
   LineSet dirty_;
@@ -400,9 +400,8 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   const Design& design = machine.design();
   const ProgramHistory history(
       trace, design.lowering(),
-      {.regions = design.promises().whole_regions,
-       .lines_whole = configuration.pm.persistence == PersistencePoint::kAccepted,
-       .in_order = design.promises().stores_in_order});
+      {.promises = design.promises(),
+       .lines_whole = configuration.pm.persistence == PersistencePoint::kAccepted});
 
   const bool persistent_caches = design.keeps_caches();
   std::uint64_t all_points = 0, latest = 0;

@@ -128,7 +128,7 @@ class ProgramHistory::Thread {
 
   // A region is there from its beginning on, since others may read what it has written so far.
   void begin_region() {
-    if (!guarantees_.regions) return;
+    if (!guarantees_.promises.whole_regions) return;
     std::vector<UnitId>& own = history_.regions_[number_];
     region_ = new_unit(own.size() + 1);
     if (!own.empty()) follows_.push_back(own.back());
@@ -139,7 +139,8 @@ class ProgramHistory::Thread {
   // What this thread does now follows its last fence, and perhaps its last store.
   void follow_order() {
     if (fence_ != kNone) follows_.push_back(fence_);
-    if (guarantees_.in_order && last_store_ != kNone) follows_.push_back(last_store_);
+    if (guarantees_.promises.stores_in_order && last_store_ != kNone)
+      follows_.push_back(last_store_);
   }
 
   void load() {
@@ -229,6 +230,7 @@ class ProgramHistory::Thread {
     if (guarantees_.lines_whole) follow_line(Line::of(address), unit);
     follow_order();
     last_store_ = unit;
+    if (guarantees_.promises.fences == FencePromise::kStores) stored_.push_back(unit);
     writes_.push_back(new_version(unit, word, address));
     finish(unit);
   }
@@ -282,10 +284,16 @@ class ProgramHistory::Thread {
     }
   }
 
-  // The fences that the core counts (Core::drain_persist).
+  // The fences that the design counts (Design::fence). One that covers all stores covers those that
+  // are persistent in their order by the last of them.
   void fence() {
     if (static_cast<trace::FenceKind>(operation_.detail) == trace::FenceKind::kLfence) return;
-    if (guarantees_.in_order && last_store_ != kNone) flushed_.push_back(last_store_);
+    if (guarantees_.promises.stores_in_order) {
+      if (last_store_ != kNone) flushed_.push_back(last_store_);
+    } else {
+      flushed_.insert(flushed_.end(), stored_.begin(), stored_.end());
+    }
+    stored_.clear();
     if (!flushed_.empty()) add_fence();
     history_.fences_[number_].push_back(fence_);
   }
@@ -311,6 +319,7 @@ class ProgramHistory::Thread {
   UnitId region_ = kNone;                                   // the one begun
   UnitId fence_ = kNone;                                    // the latest
   UnitId last_store_ = kNone;                               // outside regions
+  std::vector<UnitId> stored_;                              // the same, since the last fence
   std::unordered_map<std::uint64_t, UnitId> last_of_line_;  // the same, by line
   struct Allocation {
     std::uint64_t address, bytes;

@@ -15,8 +15,9 @@
 // whatever their lines.
 //
 // What comes after a fence, inside regions or outside, follows what its thread had stored outside
-// regions and flushed before the fence. Such a fence counts as a unit that writes nothing: there as
-// soon as something that comes after it is there, or it has been promised, since it has completed.
+// regions before the fence: all of it, or what it had flushed, as the design promises. Such a fence
+// counts as a unit that writes nothing: there as soon as something that comes after it is there, or
+// it has been promised, since it has completed.
 //
 // Only the program's own accesses count: what a software log does is how a design keeps its word,
 // not what the word is. Nor do locks count, for no design promises anything about them: threads
@@ -39,6 +40,7 @@
 #include <vector>
 
 #include "pmemsim/layers/lowered_stream.hpp"
+#include "pmemsim/layers/promises.hpp"
 #include "pmemsim/mem/image.hpp"
 #include "pmemsim/trace/reader.hpp"
 
@@ -76,11 +78,10 @@ class ProgramHistory {
   // By line: its words, or kNone for those that the program doesn't write.
   using LineWords = std::array<WordId, kLineWords>;
 
-  // What the machine is asked for.
+  // What is asked of the machine.
   struct Guarantees {
-    bool regions;           // otherwise all stores count as being outside regions
-    bool lines_whole;       // a crash leaves a line as it was at some time
-    bool in_order = false;  // stores persist in the order in which they become visible
+    Promises promises;  // without whole regions, all stores count as being outside regions
+    bool lines_whole;   // a crash leaves a line as it was at some time
   };
   // `lowering` says which flushes and fences the design's program has. Throws trace::TraceError.
   ProgramHistory(const trace::TraceFile& trace, const Lowering& lowering,

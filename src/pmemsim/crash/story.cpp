@@ -40,8 +40,7 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
         address_(violation.finding->address),
         line_(Line::of(address_)),
         persistent_caches_(persistent_caches),
-        history_(history),
-        fences_(machine.cores_used()) {}
+        history_(history) {}
 
   void persisted(const Write& write, PersistencePoint, Picoseconds when) override {
     if (!persistent_caches_) point(write, "becomes persistent", when);
@@ -61,8 +60,8 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
   void region_durable(CoreId core, std::uint64_t region) override {
     promised(history_.region(core, region));
   }
-  void fence_completed(CoreId core) override {
-    const UnitId fence = history_.fence(core, ++fences_[core]);
+  void fence_fulfilled(CoreId core, std::uint64_t number) override {
+    const UnitId fence = history_.fence(core, number);
     if (fence == ProgramHistory::kNone) return;
     for (const UnitId unit : history_.follows(fence)) promised(unit);
   }
@@ -118,7 +117,6 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
   const Line line_;
   const bool persistent_caches_;
   const ProgramHistory& history_;
-  std::vector<std::uint64_t> fences_;
   std::uint64_t points_ = 0;
   std::deque<std::string> events_;
 };

@@ -40,7 +40,8 @@ Design::Design(const Blueprint& blueprint, EventQueue& queue, Memory& pm)
       atomicity_interests_(atomicity_->interests()),
       interests_(ordering_interests_ | atomicity_interests_ | precompute_->interests()),
       commits_synchronously_(atomicity_->commits_synchronously()),
-      lowering_(pmemsim::lowering(blueprint, *ordering_, *atomicity_)) {}
+      lowering_(pmemsim::lowering(blueprint, *ordering_, *atomicity_)),
+      fences_(blueprint.cores) {}
 
 void Design::connect(EventQueue& queue, CachePort& caches, Memory& dram, PmSpace& pm_space,
                      const ProgramEvents& program_events) {

@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "pmemsim/backend/backend.hpp"
 #include "pmemsim/design/design_configuration.hpp"
@@ -55,7 +56,7 @@ class Design {
     return ordering_->flush(core, line, kind, dirty, when, resume);
   }
   bool fence(CoreId core, trace::FenceMeaning meaning, Picoseconds when, Completion resume) {
-    return ordering_->fence(core, meaning, when, resume);
+    return ordering_->fence({core, ++fences_[core], meaning}, when, resume);
   }
   bool region_begin(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) {
     return atomicity_->region_begin(core, region, when, resume);
@@ -130,6 +131,7 @@ class Design {
   const std::uint32_t ordering_interests_, atomicity_interests_, interests_;
   const bool commits_synchronously_;
   const Lowering lowering_;
+  std::vector<std::uint64_t> fences_;  // by core: that have reached the head of its store queue
 };
 
 }  // namespace pmemsim

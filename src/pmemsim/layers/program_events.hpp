@@ -16,8 +16,9 @@ class ProgramObserver {
   // From now on a crash may not take the core's region back any more: its durability fence or
   // synchronous end has completed, or the design itself holds it for committed.
   virtual void region_durable(CoreId core, std::uint64_t region) = 0;
-  // The core's next store fence or full fence has completed.
-  virtual void fence_completed(CoreId core) = 0;
+  // What a store fence or full fence of the core promises is fulfilled; fences count from 1. That
+  // may be later than the core goes on behind it.
+  virtual void fence_fulfilled(CoreId core, std::uint64_t fence) = 0;
 };
 
 class ProgramEvents {
@@ -29,8 +30,8 @@ class ProgramEvents {
   void region_durable(CoreId core, std::uint64_t region) const {
     if (observer_ != nullptr) observer_->region_durable(core, region);
   }
-  void fence_completed(CoreId core) const {
-    if (observer_ != nullptr) observer_->fence_completed(core);
+  void fence_fulfilled(CoreId core, std::uint64_t fence) const {
+    if (observer_ != nullptr) observer_->fence_fulfilled(core, fence);
   }
 
  private:

@@ -19,12 +19,18 @@ class EadrOrdering final : public NoOrdering {
     NoOrdering::connect(context);
     pm_ = &context.pm;
     newest_ = &context.pm_space.newest();
+    program_events_ = &context.program_events;
   }
   bool keeps_caches() const override { return !defects_.caches; }
   std::uint32_t interests() const override {
     if (defects_.caches) return 0;
     // Of stores beforehand only so that each becomes visible at its own time.
     return kStores | kVisibleStores | (defects_.evictions ? kEvictions : 0u);
+  }
+  // Stores before it have left the store queue.
+  bool fence(const Fence& fence, Picoseconds, Completion) override {
+    program_events_->fence_fulfilled(fence.core, fence.number);
+    return true;
   }
   void visible(CoreId core, Line line) override {
     if (defects_.order && !late_[core]) {
@@ -46,6 +52,7 @@ class EadrOrdering final : public NoOrdering {
   const EadrDefects defects_;
   Backend* pm_ = nullptr;
   const Image* newest_ = nullptr;
+  const ProgramEvents* program_events_ = nullptr;
   std::vector<std::optional<Line>>
       late_;  // by core: with a defect, a store that the next overtakes
 };

@@ -24,7 +24,7 @@ class NoOrdering : public Ordering {
     caches_->flush(core, line, true, dirty, when, nobody);
     return true;
   }
-  bool fence(CoreId, trace::FenceMeaning, Picoseconds, Completion) override { return true; }
+  bool fence(const Fence&, Picoseconds, Completion) override { return true; }
 
  private:
   CachePort* caches_ = nullptr;

@@ -36,6 +36,13 @@
 
 namespace pmemsim {
 
+// A store fence or full fence, as it reaches the head of the store queue.
+struct Fence {
+  CoreId core;
+  std::uint64_t number;  // the core's fences count from 1
+  trace::FenceMeaning meaning;
+};
+
 class Ordering {
  public:
   virtual ~Ordering() = default;
@@ -50,9 +57,9 @@ class Ordering {
   // modified (they no longer do). True: the store queue goes on while the line is on its way.
   virtual bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
                      Completion resume) = 0;
-  // ... a fence. True: nothing to wait for.
-  virtual bool fence(CoreId core, trace::FenceMeaning meaning, Picoseconds when,
-                     Completion resume) = 0;
+  // ... a fence. True: the store queue goes on. When what the fence promises is fulfilled, be it
+  // now or later, the layer tells the program events (fence_fulfilled).
+  virtual bool fence(const Fence& fence, Picoseconds when, Completion resume) = 0;
 
   virtual bool store(const Store&, Picoseconds, Completion) { return true; }
   // A store to PM has become visible: PmSpace::newest() has it.

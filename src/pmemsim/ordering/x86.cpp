@@ -18,16 +18,23 @@ bool X86Ordering::flush(CoreId core, Line line, trace::FlushKind kind, bool dirt
   return false;
 }
 
-bool X86Ordering::fence(CoreId core, trace::FenceMeaning, Picoseconds, Completion resume) {
-  PerCore& state = cores_[core];
-  if (state.outstanding == 0 || defects_.fence) return true;
+bool X86Ordering::fence(const Fence& fence, Picoseconds, Completion resume) {
+  PerCore& state = cores_[fence.core];
+  if (state.outstanding == 0 || defects_.fence) {
+    program_events_->fence_fulfilled(fence.core, fence.number);
+    return true;
+  }
   state.waiting = resume;  // rule 3
+  state.fence = fence.number;
   return false;
 }
 
 void X86Ordering::acknowledged(std::uint64_t core, Picoseconds now) {
   PerCore& state = cores_[core];
   if (--state.outstanding > 0 || !state.waiting) return;
+  if (const std::uint64_t fence = std::exchange(state.fence, 0); fence > 0) {
+    program_events_->fence_fulfilled(static_cast<CoreId>(core), fence);
+  }
   std::exchange(state.waiting, {})(now);
 }
 

@@ -21,14 +21,16 @@ namespace pmemsim {
 class X86Ordering final : public Ordering {
  public:
   X86Ordering(std::uint32_t cores, const X86Defects& defects) : defects_(defects), cores_(cores) {}
-  void connect(const LayerContext& context) override { caches_ = &context.caches; }
+  void connect(const LayerContext& context) override {
+    caches_ = &context.caches;
+    program_events_ = &context.program_events;
+  }
 
   Lowering lowering() const override { return {}; }
   std::uint32_t interests() const override { return defects_.evictions ? kEvictions : 0u; }
   bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
              Completion resume) override;
-  bool fence(CoreId core, trace::FenceMeaning meaning, Picoseconds when,
-             Completion resume) override;
+  bool fence(const Fence& fence, Picoseconds when, Completion resume) override;
   // Only with a defect: the line is lost.
   Eviction evicted(Line, const LineData&, Picoseconds) override { return Eviction::kTaken; }
   std::string pending() const override;
@@ -37,11 +39,13 @@ class X86Ordering final : public Ordering {
   struct PerCore {
     std::uint32_t outstanding = 0;  // flushes that have not been acknowledged
     Completion waiting;             // the fence (or clflush) that waits for them
+    std::uint64_t fence = 0;        // its number; 0: none
   };
   void acknowledged(std::uint64_t core, Picoseconds now);
 
   const X86Defects defects_;
   CachePort* caches_ = nullptr;
+  const ProgramEvents* program_events_ = nullptr;
   std::vector<PerCore> cores_;
 };
 

@@ -1,0 +1,67 @@
+// The example of docs/layers.md, a design of one's own in two files and one row, as it stands
+// there.
+#include <gtest/gtest.h>
+
+#include "ordering/write_through.hpp"
+#include "pmemsim/sim/machine.hpp"
+#include "random_trace.hpp"
+#include "shared_regions.hpp"
+
+namespace pmemsim {
+namespace {
+
+ChoiceTable with_example(FencePromise fences) {
+  ChoiceTable table = choices();
+  const Choice rows[] = {
+#include "row.inc"
+  };
+  table.push_back(rows[0]);
+  table.back().promises.fences = fences;
+  return table;
+}
+
+const ChoiceTable& as_it_stands() {
+  static const ChoiceTable kTable = with_example(FencePromise::kStores);
+  return kTable;
+}
+const ChoiceTable& that_promises_less() {
+  static const ChoiceTable kTable = with_example(FencePromise::kFlushed);
+  return kTable;
+}
+
+// Of a program whose regions end with a fence.
+std::string problem(const ChoiceTable& table, std::string_view breaks_fences) {
+  for (std::uint32_t seed = 1; seed <= 3; ++seed) {
+    const Configuration configuration =
+        configure(settings({{"ordering", "write-through"},
+                            {"atomicity", "none"},
+                            {"write_through.break.fence", breaks_fences},
+                            {"pm.wpq_entries", "2"}}),
+                  table);
+    const SharedRun run = crash_shared({.seed = seed, .threads = 2}, configuration);
+    EXPECT_GT(run.crashes, 20u);
+    if (!run.problem.empty()) return run.problem;
+  }
+  return "";
+}
+
+TEST(DocsExample, KeepsItsPromises) { EXPECT_EQ(problem(as_it_stands(), "false"), ""); }
+
+// It has no flushes, so that only a fence that covers stores can be seen to be broken.
+TEST(DocsExample, ShowsAFenceThatDoesNotWait) {
+  EXPECT_NE(problem(as_it_stands(), "true"), "");
+  EXPECT_EQ(problem(that_promises_less(), "true"), "");
+}
+
+TEST(DocsExample, RunsToItsEnd) {
+  RandomTrace random({.seed = 3, .threads = 4, .operations = 4000, .lines = 100});
+  const TemporaryTrace temporary(random.builder);
+  const trace::TraceFile file(temporary.path());
+  Machine machine(
+      configure(settings({{"ordering", "write-through"}, {"atomicity", "none"}}), as_it_stands()),
+      file);
+  EXPECT_TRUE(machine.run({}));
+}
+
+}  // namespace
+}  // namespace pmemsim
