@@ -122,7 +122,7 @@ bool Hierarchy::take_from_others(CoreId core, Line line, bool to_write, SharedLi
   if (to_write) {
     for (std::uint64_t left = others; left != 0; left &= left - 1) {
       const CoreId other = static_cast<CoreId>(std::countr_zero(left));
-      shared.dirty |= private_[other].invalidate(line);
+      shared.take(private_[other].invalidate(line), other);
       ++statistics_.invalidations;
     }
     shared.sharers &= bit(core);
@@ -130,7 +130,7 @@ bool Hierarchy::take_from_others(CoreId core, Line line, bool to_write, SharedLi
     return true;
   }
   if (shared.owner == kNobody) return false;
-  shared.dirty |= private_[shared.owner].downgrade(line);
+  shared.take(private_[shared.owner].downgrade(line), shared.owner);
   shared.owner = kNobody;
   return true;
 }
@@ -140,7 +140,7 @@ void Hierarchy::left_private(CoreId core, const Departure& departure) {
   const std::size_t way = shared_.find(departure.line);
   if (way == kNone) return;
   SharedLine& shared = shared_.meta(way);
-  shared.dirty |= departure.dirty;
+  shared.take(departure.dirty, core);
   shared.sharers &= ~bit(core);
   if (shared.owner == core) shared.owner = kNobody;
 }
@@ -155,18 +155,20 @@ void Hierarchy::evict(std::size_t way) {
   const Line line = shared_.line(way);
   SharedLine& shared = shared_.meta(way);
   for (std::uint64_t left = shared.sharers; left != 0; left &= left - 1) {
-    shared.dirty |= private_[std::countr_zero(left)].invalidate(line);
+    const auto core = static_cast<CoreId>(std::countr_zero(left));
+    shared.take(private_[core].invalidate(line), core);
   }
   const bool dirty = shared.dirty;
+  const CoreId writer = shared.writer;
   shared_.remove(way);
   if (dirty) {
-    write_back(line);
+    write_back(line, writer);
   } else if (design_.wants(kCleanEvictions) && pm_space_.contains(line)) {
     design_.evicted_clean(line, queue_.now());
   }
 }
 
-void Hierarchy::write_back(Line line) {
+void Hierarchy::write_back(Line line, CoreId writer) {
   if (!pm_space_.contains(line)) {
     ++statistics_.dram_write_backs;
     dram_.write({.line = line, .data = {}, .persisted = {}, .written = {}});
@@ -174,6 +176,7 @@ void Hierarchy::write_back(Line line) {
   }
   ++statistics_.pm_write_backs;
   const LineData data = pm_space_.newest().read(line);
+  design_.written_back(writer, line, data, WriteBack::kEviction, queue_.now());
   if (design_.evicted(line, data, queue_.now()) == Eviction::kTaken) return;
   ++under_way_[line.number].writes;
   design_.pm().write({.line = line,
@@ -234,8 +237,10 @@ void Hierarchy::flush_arrives(std::uint64_t index, Picoseconds now) {
     }
   } else if (persistent) {
     if (!flush.dirty) ++under_way_[flush.line.number].writes;
+    const LineData data = pm_space_.newest().read(flush.line);
+    design_.written_back(flush.core, flush.line, data, WriteBack::kFlush, now);
     design_.pm().write({.line = flush.line,
-                        .data = pm_space_.newest().read(flush.line),
+                        .data = data,
                         .persisted = completion<&Hierarchy::flush_persisted>(*this, index),
                         .written = {}});
   } else {

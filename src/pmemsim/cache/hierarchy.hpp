@@ -95,8 +95,15 @@ class Hierarchy final : public CachePort {
   struct SharedLine {
     std::uint64_t sharers = 0;  // a bit for each core that may have a copy
     Picoseconds ready{0};
-    std::uint8_t owner = kNobody;  // the core whose copy is exclusive or modified
+    std::uint8_t owner = kNobody;   // the core whose copy is exclusive or modified
+    std::uint8_t writer = kNobody;  // the core whose modified copy came here last
     bool dirty = false;
+
+    void take(bool modified, CoreId from) {
+      if (!modified) return;
+      dirty = true;
+      writer = static_cast<std::uint8_t>(from);
+    }
   };
   struct Waiter {
     CoreId core;
@@ -129,7 +136,7 @@ class Hierarchy final : public CachePort {
   bool take_from_others(CoreId core, Line line, bool to_write, SharedLine& shared);
   std::size_t make_room(Line line);
   void evict(std::size_t way);
-  void write_back(Line line);
+  void write_back(Line line, CoreId writer);
   void left_private(CoreId core, const Departure& departure);
 
   EventQueue& queue_;

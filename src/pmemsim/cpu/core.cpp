@@ -44,6 +44,7 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       time_slice_(clock.slots(parameters.time_slice)),
       run_ahead_(clock.duration(parameters.run_ahead)),
       ends_are_durable_(parts.design.promises().regions == RegionPromise::kAtEnd),
+      hint_instructions_(parts.design.hint_instructions()),
       predictor_(parameters.predictor_index_bits),
       // Operations of zero instructions take a place too, hence twice the instructions.
       entries_(std::bit_ceil(std::size_t{parameters.rob_entries} * 2)),

@@ -17,6 +17,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -125,6 +126,7 @@ class Core final : public CacheClient {
     std::uint8_t stores;  // entries in the store queue
     bool forwarded;       // a load that takes its value from the store queue
     bool region_begin, region_end;
+    bool hint;
   };
   struct Link {
     std::uint32_t entry;
@@ -154,7 +156,7 @@ class Core final : public CacheClient {
   bool dispatch_branch(const trace::Operation& operation);
   bool dispatch_mark(const trace::Operation& operation);
   void end_region_with_its_last_store();
-  void give_hint(const trace::Operation& operation);
+  bool dispatch_hint(const trace::Operation& operation);
   bool dispatch_plain(const trace::Operation& operation, Kind kind);
   void count_locks(trace::SyncKind kind);
   // Is the operation on an atomic variable bound to its place in the recorded order? With the order
@@ -181,6 +183,8 @@ class Core final : public CacheClient {
   void account_for(const Entry& entry, Slot from, Slot until);
   void retired(Entry& entry);
   void tell_layers_of_load(const Entry& load);
+  void tell_of_store(const Entry& owner, const StoreEntry& store);
+  void give_hint();
   Mshr* ask_to_read(Line line, Slot leaves);
   Mshr* find_mshr(Line line);
   Mshr* take_mshr(Slot& start);
@@ -232,6 +236,7 @@ class Core final : public CacheClient {
   const Slot cycle_, forward_latency_, locked_latency_, branch_penalty_, time_slice_;
   const Picoseconds run_ahead_;
   const bool ends_are_durable_;  // regions', without the design's saying so
+  const std::uint32_t hint_instructions_;
 
   // the thread
   std::unique_ptr<LoweredStream> stream_;
@@ -243,6 +248,11 @@ class Core final : public CacheClient {
   std::uint64_t region_ = 0;  // number of the outermost region begun last
   bool in_region_ = false;
   std::uint32_t locks_held_ = 0;
+  struct PendingHint {
+    Hint hint;  // without its data
+    std::vector<std::byte> data;
+  };
+  std::deque<PendingHint> hints_;  // that haven't retired
 
   // front end
   Slot dispatch_ = 0;

@@ -1,5 +1,7 @@
 // Execution and retirement: when operations complete, and what that sets in motion.
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "pmemsim/cpu/core.hpp"
 
@@ -214,6 +216,7 @@ void Core::retired(Entry& oldest) {
     case Kind::kStore:
       break;
   }
+  if (oldest.hint) give_hint();
   if (oldest.region_begin) {
     region_began_ = retire_;
     retired_region_ = ++regions_retired_;
@@ -228,21 +231,39 @@ void Core::retired(Entry& oldest) {
     const std::uint8_t kind = sites_->sites()[oldest.site].kind;
     if (kind == static_cast<std::uint8_t>(trace::SiteKind::kAtomicUpdate)) {
       tell_layers_of_load(oldest);
+      tell_of_store(oldest, stores_.at(oldest.store));
     }
     return;
   }
   for (std::uint32_t i = 0; i < oldest.stores; ++i) {
     StoreEntry& store = stores_.at(oldest.store + i);
     store.eligible = retire_;
-    if (oldest.kind != Kind::kStore) continue;
-    if (design_.wants(kAllStores)) {
-      design_.stored(id_, store.site, store.address, store.value.data(), store.size,
-                     clock_.time(retire_));
-    }
+    if (oldest.kind == Kind::kStore) tell_of_store(oldest, store);
   }
   if (oldest.stores == 0) return;
   drain();
   ask_ahead();
+}
+
+// Its value stands in the ring, even if it has left the queue.
+void Core::tell_of_store(const Entry& owner, const StoreEntry& store) {
+  if (!design_.wants(kAllStores) || !store.writes) return;
+  constexpr unsigned kPieceShift = 32;
+  for (std::uint32_t done = 0; done < store.size; done += RetiredStore::kMostBytes) {
+    const std::uint64_t address = store.address + done;
+    const std::uint64_t piece = (address - owner.address) / RetiredStore::kMostBytes;
+    const std::uint32_t bytes = std::min(RetiredStore::kMostBytes, store.size - done);
+    design_.stored({id_, store.site | piece << kPieceShift, address,
+                    std::span(store.value).subspan(done, bytes)},
+                   clock_.time(retire_));
+  }
+}
+
+void Core::give_hint() {
+  PendingHint pending = std::move(hints_.front());
+  hints_.pop_front();
+  pending.hint.data = pending.data;
+  design_.hint(id_, pending.hint, clock_.time(retire_));
 }
 
 void Core::tell_layers_of_load(const Entry& load) {

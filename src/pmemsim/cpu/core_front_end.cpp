@@ -258,11 +258,7 @@ bool Core::dispatch_branch(const Operation& operation) {
 
 bool Core::dispatch_mark(const Operation& operation) {
   const auto mark = static_cast<MarkKind>(operation.detail);
-  if (mark == MarkKind::kHint) {
-    if (!has_room(operation, 0, 0)) return false;
-    give_hint(operation);
-    return true;
-  }
+  if (mark == MarkKind::kHint) return dispatch_hint(operation);
   const bool layers_care = design_.wants(kRegions);
   const bool end = mark == MarkKind::kRegionEnd;
   const bool serialising =
@@ -300,13 +296,25 @@ void Core::end_region_with_its_last_store() {
   }
 }
 
-void Core::give_hint(const Operation& operation) {
+// The design learns of it when it retires.
+bool Core::dispatch_hint(const Operation& operation) {
+  Operation call = operation;
+  call.instructions = hint_instructions_;
+  if (!has_room(call, 0, 0)) return false;
+  statistics_.instructions += call.instructions;
+  const std::uint32_t index = new_entry(call, Kind::kPlain);
+  entry(index).hint = true;
   const auto bytes = static_cast<std::uint32_t>(operation.second);
   const std::span<const std::byte> data = stream_->hint_data();
-  const Hint hint{static_cast<trace::HintKind>((operation.second >> 32) & 0xff),
-                  static_cast<std::uint32_t>(operation.second >> 40), operation.address, bytes,
-                  data.first(std::min<std::size_t>(bytes, data.size()))};
-  design_.hint(id_, hint, clock_.time(dispatch_));
+  const auto known = data.first(std::min<std::size_t>(bytes, data.size()));
+  hints_.push_back({{static_cast<trace::HintKind>((operation.second >> 32) & 0xff),
+                     static_cast<std::uint32_t>(operation.second >> 40),
+                     operation.address,
+                     bytes,
+                     {}},
+                    {known.begin(), known.end()}});
+  start(index);
+  return true;
 }
 
 bool Core::dispatch_plain(const Operation& operation, Kind kind) {
@@ -375,7 +383,7 @@ std::uint32_t Core::new_entry(const Operation& operation, Kind kind) {
   added.size = operation.size;
   added.stores = 0;
   added.forwarded = false;
-  added.region_begin = added.region_end = false;
+  added.region_begin = added.region_end = added.hint = false;
   delay_ = 0;
   return index;
 }

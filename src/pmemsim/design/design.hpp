@@ -77,10 +77,8 @@ class Design {
   // ---- From the cores, when an instruction retires.
 
   void load(CoreId core, Line line, std::uint64_t region, Picoseconds when);
-  void stored(CoreId core, std::uint32_t site, std::uint64_t address, const std::byte* value,
-              std::uint32_t size, Picoseconds when) {
-    precompute_->stored(core, site, address, value, size, when);
-  }
+  void stored(const RetiredStore& store, Picoseconds when) { precompute_->stored(store, when); }
+  std::uint32_t hint_instructions() const { return precompute_->hint_instructions(); }
   void hint(CoreId core, const Hint& hint, Picoseconds when) {
     precompute_->hint(core, hint, when);
   }
@@ -90,6 +88,10 @@ class Design {
   Eviction evicted(Line line, const LineData& data, Picoseconds when);
   void evicted_clean(Line line, Picoseconds when) {
     if (atomicity_wants(kCleanEvictions)) atomicity_->evicted_clean(line, when);
+  }
+  // A modified line goes to the controller: by a flush of the core's, or evicted after its stores.
+  void written_back(CoreId core, Line line, const LineData& data, WriteBack how, Picoseconds when) {
+    if (wants(kWriteBacks)) precompute_->written_back(core, line, data, how, when);
   }
   void fetch(CoreId core, Line line, Picoseconds when, Completion done);
   // Would evicted() let the line go to PM now?
@@ -113,6 +115,7 @@ class Design {
   // For who looks into one of the layers.
   Atomicity& atomicity() { return *atomicity_; }
   const Atomicity& atomicity() const { return *atomicity_; }
+  const Precompute& precompute() const { return *precompute_; }
 
  private:
   bool ordering_wants(std::uint32_t interest) const {

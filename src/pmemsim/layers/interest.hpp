@@ -18,6 +18,7 @@ enum Interest : std::uint32_t {
   kFlushes = 1u << 8,           // Atomicity::flush()
   kCleanEvictions = 1u << 9,    // Atomicity::evicted_clean()
   kVisibleStores = 1u << 10,    // Ordering::visible()
+  kWriteBacks = 1u << 11,       // Precompute::written_back()
 };
 
 // What becomes of a dirty PM line that the shared cache evicts.

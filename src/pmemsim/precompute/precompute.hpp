@@ -28,17 +28,33 @@ struct Hint {
   std::span<const std::byte> data;  // as many, or none: not known yet
 };
 
+// A store of the program, to DRAM or to PM, as it retires. Locked instructions that write are
+// stores, too. What stores more than 8 bytes comes in pieces, each with a site of its own, as the
+// stores of compiled code have it.
+struct RetiredStore {
+  static constexpr std::uint32_t kMostBytes = 8;
+  CoreId core;
+  std::uint64_t site;  // the program counter, as far as the trace knows it, and the piece
+  std::uint64_t address;
+  std::span<const std::byte> value;
+};
+
+// How a line of PM has left the caches.
+enum class WriteBack : std::uint8_t { kFlush, kEviction };
+
 class Precompute {
  public:
   virtual ~Precompute() = default;
   // Once, before the run.
   virtual void connect(const LayerContext&) {}
   virtual std::uint32_t interests() const { return 0; }
+  // Instructions that a hint costs the program.
+  virtual std::uint32_t hint_instructions() const { return 0; }
   virtual void hint(CoreId, const Hint&, Picoseconds) {}
-  virtual void stored(CoreId, std::uint32_t /*site*/, std::uint64_t /*address*/,
-                      const std::byte* /*value*/, std::uint32_t /*size*/, Picoseconds) {}
-  // A line of PM has left the caches, by a flush or an eviction: the backend tells.
-  virtual void written_back(Line, const LineData&, Picoseconds) {}
+  virtual void stored(const RetiredStore&, Picoseconds) {}
+  // A modified line of PM has left the caches: the core is the one that has flushed it, or whose
+  // stores were evicted.
+  virtual void written_back(CoreId, Line, const LineData&, WriteBack, Picoseconds) {}
   virtual void statistics(StatisticsCollector&) const {}
 };
 

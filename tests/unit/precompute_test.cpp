@@ -1,0 +1,174 @@
+// What a precompute layer is told: hints and stores as they retire, write-backs as they leave.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pmemsim/sim/machine.hpp"
+#include "run_trace.hpp"
+
+namespace pmemsim {
+namespace {
+
+using trace::FlushKind;
+using trace::MarkKind;
+using trace::SiteKind;
+using trace::TraceBuilder;
+
+constexpr std::uint32_t kHintInstructions = 40;
+
+class Recorder final : public Precompute {
+ public:
+  struct Told {
+    std::string what;
+    CoreId core;
+    std::uint64_t address, value;
+    std::size_t bytes;
+    std::uint64_t site;
+    Picoseconds when;
+  };
+
+  std::uint32_t interests() const override { return kHints | kAllStores | kWriteBacks; }
+  std::uint32_t hint_instructions() const override { return kHintInstructions; }
+  void hint(CoreId core, const Hint& hint, Picoseconds when) override {
+    note("hint", core, hint.address, hint.data, 0, when);
+  }
+  void stored(const RetiredStore& store, Picoseconds when) override {
+    note("store", store.core, store.address, store.value, store.site, when);
+  }
+  void written_back(CoreId core, Line line, const LineData& data, WriteBack how,
+                    Picoseconds when) override {
+    note(how == WriteBack::kFlush ? "flush" : "eviction", core, line.address(),
+         std::span(data).first(8), 0, when);
+  }
+  std::vector<Told> told;
+
+ private:
+  void note(std::string what, CoreId core, std::uint64_t address, std::span<const std::byte> value,
+            std::uint64_t site, Picoseconds when) {
+    std::uint64_t first = 0;
+    std::memcpy(&first, value.data(), std::min(value.size(), sizeof first));
+    told.push_back({std::move(what), core, address, first, value.size(), site, when});
+  }
+};
+
+const ChoiceTable& with_recorder() {
+  static const ChoiceTable kTable = [] {
+    ChoiceTable table = choices();
+    table.push_back({.name = "recorder",
+                     .summary = "Notes what it is told",
+                     .make = [](const Blueprint&) -> std::unique_ptr<Precompute> {
+                       return std::make_unique<Recorder>();
+                     }});
+    return table;
+  }();
+  return kTable;
+}
+
+struct Recorded {
+  std::vector<Recorder::Told> told;
+  std::uint64_t instructions = 0;
+
+  std::vector<Recorder::Told> all(std::string_view what) const {
+    std::vector<Recorder::Told> found;
+    for (const auto& one : told) {
+      if (one.what == what) found.push_back(one);
+    }
+    return found;
+  }
+};
+
+Recorded run(TraceBuilder& builder) {
+  const TemporaryTrace temporary(builder);
+  const trace::TraceFile file(temporary.path());
+  Machine machine(configure(settings({{"atomicity", "none"},
+                                      {"precompute", "recorder"},
+                                      {"l1.size", "128B"},
+                                      {"l1.ways", "2"},
+                                      {"l2.size", "0B"},
+                                      {"shared.size", "128B"},
+                                      {"shared.size_per_core", "0B"},
+                                      {"shared.ways", "2"}}),
+                            with_recorder()),
+                  file);
+  EXPECT_TRUE(machine.run({}));
+  Recorded run;
+  run.told = dynamic_cast<const Recorder&>(machine.design().precompute()).told;
+  for (const auto& core : machine.cores()) run.instructions += core->statistics().instructions;
+  return run;
+}
+
+TEST(Precompute, LearnsOfHintsAsTheyRetireAndTheProgramPaysForThem) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + 4096);
+  const std::uint32_t load = builder.site(SiteKind::kLoad, 8, 1);
+  const std::uint32_t store = builder.site(SiteKind::kStore, 8, 1);
+  builder.access(load, kPmBase + 512);  // a miss, before which nothing retires
+  builder.mark(MarkKind::kHintData, 7, 8);
+  builder.mark(MarkKind::kHint, kPmBase, 16);
+  builder.mark(MarkKind::kHint, kPmBase + 64, 8);
+  builder.store(store, kPmBase, 7);
+  const Recorded result = run(builder);
+  const auto hints = result.all("hint");
+  ASSERT_EQ(hints.size(), 2u);
+  EXPECT_EQ(hints[0].address, kPmBase);
+  EXPECT_EQ(hints[0].value, 7u);
+  EXPECT_EQ(hints[0].bytes, 16u);
+  EXPECT_EQ(hints[1].bytes, 0u) << "no data of its own";
+  EXPECT_GT(hints[0].when, Picoseconds{50'000}) << "the load's line comes from PM";
+  EXPECT_GT(hints[1].when, hints[0].when);
+  EXPECT_GT(result.all("store").at(0).when, hints[1].when);
+  EXPECT_EQ(result.instructions, 2 + 2 * kHintInstructions);
+}
+
+TEST(Precompute, LearnsOfEveryStoreInPiecesOfEightBytes) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + 4096);
+  const std::uint32_t store = builder.site(SiteKind::kStore, 8, 1);
+  const std::uint32_t wide = builder.site(SiteKind::kStore, 16, 1);
+  const std::uint32_t update = builder.site(SiteKind::kAtomicUpdate, 8, 1);
+  builder.store(store, kDramBase, 1);
+  builder.store(wide, kPmBase + 56, 2);  // into the next line
+  builder.atomic(update, kPmBase + 128, 0, 1, 3, true);
+  builder.store(store, kDramBase + 8, 4);
+  const auto stores = run(builder).all("store");
+  ASSERT_EQ(stores.size(), 5u);
+  EXPECT_EQ(stores[0].address, kDramBase);
+  EXPECT_EQ(stores[1].address, kPmBase + 56);
+  EXPECT_EQ(stores[2].address, kPmBase + 64);
+  EXPECT_EQ(stores[1].bytes, 8u);
+  EXPECT_EQ(stores[2].bytes, 8u);
+  EXPECT_EQ(static_cast<std::uint32_t>(stores[1].site), wide);
+  EXPECT_EQ(static_cast<std::uint32_t>(stores[2].site), wide);
+  EXPECT_NE(stores[1].site, stores[2].site);
+  EXPECT_EQ(stores[3].value, 3u) << "a locked instruction";
+  EXPECT_EQ(stores[4].site, stores[0].site);
+}
+
+TEST(Precompute, TellsFlushesFromEvictions) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + 4096);
+  const std::uint32_t store = builder.site(SiteKind::kStore, 8, 1);
+  const std::uint32_t load = builder.site(SiteKind::kLoad, 8, 1);
+  const std::uint32_t clwb =
+      builder.site(SiteKind::kFlush, 0, 1, {}, {}, static_cast<std::uint8_t>(FlushKind::kClwb));
+  builder.store(store, kPmBase, 1);
+  builder.access(clwb, kPmBase);
+  builder.store(store, kPmBase + 64, 2);
+  for (std::uint64_t line = 2; line < 8; ++line) builder.access(load, kPmBase + line * 64);
+  const Recorded result = run(builder);
+  const auto flushes = result.all("flush"), evictions = result.all("eviction");
+  ASSERT_EQ(flushes.size(), 1u);
+  EXPECT_EQ(flushes[0].address, kPmBase);
+  EXPECT_EQ(flushes[0].value, 1u);
+  EXPECT_EQ(flushes[0].core, 0u);
+  ASSERT_EQ(evictions.size(), 1u);
+  EXPECT_EQ(evictions[0].address, kPmBase + 64);
+  EXPECT_EQ(evictions[0].value, 2u);
+  EXPECT_EQ(evictions[0].core, 0u);
+}
+
+}  // namespace
+}  // namespace pmemsim
