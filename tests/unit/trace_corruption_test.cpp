@@ -16,6 +16,7 @@
 #endif
 #include <xxhash.h>
 
+#include "long_tests.hpp"
 #include "pmemsim/crash/crash.hpp"
 #include "pmemsim/sim/configuration.hpp"
 #include "pmemsim/sim/simulate.hpp"
@@ -195,10 +196,12 @@ TEST_F(TraceCorruptionTest, CutAtEveryByteItIsRefused) {
   }
 }
 
-// Every byte of a file is covered by a check, so no change at all may pass.
+// Every byte of a file is covered by a check, so no change at all may pass. The long form makes
+// 100,000 changes instead of 15,000.
 TEST_F(TraceCorruptionTest, EveryChangeIsRefused) {
   Random random(20261121);
-  for (int round = 0; round < 100'000; ++round) {
+  const int rounds = long_tests() ? 100'000 : 15'000;
+  for (int round = 0; round < rounds; ++round) {
     Bytes bytes = original_;
     corrupt(bytes, random);
     if (bytes == original_) continue;
@@ -208,7 +211,8 @@ TEST_F(TraceCorruptionTest, EveryChangeIsRefused) {
 }
 
 // Somebody who writes hostile files computes the checksums, too: here the contents of one frame
-// change and everything around it is right.
+// change and everything around it is right. The long form writes 10,000 such files instead of
+// 2,000.
 TEST_F(TraceCorruptionTest, HostileContentsWithRightChecksums) {
   struct Frame {
     FrameHeader header;
@@ -226,8 +230,8 @@ TEST_F(TraceCorruptionTest, HostileContentsWithRightChecksums) {
                                          "hw-redo", "lad",           "asap"};
   Random random(42);
   int accepted = 0;
-  constexpr int kRounds = 10'000;
-  for (int round = 0; round < kRounds; ++round) {
+  const int rounds = long_tests() ? 10'000 : 2'000;
+  for (int round = 0; round < rounds; ++round) {
     std::vector<Frame> changed = frames;
     Frame& victim = changed[below(random, changed.size())];
     corrupt(victim.raw, random);
@@ -246,16 +250,17 @@ TEST_F(TraceCorruptionTest, HostileContentsWithRightChecksums) {
     simulate_and_crash(designs[below(random, designs.size())]);
   }
   // A changed address or value can't be told from a recorded one; most other changes can.
-  EXPECT_GT(accepted, kRounds / 100);
-  EXPECT_LT(accepted, kRounds * 9 / 10);
+  EXPECT_GT(accepted, rounds / 100);
+  EXPECT_LT(accepted, rounds * 9 / 10);
 }
 
-// The same for headers, index and footer.
+// The same for headers, index and footer. The long form writes 30,000 such files instead of 5,000.
 TEST_F(TraceCorruptionTest, HostileStructureWithRightChecksums) {
   FileFooter footer;
   std::memcpy(&footer, original_.data() + original_.size() - sizeof(footer), sizeof(footer));
   Random random(7);
-  for (int round = 0; round < 30'000; ++round) {
+  const int rounds = long_tests() ? 30'000 : 5'000;
+  for (int round = 0; round < rounds; ++round) {
     Bytes bytes = original_;
     // One field of one index entry and, so that they agree, of the frame's own header.
     const std::uint64_t frame = below(random, footer.frames);
