@@ -2,6 +2,7 @@
 // pulled at every change of the persistent state.
 #pragma once
 
+#include <cstring>
 #include <functional>
 #include <map>
 #include <ostream>

@@ -2,6 +2,7 @@
 // at every change of the persistent state.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <random>
 
 #include "long_tests.hpp"

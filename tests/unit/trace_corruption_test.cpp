@@ -23,6 +23,7 @@
 #include "pmemsim/trace/dump.hpp"
 #include "pmemsim/trace/summary.hpp"
 #include "pmemsim/trace/verify.hpp"
+#include "pmemsim/trace/writer.hpp"
 #include "trace_builder.hpp"
 
 namespace pmemsim::trace {

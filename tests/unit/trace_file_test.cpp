@@ -1,4 +1,5 @@
 // Writer and reader: what is written is read back, and what is wrong is refused in words.
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "pmemsim/trace/reader.hpp"
+#include "pmemsim/trace/writer.hpp"
 #include "trace_builder.hpp"
 
 namespace pmemsim::trace {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "long_tests.hpp"
 #include "pmemsim/mem/memory_statistics.hpp"
