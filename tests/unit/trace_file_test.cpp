@@ -340,6 +340,10 @@ const Nonsense kNonsense[] = {
        const auto store = builder.site(SiteKind::kStore, 8);
        builder.access(builder.site(SiteKind::kLoad, 8, 1, {store << 8}), 8);
      }},
+    {"DependsOnASiteThatIsNotThere", "depends on something that isn't a load",
+     [](TraceBuilder& builder) {
+       builder.access(builder.site(SiteKind::kLoad, 8, 1, {1u << 30}), 8);
+     }},
     {"TooManyDependences", "has dependences that aren't there",
      [](TraceBuilder& builder) {
        const auto load = builder.site(SiteKind::kLoad, 8);
