@@ -14,12 +14,13 @@ TIDY_FILES = $(shell find src bindings -name '*.cpp')
 SOURCES := $(shell find CMakeLists.txt cmake src bindings include frontend library workloads \
 	experiments python -type f -not -name '*.pyc' 2>/dev/null)
 
-.PHONY: help setup demo test test-cxx test-python bench lint docs clean
+.PHONY: help setup demo test test-long test-cxx test-python bench lint docs clean
 
 help:
 	@echo "make setup   install what is missing, and pmemsim into $(VENV)"
 	@echo "make demo    record five workloads, compare two designs, draw a plot"
 	@echo "make test    run all tests"
+	@echo "make test-long  run all tests with more random numbers, as before a release"
 	@echo "make bench   measure the simulator's own speed and memory"
 	@echo "make lint    check style, types and what clang-tidy knows"
 	@echo "make docs    write the generated tables of the documentation anew"
@@ -34,13 +35,19 @@ demo: setup
 
 test: test-cxx test-python
 
+# More of what differs only in its random numbers.
+test-long:
+	PMEMSIM_LONG_TESTS=1 $(MAKE) test
+
 test-cxx: $(STAMPS)/system
 	cmake --preset sanitize
 	cmake --build --preset sanitize
-	ctest --preset sanitize --parallel $$(nproc)
+	rm -rf build/sanitize/test-times
+	ctest --preset sanitize --parallel $$(nproc); status=$$?; \
+		$(PYTHON) tools/slowest_tests.py build/sanitize/test-times; exit $$status
 
 test-python: setup
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --durations 10
 
 bench: setup
 	mkdir -p build/bench

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import HERE, built_toolchain, run
+from conftest import HERE, built_toolchain, locked, run
 
 from pmemsim.trace import Trace
 
@@ -49,14 +49,17 @@ BAD_ENDINGS = {
 
 
 @pytest.fixture(scope="session")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+def build(shared_folder: Path) -> Callable[[str, str], Path]:
     """Compile a program with the real runtime, once."""
-    folder = tmp_path_factory.mktemp("recorded")
+    folder = shared_folder / "recorded"
+    folder.mkdir(exist_ok=True)
     bin_folder = built_toolchain() / "bin"
 
     def compiled(source: str, level: str) -> Path:
         program = folder / f"{Path(source).stem}{level}"
-        if not program.exists():
+        with locked(folder):
+            if program.exists():
+                return program
             cxx = source.endswith(".cpp")
             run(
                 bin_folder / ("pmemsim-c++" if cxx else "pmemsim-cc"), level, "-g",

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "long_tests.hpp"
 #include "persist_model.hpp"
 #include "pmemsim/pm.h"
 #include "pool_census.hpp"
@@ -349,8 +350,9 @@ class CrashEverywhere : public Crash {
   }
 };
 
+// The long form has two programs instead of one.
 TEST_F(CrashEverywhere, OneThreadFindsWhatItCommitted) {
-  for (unsigned seed = 1; seed <= 2; ++seed) {
+  for (unsigned seed = 1; seed <= (pmemsim::long_tests() ? 2 : 1); ++seed) {
     const Outcome outcome = run(1, 30, 2, seed);
     EXPECT_EQ(0u, outcome.wrong) << outcome.first_problem;
     EXPECT_GT(outcome.images, 200u);

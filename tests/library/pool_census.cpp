@@ -1,7 +1,8 @@
 #include "pool_census.hpp"
 
-#include <set>
+#include <algorithm>
 #include <sstream>
+#include <vector>
 
 namespace {
 
@@ -19,7 +20,8 @@ std::uint64_t class_bytes(unsigned shelf) {
 struct Census {
   const unsigned char* start;
   std::uint64_t bytes;
-  std::set<std::uint64_t> unaccounted;  // blocks of all chunks that nobody has claimed yet
+  std::vector<std::uint64_t> blocks;  // of all chunks, by address
+  std::vector<bool> claimed;
   std::ostringstream problems;
 
   template <class Line>
@@ -28,9 +30,13 @@ struct Census {
   }
 
   void claim(std::uint64_t block, const char* who) {
-    if (unaccounted.erase(block) == 0)
+    const auto found = std::lower_bound(blocks.begin(), blocks.end(), block);
+    const auto index = static_cast<std::size_t>(found - blocks.begin());
+    if (found == blocks.end() || *found != block || claimed[index])
       problems << who << " has " << std::hex << block << std::dec
                << ", which does not exist or is elsewhere too\n";
+    else
+      claimed[index] = true;
   }
 
   void claim_chain(std::uint64_t address) {
@@ -46,17 +52,18 @@ struct Census {
 
 std::string census(const unsigned char* start, std::uint64_t bytes,
                    const std::map<std::uint64_t, std::uint64_t>& live) {
-  Census census{start, bytes, {}, {}};
+  Census census{start, bytes, {}, {}, {}};
   const auto base = reinterpret_cast<std::uint64_t>(start) + first_chunk_offset(bytes);
   for (std::uint64_t chunk = 0; chunk < pool_chunks(bytes); ++chunk) {
     const std::uint64_t use = census.at<chunk_line>(CHUNK_TABLE_OFFSET)[chunk].use;
     const std::uint64_t address = base + chunk * CHUNK_BYTES;
-    if (chunk_use_kind(use) == CHUNK_LARGE) census.unaccounted.insert(address);
+    if (chunk_use_kind(use) == CHUNK_LARGE) census.blocks.push_back(address);
     if (chunk_use_kind(use) != CHUNK_BLOCKS) continue;
     const std::uint64_t block = class_bytes(chunk_use_class(use));
     for (std::uint64_t at = 0; at + block <= CHUNK_BYTES; at += block)
-      census.unaccounted.insert(address + at);
+      census.blocks.push_back(address + at);
   }
+  census.claimed.resize(census.blocks.size());
   for (unsigned i = 0; i < PM_MAX_THREADS * SHELVES; ++i) {
     const shelf_line& shelf = census.at<shelf_line>(SHELF_OFFSET)[i];
     for (std::uint64_t at = shelf.next; at < shelf.end; at += class_bytes(i % SHELVES))
@@ -66,8 +73,12 @@ std::string census(const unsigned char* start, std::uint64_t bytes,
   for (unsigned i = 0; i < BLOCK_CLASSES; ++i)
     census.claim_chain(census.at<depot_line>(DEPOT_OFFSET)[i].top);
   for (const auto& [address, size] : live) census.claim(address, "the program");
-  if (!census.unaccounted.empty())
-    census.problems << census.unaccounted.size() << " blocks are lost, the first is " << std::hex
-                    << *census.unaccounted.begin() << '\n';
+  const auto lost = std::count(census.claimed.begin(), census.claimed.end(), false);
+  if (lost > 0) {
+    const auto first = std::find(census.claimed.begin(), census.claimed.end(), false);
+    census.problems << lost << " blocks are lost, the first is " << std::hex
+                    << census.blocks[static_cast<std::size_t>(first - census.claimed.begin())]
+                    << '\n';
+  }
   return census.problems.str();
 }

@@ -12,6 +12,7 @@
 
 #include "bucket_table.hpp"
 #include "chains.hpp"
+#include "long_tests.hpp"
 #include "persist_model.hpp"
 #include "swap_array.hpp"
 
@@ -46,10 +47,10 @@ class LowLevel : public testing::Test {
     std::remove(path_.c_str());
   }
 
-  static constexpr std::size_t kMostImages = 400;
-
-  // Runs the workload, taking images; returns how many of them are damaged.
+  // Runs the workload, taking images; returns how many of them are damaged. The long form takes up
+  // to 400 images instead of 150.
   std::size_t run(std::pair<std::uint64_t, std::uint64_t> broken = {}) {
+    const std::size_t most_images = pmemsim::long_tests() ? 400 : 150;
     std::vector<Image> images;
     pm_pool* pool = open({}, true);
     EXPECT_TRUE(pool) << pm_error();
@@ -58,14 +59,14 @@ class LowLevel : public testing::Test {
       persist_model().break_fences(broken.first, broken.second);
       persist_model().sample(
           [&](Image image) {
-            if (images.size() < kMostImages) images.push_back(std::move(image));
+            if (images.size() < most_images) images.push_back(std::move(image));
           },
           4, 4, 1);
       workload::run_threads(pool, structure, options_);
       persist_model().stop();
     }
     EXPECT_EQ(0, pm_close(pool));
-    EXPECT_GT(images.size(), kMostImages / 2);
+    EXPECT_GT(images.size(), most_images / 2);
     std::size_t damaged = 0;
     for (const Image& image : images) damaged += !is_whole(image);
     return damaged;

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "long_tests.hpp"
+
 namespace {
 
 // Starts a workload without a terminal.
@@ -57,9 +59,12 @@ class Workload : public testing::TestWithParam<const char*> {
                             "pmemsim_workload_test_" + std::to_string(getpid());
 };
 
+// The long form has three seeds instead of one.
 TEST_P(Workload, ChecksItself) {
+  std::vector<const char*> seeds{"1"};
+  if (pmemsim::long_tests()) seeds = {"1", "2", "3"};
   for (const char* threads : {"1", "4", "8", "18"})
-    for (const char* seed : {"1", "2", "3"})
+    for (const char* seed : seeds)
       EXPECT_EQ(0, run(GetParam(), {"--threads", threads, "--seed", seed}))
           << threads << " threads, seed " << seed;
   for (const char* bytes : {"72", "2048", "8192"})
@@ -69,11 +74,12 @@ TEST_P(Workload, ChecksItself) {
     EXPECT_EQ(0, run(GetParam(), {"--duplicate-ratio", ratio})) << ratio;
 }
 
+// The long form kills it eight times instead of three.
 TEST_P(Workload, IsWholeAfterBeingKilled) {
   ASSERT_EQ(0,
             run(GetParam(), with_data_bytes("1024", {"--pool", pool_, "--items", "300", "--regions",
                                                      "100000", "--threads", "1", "--seed", "1"})));
-  for (int round = 0; round < 8; ++round) {
+  for (int round = 0; round < (pmemsim::long_tests() ? 8 : 3); ++round) {
     const pid_t child = start(GetParam(), {"--pool", pool_, "--regions", "100000000", "--threads",
                                            "8", "--seed", std::to_string(round)});
     std::this_thread::sleep_for(std::chrono::milliseconds(60 + 7 * round));

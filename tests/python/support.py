@@ -9,10 +9,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import warm_command
 from pmemsim.comparison import Comparison
 from pmemsim.simulation import Result, Statistic
 
 ROOT = Path(__file__).resolve().parents[2]
+# Whether this is the long form of the tests, which `make test-long` asks for. Each place that is
+# shorter otherwise says what the long form adds.
+LONG_TESTS = bool(os.environ.get("PMEMSIM_LONG_TESTS"))
 # The workloads' recordings that tests share are small, so that all tests take minutes.
 SMALL = ("--threads", "2", "--regions", "200")
 
@@ -23,17 +27,28 @@ CAUSES = (
 
 
 def pmemsim(
-    *arguments: str | Path, cwd: Path | None = None, environment: dict[str, str] | None = None
+    *arguments: str | Path,
+    cwd: Path | None = None,
+    environment: dict[str, str] | None = None,
+    installed: bool = False,
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command line as a user does."""
+    """Run the command line as a user does.
+
+    `installed` starts the program that a user starts; else a process does that has the package
+    loaded (warm_command.py).
+    """
+    texts = [str(argument) for argument in arguments]
+    variables = {**os.environ, "COLUMNS": "200", **(environment or {})}
+    if not installed:
+        return warm_command.run(texts, cwd, variables)
     return subprocess.run(
-        [str(Path(sys.executable).with_name("pmemsim")), *map(str, arguments)],
+        [str(Path(sys.executable).with_name("pmemsim")), *texts],
         cwd=cwd,
-        env={**os.environ, "COLUMNS": "200", **(environment or {})},
+        env=variables,
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=warm_command.TIMEOUT_S,
     )
 
 

@@ -20,7 +20,7 @@ ADDRESS_ONLY, DATA_ONLY, START = 1, 2, 7  # kinds of hints (library/marks.h)
 
 @pytest.mark.parametrize("workload", MEASURED_BY_JANUS)
 def test_every_region_is_announced(workload: str) -> None:
-    trace = find_target(workload, threads=2, regions=REGIONS).trace()
+    trace = find_target(workload, threads=4, regions=REGIONS).trace()  # test_image.py has it, too
     counts = dict.fromkeys(DETAILS["mark"], 0)
     for thread in range(trace.threads):
         for chunk in trace.operations(thread):

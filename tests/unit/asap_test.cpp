@@ -2,6 +2,7 @@
 // persistent state.
 #include <gtest/gtest.h>
 
+#include "long_tests.hpp"
 #include "pmemsim/atomicity/asap.hpp"
 #include "pmemsim/recovery/asap.hpp"
 #include "shared_regions.hpp"
@@ -16,10 +17,10 @@ using trace::SyncKind;
 using trace::TraceBuilder;
 
 // By seed, by the traffic optimisations, one after the other (5.1): none, +C, +C+LP, all; and by
-// the policies of log placement.
+// the policies of log placement. The long form has two seeds instead of one.
 class AsapCrash : public testing::TestWithParam<std::tuple<int, int, LogPolicies>> {};
 INSTANTIATE_TEST_SUITE_P(Seeds, AsapCrash,
-                         testing::Combine(testing::Range(0, 2), testing::Range(0, 4),
+                         testing::Combine(seeds(0, 1, 2), testing::Range(0, 4),
                                           testing::ValuesIn(kLogPolicies)));
 
 TEST_P(AsapCrash, LeavesWholeRegionsAtEveryPoint) {
@@ -59,9 +60,10 @@ SharedRun crash_asap(const SharedRegions::Options& options, std::string_view wpq
                                           wpq_entries));
 }
 
+// The long form has eight seeds instead of two.
 class AsapSharedCrash : public testing::TestWithParam<std::tuple<std::uint32_t, std::uint32_t>> {};
 INSTANTIATE_TEST_SUITE_P(SeedsAndThreads, AsapSharedCrash,
-                         testing::Combine(testing::Range(0u, 8u), testing::Range(2u, 5u)));
+                         testing::Combine(seeds(0u, 2u, 8u), testing::Range(2u, 5u)));
 
 TEST_P(AsapSharedCrash, LeavesAClosedSetOfWholeRegionsAtEveryPoint) {
   const auto [seed, threads] = GetParam();
@@ -77,10 +79,11 @@ TEST_P(AsapSharedCrash, LeavesAClosedSetOfWholeRegionsAtEveryPoint) {
   }
 }
 
+// The long form has six seeds instead of two.
 class AsapSharedCrashByPolicy
     : public testing::TestWithParam<std::tuple<std::uint32_t, LogPolicies>> {};
 INSTANTIATE_TEST_SUITE_P(Seeds, AsapSharedCrashByPolicy,
-                         testing::Combine(testing::Range(0u, 6u), testing::ValuesIn(kLogPolicies)));
+                         testing::Combine(seeds(0u, 2u, 6u), testing::ValuesIn(kLogPolicies)));
 
 TEST_P(AsapSharedCrashByPolicy, LeavesAClosedSetOfWholeRegionsAtEveryPoint) {
   const auto& [seed, policies] = GetParam();

@@ -2,6 +2,7 @@
 // pulled at every change of the persistent state.
 #pragma once
 
+#include <cstring>
 #include <functional>
 #include <map>
 #include <ostream>
@@ -107,26 +108,28 @@ class Plug final : public PersistenceObserver {
   void crash() {
     ++crashes;
     Image image = surviving(machine_.pm());
-    const Words before = words(image);
+    const std::vector<std::uint64_t> before = words(image);
     const std::uint64_t committed = recover_(image);
-    const Words after = words(image);
+    const std::vector<std::uint64_t> after = words(image);
     undone += before != after;
     recover_(image);
     if (words(image) != after) problem = "recovering twice is not recovering once";
     const Words& expected = states_[committed];
-    for (const auto& [address, value] : after) {
+    auto value = after.begin();
+    for (const auto& [address, _] : states_.back()) {
       const auto found = expected.find(address);
-      if (value == (found == expected.end() ? 0 : found->second)) continue;
+      if (*value++ == (found == expected.end() ? 0 : found->second)) continue;
       problem = "crash " + std::to_string(crashes) + ": the word at " + std::to_string(address) +
                 " isn't that of region " + std::to_string(committed);
     }
   }
-  // All words that the program ever writes.
-  Words words(const Image& image) const {
-    Words found;
+  // All words that the program ever writes, by their addresses.
+  std::vector<std::uint64_t> words(const Image& image) const {
+    std::vector<std::uint64_t> found(states_.back().size());
+    auto word = found.begin();
     for (const auto& [address, _] : states_.back()) {
       const LineData data = image.read(Line::of(address));
-      std::memcpy(&found[address], data.data() + address % kLineBytes, 8);
+      std::memcpy(&*word++, data.data() + address % kLineBytes, 8);
     }
     return found;
   }

@@ -2,6 +2,7 @@
 // never stands still, and recovers from a crash at every change of the persistent state.
 #include <gtest/gtest.h>
 
+#include "long_tests.hpp"
 #include "shared_regions.hpp"
 
 namespace pmemsim {
@@ -76,9 +77,11 @@ class RandomCrash : public testing::TestWithParam<std::string_view> {};
 INSTANTIATE_TEST_SUITE_P(Designs, RandomCrash,
                          testing::Values("hw-undo", "hw-redo", "lad", "asap"));
 
+// The long form has 40 seeds instead of 16, each with sizes and a program of its own.
 TEST_P(RandomCrash, GetsOnAndRecovers) {
-  int ran = 0;
-  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+  const std::uint32_t programs = long_tests() ? 40 : 16;
+  std::uint32_t ran = 0;
+  for (std::uint32_t seed = 0; seed < programs; ++seed) {
     SharedRegions::Options options{
         .seed = seed, .threads = 1 + seed % 4, .regions = 20, .lines_per_lock = 1 + seed % 20};
     RandomSettings settings(seed, GetParam(), options.threads);
@@ -98,7 +101,7 @@ TEST_P(RandomCrash, GetsOnAndRecovers) {
     } catch (const ConfigError&) {  // sizes that don't work together are refused
     }
   }
-  EXPECT_GT(ran, 10);
+  EXPECT_GT(ran, programs / 4);
 }
 
 }  // namespace

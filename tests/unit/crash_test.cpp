@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "long_tests.hpp"
 #include "pmemsim/crash/crash.hpp"
 #include "pmemsim/crash/crash_image.hpp"
 #include "pmemsim/crash/story.hpp"
@@ -406,6 +407,7 @@ TEST(Crash, NamesTheFenceThatHasNotKeptItsWord) {
 
 // Threads that write words of one line: a store persists when it becomes visible, not while its
 // core still waits for the line, and none of the others' is lost then.
+// The long form has 20 programs instead of 6.
 TEST(Crash, PersistentCachesKeepEveryVisibleStore) {
   const auto crash_eadr = [](std::uint32_t seed, std::initializer_list<KeyValue> more) {
     std::vector<KeyValue> design{{"ordering", "eadr"}, {"atomicity", "none"}, {"core.count", "4"}};
@@ -414,7 +416,9 @@ TEST(Crash, PersistentCachesKeepEveryVisibleStore) {
                         crash_configuration(design))
         .problem;
   };
-  for (std::uint32_t seed = 1; seed <= 20; ++seed) EXPECT_EQ(crash_eadr(seed, {}), "") << seed;
+  for (std::uint32_t seed = 1; seed <= (long_tests() ? 20 : 6); ++seed) {
+    EXPECT_EQ(crash_eadr(seed, {}), "") << seed;
+  }
   for (const std::string_view defect : {"eadr.break.order", "eadr.break.evictions"}) {
     EXPECT_NE(crash_eadr(1, {{defect, "true"}}), "") << defect;
   }

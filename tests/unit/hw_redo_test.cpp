@@ -2,6 +2,7 @@
 // change of the persistent state.
 #include <gtest/gtest.h>
 
+#include "long_tests.hpp"
 #include "pmemsim/mem/memory_statistics.hpp"
 #include "shared_regions.hpp"
 #include "unit/redo_bench.hpp"
@@ -35,10 +36,10 @@ std::vector<RedoVariant> redo_variants() {
   return all;
 }
 
+// The long form has four seeds instead of one.
 class HwRedoCrash : public testing::TestWithParam<std::tuple<int, RedoVariant>> {};
 INSTANTIATE_TEST_SUITE_P(Seeds, HwRedoCrash,
-                         testing::Combine(testing::Range(0, 4),
-                                          testing::ValuesIn(redo_variants())));
+                         testing::Combine(seeds(0, 1, 4), testing::ValuesIn(redo_variants())));
 
 TEST_P(HwRedoCrash, LeavesWholeRegionsAtEveryPoint) {
   const auto& [seed, variant] = GetParam();

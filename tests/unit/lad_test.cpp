@@ -2,8 +2,10 @@
 // at every change of the persistent state.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <random>
 
+#include "long_tests.hpp"
 #include "pmemsim/atomicity/lad.hpp"
 #include "pmemsim/recovery/lad.hpp"
 #include "shared_regions.hpp"
@@ -50,11 +52,12 @@ double counter(const Machine& machine, std::string_view name) {
   return -1;
 }
 
+// The long form has six seeds instead of two.
 class LadCrash : public testing::TestWithParam<std::tuple<int, Controllers>> {};
 INSTANTIATE_TEST_SUITE_P(
     Seeds, LadCrash,
     testing::Combine(
-        testing::Range(0, 6),
+        seeds(0, 2, 6),
         testing::Values(
             Controllers{"64", "0", "host", "0ns"}, Controllers{"4", "0", "host", "0ns"},
             Controllers{"2", "0", "host", "0ns"}, Controllers{"1", "0", "host", "0ns"},
@@ -107,10 +110,10 @@ TEST_P(LadCrash, LeavesWholeRegionsAtEveryPoint) {
 }
 
 // Regions of several records, whose headers persist in another order than that of their chain, or
-// of which some stay in the ADR buffer and others don't.
+// of which some stay in the ADR buffer and others don't. The long form has 20 seeds instead of 5.
 class LadChainCrash : public testing::TestWithParam<std::tuple<int, std::string_view>> {};
 INSTANTIATE_TEST_SUITE_P(SeedsAndMetadata, LadChainCrash,
-                         testing::Combine(testing::Range(0, 20),
+                         testing::Combine(seeds(0, 5, 20),
                                           testing::Values("collated-header", "adr-buffered")));
 
 TEST_P(LadChainCrash, LeavesWholeRegionsAtEveryPoint) {
@@ -130,12 +133,13 @@ TEST_P(LadChainCrash, LeavesWholeRegionsAtEveryPoint) {
                             {.undone = 50});
 }
 
+// The long form has two seeds instead of one.
 class LadSharedCrash
     : public testing::TestWithParam<std::tuple<std::uint32_t, std::uint32_t, Controllers>> {};
 INSTANTIATE_TEST_SUITE_P(
     SeedsAndThreads, LadSharedCrash,
     testing::Combine(
-        testing::Range(0u, 2u), testing::Range(2u, 5u),
+        seeds(0u, 1u, 2u), testing::Range(2u, 5u),
         testing::Values(Controllers{"64", "0", "host", "0ns"}, Controllers{"2", "0", "host", "0ns"},
                         Controllers{"6", "2", "host", "0ns", "load-aware", "0", "adr-buffered"},
                         Controllers{"2", "2", "host", "0ns", "sequential", "0"},
@@ -305,13 +309,12 @@ TEST(Lad, DataDontWaitForAHeaderInTheAdrBuffer) {
 }
 
 // Four cores whose regions share lines and fill each other's queues: everybody gets on, and in the
-// end the device holds what the program has stored.
+// end the device holds what the program has stored. The long form has six seeds instead of two.
 class LadManyCores
     : public testing::TestWithParam<std::tuple<std::uint32_t, std::string_view, std::string_view>> {
 };
 INSTANTIATE_TEST_SUITE_P(Seeds, LadManyCores,
-                         testing::Combine(testing::Range(1u, 7u),
-                                          testing::Values("1", "2", "4", "16"),
+                         testing::Combine(seeds(1u, 2u, 6u), testing::Values("1", "2", "4", "16"),
                                           testing::Values("0", "1", "128")));
 
 TEST_P(LadManyCores, GetOnWhateverTheOthersKeep) {

@@ -5,6 +5,7 @@
 #include <random>
 #include <set>
 
+#include "long_tests.hpp"
 #include "memory_bench.hpp"
 
 namespace pmemsim {
@@ -268,7 +269,8 @@ TEST_P(MemoryProperty, SameTrafficTakesTheSameCourse) {
   EXPECT_EQ(first.history(), second.history());
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, MemoryProperty, testing::Range<std::uint64_t>(1, 61));
+// The long form has 60 seeds instead of 20, each with a memory and a traffic of its own.
+INSTANTIATE_TEST_SUITE_P(Seeds, MemoryProperty, seeds<std::uint64_t>(1, 20, 60));
 
 }  // namespace
 }  // namespace pmemsim

@@ -2,6 +2,7 @@
 // when every request was answered.
 #pragma once
 
+#include <cstring>
 #include <map>
 #include <ostream>
 #include <vector>

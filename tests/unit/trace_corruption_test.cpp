@@ -16,12 +16,14 @@
 #endif
 #include <xxhash.h>
 
+#include "long_tests.hpp"
 #include "pmemsim/crash/crash.hpp"
 #include "pmemsim/sim/configuration.hpp"
 #include "pmemsim/sim/simulate.hpp"
 #include "pmemsim/trace/dump.hpp"
 #include "pmemsim/trace/summary.hpp"
 #include "pmemsim/trace/verify.hpp"
+#include "pmemsim/trace/writer.hpp"
 #include "trace_builder.hpp"
 
 namespace pmemsim::trace {
@@ -195,10 +197,12 @@ TEST_F(TraceCorruptionTest, CutAtEveryByteItIsRefused) {
   }
 }
 
-// Every byte of a file is covered by a check, so no change at all may pass.
+// Every byte of a file is covered by a check, so no change at all may pass. The long form makes
+// 100,000 changes instead of 15,000.
 TEST_F(TraceCorruptionTest, EveryChangeIsRefused) {
   Random random(20261121);
-  for (int round = 0; round < 100'000; ++round) {
+  const int rounds = long_tests() ? 100'000 : 15'000;
+  for (int round = 0; round < rounds; ++round) {
     Bytes bytes = original_;
     corrupt(bytes, random);
     if (bytes == original_) continue;
@@ -208,7 +212,8 @@ TEST_F(TraceCorruptionTest, EveryChangeIsRefused) {
 }
 
 // Somebody who writes hostile files computes the checksums, too: here the contents of one frame
-// change and everything around it is right.
+// change and everything around it is right. The long form simulates all that the reader accepts
+// instead of every eighth.
 TEST_F(TraceCorruptionTest, HostileContentsWithRightChecksums) {
   struct Frame {
     FrameHeader header;
@@ -242,20 +247,21 @@ TEST_F(TraceCorruptionTest, HostileContentsWithRightChecksums) {
     }
     writer.finish();
     if (!use()) continue;
-    ++accepted;
-    simulate_and_crash(designs[below(random, designs.size())]);
+    const std::string& design = designs[below(random, designs.size())];
+    if (accepted++ % 8 == 0 || long_tests()) simulate_and_crash(design);
   }
   // A changed address or value can't be told from a recorded one; most other changes can.
   EXPECT_GT(accepted, kRounds / 100);
   EXPECT_LT(accepted, kRounds * 9 / 10);
 }
 
-// The same for headers, index and footer.
+// The same for headers, index and footer. The long form writes 30,000 such files instead of 5,000.
 TEST_F(TraceCorruptionTest, HostileStructureWithRightChecksums) {
   FileFooter footer;
   std::memcpy(&footer, original_.data() + original_.size() - sizeof(footer), sizeof(footer));
   Random random(7);
-  for (int round = 0; round < 30'000; ++round) {
+  const int rounds = long_tests() ? 30'000 : 5'000;
+  for (int round = 0; round < rounds; ++round) {
     Bytes bytes = original_;
     // One field of one index entry and, so that they agree, of the frame's own header.
     const std::uint64_t frame = below(random, footer.frames);

@@ -1,4 +1,5 @@
 // Writer and reader: what is written is read back, and what is wrong is refused in words.
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "pmemsim/trace/reader.hpp"
+#include "pmemsim/trace/writer.hpp"
 #include "trace_builder.hpp"
 
 namespace pmemsim::trace {
@@ -337,6 +339,10 @@ const Nonsense kNonsense[] = {
      [](TraceBuilder& builder) {
        const auto store = builder.site(SiteKind::kStore, 8);
        builder.access(builder.site(SiteKind::kLoad, 8, 1, {store << 8}), 8);
+     }},
+    {"DependsOnASiteThatIsNotThere", "depends on something that isn't a load",
+     [](TraceBuilder& builder) {
+       builder.access(builder.site(SiteKind::kLoad, 8, 1, {1u << 30}), 8);
      }},
     {"TooManyDependences", "has dependences that aren't there",
      [](TraceBuilder& builder) {

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 
+#include "long_tests.hpp"
 #include "pmemsim/mem/memory_statistics.hpp"
 #include "pmemsim/sim/machine.hpp"
 #include "random_trace.hpp"
@@ -55,7 +57,8 @@ struct FinishedRun {
 };
 
 class EverySeed : public testing::TestWithParam<std::uint32_t> {};
-INSTANTIATE_TEST_SUITE_P(Random, EverySeed, testing::Range(1u, 13u));
+// Six have every number of threads and of lines that options() chooses; the long form has six more.
+INSTANTIATE_TEST_SUITE_P(Random, EverySeed, seeds(1u, 6u, 12u));
 
 RandomTraceOptions options(std::uint32_t seed) {
   // Few threads and many, few lines (contention) and more than the caches hold.

@@ -1,0 +1,34 @@
+"""Prints the ten slowest cases of the C++ tests.
+
+    tools/slowest_tests.py FOLDER
+
+The folder has what GoogleTest's --gtest_output=json has left, a file a suite (tests/suites.cmake).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+SHOWN = 10
+
+
+def times(results: Path) -> Iterator[tuple[float, str]]:
+    """Seconds and name of each case."""
+    for suite in json.loads(results.read_text(encoding="utf-8"))["testsuites"]:
+        for case in suite["testsuite"]:
+            yield float(case["time"].removesuffix("s")), f"{suite['name']}.{case['name']}"
+
+
+def main() -> None:
+    """Print them, the slowest first."""
+    cases = sorted(case for file in Path(sys.argv[1]).glob("*.json") for case in times(file))
+    print(f"slowest {SHOWN} of {len(cases)} cases")
+    for seconds, name in reversed(cases[-SHOWN:]):
+        print(f"{seconds:6.2f}s {name}")
+
+
+if __name__ == "__main__":
+    main()
