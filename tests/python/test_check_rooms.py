@@ -40,9 +40,10 @@ def test_a_room_is_granted_lower_ones_only() -> None:
     [
         ("core", "core/units.hpp"),
         ("mem", "core/units.hpp"),
-        ("ordering", "design/store.hpp"),
+        ("ordering", "layers/store.hpp"),
         ("recovery", "atomicity/log_record.hpp"),
-        ("choices", "precompute/none.hpp"),
+        ("design", "precompute/none.hpp"),
+        ("layers", "backend/backend.hpp"),
         ("crash", "sim/machine.hpp"),
     ],
 )
@@ -55,11 +56,12 @@ def test_downwards_is_fine(room: str, target: str, tmp_path: Path) -> None:
     [
         ("core", "mem/memory.hpp", "core/ may include no other room; move what is needed down"),
         ("mem", "trace/reader.hpp", "mem/ may include core; move what is needed down"),
-        ("design", "cache/hierarchy.hpp", "may include core, trace, mem; move"),
+        ("layers", "cache/hierarchy.hpp", "may include core, trace, mem, backend; move"),
+        ("cache", "ordering/ordering.hpp", "may include core, trace, mem, layers, design; move"),
         ("cache", "cpu/clock.hpp", "or hand it in through an interface that cache/ declares"),
         ("sim", "crash/crash.hpp", "move what is needed down"),
         ("atomicity", "ordering/ordering.hpp", "layers don't know each other"),
-        ("ordering", "backend/backend.hpp", "what they share belongs into design/"),
+        ("ordering", "precompute/hint.hpp", "what they share belongs into layers/"),
         ("sim", "registry.hpp", "stands in no room (the folder of all rooms); move it"),
         ("sim", "attic/old.hpp", "stands in no room (attic); move it"),
     ],
