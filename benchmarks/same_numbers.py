@@ -1,4 +1,4 @@
-"""Do two versions of pmemsim give the same numbers, to the bit?
+"""Whether two versions of pmemsim give the same numbers, to the bit.
 
     benchmarks/same_numbers.py measure RECORDINGS BEFORE.json --pmemsim OLD/.venv/bin/pmemsim
     benchmarks/same_numbers.py measure RECORDINGS AFTER.json
@@ -27,7 +27,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 MACHINE = "asap"
 DIFFERENT_DESIGNS = "np,sw-undo,hw-undo,redu+lalea+blom,asap"
@@ -65,12 +64,13 @@ class Measured:
         if done.returncode not in (0, 1):
             raise SystemExit(f"{' '.join(command)}: exit code {done.returncode}")
 
-    def json_of(self, *arguments: str) -> Any:
+    def json_of(self, *arguments: str) -> object:
         """Run a command with --json, and return what it has written."""
         file = self.scratch / "out.json"
         file.unlink(missing_ok=True)
         self.run(*arguments, "--json", str(file))
-        return json.loads(file.read_text())
+        read: object = json.loads(file.read_text())
+        return read
 
     def record(self) -> None:
         """Record what isn't recorded yet."""
@@ -95,14 +95,14 @@ class Measured:
         cells = [line.split("│")[1].strip() for line in out.splitlines() if line.startswith("│")]
         return [name for name in cells if name]
 
-    def everything(self, quick: bool) -> dict[str, Any]:
+    def everything(self, quick: bool) -> dict[str, object]:
         """Return all results."""
         self.record()
         traces = [str(path) for path in sorted(self.recordings.glob("*.pmt"))]
         five = [str(self.recordings / f"{name}.pmt") for name in FIVE_WORKLOADS]
         short = [str(path) for path in sorted((self.recordings / "short").glob("*.pmt"))]
         all_designs = ",".join(self.presets("designs"))
-        found: dict[str, Any] = {
+        found: dict[str, object] = {
             "compare": self.json_of("compare", *traces, "-d", all_designs, "-m", MACHINE),
             "crash": self.json_of("crash", *short, "--all-designs", "--subsets", "1"),
             "mutants": self.json_of("crash", "--mutants"),
@@ -118,7 +118,7 @@ class Measured:
         return found
 
 
-def values(found: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+def values(found: object, place: str = "") -> Iterator[tuple[str, object]]:
     """Flatten results: each value that is compared, and the path of keys to it."""
     if isinstance(found, dict):
         name = found.get("name")
