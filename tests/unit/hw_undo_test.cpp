@@ -7,6 +7,7 @@
 
 #include "pmemsim/atomicity/hw_undo.hpp"
 #include "pmemsim/atomicity/log_record.hpp"
+#include "pmemsim/atomicity/sequential_log.hpp"
 #include "pmemsim/recovery/undo_log.hpp"
 #include "shared_regions.hpp"
 #include "unit/crash_plug.hpp"
