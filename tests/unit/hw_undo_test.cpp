@@ -8,6 +8,7 @@
 #include "long_tests.hpp"
 #include "pmemsim/atomicity/hw_undo.hpp"
 #include "pmemsim/atomicity/log_record.hpp"
+#include "pmemsim/atomicity/sequential_log.hpp"
 #include "pmemsim/recovery/undo_log.hpp"
 #include "shared_regions.hpp"
 #include "unit/crash_plug.hpp"

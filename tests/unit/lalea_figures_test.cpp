@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pmemsim/atomicity/load_aware_log.hpp"
 #include "pmemsim/recovery/blocks_in_use.hpp"
 #include "pmemsim/recovery/log_reader.hpp"
 #include "unit/redo_bench.hpp"
@@ -59,8 +60,8 @@ class Figure2 {
     arrived_ = false;
     platform.until([this] { return arrived_; });
   }
-  Lines free_entries(std::uint32_t bank) const { return entries_of(log.banks(), bank); }
-  Lines free_headers(std::uint32_t bank) const { return headers_of(log.banks(), bank); }
+  Lines free_entries(std::uint32_t bank) const { return entries_of(banks(), bank); }
+  Lines free_headers(std::uint32_t bank) const { return headers_of(banks(), bank); }
   std::optional<Line> lr() const { return log.survivors().newest[0]; }
   // Banks begin to write when the first log request is there.
   std::vector<Picoseconds> after(const std::vector<int>& writes) const {
@@ -91,6 +92,9 @@ class Figure2 {
  private:
   void entry_persisted(std::uint64_t number, Picoseconds now) { persisted[number] = now; }
   void reached(std::uint64_t, Picoseconds) { arrived_ = true; }
+  const LoadAwareLog& banks() const {
+    return dynamic_cast<const LoadAwareSpace&>(log.space()).banks();
+  }
 
   const Configuration configuration_;
   bool arrived_ = false;

@@ -1,8 +1,12 @@
 #include "pmemsim/atomicity/hardware_log.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <utility>
+
+#include "pmemsim/atomicity/adr_buffer.hpp"
+#include "pmemsim/atomicity/header_queue.hpp"
+#include "pmemsim/atomicity/load_aware_log.hpp"
+#include "pmemsim/atomicity/sequential_log.hpp"
 
 namespace pmemsim {
 namespace {
@@ -14,21 +18,24 @@ std::uint8_t first_entries(std::uint32_t count) {
 }  // namespace
 
 HardwareLog::HardwareLog(const Shape& shape, const HardwareLogParameters& parameters)
-    : shape_(shape),
-      parameters_(parameters),
-      header_entries_(shape.channels),
-      complete_(shape.channels),
-      awaited_(shape.channels),
-      newest_(shape.cores),
-      last_(shape.cores) {
-  if (load_aware()) return;
-  const std::uint64_t ring_size = parameters.ring_size.count * (shape.cores / shape.rings);
-  for (CoreId ring = 0; ring < shape.rings; ++ring) rings_.emplace_back(ring, ring_size);
-}
+    : shape_(shape), parameters_(parameters) {}
 
+// Rules 2 and 3.
 void HardwareLog::connect(const LayerContext& context) {
   context_.emplace(context);
-  if (load_aware()) banks_.emplace(context.pm, shape_.banks, parameters_);
+  if (parameters_.allocation == LogAllocation::kLoadAware) {
+    space_ = std::make_unique<LoadAwareSpace>(context.pm, shape_.cores, shape_.banks, parameters_);
+  } else {
+    space_ = std::make_unique<SequentialSpace>(context.pm, shape_.cores, shape_.rings,
+                                               parameters_.ring_size);
+  }
+  if (parameters_.metadata == LogMetadata::kAdrBuffered) {
+    buffer_ = std::make_unique<AdrBuffer>(context.pm, shape_.channels, space_->header_lines(),
+                                          shape_.from_controllers,
+                                          completion<&HardwareLog::room_free>(*this));
+  } else {
+    buffer_ = std::make_unique<HeaderQueue>(shape_.channels, shape_.header_entries);
+  }
 }
 
 HardwareLog::Id HardwareLog::open(CoreId core, std::uint64_t region, Completion idle) {
@@ -48,53 +55,7 @@ std::uint32_t HardwareLog::channel_of(const Record& record) const {
   return context_->pm.channel_of(record.place->first);
 }
 
-// ---- Room for headers (rules 3 and 4)
-
-bool HardwareLog::has_buffer(std::uint32_t channel) const {
-  return adr_buffered() ? context_->pm.can_reserve(channel, header_lines())
-                        : header_entries_[channel] < shape_.header_entries;
-}
-
-void HardwareLog::take_buffer(Id id, std::uint32_t number) {
-  Record& record = logs_[id].records[number];
-  const std::uint32_t channel = channel_of(record);
-  if (adr_buffered()) {
-    for (std::uint32_t line = 0; line < header_lines(); ++line) context_->pm.reserve(channel);
-  } else {
-    ++header_entries_[channel];
-  }
-  record.state = HeaderState::kBuffered;
-  record.buffered = static_cast<std::uint32_t>(buffered_.size());
-  buffered_.push_back({id, number});
-  ++statistics_.buffered_headers;
-}
-
-void HardwareLog::give_buffer(Record& record) {
-  const std::uint32_t channel = channel_of(record);
-  const Header last = buffered_.back();
-  buffered_[*record.buffered] = last;
-  logs_[last.log].records[last.record].buffered = record.buffered;
-  buffered_.pop_back();
-  record.buffered.reset();
-  if (!adr_buffered()) {
-    --header_entries_[channel];
-  } else {
-    for (std::uint32_t line = 0; line < header_lines(); ++line) context_->pm.release(channel);
-  }
-}
-
-// Where load-aware allocation puts a header that has to be buffered.
-std::optional<std::uint32_t> HardwareLog::header_bank() {
-  banks_->grow_if_empty();
-  if (volatile_headers()) return {};
-  return banks_->header_bank([this](std::uint32_t channel) { return has_buffer(channel); });
-}
-
-// For one that needn't be.
-std::uint32_t HardwareLog::least_loaded_bank() {
-  banks_->grow_if_empty();
-  return *banks_->header_bank([](std::uint32_t) { return true; });
-}
+// ---- Room for headers (rule 3)
 
 // False: there is no room for the record's header, or a chain can't lead to it yet, past one that
 // is being written.
@@ -102,29 +63,34 @@ bool HardwareLog::buffer_header(Id id, std::uint32_t number) {
   Log& log = logs_[id];
   Record& record = log.records[number];
   if (!record.place) {
-    const auto bank = log.unlinked.empty() ? header_bank() : std::nullopt;
-    if (!bank) return false;
-    place_header(record, *bank);
-    if (shape_.kind == LogKind::kUndo) newest_[log.core] = record.place->first;
-  } else if (!has_buffer(channel_of(record))) {
+    const auto place = log.unlinked.empty() ? space_->place_header(buffer_.get()) : std::nullopt;
+    if (!place) return false;
+    place_header(record, *place);
+    if (shape_.kind == LogKind::kUndo) space_->link(log.core, place->first);
+  } else if (!buffer_->has_room(channel_of(record))) {
     return false;
   }
-  take_buffer(id, number);
+  buffer_->take({id, number}, channel_of(record));
+  record.state = HeaderState::kBuffered;
+  record.buffered = true;
+  ++statistics_.buffered_headers;
   return true;
+}
+
+void HardwareLog::give_back(HeaderId header) {
+  Record& record = logs_[header.log].records[header.record];
+  record.buffered = false;
+  buffer_->give_back(header, channel_of(record));
 }
 
 bool HardwareLog::room(Id id) {
   if (may_be_volatile()) return true;
   Log& log = logs_[id];
   if (!log.records.empty() && log.records.back().entries < kRecordEntries) return true;
-  if (load_aware()) {
-    if (header_bank()) return true;
-    for (std::uint32_t channel = 0; channel < shape_.channels; ++channel) make_room(channel);
-    return false;
+  if (space_->header_fits(log.core, *buffer_)) return true;
+  for (std::uint32_t channel = 0; channel < shape_.channels; ++channel) {
+    if (space_->may_go_to(log.core, channel)) make_room(channel);
   }
-  const std::uint32_t channel = context_->pm.channel_of(ring(log.core).next());
-  if (has_buffer(channel)) return true;
-  make_room(channel);
   return false;
 }
 
@@ -134,28 +100,20 @@ void HardwareLog::announce_room() {
   context_->queue.schedule(context_->queue.now(), Phase::kController, room_);
 }
 
+// A header that is being written gives its room back.
 void HardwareLog::make_room(std::uint32_t channel) {
   room_wanted_ = true;
-  if (!adr_buffered()) return;  // a header that is being written gives its room back
-  spill_oldest(channel);
-  if (awaited_[channel]) return;
-  awaited_[channel] = true;
-  context_->pm.await_entry(channel, completion<&HardwareLog::entry_free>(*this, channel));
+  spill(channel);
+  buffer_->await_room(channel);
 }
 
-void HardwareLog::entry_free(std::uint64_t channel, Picoseconds) {
-  awaited_[channel] = false;
-  announce_room();
-}
+void HardwareLog::room_free(std::uint64_t, Picoseconds) { announce_room(); }
 
-// Rule 4.
-void HardwareLog::spill_oldest(std::uint32_t channel) {
-  std::deque<Header>& headers = complete_[channel];
-  if (headers.empty()) return;
-  const Header oldest = headers.front();
-  headers.pop_front();
+void HardwareLog::spill(std::uint32_t channel) {
+  const std::optional<HeaderId> header = buffer_->spill(channel);
+  if (!header) return;
   ++statistics_.spilled_headers;
-  write_header(oldest.log, oldest.record);
+  write_header(header->log, header->record);
 }
 
 // ---- Entries
@@ -168,22 +126,18 @@ void HardwareLog::start_record(Id id) {
   record.header.region = log.region;
   record.header.record = number;
   ++records_in_use_;
-  if (!load_aware()) {
-    const Line place = ring(log.core).allocate();
-    record.place = {place, place};
-  }
-  if (!buffer_header(id, number) && adr_buffered()) {
-    spill_oldest(record.place ? channel_of(record) : banks_->channel(least_loaded_bank()));
+  record.place = space_->begin_record(log.core);
+  if (!buffer_header(id, number) && buffer_->keeps_complete()) {
+    spill(record.place ? channel_of(record) : space_->header_channel(log.core));
   }
   assert(record.buffered || may_be_volatile());
   record.counted = shape_.kind == LogKind::kRedo && !record.buffered;
 }
 
-// Load-aware: the chain runs through headers in the order in which they get their places.
-void HardwareLog::place_header(Record& record, std::uint32_t bank) {
-  record.place = banks_->header(bank);
-  record.links.previous = last_[record.header.core];
-  last_[record.header.core] = record.place->first;
+// A chain runs through headers in the order in which they get their places.
+void HardwareLog::place_header(Record& record, HeaderPlace place) {
+  record.place = place;
+  record.links.previous = space_->append(record.header.core, place.first);
 }
 
 void HardwareLog::append(Id id, Line home, const LineData& data, Completion acknowledged,
@@ -218,8 +172,7 @@ void HardwareLog::arrive(std::uint64_t number, Picoseconds) {
   const Entry& entry = entries_[slot];
   const Log& log = logs_[entry.log];
   Record& record = logs_[entry.log].records[entry.record];
-  const Line place =
-      load_aware() ? banks_->entry() : Line{record.place->first.number + 1 + entry.number};
+  const Line place = space_->entry(record.place, entry.number);
   record.header.homes[entry.number] = entry.home;
   record.links.entries[entry.number] = place;
   if (entry.number == 0 && entry.record > 0) try_complete(entry.log, entry.record - 1);
@@ -282,22 +235,22 @@ void HardwareLog::try_complete(Id id, std::uint32_t number) {
   if (!complete(log, number)) return;
   Record& record = log.records[number];
   if (record.state > HeaderState::kBuffered) return;
-  if (record.counted && adr_buffered() && buffer_header(id, number)) record.counted = false;
-  if (record.state == HeaderState::kBuffered && adr_buffered()) {
-    if (std::exchange(record.listed, true)) return;
-    complete_[channel_of(record)].push_back({id, number});
-    if (room_wanted_) spill_oldest(channel_of(record));
-  } else {
+  const bool kept = buffer_->keeps_complete();
+  if (record.counted && kept && buffer_header(id, number)) record.counted = false;
+  if (record.state == HeaderState::kVolatile || !kept) {
     write_header(id, number);
+  } else if (!std::exchange(record.kept, true)) {
+    buffer_->complete({id, number}, channel_of(record));
+    if (room_wanted_) spill(channel_of(record));
   }
 }
 
 void HardwareLog::write_header(Id id, std::uint32_t number) {
   Log& log = logs_[id];
   Record& record = log.records[number];
-  if (!record.place) place_header(record, least_loaded_bank());
+  if (!record.place) place_header(record, *space_->place_header(nullptr));
   record.state = HeaderState::kOnItsWay;
-  record.lines_left = header_lines();
+  record.lines_left = space_->header_lines();
   ++log.headers_on_their_way;
   if (!record.waiting.empty()) log.unlinked.push_back(number);
   log.outstanding += record.counted;
@@ -313,33 +266,34 @@ void HardwareLog::write_header(Id id, std::uint32_t number) {
                         .written = {}});
   };
   write(record.place->first, record.header.bytes());
-  if (load_aware()) write(record.place->second, record.links.bytes(record.header));
+  if (space_->header_lines() == 2) write(record.place->second, record.links.bytes(record.header));
 }
 
 void HardwareLog::header_persisted(std::uint64_t slot, Picoseconds now) {
-  const auto [id, number] = headers_[static_cast<std::uint32_t>(slot)];
+  const HeaderId header = headers_[static_cast<std::uint32_t>(slot)];
   headers_.give_back(static_cast<std::uint32_t>(slot));
-  Log& log = logs_[id];
-  Record& record = log.records[number];
+  Log& log = logs_[header.log];
+  Record& record = log.records[header.record];
   if (--record.lines_left > 0) return;
   record.state = HeaderState::kWritten;
   tell_waiting(log, now);
-  if (record.buffered) give_buffer(record);
+  if (record.buffered) give_back(header);
   if (record.counted) {
     context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
-                             completion<&HardwareLog::acknowledged>(*this, id));
+                             completion<&HardwareLog::acknowledged>(*this, header.log));
   }
-  if (--log.headers_on_their_way == 0 && log.released) finish_release(id);
+  if (--log.headers_on_their_way == 0 && log.released) finish_release(header.log);
   announce_room();
 }
 
-// A chain breaks at a header that isn't persistent yet, so that what comes before it counts first.
+// Rule 4: a chain breaks at a header that isn't persistent yet, so that what comes before it counts
+// first.
 void HardwareLog::tell_waiting(Log& log, Picoseconds now) {
   while (!log.unlinked.empty()) {
     Record& record = log.records[log.unlinked.front()];
     if (record.state != HeaderState::kWritten) return;
     log.unlinked.erase(log.unlinked.begin());
-    newest_[log.core] = record.place->first;
+    space_->link(log.core, record.place->first);
     for (const std::uint32_t slot : std::exchange(record.waiting, {})) {
       if (entries_[slot].persisted) entries_[slot].persisted(now);
       context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
@@ -384,10 +338,7 @@ void HardwareLog::drop_entries(Id id) {
   }
 }
 
-void HardwareLog::link(Id id) {
-  const CoreId core = logs_[id].core;
-  newest_[core] = last_[core];
-}
+void HardwareLog::link(Id id) { space_->link_last(logs_[id].core); }
 
 void HardwareLog::release(Id id, bool drop_pending) {
   Log& log = logs_[id];
@@ -395,14 +346,10 @@ void HardwareLog::release(Id id, bool drop_pending) {
   log.released = true;
   if (drop_pending) drop_entries(id);
   for (Record& record : log.records) {
-    if (load_aware()) {
-      for (std::uint32_t i = 0; i < record.entries; ++i) {
-        banks_->free_entry(*record.links.entries[i]);
-      }
-    }
+    for (std::uint32_t i = 0; i < record.entries; ++i) space_->free_entry(*record.links.entries[i]);
     if (drop_pending && record.state == HeaderState::kWritten) {
       drop(record.place->first, WriteKind::kLogHeader);
-      if (load_aware()) drop(record.place->second, WriteKind::kLogHeader);
+      if (space_->header_lines() == 2) drop(record.place->second, WriteKind::kLogHeader);
     }
   }
   if (log.headers_on_their_way == 0) finish_release(id);
@@ -415,27 +362,15 @@ void HardwareLog::finish_release(Id id) {
   for (std::uint32_t number = 0; number < log.records.size(); ++number) {
     Record& record = log.records[number];
     if (record.buffered) {
-      std::erase_if(complete_[channel_of(record)], [&](const Header& header) {
-        return header.log == id && header.record == number;
-      });
-      give_buffer(record);
+      give_back({id, number});
       gave = true;
     }
-    free_header(record);
+    --records_in_use_;
+    if (record.place) space_->free_header(log.core, *record.place);
   }
   log.records.clear();
   logs_.give_back(id);
   if (gave) announce_room();
-}
-
-void HardwareLog::free_header(Record& record) {
-  --records_in_use_;
-  if (!record.place) return;
-  if (load_aware()) {
-    banks_->free_header(*record.place);
-  } else {
-    ring(record.header.core).free(record.place->first);
-  }
 }
 
 void HardwareLog::drop(Line line, WriteKind kind) {
@@ -444,25 +379,13 @@ void HardwareLog::drop(Line line, WriteKind kind) {
 }
 
 // Half of the space that the log has before it grows.
-bool HardwareLog::nearly_full() const {
-  const std::uint64_t space =
-      load_aware() ? std::min<std::uint64_t>(parameters_.free_headers,
-                                             parameters_.free_entries / kRecordEntries) *
-                         shape_.banks
-                   : parameters_.ring_size.count * shape_.cores / (kRecordLines * kLineBytes);
-  return 2 * records_in_use_ > space;
-}
+bool HardwareLog::nearly_full() const { return 2 * records_in_use_ > space_->initial_records(); }
 
 LogSurvivors HardwareLog::survivors() const {
   LogSurvivors all;
-  for (const SequentialLog& ring : rings_) all.rings.push_back({ring.first(), ring.lines()});
-  if (banks_) {
-    if (!parameters_.defects.link) all.newest = newest_;
-    all.header_stride = banks_->header_stride();
-    all.growths = banks_->growths();
-  }
+  space_->survive(all);
   if (parameters_.defects.headers) return all;
-  for (const Header& buffered : buffered_) {
+  for (const HeaderId& buffered : buffer_->headers()) {
     const Log& log = logs_[buffered.log];
     if (log.released) continue;
     const Record& record = log.records[buffered.record];
@@ -474,8 +397,7 @@ LogSurvivors HardwareLog::survivors() const {
 
 void HardwareLog::statistics(StatisticsCollector& collector) const {
   HardwareLogStatistics all = statistics_;
-  for (const SequentialLog& ring : rings_) all.growths += ring.growths();
-  if (banks_) all.growths += banks_->growths();
+  all.growths = space_->growths();
   collector.group("log", all);
 }
 

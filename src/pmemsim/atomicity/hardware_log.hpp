@@ -3,37 +3,27 @@
 // headers go, and when headers are written, is the business of two policies.
 //
 //   1  Seven entries share a header (log entry collation, LEC).
-//   2  allocation=sequential: a record's lines follow its header, records follow each other in a
-//      ring. load-aware: entries and headers go to the bank with the fewest pending operations when
-//      they reach the controller (LALEA; load_aware_log.hpp); a header's second line says where the
-//      entries are, and links the record to the core's record before; a non-volatile register of
-//      the core (LR) heads this chain.
-//   3  metadata=collated-header: the header of an unfinished record stands in a persistent queue
-//      of the channel (ASAP's LH-WPQ), and is written when the record is full. With a queue of no
-//      entries (ReDU; conventional logs in LALEA, II-B), or in a redo log when it is full: the
-//      header is volatile until it is written, which it is when its entries are persistent. What an
-//      undo log has an entry for may change only when that header is persistent, too, and all
-//      headers that a chain has to find it by.
-//   4  metadata=adr-buffered (BLOM): headers stay in the ADR buffer, whose entries they take from
-//      the write pending queue (Memory::reserve), until the log is released. When there is no room,
-//      the oldest complete header is written to PM, and the new one is treated as rule 3 has it: in
-//      a redo log if there is still no room when its record is complete. In an undo log that the
-//      controllers write it is volatile until it is written; cores' stores wait for room instead.
-//
-// Where LALEA's text and this differ: its chain runs forward (LR at the first header, next_ptr to
-// the next). Then a header could not be written before the place of the next one is chosen. Here LR
-// names the newest record and links lead back, so that a header's place is chosen by the banks'
-// load when the header is written.
+//   2  allocation: a record's lines stand where a LogSpace says: one record after the other
+//      (sequential_log.hpp), or each line in the bank with the fewest pending operations (LALEA,
+//      load_aware_log.hpp), found by a chain of headers.
+//   3  metadata: a header waits where a HeaderBuffer has room for it: in a persistent queue of the
+//      channel until its record is complete (header_queue.hpp), or in the ADR buffer until the log
+//      is released (BLOM, adr_buffer.hpp).
+//   4  A header without room is volatile until it is written, which it is when its entries are
+//      persistent; in an undo log that has to wait for room, there is none such. What an undo log
+//      has an entry for may change only when that header is persistent, too, and all headers that a
+//      chain has to find it by.
 #pragma once
 
-#include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "pmemsim/atomicity/hardware_log_parameters.hpp"
-#include "pmemsim/atomicity/load_aware_log.hpp"
+#include "pmemsim/atomicity/header_buffer.hpp"
 #include "pmemsim/atomicity/log_record.hpp"
-#include "pmemsim/atomicity/sequential_log.hpp"
+#include "pmemsim/atomicity/log_space.hpp"
+#include "pmemsim/atomicity/log_survivors.hpp"
 #include "pmemsim/core/slab.hpp"
 #include "pmemsim/layers/layer_context.hpp"
 
@@ -58,20 +48,6 @@ struct HardwareLogStatistics {
     visit("dropped", dropped, "lines", "Log writes removed from the write pending queues");
     visit("growths", growths, "times", "Times that the log space had to grow");
   }
-};
-
-// What is left of a log after a crash, beside PM and what the controllers have accepted.
-struct LogSurvivors {
-  struct Ring {
-    Line first;
-    std::uint64_t lines;
-    bool operator==(const Ring&) const = default;
-  };
-  std::vector<Ring> rings;                  // sequential: address and size registers
-  std::vector<std::optional<Line>> newest;  // load-aware: the cores' LR registers
-  std::uint64_t header_stride = 1;          // load-aware: from a header's first line to its second
-  std::uint64_t growths = 0;                // load-aware: how often the banks' regions have grown
-  std::vector<BufferedHeader> headers;
 };
 
 // What kind of log a design keeps.
@@ -119,22 +95,20 @@ class HardwareLog {
 
   bool nearly_full() const;
   LogSurvivors survivors() const;
-  // Load-aware: the banks' FIFOs.
-  const LoadAwareLog& banks() const { return *banks_; }
+  const LogSpace& space() const { return *space_; }
   void statistics(StatisticsCollector& collector) const;
 
  private:
   enum class HeaderState : std::uint8_t { kVolatile, kBuffered, kOnItsWay, kWritten };
   struct Record {
-    std::optional<HeaderPlace> place;  // sequential: both its first line
+    std::optional<HeaderPlace> place;
     LogHeader header;
     LogLinks links;
     std::uint32_t entries = 0;
     HeaderState state = HeaderState::kVolatile;
-    // Its number in buffered_, if it takes room in its channel's header queue or ADR buffer.
-    std::optional<std::uint32_t> buffered;
+    bool buffered = false;               // it takes room in the header buffer
     bool counted = false;                // the commit waits for its header
-    bool listed = false;                 // among those that may be spilled
+    bool kept = false;                   // complete, but stays in the header buffer
     std::uint32_t lines_left = 0;        // of a header on its way
     std::vector<std::uint32_t> waiting;  // persistent entries that count when the header does
   };
@@ -157,33 +131,18 @@ class HardwareLog {
     Picoseconds sent;
     Completion acknowledged, persisted;
   };
-  struct Header {
-    Id log;
-    std::uint32_t record;
-  };
 
-  bool load_aware() const { return parameters_.allocation == LogAllocation::kLoadAware; }
-  bool adr_buffered() const { return parameters_.metadata == LogMetadata::kAdrBuffered; }
-  SequentialLog& ring(CoreId core) { return rings_[core % rings_.size()]; }
   std::uint32_t channel_of(const Record& record) const;
 
-  bool volatile_headers() const { return !adr_buffered() && shape_.header_entries == 0; }
-  bool may_be_volatile() const {
-    return shape_.kind == LogKind::kRedo || volatile_headers() ||
-           (adr_buffered() && shape_.from_controllers);
-  }
+  // Rule 4.
+  bool may_be_volatile() const { return shape_.kind == LogKind::kRedo || !buffer_->makes_wait(); }
   bool waits_for_header(const Record& record) const {
     return shape_.kind == LogKind::kUndo && record.state == HeaderState::kVolatile;
   }
-  std::uint32_t header_lines() const { return load_aware() ? 2 : 1; }
-  bool has_buffer(std::uint32_t channel) const;
-  void take_buffer(Id id, std::uint32_t record);
-  void give_buffer(Record& record);
-  std::optional<std::uint32_t> header_bank();
-  std::uint32_t least_loaded_bank();
   bool buffer_header(Id id, std::uint32_t record);
+  void give_back(HeaderId header);
   void start_record(Id id);
-  void place_header(Record& record, std::uint32_t bank);
+  void place_header(Record& record, HeaderPlace place);
   void arrive(std::uint64_t slot, Picoseconds now);
   void entry_persisted(std::uint64_t slot, Picoseconds now);
   void entry_acknowledged(std::uint64_t slot, Picoseconds now);
@@ -196,9 +155,8 @@ class HardwareLog {
   void acknowledged(std::uint64_t id, Picoseconds now);
   void announce_room();
   void make_room(std::uint32_t channel);
-  void entry_free(std::uint64_t channel, Picoseconds now);
-  void spill_oldest(std::uint32_t channel);
-  void free_header(Record& record);
+  void room_free(std::uint64_t, Picoseconds now);
+  void spill(std::uint32_t channel);
   void finish_release(Id id);
   void drop(Line line, WriteKind kind);
 
@@ -207,18 +165,12 @@ class HardwareLog {
   std::optional<LayerContext> context_;
   Completion room_;
   bool room_wanted_ = false;
-  std::vector<SequentialLog> rings_;
-  std::optional<LoadAwareLog> banks_;
-  std::vector<std::uint32_t> header_entries_;  // in use, by channel
-  std::vector<Header> buffered_;               // all that a crash leaves in queues and buffers
-  std::vector<std::deque<Header>> complete_;   // in the ADR buffer, oldest first, by channel
-  std::vector<bool> awaited_;                  // by channel: an entry of the ADR buffer
-  std::vector<std::optional<Line>> newest_;    // LR
-  std::vector<std::optional<Line>> last_;      // the core's last record with a place
+  std::unique_ptr<LogSpace> space_;
+  std::unique_ptr<HeaderBuffer> buffer_;
   std::uint64_t records_in_use_ = 0;
   Slab<Log> logs_;
   Slab<Entry> entries_;
-  Slab<Header> headers_;
+  Slab<HeaderId> headers_;  // lines of headers on their way
   HardwareLogStatistics statistics_;
 };
 

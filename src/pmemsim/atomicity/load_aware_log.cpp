@@ -70,4 +70,33 @@ void LoadAwareLog::grow_if_empty() {
   ++growths_;
 }
 
+LoadAwareSpace::LoadAwareSpace(const Backend& pm, std::uint32_t cores, std::uint32_t banks,
+                               const HardwareLogParameters& parameters)
+    : banks_(pm, banks, parameters),
+      initial_records_(std::min<std::uint64_t>(parameters.free_headers,
+                                               parameters.free_entries / kRecordEntries) *
+                       banks),
+      registers_survive_(!parameters.defects.link),
+      newest_(cores),
+      last_(cores) {}
+
+// Rule 2.
+std::optional<std::uint32_t> LoadAwareSpace::header_bank(const HeaderBuffer* buffer) {
+  banks_.grow_if_empty();
+  return banks_.header_bank(
+      [buffer](std::uint32_t channel) { return buffer == nullptr || buffer->has_room(channel); });
+}
+
+std::optional<HeaderPlace> LoadAwareSpace::place_header(const HeaderBuffer* buffer) {
+  const std::optional<std::uint32_t> bank = header_bank(buffer);
+  if (!bank) return {};
+  return banks_.header(*bank);
+}
+
+void LoadAwareSpace::survive(LogSurvivors& survivors) const {
+  if (registers_survive_) survivors.newest = newest_;
+  survivors.header_stride = banks_.header_stride();
+  survivors.growths = banks_.growths();
+}
+
 }  // namespace pmemsim

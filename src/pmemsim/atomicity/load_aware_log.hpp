@@ -1,5 +1,6 @@
-// LALEA's log entry allocation (LALEA, section III-A and figure 2): a log entry or a header goes to
-// the bank that has the fewest operations pending, whichever that is.
+// Load-aware log entry allocation (LALEA: Lu, Yue, Deng, Zhu, "Accelerate Hardware Logging for
+// Efficient Crash Consistency in Persistent Memory", section III-A and figure 2): a log entry or a
+// header goes to the bank that has the fewest operations pending, whichever that is.
 //
 //   1  Every bank has a log region, divided into blocks of a line for entries and blocks of two
 //      lines for headers, and a FIFO of the free ones of each kind (FLE, FH).
@@ -11,6 +12,14 @@
 //      records that the chains of headers lead to (recovery/blocks_in_use.hpp). When recovery is
 //      through, no log is needed any more: they hold all blocks, as at the beginning.
 //
+//   6  A header's second line says where the entries are, and links the record to the core's record
+//      before; a non-volatile register of the core (LR) heads this chain.
+//
+// Where the paper and this differ: its chain runs forward (LR at the first header, next_ptr to the
+// next). Then a header could not be written before the place of the next one is chosen. Here LR
+// names the newest record and links lead back, so that a header's place is chosen by the banks'
+// load when the header is buffered or written.
+//
 // Where the paper is silent: if no bank has a free block, every bank's region grows by as many
 // blocks again as it had (as ASAP's ring does, ASAP 4.4).
 #pragma once
@@ -21,18 +30,16 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "pmemsim/atomicity/hardware_log_parameters.hpp"
-#include "pmemsim/atomicity/log_record.hpp"
+#include "pmemsim/atomicity/log_space.hpp"
 #include "pmemsim/backend/backend.hpp"
 
 namespace pmemsim {
 
-struct HeaderPlace {
-  Line first, second;
-};
-
+// The banks' regions and their FIFOs.
 class LoadAwareLog {
  public:
   // Rule 5: after a crash, `in_use` are the entries and the headers' first lines that are needed.
@@ -98,6 +105,46 @@ class LoadAwareLog {
   std::vector<Bank> banks_;
   Line next_{kLogBase / kLineBytes};
   std::uint64_t growths_;
+};
+
+// These, and the cores' chains.
+class LoadAwareSpace final : public LogSpace {
+ public:
+  LoadAwareSpace(const Backend& pm, std::uint32_t cores, std::uint32_t banks,
+                 const HardwareLogParameters& parameters);
+  const LoadAwareLog& banks() const { return banks_; }
+
+  std::uint32_t header_lines() const override { return 2; }
+  std::optional<HeaderPlace> begin_record(CoreId) override { return {}; }
+  std::optional<HeaderPlace> place_header(const HeaderBuffer* buffer) override;
+  bool header_fits(CoreId, const HeaderBuffer& buffer) override {
+    return header_bank(&buffer).has_value();
+  }
+  bool may_go_to(CoreId, std::uint32_t) const override { return true; }
+  std::uint32_t header_channel(CoreId) override { return banks_.channel(*header_bank(nullptr)); }
+  Line entry(const std::optional<HeaderPlace>&, std::uint32_t) override { return banks_.entry(); }
+  void free_entry(Line place) override { banks_.free_entry(place); }
+  void free_header(CoreId, HeaderPlace place) override { banks_.free_header(place); }
+
+  // Rule 6.
+  std::optional<Line> append(CoreId core, Line header) override {
+    return std::exchange(last_[core], header);
+  }
+  void link(CoreId core, Line header) override { newest_[core] = header; }
+  void link_last(CoreId core) override { newest_[core] = last_[core]; }
+
+  std::uint64_t initial_records() const override { return initial_records_; }
+  std::uint64_t growths() const override { return banks_.growths(); }
+  void survive(LogSurvivors& survivors) const override;
+
+ private:
+  std::optional<std::uint32_t> header_bank(const HeaderBuffer* buffer);
+
+  LoadAwareLog banks_;
+  const std::uint64_t initial_records_;
+  const bool registers_survive_;
+  std::vector<std::optional<Line>> newest_;  // LR
+  std::vector<std::optional<Line>> last_;    // the core's last record with a place
 };
 
 }  // namespace pmemsim

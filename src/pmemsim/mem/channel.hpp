@@ -167,7 +167,8 @@ class Channel {
   void write_arrived(std::uint64_t slot, Picoseconds now);
   void write_finished(std::uint64_t slot, Picoseconds now);
 
-  // The WPQ and the log queue.
+  // The queues (channel.cpp).
+  void enter_read_queue(std::uint32_t slot, Picoseconds now);
   Entries& entries_for(const Write& write);
   Entries& entries_of(const PendingWrite& write) { return write.log_queued ? log_queue_ : wpq_; }
   std::uint64_t new_write(const Write& write, const Place& place, bool reserved);
@@ -193,7 +194,7 @@ class Channel {
   static bool waits(WriteState state) { return state <= WriteState::kQueued; }
   std::size_t bucket(Line line) const;
 
-  // The scheduler.
+  // The scheduler (channel_scheduler.cpp).
   void request_wake(Picoseconds at);
   template <class Slot>
   void consider_waking(const BankQueues<Slot>& queue, std::uint32_t slot, bool reading,
@@ -219,7 +220,6 @@ class Channel {
     unwanted_ = since == kNever ? unwanted_ & ~bit : unwanted_ | bit;
   }
   void refresh(Picoseconds now);
-  void enter_read_queue(std::uint32_t slot, Picoseconds now);
 
   EventQueue& queue_;
   LinkPair& link_;
