@@ -1,8 +1,9 @@
 // What a precompute layer is told: hints and stores as they retire, write-backs as they leave.
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,8 @@ class Recorder final : public Precompute {
   void note(std::string what, CoreId core, std::uint64_t address, std::span<const std::byte> value,
             std::uint64_t site, Picoseconds when) {
     std::uint64_t first = 0;
-    std::memcpy(&first, value.data(), std::min(value.size(), sizeof first));
+    std::copy_n(value.begin(), std::min(value.size(), sizeof first),
+                std::as_writable_bytes(std::span(&first, 1)).begin());
     told.push_back({std::move(what), core, address, first, value.size(), site, when});
   }
 };
