@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -50,8 +51,9 @@ class Recorder final : public Precompute {
   void note(std::string what, CoreId core, std::uint64_t address, std::span<const std::byte> value,
             std::uint64_t site, Picoseconds when) {
     std::uint64_t first = 0;
-    std::copy_n(value.begin(), std::min(value.size(), sizeof first),
-                std::as_writable_bytes(std::span(&first, 1)).begin());
+    for (std::size_t i = std::min(value.size(), sizeof first); i > 0; --i) {
+      first = first << 8 | std::to_integer<std::uint64_t>(value[i - 1]);
+    }
     told.push_back({std::move(what), core, address, first, value.size(), site, when});
   }
 };
