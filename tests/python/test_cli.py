@@ -16,7 +16,7 @@ from pmemsim.bench import Recording, bench, pairs_of_all, why_not
 from pmemsim.presets import preset_names
 from pmemsim.simulation import version
 from pmemsim.workloads import workloads
-from support import SMALL, interrupt, pmemsim
+from support import LONG_TESTS, SMALL, interrupt, pmemsim
 
 from pmemsim import _core
 
@@ -436,8 +436,16 @@ def test_compare_is_the_same_with_any_number_of_jobs(tmp_path: Path) -> None:
 
 
 def test_bench_measures_every_size(tmp_path: Path) -> None:
+    """The long form counts host instructions at every size, too, which takes most of its time."""
     path = tmp_path / "bench.json"
-    done = pmemsim("bench", "queue", "-d", "np,sw-undo", "--regions", "200", "--json", path)
+    failing = tmp_path / "valgrind"
+    failing.write_text("#!/bin/sh\nexit 1\n")
+    failing.chmod(0o755)
+    search = os.environ["PATH"] if LONG_TESTS else f"{tmp_path}:{os.environ['PATH']}"
+    done = pmemsim(
+        "bench", "queue", "-d", "np,sw-undo", "--regions", "200", "--json", path,
+        environment={"PATH": search},
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     document = json.loads(path.read_text())
     runs = document["runs"]
@@ -458,6 +466,14 @@ def test_bench_measures_every_size(tmp_path: Path) -> None:
         assert mean["over_sw_undo"] == pytest.approx(
             speeds[design, cores] / speeds["sw-undo", cores]
         )
+
+
+def test_bench_counts_host_instructions(queue_trace: Path) -> None:
+    recording = Recording("queue", 2, queue_trace, queue_trace, True)
+    (run,) = bench([(recording, "sw-undo")], "asap", ("sw-undo",)).runs
+    assert run.host_instructions_per_instruction is not None, run.host_instructions_reason
+    assert run.host_instructions_per_instruction > 10
+    assert run.host_instructions_reason == ""
 
 
 def test_bench_measures_no_memory_but_its_own(queue_trace: Path) -> None:
