@@ -6,7 +6,7 @@
 // their `persisted` is the acknowledgement. A hardware log orders log before data by these
 // acknowledgements, never by stalling the core.
 //
-// How the mechanisms meet this interface (prototyped before it was frozen):
+// How the mechanisms meet this interface:
 //   software undo  nothing: its code is in the trace, and ordering governs its flushes and fences.
 //   HWUndo     store() sends the log entry; flush() and evicted() hold a line back until its entry
 //              is acknowledged; region_end() drops log writes still pending (Backend::drop).

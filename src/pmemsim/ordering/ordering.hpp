@@ -4,7 +4,7 @@
 // is the point where x86 makes stores visible, and where clwb and sfence wait. A call that can't
 // be answered at once returns false and calls `resume` later; the store queue waits meanwhile.
 //
-// How the mechanisms meet this interface (prototyped before it was frozen):
+// How the mechanisms meet this interface:
 //   x86        flush() sends the line to the controller and counts it until it is persistent;
 //              fence() waits for the count to fall to zero.
 //   eADR       lowering drops flushes and fences: nothing to do here.
@@ -20,7 +20,7 @@
 //              evicted() tells the speculation buffer WriteBack and drops the line; fetch() is its
 //              Read; critical_section() assigns and revokes speculation IDs; fence(kDurable) is the
 //              spec-barrier. On misspeculation the core's trace goes back to where its outermost
-//              region began (OperationStream::seek() is there for that).
+//              region began, for which there is no interface yet.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,10 @@
 // Layer 4, precompute: who starts backend operations early?
 //
-// Calls come in each core's program order when the instruction retires.
-//   Janus     hint() decodes software's pre-execution requests into lines and prepares them.
+// Calls of hint() and stored() come in each core's program order when the instruction retires.
+//   Janus     hint() decodes software's pre-execution requests into lines.
 //   PMWeaver  stored() sees every store of the program, volatile ones too, with PC (the site) and
 //             value, and predicts; written_back() is what it learns from.
-// Both hand what they know to Backend::prepare(). Whether a result was right is found out where the
-// write arrives, in the backend.
+// The way from here to the backend's operations, which would start early, is not there yet.
 #pragma once
 
 #include <cstddef>
