@@ -16,6 +16,12 @@ Backend::Operations make_operations(const Blueprint& blueprint) {
   return operations;
 }
 
+// Some only if the table has operations.
+BackendDefects backend_defects(const Blueprint& blueprint) {
+  const auto* const parameters = blueprint.design.find_parameters<BackendParameters>();
+  return parameters == nullptr ? BackendDefects{} : parameters->defects;
+}
+
 // Rule 2.
 Lowering lowering(const Blueprint& blueprint, const Ordering& ordering,
                   const Atomicity& atomicity) {
@@ -34,7 +40,7 @@ Design::Design(const Blueprint& blueprint, EventQueue& queue, Memory& pm)
       ordering_(std::get<Choice::MakeOrdering>(blueprint.design.ordering().make)(blueprint)),
       atomicity_(std::get<Choice::MakeAtomicity>(blueprint.design.atomicity().make)(blueprint)),
       pm_(queue, pm, make_operations(blueprint), blueprint.pm.front_latency,
-          blueprint.parameters<BackendParameters>().defects),
+          backend_defects(blueprint)),
       precompute_(std::get<Choice::MakePrecompute>(blueprint.design.precompute().make)(blueprint)),
       ordering_interests_(ordering_->interests()),
       atomicity_interests_(atomicity_->interests()),

@@ -28,13 +28,20 @@ class DesignConfiguration {
   // What the layers promise together.
   Promises promises() const { return ordering().promises | atomicity().promises; }
 
-  // Of some choice in the table. Their default values if none has such parameters.
+  // nullptr if no choice in the table has such parameters.
   template <class Parameters>
-  Parameters parameters() const {
+  const Parameters* find_parameters() const {
     for (const ParameterGroup& group : groups_) {
-      if (const auto* const found = group.get<Parameters>()) return *found;
+      if (const auto* const found = group.get<Parameters>()) return found;
     }
-    return {};
+    return nullptr;
+  }
+  // Of a choice in the table, whose row lists them.
+  template <class Parameters>
+  const Parameters& parameters() const {
+    const Parameters* const found = find_parameters<Parameters>();
+    if (found == nullptr) throw Error("no row of the table of choices lists these parameters");
+    return *found;
   }
 
   template <class Visitor>
@@ -69,7 +76,7 @@ struct Blueprint {
   bool hand_placed_flushes = false;
 
   template <class Parameters>
-  Parameters parameters() const {
+  const Parameters& parameters() const {
     return design.parameters<Parameters>();
   }
 };
