@@ -50,8 +50,9 @@ def run_all(
         return value
 
     with ThreadPoolExecutor(max_workers=jobs or host_cores()) as pool:
-        futures = [pool.submit(run, index) for index in range(len(tasks))]
         try:
+            # Ctrl-C may come here, too: a job runs before the pool that starts it knows its thread.
+            futures = [pool.submit(run, index) for index in range(len(tasks))]
             wait(futures, return_when=FIRST_EXCEPTION)
         finally:
             stop.set()

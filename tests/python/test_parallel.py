@@ -64,3 +64,27 @@ def test_progress_ends_at_one() -> None:
 
     run_all([task, task], jobs=1, progress=lambda index, fraction: seen.append((index, fraction)))
     assert seen == [(0, 0.0), (0, 0.5), (0, 1.0), (1, 0.0), (1, 0.5), (1, 1.0)]
+
+
+def test_an_interrupt_while_jobs_are_started_stops_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pool doesn't know yet the thread that runs already, and so doesn't wait for it."""
+    stopped = threading.Event()
+
+    def long(report: Report) -> None:
+        try:
+            while True:
+                report(0.5)
+                time.sleep(0.001)
+        finally:
+            stopped.set()
+
+    start = threading.Thread.start
+
+    def interrupted_start(thread: threading.Thread) -> None:
+        start(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted_start)
+    with pytest.raises(KeyboardInterrupt):
+        run_all([long])
+    assert stopped.wait(10)
