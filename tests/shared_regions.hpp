@@ -24,6 +24,10 @@ class SharedRegions {
     // Regions that lock and unlock inside, so that others see what they wrote before they end; else
     // locks are held from before the begin until after the end.
     bool locks_inside = false;
+    // Locks taken inside, and held until after the end.
+    bool locks_until_after_end = false;
+    // Regions take one more lock, and give it back, around accesses to DRAM.
+    bool lock_around_dram = false;
     // Now and then a region writes its thread's own word of a line that all threads have words of,
     // at most once a region. (With more, regions could depend on each other.)
     bool false_sharing = false;
@@ -58,10 +62,11 @@ class SharedRegions {
     const std::uint32_t first = static_cast<std::uint32_t>(below(kLocks));
     const std::uint32_t last = first + static_cast<std::uint32_t>(below(kLocks - first));
     const bool inside = options_.locks_inside && below(3) > 0;
-    if (!inside) lock(first, last);
+    if (!inside && !options_.locks_until_after_end) lock(first, last);
     builder.mark(trace::MarkKind::kRegionBegin, 1);
     accesses(own, own);
-    if (inside) lock(first, last);
+    if (inside || options_.locks_until_after_end) lock(first, last);
+    if (options_.lock_around_dram) access_dram();
     accesses(first * options_.lines_per_lock, last * options_.lines_per_lock);
     if (options_.false_sharing && below(2) == 0) store(kPmBase + (1 << 16) + thread * 8);
     if (inside) unlock(first, last);
@@ -96,6 +101,12 @@ class SharedRegions {
   void store(std::uint64_t address) {
     builder.store(store_, address, ++value_);
     written_.insert(address / kLineBytes);
+  }
+  void access_dram() {
+    lock(kLocks, kLocks);
+    builder.access(load_, kDramBase + (1 << 20));
+    builder.store(store_, kDramBase + (1 << 20), ++value_);
+    unlock(kLocks, kLocks);
   }
   // For designs that leave it to the program.
   void flush() {

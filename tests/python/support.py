@@ -22,7 +22,7 @@ SMALL = ("--threads", "2", "--regions", "200")
 
 CAUSES = (
     "base", "execution", "branch", "private_cache", "shared_cache", "other_core", "dram", "pm",
-    "store_queue", "fence", "lock", "commit", "locked",
+    "store_queue", "fence", "lock", "commit", "locked", "speculation",
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "pmemsim/cache/hierarchy.hpp"
+#include "pmemsim/cpu/threads.hpp"
 #include "pmemsim/sim/configuration.hpp"
 #include "run_trace.hpp"
 
@@ -20,9 +21,11 @@ struct Platform {
         caches({queue, pm_space, dram, design}, clock, configuration.core.count, configuration.l1,
                configuration.l2, configuration.shared, configuration.path) {
     pm_space.add({kPmBase, kPmBase + (1 << 20)});
-    design.connect(queue, caches, dram, pm_space, program_events);
+    design.connect(queue, caches, dram, pm_space, program_events, threads);
   }
-  LayerContext context() { return {queue, caches, design.pm(), dram, pm_space, program_events}; }
+  LayerContext context() {
+    return {queue, caches, design.pm(), dram, pm_space, program_events, threads};
+  }
 
   // Runs until `reached`, as it must be some time.
   void until(const std::function<bool()>& reached) {
@@ -42,6 +45,7 @@ struct Platform {
   EventQueue queue;
   PmSpace pm_space;
   const ProgramEvents program_events;
+  Threads threads;
   Clock clock;
   Memory dram, pm;
   Design design;

@@ -28,6 +28,7 @@ struct Completion {
 
   explicit operator bool() const { return call != nullptr; }
   void operator()(Picoseconds when) const { call(object, argument, when); }
+  bool operator==(const Completion&) const = default;
 };
 
 // Wraps a member function: completion<&Bank::finished>(bank, 3).

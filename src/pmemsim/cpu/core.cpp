@@ -31,6 +31,7 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       synchronisation_(parts.synchronisation),
       design_(parts.design),
       program_events_(parts.program_events),
+      speculative_stores_(parts.speculative_stores),
       caches_(parts.hierarchy.private_caches(id)),
       clock_(clock),
       id_(id),
@@ -44,6 +45,7 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       time_slice_(clock.slots(parameters.time_slice)),
       run_ahead_(clock.duration(parameters.run_ahead)),
       ends_are_durable_(parts.design.promises().regions == RegionPromise::kAtEnd),
+      rewinds_(parts.design.wants(kRewind)),
       hint_instructions_(parts.design.hint_instructions()),
       predictor_(parameters.predictor_index_bits),
       // Operations of zero instructions take a place too, hence twice the instructions.
@@ -99,6 +101,7 @@ std::string Core::waiting_for() const {
   if (finished_) return {};
   std::string text =
       "core " + std::to_string(id_) + " after " + std::to_string(operations_read()) + " operations";
+  if (paused_) text += ", paused by the design";
   if (head_ != tail_) {
     const Entry& oldest = entries_[head_ & entry_mask_];
     const trace::SiteRecord& site = sites_->sites()[oldest.site];

@@ -27,6 +27,7 @@
 #include "pmemsim/cpu/branch_predictor.hpp"
 #include "pmemsim/cpu/core_parameters.hpp"
 #include "pmemsim/cpu/cycle_account.hpp"
+#include "pmemsim/cpu/speculative_stores.hpp"
 #include "pmemsim/cpu/store_queue.hpp"
 #include "pmemsim/cpu/synchronisation.hpp"
 #include "pmemsim/design/design.hpp"
@@ -78,6 +79,7 @@ class Core final : public CacheClient {
     Synchronisation& synchronisation;
     Design& design;
     const ProgramEvents& program_events;
+    SpeculativeStores& speculative_stores;
   };
 
   Core(const Parts& parts, const Clock& clock, const CoreParameters& parameters, CoreId id,
@@ -87,6 +89,12 @@ class Core final : public CacheClient {
   void run(const trace::TraceFile& file, std::uint32_t thread, const ProgramCopy& copy);
 
   void filled(Line line, LineState state, Picoseconds when, Source source) override;
+
+  // As layers/thread_control.hpp says.
+  void pause();
+  void resume();
+  bool in_region() const { return region_in_effect_ != 0; }
+  void rewind();
 
   bool finished() const { return finished_; }
   Picoseconds end() const { return clock_.time(retire_); }
@@ -208,6 +216,10 @@ class Core final : public CacheClient {
   bool may_write(const StoreEntry& entry, Slot& slot);
   bool ask_to_write(Line line, Slot slot);
   void ask_ahead();
+  void region_takes_effect(const StoreEntry& entry);
+  // Has the region done this operation before it was taken back?
+  bool synchronises_again() const { return synchronised_ < ever_synchronised_; }
+  void has_synchronised();
   bool tell_layers(StoreEntry& entry, Slot& slot);
   void apply(const StoreEntry& entry);
   bool at_time(std::uint8_t& stage, Slot slot);
@@ -218,7 +230,16 @@ class Core final : public CacheClient {
   void waited(const StoreEntry& entry, Slot until, Cause cause);
   Slot overlap(Slot from, Slot until, Cause cause) const;
 
+  // Pausing, and going back to where a region began (core_rewind.cpp).
+  void take_back_stores();
+  void forget_wait_of_head();
+  static bool has_acquired(const StoreEntry& acquire);
+  void forget_what_is_in_flight(Slot restart);
+  void take_back_statistics();
+
   bool persistent(std::uint64_t address) const { return pm_space_.contains(address); }
+  // Or has it been taken back?
+  bool in_flight(std::uint32_t index) const { return index - head_ < tail_ - head_; }
   Entry& entry(std::uint32_t index) { return entries_[index & entry_mask_]; }
 
   EventQueue& queue_;
@@ -227,6 +248,7 @@ class Core final : public CacheClient {
   Synchronisation& synchronisation_;
   Design& design_;
   const ProgramEvents& program_events_;
+  SpeculativeStores& speculative_stores_;
   PrivateCaches& caches_;
   const Clock clock_;
   const CoreId id_;
@@ -236,6 +258,7 @@ class Core final : public CacheClient {
   const Slot cycle_, forward_latency_, locked_latency_, branch_penalty_, time_slice_;
   const Picoseconds run_ahead_;
   const bool ends_are_durable_;  // regions', without the design's saying so
+  const bool rewinds_;           // the design may
   const std::uint32_t hint_instructions_;
 
   // the thread
@@ -253,6 +276,23 @@ class Core final : public CacheClient {
     std::vector<std::byte> data;
   };
   std::deque<PendingHint> hints_;  // that haven't retired
+
+  // If the design may take regions back: those that have been dispatched and whose end hasn't left
+  // the store queue.
+  struct RegionStart {
+    std::uint64_t region;
+    LoweredStream::Place place;
+    std::uint32_t locks_held;
+    bool end_retired = false;
+    Picoseconds time{};  // if its end has retired
+  };
+  std::deque<RegionStart> region_starts_;
+  std::uint64_t region_in_effect_ = 0;  // whose begin, and not its end, has left; 0: none
+  // Synchronisation operations of that region that have left the store queue, or hold what they
+  // have acquired: since its begin, and the most that ever did.
+  std::uint32_t synchronised_ = 0, ever_synchronised_ = 0;
+  bool paused_ = false;
+  Slot paused_since_ = 0;
 
   // front end
   Slot dispatch_ = 0;

@@ -40,6 +40,7 @@ void Core::version_due(std::uint64_t index, Picoseconds now) {
 }
 
 void Core::version_reached(std::uint64_t index, Picoseconds now) {
+  if (!in_flight(static_cast<std::uint32_t>(index))) return;
   Entry& waiting = entry(static_cast<std::uint32_t>(index));
   const Slot slot = clock_.slot(now);
   if (slot > waiting.ready + 1) waiting.cause = Cause::kLock;
@@ -151,7 +152,7 @@ void Core::complete(std::uint32_t index, Slot slot) {
 }
 
 void Core::retire() {
-  if (retiring_ || executing_) return;
+  if (retiring_ || executing_ || paused_) return;
   retiring_ = true;
   while (head_ != tail_) {
     Entry& oldest = entry(head_);
@@ -222,9 +223,15 @@ void Core::retired(Entry& oldest) {
     retired_region_ = ++regions_retired_;
   }
   if (oldest.region_end) {
+    const Picoseconds time = clock_.time(retire_) - clock_.time(region_began_);
+    for (RegionStart& start : region_starts_) {
+      if (start.region != retired_region_) continue;
+      start.end_retired = true;
+      start.time = time;
+    }
     retired_region_ = 0;
     ++statistics_.regions;
-    statistics_.region_time += clock_.time(retire_) - clock_.time(region_began_);
+    statistics_.region_time += time;
   }
   if (oldest.kind == Kind::kSerial) {  // has left the store queue already
     // Reads, even if it doesn't write: a compare-exchange that failed.

@@ -13,7 +13,7 @@ using trace::SiteKind;
 using trace::SyncKind;
 
 void Core::advance() {
-  if (advancing_ || finished_) return;
+  if (advancing_ || finished_ || paused_) return;
   advancing_ = true;
   const Slot horizon = clock_.slot(queue_.now() + run_ahead_);
   while (blocking_branch_ == kNoEntry) {
@@ -259,7 +259,7 @@ bool Core::dispatch_branch(const Operation& operation) {
 bool Core::dispatch_mark(const Operation& operation) {
   const auto mark = static_cast<MarkKind>(operation.detail);
   if (mark == MarkKind::kHint) return dispatch_hint(operation);
-  const bool layers_care = design_.wants(kRegions);
+  const bool layers_care = design_.wants(kRegions | kRewind);
   const bool end = mark == MarkKind::kRegionEnd;
   const bool serialising =
       mark == MarkKind::kFenceRegions || (end && design_.commits_synchronously());
@@ -270,6 +270,7 @@ bool Core::dispatch_mark(const Operation& operation) {
   if (mark == MarkKind::kRegionBegin) {
     ++region_;
     in_region_ = true;
+    if (rewinds_) region_starts_.push_back({region_, stream_->before_region(), locks_held_});
   }
   if (layers_care) {
     StoreEntry& store = new_store(index,

@@ -12,6 +12,9 @@ namespace {
 constexpr unsigned kObjectShift = 32;
 constexpr unsigned kKindShift = 61;
 
+// Stages of an acquisition.
+enum : std::uint8_t { kReaches = 0, kAcquires = 2, kHasAcquired = 4 };
+
 bool waits(std::uint8_t stage) { return stage % 2 == 1; }
 
 }  // namespace
@@ -159,7 +162,11 @@ void Core::ask_ahead() {
 
 void Core::apply(const StoreEntry& head) {
   if (head.writes && persistent(head.address)) {
-    pm_space_.newest().write(head.address, head.value.data(), head.size);
+    if (rewinds_) {
+      speculative_stores_.store(id_, head.address, std::span(head.value).first(head.size));
+    } else {
+      pm_space_.newest().write(head.address, head.value.data(), head.size);
+    }
     program_events_.stored(Line::of(head.address));
     design_.visible(id_, Line::of(head.address));
   }
@@ -262,23 +269,22 @@ bool Core::drain_atomic(StoreEntry& head, Slot& slot) {
 }
 
 bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
-  enum : std::uint8_t { kArrive = 0, kAcquire = 2, kAcquired = 4 };
   const auto kind = static_cast<trace::SyncKind>(head.detail);
-  if (head.stage == kArrive) {
+  if (head.stage == kReaches) {
     if (!at_time(head.stage, slot)) return false;
-    head.stage = kAcquire;
+    head.stage = kAcquires;
   }
-  if (head.stage == kAcquire) {
+  if (head.stage == kAcquires) {
     head.waiting_since = slot;
     // The write lock's second record, on the readers' count, has no address. It matters only where
     // the order is the recorded one.
     const bool companion = kind == trace::SyncKind::kWriteLock && head.address == 0;
-    if (!(companion && lock_order_ == LockOrder::kSimulated) &&
+    if (!(companion && lock_order_ == LockOrder::kSimulated) && !synchronises_again() &&
         !synchronisation_.acquire(kind, head.object, head.version, resume_of_head())) {
       ++head.stage;
       return false;
     }
-    head.stage = kAcquired;
+    head.stage = kHasAcquired;
   }
   if (head.waiting_since != kUnknownSlot) {
     waited(head, slot, Cause::kLock);
@@ -289,8 +295,11 @@ bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
     if (!may_write(head, slot)) return false;
     slot += locked_latency_;
   }
+  has_synchronised();
   return true;
 }
+
+bool Core::has_acquired(const StoreEntry& acquire) { return acquire.stage >= kHasAcquired; }
 
 bool Core::drain_release(StoreEntry& head, Slot& slot) {
   if (head.address != 0) {
@@ -298,7 +307,8 @@ bool Core::drain_release(StoreEntry& head, Slot& slot) {
     slot += locked_latency_;
   }
   if (head.address != 0) design_.critical_section(id_, false, clock_.time(slot));
-  release_later(head, slot);
+  if (!synchronises_again()) release_later(head, slot);
+  has_synchronised();
   return true;
 }
 
@@ -334,11 +344,30 @@ bool Core::drain_region(StoreEntry& head, Slot& slot) {
   } else {
     waited(head, slot, Cause::kCommit);
   }
+  if (rewinds_) region_takes_effect(head);
   if (head.kind == StoreKind::kRegionEnd && ends_are_durable_) {
     program_events_.region_durable(id_, head.region);
   }
   slot += cycle_;
   return true;
+}
+
+// The other way round it would be too early: until a region's end has left, it may be taken back.
+void Core::region_takes_effect(const StoreEntry& head) {
+  if (head.kind == StoreKind::kRegionBegin) {
+    region_in_effect_ = head.region;
+    speculative_stores_.begin(id_);
+  } else if (head.kind == StoreKind::kRegionEnd && region_in_effect_ != 0) {
+    region_in_effect_ = 0;
+    synchronised_ = ever_synchronised_ = 0;
+    speculative_stores_.end(id_);
+    region_starts_.pop_front();
+  }
+}
+
+void Core::has_synchronised() {
+  if (region_in_effect_ == 0) return;
+  ever_synchronised_ = std::max(ever_synchronised_, ++synchronised_);
 }
 
 bool Core::ask_design(const StoreEntry& head, Picoseconds when) {

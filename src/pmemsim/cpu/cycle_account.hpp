@@ -24,8 +24,9 @@ enum class Cause : std::uint8_t {
   kLock,
   kCommit,
   kLocked,
+  kSpeculation,
 };
-inline constexpr std::size_t kCauses = 13;
+inline constexpr std::size_t kCauses = 14;
 
 struct CauseText {
   std::string_view name, description;
@@ -44,6 +45,7 @@ inline constexpr std::array<CauseText, kCauses> kCauseTexts{{
     {"lock", "waiting for locks and other threads"},
     {"commit", "regions that wait at their begin or end"},
     {"locked", "execution of locked instructions and of full fences"},
+    {"speculation", "pauses by the design, and until threads that it takes back go on"},
 }};
 
 class CycleAccount {

@@ -75,6 +75,10 @@ class StoreQueue {
 
   StoreEntry& push() { return entries_[tail_++ & mask_]; }
   void pop(Slot drained) { at(head_++).drained = drained; }
+  // All that wait, as if they had never been.
+  void forget(Slot when) {
+    while (!empty()) pop(when);
+  }
 
   // Store-to-load forwarding: the youngest store to the 8-byte granule, if it is in the queue at
   // `when`. A store may have been worked out to its end although it leaves later than that: it

@@ -56,6 +56,11 @@ void Synchronisation::grant_waiting(Object& lock, Picoseconds now) {
   }
 }
 
+void Synchronisation::forget(std::uint32_t object, const Completion& resume) {
+  waiting_ -= std::erase_if(objects_[object].waiters,
+                            [&](const Waiter& waiter) { return waiter.resume == resume; });
+}
+
 bool Synchronisation::acquire_version(std::uint32_t object, std::uint32_t version,
                                       Completion resume) {
   Object& found = objects_[object];

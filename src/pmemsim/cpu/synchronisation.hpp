@@ -37,6 +37,9 @@ class Synchronisation {
   bool acquire_version(std::uint32_t object, std::uint32_t version, Completion resume);
   void release_version(std::uint32_t object, std::uint32_t version, Picoseconds now);
 
+  // Whoever waits for the object doesn't any more, or never did: `resume` is not called.
+  void forget(std::uint32_t object, const Completion& resume);
+
   std::uint32_t version(std::uint32_t object) const { return objects_[object].version; }
   std::size_t waiting() const { return waiting_; }
 

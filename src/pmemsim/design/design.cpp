@@ -47,11 +47,12 @@ Design::Design(const Blueprint& blueprint, EventQueue& queue, Memory& pm)
       interests_(ordering_interests_ | atomicity_interests_ | precompute_->interests()),
       commits_synchronously_(atomicity_->commits_synchronously()),
       lowering_(pmemsim::lowering(blueprint, *ordering_, *atomicity_)),
-      fences_(blueprint.cores) {}
+      fences_(blueprint.cores),
+      fences_before_region_(blueprint.cores) {}
 
 void Design::connect(EventQueue& queue, CachePort& caches, Memory& dram, PmSpace& pm_space,
-                     const ProgramEvents& program_events) {
-  const LayerContext context{queue, caches, pm_, dram, pm_space, program_events};
+                     const ProgramEvents& program_events, ThreadControl& threads) {
+  const LayerContext context{queue, caches, pm_, dram, pm_space, program_events, threads};
   ordering_->connect(context);
   atomicity_->connect(context);
   precompute_->connect(context);

@@ -27,7 +27,7 @@ class Design {
 
   // Once, before the run.
   void connect(EventQueue& queue, CachePort& caches, Memory& dram, PmSpace& pm_space,
-               const ProgramEvents& program_events);
+               const ProgramEvents& program_events, ThreadControl& threads);
 
   const Promises& promises() const { return promises_; }
   const Lowering& lowering() const { return lowering_; }
@@ -59,6 +59,7 @@ class Design {
     return ordering_->fence({core, ++fences_[core], meaning}, when, resume);
   }
   bool region_begin(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) {
+    fences_before_region_[core] = fences_[core];
     return atomicity_->region_begin(core, region, when, resume);
   }
   bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) {
@@ -73,6 +74,12 @@ class Design {
   void critical_section(CoreId core, bool enter, Picoseconds when) {
     if (ordering_wants(kCriticalSections)) ordering_->critical_section(core, enter, when);
   }
+
+  // The core's thread is taken back to where its region began: first for each store, then once.
+  void restored(CoreId core, std::uint64_t address, std::uint32_t bytes) {
+    ordering_->restored(core, address, bytes);
+  }
+  void rewound(CoreId core) { fences_[core] = fences_before_region_[core]; }
 
   // ---- From the cores, when an instruction retires.
 
@@ -134,7 +141,8 @@ class Design {
   const std::uint32_t ordering_interests_, atomicity_interests_, interests_;
   const bool commits_synchronously_;
   const Lowering lowering_;
-  std::vector<std::uint64_t> fences_;  // by core: that have reached the head of its store queue
+  // By core: that have reached the head of its store queue; the same, when its region began.
+  std::vector<std::uint64_t> fences_, fences_before_region_;
 };
 
 }  // namespace pmemsim

@@ -19,6 +19,7 @@ enum Interest : std::uint32_t {
   kCleanEvictions = 1u << 9,    // Atomicity::evicted_clean()
   kVisibleStores = 1u << 10,    // Ordering::visible()
   kWriteBacks = 1u << 11,       // Precompute::written_back()
+  kRewind = 1u << 12,           // Ordering::restored(), and threads that can be taken back
 };
 
 // What becomes of a dirty PM line that the shared cache evicts.

@@ -6,6 +6,7 @@
 #include "pmemsim/layers/cache_port.hpp"
 #include "pmemsim/layers/pm_space.hpp"
 #include "pmemsim/layers/program_events.hpp"
+#include "pmemsim/layers/thread_control.hpp"
 #include "pmemsim/mem/memory.hpp"
 
 namespace pmemsim {
@@ -19,6 +20,7 @@ struct LayerContext {
   Memory& dram;
   PmSpace& pm_space;
   const ProgramEvents& program_events;
+  ThreadControl& threads;
 };
 
 }  // namespace pmemsim

@@ -7,11 +7,11 @@ using trace::MarkKind;
 bool LoweredStream::keep_mark(trace::Operation& operation) {
   switch (static_cast<MarkKind>(operation.detail)) {
     case MarkKind::kPurpose:
-      purpose_ = static_cast<trace::Purpose>(operation.address);
-      kept_in_part_ = dropping() || !lowering_.keeps_the_rest[purpose_index()];
+      state_.purpose = static_cast<trace::Purpose>(operation.address);
+      state_.kept_in_part = dropping() || !lowering_.keeps_the_rest[purpose_index()];
       return false;
     case MarkKind::kNextFence:
-      next_meaning_ = static_cast<trace::FenceMeaning>(operation.address);
+      state_.next_meaning = static_cast<trace::FenceMeaning>(operation.address);
       return false;
     case MarkKind::kRegionBegin:
     case MarkKind::kRegionEnd:
@@ -19,15 +19,16 @@ bool LoweredStream::keep_mark(trace::Operation& operation) {
     case MarkKind::kFenceRegions:
       return wanted_.region_fences;
     case MarkKind::kHint:
-      if (std::exchange(hint_given_, true)) hint_data_.clear();  // this one announces none
+      // One that follows another at once announces none.
+      if (std::exchange(state_.hint_given, true)) state_.hint_data.clear();
       operation.address += operation.address != 0 ? copy_.address_offset : 0;
       return wanted_.hints;
     case MarkKind::kHintData:
       if (!wanted_.hints) return false;
-      if (std::exchange(hint_given_, false)) hint_data_.clear();
+      if (std::exchange(state_.hint_given, false)) state_.hint_data.clear();
       for (const std::uint64_t word : {operation.address, operation.second}) {
         const auto bytes = std::as_bytes(std::span(&word, 1));
-        hint_data_.insert(hint_data_.end(), bytes.begin(), bytes.end());
+        state_.hint_data.insert(state_.hint_data.end(), bytes.begin(), bytes.end());
       }
       return false;
     case MarkKind::kAllocate:

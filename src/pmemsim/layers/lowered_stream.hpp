@@ -41,9 +41,9 @@ class LoweredStream {
   // The next operation that is kept; false at the end. Throws trace::TraceError.
   bool next(trace::Operation& operation) {
     do {
-      if (kept_in_part_) stream_.skip_to(dropping() ? kSeenInDroppedCode : kSeenAmongFlushes);
+      if (state_.kept_in_part) stream_.skip_to(dropping() ? kSeenInDroppedCode : kSeenAmongFlushes);
       if (!stream_.next(operation)) return false;
-      if (kept_in_part_ && !dropping()) {
+      if (state_.kept_in_part && !dropping()) {
         operation.instructions = std::min(operation.instructions, 1u);
       }
     } while (!keep(operation));
@@ -53,14 +53,34 @@ class LoweredStream {
   // Instructions around flushes and fences that aren't kept, which stay; since the last call.
   std::uint32_t take_left_over() { return std::exchange(left_over_, 0); }
   // What the code around the last operation is for.
-  trace::Purpose purpose() const { return purpose_; }
+  trace::Purpose purpose() const { return state_.purpose; }
   // If the last operation was a fence: what the program means by it.
   trace::FenceMeaning fence_meaning() const { return meaning_; }
   // If it was a hint: the data that it announces.
-  std::span<const std::byte> hint_data() const { return hint_data_; }
+  std::span<const std::byte> hint_data() const { return state_.hint_data; }
 
   // Operations read so far, those included that are not kept.
   std::uint64_t position() const { return stream_.position(); }
+
+  // What is known at a place in the program of the code that follows.
+  struct State {
+    trace::Purpose purpose = trace::Purpose::kProgram;
+    bool kept_in_part = false;  // not all of the code for this purpose counts
+    trace::FenceMeaning next_meaning = trace::FenceMeaning::kBare;
+    bool hint_given = false;  // its data are over with the next mark
+    std::vector<std::byte> hint_data{};
+  };
+  struct Place {
+    std::uint64_t position;
+    State state;
+  };
+  // Just before the last operation, which must be a region's begin.
+  Place before_region() const { return {position() - 1, state_}; }
+  void go_to(const Place& place) {
+    state_ = place.state;
+    left_over_ = 0;
+    stream_.seek(place.position);
+  }
 
  private:
   static constexpr trace::KindSet kSeenInDroppedCode{
@@ -70,7 +90,7 @@ class LoweredStream {
   static constexpr trace::KindSet kSeenAmongFlushes =
       kSeenInDroppedCode | trace::KindSet{trace::SiteKind::kFlush};
 
-  std::size_t purpose_index() const { return static_cast<std::size_t>(purpose_); }
+  std::size_t purpose_index() const { return static_cast<std::size_t>(state_.purpose); }
   // Is what follows code that the design's program would not contain?
   bool dropping() const { return !lowering_.keeps[purpose_index()]; }
 
@@ -104,7 +124,7 @@ class LoweredStream {
   bool keep_fence(const trace::Operation& operation) {
     const auto kind = static_cast<trace::FenceKind>(operation.detail);
     if (kind != trace::FenceKind::kLfence || dropping()) {
-      meaning_ = std::exchange(next_meaning_, trace::FenceMeaning::kBare);
+      meaning_ = std::exchange(state_.next_meaning, trace::FenceMeaning::kBare);
     }
     if (dropping()) return false;
     return kind != trace::FenceKind::kSfence || lowering_.keeps_fences[purpose_index()] ||
@@ -122,13 +142,9 @@ class LoweredStream {
   const Lowering lowering_;
   const WantedMarks wanted_;
   const ProgramCopy copy_;
-  trace::Purpose purpose_ = trace::Purpose::kProgram;
-  bool kept_in_part_ = false;  // not all of the code for this purpose counts
-  trace::FenceMeaning next_meaning_ = trace::FenceMeaning::kBare;
+  State state_;
   trace::FenceMeaning meaning_ = trace::FenceMeaning::kBare;
   std::uint32_t left_over_ = 0;
-  std::vector<std::byte> hint_data_;
-  bool hint_given_ = false;  // its data are over with the next mark
 };
 
 }  // namespace pmemsim

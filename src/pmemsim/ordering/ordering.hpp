@@ -19,8 +19,9 @@
 //   PMEM-Spec  store() sends the line down a persist path of its own (false while it is full);
 //              evicted() tells the speculation buffer WriteBack and drops the line; fetch() is its
 //              Read; critical_section() assigns and revokes speculation IDs; fence(kDurable) is the
-//              spec-barrier. On misspeculation the core's trace goes back to where its outermost
-//              region began, for which there is no interface yet.
+//              spec-barrier. On misspeculation the thread goes back to where its outermost
+//              region began (ThreadControl::rewind), and restored() sends the old bytes down the
+//              persist path.
 #pragma once
 
 #include <cstdint>
@@ -64,6 +65,10 @@ class Ordering {
   virtual bool store(const Store&, Picoseconds, Completion) { return true; }
   // A store to PM has become visible: PmSpace::newest() has it.
   virtual void visible(CoreId, Line) {}
+  // The thread is taken back (layers/thread_control.hpp): of one of its stores, the latest first,
+  // PmSpace::newest() holds again what is there without it. A store that store() was told of and
+  // that hasn't become visible is among them.
+  virtual void restored(CoreId, std::uint64_t /*address*/, std::uint32_t /*bytes*/) {}
   // A load from PM has retired; `region` as in Store.
   virtual void load(CoreId, Line, std::uint64_t /*region*/, Picoseconds) {}
   virtual Eviction evicted(Line, const LineData&, Picoseconds) { return Eviction::kWrite; }

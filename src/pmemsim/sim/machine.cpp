@@ -75,7 +75,7 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
                        configuration.run.lock_order),
       hierarchy_({queue_, pm_space_, dram_, design_}, clock_, cores_used_, configuration.l1,
                  configuration.l2, shared_cache(configuration), configuration.path) {
-  design_.connect(queue_, hierarchy_, dram_, pm_space_, program_events_);
+  design_.connect(queue_, hierarchy_, dram_, pm_space_, program_events_, threads_);
   for (std::uint32_t instance = 0; instance < configuration.run.instances; ++instance) {
     for (const trace::PmRegion& region : trace.metadata().pm_regions) {
       pm_space_.add(
@@ -83,11 +83,12 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
     }
   }
   load_image();
-  const Core::Parts parts{queue_,           hierarchy_, pm_space_,
-                          synchronisation_, design_,    program_events_};
+  const Core::Parts parts{queue_,  hierarchy_,      pm_space_,          synchronisation_,
+                          design_, program_events_, speculative_stores_};
   for (CoreId core = 0; core < cores_used_; ++core) {
     cores_.push_back(std::make_unique<Core>(parts, clock_, configuration.core, core,
                                             configuration.run.lock_order));
+    threads_.add(*cores_.back());
   }
   warm_caches();
   const std::uint32_t threads = trace.metadata().threads;

@@ -9,7 +9,9 @@
 #include "pmemsim/cache/hierarchy.hpp"
 #include "pmemsim/core/event_queue.hpp"
 #include "pmemsim/cpu/core.hpp"
+#include "pmemsim/cpu/speculative_stores.hpp"
 #include "pmemsim/cpu/synchronisation.hpp"
+#include "pmemsim/cpu/threads.hpp"
 #include "pmemsim/design/design.hpp"
 #include "pmemsim/layers/pm_space.hpp"
 #include "pmemsim/layers/program_events.hpp"
@@ -70,6 +72,8 @@ class Machine {
   Design design_;
   Synchronisation synchronisation_;
   Hierarchy hierarchy_;
+  SpeculativeStores speculative_stores_{pm_space_.newest()};
+  Threads threads_;
   std::vector<std::unique_ptr<Core>> cores_;
 };
 

@@ -1,0 +1,188 @@
+// Threads that are paused and taken back at random moments, in random programs: what PM holds is
+// what it holds if that never happens, and every crash leaves what it may.
+#include <gtest/gtest.h>
+
+#include "pmemsim/sim/machine.hpp"
+#include "random_trace.hpp"
+#include "shared_regions.hpp"
+#include "speculating_layers.hpp"
+
+namespace pmemsim {
+namespace {
+
+struct Outcome {
+  std::vector<std::byte> pm;
+  std::uint64_t rewinds, pauses, wrong, regions;
+  double lock_ns;
+};
+
+Configuration speculating(std::uint32_t seed, std::uint32_t stores_per_alarm,
+                          const std::vector<KeyValue>& more = {}) {
+  const std::string seed_text = std::to_string(seed);
+  const std::string alarms = std::to_string(stores_per_alarm);
+  return configure(settings({{"ordering", "speculating"},
+                             {"speculating.seed", seed_text},
+                             {"speculating.stores_per_alarm", alarms},
+                             {"l1.size", "1KiB"},
+                             {"l1.ways", "2"},
+                             {"l2.size", "0B"},
+                             {"shared.size", "16KiB"},
+                             {"core.store_queue_entries", "8"},
+                             {"core.mshrs", "4"}},
+                            more),
+                   with_speculation());
+}
+
+double found(const StatisticsCollector& collector, std::string_view name) {
+  for (const Statistic& statistic : collector.found) {
+    if (statistic.name == name) return statistic.value;
+  }
+  throw Error("no statistic " + std::string(name));
+}
+
+constexpr std::uint64_t kMostLines = 1 << 10;
+
+Outcome run(const trace::TraceFile& file, const Configuration& configuration) {
+  Machine machine(configuration, file);
+  EXPECT_TRUE(machine.run({}));
+  StatisticsCollector collector;
+  machine.describe_statistics(collector);
+  const auto count = [&](std::string_view name) {
+    return static_cast<std::uint64_t>(found(collector, name));
+  };
+  Outcome outcome{{},
+                  count("speculating.rewinds"),
+                  count("speculating.pauses"),
+                  count("speculating.wrong"),
+                  count("core.regions"),
+                  found(collector, "stall.lock_ns")};
+  for (std::uint64_t line = 0; line < kMostLines; ++line) {
+    const LineData data = machine.pm_space().newest().read(Line::of(kPmBase + line * kLineBytes));
+    outcome.pm.insert(outcome.pm.end(), data.begin(), data.end());
+  }
+  for (const auto& core : machine.cores()) {
+    EXPECT_TRUE(core->finished());
+    EXPECT_EQ(core->clock().time(core->account().total()), core->end());
+  }
+  return outcome;
+}
+
+struct Discipline {
+  std::string_view name;
+  SharedRegions::Options options;
+  std::string_view atomicity;
+  bool alone;  // nobody else stores to what a region has stored to
+};
+const std::vector<Discipline> kDisciplines{
+    {"LocksAround", {.false_sharing = true}, "undo-bytes", true},
+    {"LocksUntilAfterEnd",
+     {.locks_until_after_end = true, .lock_around_dram = true, .false_sharing = true},
+     "undo-bytes",
+     true},
+    {"LocksInside", {.locks_inside = true}, "undo-bytes-together", false},
+};
+
+class Rewind : public testing::TestWithParam<Discipline> {
+ protected:
+  static SharedRegions::Options program(std::uint32_t seed) {
+    SharedRegions::Options options = GetParam().options;
+    options.seed = seed;
+    return options;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(With, Rewind, testing::ValuesIn(kDisciplines),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(Rewind, LeavesWhatARunWithoutLeaves) {
+  std::uint64_t rewinds = 0, pauses = 0, while_waiting = 0;
+  for (std::uint32_t seed = 1; rewinds < 1000; ++seed) {
+    SharedRegions shared(program(seed));
+    const TemporaryTrace temporary(shared.builder);
+    const trace::TraceFile file(temporary.path());
+    const KeyValue atomicity{"atomicity", GetParam().atomicity};
+    const Outcome never = run(file, speculating(seed, 0, {atomicity}));
+    const Outcome often = run(file, speculating(seed, 8, {atomicity}));
+    EXPECT_EQ(never.rewinds, 0u);
+    EXPECT_EQ(often.pm, never.pm) << seed;
+    EXPECT_EQ(often.regions, never.regions);
+    if (GetParam().alone) {
+      EXPECT_EQ(often.wrong, 0u) << seed;
+    }
+    rewinds += often.rewinds;
+    pauses += often.pauses;
+    while_waiting += often.lock_ns > 0 ? 1 : 0;
+    ASSERT_LT(seed, 1000u) << "too few were taken back: " << rewinds;
+  }
+  EXPECT_GT(pauses, 100u);
+  EXPECT_GT(while_waiting, 10u);
+}
+
+TEST_P(Rewind, KeepsPromises) {
+  std::uint64_t crashes = 0;
+  for (std::uint32_t seed = 1; seed <= 20; ++seed) {
+    const SharedRun run =
+        crash_shared(program(seed), speculating(seed, 8, {{"atomicity", GetParam().atomicity}}));
+    EXPECT_EQ(run.problem, "") << seed;
+    crashes += run.crashes;
+  }
+  EXPECT_GT(crashes, 2000u);
+}
+
+// The order of critical sections follows from the times, so that PM holds other values.
+TEST_P(Rewind, ComesToAnEndWhereTimeDecidesAboutLocks) {
+  std::uint64_t rewinds = 0;
+  for (std::uint32_t seed = 1; seed <= 40; ++seed) {
+    SharedRegions shared(program(seed));
+    const TemporaryTrace temporary(shared.builder);
+    const Outcome often =
+        run(trace::TraceFile(temporary.path()),
+            speculating(seed, 8,
+                        {{"atomicity", GetParam().atomicity}, {"run.lock_order", "simulated"}}));
+    EXPECT_EQ(often.regions, 60u);
+    if (GetParam().alone) {
+      EXPECT_EQ(often.wrong, 0u) << seed;
+    }
+    rewinds += often.rewinds;
+  }
+  EXPECT_GT(rewinds, 100u);
+}
+
+// Programs with atomic variables, copies, non-temporal stores, branches and races: what the order
+// of threads can't change is the same.
+TEST(RewindOfRandomPrograms, LeavesWhatIsOnesOwn) {
+  std::uint64_t rewinds = 0;
+  for (std::uint32_t seed = 1; seed <= 30; ++seed) {
+    RandomTrace random({.seed = seed, .threads = 1 + seed % 4, .operations = 3000});
+    const TemporaryTrace temporary(random.builder);
+    const trace::TraceFile file(temporary.path());
+    Machine never(speculating(seed, 0, {{"atomicity", "none"}}), file);
+    Machine often(speculating(seed, 20, {{"atomicity", "none"}}), file);
+    EXPECT_TRUE(never.run({}));
+    EXPECT_TRUE(often.run({}));
+    const auto same = [&](std::uint64_t address) {
+      const Line line = Line::of(address);
+      return never.pm_space().newest().read(line) == often.pm_space().newest().read(line);
+    };
+    for (std::uint32_t thread = 0; thread < 4; ++thread) {
+      for (std::uint64_t line = 0; line < 64; ++line) {
+        EXPECT_TRUE(same(kPmBase + (1u << 20) * (1 + thread) + line * kLineBytes))
+            << "seed " << seed << ", line " << line << " of thread " << thread;
+      }
+    }
+    EXPECT_TRUE(same(kPmBase + (32u << 20))) << "atomic variables, seed " << seed;
+    for (const auto& [word, value] : random.last_in_lock_order) {
+      EXPECT_TRUE(same(word)) << "what a lock protects, seed " << seed;
+    }
+    StatisticsCollector collector;
+    often.describe_statistics(collector);
+    rewinds += static_cast<std::uint64_t>(found(collector, "speculating.rewinds"));
+    for (const auto& core : often.cores()) {
+      EXPECT_TRUE(core->finished());
+      EXPECT_EQ(core->clock().time(core->account().total()), core->end());
+    }
+  }
+  EXPECT_GT(rewinds, 200u);
+}
+
+}  // namespace
+}  // namespace pmemsim

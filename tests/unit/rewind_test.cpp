@@ -1,0 +1,553 @@
+// Pausing cores and taking their threads back, step by step: what a layer is told, what is
+// restored, how long it takes.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "pmemsim/cpu/speculative_stores.hpp"
+#include "pmemsim/design/choices.hpp"
+#include "pmemsim/ordering/none.hpp"
+#include "pmemsim/sim/machine.hpp"
+#include "run_trace.hpp"
+
+namespace pmemsim {
+namespace {
+
+using trace::MarkKind;
+using trace::SiteKind;
+using trace::SyncKind;
+using trace::TraceBuilder;
+
+constexpr std::uint64_t kA = kPmBase, kB = kPmBase + kLineBytes;
+// Instructions that need no place of their own in the window move in groups, of 6 ns here.
+constexpr double kGrain = 7;
+constexpr std::uint64_t kLock = kDramBase + 64;
+
+// Does what a test has planned, and notes what it is told.
+struct Plan {
+  enum What : std::uint8_t { kPause, kResume, kRewind };
+  struct Step {
+    std::int64_t nanoseconds;
+    What what;
+    CoreId core = 0;
+  };
+  std::vector<Step> steps;
+  std::vector<std::string> told;
+};
+Plan* plan = nullptr;  // of the test that runs
+
+class Planned final : public NoOrdering {
+ public:
+  void connect(const LayerContext& context) override {
+    NoOrdering::connect(context);
+    context_.emplace(context);
+    for (std::size_t i = 0; i < plan->steps.size(); ++i) {
+      context.queue.schedule(Picoseconds{plan->steps[i].nanoseconds * 1000}, Phase::kController,
+                             completion<&Planned::step>(*this, i));
+    }
+  }
+  std::uint32_t interests() const override { return kStores | kVisibleStores | kRewind; }
+  bool fence(const Fence& fence, Picoseconds, Completion) override {
+    plan->told.push_back("fence " + std::to_string(fence.number));
+    return true;
+  }
+  bool store(const Store& store, Picoseconds, Completion) override {
+    address_ = store.address;
+    return true;
+  }
+  void visible(CoreId core, Line) override { tell("store", core, address_); }
+  void restored(CoreId core, std::uint64_t address, std::uint32_t) override {
+    tell("restored", core, address);
+  }
+
+ private:
+  void tell(const std::string& what, CoreId core, std::uint64_t address) {
+    const LineData line = context_->pm_space.newest().read(Line::of(address));
+    plan->told.push_back(what + " " + std::to_string(core) + " " + (address < kB ? "A" : "B") +
+                         "=" + std::to_string(std::to_integer<int>(line[address % kLineBytes])));
+  }
+  void step(std::uint64_t number, Picoseconds) {
+    const Plan::Step& step = plan->steps[number];
+    switch (step.what) {
+      case Plan::kPause:
+        return context_->threads.pause(step.core);
+      case Plan::kResume:
+        return context_->threads.resume(step.core);
+      case Plan::kRewind:
+        if (!context_->threads.in_region(step.core)) {
+          plan->told.push_back("not in a region");
+        } else {
+          context_->threads.rewind(step.core);
+        }
+        return;
+    }
+  }
+
+  std::optional<LayerContext> context_;
+  std::uint64_t address_ = 0;
+};
+
+// Notes hints.
+class Hinted final : public Precompute {
+ public:
+  std::uint32_t interests() const override { return kHints; }
+  void hint(CoreId, const Hint& hint, Picoseconds) override {
+    plan->told.push_back("hint " + std::to_string(hint.bytes));
+  }
+};
+
+const ChoiceTable& with_plan() {
+  static const ChoiceTable kTable = [] {
+    ChoiceTable table = choices();
+    table.push_back({.name = "planned",
+                     .summary = "Does what a test has planned",
+                     .make = [](const Blueprint&) -> std::unique_ptr<Ordering> {
+                       return std::make_unique<Planned>();
+                     }});
+    table.push_back({.name = "hinted",
+                     .summary = "Notes hints",
+                     .make = [](const Blueprint&) -> std::unique_ptr<Precompute> {
+                       return std::make_unique<Hinted>();
+                     }});
+    return table;
+  }();
+  return kTable;
+}
+
+class Program {
+ public:
+  Program() { builder.pm_region(kPmBase, kPmBase + 4096); }
+  Program& thread(std::uint32_t number) {
+    builder.thread(number);
+    return *this;
+  }
+  void begin() { builder.mark(MarkKind::kRegionBegin, 1); }
+  void end() { builder.mark(MarkKind::kRegionEnd, 1); }
+  void store(std::uint64_t address, std::uint64_t value) { builder.store(store_, address, value); }
+  // About so long: four instructions a cycle of 0.5 ns.
+  void compute(std::uint32_t nanoseconds) {
+    for (std::uint32_t i = 0; i < nanoseconds; ++i) builder.external(8);
+  }
+  void hint(std::uint64_t bytes) { builder.mark(MarkKind::kHint, kA, bytes); }
+  void mfence() { builder.plain(mfence_); }
+  void lock(std::uint32_t object, std::uint32_t version) {
+    builder.sync(SyncKind::kMutexLock, kLock + 64 * object, object, version);
+  }
+  void unlock(std::uint32_t object, std::uint32_t version) {
+    builder.sync(SyncKind::kMutexUnlock, kLock + 64 * object, object, version);
+  }
+
+  TraceBuilder builder;
+
+ private:
+  std::uint32_t store_ = builder.site(SiteKind::kStore, 8, 1);
+  std::uint32_t mfence_ = builder.site(SiteKind::kFence, 0, 1, {}, {},
+                                       static_cast<std::uint8_t>(trace::FenceKind::kMfence));
+};
+
+struct Ran {
+  std::vector<std::string> told;
+  double ns = 0;              // until the last core ended
+  double speculation_ns = 0;  // of all cores
+  std::uint64_t regions = 0;
+};
+
+Ran run(Program& program, const std::vector<Plan::Step>& steps,
+        std::string_view lock_order = "recorded") {
+  Plan planned{steps, {}};
+  plan = &planned;
+  const TemporaryTrace temporary(program.builder);
+  const trace::TraceFile file(temporary.path());
+  Machine machine(configure(settings({{"ordering", "planned"},
+                                      {"atomicity", "none"},
+                                      {"precompute", "hinted"},
+                                      {"core.frequency", "2GHz"},
+                                      {"core.width", "4"},
+                                      {"core.run_ahead", "1ns"},
+                                      {"run.lock_order", lock_order}}),
+                            with_plan()),
+                  file);
+  EXPECT_TRUE(machine.run({}));
+  plan = nullptr;
+  Ran ran{planned.told, static_cast<double>(machine.end().count) / 1000, 0, 0};
+  for (const auto& core : machine.cores()) {
+    EXPECT_EQ(core->clock().time(core->account().total()), core->end());
+    ran.speculation_ns +=
+        static_cast<double>(core->clock().time(core->account()[Cause::kSpeculation]).count) / 1000;
+    ran.regions += core->statistics().regions;
+  }
+  return ran;
+}
+
+TEST(Pause, DelaysByItsLength) {
+  Program program;
+  program.compute(2000);
+  const Ran without = run(program, {});
+  const Ran with = run(program, {{500, Plan::kPause}, {600, Plan::kResume}});
+  EXPECT_DOUBLE_EQ(with.ns, without.ns + 100);
+  EXPECT_DOUBLE_EQ(with.speculation_ns, 100);
+}
+
+TEST(Pause, LetsTheStoreQueueGoOn) {
+  Program program;
+  program.store(kA, 1);  // misses, and waits for PM
+  program.compute(2000);
+  program.store(kB, 2);
+  const Ran with = run(program, {{20, Plan::kPause}, {3000, Plan::kResume}, {3001, Plan::kRewind}});
+  EXPECT_EQ(with.told, (std::vector<std::string>{"store 0 A=1", "not in a region", "store 0 B=2"}));
+  EXPECT_GT(with.ns, 4000);
+}
+
+TEST(Rewind, ExecutesTheRegionAgain) {
+  Program program;
+  program.store(kB, 7);
+  program.compute(1000);
+  program.begin();
+  program.store(kA, 1);
+  program.store(kB, 8);
+  program.compute(1000);
+  program.store(kA, 2);
+  program.end();
+  program.compute(500);
+  const Ran without = run(program, {});
+  const Ran with = run(program, {{1800, Plan::kRewind}});
+  EXPECT_EQ(without.told,
+            (std::vector<std::string>{"store 0 B=7", "store 0 A=1", "store 0 B=8", "store 0 A=2"}));
+  EXPECT_EQ(with.told, (std::vector<std::string>{"store 0 B=7", "store 0 A=1", "store 0 B=8",
+                                                 "restored 0 B=7", "restored 0 A=0", "store 0 A=1",
+                                                 "store 0 B=8", "store 0 A=2"}));
+  // It began at 1000, or when its first lines came, which are in the cache now.
+  EXPECT_GT(with.ns, without.ns + 400);
+  EXPECT_LT(with.ns, without.ns + 800 + kGrain);
+  EXPECT_EQ(with.regions, 1u);
+}
+
+// Nothing is left of the first time: neither instructions that had been dispatched, nor waiting.
+TEST(Rewind, TakesAsLongAsTheRegionAgain) {
+  Program program;
+  program.begin();
+  program.compute(1000);
+  program.end();
+  const Ran without = run(program, {});
+  const Ran with = run(program, {{500, Plan::kRewind}});
+  EXPECT_NEAR(with.ns, without.ns + 500, kGrain);
+  EXPECT_NEAR(with.speculation_ns, 0, kGrain);
+  const Ran paused =
+      run(program, {{300, Plan::kPause}, {500, Plan::kRewind}, {600, Plan::kResume}});
+  EXPECT_NEAR(paused.ns, without.ns + 600, kGrain);
+  EXPECT_NEAR(paused.speculation_ns, 300, kGrain);
+}
+
+TEST(Rewind, GivesHintsAgain) {
+  Program program;
+  program.begin();
+  program.store(kA, 1);
+  program.mfence();  // some hundred ns, in which the hints can't retire
+  program.hint(1);
+  program.hint(2);
+  program.end();
+  program.compute(500);
+  program.hint(3);
+  const Ran ran = run(program, {{50, Plan::kRewind}});
+  EXPECT_EQ(ran.told, (std::vector<std::string>{"restored 0 A=0", "store 0 A=1", "fence 1",
+                                                "hint 1", "hint 2", "hint 3"}));
+}
+
+TEST(Rewind, OfWhatIsNotInARegion) {
+  Program program;
+  program.compute(500);
+  program.begin();
+  program.compute(1000);
+  program.end();
+  program.compute(500);
+  const Ran ran =
+      run(program, {{100, Plan::kRewind}, {1900, Plan::kRewind}, {1000, Plan::kRewind}});
+  EXPECT_EQ(ran.told, (std::vector<std::string>{"not in a region"}))
+      << "at 1900 it is in there again";
+}
+
+TEST(Rewind, CountsFencesAsTheProgramHasThem) {
+  Program program;
+  program.mfence();
+  program.begin();
+  program.mfence();
+  program.compute(1000);
+  program.end();
+  program.mfence();
+  const Ran ran = run(program, {{600, Plan::kRewind}});
+  EXPECT_EQ(ran.told, (std::vector<std::string>{"fence 1", "fence 2", "fence 2", "fence 3"}));
+}
+
+// Two regions fly in the window at once; the second one's begin has been dispatched.
+TEST(Rewind, GoesBackToTheRegionThatIsInEffect) {
+  Program program;
+  program.begin();
+  program.store(kA, 1);  // a miss, of some hundred ns
+  program.end();
+  program.begin();
+  program.store(kB, 2);
+  program.end();
+  const Ran ran = run(program, {{60, Plan::kRewind}});
+  EXPECT_EQ(ran.told, (std::vector<std::string>{"restored 0 A=0", "store 0 A=1", "store 0 B=2"}))
+      << "of the store that had been announced only";
+  EXPECT_EQ(ran.regions, 2u);
+}
+
+class Locks : public testing::TestWithParam<std::string_view> {};
+INSTANTIATE_TEST_SUITE_P(Rewind, Locks, testing::Values("recorded", "simulated"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(Locks, ThatAreHeldStayHeld) {
+  Program program;
+  program.thread(0).begin();
+  program.lock(0, 0);
+  program.store(kA, 1);
+  program.compute(2000);
+  program.end();
+  program.unlock(0, 1);
+  program.thread(1).compute(1000);
+  program.lock(0, 1);
+  program.store(kA, 2);
+  program.unlock(0, 2);
+  const Ran ran = run(program, {{1500, Plan::kRewind}, {2500, Plan::kRewind}}, GetParam());
+  EXPECT_EQ(ran.told, (std::vector<std::string>{"store 0 A=1", "restored 0 A=0", "store 0 A=1",
+                                                "restored 0 A=0", "store 0 A=1", "store 1 A=2"}));
+}
+
+TEST_P(Locks, ThatWereGivenBackAreAnothers) {
+  Program program;
+  program.thread(0).begin();
+  program.lock(0, 0);
+  program.store(kA, 1);
+  program.unlock(0, 1);
+  program.compute(2000);
+  program.end();
+  program.thread(1).compute(500);
+  program.lock(0, 1);
+  program.store(kA, 2);
+  program.compute(3000);
+  program.unlock(0, 2);
+  const Ran ran = run(program, {{1500, Plan::kRewind}}, GetParam());
+  // Thread 1 has the lock meanwhile, and its store came after thread 0's.
+  EXPECT_EQ(ran.told, (std::vector<std::string>{"store 0 A=1", "store 1 A=2", "restored 0 A=2",
+                                                "store 0 A=2"}));
+  EXPECT_LT(ran.ns, 3000 + 1000) << "thread 0 doesn't wait for it";
+}
+
+TEST_P(Locks, AreGivenBackOnce) {
+  Program program;
+  program.thread(0).begin();
+  program.lock(0, 0);
+  program.unlock(0, 1);
+  program.compute(1000);
+  program.end();
+  program.thread(1).compute(200);
+  program.lock(0, 1);
+  program.compute(2000);
+  program.store(kB, 1);
+  program.unlock(0, 2);
+  program.thread(2).compute(600);
+  program.lock(0, 2);
+  program.store(kB, 2);
+  program.unlock(0, 3);
+  const Ran ran = run(program, {{900, Plan::kRewind}}, GetParam());
+  EXPECT_EQ(ran.told, (std::vector<std::string>{"store 1 B=1", "store 2 B=2"}));
+}
+
+// Under simulated lock order, atomic variables keep their recorded order outside locks alone.
+TEST_P(Locks, AreCountedOnce) {
+  Program program;
+  const std::uint32_t write = program.builder.site(SiteKind::kAtomicStore, 8);
+  program.thread(0).begin();
+  program.lock(0, 0);
+  program.compute(1000);
+  program.end();
+  program.unlock(0, 1);
+  program.builder.atomic(write, kA, 1, 2, 5);
+  program.thread(1).compute(4000);
+  program.builder.atomic(write, kA, 1, 1, 4);
+  const Ran ran = run(program, {{500, Plan::kRewind}}, GetParam());
+  EXPECT_EQ(ran.told, (std::vector<std::string>{"store 1 A=4", "store 0 A=5"}));
+}
+
+TEST_P(Locks, ThatAreWaitedForAreWaitedForAnew) {
+  Program program;
+  program.thread(0).lock(0, 0);
+  program.compute(2000);
+  program.store(kA, 1);
+  program.unlock(0, 1);
+  program.thread(1).compute(100);
+  program.begin();
+  program.store(kB, 1);
+  program.lock(0, 1);
+  program.store(kA, 2);
+  program.unlock(0, 2);
+  program.end();
+  const Ran ran = run(program, {{1000, Plan::kRewind, 1}, {1500, Plan::kRewind, 1}}, GetParam());
+  EXPECT_EQ(ran.told, (std::vector<std::string>{"store 1 B=1", "restored 1 B=0", "store 1 B=1",
+                                                "restored 1 B=0", "store 1 B=1", "store 0 A=1",
+                                                "store 1 A=2"}));
+}
+
+TEST(Rewind, VersionsThatWereGivenStayGiven) {
+  Program program;
+  const std::uint32_t write = program.builder.site(SiteKind::kAtomicStore, 8);
+  const std::uint32_t read = program.builder.site(SiteKind::kAtomicLoad, 8);
+  program.thread(0).begin();
+  program.builder.atomic(write, kA, 0, 1, 5);
+  program.compute(1000);
+  program.builder.atomic(read, kB, 1, 1);  // waits for thread 1
+  program.end();
+  program.thread(1).builder.atomic(read, kA, 0, 1);
+  program.compute(1500);
+  program.builder.atomic(write, kB, 1, 1, 6);
+  const Ran ran = run(program, {{900, Plan::kRewind}, {2100, Plan::kRewind}});
+  EXPECT_EQ(std::count(ran.told.begin(), ran.told.end(), "store 1 B=6"), 1);
+  EXPECT_EQ(ran.told.front(), "store 0 A=5");
+  EXPECT_EQ(ran.regions, 1u);
+}
+
+// Atomic loads that have been taken back still wait for their version, or for their time, with what
+// depended on them.
+TEST(Rewind, LoadsThatWereTakenBackAreNeverDone) {
+  Program program;
+  const std::uint32_t write = program.builder.site(SiteKind::kAtomicStore, 8);
+  const std::uint32_t first = program.builder.site(SiteKind::kLoad, 8);
+  const std::uint32_t read = program.builder.site(SiteKind::kAtomicLoad, 8, 1, {(first << 8) | 10});
+  const std::uint32_t use = program.builder.site(SiteKind::kLoad, 8, 1, {(read << 8) | 3});
+  program.thread(0).begin();
+  program.builder.access(first, kDramBase);
+  program.builder.atomic(read, kB, 1, 1);
+  for (int i = 0; i < 60; ++i) program.builder.access(use, kDramBase + 4096);
+  program.end();
+  program.thread(1).compute(3000);
+  program.builder.atomic(write, kB, 1, 1, 6);
+  std::vector<Plan::Step> steps;
+  // Some of these while the load's time has come, and its turn hasn't.
+  for (std::int64_t when = 200; when < 2900; when += when % 3 == 0 ? 5 : 31) {
+    steps.push_back({when, Plan::kRewind});
+  }
+  const Ran ran = run(program, steps);
+  EXPECT_EQ(ran.told, (std::vector<std::string>{"store 1 B=6"}));
+  EXPECT_EQ(ran.regions, 1u);
+}
+
+TEST(Rewind, ProgramsGoOnAsTheyWere) {
+  TraceBuilder builder;
+  const auto mark = [&](MarkKind kind, auto first) {
+    builder.mark(kind, static_cast<std::uint64_t>(first));
+  };
+  const std::uint32_t sfence = builder.site(SiteKind::kFence);
+  const std::uint32_t store = builder.site(SiteKind::kStore, 8, 1);
+  mark(MarkKind::kPurpose, trace::Purpose::kCommit);
+  mark(MarkKind::kNextFence, trace::FenceMeaning::kDurable);
+  mark(MarkKind::kRegionBegin, 1);
+  builder.plain(sfence);
+  mark(MarkKind::kPurpose, trace::Purpose::kProgram);
+  builder.store(store, kA, 1);
+  builder.plain(sfence);
+  const TemporaryTrace temporary(builder);
+  const trace::TraceFile file(temporary.path());
+  LoweredStream stream(file, 0, {}, {});
+  trace::Operation operation;
+  ASSERT_TRUE(stream.next(operation));
+  ASSERT_EQ(operation.kind, SiteKind::kMark);
+  const LoweredStream::Place place = stream.before_region();
+  for (int time = 0; time < 2; ++time, stream.go_to(place), stream.next(operation)) {
+    EXPECT_EQ(stream.purpose(), trace::Purpose::kCommit);
+    ASSERT_TRUE(stream.next(operation));
+    EXPECT_EQ(operation.kind, SiteKind::kFence);
+    EXPECT_EQ(stream.fence_meaning(), trace::FenceMeaning::kDurable);
+    ASSERT_TRUE(stream.next(operation));
+    EXPECT_EQ(operation.kind, SiteKind::kStore);
+    EXPECT_EQ(stream.purpose(), trace::Purpose::kProgram);
+    ASSERT_TRUE(stream.next(operation));
+    EXPECT_EQ(stream.fence_meaning(), trace::FenceMeaning::kBare);
+    EXPECT_FALSE(stream.next(operation));
+  }
+}
+
+// ---- The stores that may be taken back
+
+class Speculative : public testing::Test {
+ protected:
+  void store(CoreId core, std::uint64_t address, int value, std::size_t bytes = 1) {
+    stores.store(core, address, std::vector<std::byte>(bytes, std::byte(value)));
+  }
+  int at(std::uint64_t address) const {
+    return std::to_integer<int>(newest.read(Line::of(address))[address % kLineBytes]);
+  }
+  std::vector<std::uint64_t> take_back(CoreId core) {
+    std::vector<std::uint64_t> told;
+    stores.take_back(core, [&](std::uint64_t address, std::uint32_t) { told.push_back(address); });
+    return told;
+  }
+
+  Image newest;
+  SpeculativeStores stores{newest};
+};
+
+TEST_F(Speculative, StoresAreTakenBackTheLatestFirst) {
+  store(0, kA, 1);
+  stores.begin(0);
+  store(0, kA, 2);
+  store(0, kA + 1, 3);
+  store(0, kB, 4);
+  EXPECT_EQ(take_back(0), (std::vector<std::uint64_t>{kB, kA + 1, kA}));
+  EXPECT_EQ(at(kA), 1);
+  EXPECT_EQ(at(kA + 1), 0);
+  EXPECT_EQ(take_back(0), std::vector<std::uint64_t>{});
+  store(0, kA, 2);
+  EXPECT_EQ(take_back(0), std::vector<std::uint64_t>{kA}) << "of two, one is there again";
+  EXPECT_EQ(at(kA), 1);
+}
+
+TEST_F(Speculative, WhatOthersHaveStoredSinceStays) {
+  stores.begin(0);
+  store(0, kA, 1);
+  store(1, kA, 2);      // not in a region
+  store(1, kA + 8, 3);  // of the same line
+  stores.begin(2);
+  store(2, kA, 4);
+  EXPECT_EQ(take_back(0), std::vector<std::uint64_t>{kA});
+  EXPECT_EQ(at(kA), 4);
+  take_back(2);
+  EXPECT_EQ(at(kA), 2);
+  store(0, kA, 1);
+  EXPECT_EQ(at(kA), 2) << "thread 1 stored to it after thread 0";
+  store(2, kA, 4);
+  stores.end(2);
+  take_back(0);
+  EXPECT_EQ(at(kA), 4);
+  EXPECT_EQ(at(kA + 8), 3);
+}
+
+TEST_F(Speculative, NothingIsKeptOnceAllRegionsHaveEnded) {
+  stores.begin(0);
+  stores.begin(1);
+  store(0, kA, 1);
+  store(1, kA, 2);
+  stores.end(1);
+  EXPECT_EQ(stores.lines(), 1u);
+  take_back(0);
+  store(0, kA, 1);
+  stores.end(0);
+  EXPECT_EQ(stores.lines(), 0u);
+  EXPECT_EQ(at(kA), 2);
+  store(1, kA, 5);
+  EXPECT_EQ(stores.lines(), 0u);
+  EXPECT_EQ(at(kA), 5);
+}
+
+TEST_F(Speculative, AStoreMayLieInTwoLines) {
+  stores.begin(0);
+  store(0, kB - 4, 9, 8);
+  EXPECT_EQ(at(kB + 3), 9);
+  EXPECT_EQ(take_back(0), (std::vector<std::uint64_t>{kB, kB - 4}));
+  EXPECT_EQ(at(kB - 4) + at(kB + 3), 0);
+}
+
+}  // namespace
+}  // namespace pmemsim
