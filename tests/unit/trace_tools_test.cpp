@@ -77,7 +77,7 @@ TEST_F(TraceToolsTest, SummaryCounts) {
   const auto flush = builder_.site(SiteKind::kFlush);
   const auto fence = builder_.site(SiteKind::kFence);
   builder_.sync(SyncKind::kWriteLock, 8, 0, 0);
-  builder_.sync(SyncKind::kWriteLock, 8, 1, 0);
+  builder_.sync(SyncKind::kWriteLock, 0, 1, 0);
   builder_.mark(MarkKind::kRegionBegin, 1);
   builder_.access(load, kPm);          // 3 instructions
   builder_.store(store, kPm + 60, 1);  // 2, and two lines

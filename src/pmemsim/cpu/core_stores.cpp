@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "pmemsim/cpu/core.hpp"
+#include "pmemsim/trace/layout.hpp"
 
 namespace pmemsim {
 namespace {
@@ -272,8 +273,7 @@ bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
     head.waiting_since = slot;
     // The write lock's second record, on the readers' count, has no address. It matters only where
     // the order is the recorded one.
-    const bool companion = kind == trace::SyncKind::kWriteLock && head.address == 0;
-    if (!(companion && lock_order_ == LockOrder::kSimulated) &&
+    if (!(trace::is_companion(kind, head.address) && lock_order_ == LockOrder::kSimulated) &&
         !synchronisation_.acquire(kind, head.object, head.version, resume_of_head())) {
       ++head.stage;
       return false;

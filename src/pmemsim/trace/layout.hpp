@@ -109,5 +109,9 @@ constexpr bool is_acquire(SyncKind kind) {
   return kind == SyncKind::kMutexLock || kind == SyncKind::kReadLock ||
          kind == SyncKind::kWriteLock || kind == SyncKind::kWait;
 }
+// The second record of a write lock, on the count of read unlocks.
+constexpr bool is_companion(SyncKind kind, std::uint64_t address) {
+  return kind == SyncKind::kWriteLock && address == 0;
+}
 
 }  // namespace pmemsim::trace
