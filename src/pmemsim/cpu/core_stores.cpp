@@ -12,6 +12,8 @@ namespace {
 
 constexpr unsigned kObjectShift = 32;
 constexpr unsigned kKindShift = 61;
+static_assert(trace::kMaxSyncObjects <= 1u << (kKindShift - kObjectShift));
+static_assert(static_cast<unsigned>(trace::SyncKind::kSignal) < 1u << (64 - kKindShift));
 
 bool waits(std::uint8_t stage) { return stage % 2 == 1; }
 
@@ -303,9 +305,10 @@ bool Core::drain_release(StoreEntry& head, Slot& slot) {
 }
 
 void Core::release_later(const StoreEntry& head, Slot slot) {
-  const bool atomic = head.kind != StoreKind::kRelease;
-  const std::uint64_t kind =
-      atomic ? static_cast<std::uint64_t>(trace::SyncKind::kSignal) : head.detail;
+  // Only locks need their kind: all else, atomic variables too, is released by its version alone.
+  const auto recorded = static_cast<trace::SyncKind>(head.detail);
+  const bool unlock = head.kind == StoreKind::kRelease && trace::is_unlock(recorded);
+  const auto kind = static_cast<std::uint64_t>(unlock ? recorded : trace::SyncKind::kSignal);
   const std::uint64_t packed =
       (kind << kKindShift) | (std::uint64_t{head.object} << kObjectShift) | head.version;
   queue_.schedule(max(clock_.time(slot), queue_.now()), Phase::kCore,

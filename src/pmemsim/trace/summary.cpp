@@ -142,8 +142,7 @@ class ThreadCounter {
   }
   void sync(const Operation& operation) {
     const auto kind = static_cast<SyncKind>(operation.detail);
-    if (kind == SyncKind::kMutexLock || kind == SyncKind::kReadLock ||
-        (kind == SyncKind::kWriteLock && !is_companion(kind, operation.address))) {
+    if (is_lock(kind) && !is_companion(kind, operation.address)) {
       ++summary_.locks;
       ++shared_.locks[operation.object];
     }
