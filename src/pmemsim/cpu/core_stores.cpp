@@ -271,11 +271,11 @@ bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
     if (!at_time(head.stage, slot)) return false;
     head.stage = kAcquire;
   }
+  const bool companion = trace::is_companion(kind, head.address);
   if (head.stage == kAcquire) {
     head.waiting_since = slot;
-    // The write lock's second record, on the readers' count, has no address. It matters only where
-    // the order is the recorded one.
-    if (!(trace::is_companion(kind, head.address) && lock_order_ == LockOrder::kSimulated) &&
+    // A write lock's companion matters only where the order is the recorded one.
+    if (!(companion && lock_order_ == LockOrder::kSimulated) &&
         !synchronisation_.acquire(kind, head.object, head.version, resume_of_head())) {
       ++head.stage;
       return false;
@@ -285,7 +285,8 @@ bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
   if (head.waiting_since != kUnknownSlot) {
     waited(head, slot, Cause::kLock);
     head.waiting_since = kUnknownSlot;
-    if (head.address != 0) design_.critical_section(id_, true, clock_.time(slot));
+    const bool obtained = kind != trace::SyncKind::kWriteLock || companion;
+    if (obtained) design_.synchronised(id_, kind, clock_.time(slot));
   }
   if (head.address != 0) {
     if (!may_write(head, slot)) return false;
@@ -299,7 +300,7 @@ bool Core::drain_release(StoreEntry& head, Slot& slot) {
     if (!may_write(head, slot)) return false;
     slot += locked_latency_;
   }
-  if (head.address != 0) design_.critical_section(id_, false, clock_.time(slot));
+  design_.synchronised(id_, static_cast<trace::SyncKind>(head.detail), clock_.time(slot));
   release_later(head, slot);
   return true;
 }
