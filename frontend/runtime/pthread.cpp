@@ -142,14 +142,14 @@ PMEMSIM_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mut
 PMEMSIM_EXPORT int pthread_cond_signal(pthread_cond_t* condition) noexcept {
   UNLESS_ACTIVE(pthread_cond_signal, condition);
   SyncObject& object = object_at(condition, ObjectKind::kCondition);
-  record_release(SyncKind::kSignal, object);
+  record_release(SyncKind::kConditionSignal, object);
   wake_one(object);
   return charged(0);
 }
 PMEMSIM_EXPORT int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {
   UNLESS_ACTIVE(pthread_cond_broadcast, condition);
   SyncObject& object = object_at(condition, ObjectKind::kCondition);
-  record_release(SyncKind::kSignal, object);
+  record_release(SyncKind::kConditionSignal, object);
   wake_all(object);
   return charged(0);
 }

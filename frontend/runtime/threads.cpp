@@ -34,7 +34,7 @@ void thread_ends(void* value) {
   }
   active();  // with the token
   release_robust_mutexes();
-  record_release(SyncKind::kSignal, *self->object);
+  record_release(SyncKind::kThreadEnd, *self->object);
   // As the C library does, which counts the runtime's own threads, too.
   if (only_thread()) exit(0);
   stop_recording_of_thread();
@@ -50,7 +50,7 @@ void* thread_begins(void* argument) {
   await_turn();
   install_alternate_stack();
   pthread_setspecific(end_key, self);
-  record_acquire(SyncKind::kWait, *self->object);
+  record_acquire(SyncKind::kThreadStart, *self->object);
   return self->start(self->argument);
 }
 
@@ -138,7 +138,7 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*s
   *handle = thread->handle;
   thread->object->address = reinterpret_cast<const volatile void*>(thread->handle);
   thread_of_handle[thread->handle] = thread;
-  record_release(SyncKind::kSignal, *thread->object);
+  record_release(SyncKind::kThreadCreate, *thread->object);
   return 0;
 }
 
@@ -152,7 +152,7 @@ int join_thread(pthread_t handle, void** result, bool may_wait, std::uint64_t de
     if (!cancellable_wait_at(*thread->object, "the end of a thread", deadline)) return ETIMEDOUT;
     cancellation_point();
   }
-  record_acquire(SyncKind::kWait, *thread->object);
+  record_acquire(SyncKind::kThreadJoin, *thread->object);
   if (result != nullptr) *result = thread->result;
   forget_thread(thread);
   return 0;

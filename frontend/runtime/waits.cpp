@@ -21,7 +21,7 @@ int condition_wait(pthread_cond_t* condition, pthread_mutex_t* mutex, std::uint6
   if (const int error = unlock_mutex(mutex)) return error;
   const bool woken = cancellable_wait_at(object, "the condition variable", deadline);
   if (woken && !self->cancelled) {
-    record_acquire(SyncKind::kWait, object, number(object), self->wake_version);
+    record_acquire(SyncKind::kConditionWait, object, number(object), self->wake_version);
   }
   const int error = lock_mutex(mutex, 0);
   cancellation_point();
@@ -32,7 +32,7 @@ int condition_wait(pthread_cond_t* condition, pthread_mutex_t* mutex, std::uint6
 
 int barrier_wait(pthread_barrier_t* barrier) {
   SyncObject& object = object_at(barrier, ObjectKind::kBarrier);
-  record_release(SyncKind::kSignal, object);
+  record_release(SyncKind::kBarrierArrive, object);
   const bool last = ++object.arrived == object.count;
   if (last) {
     object.arrived = 0;
@@ -42,7 +42,7 @@ int barrier_wait(pthread_barrier_t* barrier) {
     wait_at(object, "the other threads at the barrier", 0);
   }
   if (recording()) {
-    record_acquire(SyncKind::kWait, object, number(object), self->wake_version);
+    record_acquire(SyncKind::kBarrierWait, object, number(object), self->wake_version);
   }
   return last ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }
@@ -73,9 +73,9 @@ void record_semaphore_wait(SyncObject& object) {
   if (!recording()) return;
   if (object.spare > 0) {
     --object.spare;
-    record_acquire(SyncKind::kWait, object, object.numbered, 0);
+    record_acquire(SyncKind::kSemaphoreWait, object, object.numbered, 0);
   } else {
-    record_acquire(SyncKind::kWait, object, object.numbered, ++object.companion.version);
+    record_acquire(SyncKind::kSemaphoreWait, object, object.numbered, ++object.companion.version);
   }
 }
 
@@ -101,7 +101,7 @@ int semaphore_wait(sem_t* semaphore, bool may_wait, std::uint64_t deadline) {
 int semaphore_post(sem_t* semaphore) {
   SyncObject& object = semaphore_at(semaphore);
   number_semaphore(object);
-  record_release(SyncKind::kSignal, object);
+  record_release(SyncKind::kSemaphorePost, object);
   if (wake_one(object) == nullptr) ++object.count;
   return 0;
 }

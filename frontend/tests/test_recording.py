@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from conftest import HERE, built_toolchain, locked, run
 
-from pmemsim.trace import Trace
+from pmemsim.trace import DETAILS, Trace
 
 PROGRAMS = HERE / "recorded"
 THREADED = (
@@ -107,6 +108,72 @@ def test_threads_recorded_twice_give_the_same_bytes(
         assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
         assert first.read_bytes() == second.read_bytes()
         verified(first)
+
+
+# Which releases each acquire waits for.
+RELEASES_OF = {
+    "mutex_lock": {"mutex_unlock"},
+    "read_lock": {"write_unlock"},
+    "write_lock": {"write_unlock", "read_unlock"},
+    "condition_wait": {"condition_signal"},
+    "barrier_wait": {"barrier_arrive"},
+    "semaphore_wait": {"semaphore_post"},
+    "thread_start": {"thread_create"},
+    "thread_join": {"thread_end"},
+}
+# What programs synchronise by, other than threads.
+ACQUIRES_OF = {
+    "mutexes": {"mutex_lock"},
+    "condition_variables": {"mutex_lock", "condition_wait"},
+    "barriers": {"barrier_wait"},
+    "reader_writer_locks": {"read_lock", "write_lock"},
+    "semaphores": {"semaphore_wait"},
+    "spins": set(),
+    "cpp20": set(),
+    "nested_threads": {"mutex_lock"},
+    "cancelled_threads": set(),
+    "c11_threads": {"mutex_lock", "condition_wait"},
+    "many_threads": {"mutex_lock"},
+}  # fmt: skip
+
+
+def synchronisation(trace: Trace, thread: int) -> pd.DataFrame:
+    """A thread's records of synchronisation, with the name of what each does."""
+    records = trace.to_frame(thread)
+    records = records[records["kind"] == "sync"]
+    return records.assign(does=[DETAILS["sync"][detail] for detail in records["detail"]])
+
+
+@pytest.mark.parametrize("name", ACQUIRES_OF)
+def test_synchronisation_is_told_apart(
+    build: Callable[[str, str], Path], tmp_path: Path, name: str
+) -> None:
+    """Each acquire waits for a release of its own sort, or for none."""
+    output = tmp_path / "trace.pmt"
+    done = record(build("threads.cpp", "-O2"), name, "4", output=output)
+    assert done.returncode == 0, done.stderr
+    trace = verified(output)
+    records = pd.concat(synchronisation(trace, thread) for thread in range(trace.threads))
+    acquires = records[records["does"].isin(RELEASES_OF)]
+    releases = records[~records["does"].isin(RELEASES_OF)]
+    assert set(acquires["does"]) == ACQUIRES_OF[name] | {"thread_start", "thread_join"}
+    makers = {(made.object, made.version): made.does for made in releases.itertuples()}
+    for acquire in acquires[acquires["version"] > 0].itertuples():
+        assert makers[acquire.object, acquire.version] in RELEASES_OF[acquire.does]
+
+
+def test_every_thread_is_created_started_ended_and_joined(
+    build: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    output = tmp_path / "trace.pmt"
+    assert record(build("threads.cpp", "-O2"), "mutexes", "4", output=output).returncode == 0
+    trace = verified(output)
+    creator = synchronisation(trace, 0)["does"].tolist()
+    assert creator == 4 * ["thread_create"] + 4 * ["thread_join"]
+    for thread in range(1, trace.threads):
+        first, *others, last = synchronisation(trace, thread)["does"]
+        assert (first, last) == ("thread_start", "thread_end")
+        assert set(others) == {"mutex_lock", "mutex_unlock"}
 
 
 @pytest.fixture(scope="session")

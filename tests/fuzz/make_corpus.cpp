@@ -26,7 +26,11 @@ int main(int argument_count, char** arguments) {
   builder.copy(copy, 0x1010, 5, 6);
   builder.atomic(update, 0x1018, 0, 1, 7, true);
   builder.mark(MarkKind::kRegionEnd, 1);
+  builder.sync(SyncKind::kBarrierArrive, 0x1020, 1, 1);
+  builder.sync(SyncKind::kBarrierWait, 0x1020, 1, 2);
   builder.thread(1).atomic(update, 0x1018, 0, 2, 8, true);
+  builder.sync(SyncKind::kBarrierArrive, 0x1020, 1, 2);
+  builder.sync(SyncKind::kBarrierWait, 0x1020, 1, 2);
   builder.pm_region(0x1000, 0x2000);
   const std::string path = folder + "/valid.pmt";
   builder.write(path);

@@ -23,7 +23,7 @@ class SyncTest : public testing::TestWithParam<LockOrder> {
     grants.push_back(caller);
   }
 
-  Synchronisation sync{4, GetParam()};
+  Synchronisation sync{6, GetParam()};
   Grants grants;
 };
 
@@ -92,13 +92,23 @@ TEST_P(SimulatedOrder, ReadersShareWritersDoNot) {
 }
 
 TEST_P(EitherOrder, EverythingElseWaitsForItsVersion) {
-  EXPECT_FALSE(acquire(SyncKind::kWait, 2, 2, 1));
-  EXPECT_FALSE(acquire(SyncKind::kWait, 2, 1, 2));
-  release(SyncKind::kSignal, 2, 1);
-  EXPECT_EQ(grants, Grants({2}));
-  release(SyncKind::kSignal, 2, 3);  // a later one covers those before
-  EXPECT_EQ(grants, Grants({2, 1}));
-  EXPECT_TRUE(acquire(SyncKind::kWait, 2, 3, 3));
+  std::uint32_t object = 0;
+  for (const auto& [wait, signal] : {std::pair{SyncKind::kWait, SyncKind::kSignal},
+                                     {SyncKind::kConditionWait, SyncKind::kConditionSignal},
+                                     {SyncKind::kBarrierWait, SyncKind::kBarrierArrive},
+                                     {SyncKind::kSemaphoreWait, SyncKind::kSemaphorePost},
+                                     {SyncKind::kThreadStart, SyncKind::kThreadCreate},
+                                     {SyncKind::kThreadJoin, SyncKind::kThreadEnd}}) {
+    grants.clear();
+    EXPECT_FALSE(acquire(wait, object, 2, 1));
+    EXPECT_FALSE(acquire(wait, object, 1, 2));
+    release(signal, object, 1);
+    EXPECT_EQ(grants, Grants({2}));
+    release(signal, object, 3);  // a later one covers those before
+    EXPECT_EQ(grants, Grants({2, 1}));
+    EXPECT_TRUE(acquire(wait, object, 3, 3));
+    ++object;
+  }
 }
 
 TEST_P(EitherOrder, VersionsNeverGoBack) {

@@ -65,6 +65,9 @@ class TraceBuilder {
     note_object(object);
   }
 
+  // What stands in the table in a built-in site's place.
+  void builtin(std::uint32_t number, const SiteRecord& record) { sites_[number] = record; }
+
   // Ends the current frame of the current thread; the next operation begins another.
   void cut() { flush(thread_); }
   // Another builder's operations instead of one's own, but not its sites.

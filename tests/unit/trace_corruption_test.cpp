@@ -90,6 +90,8 @@ class TraceCorruptionTest : public testing::Test {
         builder.external(i);
       }
       builder.atomic(atomic_store, 0x700, 3 + thread, 1, 5);
+      builder.sync(SyncKind::kBarrierArrive, 0x800, 5, 1 + thread);
+      builder.sync(SyncKind::kBarrierWait, 0x800, 5, 2);
       builder.mark(MarkKind::kHint, kPm, 64 | std::uint64_t{3} << 32);
       builder.mark(MarkKind::kRoiEnd);
     }

@@ -173,6 +173,37 @@ TEST_F(TraceFileTest, ReadsBackEveryKind) {
   EXPECT_EQ(stream.position(), 15u);
 }
 
+TEST_F(TraceFileTest, ReadsEveryKindOfSynchronisation) {
+  TraceBuilder builder;
+  for (std::uint8_t kind = 0; kind < kSyncKinds; ++kind) {
+    builder.sync(static_cast<SyncKind>(kind), 0x5000, kind, 1);
+  }
+  builder.write(path_);
+  const TraceFile file(path_);
+  OperationStream stream(file, 0);
+  Operation op;
+  for (std::uint8_t kind = 0; kind < kSyncKinds; ++kind) {
+    ASSERT_TRUE(stream.next(op));
+    EXPECT_EQ(op.kind, SiteKind::kSync);
+    EXPECT_EQ(op.detail, kind);
+    EXPECT_EQ(op.object, kind);
+  }
+}
+
+TEST_F(TraceFileTest, ReadsRecordingsOlderThanSomeKinds) {
+  TraceBuilder builder;
+  for (std::uint32_t site = kFirstLaterSite; site < kBuiltinSites; ++site) {
+    builder.builtin(site, unused_site());
+  }
+  builder.sync(SyncKind::kWait, 0x5000, 0, 0);
+  builder.write(path_);
+  const TraceFile file(path_);
+  OperationStream stream(file, 0);
+  Operation op;
+  ASSERT_TRUE(stream.next(op));
+  EXPECT_EQ(static_cast<SyncKind>(op.detail), SyncKind::kWait);
+}
+
 TEST_F(TraceFileTest, StreamsAndSeeksAcrossFrames) {
   TraceBuilder builder;
   const auto load = builder.site(SiteKind::kLoad, 8);
@@ -333,6 +364,19 @@ const Nonsense kNonsense[] = {
     {"MarkThatIsNotBuiltIn", "site 64 must be a built-in one",
      [](TraceBuilder& builder) {
        builder.site(SiteKind::kMark);
+       builder.external(1);
+     }},
+    {"UnknownSynchronisation", "site 35 is not the built-in one it must be",
+     [](TraceBuilder& builder) {
+       SiteRecord newer{};
+       newer.kind = static_cast<std::uint8_t>(SiteKind::kSync);
+       newer.detail = kSyncKinds;
+       builder.builtin(kFirstSyncSite + kSyncKinds, newer);
+       builder.external(1);
+     }},
+    {"SynchronisationMissing", "site 24 is not the built-in one it must be",
+     [](TraceBuilder& builder) {
+       builder.builtin(sync_site(SyncKind::kSignal), unused_site());
        builder.external(1);
      }},
     {"DependsOnAStore", "depends on something that isn't a load",

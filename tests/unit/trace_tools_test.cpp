@@ -77,7 +77,7 @@ TEST_F(TraceToolsTest, SummaryCounts) {
   const auto flush = builder_.site(SiteKind::kFlush);
   const auto fence = builder_.site(SiteKind::kFence);
   builder_.sync(SyncKind::kWriteLock, 8, 0, 0);
-  builder_.sync(SyncKind::kWriteLock, 8, 1, 0);
+  builder_.sync(SyncKind::kWriteLock, 0, 1, 0);
   builder_.mark(MarkKind::kRegionBegin, 1);
   builder_.access(load, kPm);          // 3 instructions
   builder_.store(store, kPm + 60, 1);  // 2, and two lines
@@ -130,6 +130,13 @@ TEST_F(TraceToolsTest, SummaryCounts) {
   EXPECT_NE(to_json(summary).find("\"pm_bytes_written\":29"), std::string::npos);
 }
 
+TEST_F(TraceToolsTest, SummaryCountsNoWaitAsALock) {
+  for (std::uint8_t kind = 0; kind < kSyncKinds; ++kind) {
+    builder_.sync(static_cast<SyncKind>(kind), 8, kind, 1);
+  }
+  EXPECT_EQ(summarize(written()).total.locks, 3u);
+}
+
 TEST_F(TraceToolsTest, InitialState) {
   builder_.external(1);
   builder_.image_page(kPm, std::byte{7});
@@ -170,6 +177,15 @@ TEST_F(TraceToolsTest, LocksThatChangeHandsAreRight) {
   builder_.thread(1).sync(SyncKind::kMutexLock, 8, 0, 0);
   builder_.sync(SyncKind::kMutexUnlock, 8, 0, 1);
   EXPECT_EQ(verify(written()).operations, 4u);
+}
+
+TEST_F(TraceToolsTest, AcquiresOfEveryKindWaitForTheirReleases) {
+  std::uint32_t object = 0;
+  for (std::uint8_t kind = 0; kind < kSyncKinds; kind += 2, ++object) {
+    builder_.thread(0).sync(static_cast<SyncKind>(kind), 8, object, 1);
+    builder_.thread(1).sync(static_cast<SyncKind>(kind + 1), 8, object, 1);
+  }
+  EXPECT_EQ(verify(written()).operations, kSyncKinds);
 }
 
 TEST_F(TraceToolsTest, VersionThatNobodyReleases) {
@@ -228,6 +244,8 @@ TEST_F(TraceToolsTest, DumpIsReadable) {
   purpose(Purpose::kDataFlush);
   builder_.mark(MarkKind::kLogRange, 0x1000, 64);
   builder_.sync(SyncKind::kMutexLock, 0x20, 0, 0);
+  builder_.sync(SyncKind::kConditionSignal, 0x28, 1, 1);
+  builder_.sync(SyncKind::kThreadEnd, 0x30, 2, 1);
   const TraceFile file = written();
   char* text = nullptr;
   std::size_t size = 0;
@@ -241,7 +259,9 @@ TEST_F(TraceToolsTest, DumpIsReadable) {
                "3 flush clflush 0x1008  test.c:1 test\n"
                "4 mark purpose data_flush [0]\n"
                "5 mark log_range 0x1000 0x40 [0]\n"
-               "6 sync mutex_lock 0x20 object 0 version 0 [0]\n");
+               "6 sync mutex_lock 0x20 object 0 version 0 [0]\n"
+               "7 sync condition_signal 0x28 object 1 version 1 [0]\n"
+               "8 sync thread_end 0x30 object 2 version 1 [0]\n");
   std::free(text);
 
   memory = open_memstream(&text, &size);

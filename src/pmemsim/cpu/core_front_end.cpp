@@ -4,6 +4,7 @@
 #include <span>
 
 #include "pmemsim/cpu/core.hpp"
+#include "pmemsim/trace/layout.hpp"
 
 namespace pmemsim {
 using trace::FenceKind;
@@ -115,16 +116,11 @@ bool Core::dispatch(const Operation& operation) {
           return dispatch_plain(operation, Kind::kSerial);
       }
       return true;
-    case SiteKind::kSync:
-      switch (static_cast<SyncKind>(operation.detail)) {
-        case SyncKind::kMutexLock:
-        case SyncKind::kReadLock:
-        case SyncKind::kWriteLock:
-        case SyncKind::kWait:
-          return dispatch_through_stores(operation, StoreKind::kAcquire, true);
-        default:
-          return dispatch_through_stores(operation, StoreKind::kRelease, true);
-      }
+    case SiteKind::kSync: {
+      const bool acquires = trace::is_acquire(static_cast<SyncKind>(operation.detail));
+      return dispatch_through_stores(operation,
+                                     acquires ? StoreKind::kAcquire : StoreKind::kRelease, true);
+    }
     case SiteKind::kMark:
       return dispatch_mark(operation);
   }
@@ -222,21 +218,11 @@ bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, b
 }
 
 void Core::count_locks(SyncKind kind) {
-  switch (kind) {
-    case SyncKind::kMutexLock:
-    case SyncKind::kReadLock:
-    case SyncKind::kWriteLock:
-      ++statistics_.locks;
-      ++locks_held_;
-      return;
-    case SyncKind::kMutexUnlock:
-    case SyncKind::kReadUnlock:
-    case SyncKind::kWriteUnlock:
-      if (locks_held_ > 0) --locks_held_;  // may have been acquired before the recording began
-      return;
-    case SyncKind::kWait:
-    case SyncKind::kSignal:
-      return;
+  if (trace::is_lock(kind)) {
+    ++statistics_.locks;
+    ++locks_held_;
+  } else if (trace::is_unlock(kind) && locks_held_ > 0) {
+    --locks_held_;  // else it was acquired before the recording began
   }
 }
 

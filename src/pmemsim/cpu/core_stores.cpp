@@ -5,12 +5,15 @@
 #include <algorithm>
 
 #include "pmemsim/cpu/core.hpp"
+#include "pmemsim/trace/layout.hpp"
 
 namespace pmemsim {
 namespace {
 
 constexpr unsigned kObjectShift = 32;
 constexpr unsigned kKindShift = 61;
+static_assert(trace::kMaxSyncObjects <= 1u << (kKindShift - kObjectShift));
+static_assert(static_cast<unsigned>(trace::SyncKind::kSignal) < 1u << (64 - kKindShift));
 
 // Stages of an acquisition.
 enum : std::uint8_t { kReaches = 0, kAcquires = 2, kHasAcquired = 4 };
@@ -274,11 +277,10 @@ bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
     if (!at_time(head.stage, slot)) return false;
     head.stage = kAcquires;
   }
+  const bool companion = trace::is_companion(kind, head.address);
   if (head.stage == kAcquires) {
     head.waiting_since = slot;
-    // The write lock's second record, on the readers' count, has no address. It matters only where
-    // the order is the recorded one.
-    const bool companion = kind == trace::SyncKind::kWriteLock && head.address == 0;
+    // A write lock's companion matters only where the order is the recorded one.
     if (!(companion && lock_order_ == LockOrder::kSimulated) && !synchronises_again() &&
         !synchronisation_.acquire(kind, head.object, head.version, resume_of_head())) {
       ++head.stage;
@@ -289,7 +291,8 @@ bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
   if (head.waiting_since != kUnknownSlot) {
     waited(head, slot, Cause::kLock);
     head.waiting_since = kUnknownSlot;
-    if (head.address != 0) design_.critical_section(id_, true, clock_.time(slot));
+    const bool obtained = kind != trace::SyncKind::kWriteLock || companion;
+    if (obtained) design_.synchronised(id_, kind, clock_.time(slot));
   }
   if (head.address != 0) {
     if (!may_write(head, slot)) return false;
@@ -306,16 +309,17 @@ bool Core::drain_release(StoreEntry& head, Slot& slot) {
     if (!may_write(head, slot)) return false;
     slot += locked_latency_;
   }
-  if (head.address != 0) design_.critical_section(id_, false, clock_.time(slot));
+  design_.synchronised(id_, static_cast<trace::SyncKind>(head.detail), clock_.time(slot));
   if (!synchronises_again()) release_later(head, slot);
   has_synchronised();
   return true;
 }
 
 void Core::release_later(const StoreEntry& head, Slot slot) {
-  const bool atomic = head.kind != StoreKind::kRelease;
-  const std::uint64_t kind =
-      atomic ? static_cast<std::uint64_t>(trace::SyncKind::kSignal) : head.detail;
+  // Only locks need their kind: all else, atomic variables too, is released by its version alone.
+  const auto recorded = static_cast<trace::SyncKind>(head.detail);
+  const bool unlock = head.kind == StoreKind::kRelease && trace::is_unlock(recorded);
+  const auto kind = static_cast<std::uint64_t>(unlock ? recorded : trace::SyncKind::kSignal);
   const std::uint64_t packed =
       (kind << kKindShift) | (std::uint64_t{head.object} << kObjectShift) | head.version;
   queue_.schedule(max(clock_.time(slot), queue_.now()), Phase::kCore,

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "pmemsim/trace/layout.hpp"
+
 namespace pmemsim {
 
 using trace::SyncKind;
 
 bool Synchronisation::arbitrated(SyncKind kind) const {
-  return order_ == LockOrder::kSimulated && kind != SyncKind::kWait && kind != SyncKind::kSignal;
+  return order_ == LockOrder::kSimulated && (trace::is_lock(kind) || trace::is_unlock(kind));
 }
 
 bool Synchronisation::acquire(SyncKind kind, std::uint32_t object, std::uint32_t version,

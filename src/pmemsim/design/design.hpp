@@ -71,8 +71,8 @@ class Design {
   bool context_switch(CoreId core, Picoseconds when, Completion resume) {
     return atomicity_->context_switch(core, when, resume);
   }
-  void critical_section(CoreId core, bool enter, Picoseconds when) {
-    if (ordering_wants(kCriticalSections)) ordering_->critical_section(core, enter, when);
+  void synchronised(CoreId core, trace::SyncKind kind, Picoseconds when) {
+    if (ordering_wants(kSynchronisation)) ordering_->synchronised(core, kind, when);
   }
 
   // The core's thread is taken back to where its region began: first for each store, then once.
@@ -122,6 +122,7 @@ class Design {
   // For who looks into one of the layers.
   Atomicity& atomicity() { return *atomicity_; }
   const Atomicity& atomicity() const { return *atomicity_; }
+  const Ordering& ordering() const { return *ordering_; }
   const Precompute& precompute() const { return *precompute_; }
 
  private:

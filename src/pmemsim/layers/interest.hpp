@@ -7,19 +7,19 @@
 namespace pmemsim {
 
 enum Interest : std::uint32_t {
-  kStores = 1u << 0,            // store()
-  kLoads = 1u << 1,             // load()
-  kEvictions = 1u << 2,         // evicted()
-  kFetches = 1u << 3,           // fetch()
-  kCriticalSections = 1u << 4,  // Ordering::critical_section()
-  kRegions = 1u << 5,           // Atomicity::region_begin(), region_end()
-  kAllStores = 1u << 6,         // Precompute::stored(): of the program's DRAM too
-  kHints = 1u << 7,             // Precompute::hint()
-  kFlushes = 1u << 8,           // Atomicity::flush()
-  kCleanEvictions = 1u << 9,    // Atomicity::evicted_clean()
-  kVisibleStores = 1u << 10,    // Ordering::visible()
-  kWriteBacks = 1u << 11,       // Precompute::written_back()
-  kRewind = 1u << 12,           // Ordering::restored(), and threads that can be taken back
+  kStores = 1u << 0,           // store()
+  kLoads = 1u << 1,            // load()
+  kEvictions = 1u << 2,        // evicted()
+  kFetches = 1u << 3,          // fetch()
+  kSynchronisation = 1u << 4,  // Ordering::synchronised()
+  kRegions = 1u << 5,          // Atomicity::region_begin(), region_end()
+  kAllStores = 1u << 6,        // Precompute::stored(): of the program's DRAM too
+  kHints = 1u << 7,            // Precompute::hint()
+  kFlushes = 1u << 8,          // Atomicity::flush()
+  kCleanEvictions = 1u << 9,   // Atomicity::evicted_clean()
+  kVisibleStores = 1u << 10,   // Ordering::visible()
+  kWriteBacks = 1u << 11,      // Precompute::written_back()
+  kRewind = 1u << 12,          // Ordering::restored(), and threads that can be taken back
 };
 
 // What becomes of a dirty PM line that the shared cache evicts.

@@ -8,9 +8,9 @@
 //   x86        flush() sends the line to the controller and counts it until it is persistent;
 //              fence() waits for the count to fall to zero.
 //   eADR       lowering drops flushes and fences: nothing to do here.
-//   DPO        store() appends to the core's persist buffer (false while it is full), fence()
-//              appends a barrier; store() and load() look for the line in the other cores' buffers,
-//              which is what DPO's snoops find out.
+//   DPO        store() appends to the core's persist buffer (false while it is full), fence() and
+//              synchronised(), of whatever kind, append a barrier; store() and load() look for the
+//              line in the other cores' buffers, which is what DPO's snoops find out.
 //   HOPS       store() appends to the persist buffer with its epoch; fence(kOrder) ends the epoch
 //              and returns true; fence(kDurable) waits for the buffer to drain; evicted() takes the
 //              line and drops it, for PM gets its data from the buffers alone; fetch() delays a
@@ -18,10 +18,10 @@
 //              line's last writer stands for the sticky-M state.
 //   PMEM-Spec  store() sends the line down a persist path of its own (false while it is full);
 //              evicted() tells the speculation buffer WriteBack and drops the line; fetch() is its
-//              Read; critical_section() assigns and revokes speculation IDs; fence(kDurable) is the
-//              spec-barrier. On misspeculation the thread goes back to where its outermost
-//              region began (ThreadControl::rewind), and restored() sends the old bytes down the
-//              persist path.
+//              Read; synchronised() assigns a speculation ID at a lock and revokes it at the
+//              unlock, other kinds don't concern it; fence(kDurable) is the spec-barrier. On
+//              misspeculation the thread goes back to where its outermost region began
+//              (ThreadControl::rewind), and restored() sends the old bytes down the persist path.
 #pragma once
 
 #include <cstdint>
@@ -74,8 +74,12 @@ class Ordering {
   virtual Eviction evicted(Line, const LineData&, Picoseconds) { return Eviction::kWrite; }
   // True: this layer will answer the read (or has passed it on) and call `done`.
   virtual bool fetch(CoreId, Line, Picoseconds, Completion) { return false; }
-  // The core has acquired a lock (true) or is about to release one.
-  virtual void critical_section(CoreId, bool /*enter*/, Picoseconds) {}
+  // The core has acquired something (trace::is_acquire()), or is about to release it: whoever
+  // waits for that goes on after this call. Once for each operation of the program; for a write
+  // lock, when the readers have left, too. trace::is_lock() and is_unlock() tell the bounds of
+  // critical sections from other synchronisation. Accesses to atomic variables are no part of it:
+  // to a layer they are loads and stores.
+  virtual void synchronised(CoreId, trace::SyncKind, Picoseconds) {}
 
   virtual void statistics(StatisticsCollector&) const {}
   // Empty if nothing is outstanding; otherwise who waits for what (for StuckError).

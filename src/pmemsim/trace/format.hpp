@@ -161,17 +161,29 @@ inline constexpr std::uint8_t kHintKinds = 8;
 // dense number and a version, which counts the releases of it. An acquire waits until the version
 // has reached the one recorded; a release raises the version to the one recorded. Atomics follow
 // the same rule: an atomic load waits for the version it read, a write makes the next version.
+//
+// Acquires are even; the release that goes with one is the number after it.
 enum class SyncKind : std::uint8_t {
-  kMutexLock = 0,    // acquire
-  kMutexUnlock = 1,  // release
-  kReadLock = 2,     // acquire: the object's version counts write unlocks
-  kReadUnlock = 3,   // release of the object's companion (object + 1), which counts read unlocks
-  kWriteLock = 4,    // acquire of the object; a second record, without address, of object + 1
-  kWriteUnlock = 5,  // release
-  kWait = 6,         // acquire: condition variable, semaphore, barrier, join, thread start
-  kSignal = 7,       // release: signal, post, barrier arrival, thread end, thread creation
+  kMutexLock = 0,
+  kMutexUnlock = 1,
+  kReadLock = 2,    // the object's version counts write unlocks
+  kReadUnlock = 3,  // of the object's companion (object + 1), which counts read unlocks
+  kWriteLock = 4,   // then a second record, without address, of the companion
+  kWriteUnlock = 5,
+  kWait = 6,    // for anything else; in recordings older than the kinds below, for those, too
+  kSignal = 7,  // the same
+  kConditionWait = 8,
+  kConditionSignal = 9,  // or broadcast
+  kBarrierWait = 10,
+  kBarrierArrive = 11,
+  kSemaphoreWait = 12,
+  kSemaphorePost = 13,
+  kThreadStart = 14,
+  kThreadCreate = 15,
+  kThreadJoin = 16,
+  kThreadEnd = 17,
 };
-inline constexpr std::uint8_t kSyncKinds = 8;
+inline constexpr std::uint8_t kSyncKinds = 18;
 
 // Site flags.
 inline constexpr std::uint8_t kSiteFullFence = 1;  // locked instruction: orders all memory accesses
@@ -211,6 +223,8 @@ inline constexpr std::uint32_t kExternalSite = 0;
 inline constexpr std::uint32_t kFirstMarkSite = 1;
 inline constexpr std::uint32_t kFirstSyncSite = kFirstMarkSite + 16;
 inline constexpr std::uint32_t kBuiltinSites = 64;
+static_assert(kFirstMarkSite + kMarkKinds <= kFirstSyncSite);
+static_assert(kFirstSyncSite + kSyncKinds <= kBuiltinSites);
 
 // ---- Other frames ---------------------------------------------------------------------------
 

@@ -82,10 +82,15 @@ constexpr bool has_result(SiteKind kind) {
          kind == SiteKind::kAtomicUpdate || kind == SiteKind::kCopyLoad;
 }
 
-// Site `number` < kBuiltinSites. The numbers that have no use yet do nothing.
-constexpr SiteRecord builtin_site(std::uint32_t number) {
+// A built-in site that has no use yet does nothing.
+constexpr SiteRecord unused_site() {
   SiteRecord site{};
   site.kind = static_cast<std::uint8_t>(SiteKind::kExecute);
+  return site;
+}
+// Site `number` < kBuiltinSites.
+constexpr SiteRecord builtin_site(std::uint32_t number) {
+  SiteRecord site = unused_site();
   if (number == kExternalSite) {
     site.kind = static_cast<std::uint8_t>(SiteKind::kExternal);
   } else if (number >= kFirstMarkSite && number < kFirstMarkSite + kMarkKinds) {
@@ -104,10 +109,19 @@ constexpr std::uint32_t sync_site(SyncKind kind) {
   return kFirstSyncSite + static_cast<std::uint32_t>(kind);
 }
 
-// Which synchronisation records wait, and which raise a version.
-constexpr bool is_acquire(SyncKind kind) {
-  return kind == SyncKind::kMutexLock || kind == SyncKind::kReadLock ||
-         kind == SyncKind::kWriteLock || kind == SyncKind::kWait;
+// In recordings that are older than their kinds, built-in sites from here on are unused.
+inline constexpr std::uint32_t kFirstLaterSite = sync_site(SyncKind::kConditionWait);
+
+// Which synchronisation records wait; the others raise a version.
+constexpr bool is_acquire(SyncKind kind) { return static_cast<std::uint8_t>(kind) % 2 == 0; }
+// Which are of mutexes and reader-writer locks, whose holders are in a critical section.
+constexpr bool is_lock(SyncKind kind) { return kind <= SyncKind::kWriteUnlock && is_acquire(kind); }
+constexpr bool is_unlock(SyncKind kind) {
+  return kind <= SyncKind::kWriteUnlock && !is_acquire(kind);
+}
+// The second record of a write lock, on the count of read unlocks.
+constexpr bool is_companion(SyncKind kind, std::uint64_t address) {
+  return kind == SyncKind::kWriteLock && address == 0;
 }
 
 }  // namespace pmemsim::trace

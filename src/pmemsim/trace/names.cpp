@@ -15,8 +15,10 @@ constexpr std::array<std::string_view, kMarkKinds> kMarkNames = {
     "roi_begin",  "roi_end",  "region_begin", "region_end", "log_range",     "purpose",
     "next_fence", "allocate", "free",         "hint",       "fence_regions", "hint_data"};
 constexpr std::array<std::string_view, kSyncKinds> kSyncNames = {
-    "mutex_lock", "mutex_unlock", "read_lock", "read_unlock",
-    "write_lock", "write_unlock", "wait",      "signal"};
+    "mutex_lock",    "mutex_unlock",   "read_lock",      "read_unlock",    "write_lock",
+    "write_unlock",  "wait",           "signal",         "condition_wait", "condition_signal",
+    "barrier_wait",  "barrier_arrive", "semaphore_wait", "semaphore_post", "thread_start",
+    "thread_create", "thread_join",    "thread_end"};
 constexpr std::array<std::string_view, kPurposes> kPurposeNames = {"program", "log", "data_flush",
                                                                    "commit"};
 constexpr std::array<std::string_view, kFenceMeanings> kMeaningNames = {"bare", "order", "durable"};

@@ -99,6 +99,13 @@ std::uint8_t details_of(SiteKind kind) {
   }
 }
 
+bool is_builtin(const SiteRecord& site, std::uint32_t number) {
+  const auto equals = [&](const SiteRecord& wanted) {
+    return std::memcmp(&site, &wanted, sizeof(site)) == 0;
+  };
+  return equals(builtin_site(number)) || (number >= kFirstLaterSite && equals(unused_site()));
+}
+
 // What is wrong with a site, or nullptr.
 const char* problem_of(const SiteRecord& site, std::uint32_t number,
                        const std::vector<SiteRecord>& sites,
@@ -106,9 +113,7 @@ const char* problem_of(const SiteRecord& site, std::uint32_t number,
   if (site.kind >= kSiteKinds) return "has an unknown kind";
   const auto kind = static_cast<SiteKind>(site.kind);
   if (number < kBuiltinSites) {
-    const SiteRecord wanted = builtin_site(number);
-    return std::memcmp(&site, &wanted, sizeof(site)) == 0 ? nullptr
-                                                          : "is not the built-in one it must be";
+    return is_builtin(site, number) ? nullptr : "is not the built-in one it must be";
   }
   if (kind == SiteKind::kMark || kind == SiteKind::kSync) return "must be a built-in one";
   if (site.detail >= details_of(kind)) return "has an unknown detail";

@@ -142,13 +142,7 @@ class ThreadCounter {
   }
   void sync(const Operation& operation) {
     const auto kind = static_cast<SyncKind>(operation.detail);
-    // A write lock has two records, the second with the next object's number.
-    const bool second = kind == SyncKind::kWriteLock && operation.object == write_locked_ + 1 &&
-                        operation.address == write_address_;
-    write_locked_ = kind == SyncKind::kWriteLock && !second ? operation.object : UINT32_MAX - 1;
-    write_address_ = operation.address;
-    if (kind == SyncKind::kMutexLock || kind == SyncKind::kReadLock ||
-        (kind == SyncKind::kWriteLock && !second)) {
+    if (is_lock(kind) && !is_companion(kind, operation.address)) {
       ++summary_.locks;
       ++shared_.locks[operation.object];
     }
@@ -160,8 +154,6 @@ class ThreadCounter {
   std::vector<std::uint64_t> region_lines_;
   std::uint64_t purpose_ = 0;
   std::uint64_t depth_ = 0;
-  std::uint32_t write_locked_ = UINT32_MAX - 1;
-  std::uint64_t write_address_ = 0;
 };
 
 void add(ThreadSummary& total, const ThreadSummary& thread) {
