@@ -7,13 +7,17 @@
 //
 //   1  A write that is held here hasn't been accepted: a crash loses it. In everything else it is
 //      as if it were in its queue: it can be found, dropped and counted, and a read of its line is
-//      answered from it.
+//      answered from it, if what is held has all bytes of the line.
 //   2  The writes of a line go on in the order in which they came, each when the one before has
 //      been accepted.
 //   3  A write goes to the queues as the operations encode it then: elsewhere, perhaps, and
 //      together with metadata, which are accepted in the same step. Until there is room for all of
 //      it, it waits behind the others that do.
-//   4  A line belongs to a channel and a bank by its address (channel_of(), bank_of()), whatever
+//   4  A write of some bytes of its line is as if the line's other bytes came with it: operations
+//      see the line's newest contents in their place. What goes to the queues is a whole line,
+//      completed when it is encoded by what the line then holds, which is right because of rule 2.
+//      A write whose bytes one behind it has taken with it can't be dropped any more.
+//   5  A line belongs to a channel and a bank by its address (channel_of(), bank_of()), whatever
 //      the operations make of it. An entry reserved for it there is given back if it goes to
 //      another channel.
 #pragma once
@@ -86,6 +90,7 @@ class Backend {
     std::uint32_t older = kNoSlot;  // the line's write before this one
     State state = State::kHeld;
     bool reserved = false;
+    bool completed = false;  // it brought part of its line
     WriteId in_queue;
     Encoded encoded;  // once it is sent
 
@@ -101,7 +106,7 @@ class Backend {
   void send_next(Line line);
   void send_next_later(std::uint64_t line, Picoseconds now);
   void send(std::uint32_t slot);
-  Encoded encode(const Write& write) const;
+  Encoded encode(Write& write) const;
   Write as_sent(std::uint32_t slot);
   void leaves(Passing& passing, Encoded encoded);
   void send_with_metadata(std::uint64_t, Picoseconds now);
@@ -114,6 +119,9 @@ class Backend {
   void forget(std::uint32_t slot);
   Line place(Line line) const;
   LineData decode(Line line, LineData data) const;
+  LineData accepted_newest(Line line) const;
+  bool holds_whole(Line line) const;
+  bool taken_along(const Passing& passing) const;
   bool droppable(const Passing& passing) const;
   std::uint32_t slot_of(WriteId id) const;
   WriteId id_of(std::uint32_t slot) const;

@@ -6,6 +6,10 @@
 // accepted, dropped, or written out; what it keeps in persistent registers, in accepted() and
 // dropped() alone, for these come in the very step in which the write becomes persistent, or is
 // lost.
+//
+// An operation always sees the data of a whole line. Of a write that brings only some bytes
+// (Write::bytes), write() shows the others as they were when it came, encode() and what follows as
+// they go with it.
 #pragma once
 
 #include <cstdint>
