@@ -190,9 +190,9 @@ TEST(ByteMask, WrittenBytesPersistWhenTheirBankHasThem) {
 class Cipher final : public BackendOperation {
  public:
   explicit Cipher(std::uint64_t seed = 0) : seed_(seed), random_(seed) {}
-  void connect(EventQueue& queue, const Memory&) override { queue_ = &queue; }
+  void connect(EventQueue& queue, const Memory&, Backend&) override { queue_ = &queue; }
   std::uint32_t most_metadata() const override { return 1; }
-  bool write(const Write& write, Completion done) override {
+  bool write(const Write& write, const Prepared&, Completion done) override {
     seen.push_back(words(write.data));
     if (seed_ > 0 && random_() % 4 == 0) return true;
     const auto random = static_cast<std::int64_t>(random_() % 300'000);
@@ -206,7 +206,7 @@ class Cipher final : public BackendOperation {
       if (waiting.argument == done.argument) waiting = {};
     }
   }
-  void encode(const Write& write, Encoded& encoded) const override {
+  void encode(const Write& write, const Prepared&, Encoded& encoded) const override {
     const std::uint8_t number = number_of(write.line) + 1;
     encoded.data = crypted(encoded.data, number);
     encoded.metadata.push_back({{write.line.number + 100}, filled(number)});

@@ -23,10 +23,11 @@ Backend::Backend(EventQueue& queue, Memory& pm, Operations operations, Picosecon
       operations_(std::move(operations)),
       forward_latency_(forward_latency),
       defects_(defects),
+      results_(queue, operations_, defects_),
       held_by_bank_(pm.pending_operations().size()) {
   std::uint32_t together = 1;
   for (const auto& operation : operations_) {
-    operation->connect(queue, pm);
+    operation->connect(queue, pm, *this);
     together += operation->most_metadata();
   }
   pm.expect_together(together);
@@ -57,11 +58,15 @@ WriteId Backend::take(const Write& write, bool reserved) {
   ++held_;
   ++held_by_bank_[bank_of(write.line)];
   const WriteId id = id_of(slot);
+  passing.prepared = results_.claim(passing.write);
   for (std::size_t i = 0; i < operations_.size(); ++i) {
     const Completion done =
         completion<&Backend::operation_done>(*this, i << kOperationShift | slot);
-    if (!operations_[i]->write(passing.write, done)) passing.unfinished |= bit(i);
+    if (!operations_[i]->write(passing.write, passing.prepared, done)) {
+      passing.unfinished |= bit(i);
+    }
   }
+  results_.claimed(passing.prepared.id, passing.unfinished != 0);
   send_next(write.line);
   return id;
 }
@@ -93,10 +98,10 @@ void Backend::send_next(Line line) {
 
 void Backend::send_next_later(std::uint64_t line, Picoseconds) { send_next({line}); }
 
-// Rules 3 and 5.
+// Rules 3 and 6.
 void Backend::send(std::uint32_t slot) {
   Passing& passing = writes_[slot];
-  Encoded encoded = encode(passing.write);
+  Encoded encoded = encode(passing);
   if (!encoded.metadata.empty()) {
     passing.state = State::kNoRoom;
     without_room_.push_back(id_of(slot));
@@ -113,12 +118,15 @@ void Backend::send(std::uint32_t slot) {
 }
 
 // Rule 4.
-Encoded Backend::encode(Write& write) const {
+Encoded Backend::encode(Passing& passing) const {
+  Write& write = passing.write;
   if (write.bytes != kWholeLine) {
+    const LineData before = write.data;
     take_bytes(write.data, accepted_newest(write.line), ~write.bytes);
+    if (write.data != before) passing.prepared.data = false;
   }
   Encoded encoded{write.line, write.data};
-  for (const auto& operation : operations_) operation->encode(write, encoded);
+  for (const auto& operation : operations_) operation->encode(write, passing.prepared, encoded);
   return encoded;
 }
 
@@ -131,6 +139,24 @@ void Backend::leaves(Passing& passing, Encoded encoded) {
   for (const auto& operation : operations_) {
     operation->sent(passing.write, passing.encoded);
     if (defects_.registers) operation->accepted(passing.write, passing.encoded);
+  }
+  discard_prepared(passing);
+}
+
+// Rule 5.
+void Backend::discard_prepared(Passing& passing) {
+  const PreparedId id = std::exchange(passing.prepared, {}).id;
+  if (!id) return;
+  for (const auto& operation : operations_) operation->discard(id);
+}
+
+void Backend::metadata_changed(Line line) {
+  if (defects_.metadata_changed) return;
+  results_.discard_range(line, {line.number + 1}, Fate::kMetadataChanged);
+  const std::uint32_t* const newest = newest_.find(line);
+  for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest;
+       slot != kNoSlot && writes_[slot].here(); slot = writes_[slot].older) {
+    discard_prepared(writes_[slot]);
   }
 }
 
@@ -161,7 +187,7 @@ void Backend::send_with_metadata(std::uint64_t, Picoseconds) {
 
 bool Backend::send_together(std::uint32_t slot) {
   Passing& passing = writes_[slot];
-  passing.encoded = encode(passing.write);
+  passing.encoded = encode(passing);
   std::vector<Write> writes{as_sent(slot)};
   for (const Encoded::Metadata& metadata : passing.encoded.metadata) {
     writes.push_back({.line = metadata.line,
@@ -275,6 +301,7 @@ bool Backend::drop(WriteId id) {
   const Line line = passing.write.line;
   if (!droppable(passing)) return false;
   if (passing.here()) {
+    discard_prepared(writes_[slot]);
     for (std::size_t i = 0; i < operations_.size(); ++i) {
       if ((passing.unfinished & bit(i)) == 0) continue;
       operations_[i]->forget(
