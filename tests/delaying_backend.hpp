@@ -20,10 +20,10 @@ namespace pmemsim {
 
 class DelayingBackend final : public BackendOperation {
  public:
-  void connect(EventQueue& queue, const Memory&) override { queue_ = &queue; }
+  void connect(EventQueue& queue, const Memory&, Backend&) override { queue_ = &queue; }
   std::uint32_t most_metadata() const override { return 1; }
 
-  bool write(const Write&, Completion done) override {
+  bool write(const Write&, const Prepared&, Completion done) override {
     if (random_() % 4 == 0) return true;
     hold(done);
     return false;
@@ -42,7 +42,7 @@ class DelayingBackend final : public BackendOperation {
   }
 
   // Nothing is random here: it may be asked again.
-  void encode(const Write& write, Encoded& encoded) const override {
+  void encode(const Write& write, const Prepared&, Encoded& encoded) const override {
     encoded.place = moves(encoded.place) ? next_place() : place(encoded.place);
     if (!has_metadata(write.line)) return;
     encoded.metadata.push_back({metadata_of(write.line), authenticator(write.line, encoded.data)});

@@ -2,9 +2,9 @@
 // over random programs.
 #include <gtest/gtest.h>
 
-#include "delaying_backend.hpp"
 #include "pmemsim/mem/memory_statistics.hpp"
 #include "pmemsim/sim/machine.hpp"
+#include "preparing_backend.hpp"
 #include "random_trace.hpp"
 #include "shared_regions.hpp"
 
@@ -16,7 +16,7 @@ using Layers = std::vector<Setting>;
 std::vector<Layers> with_each(const std::vector<Layers>& some, Layer layer) {
   std::vector<Layers> all;
   for (const Layers& layers : some) {
-    for (const Choice& choice : with_delaying_backend()) {
+    for (const Choice& choice : with_doubles()) {
       if (choice.layer() != layer) continue;
       all.push_back(layers);
       all.back().push_back(
@@ -29,7 +29,7 @@ std::vector<Layers> with_each(const std::vector<Layers>& some, Layer layer) {
 // Whether its parts go together or not.
 Configuration unchecked(const Layers& layers) {
   Configuration configuration;
-  configuration.design = DesignConfiguration(with_delaying_backend());
+  configuration.design = DesignConfiguration(with_doubles());
   ParameterSetter setter(layers);
   configuration.describe(setter);
   return configuration;
@@ -70,7 +70,7 @@ class DesignContract : public testing::TestWithParam<Layers> {
                             {"pm.min_writes_per_switch", "2"},
                             {"pm.controllers", "2"}});
     for (const Setting& setting : GetParam()) list.push_back(setting);
-    return configure(list, with_delaying_backend());
+    return configure(list, with_doubles());
   }
   static RandomTraceOptions program(std::uint32_t seed) {
     return {.seed = seed, .threads = 1 + seed % 4, .operations = 4000, .lines = 100};
@@ -202,33 +202,76 @@ TEST_P(CrashContract, SurvivesEveryCrash) {
 // What is wrong with the way of writes through the backend shows in some design at least, and
 // nothing is wrong without.
 TEST(BackendContract, CrashesShowEveryDefect) {
-  const auto goes_wrong = [](std::string_view defect, std::string_view wpq_entries) {
+  const auto goes_wrong = [](std::string_view defect, std::string_view wpq_entries,
+                             const Layers& layers) {
     for (std::uint32_t seed = 1; seed <= 3; ++seed) {
       for (const std::string_view atomicity : {"none", "hw-undo", "hw-redo", "asap", "lad"}) {
-        std::vector<Setting> list = settings({{"backend", "delaying"},
-                                              {"atomicity", atomicity},
-                                              {"l1.size", "256B"},
-                                              {"l1.ways", "2"},
-                                              {"l2.size", "0B"},
-                                              {"shared.size", "2KiB"},
-                                              {"shared.size_per_core", "0B"},
-                                              {"pm.wpq_entries", wpq_entries},
-                                              {"pm.controllers", "2"}});
+        Layers list = settings({{"atomicity", atomicity},
+                                {"l1.size", "256B"},
+                                {"l1.ways", "2"},
+                                {"l2.size", "0B"},
+                                {"shared.size", "2KiB"},
+                                {"shared.size_per_core", "0B"},
+                                {"pm.wpq_entries", wpq_entries},
+                                {"pm.controllers", "2"}});
+        list.insert(list.end(), layers.begin(), layers.end());
         if (!defect.empty()) {
           list.push_back({"backend.break." + std::string(defect), "true", "contract"});
         }
         const SharedRun run =
-            crash_shared({.seed = seed, .threads = 2}, configure(list, with_delaying_backend()));
+            crash_shared({.seed = seed, .threads = 2}, configure(list, with_doubles()));
         if (!run.problem.empty()) return true;
       }
     }
     return false;
   };
-  for (const std::string_view wpq_entries : {"2", "8"}) EXPECT_FALSE(goes_wrong("", wpq_entries));
-  EXPECT_TRUE(goes_wrong("order", "8"));
-  EXPECT_TRUE(goes_wrong("metadata", "8"));
-  EXPECT_TRUE(goes_wrong("reserved", "8"));
-  EXPECT_TRUE(goes_wrong("registers", "2")) << "where writes wait for room in their queue";
+  const Layers delaying = settings({{"backend", "delaying"}});
+  for (const std::string_view wpq_entries : {"2", "8"}) {
+    EXPECT_FALSE(goes_wrong("", wpq_entries, delaying));
+  }
+  EXPECT_TRUE(goes_wrong("order", "8", delaying));
+  EXPECT_TRUE(goes_wrong("metadata", "8", delaying));
+  EXPECT_TRUE(goes_wrong("reserved", "8", delaying));
+  EXPECT_TRUE(goes_wrong("registers", "2", delaying))
+      << "where writes wait for room in their queue";
+
+  for (const std::string_view backend : {"preparing", "preparing,delaying"}) {
+    const Layers preparing = settings({{"backend", backend}, {"precompute", "random"}});
+    for (const std::string_view wpq_entries : {"3", "8"}) {
+      EXPECT_FALSE(goes_wrong("", wpq_entries, preparing)) << backend;
+    }
+    EXPECT_TRUE(goes_wrong("prepared_line", "8", preparing)) << backend;
+    EXPECT_TRUE(goes_wrong("prepared_data", "8", preparing)) << backend;
+    EXPECT_TRUE(goes_wrong("metadata_changed", "8", preparing)) << backend;
+  }
+}
+
+// Each prediction has one outcome, and everything that can become of one does.
+TEST(PredictionContract, EveryPredictionHasOneOutcome) {
+  std::map<Fate, std::uint64_t> outcomes;
+  std::uint64_t late = 0;
+  for (std::uint32_t seed = 1; seed <= 4; ++seed) {
+    SharedRegions program({.seed = seed, .threads = 4});
+    const TemporaryTrace temporary(program.builder);
+    const trace::TraceFile file(temporary.path());
+    Machine machine(
+        configure(
+            settings({{"atomicity", "none"}, {"backend", "preparing"}, {"precompute", "random"}}),
+            with_doubles()),
+        file);
+    EXPECT_TRUE(machine.run({}));
+    const auto& random = dynamic_cast<const RandomPrecompute&>(machine.design().precompute());
+    EXPECT_EQ(random.wrong_outcomes(), 0u);
+    for (const auto& [fate, count] : random.outcomes()) outcomes[fate] += count;
+    late += random.late();
+  }
+  for (const Fate fate :
+       {Fate::kUsed, Fate::kUsedInPart, Fate::kTakenBack, Fate::kThreadEnded, Fate::kRangeDiscarded,
+        Fate::kMetadataChanged, Fate::kTooOld, Fate::kRunEnded}) {
+    EXPECT_GT(outcomes[fate], 0u) << static_cast<int>(fate);
+  }
+  EXPECT_GT(late, 0u);
+  EXPECT_GT(outcomes[Fate::kUsed], late) << "some are in time";
 }
 
 }  // namespace

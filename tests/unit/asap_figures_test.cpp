@@ -28,7 +28,7 @@ const Rid kR1 = Asap::rid(0, 1), kR2 = Asap::rid(1, 1);
 // Keeps writes of PM on their way: an operation of the backend that is done when the test says so.
 class Gate final : public BackendOperation {
  public:
-  bool write(const Write& write, Completion done) override {
+  bool write(const Write& write, const Prepared&, Completion done) override {
     held_.push_back({write, done});
     return false;
   }

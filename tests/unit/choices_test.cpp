@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "delaying_backend.hpp"
 #include "pmemsim/sim/configuration.hpp"
 #include "run_trace.hpp"
 
@@ -10,8 +11,10 @@ namespace pmemsim {
 namespace {
 
 // Whether the parts go together or not.
-Configuration unchecked(const std::vector<Setting>& settings) {
+Configuration unchecked(const std::vector<Setting>& settings,
+                        const ChoiceTable& table = choices()) {
   Configuration configuration;
+  configuration.design = DesignConfiguration(table);
   ParameterSetter setter(settings);
   configuration.describe(setter);
   setter.throw_problems();
@@ -129,6 +132,48 @@ TEST(Choices, RefuseToKeepInTheWritePendingQueueWhatACrashWouldLose) {
     ASSERT_EQ(refused.size(), 1u);
     EXPECT_TRUE(
         refused[0].ends_with("choose pm.persistence=accepted or log.metadata=collated-header"));
+  }
+}
+
+// "delaying" has a line of metadata.
+TEST(Choices, RefuseMetadataThatCantBecomePersistentWithTheirData) {
+  const auto problems = [](const std::vector<KeyValue>& more) {
+    const Configuration configuration =
+        unchecked(settings({{"backend", "delaying"}}, more), with_delaying_backend());
+    return combination_problems(configuration.blueprint());
+  };
+  const std::string must =
+      "backend=delaying has metadata that must become persistent in one step with their data, ";
+  EXPECT_TRUE(problems({}).empty());
+  EXPECT_EQ(
+      problems({{"pm.queue_place", "device"}}),
+      std::vector<std::string>{must + "which with pm.queue_place=device reach their queues one "
+                                      "after the other; choose pm.queue_place=host"});
+  EXPECT_EQ(
+      problems({{"pm.persistence", "written"}}),
+      std::vector<std::string>{must + "which with pm.persistence=written their banks finish one "
+                                      "after the other; choose pm.persistence=accepted"});
+  EXPECT_EQ(
+      problems({{"pm.log_queue_entries", "8"}}),
+      std::vector<std::string>{must + "which pm.log_queue_entries=8 doesn't allow for those of a "
+                                      "log; choose pm.log_queue_entries=0"});
+  EXPECT_EQ(
+      problems({{"pm.wpq_entries", "1"}}),
+      std::vector<std::string>{must + "which take up to 2 entries of a channel, and "
+                                      "pm.wpq_entries=1 has too few; choose pm.wpq_entries=2"});
+  EXPECT_TRUE(problems({{"pm.wpq_entries", "2"}}).empty());
+}
+
+TEST(Choices, AcceptOperationsWithoutMetadataEverywhere) {
+  ChoiceTable table = choices();
+  table.push_back({.name = "plain", .summary = "Nothing", .make = [](const Blueprint&) {
+                     return std::make_unique<BackendOperation>();
+                   }});
+  for (const KeyValue& setting :
+       {KeyValue{"pm.queue_place", "device"}, KeyValue{"pm.persistence", "written"},
+        KeyValue{"pm.log_queue_entries", "8"}, KeyValue{"pm.wpq_entries", "1"}}) {
+    const Configuration configuration = unchecked(settings({{"backend", "plain"}, setting}), table);
+    EXPECT_TRUE(combination_problems(configuration.blueprint()).empty()) << setting.first;
   }
 }
 

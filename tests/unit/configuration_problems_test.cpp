@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "delaying_backend.hpp"
 #include "pmemsim/sim/configuration.hpp"
 #include "run_trace.hpp"
 
@@ -107,6 +108,19 @@ TEST(Configuration, LaterSettingsWin) {
 TEST(Configuration, RefusesCombinationsThatCannotWork) {
   EXPECT_TRUE(mention(problems({{"ordering", "none"}, {"atomicity", "software-undo"}}),
                       "choose ordering=x86"));
+}
+
+TEST(Configuration, SaysWhereMetadataAndTheirQueuesWereChosen) {
+  const std::vector<Setting> list = {{"backend", "delaying", "design.yaml:3"},
+                                     {"pm.log_queue_entries", "16", "machine.yaml:9"}};
+  try {
+    configure(list, with_delaying_backend());
+    FAIL() << "no problem was found";
+  } catch (const ConfigError& error) {
+    ASSERT_EQ(error.problems().size(), 1u) << error.what();
+    EXPECT_TRUE(error.problems()[0].starts_with("design.yaml:3, machine.yaml:9: backend=delaying"))
+        << error.problems()[0];
+  }
 }
 
 TEST(Configuration, ThreadsMustFitOnTheCores) {

@@ -80,7 +80,7 @@ inline Image surviving(const Memory& pm) {
   });
   pm.for_each_accepted(
       [](void* context, const Write& write) {
-        static_cast<Image*>(context)->write(write.line, write.data);
+        static_cast<Image*>(context)->write(write.line, write.data, write.bytes);
       },
       &image);
   return image;

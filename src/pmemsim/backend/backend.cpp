@@ -23,10 +23,11 @@ Backend::Backend(EventQueue& queue, Memory& pm, Operations operations, Picosecon
       operations_(std::move(operations)),
       forward_latency_(forward_latency),
       defects_(defects),
+      results_(queue, operations_, defects_),
       held_by_bank_(pm.pending_operations().size()) {
   std::uint32_t together = 1;
   for (const auto& operation : operations_) {
-    operation->connect(queue, pm);
+    operation->connect(queue, pm, *this);
     together += operation->most_metadata();
   }
   pm.expect_together(together);
@@ -48,6 +49,7 @@ WriteId Backend::take(const Write& write, bool reserved) {
   Passing& passing = writes_[slot];
   passing = {.write = write, .order = ++order_, .in_queue = {}, .encoded = {}};
   passing.reserved = reserved;
+  if (write.bytes != kWholeLine) take_bytes(passing.write.data, newest(write.line), ~write.bytes);
   if (std::uint32_t* const newest = newest_.find(write.line)) {
     passing.older = std::exchange(*newest, slot);
   } else {
@@ -56,11 +58,15 @@ WriteId Backend::take(const Write& write, bool reserved) {
   ++held_;
   ++held_by_bank_[bank_of(write.line)];
   const WriteId id = id_of(slot);
+  passing.prepared = results_.claim(passing.write);
   for (std::size_t i = 0; i < operations_.size(); ++i) {
     const Completion done =
         completion<&Backend::operation_done>(*this, i << kOperationShift | slot);
-    if (!operations_[i]->write(write, done)) passing.unfinished |= bit(i);
+    if (!operations_[i]->write(passing.write, passing.prepared, done)) {
+      passing.unfinished |= bit(i);
+    }
   }
+  results_.claimed(passing.prepared.id, passing.unfinished != 0);
   send_next(write.line);
   return id;
 }
@@ -92,10 +98,10 @@ void Backend::send_next(Line line) {
 
 void Backend::send_next_later(std::uint64_t line, Picoseconds) { send_next({line}); }
 
-// Rules 3 and 4.
+// Rules 3 and 6.
 void Backend::send(std::uint32_t slot) {
   Passing& passing = writes_[slot];
-  Encoded encoded = encode(passing.write);
+  Encoded encoded = encode(passing);
   if (!encoded.metadata.empty()) {
     passing.state = State::kNoRoom;
     without_room_.push_back(id_of(slot));
@@ -111,19 +117,46 @@ void Backend::send(std::uint32_t slot) {
   writes_[slot].in_queue = id;
 }
 
-Encoded Backend::encode(const Write& write) const {
+// Rule 4.
+Encoded Backend::encode(Passing& passing) const {
+  Write& write = passing.write;
+  if (write.bytes != kWholeLine) {
+    const LineData before = write.data;
+    take_bytes(write.data, accepted_newest(write.line), ~write.bytes);
+    if (write.data != before) passing.prepared.data = false;
+  }
   Encoded encoded{write.line, write.data};
-  for (const auto& operation : operations_) operation->encode(write, encoded);
+  for (const auto& operation : operations_) operation->encode(write, passing.prepared, encoded);
   return encoded;
 }
 
 void Backend::leaves(Passing& passing, Encoded encoded) {
   no_longer_here(passing);
   passing.state = State::kSent;
+  passing.completed = passing.write.bytes != kWholeLine;
+  passing.write.bytes = kWholeLine;
   passing.encoded = std::move(encoded);
   for (const auto& operation : operations_) {
     operation->sent(passing.write, passing.encoded);
     if (defects_.registers) operation->accepted(passing.write, passing.encoded);
+  }
+  discard_prepared(passing);
+}
+
+// Rule 5.
+void Backend::discard_prepared(Passing& passing) {
+  const PreparedId id = std::exchange(passing.prepared, {}).id;
+  if (!id) return;
+  for (const auto& operation : operations_) operation->discard(id);
+}
+
+void Backend::metadata_changed(Line line) {
+  if (defects_.metadata_changed) return;
+  results_.discard_range(line, {line.number + 1}, Fate::kMetadataChanged);
+  const std::uint32_t* const newest = newest_.find(line);
+  for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest;
+       slot != kNoSlot && writes_[slot].here(); slot = writes_[slot].older) {
+    discard_prepared(writes_[slot]);
   }
 }
 
@@ -132,6 +165,7 @@ Write Backend::as_sent(std::uint32_t slot) {
   Write write = writes_[slot].write;
   write.line = writes_[slot].encoded.place;
   write.data = writes_[slot].encoded.data;
+  write.bytes = kWholeLine;
   write.persisting = completion<&Backend::accepted>(*this, slot);
   write.written = completion<&Backend::written>(*this, slot);
   return write;
@@ -153,7 +187,7 @@ void Backend::send_with_metadata(std::uint64_t, Picoseconds) {
 
 bool Backend::send_together(std::uint32_t slot) {
   Passing& passing = writes_[slot];
-  passing.encoded = encode(passing.write);
+  passing.encoded = encode(passing);
   std::vector<Write> writes{as_sent(slot)};
   for (const Encoded::Metadata& metadata : passing.encoded.metadata) {
     writes.push_back({.line = metadata.line,
@@ -227,7 +261,18 @@ std::uint32_t Backend::slot_of(WriteId id) const {
 }
 
 bool Backend::droppable(const Passing& passing) const {
-  return passing.here() || pm_.pending(passing.in_queue) != nullptr;
+  if (passing.here()) return true;
+  return pm_.pending(passing.in_queue) != nullptr && !taken_along(passing);
+}
+
+// Rule 4. Writes that have merged are dropped together.
+bool Backend::taken_along(const Passing& passing) const {
+  std::uint32_t slot = *newest_.find(passing.write.line);
+  for (; &writes_[slot] != &passing; slot = writes_[slot].older) {
+    const Passing& newer = writes_[slot];
+    if (newer.completed && newer.in_queue != passing.in_queue) return true;
+  }
+  return false;
 }
 
 bool Backend::find(Line line, WriteKind kind, WriteId& id) const {
@@ -256,6 +301,7 @@ bool Backend::drop(WriteId id) {
   const Line line = passing.write.line;
   if (!droppable(passing)) return false;
   if (passing.here()) {
+    discard_prepared(writes_[slot]);
     for (std::size_t i = 0; i < operations_.size(); ++i) {
       if ((passing.unfinished & bit(i)) == 0) continue;
       operations_[i]->forget(
@@ -291,12 +337,18 @@ void Backend::dropped_from_queue(Line line, WriteId in_queue) {
 }
 
 LineData Backend::newest(Line line) const {
+  Write all{.line = line, .data = {}, .persisted = {}, .written = {}, .bytes = 0};
   const std::uint32_t* const newest = newest_.find(line);
-  if (newest != nullptr && writes_[*newest].state != State::kAccepted) {
-    return writes_[*newest].write.data;
+  for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest;
+       slot != kNoSlot && writes_[slot].state != State::kAccepted; slot = writes_[slot].older) {
+    all.add_older(writes_[slot].write);
   }
-  return decode(line, pm_.newest(place(line)));
+  if (all.bytes != kWholeLine) take_bytes(all.data, accepted_newest(line), ~all.bytes);
+  return all.data;
 }
+
+// Without what hasn't been accepted yet, as far as it is held here.
+LineData Backend::accepted_newest(Line line) const { return decode(line, pm_.newest(place(line))); }
 
 LineData Backend::surviving(Line line) const { return decode(line, pm_.surviving(place(line))); }
 
@@ -332,8 +384,7 @@ std::span<const std::uint32_t> Backend::pending_operations() const {
 
 void Backend::read(Line line, Completion done) {
   if (operations_.empty()) return pm_.read(line, done);
-  const std::uint32_t* const newest = newest_.find(line);
-  if (newest != nullptr && writes_[*newest].here()) {  // rule 1
+  if (holds_whole(line)) {
     queue_.schedule(queue_.now() + forward_latency_, Phase::kController, done);
     return;
   }
@@ -344,6 +395,17 @@ void Backend::read(Line line, Completion done) {
     reads_[slot].unanswered += !operation->read(line, answered);
   }
   pm_.read(place(line), answered);
+}
+
+// Rule 1.
+bool Backend::holds_whole(Line line) const {
+  ByteMask held = 0;
+  const std::uint32_t* const newest = newest_.find(line);
+  for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest;
+       slot != kNoSlot && writes_[slot].here(); slot = writes_[slot].older) {
+    held |= writes_[slot].write.bytes;
+  }
+  return held == kWholeLine;
 }
 
 void Backend::read_answered(std::uint64_t number, Picoseconds now) {

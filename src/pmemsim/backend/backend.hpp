@@ -7,13 +7,20 @@
 //
 //   1  A write that is held here hasn't been accepted: a crash loses it. In everything else it is
 //      as if it were in its queue: it can be found, dropped and counted, and a read of its line is
-//      answered from it.
+//      answered from it, if what is held has all bytes of the line.
 //   2  The writes of a line go on in the order in which they came, each when the one before has
 //      been accepted.
 //   3  A write goes to the queues as the operations encode it then: elsewhere, perhaps, and
 //      together with metadata, which are accepted in the same step. Until there is room for all of
 //      it, it waits behind the others that do.
-//   4  A line belongs to a channel and a bank by its address (channel_of(), bank_of()), whatever
+//   4  A write of some bytes of its line is as if the line's other bytes came with it: operations
+//      see the line's newest contents in their place. What goes to the queues is a whole line,
+//      completed when it is encoded by what the line then holds, which is right because of rule 2.
+//      A write whose bytes one behind it has taken with it can't be dropped any more.
+//   5  Operations may start before a write comes, on what somebody predicts (result_buffer.hpp). A
+//      write that comes takes the results that fit it along, until it goes on or is dropped. If it
+//      is a part whose line turns out to hold something else, those of the data are lost.
+//   6  A line belongs to a channel and a bank by its address (channel_of(), bank_of()), whatever
 //      the operations make of it. An entry reserved for it there is given back if it goes to
 //      another channel.
 #pragma once
@@ -26,6 +33,7 @@
 
 #include "pmemsim/backend/backend_parameters.hpp"
 #include "pmemsim/backend/operation.hpp"
+#include "pmemsim/backend/result_buffer.hpp"
 #include "pmemsim/core/line_table.hpp"
 #include "pmemsim/core/slab.hpp"
 #include "pmemsim/mem/memory.hpp"
@@ -34,7 +42,7 @@ namespace pmemsim {
 
 class Backend {
  public:
-  using Operations = std::vector<std::unique_ptr<BackendOperation>>;
+  using Operations = ResultBuffer::Operations;
 
   // `forward_latency`: until a read is answered by a write that is held.
   Backend(EventQueue& queue, Memory& pm, Operations operations, Picoseconds forward_latency,
@@ -64,6 +72,31 @@ class Backend {
   void survivors_changed() { pm_.survivors_changed(); }
   void persisted_in_caches(Line line, const LineData& data) { pm_.persisted_in_caches(line, data); }
 
+  // ---- For who predicts writes. Once, before the run: how much may be prepared at a time, and who
+  // is told the outcomes.
+  void expect_predictions(const ResultBufferSize& size, PredictionObserver& observer) {
+    results_.expect(size, observer);
+  }
+  // Starts the operations on what is known. The identity names nothing if there is no room, or no
+  // operation; then there is no outcome either.
+  PreparedId prepare(const Prediction& prediction) { return results_.prepare(prediction); }
+  // The line is known now; these bytes of the data are, or are others. False if the prediction has
+  // had its outcome.
+  bool complete(PreparedId id, Line line) { return results_.complete(id, line); }
+  bool complete(PreparedId id, const LineData& data, ByteMask bytes) {
+    return results_.complete(id, data, bytes);
+  }
+  bool discard(PreparedId id) { return results_.discard(id); }
+  void discard_thread(CoreId core) { results_.discard_thread(core); }
+  // From one line to before another.
+  void discard_range(Line first, Line end) {
+    results_.discard_range(first, end, Fate::kRangeDiscarded);
+  }
+  void discard_all() { results_.discard_all(); }
+  // From an operation: its results for the line, of whatever prediction or write, don't hold any
+  // more.
+  void metadata_changed(Line line);
+
   const Operations& operations() const { return operations_; }
   void statistics(StatisticsCollector& collector) const;
   // Empty if nothing is held; otherwise who waits for what.
@@ -86,6 +119,8 @@ class Backend {
     std::uint32_t older = kNoSlot;  // the line's write before this one
     State state = State::kHeld;
     bool reserved = false;
+    bool completed = false;  // it brought part of its line
+    Prepared prepared{};     // what it may use of what was prepared
     WriteId in_queue;
     Encoded encoded;  // once it is sent
 
@@ -101,9 +136,10 @@ class Backend {
   void send_next(Line line);
   void send_next_later(std::uint64_t line, Picoseconds now);
   void send(std::uint32_t slot);
-  Encoded encode(const Write& write) const;
+  Encoded encode(Passing& passing) const;
   Write as_sent(std::uint32_t slot);
   void leaves(Passing& passing, Encoded encoded);
+  void discard_prepared(Passing& passing);
   void send_with_metadata(std::uint64_t, Picoseconds now);
   bool send_together(std::uint32_t slot);
   void accepted(std::uint64_t slot, Picoseconds now);
@@ -114,6 +150,9 @@ class Backend {
   void forget(std::uint32_t slot);
   Line place(Line line) const;
   LineData decode(Line line, LineData data) const;
+  LineData accepted_newest(Line line) const;
+  bool holds_whole(Line line) const;
+  bool taken_along(const Passing& passing) const;
   bool droppable(const Passing& passing) const;
   std::uint32_t slot_of(WriteId id) const;
   WriteId id_of(std::uint32_t slot) const;
@@ -123,6 +162,7 @@ class Backend {
   const Operations operations_;
   const Picoseconds forward_latency_;
   const BackendDefects defects_;
+  ResultBuffer results_;
   Slab<Passing> writes_;
   LineTable<std::uint32_t> newest_;  // by line: its newest write
   std::deque<WriteId> without_room_;

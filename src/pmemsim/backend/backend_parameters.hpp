@@ -12,6 +12,9 @@ struct BackendDefects {
   bool metadata = false;
   bool registers = false;
   bool reserved = false;
+  bool prepared_line = false;
+  bool prepared_data = false;
+  bool metadata_changed = false;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -21,6 +24,12 @@ struct BackendDefects {
                  "what operations keep in persistent registers changes when a write is sent");
     visit.defect("reserved", reserved,
                  "writes with a reserved entry go past the operations, straight into their queue");
+    visit.defect("prepared_line", prepared_line,
+                 "a write takes the oldest prepared result, whichever line that is for");
+    visit.defect("prepared_data", prepared_data,
+                 "a write takes a prepared result of its line whatever data that is for");
+    visit.defect("metadata_changed", metadata_changed,
+                 "prepared results outlive the metadata that they were worked out with");
   }
 };
 

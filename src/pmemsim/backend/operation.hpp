@@ -6,6 +6,14 @@
 // accepted, dropped, or written out; what it keeps in persistent registers, in accepted() and
 // dropped() alone, for these come in the very step in which the write becomes persistent, or is
 // lost.
+//
+// It may also start before the write comes: prepare() shows what is expected to be written, and
+// write() and encode() what of this they may use. Nothing may follow from a prediction but time:
+// what the operation keeps, what it encodes and what it would answer a read with are as without it.
+//
+// An operation always sees the data of a whole line. Of a write that brings only some bytes
+// (Write::bytes), write() shows the others as they were when it came, encode() and what follows as
+// they go with it.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +22,14 @@
 #include <vector>
 
 #include "pmemsim/backend/image_decoder.hpp"
+#include "pmemsim/backend/prediction.hpp"
 #include "pmemsim/core/event_queue.hpp"
 #include "pmemsim/core/statistics.hpp"
 #include "pmemsim/mem/memory.hpp"
 
 namespace pmemsim {
+
+class Backend;
 
 // What goes to the queues for a write.
 struct Encoded {
@@ -34,22 +45,33 @@ struct Encoded {
 class BackendOperation {
  public:
   virtual ~BackendOperation() = default;
-  // Once, before the run. What `pm` holds then is as the program has written it.
-  virtual void connect(EventQueue&, const Memory& /*pm*/) {}
+  // Once, before the run. What `pm` holds then is as the program has written it. `backend` is to be
+  // told of metadata_changed().
+  virtual void connect(EventQueue&, const Memory& /*pm*/, Backend& /*backend*/) {}
   // Lines of metadata that a write may have, at most.
   virtual std::uint32_t most_metadata() const { return 0; }
 
+  // A write is expected: start on it, as far as the prediction goes. Called again with the same
+  // identity when more is known of it, or bytes of its data have been replaced.
+  virtual void prepare(PreparedId, const Prediction&) {}
+  // The results aren't needed any more. Once for each identity, whatever has become of it.
+  virtual void discard(PreparedId) {}
+
   // A write has reached the controller. True: nothing to do before it may go to the queues.
   // Otherwise `done` will be called once, not from within, unless the write is dropped first.
-  virtual bool write(const Write&, Completion /*done*/) { return true; }
+  // `prepared`: results that fit the write, until they are discarded, which may be before it goes
+  // on.
+  virtual bool write(const Write&, const Prepared& /*prepared*/, Completion /*done*/) {
+    return true;
+  }
   // A write that it hasn't done with has been dropped: `done` must not be called any more.
   virtual void forget(const Completion& /*done*/) {}
   // The same for a read.
   virtual bool read(Line, Completion /*done*/) { return true; }
 
   // What would go to the queues if the write were accepted now; other operations come before and
-  // after this one.
-  virtual void encode(const Write&, Encoded&) const {}
+  // after this one. `prepared`: what is left of that of write().
+  virtual void encode(const Write&, const Prepared& /*prepared*/, Encoded&) const {}
   virtual void sent(const Write&, const Encoded&) {}
   virtual void accepted(const Write&, const Encoded&) {}
   // ... a write that was sent. `accepted`: it was persistent; the line is again what it was before.

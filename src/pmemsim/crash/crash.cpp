@@ -176,16 +176,16 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   void persisted(const Write& write, PersistencePoint reached, Picoseconds when) override {
     if (persistent_caches_) return;
     const LineData before = image_.on_device(write.line);
-    update(write.line, write.data);
+    const LineData after = update(write);
     if (reached == PersistencePoint::kWritten) {
       std::mt19937_64 random = random_here();
-      torn_ = tear(write.line, before, write.data, random);
+      torn_ = tear(write.line, before, after, random);
     }
     point(when);
     torn_.clear();
   }
   void persisted_with_next(const Write& write) override {
-    if (!persistent_caches_) update(write.line, write.data);
+    if (!persistent_caches_) update(write);
   }
   void dropped(const Write& write, Picoseconds when) override {
     if (persistent_caches_) return;
@@ -219,15 +219,18 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     image_.registers_changed();
     image_.update(place, data);
   }
-  // The same for a write, after which the line isn't dirty any more.
-  void update(Line place, const LineData& data) {
+  // The same for a write, after which the line isn't dirty any more. What the device holds then.
+  LineData update(const Write& write) {
+    LineData data = image_.on_device(write.line);
+    take_bytes(data, write.data, write.bytes);
     const std::size_t before = image_.changed().size();
-    follow(place, data);
-    if (options_.subsets == 0) return;
+    follow(write.line, data);
+    if (options_.subsets == 0) return data;
     for (std::size_t i = before; i < image_.changed().size(); ++i) {
       const Line line = image_.changed()[i];
       if (image_.survived(line) == newest_.read(line)) dirty_.remove(line);
     }
+    return data;
   }
 
   void point(Picoseconds when) {

@@ -80,6 +80,7 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
   }
   void witness(const Write& write, std::string_view happens, Picoseconds when) {
     const bool log = write.kind == WriteKind::kLog;
+    if ((write.bytes & bytes_from(address_ % kLineBytes, sizeof(std::uint64_t))) == 0) return;
     witness(log ? write.home : write.line, what(write), write.data, happens, when);
   }
   static std::string what(const Write& write) {

@@ -56,6 +56,12 @@ void Design::connect(EventQueue& queue, CachePort& caches, Memory& dram, PmSpace
   ordering_->connect(context);
   atomicity_->connect(context);
   precompute_->connect(context);
+  pm_.expect_predictions(precompute_->result_buffer(), *precompute_);
+}
+
+void Design::drain() {
+  pm_.discard_all();
+  atomicity_->drain();
 }
 
 // Rule 1. A layer that has let the store wait isn't asked again.

@@ -108,8 +108,8 @@ class Design {
 
   // ---- At the end.
 
-  // The run is over: writes what is still kept back.
-  void drain() { atomicity_->drain(); }
+  // The run is over: writes what is still kept back, and expects nothing any more.
+  void drain();
   // Empty if nothing is outstanding; otherwise who waits for what.
   std::string pending() const;
   void statistics(StatisticsCollector& collector) const;

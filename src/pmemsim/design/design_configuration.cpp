@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "pmemsim/design/backend_problems.hpp"
+
 namespace pmemsim {
 namespace {
 
@@ -73,6 +75,7 @@ std::vector<std::string> combination_problems(const Blueprint& blueprint) {
     if (part->problems == nullptr) continue;
     for (const std::string& problem : part->problems(blueprint, *part)) problems.push_back(problem);
   }
+  for (const std::string& problem : backend_problems(blueprint)) problems.push_back(problem);
   for (const Choice* const part : parts) {
     for (const std::string_view need : part->needs) {
       const bool given = std::any_of(parts.begin(), parts.end(), [&](const Choice* other) {

@@ -81,11 +81,7 @@ void Channel::read_arrived(std::uint64_t number, Picoseconds now) {
   const auto slot = static_cast<std::uint32_t>(number);
   Read& read = reads_[slot];
   read.order = ++order_;
-  std::uint32_t write = lines_[bucket(read.line)];
-  while (write != kNoSlot && writes_[write].write.line != read.line) {
-    write = writes_[write].same_bucket;
-  }
-  if (write != kNoSlot && waits(writes_[write].state)) {
+  if (whole_line_waits(read.line)) {
     // As gem5 has it, the controller's front end answers, without bank or back end.
     ++statistics_.reads_forwarded;
     ++reads_held_;
@@ -97,6 +93,18 @@ void Channel::read_arrived(std::uint64_t number, Picoseconds now) {
   } else {
     enter_read_queue(slot, now);
   }
+}
+
+// Rule 9. The first that a bank has taken hides those before it, which are there, too.
+bool Channel::whole_line_waits(Line line) const {
+  ByteMask found = 0;
+  for (std::uint32_t slot = lines_[bucket(line)]; slot != kNoSlot && found != kWholeLine;
+       slot = writes_[slot].same_bucket) {
+    if (writes_[slot].write.line != line) continue;
+    if (!waits(writes_[slot].state)) return false;
+    found |= writes_[slot].write.bytes;
+  }
+  return found == kWholeLine;
 }
 
 void Channel::enter_read_queue(std::uint32_t slot, Picoseconds now) {
@@ -255,6 +263,7 @@ void Channel::accept_waiting(Entries& entries, Picoseconds now) {
 void Channel::accept_reserved(std::uint32_t slot, Picoseconds now) {
   const Line line = writes_[slot].write.line;
   --reserved_;
+  add_waiting_bytes(slot);
   const std::uint32_t with = merge_candidate(writes_[slot].write);
   if (with == kNoSlot) {
     accept(slot, now);
@@ -264,6 +273,18 @@ void Channel::accept_reserved(std::uint32_t slot, Picoseconds now) {
     forget(slot);
     take_in_waiting(line, with, now);
     free_entry(wpq_, now);
+  }
+}
+
+// Of the writes of its line that wait, which are older: they are accepted with it.
+void Channel::add_waiting_bytes(std::uint32_t slot) {
+  Write& write = writes_[slot].write;
+  for (std::uint32_t other = lines_[bucket(write.line)];
+       other != kNoSlot && write.bytes != kWholeLine; other = writes_[other].same_bucket) {
+    const PendingWrite& waiting = writes_[other];
+    if (waiting.write.line == write.line && waiting.state == WriteState::kWaiting) {
+      write.add_older(waiting.write);
+    }
   }
 }
 
@@ -356,7 +377,7 @@ std::uint32_t Channel::merge_candidate(const Write& write) const {
 }
 
 void Channel::merge(std::uint32_t with, const Write& write, Picoseconds now) {
-  writes_[with].write.data = write.data;
+  writes_[with].write.add_newer(write);
   tell_with(with, write, now);
   if (writes_[with].persistent) tell_observer(write, PersistencePoint::kAccepted, now);
 }
@@ -400,7 +421,9 @@ void Channel::acknowledge(const Completion& persisted, Picoseconds now) {
 void Channel::write_finished(std::uint64_t number, Picoseconds now) {
   const auto slot = static_cast<std::uint32_t>(number);
   PendingWrite& pending = writes_[slot];
-  if (device_ != nullptr) device_->write(pending.write.line, pending.write.data);
+  if (device_ != nullptr) {
+    device_->write(pending.write.line, pending.write.data, pending.write.bytes);
+  }
   leave_accepted(slot);
   const bool late = !pending.persistent;
   for (std::uint32_t other = pending.merged; late && other != kNoSlot;
@@ -442,14 +465,17 @@ bool Channel::drop(std::uint64_t number) {
       accept_waiting(entries, now);
       break;
     }
-    default:
+    default: {  // forgotten before somebody takes its entry, who may ask for the line's contents
       leave_accepted(slot);
       if (pending.persistent && observer_) observer_->dropped(pending.write, now);
       while (pending.merged != kNoSlot) {
         merged_.give_back(std::exchange(pending.merged, merged_[pending.merged].next));
       }
-      leave_queue(slot, now);
+      write_queue_.remove(slot);
+      Entries& entries = entries_of(pending);
       forget(slot);
+      free_entry(entries, now);
+    }
   }
   return true;
 }
@@ -493,10 +519,13 @@ bool Channel::find(Line line, WriteKind kind, std::uint64_t& number) const {
   return false;
 }
 
-const Write* Channel::newest(Line line) const {
-  std::uint32_t slot = lines_[bucket(line)];
-  while (slot != kNoSlot && writes_[slot].write.line != line) slot = writes_[slot].same_bucket;
-  return slot == kNoSlot ? nullptr : &writes_[slot].write;
+Write Channel::pending_of(Line line) const {
+  Write all{.line = line, .data = {}, .persisted = {}, .written = {}, .bytes = 0};
+  for (std::uint32_t slot = lines_[bucket(line)]; slot != kNoSlot;
+       slot = writes_[slot].same_bucket) {
+    if (writes_[slot].write.line == line) all.add_older(writes_[slot].write);
+  }
+  return all;
 }
 
 const Write* Channel::pending(std::uint64_t number) const {

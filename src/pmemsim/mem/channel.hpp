@@ -26,6 +26,11 @@
 //  8. A reserved entry counts as taken. One entry, or as many as writes that are accepted together
 //     need, is never reserved, so that writes without a reservation always get on. A write that
 //     takes over a reserved entry overtakes those that wait; those of its own line merge into it.
+//  9. A write of some bytes of its line is a write like any other: it needs an entry of its own,
+//  and
+//     its bank takes as long as for a whole line. Where it merges, newer bytes win. A read is
+//     answered by the queues if what waits there has all bytes of its line; otherwise by its bank,
+//     and the bytes that wait are put in on its way back, which takes no time.
 #pragma once
 
 #include <cstdint>
@@ -72,7 +77,7 @@ class Channel {
   bool drop(std::uint64_t number);
   bool find(Line line, WriteKind kind, std::uint64_t& number) const;
   const Write* pending(std::uint64_t number) const;
-  const Write* newest(Line line) const;  // nullptr if the device has it
+  Write pending_of(Line line) const;  // all pending writes of the line, as one
 
   template <class Visit>
   void for_each_accepted(Visit&& visit) const {
@@ -177,6 +182,7 @@ class Channel {
   void accept(std::uint32_t slot, Picoseconds now);
   void accept_waiting(Entries& entries, Picoseconds now);
   void accept_reserved(std::uint32_t slot, Picoseconds now);
+  void add_waiting_bytes(std::uint32_t slot);
   void take_in_waiting(Line line, std::uint32_t with, Picoseconds now);
   void hold_entry(Entries& entries, Picoseconds now);
   void free_entry(Entries& entries, Picoseconds now);
@@ -192,6 +198,7 @@ class Channel {
   std::uint64_t number_of(std::uint32_t slot) const;
   std::uint32_t slot_of(std::uint64_t number) const;  // kNoSlot if it is no longer here
   static bool waits(WriteState state) { return state <= WriteState::kQueued; }
+  bool whole_line_waits(Line line) const;
   std::size_t bucket(Line line) const;
 
   // The scheduler (channel_scheduler.cpp).

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -13,6 +14,26 @@
 namespace pmemsim {
 
 using LineData = std::array<std::byte, kLineBytes>;
+
+// Some bytes of a line, a bit each: the lowest is the first byte's.
+using ByteMask = std::uint64_t;
+inline constexpr ByteMask kWholeLine = ~ByteMask{0};
+// So many, at least one, from an offset on.
+constexpr ByteMask bytes_from(std::uint64_t offset, std::uint64_t count) {
+  return kWholeLine >> (kLineBytes - count) << offset;
+}
+
+// Takes these bytes over from `other`.
+inline void take_bytes(LineData& data, const LineData& other, ByteMask bytes) {
+  if (bytes == kWholeLine) {
+    data = other;
+    return;
+  }
+  for (; bytes != 0; bytes &= bytes - 1) {
+    const auto at = static_cast<std::size_t>(std::countr_zero(bytes));
+    data[at] = other[at];
+  }
+}
 
 class Image {
  public:
@@ -28,6 +49,12 @@ class Image {
   void write(Line line, const LineData& data) {
     std::memcpy(page(line.address() / kPageBytes) + line.address() % kPageBytes, data.data(),
                 kLineBytes);
+  }
+  void write(Line line, const LineData& data, ByteMask bytes) {
+    if (bytes == kWholeLine) return write(line, data);
+    LineData all = read(line);
+    take_bytes(all, data, bytes);
+    write(line, all);
   }
   // May cross a page.
   void write(std::uint64_t address, const std::byte* bytes, std::size_t size) {

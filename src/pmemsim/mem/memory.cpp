@@ -126,8 +126,10 @@ std::uint32_t Memory::bank_of(Line line) const {
 }
 
 LineData Memory::newest(Line line) const {
-  const Write* const write = implementation_->channels[channel_of(line)]->newest(line);
-  return write != nullptr ? write->data : implementation_->device.read(line);
+  const Write pending = implementation_->channels[channel_of(line)]->pending_of(line);
+  LineData data = implementation_->device.read(line);
+  take_bytes(data, pending.data, pending.bytes);
+  return data;
 }
 
 const Image& Memory::device() const { return implementation_->device; }
@@ -142,7 +144,7 @@ void Memory::for_each_accepted(void (*visit)(void* context, const Write&), void*
 LineData Memory::surviving(Line line) const {
   LineData data = implementation_->device.read(line);
   implementation_->channels[channel_of(line)]->for_each_accepted([&](const Write& write) {
-    if (write.line == line) data = write.data;
+    if (write.line == line) take_bytes(data, write.data, write.bytes);
   });
   return data;
 }

@@ -44,6 +44,20 @@ struct Write {
   // Called in the very step in which it becomes persistent, before an observer hears of that: what
   // the sender keeps in persistent registers changes together with it.
   Completion persisting{};
+  // Those of `data` that it writes. The line's other bytes stay as they are, so that two cores that
+  // write words of one line never undo each other.
+  ByteMask bytes = kWholeLine;
+
+  // What a newer write of the line leaves of both.
+  void add_newer(const Write& newer) {
+    take_bytes(data, newer.data, newer.bytes);
+    bytes |= newer.bytes;
+  }
+  // The same with an older one.
+  void add_older(const Write& older) {
+    take_bytes(data, older.data, older.bytes & ~bytes);
+    bytes |= older.bytes;
+  }
 };
 
 // Names a write while it is in a controller.
@@ -87,15 +101,17 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  // Reads a line. A read finds the newest pending write of its line in the WPQ (forwarding).
-  // A full read queue delays the request inside; it is never lost.
+  // Reads a line. A read whose line is in the WPQ as a whole is answered from there (forwarding);
+  // with only part of it there, it takes as long as from its bank, and finds those bytes all the
+  // same. A full read queue delays the request inside; it is never lost.
   void read(Line line, Completion done);
 
   // Accepts the write when its queue, the WPQ or the log queue, has room (requests wait in arrival
   // order per channel and queue: this is the back-pressure that the caller feels as a late
   // `persisted`). A write merges with the newest write of its line in the queue if that isn't yet
-  // being written and has the same kind and owner; the id returned is then that write's. No
-  // completion is called from within this function.
+  // being written and has the same kind and owner: together they write what either does, in the
+  // newer one's words where both do. The id returned is then that write's. No completion is called
+  // from within this function.
   WriteId write(const Write& write);
 
   // Accepts all of these writes, whose lines differ, in one step, and says where they are; or none
@@ -143,7 +159,7 @@ class Memory {
   Image& device();
   // What would survive now: the device, and on top of it the writes that are persistent but not yet
   // written by their banks (with PersistencePoint::kAccepted all that WPQs have accepted). Visits
-  // these in the order in which they must be applied to the device.
+  // these in the order in which they must be applied to the device, each with its own bytes.
   void for_each_accepted(void (*visit)(void* context, const Write&), void* context) const;
   // What would survive of the line.
   LineData surviving(Line line) const;

@@ -4,13 +4,16 @@
 //   Janus     hint() decodes software's pre-execution requests into lines.
 //   PMWeaver  stored() sees every store of the program, volatile ones too, with PC (the site) and
 //             value, and predicts; written_back() is what it learns from.
-// The way from here to the backend's operations, which would start early, is not there yet.
+// What they expect goes to Backend::prepare() (LayerContext::pm) and Backend::complete(); outcome()
+// says what became of it, once for each.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "pmemsim/backend/prediction.hpp"
+#include "pmemsim/backend/result_buffer.hpp"
 #include "pmemsim/core/statistics.hpp"
 #include "pmemsim/layers/interest.hpp"
 #include "pmemsim/layers/layer_context.hpp"
@@ -41,11 +44,13 @@ struct RetiredStore {
 // How a line of PM has left the caches.
 enum class WriteBack : std::uint8_t { kFlush, kEviction };
 
-class Precompute {
+class Precompute : public PredictionObserver {
  public:
   virtual ~Precompute() = default;
   // Once, before the run.
   virtual void connect(const LayerContext&) {}
+  // What of its predictions may be prepared at a time.
+  virtual ResultBufferSize result_buffer() const { return {}; }
   virtual std::uint32_t interests() const { return 0; }
   // Instructions that a hint costs the program.
   virtual std::uint32_t hint_instructions() const { return 0; }

@@ -1,0 +1,59 @@
+#include "pmemsim/design/backend_problems.hpp"
+
+#include <variant>
+
+namespace pmemsim {
+namespace {
+
+// Of all operations, and the names of those that have some.
+struct MostMetadata {
+  std::uint32_t lines = 0;
+  std::string names;
+};
+
+MostMetadata most_metadata(const Blueprint& blueprint) {
+  MostMetadata most;
+  for (const Choice* const choice : blueprint.design.operations()) {
+    const auto operation = std::get<Choice::MakeOperation>(choice->make)(blueprint);
+    if (operation->most_metadata() == 0) continue;
+    most.lines += operation->most_metadata();
+    if (!most.names.empty()) most.names += ',';
+    most.names += choice->name;
+  }
+  return most;
+}
+
+}  // namespace
+
+std::vector<std::string> backend_problems(const Blueprint& blueprint) {
+  const MostMetadata most = most_metadata(blueprint);
+  if (most.lines == 0) return {};
+  const std::string must =
+      "backend=" + most.names +
+      " has metadata that must become persistent in one step with their data, ";
+  std::vector<std::string> problems;
+  if (blueprint.pm.queue_place == QueuePlace::kDevice) {
+    problems.push_back(must +
+                       "which with pm.queue_place=device reach their queues one after the other; "
+                       "choose pm.queue_place=host");
+  }
+  if (blueprint.pm.persistence == PersistencePoint::kWritten) {
+    problems.push_back(must +
+                       "which with pm.persistence=written their banks finish one after the other; "
+                       "choose pm.persistence=accepted");
+  }
+  if (blueprint.pm.log_queue_entries > 0) {
+    problems.push_back(
+        must + "which pm.log_queue_entries=" + std::to_string(blueprint.pm.log_queue_entries) +
+        " doesn't allow for those of a log; choose pm.log_queue_entries=0");
+  }
+  if (blueprint.pm.wpq_entries <= most.lines) {
+    problems.push_back(
+        must + "which take up to " + std::to_string(most.lines + 1) +
+        " entries of a channel, and pm.wpq_entries=" + std::to_string(blueprint.pm.wpq_entries) +
+        " has too few; choose " + "pm.wpq_entries=" + std::to_string(most.lines + 1));
+  }
+  return problems;
+}
+
+}  // namespace pmemsim

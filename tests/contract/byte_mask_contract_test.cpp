@@ -1,0 +1,123 @@
+// Crashes of a design that sends the bytes of each store by themselves: what two cores have stored
+// to one line survives, each as far as it was promised, merged or not, held by operations or not,
+// and torn where the device is written word by word.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "delaying_backend.hpp"
+#include "pmemsim/layers/persist_port.hpp"
+#include "shared_regions.hpp"
+
+namespace pmemsim {
+namespace {
+
+// A path of its own for each core's stores, as PMEM-Spec has it; a fence waits for them. Nothing
+// else of the line goes along: there stands what must not reach PM.
+class StoredBytes final : public Ordering {
+ public:
+  explicit StoredBytes(std::uint32_t cores) : cores_(cores) {}
+  void connect(const LayerContext& context) override {
+    port_.connect(context);
+    program_events_ = &context.program_events;
+  }
+  Lowering lowering() const override {
+    Lowering lowering;
+    lowering.keeps_flushes.fill(false);
+    return lowering;
+  }
+  std::uint32_t interests() const override { return kStores | kVisibleStores | kEvictions; }
+
+  bool store(const Store& store, Picoseconds, Completion) override {
+    Write& next = cores_[store.core].next;
+    next.line = store.line();
+    next.owner = store.core % 2;  // so that some cores' writes merge
+    next.data.fill(std::byte{0xee});
+    std::copy_n(store.value, store.size, next.data.begin() + store.address % kLineBytes);
+    next.bytes = bytes_from(store.address % kLineBytes, store.size);
+    return true;
+  }
+  void visible(CoreId core, Line) override {
+    ++cores_[core].outstanding;
+    port_.send(core, cores_[core].next, completion<&StoredBytes::acknowledged>(*this, core));
+  }
+  bool flush(CoreId, Line, trace::FlushKind, bool, Picoseconds, Completion) override {
+    return true;
+  }
+  bool fence(const Fence& fence, Picoseconds, Completion resume) override {
+    PerCore& core = cores_[fence.core];
+    if (core.outstanding == 0) {
+      program_events_->fence_fulfilled(fence.core, fence.number);
+      return true;
+    }
+    core.fence = fence.number;
+    core.waiting = resume;
+    return false;
+  }
+  Eviction evicted(Line, const LineData&, Picoseconds) override { return Eviction::kTaken; }
+
+ private:
+  struct PerCore {
+    Write next{};
+    std::uint32_t outstanding = 0;
+    std::uint64_t fence = 0;
+    Completion waiting;
+  };
+  void acknowledged(std::uint64_t number, Picoseconds now) {
+    PerCore& core = cores_[number];
+    if (--core.outstanding > 0 || !core.waiting) return;
+    program_events_->fence_fulfilled(static_cast<CoreId>(number), core.fence);
+    std::exchange(core.waiting, {})(now);
+  }
+
+  std::vector<PerCore> cores_;
+  PersistPort port_;
+  const ProgramEvents* program_events_ = nullptr;
+};
+
+const ChoiceTable& with_stored_bytes() {
+  static const ChoiceTable kTable = [] {
+    ChoiceTable table = with_delaying_backend();
+    table.push_back({.name = "stored-bytes",
+                     .summary = "Every store's bytes go to PM by themselves",
+                     .promises = {.fences = FencePromise::kStores},
+                     .make = [](const Blueprint& blueprint) -> std::unique_ptr<Ordering> {
+                       return std::make_unique<StoredBytes>(blueprint.cores);
+                     }});
+    return table;
+  }();
+  return kTable;
+}
+
+using Way = std::pair<std::string_view, std::string_view>;  // backend, pm.persistence
+
+class StoredBytesCrash : public testing::TestWithParam<Way> {};
+INSTANTIATE_TEST_SUITE_P(Ways, StoredBytesCrash,
+                         testing::Values(Way{"none", "accepted"}, Way{"none", "written"},
+                                         Way{"delaying", "accepted"}),
+                         [](const auto& info) {
+                           return std::string(info.param.first) + "_" +
+                                  std::string(info.param.second);
+                         });
+
+TEST_P(StoredBytesCrash, SurvivesEveryCrash) {
+  for (const std::string_view wpq_entries : {"2", "16"}) {
+    for (std::uint32_t seed = 1; seed <= 3; ++seed) {
+      const Configuration configuration = configure(settings({{"ordering", "stored-bytes"},
+                                                              {"atomicity", "none"},
+                                                              {"backend", GetParam().first},
+                                                              {"pm.persistence", GetParam().second},
+                                                              {"pm.wpq_entries", wpq_entries}}),
+                                                    with_stored_bytes());
+      const SharedRun run = crash_shared(
+          {.seed = seed, .threads = 4, .false_sharing = true, .lines_per_lock = 1}, configuration);
+      EXPECT_EQ(run.problem, "") << seed;
+      EXPECT_GT(run.crashes, 100u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pmemsim

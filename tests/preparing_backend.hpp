@@ -1,0 +1,304 @@
+// A pair of layers that start backend operations early, at random: an operation that works on what
+// is predicted as on what is written, and a precompute layer that predicts rightly, wrongly, in
+// part and too late. For tests of all designs: nothing that is predicted may show in an image.
+//
+// The operation is a small graph: a part that follows from the line (a tag with the line's
+// counter), one that follows from the data, and one that follows from both (a tag of line, data and
+// counter). The tags go to metadata, accepted together with the data; the counter of the line's
+// writes stands in a persistent register. Results that were prepared are used as they are, so that
+// those for another line, other data or an old counter make the line unreadable.
+#pragma once
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "delaying_backend.hpp"
+#include "pmemsim/backend/backend.hpp"
+
+namespace pmemsim {
+
+class PreparingOperation final : public BackendOperation {
+ public:
+  struct Times {
+    Picoseconds line, data, both;
+  };
+  explicit PreparingOperation(const Times& times) : times_(times) {}
+
+  void connect(EventQueue& queue, const Memory&, Backend& backend) override {
+    queue_ = &queue;
+    backend_ = &backend;
+  }
+  std::uint32_t most_metadata() const override { return 1; }
+
+  void prepare(PreparedId id, const Prediction& prediction) override {
+    Result& result = results_[id];
+    if (prediction.line && !result.line) {
+      result.line = prediction.line;
+      result.counter = next_counter(*prediction.line);
+      result.line_tag = tag(*prediction.line, {}, result.counter);
+      result.line_done = queue_->now() + times_.line;
+    }
+    if (prediction.whole() && result.data != prediction.data) {
+      result.data = prediction.data;
+      result.data_done = queue_->now() + times_.data;
+    }
+    if (!result.line || !result.data) return;
+    result.tag = tag(*result.line, *result.data, result.counter);
+    result.done = max(result.line_done, result.data_done) + times_.both;
+  }
+  void discard(PreparedId id) override { results_.erase(results_.find(id)); }
+
+  bool write(const Write&, const Prepared& prepared, Completion done) override {
+    const Picoseconds now = queue_->now();
+    const Result* const result = prepared.id ? &results_.at(prepared.id) : nullptr;
+    const Picoseconds line_done = result == nullptr ? now + times_.line : result->line_done;
+    const Picoseconds ready =
+        prepared.data ? result->done : max(line_done, now + times_.data) + times_.both;
+    if (ready <= now) return true;
+    waiting_[++requests_] = done;
+    queue_->schedule(ready, Phase::kController,
+                     completion<&PreparingOperation::go_on>(*this, requests_));
+    return false;
+  }
+  void forget(const Completion& done) override {
+    std::erase_if(waiting_,
+                  [&](const auto& waiting) { return waiting.second.argument == done.argument; });
+  }
+
+  void encode(const Write& write, const Prepared& prepared, Encoded& encoded) const override {
+    std::uint64_t counter = next_counter(write.line);
+    std::uint64_t line_tag = tag(write.line, {}, counter);
+    std::uint64_t whole_tag = tag(write.line, write.data, counter);
+    if (prepared.id) {
+      const Result& result = results_.at(prepared.id);
+      counter = result.counter;
+      line_tag = result.line_tag;
+      whole_tag = prepared.data ? result.tag : tag(write.line, write.data, counter);
+    }
+    encoded.metadata.push_back({metadata_of(write.line), metadata(counter, line_tag, whole_tag)});
+  }
+  void accepted(const Write& write, const Encoded&) override {
+    ++counters_[write.line];
+    backend_->metadata_changed(write.line);
+  }
+
+  std::unique_ptr<ImageDecoder> decoder() const override {
+    return std::make_unique<Decoder>(*this);
+  }
+  std::string pending() const override {
+    return waiting_.empty() ? "" : std::to_string(waiting_.size()) + " writes are worked on";
+  }
+  std::size_t results() const { return results_.size(); }
+
+ private:
+  static constexpr std::uint64_t kMetadata = std::uint64_t{1} << 54;  // as line numbers
+
+  struct Result {
+    std::optional<Line> line;
+    std::optional<LineData> data;
+    std::uint64_t counter = 0, line_tag = 0, tag = 0;
+    Picoseconds line_done{}, data_done{}, done{};
+  };
+
+  class Decoder final : public ImageDecoder {
+   public:
+    explicit Decoder(const PreparingOperation& operation) : operation_(operation) {}
+    void changed(Line place, const LineData& data, const Tell& tell) override {
+      device_.write(place, data);
+      const Line line{place.number >= kMetadata ? place.number - kMetadata : place.number};
+      tell(line, readable(line) ? device_.read(line) : unreadable());
+    }
+    void registers_changed(const Tell&) override {}
+
+   private:
+    bool readable(Line line) const {
+      const std::uint64_t counter = operation_.next_counter(line) - 1;
+      return counter == 0 ||
+             device_.read(metadata_of(line)) ==
+                 metadata(counter, tag(line, {}, counter), tag(line, device_.read(line), counter));
+    }
+    static LineData unreadable() {
+      LineData data;
+      data.fill(std::byte{0xee});
+      return data;
+    }
+    const PreparingOperation& operation_;
+    Image device_;
+  };
+
+  static Line metadata_of(Line line) { return {kMetadata + line.number}; }
+  static std::uint64_t tag(Line line, const LineData& data, std::uint64_t counter) {
+    std::uint64_t hash = line.number * 0x9e3779b97f4a7c15u + counter;
+    for (std::size_t at = 0; at < kLineBytes; at += sizeof hash) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, data.data() + at, sizeof word);
+      hash = (hash ^ word) * 0xff51afd7ed558ccdu;
+      hash ^= hash >> 32;
+    }
+    return hash;
+  }
+  static LineData metadata(std::uint64_t counter, std::uint64_t line_tag, std::uint64_t tag) {
+    const std::uint64_t words[] = {counter, line_tag, tag};
+    LineData data{};
+    std::memcpy(data.data(), words, sizeof words);
+    return data;
+  }
+  std::uint64_t next_counter(Line line) const {
+    const auto found = counters_.find(line);
+    return found == counters_.end() ? 1 : found->second + 1;
+  }
+  void go_on(std::uint64_t number, Picoseconds now) {
+    const auto found = waiting_.find(number);
+    if (found == waiting_.end()) return;
+    const Completion done = found->second;
+    waiting_.erase(found);
+    done(now);
+  }
+
+  const Times times_;
+  EventQueue* queue_ = nullptr;
+  Backend* backend_ = nullptr;
+  std::map<PreparedId, Result> results_;
+  std::map<std::uint64_t, Completion> waiting_;
+  std::uint64_t requests_ = 0;
+  std::map<Line, std::uint64_t> counters_;  // register: writes accepted
+};
+
+// Predicts from the stores that retire and the lines that leave the caches, of which most come too
+// late.
+class RandomPrecompute final : public Precompute {
+ public:
+  void connect(const LayerContext& context) override {
+    pm_ = &context.pm;
+    pm_space_ = &context.pm_space;
+  }
+  ResultBufferSize result_buffer() const override {
+    return {.entries = 8, .most_age = {3'000'000}};
+  }
+  std::uint32_t interests() const override { return kAllStores | kWriteBacks; }
+
+  void stored(const RetiredStore& store, Picoseconds) override {
+    const Line line = Line::of(store.address);
+    if (!pm_space_->contains(line)) return;
+    LineData data = pm_space_->newest().read(line);
+    std::copy(store.value.begin(), store.value.end(),
+              data.begin() + static_cast<std::ptrdiff_t>(store.address % kLineBytes));
+    act(store.core, line, data);
+  }
+  void written_back(CoreId core, Line line, const LineData& data, WriteBack, Picoseconds) override {
+    act(core, line, data);
+  }
+  void outcome(const Outcome& outcome) override {
+    twice_ += open_.erase(outcome.id) == 0;
+    ++outcomes_[outcome.fate];
+    late_ += outcome.late;
+  }
+
+  const std::map<Fate, std::uint64_t>& outcomes() const { return outcomes_; }
+  std::uint64_t late() const { return late_; }
+  // Predictions that have had no outcome yet, or more than one.
+  std::uint64_t wrong_outcomes() const { return open_.size() + twice_; }
+
+ private:
+  void act(CoreId core, Line line, LineData data) {
+    Prediction prediction{
+        .core = core, .number = ++number_, .line = line, .data = data, .bytes = kWholeLine};
+    switch (random_() % 16) {
+      case 0:
+        return discard(core, line);
+      case 1:
+        prediction.bytes = 0;
+        break;
+      case 2:
+        prediction.line.reset();
+        break;
+      case 3:
+        prediction.data[random_() % kLineBytes] ^= std::byte{1};
+        break;
+      case 4:
+        prediction.bytes = random_();
+        break;
+      case 5:
+        prediction.line = Line{line.number + (1 << 20)};
+        break;
+      case 6:
+      case 7:
+        if (!open_.empty()) complete(line, data);
+        return;
+      case 8:
+        prepare(prediction);
+        break;
+      default:
+        break;
+    }
+    prepare(prediction);
+  }
+  void prepare(const Prediction& prediction) {
+    const PreparedId id = pm_->prepare(prediction);
+    if (id) open_[id] = prediction.line.has_value();
+  }
+  // More of some prediction, be it right or not.
+  void complete(Line line, const LineData& data) {
+    auto chosen = open_.begin();
+    std::advance(chosen, random_() % open_.size());
+    const PreparedId id = chosen->first;
+    if (!chosen->second) {
+      chosen->second = true;
+      pm_->complete(id, line);
+    } else {
+      pm_->complete(id, data, random_() % 2 == 0 ? kWholeLine : random_());
+    }
+  }
+  void discard(CoreId core, Line line) {
+    switch (random_() % 3) {
+      case 0:
+        return pm_->discard_thread(core);
+      case 1:
+        return pm_->discard_range(line, {line.number + 4});
+      default:
+        if (!open_.empty()) pm_->discard(open_.begin()->first);
+    }
+  }
+
+  Backend* pm_ = nullptr;
+  const PmSpace* pm_space_ = nullptr;
+  std::mt19937_64 random_{1};
+  std::uint64_t number_ = 0, twice_ = 0, late_ = 0;
+  std::map<PreparedId, bool> open_;  // whose line is known
+  std::map<Fate, std::uint64_t> outcomes_;
+};
+
+// All choices, the delaying operation, and this pair, of which neither goes without the other.
+inline const ChoiceTable& with_doubles() {
+  static const ChoiceTable kTable = [] {
+    constexpr std::string_view kStartEarly = "operations that start early";
+    constexpr std::string_view kPredictions = "predictions";
+    ChoiceTable table = with_delaying_backend();
+    table.push_back({.name = "preparing",
+                     .summary = "Authenticates every line, and starts on predictions",
+                     .needs = {kPredictions},
+                     .gives = {kStartEarly},
+                     .parameters = {ParameterGroup::of<BackendParameters>("backend")},
+                     .make = [](const Blueprint&) -> std::unique_ptr<BackendOperation> {
+                       return std::make_unique<PreparingOperation>(PreparingOperation::Times{
+                           .line = {10'000}, .data = {20'000}, .both = {15'000}});
+                     }});
+    table.push_back({.name = "random",
+                     .summary = "Predicts at random",
+                     .needs = {kStartEarly},
+                     .gives = {kPredictions},
+                     .make = [](const Blueprint&) -> std::unique_ptr<Precompute> {
+                       return std::make_unique<RandomPrecompute>();
+                     }});
+    return table;
+  }();
+  return kTable;
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,433 @@
+// Operations that start before a write comes: what that saves, to the picosecond, what a write may
+// use, and what becomes of each prediction.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "long_tests.hpp"
+#include "memory_bench.hpp"
+#include "preparing_backend.hpp"
+
+namespace pmemsim {
+namespace {
+
+constexpr Line kLine = line_in(0, 0), kOther = line_in(1, 0);
+// Of a write for which nothing is prepared: max(line, data) + both.
+constexpr Picoseconds kLineTime = ns(200), kDataTime = ns(100), kBothTime = ns(50);
+constexpr Picoseconds kAll = kLineTime + kBothTime;
+
+// An operation, and somebody who predicts.
+class Predictions : public MemoryBench, public PredictionObserver {
+ public:
+  explicit Predictions(const ResultBufferSize& size = {.entries = 8}, bool operation = true)
+      : MemoryBench(simple_memory()) {
+    Backend::Operations operations;
+    if (operation) {
+      operations.push_back(std::make_unique<PreparingOperation>(
+          PreparingOperation::Times{kLineTime, kDataTime, kBothTime}));
+      graph = static_cast<PreparingOperation*>(operations.front().get());
+    }
+    backend = std::make_unique<Backend>(queue, memory, std::move(operations), ns(0));
+    backend->expect_predictions(size, *this);
+  }
+
+  PreparedId prepare(std::optional<Line> line, std::optional<std::uint64_t> value,
+                     ByteMask bytes = kWholeLine, CoreId core = 0) {
+    return backend->prepare({.core = core,
+                             .number = ++number,
+                             .line = line,
+                             .data = data_of(value.value_or(0)),
+                             .bytes = value ? bytes : 0});
+  }
+  // Writes, waits for it, and says how long it has taken.
+  Picoseconds write(std::uint64_t value, Line line = kLine, ByteMask bytes = kWholeLine) {
+    const Picoseconds sent = queue.now();
+    send(value, line, bytes);
+    while (persisted_at[writes].empty()) {
+      EXPECT_TRUE(queue.step());
+    }
+    return persisted_at[writes].front() - sent;
+  }
+  WriteId send(std::uint64_t value, Line line = kLine, ByteMask bytes = kWholeLine) {
+    return backend->write({.line = line,
+                           .owner = ++writes,
+                           .data = data_of(value),
+                           .persisted = completion<&Predictions::note>(*this, writes),
+                           .written = {},
+                           .bytes = bytes});
+  }
+  void outcome(const Outcome& outcome) override { outcomes.push_back(outcome); }
+  void note(std::uint64_t write, Picoseconds when) { persisted_at[write].push_back(when); }
+
+  // The only one so far.
+  const Outcome& told() const {
+    EXPECT_EQ(outcomes.size(), 1u);
+    return outcomes.at(0);
+  }
+
+  std::unique_ptr<Backend> backend;
+  PreparingOperation* graph = nullptr;
+  std::vector<Outcome> outcomes;
+  std::uint64_t number = 0, writes = 0;
+};
+
+// ---- What it saves
+
+TEST(Prediction, WithoutOneAWriteTakesTheWholeTime) {
+  Predictions bench;
+  EXPECT_EQ(bench.write(1), kAll);
+  EXPECT_TRUE(bench.outcomes.empty());
+}
+
+TEST(Prediction, OfLineAndDataTakesNoTimeWhenItIsDone) {
+  Predictions bench;
+  const PreparedId id = bench.prepare(kLine, 1, kWholeLine, 3);
+  bench.run_until(kAll);
+  EXPECT_EQ(bench.write(1), ns(0));
+  EXPECT_EQ(bench.told().id, id);
+  EXPECT_EQ(bench.told().core, 3u);
+  EXPECT_EQ(bench.told().number, 1u);
+  EXPECT_EQ(bench.told().fate, Fate::kUsed);
+  EXPECT_EQ(bench.told().when, kAll);
+  EXPECT_EQ(bench.told().differing, 0u);
+  EXPECT_FALSE(bench.told().late);
+  EXPECT_EQ(bench.graph->results(), 0u);
+  EXPECT_EQ(bench.write(1), kAll) << "used once";
+}
+
+TEST(Prediction, ThatIsStillWorkedOnSavesWhatIsDone) {
+  Predictions bench;
+  bench.prepare(kLine, 1);
+  bench.run_until(kAll - ns(1));
+  EXPECT_EQ(bench.write(1), ns(1));
+  EXPECT_EQ(bench.told().fate, Fate::kUsed);
+  EXPECT_TRUE(bench.told().late);
+}
+
+TEST(Prediction, OfTheLineSavesWhatFollowsFromIt) {
+  Predictions bench;
+  bench.prepare(kLine, {});
+  bench.run_until(ns(50));
+  // The line's part is done at 200, the data's at 150.
+  EXPECT_EQ(bench.write(1), ns(200 + 50 - 50));
+  EXPECT_EQ(bench.told().fate, Fate::kUsedInPart);
+  EXPECT_EQ(bench.told().differing, 0u);
+  bench.prepare(kLine, {});
+  bench.run_until(ns(1000));
+  EXPECT_EQ(bench.write(1), kDataTime + kBothTime);
+}
+
+TEST(Prediction, OfDataAloneIsUsedOnceItsLineIsKnown) {
+  Predictions bench;
+  const PreparedId id = bench.prepare({}, 1);
+  bench.run_until(ns(150));
+  EXPECT_EQ(bench.write(1), kAll) << "nobody knows yet that it is for this line";
+  EXPECT_TRUE(bench.outcomes.empty());
+  EXPECT_TRUE(bench.backend->complete(id, kLine));  // at 400: both parts are done at 600
+  bench.run_until(ns(500));
+  EXPECT_EQ(bench.write(1), ns(150));
+  EXPECT_EQ(bench.told().fate, Fate::kUsed);
+  EXPECT_FALSE(bench.backend->complete(id, data_of(2), kWholeLine));
+}
+
+TEST(Prediction, OfALineIsUsedWhollyOnceItsDataAreKnown) {
+  Predictions bench;
+  const PreparedId id = bench.prepare(kLine, 1, bytes_from(0, 8));
+  bench.run_until(ns(180));
+  EXPECT_TRUE(bench.backend->complete(id, data_of(1), ~bytes_from(0, 8)));
+  bench.run_until(ns(300));
+  EXPECT_EQ(bench.write(1), ns(30)) << "180 + 100 for the data, 50 for both";
+  EXPECT_EQ(bench.told().fate, Fate::kUsed);
+}
+
+TEST(Prediction, OfOtherDataSavesWhatFollowsFromTheLine) {
+  Predictions bench;
+  bench.prepare(kLine, 0x0201);
+  bench.run_until(kAll);
+  EXPECT_EQ(bench.write(0x0301), kDataTime + kBothTime);
+  EXPECT_EQ(bench.told().fate, Fate::kUsedInPart);
+  EXPECT_EQ(bench.told().differing, 1u << 1);
+  EXPECT_FALSE(bench.told().late);
+}
+
+TEST(Prediction, OfWhichBytesHaveBeenReplacedIsThatOfTheNewOnes) {
+  Predictions bench;
+  const PreparedId id = bench.prepare(kLine, 1);
+  bench.run_until(ns(300));
+  bench.backend->complete(id, data_of(2), bytes_from(0, 1));
+  bench.run_until(ns(440));
+  EXPECT_EQ(bench.write(2), ns(10)) << "300 + 100 for the data, 50 for both";
+  EXPECT_EQ(bench.told().fate, Fate::kUsed);
+  bench.backend->complete(bench.prepare(kLine, 1), data_of(2), bytes_from(0, 1));
+  bench.run_until(ns(1000));
+  EXPECT_EQ(bench.write(1), kDataTime + kBothTime) << "not that of the old ones";
+}
+
+TEST(Prediction, OfAnotherLineIsNotUsed) {
+  Predictions bench;
+  bench.prepare(kOther, 1);
+  bench.run_until(kAll);
+  EXPECT_EQ(bench.write(1), kAll);
+  EXPECT_TRUE(bench.outcomes.empty());
+}
+
+TEST(Prediction, WithTheWritesDataIsPreferredThenTheOldest) {
+  for (const std::uint64_t value : {1, 9}) {
+    Predictions bench;
+    for (const std::uint64_t predicted : {7, 1, 1, 8}) bench.prepare(kLine, predicted);
+    bench.prepare(kLine, {});
+    bench.prepare(kOther, value);
+    bench.send(value);
+    EXPECT_EQ(bench.told().fate, value == 1 ? Fate::kUsed : Fate::kUsedInPart);
+    EXPECT_EQ(bench.told().number, value == 1 ? 3u : 1u);
+  }
+}
+
+TEST(Prediction, OfALineIsComparedWithTheWholeLineThatAPartialWriteMakes) {
+  Predictions bench;
+  bench.write(0x0101);
+  bench.prepare(kLine, 0x0102);
+  bench.run_until(ns(1000));
+  EXPECT_EQ(bench.write(0xee02, kLine, bytes_from(0, 1)), ns(0));
+  EXPECT_EQ(bench.told().fate, Fate::kUsed);
+}
+
+TEST(Prediction, IsNotUsedForDataThatADropHasChanged) {
+  Predictions bench;
+  const WriteId dropped = bench.send(0x0100, kLine, bytes_from(1, 1));
+  bench.prepare(kLine, 0x0102);
+  bench.send(0x0002, kLine, bytes_from(0, 1));
+  EXPECT_EQ(bench.told().fate, Fate::kUsed);
+  EXPECT_TRUE(bench.backend->drop(dropped));
+  bench.run();
+  const std::unique_ptr<ImageDecoder> decoder = bench.backend->decoder();
+  LineData read{};
+  const auto tell = [&](Line line, const LineData& data) {
+    if (line == kLine) read = data;
+  };
+  bench.memory.for_each_accepted(
+      [](void* context, const Write& write) {
+        const auto& [to, with] =
+            *static_cast<std::pair<ImageDecoder*, ImageDecoder::Tell>*>(context);
+        to->changed(write.line, write.data, with);
+      },
+      std::make_unique<std::pair<ImageDecoder*, ImageDecoder::Tell>>(decoder.get(), tell).get());
+  EXPECT_EQ(value_of(read), 2u);
+}
+
+// ---- What becomes of those that nothing is written for
+
+TEST(Prediction, FindsNoRoomWhileAllEntriesAreTaken) {
+  Predictions bench({.entries = 2});
+  const PreparedId first = bench.prepare(kLine, 1);
+  const PreparedId second = bench.prepare(kOther, 1);
+  EXPECT_NE(first, second);
+  EXPECT_FALSE(bench.prepare(kLine, 1));
+  EXPECT_TRUE(bench.backend->discard(second));
+  EXPECT_TRUE(bench.prepare(kLine, 2));
+  bench.send(1);
+  EXPECT_TRUE(bench.prepare(kLine, 3)) << "a claimed entry is free";
+  EXPECT_EQ(bench.outcomes.size(), 2u) << "nothing is told of those without room";
+}
+
+TEST(Prediction, IsNotTakenWhereThereIsNoOperation) {
+  Predictions bench({.entries = 2}, false);
+  EXPECT_FALSE(bench.prepare(kLine, 1));
+  EXPECT_EQ(bench.write(1), ns(0));
+}
+
+class Discarded : public testing::TestWithParam<Fate> {
+ protected:
+  static void discard(Predictions& bench, PreparedId id) {
+    switch (GetParam()) {
+      case Fate::kTakenBack:
+        EXPECT_TRUE(bench.backend->discard(id));
+        EXPECT_FALSE(bench.backend->discard(id));
+        break;
+      case Fate::kThreadEnded:
+        bench.backend->discard_thread(4);
+        EXPECT_TRUE(bench.outcomes.empty());
+        bench.backend->discard_thread(5);
+        break;
+      case Fate::kRangeDiscarded:
+        bench.backend->discard_range({kLine.number + 1}, {kLine.number + 9});
+        bench.backend->discard_range({0}, kLine);
+        EXPECT_TRUE(bench.outcomes.empty());
+        bench.backend->discard_range(kLine, {kLine.number + 1});
+        break;
+      case Fate::kMetadataChanged:
+        bench.backend->metadata_changed(kOther);
+        EXPECT_TRUE(bench.outcomes.empty());
+        bench.backend->metadata_changed(kLine);
+        break;
+      default:
+        bench.backend->discard_all();
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Fates, Discarded,
+                         testing::Values(Fate::kTakenBack, Fate::kThreadEnded,
+                                         Fate::kRangeDiscarded, Fate::kMetadataChanged,
+                                         Fate::kRunEnded));
+
+TEST_P(Discarded, IsOfNoUseAnyMore) {
+  Predictions bench;
+  const PreparedId id = bench.prepare(kLine, 1, kWholeLine, 5);
+  bench.run_until(ns(400));
+  discard(bench, id);
+  EXPECT_EQ(bench.told().id, id);
+  EXPECT_EQ(bench.told().fate, GetParam());
+  EXPECT_EQ(bench.told().when, ns(400));
+  EXPECT_EQ(bench.graph->results(), 0u);
+  EXPECT_FALSE(bench.backend->complete(id, data_of(1), kWholeLine));
+  EXPECT_EQ(bench.write(1), kAll);
+  EXPECT_EQ(bench.outcomes.size(), 1u);
+}
+
+TEST(Prediction, OfDataAloneHasNoAddressToBeDiscardedBy) {
+  Predictions bench;
+  bench.prepare({}, 1);
+  bench.backend->discard_range({0}, {UINT64_MAX});
+  EXPECT_TRUE(bench.outcomes.empty());
+  bench.backend->discard_thread(0);
+  EXPECT_EQ(bench.told().fate, Fate::kThreadEnded);
+}
+
+TEST(Prediction, IsGoneWhenItIsTooOld) {
+  for (const bool one_earlier : {true, false}) {
+    Predictions bench({.entries = 1, .most_age = ns(500)});
+    bench.run_until(ns(100));
+    const PreparedId id = bench.prepare(kLine, 1, bytes_from(0, 8));
+    bench.run_until(ns(400));
+    bench.backend->complete(id, data_of(1), kWholeLine);  // doesn't make it younger
+    bench.run_until(one_earlier ? Picoseconds{ns(600).count - 1} : ns(600));
+    EXPECT_EQ(bench.write(1), one_earlier ? ns(0) : kAll);
+    EXPECT_EQ(bench.told().fate, one_earlier ? Fate::kUsed : Fate::kTooOld);
+    EXPECT_EQ(bench.told().when, one_earlier ? Picoseconds{ns(600).count - 1} : ns(600));
+  }
+}
+
+TEST(Prediction, TooOldIsToldWithTheTimeAndMakesRoom) {
+  Predictions bench({.entries = 1, .most_age = ns(500)});
+  bench.prepare(kLine, 1);
+  bench.run_until(ns(800));
+  EXPECT_TRUE(bench.outcomes.empty());
+  EXPECT_TRUE(bench.prepare(kLine, 1));
+  EXPECT_EQ(bench.told().when, ns(500));
+}
+
+// ---- What a write has claimed
+
+TEST(Prediction, IsLostWithADroppedWrite) {
+  Predictions bench;
+  bench.prepare(kLine, 1);
+  const WriteId id = bench.send(1);
+  EXPECT_EQ(bench.told().fate, Fate::kUsed);
+  EXPECT_TRUE(bench.told().late);
+  EXPECT_EQ(bench.graph->results(), 1u);
+  EXPECT_TRUE(bench.backend->drop(id));
+  EXPECT_EQ(bench.graph->results(), 0u);
+  EXPECT_EQ(bench.write(1), kAll);
+}
+
+// The metadata of a line change with each of its writes, and with them what was worked out for the
+// next one.
+TEST(Prediction, OfALineDoesNotOutliveItsNextWrite) {
+  Predictions bench;
+  bench.prepare(kLine, 1);
+  bench.prepare(kLine, 2);
+  bench.prepare(kOther, 2);
+  bench.run_until(kAll);
+  EXPECT_EQ(bench.write(1), ns(0));
+  ASSERT_EQ(bench.outcomes.size(), 2u);
+  EXPECT_EQ(bench.outcomes[1].fate, Fate::kMetadataChanged);
+  EXPECT_EQ(bench.write(2), kAll);
+  EXPECT_EQ(bench.write(2, kOther), ns(0));
+}
+
+TEST(Prediction, ThatAHeldWriteHasClaimedDoesNotEither) {
+  Predictions bench;
+  bench.send(1);
+  bench.run_until(ns(100));
+  bench.prepare(kLine, 2);
+  bench.send(2);
+  EXPECT_EQ(bench.graph->results(), 1u);
+  bench.run_until(kAll);  // the first is accepted, the second still worked on
+  EXPECT_EQ(bench.graph->results(), 0u);
+}
+
+// ---- Whatever happens, each prediction has one outcome, and the operations keep nothing
+
+class RandomPredictions : public testing::TestWithParam<std::uint64_t> {};
+// The long form has 60 seeds instead of 10.
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomPredictions, seeds<std::uint64_t>(1, 10, 60));
+
+TEST_P(RandomPredictions, HaveOneOutcomeEach) {
+  Predictions bench({.entries = 4, .most_age = ns(2000)});
+  std::mt19937_64 random(GetParam());
+  std::vector<PreparedId> prepared;
+  std::vector<bool> has_line;
+  std::vector<WriteId> written;
+  const auto some_line = [&] { return Line{random() % 4}; };
+  const auto some_core = [&] { return static_cast<CoreId>(random() % 3); };
+  for (int i = 0; i < 2000; ++i) {
+    const std::size_t one = prepared.empty() ? 0 : random() % prepared.size();
+    switch (random() % 12) {
+      case 0:
+      case 1:
+      case 2:
+      case 3: {
+        const bool line = random() % 4 > 0;
+        const PreparedId id =
+            bench.prepare(line ? std::optional(some_line()) : std::nullopt, random() % 3,
+                          random() % 2 == 0 ? kWholeLine : random(), some_core());
+        if (!id) break;
+        prepared.push_back(id);
+        has_line.push_back(line);
+        break;
+      }
+      case 4:
+        if (prepared.empty()) break;
+        if (has_line[one]) {
+          bench.backend->complete(prepared[one], data_of(random() % 3), kWholeLine);
+        } else {
+          bench.backend->complete(prepared[one], some_line());
+          has_line[one] = true;
+        }
+        break;
+      case 5:
+        if (!prepared.empty()) bench.backend->discard(prepared[one]);
+        break;
+      case 6:
+        if (random() % 8 == 0) bench.backend->discard_thread(some_core());
+        break;
+      case 7:
+        if (random() % 8 == 0) bench.backend->discard_range(some_line(), some_line());
+        break;
+      case 8:
+        if (!written.empty()) bench.backend->drop(written[random() % written.size()]);
+        break;
+      case 9:
+        bench.run_until(bench.queue.now() +
+                        Picoseconds{static_cast<std::int64_t>(random() % 300'000)});
+        break;
+      default:
+        written.push_back(bench.send(random() % 3, some_line()));
+    }
+  }
+  bench.run();
+  bench.backend->discard_all();
+  std::map<PreparedId, int> outcomes;
+  for (const Outcome& outcome : bench.outcomes) ++outcomes[outcome.id];
+  ASSERT_EQ(outcomes.size(), prepared.size());
+  for (const PreparedId id : prepared) EXPECT_EQ(outcomes[id], 1);
+  EXPECT_EQ(bench.graph->results(), 0u);
+  EXPECT_EQ(bench.backend->pending(), "");
+}
+
+}  // namespace
+}  // namespace pmemsim
