@@ -10,7 +10,9 @@
 
 #include "long_tests.hpp"
 #include "memory_bench.hpp"
+#include "pmemsim/sim/machine.hpp"
 #include "preparing_backend.hpp"
+#include "run_trace.hpp"
 
 namespace pmemsim {
 namespace {
@@ -427,6 +429,54 @@ TEST_P(RandomPredictions, HaveOneOutcomeEach) {
   for (const PreparedId id : prepared) EXPECT_EQ(outcomes[id], 1);
   EXPECT_EQ(bench.graph->results(), 0u);
   EXPECT_EQ(bench.backend->pending(), "");
+}
+
+// Expects with each hint a write that never comes.
+class Hopeful final : public Precompute {
+ public:
+  void connect(const LayerContext& context) override { pm_ = &context.pm; }
+  ResultBufferSize result_buffer() const override { return {.entries = 4}; }
+  std::uint32_t interests() const override { return kHints; }
+  void hint(CoreId core, const Hint&, Picoseconds) override {
+    pm_->prepare({.core = core, .number = 1, .line = kLine, .data = {}, .bytes = 0});
+  }
+  void outcome(const Outcome& outcome) override { outcomes.push_back(outcome); }
+  std::vector<Outcome> outcomes;
+
+ private:
+  Backend* pm_ = nullptr;
+};
+
+TEST(Prediction, GoesWithItsThread) {
+  ChoiceTable table = with_doubles();
+  table.push_back({.name = "hopeful",
+                   .summary = "Expects what never comes",
+                   .gives = {"predictions"},
+                   .make = [](const Blueprint&) -> std::unique_ptr<Precompute> {
+                     return std::make_unique<Hopeful>();
+                   }});
+  trace::TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + 4096);
+  for (std::uint32_t thread = 0; thread < 2; ++thread) {
+    builder.thread(thread);
+    builder.mark(trace::MarkKind::kHint, kPmBase, kLineBytes);
+    builder.external(4000 * (1 + thread));
+  }
+  const TemporaryTrace temporary(builder);
+  const trace::TraceFile file(temporary.path());
+  Machine machine(configure(settings({{"ordering", "x86"},
+                                      {"atomicity", "none"},
+                                      {"backend", "preparing"},
+                                      {"precompute", "hopeful"}}),
+                            table),
+                  file);
+  EXPECT_TRUE(machine.run({}));
+  const auto& outcomes = dynamic_cast<const Hopeful&>(machine.design().precompute()).outcomes;
+  ASSERT_EQ(outcomes.size(), 2u);
+  for (CoreId thread = 0; thread < 2; ++thread) {
+    EXPECT_EQ(outcomes[thread].core, thread);
+    EXPECT_EQ(outcomes[thread].fate, Fate::kThreadEnded);
+  }
 }
 
 }  // namespace

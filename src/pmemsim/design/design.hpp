@@ -80,6 +80,8 @@ class Design {
     ordering_->restored(core, address, bytes);
   }
   void rewound(CoreId core) { fences_[core] = fences_before_region_[core]; }
+  // The core's thread has done all that it does.
+  void thread_ended(CoreId core) { pm_.discard_thread(core); }
 
   // ---- From the cores, when an instruction retires.
 
