@@ -47,7 +47,8 @@ test-cxx: $(STAMPS)/system
 		$(PYTHON) tools/slowest_tests.py build/sanitize/test-times; exit $$status
 
 test-python: setup
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --durations 10
+	$(BIN)/python -m pytest --numprocesses $$(($$(nproc) + 1)) --dist worksteal \
+		--durations 10
 
 bench: setup
 	mkdir -p build/bench

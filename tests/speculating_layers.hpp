@@ -127,7 +127,7 @@ class SpeculatingOrdering final : public NoOrdering {
   void alarm() {
     if (++alarms_ > kMostAlarms) return;  // a long region would never come to its end
     const CoreId core = static_cast<CoreId>(random_() % context_->threads.cores());
-    later(random_() % 2'000'000, completion<&SpeculatingOrdering::alarmed>(*this, core));
+    later(random_() % 400'000, completion<&SpeculatingOrdering::alarmed>(*this, core));
   }
   void alarmed(std::uint64_t core, Picoseconds) {
     const auto first = static_cast<CoreId>(core);

@@ -12,7 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from pmemsim.errors import Error
+
+OWN_YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""Reads the YAML files that come with pmemsim, ten times as fast as the loader in Python.
+
+Not for files of the user's: deep nesting makes it overrun its stack.
+"""
 
 
 def cache_dir() -> Path:

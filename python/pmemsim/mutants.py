@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from pmemsim.crash import CrashRun, Points, verify
+from pmemsim.files import OWN_YAML
 from pmemsim.parallel import Report, run_all
 from pmemsim.simulation import Configuration, configure
 from pmemsim.trace import Trace
@@ -87,7 +88,7 @@ class Verdict:
 def mutants() -> tuple[Mutant, ...]:
     """All mutants, in the order of configs/mutants.yaml."""
     text = (resources.files("pmemsim") / "configs" / "mutants.yaml").read_text(encoding="utf-8")
-    return tuple(_mutant(entry) for entry in yaml.safe_load(text)["mutants"])
+    return tuple(_mutant(entry) for entry in yaml.load(text, OWN_YAML)["mutants"])
 
 
 def _mutant(entry: dict[str, Any]) -> Mutant:

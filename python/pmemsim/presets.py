@@ -28,6 +28,7 @@ from typing import Literal
 import yaml
 
 from pmemsim.errors import ConfigError, Error, did_you_mean
+from pmemsim.files import OWN_YAML
 
 Kind = Literal["machine", "design"]
 
@@ -156,14 +157,18 @@ def _find(kind: Kind, name: str) -> Path:
 
 def _place(path: Path, node: yaml.Node | None = None) -> str:
     """`machines/asap.yaml:12` for a preset of pmemsim's own, else the path as it was given."""
-    own = path.parent in (preset_dir("machine"), preset_dir("design"))
-    shown = f"{path.parent.name}/{path.name}" if own else str(path)
+    shown = f"{path.parent.name}/{path.name}" if _is_own(path) else str(path)
     return f"{shown}:{node.start_mark.line + 1}" if node else shown
+
+
+def _is_own(path: Path) -> bool:
+    return path.parent in (preset_dir("machine"), preset_dir("design"))
 
 
 def _fields(path: Path, problems: list[str]) -> dict[str, yaml.Node]:
     try:
-        root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+        loader = OWN_YAML if _is_own(path) else yaml.SafeLoader
+        root = yaml.compose(path.read_text(encoding="utf-8"), Loader=loader)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError([f"{path}: could not be read: {error}"]) from error
     except yaml.MarkedYAMLError as error:

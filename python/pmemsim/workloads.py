@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from pmemsim.errors import ConfigError, Error, did_you_mean
-from pmemsim.files import cache_dir
+from pmemsim.files import OWN_YAML, cache_dir
 from pmemsim.toolchain import toolchain_dir
 
 OPTIMISATIONS = ("O0", "O1", "O2", "O3")
@@ -118,9 +118,8 @@ def workloads() -> dict[str, Workload]:
         raise Error(
             f"this installation has no workloads ({catalogue} is missing); install it again"
         )
-    entries: list[dict[str, Any]] = yaml.safe_load(catalogue.read_text(encoding="utf-8"))[
-        "workloads"
-    ]
+    text = catalogue.read_text(encoding="utf-8")
+    entries: list[dict[str, Any]] = yaml.load(text, OWN_YAML)["workloads"]
     return {
         entry["name"]: Workload(
             entry["name"],

@@ -15,6 +15,9 @@ from support import ROOT, SMALL, made_up_comparison, pmemsim
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+# Each process would start threads for linear algebra, of which there is none.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
 # Recordings that the tests make are kept between runs, apart from the user's.
 os.environ["PMEMSIM_CACHE"] = str(ROOT / "build" / "test-cache")
 

@@ -18,6 +18,7 @@ using trace::TraceBuilder;
 double chase_ns_per_load(std::uint64_t bytes, std::uint64_t base,
                          std::initializer_list<KeyValue> more = {}) {
   const std::uint64_t lines = bytes / 64;
+  const int rounds_of_few_lines = 10, rounds_of_many = 3;  // these take long, and vary little
   return steady_ns(
              [&](TraceBuilder& builder, int rounds) {
                const std::uint32_t load =
@@ -26,7 +27,7 @@ double chase_ns_per_load(std::uint64_t bytes, std::uint64_t base,
                  for (std::uint64_t i = 0; i < lines; ++i) builder.access(load, base + i * 64);
                }
              },
-             10, round_machine(more)) /
+             bytes > 1 << 20 ? rounds_of_many : rounds_of_few_lines, round_machine(more)) /
          static_cast<double>(lines);
 }
 

@@ -26,11 +26,10 @@
 //  8. A reserved entry counts as taken. One entry, or as many as writes that are accepted together
 //     need, is never reserved, so that writes without a reservation always get on. A write that
 //     takes over a reserved entry overtakes those that wait; those of its own line merge into it.
-//  9. A write of some bytes of its line is a write like any other: it needs an entry of its own,
-//  and
-//     its bank takes as long as for a whole line. Where it merges, newer bytes win. A read is
-//     answered by the queues if what waits there has all bytes of its line; otherwise by its bank,
-//     and the bytes that wait are put in on its way back, which takes no time.
+//  9. A write of some bytes of its line is a write like any other: it needs an entry, and its bank
+//     takes as long as for a whole line. Where it merges, newer bytes win. A read is answered by
+//     the queues if what waits there has all bytes of its line; otherwise by its bank, and the
+//     bytes that wait are put in on its way back, which takes no time.
 #pragma once
 
 #include <cstdint>
