@@ -2,6 +2,7 @@
 // over random programs.
 #include <gtest/gtest.h>
 
+#include "long_tests.hpp"
 #include "pmemsim/mem/memory_statistics.hpp"
 #include "pmemsim/sim/machine.hpp"
 #include "preparing_backend.hpp"
@@ -80,13 +81,14 @@ class DesignContract : public testing::TestWithParam<Layers> {
     machine.describe_statistics(collector);
     return std::move(collector.found);
   }
-  static constexpr std::uint32_t kPrograms = 4;
+  // The long form has more.
+  const std::uint32_t programs_ = long_tests() ? 8 : 2;
 };
 INSTANTIATE_TEST_SUITE_P(Every, DesignContract, testing::ValuesIn(legal_designs()),
                          [](const auto& info) { return name(info.param); });
 
 TEST_P(DesignContract, DrainsAndConserves) {
-  for (std::uint32_t seed = 1; seed <= kPrograms; ++seed) {
+  for (std::uint32_t seed = 1; seed <= programs_; ++seed) {
     RandomTrace random(program(seed));
     const TemporaryTrace temporary(random.builder);
     const trace::TraceFile file(temporary.path());
@@ -104,7 +106,7 @@ TEST_P(DesignContract, DrainsAndConserves) {
 }
 
 TEST_P(DesignContract, IsDeterministicAndStartsFromNothing) {
-  for (std::uint32_t seed = 1; seed <= kPrograms; ++seed) {
+  for (std::uint32_t seed = 1; seed <= programs_; ++seed) {
     RandomTrace random(program(seed));
     const TemporaryTrace temporary(random.builder);
     const trace::TraceFile file(temporary.path());
@@ -192,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(Every, CrashContract, testing::ValuesIn(promising_desig
                          [](const auto& info) { return name(info.param); });
 
 TEST_P(CrashContract, SurvivesEveryCrash) {
-  for (std::uint32_t seed = 1; seed <= kPrograms; ++seed) {
+  for (std::uint32_t seed = 1; seed <= programs_; ++seed) {
     const SharedRun run = crash_shared({.seed = seed, .threads = 1 + seed % 4}, configuration());
     EXPECT_EQ(run.problem, "") << seed;
     EXPECT_GT(run.crashes, 100);
