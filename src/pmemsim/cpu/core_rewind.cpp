@@ -5,6 +5,7 @@
 // reorder buffer or of the store queue that isn't there any more (numbers aren't used again), and
 // are ignored.
 #include <algorithm>
+#include <cassert>
 
 #include "pmemsim/cpu/core.hpp"
 
@@ -36,6 +37,7 @@ void Core::resume() {
 }
 
 void Core::rewind() {
+  assert(in_region() && !draining_ && !advancing_ && !retiring_ && !executing_);
   const Slot restart = std::max(retire_, clock_.slot(queue_.now()));
   account_.add(Cause::kSpeculation, restart - retire_);
   retire_ = restart;

@@ -16,10 +16,12 @@
 //      another's. What it still waited for, it waits for anew.
 //   5  Volatile memory isn't taken back by value: values in DRAM aren't simulated.
 //   6  What a layer has answered the thread by false needn't be resumed; to do so has no effect.
-//   7  Fences of a region that were counted are counted anew (ProgramEvents::fence_fulfilled).
+//   7  The atomicity layer sees the region's begin again, and nothing before: hardware logs don't
+//      know what to make of that. A choice that takes threads back goes without them.
+//   8  Fences of a region that were counted are counted anew (ProgramEvents::fence_fulfilled).
 //      Statistics count what was executed, twice if it was, but a region once, with the time of
 //      its last execution.
-//   8  A core is simulated ahead of the others while it touches nothing shared (core.run_ahead): so
+//   9  A core is simulated ahead of the others while it touches nothing shared (core.run_ahead): so
 //      much later, at most, its thread goes on.
 #pragma once
 
