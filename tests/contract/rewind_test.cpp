@@ -72,15 +72,17 @@ struct Discipline {
   std::string_view name;
   SharedRegions::Options options;
   std::string_view atomicity;
-  bool alone;  // nobody else stores to what a region has stored to
+  bool alone;             // nobody else stores to what a region has stored to
+  std::uint64_t rewinds;  // usually; the long form has 2000 of each
 };
 const std::vector<Discipline> kDisciplines{
-    {"LocksAround", {.false_sharing = true}, "undo-bytes", true},
+    {"LocksAround", {.false_sharing = true}, "undo-bytes", true, 300},
     {"LocksUntilAfterEnd",
      {.locks_until_after_end = true, .lock_around_dram = true, .false_sharing = true},
      "undo-bytes",
-     true},
-    {"LocksInside", {.locks_inside = true}, "undo-bytes-together", false},
+     true,
+     1000},
+    {"LocksInside", {.locks_inside = true}, "undo-bytes-together", false, 1000},
 };
 
 class Rewind : public testing::TestWithParam<Discipline> {
@@ -96,13 +98,14 @@ INSTANTIATE_TEST_SUITE_P(With, Rewind, testing::ValuesIn(kDisciplines),
 
 TEST_P(Rewind, LeavesWhatARunWithoutLeaves) {
   std::uint64_t rewinds = 0, pauses = 0, while_waiting = 0;
-  for (std::uint32_t seed = 1; rewinds < 1000; ++seed) {
+  const std::uint64_t enough = long_tests() ? 2000 : GetParam().rewinds;
+  for (std::uint32_t seed = 1; rewinds < enough; ++seed) {
     SharedRegions shared(program(seed));
     const TemporaryTrace temporary(shared.builder);
     const trace::TraceFile file(temporary.path());
     const KeyValue atomicity{"atomicity", GetParam().atomicity};
     const Outcome never = run(file, speculating(seed, 0, {atomicity}));
-    const Outcome often = run(file, speculating(seed, 8, {atomicity}));
+    const Outcome often = run(file, speculating(seed, 2, {atomicity}));
     EXPECT_EQ(never.rewinds, 0u);
     EXPECT_EQ(often.pm, never.pm) << seed;
     EXPECT_EQ(often.regions, never.regions);
