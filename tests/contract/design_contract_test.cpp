@@ -8,6 +8,7 @@
 #include "preparing_backend.hpp"
 #include "random_trace.hpp"
 #include "shared_regions.hpp"
+#include "unchecked.hpp"
 
 namespace pmemsim {
 namespace {
@@ -27,15 +28,6 @@ std::vector<Layers> with_each(const std::vector<Layers>& some, Layer layer) {
   return all;
 }
 
-// Whether its parts go together or not.
-Configuration unchecked(const Layers& layers) {
-  Configuration configuration;
-  configuration.design = DesignConfiguration(with_doubles());
-  ParameterSetter setter(layers);
-  configuration.describe(setter);
-  return configuration;
-}
-
 std::vector<Layers> legal_designs() {
   std::vector<Layers> all{{}};
   for (const Layer layer :
@@ -43,7 +35,7 @@ std::vector<Layers> legal_designs() {
     all = with_each(all, layer);
   }
   std::erase_if(all, [](const Layers& layers) {
-    return !combination_problems(unchecked(layers).blueprint()).empty();
+    return !combination_problems(unchecked(layers, with_doubles()).blueprint()).empty();
   });
   return all;
 }
@@ -183,7 +175,7 @@ TEST_P(DesignContract, CausesAddUp) {
 std::vector<Layers> promising_designs() {
   std::vector<Layers> all = legal_designs();
   std::erase_if(all, [](const Layers& layers) {
-    const DesignConfiguration design = unchecked(layers).design;
+    const DesignConfiguration design = unchecked(layers, with_doubles()).design;
     return !design.promises().any() || design.atomicity().name == "software-undo";
   });
   return all;

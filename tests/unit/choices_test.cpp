@@ -6,20 +6,11 @@
 #include "delaying_backend.hpp"
 #include "pmemsim/sim/configuration.hpp"
 #include "run_trace.hpp"
+#include "unchecked.hpp"
 
 namespace pmemsim {
 namespace {
 
-// Whether the parts go together or not.
-Configuration unchecked(const std::vector<Setting>& settings,
-                        const ChoiceTable& table = choices()) {
-  Configuration configuration;
-  configuration.design = DesignConfiguration(table);
-  ParameterSetter setter(settings);
-  configuration.describe(setter);
-  setter.throw_problems();
-  return configuration;
-}
 std::vector<std::string> problems_of(const std::vector<KeyValue>& some,
                                      const std::vector<KeyValue>& more = {}) {
   return combination_problems(unchecked(settings(some, more)).blueprint());

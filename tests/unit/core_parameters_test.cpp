@@ -217,6 +217,8 @@ TEST(Parameters, ChoicesSuggestTheNearest) {
   EXPECT_EQ(parse_choice("lime", names, index),
             "'lime' is not one of page, line; did you mean 'line'?");
   EXPECT_EQ(parse_choice("bank", names, index), "'bank' is not one of page, line");
+  EXPECT_EQ(parse_choice("bank", std::span(names).first(1), index),
+            "there is no 'bank', only page");
   EXPECT_EQ(index, 1);
 }
 

@@ -297,6 +297,7 @@ Problem parse_choice(std::string_view text, std::span<const std::string_view> ch
     index = static_cast<int>(found - choices.begin());
     return std::nullopt;
   }
+  if (choices.size() == 1) return fmt::format("there is no '{}', only {}", text, choices.front());
   std::string problem = fmt::format("'{}' is not one of {}", text, fmt::join(choices, ", "));
   const std::vector<std::string> candidates(choices.begin(), choices.end());
   if (const auto near = nearest(text, candidates)) {

@@ -1,0 +1,20 @@
+// A configuration whose parts may not go together, for tests of what is said about that.
+#pragma once
+
+#include <vector>
+
+#include "pmemsim/sim/configuration.hpp"
+
+namespace pmemsim {
+
+inline Configuration unchecked(const std::vector<Setting>& settings,
+                               const ChoiceTable& table = choices()) {
+  Configuration configuration;
+  configuration.design = DesignConfiguration(table);
+  ParameterSetter setter(settings);
+  configuration.describe(setter);
+  setter.throw_problems();
+  return configuration;
+}
+
+}  // namespace pmemsim
