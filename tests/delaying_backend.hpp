@@ -18,6 +18,13 @@
 
 namespace pmemsim {
 
+// What a line holds whose metadata don't fit it.
+inline LineData unreadable() {
+  LineData data;
+  data.fill(std::byte{0xee});
+  return data;
+}
+
 class DelayingBackend final : public BackendOperation {
  public:
   void connect(EventQueue& queue, const Memory&, Backend&) override { queue_ = &queue; }
@@ -124,11 +131,6 @@ class DelayingBackend final : public BackendOperation {
       const LineData metadata = device_.read(metadata_of(line));
       const bool known = metadata == LineData{} || metadata == authenticator(line, data);
       tell(line, known ? data : unreadable());
-    }
-    static LineData unreadable() {
-      LineData data;
-      data.fill(std::byte{0xee});
-      return data;
     }
     const DelayingBackend& backend_;
     Image device_;

@@ -123,11 +123,6 @@ class PreparingOperation final : public BackendOperation {
              device_.read(metadata_of(line)) ==
                  metadata(counter, tag(line, {}, counter), tag(line, device_.read(line), counter));
     }
-    static LineData unreadable() {
-      LineData data;
-      data.fill(std::byte{0xee});
-      return data;
-    }
     const PreparingOperation& operation_;
     Image device_;
   };

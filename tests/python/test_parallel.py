@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 from pmemsim.parallel import Report, run_all
@@ -36,14 +37,10 @@ def test_no_more_jobs_at_a_time_than_asked() -> None:
     assert most == 2
 
 
-def test_a_failure_stops_the_others_and_is_raised() -> None:
-    stopped = threading.Event()
+def endless(stopped: threading.Event) -> Callable[[Report], None]:
+    """A job that goes on until it is stopped."""
 
-    def fail(_: Report) -> None:
-        time.sleep(0.02)
-        raise ValueError("first")
-
-    def long(report: Report) -> None:
+    def task(report: Report) -> None:
         try:
             while True:
                 report(0.5)
@@ -51,8 +48,18 @@ def test_a_failure_stops_the_others_and_is_raised() -> None:
         finally:
             stopped.set()
 
+    return task
+
+
+def test_a_failure_stops_the_others_and_is_raised() -> None:
+    stopped = threading.Event()
+
+    def fail(_: Report) -> None:
+        time.sleep(0.02)
+        raise ValueError("first")
+
     with pytest.raises(ValueError, match="first"):
-        run_all([long, fail], jobs=2)
+        run_all([endless(stopped), fail], jobs=2)
     assert stopped.is_set()
 
 
@@ -70,14 +77,6 @@ def test_an_interrupt_while_jobs_are_started_stops_them(monkeypatch: pytest.Monk
     """The pool doesn't know yet the thread that runs already, and so doesn't wait for it."""
     stopped = threading.Event()
 
-    def long(report: Report) -> None:
-        try:
-            while True:
-                report(0.5)
-                time.sleep(0.001)
-        finally:
-            stopped.set()
-
     start = threading.Thread.start
 
     def interrupted_start(thread: threading.Thread) -> None:
@@ -86,5 +85,5 @@ def test_an_interrupt_while_jobs_are_started_stops_them(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(threading.Thread, "start", interrupted_start)
     with pytest.raises(KeyboardInterrupt):
-        run_all([long])
+        run_all([endless(stopped)])
     assert stopped.wait(10)
