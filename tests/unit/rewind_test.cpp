@@ -155,7 +155,7 @@ struct Ran {
 };
 
 Ran run(Program& program, const std::vector<Plan::Step>& steps,
-        std::string_view lock_order = "recorded") {
+        std::string_view lock_order = "recorded", std::string_view run_ahead = "1ns") {
   Plan planned{steps, {}};
   plan = &planned;
   const TemporaryTrace temporary(program.builder);
@@ -165,7 +165,7 @@ Ran run(Program& program, const std::vector<Plan::Step>& steps,
                                       {"precompute", "hinted"},
                                       {"core.frequency", "2GHz"},
                                       {"core.width", "4"},
-                                      {"core.run_ahead", "1ns"},
+                                      {"core.run_ahead", run_ahead},
                                       {"run.lock_order", lock_order}}),
                             with_plan()),
                   file);
@@ -238,6 +238,20 @@ TEST(Rewind, TakesAsLongAsTheRegionAgain) {
       run(program, {{300, Plan::kPause}, {500, Plan::kRewind}, {600, Plan::kResume}});
   EXPECT_NEAR(paused.ns, without.ns + 600, kGrain);
   EXPECT_NEAR(paused.speculation_ns, 300, kGrain);
+}
+
+// A core that has worked ahead, beyond the end of its pause.
+TEST(Rewind, NeverGoesBackInTime) {
+  Program program;
+  program.begin();
+  program.compute(1000);
+  program.end();
+  const Ran without = run(program, {});
+  const Ran with = run(program, {{300, Plan::kPause}, {310, Plan::kRewind}, {311, Plan::kResume}},
+                       "recorded", "200ns");
+  EXPECT_GE(with.speculation_ns, 0);
+  EXPECT_GT(with.ns, without.ns + 310);
+  EXPECT_LT(with.ns, without.ns + 310 + 200 + kGrain);
 }
 
 TEST(Rewind, GivesHintsAgain) {

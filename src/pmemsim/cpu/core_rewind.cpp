@@ -28,7 +28,8 @@ void Core::resume() {
     }
     retire_ = paused_since_;
   }
-  const Slot paused = clock_.slot(queue_.now()) - paused_since_;
+  // Nothing, if the thread was taken back meanwhile and its core had worked ahead beyond now.
+  const Slot paused = std::max<Slot>(clock_.slot(queue_.now()) - paused_since_, 0);
   account_.add(Cause::kSpeculation, paused);
   retire_ += paused;
   hold_up(std::max(dispatch_, paused_since_) + paused, Cause::kSpeculation);

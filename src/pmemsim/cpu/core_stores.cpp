@@ -356,7 +356,7 @@ bool Core::drain_region(StoreEntry& head, Slot& slot) {
   return true;
 }
 
-// The other way round it would be too early: until a region's end has left, it may be taken back.
+// From when its begin leaves the queue until its end does, a region may be taken back.
 void Core::region_takes_effect(const StoreEntry& head) {
   if (head.kind == StoreKind::kRegionBegin) {
     region_in_effect_ = head.region;
