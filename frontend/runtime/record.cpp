@@ -2,7 +2,8 @@
 //
 // The fast path of each function is a few instructions: subtract the site's instructions from the
 // turn, check that a record fits, write it. While nothing is recorded `hot.limit` is nullptr, so
-// that the same check leads to the slow path.
+// that the same check leads to a function of its own. That one is to be fast, too: programs make
+// their data before the region of interest, and look at them after it.
 #include <cstring>
 
 #include "objects.hpp"
@@ -17,6 +18,7 @@ using trace::SyncKind;
 
 #define PMEMSIM_LIKELY(condition) __builtin_expect(static_cast<bool>(condition), 1)
 #define PMEMSIM_SLOW __attribute__((noinline, cold))
+#define PMEMSIM_APART __attribute__((noinline))
 
 template <class Value>
 inline void put(std::uint8_t*& at, Value value) {
@@ -81,10 +83,9 @@ void take_back(std::uint8_t* begin) {
   hot.cursor = begin;
 }
 
-// The buffer is full, or nothing is recorded. Where the next record goes; nullptr: nowhere.
-PMEMSIM_SLOW std::uint8_t* make_room(std::uint32_t site) {
+// The buffer is full, or there is something to see to before it is known whether this is recorded.
+PMEMSIM_SLOW std::uint8_t* make_room_slowly(std::uint32_t site) {
   Thread* thread = self;
-  if (thread == nullptr || mode == Mode::kOff) return nullptr;
   if (thread->signals > 0 && still_in_signal()) return nullptr;
   if (thread->state == State::kOutside) {
     come_back();
@@ -109,6 +110,16 @@ PMEMSIM_SLOW std::uint8_t* make_room(std::uint32_t site) {
   return hot.cursor;
 }
 
+// The buffer is full, or nothing is recorded. Where the next record goes; nullptr: nowhere.
+inline std::uint8_t* make_room(std::uint32_t site) {
+  if (mode == Mode::kOff || self == nullptr) return nullptr;
+  if (recording() || self->signals > 0 || self->state == State::kOutside || self->stepping) {
+    return make_room_slowly(site);
+  }
+  self->last_site = site;
+  return nullptr;
+}
+
 inline std::uint8_t* room(std::uint32_t site) {
   if (PMEMSIM_LIKELY(hot.cursor < hot.limit)) return hot.cursor;
   return make_room(site);
@@ -121,31 +132,31 @@ inline void count(std::uint32_t site) {
   if (!PMEMSIM_LIKELY(hot.budget >= 0)) quantum_over();
 }
 
-PMEMSIM_SLOW void touch_only(const volatile void* address, std::uint32_t bytes, bool written) {
+inline void touch_only(const volatile void* address, std::uint32_t bytes, bool written) {
   if (mode == Mode::kWarm && self != nullptr && self->signals == 0) touch(address, bytes, written);
 }
 
-// ---- Slow paths: make room and try again, or go without a record ------------------------------
+// ---- Where there is no room: make some and try again, or go without a record ------------------
 
-PMEMSIM_SLOW void load_without_room(std::uint32_t site, const volatile void* address) {
+PMEMSIM_APART void load_without_room(std::uint32_t site, const volatile void* address) {
   if (make_room(site) != nullptr) return pmemsim_rt_load(site, address);
   touch_only(address, sites[site].size, false);
   count(site);
 }
 
-PMEMSIM_SLOW void store_without_room(std::uint32_t site, volatile void* address,
+PMEMSIM_APART void store_without_room(std::uint32_t site, volatile void* address,
                                      std::uint32_t size) {
   if (make_room(site) != nullptr) return pmemsim_rt_store(site, address, size);
   touch_only(address, size, true);
   count(site);
 }
 
-PMEMSIM_SLOW void branch_without_room(std::uint32_t site, int taken) {
+PMEMSIM_APART void branch_without_room(std::uint32_t site, int taken) {
   if (make_room(site) != nullptr) return pmemsim_rt_branch(site, taken);
   count(site);
 }
 
-PMEMSIM_SLOW void execute_without_room(std::uint32_t site) {
+PMEMSIM_APART void execute_without_room(std::uint32_t site) {
   if (make_room(site) != nullptr) return pmemsim_rt_execute(site);
   count(site);
 }
