@@ -27,7 +27,7 @@ import pmemsim
 from pmemsim.trace import KINDS, PURPOSES, Trace
 
 RATIOS = (0.0, 0.5, 1.0)
-REGIONS, REGIONS_OF_ONE_THREAD = 2000, 1000
+REGIONS = 1000
 LINE_BYTES = 64
 STORES = [
     number
@@ -56,16 +56,23 @@ def written_lines(trace: Trace, memory: range) -> npt.NDArray[Any]:
     return np.unique(np.concatenate(written_ranges(trace, memory)) // LINE_BYTES)
 
 
+def pool_lines(image: Path) -> npt.NDArray[np.uint8]:
+    """The lines of a pool's image, which is mapped since most of it are holes; a private copy."""
+    return np.memmap(image, np.uint8, mode="c").reshape(-1, LINE_BYTES)
+
+
+def base_address(pool: npt.NDArray[np.uint8]) -> int:
+    """Where the program saw the pool."""
+    return int.from_bytes(pool[0, 16:24].tobytes(), "little")
+
+
 def duplicate_share(trace: Trace, image: Path) -> float:
     """Share of the written lines that end up, in a pool's image, with another one's contents."""
-    pool = image.read_bytes()
-    base = int.from_bytes(pool[16:24], "little")
-    offsets = [
-        int(line) * LINE_BYTES for line in written_lines(trace, range(base, base + len(pool)))
-    ]
-    contents = [pool[offset : offset + LINE_BYTES] for offset in offsets]
-    count = Counter(contents)
-    return sum(count[content] > 1 for content in contents) / len(contents)
+    pool = pool_lines(image)
+    base = base_address(pool)
+    lines = written_lines(trace, range(base, base + pool.size))
+    count = Counter(line.tobytes() for line in pool[lines])
+    return sum(number for number in count.values() if number > 1) / len(lines)
 
 
 def measure(workload: str, ratio: float, regions: int = REGIONS) -> float:
@@ -82,15 +89,15 @@ def duplicate_write_share(trace: Trace, image: Path) -> float:
 
     `image` holds what there was before.
     """
-    written, durable = bytearray(image.read_bytes()), bytearray(image.read_bytes())
-    base = int.from_bytes(durable[16:24], "little")
-    lines = Counter(
-        bytes(durable[at : at + LINE_BYTES]) for at in range(0, len(durable), LINE_BYTES)
-    )
+    written, durable = (pool_lines(image) for _ in range(2))
+    base = base_address(durable)
+    used = durable[durable.any(axis=1)]
+    lines = Counter(line.tobytes() for line in used)
+    lines[bytes(LINE_BYTES)] = len(durable) - len(used)
     writes = duplicates = 0
     for chunk in trace.operations(0):
         in_pool = (chunk.records["address"] >= base) & (
-            chunk.records["address"] < base + len(durable)
+            chunk.records["address"] < base + durable.size
         )
         chosen = in_pool & np.isin(chunk.records["kind"], [*STORES, FLUSH])
         for index in np.flatnonzero(chosen):
@@ -98,19 +105,19 @@ def duplicate_write_share(trace: Trace, image: Path) -> float:
             at = int(record["address"]) - base
             if record["kind"] != FLUSH:
                 value = chunk.value(int(index))
-                written[at : at + len(value)] = value
+                written.reshape(-1)[at : at + len(value)] = np.frombuffer(value, np.uint8)
                 continue
-            line = slice(at - at % LINE_BYTES, at - at % LINE_BYTES + LINE_BYTES)
-            contents = bytes(written[line])
+            line = at // LINE_BYTES
+            contents = written[line].tobytes()
             writes += 1
             duplicates += lines[contents] > 0
-            lines[bytes(durable[line])] -= 1
+            lines[durable[line].tobytes()] -= 1
             lines[contents] += 1
-            durable[line] = contents
+            durable[line] = written[line]
     return duplicates / writes
 
 
-def measure_writes(workload: str, ratio: float, regions: int = REGIONS_OF_ONE_THREAD) -> float:
+def measure_writes(workload: str, ratio: float, regions: int = REGIONS) -> float:
     """Record a workload on one thread, and return its share of duplicate write-backs."""
     trace = find_target(workload, threads=1, duplicate_ratio=ratio, regions=regions).trace()
     with tempfile.TemporaryDirectory() as folder:

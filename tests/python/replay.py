@@ -50,9 +50,13 @@ def sections(trace: Trace, thread: int) -> list[Section]:
     found: list[Section] = []
     held: set[int] = set()
     for chunk in trace.operations(thread):
-        for record in chunk.records[np.isin(chunk.records["kind"], (SYNC, MARK))]:
-            detail = DETAILS[KINDS[record["kind"]]][record["detail"]]
-            lock = Lock(int(record["object"]), int(record["version"]), int(record["address"]))
+        records = chunk.records[np.isin(chunk.records["kind"], (SYNC, MARK))]
+        fields = ("kind", "detail", "object", "version", "address")
+        for kind, number, *lock_fields in zip(
+            *(records[name].tolist() for name in fields), strict=True
+        ):
+            detail = DETAILS[KINDS[kind]][number]
+            lock = Lock(*lock_fields)
             if detail == "mutex_lock":
                 if not held:
                     found.append(Section([]))

@@ -6,10 +6,14 @@ The layouts stand at the top of the workloads' sources, the pool's in docs/progr
 from __future__ import annotations
 
 import itertools
+import mmap
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 LINE_BYTES = 64
 TREES = 32
@@ -21,6 +25,8 @@ _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
 _STEP = 0xBF58476D1CE4E5B9
 
+Words = npt.NDArray[Any]
+Word = TypeVar("Word", int, Words)
 Contents = dict[int, Any]
 """What a map holds: the stamp of each key, or more where a reader says so."""
 
@@ -29,7 +35,8 @@ class Pool:
     """The image of a pool. Addresses are those that the program sees."""
 
     def __init__(self, path: Path) -> None:
-        self._bytes = path.read_bytes()
+        with path.open("rb") as file:  # most of it are holes, which reading would fill with zeros
+            self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self.data_bytes: int
         self.items: int
         self.seed: int
@@ -58,24 +65,27 @@ class Pool:
 
     def check_data(self, address: int, key: int, stamp: int) -> None:
         """The data at an address must be those that belong to a key and a stamp."""
-        for index in range(self.data_bytes // 8):
-            assert self.word(address + 8 * index) == self._payload(key, stamp, index)
+        wanted = self._payload(key, stamp)
+        found = np.frombuffer(self._bytes, np.uint64, len(wanted), address - self._base)
+        assert np.array_equal(found, wanted)
 
-    def _payload(self, key: int, stamp: int, index: int) -> int:
-        mixed = (key ^ stamp * _GOLDEN) & _MASK
-        number = (mixed + index * _STEP) & _MASK
+    def _payload(self, key: int, stamp: int) -> Words:
+        mixed = np.uint64((key ^ stamp * _GOLDEN) & _MASK)
+        index = np.arange(self.data_bytes // 8, dtype=np.uint64)
+        numbers = mixed + index * _STEP
         if self.duplicates:
-            line = mix((mixed + index // 8) & _MASK)
-            if line < self.duplicates:
-                number = (mix(line) % 16 + index % 8 * _STEP) & _MASK
-        return number ^ number >> 29
+            lines = mix(mixed + index // 8)
+            duplicates = mix(lines) % 16 + index % 8 * _STEP
+            numbers = np.where(lines < self.duplicates, duplicates, numbers)
+        return numbers ^ numbers >> 29
 
 
-def mix(word: int) -> int:
+def mix(word: Word) -> Word:
     """The finaliser of SplitMix64 (workloads/common/random.hpp)."""
     word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 & _MASK
     word = (word ^ word >> 27) * 0x94D049BB133111EB & _MASK
-    return word ^ word >> 31
+    word = word ^ word >> 31
+    return word
 
 
 class Random:

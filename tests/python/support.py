@@ -12,13 +12,18 @@ from pathlib import Path
 import warm_command
 from pmemsim.comparison import Comparison
 from pmemsim.simulation import Result, Statistic
+from pmemsim.targets import find_target
+
+from pmemsim.trace import Trace
 
 ROOT = Path(__file__).resolve().parents[2]
 # Whether this is the long form of the tests, which `make test-long` asks for. Each place that is
 # shorter otherwise says what the long form adds.
 LONG_TESTS = bool(os.environ.get("PMEMSIM_LONG_TESTS"))
-# The workloads' recordings that tests share are small, so that all tests take minutes.
+# The workloads' recordings that tests share are small, so that all tests take minutes: those that
+# command lines ask for, and those of shared_recording().
 SMALL = ("--threads", "2", "--regions", "200")
+SHARED_REGIONS = 200
 
 CAUSES = (
     "base", "execution", "branch", "private_cache", "shared_cache", "other_core", "dram", "pm",
@@ -50,6 +55,11 @@ def pmemsim(
         check=False,
         timeout=warm_command.TIMEOUT_S,
     )
+
+
+def shared_recording(workload: str, opt: str | None = None) -> Trace:
+    """Four threads of a workload, with what is its default else."""
+    return find_target(workload, opt=opt, threads=4, regions=SHARED_REGIONS).trace()
 
 
 def interrupt(process: subprocess.Popen[str]) -> None:

@@ -9,8 +9,6 @@ import pytest
 from duplicates import measure, measure_writes
 from pmemsim.workloads import workloads
 
-REGIONS = 1000
-
 # What the ratio 1 must reach: the share of data among the lines (docs/workloads.md).
 REACHED = {
     "array_swap": 0.99,
@@ -24,10 +22,10 @@ REACHED = {
 
 @pytest.mark.parametrize("workload", list(REACHED))
 def test_the_ratio_makes_that_share_of_the_data_duplicates(workload: str) -> None:
-    assert measure(workload, 0, REGIONS) < 0.02
-    all_of_it = measure(workload, 1, REGIONS)
+    assert measure(workload, 0) < 0.02
+    all_of_it = measure(workload, 1)
     assert all_of_it > REACHED[workload]
-    assert measure(workload, 0.5, REGIONS) == pytest.approx(all_of_it / 2, abs=0.04)
+    assert measure(workload, 0.5) == pytest.approx(all_of_it / 2, abs=0.04)
 
 
 @pytest.mark.parametrize("workload", list(workloads()))
@@ -49,5 +47,5 @@ def test_the_table_of_duplicates_is_what_its_script_prints(workload: str) -> Non
 def test_the_share_of_duplicates_among_all_writes(
     workload: str, before: float, after: float
 ) -> None:
-    assert measure_writes(workload, 0, REGIONS) == pytest.approx(before, abs=0.01)
-    assert measure_writes(workload, 1, REGIONS) == pytest.approx(after, abs=0.01)
+    assert measure_writes(workload, 0) == pytest.approx(before, abs=0.01)
+    assert measure_writes(workload, 1) == pytest.approx(after, abs=0.01)

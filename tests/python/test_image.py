@@ -10,9 +10,8 @@ import numpy.typing as npt
 import pytest
 from duplicates import written_ranges
 from pmemsim.recording import build_workload
-from pmemsim.targets import find_target
 from pmemsim.workloads import workloads
-from support import LONG_TESTS
+from support import LONG_TESTS, shared_recording
 
 import pmemsim
 
@@ -40,7 +39,7 @@ def write_image(path: Path, contents: npt.NDArray[np.uint8], used: npt.NDArray[n
 @pytest.mark.parametrize("opt", ["O0", "O2"])
 @pytest.mark.parametrize("workload", list(workloads()))
 def test_a_workload_finds_its_data_in_the_image(workload: str, opt: str, tmp_path: Path) -> None:
-    trace = find_target(workload, threads=4, regions=200, opt=opt).trace()
+    trace = shared_recording(workload, opt)
     image = tmp_path / "image"
     pmemsim.run(trace, design="sw-undo", machine="asap", image=image)
     done = verify(workload, image)
@@ -56,7 +55,7 @@ def test_a_workload_notices_a_flipped_bit(workload: str, tmp_path: Path) -> None
 
     The long form flips 16 bits of each workload instead of 8.
     """
-    trace = find_target(workload, threads=4, regions=200).trace()
+    trace = shared_recording(workload)
     image = tmp_path / "image"
     pmemsim.run(trace, design="sw-undo", machine="asap", image=image)
     contents = np.fromfile(image, np.uint8)
@@ -76,7 +75,7 @@ def test_a_workload_notices_a_flipped_bit(workload: str, tmp_path: Path) -> None
 
 def test_without_flushes_the_image_holds_what_there_was_before(tmp_path: Path) -> None:
     """A small queue stays in the caches, so PM keeps the state of the set-up."""
-    trace = find_target("queue", threads=4, regions=200).trace()
+    trace = shared_recording("queue")
     counts = {}
     for design in ("np", "sw-undo"):
         image = tmp_path / design

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from duplicates import REGIONS
 from pmemsim.targets import find_target
 from replay import before, replay, sections
 from structures import READERS, Pool
 
 import pmemsim
 
-SEED, REGIONS, THREADS = 3, 1000, 4
 # These have no regions, and so no log: they flush and fence by themselves.
 LOW_LEVEL = ("hashmap_lowlevel", "linked_list")
 
@@ -21,13 +21,11 @@ LOW_LEVEL = ("hashmap_lowlevel", "linked_list")
 def test_the_device_holds_what_a_dictionary_does(
     workload: str, ratio: float, tmp_path: Path
 ) -> None:
-    trace = find_target(
-        workload, threads=THREADS, regions=REGIONS, seed=SEED, duplicate_ratio=ratio or None
-    ).trace()
+    trace = find_target(workload, duplicate_ratio=ratio, threads=4, regions=REGIONS).trace()
     image = tmp_path / "image"
     pmemsim.run(trace, design="sw-undo", machine="asap", image=image)
     pool = Pool(image)
-    done = [section for thread in range(THREADS) for section in sections(trace, thread)]
+    done = [section for thread in range(trace.threads) for section in sections(trace, thread)]
     regions = [section for section in done if section.in_region or workload in LOW_LEVEL]
     assert len(regions) == REGIONS
     found, wanted = READERS[workload](pool), replay(workload, trace, pool)
