@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -229,4 +228,6 @@ def _image_paths(trace: Trace, image: Path | None) -> list[Path]:
 
 def version() -> str:
     """Pmemsim's version."""
+    from importlib import metadata  # slow to load
+
     return metadata.version("pmemsim")

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from pmemsim import _core
 from pmemsim.errors import Error
 
+# Loading these takes as long as all the rest of a short command.
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
 # What the numbers in the arrays stand for: names by number.
@@ -22,24 +22,23 @@ KINDS = _core.names["kind"]
 PURPOSES = _core.names["purpose"]
 DETAILS = {kind: _core.names[kind] for kind in ("flush", "fence", "mark", "sync")}
 
-OPERATION_DTYPE = np.dtype(
-    [
-        ("address", "<u8"),  # of a mark: its first word
-        ("second", "<u8"),  # of a mark: its second word
-        ("value_offset", "<u8"),  # where the stored bytes begin in Operations.values
-        ("site", "<u4"),  # index into Trace.sites
-        ("instructions", "<u4"),  # machine instructions, this one included
-        ("object", "<u4"),  # synchronisation object, and its version
-        ("version", "<u4"),
-        ("kind", "u1"),  # index into KINDS
-        ("detail", "u1"),  # index into DETAILS of the kind
-        ("size", "u1"),  # bytes
-        ("purpose", "u1"),  # index into PURPOSES
-        ("flag", "u1"),  # of a branch: taken; of an atomic update: it wrote
-        ("has_value", "u1"),
-        ("unused", "V2"),
-    ]
-)
+# The NumPy type of an operation.
+OPERATION_DTYPE = [
+    ("address", "<u8"),  # of a mark: its first word
+    ("second", "<u8"),  # of a mark: its second word
+    ("value_offset", "<u8"),  # where the stored bytes begin in Operations.values
+    ("site", "<u4"),  # index into Trace.sites
+    ("instructions", "<u4"),  # machine instructions, this one included
+    ("object", "<u4"),  # synchronisation object, and its version
+    ("version", "<u4"),
+    ("kind", "u1"),  # index into KINDS
+    ("detail", "u1"),  # index into DETAILS of the kind
+    ("size", "u1"),  # bytes
+    ("purpose", "u1"),  # index into PURPOSES
+    ("flag", "u1"),  # of a branch: taken; of an atomic update: it wrote
+    ("has_value", "u1"),
+    ("unused", "V2"),
+]
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class Operations:
 def _named(codes: npt.NDArray[Any], names: tuple[str, ...]) -> pd.Categorical[Any]:
     import pandas as pd
 
-    return pd.Categorical.from_codes(codes.astype(np.int8), categories=pd.Index(names))
+    return pd.Categorical.from_codes(codes.astype("i1"), categories=pd.Index(names))
 
 
 def check_trace_path(path: Path) -> None:
@@ -135,6 +134,7 @@ class Trace:
 
         The whole thread is held in memory (about 50 bytes an operation).
         """
+        import numpy as np
         import pandas as pd
 
         parts = [chunk.records for chunk in self.operations(thread)]

@@ -61,6 +61,9 @@ def _loaded() -> subprocess.Popen[str]:
 
 
 def _serve() -> None:
+    import importlib.metadata  # noqa: F401
+
+    import numpy  # noqa: F401
     import pmemsim.cli  # noqa: F401
     import pmemsim_command  # noqa: F401
 
