@@ -152,7 +152,7 @@ def build_workload(name: str, opt: str = "O2", keep_going: KeepGoing | None = No
         # A recording must not depend on the folder that pmemsim is installed in.
         f"-ffile-prefix-map={share}/=",
     ]
-    headers = _precompiled(common / "standard.hpp", command, folder, keep_going)
+    headers = precompiled(common / "standard.hpp", command, folder, keep_going)
     with _made_beside(program) as fresh:
         command += ["-include-pch", str(headers), *map(str, workload.sources), "-o", str(fresh)]
         status = _run(command, {}, keep_going)
@@ -161,8 +161,8 @@ def build_workload(name: str, opt: str = "O2", keep_going: KeepGoing | None = No
     return program
 
 
-def _precompiled(
-    header: Path, command: list[str], folder: Path, keep_going: KeepGoing | None
+def precompiled(
+    header: Path, command: Sequence[str], folder: Path, keep_going: KeepGoing | None = None
 ) -> Path:
     """The header as this command's compiler precompiles it, or did earlier; returns its path."""
     compiled = folder / f"{header.name}.pch"
