@@ -165,13 +165,12 @@ class Toolchain:
     ) -> Recording:
         """Compile, check with LLVM's verifier, run, and return what was recorded."""
         source = self.write(code, suffix)
-        compiler = self.compiler(source)
-        module = self.scratch / "program.bc"
-        compiled = run(compiler, level, *flags, "-c", "-emit-llvm", source, "-o", module)
-        assert compiled.stderr == ""
-        run("opt-19", "-passes=verify", "-disable-output", module)
         program = self.scratch / "program"
-        run(compiler, level, "-Wno-unused-command-line-argument", module, "-o", program, "-lm")
+        compiled = run(
+            self.compiler(source), level, *flags, "-fverify-intermediate-code", source,
+            "-o", program, "-lm",
+        )  # fmt: skip
+        assert compiled.stderr == ""
         return self.execute(program)
 
     def execute(self, program: Path, **variables: str) -> Recording:

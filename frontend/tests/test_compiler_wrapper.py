@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Kind, Toolchain, run
+from conftest import LEVELS, Kind, Toolchain, run
 
 PROGRAM = """
 #include <stdio.h>
@@ -50,6 +50,18 @@ def test_stages(toolchain: Toolchain) -> None:
     assert silent.stderr == ""
     assert run(toolchain.cc, folder / "program.o", "-o", folder / "program").stderr == ""
     assert toolchain.execute(folder / "program").output == "hello\n"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_bitcode(toolchain: Toolchain, level: str) -> None:
+    """The pass leaves alone what it has seen before."""
+    program, module = toolchain.scratch / "program", toolchain.scratch / "program.bc"
+    source = toolchain.write(PROGRAM)
+    run(toolchain.cc, level, source, "-o", program)
+    at_once = [(op.name, op.site) for op in toolchain.execute(program).operations]
+    run(toolchain.cc, level, "-c", "-emit-llvm", source, "-o", module)
+    run(toolchain.cc, level, "-Wno-unused-command-line-argument", module, "-o", program)
+    assert [(op.name, op.site) for op in toolchain.execute(program).operations] == at_once
 
 
 def test_assembler_files(toolchain: Toolchain) -> None:

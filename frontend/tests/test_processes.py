@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import HERE, built_toolchain, run
+from support import pmemsim
 
 from pmemsim.trace import Trace
 
@@ -34,10 +35,7 @@ PMEMSIM = Path(sys.executable).with_name("pmemsim")
 def record(
     output: Path, programs: Path, *command: str, options: tuple[str, ...] = ()
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [PMEMSIM, "record", "-o", output, *options, "--", *command],
-        cwd=programs, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    return pmemsim("record", "-o", output, *options, "--", *command, cwd=programs)
 
 
 def recorded_program(output: Path) -> str:

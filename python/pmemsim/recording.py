@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -142,22 +143,40 @@ def build_workload(name: str, opt: str = "O2", keep_going: KeepGoing | None = No
         return program
     folder.mkdir(parents=True, exist_ok=True)
     share = toolchain_dir() / "share" / "pmemsim"
+    common = share / "workloads" / "common"
+    command = [
+        str(cxx),
+        f"-{opt}",
+        "-std=c++20",
+        f"-I{common}",
+        # A recording must not depend on the folder that pmemsim is installed in.
+        f"-ffile-prefix-map={share}/=",
+    ]
+    headers = precompiled(common / "standard.hpp", command, folder, keep_going)
     with _made_beside(program) as fresh:
-        command = [
-            str(cxx),
-            f"-{opt}",
-            "-std=c++20",
-            f"-I{share / 'workloads' / 'common'}",
-            # A recording must not depend on the folder that pmemsim is installed in.
-            f"-ffile-prefix-map={share}/=",
-            *map(str, workload.sources),
-            "-o",
-            str(fresh),
-        ]
+        command += ["-include-pch", str(headers), *map(str, workload.sources), "-o", str(fresh)]
         status = _run(command, {}, keep_going)
         if status != 0:
             raise RecordError(f"{name}: could not be built ({ending_of(status)})")
     return program
+
+
+def precompiled(
+    header: Path, command: Sequence[str], folder: Path, keep_going: KeepGoing | None = None
+) -> Path:
+    """The header as this command's compiler precompiles it, or did earlier; returns its path."""
+    compiled = folder / f"{header.name}.pch"
+    # The compiler says whether the file is its own, and of the headers that the system has now.
+    check = ["-Xclang", "-fmodules-validate-system-headers", "-include-pch", str(compiled)]
+    check += ["-fsyntax-only", "-x", "c++", os.devnull]
+    with tempfile.TemporaryFile() as complaints:
+        if _run([*command, *check], {}, keep_going, stderr=complaints) == 0:
+            return compiled
+    with _made_beside(compiled) as fresh:
+        status = _run([*command, str(header), "-o", str(fresh)], {}, keep_going)
+        if status != 0:
+            raise RecordError(f"{header.name}: could not be compiled ({ending_of(status)})")
+    return compiled
 
 
 @contextlib.contextmanager

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pmemsim.recording import precompiled
+from pmemsim.toolchain import compiler
 from support import pmemsim
 
 import pmemsim as package
@@ -286,3 +288,22 @@ def test_a_failing_compiler_is_reported_by_itself(tmp_path: Path) -> None:
     done = subprocess.run([compiler, source], capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert "undeclared" in done.stderr
+
+
+def test_headers_are_compiled_again_once_they_have_changed(tmp_path: Path) -> None:
+    header, system = tmp_path / "own.hpp", tmp_path / "system.hpp"
+    system.write_text("int one();\n")
+    header.write_text("#include <system.hpp>\n")
+    command = [str(compiler("pmemsim-c++")), "-isystem", str(tmp_path)]
+
+    def compiled() -> Path:
+        return precompiled(header, command, tmp_path)
+
+    first = compiled().read_bytes()
+    made = compiled().stat().st_mtime_ns
+    assert compiled().stat().st_mtime_ns == made  # it is used as it is
+    system.write_text("int one(), two();\n")
+    second = compiled().read_bytes()
+    assert second != first
+    compiled().write_bytes(b"another compiler's")
+    assert compiled().read_bytes() == second

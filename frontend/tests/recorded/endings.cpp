@@ -12,12 +12,13 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "named_programs.hpp"
 
 namespace {
 
@@ -240,7 +241,7 @@ void try_another_program() {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
-  const std::map<std::string, void (*)()> programs = {
+  static constexpr NamedProgram kPrograms[] = {
       {"return", [] {}},
       {"exit_in_thread", [] { std::thread([] { std::exit(0); }).join(); }},
       {"_exit", [] { _exit(0); }},
@@ -290,5 +291,5 @@ int main(int argument_count, char** arguments) {
   };
   if (argument_count != 2) return 64;
   work(1000);
-  programs.at(arguments[1])();
+  run_program(kPrograms, arguments[1]);
 }

@@ -12,9 +12,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <string>
 #include <thread>
+
+#include "named_programs.hpp"
 
 namespace {
 
@@ -124,7 +124,7 @@ void named_pipe() {
 }  // namespace
 
 int main(int, char** arguments) {
-  const std::map<std::string, void (*)()> programs = {
+  static constexpr NamedProgram kPrograms[] = {
       {"own_futex", own_futex},
       {"standard_input", standard_input},
       {"shell", shell},
@@ -132,6 +132,6 @@ int main(int, char** arguments) {
       {"pause_for_signal", pause_for_signal},
       {"named_pipe", named_pipe},
   };
-  programs.at(arguments[1])();
+  run_program(kPrograms, arguments[1]);
   std::puts("right");
 }

@@ -25,6 +25,8 @@
 #include <thread>
 #include <vector>
 
+#include "named_programs.hpp"
+
 namespace {
 
 int count;
@@ -381,7 +383,7 @@ void many_threads() {
 }  // namespace
 
 int main(int, char** arguments) {
-  const std::map<std::string, void (*)()> programs = {
+  static constexpr NamedProgram kPrograms[] = {
       {"mutexes", mutexes},
       {"condition_variables", condition_variables},
       {"barriers", barriers},
@@ -402,6 +404,6 @@ int main(int, char** arguments) {
       {"many_threads", many_threads},
   };
   count = std::atoi(arguments[2]);
-  programs.at(arguments[1])();
+  run_program(kPrograms, arguments[1]);
   std::puts("right");
 }
