@@ -1,5 +1,8 @@
 // Compresses frames and writes them, in the order in which they were submitted, on threads of its
 // own.
+//
+// Which buffer is used when depends neither on how fast that goes nor on the machine: functions of
+// the runtime leave addresses on the program's stack, and a program may store what it finds there.
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -17,7 +20,7 @@ namespace pmemsim::rt {
 namespace {
 
 constexpr int kMaxWorkers = 4;
-constexpr std::uint64_t kMaxInFlight = 32;  // frames between submission and file
+constexpr std::uint64_t kMaxInFlight = 16;  // frames between submission and file
 constexpr std::size_t kWorkerStackBytes = 256 * 1024;
 
 struct Job {
@@ -47,6 +50,7 @@ struct Worker {
   void* context;  // ZSTD_CCtx
   void* stored;
   std::size_t capacity;
+  void* stack;
 };
 
 void* work(void* argument) {
@@ -64,7 +68,6 @@ void* work(void* argument) {
                                                   worker.stored, worker.capacity, job.header);
     {
       Guard guard;
-      free_buffers.push(job.buffer);
       while (written != number) guard.wait(written_more);
     }
     int failed = compressed ? 0 : EIO;
@@ -77,19 +80,24 @@ void* work(void* argument) {
   return nullptr;
 }
 
-void start_worker() {
-  // No signals: they are the program's.
-  sigset_t all, before;
-  sigfillset(&all);
-  real.pthread_sigmask(SIG_BLOCK, &all, &before);
+Worker* make_worker() {
   const std::size_t context_bytes = ZSTD_estimateCCtxSize(trace::kCompressionLevel);
   auto* worker = static_cast<Worker*>(allocate(sizeof(Worker)));
   worker->context = ZSTD_initStaticCCtx(allocate(context_bytes), context_bytes);
   worker->capacity = trace::stored_bound(kBufferBytes);
   worker->stored = allocate(worker->capacity);
+  worker->stack = allocate(kWorkerStackBytes);
+  return worker;
+}
+
+void start(Worker* worker) {
+  // No signals: they are the program's.
+  sigset_t all, before;
+  sigfillset(&all);
+  real.pthread_sigmask(SIG_BLOCK, &all, &before);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  pthread_attr_setstack(&attributes, allocate(kWorkerStackBytes), kWorkerStackBytes);
+  pthread_attr_setstack(&attributes, worker->stack, kWorkerStackBytes);
   pthread_t handle;
   if (worker->context == nullptr || real.pthread_create(&handle, &attributes, &work, worker) != 0) {
     fail("can't start a thread to write the trace");
@@ -114,7 +122,10 @@ void open_output(const char* path) {
   }
   return_buffer(take_buffer());  // the list's memory, too, must come from the program's thread
   const int usable = usable_processors();
-  for (int i = 0; i < kMaxWorkers && (i == 0 || i + 1 < usable); ++i) start_worker();
+  for (int i = 0; i < kMaxWorkers; ++i) {
+    Worker* worker = make_worker();
+    if (i == 0 || i + 1 < usable) start(worker);
+  }
 }
 
 // Workers hold the lock only for a moment, but one may be without a processor just then: a recorded
@@ -149,7 +160,9 @@ void submit(trace::FrameKind kind, std::uint32_t thread, std::uint8_t* buffer, s
   Guard guard;
   if (error == 0) {
     while (submitted - written == kMaxInFlight && error == 0) guard.wait(written_more);
-    jobs[submitted++ % kMaxInFlight] = job;
+    Job& place = jobs[submitted++ % kMaxInFlight];
+    if (place.buffer != nullptr) free_buffers.push(place.buffer);
+    place = job;
     real.pthread_cond_signal(&submitted_more);
     return;
   }
