@@ -8,7 +8,8 @@ function(pmemsim_test_files program)
   target_compile_options(${program} PRIVATE -O0)
   pmemsim_precompile_headers(tests ${program}
     <gtest/gtest.h> <algorithm> <filesystem> <fstream> <functional> <map> <memory> <optional>
-    <random> <set> <string> <thread> <vector>)
+    <random> <set> <string> <thread> <vector> <pmemsim/crash/crash.hpp> <pmemsim/sim/machine.hpp>
+    <random_trace.hpp> <shared_regions.hpp>)
 endfunction()
 
 # Makes each suite of a GoogleTest program a test of ctest, named PREFIX and the suite's name.
