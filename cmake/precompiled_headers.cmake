@@ -1,7 +1,8 @@
-# Headers of libraries that most files of some targets read, compiled in advance, once for them all.
+# Headers that most files of some targets read, compiled in advance, once for them all; after a
+# change in one of them, those files are all compiled again.
 #
-# pmemsim's own are never among them, and only what is built for the tests has any: so the package's
-# build finds files that don't name what they use.
+# Only what is built for the tests has any: so the package's build finds files that don't name what
+# they use. Nothing finds that of test files.
 
 # The targets of one SET must have the same compile options; HEADERS are those of the first one.
 function(pmemsim_precompile_headers set target)

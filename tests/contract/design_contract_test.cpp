@@ -145,8 +145,9 @@ TEST_P(DesignContract, HintsCostNothing) {
 }
 
 TEST_P(DesignContract, StopsWhenAskedTo) {
-  RandomTrace random({.seed = 9, .threads = 4, .operations = 100000, .lines = 100});
-  const TemporaryTrace temporary(random.builder);
+  // Long, so that there is a report before its end; written once for all designs.
+  static RandomTrace random({.seed = 9, .threads = 4, .operations = 100000, .lines = 100});
+  static const TemporaryTrace temporary(random.builder);
   const trace::TraceFile file(temporary.path());
   Machine machine(configuration(), file);
   int reports = 0;

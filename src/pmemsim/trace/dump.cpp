@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <iterator>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -40,36 +40,31 @@ std::string detail_of(const Operation& operation) {
 
 std::string to_text(const Operation& operation, const SiteTable& sites) {
   const RecordLayout& layout = layout_of(static_cast<std::uint8_t>(operation.kind));
-  fmt::memory_buffer text;
-  const auto out = std::back_inserter(text);
-  fmt::format_to(out, "{}", name_of(operation.kind));
+  // Not by format_to(), which is a template and would compile all of fmt once more.
+  std::string text(name_of(operation.kind));
   if (const std::string detail = detail_of(operation); !detail.empty()) {
-    fmt::format_to(out, " {}", detail);
+    text += fmt::format(" {}", detail);
   }
-  if (layout.access != 0) fmt::format_to(out, " {:#x}", operation.address);
-  if (operation.size != 0) fmt::format_to(out, " {}", operation.size);
+  if (layout.access != 0) text += fmt::format(" {:#x}", operation.address);
+  if (operation.size != 0) text += fmt::format(" {}", operation.size);
   if (layout.object != 0) {
-    fmt::format_to(out, " object {} version {}", operation.object, operation.version);
+    text += fmt::format(" object {} version {}", operation.object, operation.version);
   }
-  if (operation.kind == SiteKind::kAtomicUpdate && !operation.flag) {
-    fmt::format_to(out, " unchanged");
-  }
-  if (operation.kind == SiteKind::kBranch) {
-    fmt::format_to(out, "{}", operation.flag ? " taken" : " not_taken");
-  }
+  if (operation.kind == SiteKind::kAtomicUpdate && !operation.flag) text += " unchanged";
+  if (operation.kind == SiteKind::kBranch) text += operation.flag ? " taken" : " not_taken";
   if (operation.value != nullptr) {
-    fmt::format_to(out, " = ");
+    text += " = ";
     for (std::size_t i = 0; i < operation.size; ++i) {
-      fmt::format_to(out, "{:02x}", std::to_integer<unsigned>(operation.value[i]));
+      text += fmt::format("{:02x}", std::to_integer<unsigned>(operation.value[i]));
     }
   }
-  if (operation.instructions != 1) fmt::format_to(out, " [{}]", operation.instructions);
+  if (operation.instructions != 1) text += fmt::format(" [{}]", operation.instructions);
   const SiteRecord& site = sites.sites()[operation.site];
   if (site.line != 0) {
-    fmt::format_to(out, "  {}:{} {}", sites.string(site.file), site.line,
-                   sites.string(site.function));
+    text +=
+        fmt::format("  {}:{} {}", sites.string(site.file), site.line, sites.string(site.function));
   }
-  return fmt::to_string(text);
+  return text;
 }
 
 void dump(const TraceFile& file, std::uint32_t thread, std::uint64_t first, std::uint64_t count,

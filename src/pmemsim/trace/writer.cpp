@@ -1,5 +1,6 @@
 #include "pmemsim/trace/writer.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -19,8 +20,7 @@ void check(int error, const std::string& path, const char* what) {
 
 }  // namespace
 
-Writer::Writer(std::string path)
-    : path_(std::move(path)), compressed_(stored_bound(kMaxFrameBytes)) {
+Writer::Writer(std::string path) : path_(std::move(path)) {
   check(file_.create(path_.c_str()), path_, "create");
   context_ = ZSTD_createCCtx();  // last: the destructor doesn't run if the constructor throws
 }
@@ -33,6 +33,8 @@ void Writer::frame(FrameKind kind, std::uint32_t thread, std::span<const std::by
     throw Error(
         fmt::format("{}: a frame holds 1 to {} bytes, not {}", path_, kMaxFrameBytes, raw.size()));
   }
+  // As much as this frame needs: a short trace is written faster than a megabyte is filled.
+  compressed_.resize(std::max(compressed_.size(), stored_bound(raw.size())));
   FrameHeader header{};
   header.kind = static_cast<std::uint8_t>(kind);
   header.thread = thread;
