@@ -2,7 +2,7 @@
 // own.
 //
 // Which buffer is used when depends neither on how fast that goes nor on the machine: functions of
-// the runtime leave addresses on the program's stack, and a program may store what it finds there.
+// the runtime leave addresses on the program's stack, where the program may find them.
 #include <cerrno>
 #include <csignal>
 #include <cstring>

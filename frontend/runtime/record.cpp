@@ -145,7 +145,7 @@ PMEMSIM_APART void load_without_room(std::uint32_t site, const volatile void* ad
 }
 
 PMEMSIM_APART void store_without_room(std::uint32_t site, volatile void* address,
-                                     std::uint32_t size) {
+                                      std::uint32_t size) {
   if (make_room(site) != nullptr) return pmemsim_rt_store(site, address, size);
   touch_only(address, size, true);
   count(site);

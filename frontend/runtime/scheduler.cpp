@@ -37,6 +37,7 @@ namespace {
 
 constexpr std::uint32_t kMaxSkips = 64;    // rule 5
 constexpr int kIdlePollMilliseconds = 10;  // of real time, when all wait for something outside
+constexpr std::size_t kWipedBytes = 2048;  // more than calls of the C library that wait take
 
 std::uint64_t clock_base = 0;  // virtual nanoseconds up to the current turn
 Thread* just_ended = nullptr;
@@ -52,6 +53,16 @@ List<Thread*, 1u << 20> live;  // in order of creation; Thread::slot is the plac
 long futex(std::int32_t* word, int operation, std::int32_t value,
            const timespec* timeout = nullptr) {
   return real.syscall(SYS_futex, word, operation, value, timeout, nullptr, 0);
+}
+
+// Overwrites what calls have left on the stack below. That depends on whether they had to wait, and
+// a program may store what it finds there (a structure's padding, say).
+__attribute__((noinline)) void wipe_stack() {
+  std::size_t words = kWipedBytes / sizeof(std::uint64_t);
+  std::uint64_t* at;
+  asm volatile("mov %%rsp, %0" : "=r"(at));
+  at -= words;
+  asm volatile("rep stosq" : "+D"(at), "+c"(words) : "a"(0) : "memory");
 }
 
 void set_holder(Thread* thread) { __atomic_store_n(&holder, thread, __ATOMIC_RELEASE); }
@@ -75,6 +86,7 @@ void take_token() {
     const Waiting waits;
     reap(thread);
   }
+  wipe_stack();
 }
 
 bool changed(const Thread& thread) {
@@ -295,7 +307,10 @@ Progress progress() {
 }
 
 Waiting::Waiting() { __atomic_add_fetch(&waiting, 1, __ATOMIC_RELEASE); }
-Waiting::~Waiting() { __atomic_sub_fetch(&waiting, 1, __ATOMIC_RELEASE); }
+Waiting::~Waiting() {
+  __atomic_sub_fetch(&waiting, 1, __ATOMIC_RELEASE);
+  wipe_stack();
+}
 
 void quantum_over() {
   if (!active()) {

@@ -199,6 +199,19 @@ def test_timing_does_not_change_what_is_recorded(
     assert traces[0].read_bytes() == traces[1].read_bytes()
 
 
+def test_timing_does_not_change_what_is_left_on_stacks(
+    build: Callable[[str, str], Path], tmp_path: Path, bad_timing: Path
+) -> None:
+    """A program that stores what it has never written stores the same each time."""
+    program = build("leftovers.c", "-O0")
+    contents = set()
+    for preloaded in ("", "", str(bad_timing)):
+        done = record(program, output=tmp_path / "t.pmt", LD_PRELOAD=preloaded)
+        assert (done.returncode, done.stderr) == (0, "")
+        contents.add((tmp_path / "t.pmt").read_bytes())
+    assert len(contents) == 1
+
+
 def test_threads_end_while_the_watchdog_looks(
     build: Callable[[str, str], Path], tmp_path: Path, bad_timing: Path
 ) -> None:
