@@ -526,9 +526,9 @@ def test_control_c_while_the_command_is_loaded() -> None:
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stderr is not None
-    while (line := process.stderr.readline()) and "numpy" not in line:
+    while (line := process.stderr.readline()) and "yaml" not in line:
         pass
-    assert line, "numpy was not loaded"
+    assert line, "yaml was not loaded"
     interrupt(process)  # while modules are being loaded
 
 
