@@ -36,7 +36,7 @@ std::vector<std::uint8_t> words(const LineData& data) {
   }
   return found;
 }
-using Words = std::vector<std::uint8_t>;
+using WordBytes = std::vector<std::uint8_t>;
 
 Write part(std::uint8_t value, ByteMask bytes, std::uint64_t owner = 0) {
   return {.line = kLine,
@@ -64,7 +64,7 @@ class Survivors final : public PersistenceObserver {
   }
   LineData read(Line line) const { return image_.read(line); }
 
-  std::vector<Words> points;
+  std::vector<WordBytes> points;
 
  private:
   Memory& memory_;
@@ -85,7 +85,7 @@ TEST_P(TwoCoresWords, StayBoth) {
     bench.memory.write(part(1, word(static_cast<std::uint64_t>(first)), owner(1)));
     bench.memory.write(part(2, word(static_cast<std::uint64_t>(second)), owner(2)));
     EXPECT_EQ(bench.memory.statistics().writes_merged, GetParam() ? 1u : 0u);
-    Words one(8), both(8);
+    WordBytes one(8), both(8);
     one[static_cast<std::size_t>(first)] = both[static_cast<std::size_t>(first)] = 1;
     both[static_cast<std::size_t>(second)] = 2;
     EXPECT_EQ(survivors.points, (std::vector{one, both}));
@@ -116,12 +116,12 @@ TEST(ByteMask, WritesNotMergedAreDroppedOneByOne) {
   const WriteId older = bench.memory.write(part(1, word(0) | word(1), 1));
   const WriteId newer = bench.memory.write(part(2, word(1) | word(2), 2));
   EXPECT_TRUE(bench.memory.drop(newer));
-  EXPECT_EQ(survivors.points.back(), (Words{1, 1, 9, 9, 9, 9, 9, 9}));
+  EXPECT_EQ(survivors.points.back(), (WordBytes{1, 1, 9, 9, 9, 9, 9, 9}));
   const WriteId again = bench.memory.write(part(3, word(1), 3));
   EXPECT_TRUE(bench.memory.drop(older));
-  EXPECT_EQ(survivors.points.back(), (Words{9, 3, 9, 9, 9, 9, 9, 9}));
+  EXPECT_EQ(survivors.points.back(), (WordBytes{9, 3, 9, 9, 9, 9, 9, 9}));
   EXPECT_TRUE(bench.memory.drop(again));
-  EXPECT_EQ(words(bench.memory.newest(kLine)), Words(8, 9));
+  EXPECT_EQ(words(bench.memory.newest(kLine)), WordBytes(8, 9));
 }
 
 TEST(ByteMask, AReadIsForwardedIfAllBytesOfItsLineWait) {
@@ -147,9 +147,9 @@ TEST(ByteMask, AReservedWriteIsAcceptedWithTheBytesOfThoseItOvertakes) {
   bench.memory.write(part(1, word(0) | word(1) | word(2), 1));
   bench.memory.write(part(2, word(1) | word(2), 2));  // waits
   bench.memory.write(part(3, word(1) | word(3), 3));  // too
-  EXPECT_EQ(survivors.points.back(), (Words{1, 1, 1, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(survivors.points.back(), (WordBytes{1, 1, 1, 0, 0, 0, 0, 0}));
   bench.memory.write_reserved(part(4, word(3), 4));
-  EXPECT_EQ(survivors.points.back(), (Words{1, 3, 2, 4, 0, 0, 0, 0}));
+  EXPECT_EQ(survivors.points.back(), (WordBytes{1, 3, 2, 4, 0, 0, 0, 0}));
   EXPECT_EQ(words(bench.memory.surviving(kLine)), survivors.points.back());
   bench.drain();
   EXPECT_EQ(words(bench.memory.device().read(kLine)), survivors.points.back());
@@ -164,7 +164,7 @@ TEST(ByteMask, AReservedWriteThatMergesTakesThemBetween) {
   bench.memory.write(part(1, word(0) | word(1), 1));
   bench.memory.write(part(2, word(1), 2));
   bench.memory.write_reserved(part(3, word(2), 1));
-  EXPECT_EQ(survivors.points.back(), (Words{1, 2, 3, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(survivors.points.back(), (WordBytes{1, 2, 3, 0, 0, 0, 0, 0}));
   EXPECT_EQ(words(bench.memory.surviving(kLine)), survivors.points.back());
 }
 
@@ -175,11 +175,11 @@ TEST(ByteMask, WrittenBytesPersistWhenTheirBankHasThem) {
   const Survivors survivors(bench.memory);
   bench.memory.write(part(1, word(0), 1));
   bench.memory.write(part(2, word(1), 2));
-  EXPECT_EQ(words(bench.memory.surviving(kLine)), Words(8, 0));
-  EXPECT_EQ(words(bench.memory.newest(kLine)), (Words{1, 2, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(words(bench.memory.surviving(kLine)), WordBytes(8, 0));
+  EXPECT_EQ(words(bench.memory.newest(kLine)), (WordBytes{1, 2, 0, 0, 0, 0, 0, 0}));
   bench.drain();
   EXPECT_EQ(survivors.points,
-            (std::vector<Words>{{1, 0, 0, 0, 0, 0, 0, 0}, {1, 2, 0, 0, 0, 0, 0, 0}}));
+            (std::vector<WordBytes>{{1, 0, 0, 0, 0, 0, 0, 0}, {1, 2, 0, 0, 0, 0, 0, 0}}));
 }
 
 // ---- Through the backend
@@ -218,7 +218,7 @@ class Cipher final : public BackendOperation {
   LineData decode(Line line, const LineData& data) const override {
     return crypted(data, number_of(line));
   }
-  std::vector<Words> seen;
+  std::vector<WordBytes> seen;
 
  private:
   static LineData crypted(LineData data, std::uint8_t number) {
@@ -253,8 +253,8 @@ struct BackendBench : MemoryBench {
     backend->read(kLine, completion<&BackendBench::note>(*this, number));
   }
   void note(std::uint64_t number, Picoseconds when) { read_at[number].push_back(when); }
-  Words newest() const { return words(backend->newest(kLine)); }
-  Words surviving() const { return words(backend->surviving(kLine)); }
+  WordBytes newest() const { return words(backend->newest(kLine)); }
+  WordBytes surviving() const { return words(backend->surviving(kLine)); }
 
   Cipher* cipher;
   std::unique_ptr<Backend> backend;
@@ -265,15 +265,15 @@ TEST(BackendByteMask, WritesHeldAreFoundAndCompletedWhenTheyGoOn) {
   bench.backend->write(part(1, word(0) | word(1), 1));
   bench.run_until(ns(10));
   bench.backend->write(part(2, word(1) | word(2), 2));
-  EXPECT_EQ(bench.newest(), (Words{1, 2, 2, 0, 0, 0, 0, 0}));
-  EXPECT_EQ(bench.surviving(), Words(8, 0));
+  EXPECT_EQ(bench.newest(), (WordBytes{1, 2, 2, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(bench.surviving(), WordBytes(8, 0));
   EXPECT_EQ(bench.cipher->seen,
-            (std::vector<Words>{{1, 1, 0, 0, 0, 0, 0, 0}, {1, 2, 2, 0, 0, 0, 0, 0}}));
+            (std::vector<WordBytes>{{1, 1, 0, 0, 0, 0, 0, 0}, {1, 2, 2, 0, 0, 0, 0, 0}}));
   bench.run_until(ns(100));
-  EXPECT_EQ(bench.surviving(), (Words{1, 1, 0, 0, 0, 0, 0, 0}));
-  EXPECT_EQ(bench.newest(), (Words{1, 2, 2, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(bench.surviving(), (WordBytes{1, 1, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(bench.newest(), (WordBytes{1, 2, 2, 0, 0, 0, 0, 0}));
   bench.drain();
-  EXPECT_EQ(bench.surviving(), (Words{1, 2, 2, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(bench.surviving(), (WordBytes{1, 2, 2, 0, 0, 0, 0, 0}));
 }
 
 TEST(BackendByteMask, AHeldWriteThatIsDroppedLeavesNothing) {
@@ -281,9 +281,9 @@ TEST(BackendByteMask, AHeldWriteThatIsDroppedLeavesNothing) {
   const WriteId older = bench.backend->write(part(1, word(0) | word(1), 1));
   bench.backend->write(part(2, word(1), 2));
   EXPECT_TRUE(bench.backend->drop(older));
-  EXPECT_EQ(bench.newest(), (Words{0, 2, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(bench.newest(), (WordBytes{0, 2, 0, 0, 0, 0, 0, 0}));
   bench.drain();
-  EXPECT_EQ(bench.surviving(), (Words{0, 2, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(bench.surviving(), (WordBytes{0, 2, 0, 0, 0, 0, 0, 0}));
 }
 
 TEST(BackendByteMask, AWriteWhoseBytesAnotherHasTakenAlongCantBeDropped) {
@@ -291,16 +291,16 @@ TEST(BackendByteMask, AWriteWhoseBytesAnotherHasTakenAlongCantBeDropped) {
   const WriteId older = bench.backend->write(part(1, word(0), 1));
   const WriteId newer = bench.backend->write(part(2, word(1), 2));
   bench.run_until(ns(100));
-  EXPECT_EQ(bench.surviving(), (Words{1, 2, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(bench.surviving(), (WordBytes{1, 2, 0, 0, 0, 0, 0, 0}));
   EXPECT_EQ(bench.backend->pending(older), nullptr);
   EXPECT_FALSE(bench.backend->drop(older));
   WriteId found;
   ASSERT_TRUE(bench.backend->find(kLine, WriteKind::kData, found));
   EXPECT_EQ(found, newer);
   EXPECT_TRUE(bench.backend->drop(newer));
-  EXPECT_EQ(bench.surviving(), (Words{1, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(bench.surviving(), (WordBytes{1, 0, 0, 0, 0, 0, 0, 0}));
   EXPECT_TRUE(bench.backend->drop(older)) << "with the other one its copy is gone";
-  EXPECT_EQ(bench.surviving(), Words(8, 0));
+  EXPECT_EQ(bench.surviving(), WordBytes(8, 0));
 }
 
 TEST(BackendByteMask, WhatTakesTheEntryOfADroppedWriteHasNothingOfIt) {
@@ -312,9 +312,9 @@ TEST(BackendByteMask, WhatTakesTheEntryOfADroppedWriteHasNothingOfIt) {
   while (bench.backend->pending().find("no room") == std::string::npos) {
     ASSERT_TRUE(bench.queue.step());
   }
-  EXPECT_EQ(bench.surviving(), (Words{1, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(bench.surviving(), (WordBytes{1, 0, 0, 0, 0, 0, 0, 0}));
   EXPECT_TRUE(bench.backend->drop(older));
-  EXPECT_EQ(bench.surviving(), (Words{0, 2, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(bench.surviving(), (WordBytes{0, 2, 0, 0, 0, 0, 0, 0}));
 }
 
 TEST(BackendByteMask, AnAcceptedWriteIsDroppedFromUnderAWholeLine) {

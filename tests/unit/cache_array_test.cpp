@@ -24,9 +24,9 @@ TEST(CacheArray, FindsWhatWasInstalledAndNothingElse) {
   EXPECT_EQ(array.find({5}), way);
   EXPECT_EQ(array.meta(way), 42);
   EXPECT_EQ(array.line(way), Line{5});
-  EXPECT_EQ(array.find({1}), Array::kNone);  // the same set
+  EXPECT_EQ(array.find({1}), kNoWay);  // the same set
   array.remove(way);
-  EXPECT_EQ(array.find({5}), Array::kNone);
+  EXPECT_EQ(array.find({5}), kNoWay);
   EXPECT_FALSE(array.occupied(way));
 }
 
@@ -37,8 +37,8 @@ TEST(CacheArray, ReplacesTheLeastRecentlyUsed) {
   array.touch(array.find({0}));
   EXPECT_EQ(array.line(array.victim({8})), Line{4});
   put(array, 8, 3);
-  EXPECT_EQ(array.find({4}), Array::kNone);
-  EXPECT_NE(array.find({0}), Array::kNone);
+  EXPECT_EQ(array.find({4}), kNoWay);
+  EXPECT_NE(array.find({0}), kNoWay);
   EXPECT_EQ(array.line(array.victim({12})), Line{0});  // installing counts as use
 }
 
@@ -55,7 +55,7 @@ TEST(CacheArray, SetsNeedNoPowerOfTwo) {
   Array array(3 * 64, 1);
   for (std::uint64_t line = 0; line < 3; ++line) put(array, line, static_cast<int>(line));
   for (std::uint64_t line = 0; line < 3; ++line) {
-    ASSERT_NE(array.find({line}), Array::kNone);
+    ASSERT_NE(array.find({line}), kNoWay);
     EXPECT_EQ(array.line(array.victim({line + 3})), Line{line});
   }
 }

@@ -6,7 +6,7 @@
 namespace pmemsim {
 namespace {
 
-constexpr unsigned kSlotBits = 24;  // of a PreparedId's number; the rest is the order
+constexpr unsigned kEntryBits = 24;  // of a PreparedId's number; the rest is the order
 
 // Bytes that are known of a prediction, but not as the write has them.
 ByteMask differing(const Prediction& prediction, const Write& write) {
@@ -36,7 +36,7 @@ PreparedId ResultBuffer::prepare(const Prediction& prediction) {
   const std::uint32_t slot = entries_.take();
   Entry& entry = entries_[slot];
   entry = {.prediction = prediction, .prepared = queue_.now()};
-  entry.outcome.id = {++order_ << kSlotBits | slot};
+  entry.outcome.id = {++order_ << kEntryBits | slot};
   entry.outcome.core = prediction.core;
   entry.outcome.number = prediction.number;
   by_age_.push_back(entries_, slot);
@@ -74,7 +74,7 @@ void ResultBuffer::show(std::uint32_t slot) {
 }
 
 std::uint32_t ResultBuffer::slot_of(PreparedId id) const {
-  const auto slot = static_cast<std::uint32_t>(id.number & ((1u << kSlotBits) - 1));
+  const auto slot = static_cast<std::uint32_t>(id.number & ((1u << kEntryBits) - 1));
   return id && slot < entries_.size() && entries_[slot].outcome.id == id ? slot : kNoSlot;
 }
 

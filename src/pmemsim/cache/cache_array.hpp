@@ -11,11 +11,12 @@
 
 namespace pmemsim {
 
+// In place of an index: the line isn't there.
+inline constexpr std::size_t kNoWay = SIZE_MAX;
+
 template <class Meta>
 class CacheArray {
  public:
-  static constexpr std::size_t kNone = SIZE_MAX;
-
   CacheArray() = default;
   CacheArray(std::uint64_t bytes, std::uint32_t ways)
       : ways_(ways),
@@ -28,13 +29,13 @@ class CacheArray {
   bool present() const { return sets_ > 0; }
   std::uint64_t sets() const { return sets_; }
 
-  // Where the line is (an index for meta(), touch() ...), or kNone.
+  // Where the line is (an index for meta(), touch() ...), or kNoWay.
   std::size_t find(Line line) const {
     const std::size_t first = set_of(line) * ways_;
     for (std::size_t way = first; way < first + ways_; ++way) {
       if (tags_[way] == line.number) return way;
     }
-    return kNone;
+    return kNoWay;
   }
   void touch(std::size_t way) { stamps_[way] = ++clock_; }
 

@@ -5,7 +5,6 @@
 namespace pmemsim {
 namespace {
 
-constexpr std::size_t kNone = SIZE_MAX;
 constexpr std::uint64_t kWriteBit = 1;
 constexpr unsigned kCoreBits = 6;  // with a line of any address that a trace may have: 63 bits
 
@@ -55,7 +54,7 @@ void Hierarchy::request_arrives(std::uint64_t packed, Picoseconds now) {
     return;
   }
   const std::size_t way = shared_.find(line);
-  if (way != kNone) {
+  if (way != kNoWay) {
     ++statistics_.shared_hits;
     shared_.touch(way);
     serve(core, line, to_write, way, now + shared_latency_, Source::kShared);
@@ -90,7 +89,7 @@ void Hierarchy::memory_answers(std::uint64_t number, Picoseconds now) {
   for (const Waiter& waiter : waiters) {
     // Serving one waiter may evict the line again if the set is tiny; then the others miss anew.
     const std::size_t found = shared_.find(line);
-    if (found == kNone) {
+    if (found == kNoWay) {
       request(waiter.core, line, waiter.to_write, now);
     } else {
       serve(waiter.core, line, waiter.to_write, found, ready, source);
@@ -138,7 +137,7 @@ bool Hierarchy::take_from_others(CoreId core, Line line, bool to_write, SharedLi
 void Hierarchy::left_private(CoreId core, const Departure& departure) {
   if (!departure.happened) return;
   const std::size_t way = shared_.find(departure.line);
-  if (way == kNone) return;
+  if (way == kNoWay) return;
   SharedLine& shared = shared_.meta(way);
   shared.take(departure.dirty, core);
   shared.sharers &= ~bit(core);
@@ -202,7 +201,7 @@ void Hierarchy::flush(CoreId core, Line line, bool invalidate, bool dirty, Picos
 
 void Hierarchy::mark_clean(Line line) {
   const std::size_t way = shared_.find(line);
-  if (way == kNone) return;
+  if (way == kNoWay) return;
   SharedLine& shared = shared_.meta(way);
   shared.dirty = false;
   if (shared.owner != kNobody) private_[shared.owner].clean(line);
@@ -213,7 +212,7 @@ void Hierarchy::flush_arrives(std::uint64_t index, Picoseconds now) {
   Flush& flush = flushes_[index];
   bool dirty = flush.dirty;
   const std::size_t way = shared_.find(flush.line);
-  if (way != kNone) {
+  if (way != kNoWay) {
     SharedLine& shared = shared_.meta(way);
     dirty |= shared.dirty;
     shared.dirty = false;
@@ -277,7 +276,7 @@ void Hierarchy::flush_acknowledged(std::uint64_t index, Picoseconds now) {
 
 void Hierarchy::warm(CoreId core, Line line) {
   std::size_t way = shared_.find(line);
-  if (way == kNone) {
+  if (way == kNoWay) {
     way = shared_.victim(line);
     if (shared_.occupied(way)) {
       for (std::uint64_t left = shared_.meta(way).sharers; left != 0; left &= left - 1) {

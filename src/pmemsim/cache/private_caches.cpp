@@ -5,12 +5,10 @@
 namespace pmemsim {
 namespace {
 
-constexpr std::size_t kNone = CacheArray<PrivateLine>::kNone;
-
 bool remove(CacheArray<PrivateLine>& cache, Line line) {
   if (!cache.present()) return false;
   const std::size_t way = cache.find(line);
-  if (way == kNone) return false;
+  if (way == kNoWay) return false;
   const bool dirty = cache.meta(way).state == LineState::kModified;
   cache.remove(way);
   return dirty;
@@ -19,7 +17,7 @@ bool remove(CacheArray<PrivateLine>& cache, Line line) {
 bool demote(CacheArray<PrivateLine>& cache, Line line, LineState from, LineState to) {
   if (!cache.present()) return false;
   const std::size_t way = cache.find(line);
-  if (way == kNone) return false;
+  if (way == kNoWay) return false;
   LineState& state = cache.meta(way).state;
   const bool dirty = state == LineState::kModified;
   if (state == from || to == LineState::kShared) state = to;
@@ -30,8 +28,8 @@ bool demote(CacheArray<PrivateLine>& cache, Line line, LineState from, LineState
 
 PrivateCaches::Lookup PrivateCaches::look_up_l2(Line line, Slot start) {
   const Slot start_l2 = start + l1_tag_latency_;
-  const std::size_t way = l2_.present() ? l2_.find(line) : kNone;
-  if (way == kNone) return {false, false, LineState::kShared, start_l2 + l2_tag_latency_};
+  const std::size_t way = l2_.present() ? l2_.find(line) : kNoWay;
+  if (way == kNoWay) return {false, false, LineState::kShared, start_l2 + l2_tag_latency_};
   l2_.touch(way);
   const PrivateLine found = l2_.meta(way);
   const Slot ready = std::max(start_l2 + l2_latency_, found.ready);
@@ -51,12 +49,12 @@ void PrivateCaches::install_l1(Line line, const PrivateLine& meta) {
 Departure PrivateCaches::fill(Line line, LineState state, Slot ready) {
   Departure departure;
   CacheArray<PrivateLine>& outer = l2_.present() ? l2_ : l1_;
-  if (outer.find(line) != kNone) {  // an upgrade: the line is still here
+  if (outer.find(line) != kNoWay) {  // an upgrade: the line is still here
     for (CacheArray<PrivateLine>* cache : {&l1_, &l2_}) {
-      const std::size_t way = cache->present() ? cache->find(line) : kNone;
-      if (way != kNone) cache->meta(way) = {ready, state};
+      const std::size_t way = cache->present() ? cache->find(line) : kNoWay;
+      if (way != kNoWay) cache->meta(way) = {ready, state};
     }
-    if (l1_.find(line) == kNone) install_l1(line, {ready, state});
+    if (l1_.find(line) == kNoWay) install_l1(line, {ready, state});
     return departure;
   }
   const std::size_t victim = outer.victim(line);

@@ -51,7 +51,7 @@ class PrivateCaches {
   // Brings an L2 hit into L1 on the way.
   Lookup look_up(Line line, Slot start) {
     const std::size_t way = l1_.find(line);
-    if (way != CacheArray<PrivateLine>::kNone) {
+    if (way != kNoWay) {
       l1_.touch(way);
       const PrivateLine& found = l1_.meta(way);
       const Slot done = start + l1_latency_;
@@ -63,7 +63,7 @@ class PrivateCaches {
   // The line must be here, exclusive or modified.
   void write(Line line) {
     const std::size_t way = l1_.find(line);
-    if (way != CacheArray<PrivateLine>::kNone) l1_.meta(way).state = LineState::kModified;
+    if (way != kNoWay) l1_.meta(way).state = LineState::kModified;
   }
 
   // A line arrives from the shared cache; returns what it pushes out.
