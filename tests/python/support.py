@@ -24,6 +24,7 @@ LONG_TESTS = bool(os.environ.get("PMEMSIM_LONG_TESTS"))
 # command lines ask for, and those of shared_recording().
 SMALL = ("--threads", "2", "--regions", "200")
 SHARED_REGIONS = 200
+SMALL_ITEMS = 1000
 
 CAUSES = (
     "base", "execution", "branch", "private_cache", "shared_cache", "other_core", "dram", "pm",
@@ -58,8 +59,12 @@ def pmemsim(
 
 
 def shared_recording(workload: str, opt: str | None = None) -> Trace:
-    """Four threads of a workload, with what is its default else."""
-    return find_target(workload, opt=opt, threads=4, regions=SHARED_REGIONS).trace()
+    """Four threads of a workload, with what is its default else.
+
+    At O0 its data are small, since most of such a recording is their set-up; not in the long form.
+    """
+    items = SMALL_ITEMS if opt == "O0" and not LONG_TESTS else None
+    return find_target(workload, opt=opt, threads=4, regions=SHARED_REGIONS, items=items).trace()
 
 
 def interrupt(process: subprocess.Popen[str]) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from duplicates import REGIONS
 from pmemsim.targets import find_target
 from replay import before, replay, sections
 from structures import READERS, Pool
 
 import pmemsim
 
+# So few items that every map grows, and memcached evicts.
+REGIONS, ITEMS = 1000, 2000
 # These have no regions, and so no log: they flush and fence by themselves.
 LOW_LEVEL = ("hashmap_lowlevel", "linked_list")
 
@@ -21,7 +22,9 @@ LOW_LEVEL = ("hashmap_lowlevel", "linked_list")
 def test_the_device_holds_what_a_dictionary_does(
     workload: str, ratio: float, tmp_path: Path
 ) -> None:
-    trace = find_target(workload, duplicate_ratio=ratio, threads=4, regions=REGIONS).trace()
+    trace = find_target(
+        workload, duplicate_ratio=ratio, threads=4, regions=REGIONS, items=ITEMS
+    ).trace()
     image = tmp_path / "image"
     pmemsim.run(trace, design="sw-undo", machine="asap", image=image)
     pool = Pool(image)
