@@ -117,9 +117,9 @@ def duplicate_write_share(trace: Trace, image: Path) -> float:
     return duplicates / writes
 
 
-def measure_writes(workload: str, ratio: float, regions: int = REGIONS) -> float:
+def measure_writes(workload: str, ratio: float) -> float:
     """Record a workload on one thread, and return its share of duplicate write-backs."""
-    trace = find_target(workload, threads=1, duplicate_ratio=ratio, regions=regions).trace()
+    trace = find_target(workload, threads=1, duplicate_ratio=ratio, regions=REGIONS).trace()
     with tempfile.TemporaryDirectory() as folder:
         image = Path(folder) / "image"
         # Without flushes so few regions stay in the caches, so PM keeps the state of the set-up.

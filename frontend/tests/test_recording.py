@@ -15,11 +15,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from conftest import HERE, built_toolchain, locked, run
+from support import LONG_TESTS
 
 from pmemsim.trace import DETAILS, Trace
 
 PROGRAMS = HERE / "recorded"
-LONG_TESTS = bool(os.environ.get("PMEMSIM_LONG_TESTS"))
 THREADED = (
     "mutexes", "condition_variables", "barriers", "reader_writer_locks", "semaphores", "spins",
     "cpp20", "nested_threads", "time_outs", "other_locks", "robust_mutexes", "thread_locals",
