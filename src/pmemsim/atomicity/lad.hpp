@@ -25,6 +25,10 @@
 // line, have an entry each; what commits or is written in place later isn't undone by the older.
 // A crash may then leave words of the one with the other.
 //
+// With a backend, a line that is kept is on this side of it: operations see it when the commit lets
+// it drain, or when it is logged or written in place. Until then the entry holds it as the program
+// wrote it, in the controller, where it is read and survives as such.
+//
 // What survives a crash: the controllers' arrays, the lines they keep, PM and the queues. Recovery
 // is recovery/lad.hpp.
 //
