@@ -75,7 +75,6 @@ class SequentialSpace final : public LogSpace {
     }
   }
 
-  std::uint32_t header_lines() const override { return 1; }
   std::optional<HeaderPlace> begin_record(CoreId core) override {
     const Line place = ring(core).allocate();
     return HeaderPlace{place, place};
