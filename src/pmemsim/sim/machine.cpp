@@ -157,7 +157,7 @@ bool Machine::run(const std::function<bool(double)>& progress) {
   dram_.drain();
   while (queue_.step()) {
   }
-  if (!pm_.idle() || !dram_.idle()) report_stuck();
+  if (!pm_.idle() || !dram_.idle() || !design_.pending().empty()) report_stuck();
   if (progress) progress(1);
   return true;
 }
