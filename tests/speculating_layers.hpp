@@ -43,7 +43,6 @@ class SpeculatingOrdering final : public NoOrdering {
     NoOrdering::connect(context);
     context_.emplace(context);
   }
-  bool keeps_caches() const override { return true; }
   std::uint32_t interests() const override { return kStores | kVisibleStores | kRewind; }
 
   bool fence(const Fence& fence, Picoseconds, Completion) override {

@@ -419,7 +419,8 @@ TEST(Crash, PersistentCachesKeepEveryVisibleStore) {
   for (std::uint32_t seed = 1; seed <= (long_tests() ? 20 : 6); ++seed) {
     EXPECT_EQ(crash_eadr(seed, {}), "") << seed;
   }
-  for (const std::string_view defect : {"eadr.break.order", "eadr.break.evictions"}) {
+  for (const std::string_view defect :
+       {"eadr.break.caches", "eadr.break.order", "eadr.break.evictions"}) {
     EXPECT_NE(crash_eadr(1, {{defect, "true"}}), "") << defect;
   }
 }

@@ -406,7 +406,7 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
       {.promises = design.promises(),
        .lines_whole = configuration.pm.persistence == PersistencePoint::kAccepted});
 
-  const bool persistent_caches = design.keeps_caches();
+  const bool persistent_caches = design.promises().caches_persist;
   std::uint64_t all_points = 0, latest = 0;
   if (options.sample > 0 || options.at || options.inspections > 0) {
     Machine counted(configuration, trace);

@@ -254,7 +254,7 @@ CrashStory tell_story(const Violation& violation, const Configuration& configura
     story.lines.push_back(std::move(line));
   }
   Machine machine(configuration, trace);
-  Witness witness(violation, machine, machine.design().keeps_caches(), history);
+  Witness witness(violation, machine, machine.design().promises().caches_persist, history);
   machine.observe(static_cast<PersistenceObserver*>(&witness));
   machine.observe(static_cast<ProgramObserver*>(&witness));
   machine.run([&](double) { return !witness.reached(); });

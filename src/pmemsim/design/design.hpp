@@ -35,8 +35,6 @@ class Design {
   bool wants(std::uint32_t interests) const { return (interests_ & interests) != 0; }
   // True if instructions after a region's end may not execute before region_end() has resumed.
   bool commits_synchronously() const { return commits_synchronously_; }
-  // Does what a store leaves in the caches survive a crash?
-  bool keeps_caches() const { return ordering_->keeps_caches(); }
 
   // ---- From the cores' store queues, in each core's program order. A call that returns false
   // makes the store queue wait for `resume`.

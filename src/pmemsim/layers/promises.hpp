@@ -25,7 +25,9 @@ enum class RegionPromise : std::uint8_t {
 struct Promises {
   bool whole_regions = false;    // a crash leaves a region whole or not at all
   bool stores_in_order = false;  // a thread's stores persist in the order they become visible in
-  bool caches_persist = false;   // a store is persistent when it has become visible
+  // A store is persistent when it has become visible. What a crash leaves is then what the layer
+  // says (Backend::persisted_in_caches), not what the queues and the device hold.
+  bool caches_persist = false;
   FencePromise fences = FencePromise::kNothing;
   RegionPromise regions = RegionPromise::kNone;
 
