@@ -380,7 +380,8 @@ TEST(Crash, TellsTheStoryOfABrokenDesign) {
 }
 
 // A program without regions: a word, its flush, its fence.
-CrashResult crash_a_flushed_store(std::initializer_list<KeyValue> design) {
+CrashResult crash_a_flushed_store(std::initializer_list<KeyValue> design,
+                                  const ChoiceTable& table = choices()) {
   trace::TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + (1 << 20));
   builder.thread(0);
@@ -388,10 +389,11 @@ CrashResult crash_a_flushed_store(std::initializer_list<KeyValue> design) {
   builder.access(builder.site(trace::SiteKind::kFlush), kPmBase);
   builder.plain(builder.site(trace::SiteKind::kFence));
   const TemporaryTrace temporary(builder);
-  return crash(trace::TraceFile(temporary.path()),
-               configure(settings({{"ordering", "x86"}, {"atomicity", "none"}, {"core.count", "1"}},
-                                  design)),
-               {}, {});
+  return crash(
+      trace::TraceFile(temporary.path()),
+      configure(settings({{"ordering", "x86"}, {"atomicity", "none"}, {"core.count", "1"}}, design),
+                table),
+      {}, {});
 }
 
 TEST(Crash, NamesTheFenceThatHasNotKeptItsWord) {
@@ -403,6 +405,17 @@ TEST(Crash, NamesTheFenceThatHasNotKeptItsWord) {
             "the fence of thread 0 at test.c:1, after a flush of it, has completed");
   EXPECT_NE(lost.story->lines.back().find("a store of thread 0 outside regions is promised"),
             std::string::npos);
+}
+
+TEST(Crash, SaysThatAFenceIsForAllStoresIfItIs) {
+  ChoiceTable table = choices();
+  for (Choice& choice : table) {
+    if (choice.layer() == Layer::kOrdering) choice.promises.fences = FencePromise::kStores;
+  }
+  const CrashResult lost = crash_a_flushed_store({{"x86.break.flush", "true"}}, table);
+  ASSERT_TRUE(lost.story);
+  EXPECT_EQ(lost.story->lines.at(4),
+            "the fence of thread 0 at test.c:1, which covers all stores before it, has completed");
 }
 
 // Threads that write words of one line: a store persists when it becomes visible, not while its

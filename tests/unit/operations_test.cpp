@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
+#include "pmemsim/crash/crash.hpp"
 #include "pmemsim/sim/machine.hpp"
 #include "run_trace.hpp"
 
@@ -37,6 +40,81 @@ class Endless final : public BackendOperation {
  private:
   int held_ = 0;
 };
+
+// Puts every line that is written elsewhere, with all bits changed. What writes kWrong comes out as
+// something else.
+class Displacing final : public BackendOperation {
+ public:
+  static constexpr std::byte kWrong{2}, kInstead{3};
+
+  void encode(const Write& write, const Prepared&, Encoded& encoded) const override {
+    encoded.place = moved(encoded.place);
+    encoded.data = changed(write.data);
+    if (write.data[0] == kWrong) encoded.data[0] = ~kInstead;
+  }
+  void accepted(const Write& write, const Encoded&) override { written_.insert(write.line); }
+  Line place(Line line) const override { return written_.contains(line) ? moved(line) : line; }
+  LineData decode(Line line, const LineData& data) const override {
+    return written_.contains(line) ? changed(data) : data;
+  }
+  std::unique_ptr<ImageDecoder> decoder() const override { return std::make_unique<Decoder>(); }
+
+ private:
+  static constexpr std::uint64_t kFar = std::uint64_t{1} << 50;  // as line numbers
+  struct Decoder final : ImageDecoder {
+    void changed(Line place, const LineData& data, const Tell& tell) override {
+      tell({place.number - kFar}, Displacing::changed(data));
+    }
+    void registers_changed(const Tell&) override {}
+  };
+
+  static Line moved(Line line) { return {line.number + kFar}; }
+  static LineData changed(LineData data) {
+    for (std::byte& byte : data) byte = ~byte;
+    return data;
+  }
+  std::set<Line> written_;  // register
+};
+
+// Stores these values to one word, each with its flush and fence.
+TraceBuilder durable_stores(const std::vector<std::uint64_t>& values) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + 4096);
+  const std::uint32_t store = builder.site(SiteKind::kStore, 8, 1);
+  const std::uint32_t clwb = builder.site(SiteKind::kFlush);
+  const std::uint32_t sfence = builder.site(SiteKind::kFence);
+  for (const std::uint64_t value : values) {
+    builder.store(store, kPmBase, value);
+    builder.access(clwb, kPmBase);
+    builder.plain(sfence);
+  }
+  return builder;
+}
+
+CrashResult crash_with(const ChoiceTable& table, const std::vector<std::uint64_t>& values) {
+  TraceBuilder builder = durable_stores(values);
+  const TemporaryTrace temporary(builder);
+  return crash(trace::TraceFile(temporary.path()),
+               configure(settings({{"atomicity", "none"}, {"backend", table.back().name}}), table),
+               {}, {});
+}
+
+std::string story_of(const CrashResult& result) {
+  std::string all;
+  for (const std::string& line : result.story.value_or(CrashStory{}).lines) all += line + "\n";
+  return all;
+}
+
+TEST(Operations, AreUndoneInStories) {
+  const ChoiceTable table = with_operation<Displacing>("displacing");
+  EXPECT_EQ(crash_with(table, {4, 5}).violations, 0);
+  const std::string story = story_of(crash_with(table, {4, 2}));
+  const std::size_t first = story.find("a write of the line becomes persistent; the word is 0x4");
+  EXPECT_NE(first, std::string::npos) << story;
+  EXPECT_NE(story.find("a write of the line becomes persistent; the word is 0x3", first),
+            std::string::npos)
+      << story;
+}
 
 // A design that writes data only when the run is over.
 TEST(Operations, ThatKeepAWriteOfTheDrainAreReported) {
