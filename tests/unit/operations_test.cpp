@@ -42,10 +42,10 @@ class Endless final : public BackendOperation {
 };
 
 // Puts every line that is written elsewhere, with all bits changed. What writes kWrong comes out as
-// something else.
+// something else, and what writes kUnreadable can't be read.
 class Displacing final : public BackendOperation {
  public:
-  static constexpr std::byte kWrong{2}, kInstead{3};
+  static constexpr std::byte kWrong{2}, kInstead{3}, kUnreadable{13};
 
   void encode(const Write& write, const Prepared&, Encoded& encoded) const override {
     encoded.place = moved(encoded.place);
@@ -63,9 +63,12 @@ class Displacing final : public BackendOperation {
   static constexpr std::uint64_t kFar = std::uint64_t{1} << 50;  // as line numbers
   struct Decoder final : ImageDecoder {
     void changed(Line place, const LineData& data, const Tell& tell) override {
+      readable = data[0] != ~kUnreadable;
       tell({place.number - kFar}, Displacing::changed(data));
     }
     void registers_changed(const Tell&) override {}
+    std::string problem() const override { return readable ? "" : "the line can't be decrypted"; }
+    bool readable = true;
   };
 
   static Line moved(Line line) { return {line.number + kFar}; }
@@ -114,6 +117,14 @@ TEST(Operations, AreUndoneInStories) {
   EXPECT_NE(story.find("a write of the line becomes persistent; the word is 0x3", first),
             std::string::npos)
       << story;
+}
+
+TEST(Operations, ThatCannotReadAnImageMakeRecoveryGiveUp) {
+  const CrashResult result = crash_with(with_operation<Displacing>("displacing"), {13, 4});
+  EXPECT_EQ(result.points, 2u);
+  EXPECT_EQ(result.violations, 1u) << "from the first write on until the second";
+  ASSERT_TRUE(result.story);
+  EXPECT_EQ(result.story->lines.back(), "recovery gives up: the line can't be decrypted");
 }
 
 // A design that writes data only when the run is over.

@@ -267,8 +267,11 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
       image_.recover();
       return {};
     } catch (const RecoveryError& error) {
-      return Violation{.problem = fmt::format("recovery gives up: {}", error.what())};
+      return gives_up(error.what());
     }
+  }
+  static Violation gives_up(std::string_view why) {
+    return {.problem = fmt::format("recovery gives up: {}", why)};
   }
 
   // Also what recovery itself has said.
@@ -315,7 +318,9 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
 
   // The write that has just come to its end had only come so far.
   std::optional<Violation> visit_torn(const ChangedLine& torn) {
-    std::optional<Violation> violation = visit_instead(image_.decoded(torn.first, torn.second));
+    const CrashImage::Decoded decoded = image_.decoded(torn.first, torn.second);
+    std::optional<Violation> violation =
+        decoded.problem.empty() ? visit_instead(decoded.lines) : gives_up(decoded.problem);
     if (violation) violation->torn = torn.first;
     return violation;
   }
