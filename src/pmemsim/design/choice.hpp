@@ -37,13 +37,14 @@ struct Choice {
   // What it can't work without, in words; another layer's choice must give it.
   std::vector<std::string_view> needs{};
   std::vector<std::string_view> gives{};
-  Promises promises{};
+  Promises promises{};  // of ordering and atomicity
   std::vector<ParameterGroup> parameters{};
   // Why it can't work with these parameters or on that machine, a sentence each.
   Problems problems = nullptr;
   // How it is made, which says what layer it is a choice of, too.
   std::variant<MakeOrdering, MakeAtomicity, MakeOperation, MakePrecompute> make;
-  // What recovers an image. nullptr: nothing has to be done.
+  // What recovers an image, of atomicity: what an operation has done to it is undone by its
+  // decoder. nullptr: nothing has to be done.
   MakeRecovery recovery = nullptr;
 
   Layer layer() const { return static_cast<Layer>(make.index()); }

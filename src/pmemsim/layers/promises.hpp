@@ -35,6 +35,7 @@ struct Promises {
     return whole_regions || stores_in_order || caches_persist || fences != FencePromise::kNothing;
   }
 
+  bool operator==(const Promises&) const = default;
   // What two layers promise together.
   friend constexpr Promises operator|(const Promises& a, const Promises& b) {
     return {a.whole_regions || b.whole_regions, a.stores_in_order || b.stores_in_order,
