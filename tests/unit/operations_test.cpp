@@ -127,6 +127,21 @@ TEST(Operations, ThatCannotReadAnImageMakeRecoveryGiveUp) {
   EXPECT_EQ(result.story->lines.back(), "recovery gives up: the line can't be decrypted");
 }
 
+TEST(Operations, AreUndoneInTheImageOfARun) {
+  TraceBuilder builder = durable_stores({4, 5});
+  const TemporaryTrace temporary(builder);
+  const trace::TraceFile file(temporary.path());
+  const ChoiceTable table = with_operation<Displacing>("displacing");
+  Machine machine(configure(settings({{"atomicity", "none"}, {"backend", "displacing"}}), table),
+                  file);
+  EXPECT_TRUE(machine.run({}));
+  const Image image = machine.image(kPmBase, kPmBase + 4096);
+  EXPECT_EQ(image.read(Line::of(kPmBase)), LineData{std::byte{5}});
+  EXPECT_EQ(image.pages(), 1u);
+  EXPECT_EQ(machine.pm().device().read(Line::of(kPmBase)), LineData{}) << "it stands elsewhere";
+  EXPECT_EQ(machine.image(kPmBase + 4096, kPmBase + 8192).pages(), 0u);
+}
+
 // A design that writes data only when the run is over.
 TEST(Operations, ThatKeepAWriteOfTheDrainAreReported) {
   TraceBuilder builder;

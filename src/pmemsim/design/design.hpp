@@ -105,6 +105,7 @@ class Design {
   bool may_leave(Line line) const { return atomicity_->may_leave(line); }
   // What everybody's writes and reads of PM go through.
   Backend& pm() { return pm_; }
+  const Backend& pm() const { return pm_; }
 
   // ---- At the end.
 

@@ -183,6 +183,19 @@ void Machine::report_stuck() const {
   throw StuckError(text + "; please report this with the trace");
 }
 
+// Pages that nobody has stored to are all zero.
+Image Machine::image(std::uint64_t begin, std::uint64_t end) const {
+  Image image;
+  pm_space_.newest().for_each_page([&](std::uint64_t address, const std::byte*) {
+    if (address + Image::kPageBytes <= begin || address >= end) return;
+    for (std::uint64_t at = 0; at < Image::kPageBytes; at += kLineBytes) {
+      const Line line = Line::of(address + at);
+      image.write(line, design_.pm().surviving(line));
+    }
+  });
+  return image;
+}
+
 Picoseconds Machine::end() const {
   Picoseconds end{0};
   for (const auto& core : cores_) end = max(end, core->end());
