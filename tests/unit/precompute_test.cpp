@@ -43,8 +43,9 @@ class Recorder final : public Precompute {
   }
   void written_back(CoreId core, Line line, const LineData& data, WriteBack how,
                     Picoseconds when) override {
-    note(how == WriteBack::kFlush ? "flush" : "eviction", core, line.address(),
-         std::span(data).first(8), 0, when);
+    constexpr std::string_view kHow[] = {"flush", "eviction", "sent"};
+    note(std::string(kHow[static_cast<int>(how)]), core, line.address(), std::span(data).first(8),
+         0, when);
   }
   std::vector<Told> told;
 
@@ -85,10 +86,10 @@ struct Recorded {
   }
 };
 
-Recorded run(TraceBuilder& builder) {
+Recorded run(TraceBuilder& builder, std::string_view atomicity = "none") {
   const TemporaryTrace temporary(builder);
   const trace::TraceFile file(temporary.path());
-  Machine machine(configure(settings({{"atomicity", "none"},
+  Machine machine(configure(settings({{"atomicity", atomicity},
                                       {"precompute", "recorder"},
                                       {"l1.size", "128B"},
                                       {"l1.ways", "2"},
@@ -203,6 +204,26 @@ TEST(Precompute, TellsFlushesFromEvictions) {
   EXPECT_EQ(evictions[0].address, kPmBase + 64);
   EXPECT_EQ(evictions[0].value, 2u);
   EXPECT_EQ(evictions[0].core, 0u);
+}
+
+// Each design sends the lines of its regions by a way of its own.
+TEST(Precompute, LearnsOfLinesThatTheDesignSendsPastTheCaches) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + 4096);
+  const std::uint32_t store = builder.site(SiteKind::kStore, 8, 1);
+  builder.external(1);
+  builder.thread(1);
+  builder.mark(MarkKind::kRegionBegin, 1);
+  builder.store(store, kPmBase, 1);
+  builder.store(store, kPmBase + 8, 2);
+  builder.mark(MarkKind::kRegionEnd, 1);
+  for (const std::string_view atomicity : {"asap", "lad", "hw-redo"}) {
+    const auto sent = run(builder, atomicity).all("sent");
+    ASSERT_EQ(sent.size(), 1u) << atomicity;
+    EXPECT_EQ(sent[0].core, 1u);
+    EXPECT_EQ(sent[0].address, kPmBase);
+    EXPECT_EQ(sent[0].value, 1u);
+  }
 }
 
 }  // namespace

@@ -96,7 +96,8 @@ class Design {
   void evicted_clean(Line line, Picoseconds when) {
     if (atomicity_wants(kCleanEvictions)) atomicity_->evicted_clean(line, when);
   }
-  // A modified line goes to the controller: by a flush of the core's, or evicted after its stores.
+  // A modified line goes to the controller: by a flush of the core's, or evicted after its stores,
+  // or because some layer has sent it.
   void written_back(CoreId core, Line line, const LineData& data, WriteBack how, Picoseconds when) {
     if (wants(kWriteBacks)) precompute_->written_back(core, line, data, how, when);
   }

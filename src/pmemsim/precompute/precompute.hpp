@@ -52,7 +52,11 @@ constexpr std::uint64_t piece_site(std::uint32_t site, std::uint32_t piece) {
 }
 
 // How a line of PM has left the caches.
-enum class WriteBack : std::uint8_t { kFlush, kEviction };
+enum class WriteBack : std::uint8_t {
+  kFlush,
+  kEviction,
+  kSent,  // past them, by the design (CachePort::mark_clean)
+};
 
 class Precompute : public PredictionObserver {
  public:
@@ -66,8 +70,8 @@ class Precompute : public PredictionObserver {
   virtual std::uint32_t hint_instructions() const { return 0; }
   virtual void hint(CoreId, const Hint&, Picoseconds) {}
   virtual void stored(const RetiredStore&, Picoseconds) {}
-  // A modified line of PM has left the caches: the core is the one that has flushed it, or whose
-  // stores were evicted.
+  // A modified line of PM has left the caches, by whatever way: the core is the one that has
+  // flushed it, or whose stores were evicted or sent.
   virtual void written_back(CoreId, Line, const LineData&, WriteBack, Picoseconds) {}
   virtual void statistics(StatisticsCollector&) const {}
 };
