@@ -383,9 +383,9 @@ void check_verifiable(const Configuration& configuration) {
   std::vector<std::string> problems;
   if (!configuration.design.promises().any()) {
     problems.push_back(fmt::format(
-        "ordering={} promises nothing about a crash, so there is nothing to verify; choose another "
-        "design, for example sw-undo",
-        configuration.design.ordering().name));
+        "ordering={} with atomicity={} promises nothing about a crash, so there is nothing to "
+        "verify; choose another design, for example sw-undo",
+        configuration.design.ordering().name, configuration.design.atomicity().name));
   }
   if (configuration.run.lock_order != LockOrder::kRecorded) {
     problems.push_back(
