@@ -98,6 +98,18 @@ class Hinted final : public Precompute {
   }
 };
 
+// Has nothing to do with regions.
+class Uninterested final : public Atomicity {
+ public:
+  Lowering lowering() const override {
+    return Lowering::without({trace::Purpose::kLog, trace::Purpose::kCommit});
+  }
+  bool region_begin(CoreId, std::uint64_t, Picoseconds, Completion) override {
+    plan->told.push_back("region begins");
+    return true;
+  }
+};
+
 const ChoiceTable& with_plan() {
   static const ChoiceTable kTable = [] {
     ChoiceTable table = choices();
@@ -105,6 +117,11 @@ const ChoiceTable& with_plan() {
                      .summary = "Does what a test has planned",
                      .make = [](const Blueprint&) -> std::unique_ptr<Ordering> {
                        return std::make_unique<Planned>();
+                     }});
+    table.push_back({.name = "uninterested",
+                     .summary = "Has nothing to do with regions",
+                     .make = [](const Blueprint&) -> std::unique_ptr<Atomicity> {
+                       return std::make_unique<Uninterested>();
                      }});
     table.push_back({.name = "hinted",
                      .summary = "Notes hints",
@@ -155,7 +172,8 @@ struct Ran {
 };
 
 Ran run(Program& program, const std::vector<Plan::Step>& steps,
-        std::string_view lock_order = "recorded", std::string_view run_ahead = "1ns") {
+        std::string_view lock_order = "recorded", std::string_view run_ahead = "1ns",
+        const std::vector<KeyValue>& more = {}) {
   Plan planned{steps, {}};
   plan = &planned;
   const TemporaryTrace temporary(program.builder);
@@ -166,7 +184,8 @@ Ran run(Program& program, const std::vector<Plan::Step>& steps,
                                       {"core.frequency", "2GHz"},
                                       {"core.width", "4"},
                                       {"core.run_ahead", run_ahead},
-                                      {"run.lock_order", lock_order}}),
+                                      {"run.lock_order", lock_order}},
+                                     more),
                             with_plan()),
                   file);
   EXPECT_TRUE(machine.run({}));
@@ -267,6 +286,17 @@ TEST(Rewind, GivesHintsAgain) {
   const Ran ran = run(program, {{50, Plan::kRewind}});
   EXPECT_EQ(ran.told, (std::vector<std::string>{"restored 0 A=0", "store 0 A=1", "fence 1",
                                                 "hint 1", "hint 2", "hint 3"}));
+}
+
+// The ordering layer asks for regions, in a way.
+TEST(Rewind, TellsOnlyLayersThatAskOfRegions) {
+  Program program;
+  program.begin();
+  program.compute(1000);
+  program.end();
+  EXPECT_TRUE(
+      run(program, {{500, Plan::kRewind}}, "recorded", "1ns", {{"atomicity", "uninterested"}})
+          .told.empty());
 }
 
 TEST(Rewind, OfWhatIsNotInARegion) {

@@ -6,7 +6,10 @@
 //   1  Atomicity is asked first: a log must have a line's old contents before ordering may send the
 //      line anywhere. What it takes, keeps back or answers, ordering doesn't see.
 //   2  Of a program remains what both layers leave of it.
-//   3  A layer is called for what it is interested in, and nothing else.
+//   3  A layer is called for what it is interested in, and nothing else. No interest is asked for
+//      where there always is an answer, flushes and fences of ordering, nor for what is so rare
+//      that asking would save nothing: context switches, and the questions of who crashes the
+//      machine.
 //   4  The backend's operations recover an image before the atomicity layer's procedure reads it.
 #pragma once
 
@@ -58,13 +61,13 @@ class Design {
   }
   bool region_begin(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) {
     fences_before_region_[core] = fences_[core];
-    return atomicity_->region_begin(core, region, when, resume);
+    return !atomicity_wants(kRegions) || atomicity_->region_begin(core, region, when, resume);
   }
   bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) {
-    return atomicity_->region_end(core, region, when, resume);
+    return !atomicity_wants(kRegions) || atomicity_->region_end(core, region, when, resume);
   }
   bool fence_regions(CoreId core, Picoseconds when, Completion resume) {
-    return atomicity_->fence_regions(core, when, resume);
+    return !atomicity_wants(kRegions) || atomicity_->fence_regions(core, when, resume);
   }
   bool context_switch(CoreId core, Picoseconds when, Completion resume) {
     return atomicity_->context_switch(core, when, resume);
@@ -75,7 +78,7 @@ class Design {
 
   // The core's thread is taken back to where its region began: first for each store, then once.
   void restored(CoreId core, std::uint64_t address, std::uint32_t bytes) {
-    ordering_->restored(core, address, bytes);
+    if (ordering_wants(kRewind)) ordering_->restored(core, address, bytes);
   }
   void rewound(CoreId core) { fences_[core] = fences_before_region_[core]; }
   // The core's thread has done all that it does.
