@@ -89,13 +89,22 @@ class Planned final : public NoOrdering {
   std::uint64_t address_ = 0;
 };
 
-// Notes hints.
+// Notes hints, and what becomes of them.
 class Hinted final : public Precompute {
  public:
+  void connect(const LayerContext& context) override { pm_ = &context.pm; }
+  ResultBufferSize result_buffer() const override { return {.entries = 8}; }
   std::uint32_t interests() const override { return kHints; }
-  void hint(CoreId, const Hint& hint, Picoseconds) override {
+  void hint(CoreId core, const Hint& hint, Picoseconds) override {
     plan->told.push_back("hint " + std::to_string(hint.bytes));
+    pm_->prepare({.core = core, .number = hint.bytes, .line = Line::of(hint.address)});
   }
+  void outcome(const Outcome& outcome) override {
+    plan->told.push_back("discarded " + std::to_string(outcome.number));
+  }
+
+ private:
+  Backend* pm_ = nullptr;
 };
 
 // Has nothing to do with regions.
@@ -122,6 +131,9 @@ const ChoiceTable& with_plan() {
                      .summary = "Has nothing to do with regions",
                      .make = [](const Blueprint&) -> std::unique_ptr<Atomicity> {
                        return std::make_unique<Uninterested>();
+                     }});
+    table.push_back({.name = "plain", .summary = "Nothing", .make = [](const Blueprint&) {
+                       return std::make_unique<BackendOperation>();
                      }});
     table.push_back({.name = "hinted",
                      .summary = "Notes hints",
@@ -286,6 +298,16 @@ TEST(Rewind, GivesHintsAgain) {
   const Ran ran = run(program, {{50, Plan::kRewind}});
   EXPECT_EQ(ran.told, (std::vector<std::string>{"restored 0 A=0", "store 0 A=1", "fence 1",
                                                 "hint 1", "hint 2", "hint 3"}));
+}
+
+TEST(Rewind, DiscardsWhatWasPredicted) {
+  Program program;
+  program.begin();
+  program.hint(1);
+  program.compute(1000);
+  program.end();
+  const Ran ran = run(program, {{500, Plan::kRewind}}, "recorded", "1ns", {{"backend", "plain"}});
+  EXPECT_EQ(ran.told, (std::vector<std::string>{"hint 1", "discarded 1", "hint 1", "discarded 1"}));
 }
 
 // The ordering layer asks for regions, in a way.

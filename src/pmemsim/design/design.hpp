@@ -80,7 +80,10 @@ class Design {
   void restored(CoreId core, std::uint64_t address, std::uint32_t bytes) {
     if (ordering_wants(kRewind)) ordering_->restored(core, address, bytes);
   }
-  void rewound(CoreId core) { fences_[core] = fences_before_region_[core]; }
+  void rewound(CoreId core) {
+    fences_[core] = fences_before_region_[core];
+    pm_.discard_thread(core);
+  }
   // The core's thread has done all that it does.
   void thread_ended(CoreId core) { pm_.discard_thread(core); }
 
