@@ -2,6 +2,7 @@
 // restored, how long it takes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "pmemsim/ordering/none.hpp"
 #include "pmemsim/sim/machine.hpp"
 #include "run_trace.hpp"
+#include "unchecked.hpp"
 
 namespace pmemsim {
 namespace {
@@ -124,11 +126,13 @@ const ChoiceTable& with_plan() {
     ChoiceTable table = choices();
     table.push_back({.name = "planned",
                      .summary = "Does what a test has planned",
+                     .needs = {kRegionsAgain},
                      .make = [](const Blueprint&) -> std::unique_ptr<Ordering> {
                        return std::make_unique<Planned>();
                      }});
     table.push_back({.name = "uninterested",
                      .summary = "Has nothing to do with regions",
+                     .gives = {kRegionsAgain},
                      .make = [](const Blueprint&) -> std::unique_ptr<Atomicity> {
                        return std::make_unique<Uninterested>();
                      }});
@@ -298,6 +302,44 @@ TEST(Rewind, GivesHintsAgain) {
   const Ran ran = run(program, {{50, Plan::kRewind}});
   EXPECT_EQ(ran.told, (std::vector<std::string>{"restored 0 A=0", "store 0 A=1", "fence 1",
                                                 "hint 1", "hint 2", "hint 3"}));
+}
+
+// Rule 7. (The flushes are what hardware logs need of the ordering layer.)
+TEST(Rewind, GoesWithoutHardwareLogs) {
+  ChoiceTable table = with_plan();
+  Choice& planned = *std::ranges::find(table, std::string_view("planned"), &Choice::name);
+  planned.gives = {"flushes that write back"};
+  for (const Choice& choice : table) {
+    if (choice.layer() != Layer::kAtomicity || choice.name == "software-undo") continue;
+    const Configuration configuration =
+        unchecked(settings({{"ordering", "planned"}, {"atomicity", choice.name}}), table);
+    std::vector<std::string> expected;
+    if (choice.name != "none" && choice.name != "uninterested") {
+      expected.push_back(
+          "ordering=planned needs regions that can begin again, which no other layer gives; choose "
+          "atomicity=none or atomicity=software-undo or atomicity=uninterested");
+    }
+    EXPECT_EQ(combination_problems(configuration.blueprint()), expected) << choice.name;
+  }
+}
+
+TEST(Rewind, IsRefusedToARowThatDoesNotSayWhatItNeeds) {
+  ChoiceTable table = with_plan();
+  std::ranges::find(table, std::string_view("planned"), &Choice::name)->needs.clear();
+  Program program;
+  program.compute(1);
+  const TemporaryTrace temporary(program.builder);
+  const trace::TraceFile file(temporary.path());
+  Plan nothing;
+  plan = &nothing;
+  try {
+    Machine(configure(settings({{"ordering", "planned"}, {"atomicity", "none"}}), table), file);
+    ADD_FAILURE() << "it isn't refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.what(), std::string("a layer takes threads back, and the row of none needs "
+                                        "regions that can begin again"));
+  }
+  plan = nullptr;
 }
 
 TEST(Rewind, DiscardsWhatWasPredicted) {

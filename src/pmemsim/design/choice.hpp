@@ -24,6 +24,10 @@ enum class Layer : std::uint8_t { kOrdering, kAtomicity, kBackend, kPrecompute }
 inline constexpr std::string_view kLayerNames[] = {"ordering", "atomicity", "backend",
                                                    "precompute"};
 
+// What a choice that takes threads back needs: an atomicity that doesn't mind when a region begins
+// once more (layers/thread_control.hpp, rule 7).
+inline constexpr std::string_view kRegionsAgain = "regions that can begin again";
+
 struct Choice {
   using MakeOrdering = std::unique_ptr<Ordering> (*)(const Blueprint&);
   using MakeAtomicity = std::unique_ptr<Atomicity> (*)(const Blueprint&);

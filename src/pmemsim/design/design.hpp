@@ -24,6 +24,7 @@ namespace pmemsim {
 
 class Design {
  public:
+  // Throws Error if a row doesn't say what its layer needs.
   Design(const Blueprint& blueprint, EventQueue& queue, Memory& pm);
   Design(const Design&) = delete;
   Design& operator=(const Design&) = delete;
