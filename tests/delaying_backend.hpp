@@ -64,12 +64,14 @@ class DelayingBackend final : public BackendOperation {
     }
   }
   void accepted(const Write& write, const Encoded& encoded) override {
+    dropped_.erase(write.line);
     const Line before = place(write.line);
     if (encoded.place == before) return;
     before_[encoded.place] = before;
     put(write.line, encoded.place);
   }
   void dropped(const Write& write, const Encoded& encoded, bool accepted) override {
+    if (accepted) dropped_.insert(write.line);
     if (encoded.place == write.line) return;
     if (!accepted) {
       if (encoded.place != place(write.line)) free_.push_back(encoded.place);
@@ -124,17 +126,27 @@ class DelayingBackend final : public BackendOperation {
     void registers_changed(const Tell& tell) override {
       for (; known_ < backend_.moved_.size(); ++known_) told(backend_.moved_[known_], tell);
     }
+    std::string problem() const override {
+      if (unreadable_.empty()) return {};
+      return std::to_string(unreadable_.size()) + " lines don't fit their metadata";
+    }
 
    private:
-    void told(Line line, const Tell& tell) const {
+    void told(Line line, const Tell& tell) {
       const LineData data = device_.read(backend_.place(line));
       const LineData metadata = device_.read(metadata_of(line));
       const bool known = metadata == LineData{} || metadata == authenticator(line, data);
+      if (known || backend_.dropped_.contains(line)) {
+        unreadable_.erase(line);
+      } else {
+        unreadable_.insert(line);
+      }
       tell(line, known ? data : unreadable());
     }
     const DelayingBackend& backend_;
     Image device_;
-    std::size_t known_ = 0;  // of the moves
+    std::set<Line> unreadable_;  // that don't fit their metadata
+    std::size_t known_ = 0;      // of the moves
   };
 
   static bool has_metadata(Line line) { return line.number % 3 != 0; }
@@ -185,6 +197,7 @@ class DelayingBackend final : public BackendOperation {
   std::map<Line, Line> owners_;  // the other way round
   std::map<Line, Line> before_;  // by place: where its line was before, until it is written
   std::vector<Line> moved_;
+  std::set<Line> dropped_;  // register: whose metadata don't fit, for their write was dropped
 };
 
 // All choices, and this one.

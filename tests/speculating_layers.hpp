@@ -43,7 +43,6 @@ class SpeculatingOrdering final : public NoOrdering {
     NoOrdering::connect(context);
     context_.emplace(context);
   }
-  bool keeps_caches() const override { return true; }
   std::uint32_t interests() const override { return kStores | kVisibleStores | kRewind; }
 
   bool fence(const Fence& fence, Picoseconds, Completion) override {
@@ -256,6 +255,7 @@ inline const ChoiceTable& with_speculation() {
     ChoiceTable table = choices();
     table.push_back({.name = "speculating",
                      .summary = "Takes threads back at random",
+                     .needs = {kRegionsAgain},
                      .promises = {.stores_in_order = true,
                                   .caches_persist = true,
                                   .fences = FencePromise::kStores},
@@ -267,6 +267,7 @@ inline const ChoiceTable& with_speculation() {
     Choice undo{
         .name = "undo-bytes",
         .summary = "Undo log in registers",
+        .gives = {kRegionsAgain},
         .promises = {.whole_regions = true, .regions = RegionPromise::kWhenDeclared},
         .make = [](const Blueprint& blueprint) -> std::unique_ptr<Atomicity> {
           return std::make_unique<UndoBytes>(blueprint.cores, false);

@@ -87,6 +87,7 @@ TEST_P(DesignContract, DrainsAndConserves) {
     Machine machine(configuration(), file);
     EXPECT_TRUE(machine.run({}));
     for (const auto& core : machine.cores()) EXPECT_TRUE(core->finished());
+    EXPECT_EQ(machine.design().pending(), "");
     for (const Memory* memory : {&machine.pm(), &machine.dram()}) {
       EXPECT_TRUE(memory->idle()) << memory->describe_pending();
       const MemoryStatistics& counted = memory->statistics();

@@ -51,6 +51,34 @@ TEST(Choices, PromiseOfARegionWhatBelongsTogether) {
   }
 }
 
+// A recovery or a promise in another layer's row would be passed over in silence.
+TEST(Choices, StateOnlyWhatIsReadOfTheirLayer) {
+  const auto problem = [](const Choice& choice) -> std::string {
+    ChoiceTable table = choices();
+    table.push_back(choice);
+    try {
+      const DesignConfiguration configuration(table);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  Choice operation{.name = "mine", .summary = "Nothing", .make = [](const Blueprint&) {
+                     return std::make_unique<BackendOperation>();
+                   }};
+  EXPECT_EQ(problem(operation), "");
+  operation.promises.stores_in_order = true;
+  EXPECT_EQ(problem(operation),
+            "the row of backend=mine states promises, which only ordering and atomicity make");
+  operation.promises = {};
+  operation.recovery = [](const Atomicity&, const trace::TraceFile&) -> std::unique_ptr<Recovery> {
+    return std::make_unique<NoRecovery>();
+  };
+  EXPECT_EQ(problem(operation),
+            "the row of backend=mine states a recovery, which only an atomicity layer has; an "
+            "operation has a decoder");
+}
+
 TEST(Choices, PromisesOfTwoLayersAddUp) {
   const auto promises = [](const std::vector<KeyValue>& layers) {
     return unchecked(settings(layers)).design.promises();

@@ -364,7 +364,15 @@ TEST(Crash, SaysOnWhichOtherImageRecoveryGaveUp) {
 }
 
 TEST(Crash, RefusesWhatCannotBeJudged) {
-  EXPECT_THROW(crash_it({{"ordering", "none"}, {"atomicity", "none"}}), ConfigError);
+  try {
+    crash_it({{"ordering", "none"}, {"atomicity", "none"}});
+    ADD_FAILURE() << "nothing is promised";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.problems(),
+              std::vector<std::string>{
+                  "ordering=none with atomicity=none promises nothing about a crash, so there is "
+                  "nothing to verify; choose another design, for example sw-undo"});
+  }
   EXPECT_THROW(crash_it({{"atomicity", "asap"}, {"run.lock_order", "simulated"}}), ConfigError);
 }
 
@@ -380,7 +388,8 @@ TEST(Crash, TellsTheStoryOfABrokenDesign) {
 }
 
 // A program without regions: a word, its flush, its fence.
-CrashResult crash_a_flushed_store(std::initializer_list<KeyValue> design) {
+CrashResult crash_a_flushed_store(std::initializer_list<KeyValue> design,
+                                  const ChoiceTable& table = choices()) {
   trace::TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + (1 << 20));
   builder.thread(0);
@@ -388,10 +397,11 @@ CrashResult crash_a_flushed_store(std::initializer_list<KeyValue> design) {
   builder.access(builder.site(trace::SiteKind::kFlush), kPmBase);
   builder.plain(builder.site(trace::SiteKind::kFence));
   const TemporaryTrace temporary(builder);
-  return crash(trace::TraceFile(temporary.path()),
-               configure(settings({{"ordering", "x86"}, {"atomicity", "none"}, {"core.count", "1"}},
-                                  design)),
-               {}, {});
+  return crash(
+      trace::TraceFile(temporary.path()),
+      configure(settings({{"ordering", "x86"}, {"atomicity", "none"}, {"core.count", "1"}}, design),
+                table),
+      {}, {});
 }
 
 TEST(Crash, NamesTheFenceThatHasNotKeptItsWord) {
@@ -403,6 +413,17 @@ TEST(Crash, NamesTheFenceThatHasNotKeptItsWord) {
             "the fence of thread 0 at test.c:1, after a flush of it, has completed");
   EXPECT_NE(lost.story->lines.back().find("a store of thread 0 outside regions is promised"),
             std::string::npos);
+}
+
+TEST(Crash, SaysThatAFenceIsForAllStoresIfItIs) {
+  ChoiceTable table = choices();
+  for (Choice& choice : table) {
+    if (choice.layer() == Layer::kOrdering) choice.promises.fences = FencePromise::kStores;
+  }
+  const CrashResult lost = crash_a_flushed_store({{"x86.break.flush", "true"}}, table);
+  ASSERT_TRUE(lost.story);
+  EXPECT_EQ(lost.story->lines.at(4),
+            "the fence of thread 0 at test.c:1, which covers all stores before it, has completed");
 }
 
 // Threads that write words of one line: a store persists when it becomes visible, not while its
@@ -419,7 +440,8 @@ TEST(Crash, PersistentCachesKeepEveryVisibleStore) {
   for (std::uint32_t seed = 1; seed <= (long_tests() ? 20 : 6); ++seed) {
     EXPECT_EQ(crash_eadr(seed, {}), "") << seed;
   }
-  for (const std::string_view defect : {"eadr.break.order", "eadr.break.evictions"}) {
+  for (const std::string_view defect :
+       {"eadr.break.caches", "eadr.break.order", "eadr.break.evictions"}) {
     EXPECT_NE(crash_eadr(1, {{defect, "true"}}), "") << defect;
   }
 }

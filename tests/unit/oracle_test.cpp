@@ -352,6 +352,19 @@ TEST(Oracle, LetsTheWordsOfALineComeInAnyOrderWhereLinesCanBeTorn) {
   EXPECT_EQ(judge.holds(kA + 8, 0).verdict(), Fault::kLost);
 }
 
+TEST(Oracle, WantsNothingOfFencesThatPromiseNothing) {
+  Program program;
+  program.store(kA, 1).flush(kA).fence().begin().store(kB, 2).end();
+  const auto verdict = [&](FencePromise fences) {
+    Judge judge(program,
+                {.promises = {.whole_regions = true, .fences = fences}, .lines_whole = true});
+    EXPECT_EQ(judge.history.fence(0, 1) == ProgramHistory::kNone, fences == FencePromise::kNothing);
+    return judge.holds(kB, 2).verdict();
+  };
+  EXPECT_EQ(verdict(FencePromise::kNothing), std::nullopt);
+  EXPECT_EQ(verdict(FencePromise::kFlushed), Fault::kTorn) << "the region comes after the fence";
+}
+
 TEST(Oracle, WantsAllStoresBeforeAFenceThatCoversStores) {
   Program program;
   program.store(kA, 1).store(kB, 2).fence().store(kA + 8, 3);

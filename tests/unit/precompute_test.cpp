@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,8 +43,9 @@ class Recorder final : public Precompute {
   }
   void written_back(CoreId core, Line line, const LineData& data, WriteBack how,
                     Picoseconds when) override {
-    note(how == WriteBack::kFlush ? "flush" : "eviction", core, line.address(),
-         std::span(data).first(8), 0, when);
+    constexpr std::string_view kHow[] = {"flush", "eviction", "sent"};
+    note(std::string(kHow[static_cast<int>(how)]), core, line.address(), std::span(data).first(8),
+         0, when);
   }
   std::vector<Told> told;
 
@@ -84,10 +86,10 @@ struct Recorded {
   }
 };
 
-Recorded run(TraceBuilder& builder) {
+Recorded run(TraceBuilder& builder, std::string_view atomicity = "none") {
   const TemporaryTrace temporary(builder);
   const trace::TraceFile file(temporary.path());
-  Machine machine(configure(settings({{"atomicity", "none"},
+  Machine machine(configure(settings({{"atomicity", atomicity},
                                       {"precompute", "recorder"},
                                       {"l1.size", "128B"},
                                       {"l1.ways", "2"},
@@ -144,11 +146,41 @@ TEST(Precompute, LearnsOfEveryStoreInPiecesOfEightBytes) {
   EXPECT_EQ(stores[2].address, kPmBase + 64);
   EXPECT_EQ(stores[1].bytes, 8u);
   EXPECT_EQ(stores[2].bytes, 8u);
-  EXPECT_EQ(static_cast<std::uint32_t>(stores[1].site), wide);
-  EXPECT_EQ(static_cast<std::uint32_t>(stores[2].site), wide);
-  EXPECT_NE(stores[1].site, stores[2].site);
+  EXPECT_EQ(stores[1].site, piece_site(wide, 0));
+  EXPECT_EQ(stores[2].site, piece_site(wide, 1));
   EXPECT_EQ(stores[3].value, 3u) << "a locked instruction";
   EXPECT_EQ(stores[4].site, stores[0].site);
+}
+
+// A store whose two lines have parts of a piece each.
+TEST(Precompute, TellsThePiecesOfAStoreApart) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + 4096);
+  const std::uint32_t wide = builder.site(SiteKind::kStore, 16, 1);
+  for (int i = 0; i < 2; ++i) builder.store(wide, kPmBase + 60, 2);
+  const auto stores = run(builder).all("store");
+  ASSERT_EQ(stores.size(), 6u);
+  const std::size_t bytes[] = {4, 8, 4};
+  for (std::uint32_t piece = 0; piece < 3; ++piece) {
+    EXPECT_EQ(stores[piece].bytes, bytes[piece]);
+    EXPECT_EQ(stores[piece].site, piece_site(wide, piece));
+    EXPECT_EQ(stores[piece + 3].site, stores[piece].site) << "whenever it is executed";
+  }
+}
+
+// Few sites, many pieces: a table that is indexed by some bits has use for all of its entries.
+TEST(Precompute, MixesSitesAndPieces) {
+  constexpr std::uint64_t kEntries = 256;
+  for (const unsigned shift : {0u, 24u, 56u}) {
+    std::set<std::uint64_t> entries;
+    for (std::uint32_t site = 0; site < 64; ++site) {
+      for (std::uint32_t piece = 0; piece < 8; ++piece) {
+        entries.insert((piece_site(site, piece) >> shift) % kEntries);
+      }
+    }
+    // 1 - exp(-2) of them, if at random.
+    EXPECT_GT(entries.size(), kEntries * 8 / 10) << "from bit " << shift;
+  }
 }
 
 TEST(Precompute, TellsFlushesFromEvictions) {
@@ -172,6 +204,26 @@ TEST(Precompute, TellsFlushesFromEvictions) {
   EXPECT_EQ(evictions[0].address, kPmBase + 64);
   EXPECT_EQ(evictions[0].value, 2u);
   EXPECT_EQ(evictions[0].core, 0u);
+}
+
+// Each design sends the lines of its regions by a way of its own.
+TEST(Precompute, LearnsOfLinesThatTheDesignSendsPastTheCaches) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + 4096);
+  const std::uint32_t store = builder.site(SiteKind::kStore, 8, 1);
+  builder.external(1);
+  builder.thread(1);
+  builder.mark(MarkKind::kRegionBegin, 1);
+  builder.store(store, kPmBase, 1);
+  builder.store(store, kPmBase + 8, 2);
+  builder.mark(MarkKind::kRegionEnd, 1);
+  for (const std::string_view atomicity : {"asap", "lad", "hw-redo"}) {
+    const auto sent = run(builder, atomicity).all("sent");
+    ASSERT_EQ(sent.size(), 1u) << atomicity;
+    EXPECT_EQ(sent[0].core, 1u);
+    EXPECT_EQ(sent[0].address, kPmBase);
+    EXPECT_EQ(sent[0].value, 1u);
+  }
 }
 
 }  // namespace

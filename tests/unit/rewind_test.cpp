@@ -2,6 +2,7 @@
 // restored, how long it takes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "pmemsim/ordering/none.hpp"
 #include "pmemsim/sim/machine.hpp"
 #include "run_trace.hpp"
+#include "unchecked.hpp"
 
 namespace pmemsim {
 namespace {
@@ -89,12 +91,33 @@ class Planned final : public NoOrdering {
   std::uint64_t address_ = 0;
 };
 
-// Notes hints.
+// Notes hints, and what becomes of them.
 class Hinted final : public Precompute {
  public:
+  void connect(const LayerContext& context) override { pm_ = &context.pm; }
+  ResultBufferSize result_buffer() const override { return {.entries = 8}; }
   std::uint32_t interests() const override { return kHints; }
-  void hint(CoreId, const Hint& hint, Picoseconds) override {
+  void hint(CoreId core, const Hint& hint, Picoseconds) override {
     plan->told.push_back("hint " + std::to_string(hint.bytes));
+    pm_->prepare({.core = core, .number = hint.bytes, .line = Line::of(hint.address)});
+  }
+  void outcome(const Outcome& outcome) override {
+    plan->told.push_back("discarded " + std::to_string(outcome.number));
+  }
+
+ private:
+  Backend* pm_ = nullptr;
+};
+
+// Has nothing to do with regions.
+class Uninterested final : public Atomicity {
+ public:
+  Lowering lowering() const override {
+    return Lowering::without({trace::Purpose::kLog, trace::Purpose::kCommit});
+  }
+  bool region_begin(CoreId, std::uint64_t, Picoseconds, Completion) override {
+    plan->told.push_back("region begins");
+    return true;
   }
 };
 
@@ -103,8 +126,18 @@ const ChoiceTable& with_plan() {
     ChoiceTable table = choices();
     table.push_back({.name = "planned",
                      .summary = "Does what a test has planned",
+                     .needs = {kRegionsAgain},
                      .make = [](const Blueprint&) -> std::unique_ptr<Ordering> {
                        return std::make_unique<Planned>();
+                     }});
+    table.push_back({.name = "uninterested",
+                     .summary = "Has nothing to do with regions",
+                     .gives = {kRegionsAgain},
+                     .make = [](const Blueprint&) -> std::unique_ptr<Atomicity> {
+                       return std::make_unique<Uninterested>();
+                     }});
+    table.push_back({.name = "plain", .summary = "Nothing", .make = [](const Blueprint&) {
+                       return std::make_unique<BackendOperation>();
                      }});
     table.push_back({.name = "hinted",
                      .summary = "Notes hints",
@@ -155,7 +188,8 @@ struct Ran {
 };
 
 Ran run(Program& program, const std::vector<Plan::Step>& steps,
-        std::string_view lock_order = "recorded", std::string_view run_ahead = "1ns") {
+        std::string_view lock_order = "recorded", std::string_view run_ahead = "1ns",
+        const std::vector<KeyValue>& more = {}) {
   Plan planned{steps, {}};
   plan = &planned;
   const TemporaryTrace temporary(program.builder);
@@ -166,7 +200,8 @@ Ran run(Program& program, const std::vector<Plan::Step>& steps,
                                       {"core.frequency", "2GHz"},
                                       {"core.width", "4"},
                                       {"core.run_ahead", run_ahead},
-                                      {"run.lock_order", lock_order}}),
+                                      {"run.lock_order", lock_order}},
+                                     more),
                             with_plan()),
                   file);
   EXPECT_TRUE(machine.run({}));
@@ -267,6 +302,65 @@ TEST(Rewind, GivesHintsAgain) {
   const Ran ran = run(program, {{50, Plan::kRewind}});
   EXPECT_EQ(ran.told, (std::vector<std::string>{"restored 0 A=0", "store 0 A=1", "fence 1",
                                                 "hint 1", "hint 2", "hint 3"}));
+}
+
+// Rule 7. (The flushes are what hardware logs need of the ordering layer.)
+TEST(Rewind, GoesWithoutHardwareLogs) {
+  ChoiceTable table = with_plan();
+  Choice& planned = *std::ranges::find(table, std::string_view("planned"), &Choice::name);
+  planned.gives = {"flushes that write back"};
+  for (const Choice& choice : table) {
+    if (choice.layer() != Layer::kAtomicity || choice.name == "software-undo") continue;
+    const Configuration configuration =
+        unchecked(settings({{"ordering", "planned"}, {"atomicity", choice.name}}), table);
+    std::vector<std::string> expected;
+    if (choice.name != "none" && choice.name != "uninterested") {
+      expected.push_back(
+          "ordering=planned needs regions that can begin again, which no other layer gives; choose "
+          "atomicity=none or atomicity=software-undo or atomicity=uninterested");
+    }
+    EXPECT_EQ(combination_problems(configuration.blueprint()), expected) << choice.name;
+  }
+}
+
+TEST(Rewind, IsRefusedToARowThatDoesNotSayWhatItNeeds) {
+  ChoiceTable table = with_plan();
+  std::ranges::find(table, std::string_view("planned"), &Choice::name)->needs.clear();
+  Program program;
+  program.compute(1);
+  const TemporaryTrace temporary(program.builder);
+  const trace::TraceFile file(temporary.path());
+  Plan nothing;
+  plan = &nothing;
+  try {
+    Machine(configure(settings({{"ordering", "planned"}, {"atomicity", "none"}}), table), file);
+    ADD_FAILURE() << "it isn't refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.what(), std::string("a layer takes threads back, and the row of none needs "
+                                        "regions that can begin again"));
+  }
+  plan = nullptr;
+}
+
+TEST(Rewind, DiscardsWhatWasPredicted) {
+  Program program;
+  program.begin();
+  program.hint(1);
+  program.compute(1000);
+  program.end();
+  const Ran ran = run(program, {{500, Plan::kRewind}}, "recorded", "1ns", {{"backend", "plain"}});
+  EXPECT_EQ(ran.told, (std::vector<std::string>{"hint 1", "discarded 1", "hint 1", "discarded 1"}));
+}
+
+// The ordering layer asks for regions, in a way.
+TEST(Rewind, TellsOnlyLayersThatAskOfRegions) {
+  Program program;
+  program.begin();
+  program.compute(1000);
+  program.end();
+  EXPECT_TRUE(
+      run(program, {{500, Plan::kRewind}}, "recorded", "1ns", {{"atomicity", "uninterested"}})
+          .told.empty());
 }
 
 TEST(Rewind, OfWhatIsNotInARegion) {

@@ -18,7 +18,7 @@ std::uint8_t first_entries(std::uint32_t count) {
 }  // namespace
 
 HardwareLog::HardwareLog(const Shape& shape, const HardwareLogParameters& parameters)
-    : shape_(shape), parameters_(parameters) {}
+    : shape_(shape), parameters_(parameters), header_lines_(header_lines(parameters.allocation)) {}
 
 // Rules 2 and 3.
 void HardwareLog::connect(const LayerContext& context) {
@@ -30,7 +30,7 @@ void HardwareLog::connect(const LayerContext& context) {
                                                parameters_.ring_size);
   }
   if (parameters_.metadata == LogMetadata::kAdrBuffered) {
-    buffer_ = std::make_unique<AdrBuffer>(context.pm, shape_.channels, space_->header_lines(),
+    buffer_ = std::make_unique<AdrBuffer>(context.pm, shape_.channels, header_lines_,
                                           shape_.from_controllers,
                                           completion<&HardwareLog::room_free>(*this));
   } else {
@@ -250,7 +250,7 @@ void HardwareLog::write_header(Id id, std::uint32_t number) {
   Record& record = log.records[number];
   if (!record.place) place_header(record, *space_->place_header(nullptr));
   record.state = HeaderState::kOnItsWay;
-  record.lines_left = space_->header_lines();
+  record.lines_left = header_lines_;
   ++log.headers_on_their_way;
   if (!record.waiting.empty()) log.unlinked.push_back(number);
   log.outstanding += record.counted;
@@ -266,7 +266,7 @@ void HardwareLog::write_header(Id id, std::uint32_t number) {
                         .written = {}});
   };
   write(record.place->first, record.header.bytes());
-  if (space_->header_lines() == 2) write(record.place->second, record.links.bytes(record.header));
+  if (header_lines_ == 2) write(record.place->second, record.links.bytes(record.header));
 }
 
 void HardwareLog::header_persisted(std::uint64_t slot, Picoseconds now) {
@@ -349,7 +349,7 @@ void HardwareLog::release(Id id, bool drop_pending) {
     for (std::uint32_t i = 0; i < record.entries; ++i) space_->free_entry(*record.links.entries[i]);
     if (drop_pending && record.state == HeaderState::kWritten) {
       drop(record.place->first, WriteKind::kLogHeader);
-      if (space_->header_lines() == 2) drop(record.place->second, WriteKind::kLogHeader);
+      if (header_lines_ == 2) drop(record.place->second, WriteKind::kLogHeader);
     }
   }
   if (log.headers_on_their_way == 0) finish_release(id);

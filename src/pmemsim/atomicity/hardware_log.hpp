@@ -162,6 +162,7 @@ class HardwareLog {
 
   const Shape shape_;
   const HardwareLogParameters parameters_;
+  const std::uint32_t header_lines_;  // of a record
   std::optional<LayerContext> context_;
   Completion room_;
   bool room_wanted_ = false;

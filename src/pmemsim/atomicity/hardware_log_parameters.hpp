@@ -14,6 +14,10 @@ enum class LogAllocation : std::uint8_t {
   kSequential,  // one after the other, in a ring
   kLoadAware,   // to the bank with the fewest pending operations (LALEA, III-A)
 };
+// Of a record: one that leads to entries anywhere needs room for their places.
+constexpr std::uint32_t header_lines(LogAllocation allocation) {
+  return allocation == LogAllocation::kLoadAware ? 2 : 1;
+}
 
 // Whose records follow each other.
 enum class LogArea : std::uint8_t {

@@ -114,7 +114,6 @@ class LoadAwareSpace final : public LogSpace {
                  const HardwareLogParameters& parameters);
   const LoadAwareLog& banks() const { return banks_; }
 
-  std::uint32_t header_lines() const override { return 2; }
   std::optional<HeaderPlace> begin_record(CoreId) override { return {}; }
   std::optional<HeaderPlace> place_header(const HeaderBuffer* buffer) override;
   bool header_fits(CoreId, const HeaderBuffer& buffer) override {

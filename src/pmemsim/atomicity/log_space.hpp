@@ -22,7 +22,6 @@ class LogSpace {
  public:
   virtual ~LogSpace() = default;
 
-  virtual std::uint32_t header_lines() const = 0;
   // The place of the core's next record, if it has one from its beginning.
   virtual std::optional<HeaderPlace> begin_record(CoreId core) = 0;
   // For the header of a record that hasn't: the place it gets now, among those of channels where

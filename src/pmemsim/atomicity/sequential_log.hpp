@@ -3,12 +3,11 @@
 //
 //   1  A record is a header of one line and the seven lines behind it.
 //   2  Records follow each other in a ring, of each core or of all. They are used again in the
-//   order
-//      in which they are freed.
+//      order in which they are freed.
 //   3  The ring grows when more is in use than it holds (ASAP, 4.4: an exception allocates more log
 //      space).
 //   4  Registers of address and size survive a crash (LogAddress, LogSize): recovery reads the
-//   ring.
+//      ring.
 //
 // Rings lie beyond all addresses that a program can have, each core's one page further than a power
 // of two, so that they don't all begin in the same bank.
@@ -76,7 +75,6 @@ class SequentialSpace final : public LogSpace {
     }
   }
 
-  std::uint32_t header_lines() const override { return 1; }
   std::optional<HeaderPlace> begin_record(CoreId core) override {
     const Line place = ring(core).allocate();
     return HeaderPlace{place, place};

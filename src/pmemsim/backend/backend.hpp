@@ -77,8 +77,9 @@ class Backend {
   void expect_predictions(const ResultBufferSize& size, PredictionObserver& observer) {
     results_.expect(size, observer);
   }
-  // Starts the operations on what is known. The identity names nothing if there is no room, or no
-  // operation; then there is no outcome either.
+  // Starts the operations on what is known. The identity names nothing if there is no room; then
+  // there is no outcome either. The same if there is no operation: a choice that predicts needs
+  // one, by its row in the table, so that it has no use for telling the two apart.
   PreparedId prepare(const Prediction& prediction) { return results_.prepare(prediction); }
   // The line is known now; these bytes of the data are, or are others. False if the prediction has
   // had its outcome.

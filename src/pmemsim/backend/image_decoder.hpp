@@ -4,9 +4,11 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "pmemsim/core/sentences.hpp"
 #include "pmemsim/mem/image.hpp"
 
 namespace pmemsim {
@@ -23,6 +25,11 @@ class ImageDecoder {
   virtual void changed(Line place, const LineData& data, const Tell& tell) = 0;
   // What the operation keeps in persistent registers may have changed.
   virtual void registers_changed(const Tell& tell) = 0;
+  // Empty if what survives now can be read; otherwise why it can't be: a line doesn't fit its
+  // metadata, ... Asked at crashes only, for between the writes of one step it may well be so.
+  // Recovery gives up then. A line whose accepted write was dropped is no reason: who drops it
+  // doesn't read it any more, and only its data are as they were.
+  virtual std::string problem() const { return {}; }
 };
 
 // Of several operations: what the last one has made of a write is undone first.
@@ -41,6 +48,9 @@ class DecoderChain final : public ImageDecoder {
       decoders_[i - 1]->registers_changed(
           [&](Line line, const LineData& data) { pass(i - 1, line, data, tell); });
     }
+  }
+  std::string problem() const override {
+    return sentences(decoders_.size(), [this](std::size_t i) { return decoders_[i]->problem(); });
   }
 
  private:

@@ -1,6 +1,7 @@
 #include "pmemsim/cache/hierarchy.hpp"
 
 #include <bit>
+#include <utility>
 
 namespace pmemsim {
 namespace {
@@ -203,8 +204,10 @@ void Hierarchy::mark_clean(Line line) {
   const std::size_t way = shared_.find(line);
   if (way == kNoWay) return;
   SharedLine& shared = shared_.meta(way);
-  shared.dirty = false;
-  if (shared.owner != kNobody) private_[shared.owner].clean(line);
+  if (shared.owner != kNobody) shared.take(private_[shared.owner].clean(line), shared.owner);
+  if (!std::exchange(shared.dirty, false) || !design_.wants(kWriteBacks)) return;
+  design_.written_back(shared.writer, line, pm_space_.newest().read(line), WriteBack::kSent,
+                       queue_.now());
 }
 
 void Hierarchy::flush_arrives(std::uint64_t index, Picoseconds now) {

@@ -2,8 +2,8 @@
 //
 //   template <class Visitor>
 //   void describe(Visitor& visit) {
-//     visit("rob_entries", rob_entries, {.least = 1, .most = 4096}, "Entries of the reorder
-//     buffer");
+//     visit("rob_entries", rob_entries, {.least = 1, .most = 4096},
+//           "Entries of the reorder buffer");
 //   }
 //
 // What is parsed, checked, printed and documented comes from there. Supported types: std::uint32_t

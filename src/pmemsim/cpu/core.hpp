@@ -191,7 +191,7 @@ class Core final : public CacheClient {
   void account_for(const Entry& entry, Slot from, Slot until);
   void retired(Entry& entry);
   void tell_layers_of_load(const Entry& load);
-  void tell_of_store(const Entry& owner, const StoreEntry& store);
+  std::uint32_t tell_of_store(const StoreEntry& store, std::uint32_t pieces);
   void give_hint();
   Mshr* ask_to_read(Line line, Slot leaves);
   Mshr* find_mshr(Line line);

@@ -238,32 +238,32 @@ void Core::retired(Entry& oldest) {
     const std::uint8_t kind = sites_->sites()[oldest.site].kind;
     if (kind == static_cast<std::uint8_t>(trace::SiteKind::kAtomicUpdate)) {
       tell_layers_of_load(oldest);
-      tell_of_store(oldest, stores_.at(oldest.store));
+      tell_of_store(stores_.at(oldest.store), 0);
     }
     return;
   }
+  std::uint32_t pieces = 0;
   for (std::uint32_t i = 0; i < oldest.stores; ++i) {
     StoreEntry& store = stores_.at(oldest.store + i);
     store.eligible = retire_;
-    if (oldest.kind == Kind::kStore) tell_of_store(oldest, store);
+    if (oldest.kind == Kind::kStore) pieces = tell_of_store(store, pieces);
   }
   if (oldest.stores == 0) return;
   drain();
   ask_ahead();
 }
 
-// Its value stands in the ring, even if it has left the queue.
-void Core::tell_of_store(const Entry& owner, const StoreEntry& store) {
-  if (!design_.wants(kAllStores) || !store.writes) return;
-  constexpr unsigned kPieceShift = 32;
+// Its value stands in the ring, even if it has left the queue. `pieces`: of its instruction, before
+// this entry; returns how many there are with it.
+std::uint32_t Core::tell_of_store(const StoreEntry& store, std::uint32_t pieces) {
+  if (!design_.wants(kAllStores) || !store.writes) return pieces;
   for (std::uint32_t done = 0; done < store.size; done += RetiredStore::kMostBytes) {
-    const std::uint64_t address = store.address + done;
-    const std::uint64_t piece = (address - owner.address) / RetiredStore::kMostBytes;
     const std::uint32_t bytes = std::min(RetiredStore::kMostBytes, store.size - done);
-    design_.stored({id_, store.site | piece << kPieceShift, address,
+    design_.stored({id_, piece_site(store.site, pieces++), store.address + done,
                     std::span(store.value).subspan(done, bytes)},
                    clock_.time(retire_));
   }
+  return pieces;
 }
 
 void Core::give_hint() {

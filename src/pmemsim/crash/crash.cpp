@@ -267,8 +267,11 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
       image_.recover();
       return {};
     } catch (const RecoveryError& error) {
-      return Violation{.problem = fmt::format("recovery gives up: {}", error.what())};
+      return gives_up(error.what());
     }
+  }
+  static Violation gives_up(std::string_view why) {
+    return {.problem = fmt::format("recovery gives up: {}", why)};
   }
 
   // Also what recovery itself has said.
@@ -315,7 +318,9 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
 
   // The write that has just come to its end had only come so far.
   std::optional<Violation> visit_torn(const ChangedLine& torn) {
-    std::optional<Violation> violation = visit_instead(image_.decoded(torn.first, torn.second));
+    const CrashImage::Decoded decoded = image_.decoded(torn.first, torn.second);
+    std::optional<Violation> violation =
+        decoded.problem.empty() ? visit_instead(decoded.lines) : gives_up(decoded.problem);
     if (violation) violation->torn = torn.first;
     return violation;
   }
@@ -378,9 +383,9 @@ void check_verifiable(const Configuration& configuration) {
   std::vector<std::string> problems;
   if (!configuration.design.promises().any()) {
     problems.push_back(fmt::format(
-        "ordering={} promises nothing about a crash, so there is nothing to verify; choose another "
-        "design, for example sw-undo",
-        configuration.design.ordering().name));
+        "ordering={} with atomicity={} promises nothing about a crash, so there is nothing to "
+        "verify; choose another design, for example sw-undo",
+        configuration.design.ordering().name, configuration.design.atomicity().name));
   }
   if (configuration.run.lock_order != LockOrder::kRecorded) {
     problems.push_back(
@@ -406,7 +411,7 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
       {.promises = design.promises(),
        .lines_whole = configuration.pm.persistence == PersistencePoint::kAccepted});
 
-  const bool persistent_caches = design.keeps_caches();
+  const bool persistent_caches = design.promises().caches_persist;
   std::uint64_t all_points = 0, latest = 0;
   if (options.sample > 0 || options.at || options.inspections > 0) {
     Machine counted(configuration, trace);

@@ -48,13 +48,15 @@ void CrashImage::registers_changed() {
   decoder_->registers_changed([this](Line line, const LineData& read) { update_line(line, read); });
 }
 
-std::vector<std::pair<Line, LineData>> CrashImage::decoded(Line place, const LineData& data) {
-  std::vector<std::pair<Line, LineData>> lines;
-  if (decoder_ == nullptr) return {{place, data}};
-  decoder_->changed(place, data,
-                    [&](Line line, const LineData& read) { lines.emplace_back(line, read); });
+CrashImage::Decoded CrashImage::decoded(Line place, const LineData& data) {
+  if (decoder_ == nullptr) return {{{place, data}}, {}};
+  Decoded decoded;
+  decoder_->changed(place, data, [&](Line line, const LineData& read) {
+    decoded.lines.emplace_back(line, read);
+  });
+  decoded.problem = decoder_->problem();
   decoder_->changed(place, device_.read(place), [](Line, const LineData&) {});
-  return lines;
+  return decoded;
 }
 
 void CrashImage::update_line(Line line, const LineData& data) {
@@ -88,6 +90,11 @@ LineData CrashImage::before_recovery(Line line) const {
 
 void CrashImage::recover() {
   journal_.clear();
+  if (decoder_ != nullptr) {
+    if (const std::string problem = decoder_->problem(); !problem.empty()) {
+      throw RecoveryError(problem);
+    }
+  }
   if (stays_) go_on_or_give_back();
   recovery_.run({image_, &journal_});
   for (const auto& write : journal_.writes) changed_.push_back(write.line);

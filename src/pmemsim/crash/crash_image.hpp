@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -24,11 +25,17 @@ class CrashImage final : public Oracle::ImageReader {
   // ... or in persistent registers of the backend.
   void registers_changed();
   LineData on_device(Line place) const;
-  // What lines would survive with, if it were that on the device.
-  std::vector<std::pair<Line, LineData>> decoded(Line place, const LineData& data);
+  // What lines would survive with, if it were that on the device, and why the image couldn't be
+  // read then; empty if it could.
+  struct Decoded {
+    std::vector<std::pair<Line, LineData>> lines;
+    std::string problem;
+  };
+  Decoded decoded(Line place, const LineData& data);
   // What survives of a line that caches or programs name has changed.
   void update_line(Line line, const LineData& data);
-  // Recovers; from now on, read() sees the recovered image.
+  // Recovers; from now on, read() sees the recovered image. Throws RecoveryError, also if what
+  // survives can't be decoded.
   void recover();
   // Has recovery changed anything?
   bool repaired() const;

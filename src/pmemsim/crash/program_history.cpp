@@ -274,6 +274,7 @@ class ProgramHistory::Thread {
   }
 
   void flush() {
+    if (guarantees_.promises.fences == FencePromise::kNothing) return;
     const LineWords* const words = history_.line(Line::of(operation_.address));
     if (words == nullptr) return;
     for (const WordId word : *words) {
@@ -284,10 +285,15 @@ class ProgramHistory::Thread {
     }
   }
 
-  // The fences that the design counts (Design::fence). One that covers all stores covers those that
-  // are persistent in their order by the last of them.
+  // The fences that the design counts (Design::fence).
   void fence() {
     if (static_cast<trace::FenceKind>(operation_.detail) == trace::FenceKind::kLfence) return;
+    if (guarantees_.promises.fences != FencePromise::kNothing) cover_stores();
+    history_.fences_[number_].push_back(fence_);
+  }
+  // A fence that covers all stores covers those that are persistent in their order by the last of
+  // them.
+  void cover_stores() {
     if (guarantees_.promises.stores_in_order) {
       if (last_store_ != kNone) flushed_.push_back(last_store_);
     } else {
@@ -295,7 +301,6 @@ class ProgramHistory::Thread {
     }
     stored_.clear();
     if (!flushed_.empty()) add_fence();
-    history_.fences_[number_].push_back(fence_);
   }
   void add_fence() {
     const UnitId unit = new_unit(0);

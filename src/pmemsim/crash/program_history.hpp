@@ -15,9 +15,10 @@
 // whatever their lines.
 //
 // What comes after a fence, inside regions or outside, follows what its thread had stored outside
-// regions before the fence: all of it, or what it had flushed, as the design promises. Such a fence
-// counts as a unit that writes nothing: there as soon as something that comes after it is there, or
-// it has been promised, since it has completed.
+// regions before the fence: all of it, or what it had flushed, as the design promises; a design
+// that promises nothing of fences has none. Such a fence counts as a unit that writes nothing:
+// there as soon as something that comes after it is there, or it has been promised, since it has
+// completed.
 //
 // Only the program's own accesses count: what a software log does is how a design keeps its word,
 // not what the word is. Nor do locks count, for no design promises anything about them: threads

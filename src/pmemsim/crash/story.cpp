@@ -2,6 +2,8 @@
 
 #include <cstring>
 #include <deque>
+#include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -31,6 +33,7 @@ std::string name(const ProgramHistory& history, UnitId unit) {
 }
 
 // Keeps the last events on a word's line, and when its values were promised, until the violation.
+// What operations of the backend have made of the line is undone, as recovery does it.
 class Witness final : public PersistenceObserver, public ProgramObserver {
  public:
   Witness(const Violation& violation, const Machine& machine, bool persistent_caches,
@@ -40,16 +43,23 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
         address_(violation.finding->address),
         line_(Line::of(address_)),
         persistent_caches_(persistent_caches),
-        history_(history) {}
+        history_(history),
+        decoder_(machine.design().decoder()) {}
 
   void persisted(const Write& write, PersistencePoint, Picoseconds when) override {
-    if (!persistent_caches_) point(write, "becomes persistent", when);
+    if (persistent_caches_) return;
+    follow(write);
+    point("becomes persistent", when);
   }
   void persisted_with_next(const Write& write) override {
-    if (!persistent_caches_) witness(write, "becomes persistent", machine_.now());
+    if (!persistent_caches_) follow(write);
   }
   void dropped(const Write& write, Picoseconds when) override {
-    if (!persistent_caches_) point(write, "is taken out of its queue again", when);
+    if (persistent_caches_) return;
+    Write before = write;
+    if (decoder_ != nullptr) before.data = machine_.pm().surviving(write.line);
+    follow(before);
+    point("is taken out of its queue again", when);
   }
   void survivors_changed(Picoseconds) override { ++points_; }
   void persisted_in_caches(Line line, const LineData& data, Picoseconds when) override {
@@ -74,14 +84,35 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
  private:
   static constexpr std::size_t kEvents = 8;
 
-  void point(const Write& write, std::string_view happens, Picoseconds when) {
-    witness(write, happens, when);
-    ++points_;
-  }
-  void witness(const Write& write, std::string_view happens, Picoseconds when) {
-    const bool log = write.kind == WriteKind::kLog;
+  // A write of this step that concerns the line, and what a program reads of it, or of the log's
+  // line, when the step is over.
+  struct Seen {
+    Write write;
+    Line read;
+    LineData data;
+  };
+
+  void follow(const Write& write) {
     if ((write.bytes & bytes_from(address_ % kLineBytes, sizeof(std::uint64_t))) == 0) return;
-    witness(log ? write.home : write.line, what(write), write.data, happens, when);
+    const auto tell = [&](Line line, const LineData& data) { told(write, line, data); };
+    if (decoder_ == nullptr) return tell(write.line, write.data);
+    decoder_->registers_changed([&](Line line, const LineData& data) {
+      if (write.kind == WriteKind::kData) tell(line, data);
+    });
+    decoder_->changed(write.line, write.data, tell);
+  }
+  void told(const Write& write, Line line, const LineData& data) {
+    const bool wanted = write.kind == WriteKind::kLog ? write.home == line_ : line == line_;
+    if (write.kind != WriteKind::kMetadata && wanted) {
+      seen_ = {write, line, data};
+    } else if (seen_ && line == seen_->read) {
+      seen_->data = data;
+    }
+  }
+  void point(std::string_view happens, Picoseconds when) {
+    if (seen_) witness(line_, what(seen_->write), seen_->data, happens, when);
+    seen_.reset();
+    ++points_;
   }
   static std::string what(const Write& write) {
     if (write.kind != WriteKind::kLog) return "a write of the line";
@@ -118,6 +149,8 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
   const Line line_;
   const bool persistent_caches_;
   const ProgramHistory& history_;
+  const std::unique_ptr<ImageDecoder> decoder_;
+  std::optional<Seen> seen_;
   std::uint64_t points_ = 0;
   std::deque<std::string> events_;
 };
@@ -193,8 +226,14 @@ std::string what_recovery_did(const Violation& violation) {
              : fmt::format("recovery wrote that, where it found {:#x}", violation.before_recovery);
 }
 
+// Which stores the fence is for.
+std::string_view covered(FencePromise fences) {
+  return fences == FencePromise::kFlushed ? "after a flush of it"
+                                          : "which covers all stores before it";
+}
+
 std::vector<std::string> explain(const Violation& violation, const trace::TraceFile& trace,
-                                 const ProgramHistory& history) {
+                                 const ProgramHistory& history, FencePromise fences) {
   const Oracle::Finding& finding = *violation.finding;
   std::vector<std::string> lines;
   lines.push_back(fmt::format("the word at {:#x} (line {:#x}) holds {:#x}: {}", finding.address,
@@ -213,8 +252,8 @@ std::vector<std::string> explain(const Violation& violation, const trace::TraceF
                               unit, store_of(trace, history, finding.unit, finding.address)));
   const ProgramHistory::Unit& root = history.units()[finding.because_of];
   if (root.fence != ProgramHistory::kNone) {
-    lines.push_back(fmt::format("the fence of thread {} at {}, after a flush of it, has completed",
-                                root.thread, place(trace, root.fence)));
+    lines.push_back(fmt::format("the fence of thread {} at {}, {}, has completed", root.thread,
+                                place(trace, root.fence), covered(fences)));
     return lines;
   }
   const bool itself = finding.because_of == finding.unit;
@@ -250,11 +289,12 @@ CrashStory tell_story(const Violation& violation, const Configuration& configura
   }
   if (!violation.problem.empty()) story.lines.push_back(violation.problem);
   if (!violation.finding) return story;
-  for (std::string& line : explain(violation, trace, history)) {
+  const FencePromise fences = configuration.design.promises().fences;
+  for (std::string& line : explain(violation, trace, history, fences)) {
     story.lines.push_back(std::move(line));
   }
   Machine machine(configuration, trace);
-  Witness witness(violation, machine, machine.design().keeps_caches(), history);
+  Witness witness(violation, machine, machine.design().promises().caches_persist, history);
   machine.observe(static_cast<PersistenceObserver*>(&witness));
   machine.observe(static_cast<ProgramObserver*>(&witness));
   machine.run([&](double) { return !witness.reached(); });

@@ -24,6 +24,10 @@ enum class Layer : std::uint8_t { kOrdering, kAtomicity, kBackend, kPrecompute }
 inline constexpr std::string_view kLayerNames[] = {"ordering", "atomicity", "backend",
                                                    "precompute"};
 
+// What a choice that takes threads back needs: an atomicity that doesn't mind when a region begins
+// once more (layers/thread_control.hpp, rule 7).
+inline constexpr std::string_view kRegionsAgain = "regions that can begin again";
+
 struct Choice {
   using MakeOrdering = std::unique_ptr<Ordering> (*)(const Blueprint&);
   using MakeAtomicity = std::unique_ptr<Atomicity> (*)(const Blueprint&);
@@ -37,13 +41,14 @@ struct Choice {
   // What it can't work without, in words; another layer's choice must give it.
   std::vector<std::string_view> needs{};
   std::vector<std::string_view> gives{};
-  Promises promises{};
+  Promises promises{};  // of ordering and atomicity
   std::vector<ParameterGroup> parameters{};
   // Why it can't work with these parameters or on that machine, a sentence each.
   Problems problems = nullptr;
   // How it is made, which says what layer it is a choice of, too.
   std::variant<MakeOrdering, MakeAtomicity, MakeOperation, MakePrecompute> make;
-  // What recovers an image. nullptr: nothing has to be done.
+  // What recovers an image, of atomicity: what an operation has done to it is undone by its
+  // decoder. nullptr: nothing has to be done.
   MakeRecovery recovery = nullptr;
 
   Layer layer() const { return static_cast<Layer>(make.index()); }

@@ -89,13 +89,14 @@ ChoiceTable make_table() {
       // Atomicity.
       {.name = "none",
        .summary = "Nothing: a crash may leave a region half done",
+       .gives = {kRegionsAgain},
        .make = [](const Blueprint&) -> std::unique_ptr<Atomicity> {
          return std::make_unique<NoAtomicity>();
        }},
       {.name = "software-undo",
        .summary = "The program's own undo log, as recorded",
        .needs = {kOrderingFences},
-       .gives = {kAtomicRegions},
+       .gives = {kAtomicRegions, kRegionsAgain},
        .promises = {.whole_regions = true, .regions = RegionPromise::kAtEnd},
        .parameters = Groups{ParameterGroup::of<SoftwareUndoParameters>("software_undo")},
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Atomicity> {

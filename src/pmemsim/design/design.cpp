@@ -1,5 +1,6 @@
 #include "pmemsim/design/design.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -20,6 +21,15 @@ Backend::Operations make_operations(const Blueprint& blueprint) {
 BackendDefects backend_defects(const Blueprint& blueprint) {
   const auto* const parameters = blueprint.design.find_parameters<BackendParameters>();
   return parameters == nullptr ? BackendDefects{} : parameters->defects;
+}
+
+// Who takes threads back keeps hardware logs away by what its row needs.
+void check_rewinds(const Blueprint& blueprint) {
+  for (const Choice* const part : blueprint.design.chosen()) {
+    if (std::ranges::count(part->needs, kRegionsAgain) > 0) return;
+  }
+  throw Error("a layer takes threads back, and the row of none needs " +
+              std::string(kRegionsAgain));
 }
 
 // Rule 2.
@@ -48,7 +58,9 @@ Design::Design(const Blueprint& blueprint, EventQueue& queue, Memory& pm)
       commits_synchronously_(atomicity_->commits_synchronously()),
       lowering_(pmemsim::lowering(blueprint, *ordering_, *atomicity_)),
       fences_(blueprint.cores),
-      fences_before_region_(blueprint.cores) {}
+      fences_before_region_(blueprint.cores) {
+  if (wants(kRewind)) check_rewinds(blueprint);
+}
 
 void Design::connect(EventQueue& queue, CachePort& caches, Memory& dram, PmSpace& pm_space,
                      const ProgramEvents& program_events, ThreadControl& threads) {

@@ -6,7 +6,10 @@
 //   1  Atomicity is asked first: a log must have a line's old contents before ordering may send the
 //      line anywhere. What it takes, keeps back or answers, ordering doesn't see.
 //   2  Of a program remains what both layers leave of it.
-//   3  A layer is called for what it is interested in, and nothing else.
+//   3  A layer is called for what it is interested in, and nothing else. No interest is asked for
+//      where there always is an answer, flushes and fences of ordering, nor for what is so rare
+//      that asking would save nothing: context switches, and the questions of who crashes the
+//      machine.
 //   4  The backend's operations recover an image before the atomicity layer's procedure reads it.
 #pragma once
 
@@ -21,6 +24,7 @@ namespace pmemsim {
 
 class Design {
  public:
+  // Throws Error if a row doesn't say what its layer needs.
   Design(const Blueprint& blueprint, EventQueue& queue, Memory& pm);
   Design(const Design&) = delete;
   Design& operator=(const Design&) = delete;
@@ -35,8 +39,6 @@ class Design {
   bool wants(std::uint32_t interests) const { return (interests_ & interests) != 0; }
   // True if instructions after a region's end may not execute before region_end() has resumed.
   bool commits_synchronously() const { return commits_synchronously_; }
-  // Does what a store leaves in the caches survive a crash?
-  bool keeps_caches() const { return ordering_->keeps_caches(); }
 
   // ---- From the cores' store queues, in each core's program order. A call that returns false
   // makes the store queue wait for `resume`.
@@ -60,13 +62,13 @@ class Design {
   }
   bool region_begin(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) {
     fences_before_region_[core] = fences_[core];
-    return atomicity_->region_begin(core, region, when, resume);
+    return !atomicity_wants(kRegions) || atomicity_->region_begin(core, region, when, resume);
   }
   bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) {
-    return atomicity_->region_end(core, region, when, resume);
+    return !atomicity_wants(kRegions) || atomicity_->region_end(core, region, when, resume);
   }
   bool fence_regions(CoreId core, Picoseconds when, Completion resume) {
-    return atomicity_->fence_regions(core, when, resume);
+    return !atomicity_wants(kRegions) || atomicity_->fence_regions(core, when, resume);
   }
   bool context_switch(CoreId core, Picoseconds when, Completion resume) {
     return atomicity_->context_switch(core, when, resume);
@@ -77,9 +79,12 @@ class Design {
 
   // The core's thread is taken back to where its region began: first for each store, then once.
   void restored(CoreId core, std::uint64_t address, std::uint32_t bytes) {
-    ordering_->restored(core, address, bytes);
+    if (ordering_wants(kRewind)) ordering_->restored(core, address, bytes);
   }
-  void rewound(CoreId core) { fences_[core] = fences_before_region_[core]; }
+  void rewound(CoreId core) {
+    fences_[core] = fences_before_region_[core];
+    pm_.discard_thread(core);
+  }
   // The core's thread has done all that it does.
   void thread_ended(CoreId core) { pm_.discard_thread(core); }
 
@@ -98,7 +103,8 @@ class Design {
   void evicted_clean(Line line, Picoseconds when) {
     if (atomicity_wants(kCleanEvictions)) atomicity_->evicted_clean(line, when);
   }
-  // A modified line goes to the controller: by a flush of the core's, or evicted after its stores.
+  // A modified line goes to the controller: by a flush of the core's, or evicted after its stores,
+  // or because some layer has sent it.
   void written_back(CoreId core, Line line, const LineData& data, WriteBack how, Picoseconds when) {
     if (wants(kWriteBacks)) precompute_->written_back(core, line, data, how, when);
   }
@@ -107,6 +113,7 @@ class Design {
   bool may_leave(Line line) const { return atomicity_->may_leave(line); }
   // What everybody's writes and reads of PM go through.
   Backend& pm() { return pm_; }
+  const Backend& pm() const { return pm_; }
 
   // ---- At the end.
 

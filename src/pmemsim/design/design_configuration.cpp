@@ -13,6 +13,21 @@ NamedChoice named(std::vector<std::string_view> names, std::string_view chosen) 
   return {std::move(names), index};
 }
 
+// What only some layers' rows may state, for of the others' nobody would read it.
+void check(const Choice& choice) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error("the row of " + std::string(choice.layer_name()) + "=" + std::string(choice.name) +
+                " states " + what);
+  };
+  const bool atomicity = choice.layer() == Layer::kAtomicity;
+  if (choice.recovery != nullptr && !atomicity) {
+    refuse("a recovery, which only an atomicity layer has; an operation has a decoder");
+  }
+  if (choice.promises != Promises{} && !atomicity && choice.layer() != Layer::kOrdering) {
+    refuse("promises, which only ordering and atomicity make");
+  }
+}
+
 bool stands_in(const std::vector<std::string_view>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
@@ -26,6 +41,7 @@ DesignConfiguration::DesignConfiguration(const ChoiceTable& table)
       precompute_(named(names(Layer::kPrecompute), kNoChoice)),
       backend_{names(Layer::kBackend), {}} {
   for (const Choice& choice : table) {
+    check(choice);
     for (const ParameterGroup& group : choice.parameters) {
       const bool known = std::any_of(groups_.begin(), groups_.end(), [&](const auto& other) {
         return other.name() == group.name();

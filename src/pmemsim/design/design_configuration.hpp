@@ -14,7 +14,7 @@ namespace pmemsim {
 class DesignConfiguration {
  public:
   DesignConfiguration() : DesignConfiguration(choices()) {}
-  // The table must outlive it.
+  // The table must outlive it. Throws Error if a row states what nobody reads there.
   explicit DesignConfiguration(const ChoiceTable& table);
 
   const Choice& ordering() const { return chosen(Layer::kOrdering, ordering_); }

@@ -29,7 +29,7 @@ std::vector<std::string> asap_problems(const Blueprint& blueprint, const Choice&
   std::vector<std::string> problems = log_problems(blueprint, choice);
   if (!adr_buffered(blueprint)) return problems;
   const auto& log = blueprint.parameters<HardwareLogParameters>();
-  const std::uint32_t lines = log.allocation == LogAllocation::kLoadAware ? 2 : 1;
+  const std::uint32_t lines = header_lines(log.allocation);
   const std::uint32_t least = blueprint.cores * lines + 1;
   if (blueprint.pm.wpq_entries >= least) return problems;
   problems.push_back(name_of(choice) + " with log.metadata=adr-buffered keeps a header of " +

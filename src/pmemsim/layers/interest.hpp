@@ -12,7 +12,7 @@ enum Interest : std::uint32_t {
   kEvictions = 1u << 2,        // evicted()
   kFetches = 1u << 3,          // fetch()
   kSynchronisation = 1u << 4,  // Ordering::synchronised()
-  kRegions = 1u << 5,          // Atomicity::region_begin(), region_end()
+  kRegions = 1u << 5,          // Atomicity::region_begin(), region_end(), fence_regions()
   kAllStores = 1u << 6,        // Precompute::stored(): of the program's DRAM too
   kHints = 1u << 7,            // Precompute::hint()
   kFlushes = 1u << 8,          // Atomicity::flush()

@@ -25,7 +25,9 @@ enum class RegionPromise : std::uint8_t {
 struct Promises {
   bool whole_regions = false;    // a crash leaves a region whole or not at all
   bool stores_in_order = false;  // a thread's stores persist in the order they become visible in
-  bool caches_persist = false;   // a store is persistent when it has become visible
+  // A store is persistent when it has become visible. What a crash leaves is then what the layer
+  // says (Backend::persisted_in_caches), not what the queues and the device hold.
+  bool caches_persist = false;
   FencePromise fences = FencePromise::kNothing;
   RegionPromise regions = RegionPromise::kNone;
 
@@ -33,6 +35,7 @@ struct Promises {
     return whole_regions || stores_in_order || caches_persist || fences != FencePromise::kNothing;
   }
 
+  bool operator==(const Promises&) const = default;
   // What two layers promise together.
   friend constexpr Promises operator|(const Promises& a, const Promises& b) {
     return {a.whole_regions || b.whole_regions, a.stores_in_order || b.stores_in_order,

@@ -17,11 +17,15 @@
 //   5  Volatile memory isn't taken back by value: values in DRAM aren't simulated.
 //   6  What a layer has answered the thread by false needn't be resumed; to do so has no effect.
 //   7  The atomicity layer sees the region's begin again, and nothing before: hardware logs don't
-//      know what to make of that. A choice that takes threads back goes without them.
+//      know what to make of that. A choice that takes threads back goes without them: its row needs
+//      kRegionsAgain, which they don't give (design/choice.hpp).
 //   8  Fences of a region that were counted are counted anew (ProgramEvents::fence_fulfilled).
 //      Statistics count what was executed, twice if it was, but a region once, with the time of
 //      its last execution.
-//   9  A core is simulated ahead of the others while it touches nothing shared (core.run_ahead): so
+//   9  What was predicted of the thread's writes is discarded (Backend::discard_thread): the
+//   region's
+//      hints and stores come again, and would be predicted from twice.
+//  10  A core is simulated ahead of the others while it touches nothing shared (core.run_ahead): so
 //      much later, at most, its thread goes on.
 #pragma once
 

@@ -21,11 +21,16 @@ class EadrOrdering final : public NoOrdering {
     newest_ = &context.pm_space.newest();
     program_events_ = &context.program_events;
   }
-  bool keeps_caches() const override { return !defects_.caches; }
   std::uint32_t interests() const override {
-    if (defects_.caches) return 0;
+    if (defects_.caches) return kEvictions;
     // Of stores beforehand only so that each becomes visible at its own time.
     return kStores | kVisibleStores | (defects_.evictions ? kEvictions : 0u);
+  }
+  // Of a non-temporal store. Only with a defect it is news that the line survives.
+  bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
+             Completion resume) override {
+    if (defects_.caches) persist(line);
+    return NoOrdering::flush(core, line, kind, dirty, when, resume);
   }
   // Stores before it have left the store queue.
   bool fence(const Fence& fence, Picoseconds, Completion) override {
@@ -40,8 +45,12 @@ class EadrOrdering final : public NoOrdering {
     persist(line);
     if (const auto late = std::exchange(late_[core], {})) persist(*late);
   }
-  // Only with a defect: the line is lost on its way.
-  Eviction evicted(Line line, const LineData&, Picoseconds) override {
+  // Only with a defect: what leaves the caches is all that survives, or it is lost on its way.
+  Eviction evicted(Line line, const LineData& data, Picoseconds) override {
+    if (defects_.caches) {
+      pm_->persisted_in_caches(line, data);
+      return Eviction::kWrite;
+    }
     pm_->persisted_in_caches(line, pm_->surviving(line));
     return Eviction::kTaken;
   }

@@ -51,8 +51,6 @@ class Ordering {
   virtual void connect(const LayerContext&) {}
   virtual Lowering lowering() const = 0;
   virtual std::uint32_t interests() const { return 0; }
-  // Does what a store leaves in the caches survive a crash?
-  virtual bool keeps_caches() const { return false; }
 
   // The core's store queue has reached a flush. `dirty`: the core's own caches held the line
   // modified (they no longer do). True: the store queue goes on while the line is on its way.

@@ -32,17 +32,31 @@ struct Hint {
 
 // A store of the program, to DRAM or to PM, as it retires. Locked instructions that write are
 // stores, too. What stores more than 8 bytes comes in pieces, each with a site of its own, as the
-// stores of compiled code have it.
+// stores of compiled code have it; so does what lies in two lines.
 struct RetiredStore {
   static constexpr std::uint32_t kMostBytes = 8;
   CoreId core;
-  std::uint64_t site;  // the program counter, as far as the trace knows it, and the piece
+  std::uint64_t site;  // stands for the program counter (piece_site())
   std::uint64_t address;
   std::span<const std::byte> value;
 };
 
+// Stands for the program counter of a piece of a store: a number of its own for each site and
+// piece, whose lower bits may index a table (the finaliser of SplitMix64: Steele, Lea, Flood, "Fast
+// Splittable Pseudorandom Number Generators", OOPSLA 2014; no two arguments have the same value).
+constexpr std::uint64_t piece_site(std::uint32_t site, std::uint32_t piece) {
+  std::uint64_t mixed = std::uint64_t{piece} << 32 | site;
+  mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
+  mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
+  return mixed ^ mixed >> 31;
+}
+
 // How a line of PM has left the caches.
-enum class WriteBack : std::uint8_t { kFlush, kEviction };
+enum class WriteBack : std::uint8_t {
+  kFlush,
+  kEviction,
+  kSent,  // past them, by the design (CachePort::mark_clean)
+};
 
 class Precompute : public PredictionObserver {
  public:
@@ -56,8 +70,8 @@ class Precompute : public PredictionObserver {
   virtual std::uint32_t hint_instructions() const { return 0; }
   virtual void hint(CoreId, const Hint&, Picoseconds) {}
   virtual void stored(const RetiredStore&, Picoseconds) {}
-  // A modified line of PM has left the caches: the core is the one that has flushed it, or whose
-  // stores were evicted.
+  // A modified line of PM has left the caches, by whatever way: the core is the one that has
+  // flushed it, or whose stores were evicted or sent.
   virtual void written_back(CoreId, Line, const LineData&, WriteBack, Picoseconds) {}
   virtual void statistics(StatisticsCollector&) const {}
 };

@@ -157,7 +157,7 @@ bool Machine::run(const std::function<bool(double)>& progress) {
   dram_.drain();
   while (queue_.step()) {
   }
-  if (!pm_.idle() || !dram_.idle()) report_stuck();
+  if (!pm_.idle() || !dram_.idle() || !design_.pending().empty()) report_stuck();
   if (progress) progress(1);
   return true;
 }
@@ -181,6 +181,19 @@ void Machine::report_stuck() const {
                      "order of atomic variables or signals: use run.lock_order=recorded");
   }
   throw StuckError(text + "; please report this with the trace");
+}
+
+// Pages that nobody has stored to are all zero.
+Image Machine::image(std::uint64_t begin, std::uint64_t end) const {
+  Image image;
+  pm_space_.newest().for_each_page([&](std::uint64_t address, const std::byte*) {
+    if (address + Image::kPageBytes <= begin || address >= end) return;
+    for (std::uint64_t at = 0; at < Image::kPageBytes; at += kLineBytes) {
+      const Line line = Line::of(address + at);
+      image.write(line, design_.pm().surviving(line));
+    }
+  });
+  return image;
 }
 
 Picoseconds Machine::end() const {

@@ -71,7 +71,7 @@ RunResult simulate(const std::string& trace_path, std::span<const Setting> setti
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
   for (std::size_t i = 0; i < images.size(); ++i) {
     const trace::PmRegion& region = trace.metadata().pm_regions.at(i);
-    write_image(machine.pm().device(), region.begin, region.end, images[i]);
+    write_image(machine.image(region.begin, region.end), region.begin, region.end, images[i]);
   }
 
   RunResult result;
