@@ -11,6 +11,7 @@
 #include "random_trace.hpp"
 #include "shared_regions.hpp"
 #include "unchecked.hpp"
+#include "undo_logged_regions.hpp"
 
 namespace pmemsim {
 namespace {
@@ -193,20 +194,9 @@ TEST_P(DesignContract, CausesAddUp) {
   }
 }
 
-// Designs that promise something to a program that keeps no log of its own. (What a software log
-// promises is tested with recorded programs, tests/python/test_crash.py.)
-std::vector<Layers> promising_designs() {
-  std::vector<Layers> all = legal_designs();
-  std::erase_if(all, [](const Layers& layers) {
-    const DesignConfiguration design = unchecked(layers, with_doubles()).design;
-    return !design.promises().any() || design.atomicity().name == "software-undo";
-  });
-  return all;
-}
-
 // Where one operation prepares, two do: what the second has made of a line is to be undone first.
-std::vector<Layers> crashed_designs() {
-  std::vector<Layers> all = promising_designs(), of_two;
+void add_lists_of_two(std::vector<Layers>& all) {
+  std::vector<Layers> of_two;
   for (Layers layers : all) {
     const auto preparing = std::ranges::find(layers, "preparing", &Setting::value);
     if (preparing == layers.end()) continue;
@@ -214,11 +204,21 @@ std::vector<Layers> crashed_designs() {
     of_two.push_back(layers);
   }
   all.insert(all.end(), of_two.begin(), of_two.end());
+}
+
+// Designs that promise something to a program that keeps a log of its own, or that keeps none.
+std::vector<Layers> promising_designs(bool software_log) {
+  std::vector<Layers> all = legal_designs();
+  std::erase_if(all, [&](const Layers& layers) {
+    const DesignConfiguration design = unchecked(layers, with_doubles()).design;
+    return !design.promises().any() || (design.atomicity().name == "software-undo") != software_log;
+  });
+  add_lists_of_two(all);
   return all;
 }
 
 class CrashContract : public DesignContract {};
-INSTANTIATE_TEST_SUITE_P(Every, CrashContract, testing::ValuesIn(crashed_designs()),
+INSTANTIATE_TEST_SUITE_P(Every, CrashContract, testing::ValuesIn(promising_designs(false)),
                          [](const auto& info) { return name(info.param); });
 
 TEST_P(CrashContract, SurvivesEveryCrash) {
@@ -227,6 +227,20 @@ TEST_P(CrashContract, SurvivesEveryCrash) {
         crash_shared({.seed = seed, .threads = 1 + seed % 4}, configuration(page_size(seed)));
     EXPECT_EQ(run.problem, "") << seed;
     EXPECT_GT(run.crashes, 100);
+  }
+}
+
+class SoftwareLogContract : public DesignContract {};
+INSTANTIATE_TEST_SUITE_P(Every, SoftwareLogContract, testing::ValuesIn(promising_designs(true)),
+                         [](const auto& info) { return name(info.param); });
+
+TEST_P(SoftwareLogContract, SurvivesEveryCrash) {
+  for (std::uint32_t seed = 1; seed <= programs_; ++seed) {
+    UndoLoggedRegions program(seed, 1 + seed % 4, 30);
+    const SharedRun run = crash_program(program.builder, configuration(page_size(seed)));
+    EXPECT_EQ(run.problem, "") << seed;
+    EXPECT_GT(run.crashes, 100u);
+    EXPECT_GT(run.undone, 20u);
   }
 }
 
