@@ -57,6 +57,7 @@ class StoredBytes final : public Ordering {
     return false;
   }
   Eviction evicted(Line, const LineData&, Picoseconds) override { return Eviction::kTaken; }
+  bool may_leave(Line) const override { return false; }
 
  private:
   struct PerCore {

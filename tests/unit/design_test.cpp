@@ -34,6 +34,7 @@ class ScriptedAtomicity final : public Atomicity {
   Eviction evicted(Line, const LineData&, Picoseconds) override {
     return keeps() ? Eviction::kTaken : Eviction::kWrite;
   }
+  bool may_leave(Line) const override { return !script().atomicity_keeps; }
   bool fetch(CoreId, Line, Picoseconds, Completion) override { return keeps(); }
   std::string pending() const override { return "something atomic"; }
   void statistics(StatisticsCollector& collector) const override {
@@ -60,6 +61,7 @@ class ScriptedOrdering final : public Ordering {
   Eviction evicted(Line, const LineData&, Picoseconds) override {
     return keeps() ? Eviction::kTaken : Eviction::kWrite;
   }
+  bool may_leave(Line) const override { return !script().ordering_keeps; }
   bool fetch(CoreId, Line, Picoseconds, Completion) override { return keeps(); }
   std::string pending() const override { return "something in order"; }
   void statistics(StatisticsCollector& collector) const override {
@@ -135,6 +137,7 @@ class DesignOfTwo : public testing::Test {
     eviction_ = platform_.design.evicted(kLine, {}, {});
     return asked();
   }
+  bool may_leave() const { return platform_.design.may_leave(kLine); }
   Calls fetch() {
     fetched_ = false;
     platform_.design.fetch(0, kLine, {}, completion<&DesignOfTwo::fetched>(*this));
@@ -176,6 +179,7 @@ TEST_F(DesignOfTwo, AtomicityIsAskedFirst) {
   EXPECT_EQ(load(), kAtomicityFirst);
   EXPECT_EQ(evicted(), kAtomicityFirst);
   EXPECT_EQ(eviction_, Eviction::kWrite);
+  EXPECT_TRUE(may_leave());
   EXPECT_EQ(fetch(), kAtomicityFirst);
   EXPECT_TRUE(fetched_) << "by PM, for nobody else has answered";
 }
@@ -186,6 +190,7 @@ struct DesignWhoseAtomicityKeeps : DesignOfTwo {
 TEST_F(DesignWhoseAtomicityKeeps, WhatItKeepsOrderingDoesNotSee) {
   EXPECT_EQ(evicted(), kAtomicityAlone);
   EXPECT_EQ(eviction_, Eviction::kTaken);
+  EXPECT_FALSE(may_leave());
   EXPECT_EQ(fetch(), kAtomicityAlone);
   EXPECT_FALSE(fetched_);
 }
@@ -208,6 +213,7 @@ TEST_F(DesignWhoseOrderingKeeps, NobodyIsAskedTwiceForAStore) {
 TEST_F(DesignWhoseOrderingKeeps, WhatAtomicityLetsGoOrderingMayKeep) {
   EXPECT_EQ(evicted(), kAtomicityFirst);
   EXPECT_EQ(eviction_, Eviction::kTaken);
+  EXPECT_FALSE(may_leave());
   EXPECT_EQ(fetch(), kAtomicityFirst);
   EXPECT_FALSE(fetched_);
 }
