@@ -244,6 +244,24 @@ TEST_P(SoftwareLogContract, SurvivesEveryCrash) {
   }
 }
 
+// A program whose log is broken goes wrong, so that the above says something.
+TEST(SoftwareLog, CrashesShowWhatItsProgramLeavesOut) {
+  for (const std::string_view defect :
+       {"log_flush", "log_fence", "data_flush", "data_fence", "commit_flush"}) {
+    bool goes_wrong = false;
+    for (std::uint32_t seed = 1; seed <= 6 && !goes_wrong; ++seed) {
+      UndoLoggedRegions program(seed, 2, 30);
+      Layers list = settings({{"atomicity", "software-undo"},
+                              {"backend", "delaying"},
+                              {"pm.wpq_entries", "2"},
+                              {"pm.controllers", "2"}});
+      list.push_back({"software_undo.break." + std::string(defect), "true", "contract"});
+      goes_wrong = !crash_program(program.builder, configure(list, with_doubles())).problem.empty();
+    }
+    EXPECT_TRUE(goes_wrong) << defect;
+  }
+}
+
 // What is wrong with the way of writes through the backend shows in some design at least, and
 // nothing is wrong without.
 class BackendContract : public testing::TestWithParam<std::string_view> {
