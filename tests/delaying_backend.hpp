@@ -1,7 +1,7 @@
 // An operation of the backend that does everything that one may do, at random: it holds every write
 // and answers every read late, for a random bounded time; it puts lines elsewhere, and keeps where
-// they are in persistent registers; and it has a line of metadata for most lines, accepted together
-// with it, without which nobody can tell what the line holds.
+// they are in persistent registers; it encrypts them; and it has a line of metadata for most lines,
+// accepted together with it, without which nobody can tell what the line holds.
 //
 // For tests of all designs: whatever they do with their writes must be right with it.
 #pragma once
@@ -22,6 +22,34 @@ namespace pmemsim {
 inline LineData unreadable() {
   LineData data;
   data.fill(std::byte{0xee});
+  return data;
+}
+
+// A register: the lines of which the device holds what an operation has made of them, for a write
+// of theirs has been accepted and not dropped again. Others hold what they held before the run.
+class EncodedLines {
+ public:
+  void accepted(Line line) { ++writes_[line]; }
+  void dropped(Line line) { --writes_[line]; }
+  bool contains(Line line) const {
+    const auto found = writes_.find(line);
+    return found != writes_.end() && found->second > 0;
+  }
+
+ private:
+  std::map<Line, std::uint32_t> writes_;
+};
+
+// What `change` makes of each word of the line, given a key of the line's own.
+template <class Change>
+LineData with_each_word(Line line, LineData data, Change change) {
+  const std::uint64_t key = (line.number + 1) * 0x9e3779b97f4a7c15u;
+  for (std::size_t at = 0; at < kLineBytes; at += sizeof key) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, data.data() + at, sizeof word);
+    word = change(word, key);
+    std::memcpy(data.data() + at, &word, sizeof word);
+  }
   return data;
 }
 
@@ -51,6 +79,7 @@ class DelayingBackend final : public BackendOperation {
   // Nothing is random here: it may be asked again.
   void encode(const Write& write, const Prepared&, Encoded& encoded) const override {
     encoded.place = moves(encoded.place) ? next_place() : place(encoded.place);
+    encoded.data = encrypted(write.line, encoded.data);
     if (!has_metadata(write.line)) return;
     encoded.metadata.push_back({metadata_of(write.line), authenticator(write.line, encoded.data)});
   }
@@ -65,6 +94,7 @@ class DelayingBackend final : public BackendOperation {
   }
   void accepted(const Write& write, const Encoded& encoded) override {
     dropped_.erase(write.line);
+    encrypted_.accepted(write.line);
     const Line before = place(write.line);
     if (encoded.place == before) return;
     before_[encoded.place] = before;
@@ -72,6 +102,7 @@ class DelayingBackend final : public BackendOperation {
   }
   void dropped(const Write& write, const Encoded& encoded, bool accepted) override {
     if (accepted) dropped_.insert(write.line);
+    if (accepted) encrypted_.dropped(write.line);
     if (encoded.place == write.line) return;
     if (!accepted) {
       if (encoded.place != place(write.line)) free_.push_back(encoded.place);
@@ -98,6 +129,9 @@ class DelayingBackend final : public BackendOperation {
     const auto found = places_.find(line);
     return found == places_.end() ? line : found->second;
   }
+  LineData decode(Line line, const LineData& data) const override {
+    return encrypted_.contains(line) ? decrypted(line, data) : data;
+  }
   std::unique_ptr<ImageDecoder> decoder() const override {
     return std::make_unique<Decoder>(*this);
   }
@@ -109,6 +143,14 @@ class DelayingBackend final : public BackendOperation {
   static constexpr std::uint64_t kSpare = std::uint64_t{1} << 52;     // places, as line numbers
   static constexpr std::uint64_t kMetadata = std::uint64_t{1} << 53;  // the same
   static constexpr std::uint64_t kMostDelay = 400'000;                // ps
+
+  static constexpr std::uint64_t kFactor = 0xff51afd7ed558ccd;
+  static constexpr std::uint64_t kInverse = [] {  // modulo 2^64: each step doubles the right bits
+    std::uint64_t inverse = kFactor;
+    for (int bits = 3; bits < 64; bits *= 2) inverse *= 2 - kFactor * inverse;
+    return inverse;
+  }();
+  static_assert(kFactor * kInverse == 1);
 
   // What an image holds, as far as registers and metadata tell.
   class Decoder final : public ImageDecoder {
@@ -141,13 +183,23 @@ class DelayingBackend final : public BackendOperation {
       } else {
         unreadable_.insert(line);
       }
-      tell(line, known ? data : unreadable());
+            tell(line, known ? backend_.decode(line, data) : unreadable());
     }
     const DelayingBackend& backend_;
     Image device_;
     std::set<Line> unreadable_;  // that don't fit their metadata
     std::size_t known_ = 0;      // of the moves
   };
+
+  // Not by a mask alone: of that and another operation's it wouldn't matter which is undone first.
+  static LineData encrypted(Line line, const LineData& data) {
+    return with_each_word(
+        line, data, [](std::uint64_t word, std::uint64_t key) { return (word + key) * kFactor; });
+  }
+  static LineData decrypted(Line line, const LineData& data) {
+    return with_each_word(
+        line, data, [](std::uint64_t word, std::uint64_t key) { return word * kInverse - key; });
+  }
 
   static bool has_metadata(Line line) { return line.number % 3 != 0; }
   static Line metadata_of(Line line) { return {kMetadata + line.number}; }
@@ -190,6 +242,7 @@ class DelayingBackend final : public BackendOperation {
 
   EventQueue* queue_ = nullptr;
   std::mt19937_64 random_{1};
+  EncodedLines encrypted_;
   std::map<std::uint64_t, Completion> held_;
   std::uint64_t requests_ = 0, sent_ = 0, taken_ = 0;
   std::deque<Line> free_;        // places that held a line once
@@ -205,7 +258,7 @@ inline const ChoiceTable& with_delaying_backend() {
   static const ChoiceTable kTable = [] {
     ChoiceTable table = choices();
     table.push_back({.name = "delaying",
-                     .summary = "Delays, moves and authenticates every line",
+                     .summary = "Delays, moves, encrypts and authenticates every line",
                      .parameters = {ParameterGroup::of<BackendParameters>("backend")},
                      .make = [](const Blueprint&) -> std::unique_ptr<BackendOperation> {
                        return std::make_unique<DelayingBackend>();

@@ -6,7 +6,8 @@
 // counter), one that follows from the data, and one that follows from both (a tag of line, data and
 // counter). The tags go to metadata, accepted together with the data; the counter of the line's
 // writes stands in a persistent register. Results that were prepared are used as they are, so that
-// those for another line, other data or an old counter make the line unreadable.
+// those for another line, other data or an old counter make the line unreadable. The data are
+// masked.
 #pragma once
 
 #include <cstring>
@@ -81,11 +82,19 @@ class PreparingOperation final : public BackendOperation {
       line_tag = result.line_tag;
       whole_tag = prepared.data ? result.tag : tag(write.line, write.data, counter);
     }
+    encoded.data = masked(write.line, encoded.data);
     encoded.metadata.push_back({metadata_of(write.line), metadata(counter, line_tag, whole_tag)});
   }
   void accepted(const Write& write, const Encoded&) override {
+    masked_.accepted(write.line);
     ++counters_[write.line];
     backend_->metadata_changed(write.line);
+  }
+  void dropped(const Write& write, const Encoded&, bool accepted) override {
+    if (accepted) masked_.dropped(write.line);
+  }
+  LineData decode(Line line, const LineData& data) const override {
+    return masked_.contains(line) ? masked(line, data) : data;
   }
 
   std::unique_ptr<ImageDecoder> decoder() const override {
@@ -112,21 +121,27 @@ class PreparingOperation final : public BackendOperation {
     void changed(Line place, const LineData& data, const Tell& tell) override {
       device_.write(place, data);
       const Line line{place.number >= kMetadata ? place.number - kMetadata : place.number};
-      tell(line, readable(line) ? device_.read(line) : unreadable());
+      const LineData plain = operation_.decode(line, device_.read(line));
+      tell(line, readable(line, plain) ? plain : unreadable());
     }
     void registers_changed(const Tell&) override {}
 
    private:
-    bool readable(Line line) const {
+    bool readable(Line line, const LineData& plain) const {
       const std::uint64_t counter = operation_.next_counter(line) - 1;
       return counter == 0 ||
              device_.read(metadata_of(line)) ==
-                 metadata(counter, tag(line, {}, counter), tag(line, device_.read(line), counter));
+                 metadata(counter, tag(line, {}, counter), tag(line, plain, counter));
     }
     const PreparingOperation& operation_;
     Image device_;
   };
 
+  // Twice: as it was.
+  static LineData masked(Line line, const LineData& data) {
+    return with_each_word(line, data,
+                          [](std::uint64_t word, std::uint64_t key) { return word ^ key; });
+  }
   static Line metadata_of(Line line) { return {kMetadata + line.number}; }
   static std::uint64_t tag(Line line, const LineData& data, std::uint64_t counter) {
     std::uint64_t hash = line.number * 0x9e3779b97f4a7c15u + counter;
@@ -162,6 +177,7 @@ class PreparingOperation final : public BackendOperation {
   std::map<PreparedId, Result> results_;
   std::map<std::uint64_t, Completion> waiting_;
   std::uint64_t requests_ = 0;
+  EncodedLines masked_;
   std::map<Line, std::uint64_t> counters_;  // register: writes accepted
 };
 
@@ -276,7 +292,7 @@ inline const ChoiceTable& with_doubles() {
     constexpr std::string_view kPredictions = "predictions";
     ChoiceTable table = with_delaying_backend();
     table.push_back({.name = "preparing",
-                     .summary = "Authenticates every line, and starts on predictions",
+                     .summary = "Masks and authenticates every line, and starts on predictions",
                      .needs = {kPredictions},
                      .gives = {kStartEarly},
                      .parameters = {ParameterGroup::of<BackendParameters>("backend")},

@@ -133,10 +133,8 @@ struct SharedRun {
 };
 // Runs the program, and crashes the design at every point; at each, also with a few lines more
 // written back.
-inline SharedRun crash_shared(const SharedRegions::Options& options,
-                              const Configuration& configuration) {
-  SharedRegions program(options);
-  const TemporaryTrace temporary(program.builder);
+inline SharedRun crash_program(trace::TraceBuilder& builder, const Configuration& configuration) {
+  const TemporaryTrace temporary(builder);
   const CrashResult result =
       crash(trace::TraceFile(temporary.path()), configuration, {.subsets = 2}, {});
   std::string problem;
@@ -144,6 +142,11 @@ inline SharedRun crash_shared(const SharedRegions::Options& options,
     for (const std::string& line : result.story->lines) problem += line + "\n";
   }
   return {problem, result.points, result.repaired};
+}
+inline SharedRun crash_shared(const SharedRegions::Options& options,
+                              const Configuration& configuration) {
+  SharedRegions program(options);
+  return crash_program(program.builder, configuration);
 }
 
 }  // namespace pmemsim

@@ -1,10 +1,12 @@
 // Layers that take threads back at random (layers/thread_control.hpp), for tests of what that
 // restores.
 //
-// The ordering layer's caches are persistent, so that what is taken back is seen at each crash.
-// When it has taken a thread back it compares what PM holds with what it held before the region's
-// stores, but for what others have stored since. The atomicity layer keeps an undo log of bytes in
-// persistent registers.
+// The ordering layer's caches are persistent, so that what is taken back is seen at each crash. It
+// follows the program in a model of its own, with which it compares PM whenever it has taken a
+// thread back: all of it, at that moment, for then it is clear what it has to hold, whatever other
+// threads are doing; and the line of each store when that is visible, so that the region's next
+// execution is compared, too. The atomicity layer keeps an undo log of bytes in persistent
+// registers.
 #pragma once
 
 #include <algorithm>
@@ -30,14 +32,98 @@ struct SpeculationParameters {
   }
 };
 
+// What the program's stores leave of PM, where regions can be taken back: rules 2 and 3 of
+// layers/thread_control.hpp.
+//
+// The stores to a line stand in the order in which they became visible first. Those of a region
+// that is taken back count for nothing until they are executed again, and then in their old places.
+// (Of a region's stores to one place only the last is known. So none may lie across another one, or
+// come before and after one of another thread's.)
+class StoreHistory {
+ public:
+  explicit StoreHistory(std::uint32_t cores) : latest_(cores) {}
+
+  // Before the first store to the line: what it holds without one.
+  void begins_with(Line line, const LineData& data) {
+    if (lines_.try_emplace(line, History{data, {}}).second) expected_.write(line, data);
+  }
+  // `region` 0: outside of any, for ever.
+  void stored(CoreId core, std::uint64_t region, std::uint64_t address,
+              const std::vector<std::byte>& value) {
+    Latest& latest = latest_[core];
+    if (latest.region != region || region == 0) latest = {region, {}};
+    for (const Place place : latest.places) {
+      Stored& known = stored_at(place);
+      if (known.address != address) continue;
+      known.value = value;
+      known.there = true;
+      return rebuild(place.line);
+    }
+    const Line line = Line::of(address);
+    std::vector<Stored>& stores = lines_.at(line).stores;
+    latest.places.push_back({line, stores.size()});
+    stores.push_back({address, value, true});
+    expected_.write(address, value.data(), value.size());
+  }
+  // If the region has come to a store.
+  void taken_back(CoreId core, std::uint64_t region) {
+    if (latest_[core].region != region) return;
+    for (const Place place : latest_[core].places) {
+      stored_at(place).there = false;
+      rebuild(place.line);
+    }
+  }
+
+  bool is_as_expected(const Image& pm, Line line) const {
+    return pm.read(line) == expected_.read(line);
+  }
+  // Of all that have been stored to.
+  std::uint64_t wrong_lines(const Image& pm) const {
+    std::uint64_t wrong = 0;
+    for (const auto& [line, _] : lines_) wrong += !is_as_expected(pm, line);
+    return wrong;
+  }
+
+ private:
+  struct Stored {
+    std::uint64_t address;
+    std::vector<std::byte> value;
+    bool there;
+  };
+  struct History {
+    LineData before;
+    std::vector<Stored> stores;
+  };
+  struct Place {
+    Line line;
+    std::size_t number;  // of the line's stores
+  };
+  struct Latest {
+    std::uint64_t region = 0;
+    std::vector<Place> places{};
+  };
+
+  Stored& stored_at(Place place) { return lines_.at(place.line).stores[place.number]; }
+  void rebuild(Line line) {
+    const History& history = lines_.at(line);
+    expected_.write(line, history.before);
+    for (const Stored& stored : history.stores) {
+      if (stored.there) expected_.write(stored.address, stored.value.data(), stored.value.size());
+    }
+  }
+
+  std::map<Line, History> lines_;
+  std::vector<Latest> latest_;  // by core: its latest region
+  Image expected_;
+};
+
 class SpeculatingOrdering final : public NoOrdering {
  public:
   SpeculatingOrdering(std::uint32_t cores, const SpeculationParameters& parameters)
-      : cores_(cores),
-        stores_per_alarm_(parameters.stores_per_alarm),
+      : stores_per_alarm_(parameters.stores_per_alarm),
         random_(parameters.seed),
         announced_(cores),
-        before_(cores) {}
+        history_(cores) {}
 
   void connect(const LayerContext& context) override {
     NoOrdering::connect(context);
@@ -50,8 +136,8 @@ class SpeculatingOrdering final : public NoOrdering {
     return true;
   }
   bool store(const Store& store, Picoseconds, Completion resume) override {
-    remember(store);
-    announced_[store.core] = {store.address, store.size};
+    announced_[store.core] = {store.region, store.address, {store.value, store.value + store.size}};
+    history_.begins_with(store.line(), store.before());
     if (stores_per_alarm_ > 0 && random_() % stores_per_alarm_ == 0) alarm();
     if (random_() % 16 != 0) return true;
     later(1 + random_() % 300'000, resume);
@@ -60,58 +146,34 @@ class SpeculatingOrdering final : public NoOrdering {
   void visible(CoreId core, Line line) override {
     persist(line);
     const Announced& stored = announced_[core];
-    changed(core, stored.address, stored.bytes);
+    history_.stored(core, stored.region, stored.address, stored.value);
+    wrong_ += !history_.is_as_expected(context_->pm_space.newest(), line);
   }
-  void restored(CoreId core, std::uint64_t address, std::uint32_t bytes) override {
+  void restored(CoreId, std::uint64_t address, std::uint32_t bytes) override {
     for (std::uint64_t line = address / kLineBytes; line <= (address + bytes - 1) / kLineBytes;
          ++line) {
       persist({line});
     }
-    changed(core, address, bytes);
     ++restored_;
   }
+  // Is a thread being taken back just now? Which one is it, counted from 1?
+  bool rewinding() const { return rewinding_; }
+  std::uint64_t rewinds() const { return rewinds_; }
 
   void statistics(StatisticsCollector& collector) const override {
     collector("speculating.rewinds", rewinds_, "regions", "Regions taken back");
     collector("speculating.pauses", pauses_, "pauses", "Cores paused");
-    collector("speculating.wrong", wrong_, "bytes", "Bytes that weren't restored");
+    collector("speculating.wrong", wrong_, "lines", "Lines that weren't as they had to be");
   }
 
  private:
   static constexpr std::uint64_t kMostAlarms = 100;
 
   struct Announced {
-    std::uint64_t address = 0;
-    std::uint32_t bytes = 0;
-  };
-  // What is to be there when the region has been taken back, of all bytes that it has stored to.
-  struct Before {
     std::uint64_t region = 0;
-    std::map<std::uint64_t, std::byte> bytes;
+    std::uint64_t address = 0;
+    std::vector<std::byte> value;
   };
-
-  std::byte newest(std::uint64_t address) const {
-    return context_->pm_space.newest().read(Line::of(address))[address % kLineBytes];
-  }
-  void remember(const Store& store) {
-    Before& before = before_[store.core];
-    if (before.region != store.region) before = {store.region, {}};
-    if (store.region == 0) return;
-    for (std::uint64_t at = store.address; at < store.address + store.size; ++at) {
-      before.bytes.try_emplace(at, newest(at));
-    }
-  }
-  // What others have stored stays.
-  void changed(CoreId by, std::uint64_t address, std::uint32_t bytes) {
-    for (CoreId core = 0; core < cores_; ++core) {
-      if (core == by) continue;
-      auto& before = before_[core].bytes;
-      for (auto at = before.lower_bound(address); at != before.end() && at->first < address + bytes;
-           ++at) {
-        at->second = newest(at->first);
-      }
-    }
-  }
 
   void persist(Line line) {
     context_->pm.persisted_in_caches(line, context_->pm_space.newest().read(line));
@@ -155,22 +217,25 @@ class SpeculatingOrdering final : public NoOrdering {
   }
   void rewind(CoreId core) {
     if (!context_->threads.in_region(core)) return;
-    restored_ = 0;
-    context_->threads.rewind(core);
     ++rewinds_;
-    if (restored_ == 0) return;  // of a region without a store, so that `before_` is another's
-    for (const auto& [address, byte] : before_[core].bytes) wrong_ += newest(address) != byte;
+    restored_ = 0;
+    rewinding_ = true;
+    context_->threads.rewind(core);
+    rewinding_ = false;
+    // Otherwise the region hasn't come to a store, and what was announced is another's.
+    if (restored_ > 0) history_.taken_back(core, announced_[core].region);
+    wrong_ += history_.wrong_lines(context_->pm_space.newest());
   }
 
-  const std::uint32_t cores_;
   const std::uint64_t stores_per_alarm_;
   std::mt19937_64 random_;
   std::optional<LayerContext> context_;
   std::vector<Announced> announced_;
-  std::vector<Before> before_;
+  StoreHistory history_;
   CoreId paused_begin_ = 0, paused_end_ = 0;
   std::uint64_t restored_ = 0, alarms_ = 0;
   std::uint64_t rewinds_ = 0, pauses_ = 0, wrong_ = 0;
+  bool rewinding_ = false;
 };
 
 // What must be restored if a crash comes: bytes before the stores of regions that aren't over. With

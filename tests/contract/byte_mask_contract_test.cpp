@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "delaying_backend.hpp"
 #include "pmemsim/layers/persist_port.hpp"
+#include "preparing_backend.hpp"
 #include "shared_regions.hpp"
 
 namespace pmemsim {
@@ -57,6 +57,7 @@ class StoredBytes final : public Ordering {
     return false;
   }
   Eviction evicted(Line, const LineData&, Picoseconds) override { return Eviction::kTaken; }
+  bool may_leave(Line) const override { return false; }
 
  private:
   struct PerCore {
@@ -79,7 +80,7 @@ class StoredBytes final : public Ordering {
 
 const ChoiceTable& with_stored_bytes() {
   static const ChoiceTable kTable = [] {
-    ChoiceTable table = with_delaying_backend();
+    ChoiceTable table = with_doubles();
     table.push_back({.name = "stored-bytes",
                      .summary = "Every store's bytes go to PM by themselves",
                      .promises = {.fences = FencePromise::kStores},
@@ -91,26 +92,30 @@ const ChoiceTable& with_stored_bytes() {
   return kTable;
 }
 
-using Way = std::pair<std::string_view, std::string_view>;  // backend, pm.persistence
+struct Way {
+  std::string_view name, persistence, backend = "none", precompute = "none";
+  std::string_view few_entries = "2";
+};
 
 class StoredBytesCrash : public testing::TestWithParam<Way> {};
 INSTANTIATE_TEST_SUITE_P(Ways, StoredBytesCrash,
-                         testing::Values(Way{"none", "accepted"}, Way{"none", "written"},
-                                         Way{"delaying", "accepted"}),
-                         [](const auto& info) {
-                           return std::string(info.param.first) + "_" +
-                                  std::string(info.param.second);
-                         });
+                         testing::Values(Way{"Accepted", "accepted"}, Way{"Written", "written"},
+                                         Way{"Delaying", "accepted", "delaying"},
+                                         Way{"PreparingAndDelaying", "accepted",
+                                             "preparing,delaying", "random", "3"}),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 TEST_P(StoredBytesCrash, SurvivesEveryCrash) {
-  for (const std::string_view wpq_entries : {"2", "16"}) {
+  for (const std::string_view wpq_entries : {GetParam().few_entries, std::string_view("16")}) {
     for (std::uint32_t seed = 1; seed <= 3; ++seed) {
-      const Configuration configuration = configure(settings({{"ordering", "stored-bytes"},
-                                                              {"atomicity", "none"},
-                                                              {"backend", GetParam().first},
-                                                              {"pm.persistence", GetParam().second},
-                                                              {"pm.wpq_entries", wpq_entries}}),
-                                                    with_stored_bytes());
+      const Configuration configuration =
+          configure(settings({{"ordering", "stored-bytes"},
+                              {"atomicity", "none"},
+                              {"backend", GetParam().backend},
+                              {"precompute", GetParam().precompute},
+                              {"pm.persistence", GetParam().persistence},
+                              {"pm.wpq_entries", wpq_entries}}),
+                    with_stored_bytes());
       const SharedRun run = crash_shared(
           {.seed = seed, .threads = 4, .false_sharing = true, .lines_per_lock = 1}, configuration);
       EXPECT_EQ(run.problem, "") << seed;

@@ -2,6 +2,8 @@
 // over random programs.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "long_tests.hpp"
 #include "pmemsim/mem/memory_statistics.hpp"
 #include "pmemsim/sim/machine.hpp"
@@ -9,6 +11,7 @@
 #include "random_trace.hpp"
 #include "shared_regions.hpp"
 #include "unchecked.hpp"
+#include "undo_logged_regions.hpp"
 
 namespace pmemsim {
 namespace {
@@ -44,13 +47,25 @@ std::string name(const Layers& layers) {
   std::string text;
   for (const Setting& setting : layers) text += (text.empty() ? "" : "_") + setting.value;
   std::erase(text, '-');
+  std::ranges::replace(text, ',', '_');
   return text;
+}
+
+// Where a line, its metadata and the place that it is put to lie: mostly in one channel, or in
+// different ones.
+constexpr std::string_view kPageSizes[] = {"4KiB", "64B"};
+
+// Entries of the channel's write pending queue that can be reserved now.
+std::uint32_t reservable(const Memory& memory, std::uint32_t channel) {
+  std::uint32_t entries = 0;
+  while (memory.can_reserve(channel, entries + 1)) ++entries;
+  return entries;
 }
 
 class DesignContract : public testing::TestWithParam<Layers> {
  protected:
   // Small caches and queues, so that everything happens.
-  static Configuration configuration() {
+  static Configuration configuration(std::string_view page_size = kPageSizes[0]) {
     Layers list = settings({{"l1.size", "1KiB"},
                             {"l1.ways", "2"},
                             {"l2.size", "4KiB"},
@@ -61,9 +76,13 @@ class DesignContract : public testing::TestWithParam<Layers> {
                             {"core.mshrs", "4"},
                             {"pm.wpq_entries", "4"},
                             {"pm.min_writes_per_switch", "2"},
+                            {"pm.page_size", page_size},
                             {"pm.controllers", "2"}});
     for (const Setting& setting : GetParam()) list.push_back(setting);
     return configure(list, with_doubles());
+  }
+  static std::string_view page_size(std::uint32_t seed) {
+    return kPageSizes[seed % std::size(kPageSizes)];
   }
   static RandomTraceOptions program(std::uint32_t seed) {
     return {.seed = seed, .threads = 1 + seed % 4, .operations = 4000, .lines = 100};
@@ -84,10 +103,14 @@ TEST_P(DesignContract, DrainsAndConserves) {
     RandomTrace random(program(seed));
     const TemporaryTrace temporary(random.builder);
     const trace::TraceFile file(temporary.path());
-    Machine machine(configuration(), file);
+    Machine machine(configuration(page_size(seed)), file);
+    const std::uint32_t entries = reservable(machine.pm(), 0);
     EXPECT_TRUE(machine.run({}));
     for (const auto& core : machine.cores()) EXPECT_TRUE(core->finished());
     EXPECT_EQ(machine.design().pending(), "");
+    for (const std::uint32_t channel : {0u, 1u}) {
+      EXPECT_EQ(reservable(machine.pm(), channel), entries) << "nothing stays reserved";
+    }
     for (const Memory* memory : {&machine.pm(), &machine.dram()}) {
       EXPECT_TRUE(memory->idle()) << memory->describe_pending();
       const MemoryStatistics& counted = memory->statistics();
@@ -172,45 +195,97 @@ TEST_P(DesignContract, CausesAddUp) {
   }
 }
 
-// Designs that promise something to a program that keeps no log of its own. (What a software log
-// promises is tested with recorded programs, tests/python/test_crash.py.)
-std::vector<Layers> promising_designs() {
+// Where one operation prepares, two do: what the second has made of a line is to be undone first.
+void add_lists_of_two(std::vector<Layers>& all) {
+  std::vector<Layers> of_two;
+  for (Layers layers : all) {
+    const auto preparing = std::ranges::find(layers, "preparing", &Setting::value);
+    if (preparing == layers.end()) continue;
+    preparing->value = "preparing,delaying";
+    of_two.push_back(layers);
+  }
+  all.insert(all.end(), of_two.begin(), of_two.end());
+}
+
+// Designs that promise something to a program that keeps a log of its own, or that keeps none.
+std::vector<Layers> promising_designs(bool software_log) {
   std::vector<Layers> all = legal_designs();
-  std::erase_if(all, [](const Layers& layers) {
+  std::erase_if(all, [&](const Layers& layers) {
     const DesignConfiguration design = unchecked(layers, with_doubles()).design;
-    return !design.promises().any() || design.atomicity().name == "software-undo";
+    return !design.promises().any() || (design.atomicity().name == "software-undo") != software_log;
   });
+  add_lists_of_two(all);
   return all;
 }
 
 class CrashContract : public DesignContract {};
-INSTANTIATE_TEST_SUITE_P(Every, CrashContract, testing::ValuesIn(promising_designs()),
+INSTANTIATE_TEST_SUITE_P(Every, CrashContract, testing::ValuesIn(promising_designs(false)),
                          [](const auto& info) { return name(info.param); });
 
 TEST_P(CrashContract, SurvivesEveryCrash) {
   for (std::uint32_t seed = 1; seed <= programs_; ++seed) {
-    const SharedRun run = crash_shared({.seed = seed, .threads = 1 + seed % 4}, configuration());
+    const SharedRun run =
+        crash_shared({.seed = seed, .threads = 1 + seed % 4}, configuration(page_size(seed)));
     EXPECT_EQ(run.problem, "") << seed;
     EXPECT_GT(run.crashes, 100);
   }
 }
 
+class SoftwareLogContract : public DesignContract {};
+INSTANTIATE_TEST_SUITE_P(Every, SoftwareLogContract, testing::ValuesIn(promising_designs(true)),
+                         [](const auto& info) { return name(info.param); });
+
+TEST_P(SoftwareLogContract, SurvivesEveryCrash) {
+  for (std::uint32_t seed = 1; seed <= programs_; ++seed) {
+    UndoLoggedRegions program(seed, 1 + seed % 4, 30);
+    const SharedRun run = crash_program(program.builder, configuration(page_size(seed)));
+    EXPECT_EQ(run.problem, "") << seed;
+    EXPECT_GT(run.crashes, 100u);
+    EXPECT_GT(run.undone, 20u);
+  }
+}
+
+// A program whose log is broken goes wrong, so that the above says something.
+TEST(SoftwareLog, CrashesShowWhatItsProgramLeavesOut) {
+  for (const std::string_view defect :
+       {"log_flush", "log_fence", "data_flush", "data_fence", "commit_flush"}) {
+    bool goes_wrong = false;
+    for (std::uint32_t seed = 1; seed <= 6 && !goes_wrong; ++seed) {
+      UndoLoggedRegions program(seed, 2, 30);
+      Layers list = settings({{"atomicity", "software-undo"},
+                              {"backend", "delaying"},
+                              {"pm.wpq_entries", "2"},
+                              {"pm.controllers", "2"}});
+      list.push_back({"software_undo.break." + std::string(defect), "true", "contract"});
+      goes_wrong = !crash_program(program.builder, configure(list, with_doubles())).problem.empty();
+    }
+    EXPECT_TRUE(goes_wrong) << defect;
+  }
+}
+
 // What is wrong with the way of writes through the backend shows in some design at least, and
 // nothing is wrong without.
-TEST(BackendContract, CrashesShowEveryDefect) {
-  const auto goes_wrong = [](std::string_view defect, std::string_view wpq_entries,
-                             const Layers& layers) {
+class BackendContract : public testing::TestWithParam<std::string_view> {
+ protected:
+  struct Operations {
+    std::string_view backend, precompute;
+  };
+
+  static bool goes_wrong(std::string_view defect, std::string_view wpq_entries,
+                         const Operations& operations) {
     for (std::uint32_t seed = 1; seed <= 3; ++seed) {
       for (const std::string_view atomicity : {"none", "hw-undo", "hw-redo", "asap", "lad"}) {
         Layers list = settings({{"atomicity", atomicity},
+                                {"backend", operations.backend},
+                                {"precompute", operations.precompute},
                                 {"l1.size", "256B"},
                                 {"l1.ways", "2"},
                                 {"l2.size", "0B"},
                                 {"shared.size", "2KiB"},
                                 {"shared.size_per_core", "0B"},
                                 {"pm.wpq_entries", wpq_entries},
+                                {"pm.page_size", GetParam()},
                                 {"pm.controllers", "2"}});
-        list.insert(list.end(), layers.begin(), layers.end());
         if (!defect.empty()) {
           list.push_back({"backend.break." + std::string(defect), "true", "contract"});
         }
@@ -220,25 +295,35 @@ TEST(BackendContract, CrashesShowEveryDefect) {
       }
     }
     return false;
-  };
-  const Layers delaying = settings({{"backend", "delaying"}});
+  }
+};
+INSTANTIATE_TEST_SUITE_P(PageSizes, BackendContract, testing::ValuesIn(kPageSizes),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(BackendContract, CrashesShowEveryDefectOfWrites) {
+  const Operations delaying{"delaying", "none"};
   for (const std::string_view wpq_entries : {"2", "8"}) {
     EXPECT_FALSE(goes_wrong("", wpq_entries, delaying));
   }
-  EXPECT_TRUE(goes_wrong("order", "8", delaying));
-  EXPECT_TRUE(goes_wrong("metadata", "8", delaying));
-  EXPECT_TRUE(goes_wrong("reserved", "8", delaying));
-  EXPECT_TRUE(goes_wrong("registers", "2", delaying))
-      << "where writes wait for room in their queue";
+  for (const std::string_view defect : {"order", "metadata", "reserved"}) {
+    EXPECT_TRUE(goes_wrong(defect, "8", delaying)) << defect;
+  }
+  // Where writes wait for room in their queue, as they rarely do when every line is in the other
+  // channel than the one before.
+  if (GetParam() == kPageSizes[0]) {
+    EXPECT_TRUE(goes_wrong("registers", "2", delaying));
+  }
+}
 
+TEST_P(BackendContract, CrashesShowEveryDefectOfPredictions) {
   for (const std::string_view backend : {"preparing", "preparing,delaying"}) {
-    const Layers preparing = settings({{"backend", backend}, {"precompute", "random"}});
+    const Operations preparing{backend, "random"};
     for (const std::string_view wpq_entries : {"3", "8"}) {
       EXPECT_FALSE(goes_wrong("", wpq_entries, preparing)) << backend;
     }
-    EXPECT_TRUE(goes_wrong("prepared_line", "8", preparing)) << backend;
-    EXPECT_TRUE(goes_wrong("prepared_data", "8", preparing)) << backend;
-    EXPECT_TRUE(goes_wrong("metadata_changed", "8", preparing)) << backend;
+    for (const std::string_view defect : {"prepared_line", "prepared_data", "metadata_changed"}) {
+      EXPECT_TRUE(goes_wrong(defect, "8", preparing)) << backend << ": " << defect;
+    }
   }
 }
 

@@ -8,7 +8,6 @@
 #include "long_tests.hpp"
 #include "pmemsim/atomicity/hw_undo.hpp"
 #include "pmemsim/atomicity/log_record.hpp"
-#include "pmemsim/atomicity/sequential_log.hpp"
 #include "pmemsim/recovery/undo_log.hpp"
 #include "shared_regions.hpp"
 #include "unit/crash_plug.hpp"
@@ -105,20 +104,6 @@ TEST(LineMap, ValuesStayWhileOthersComeAndGo) {
     }
     ASSERT_EQ(map.size(), expected.size());
   }
-}
-
-TEST(SequentialLog, IsARingThatGrows) {
-  SequentialLog log(0, 3 * kRecordLines * kLineBytes);
-  const std::uint64_t first = log.first().number;
-  const Line record = log.allocate();
-  EXPECT_EQ(record.number, first);
-  log.free(record);
-  EXPECT_EQ(log.allocate().number, first + 8);
-  EXPECT_EQ(log.allocate().number, first + 16);
-  EXPECT_EQ(log.allocate().number, first);
-  EXPECT_EQ(log.growths(), 0u);
-  EXPECT_EQ(log.allocate().number, first + 24) << "what is in use stays";
-  EXPECT_EQ(log.growths(), 1u);
 }
 
 // By seed, of which the long form has eight instead of two, and by the policies of log placement.

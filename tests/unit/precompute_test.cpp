@@ -15,9 +15,11 @@
 namespace pmemsim {
 namespace {
 
+using trace::FenceKind;
 using trace::FlushKind;
 using trace::MarkKind;
 using trace::SiteKind;
+using trace::SyncKind;
 using trace::TraceBuilder;
 
 constexpr std::uint32_t kHintInstructions = 40;
@@ -183,6 +185,7 @@ TEST(Precompute, MixesSitesAndPieces) {
   }
 }
 
+// One core after the other, so that neither evicts what is the other's.
 TEST(Precompute, TellsFlushesFromEvictions) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
@@ -190,20 +193,31 @@ TEST(Precompute, TellsFlushesFromEvictions) {
   const std::uint32_t load = builder.site(SiteKind::kLoad, 8, 1);
   const std::uint32_t clwb =
       builder.site(SiteKind::kFlush, 0, 1, {}, {}, static_cast<std::uint8_t>(FlushKind::kClwb));
-  builder.store(store, kPmBase, 1);
-  builder.access(clwb, kPmBase);
-  builder.store(store, kPmBase + 64, 2);
-  for (std::uint64_t line = 2; line < 8; ++line) builder.access(load, kPmBase + line * 64);
+  const std::uint32_t mfence =
+      builder.site(SiteKind::kFence, 0, 1, {}, {}, static_cast<std::uint8_t>(FenceKind::kMfence));
+  const auto lines_of = [](std::uint32_t core) { return kPmBase + core * 1024; };
+  for (const std::uint32_t core : {0u, 1u}) {
+    builder.thread(core);
+    if (core == 1) builder.sync(SyncKind::kWait, 0, 0, 1);
+    builder.store(store, lines_of(core), 1);
+    builder.access(clwb, lines_of(core));
+    builder.store(store, lines_of(core) + 64, 2);
+    builder.plain(mfence);  // before the loads that evict it
+    for (std::uint64_t line = 2; line < 8; ++line) builder.access(load, lines_of(core) + line * 64);
+    if (core == 0) builder.sync(SyncKind::kSignal, 0, 0, 1);
+  }
   const Recorded result = run(builder);
   const auto flushes = result.all("flush"), evictions = result.all("eviction");
-  ASSERT_EQ(flushes.size(), 1u);
-  EXPECT_EQ(flushes[0].address, kPmBase);
-  EXPECT_EQ(flushes[0].value, 1u);
-  EXPECT_EQ(flushes[0].core, 0u);
-  ASSERT_EQ(evictions.size(), 1u);
-  EXPECT_EQ(evictions[0].address, kPmBase + 64);
-  EXPECT_EQ(evictions[0].value, 2u);
-  EXPECT_EQ(evictions[0].core, 0u);
+  ASSERT_EQ(flushes.size(), 2u);
+  ASSERT_EQ(evictions.size(), 2u);
+  for (const std::uint32_t core : {0u, 1u}) {
+    EXPECT_EQ(flushes[core].address, lines_of(core));
+    EXPECT_EQ(flushes[core].value, 1u);
+    EXPECT_EQ(flushes[core].core, core);
+    EXPECT_EQ(evictions[core].address, lines_of(core) + 64);
+    EXPECT_EQ(evictions[core].value, 2u);
+    EXPECT_EQ(evictions[core].core, core);
+  }
 }
 
 // Each design sends the lines of its regions by a way of its own.

@@ -56,14 +56,19 @@ void TraceBuilder::image_page(std::uint64_t address, std::byte fill) {
   image_.insert(image_.end(), kImagePageBytes, fill);
 }
 
+void TraceBuilder::image_page(std::uint64_t address, std::span<const std::byte> page) {
+  put_bytes(image_, &address, sizeof(address));
+  image_.insert(image_.end(), page.begin(), page.end());
+}
+
 void TraceBuilder::warm(std::uint64_t line, std::uint32_t thread) {
   const WarmLine record{line, thread, 0};
   put_bytes(warm_, &record, sizeof(record));
 }
 
-void TraceBuilder::pm_region(std::uint64_t begin, std::uint64_t end) {
-  regions_ += fmt::format(R"({}{{"begin": {}, "end": {}, "source": "test"}})",
-                          regions_.empty() ? "" : ", ", begin, end);
+void TraceBuilder::pm_region(std::uint64_t begin, std::uint64_t end, std::string_view source) {
+  regions_ += fmt::format(R"({}{{"begin": {}, "end": {}, "source": "{}"}})",
+                          regions_.empty() ? "" : ", ", begin, end, source);
 }
 
 std::string TraceBuilder::default_metadata() const {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -76,8 +77,9 @@ class TraceBuilder {
     frames_ = other.frames_;
   }
   void image_page(std::uint64_t address, std::byte fill);
+  void image_page(std::uint64_t address, std::span<const std::byte> page);
   void warm(std::uint64_t line, std::uint32_t thread);
-  void pm_region(std::uint64_t begin, std::uint64_t end);
+  void pm_region(std::uint64_t begin, std::uint64_t end, std::string_view source = "test");
   // Instead of the metadata that the builder makes.
   void metadata(std::string json) { metadata_ = std::move(json); }
 

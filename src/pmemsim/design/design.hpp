@@ -110,7 +110,9 @@ class Design {
   }
   void fetch(CoreId core, Line line, Picoseconds when, Completion done);
   // Would evicted() let the line go to PM now?
-  bool may_leave(Line line) const { return atomicity_->may_leave(line); }
+  bool may_leave(Line line) const {
+    return atomicity_->may_leave(line) && ordering_->may_leave(line);
+  }
   // What everybody's writes and reads of PM go through.
   Backend& pm() { return pm_; }
   const Backend& pm() const { return pm_; }

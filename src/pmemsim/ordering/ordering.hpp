@@ -70,6 +70,8 @@ class Ordering {
   // A load from PM has retired; `region` as in Store.
   virtual void load(CoreId, Line, std::uint64_t /*region*/, Picoseconds) {}
   virtual Eviction evicted(Line, const LineData&, Picoseconds) { return Eviction::kWrite; }
+  // Would evicted() let the line go to PM now?
+  virtual bool may_leave(Line) const { return true; }
   // True: this layer will answer the read (or has passed it on) and call `done`.
   virtual bool fetch(CoreId, Line, Picoseconds, Completion) { return false; }
   // The core has acquired something (trace::is_acquire()), or is about to release it: whoever

@@ -33,6 +33,7 @@ class X86Ordering final : public Ordering {
   bool fence(const Fence& fence, Picoseconds when, Completion resume) override;
   // Only with a defect: the line is lost.
   Eviction evicted(Line, const LineData&, Picoseconds) override { return Eviction::kTaken; }
+  bool may_leave(Line) const override { return !defects_.evictions; }
   std::string pending() const override;
 
  private:

@@ -47,6 +47,7 @@ class Machine {
   const Memory& dram() const { return dram_; }
   const PmSpace& pm_space() const { return pm_space_; }
   const Design& design() const { return design_; }
+  const Synchronisation& synchronisation() const { return synchronisation_; }
   // Before run(): whom to tell of every change of what would survive a crash.
   void observe(PersistenceObserver* observer) { pm_.observe(observer); }
   // ... and of what the program does, and is promised.

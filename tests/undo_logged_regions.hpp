@@ -1,0 +1,181 @@
+// Random programs that keep an undo log of their own, as the library does (library/log.c), in a
+// pool as the library's recovery finds it: for crashing designs that leave the log to the program.
+//
+// Threads hold the lock of what they share from before a region's begin until after its end. A
+// region first logs the lines that it will store to, in the records of its thread's segment; then
+// come its stores, their flushes, and the commit.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <random>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "run_trace.hpp"
+
+extern "C" {
+#include "layout.h"
+#include "recovery.h"
+// library/internal.h, which isn't for C++.
+uint64_t record_checksum(const struct record* record, uint64_t offset);
+}
+
+namespace pmemsim {
+
+class UndoLoggedRegions {
+ public:
+  UndoLoggedRegions(std::uint32_t seed, std::uint32_t threads, int regions)
+      : threads_(threads), random_(seed) {
+    builder.pm_region(kPmBase, kPmBase + kPoolBytes, "pm_open");
+    make_pool();
+    store_ = builder.site(trace::SiteKind::kStore, 8, 1);
+    clwb_ = detailed(trace::FlushKind::kClwb, trace::SiteKind::kFlush);
+    sfence_ = detailed(trace::FenceKind::kSfence, trace::SiteKind::kFence);
+    for (int i = 0; i < regions; ++i) add_region();
+  }
+
+  trace::TraceBuilder builder;
+
+ private:
+  static constexpr std::uint64_t kPoolBytes = 1 << 20;
+  static constexpr std::uint32_t kLocks = 2, kLinesEach = 4;  // of each lock and each thread
+
+  template <class Detail>
+  std::uint32_t detailed(Detail detail, trace::SiteKind kind) {
+    return builder.site(kind, 0, 1, {}, {}, static_cast<std::uint8_t>(detail));
+  }
+  std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
+  static std::uint64_t chunk(std::uint64_t number) {
+    return kPmBase + first_chunk_offset(kPoolBytes) + number * CHUNK_BYTES;
+  }
+
+  // A chunk for each thread's log; behind these come the data.
+  void make_pool() {
+    superblock first{};
+    first.magic = POOL_MAGIC;
+    first.bytes = kPoolBytes;
+    first.base = kPmBase;
+    first.threads = PM_MAX_THREADS;
+    first.shelves = SHELVES;
+    first.chunk_bytes = CHUNK_BYTES;
+    first.checksum = superblock_checksum(&first);
+    put_page(0, &first, sizeof first);
+    std::vector<chunk_line> table(threads_);
+    for (std::uint32_t thread = 0; thread < threads_; ++thread) {
+      table[thread].use = chunk_use(CHUNK_LOG, 0, thread, 0);
+    }
+    put_page(CHUNK_TABLE_OFFSET, table.data(), table.size() * sizeof table[0]);
+  }
+  void put_page(std::uint64_t offset, const void* bytes, std::size_t count) {
+    std::array<std::byte, Image::kPageBytes> page{};
+    std::memcpy(page.data() + offset % page.size(), bytes, count);
+    builder.image_page(kPmBase + offset - offset % page.size(), page);
+  }
+
+  void add_region() {
+    const auto thread = static_cast<std::uint32_t>(below(threads_));
+    const auto lock = static_cast<std::uint32_t>(below(kLocks));
+    builder.thread(thread);
+    builder.sync(trace::SyncKind::kMutexLock, kDramBase + lock * 64, lock, versions_[lock]);
+    builder.mark(trace::MarkKind::kRegionBegin, 1);
+    Words stores;
+    for (std::uint64_t i = 1 + below(8); i > 0; --i) {
+      stores[word(below(2) == 0 ? lock : kLocks + thread)] = ++value_;
+    }
+    std::set<std::uint64_t> lines;
+    for (const auto& [address, _] : stores) lines.insert(address / kLineBytes);
+    log(thread, std::vector(lines.begin(), lines.end()));
+    for (const auto& [address, value] : stores) store(address, value);
+    flush(trace::Purpose::kDataFlush, trace::FenceMeaning::kOrder, lines);
+    commit(thread);
+    builder.mark(trace::MarkKind::kRegionEnd, 1);
+    builder.sync(trace::SyncKind::kMutexUnlock, kDramBase + lock * 64, lock, ++versions_[lock]);
+  }
+  std::uint64_t word(std::uint64_t group) {
+    return chunk(threads_) + (group * kLinesEach + below(kLinesEach)) * kLineBytes + below(8) * 8;
+  }
+  void store(std::uint64_t address, std::uint64_t value) {
+    builder.store(store_, address, value);
+    words_[address] = value;
+  }
+
+  void log(std::uint32_t thread, std::span<const std::uint64_t> lines) {
+    purpose(trace::Purpose::kLog);
+    std::set<std::uint64_t> written;
+    std::uint64_t place = chunk(thread);
+    while (!lines.empty()) {
+      const std::size_t count = std::min<std::size_t>(lines.size(), RECORD_LINES);
+      for (const std::uint64_t line : log_record(thread, place, lines.first(count))) {
+        written.insert(line);
+      }
+      place += (1 + count) * kLineBytes;
+      lines = lines.subspan(count);
+    }
+    flush(trace::Purpose::kLog, trace::FenceMeaning::kOrder, written);
+  }
+  // Returns the lines that it takes.
+  std::vector<std::uint64_t> log_record(std::uint32_t thread, std::uint64_t place,
+                                        std::span<const std::uint64_t> lines) {
+    std::array<record, 1 + RECORD_LINES> bytes{};  // the header, and old contents as long
+    record& header = bytes[0];
+    header.region = committed_[thread] + 1;
+    header.lines = static_cast<std::uint32_t>(lines.size());
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      header.line[i] = static_cast<std::uint32_t>(lines[i] - kPmBase / kLineBytes);
+      const LineData before = contents(lines[i]);
+      std::memcpy(&bytes[1 + i], before.data(), before.size());
+    }
+    header.checksum = record_checksum(&header, place - kPmBase);
+    std::vector<std::uint64_t> taken;
+    for (std::size_t i = 0; i < 1 + lines.size(); ++i) {
+      std::array<std::uint64_t, 8> words{};
+      std::memcpy(words.data(), &bytes[i], sizeof words);
+      for (std::size_t at = 0; at < words.size(); ++at) {
+        store(place + i * kLineBytes + at * 8, words[at]);
+      }
+      taken.push_back(place / kLineBytes + i);
+    }
+    return taken;
+  }
+  LineData contents(std::uint64_t line) const {
+    LineData data{};
+    for (std::size_t at = 0; at < kLineBytes; at += 8) {
+      const auto found = words_.find(line * kLineBytes + at);
+      if (found != words_.end()) std::memcpy(data.data() + at, &found->second, 8);
+    }
+    return data;
+  }
+  void commit(std::uint32_t thread) {
+    purpose(trace::Purpose::kCommit);
+    const std::uint64_t place = kPmBase + COMMIT_OFFSET + thread * sizeof(commit_line);
+    store(place, ++committed_[thread]);
+    flush(trace::Purpose::kCommit, trace::FenceMeaning::kDurable, {place / kLineBytes});
+  }
+
+  void purpose(trace::Purpose purpose) {
+    builder.mark(trace::MarkKind::kPurpose, static_cast<std::uint64_t>(purpose));
+  }
+  void flush(trace::Purpose why, trace::FenceMeaning meaning,
+             const std::set<std::uint64_t>& lines) {
+    purpose(why);
+    for (const std::uint64_t line : lines) builder.access(clwb_, line * kLineBytes);
+    builder.mark(trace::MarkKind::kNextFence, static_cast<std::uint64_t>(meaning));
+    builder.plain(sfence_);
+    purpose(trace::Purpose::kProgram);
+  }
+
+  using Words = std::map<std::uint64_t, std::uint64_t>;  // by address
+  const std::uint32_t threads_;
+  std::mt19937_64 random_;
+  std::uint32_t store_ = 0, clwb_ = 0, sfence_ = 0;
+  std::map<std::uint32_t, std::uint32_t> versions_;   // by lock
+  std::map<std::uint32_t, std::uint64_t> committed_;  // by thread
+  Words words_;                                       // what PM holds
+  std::uint64_t value_ = 0;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,141 @@
+// Writes that the backend's operations hold and put elsewhere, and reads that they answer late:
+// rules 1 and 6 of backend/backend.hpp, as banks, reservations and readers see them.
+#include "pmemsim/backend/backend.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "memory_bench.hpp"
+
+namespace pmemsim {
+namespace {
+
+using Counts = std::vector<std::uint32_t>;
+using Times = std::vector<Picoseconds>;
+
+// Takes its time, and moves lines, perhaps with metadata beside them.
+struct Manner {
+  Picoseconds write{}, read{};
+  std::uint64_t moves_by = 0;  // lines
+  bool metadata = false;
+};
+
+class Slow final : public BackendOperation {
+ public:
+  explicit Slow(const Manner& manner) : manner_(manner) {}
+  void connect(EventQueue& queue, const Memory&, Backend&) override { queue_ = &queue; }
+  std::uint32_t most_metadata() const override { return manner_.metadata ? 1 : 0; }
+  bool write(const Write&, const Prepared&, Completion done) override {
+    return go_on(done, manner_.write);
+  }
+  void forget(const Completion&) override { forgotten_ = true; }
+  bool read(Line, Completion done) override { return go_on(done, manner_.read); }
+  void encode(const Write&, const Prepared&, Encoded& encoded) const override {
+    encoded.place = {encoded.place.number + manner_.moves_by};
+    if (manner_.metadata) encoded.metadata.push_back({{encoded.place.number + 1000}, {}});
+  }
+
+ private:
+  bool go_on(Completion done, Picoseconds time) {
+    if (time == ns(0)) return true;
+    done_ = done;
+    queue_->schedule(queue_->now() + time, Phase::kController, completion<&Slow::is_done>(*this));
+    return false;
+  }
+  void is_done(std::uint64_t, Picoseconds now) {
+    if (!forgotten_) done_(now);
+  }
+
+  const Manner manner_;
+  EventQueue* queue_ = nullptr;
+  Completion done_;
+  bool forgotten_ = false;
+};
+
+struct SlowBench : MemoryBench {
+  explicit SlowBench(const Manner& manner, const MemoryParameters& parameters = simple_memory())
+      : MemoryBench(parameters) {
+    Backend::Operations operations;
+    operations.push_back(std::make_unique<Slow>(manner));
+    backend = std::make_unique<Backend>(queue, memory, std::move(operations), ns(4));
+  }
+  static Write write_of(Line line) {
+    return {.line = line, .data = {}, .persisted = {}, .written = {}};
+  }
+  Counts pending_operations() const {
+    const auto counts = backend->pending_operations();
+    return {counts.begin(), counts.end()};
+  }
+  void read(std::uint64_t number, Line line) {
+    backend->read(line, completion<&SlowBench::note>(*this, number));
+  }
+  void note(std::uint64_t number, Picoseconds when) { read_at[number].push_back(when); }
+
+  std::unique_ptr<Backend> backend;
+};
+
+// ---- Rule 1
+
+TEST(Backend, WritesThatAreHeldCountAtTheirBanks) {
+  SlowBench bench({.write = ns(100)});
+  bench.MemoryBench::read(1, line_in(1, 0));
+  bench.backend->write(bench.write_of(line_in(2, 0)));
+  const WriteId other = bench.backend->write(bench.write_of(line_in(2, 1)));
+  EXPECT_EQ(bench.pending_operations(), (Counts{0, 1, 2, 0}));
+  EXPECT_TRUE(bench.backend->drop(other));
+  EXPECT_EQ(bench.pending_operations(), (Counts{0, 1, 1, 0}));
+  bench.run_until(ns(99));
+  EXPECT_EQ(bench.pending_operations(), (Counts{0, 0, 1, 0})) << "the read has been answered";
+}
+
+TEST(Backend, AReadIsAnsweredWhenMemoryAndOperationsAreReady) {
+  constexpr Picoseconds kMemory = ns(10 + 20 + 5);  // tRCD, tCL, burst
+  for (const Picoseconds operation : {ns(0), ns(20), ns(35), ns(36), ns(200)}) {
+    SlowBench bench({.read = operation});
+    bench.read(1, line_in(0, 0));
+    bench.run();
+    EXPECT_EQ(bench.read_at[1], Times{max(kMemory, operation)});
+  }
+}
+
+// ---- Rule 6
+
+// Two channels of pages of two lines, each with one entry that can be reserved: the others are left
+// for writes that come together.
+MemoryParameters two_channels(std::uint32_t together) {
+  MemoryParameters p = simple_memory();
+  p.controllers = 2;
+  p.wpq_entries = together + 1;
+  return p;
+}
+
+TEST(Backend, AHeldWriteThatIsDroppedGivesItsReservedEntryBack) {
+  SlowBench bench({.write = ns(100)}, two_channels(1));
+  ASSERT_TRUE(bench.backend->reserve(0));
+  EXPECT_FALSE(bench.backend->reserve(0));
+  const WriteId held = bench.backend->write_reserved(bench.write_of({0}));
+  EXPECT_FALSE(bench.backend->reserve(0));
+  EXPECT_TRUE(bench.backend->drop(held));
+  EXPECT_TRUE(bench.backend->reserve(0));
+}
+
+TEST(Backend, AWriteThatIsPutIntoAnotherChannelGivesItsReservedEntryBack) {
+  for (const bool metadata : {false, true}) {
+    SlowBench bench({.write = ns(100), .moves_by = 2, .metadata = metadata},
+                    two_channels(metadata ? 2 : 1));
+    ASSERT_EQ(bench.memory.channel_of({0}), 0u);
+    ASSERT_EQ(bench.memory.channel_of({2}), 1u);
+    ASSERT_TRUE(bench.backend->reserve(0));
+    bench.backend->write_reserved(bench.write_of({0}));
+    bench.run_until(ns(99));
+    EXPECT_FALSE(bench.backend->reserve(0));
+    bench.run_until(ns(100));
+    EXPECT_TRUE(bench.backend->reserve(0));
+  }
+}
+
+}  // namespace
+}  // namespace pmemsim

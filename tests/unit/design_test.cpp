@@ -1,0 +1,254 @@
+// What the object Design does with its layers: whom it asks first, whom it doesn't ask at all, and
+// that everybody is heard who has something pending or has counted something.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "platform.hpp"
+
+namespace pmemsim {
+namespace {
+
+using Calls = std::vector<std::string>;
+
+// What the layers are to answer, and in which order they were asked. One for all designs: a table's
+// rows are functions that can't be given anything.
+struct Script {
+  std::uint32_t interests = kStores | kLoads | kEvictions | kFetches;
+  bool atomicity_keeps = false, ordering_keeps = false;
+  Calls asked{};
+};
+Script& script() {
+  static Script the_script;
+  return the_script;
+}
+
+class ScriptedAtomicity final : public Atomicity {
+ public:
+  Lowering lowering() const override { return {}; }
+  std::uint32_t interests() const override { return script().interests; }
+  bool store(const Store&, Picoseconds, Completion) override { return !keeps(); }
+  void load(CoreId, Line, std::uint64_t, Picoseconds) override { keeps(); }
+  Eviction evicted(Line, const LineData&, Picoseconds) override {
+    return keeps() ? Eviction::kTaken : Eviction::kWrite;
+  }
+  bool may_leave(Line) const override { return !script().atomicity_keeps; }
+  bool fetch(CoreId, Line, Picoseconds, Completion) override { return keeps(); }
+  std::string pending() const override { return "something atomic"; }
+  void statistics(StatisticsCollector& collector) const override {
+    collector("of_atomicity", std::uint64_t{1}, "things", "Counted by atomicity");
+  }
+
+ private:
+  static bool keeps() {
+    script().asked.push_back("atomicity");
+    return script().atomicity_keeps;
+  }
+};
+
+class ScriptedOrdering final : public Ordering {
+ public:
+  Lowering lowering() const override { return {}; }
+  std::uint32_t interests() const override { return script().interests; }
+  bool flush(CoreId, Line, trace::FlushKind, bool, Picoseconds, Completion) override {
+    return true;
+  }
+  bool fence(const Fence&, Picoseconds, Completion) override { return true; }
+  bool store(const Store&, Picoseconds, Completion) override { return !keeps(); }
+  void load(CoreId, Line, std::uint64_t, Picoseconds) override { keeps(); }
+  Eviction evicted(Line, const LineData&, Picoseconds) override {
+    return keeps() ? Eviction::kTaken : Eviction::kWrite;
+  }
+  bool may_leave(Line) const override { return !script().ordering_keeps; }
+  bool fetch(CoreId, Line, Picoseconds, Completion) override { return keeps(); }
+  std::string pending() const override { return "something in order"; }
+  void statistics(StatisticsCollector& collector) const override {
+    collector("of_ordering", std::uint64_t{1}, "things", "Counted by ordering");
+  }
+
+ private:
+  static bool keeps() {
+    script().asked.push_back("ordering");
+    return script().ordering_keeps;
+  }
+};
+
+// Holds every write for ever.
+class Holding final : public BackendOperation {
+ public:
+  bool write(const Write&, const Prepared&, Completion) override { return false; }
+  std::string pending() const override { return "something held"; }
+  void statistics(StatisticsCollector& collector) const override {
+    collector("of_backend", std::uint64_t{1}, "things", "Counted by an operation");
+  }
+};
+
+class CountingPrecompute final : public Precompute {
+ public:
+  void statistics(StatisticsCollector& collector) const override {
+    collector("of_precompute", std::uint64_t{1}, "things", "Counted by precompute");
+  }
+};
+
+const ChoiceTable& with_scripted_layers() {
+  static const ChoiceTable kTable = [] {
+    ChoiceTable table = choices();
+    table.push_back({.name = "scripted-ordering",
+                     .summary = "Answers as it is told to",
+                     .make = [](const Blueprint&) -> std::unique_ptr<Ordering> {
+                       return std::make_unique<ScriptedOrdering>();
+                     }});
+    table.push_back({.name = "scripted-atomicity",
+                     .summary = "Answers as it is told to",
+                     .make = [](const Blueprint&) -> std::unique_ptr<Atomicity> {
+                       return std::make_unique<ScriptedAtomicity>();
+                     }});
+    table.push_back({.name = "holding",
+                     .summary = "Holds every write",
+                     .make = [](const Blueprint&) -> std::unique_ptr<BackendOperation> {
+                       return std::make_unique<Holding>();
+                     }});
+    table.push_back({.name = "counting",
+                     .summary = "Has a statistic",
+                     .make = [](const Blueprint&) -> std::unique_ptr<Precompute> {
+                       return std::make_unique<CountingPrecompute>();
+                     }});
+    return table;
+  }();
+  return kTable;
+}
+
+class DesignOfTwo : public testing::Test {
+ protected:
+  explicit DesignOfTwo(const Script& answers = {}) : platform_(configured(answers)) {}
+
+  // Who is asked by a call, in this order.
+  Calls store() {
+    store_goes_on_ = platform_.design.store(asked_, store_, {}, {});
+    return asked();
+  }
+  Calls load() {
+    platform_.design.load(0, kLine, 0, {});
+    return asked();
+  }
+  Calls evicted() {
+    eviction_ = platform_.design.evicted(kLine, {}, {});
+    return asked();
+  }
+  bool may_leave() const { return platform_.design.may_leave(kLine); }
+  Calls fetch() {
+    fetched_ = false;
+    platform_.design.fetch(0, kLine, {}, completion<&DesignOfTwo::fetched>(*this));
+    platform_.run();
+    return asked();
+  }
+
+  static constexpr Line kLine = Line::of(kPmBase);
+  static inline const Calls kNobody, kAtomicityAlone{"atomicity"}, kOrderingAlone{"ordering"},
+      kAtomicityFirst{"atomicity", "ordering"};
+  bool store_goes_on_ = false, fetched_ = false;
+  Eviction eviction_{};
+
+ private:
+  static Configuration configured(const Script& answers) {
+    script() = answers;
+    return configure(
+        settings({{"ordering", "scripted-ordering"}, {"atomicity", "scripted-atomicity"}}),
+        with_scripted_layers());
+  }
+  static Calls asked() { return std::exchange(script().asked, {}); }
+  void fetched(std::uint64_t, Picoseconds) { fetched_ = true; }
+
+  Platform platform_;
+  std::uint8_t asked_ = 0;
+  const std::byte value_{1};
+  const Store store_{.core = 0,
+                     .site = 0,
+                     .address = kPmBase,
+                     .size = 1,
+                     .value = &value_,
+                     .newest = platform_.pm_space.newest(),
+                     .region = 0};
+};
+
+TEST_F(DesignOfTwo, AtomicityIsAskedFirst) {
+  EXPECT_EQ(store(), kAtomicityFirst);
+  EXPECT_TRUE(store_goes_on_);
+  EXPECT_EQ(load(), kAtomicityFirst);
+  EXPECT_EQ(evicted(), kAtomicityFirst);
+  EXPECT_EQ(eviction_, Eviction::kWrite);
+  EXPECT_TRUE(may_leave());
+  EXPECT_EQ(fetch(), kAtomicityFirst);
+  EXPECT_TRUE(fetched_) << "by PM, for nobody else has answered";
+}
+
+struct DesignWhoseAtomicityKeeps : DesignOfTwo {
+  DesignWhoseAtomicityKeeps() : DesignOfTwo({.atomicity_keeps = true}) {}
+};
+TEST_F(DesignWhoseAtomicityKeeps, WhatItKeepsOrderingDoesNotSee) {
+  EXPECT_EQ(evicted(), kAtomicityAlone);
+  EXPECT_EQ(eviction_, Eviction::kTaken);
+  EXPECT_FALSE(may_leave());
+  EXPECT_EQ(fetch(), kAtomicityAlone);
+  EXPECT_FALSE(fetched_);
+}
+TEST_F(DesignWhoseAtomicityKeeps, OrderingIsAskedWhenTheStoreComesAgain) {
+  EXPECT_EQ(store(), kAtomicityAlone);
+  EXPECT_FALSE(store_goes_on_);
+  EXPECT_EQ(store(), kOrderingAlone);
+  EXPECT_TRUE(store_goes_on_);
+}
+
+struct DesignWhoseOrderingKeeps : DesignOfTwo {
+  DesignWhoseOrderingKeeps() : DesignOfTwo({.ordering_keeps = true}) {}
+};
+TEST_F(DesignWhoseOrderingKeeps, NobodyIsAskedTwiceForAStore) {
+  EXPECT_EQ(store(), kAtomicityFirst);
+  EXPECT_FALSE(store_goes_on_);
+  EXPECT_EQ(store(), kNobody);
+  EXPECT_TRUE(store_goes_on_);
+}
+TEST_F(DesignWhoseOrderingKeeps, WhatAtomicityLetsGoOrderingMayKeep) {
+  EXPECT_EQ(evicted(), kAtomicityFirst);
+  EXPECT_EQ(eviction_, Eviction::kTaken);
+  EXPECT_FALSE(may_leave());
+  EXPECT_EQ(fetch(), kAtomicityFirst);
+  EXPECT_FALSE(fetched_);
+}
+
+struct DesignWithoutInterests : DesignOfTwo {
+  DesignWithoutInterests()
+      : DesignOfTwo({.interests = 0, .atomicity_keeps = true, .ordering_keeps = true}) {}
+};
+TEST_F(DesignWithoutInterests, AsksNobody) {
+  EXPECT_EQ(store(), kNobody);
+  EXPECT_TRUE(store_goes_on_);
+  EXPECT_EQ(load(), kNobody);
+  EXPECT_EQ(evicted(), kNobody);
+  EXPECT_EQ(eviction_, Eviction::kWrite);
+  EXPECT_EQ(fetch(), kNobody);
+  EXPECT_TRUE(fetched_);
+}
+
+TEST(DesignOfFour, SaysWhatEachLayerHasPendingAndHasCounted) {
+  Platform platform(configure(settings({{"ordering", "scripted-ordering"},
+                                        {"atomicity", "scripted-atomicity"},
+                                        {"backend", "holding"},
+                                        {"precompute", "counting"}}),
+                              with_scripted_layers()));
+  platform.design.pm().write(
+      {.line = Line::of(kPmBase), .data = {}, .persisted = {}, .written = {}});
+  EXPECT_EQ(platform.design.pending(),
+            "something in order; something atomic; 1 writes are held by the backend; "
+            "something held");
+  StatisticsCollector collector;
+  platform.design.statistics(collector);
+  Calls names;
+  for (const Statistic& statistic : collector.found) names.push_back(statistic.name);
+  EXPECT_EQ(names, (Calls{"of_ordering", "of_atomicity", "of_backend", "of_precompute"}));
+}
+
+}  // namespace
+}  // namespace pmemsim

@@ -1,0 +1,181 @@
+// Where log headers wait (atomicity/header_buffer.hpp): the queue for them alone, and the ADR
+// buffer, by the rules of their headers.
+#include "pmemsim/atomicity/header_buffer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "memory_bench.hpp"
+#include "pmemsim/atomicity/adr_buffer.hpp"
+#include "pmemsim/atomicity/header_queue.hpp"
+
+namespace pmemsim {
+namespace {
+
+using Headers = std::vector<HeaderId>;
+
+Headers surviving(const HeaderBuffer& buffer) {
+  return {buffer.headers().begin(), buffer.headers().end()};
+}
+
+// ---- A queue of its own: atomicity/header_queue.hpp
+
+TEST(HeaderQueue, KeepsForACrashWhatHasRoom) {  // rule 1
+  HeaderQueue queue(2, 2);
+  EXPECT_EQ(surviving(queue), Headers{});
+  queue.take({7, 0}, 0);
+  queue.take({7, 1}, 1);
+  queue.take({8, 0}, 0);
+  EXPECT_EQ(surviving(queue), (Headers{{7, 0}, {7, 1}, {8, 0}}));
+}
+
+TEST(HeaderQueue, HoldsACompleteHeaderUntilItIsWritten) {  // rule 2
+  HeaderQueue queue(1, 1);
+  EXPECT_FALSE(queue.keeps_complete()) << "it is to be written then";
+  queue.take({7, 0}, 0);
+  queue.complete({7, 0}, 0);
+  EXPECT_FALSE(queue.has_room(0));
+  EXPECT_EQ(surviving(queue), (Headers{{7, 0}}));
+  EXPECT_EQ(queue.spill(0), std::nullopt) << "those on their way make room soon enough";
+  queue.give_back({7, 0}, 0);
+  EXPECT_TRUE(queue.has_room(0));
+  EXPECT_EQ(surviving(queue), Headers{});
+}
+
+TEST(HeaderQueue, MakesEntriesWaitWhileItsChannelIsFull) {  // rule 3
+  HeaderQueue queue(2, 2);
+  EXPECT_TRUE(queue.makes_wait());
+  queue.take({7, 0}, 1);
+  EXPECT_TRUE(queue.has_room(1));
+  queue.take({7, 1}, 1);
+  EXPECT_FALSE(queue.has_room(1));
+  EXPECT_TRUE(queue.has_room(0));
+}
+
+TEST(HeaderQueue, WithoutEntriesHasNoRoomAndMakesNobodyWait) {  // rule 4
+  const HeaderQueue queue(1, 0);
+  EXPECT_FALSE(queue.has_room(0));
+  EXPECT_FALSE(queue.makes_wait());
+}
+
+// ---- Entries of the write pending queue: atomicity/adr_buffer.hpp
+
+// Two channels of pages of two lines, each with four entries that can be reserved.
+MemoryParameters two_channels() {
+  MemoryParameters p = simple_memory();
+  p.controllers = 2;
+  p.wpq_entries = 5;
+  return p;
+}
+
+struct AdrBench : MemoryBench {
+  explicit AdrBench(std::uint32_t header_lines, bool from_controllers = false)
+      : MemoryBench(two_channels()),
+        backend(queue, memory, {}, ns(0)),
+        buffer(backend, 2, header_lines, from_controllers, completion<&AdrBench::room>(*this)) {}
+  void room(std::uint64_t, Picoseconds when) { room_at.push_back(when); }
+  // Entries that can still be reserved.
+  std::uint32_t left(std::uint32_t channel) const {
+    std::uint32_t entries = 0;
+    while (memory.can_reserve(channel, entries + 1)) ++entries;
+    return entries;
+  }
+
+  Backend backend;
+  AdrBuffer buffer;
+  std::vector<Picoseconds> room_at;
+};
+
+TEST(AdrBuffer, AHeaderTakesAsManyEntriesAsItHasLines) {  // rule 1
+  for (const std::uint32_t lines : {1u, 2u}) {
+    AdrBench bench(lines);
+    for (std::uint32_t header = 0; header < 4 / lines; ++header) {
+      EXPECT_TRUE(bench.buffer.has_room(0));
+      bench.buffer.take({7, header}, 0);
+      EXPECT_EQ(bench.left(0), 4 - lines * (header + 1));
+    }
+    EXPECT_FALSE(bench.buffer.has_room(0));
+    EXPECT_EQ(bench.left(1), 4u);
+    EXPECT_EQ(surviving(bench.buffer).size(), 4 / lines);
+  }
+}
+
+TEST(AdrBuffer, HasNoRoomForHalfAHeader) {  // rule 1
+  AdrBench bench(2);
+  ASSERT_TRUE(bench.backend.reserve(0));
+  EXPECT_TRUE(bench.buffer.has_room(0));
+  bench.buffer.take({7, 0}, 0);
+  EXPECT_EQ(bench.left(0), 1u);
+  EXPECT_FALSE(bench.buffer.has_room(0));
+}
+
+TEST(AdrBuffer, HeadersStayAndAreDiscardedWithoutAWrite) {  // rule 2
+  AdrBench bench(2);
+  EXPECT_TRUE(bench.buffer.keeps_complete());
+  bench.buffer.take({7, 0}, 0);
+  bench.buffer.take({8, 0}, 1);
+  bench.buffer.complete({7, 0}, 0);
+  EXPECT_EQ(surviving(bench.buffer), (Headers{{7, 0}, {8, 0}}));
+  bench.buffer.give_back({7, 0}, 0);
+  EXPECT_EQ(surviving(bench.buffer), (Headers{{8, 0}}));
+  EXPECT_EQ(bench.left(0), 4u);
+  EXPECT_EQ(bench.left(1), 2u);
+  bench.run();
+  EXPECT_EQ(bench.memory.statistics().all_writes(), 0u);
+}
+
+TEST(AdrBuffer, SpillsTheOldestCompleteHeaderOfTheChannel) {  // rule 3
+  AdrBench bench(1);
+  for (const std::uint32_t record : {0u, 1u, 2u}) bench.buffer.take({7, record}, 0);
+  bench.buffer.take({8, 0}, 1);
+  EXPECT_EQ(bench.buffer.spill(0), std::nullopt) << "no record is complete";
+  bench.buffer.complete({7, 2}, 0);
+  bench.buffer.complete({7, 1}, 0);
+  bench.buffer.complete({7, 0}, 0);
+  bench.buffer.complete({8, 0}, 1);
+  bench.buffer.give_back({7, 1}, 0);
+  EXPECT_EQ(bench.buffer.spill(0), (HeaderId{7, 2}));
+  EXPECT_EQ(bench.buffer.spill(0), (HeaderId{7, 0})) << "nobody needs the one given back";
+  EXPECT_EQ(bench.buffer.spill(0), std::nullopt);
+  EXPECT_EQ(bench.buffer.spill(1), (HeaderId{8, 0}));
+}
+
+TEST(AdrBuffer, ASpilledHeaderKeepsItsEntriesUntilItIsGivenBack) {  // rule 3
+  AdrBench bench(2);
+  bench.buffer.take({7, 0}, 0);
+  bench.buffer.complete({7, 0}, 0);
+  ASSERT_EQ(bench.buffer.spill(0), (HeaderId{7, 0}));
+  EXPECT_EQ(bench.left(0), 2u);
+  EXPECT_EQ(surviving(bench.buffer), (Headers{{7, 0}}));
+  bench.buffer.give_back({7, 0}, 0);
+  EXPECT_EQ(bench.left(0), 4u);
+}
+
+TEST(AdrBuffer, TellsOnceOfRoomThatSomebodyWaitsFor) {  // rule 3
+  AdrBench bench(1);
+  for (int entry = 0; entry < 4; ++entry) ASSERT_TRUE(bench.backend.reserve(0));
+  bench.buffer.await_room(0);
+  bench.buffer.await_room(0);
+  bench.run_until(ns(10));
+  EXPECT_EQ(bench.room_at.size(), 0u);
+  bench.backend.release(0);
+  bench.backend.release(0);
+  bench.run_until(ns(20));
+  EXPECT_EQ(bench.room_at, std::vector{ns(10)});
+  ASSERT_TRUE(bench.backend.reserve(0));
+  ASSERT_TRUE(bench.backend.reserve(0));
+  bench.buffer.await_room(0);
+  bench.backend.release(0);
+  bench.run();
+  EXPECT_EQ(bench.room_at, (std::vector{ns(10), ns(20)})) << "who waits again is told again";
+}
+
+// What the paper leaves open.
+TEST(AdrBuffer, CoresWaitAndControllersDoNot) {
+  EXPECT_TRUE(AdrBench(1, false).buffer.makes_wait());
+  EXPECT_FALSE(AdrBench(1, true).buffer.makes_wait());
+}
+
+}  // namespace
+}  // namespace pmemsim
