@@ -200,7 +200,7 @@ def test_three_mechanisms_or_more_of_each_design_are_broken() -> None:
 
 
 def test_every_switch_that_breaks_a_design_is_a_mutant() -> None:
-    switches = {p["key"] for p in _core.parameters() if ".break." in p["key"]}
+    switches = {p["key"] for p in _core.parameters() if p["defect"]}
     assert switches <= {mutant.switch for mutant in mutants()}
 
 
