@@ -17,11 +17,8 @@ from pmemsim.presets import Preset, load_preset, preset_names
 from pmemsim import _core
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-LAYERS = ("ordering", "atomicity", "backend", "precompute")
+LAYERS = _core.layer_names
 MACHINES = ("asap", "lalea", "pmem-spec", "janus", "pmweaver", "cxl", "cxl-gpf")
-
-# The groups of parameters that belong to designs and runs; all others are a machine's.
-_NOT_OF_MACHINES = ("x86.", "eadr.", "run.", "software_undo.", "log.", "hw_redo.", "asap.")
 
 
 def resolved(*presets: Preset) -> dict[str, str]:
@@ -31,9 +28,10 @@ def resolved(*presets: Preset) -> dict[str, str]:
 
 
 def machine_parameters() -> list[str]:
-    """The parameters that a machine has to give."""
+    """The parameters that a machine has to give: all but those of designs and of a run."""
+    others = {"run", *LAYERS, *(group for layer in _core.layers() for group in layer["parameters"])}
     keys = [parameter["key"] for parameter in _core.parameters()]
-    return [key for key in keys if key not in LAYERS and not key.startswith(_NOT_OF_MACHINES)]
+    return [key for key in keys if key.partition(".")[0] not in others]
 
 
 def table(*columns: str, rows: Sequence[tuple[str, ...]]) -> str:

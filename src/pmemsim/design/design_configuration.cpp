@@ -7,12 +7,6 @@
 namespace pmemsim {
 namespace {
 
-NamedChoice named(std::vector<std::string_view> names, std::string_view chosen) {
-  const auto found = std::find(names.begin(), names.end(), chosen);
-  const auto index = static_cast<std::size_t>(found - names.begin());
-  return {std::move(names), index};
-}
-
 bool stands_in(const std::vector<std::string_view>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
@@ -21,9 +15,9 @@ bool stands_in(const std::vector<std::string_view>& words, std::string_view word
 
 DesignConfiguration::DesignConfiguration(const ChoiceTable& table)
     : table_(&table),
-      ordering_(named(names(Layer::kOrdering), "x86")),
-      atomicity_(named(names(Layer::kAtomicity), "software-undo")),
-      precompute_(named(names(Layer::kPrecompute), kNoChoice)),
+      ordering_(unchosen(Layer::kOrdering)),
+      atomicity_(unchosen(Layer::kAtomicity)),
+      precompute_(unchosen(Layer::kPrecompute)),
       backend_{names(Layer::kBackend), {}} {
   for (const Choice& choice : table) {
     for (const ParameterGroup& group : choice.parameters) {
@@ -41,6 +35,17 @@ std::vector<std::string_view> DesignConfiguration::names(Layer layer) const {
     if (choice.layer() == layer) names.push_back(choice.name);
   }
   return names;
+}
+
+NamedChoice DesignConfiguration::unchosen(Layer layer) const {
+  NamedChoice choice{names(layer)};
+  std::size_t index = 0;
+  for (const Choice& row : *table_) {
+    if (row.layer() != layer) continue;
+    if (row.by_default) choice.index = index;
+    ++index;
+  }
+  return choice;
 }
 
 const Choice& DesignConfiguration::find(Layer layer, std::string_view name) const {
