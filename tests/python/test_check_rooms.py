@@ -127,8 +127,9 @@ def test_the_documentation_lists_the_rooms_in_their_order() -> None:
 def test_the_rooms_of_the_repository(file: str, name: str, allowed: bool, tmp_path: Path) -> None:
     for made in (
         "include/pmemsim/pm.h", "library/internal.h", "library/recovery.h",
-        "workloads/common/map.hpp", "frontend/runtime/runtime.hpp", "frontend/runtime/pmemsim_rt.h", file,
-        "src/pmemsim/trace/format.hpp", "src/pmemsim/core/units.hpp",
+        "workloads/common/map.hpp", "frontend/runtime/runtime.hpp",
+        "frontend/runtime/pmemsim_rt.h", file, "src/pmemsim/trace/format.hpp",
+        "src/pmemsim/core/units.hpp",
     ):  # fmt: skip
         (tmp_path / made).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / made).touch()
