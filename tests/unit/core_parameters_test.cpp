@@ -262,7 +262,7 @@ TEST(Parameters, AnUnknownKeyIsAnsweredByKeysLikeIt) {
     MemoryParameters memory;
     const Setting settings[] = {{key, "1", "--set"}};
     ParameterSetter setter(settings);
-    setter.group("pm", memory);
+    setter.group("memory", memory);
     try {
       setter.throw_problems();
     } catch (const ConfigError& error) {
@@ -271,12 +271,12 @@ TEST(Parameters, AnUnknownKeyIsAnsweredByKeysLikeIt) {
     }
     return "";
   };
-  EXPECT_EQ(said("pm.tburs"), "did you mean 'pm.tburst'?");
-  EXPECT_EQ(said("pm.write_high"), "like it are pm.write_high_watermark");  // begins so
-  EXPECT_EQ(said("memory.watermark"),                                       // contains the word
-            "like it are pm.write_high_watermark, pm.write_low_watermark");
-  EXPECT_TRUE(said("pm.").starts_with("see: "));
-  EXPECT_TRUE(said("write").ends_with(" more: pmemsim show machine NAME")) << said("write");
+  EXPECT_EQ(said("memory.tburs"), "did you mean 'memory.tburst'?");
+  EXPECT_EQ(said("memory.write_high"), "like it are memory.write_high_watermark");  // begins so
+  EXPECT_EQ(said("pm.watermark"),  // contains the word
+            "like it are memory.write_high_watermark, memory.write_low_watermark");
+  EXPECT_TRUE(said("memory.").starts_with("see: "));
+  EXPECT_TRUE(said("memory").ends_with(" more: pmemsim show machine NAME")) << said("memory");
 }
 
 struct Breakable {
