@@ -4,12 +4,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := build/stamps
+BEGIN := $(shell date +%s)
+# How long it took since then.
+TOOK = @seconds=$$(($$(date +%s) - $(BEGIN))); \
+	printf 'make %s took %d min %02d s\n' $@ $$((seconds / 60)) $$((seconds % 60))
 
 WORKLOADS := array_swap queue hashmap rbtree btree
 CXX_FILES = $(shell find src bindings include frontend library workloads tests \
 	-name '*.cpp' -o -name '*.hpp' -o -name '*.c' -o -name '*.h')
 # What clang-tidy checks, with the headers that it includes.
-TIDY_FILES = $(shell find src bindings -name '*.cpp')
+TIDY_FILES = $(shell find src bindings library frontend/pass frontend/runtime \
+	-name '*.cpp' -o -name '*.c')
 # What the installed package is made of.
 SOURCES := $(shell find CMakeLists.txt cmake src bindings include frontend library workloads \
 	experiments python -type f -not -name '*.pyc' 2>/dev/null)
@@ -34,6 +39,7 @@ demo: setup
 		--json build/demo/comparison.json --plot build/demo/comparison.png
 
 test: test-cxx test-python
+	$(TOOK)
 
 # More of what differs only in its random numbers.
 test-long:
@@ -66,6 +72,7 @@ lint: setup
 	@echo "clang-tidy-19 of $(words $(TIDY_FILES)) files"
 	@printf '%s\n' $(TIDY_FILES) | xargs -P $$(nproc) -n 1 sh -c \
 		'found=$$(clang-tidy-19 --quiet -p build/lint "$$0" 2>&1) || { echo "$$found"; exit 1; }'
+	$(TOOK)
 
 docs: setup
 	$(BIN)/python tools/generate_docs.py

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Whether two versions of pmemsim give the same numbers, to the bit.
 
     benchmarks/same_numbers.py measure RECORDINGS BEFORE.json --pmemsim OLD/.venv/bin/pmemsim
@@ -9,7 +10,8 @@ the folder RECORDINGS; later ones take what is there, so that all simulate the s
 It measures
 
   - every statistic of every workload on every design, on one machine;
-  - the same of five workloads on all other machines, on designs that differ most;
+  - the same of five workloads on all other machines, on designs that differ most; with --full of
+    every workload on every design there, too, which takes hours;
   - crashes of every design that promises something, with stories, and of all mutants;
   - all values of `pmemsim reproduce asap lalea` (not with --quick).
 
@@ -95,13 +97,15 @@ class Measured:
         cells = [line.split("│")[1].strip() for line in out.splitlines() if line.startswith("│")]
         return [name for name in cells if name]
 
-    def everything(self, quick: bool) -> dict[str, object]:
+    def everything(self, *, quick: bool, full: bool) -> dict[str, object]:
         """Return all results."""
         self.record()
         traces = [str(path) for path in sorted(self.recordings.glob("*.pmt"))]
         five = [str(self.recordings / f"{name}.pmt") for name in FIVE_WORKLOADS]
+        elsewhere = traces if full else five
         short = [str(path) for path in sorted((self.recordings / "short").glob("*.pmt"))]
         all_designs = ",".join(self.presets("designs"))
+        designs_elsewhere = all_designs if full else DIFFERENT_DESIGNS
         found: dict[str, object] = {
             "compare": self.json_of("compare", *traces, "-d", all_designs, "-m", MACHINE),
             "crash": self.json_of("crash", *short, "--all-designs", "--subsets", "1"),
@@ -110,7 +114,7 @@ class Measured:
         for machine in self.presets("machines"):
             if machine != MACHINE:
                 found[f"compare {machine}"] = self.json_of(
-                    "compare", *five, "-d", DIFFERENT_DESIGNS, "-m", machine
+                    "compare", *elsewhere, "-d", designs_elsewhere, "-m", machine
                 )
         if not quick:
             for paper in PAPERS:
@@ -132,10 +136,19 @@ def values(found: object, place: str = "") -> Iterator[tuple[str, object]]:
         yield place, found
 
 
+def read(path: Path) -> dict[str, object]:
+    """What `measure` has written, flattened; a sentence if it has not written that."""
+    try:
+        return dict(values(json.loads(path.read_text(encoding="utf-8"))))
+    except OSError as error:
+        raise SystemExit(f"{path}: {error.strerror}; 'measure' writes such a file") from error
+    except ValueError as error:
+        raise SystemExit(f"{path}: is no result of 'measure' ({error}); measure again") from error
+
+
 def compare(before: Path, after: Path) -> int:
     """Print what differs; the exit code."""
-    old = dict(values(json.loads(before.read_text())))
-    new = dict(values(json.loads(after.read_text())))
+    old, new = read(before), read(after)
     different = [key for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)]
     for key in different[:MOST_SHOWN]:
         print(f"{key}: {old.get(key)!r} before, {new.get(key)!r} after")
@@ -153,6 +166,7 @@ def main() -> int:
     measure.add_argument("recordings", type=Path)
     measure.add_argument("output", type=Path)
     measure.add_argument("--pmemsim", type=Path, default=Path(".venv/bin/pmemsim"))
+    measure.add_argument("--full", action="store_true", help="everything on every machine")
     measure.add_argument("--quick", action="store_true", help="without the papers' experiments")
     both = commands.add_parser("compare")
     both.add_argument("before", type=Path)
@@ -160,10 +174,13 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.command == "compare":
         return compare(arguments.before, arguments.after)
+    if not arguments.pmemsim.is_file():
+        parser.error(f"{arguments.pmemsim}: there is no such program; make setup, or --pmemsim")
     arguments.recordings.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         measured = Measured(arguments.pmemsim, arguments.recordings, Path(scratch))
-        arguments.output.write_text(json.dumps(measured.everything(arguments.quick)))
+        results = measured.everything(quick=arguments.quick, full=arguments.full)
+        arguments.output.write_text(json.dumps(results))
     return 0
 
 

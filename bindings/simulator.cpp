@@ -43,6 +43,7 @@ nb::list list_parameters() {
     entry["limits"] = parameter.limits;
     entry["choices"] = parameter.choices;
     entry["description"] = parameter.description;
+    entry["defect"] = parameter.defect;
     found.append(entry);
   }
   return found;
@@ -57,6 +58,9 @@ nb::list list_layers() {
     entry["summary"] = choice.summary;
     entry["needs"] = choice.needs;
     entry["gives"] = choice.gives;
+    nb::list groups;
+    for (const ParameterGroup& group : choice.parameters) groups.append(group.name());
+    entry["parameters"] = groups;
     found.append(entry);
   }
   return found;
@@ -125,6 +129,9 @@ nb::dict simulate(const std::string& trace, const Settings& given, const nb::obj
 }  // namespace
 
 void bind_simulator(nb::module_& module) {
+  nb::list layers;
+  for (const std::string_view layer : kLayerNames) layers.append(layer);
+  module.attr("layer_names") = nb::tuple(layers);
   module.def("parameters", &list_parameters);
   module.def("layers", &list_layers);
   module.def("check_values", &check_values, nb::arg("settings"));

@@ -1,13 +1,13 @@
 /* What the library keeps in ordinary memory: all of it is rebuilt from the pool after a crash.
  *
- * Who may call whom: each file only those above it.
- *   error, persist       messages; the hardware
- *   thread               its index and its arrays (only pm_thread calls down, for log_prepare)
+ * Who may call whom: each file only those that are named before it (a test compares).
+ *   error, persist, roi  messages; the hardware; the recorder
+ *   thread               its index and its arrays
  *   chunks               which chunks are taken
  *   hints, log           the undo log
  *   changes              what a region logs and flushes
  *   shelves              a thread's free blocks
- *   region               pm_begin and pm_end, exchange with the depots
+ *   region               pm_thread, pm_begin and pm_end, exchange with the depots
  *   allocator            pm_alloc and pm_free
  *   recovery, pool       pm_open and pm_close */
 #ifndef PMEMSIM_LIBRARY_INTERNAL_H
@@ -148,6 +148,9 @@ extern _Thread_local struct thread this_thread;
 
 /* Gives the calling thread an index if it has none. */
 void thread_attach(void);
+
+/* Gives it this index. False, with an error, if it has another one or the index is taken. */
+bool thread_attach_as(unsigned index);
 
 /* Makes room for one more item: array is a pointer to the array's pointer. */
 void array_reserve(void* array, size_t count, size_t* capacity, size_t item_bytes);

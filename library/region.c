@@ -127,3 +127,12 @@ OUT_OF_LINE void pm_end(void) {
   thread->pool = NULL;
   give_to_depots(thread, pool);
 }
+
+int pm_thread(pm_pool* pool, unsigned index) {
+  if (!thread_attach_as(index)) return -1;
+  if (!log_prepare(pool, index)) {
+    set_error("pm_thread: the pool is full, there is no room for the thread's log");
+    return -1;
+  }
+  return 0;
+}

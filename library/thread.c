@@ -58,26 +58,20 @@ void thread_attach(void) {
   if (this_thread.index < 0) fatal("more than %d threads use persistent memory", PM_MAX_THREADS);
 }
 
-int pm_thread(pm_pool* pool, unsigned index) {
+bool thread_attach_as(unsigned index) {
   if (index >= PM_MAX_THREADS) {
     set_error("pm_thread: index %u is above %d", index, PM_MAX_THREADS - 1);
-    return -1;
+    return false;
   }
   if (this_thread.index < 0) {
     take_index_and_watch((int)index);
-    if (this_thread.index < 0) {
-      set_error("pm_thread: another thread has index %u", index);
-      return -1;
-    }
-  } else if (this_thread.index != (int)index) {
-    set_error("pm_thread: this thread already has index %d", this_thread.index);
-    return -1;
+    if (this_thread.index >= 0) return true;
+    set_error("pm_thread: another thread has index %u", index);
+    return false;
   }
-  if (!log_prepare(pool, index)) {
-    set_error("pm_thread: the pool is full, there is no room for the thread's log");
-    return -1;
-  }
-  return 0;
+  if (this_thread.index == (int)index) return true;
+  set_error("pm_thread: this thread already has index %d", this_thread.index);
+  return false;
 }
 
 void array_reserve(void* array, size_t count, size_t* capacity, size_t item_bytes) {

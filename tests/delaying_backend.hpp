@@ -183,7 +183,7 @@ class DelayingBackend final : public BackendOperation {
       } else {
         unreadable_.insert(line);
       }
-            tell(line, known ? backend_.decode(line, data) : unreadable());
+      tell(line, known ? backend_.decode(line, data) : unreadable());
     }
     const DelayingBackend& backend_;
     Image device_;

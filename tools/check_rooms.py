@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """Checks that the rooms (folders) of src/pmemsim include each other only downwards.
 
-A room may include itself and those that `ROOMS` grants it; docs/architecture.md says why. Every
-include that is against that is named with its line, the rule and the cure; the exit status is then
-1. Run without arguments it checks src/pmemsim, with a folder that one.
+A room may include itself and those that `ROOMS` grants it; docs/architecture.md says why. The rooms
+of the repository may include each other as `REPOSITORY` grants it. Every include that is against
+that is named with its line, the rule and the cure; the exit status is then 1. Run without arguments
+it checks the repository and src/pmemsim, with a folder the rooms of src/pmemsim in that one.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 _BASE = ("core", "trace", "mem", "backend")
@@ -36,7 +37,31 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "crash": (*_ABOVE, "backend", "recovery", "cache", "cpu", "sim"),
 }
 
-TREE = Path(__file__).resolve().parents[1] / "src" / "pmemsim"
+# The rooms of the repository that have C or C++, each with the folders and files of others that it
+# may include. (Tests may include everything.)
+REPOSITORY: dict[str, tuple[str, ...]] = {
+    "include": (),
+    "library": ("include",),
+    "workloads": ("include",),
+    # The recovery of the undo log is the library's own code.
+    "src/pmemsim": ("library/recovery.h", "library/persist.h"),
+    "frontend/runtime": ("src/pmemsim/trace",),
+    "frontend/pass": ("src/pmemsim/trace", "frontend/runtime/pmemsim_rt.h"),
+    "bindings": ("src/pmemsim",),
+}
+# Where the compiler looks for a file that doesn't stand beside the one that includes it.
+_FOLDERS = (
+    "src",
+    "include",
+    "library",
+    "frontend/runtime",
+    "frontend/pass",
+    "bindings",
+    "workloads/common",
+)
+
+ROOT = Path(__file__).resolve().parents[1]
+TREE = ROOT / "src" / "pmemsim"
 _SUFFIXES = (".cpp", ".hpp", ".c", ".h")
 _INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
@@ -49,10 +74,29 @@ def problems_of(tree: Path) -> list[str]:
         if room not in ROOMS:
             found.append(f"{_shown(path, tree)}:1: {_no_room(path, tree)}")
             continue
-        for line, target in _includes(path, tree):
+        for line, target in _includes(path, (tree.parent,), tree):
             reason = _reason(room, target, tree)
             if reason:
                 found.append(f"{_shown(path, tree)}:{line}: {reason}")
+    return found
+
+
+def problems_of_repository(root: Path) -> list[str]:
+    """A sentence for every include between the repository's rooms that isn't granted."""
+    folders = tuple(root / folder for folder in _FOLDERS)
+    found = []
+    for room, granted in REPOSITORY.items():
+        files = (path for path in (root / room).rglob("*") if path.suffix in _SUFFIXES)
+        for path in sorted(files):
+            for line, target in _includes(path, folders, root):
+                if not any(target.is_relative_to(root / may) for may in (room, *granted)):
+                    place = f"{path.relative_to(root)}:{line}"
+                    allowed = ", ".join(granted) or "nothing of other rooms"
+                    found.append(
+                        f"{place}: {room}/ includes {target.relative_to(root)}, but it may include "
+                        f"{allowed}; do without, or grant it in REPOSITORY (tools/check_rooms.py) "
+                        "and say in docs/architecture.md why"
+                    )
     return found
 
 
@@ -84,16 +128,19 @@ def _no_room(path: Path, tree: Path) -> str:
     )
 
 
-def _includes(path: Path, tree: Path) -> Iterator[tuple[int, Path]]:
-    """The files of the tree that a file includes, each with the line of the include."""
+def _includes(path: Path, folders: Sequence[Path], tree: Path) -> Iterator[tuple[int, Path]]:
+    """The files of the tree that a file includes, each with the line of the include.
+
+    They are looked for by their way from the file's own folder, as the compiler does, and then from
+    the others.
+    """
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         match = _INCLUDE.match(line)
         if not match:
             continue
         name = PurePosixPath(match[1])
-        # By its full name, or, as the compiler looks first, by its way from the file's own folder.
-        for target in (path.parent / name, tree.parent / name):
-            target = target.resolve()
+        for folder in (path.parent, *folders):
+            target = (folder / name).resolve()
             if target.is_file() and target.is_relative_to(tree.resolve()):
                 yield number, tree / target.relative_to(tree.resolve())
                 break
@@ -107,16 +154,18 @@ def _room(path: Path, tree: Path) -> str:
 
 def _shown(path: Path, tree: Path) -> str:
     """A file's path, from the repository's root if the tree is that of the repository."""
-    return str(path.relative_to(TREE.parents[1]) if tree == TREE else path)
+    return str(path.relative_to(ROOT) if tree == TREE else path)
 
 
 def main() -> int:
-    """Check the tree that the command line names."""
+    """Check the tree that the command line names, or the repository."""
     tree = Path(sys.argv[1]) if len(sys.argv) > 1 else TREE
     if not tree.is_dir():
         print(f"{tree}: is not a folder; give one that has the rooms in it", file=sys.stderr)
         return 2
     found = problems_of(tree)
+    if tree == TREE:
+        found += problems_of_repository(ROOT)
     for problem in found:
         print(problem, file=sys.stderr)
     return 1 if found else 0

@@ -12,16 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from check_rooms import REPOSITORY, ROOMS
 from pmemsim.presets import Preset, load_preset, preset_names
 
 from pmemsim import _core
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-LAYERS = ("ordering", "atomicity", "backend", "precompute")
+LAYERS = _core.layer_names
 MACHINES = ("asap", "lalea", "pmem-spec", "janus", "pmweaver", "cxl", "cxl-gpf")
-
-# The groups of parameters that belong to designs and runs; all others are a machine's.
-_NOT_OF_MACHINES = ("x86.", "eadr.", "run.", "software_undo.", "log.", "hw_redo.", "asap.")
 
 
 def resolved(*presets: Preset) -> dict[str, str]:
@@ -31,9 +29,10 @@ def resolved(*presets: Preset) -> dict[str, str]:
 
 
 def machine_parameters() -> list[str]:
-    """The parameters that a machine has to give."""
+    """The parameters that a machine has to give: all but those of designs and of a run."""
+    others = {"run", *LAYERS, *(group for layer in _core.layers() for group in layer["parameters"])}
     keys = [parameter["key"] for parameter in _core.parameters()]
-    return [key for key in keys if key not in LAYERS and not key.startswith(_NOT_OF_MACHINES)]
+    return [key for key in keys if key.partition(".")[0] not in others]
 
 
 def table(*columns: str, rows: Sequence[tuple[str, ...]]) -> str:
@@ -112,6 +111,54 @@ def design_table() -> str:
     return table("design", *LAYERS, "what it is", rows=[row for *_, row in sorted(rows)])
 
 
+def repository_table() -> str:
+    """What the C and C++ of the repository's rooms may include of others."""
+    rows = [
+        (f"`{room}/`", ", ".join(f"`{may}`" for may in granted) or "nothing")
+        for room, granted in REPOSITORY.items()
+    ]
+    return table("room", "may include", rows=rows)
+
+
+def _boxes() -> dict[tuple[str, ...], str]:
+    """The simulator's rooms, those together in a box that include and are included alike."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for room, granted in ROOMS.items():
+        users = tuple(user for user, may in ROOMS.items() if room in may)
+        alike.setdefault((*granted, "|", *users), []).append(room)
+    return {tuple(rooms): rooms[0] for rooms in alike.values()}
+
+
+def _beneath(room: str) -> set[str]:
+    """The rooms that arrows lead to from a room."""
+    return set(ROOMS[room]).union(*(_beneath(other) for other in ROOMS[room]))
+
+
+def rooms_picture() -> str:
+    """The simulator's rooms, highest first; arrows that follow from others are left out."""
+    lines = ["```mermaid", "flowchart TB"]
+    for rooms, box in reversed(_boxes().items()):
+        lines.append(f'  {box}["{"<br>".join(rooms)}"]')
+    for box in reversed(_boxes().values()):
+        granted = ROOMS[box]
+        direct = [may for may in granted if not any(may in _beneath(other) for other in granted)]
+        lines += [f"  {box} --> {may}" for may in reversed(direct) if may in _boxes().values()]
+    lines += ["```", ""]
+    hidden: dict[tuple[str, ...], list[str]] = {}
+    for room in ROOMS:
+        barred = tuple(other for other in ROOMS if other in _beneath(room) - set(ROOMS[room]))
+        if barred:
+            hidden.setdefault(barred, []).append(room)
+    lines.append("A room may include what its arrows lead to, directly or through others, but:")
+    lines.append("")
+    lines += [f"- {_names(rooms)}: not {_names(barred)}." for barred, rooms in hidden.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _names(rooms: Sequence[str]) -> str:
+    return ", ".join(f"`{room}`" for room in rooms)
+
+
 @dataclass(frozen=True)
 class Section:
     """A generated part of a page."""
@@ -122,6 +169,8 @@ class Section:
 
 
 SECTIONS = (
+    Section("architecture.md", "includes", repository_table),
+    Section("architecture.md", "rooms", rooms_picture),
     Section("layers.md", "choices", choice_table),
     Section("layers.md", "designs", design_table),
     Section("machines.md", "machines", machine_table),

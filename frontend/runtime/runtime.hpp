@@ -4,11 +4,17 @@
 // the scheduler moves it. So the state below needs no locks, and what is recorded depends on the
 // program alone, not on the machine's timing.
 //
-// Who may call whom: lifecycle.cpp is on top and calls all the others; none calls it (but exit(),
-// as a program does, when the last thread ends). Below it region_of_interest.cpp begins and ends
-// what record.cpp and those that it works with (scheduler.cpp, objects.cpp, external.cpp,
-// output.cpp, ...) do. At the bottom are status.cpp, memory.cpp and real.cpp, which everybody may
-// call and which call nobody above.
+// Who may call whom: each file only those above it and those of its own entry (a test compares).
+//   status, memory, real         messages; memory of its own; the C library's functions
+//   heap, stacks, processes      know nothing of recording
+//   scheduler, objects, record, sites, output, persistent, warm, external, threads, processor,
+//   signals, watchdog            the recorder. A turn that ends stops stepping and reaps threads, a
+//                                record may end a turn or a buffer: these call each other.
+//   clock, locks, waits, blocking, metadata    what waits for time, threads or descriptors
+//   pthread, once, c11_threads, exec           what the program calls in place of the C library
+//   region_of_interest           begins and ends recording
+//   lifecycle                    begin and end of the program
+// What the program calls, too (exit(), pthread_testcancel(), ...), anybody may call as it does.
 //
 // The runtime lives in the user's program, which may be C: it uses neither exceptions nor the C++
 // library, and no memory but its own (memory.hpp).

@@ -25,7 +25,7 @@
 
 namespace pmemsim::rt {
 
-constinit thread_local Hot hot __attribute__((tls_model("initial-exec")));
+constinit thread_local Hot hot __attribute__((tls_model("initial-exec"))){};
 constinit thread_local Thread* self __attribute__((tls_model("initial-exec")));
 
 // Short enough that threads mix within a region's few thousand instructions; with half of it,
@@ -157,7 +157,9 @@ Thread* runnable() {
 }
 
 bool is_outside(const Thread& thread) {
-  return __atomic_load_n(&thread.state, __ATOMIC_ACQUIRE) == State::kOutside;
+  State state;
+  __atomic_load(&thread.state, &state, __ATOMIC_ACQUIRE);
+  return state == State::kOutside;
 }
 
 // Jumps to the next deadline; false: there is none.
@@ -282,7 +284,8 @@ void lose_token() {
 
 void come_back() {
   const int error = errno;
-  __atomic_store_n(&self->state, State::kRunnable, __ATOMIC_RELEASE);
+  State runnable = State::kRunnable;
+  __atomic_store(&self->state, &runnable, __ATOMIC_RELEASE);
   __atomic_add_fetch(&comers_back, 1, __ATOMIC_RELEASE);
   futex(&comers_back, FUTEX_WAKE_PRIVATE, 1);
   await_turn();

@@ -30,9 +30,19 @@ def test_informational_options(toolchain: Toolchain) -> None:
     """Options that don't compile do what clang does."""
     for compiler, clang in ((toolchain.cc, "clang-19"), (toolchain.cxx, "clang++-19")):
         for option in ("--version", "-dumpmachine", "-dumpversion", "-print-search-dirs",
-                       "-print-prog-name=ld", "--help"):  # fmt: skip
+                       "-print-prog-name=ld"):  # fmt: skip
             assert run(compiler, option).stdout == run(clang, option).stdout
         assert "clang version 19" in run(compiler, "-v").stderr
+
+
+def test_help_begins_with_what_is_its_own(toolchain: Toolchain) -> None:
+    for compiler, clang in ((toolchain.cc, "clang-19"), (toolchain.cxx, "clang++-19")):
+        first, second, rest = run(compiler, "--help").stdout.split("\n", 2)
+        assert first.startswith(
+            f"{compiler.name}: clang 19 that compiles programs so that 'pmemsim"
+        )
+        assert f"{compiler.name} -O2 -g mine.c -o mine" in second
+        assert rest == run(clang, "--help").stdout
 
 
 def test_stages(toolchain: Toolchain) -> None:

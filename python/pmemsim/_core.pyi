@@ -17,6 +17,7 @@ class Parameter(TypedDict):
     limits: str
     choices: list[str]
     description: str
+    defect: bool  # a deliberate one, for tests of crash verification
 
 class Layer(TypedDict):
     """One choice of one of a design's four layers."""
@@ -26,6 +27,9 @@ class Layer(TypedDict):
     summary: str
     needs: list[str]
     gives: list[str]
+    parameters: list[str]  # the groups that it is configured by
+
+layer_names: tuple[str, ...]
 
 def parameters() -> list[Parameter]: ...
 def layers() -> list[Layer]: ...

@@ -34,6 +34,10 @@ Kind = Literal["machine", "design"]
 
 _KEYS = ("name", "summary", "citation", "inherits", "parameters")
 _VALUE_KEYS = ("value", "source")
+_EXAMPLE = (
+    "a preset has lines like 'name: mine', 'summary: what it is', 'inherits: NAME' and "
+    "'parameters: {core.rob_entries: 64}'"
+)
 
 
 @dataclass(frozen=True)
@@ -147,11 +151,18 @@ def _find(kind: Kind, name: str) -> Path:
         if path.is_dir():
             raise Error(f"{name}: is a folder; give the path of a {kind}'s YAML file")
         if not path.is_file():
-            raise Error(f"{name}: there is no such file (looked for a {kind} preset)")
+            raise Error(
+                f"{name}: there is no such file (looked for a {kind} preset); write one, or take "
+                f"a name of: pmemsim list {kind}s"
+            )
         return path
     path = preset_dir(kind) / f"{name}.yaml"
     if not path.is_file():
-        raise Error(f"unknown {kind} '{name}'" + did_you_mean(name, preset_names(kind)))
+        problem = f"unknown {kind} '{name}'" + did_you_mean(name, preset_names(kind))
+        if Path(name).exists():  # and may be meant
+            what = "folder" if Path(name).is_dir() else "file"
+            problem += f" (the {what} {name} is none: the name of a {kind}'s file ends with .yaml)"
+        raise Error(problem)
     return path
 
 
@@ -173,12 +184,16 @@ def _fields(path: Path, problems: list[str]) -> dict[str, yaml.Node]:
         raise ConfigError([f"{path}: could not be read: {error}"]) from error
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ConfigError([f"{_place(path)}{line}: not YAML: {error.problem}"]) from error
+        raise ConfigError(
+            [f"{_place(path)}{line}: not YAML: {error.problem}; {_EXAMPLE}"]
+        ) from error
     except yaml.YAMLError as error:
         reason = str(error).splitlines()[0]
-        raise ConfigError([f"{_place(path)}: not YAML: {reason}"]) from error
+        raise ConfigError([f"{_place(path)}: not YAML: {reason}; {_EXAMPLE}"]) from error
     except RecursionError as error:
         raise ConfigError([f"{_place(path)}: is nested too deep for a preset"]) from error
+    if not isinstance(root, yaml.MappingNode):
+        raise ConfigError([f"{_place(path, root)}: {_what_it_is(root)}, no preset; {_EXAMPLE}"])
     fields = _mapping(root, "a preset", path, problems)
     for key, node in fields.items():
         if key not in _KEYS:
@@ -186,11 +201,17 @@ def _fields(path: Path, problems: list[str]) -> dict[str, yaml.Node]:
     return fields
 
 
+def _what_it_is(root: yaml.Node | None) -> str:
+    if root is None:
+        return "is empty"
+    return "is a list" if isinstance(root, yaml.SequenceNode) else "is text"
+
+
 def _mapping(
     node: yaml.Node | None, what: str, path: Path, problems: list[str]
 ) -> dict[str, yaml.Node]:
     if not isinstance(node, yaml.MappingNode):
-        problems.append(f"{_place(path, node)}: {what} must be a list of 'key: value' lines")
+        problems.append(f"{_place(path, node)}: {what} must be 'key: value' lines")
         return {}
     found: dict[str, yaml.Node] = {}
     for key_node, value_node in node.value:

@@ -63,7 +63,7 @@ class Processes:
             )
         if wanted and others:
             return f"recorded nothing, because no program is named {wanted}, but {_few(others)}"
-        return "ran but recorded nothing; was it built with pmemsim-cc or pmemsim-c++?"
+        return "ran but recorded nothing; build it with pmemsim-cc or pmemsim-c++"
 
     def not_recorded(self) -> str | None:
         """Say in a sentence which processes are not in the trace; nothing if all are."""

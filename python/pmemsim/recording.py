@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -49,10 +50,7 @@ def record(
         raise RecordError("there is no command to record; give a program and its arguments")
     program = shutil.which(command[0])
     if program is None:
-        raise RecordError(
-            f"{command[0]}: there is no such program that can be run; build it with pmemsim-cc or "
-            "pmemsim-c++ first"
-        )
+        raise RecordError(f"{command[0]}: {_why_not_found(command[0])}")
     environment = {}
     if name:
         environment["PMEMSIM_METADATA"] = json.dumps({"workload": name})
@@ -203,7 +201,23 @@ def _run(
             command, keep_going, environment=environment, stdout=stdout, stderr=stderr
         )
     except OSError as error:
-        raise RecordError(f"{command[0]}: could not be run: {error.strerror}") from error
+        cure = "; give a program, or a script that begins with #!"
+        raise RecordError(
+            f"{command[0]}: could not be run: {error.strerror}"
+            + (cure if error.errno == errno.ENOEXEC else "")
+        ) from error
+
+
+def _why_not_found(program: str) -> str:
+    """Why no program of that name or path can be run, and what to do."""
+    path = Path(program)
+    if not path.exists():
+        return "there is no such program; build it with pmemsim-cc or pmemsim-c++ first"
+    if path.is_dir():
+        return "is a folder; give the program itself"
+    if "/" not in program:
+        return f"there is no such program in PATH; if the one in this folder is meant: ./{program}"
+    return f"may not be executed; if it is a program: chmod +x {program}"
 
 
 def check_pm_path(path: Path) -> None:

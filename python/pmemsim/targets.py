@@ -48,5 +48,9 @@ def find_target(text: str, *, opt: str | None = None, **arguments: int | float |
         return Target(path.stem, path)
     if text not in workloads():
         problem = f"{unknown_workload(text)} (a trace's name ends with .pmt)"
+        if Path(text).is_dir():
+            problem = f"{text}: is a folder; give a workload's name or a trace (.pmt)"
+        elif Path(text).exists():
+            problem = f"{text}: is no trace by its name; a trace's ends with .pmt"
         raise ConfigError([problem, *argument_problems(opt, **arguments)])
     return Target(text, WorkloadRun.of(text, opt=opt, **arguments))

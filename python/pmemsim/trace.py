@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pmemsim import _core
 from pmemsim.errors import Error
+from pmemsim.workloads import workloads
 
 # Loading these takes as long as all the rest of a short command.
 if TYPE_CHECKING:
@@ -70,9 +72,16 @@ def check_trace_path(path: Path) -> None:
     if path.is_dir():
         raise Error(f"{path}: is a folder; give the name of a trace (.pmt)")
     if not path.exists():
-        raise Error(f"{path}: there is no such trace file")
+        raise Error(f"{path}: there is no such trace file; {_how_to_record(path)}")
     if not path.is_file():
         raise Error(f"{path}: is no ordinary file; copy the trace into one")
+
+
+def _how_to_record(path: Path) -> str:
+    with contextlib.suppress(Error):  # an installation without workloads
+        if str(path) in workloads():
+            return f"that is a workload, so record it: pmemsim record {path} -o {path}.pmt"
+    return f"make it: pmemsim record -o {path.with_suffix('.pmt')} -- PROGRAM"
 
 
 class Trace:

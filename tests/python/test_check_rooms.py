@@ -1,13 +1,14 @@
-"""The order of the rooms in src/pmemsim, checked on trees made up for it."""
+"""The order of the rooms in src/pmemsim and in the repository, checked on trees made up for it."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from check_rooms import ROOMS, problems_of
+from check_rooms import REPOSITORY, ROOMS, problems_of, problems_of_repository
 from support import ROOT
 
 SCRIPT = ROOT / "tools" / "check_rooms.py"
@@ -94,6 +95,56 @@ def test_no_way_of_writing_an_include_escapes(tmp_path: Path) -> None:
 def test_what_is_not_in_the_tree_is_not_its_business(tmp_path: Path) -> None:
     text = '#include <vector>\n#include "recovery.h"\n#include "pmemsim/pm.h"\n// cpu/core.hpp'
     assert problems_of(make_tree(tmp_path, {"core/one.hpp": text})) == []
+
+
+def test_the_documentation_lists_the_rooms_in_their_order() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    _, _, part = page.partition("## The rooms of the simulator")
+    cells = re.findall(r"^\| (`.*?`) \|", part, re.M)
+    assert [room for cell in cells for room in re.findall(r"`(.*?)`", cell)] == list(ROOMS)
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "allowed"),
+    [
+        ("workloads/queue/queue.cpp", "pmemsim/pm.h", True),
+        ("workloads/queue/queue.cpp", "../common/map.hpp", True),
+        ("workloads/queue/queue.cpp", "internal.h", False),
+        ("workloads/queue/queue.cpp", "pmemsim/trace/format.hpp", False),
+        ("library/log.c", "internal.h", True),
+        ("library/log.c", "pmemsim_rt.h", False),
+        ("frontend/pass/copies.cpp", "pmemsim_rt.h", True),
+        ("frontend/pass/copies.cpp", "pmemsim/trace/format.hpp", True),
+        ("frontend/pass/copies.cpp", "runtime.hpp", False),
+        ("frontend/pass/copies.cpp", "pmemsim/core/units.hpp", False),
+        ("frontend/runtime/record.cpp", "pmemsim/core/units.hpp", False),
+        ("src/pmemsim/recovery/software_undo.cpp", "recovery.h", True),
+        ("src/pmemsim/recovery/software_undo.cpp", "internal.h", False),
+        ("bindings/module.cpp", "pmemsim/core/units.hpp", True),
+        ("bindings/module.cpp", "../frontend/runtime/runtime.hpp", False),
+    ],
+)
+def test_the_rooms_of_the_repository(file: str, name: str, allowed: bool, tmp_path: Path) -> None:
+    for made in (
+        "include/pmemsim/pm.h", "library/internal.h", "library/recovery.h",
+        "workloads/common/map.hpp", "frontend/runtime/runtime.hpp",
+        "frontend/runtime/pmemsim_rt.h", file, "src/pmemsim/trace/format.hpp",
+        "src/pmemsim/core/units.hpp",
+    ):  # fmt: skip
+        (tmp_path / made).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / made).touch()
+    (tmp_path / file).write_text(f'#include <vector>\n#include "{name}"\n')
+    said = problems_of_repository(tmp_path)
+    assert bool(said) != allowed
+    if said:
+        assert said[0].startswith(f"{file}:2: ")
+        assert "but it may include " in said[0]
+
+
+def test_every_room_of_the_repository_is_there() -> None:
+    for room, granted in REPOSITORY.items():
+        for path in (room, *granted):
+            assert (ROOT / path).exists(), path
 
 
 @pytest.mark.parametrize(("target", "status"), [("core/units.hpp", 0), ("sim/machine.hpp", 1)])

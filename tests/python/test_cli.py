@@ -88,7 +88,9 @@ def test_help(command: list[str]) -> None:
         (["run", "tpcc", *ON_ASAP, "--data-bytes", "64"], "tpcc has sizes of its own"),
         (["run", "queue", *ON_ASAP, "--opt", "O9"], "must be one of O0, O1, O2, O3"),
         (["run", "queue", *ON_ASAP, "--json", "no/such/out.json"], "no/such does not exist"),
-        (["run", "queue", *ON_ASAP, "--plot", "out.xyz"], "the suffix chooses the plot's format"),
+        (["run", "queue", *ON_ASAP, "--plot", "out.xyz"], "format; use .png, .pdf or .svg"),
+        (["run", "queue", *ON_ASAP, "--set", "core.rob=3"], "like it are core.rob_entries"),
+        (["run", "queue", *ON_ASAP, "--set", "xyz=3"], "see: pmemsim show machine NAME"),
         (["run", "queue", *ON_ASAP, "--set", "core"], "--set core: write it as"),
         (["compare", "queue", "-d", "np,np", "-m", "asap"], "design 'np' stands twice"),
         (["compare", "queue", "queue", "-d", "np", "-m", "asap"], "target 'queue' stands twice"),
@@ -101,7 +103,10 @@ def test_help(command: list[str]) -> None:
         (["record", "--all"], "--all needs --out-dir"),
         (["record", "--all", "--out-dir", "x", "--name", "queue"], "leave out --name and -o"),
         (["record", "--name", "queue", "-o", "x.pmt", "--out-dir", "x"], "goes with --all"),
-        (["record", "-o", "x.pmt", "--", "./no-such-program"], "there is no such program"),
+        (
+            ["record", "-o", "x.pmt", "--", "./no-such-program"],
+            "there is no such program; build it",
+        ),
         (
             ["record", "-o", "x.pmt", "--seed", "1", "--", "ls"],
             "leave out --seed: for pmemsim's workloads",
@@ -120,9 +125,16 @@ def test_help(command: list[str]) -> None:
             "write it as LO:HI",
         ),
         (["record", "-o", "x.pmt", "--pm-path", "no", "--", "ls"], "there is no such folder"),
-        (["trace", "dump", "--first", "-1", "no.pmt"], "must not be negative"),
+        (["trace", "dump", "--first", "-1", "no.pmt"], "--first -1: must not be negative"),
         (["record", "queue", "-o", "x.pmt", "--opt", ""], "--opt : must be one of O0"),
-        (["trace", "info", "no.pmt"], "there is no such trace file"),
+        (
+            ["trace", "info", "no.pmt"],
+            "there is no such trace file; make it: pmemsim record -o no.pmt -- PROGRAM",
+        ),
+        (
+            ["trace", "info", "queue"],
+            "that is a workload, so record it: pmemsim record queue -o queue.pmt",
+        ),
         (["trace", "info", "/"], "/: is a folder; give the name of a trace"),
         (["trace", "info", "/dev/null"], "/dev/null: is no ordinary file"),
         (["trace", "info", "\udcff.pmt"], "is not valid UTF-8"),
@@ -140,6 +152,81 @@ def test_help(command: list[str]) -> None:
 )
 def test_bad_input_is_refused_in_a_sentence(arguments: list[str], sentence: str) -> None:
     assert sentence in refused(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentences"),
+    [
+        (["--nosuch"], ["--nosuch: unknown option; see: pmemsim --help"]),
+        (["run", "--nosuch"], ["run: --nosuch: unknown option; see: pmemsim run --help"]),
+        (["run", "q", "--desing", "np"], ["run: --desing: unknown option; did you mean --design?"]),
+        (["nosuch"], ["nosuch: unknown command; known are: bench, compare, crash, list, "]),
+        (["trace", "inf"], ["trace: inf: unknown command; did you mean 'info'?"]),
+        (["run", "queue", "more", *ON_ASAP], ["run: more: is more than it takes; leave it out"]),
+        (["run", "queue", "-d"], ["-d: needs a value after it"]),
+        (["crash", "--mutants=3"], ["--mutants: takes no value; leave it out"]),
+        (
+            ["run", "queue", *ON_ASAP, "--instances", "x"],
+            ["run: --instances x: must be a whole number; see: pmemsim run --help"],
+        ),
+        (
+            ["run", "queue", *ON_ASAP, "--duplicate-ratio", "x"],
+            ["run: --duplicate-ratio x: must be a number; see"],
+        ),
+        (
+            ["reproduce", "--scale", "huge"],
+            ["reproduce: --scale huge: must be one of quick, paper; see"],
+        ),
+        (["show", "machine"], ["show machine: NAME is missing; give a machine's name, or the"]),
+        (
+            ["run", "queue"],
+            [
+                "run: --design is missing; give a design's name, or the path of a YAML file",
+                "run: --machine is missing; give a machine's name, or the path of a YAML file",
+            ],
+        ),
+    ],
+)
+def test_what_is_no_command_line_is_refused_in_sentences(
+    arguments: list[str], sentences: list[str]
+) -> None:
+    lines = refused(*arguments).splitlines()
+    assert len(lines) == len(sentences)
+    for line, sentence in zip(lines, sentences, strict=True):
+        assert line.startswith(f"pmemsim: {sentence}")
+
+
+def test_files_that_are_there_but_not_by_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "text.txt").write_text("name: x\n")
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for name, what in (("text.txt", "file"), ("folder", "folder")):
+        text = refused("run", "queue", "-d", name, "-m", "asap")
+        assert f"(the {what} {name} is none: the name of a design's file ends with .yaml)" in text
+    assert "text.txt: is no trace by its name; a" in refused("run", "text.txt", *ON_ASAP)
+    assert "folder: is a folder; give a workload's" in refused("run", "folder", *ON_ASAP)
+
+
+def test_what_is_no_program_is_not_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "text").write_text("text\n")
+    monkeypatch.chdir(tmp_path)
+
+    def said(program: str) -> str:
+        return refused("record", "-o", "x.pmt", "--", program)
+
+    assert "./folder: is a folder; give the program itself" in said("./folder")
+    assert "./text: may not be executed; if it is a program: chmod +x ./text" in said("./text")
+    # The second word, since one alone may be a workload's name.
+    text = refused("record", "-o", "x.pmt", "--", "text", "word")
+    assert "no such program in PATH; if the one in this folder is meant: ./text" in text
+    (tmp_path / "text").chmod(0o755)
+    assert "Exec format error; give a program, or a script that begins with #!" in said("./text")
+    assert not (tmp_path / "x.pmt").exists()
 
 
 def test_all_problems_of_a_configuration_are_reported_at_once() -> None:
@@ -319,7 +406,7 @@ def test_a_file_that_is_no_trace(tmp_path: Path) -> None:
 def test_a_program_that_was_not_built_for_recording(tmp_path: Path) -> None:
     output = tmp_path / "x.pmt"
     text = refused("record", "-o", output, "--", "true")
-    assert "was it built with pmemsim-cc or pmemsim-c++?" in text
+    assert "build it with pmemsim-cc or pmemsim-c++" in text
     assert list(tmp_path.iterdir()) == []
 
 

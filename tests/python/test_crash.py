@@ -159,7 +159,10 @@ def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_p
         (["queue", "--design", "asap", "--at", "5"], "a number with its unit"),
         (["queue", "--design", "asap", "--at", "1ps"], "nothing is persistent or promised yet"),
         (["queue", "--design", "asap", "--subsets", "-1"], "--subsets -1: must be 0 to"),
-        (["queue", "--design", "asap", "--points", "few"], "must be `all` or 1 to"),
+        (
+            ["queue", "--design", "asap", "--points", "few"],
+            "--points few: must be `all` or a whole number",
+        ),
         (["queue", "--design", "asap", "--points", str(2**64)], "must be `all` or 1 to"),
         (["queue", "--design", "asap", "--at", "99999999s"], "later than any simulation ends"),
         (["queue", "--design", "asap", "--check-images", "-1"], "--check-images -1: must be 0 to"),
@@ -168,9 +171,10 @@ def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_p
         (["queue", "--design", "asap", "--set", "run.lock_order=simulated"], "can't be judged"),
         (["queue", "queue", "--design", "asap"], "target 'queue' stands twice"),
         (["--mutants", "--design", "np"], "there are mutants of"),
-        (["queue", "--mutants"], "targets: each mutant has its own"),
-        (["--mutants", "--points", "5"], "--points: each mutant has its own"),
-        (["--mutants", "--seed", "0"], "--seed: each mutant has its own"),
+        (["queue", "--mutants"], "queue: each mutant has its own"),
+        (["--mutants", "--points", "5"], "--points 5: each mutant has its own"),
+        (["--mutants", "--seed", "0"], "--seed 0: each mutant has its own"),
+        (["--mutants", "--workloads", "queue"], "--workloads queue: each mutant has its own"),
     ],
 )
 def test_what_cannot_be_is_refused(arguments: list[str], sentence: str) -> None:
@@ -200,7 +204,7 @@ def test_three_mechanisms_or_more_of_each_design_are_broken() -> None:
 
 
 def test_every_switch_that_breaks_a_design_is_a_mutant() -> None:
-    switches = {p["key"] for p in _core.parameters() if ".break." in p["key"]}
+    switches = {p["key"] for p in _core.parameters() if p["defect"]}
     assert switches <= {mutant.switch for mutant in mutants()}
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from generate_docs import SECTIONS, Section, section_of
+from generate_docs import SECTIONS, Section, machine_parameters, machine_table, section_of
+
+from pmemsim import _core
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)
@@ -11,3 +13,17 @@ def test_the_documentation_is_up_to_date(section: Section) -> None:
     assert section_of(section.page, section.name) == section.generate(), (
         f"docs/{section.page} is behind; run: make docs"
     )
+
+
+def test_a_new_choice_with_parameters_of_its_own_needs_no_change_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before, table = machine_parameters(), machine_table()
+    parameter = {**_core.parameters()[-1], "key": "made_up.entries"}
+    choice = {**_core.layers()[-1], "name": "made-up", "parameters": ["made_up"]}
+    parameters, layers = [*_core.parameters(), parameter], [*_core.layers(), choice]
+    monkeypatch.setattr(_core, "parameters", lambda: parameters)
+    assert machine_parameters() == [*before, "made_up.entries"]  # unless a choice says it is its
+    monkeypatch.setattr(_core, "layers", lambda: layers)
+    assert machine_parameters() == before
+    assert machine_table() == table

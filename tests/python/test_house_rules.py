@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import subprocess
 import tomllib
+from pathlib import Path
 
 import pytest
 import yaml
@@ -37,17 +40,59 @@ def test_the_changelog_begins_with_the_version_of_pyproject() -> None:
     assert first[1] == version()
 
 
-def commands() -> list[str]:
+def imported(file: Path) -> set[str]:
+    """What a file imports anywhere in it, in full: `a.b` and `a.b.c` for `from a.b import c`."""
+    names = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: imports by its full name, please"
+            names |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+def commands() -> set[str]:
     """The modules of which the command line is put together: one a group of commands."""
-    text = (COMMANDS / "app.py").read_text()
-    line = re.search(r"^from pmemsim\.cli import (.*)$", text, re.M)
-    assert line
-    return line[1].split(", ")
+    tree = ast.parse((COMMANDS / "app.py").read_text())
+    (several,) = [
+        node.names
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module == "pmemsim.cli"
+    ]
+    return {f"pmemsim.cli.{alias.name}" for alias in several}
 
 
-@pytest.mark.parametrize("command", commands())
-def test_commands_do_not_import_each_other(command: str) -> None:
-    text = (COMMANDS / f"{command}.py").read_text()
-    imported = re.findall(r"^from pmemsim\.cli(?:\.(\w+) import| import (.*))", text, re.M)
-    names = {name for module, several in imported for name in (module, *several.split(", "))}
-    assert not names & set(commands()), "what commands share stands in a file of its own"
+@pytest.mark.parametrize("file", sorted(COMMANDS.glob("*.py")), ids=lambda file: file.stem)
+def test_commands_are_imported_by_app_alone(file: Path) -> None:
+    if file.stem != "app":
+        assert not imported(file) & commands(), "what commands share stands in a file of its own"
+
+
+def test_nothing_but_commands_imports_the_command_line() -> None:
+    for file in (ROOT / "python" / "pmemsim").rglob("*.py"):
+        if COMMANDS not in file.parents:
+            assert not [name for name in imported(file) if name.startswith("pmemsim.cli")], file
+
+
+def test_no_way_of_importing_escapes(tmp_path: Path) -> None:
+    file = tmp_path / "one.py"
+    file.write_text(
+        "def f():\n    import pmemsim.cli.crash\n    from pmemsim.cli import (\n run\n )\n"
+        "from pmemsim.cli.trace import info as x\n"
+    )
+    assert {"pmemsim.cli.crash", "pmemsim.cli.run", "pmemsim.cli.trace"} <= imported(file)
+
+
+@pytest.mark.parametrize("target", ["test", "lint"])
+def test_what_takes_long_says_how_long_it_took(target: str) -> None:
+    command = ["make", "--no-print-directory", "--dry-run", target]
+    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=True)
+    assert f"make %s took %d min %02d s\\n' {target} " in done.stdout.splitlines()[-1]
+
+
+def test_what_lint_checks_in_seconds_is_checked_before_a_commit() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    entries = " ".join(hook["entry"] for hook in hooks)
+    for tool in ("ruff check", "ruff format --check", "mypy", "clang-format-19", "check_rooms.py"):
+        assert tool in entries

@@ -46,5 +46,5 @@ def test_a_backend_that_there_is_not(tmp_path: Path, queue_trace: Path) -> None:
 
 
 def test_an_unknown_suffix_is_refused_before_work_is_done(tmp_path: Path) -> None:
-    with pytest.raises(Error, match=r"use one of .*png"):
+    with pytest.raises(Error, match=r"use \.png, \.pdf or \.svg"):
         check_plot_path(tmp_path / "a.xyz")

@@ -75,10 +75,11 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name: [unclosed", "not YAML"),
-        ("just text", "a preset must be a list of 'key: value' lines"),
-        ("", "a preset must be a list of 'key: value' lines"),
-        ("name: a\nsummary: a\nparameters: [1]\n", "'parameters' must be a list"),
+        ("name: [unclosed", "not YAML: .*; a preset has lines like 'name: mine'"),
+        ("just text", ":1: is text, no preset; a preset has lines like"),
+        ("- a\n- b\n", ":1: is a list, no preset; a preset has lines like 'name: mine'[^\n]*$"),
+        ("", "is empty, no preset; a preset has lines like 'name: mine'[^\n]*$"),
+        ("name: a\nsummary: a\nparameters: [1]\n", "'parameters' must be 'key: value' lines"),
         ("\x00", "not YAML: unacceptable character #x0000[^\n]*$"),
         ("[" * 10_000, "is nested too deep"),
         ("name: a\nsummary: a\n? [b, c]\n: d\n", ":3: a preset: a key must be one word"),
@@ -111,7 +112,7 @@ def test_inheriting_in_a_circle(tmp_path: Path) -> None:
 def test_unknown_names_get_a_suggestion() -> None:
     with pytest.raises(Error, match=r"unknown machine 'asp'; did you mean 'asap'\?"):
         load_preset("machine", "asp")
-    with pytest.raises(Error, match="there is no such file"):
+    with pytest.raises(Error, match=r"there is no such file.*; .* name of: pmemsim list machines"):
         load_preset("machine", "./no.yaml")
 
 

@@ -32,6 +32,24 @@ TEST(Choices, EveryLayerCanBeLeftOut) {
   }
 }
 
+TEST(Choices, ALayerHasWhatItsRowSaysIfNobodyChooses) {
+  const DesignConfiguration own;
+  EXPECT_EQ(own.ordering().name, "x86");
+  EXPECT_EQ(own.atomicity().name, "software-undo");
+  EXPECT_EQ(own.precompute().name, kNoChoice);
+  EXPECT_TRUE(own.operations().empty());
+
+  // Names are nothing to go by; without a row that says so it is the first.
+  ChoiceTable table = choices();
+  for (Choice& choice : table) {
+    choice.by_default = choice.layer() == Layer::kOrdering && choice.name == "eadr";
+    if (choice.name == "software-undo") choice.name = "renamed";
+  }
+  const DesignConfiguration other(table);
+  EXPECT_EQ(other.ordering().name, "eadr");
+  EXPECT_EQ(other.atomicity().name, kNoChoice);
+}
+
 TEST(Choices, EveryNeedIsGivenBySomebody) {
   std::set<std::string_view> given;
   for (const Choice& choice : choices()) given.insert(choice.gives.begin(), choice.gives.end());

@@ -252,9 +252,57 @@ TEST(Parameters, SetterReportsEverythingAtOnce) {
                   "machine.yaml:4: pm.tburst: '3': missing unit; write 3ns",
                   "machine.yaml:5: pm.wpq_entrys: unknown key; did you mean 'pm.wpq_entries'?",
                   "machine.yaml:6: interleaving: unknown key; did you mean 'pm.interleaving'?",
-                  "machine.yaml:8: nothing.like_it: unknown key",
+                  "machine.yaml:8: nothing.like_it: unknown key; see: pmemsim show machine NAME",
               }));
   }
+}
+
+TEST(Parameters, AnUnknownKeyIsAnsweredByKeysLikeIt) {
+  const auto said = [](const std::string& key) -> std::string {
+    MemoryParameters memory;
+    const Setting settings[] = {{key, "1", "--set"}};
+    ParameterSetter setter(settings);
+    setter.group("memory", memory);
+    try {
+      setter.throw_problems();
+    } catch (const ConfigError& error) {
+      return error.problems().at(0).substr(std::string("--set: : unknown key; ").size() +
+                                           key.size());
+    }
+    return "";
+  };
+  EXPECT_EQ(said("memory.tburs"), "did you mean 'memory.tburst'?");
+  EXPECT_EQ(said("memory.write_high"), "like it are memory.write_high_watermark");  // begins so
+  EXPECT_EQ(said("pm.watermark"),  // contains the word
+            "like it are memory.write_high_watermark, memory.write_low_watermark");
+  EXPECT_TRUE(said("memory.").starts_with("see: "));
+  EXPECT_TRUE(said("memory").ends_with(" more: pmemsim show machine NAME")) << said("memory");
+}
+
+struct Breakable {
+  bool eager = false, fence = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("eager", eager, {}, "Whether it is eager");
+    visit.defect("fence", fence, "fences don't wait");
+  }
+};
+
+TEST(Parameters, DefectsAreNamedAndFlaggedAsSuch) {
+  Breakable breakable;
+  ParameterLister lister;
+  lister.group("one", breakable);
+  ASSERT_EQ(lister.found.size(), 2u);
+  EXPECT_EQ(lister.found[0].key, "one.eager");
+  EXPECT_FALSE(lister.found[0].defect);
+  EXPECT_EQ(lister.found[1].key, "one.break.fence");
+  EXPECT_TRUE(lister.found[1].defect);
+  const Setting settings[] = {{"one.break.fence", "true", "--set"}};
+  ParameterSetter setter(settings);
+  setter.group("one", breakable);
+  setter.throw_problems();
+  EXPECT_TRUE(breakable.fence);
 }
 
 TEST(Parameters, SetterIsQuietWhenNothingIsWrong) {

@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 from pmemsim.cli import catalogue, crash, record, reproduce, simulate, trace
 from pmemsim.cli.console import err
 from pmemsim.cli.options import WorkloadCommand
+from pmemsim.cli.usage import UsageError, sentences_of
 from pmemsim.errors import CheckFailed, ConfigError, Error
 from pmemsim.simulation import version
 
@@ -23,7 +24,15 @@ EXIT_INTERRUPTED = 130
 
 
 class _Group(TyperGroup):
-    """Turns pmemsim's errors into sentences and exit codes."""
+    """Turns pmemsim's errors, and Typer's, into sentences and exit codes."""
+
+    def main(self, *args: Any, **extra: Any) -> NoReturn:  # noqa: ANN401 -- Typer's own signature
+        try:
+            sys.exit(super().main(*args, **{**extra, "standalone_mode": False}))
+        except UsageError as error:
+            if type(error).__name__ == "NoArgsIsHelpError":  # the help has been printed
+                sys.exit(EXIT_BAD_INPUT)
+            _fail(sentences_of(error), EXIT_BAD_INPUT)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 -- Typer's own signature
         try:

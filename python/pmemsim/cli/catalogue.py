@@ -19,8 +19,6 @@ show_app = typer.Typer(
     no_args_is_help=True, help="Show every parameter of a design or a machine, with its source."
 )
 
-LAYERS = ("ordering", "atomicity", "backend", "precompute")
-
 
 def _list_presets(kind: Kind) -> None:
     presets = [load_preset(kind, name) for name in preset_names(kind)]
@@ -77,7 +75,7 @@ def show_design(
     resolved = {entry["key"]: entry for entry in _resolve(preset)}
     known = {(layer["layer"], layer["name"]): layer for layer in _core.layers()}
     rows = []
-    for layer in LAYERS:
+    for layer in _core.layer_names:
         choice = resolved[layer]["value"]
         info = known[layer, choice]
         needs, gives = ", ".join(info["needs"]) or "-", ", ".join(info["gives"]) or "-"
@@ -96,7 +94,8 @@ def show_machine(
     """
     preset = load_preset("machine", name)
     _print_heading(preset)
-    _print_parameters(preset, lambda key: key not in LAYERS and not key.startswith("run."))
+    layers = _core.layer_names
+    _print_parameters(preset, lambda key: key not in layers and not key.startswith("run."))
 
 
 def _resolve(preset: Preset) -> list[dict[str, str]]:

@@ -125,21 +125,22 @@ def crash_command(
     with problems.collected():
         check_jobs(jobs)
     if mutants:
-        given = {
-            "targets": bool(targets or more_targets),
-            "--all-designs": all_designs,
-            "--set": bool(overrides),
-            "--points": points != "all",
-            "--at": at is not None,
-            "--subsets": subsets != 0,
-            "--check": check is not None,
-            "--check-images": check_images is not None,
-            **dict.fromkeys(recipe.given, True),
+        given: dict[str, object] = {
+            "": " ".join(targets or []) or None,
+            "--workloads": more_targets,
+            "--all-designs": "" if all_designs else None,
+            "--set": ", ".join(overrides or []) or None,
+            "--points": points if points != "all" else None,
+            "--at": at,
+            "--subsets": subsets or None,
+            "--check": check,
+            "--check-images": check_images,
+            **recipe.given,
         }
         problems.add(
-            f"{option}: each mutant has its own; leave it out beside --mutants"
-            for option, is_given in given.items()
-            if is_given
+            f"{option} {value}".strip() + ": each mutant has its own; leave it out beside --mutants"
+            for option, value in given.items()
+            if value is not None
         )
         return _crash_mutants(designs, machine, json_path, jobs, problems)
     chosen_points = _points(points, recipe.seed, at, subsets, problems)
@@ -261,8 +262,10 @@ def _points(
     if text.isdecimal() and len(text) <= len(str(_MOST)):
         sample = int(text)
         _check_whole("--points", sample, 1, problems)
-    elif text != "all":
+    elif text.isdecimal():
         problems.add([f"--points {text}: must be `all` or 1 to {_MOST}"])
+    elif text != "all":
+        problems.add([f"--points {text}: must be `all` or a whole number, as in 10000"])
     _check_whole("--subsets", subsets, 0, problems)
     problems.add(argument_problems(seed=seed))
     return Points(sample, 1 if seed is None else seed, at_ps, subsets)

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from pmemsim.cli.console import out, percent, table
-from pmemsim.errors import Error
+from pmemsim.errors import Problems
 from pmemsim.trace import DETAILS, KINDS, PURPOSES, Operations, Trace
 
 app = typer.Typer(no_args_is_help=True, help="Look into a recording, and check it.")
@@ -80,8 +80,11 @@ def dump(
 
     Example: `pmemsim trace dump queue.pmt --thread 1 --first 5000 -n 20`
     """
-    if first < 0 or count < 0:
-        raise Error("--first and --count must not be negative")
+    problems = Problems()
+    for option, value in (("--first", first), ("--count", count)):
+        if value < 0:
+            problems.add([f"{option} {value}: must not be negative"])
+    problems.raise_any()
     trace = Trace(path)
     held = trace.operation_count(thread)
     first, count = min(first, held), min(count, held)

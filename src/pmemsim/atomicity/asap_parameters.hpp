@@ -62,7 +62,7 @@ struct AsapParameters {
           "Remove a data write from its queue when a later region logs the same line");
     visit("fence_every_region", fence_every_region, {},
           "Behave as if the program called asap_fence after every region (ASAP, 6.4)");
-    visit.group(kDefects, defects);
+    defects.describe(visit);
   }
 };
 

@@ -98,7 +98,7 @@ struct HardwareLogParameters {
           "With allocation=load-aware: log entries of a bank (its free log entry FIFO)");
     visit("free_headers", free_headers, {.least = 16, .most = 1 << 20},
           "With allocation=load-aware: headers of a bank (its free header FIFO)");
-    visit.group(kDefects, defects);
+    defects.describe(visit);
   }
 };
 

@@ -28,7 +28,7 @@ struct SoftwareUndoParameters {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.group(kDefects, defects);
+    defects.describe(visit);
   }
 };
 

@@ -38,7 +38,7 @@ struct BackendParameters {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.group(kDefects, defects);
+    defects.describe(visit);
   }
 };
 

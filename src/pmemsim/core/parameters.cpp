@@ -449,6 +449,30 @@ std::optional<std::string> meant(const std::string& key, std::span<const std::st
   return nearest(key, keys);
 }
 
+// Keys that begin as this one or, if there is none, that contain its last part.
+std::vector<std::string> alike(const std::string& key, std::span<const std::string> keys) {
+  const std::string word = key.substr(key.rfind('.') + 1);
+  std::vector<std::string> begin, contain;
+  if (word.size() < 3) return begin;  // what stands in half of all keys says nothing
+  for (const std::string& candidate : keys) {
+    if (candidate.starts_with(key)) begin.push_back(candidate);
+    if (candidate.find(word) != candidate.npos) contain.push_back(candidate);
+  }
+  return begin.empty() ? contain : begin;
+}
+
+// What to write in place of a key that there isn't.
+std::string cure_of_key(const std::string& key, std::span<const std::string> keys) {
+  constexpr std::size_t kShown = 5;
+  if (const auto candidate = meant(key, keys)) return fmt::format("did you mean '{}'?", *candidate);
+  std::vector<std::string> found = alike(key, keys);
+  if (found.empty()) return "see: pmemsim show machine NAME";
+  const std::size_t more = found.size() - std::min(found.size(), kShown);
+  found.resize(found.size() - more);
+  const std::string text = fmt::format("like it are {}", fmt::join(found, ", "));
+  return more == 0 ? text : fmt::format("{} and {} more: pmemsim show machine NAME", text, more);
+}
+
 bool contains(std::span<const std::string> words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
@@ -491,11 +515,8 @@ void ParameterSetter::add_problem(std::string_view sentence, std::string_view gr
 void ParameterSetter::throw_problems() {
   for (std::size_t i = 0; i < settings_.size(); ++i) {
     if (used_[i]) continue;
-    std::string problem = fmt::format("{}: {}: unknown key", settings_[i].place, settings_[i].key);
-    if (const auto key = meant(settings_[i].key, keys_)) {
-      problem += fmt::format("; did you mean '{}'?", *key);
-    }
-    problems_.push_back(std::move(problem));
+    problems_.push_back(fmt::format("{}: {}: unknown key; {}", settings_[i].place, settings_[i].key,
+                                    cure_of_key(settings_[i].key, keys_)));
   }
   if (!problems_.empty()) throw ConfigError(problems_);
 }

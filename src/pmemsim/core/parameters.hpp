@@ -12,8 +12,8 @@
 // or several of some names (NamedChoice, NamedChoices).
 //
 // A deliberate defect, so that crash tests can show that they would find it, is declared by
-// visit.defect("flush", flush, "a flush doesn't write its line back"), in a group of the name
-// kDefects.
+// visit.defect("flush", flush, "a flush doesn't write its line back"). Its key has kDefects before
+// the name ("x86.break.flush"), and lists flag it.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +65,10 @@ inline constexpr std::string_view kNoChoice = "none";
 inline constexpr std::string_view kDefects = "break";
 inline constexpr std::string_view kDefectPrefix =
     "Deliberate defect, for tests of crash verification: ";
+// The name that a deliberate defect has in its group.
+inline std::string defect_name(std::string_view name) {
+  return std::string(kDefects) + "." + std::string(name);
+}
 
 struct Limits {
   static constexpr double kNone = 1e18;
@@ -86,6 +90,7 @@ struct ParameterInfo {
   std::string limits;  // as text: "1 to 64"; empty if every value will do
   std::vector<std::string> choices;
   std::string description;
+  bool defect = false;  // a deliberate one
 };
 
 // One setting that a user, a machine or a design makes. Later settings win.
@@ -173,7 +178,8 @@ class ParameterLister {
     found.push_back(std::move(info));
   }
   void defect(std::string_view name, bool& flag, std::string_view what) {
-    (*this)(name, flag, {}, std::string(kDefectPrefix) + std::string(what));
+    (*this)(defect_name(name), flag, {}, std::string(kDefectPrefix) + std::string(what));
+    found.back().defect = true;
   }
 
   std::vector<ParameterInfo> found;
@@ -210,7 +216,7 @@ class ParameterSetter {
   }
 
   void defect(std::string_view name, bool& flag, std::string_view what) {
-    (*this)(name, flag, {}, what);
+    (*this)(defect_name(name), flag, {}, what);
   }
 
   // Values that are legal one by one, but not together. The sentence names the parameters, in full

@@ -38,6 +38,8 @@ struct Choice {
 
   std::string_view name;
   std::string_view summary;
+  // What its layer has if nobody chooses. Where no row says so, that is the layer's first.
+  bool by_default = false;
   // What it can't work without, in words; another layer's choice must give it.
   std::vector<std::string_view> needs{};
   std::vector<std::string_view> gives{};

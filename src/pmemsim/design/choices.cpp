@@ -67,6 +67,7 @@ ChoiceTable make_table() {
        }},
       {.name = "x86",
        .summary = "clwb and sfence: a fence waits until the flushed lines are persistent",
+       .by_default = true,
        .gives = {kOrderingFences, kDurableFences, kWritingFlushes},
        .promises = {.fences = FencePromise::kFlushed},
        .parameters = Groups{ParameterGroup::of<X86Parameters>("x86")},
@@ -95,6 +96,7 @@ ChoiceTable make_table() {
        }},
       {.name = "software-undo",
        .summary = "The program's own undo log, as recorded",
+       .by_default = true,
        .needs = {kOrderingFences},
        .gives = {kAtomicRegions, kRegionsAgain},
        .promises = {.whole_regions = true, .regions = RegionPromise::kAtEnd},
@@ -182,6 +184,7 @@ ChoiceTable make_table() {
       // Precompute.
       {.name = kNoChoice,
        .summary = "Nobody",
+       .by_default = true,
        .make = [](const Blueprint&) -> std::unique_ptr<Precompute> {
          return std::make_unique<NoPrecompute>();
        }},

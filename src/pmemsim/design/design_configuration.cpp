@@ -7,12 +7,6 @@
 namespace pmemsim {
 namespace {
 
-NamedChoice named(std::vector<std::string_view> names, std::string_view chosen) {
-  const auto found = std::find(names.begin(), names.end(), chosen);
-  const auto index = static_cast<std::size_t>(found - names.begin());
-  return {std::move(names), index};
-}
-
 // What only some layers' rows may state, for of the others' nobody would read it.
 void check(const Choice& choice) {
   const auto refuse = [&](const std::string& what) {
@@ -36,9 +30,9 @@ bool stands_in(const std::vector<std::string_view>& words, std::string_view word
 
 DesignConfiguration::DesignConfiguration(const ChoiceTable& table)
     : table_(&table),
-      ordering_(named(names(Layer::kOrdering), "x86")),
-      atomicity_(named(names(Layer::kAtomicity), "software-undo")),
-      precompute_(named(names(Layer::kPrecompute), kNoChoice)),
+      ordering_(unchosen(Layer::kOrdering)),
+      atomicity_(unchosen(Layer::kAtomicity)),
+      precompute_(unchosen(Layer::kPrecompute)),
       backend_{names(Layer::kBackend), {}} {
   for (const Choice& choice : table) {
     check(choice);
@@ -57,6 +51,17 @@ std::vector<std::string_view> DesignConfiguration::names(Layer layer) const {
     if (choice.layer() == layer) names.push_back(choice.name);
   }
   return names;
+}
+
+NamedChoice DesignConfiguration::unchosen(Layer layer) const {
+  NamedChoice choice{names(layer)};
+  std::size_t index = 0;
+  for (const Choice& row : *table_) {
+    if (row.layer() != layer) continue;
+    if (row.by_default) choice.index = index;
+    ++index;
+  }
+  return choice;
 }
 
 const Choice& DesignConfiguration::find(Layer layer, std::string_view name) const {

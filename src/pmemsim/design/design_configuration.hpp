@@ -59,6 +59,8 @@ class DesignConfiguration {
 
  private:
   std::vector<std::string_view> names(Layer layer) const;
+  // What a layer has before anything is chosen.
+  NamedChoice unchosen(Layer layer) const;
   const Choice& chosen(Layer layer, const NamedChoice& choice) const;
   const Choice& find(Layer layer, std::string_view name) const;
 

@@ -1,6 +1,6 @@
 // The queues of a channel (channel.hpp): reads and writes from their arrival until the scheduler
 // (channel_scheduler.cpp) gives them to a bank, and from when the bank is done with them until
-// whoever waits for them has heard. Rules 5 to 8 are here.
+// whoever waits for them has heard. Rules 5 to 9 are here.
 #include "pmemsim/mem/channel.hpp"
 
 #include <fmt/format.h>

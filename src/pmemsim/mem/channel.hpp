@@ -30,6 +30,11 @@
 //     takes as long as for a whole line. Where it merges, newer bytes win. A read is answered by
 //     the queues if what waits there has all bytes of its line; otherwise by its bank, and the
 //     bytes that wait are put in on its way back, which takes no time.
+//
+// In two files: the queues, rules 5 to 9, in channel.cpp; the scheduler, rules 1 to 4, with banks
+// and bus in channel_scheduler.cpp. They are one class all the same: the scheduler takes requests
+// out of the middle of the queues, and what arrives, merges or is dropped there changes what it may
+// take next, so that each would need nearly all of the other's members.
 #pragma once
 
 #include <cstdint>

@@ -47,7 +47,7 @@ struct X86Parameters {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.group(kDefects, defects);
+    defects.describe(visit);
   }
 };
 
@@ -56,7 +56,7 @@ struct EadrParameters {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.group(kDefects, defects);
+    defects.describe(visit);
   }
 };
 

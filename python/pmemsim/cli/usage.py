@@ -1,0 +1,87 @@
+"""What Typer finds wrong with a command line, as sentences like pmemsim's own."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import typer
+
+from pmemsim.errors import did_you_mean
+
+# Typer brings it along, under one name or another; what it exports is derived from it.
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+_NO_COMMAND = re.compile(r"No such command '(.*?)'")
+_TOO_MANY = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)")
+_NO_VALUE = re.compile(r"Option '(.*)' requires an argument")
+_SOME_VALUE = re.compile(r"Option '(.*)' does not take a value")
+_ONE_OF = re.compile(r"is not one of (.*?)\.?$")
+_KINDS = {"int_parsing": "a whole number", "float_parsing": "a number"}
+
+
+def sentences_of(error: Any) -> list[str]:  # noqa: ANN401 -- Typer's own, of no public type
+    """What is wrong, a sentence each: where, what, and what to do."""
+    where = " ".join(error.ctx.command_path.split()[1:]) if error.ctx else ""
+    return [f"{where}: {problem}" if where else problem for problem in _problems(error)]
+
+
+def _problems(error: Any) -> list[str]:  # noqa: ANN401
+    kind = type(error).__name__
+    if kind == "NoSuchOption":
+        near = next(iter(error.possibilities or ()), "")
+        cure = f"did you mean {near}?" if near else _see(error)
+        return [f"{error.option_name}: unknown option; {cure}"]
+    if kind == "MissingParameter":
+        return [_missing(parameter) for parameter in _all_missing(error)]
+    if kind == "BadParameter":
+        return [f"{_named(error.param)}{_bad_value(error)}; {_see(error)}"]
+    text = str(error.message)
+    if match := _NO_COMMAND.match(text):
+        return [f"{match[1]}: unknown command{did_you_mean(match[1], error.ctx.command.commands)}"]
+    if match := _TOO_MANY.match(text):
+        return [f"{match[1]}: is more than it takes; leave it out, or {_see(error)}"]
+    if match := _NO_VALUE.match(text):
+        return [f"{match[1]}: needs a value after it"]
+    if match := _SOME_VALUE.match(text):
+        return [f"{match[1]}: takes no value; leave it out"]
+    return [f"{text.rstrip('.')}; {_see(error)}"]
+
+
+def _see(error: Any) -> str:  # noqa: ANN401
+    return f"see: {error.ctx.command_path if error.ctx else 'pmemsim'} --help"
+
+
+def _named(parameter: Any) -> str:  # noqa: ANN401
+    """`--design`, or what the help calls an argument."""
+    if parameter is None:
+        return ""
+    long = [name for name in parameter.opts if name.startswith("--")]
+    if parameter.param_type_name == "option":
+        return str([*long, *parameter.opts][0])
+    return str(parameter.metavar or parameter.name.upper())
+
+
+def _all_missing(error: Any) -> list[Any]:  # noqa: ANN401
+    """All parameters that are missing; Typer names the first, and has read those that are given."""
+    found = [p for p in error.ctx.command.params if p.required and p.name not in error.ctx.params]
+    return found or [error.param]
+
+
+def _missing(parameter: Any) -> str:  # noqa: ANN401
+    text = (parameter.help or "").strip()
+    if text[1:2].islower() or text[1:2] in " '":
+        text = text[0].lower() + text[1:]
+    return f"{_named(parameter)} is missing; give {text.rstrip('.') or 'it'}"
+
+
+def _bad_value(error: Any) -> str:  # noqa: ANN401
+    """The value and what it should be, as in ` x: must be a whole number`."""
+    text = str(error.message)
+    details: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
+    value = f" {details[0]['input']}" if details else ""
+    if details and details[0]["type"] in _KINDS:
+        return f"{value}: must be {_KINDS[details[0]['type']]}"
+    if match := _ONE_OF.search(text):
+        return f"{value}: must be one of {match[1].replace(chr(39), '')}"
+    return f"{value}: {text.rstrip('.')}"
