@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "memory_bench.hpp"
+#include "pmemsim/atomicity/hardware_log_parameters.hpp"
 
 namespace pmemsim {
 namespace {
@@ -47,7 +48,7 @@ struct SpaceBench : MemoryBench {
 TEST(SequentialSpace, ARecordIsAHeaderAndTheSevenLinesBehindIt) {  // rule 1
   SpaceBench bench(2);
   const std::optional<HeaderPlace> record = bench.space.begin_record(0);
-  EXPECT_EQ(bench.space.header_lines(), 1u);
+  EXPECT_EQ(header_lines(LogAllocation::kSequential), 1u);
   EXPECT_EQ(record->second, record->first);
   for (std::uint32_t entry = 0; entry < kRecordEntries; ++entry) {
     EXPECT_EQ(bench.space.entry(record, entry).number, record->first.number + 1 + entry);
