@@ -13,7 +13,7 @@ WORKLOADS := array_swap queue hashmap rbtree btree
 CXX_FILES = $(shell find src bindings include frontend library workloads tests \
 	-name '*.cpp' -o -name '*.hpp' -o -name '*.c' -o -name '*.h')
 # What clang-tidy checks, with the headers that it includes.
-TIDY_FILES = $(shell find src bindings library frontend/pass frontend/runtime \
+TIDY_FILES = $(shell find src bindings library frontend/runtime \
 	-name '*.cpp' -o -name '*.c')
 # What the installed package is made of.
 SOURCES := $(shell find CMakeLists.txt cmake src bindings include frontend library workloads \
