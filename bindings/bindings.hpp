@@ -2,7 +2,10 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/vector.h>
 
+#include <filesystem>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -14,6 +17,10 @@ namespace pmemsim::bindings {
 // Keys, values and their places.
 using Settings = std::vector<std::tuple<std::string, std::string, std::string>>;
 std::vector<Setting> to_settings(const Settings& given);
+
+// Paths are any bytes, as the system has them.
+using Path = std::filesystem::path;
+std::vector<std::string> to_strings(const std::vector<Path>& paths);
 
 // Tells Python about the progress; a signal (Ctrl-C) or an exception there ends the run.
 bool report(const nanobind::object& progress, double share);

@@ -38,16 +38,17 @@ nb::object told(const std::optional<CrashStory>& story) {
   return told;
 }
 
-nb::dict crash(const std::string& path, const Settings& given, std::uint64_t sample,
-               std::uint64_t seed, std::optional<std::int64_t> at_ps, std::uint64_t subsets,
-               std::uint64_t inspections, const std::vector<std::string>& files,
-               const nb::object& check, const nb::object& progress) {
+nb::dict crash(const Path& path, const Settings& given, std::uint64_t sample, std::uint64_t seed,
+               std::optional<std::int64_t> at_ps, std::uint64_t subsets, std::uint64_t inspections,
+               const std::vector<Path>& paths, const nb::object& check,
+               const nb::object& progress) {
   const std::vector<Setting> settings = to_settings(given);
+  const std::vector<std::string> files = to_strings(paths);
   CrashResult result;
   {
     nb::gil_scoped_release release;
     const Configuration configuration = configure(settings);
-    const trace::TraceFile trace(path);
+    const trace::TraceFile trace(path.string());
     check_fit(trace, configuration, settings);
     CrashOptions options{
         .sample = sample, .seed = seed, .subsets = subsets, .inspections = inspections};

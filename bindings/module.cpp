@@ -1,9 +1,8 @@
 // The Python module pmemsim._core: the simulator and the trace reader, as python/pmemsim uses them.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <exception>
+#include <string>
 
 #include "bindings.hpp"
 #include "pmemsim/core/error.hpp"
@@ -18,7 +17,15 @@ nb::object error_class(const char* name) {
   return nb::module_::import_("pmemsim.errors").attr(name);
 }
 
-void raise(const char* name, const char* text) { PyErr_SetString(error_class(name).ptr(), text); }
+// What isn't UTF-8 in it, a path perhaps, is escaped.
+nb::str to_text(const std::string& text) {
+  return nb::steal<nb::str>(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+}
+
+void raise(const char* name, const std::exception& error) {
+  PyErr_SetObject(error_class(name).ptr(), to_text(error.what()).ptr());
+}
 
 // The exceptions of core/error.hpp become those of pmemsim/errors.py.
 void translate(const std::exception_ptr& thrown, void* /*payload*/) {
@@ -26,13 +33,15 @@ void translate(const std::exception_ptr& thrown, void* /*payload*/) {
     std::rethrow_exception(thrown);
   } catch (const ConfigError& error) {
     const nb::object type = error_class("ConfigError");
-    PyErr_SetObject(type.ptr(), type(nb::cast(error.problems())).ptr());
+    nb::list problems;
+    for (const std::string& problem : error.problems()) problems.append(to_text(problem));
+    PyErr_SetObject(type.ptr(), type(problems).ptr());
   } catch (const trace::TraceError& error) {
-    raise("TraceError", error.what());
+    raise("TraceError", error);
   } catch (const StuckError& error) {
-    raise("StuckError", error.what());
+    raise("StuckError", error);
   } catch (const Error& error) {
-    raise("Error", error.what());
+    raise("Error", error);
   }
 }
 

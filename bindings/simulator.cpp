@@ -24,6 +24,10 @@ std::vector<Setting> to_settings(const Settings& given) {
   return settings;
 }
 
+std::vector<std::string> to_strings(const std::vector<Path>& paths) {
+  return {paths.begin(), paths.end()};
+}
+
 bool report(const nb::object& progress, double share) {
   nb::gil_scoped_acquire acquire;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -96,14 +100,15 @@ bool promises_whole_regions(const Settings& given) {
 
 void check_values(const Settings& given) { pmemsim::check_values(to_settings(given)); }
 
-nb::dict simulate(const std::string& trace, const Settings& given, const nb::object& progress,
-                  const std::vector<std::string>& images) {
+nb::dict simulate(const Path& trace, const Settings& given, const nb::object& progress,
+                  const std::vector<Path>& images) {
   const std::vector<Setting> settings = to_settings(given);
   RunResult result;
   {
     nb::gil_scoped_release release;
     result = pmemsim::simulate(
-        trace, settings, [&](double share) { return report(progress, share); }, images);
+        trace.string(), settings, [&](double share) { return report(progress, share); },
+        to_strings(images));
   }
   nb::list statistics;
   for (const Statistic& statistic : result.statistics) {

@@ -186,7 +186,10 @@ void bind_trace(nb::module_& module) {
   module.attr("names") = all_names();
   nb::class_<OperationChunks>(module, "OperationChunks").def("next", &OperationChunks::next);
   nb::class_<TraceFile>(module, "TraceFile")
-      .def(nb::init<std::string>(), nb::arg("path"))
+      .def(
+          "__init__",
+          [](TraceFile* file, const Path& path) { new (file) TraceFile(path.string()); },
+          nb::arg("path"))
       .def_prop_ro("metadata_json", [](const TraceFile& file) { return file.metadata().json; })
       .def_prop_ro("hash",
                    [](const TraceFile& file) { return fmt::format("{:016x}", file.hash()); })

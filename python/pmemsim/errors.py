@@ -75,3 +75,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     if near:
         return f"; did you mean '{near[0]}'?"
     return f"; known are: {', '.join(words)}" if words else ""
+
+
+def printable(text: str) -> str:
+    """The text with `?` for control characters, which a terminal would obey; lines stay lines."""
+    return "".join(char if char.isprintable() or char == "\n" else "?" for char in text)

@@ -139,15 +139,27 @@ TEST(Configuration, ThreadsMustFitOnTheCores) {
   }
 }
 
+TEST(Configuration, CachesMustFitIntoMemory) {
+  const auto found = problems({{"shared.size", "4GiB"}, {"l2.size", "2GiB"}, {"core.count", "8"}});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NE(found[0].find("bytes; at most 17179869184 can be simulated"), std::string::npos)
+      << found[0];
+}
+
 TEST(Configuration, LocksOfAllInstancesMustBeCountable) {
+  constexpr std::uint32_t kObjects = trace::kMaxSyncObjects / 64;
   trace::TraceBuilder builder;
-  builder.sync(trace::SyncKind::kSignal, 0, trace::kMaxSyncObjects / 2, 1);
+  builder.sync(trace::SyncKind::kSignal, 0, kObjects, 1);
+  // A file of at least as many bytes, for values of chance can't be compressed.
+  const std::uint32_t store = builder.site(trace::SiteKind::kStore, 8);
+  std::mt19937_64 random(1);
+  for (std::uint32_t i = 0; i <= kObjects / 8; ++i) builder.store(store, 0x1000, random());
   try {
-    run_trace(builder, settings({{"run.instances", "2"}}));
+    run_trace(builder, settings({{"run.instances", "64"}, {"core.count", "64"}}));
     FAIL() << "more objects than a trace can have";
   } catch (const ConfigError& error) {
     const std::string text = error.what();
-    EXPECT_NE(text.find("run.instances=2 times, are more than 268435456"), std::string::npos)
+    EXPECT_NE(text.find("run.instances=64 times, are more than 268435456"), std::string::npos)
         << text;
   }
 }

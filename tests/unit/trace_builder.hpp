@@ -18,8 +18,8 @@ namespace pmemsim::trace {
 class TraceBuilder {
  public:
   struct Source {
-    std::string_view file = "test.c";
-    std::string_view function = "test";
+    std::string file = "test.c";
+    std::string function = "test";
     std::uint32_t line = 1;
   };
 

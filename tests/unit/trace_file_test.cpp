@@ -278,6 +278,19 @@ TEST_F(TraceFileTest, SameContentSameHash) {
   EXPECT_NE(build(16), hash);
 }
 
+// A terminal would obey them.
+TEST_F(TraceFileTest, NamesHaveNoControlCharacters) {
+  TraceBuilder builder;
+  builder.plain(
+      builder.site(SiteKind::kExecute, 0, 1, {}, {}, 0, 0,
+                   {"\x1b]0;pwned\a.c", "\xc3\xa9t\xc3\xa9\xc2\x9b\x7f\xe2\x82\xac\xff\xc3", 3}));
+  builder.write(path_);
+  const TraceFile file(path_);
+  const SiteRecord& site = file.sites().sites().back();
+  EXPECT_EQ(file.sites().string(site.file), "?]0;pwned?.c");
+  EXPECT_EQ(file.sites().string(site.function), "\xc3\xa9t\xc3\xa9???\xe2\x82\xac??");
+}
+
 TEST_F(TraceFileTest, NothingIsLeftOfAnUnfinishedFile) {
   std::filesystem::remove(path_);
   {
@@ -401,6 +414,29 @@ const Nonsense kNonsense[] = {
      [](TraceBuilder& builder) {
        builder.external(1);
        builder.metadata("{");
+     }},
+    {"MetadataThatIsNotUnicode", "invalid string: ill-formed UTF-8 byte; last read: '\"?'",
+     [](TraceBuilder& builder) {
+       builder.external(1);
+       builder.metadata(
+           "{\"program\": \"\x9b\xed\xa0\xff\", \"threads\": 1, \"sync_objects\": 0, "
+           "\"pm_regions\": []}");
+     }},
+    {"MetadataNestedDeeply", "it is nested too deeply",
+     [](TraceBuilder& builder) {
+       builder.external(1);
+       builder.metadata("{\"more\": " + std::string(5000, '[') + std::string(5000, ']') + "}");
+     }},
+    {"ObjectsThatNobodyUses", "counts more synchronisation objects than the file has bytes",
+     [](TraceBuilder& builder) {
+       builder.external(1);
+       builder.metadata(
+           R"({"program": "p", "threads": 1, "sync_objects": 268435456, "pm_regions": []})");
+     }},
+    {"SitesOutOfNothing", "the site table is too long",
+     [](TraceBuilder& builder) {
+       builder.external(1);
+       builder.site(SiteKind::kLoad, 8, 1, {}, {}, 0, 0, {std::string(1u << 20, 'x'), "test", 1});
      }},
     {"MetadataWithoutProgram", "the metadata can't be understood",
      [](TraceBuilder& builder) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -15,7 +16,7 @@ from pmemsim.cli import catalogue, crash, record, reproduce, simulate, trace
 from pmemsim.cli.console import err
 from pmemsim.cli.options import WorkloadCommand
 from pmemsim.cli.usage import UsageError, sentences_of
-from pmemsim.errors import CheckFailed, ConfigError, Error
+from pmemsim.errors import CheckFailed, ConfigError, Error, printable
 from pmemsim.simulation import version
 
 EXIT_CHECK_FAILED = 1
@@ -55,6 +56,11 @@ class _Group(TyperGroup):
             # that unfinished files are removed.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             signal.raise_signal(signal.SIGPIPE)
+        except MemoryError:
+            _fail(
+                ["out of memory; simulate a shorter recording, or fewer at once (--jobs)"],
+                EXIT_BAD_INPUT,
+            )
         except OSError as error:  # a full disk, say, or a cache folder that can't be written
             _fail([f"{error.filename or 'output'}: {error.strerror or error}"], EXIT_BAD_INPUT)
         except KeyboardInterrupt as stopped:
@@ -63,7 +69,7 @@ class _Group(TyperGroup):
 
 def _fail(problems: list[str], status: int) -> NoReturn:
     for problem in problems:
-        err.print(f"pmemsim: {problem}", markup=False)
+        err.print(f"pmemsim: {printable(problem)}", markup=False)
     sys.exit(status)
 
 
@@ -121,6 +127,9 @@ def main() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # the caller has closed it, as `>&-` does
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 -- stays open
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # As standard error does: a folder's name may be any bytes.
+        sys.stdout.reconfigure(errors="backslashreplace")
     for argument in sys.argv:
         try:
             argument.encode()

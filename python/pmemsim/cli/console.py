@@ -19,6 +19,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from pmemsim.errors import printable
+
 
 class _Console(Console):
     """A console that lets its callers tidy up when the reader of its output has gone."""
@@ -42,17 +44,22 @@ _WIDE = 120
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """A table whose columns that start with `>` are right-aligned; all text is plain.
 
+    Names in a recording are somebody else's: nothing in them reaches the terminal but to be shown.
     What doesn't fit into the terminal's width is folded, not cut off.
     """
-    made = Table(title=escape(title) or None, title_justify="left", title_style="bold")
+    made = Table(title=_shown(title) or None, title_justify="left", title_style="bold")
     if out.width < _WIDE:
         made.box, made.padding, made.pad_edge = box.SIMPLE, (0, 1, 0, 0), False
     for column in columns:
         justify: JustifyMethod = "right" if column.startswith(">") else "left"
         made.add_column(column.lstrip(">"), justify=justify, overflow="fold")
     for row in rows:
-        made.add_row(*(escape(cell) for cell in row))
+        made.add_row(*map(_shown, row))
     return made
+
+
+def _shown(text: str) -> str:
+    return escape(printable(text))
 
 
 # Lines of progress, at most, where it is not shown by a bar.
@@ -92,11 +99,11 @@ def progress_of(
             done[index] = fraction
             running = [label for label, part in zip(labels, done, strict=True) if 0.0 < part < 1.0]
             completed = sum(part * job for part, job in zip(done, work, strict=True))
-            bars.update(task, completed=completed, description=escape(", ".join(running)[:60]))
+            bars.update(task, completed=completed, description=_shown(", ".join(running)[:60]))
             if finished and not shows_bar:
                 ended = sum(part >= 1.0 for part in done)
                 if count <= _LINES or ended * _LINES // count > (ended - 1) * _LINES // count:
-                    err.print(f"[{ended}/{count}] {labels[index]}", markup=False)
+                    err.print(f"[{ended}/{count}] {printable(labels[index])}", markup=False)
 
         yield report
 

@@ -1,6 +1,7 @@
 // The bytes of an address space, in pages that come to life, all zero, when first written.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -56,12 +57,15 @@ class Image {
     take_bytes(all, data, bytes);
     write(line, all);
   }
-  // May cross a page.
+  // May cross a page. Zeros bring no page to life.
   void write(std::uint64_t address, const std::byte* bytes, std::size_t size) {
     while (size > 0) {
       const std::size_t offset = address % kPageBytes;
       const std::size_t part = size < kPageBytes - offset ? size : kPageBytes - offset;
-      std::memcpy(page(address / kPageBytes) + offset, bytes, part);
+      const std::uint64_t number = address / kPageBytes;
+      std::byte* to = find(number);
+      if (to == nullptr && !all_zero(bytes, part)) to = page(number);
+      if (to != nullptr) std::memcpy(to + offset, bytes, part);
       address += part;
       bytes += part;
       size -= part;
@@ -76,6 +80,10 @@ class Image {
 
  private:
   using Page = std::array<std::byte, kPageBytes>;
+
+  static bool all_zero(const std::byte* bytes, std::size_t size) {
+    return std::all_of(bytes, bytes + size, [](std::byte byte) { return byte == std::byte{}; });
+  }
 
   // A small direct-mapped table of pages used lately stands before the map: nearly every access
   // finds its page there, and pages never move.

@@ -3,9 +3,13 @@
 #include <sys/mman.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
-#include <new>
 #include <string>
+
+#include <fmt/format.h>
+
+#include "pmemsim/core/error.hpp"
 
 extern "C" {
 #include "persist.h"
@@ -45,7 +49,12 @@ class SoftwareUndoRecovery::Pool {
   Pool(std::uint64_t begin, std::uint64_t bytes) : begin_(begin), bytes_(bytes) {
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
+    if (memory == MAP_FAILED) {
+      throw Error(
+          fmt::format("a pool of {} bytes doesn't fit into this process ({}); raise its limit "
+                      "(ulimit -v), or record with a smaller pool",
+                      bytes, std::strerror(errno)));
+    }
     memory_ = static_cast<unsigned char*>(memory);
   }
   ~Pool() {

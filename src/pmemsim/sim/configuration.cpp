@@ -7,6 +7,9 @@
 namespace pmemsim {
 namespace {
 
+// pmemsim takes about half as much memory for them.
+constexpr std::uint64_t kMostCacheBytes = std::uint64_t{1} << 34;
+
 void check_cache(ParameterSetter& setter, const std::string& size_key, std::uint64_t bytes,
                  const std::string& ways_key, std::uint32_t ways) {
   if (const auto problem = cache_geometry_problem(size_key, bytes, ways_key, ways);
@@ -45,6 +48,15 @@ Configuration configure(std::span<const Setting> settings, const ChoiceTable& ta
                                configuration.shared.size_per_core.count * configuration.core.count;
   check_cache(setter, "shared.size + shared.size_per_core * core.count", shared, "shared.ways",
               configuration.shared.ways);
+  const std::uint64_t all_caches =
+      shared +
+      (configuration.l1.size.count + configuration.l2.size.count) * configuration.core.count;
+  if (all_caches > kMostCacheBytes) {
+    setter.add_problem(
+        "shared.size + (shared.size_per_core + l1.size + l2.size) * core.count: caches of " +
+        std::to_string(all_caches) + " bytes; at most " + std::to_string(kMostCacheBytes) +
+        " can be simulated");
+  }
   const bool has_l2 = configuration.l2.size.count > 0;
   const std::uint64_t inner = (has_l2 ? configuration.l2 : configuration.l1).size.count;
   if (shared < inner) {

@@ -59,6 +59,7 @@ class Machine {
   Image image(std::uint64_t begin, std::uint64_t end) const;
 
  private:
+  void check_room() const;
   void load_image();
   void warm_caches();
   std::uint64_t address_offset(std::uint32_t instance) const;

@@ -31,7 +31,7 @@ struct PmRegion {
 
 // What the metadata frame says (docs/trace_format.md lists its keys).
 struct Metadata {
-  std::string json;  // as it stands in the file
+  std::string json;  // of the file, without its spaces
   std::string program;
   std::string workload;  // empty if the program isn't one of pmemsim's own
   std::uint64_t seed = 0;
@@ -119,12 +119,13 @@ class TraceFile {
  private:
   std::string path_;
   void read(std::uint64_t offset, void* bytes, std::size_t count) const;
-  void read_index(std::uint64_t file_bytes);
+  void read_index();
   void check_entry(std::size_t frame, std::uint64_t expected_offset) const;
   void read_metadata();
   void read_sites();
 
   int descriptor_ = -1;
+  std::uint64_t file_bytes_ = 0;
   std::uint64_t hash_ = 0;
   std::vector<FrameEntry> index_;
   Metadata metadata_;
