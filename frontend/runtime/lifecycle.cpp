@@ -258,6 +258,7 @@ void start(int count, char** arguments, char** environment) {
   const char* metadata = std::getenv("PMEMSIM_METADATA");
   configure_metadata(metadata, count, arguments);
   configure_heap();
+  find_recorder();
   open_output(absolute(path));
   attach_main_thread();
   mode = Mode::kStarting;

@@ -6,9 +6,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <new>
 
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 
@@ -22,6 +25,7 @@ namespace {
 constexpr int kMaxWorkers = 4;
 constexpr std::uint64_t kMaxInFlight = 16;  // frames between submission and file
 constexpr std::size_t kWorkerStackBytes = 256 * 1024;
+constexpr time_t kLookEverySeconds = 1;
 
 struct Job {
   trace::FrameHeader header;
@@ -44,6 +48,12 @@ class Guard {
   Guard() { real.pthread_mutex_lock(&mutex); }
   ~Guard() { real.pthread_mutex_unlock(&mutex); }
   void wait(pthread_cond_t& condition) { real.pthread_cond_wait(&condition, &mutex); }
+  void wait_a_while(pthread_cond_t& condition) {
+    timespec until;
+    real.clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += kLookEverySeconds;
+    real.pthread_cond_timedwait(&condition, &mutex, &until);
+  }
 };
 
 struct Worker {
@@ -53,6 +63,12 @@ struct Worker {
   void* stack;
 };
 
+[[noreturn]] void die_with_recorder() {
+  abandon_output();
+  real.syscall(SYS_kill, getpid(), SIGKILL);
+  __builtin_unreachable();
+}
+
 void* work(void* argument) {
   const Worker worker = *static_cast<Worker*>(argument);
   for (;;) {
@@ -60,7 +76,10 @@ void* work(void* argument) {
     std::uint64_t number;
     {
       Guard guard;
-      while (taken == submitted) guard.wait(submitted_more);
+      while (taken == submitted) {
+        guard.wait_a_while(submitted_more);
+        if (!recorder_lives()) die_with_recorder();
+      }
       number = taken++;
       job = jobs[number % kMaxInFlight];
     }

@@ -3,11 +3,16 @@
 // name in PMEMSIM_PROCESS. It creates the file "recorded" in the folder PMEMSIM_PROCESSES and keeps
 // it locked until its end. The others run as if nobody recorded, but for a line in the file
 // "others": what happened, process, name.
+//
+// A recorded process doesn't outlive `pmemsim record` (PMEMSIM_RECORDER), which alone knows what to
+// do with the trace.
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "real.hpp"
@@ -20,6 +25,7 @@ constexpr char kFolder[] = "PMEMSIM_PROCESSES";
 constexpr char kClaim[] = "PMEMSIM_CLAIM";  // the descriptor of "recorded", from before the restart
 constexpr std::size_t kMaxLine = 512;
 
+pid_t recorder = 0;                        // 0: not known
 const char* children_variable = nullptr;  // PMEMSIM_PROCESSES=..., of the recorded process
 
 const char* variable(const char* name) {
@@ -91,6 +97,16 @@ bool is_to_be_recorded() {
   if (claim(folder)) return true;
   note(folder, "started");
   return false;
+}
+
+void find_recorder() {
+  const char* number = variable("PMEMSIM_RECORDER");
+  recorder = number != nullptr ? std::atoi(number) : 0;
+  if (!recorder_lives()) recorder = 0;  // in a container it has another number
+}
+
+bool recorder_lives() {
+  return recorder == 0 || real.syscall(SYS_kill, recorder, 0) == 0 || errno != ESRCH;
 }
 
 void note_fork() { note_of_child("forked"); }

@@ -373,6 +373,9 @@ void main_begins();
 
 // If not, it has been noted for the user, as what children of a recorded process do is.
 bool is_to_be_recorded();
+void find_recorder();
+// `pmemsim record`, if it is known which process that is.
+bool recorder_lives();
 void note_fork();  // in the child
 void note_exec();  // of a child that becomes another program
 // The environment for what a recorded process starts, in which instrumented programs find where to

@@ -8,11 +8,11 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import IO, Any
 
 from pmemsim import _core
 from pmemsim.errors import Error
+from pmemsim.files import temporary_folder
 from pmemsim.presets import preset_names
 from pmemsim.programs import KeepGoing, ending_of, run_program
 from pmemsim.recording import build_workload
@@ -24,6 +24,9 @@ _MOST_SAID = 1000  # bytes at the end of what a program has said
 
 DEFAULT_CHECKS = 10
 """Images of a run that a program's own checker sees, unless the user says otherwise."""
+
+DEFAULT_CHECK_TIMEOUT_S = 60.0
+"""How long a checker may take for an image, unless the user says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Checker:
     command: tuple[str, ...]
     images: int = DEFAULT_CHECKS
     """So many of a run, at points that lie evenly."""
+    timeout_s: float = DEFAULT_CHECK_TIMEOUT_S
+    """If it takes longer for an image, then that is wrong."""
 
     def problem_of(self, files: list[str], keep_going: KeepGoing) -> str:
         """What the program says is wrong with the images of all PM regions; empty: nothing."""
@@ -55,10 +60,13 @@ class Checker:
                 status = run_program(
                     [*self.command, *files],
                     keep_going,
+                    timeout_s=self.timeout_s,
                     stdin=subprocess.DEVNULL,
                     stdout=said,
                     stderr=subprocess.STDOUT,
                 )
+            except TimeoutError:
+                return f"{command} didn't end within {self.timeout_s:g} s (--check-timeout)"
             except OSError as error:
                 raise Error(
                     f"--check {command}: can't be run ({error.strerror}); give a program that "
@@ -124,21 +132,24 @@ class CrashRun:
         return {**values, "points_per_s": self.points_per_s, "story": story}
 
 
-def checker_of(trace: Trace, command: str | None, images: int | None) -> Checker | None:
+def checker_of(
+    trace: Trace, command: str | None, images: int | None, timeout_s: float | None = None
+) -> Checker | None:
     """What judges a recording's images: the user's command, or the workload's own check.
 
     None if `images` is 0, or if there is neither.
     """
     count = DEFAULT_CHECKS if images is None else images
+    timeout_s = DEFAULT_CHECK_TIMEOUT_S if timeout_s is None else timeout_s
     if count == 0:
         return None
     if command is not None:
-        return Checker(_words(command), count)
+        return Checker(_words(command), count, timeout_s)
     name = str(trace.metadata.get("workload", ""))
     # A program of the user's own may have a workload's name, too; it isn't recorded with a level.
     if name not in workloads() or "optimization" not in trace.metadata:
         return None
-    return Checker((str(build_workload(name)), "--verify"), count)
+    return Checker((str(build_workload(name)), "--verify"), count, timeout_s)
 
 
 def _words(command: str) -> tuple[str, ...]:
@@ -175,9 +186,9 @@ def verify(
     def keep_going() -> None:
         report(share)
 
-    with tempfile.TemporaryDirectory(prefix="pmemsim-crash-") as folder:
+    with temporary_folder() as folder:
         regions = trace.metadata["pm_regions"]
-        files = [str(Path(folder) / f"image{number}") for number in range(len(regions))]
+        files = [str(folder / f"image{number}") for number in range(len(regions))]
         found = _core.crash(
             str(trace.path),
             configuration.settings,

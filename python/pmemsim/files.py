@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import secrets
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +63,34 @@ def overwritten(outputs: Iterable[Path], inputs: Iterable[Path]) -> list[str]:
     return found
 
 
+def _leftover_prefix() -> str:
+    """What names of unfinished files begin with, before the number of the process."""
+    return f".pmemsim-{os.uname().nodename}-"
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what processes of this machine have left there that were killed."""
+    for path in folder.glob(f"{glob.escape(_leftover_prefix())}*"):
+        number = path.name.removeprefix(_leftover_prefix()).partition("-")[0]
+        if not number.isdecimal() or Path(f"/proc/{number}").exists():
+            continue
+        with suppress(OSError):  # somebody else's, or removed by somebody else just now
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@contextmanager
+def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
+    """A new folder, by default among the system's temporary files, that goes with the block.
+
+    If this process is killed, the next that needs one there removes it.
+    """
+    parent = parent or Path(tempfile.gettempdir())
+    _remove_leftovers(parent)
+    prefix = f"{_leftover_prefix()}{os.getpid()}-"
+    with tempfile.TemporaryDirectory(dir=parent, prefix=prefix) as folder:
+        yield Path(folder)
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary file beside `path` that takes its place if the block succeeds.
@@ -72,7 +102,9 @@ def replacing(path: Path) -> Iterator[Path]:
     target = path.resolve()  # a link stays one
     folder = Path(tempfile.gettempdir()) if special else target.parent
     # The suffix stays last, because writers choose a format by it.
-    partial = folder / f".pmemsim-{secrets.token_hex(8)}{path.suffix}"
+    _remove_leftovers(folder)
+    unique = f"{_leftover_prefix()}{os.getpid()}-{secrets.token_hex(8)}"
+    partial = folder / f"{unique}{path.suffix}"
     try:
         partial.touch(exist_ok=False)
         yield partial

@@ -11,10 +11,11 @@ import os
 import signal
 import struct
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from pmemsim.files import temporary_folder
 
 _POLL_S = 0.1
 _SILENCE_S = 1.0
@@ -33,8 +34,8 @@ class Processes:
     @contextlib.contextmanager
     def noted(cls) -> Iterator[Processes]:
         """A folder for the notes. A process that is still being recorded at the end is ended."""
-        with tempfile.TemporaryDirectory(prefix="pmemsim-processes-") as folder:
-            processes = cls(Path(folder))
+        with temporary_folder() as folder:
+            processes = cls(folder)
             try:
                 yield processes
             finally:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO
 
@@ -20,6 +21,7 @@ def run_program(
     command: Sequence[str],
     keep_going: KeepGoing | None,
     *,
+    timeout_s: float | None = None,
     environment: Mapping[str, str] | None = None,
     stdin: int | None = None,
     stdout: int | IO[bytes] | None = None,
@@ -27,14 +29,18 @@ def run_program(
 ) -> int:
     """Run a program to its end; returns its status, or minus the signal's number.
 
-    `environment` comes on top of this process's. Raises `OSError` if it can't be run.
+    `environment` comes on top of this process's. Raises `OSError` if it can't be run, and
+    `TimeoutError` if it was ended because it took longer than `timeout_s`; what it has started
+    ends with it then.
     """
+    until = None if timeout_s is None else time.monotonic() + timeout_s
     process = subprocess.Popen(
         command,
         env={**os.environ, **(environment or {})},
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
+        start_new_session=until is not None,
     )
     try:
         while True:
@@ -42,8 +48,12 @@ def run_program(
                 return process.wait(_POLL_S)
             if keep_going:
                 keep_going()
+            if until is not None and time.monotonic() > until:
+                raise TimeoutError
     finally:
         if process.poll() is None:
+            if until is not None:
+                os.killpg(process.pid, signal.SIGKILL)
             process.send_signal(signal.SIGINT)
             try:
                 process.wait(_GRACE_S)

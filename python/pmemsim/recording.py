@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from pmemsim.errors import CheckFailed, Error, RecordError
-from pmemsim.files import cache_dir, check_writable, replacing
+from pmemsim.files import cache_dir, check_writable, replacing, temporary_folder
 from pmemsim.processes import Processes
 from pmemsim.programs import KeepGoing, ending_of, run_program
 from pmemsim.toolchain import compiler, toolchain_dir
@@ -183,8 +183,8 @@ def _made_beside(path: Path) -> Iterator[Path]:
 
     It lies in a folder of its own, so that whatever a dying program leaves there goes away too.
     """
-    with tempfile.TemporaryDirectory(dir=path.absolute().parent, prefix=".pmemsim-") as folder:
-        fresh = Path(folder) / path.name
+    with temporary_folder(path.absolute().parent) as folder:
+        fresh = folder / path.name
         yield fresh
         fresh.replace(path)
 
@@ -198,7 +198,11 @@ def _run(
 ) -> int:
     try:
         return run_program(
-            command, keep_going, environment=environment, stdout=stdout, stderr=stderr
+            command,
+            keep_going,
+            environment={**environment, "PMEMSIM_RECORDER": str(os.getpid())},
+            stdout=stdout,
+            stderr=stderr,
         )
     except OSError as error:
         cure = "; give a program, or a script that begins with #!"

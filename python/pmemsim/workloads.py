@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -102,10 +103,14 @@ class WorkloadRun:
 
     @property
     def cached_trace(self) -> Path:
-        """Where the recording is kept; its name covers the sources, the tools and the arguments."""
-        key = hashlib.sha256(
-            repr((toolchain_hash(), self.opt, self.arguments)).encode()
-        ).hexdigest()[:16]
+        """Where the recording is kept; its name covers what its contents depend on.
+
+        These are the sources, the tools, the arguments, and the turns that threads take.
+        """
+        parts: tuple[Any, ...] = (toolchain_hash(), self.opt, self.arguments)
+        if turns := os.environ.get("PMEMSIM_QUANTUM"):
+            parts = (*parts, turns)
+        key = hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
         return cache_dir() / "traces" / f"{self.workload}-{key}.pmt"
 
 

@@ -15,7 +15,7 @@ import pytest
 from pmemsim.bench import Recording, bench, pairs_of_all, why_not
 from pmemsim.presets import preset_names
 from pmemsim.simulation import version
-from pmemsim.workloads import workloads
+from pmemsim.workloads import WorkloadRun, workloads
 from support import LONG_TESTS, SMALL, interrupt, pmemsim
 
 from pmemsim import _core
@@ -403,6 +403,25 @@ def test_a_file_that_is_no_trace(tmp_path: Path) -> None:
     assert "not a .pmt file" in refused("run", path, *ON_ASAP)
 
 
+def test_folders_whose_names_are_no_text(tmp_path: Path, queue_trace: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
+    odd.mkdir()
+    shutil.copy(queue_trace, odd)
+    there = {"PMEMSIM_CACHE": str(odd), "TMPDIR": str(odd)}
+    done = pmemsim(
+        "run", queue_trace.name, *ON_ASAP, "--image", "image", cwd=odd, environment=there
+    )
+    assert done.returncode == 0, done.stderr
+    crash = ["crash", queue_trace.name, "-d", "sw-undo", "--points", "9", "--check", "true"]
+    done = pmemsim(*crash, cwd=odd, environment=there)
+    assert done.returncode == 0, done.stderr
+    (odd / "taken").touch()
+    there["PMEMSIM_CACHE"] = f"{odd}/taken"
+    done = pmemsim("run", "queue", *ON_ASAP, environment=there)
+    assert done.returncode == 2
+    assert "/?/taken" in done.stderr
+
+
 def test_a_program_that_was_not_built_for_recording(tmp_path: Path) -> None:
     output = tmp_path / "x.pmt"
     text = refused("record", "-o", output, "--", "true")
@@ -629,6 +648,13 @@ def test_output_on_a_full_disk(queue_trace: Path) -> None:
     assert done.returncode == 2
     assert "pmemsim: output: No space left on device" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_turns_of_another_length_make_another_recording(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = WorkloadRun.of("queue")
+    usual = run.cached_trace
+    monkeypatch.setenv("PMEMSIM_QUANTUM", "50")
+    assert run.cached_trace != usual
 
 
 def test_a_cache_that_cannot_be_a_folder(tmp_path: Path) -> None:

@@ -79,6 +79,17 @@ def test_persistent_memory_that_is_nowhere_is_noted(tmp_path: Path, bare: Path) 
     assert "none of its memory was persistent; say which is by pm.h, --pm-path" in done.stderr
 
 
+def test_a_name_that_a_terminal_would_obey(tmp_path: Path, bare: Path) -> None:
+    output = tmp_path / "bare.pmt"
+    there = ["--pm-range", "0x500000000000:0x500000100000", "--", bare]
+    pmemsim("record", "-o", output, "--name", "\x1b]0;mine\x07\x1b[31m", *there)
+    for command in (["trace", "info", output], ["crash", output, "-d", "eadr", "--points", "9"]):
+        done = pmemsim(*command)
+        assert done.returncode == 0, done.stderr
+        assert "?]0;mine??[31m" in done.stdout
+        assert "\x1b" not in done.stdout + done.stderr
+
+
 def test_a_program_with_bare_flushes(tmp_path: Path, bare: Path) -> None:
     output = tmp_path / "bare.pmt"
     done = pmemsim(
@@ -183,6 +194,34 @@ def test_an_interrupted_recording_leaves_no_trace(
             os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 130, text
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_recording_that_is_killed_leaves_nothing_for_long(tmp_path: Path, bare: Path) -> None:
+    """Its program ends, too, and the next one removes its files."""
+    command = [str(Path(sys.executable).with_name("pmemsim")), "record", "-o"]
+    process = subprocess.Popen([*command, tmp_path / "x.pmt", "--", bare, "forever"])
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob(".pmemsim-*/*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    while programs_at(bare) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert programs_at(bare) == []
+    left = list(tmp_path.iterdir())
+    assert [path.name[:9] for path in left] == [".pmemsim-"]
+    assert pmemsim("record", "-o", tmp_path / "x.pmt", "--", bare).returncode == 0
+    assert list(tmp_path.iterdir()) == [tmp_path / "x.pmt"]
+
+
+def programs_at(path: Path) -> list[str]:
+    """The processes that run the program."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (process / "exe").readlink() == path:
+                found.append(process.name)
+    return found
 
 
 def test_an_existing_trace_survives_a_failed_recording(tmp_path: Path, bare: Path) -> None:

@@ -38,6 +38,7 @@ from pmemsim.workloads import argument_problems
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(ps|ns|us|ms|s)")
 _PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 _MOST = 2**63 - 1  # that the simulator can count
+_MOST_S = 10**6
 
 
 @options_of(Recipe)
@@ -102,6 +103,14 @@ def crash_command(
             show_default=str(crashing.DEFAULT_CHECKS),
         ),
     ] = None,
+    check_timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--check-timeout",
+            help="Seconds that this program may take for an image; longer counts as a violation.",
+            show_default=f"{crashing.DEFAULT_CHECK_TIMEOUT_S:g}",
+        ),
+    ] = None,
     recipe: Recipe,
     json_path: Json = None,
     jobs: Jobs = None,
@@ -135,6 +144,7 @@ def crash_command(
             "--subsets": subsets or None,
             "--check": check,
             "--check-images": check_images,
+            "--check-timeout": check_timeout,
             **recipe.given,
         }
         problems.add(
@@ -146,6 +156,8 @@ def crash_command(
     chosen_points = _points(points, recipe.seed, at, subsets, problems)
     if check_images is not None:
         _check_whole("--check-images", check_images, 0, problems)
+    if check_timeout is not None and not 0 < check_timeout <= _MOST_S:
+        problems.add([f"--check-timeout {check_timeout:g}: must be more than 0, at most {_MOST_S}"])
     extra = tuple(parse_overrides(overrides or [], problems.found))
     names = _designs(designs, machine, problems, every=all_designs)
     configurations = configurations_of(names, machine, extra, problems)
@@ -162,10 +174,10 @@ def crash_command(
     problems.raise_any()
     traces = open_traces(found, jobs)
     recordings = [
-        (target, trace, checker_of(trace, check, check_images))
+        (target, trace, checker_of(trace, check, check_images, check_timeout))
         for target, trace in zip(wanted, traces, strict=True)
     ]
-    again = _again(machine, overrides, subsets, check, recipe)
+    again = _again(machine, overrides, subsets, check, check_timeout, recipe)
     chosen = list(zip(names, configurations, strict=True))
     runs = _crash_all(chosen, recordings, chosen_points, again, jobs)
     if json_path:
@@ -302,7 +314,12 @@ def _designs(text: str | None, machine: str, problems: Problems, *, every: bool)
 
 
 def _again(
-    machine: str, overrides: Sequence[str] | None, subsets: int, check: str | None, recipe: Recipe
+    machine: str,
+    overrides: Sequence[str] | None,
+    subsets: int,
+    check: str | None,
+    check_timeout: float | None,
+    recipe: Recipe,
 ) -> list[str]:
     """The options that a command needs to crash the same simulation."""
     words = ["--machine", machine]
@@ -314,6 +331,8 @@ def _again(
         words += ["--subsets", str(subsets)]
     if check is not None:
         words += ["--check", check]
+    if check_timeout is not None:
+        words += ["--check-timeout", f"{check_timeout:g}"]
     return words
 
 
