@@ -19,6 +19,7 @@ struct RandomTraceOptions {
   std::uint64_t lines = 64;  // shared by all, in PM and in DRAM; as many private ones a thread
   bool flush_all = false;    // at the end one thread flushes every PM line that was stored to
   bool atomics = true;
+  bool persists = true;  // flushes, fences, regions, stores past the caches
 };
 
 class RandomTrace {
@@ -137,9 +138,11 @@ class RandomTrace {
         return;
       case 12:
       case 13:
-        return flush(thread, number);
+        if (options_.persists) flush(thread, number);
+        return;
       case 14:
-        return fence(thread);
+        if (options_.persists) fence(thread);
+        return;
       case 15:
         return lock(thread);
       case 16:
@@ -148,7 +151,7 @@ class RandomTrace {
         if (options_.atomics) atomic();
         return;
       case 18:
-        if (below(8) == 0) return region(thread);
+        if (options_.persists && below(8) == 0) region(thread);
         return;
       default:
         if (below(4) == 0) builder.plain(sites_.lfence), count(1);
@@ -158,7 +161,7 @@ class RandomTrace {
 
   void store_private(Thread& thread, std::uint32_t number) {
     const std::uint64_t line = private_line(number);
-    const bool past_caches = below(4) == 0;
+    const bool past_caches = options_.persists && below(4) == 0;
     builder.store(past_caches ? sites_.non_temporal : sites_.store, line + 8 * below(6), ++value_);
     count(past_caches ? 1 : 2);
     thread.stored.insert(line);
@@ -232,7 +235,7 @@ class RandomTrace {
     while (thread.region_depth > 0) {
       builder.mark(trace::MarkKind::kRegionEnd, static_cast<std::uint64_t>(thread.region_depth--));
     }
-    fence(thread);
+    if (options_.persists) fence(thread);
     builder.sync(trace::SyncKind::kSignal, 0, kFirstSignal + number, 1);
   }
   void flush_all() {

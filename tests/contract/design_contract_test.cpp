@@ -65,7 +65,8 @@ std::uint32_t reservable(const Memory& memory, std::uint32_t channel) {
 class DesignContract : public testing::TestWithParam<Layers> {
  protected:
   // Small caches and queues, so that everything happens.
-  static Configuration configuration(std::string_view page_size = kPageSizes[0]) {
+  static Configuration configuration(std::string_view page_size = kPageSizes[0],
+                                     const Layers& layers = GetParam()) {
     Layers list = settings({{"l1.size", "1KiB"},
                             {"l1.ways", "2"},
                             {"l2.size", "4KiB"},
@@ -78,7 +79,7 @@ class DesignContract : public testing::TestWithParam<Layers> {
                             {"pm.min_writes_per_switch", "2"},
                             {"pm.page_size", page_size},
                             {"pm.controllers", "2"}});
-    for (const Setting& setting : GetParam()) list.push_back(setting);
+    for (const Setting& setting : layers) list.push_back(setting);
     return configure(list, with_doubles());
   }
   static std::string_view page_size(std::uint32_t seed) {
@@ -97,6 +98,26 @@ class DesignContract : public testing::TestWithParam<Layers> {
 };
 INSTANTIATE_TEST_SUITE_P(Every, DesignContract, testing::ValuesIn(legal_designs()),
                          [](const auto& info) { return name(info.param); });
+
+// A layer that looks at stores makes nothing faster or slower. (Backends delay what the caches
+// write back.)
+TEST_P(DesignContract, WhoOnlyLooksTakesNoTime) {
+  const Configuration design = configuration();
+  if (!design.design.operations().empty()) return;
+  const Configuration none =
+      configuration(kPageSizes[0], settings({{"ordering", "none"}, {"atomicity", "none"}}));
+  for (std::uint32_t seed = 0; seed < programs_; ++seed) {
+    RandomTraceOptions options = program(seed);
+    options.persists = false;
+    RandomTrace random(options);
+    const TemporaryTrace temporary(random.builder);
+    const trace::TraceFile file(temporary.path());
+    Machine machine(design, file), bare(none, file);
+    EXPECT_TRUE(machine.run({}));
+    EXPECT_TRUE(bare.run({}));
+    EXPECT_EQ(machine.end(), bare.end());
+  }
+}
 
 TEST_P(DesignContract, DrainsAndConserves) {
   for (std::uint32_t seed = 1; seed <= programs_; ++seed) {

@@ -278,6 +278,25 @@ TEST(Stores, ThatHitLeaveOneACycle) {
   expect_near(ns, 1);
 }
 
+// 512 bytes of L1, four lines of the L2 in turn: in order, or to and fro. A line is looked up when
+// its first store retires, not when that is the oldest.
+TEST(Stores, ThatHitTheL2LeaveOneACycle) {
+  for (const bool to_and_fro : {false, true}) {
+    const double ns = steady_ns(
+        [&](TraceBuilder& builder, int rounds) {
+          const std::uint32_t store = builder.site(SiteKind::kStore, 8);
+          for (int round = 0; round < rounds; ++round) {
+            const std::uint64_t lines = kDramBase + static_cast<std::uint64_t>(round) % 64 * 128;
+            for (int i = 0; i < 16; ++i) {
+              builder.store(store, lines + (to_and_fro ? i % 2 * 64 + i / 2 * 8 : i * 8), 1);
+            }
+          }
+        },
+        2000, round_machine({{"l1.size", "512B"}, {"l2.size", "64KiB"}, {"l2.latency", "10ns"}}));
+    expect_near(ns, 16);
+  }
+}
+
 // Rounds of: store and clwb to each of `lines` lines, sfence.
 double persist_round(int lines, std::initializer_list<KeyValue> more) {
   return steady_ns(

@@ -34,7 +34,7 @@ PrivateCaches::Lookup PrivateCaches::look_up_l2(Line line, Slot start) {
   const PrivateLine found = l2_.meta(way);
   const Slot ready = std::max(start_l2 + l2_latency_, found.ready);
   install_l1(line, {ready, found.state});
-  return {true, false, found.state, ready};
+  return {true, false, found.state, ready, ready};
 }
 
 void PrivateCaches::install_l1(Line line, const PrivateLine& meta) {
@@ -67,6 +67,14 @@ Departure PrivateCaches::fill(Line line, LineState state, Slot ready) {
   outer.install(victim, line, {ready, state});
   if (l2_.present()) install_l1(line, {ready, state});
   return departure;
+}
+
+bool PrivateCaches::modified(Line line) const {
+  for (const CacheArray<PrivateLine>* cache : {&l1_, &l2_}) {
+    const std::size_t way = cache->present() ? cache->find(line) : kNoWay;
+    if (way != kNoWay && cache->meta(way).state == LineState::kModified) return true;
+  }
+  return false;
 }
 
 bool PrivateCaches::invalidate(Line line) {

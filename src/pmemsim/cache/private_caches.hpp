@@ -45,7 +45,8 @@ class PrivateCaches {
     bool hit = false;
     bool in_l1 = false;
     LineState state = LineState::kShared;
-    Slot done = 0;  // hit: when the data is there; miss: when the request leaves the core
+    Slot done = 0;   // hit: when the core has the data; miss: when the request leaves the core
+    Slot ready = 0;  // hit: when the line is in the L1
   };
 
   // Brings an L2 hit into L1 on the way.
@@ -55,7 +56,7 @@ class PrivateCaches {
       l1_.touch(way);
       const PrivateLine& found = l1_.meta(way);
       const Slot done = start + l1_latency_;
-      return {true, true, found.state, done > found.ready ? done : found.ready};
+      return {true, true, found.state, done > found.ready ? done : found.ready, found.ready};
     }
     return look_up_l2(line, start);
   }
@@ -68,6 +69,8 @@ class PrivateCaches {
 
   // A line arrives from the shared cache; returns what it pushes out.
   Departure fill(Line line, LineState state, Slot ready);
+
+  bool modified(Line line) const;
 
   // What the directory and flushes ask for. They return whether the copy was dirty.
   bool invalidate(Line line);

@@ -44,7 +44,8 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       branch_penalty_(clock.slots(parameters.branch_penalty)),
       time_slice_(clock.slots(parameters.time_slice)),
       run_ahead_(clock.duration(parameters.run_ahead)),
-      ends_are_durable_(parts.design.promises().regions == RegionPromise::kAtEnd),
+      ends_are_durable_(parts.design.promises().regions == RegionPromise::kAtEnd ||
+                        parts.design.commits_synchronously()),
       rewinds_(parts.design.wants(kRewind)),
       hint_instructions_(parts.design.hint_instructions()),
       predictor_(parameters.predictor_index_bits),

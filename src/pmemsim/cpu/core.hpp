@@ -173,6 +173,8 @@ class Core final : public CacheClient {
   bool has_room(const trace::Operation& operation, std::uint32_t loads, std::uint32_t stores);
   void hold_up(Slot until, Cause cause);
   std::uint32_t new_entry(const trace::Operation& operation, Kind kind);
+  static std::uint32_t stores_of(const trace::Operation& operation);
+  StoreEntry& new_stores(std::uint32_t entry, StoreKind kind, const trace::Operation& operation);
   StoreEntry& new_store(std::uint32_t entry, StoreKind kind, const trace::Operation& operation);
   void add_dependences(std::uint32_t entry, std::uint32_t site);
   void wait_for(std::uint32_t entry, std::uint32_t producer, Slot latency);

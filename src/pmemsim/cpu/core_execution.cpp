@@ -180,7 +180,9 @@ bool Core::start_serial(Entry& oldest) {
   }
   StoreEntry& store = stores_.at(oldest.store);
   if (store.eligible != kUnknownSlot) return false;
-  store.eligible = std::max(retire_ + oldest.instructions, oldest.ready);
+  for (std::uint32_t i = 0; i < oldest.stores; ++i) {
+    stores_.at(oldest.store + i).eligible = std::max(retire_ + oldest.instructions, oldest.ready);
+  }
   drain();
   return oldest.state == State::kComplete;
 }
@@ -238,7 +240,9 @@ void Core::retired(Entry& oldest) {
     const std::uint8_t kind = sites_->sites()[oldest.site].kind;
     if (kind == static_cast<std::uint8_t>(trace::SiteKind::kAtomicUpdate)) {
       tell_layers_of_load(oldest);
-      tell_of_store(stores_.at(oldest.store), 0);
+      for (std::uint32_t i = 0, pieces = 0; i < oldest.stores; ++i) {
+        pieces = tell_of_store(stores_.at(oldest.store + i), pieces);
+      }
     }
     return;
   }
@@ -249,8 +253,8 @@ void Core::retired(Entry& oldest) {
     if (oldest.kind == Kind::kStore) pieces = tell_of_store(store, pieces);
   }
   if (oldest.stores == 0) return;
-  drain();
   ask_ahead();
+  drain();
 }
 
 // Its value stands in the ring, even if it has left the queue. `pieces`: of its instruction, before

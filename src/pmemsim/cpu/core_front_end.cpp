@@ -172,33 +172,22 @@ bool Core::forward(std::uint32_t index) {
 }
 
 bool Core::dispatch_store(const Operation& operation) {
-  // A store that crosses a line takes two places in the store queue.
-  const std::uint64_t first_bytes = kLineBytes - operation.address % kLineBytes;
-  const bool split = operation.size > first_bytes;
-  if (!has_room(operation, 0, split ? 2 : 1)) return false;
+  if (!has_room(operation, 0, stores_of(operation))) return false;
   const std::uint32_t index = new_entry(operation, Kind::kStore);
   ++statistics_.stores;
   const StoreKind kind = operation.kind == SiteKind::kNonTemporal   ? StoreKind::kNonTemporal
                          : operation.kind == SiteKind::kAtomicStore ? StoreKind::kAtomicStore
                                                                     : StoreKind::kStore;
-  Operation part = operation;
-  if (split) {
-    part.size = static_cast<std::uint8_t>(first_bytes);
-    new_store(index, kind == StoreKind::kAtomicStore ? StoreKind::kStore : kind, part);
-    part.address += first_bytes;
-    part.value += first_bytes;
-    part.size = static_cast<std::uint8_t>(operation.size - first_bytes);
-  }
-  new_store(index, kind, part);
+  new_stores(index, kind, operation);
   add_dependences(index, operation.site);
   start(index);
   return true;
 }
 
 bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, bool serialising) {
-  if (!has_room(operation, 0, 1)) return false;
+  if (!has_room(operation, 0, stores_of(operation))) return false;
   const std::uint32_t index = new_entry(operation, serialising ? Kind::kSerial : Kind::kPlain);
-  StoreEntry& store = new_store(index, kind, operation);
+  StoreEntry& store = new_stores(index, kind, operation);
   store.serialising = serialising;
   if (kind == StoreKind::kFence || kind == StoreKind::kFullFence) {
     store.detail = static_cast<std::uint8_t>(stream_->fence_meaning());
@@ -266,6 +255,8 @@ bool Core::dispatch_mark(const Operation& operation) {
                                                                    : StoreKind::kFenceRegions,
                                   operation);
     store.serialising = serialising;
+    // The last one that has ended.
+    if (store.kind == StoreKind::kFenceRegions) store.region = in_region_ ? region_ - 1 : region_;
     if (serialising) barrier_entry_ = index;
   } else if (end && ends_are_durable_) {
     end_region_with_its_last_store();
@@ -376,6 +367,35 @@ std::uint32_t Core::new_entry(const Operation& operation, Kind kind) {
   return index;
 }
 
+namespace {
+
+// Of those bytes that lie in the line of the first.
+std::uint32_t bytes_in_first_line(const Operation& operation) {
+  const auto to_the_end = static_cast<std::uint32_t>(kLineBytes - operation.address % kLineBytes);
+  return std::min<std::uint32_t>(operation.size, to_the_end);
+}
+
+}  // namespace
+
+std::uint32_t Core::stores_of(const Operation& operation) {
+  return operation.size > bytes_in_first_line(operation) ? 2 : 1;
+}
+
+// One that crosses a line takes two places in the store queue. Returns the last.
+StoreEntry& Core::new_stores(std::uint32_t index, StoreKind kind, const Operation& operation) {
+  const std::uint32_t first_bytes = bytes_in_first_line(operation);
+  if (operation.size == first_bytes) return new_store(index, kind, operation);
+  Operation part = operation;
+  part.size = static_cast<std::uint8_t>(first_bytes);
+  new_store(index, kind, part).goes_on = true;
+  part.address += first_bytes;
+  if (part.value != nullptr) part.value += first_bytes;
+  part.size = static_cast<std::uint8_t>(operation.size - first_bytes);
+  StoreEntry& last = new_store(index, kind, part);
+  last.follows = true;
+  return last;
+}
+
 StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation& operation) {
   Entry& owner = entry(index);
   if (owner.stores++ == 0) owner.store = stores_.tail();
@@ -393,7 +413,7 @@ StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation
   store.detail = operation.detail;
   store.size = operation.size;
   store.stage = store.told = store.asked = 0;
-  store.serialising = store.ends_region = false;
+  store.serialising = store.ends_region = store.goes_on = store.follows = false;
   store.in_recorded_order = in_recorded_order();
   store.writes =
       operation.value != nullptr && (operation.kind != SiteKind::kAtomicUpdate || operation.flag);

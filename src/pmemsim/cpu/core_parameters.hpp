@@ -30,7 +30,7 @@ struct CoreParameters {
     visit("rob_entries", rob_entries, {.least = 8, .most = 4096}, "Instructions in flight");
     visit("load_queue_entries", load_queue_entries, {.least = 1, .most = 1024},
           "Loads in flight, until they retire");
-    visit("store_queue_entries", store_queue_entries, {.least = 1, .most = 1024},
+    visit("store_queue_entries", store_queue_entries, {.least = 2, .most = 1024},
           "Stores, flushes and fences in flight, until they have left for the caches");
     visit("mshrs", mshrs, {.least = 1, .most = 256},
           "Lines that a core's private caches wait for at a time");

@@ -15,6 +15,9 @@ constexpr unsigned kKindShift = 61;
 static_assert(trace::kMaxSyncObjects <= 1u << (kKindShift - kObjectShift));
 static_assert(static_cast<unsigned>(trace::SyncKind::kSignal) < 1u << (64 - kKindShift));
 
+// Stages of telling the layers of a store or a flush.
+enum : std::uint8_t { kUntold = 0, kAsks = 2, kTold = 4 };
+
 // Stages of an acquisition.
 enum : std::uint8_t { kReaches = 0, kAcquires = 2, kHasAcquired = 4 };
 
@@ -29,7 +32,8 @@ void Core::drain() {
     StoreEntry& head = stores_.front();
     if (head.eligible == kUnknownSlot) break;
     Slot slot = std::max(head.eligible, drained_);
-    if (head.stage > 0 || head.told > 0) slot = std::max(slot, clock_.slot(queue_.now()));
+    const bool telling = head.told > kUntold && head.told < kTold;
+    if (head.stage > 0 || telling) slot = std::max(slot, clock_.slot(queue_.now()));
     if (!drain_one(head, slot)) break;
     drained_ = slot;
     const bool serialising = head.serialising;
@@ -131,7 +135,7 @@ bool Core::may_write(const StoreEntry& head, Slot& slot) {
     return false;
   }
   // Writes to the L1 are pipelined; what comes from further out has to arrive first.
-  slot = found.done > slot + caches_.l1_latency() ? found.done : slot + cycle_;
+  slot = std::max(slot + cycle_, found.ready);
   caches_.write(line);
   return true;
 }
@@ -152,9 +156,9 @@ bool Core::ask_to_write(Line line, Slot slot) {
 }
 
 // Stores ask for their line when they retire, so that their misses overlap; in order, and as soon
-// as there is an MSHR. The head of the queue asks in drain().
+// as there is an MSHR.
 void Core::ask_ahead() {
-  asked_ = std::max(asked_, stores_.head() + 1);
+  asked_ = std::max(asked_, stores_.head());
   for (; asked_ < stores_.tail(); ++asked_) {
     const StoreEntry& store = stores_.at(asked_);
     if (store.eligible == kUnknownSlot) return;
@@ -176,28 +180,29 @@ void Core::apply(const StoreEntry& head) {
 }
 
 // Layers that take part in stores learn of each at its own time, before it becomes visible, and
-// may hold it back.
+// may hold it back. The store waits for that time even if no layer wants to know: a design isn't
+// faster or slower for looking.
 bool Core::tell_layers(StoreEntry& head, Slot& slot) {
-  enum : std::uint8_t { kArrive = 0, kAsk = 2, kTold = 4 };
-  if (!design_.wants(kStores) || !head.writes || !persistent(head.address)) return true;
-  if (head.told == kArrive) {
+  if (!head.writes || !persistent(head.address) || head.told == kTold) return true;
+  if (head.told == kUntold) {
     if (!at_time(head.told, slot)) return false;
-    head.told = kAsk;
+    head.told = kAsks;
   }
-  if (head.told == kTold) return true;
   const Store store{
       id_, head.site, head.address, head.size, head.value.data(), pm_space_.newest(), head.region};
-  if (!design_.store(head.asked, store, clock_.time(slot), resume_of_head())) {
-    head.told = kAsk - 1;
+  if (design_.wants(kStores) &&
+      !design_.store(head.asked, store, clock_.time(slot), resume_of_head())) {
+    head.told = kAsks - 1;
     return false;
   }
   head.told = kTold;
+  drained_ = std::max(drained_, slot);  // it may still have to wait for its line
   return true;
 }
 
 bool Core::drain_persist(StoreEntry& head, Slot& slot) {
   if (head.stage == 0) {
-    if (head.told == 0) head.waiting_since = slot;
+    if (head.told == kUntold) head.waiting_since = slot;
     if (head.kind == StoreKind::kFlush && !may_flush(head, slot)) return false;
     if (!(head.kind == StoreKind::kFlush ? send_flush(head, slot) : send_fence(head, slot))) {
       ++head.stage;
@@ -212,13 +217,12 @@ bool Core::drain_persist(StoreEntry& head, Slot& slot) {
 
 // A design with a log may hold a flush back until it is safe.
 bool Core::may_flush(StoreEntry& head, Slot slot) {
-  enum : std::uint8_t { kAsk = 2, kTold = 4 };
   if (!design_.wants(kFlushes) || head.told == kTold || !persistent(head.address)) {
     return true;
   }
-  if (head.told == 0) {
+  if (head.told == kUntold) {
     if (!at_time(head.told, slot)) return false;
-    head.told = kAsk;
+    head.told = kAsks;
   }
   if (!design_.may_flush(id_, Line::of(head.address), clock_.time(slot), resume_of_head())) {
     head.told = kTold - 1;
@@ -242,9 +246,14 @@ bool Core::send_fence(const StoreEntry& head, Slot slot) {
                        resume_of_head());
 }
 
-// Atomic stores and read-modify-writes take their place in the recorded order of their variable.
+// Atomic stores and read-modify-writes take their place in the recorded order of their variable:
+// it is theirs from the first line that they write to the last.
 bool Core::drain_atomic(StoreEntry& head, Slot& slot) {
   enum : std::uint8_t { kArrive = 0, kAcquire = 2, kWrite = 4 };
+  if (head.stage == kArrive && head.follows) {
+    head.waiting_since = kUnknownSlot;
+    head.stage = kWrite;
+  }
   if (head.stage == kArrive) {
     head.waiting_since = slot;
     if (!at_time(head.stage, slot)) return false;
@@ -266,6 +275,7 @@ bool Core::drain_atomic(StoreEntry& head, Slot& slot) {
   }
   if (!tell_layers(head, slot) || !may_write(head, slot)) return false;
   apply(head);
+  if (head.goes_on) return true;
   if (head.kind == StoreKind::kLocked) slot += locked_latency_;
   if (head.writes) release_later(head, slot);
   return true;
@@ -349,9 +359,9 @@ bool Core::drain_region(StoreEntry& head, Slot& slot) {
     waited(head, slot, Cause::kCommit);
   }
   if (rewinds_) region_takes_effect(head);
-  if (head.kind == StoreKind::kRegionEnd && ends_are_durable_) {
-    program_events_.region_durable(id_, head.region);
-  }
+  const bool durable = head.kind == StoreKind::kFenceRegions ||
+                       (head.kind == StoreKind::kRegionEnd && ends_are_durable_);
+  if (durable && head.region > 0) program_events_.region_durable(id_, head.region);
   slot += cycle_;
   return true;
 }

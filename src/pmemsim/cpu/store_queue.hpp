@@ -47,6 +47,8 @@ struct StoreEntry {
   std::uint8_t told;   // the same for the layers that want to know of stores
   std::uint8_t asked;  // Design::store()
   bool serialising;
+  bool goes_on;            // of a store that crosses a line, the part in the first one
+  bool follows;            // ... and in the second one
   bool ends_region;        // the last of a region whose end isn't an entry of its own
   bool writes;             // a failed compare-exchange doesn't
   bool in_recorded_order;  // of its atomic variable
