@@ -38,6 +38,11 @@ PROGRAM = PURPOSES.index("program")
 FLUSH = KINDS.index("flush")
 
 
+def with_duplicates() -> list[str]:
+    """The workloads that are given data."""
+    return [name for name, work in workloads().items() if "duplicate_ratio" in work.arguments]
+
+
 def written_ranges(trace: Trace, memory: range) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Where in `memory` the program's own stores begin, counted from 0, and their last bytes."""
     first, last = [], []
@@ -131,7 +136,7 @@ def main() -> None:
     """Print the table."""
     print(f"{'':20} {'lines of data':20}  all write-backs")
     print(f"{'--duplicate-ratio':20}", *(f"{ratio:6}" for ratio in 2 * RATIOS))
-    for workload in chosen_workloads(__doc__, list(workloads())):
+    for workload in chosen_workloads(__doc__, with_duplicates()):
         shares = [share(workload, ratio) for share in (measure, measure_writes) for ratio in RATIOS]
         print(f"{workload:20}", *(f"{share:6.1%}" for share in shares), flush=True)
 

@@ -119,6 +119,22 @@ def test_a_checker_finds_the_image_as_it_is(queue_trace: Path, tmp_path: Path) -
     assert len(set(sizes)) == 1
 
 
+def test_a_checker_that_does_not_end_is_ended(queue_trace: Path, tmp_path: Path) -> None:
+    """With what it has started, and after some images that were good."""
+    script, sleeper = tmp_path / "check", tmp_path / "sleeper"
+    script.write_text(
+        f"#!/bin/sh\n[ -e {tmp_path}/3 ] && {{ sleep 1000 & echo $! > {sleeper}; wait; }}\n"
+        f"for i in 1 2 3; do [ -e {tmp_path}/$i ] || {{ touch {tmp_path}/$i; exit 0; }}; done\n"
+    )
+    script.chmod(0o755)
+    command = ["crash", queue_trace, "--design", "hw-undo", "--check", script]
+    done = pmemsim(*command, "--check-timeout", "1.5")
+    assert done.returncode == 1
+    assert f"{script} didn't end within 1.5 s (--check-timeout)" in done.stderr
+    assert "--check-timeout 1.5" in done.stderr.split("to see it again")[1]
+    assert not Path(f"/proc/{sleeper.read_text().strip()}/exe").exists()
+
+
 def test_control_c_ends_a_checker_that_does_not_end(queue_trace: Path, tmp_path: Path) -> None:
     started = tmp_path / "started"
     script = tmp_path / "check"
@@ -166,6 +182,7 @@ def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_p
         (["queue", "--design", "asap", "--points", str(2**64)], "must be `all` or 1 to"),
         (["queue", "--design", "asap", "--at", "99999999s"], "later than any simulation ends"),
         (["queue", "--design", "asap", "--check-images", "-1"], "--check-images -1: must be 0 to"),
+        (["queue", "--design", "asap", "--check-timeout", "0"], "--check-timeout 0: must be more"),
         (["queue", "--design", "asap", "--check", "/no/such"], "can't be run"),
         (["queue", "--design", "asap", "--check", "'"], "write it as in a shell"),
         (["queue", "--design", "asap", "--set", "run.lock_order=simulated"], "can't be judged"),

@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from duplicates import REGIONS, measure, measure_writes
-from pmemsim.workloads import workloads
+from duplicates import REGIONS, measure, measure_writes, with_duplicates
 
 # What the ratio 1 must reach: the share of data among the lines (docs/workloads.md).
 REACHED = {
@@ -29,7 +28,7 @@ def test_the_ratio_makes_that_share_of_the_data_duplicates(workload: str) -> Non
     assert measure(workload, 0.5, regions) == pytest.approx(all_of_it / 2, abs=0.04)
 
 
-@pytest.mark.parametrize("workload", list(workloads()))
+@pytest.mark.parametrize("workload", with_duplicates())
 def test_the_table_of_duplicates_is_what_its_script_prints(workload: str) -> None:
     page = (Path(__file__).parents[2] / "docs" / "workloads.md").read_text()
     row = re.search(rf"^\| `{workload}` \|(.*)\|$", page.partition("\n## Duplicates\n")[2], re.M)

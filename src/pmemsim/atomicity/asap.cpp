@@ -114,12 +114,40 @@ void Asap::settle(CoreId core) {
   }
 }
 
+// Regions commit in the order of the core's program, so the last that has ended is the last to.
 bool Asap::fence_regions(CoreId number, Picoseconds, Completion resume) {
   PerCore& core = cores_[number];
-  if (active(core.latest) == nullptr) return true;
-  core.fence = core.latest;
+  const auto ended = std::find_if(core.regions.rbegin(), core.regions.rend(),
+                                  [](const Region& region) { return region.ended; });
+  if (parameters_.defects.fence || ended == core.regions.rend() || ended->committed) return true;
+  core.fence = ended->rid();
   core.fence_resume = resume;
   return false;
+}
+
+bool Asap::flush(CoreId core, Line line, Picoseconds, Completion resume) {
+  settle(core);
+  cores_[core].flushed = line;
+  if (parameters_.defects.flush || may_flush(core)) return true;
+  ++statistics_.delayed_flushes;
+  return block(core, Blocked::kFlush, resume);
+}
+
+bool Asap::may_flush(CoreId number) const {
+  const PerCore& core = cores_[number];
+  const auto tag = tags_.find(core.flushed.number);
+  if (tag != tags_.end() && tag->second.locks > 0) return false;
+  bool free = true;
+  for_each_active([&](const Region& region) {
+    if (region.rid() != core.latest || region.ended) {
+      free = free && !(contains(region.lines, core.flushed) && will_commit(region.rid()));
+    } else {
+      free = free && std::none_of(region.slots.begin(), region.slots.end(), [&](const Slot& slot) {
+               return slot.line == core.flushed && slot.in_flight > 0;
+             });
+    }
+  });
+  return free;
 }
 
 // 5.7; data persist operations of regions that have ended are under way already.
@@ -159,6 +187,9 @@ void Asap::retry(Picoseconds now) {
         break;
       case Blocked::kEnd:
         works = try_end(number, now);
+        break;
+      case Blocked::kFlush:
+        works = may_flush(number);
         break;
       case Blocked::kSwitch:
         works = may_switch(number);
@@ -251,7 +282,7 @@ void Asap::depend(Region& region, Rid on, std::uint64_t& counter) {
 // ---- Accesses (4.6)
 
 void Asap::load(CoreId core, Line line, std::uint64_t number, Picoseconds) {
-  if (number == 0) return;
+  if (number == 0 || parameters_.defects.loads) return;
   const auto found = tags_.find(line.number);
   if (found == tags_.end()) return;
   const Rid self = rid(core, number);

@@ -32,6 +32,12 @@
 //     (false sharing between locks, or no isolation), neither could ever commit. The dependence
 //     that would close the cycle is left out and counted (asap.cycles); a crash may then leave one
 //     of the two in part, as no order of undoing whole regions is right.
+//   - A flush by an instruction of the program's own waits until the line's log entry and the data
+//     operations of the region that the thread is in have persisted, and until no other uncommitted
+//     region has the line in its log: recovery would take back what the flush has made persistent.
+//     It doesn't wait for a region that is in progress (false sharing), nor for one that depends on
+//     such a one: these may wait for the flush's own thread.
+//   - asap_fence() within a region waits for the regions before it.
 //   - A region that takes locks inside waits for Dep slots only if a region that it already depends
 //     on will commit without it.
 //
@@ -72,7 +78,7 @@ struct AsapStatistics {
   std::uint64_t dpos_dropped = 0;
   std::uint64_t control_dependences = 0, data_dependences = 0, cycles = 0;
   std::uint64_t cl_stalls = 0, dependence_stalls = 0, slot_stalls = 0, lh_wpq_stalls = 0;
-  std::uint64_t lock_stalls = 0;
+  std::uint64_t lock_stalls = 0, delayed_flushes = 0;
   std::uint64_t delayed_evictions = 0, owners_saved = 0;
   std::uint64_t buffer_reads = 0, buffer_reads_in_vain = 0;
   Picoseconds commit_delay{};
@@ -96,6 +102,8 @@ struct AsapStatistics {
     visit("lh_wpq_stalls", lh_wpq_stalls, "stalls", "Stores that waited for the LH-WPQ");
     visit("lock_stalls", lock_stalls, "stalls",
           "First stores of a region that waited for an earlier region's LockBit");
+    visit("delayed_flushes", delayed_flushes, "flushes",
+          "Flushes of the program's own that waited for a log entry or a commit");
     visit("delayed_evictions", delayed_evictions, "lines", "Evictions of locked lines, put off");
     visit("owners_saved", owners_saved, "lines",
           "Evicted lines whose owner had not committed (kept in the DRAM buffer)");
@@ -115,7 +123,7 @@ class Asap final : public Atomicity {
 
   Lowering lowering() const override;
   std::uint32_t interests() const override {
-    return kStores | kLoads | kRegions | kEvictions | kCleanEvictions | kFetches;
+    return kStores | kLoads | kRegions | kEvictions | kCleanEvictions | kFetches | kFlushes;
   }
 
   bool commits_synchronously() const override { return parameters_.fence_every_region; }
@@ -126,6 +134,7 @@ class Asap final : public Atomicity {
   bool fence_regions(CoreId core, Picoseconds when, Completion resume) override;
   bool context_switch(CoreId core, Picoseconds when, Completion resume) override;
   bool store(const Store& store, Picoseconds when, Completion resume) override;
+  bool flush(CoreId core, Line line, Picoseconds when, Completion resume) override;
   void load(CoreId core, Line line, std::uint64_t region, Picoseconds when) override;
   Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
   bool may_leave(Line line) const override {
@@ -207,7 +216,7 @@ class Asap final : public Atomicity {
     bool evicted = false;     // while it was locked
     bool awaited = false;     // a data persist operation waits for the LockBit
   };
-  enum class Blocked : std::uint8_t { kNo, kBegin, kStore, kEnd, kSwitch };
+  enum class Blocked : std::uint8_t { kNo, kBegin, kStore, kEnd, kFlush, kSwitch };
   struct PerCore {
     Rid latest = 0;  // CurRID
     std::uint32_t cl_entries = 0;
@@ -216,7 +225,8 @@ class Asap final : public Atomicity {
     // The head of the store queue, if it has to wait.
     Blocked blocked = Blocked::kNo;
     std::uint64_t number = 0;  // of the region that begins
-    Line line;                 // of the latest store, its place in the line and its value
+    Line flushed;
+    Line line;  // of the latest store, its place in the line and its value
     std::uint32_t offset = 0, size = 0;
     LineData value{};
     bool storing = false;  // it has been allowed, but may not have reached the cache
@@ -236,6 +246,7 @@ class Asap final : public Atomicity {
   bool try_begin(CoreId core);
   bool try_store(CoreId core);
   bool try_end(CoreId core, Picoseconds now);
+  bool may_flush(CoreId core) const;
   bool may_switch(CoreId core) const;
   void retry(Picoseconds now);
   template <class Predicate>

@@ -8,6 +8,9 @@ namespace pmemsim {
 // Deliberate defects, so that crash tests can show that they would find them.
 struct AsapDefects {
   bool dependences = false;
+  bool loads = false;
+  bool fence = false;
+  bool flush = false;
   bool lock_bit = false;
   bool lock_wait = false;
   bool lpo_dropping = false;
@@ -15,6 +18,9 @@ struct AsapDefects {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit.defect("dependences", dependences, "no region waits for another");
+    visit.defect("loads", loads, "a region doesn't wait for those of which it only reads");
+    visit.defect("fence", fence, "asap_fence doesn't wait");
+    visit.defect("flush", flush, "a flush of the program's own doesn't wait");
     visit.defect("lock_bit", lock_bit, "data don't wait for their log");
     visit.defect("lock_wait", lock_wait,
                  "a region logs a line although an "

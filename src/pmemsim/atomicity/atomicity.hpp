@@ -63,6 +63,9 @@ class Atomicity {
   // The core's store queue has reached a flush of the line, which the ordering layer is told of
   // only when this returns true or has resumed.
   virtual bool flush(CoreId, Line, Picoseconds, Completion) { return true; }
+  // It leaves the core's caches now. kTaken: the layer keeps the line from PM, where it will be
+  // with the commit of the region that wrote it (Promises::commits_cover_flushes).
+  virtual Eviction flushed(CoreId, Line) { return Eviction::kWrite; }
   virtual void load(CoreId, Line, std::uint64_t /*region*/, Picoseconds) {}
   virtual Eviction evicted(Line, const LineData&, Picoseconds) { return Eviction::kWrite; }
   // Would evicted() let the line go to PM now?

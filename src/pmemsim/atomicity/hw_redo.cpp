@@ -86,12 +86,34 @@ bool HwRedo::fetch(CoreId, Line line, Picoseconds, Completion done) {
   return true;
 }
 
-bool HwRedo::flush(CoreId, Line line, Picoseconds, Completion resume) {
-  const Cached* const cached = cached_.find(line);
-  if (cached == nullptr) return true;
-  flushes_.push_back({cached->dirty ? cached->order : cached->order_on_its_way, resume});
-  if (parameters_.in_place == InPlaceUpdate::kLazy) write_oldest(flushes_.back().order);
+// Flushes by the program itself.
+bool HwRedo::flush(CoreId core, Line line, Picoseconds, Completion resume) {
+  if (may_flush(core, line)) return true;
+  flushes_.push_back({core, line, resume});
+  write_for(flushes_.back());
   return false;
+}
+
+bool HwRedo::may_flush(CoreId number, Line line) const {
+  if (cores_[number].written.find(line) != nullptr) return true;
+  return !logged_.contains(line) &&
+         std::none_of(cores_.begin(), cores_.end(), [line](const PerCore& core) {
+           return core.waiting && core.written.find(line) != nullptr;
+         });
+}
+
+// lazy: what the flush waits for would never be written otherwise.
+void HwRedo::write_for(const WaitingFlush& flush) {
+  if (parameters_.in_place != InPlaceUpdate::kLazy) return;
+  if (const std::uint64_t* const order = logged_.find(flush.line)) write_oldest(*order);
+}
+
+Eviction HwRedo::flushed(CoreId, Line line) {
+  Uncommitted* const uncommitted = uncommitted_.find(line);
+  if (uncommitted == nullptr) return Eviction::kWrite;
+  uncommitted->kept = true;
+  write_to_dram_cache(line, {});
+  return Eviction::kTaken;
 }
 
 // ---- Committing (rule 3)
@@ -155,6 +177,7 @@ void HwRedo::commit(std::uint64_t number, Picoseconds now) {
   for (const Line line : committed.lines) {  // rule 4
     if (--uncommitted_.find(line)->writers == 0) uncommitted_.erase(line);
     context_->caches.mark_clean(line);
+    logged_[line] = core.order;
     keep(line, context_->pm_space.newest().read(line), core.order);
     if (parameters_.commit_after == CommitAfter::kLog) write_to_dram_cache(line, {});
   }
@@ -192,7 +215,7 @@ void HwRedo::committed_lines_arrive(std::uint64_t order, Picoseconds) {
   if (log_.nearly_full() || cached_.size() * kLineBytes > parameters_.dram_cache_size.count) {
     write_oldest(std::max(written_up_to_, first_order_ - 1) + kRegionsAtOnce);
   }
-  for (const WaitingFlush& flush : flushes_) write_oldest(flush.order);
+  for (const WaitingFlush& flush : flushes_) write_for(flush);
 }
 
 // lazy: the lines of the oldest regions go in place, up to this one at most.
@@ -248,6 +271,9 @@ void HwRedo::release(Picoseconds now) {
     }
   }
   while (!regions_.empty() && regions_.front().released) {
+    for (const Line line : regions_.front().lines) {
+      if (*logged_.find(line) == first_order_) logged_.erase(line);
+    }
     regions_.pop_front();
     ++first_order_;
   }
@@ -259,7 +285,7 @@ void HwRedo::resume_flushes(Picoseconds now) {
   // Not while the list is gone through: a core that goes on may come with its next flush.
   std::vector<Completion> resumed;
   std::erase_if(flushes_, [&](const WaitingFlush& flush) {
-    if (flush.order >= first_order_) return false;
+    if (!may_flush(flush.core, flush.line)) return false;
     resumed.push_back(flush.resume);
     return true;
   });
@@ -290,10 +316,12 @@ void HwRedo::statistics(StatisticsCollector& collector) const {
 }
 
 std::string HwRedo::pending() const {
-  return sentences(cores_.size(), [this](std::size_t core) {
-    return cores_[core].waiting
-               ? "the region of core " + std::to_string(core) + " is waiting to commit"
-               : "";
+  return sentences(cores_.size(), [this](std::size_t core) -> std::string {
+    const std::string number = std::to_string(core);
+    if (cores_[core].waiting) return "the region of core " + number + " is waiting to commit";
+    const bool flushes = std::any_of(flushes_.begin(), flushes_.end(),
+                                     [&](const auto& flush) { return flush.core == core; });
+    return flushes ? "core " + number + " flushes a line that another region holds" : "";
   });
 }
 

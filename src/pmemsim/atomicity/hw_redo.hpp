@@ -3,8 +3,8 @@
 //
 //   1  Stores of a region go to the core's log buffer, which collects the stores to a line. A full
 //      buffer sends its oldest line to the log. The core doesn't wait.
-//   2  A line that an uncommitted region has written doesn't go to PM: if the caches evict it, it
-//      goes to the DRAM cache, and is read from there.
+//   2  A line that an uncommitted region has written doesn't go to PM: if the caches evict it, or
+//      the program flushes it itself, it goes to the DRAM cache, and is read from there.
 //   3  At a region's end the log buffer is emptied and the last header closed; the region commits
 //      when all of its log is persistent. The core waits for that, and for nothing else.
 //      hw_redo.commit_after=dram-cache: then its lines go to the DRAM cache, and it commits when
@@ -20,8 +20,12 @@
 //     different cores. Here the last header of a region carries its place in the order of commits,
 //     and rule 5 holds over all cores. With `hw_redo.commit_order=per-core` recovery follows each
 //     core's chain alone, and a log is released when its own region is in place.
-//   - Conflicting writes to a line of a region that is still in the DRAM cache: a flush of it by a
-//     program's own instruction waits until it is in place (rule 5).
+//   - A flush by an instruction of the program's own, outside the region that wrote the line: it
+//     waits until no log has the line that recovery might redo, so until the last region that wrote
+//     it has committed and its log is released (rule 5). Within the region that wrote the line, the
+//     line goes to the DRAM cache (rule 2), and is durable with the commit. So it is if a region of
+//     another thread, in progress, has written the line (false sharing): to wait for that could be
+//     to wait for ever.
 //   - Not modelled: the presence filters of the DRAM cache, and the stall if it were full of
 //     uncommitted lines.
 //
@@ -76,6 +80,7 @@ class HwRedo final : public Atomicity {
   bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) override;
   bool store(const Store& store, Picoseconds when, Completion) override;
   bool flush(CoreId core, Line line, Picoseconds when, Completion resume) override;
+  Eviction flushed(CoreId core, Line line) override;
   Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
   bool may_leave(Line line) const override {
     return defects_.order || (!uncommitted_.contains(line) && !cached_.contains(line));
@@ -137,7 +142,8 @@ class HwRedo final : public Atomicity {
     std::uint64_t order_on_its_way = 0;
   };
   struct WaitingFlush {
-    std::uint64_t order;
+    CoreId core;
+    Line line;
     Completion resume;
   };
 
@@ -155,6 +161,8 @@ class HwRedo final : public Atomicity {
   void written_in_place(std::uint64_t line, Picoseconds now);
   void release(Picoseconds now);
   void release(Region& region);
+  bool may_flush(CoreId core, Line line) const;
+  void write_for(const WaitingFlush& flush);
   void resume_flushes(Picoseconds now);
 
   const HwRedoParameters parameters_;
@@ -167,6 +175,7 @@ class HwRedo final : public Atomicity {
   std::deque<Region> regions_;  // in the order of commits, from first_order_ on
   std::uint64_t first_order_ = 1;
   std::uint64_t written_up_to_ = 0;  // lazy: whose lines are in place, or on their way there
+  LineMap<std::uint64_t> logged_;    // the last region that committed the line, until released
   std::vector<WaitingFlush> flushes_;
   HwRedoStatistics statistics_;
 };

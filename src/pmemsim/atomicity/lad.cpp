@@ -99,16 +99,19 @@ Eviction Lad::evicted(Line line, const LineData& data, Picoseconds) {
   return eviction;
 }
 
-// The caches have no line dirty that a controller holds, or is being sent.
+// Not what a region has stored that neither has committed nor is logged.
 bool Lad::may_leave(Line line) const {
   return std::none_of(cores_.begin(), cores_.end(), [&](const PerCore& core) {
-    return core.marks.find(line) != nullptr || core.held.find(line) != nullptr;
+    const std::uint32_t* const slot = core.held.find(line);
+    if (slot == nullptr) return core.marks.find(line) != nullptr;
+    const State state = held_[*slot].state;
+    return state == State::kKept || state == State::kLogging;
   });
 }
 
 void Lad::send(CoreId core, Line line, const LineData& data) {
   const std::uint32_t slot = sent_.take();
-  sent_[slot] = {core, line, data};
+  sent_[slot] = {core, line, data, context_->pm.leaving()};
   ++cores_[core].unacknowledged;
   ++statistics_.speculative;
   context_->queue.schedule(context_->queue.now() + context_->caches.way_down(core),
@@ -140,7 +143,10 @@ void Lad::arrive(std::uint64_t slot, Picoseconds now) {
     keep_or_log(fresh);
     held = &held_[fresh];
   }
-  held->data = sent.data;
+  if (sent.left > held->left) {
+    held->data = sent.data;
+    held->left = sent.left;
+  }
   held->order = ++order_;
   switch (held->state) {
     case State::kKept:  // rule 3
@@ -174,7 +180,8 @@ void Lad::write_in_place(Held& held, std::uint32_t acknowledgements) {
       .owner = region_id(held.core, cores_[held.core].region),
       .data = held.data,
       .persisted = completion<&Lad::in_place>(*this, packed(held.core, acknowledgements)),
-      .written = {}};
+      .written = {},
+      .left = held.left};
   if (std::exchange(held.has_entry, false)) {
     context_->pm.write_reserved(write);
   } else {
@@ -201,7 +208,9 @@ void Lad::acknowledged(std::uint64_t packed, Picoseconds now) {
 void Lad::replace_older(Line line, std::uint64_t order, const LineData& data) {
   for (CoreId core = 0; core < cores_.size(); ++core) {
     Held* held = find(core, line);
-    if (held != nullptr && held->order < order) held->data = data;
+    if (held == nullptr || held->order >= order) continue;
+    held->data = data;
+    held->left = context_->pm.leaving();
   }
 }
 

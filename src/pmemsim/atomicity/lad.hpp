@@ -121,6 +121,7 @@ class Lad final : public Atomicity {
     State state = State::kKept;
     std::uint32_t controller = 0;
     std::uint64_t order = 0;  // of arrival
+    std::uint64_t left = 0;   // the caches: the data
     bool has_entry = false;   // of the write pending queue
     LineData data{};
     std::uint32_t unacknowledged = 0;  // writes that wait for the log
@@ -145,6 +146,7 @@ class Lad final : public Atomicity {
     CoreId core;
     Line line;
     LineData data;
+    std::uint64_t left;  // Write::left
   };
 
   // Phase 1.

@@ -36,7 +36,23 @@ Backend::Backend(EventQueue& queue, Memory& pm, Operations operations, Picosecon
 // ---- Writes
 
 WriteId Backend::write(const Write& write) {
+  if (write.kind == WriteKind::kData && overtaken(write)) {
+    Write newest = write;
+    newest.data = this->newest(write.line);
+    newest.left = leaving();
+    return this->write(newest);
+  }
   return operations_.empty() ? pm_.write(write) : take(write, false);
+}
+
+// Rule 6.
+bool Backend::overtaken(const Write& write) {
+  const std::uint64_t left = write.left != 0 ? write.left : leaving();
+  std::uint64_t* last = last_left_.find(write.line);
+  if (last == nullptr) last = &(last_left_.insert(write.line) = 0);
+  if (left < *last) return true;
+  *last = left;
+  return false;
 }
 
 WriteId Backend::write_reserved(const Write& write) {

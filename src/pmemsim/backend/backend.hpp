@@ -20,7 +20,9 @@
 //   5  Operations may start before a write comes, on what somebody predicts (result_buffer.hpp). A
 //      write that comes takes the results that fit it along, until it goes on or is dropped. If it
 //      is a part whose line turns out to hold something else, those of the data are lost.
-//   6  A line belongs to a channel and a bank by its address (channel_of(), bank_of()), whatever
+//   6  Data that have left the caches are under way for a time that depends on their way. If what
+//      left later has come sooner, what left before brings the line's newest contents instead.
+//   7  A line belongs to a channel and a bank by its address (channel_of(), bank_of()), whatever
 //      the operations make of it. An entry reserved for it there is given back if it goes to
 //      another channel.
 #pragma once
@@ -52,6 +54,8 @@ class Backend {
 
   void read(Line line, Completion done);
   WriteId write(const Write& write);
+  // For Write::left: data leave the caches.
+  std::uint64_t leaving() { return ++left_; }
 
   // As in Memory, for writes that are held here, too.
   bool drop(WriteId id);
@@ -133,6 +137,7 @@ class Backend {
   };
 
   WriteId take(const Write& write, bool reserved);
+  bool overtaken(const Write& write);
   void operation_done(std::uint64_t slot_and_operation, Picoseconds now);
   void send_next(Line line);
   void send_next_later(std::uint64_t line, Picoseconds now);
@@ -169,6 +174,8 @@ class Backend {
   std::deque<WriteId> without_room_;
   Slab<Reading> reads_;
   std::uint64_t order_ = 0;
+  std::uint64_t left_ = 0;
+  LineTable<std::uint64_t> last_left_;  // of the data that have come: Write::left
   std::uint64_t held_ = 0;
   std::vector<std::uint32_t> held_by_bank_;
   mutable std::vector<std::uint32_t> all_by_bank_;  // what pending_operations() has returned

@@ -193,11 +193,26 @@ void Hierarchy::flush(CoreId core, Line line, bool invalidate, bool dirty, Picos
   }
   const std::uint32_t index = free_flushes_.back();
   free_flushes_.pop_back();
-  flushes_[index] = {line, core, invalidate, dirty, acknowledge};
-  if (dirty && pm_space_.contains(line)) ++under_way_[line.number].writes;
+  const bool persistent = pm_space_.contains(line);
+  flushes_[index] = {line,        core, invalidate, dirty, dirty_elsewhere(core, line),
+                     acknowledge, {},   0};
+  if (persistent) {
+    flushes_[index].data = pm_space_.newest().read(line);
+    flushes_[index].left = design_.pm().leaving();
+  }
+  if (dirty && persistent) ++under_way_[line.number].writes;
   // The look-ups on the way down, then the way to the controller.
   queue_.schedule(max(when + shared_tag_latency_ + request_latency_, queue_.now()), Phase::kCache,
                   completion<&Hierarchy::flush_arrives>(*this, index));
+}
+
+// Than in this core's caches.
+bool Hierarchy::dirty_elsewhere(CoreId core, Line line) const {
+  const std::size_t way = shared_.find(line);
+  if (way == kNoWay) return false;
+  const SharedLine& shared = shared_.meta(way);
+  if (shared.dirty) return true;
+  return shared.owner != kNobody && shared.owner != core && private_[shared.owner].modified(line);
 }
 
 void Hierarchy::mark_clean(Line line) {
@@ -213,9 +228,13 @@ void Hierarchy::mark_clean(Line line) {
 void Hierarchy::flush_arrives(std::uint64_t index, Picoseconds now) {
   ++statistics_.flushes;
   Flush& flush = flushes_[index];
-  bool dirty = flush.dirty;
+  const bool persistent = pm_space_.contains(flush.line);
+  // What a region has stored since the flush left its core may not go yet: it stays in the caches,
+  // and only what the core has flushed goes.
+  const bool overtaken = persistent && !design_.may_leave(flush.line);
+  bool dirty = flush.dirty || (overtaken && flush.dirty_elsewhere);
   const std::size_t way = shared_.find(flush.line);
-  if (way != kNoWay) {
+  if (way != kNoWay && !overtaken) {
     SharedLine& shared = shared_.meta(way);
     dirty |= shared.dirty;
     shared.dirty = false;
@@ -228,7 +247,6 @@ void Hierarchy::flush_arrives(std::uint64_t index, Picoseconds now) {
       dirty |= private_[shared.owner].clean(flush.line);
     }
   }
-  const bool persistent = pm_space_.contains(flush.line);
   if (!dirty) {
     ++statistics_.clean_flushes;
     const auto under_way = under_way_.find(flush.line.number);
@@ -239,12 +257,13 @@ void Hierarchy::flush_arrives(std::uint64_t index, Picoseconds now) {
     }
   } else if (persistent) {
     if (!flush.dirty) ++under_way_[flush.line.number].writes;
-    const LineData data = pm_space_.newest().read(flush.line);
+    const LineData data = overtaken ? flush.data : pm_space_.newest().read(flush.line);
     design_.written_back(flush.core, flush.line, data, WriteBack::kFlush, now);
     design_.pm().write({.line = flush.line,
                         .data = data,
                         .persisted = completion<&Hierarchy::flush_persisted>(*this, index),
-                        .written = {}});
+                        .written = {},
+                        .left = overtaken ? flush.left : 0});
   } else {
     dram_.write({.line = flush.line,
                  .data = {},

@@ -112,8 +112,10 @@ class Hierarchy final : public CachePort {
   struct Flush {
     Line line;
     CoreId core;
-    bool invalidate, dirty;
+    bool invalidate, dirty, dirty_elsewhere;
     Completion acknowledge;
+    LineData data;  // as it left the core, and when
+    std::uint64_t left;
   };
   // The writes of a PM line that have left the caches and aren't persistent yet, and the flushes
   // that found it clean and wait for them.
@@ -125,6 +127,7 @@ class Hierarchy final : public CachePort {
   void request_arrives(std::uint64_t packed, Picoseconds now);
   void miss_leaves(std::uint64_t line, Picoseconds now);
   void memory_answers(std::uint64_t line, Picoseconds now);
+  bool dirty_elsewhere(CoreId core, Line line) const;
   void flush_arrives(std::uint64_t index, Picoseconds now);
   void flush_persisted(std::uint64_t index, Picoseconds now);
   void flush_acknowledged(std::uint64_t index, Picoseconds now);

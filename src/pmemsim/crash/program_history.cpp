@@ -277,12 +277,19 @@ class ProgramHistory::Thread {
     if (guarantees_.promises.fences == FencePromise::kNothing) return;
     const LineWords* const words = history_.line(Line::of(operation_.address));
     if (words == nullptr) return;
+    const bool with_commit = guarantees_.promises.commits_cover_flushes && written_here(*words);
     for (const WordId word : *words) {
       if (word == kNone) continue;
       const UnitId last = history_.words_[word].versions.back().unit;
       if (last == kNone || history_.units_[last].region != 0 || !happened(last)) continue;
-      flushed_.push_back(last);
+      (with_commit ? follows_ : flushed_).push_back(last);
     }
+  }
+  // By the region that is open.
+  bool written_here(const LineWords& words) const {
+    return region_ != kNone && std::any_of(words.begin(), words.end(), [&](WordId word) {
+             return word != kNone && written_.contains(word);
+           });
   }
 
   // The fences that the design counts (Design::fence).

@@ -130,7 +130,9 @@ ChoiceTable make_table() {
                   "log (ReDU)",
        .needs = {kWritingFlushes},
        .gives = {kAtomicRegions},
-       .promises = {.whole_regions = true, .regions = RegionPromise::kAtEnd},
+       .promises = {.whole_regions = true,
+                    .commits_cover_flushes = true,
+                    .regions = RegionPromise::kAtEnd},
        .parameters = Groups{log, ParameterGroup::of<HwRedoParameters>("hw_redo")},
        .problems = log_problems,
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Atomicity> {
@@ -163,7 +165,9 @@ ChoiceTable make_table() {
                   "overflow (LAD)",
        .needs = {kWritingFlushes},
        .gives = {kAtomicRegions},
-       .promises = {.whole_regions = true, .regions = RegionPromise::kAtEnd},
+       .promises = {.whole_regions = true,
+                    .commits_cover_flushes = true,
+                    .regions = RegionPromise::kAtEnd},
        .parameters = Groups{log},
        .problems = lad_problems,
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Atomicity> {

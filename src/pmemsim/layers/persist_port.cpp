@@ -5,6 +5,7 @@ namespace pmemsim {
 void PersistPort::send(CoreId core, const Write& write, Completion acknowledged) {
   const std::uint32_t slot = sent_.take();
   sent_[slot] = {write, acknowledged};
+  sent_[slot].write.left = context_->pm.leaving();
   context_->queue.schedule(context_->queue.now() + context_->caches.way_down(core),
                            Phase::kController, completion<&PersistPort::arrive>(*this, slot));
 }

@@ -28,6 +28,9 @@ struct Promises {
   // A store is persistent when it has become visible. What a crash leaves is then what the layer
   // says (Backend::persisted_in_caches), not what the queues and the device hold.
   bool caches_persist = false;
+  // What a region flushes itself, of lines that it has written, is persistent with its commit and
+  // no sooner, stores before the region included.
+  bool commits_cover_flushes = false;
   FencePromise fences = FencePromise::kNothing;
   RegionPromise regions = RegionPromise::kNone;
 
@@ -38,9 +41,10 @@ struct Promises {
   bool operator==(const Promises&) const = default;
   // What two layers promise together.
   friend constexpr Promises operator|(const Promises& a, const Promises& b) {
-    return {a.whole_regions || b.whole_regions, a.stores_in_order || b.stores_in_order,
-            a.caches_persist || b.caches_persist, std::max(a.fences, b.fences),
-            std::max(a.regions, b.regions)};
+    return {
+        a.whole_regions || b.whole_regions,   a.stores_in_order || b.stores_in_order,
+        a.caches_persist || b.caches_persist, a.commits_cover_flushes || b.commits_cover_flushes,
+        std::max(a.fences, b.fences),         std::max(a.regions, b.regions)};
   }
 };
 

@@ -47,6 +47,8 @@ struct Write {
   // Those of `data` that it writes. The line's other bytes stay as they are, so that two cores that
   // write words of one line never undo each other.
   ByteMask bytes = kWholeLine;
+  // When the data left the caches (Backend::leaving()); 0: now.
+  std::uint64_t left = 0;
 
   // What a newer write of the line leaves of both.
   void add_newer(const Write& newer) {
