@@ -127,8 +127,8 @@ def test_a_checker_that_does_not_end_is_ended(queue_trace: Path, tmp_path: Path)
         f"for i in 1 2 3; do [ -e {tmp_path}/$i ] || {{ touch {tmp_path}/$i; exit 0; }}; done\n"
     )
     script.chmod(0o755)
-    command = ["crash", queue_trace, "--design", "hw-undo", "--check", script]
-    done = pmemsim(*command, "--check-timeout", "1.5")
+    crash: list[str | Path] = ["crash", queue_trace, "--design", "hw-undo", "--check", script]
+    done = pmemsim(*crash, "--check-timeout", "1.5")
     assert done.returncode == 1
     assert f"{script} didn't end within 1.5 s (--check-timeout)" in done.stderr
     assert "--check-timeout 1.5" in done.stderr.split("to see it again")[1]

@@ -81,10 +81,10 @@ def test_persistent_memory_that_is_nowhere_is_noted(tmp_path: Path, bare: Path) 
 
 def test_a_name_that_a_terminal_would_obey(tmp_path: Path, bare: Path) -> None:
     output = tmp_path / "bare.pmt"
-    there = ["--pm-range", "0x500000000000:0x500000100000", "--", bare]
+    there: list[str | Path] = ["--pm-range", "0x500000000000:0x500000100000", "--", bare]
     pmemsim("record", "-o", output, "--name", "\x1b]0;mine\x07\x1b[31m", *there)
-    for command in (["trace", "info", output], ["crash", output, "-d", "eadr", "--points", "9"]):
-        done = pmemsim(*command)
+    crash: list[str | Path] = ["crash", output, "-d", "eadr", "--points", "9"]
+    for done in (pmemsim("trace", "info", output), pmemsim(*crash)):
         assert done.returncode == 0, done.stderr
         assert "?]0;mine??[31m" in done.stdout
         assert "\x1b" not in done.stdout + done.stderr

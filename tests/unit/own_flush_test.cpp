@@ -19,9 +19,9 @@ using trace::SyncKind;
 using trace::TraceBuilder;
 
 // Rounds of a program of one thread or more, which makes values of its own.
-class Program {
+class OwnProgram {
  public:
-  Program() { builder.pm_region(kPmBase, kPmBase + (1 << 20)); }
+  OwnProgram() { builder.pm_region(kPmBase, kPmBase + (1 << 20)); }
 
   void region(const std::function<void()>& body) {
     builder.mark(MarkKind::kRegionBegin, 1);
@@ -86,14 +86,14 @@ struct Log {
 constexpr Log kLogs[] = {{"hw-undo"}, {"hw-redo"}, {"hw-redo", "hw_redo.in_place", "lazy"},
                          {"lad"},     {"asap"},    {"asap", "asap.dpo_coalescing", "false"}};
 
-CrashResult crash_program(Program& program, const std::vector<KeyValue>& design,
+CrashResult crash_program(OwnProgram& program, const std::vector<KeyValue>& design,
                           std::string_view wpq_entries = "8") {
   const TemporaryTrace temporary(program.builder);
   return crash(trace::TraceFile(temporary.path()), crash_configuration(design, wpq_entries),
                {.subsets = 1}, {});
 }
 
-void expect_right(Program& program, std::string_view cores = "1") {
+void expect_right(OwnProgram& program, std::string_view cores = "1") {
   for (const Log& log : kLogs) {
     for (const std::string_view latency_factor : {"1", "8"}) {
       const CrashResult result = crash_program(program,
@@ -112,8 +112,8 @@ void expect_right(Program& program, std::string_view cores = "1") {
   }
 }
 
-Program flushes_after_regions() {
-  Program program;
+OwnProgram flushes_after_regions() {
+  OwnProgram program;
   for (std::uint64_t i = 0; i < 20; ++i) {
     program.region([&] {
       program.store(i % 3, 0);
@@ -127,16 +127,16 @@ Program flushes_after_regions() {
 }
 
 TEST(OwnFlush, MakesPersistentWhatIsStoredAfterARegionBesideItsWords) {
-  Program program = flushes_after_regions();
+  OwnProgram program = flushes_after_regions();
   expect_right(program);
-  Program broken = flushes_after_regions();
+  OwnProgram broken = flushes_after_regions();
   EXPECT_GT(crash_program(broken, {{"atomicity", "asap"}, {"asap.break.flush", "true"}}).violations,
             0);
 }
 
 // While the writer's later region holds older logs back.
 TEST(OwnFlush, IsNotOverwrittenByARedoLog) {
-  Program program;
+  OwnProgram program;
   for (std::uint32_t i = 0; i < 12; ++i) {
     program.builder.thread(0);
     program.region([&] {
@@ -157,7 +157,7 @@ TEST(OwnFlush, IsNotOverwrittenByARedoLog) {
 }
 
 TEST(OwnFlush, OfARegionsLineInsideTheRegion) {
-  Program program;
+  OwnProgram program;
   for (std::uint64_t i = 0; i < 20; ++i) {
     program.store(i % 4, 6);
     program.region([&] {
@@ -173,7 +173,7 @@ TEST(OwnFlush, OfARegionsLineInsideTheRegion) {
 
 // A flush that is under way when a region stores to its line takes nothing of that along.
 TEST(OwnFlush, IsOvertakenByARegion) {
-  Program program;
+  OwnProgram program;
   for (std::uint64_t i = 0; i < 30; ++i) {
     program.store(i % 5, 6);
     i % 2 == 0 ? program.flush(i % 5) : program.flush_and_invalidate(i % 5);
@@ -187,7 +187,7 @@ TEST(OwnFlush, IsOvertakenByARegion) {
 }
 
 TEST(OwnStores, PastTheCachesInsideARegion) {
-  Program program;
+  OwnProgram program;
   for (std::uint64_t i = 0; i < 20; ++i) {
     program.region([&] {
       program.store(i % 4, 0);
@@ -200,13 +200,13 @@ TEST(OwnStores, PastTheCachesInsideARegion) {
 }
 
 TEST(OwnStores, LockedAcrossTwoLines) {
-  Program program;
+  OwnProgram program;
   for (std::uint64_t i = 0; i < 20; ++i) {
     program.region([&] {
       program.store(i % 4, 1);
-      program.exchange(Program::at(i % 4, 7) + 4);
+      program.exchange(OwnProgram::at(i % 4, 7) + 4);
     });
-    program.exchange(Program::at(6, 7) + 4);
+    program.exchange(OwnProgram::at(6, 7) + 4);
     program.flush(6);
     program.flush(7);
     program.fence();
@@ -217,14 +217,14 @@ TEST(OwnStores, LockedAcrossTwoLines) {
 // asap_fence, ASAP 5.2: when it lets the core go, the regions before it have committed.
 TEST(FenceOfRegions, IsAPromise) {
   const auto fenced = [] {
-    Program program;
+    OwnProgram program;
     for (std::uint64_t i = 0; i < 10; ++i) {
       program.region([&] { program.store(i, 0); });
       program.builder.mark(MarkKind::kFenceRegions);
     }
     return program;
   };
-  Program sound = fenced(), broken = fenced(), each = fenced();
+  OwnProgram sound = fenced(), broken = fenced(), each = fenced();
   EXPECT_EQ(crash_program(sound, {{"atomicity", "asap"}}).violations, 0);
   EXPECT_GT(crash_program(broken, {{"atomicity", "asap"}, {"asap.break.fence", "true"}}).violations,
             0);
@@ -236,7 +236,7 @@ TEST(FenceOfRegions, IsAPromise) {
 }
 
 TEST(FenceOfRegions, InsideARegionWaitsForThoseBeforeIt) {
-  Program program;
+  OwnProgram program;
   for (std::uint64_t i = 0; i < 10; ++i) {
     program.region([&] {
       program.store(i, 0);
