@@ -25,7 +25,7 @@ constexpr char kFolder[] = "PMEMSIM_PROCESSES";
 constexpr char kClaim[] = "PMEMSIM_CLAIM";  // the descriptor of "recorded", from before the restart
 constexpr std::size_t kMaxLine = 512;
 
-pid_t recorder = 0;                        // 0: not known
+pid_t recorder = 0;                       // 0: not known
 const char* children_variable = nullptr;  // PMEMSIM_PROCESSES=..., of the recorded process
 
 const char* variable(const char* name) {
