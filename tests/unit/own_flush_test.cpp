@@ -156,6 +156,36 @@ TEST(OwnFlush, IsNotOverwrittenByARedoLog) {
   expect_right(program, "3");
 }
 
+// False sharing: regions of two threads end at about the same time, and the later may commit first.
+TEST(OwnFlush, OfALineThatRegionsOfTwoThreadsShare) {
+  OwnProgram program;
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    for (const std::uint32_t thread : {0u, 1u}) {
+      program.builder.thread(thread);
+      program.region([&] {
+        for (std::uint64_t line = 8; line < 9 + (i * 7 + thread * 5) % 9; ++line) {
+          program.store(line + 16 * thread, 0);
+        }
+        program.store(i % 4, thread);
+      });
+    }
+    program.builder.thread(2);
+    program.store(i % 4, 5);
+    program.flush(i % 4);
+    program.fence();
+  }
+  for (const std::string_view in_place : {"eager", "lazy"}) {
+    for (const std::string_view order : {"global", "per-core"}) {
+      EXPECT_GT(crash_program(program, {{"atomicity", "hw-redo"},
+                                        {"core.count", "3"},
+                                        {"hw_redo.in_place", in_place},
+                                        {"hw_redo.commit_order", order}})
+                    .points,
+                100);
+    }
+  }
+}
+
 TEST(OwnFlush, OfARegionsLineInsideTheRegion) {
   OwnProgram program;
   for (std::uint64_t i = 0; i < 20; ++i) {

@@ -108,7 +108,7 @@ void HwRedo::write_for(const WaitingFlush& flush) {
   if (const std::uint64_t* const order = logged_.find(flush.line)) write_oldest(*order);
 }
 
-Eviction HwRedo::flushed(CoreId, Line line) {
+Eviction HwRedo::flushed(Line line) {
   Uncommitted* const uncommitted = uncommitted_.find(line);
   if (uncommitted == nullptr) return Eviction::kWrite;
   uncommitted->kept = true;
@@ -177,7 +177,8 @@ void HwRedo::commit(std::uint64_t number, Picoseconds now) {
   for (const Line line : committed.lines) {  // rule 4
     if (--uncommitted_.find(line)->writers == 0) uncommitted_.erase(line);
     context_->caches.mark_clean(line);
-    logged_[line] = core.order;
+    std::uint64_t& last = logged_[line];
+    last = std::max(last, core.order);  // of two that share a line, the later may commit first
     keep(line, context_->pm_space.newest().read(line), core.order);
     if (parameters_.commit_after == CommitAfter::kLog) write_to_dram_cache(line, {});
   }

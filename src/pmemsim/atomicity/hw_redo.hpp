@@ -80,7 +80,7 @@ class HwRedo final : public Atomicity {
   bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) override;
   bool store(const Store& store, Picoseconds when, Completion) override;
   bool flush(CoreId core, Line line, Picoseconds when, Completion resume) override;
-  Eviction flushed(CoreId core, Line line) override;
+  Eviction flushed(Line line) override;
   Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
   bool may_leave(Line line) const override {
     return defects_.order || (!uncommitted_.contains(line) && !cached_.contains(line));

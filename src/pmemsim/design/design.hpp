@@ -55,7 +55,7 @@ class Design {
   }
   bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
              Completion resume) {
-    if (atomicity_wants(kFlushes) && atomicity_->flushed(core, line) == Eviction::kTaken) {
+    if (atomicity_wants(kFlushes) && atomicity_->flushed(line) == Eviction::kTaken) {
       return true;
     }
     return ordering_->flush(core, line, kind, dirty, when, resume);

@@ -22,9 +22,8 @@
 //   8  Fences of a region that were counted are counted anew (ProgramEvents::fence_fulfilled).
 //      Statistics count what was executed, twice if it was, but a region once, with the time of
 //      its last execution.
-//   9  What was predicted of the thread's writes is discarded (Backend::discard_thread): the
-//   region's
-//      hints and stores come again, and would be predicted from twice.
+//   9  What was predicted of the thread's writes is discarded (Backend::discard_thread): hints and
+//      stores of the region come again, and would be predicted from twice.
 //  10  A core is simulated ahead of the others while it touches nothing shared (core.run_ahead): so
 //      much later, at most, its thread goes on.
 #pragma once
