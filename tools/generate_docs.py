@@ -31,7 +31,7 @@ def resolved(*presets: Preset) -> dict[str, str]:
 def machine_parameters() -> list[str]:
     """The parameters that a machine has to give: all but those of designs and of a run."""
     others = {"run", *LAYERS, *(group for layer in _core.layers() for group in layer["parameters"])}
-    keys = [parameter["key"] for parameter in _core.parameters()]
+    keys = [parameter["key"] for parameter in _core.parameters() if not parameter["defect"]]
     return [key for key in keys if key.partition(".")[0] not in others]
 
 
@@ -54,7 +54,7 @@ def parameter_tables() -> str:
             assert {**parameter, "key": ""} == {**twin, "key": ""}, key
             name = f"`{key}`, `{twin['key']}`"
             group = "dram, pm"
-        if group == "pm":
+        if group == "pm" and f"dram.{key.removeprefix('pm.')}" in parameters:
             continue
         limits = " / ".join(f"`{choice}`" for choice in parameter["choices"]) or parameter["limits"]
         row = (name, parameter["type"], parameter["default"], limits, parameter["description"])

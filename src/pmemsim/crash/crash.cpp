@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "pmemsim/crash/contents_check.hpp"
 #include "pmemsim/crash/crash_image.hpp"
 #include "pmemsim/crash/oracle.hpp"
 #include "pmemsim/crash/program_history.hpp"
@@ -168,6 +169,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
         history_(history),
         oracle_(history),
         image_(pm_, recovery, decoder),
+        contents_(pm_, image_),
         options_(options),
         visited_(std::move(visited)),
         inspected_(std::move(inspected)),
@@ -192,6 +194,9 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     follow(write.line, pm_.surviving(write.line));
     point(when);
   }
+  void written(Line line) override {
+    if (!persistent_caches_) contents_.touched(line);
+  }
   void survivors_changed(Picoseconds when) override { point(when); }
   void stored(Line line) override {
     if (options_.subsets > 0 && !persistent_caches_) dirty_.add(line);
@@ -208,6 +213,13 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     promise(history_.fence(core, fence));
   }
 
+  // The run is over, and the last queue is empty.
+  void check_all_contents() {
+    report(differs(persistent_caches_ ? contents_.difference_from(newest_)
+                                      : contents_.difference_anywhere()),
+           machine_.now());
+  }
+
   CrashResult result;
   std::optional<Violation> first;
 
@@ -216,6 +228,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
 
   // The device, and what the backend keeps in registers, which may change with it.
   void follow(Line place, const LineData& data) {
+    contents_.touched(place);
     image_.registers_changed();
     image_.update(place, data);
   }
@@ -239,7 +252,15 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     visiting_ = visited_.take(number) || inspect;
     if (!visiting_) return;
     ++result.points;
+    report(differs(contents_.difference()), when);
     report(visit(inspect), when);
+  }
+  static std::optional<Violation> differs(std::optional<Line> line) {
+    if (!line) return {};
+    return Violation{.problem = fmt::format(
+                         "line {:#x} of the simulated memory isn't what the design was told is "
+                         "persistent there",
+                         line->address())};
   }
 
   // What was right until now needn't be.
@@ -371,6 +392,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   const ProgramHistory& history_;
   Oracle oracle_;
   CrashImage image_;
+  ContentsCheck contents_;
   const CrashOptions& options_;
   Selection visited_, inspected_;
   bool visiting_;                                  // the latest point
@@ -436,6 +458,7 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
             std::move(visited), Selection(std::move(inspected)));
   const double counted = all_points > 0 ? kCounting : 0;
   run(machine, plug, &plug, part(progress, counted, 1 - counted));
+  plug.check_all_contents();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
   if (options.at && plug.result.images == 0) {
     throw ConfigError({"--at: nothing is persistent or promised yet at that time"});

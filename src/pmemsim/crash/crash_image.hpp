@@ -25,6 +25,8 @@ class CrashImage final : public Oracle::ImageReader {
   // ... or in persistent registers of the backend.
   void registers_changed();
   LineData on_device(Line place) const;
+  // Has a page wherever on_device() isn't zero.
+  const Image& device() const { return decoder_ != nullptr ? device_ : image_; }
   // What lines would survive with, if it were that on the device, and why the image couldn't be
   // read then; empty if it could.
   struct Decoded {

@@ -37,6 +37,7 @@ Channel::Channel(EventQueue& queue, const MemoryParameters& p, LinkPair& link, I
       max_accesses_per_row_(p.max_accesses_per_row),
       persistence_(p.persistence),
       merging_(p.write_merging),
+      defects_(p.defects),
       queues_in_device_(p.queue_place == QueuePlace::kDevice),
       front_latency_(p.front_latency),
       answer_latency_(p.front_latency + p.back_latency),
@@ -377,7 +378,11 @@ std::uint32_t Channel::merge_candidate(const Write& write) const {
 }
 
 void Channel::merge(std::uint32_t with, const Write& write, Picoseconds now) {
-  writes_[with].write.add_newer(write);
+  if (defects_.merge) {
+    writes_[with].write.add_older(write);
+  } else {
+    writes_[with].write.add_newer(write);
+  }
   tell_with(with, write, now);
   if (writes_[with].persistent) tell_observer(write, PersistencePoint::kAccepted, now);
 }
@@ -422,10 +427,12 @@ void Channel::write_finished(std::uint64_t number, Picoseconds now) {
   const auto slot = static_cast<std::uint32_t>(number);
   PendingWrite& pending = writes_[slot];
   if (device_ != nullptr) {
-    device_->write(pending.write.line, pending.write.data, pending.write.bytes);
+    const ByteMask kept = defects_.device ? kWholeLine >> 1 : kWholeLine;
+    device_->write(pending.write.line, pending.write.data, pending.write.bytes & kept);
   }
   leave_accepted(slot);
   const bool late = !pending.persistent;
+  if (!late && observer_ != nullptr) observer_->written(pending.write.line);
   for (std::uint32_t other = pending.merged; late && other != kNoSlot;
        other = merged_[other].next) {
     if (merged_[other].persisting) merged_[other].persisting(now);

@@ -82,6 +82,8 @@ class PersistenceObserver {
   // persisted(): no crash comes between them.
   virtual void persisted_with_next(const Write& write) = 0;
   virtual void dropped(const Write& write, Picoseconds when) = 0;
+  // The device has written a line that was persistent before: what would survive stays the same.
+  virtual void written(Line) {}
   // What a design keeps in persistent structures of its own has changed.
   virtual void survivors_changed(Picoseconds) {}
   // A store has become visible in caches that are persistent; the line as it is then. Where there

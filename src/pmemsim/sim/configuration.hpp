@@ -60,6 +60,7 @@ struct Configuration {
     visit.group("path", path);
     visit.group("dram", dram);
     visit.group("pm", pm);
+    visit.group("pm", pm.defects);  // what DRAM holds doesn't matter to a crash
     design.describe_parameters(visit);
   }
 
