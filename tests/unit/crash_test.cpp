@@ -85,6 +85,17 @@ TEST(Crash, SamplesAsManyAsAsked) {
   EXPECT_EQ(crash_it({{"atomicity", "asap"}}, {.sample = 1u << 20}).points, all.points);
 }
 
+TEST(Crash, SamplesPointsOfTheWholeRun) {
+  std::uint64_t latest = 0, of = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const CrashResult one = crash_it({{"atomicity", "hw-undo"}, {"log.break.order", "true"}},
+                                     {.sample = 1, .seed = seed});
+    of = one.all_points;
+    if (one.story) latest = std::max(latest, one.story->point);
+  }
+  EXPECT_GT(latest, of / 2);
+}
+
 TEST(Crash, FindsTheLastPointsUpToATime) {
   const CrashResult one = crash_it({{"atomicity", "hw-redo"}}, {.at = Picoseconds{10'000'000}});
   EXPECT_GE(one.points, 1);
@@ -114,6 +125,41 @@ TEST(Crash, FindsAgainAtItsTimeWhatASubsetHasShown) {
     const CrashResult again = crash_it(design, options);
     ASSERT_TRUE(again.story);
     EXPECT_EQ(again.story->lines, all.story->lines) << "seed " << seed;
+  }
+}
+
+// Of the dirty lines two belong to a region, which has no log, so that one of them alone would be
+// wrong; at each of many points one other image is tried.
+CrashResult crash_with_a_region_that_has_no_log(std::uint64_t seed) {
+  constexpr std::uint64_t kLines = 12, kPoints = 100;
+  trace::TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1 << 20));
+  const std::uint32_t store = builder.site(trace::SiteKind::kStore, 8, 1);
+  const std::uint32_t clwb = builder.site(trace::SiteKind::kFlush);
+  const std::uint32_t sfence = builder.site(trace::SiteKind::kFence);
+  builder.thread(0);
+  for (std::uint64_t line = 0; line < kLines; ++line) {
+    builder.store(store, kPmBase + line * kLineBytes, 1);
+  }
+  builder.thread(1);
+  for (std::uint64_t point = 0; point < kPoints; ++point) {
+    builder.store(store, kPmBase + 2 * kLines * kLineBytes, point);
+    builder.access(clwb, kPmBase + 2 * kLines * kLineBytes);
+    builder.plain(sfence);
+  }
+  builder.thread(2);
+  builder.mark(trace::MarkKind::kRegionBegin, 1);
+  builder.store(store, kPmBase + kLines * kLineBytes, 1);
+  builder.store(store, kPmBase + (kLines + 1) * kLineBytes, 2);
+  const TemporaryTrace temporary(builder);
+  return crash(trace::TraceFile(temporary.path()),
+               configure(settings({{"ordering", "x86"}, {"atomicity", "software-undo"}}, {})),
+               {.seed = seed, .subsets = 1}, {});
+}
+
+TEST(Crash, TriesOtherLinesAtOtherPoints) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    EXPECT_GT(crash_with_a_region_that_has_no_log(seed).violations, 0) << "seed " << seed;
   }
 }
 

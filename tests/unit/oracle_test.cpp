@@ -21,6 +21,8 @@ class Program {
     builder.pm_region(kPmBase, kPmBase + 4096);
     load_ = builder.site(trace::SiteKind::kLoad, 8, 1);
     store_ = builder.site(trace::SiteKind::kStore, 8, 1);
+    non_temporal_ = builder.site(trace::SiteKind::kNonTemporal, 8, 1);
+    update_ = builder.site(trace::SiteKind::kAtomicUpdate, 8, 1);
     clwb_ = builder.site(trace::SiteKind::kFlush);
     sfence_ = builder.site(trace::SiteKind::kFence);
     lfence_ = builder.site(trace::SiteKind::kFence, 0, 1, {}, {},
@@ -46,6 +48,15 @@ class Program {
   }
   Program& store(std::uint64_t address, std::uint64_t value) {
     builder.store(store_, address, value);
+    return *this;
+  }
+  Program& store_past_the_caches(std::uint64_t address, std::uint64_t value) {
+    builder.store(non_temporal_, address, value);
+    return *this;
+  }
+  // A compare-exchange that doesn't find what it expects.
+  Program& compare_in_vain(std::uint64_t address) {
+    builder.atomic(update_, address, 0, 0, 0, false);
     return *this;
   }
   Program& flush(std::uint64_t address) {
@@ -74,7 +85,7 @@ class Program {
   trace::TraceBuilder builder;
 
  private:
-  std::uint32_t load_, store_, clwb_, sfence_, lfence_;
+  std::uint32_t load_, store_, non_temporal_, update_, clwb_, sfence_, lfence_;
   std::uint32_t version_ = 0;
 };
 
@@ -109,6 +120,11 @@ class Judge : public Oracle::ImageReader {
     const auto finding = oracle.judge_instead(*this, std::exchange(changed_, {}));
     if (!finding) return {};
     return finding->fault;
+  }
+  // The lines held last are as they were, which nobody is told.
+  void hold_untold(std::uint64_t address, std::uint64_t value) {
+    holds(address, value);
+    changed_.clear();
   }
   void promise(CoreId thread, std::uint64_t region) {
     oracle.promise(history.region(thread, region));
@@ -269,6 +285,52 @@ TEST(Oracle, AnotherPossibleImageLeavesNoTrace) {
   judge.promise(0, 1);
   EXPECT_EQ(judge.holds(kB, 2).verdict_instead(), Fault::kLost);
   EXPECT_EQ(judge.holds(kA, 1).holds(kB, 0).verdict(), std::nullopt);
+}
+
+TEST(Oracle, AnotherPossibleImageThatIsRightMakesAWrongOneNoBetter) {
+  Program program;
+  program.begin().store(kA, 1).end();
+  program.begin().store(kB, 2).end();
+  Judge judge(program);
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(judge.holds(kA, 1).verdict_instead(), std::nullopt);
+  judge.hold_untold(kA, 0);
+  EXPECT_EQ(judge.verdict(), Fault::kTorn);
+}
+
+TEST(Oracle, TakesARegionInWhichItsThreadEndsWhole) {
+  Program program;
+  program.begin().store(kA, 1).store(kB, 2);
+  Judge judge(program);
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+}
+
+TEST(Oracle, AComparisonInVainReadsAllTheSame) {
+  Program program;
+  program.on(0).begin().store(kA, 1).end().before(0, 1);
+  program.on(1).begin().compare_in_vain(kA).store(kB, 2).end();
+  Judge judge(program);
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+}
+
+TEST(Oracle, ANonTemporalStoreNeedsNoFlush) {
+  Program program;
+  program.store_past_the_caches(kA, 1).fence().store(kB, 2);
+  Judge judge(program);
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+}
+
+TEST(Oracle, EachFencePromisesWhatIsBeforeIt) {
+  Program program;
+  program.store(kA, 1).flush(kA).fence().store(kB, 2).flush(kB).fence();
+  Judge judge(program);
+  judge.oracle.promise(judge.history.fence(0, 1));
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  judge.oracle.promise(judge.history.fence(0, 2));
+  EXPECT_EQ(judge.verdict(), Fault::kLost);
 }
 
 // Stores outside regions: a line persists as it is, different lines in any order.
