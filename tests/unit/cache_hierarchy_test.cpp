@@ -18,6 +18,7 @@ constexpr CoreId kCores = 3;
 
 // Lines of PM (in one bank, so that writes take turns) and of DRAM, in one set of the shared cache.
 constexpr Line pm_line(std::uint64_t i) { return {kPm / kLineBytes + i * 16}; }
+constexpr std::uint32_t kBuffers = 2;  // for write combining
 constexpr Line dram_line(std::uint64_t i) { return {64 + i * 16}; }
 
 MemoryParameters fixed_memory(std::uint32_t wpq_entries) {
@@ -82,6 +83,11 @@ class HierarchyTest : public testing::Test {
     hierarchy.flush(core, line, invalidate, dirty, when,
                     completion<&HierarchyTest::acknowledged>(*this, number));
   }
+  // A non-temporal store of 8 bytes.
+  bool combine(CoreId core, Line line, std::uint64_t word, Picoseconds when, std::uint64_t number) {
+    return hierarchy.combine(core, line, bytes_from(word * 8, 8), when,
+                             completion<&HierarchyTest::acknowledged>(*this, number));
+  }
   void acknowledged(std::uint64_t number, Picoseconds when) { acknowledged_at[number] = when; }
 
   EventQueue queue;
@@ -103,7 +109,8 @@ class HierarchyTest : public testing::Test {
                        .latency = cycles(30),
                        .tag_latency = cycles(20),
                        .snoop_latency = cycles(18)},
-                      {.request_latency = nanoseconds(7), .response_latency = nanoseconds(9)}};
+                      {.request_latency = nanoseconds(7), .response_latency = nanoseconds(9)},
+                      kBuffers};
 };
 
 TEST_F(HierarchyTest, MissesGoToTheirMemory) {
@@ -294,6 +301,72 @@ TEST_F(FullWpqTest, ACleanFlushWaitsForAnEvictionInFrontOfTheWpq) {
   run();
   EXPECT_EQ(hierarchy.statistics().pm_write_backs, 1u);
   EXPECT_GT(acknowledged_at[2], start + ns(1027));
+}
+
+constexpr Picoseconds kWayDown = ns(20 + 7), kWayBack = ns(9);
+
+TEST_F(HierarchyTest, NonTemporalStoresOfALineAreOneWriteWithItsLastByte) {
+  for (std::uint64_t word = 0; word < 8; ++word) {
+    EXPECT_EQ(combine(0, pm_line(0), word, ns(10 * word), 1), word == 0);
+  }
+  run();
+  EXPECT_EQ(acknowledged_at[1], ns(70) + kWayDown + kWayBack);
+  EXPECT_EQ(pm.statistics().all_writes(), 1u);
+  EXPECT_EQ(hierarchy.statistics().lines_combined, 1u);
+  EXPECT_EQ(hierarchy.statistics().lines_combined_in_part, 0u);
+}
+
+TEST_F(HierarchyTest, ALineThatNeedsABufferSendsTheOneOpenedFirst) {
+  combine(0, pm_line(0), 0, ns(0), 1);
+  combine(0, pm_line(1), 0, ns(1), 2);
+  combine(0, pm_line(0), 1, ns(2), 1);
+  combine(1, pm_line(2), 0, ns(3), 3);  // has its own
+  combine(0, pm_line(3), 0, ns(4), 4);
+  run();
+  EXPECT_EQ(acknowledged_at,
+            (std::map<std::uint64_t, Picoseconds>{{1, ns(4) + kWayDown + kWayBack}}));
+  EXPECT_EQ(hierarchy.statistics().lines_combined_in_part, 1u);
+}
+
+TEST_F(HierarchyTest, BuffersAreEmptiedInTheOrderInWhichTheyWereOpened) {
+  combine(0, pm_line(0), 0, ns(0), 1);
+  combine(0, pm_line(1), 0, ns(0), 2);
+  combine(1, pm_line(2), 0, ns(0), 3);
+  hierarchy.send_combined(0, ns(50));
+  run();
+  EXPECT_EQ(acknowledged_at[1], ns(50) + kWayDown + kWayBack);
+  EXPECT_EQ(acknowledged_at[2], acknowledged_at[1]);
+  EXPECT_FALSE(acknowledged_at.contains(3)) << "the other core's stay";
+}
+
+TEST_F(HierarchyTest, WhoAsksForALineTakesItOutOfItsBuffer) {
+  combine(0, pm_line(0), 0, ns(0), 1);
+  hierarchy.request(1, pm_line(0), false, ns(30));
+  combine(0, pm_line(1), 0, ns(0), 2);
+  run();
+  EXPECT_EQ(acknowledged_at,
+            (std::map<std::uint64_t, Picoseconds>{{1, ns(30) + kWayDown + kWayBack}}));
+}
+
+// Nothing is dirty in the caches, but what was stored isn't persistent either.
+TEST_F(HierarchyTest, AFlushWaitsForWhatABufferHolds) {
+  combine(0, pm_line(0), 0, ns(0), 1);
+  flush(1, pm_line(0), false, ns(40), 2);
+  run();
+  EXPECT_EQ(acknowledged_at[1], ns(40) + kWayDown + kWayBack);
+  EXPECT_EQ(acknowledged_at[2], acknowledged_at[1]);
+}
+
+TEST_F(HierarchyTest, ABufferHoldsTheNewestOfItsStores) {
+  pm_space.newest().write(pm_line(0), data_of(1));
+  combine(0, pm_line(0), 0, ns(0), 1);
+  pm_space.newest().write(pm_line(0), data_of(2));
+  combine(0, pm_line(0), 0, ns(1), 1);
+  hierarchy.send_combined(0, ns(2));
+  run();
+  pm.drain();
+  run();
+  EXPECT_EQ(value_of(pm.device().read(pm_line(0))), 2u);
 }
 
 }  // namespace

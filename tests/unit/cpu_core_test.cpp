@@ -256,6 +256,52 @@ TEST(NonTemporal, StoresDoNotAskForTheirLine) {
   EXPECT_EQ(statistic(result, "pm.writes"), 100);
 }
 
+// Eight stores to each of two lines in turn, with something after every fourth that empties the
+// buffers or doesn't; how many writes that makes.
+double writes_with(const std::function<void(TraceBuilder&)>& between,
+                   std::initializer_list<KeyValue> more = {}) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1u << 20));
+  const std::uint32_t store = builder.site(SiteKind::kNonTemporal, 8);
+  for (std::uint64_t word = 0; word < 8; ++word) {
+    for (std::uint64_t line = 0; line < 2; ++line) {
+      builder.store(store, kPmBase + line * 64 + word * 8, word + 1);
+    }
+    if (word == 3) between(builder);
+  }
+  std::vector<KeyValue> settings{{"pm.write_merging", "false"}};
+  settings.insert(settings.end(), more.begin(), more.end());
+  return statistic(run_trace(builder, design("x86", "none", settings)), "pm.writes");
+}
+
+TEST(NonTemporal, StoresOfALineAreOneWriteUnlessTheBuffersAreEmptiedBetween) {
+  const auto nothing = [](TraceBuilder&) {};
+  EXPECT_EQ(writes_with(nothing), 2);
+  EXPECT_EQ(writes_with(nothing, {{"core.write_combining_buffers", "1"}}), 16);
+  const auto fence = [](FenceKind kind) {
+    return [kind](TraceBuilder& builder) {
+      builder.plain(builder.site(SiteKind::kFence, 0, 1, {}, {}, static_cast<std::uint8_t>(kind)));
+    };
+  };
+  EXPECT_EQ(writes_with(fence(FenceKind::kSfence)), 4);
+  EXPECT_EQ(writes_with(fence(FenceKind::kMfence)), 4);
+  EXPECT_EQ(writes_with(fence(FenceKind::kLfence)), 2);
+  EXPECT_EQ(writes_with([](TraceBuilder& builder) {
+              builder.atomic(builder.site(SiteKind::kAtomicUpdate, 8), kDramBase, 0, 1, 1, true);
+            }),
+            4);
+  EXPECT_EQ(writes_with([](TraceBuilder& builder) {
+              builder.sync(trace::SyncKind::kMutexLock, kDramBase, 0, 0);
+              builder.sync(trace::SyncKind::kMutexUnlock, kDramBase, 0, 1);
+            }),
+            4);
+  EXPECT_EQ(writes_with([](TraceBuilder& builder) {
+              builder.store(builder.site(SiteKind::kStore, 8), kPmBase, 9);
+            }),
+            3)
+      << "only the line that somebody asks for; it stays in the caches";
+}
+
 TEST(NonTemporal, ALoadAfterwardsFetchesTheLineAnew) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);

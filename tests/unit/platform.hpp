@@ -19,7 +19,8 @@ struct Platform {
         pm(queue, configuration.pm),
         design(configuration.blueprint(), queue, pm),
         caches({queue, pm_space, dram, design}, clock, configuration.core.count, configuration.l1,
-               configuration.l2, configuration.shared, configuration.path) {
+               configuration.l2, configuration.shared, configuration.path,
+               configuration.core.write_combining_buffers) {
     pm_space.add({kPmBase, kPmBase + (1 << 20)});
     design.connect(queue, caches, dram, pm_space, program_events, threads);
   }

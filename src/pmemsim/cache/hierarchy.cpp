@@ -19,7 +19,8 @@ PrivateCaches::Level level(const CacheParameters& cache, const Clock& clock) {
 
 Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores,
                      const CacheParameters& l1, const CacheParameters& l2,
-                     const SharedCacheParameters& shared, const PathParameters& path)
+                     const SharedCacheParameters& shared, const PathParameters& path,
+                     std::uint32_t write_combining_buffers)
     : queue_(parts.queue),
       pm_space_(parts.pm_space),
       dram_(parts.dram),
@@ -31,7 +32,8 @@ Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores
       request_latency_(clock.duration(path.request_latency)),
       response_latency_(clock.duration(path.response_latency)),
       clients_(cores, nullptr),
-      shared_(shared.size.count + shared.size_per_core.count * cores, shared.ways) {
+      shared_(shared.size.count + shared.size_per_core.count * cores, shared.ways),
+      combining_(cores, write_combining_buffers) {
   private_.reserve(cores);
   for (CoreId core = 0; core < cores; ++core) {
     private_.emplace_back(level(l1, clock), level(l2, clock));
@@ -50,6 +52,7 @@ void Hierarchy::request_arrives(std::uint64_t packed, Picoseconds now) {
   const CoreId core = (packed >> 1) & ((1u << kCoreBits) - 1);
   const Line line{packed >> (kCoreBits + 1)};
   ++statistics_.requests;
+  send_combined_of(line, now);
   if (const auto miss = misses_.find(line.number); miss != misses_.end()) {
     miss->second.push_back({core, to_write});
     return;
@@ -187,23 +190,72 @@ void Hierarchy::write_back(Line line, CoreId writer) {
 
 void Hierarchy::flush(CoreId core, Line line, bool invalidate, bool dirty, Picoseconds when,
                       Completion acknowledge) {
+  send_combined_of(line, when);
+  send_flush(new_flush(core, line, invalidate, dirty, acknowledge), when);
+}
+
+std::uint32_t Hierarchy::new_flush(CoreId core, Line line, bool invalidate, bool dirty,
+                                   Completion acknowledge) {
   if (free_flushes_.empty()) {
     free_flushes_.push_back(static_cast<std::uint32_t>(flushes_.size()));
     flushes_.emplace_back();
   }
   const std::uint32_t index = free_flushes_.back();
   free_flushes_.pop_back();
-  const bool persistent = pm_space_.contains(line);
   flushes_[index] = {line,        core, invalidate, dirty, dirty_elsewhere(core, line),
                      acknowledge, {},   0};
-  if (persistent) {
-    flushes_[index].data = pm_space_.newest().read(line);
-    flushes_[index].left = design_.pm().leaving();
-  }
-  if (dirty && persistent) ++under_way_[line.number].writes;
+  take_along(flushes_[index]);
+  if (dirty && pm_space_.contains(line)) ++under_way_[line.number].writes;
+  return index;
+}
+
+// What the line holds as it leaves the core.
+void Hierarchy::take_along(Flush& flush) {
+  if (!pm_space_.contains(flush.line)) return;
+  flush.data = pm_space_.newest().read(flush.line);
+  flush.left = design_.pm().leaving();
+}
+
+void Hierarchy::send_flush(std::uint32_t index, Picoseconds when) {
   // The look-ups on the way down, then the way to the controller.
   queue_.schedule(max(when + shared_tag_latency_ + request_latency_, queue_.now()), Phase::kCache,
                   completion<&Hierarchy::flush_arrives>(*this, index));
+}
+
+bool Hierarchy::combine(CoreId core, Line line, ByteMask bytes, Picoseconds when,
+                        Completion acknowledge) {
+  CombinedLine* combined = combining_.find(core, line);
+  const bool opens = combined == nullptr;
+  if (opens) {
+    if (combining_.full(core)) send_combined(*combining_.take_oldest(core), when);
+    send_combined_of(line, when);
+    combining_.open(core, {line, 0, new_flush(core, line, true, true, acknowledge), when});
+    combined = combining_.find(core, line);
+  } else {
+    take_along(flushes_[combined->flush]);
+  }
+  combined->bytes |= bytes;
+  combined->latest = when;
+  if (combined->bytes == kWholeLine) send_combined(*combining_.take(core, line), when);
+  return opens;
+}
+
+void Hierarchy::send_combined(CoreId core, Picoseconds when) {
+  while (const auto combined = combining_.take_oldest(core)) send_combined(*combined, when);
+}
+
+void Hierarchy::send_combined(const CombinedLine& combined, Picoseconds when) {
+  ++statistics_.lines_combined;
+  statistics_.lines_combined_in_part += combined.bytes != kWholeLine;
+  send_flush(combined.flush, max(combined.latest, when));
+}
+
+// Whichever core's buffer holds it.
+void Hierarchy::send_combined_of(Line line, Picoseconds when) {
+  if (!combining_.any()) return;
+  for (CoreId core = 0; core < private_.size(); ++core) {
+    if (const auto combined = combining_.take(core, line)) send_combined(*combined, when);
+  }
 }
 
 // Than in this core's caches.

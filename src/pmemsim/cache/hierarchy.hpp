@@ -13,6 +13,7 @@
 #include "pmemsim/cache/cache_array.hpp"
 #include "pmemsim/cache/cache_parameters.hpp"
 #include "pmemsim/cache/private_caches.hpp"
+#include "pmemsim/cache/write_combining.hpp"
 #include "pmemsim/core/clock.hpp"
 #include "pmemsim/core/event_queue.hpp"
 #include "pmemsim/core/statistics.hpp"
@@ -30,6 +31,7 @@ struct HierarchyStatistics {
   std::uint64_t requests = 0, shared_hits = 0, dram_reads = 0, pm_reads = 0;
   std::uint64_t snoops = 0, invalidations = 0, pm_write_backs = 0, dram_write_backs = 0;
   std::uint64_t flushes = 0, clean_flushes = 0;
+  std::uint64_t lines_combined = 0, lines_combined_in_part = 0;
 
   template <class Visitor>
   void describe(Visitor& visit) const {
@@ -45,6 +47,10 @@ struct HierarchyStatistics {
     visit("dram_write_backs", dram_write_backs, "lines", "Dirty DRAM lines that it evicted");
     visit("flushes", flushes, "lines", "Flushes that reached the shared cache");
     visit("clean_flushes", clean_flushes, "lines", "Of these, of lines that were clean everywhere");
+    visit("lines_combined", lines_combined, "lines",
+          "Lines of non-temporal stores that write-combining buffers have sent");
+    visit("lines_combined_in_part", lines_combined_in_part, "lines",
+          "Of these, sent before all of their bytes were stored");
   }
 };
 
@@ -67,7 +73,7 @@ class Hierarchy final : public CachePort {
 
   Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores, const CacheParameters& l1,
             const CacheParameters& l2, const SharedCacheParameters& shared,
-            const PathParameters& path);
+            const PathParameters& path, std::uint32_t write_combining_buffers);
 
   void connect(CoreId core, CacheClient& client) { clients_[core] = &client; }
   PrivateCaches& private_caches(CoreId core) { return private_[core]; }
@@ -77,7 +83,11 @@ class Hierarchy final : public CachePort {
 
   void flush(CoreId core, Line line, bool invalidate, bool dirty, Picoseconds when,
              Completion acknowledge) override;
+  bool combine(CoreId core, Line line, ByteMask bytes, Picoseconds when,
+               Completion acknowledge) override;
   void mark_clean(Line line) override;
+  // What the core's write-combining buffers hold leaves at `when`.
+  void send_combined(CoreId core, Picoseconds when);
 
   // Before the run: the line was touched by that core.
   void warm(CoreId core, Line line);
@@ -124,6 +134,12 @@ class Hierarchy final : public CachePort {
     std::vector<std::uint32_t> flushes;
   };
 
+  std::uint32_t new_flush(CoreId core, Line line, bool invalidate, bool dirty,
+                          Completion acknowledge);
+  void take_along(Flush& flush);
+  void send_flush(std::uint32_t index, Picoseconds when);
+  void send_combined(const CombinedLine& combined, Picoseconds when);
+  void send_combined_of(Line line, Picoseconds when);
   void request_arrives(std::uint64_t packed, Picoseconds now);
   void miss_leaves(std::uint64_t line, Picoseconds now);
   void memory_answers(std::uint64_t line, Picoseconds now);
@@ -154,6 +170,7 @@ class Hierarchy final : public CachePort {
   CacheArray<SharedLine> shared_;
   std::unordered_map<std::uint64_t, std::vector<Waiter>> misses_;  // lines on their way from memory
   std::unordered_map<std::uint64_t, UnderWay> under_way_;
+  WriteCombiningBuffers combining_;
   std::vector<Flush> flushes_;  // under way; slots are reused
   std::vector<std::uint32_t> free_flushes_;
   HierarchyStatistics statistics_;

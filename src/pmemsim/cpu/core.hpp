@@ -210,6 +210,7 @@ class Core final : public CacheClient {
   bool may_flush(StoreEntry& entry, Slot slot);
   bool send_flush(const StoreEntry& entry, Slot slot);
   bool send_fence(const StoreEntry& entry, Slot slot);
+  void empty_buffers(Slot slot);
   bool drain_atomic(StoreEntry& entry, Slot& slot);
   bool drain_acquire(StoreEntry& entry, Slot& slot);
   bool drain_release(StoreEntry& entry, Slot& slot);

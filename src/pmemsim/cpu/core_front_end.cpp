@@ -33,6 +33,7 @@ void Core::advance() {
   advancing_ = false;
   if (at_end_ && !has_operation_ && head_ == tail_ && stores_.empty()) {
     finished_ = true;
+    empty_buffers(drained_);
     design_.thread_ended(id_);
     // What trails the last operation that has an entry.
     account_.add(Cause::kBase, carried_);

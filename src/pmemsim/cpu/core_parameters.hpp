@@ -14,6 +14,7 @@ struct CoreParameters {
   std::uint32_t load_queue_entries = 72;
   std::uint32_t store_queue_entries = 56;
   std::uint32_t mshrs = 16;
+  std::uint32_t write_combining_buffers = 10;
   Delay forward_latency = cycles(4);
   Delay locked_latency = cycles(18);
   Delay branch_penalty = cycles(14);
@@ -34,6 +35,8 @@ struct CoreParameters {
           "Stores, flushes and fences in flight, until they have left for the caches");
     visit("mshrs", mshrs, {.least = 1, .most = 256},
           "Lines that a core's private caches wait for at a time");
+    visit("write_combining_buffers", write_combining_buffers, {.least = 1, .most = 256},
+          "Lines in which a core's non-temporal stores come together before they leave it");
     visit("forward_latency", forward_latency, {.least = 0, .most = 1e6},
           "From a store in the store queue to a load of the same bytes");
     visit("locked_latency", locked_latency, {.least = 0, .most = 1e6},

@@ -101,10 +101,9 @@ bool Core::drain_store(StoreEntry& head, Slot& slot) {
 }
 
 // A non-temporal store goes past the caches: written to its line's newest value and sent to memory
-// like a flush; a fence waits for it. (Write-combining buffers aren't modelled: each store of a
-// line is one write, which the write pending queue merges.)
+// like a flush, by way of a write-combining buffer; a fence waits for it.
 bool Core::drain_non_temporal(StoreEntry& head, Slot& slot) {
-  enum : std::uint8_t { kArrive = 0, kSend = 2, kSent = 4 };
+  enum : std::uint8_t { kArrive = 0, kSend = 2 };
   if (!tell_layers(head, slot)) return false;
   const Line line = Line::of(head.address);
   if (head.stage == kArrive) {
@@ -117,11 +116,8 @@ bool Core::drain_non_temporal(StoreEntry& head, Slot& slot) {
       return false;
     }
   }
-  if (head.stage == kSend && !design_.flush(id_, line, trace::FlushKind::kClflushopt, true,
-                                            clock_.time(slot), resume_of_head())) {
-    head.stage = kSent - 1;
-    return false;
-  }
+  design_.non_temporal(id_, line, bytes_from(head.address % kLineBytes, head.size),
+                       clock_.time(slot));
   slot += cycle_;
   return true;
 }
@@ -235,6 +231,7 @@ bool Core::may_flush(StoreEntry& head, Slot slot) {
 bool Core::send_flush(const StoreEntry& head, Slot slot) {
   const Line line = Line::of(head.address);
   const auto kind = static_cast<trace::FlushKind>(head.detail);
+  if (kind == trace::FlushKind::kClflush) empty_buffers(slot);  // it waits for all before it
   const bool dirty =
       kind == trace::FlushKind::kClwb ? caches_.clean(line) : caches_.invalidate(line);
   return design_.flush(id_, line, kind, dirty, clock_.time(slot + caches_.passing_latency()),
@@ -242,9 +239,13 @@ bool Core::send_flush(const StoreEntry& head, Slot slot) {
 }
 
 bool Core::send_fence(const StoreEntry& head, Slot slot) {
+  empty_buffers(slot);
   return design_.fence(id_, static_cast<trace::FenceMeaning>(head.detail), clock_.time(slot),
                        resume_of_head());
 }
+
+// Of write combining.
+void Core::empty_buffers(Slot slot) { hierarchy_.send_combined(id_, clock_.time(slot)); }
 
 // Atomic stores and read-modify-writes take their place in the recorded order of their variable:
 // it is theirs from the first line that they write to the last.
@@ -276,7 +277,10 @@ bool Core::drain_atomic(StoreEntry& head, Slot& slot) {
   if (!tell_layers(head, slot) || !may_write(head, slot)) return false;
   apply(head);
   if (head.goes_on) return true;
-  if (head.kind == StoreKind::kLocked) slot += locked_latency_;
+  if (head.kind == StoreKind::kLocked) {
+    empty_buffers(slot);
+    slot += locked_latency_;
+  }
   if (head.writes) release_later(head, slot);
   return true;
 }
@@ -286,6 +290,7 @@ bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
   if (head.stage == kReaches) {
     if (!at_time(head.stage, slot)) return false;
     head.stage = kAcquires;
+    empty_buffers(slot);
   }
   const bool companion = trace::is_companion(kind, head.address);
   if (head.stage == kAcquires) {
@@ -315,6 +320,7 @@ bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
 bool Core::has_acquired(const StoreEntry& acquire) { return acquire.stage >= kHasAcquired; }
 
 bool Core::drain_release(StoreEntry& head, Slot& slot) {
+  empty_buffers(slot);
   if (head.address != 0) {
     if (!may_write(head, slot)) return false;
     slot += locked_latency_;
@@ -348,6 +354,7 @@ bool Core::drain_region(StoreEntry& head, Slot& slot) {
   if (head.stage == kArrive) {
     if (!at_time(head.stage, slot)) return false;
     head.stage = kAsk;
+    empty_buffers(slot);
   }
   if (head.stage == kAsk) {
     head.waiting_since = slot;

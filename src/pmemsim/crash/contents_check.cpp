@@ -50,8 +50,7 @@ std::optional<Line> ContentsCheck::difference_anywhere() const {
 }
 
 std::optional<Line> ContentsCheck::difference_from(const Image& caches) const {
-  return first_of(caches,
-                  [&](Line line) { return image_.survived(line) != caches.read(line); });
+  return first_of(caches, [&](Line line) { return image_.survived(line) != caches.read(line); });
 }
 
 }  // namespace pmemsim

@@ -60,6 +60,10 @@ class Design {
     }
     return ordering_->flush(core, line, kind, dirty, when, resume);
   }
+  void non_temporal(CoreId core, Line line, ByteMask bytes, Picoseconds when) {
+    if (atomicity_wants(kFlushes) && atomicity_->flushed(line) == Eviction::kTaken) return;
+    ordering_->non_temporal(core, line, bytes, when);
+  }
   bool fence(CoreId core, trace::FenceMeaning meaning, Picoseconds when, Completion resume) {
     return ordering_->fence({core, ++fences_[core], meaning}, when, resume);
   }

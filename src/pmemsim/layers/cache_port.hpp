@@ -3,6 +3,7 @@
 
 #include "pmemsim/core/event_queue.hpp"
 #include "pmemsim/core/units.hpp"
+#include "pmemsim/mem/image.hpp"
 
 namespace pmemsim {
 
@@ -14,6 +15,12 @@ class CachePort {
   // is persistent: if it is clean everywhere, after the writes of it that are under way.
   virtual void flush(CoreId core, Line line, bool invalidate, bool dirty, Picoseconds when,
                      Completion acknowledge) = 0;
+
+  // A non-temporal store of these bytes has left the store queue at `when`, to a write-combining
+  // buffer. False if it has joined one whose `acknowledge` is still to come, and stands for this
+  // store, too.
+  virtual bool combine(CoreId core, Line line, ByteMask bytes, Picoseconds when,
+                       Completion acknowledge) = 0;
 
   // A design has sent the line's newest value to memory by itself: all copies are clean.
   virtual void mark_clean(Line line) = 0;

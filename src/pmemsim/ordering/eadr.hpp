@@ -26,11 +26,10 @@ class EadrOrdering final : public NoOrdering {
     // Of stores beforehand only so that each becomes visible at its own time.
     return kStores | kVisibleStores | (defects_.evictions ? kEvictions : 0u);
   }
-  // Of a non-temporal store. Only with a defect it is news that the line survives.
-  bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
-             Completion resume) override {
+  // Only with a defect it is news that the line survives.
+  void non_temporal(CoreId core, Line line, ByteMask bytes, Picoseconds when) override {
     if (defects_.caches) persist(line);
-    return NoOrdering::flush(core, line, kind, dirty, when, resume);
+    NoOrdering::non_temporal(core, line, bytes, when);
   }
   // Stores before it have left the store queue.
   bool fence(const Fence& fence, Picoseconds, Completion) override {

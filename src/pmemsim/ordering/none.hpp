@@ -17,12 +17,13 @@ class NoOrdering : public Ordering {
     lowering.keeps_fences.fill(false);
     return lowering;
   }
-  // Only non-temporal stores come here: their lines go to memory, and nobody waits.
-  bool flush(CoreId core, Line line, trace::FlushKind, bool dirty, Picoseconds when,
-             Completion) override {
-    const Completion nobody{[](void*, std::uint64_t, Picoseconds) {}, nullptr, 0};
-    caches_->flush(core, line, true, dirty, when, nobody);
+  bool flush(CoreId, Line, trace::FlushKind, bool, Picoseconds, Completion) override {
     return true;
+  }
+  // Their lines go to memory, and nobody waits.
+  void non_temporal(CoreId core, Line line, ByteMask bytes, Picoseconds when) override {
+    const Completion nobody{[](void*, std::uint64_t, Picoseconds) {}, nullptr, 0};
+    caches_->combine(core, line, bytes, when, nobody);
   }
   bool fence(const Fence&, Picoseconds, Completion) override { return true; }
 

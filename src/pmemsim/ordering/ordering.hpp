@@ -56,6 +56,9 @@ class Ordering {
   // modified (they no longer do). True: the store queue goes on while the line is on its way.
   virtual bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
                      Completion resume) = 0;
+  // ... a non-temporal store of these bytes, which is visible now and goes past the caches (the
+  // core's own have no copy any more).
+  virtual void non_temporal(CoreId, Line, ByteMask, Picoseconds /*when*/) {}
   // ... a fence. True: the store queue goes on. When what the fence promises is fulfilled, be it
   // now or later, the layer tells the program events (fence_fulfilled).
   virtual bool fence(const Fence& fence, Picoseconds when, Completion resume) = 0;

@@ -18,6 +18,12 @@ bool X86Ordering::flush(CoreId core, Line line, trace::FlushKind kind, bool dirt
   return false;
 }
 
+void X86Ordering::non_temporal(CoreId core, Line line, ByteMask bytes, Picoseconds when) {
+  if (defects_.flush) return;
+  const Completion acknowledged = completion<&X86Ordering::acknowledged>(*this, core);
+  cores_[core].outstanding += caches_->combine(core, line, bytes, when, acknowledged);
+}
+
 bool X86Ordering::fence(const Fence& fence, Picoseconds, Completion resume) {
   PerCore& state = cores_[fence.core];
   if (state.outstanding == 0 || defects_.fence) {

@@ -28,6 +28,7 @@ class X86Ordering final : public Ordering {
 
   Lowering lowering() const override { return {}; }
   std::uint32_t interests() const override { return defects_.evictions ? kEvictions : 0u; }
+  void non_temporal(CoreId core, Line line, ByteMask bytes, Picoseconds when) override;
   bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
              Completion resume) override;
   bool fence(const Fence& fence, Picoseconds when, Completion resume) override;

@@ -76,7 +76,8 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
       synchronisation_(trace.metadata().sync_objects * configuration.run.instances,
                        configuration.run.lock_order),
       hierarchy_({queue_, pm_space_, dram_, design_}, clock_, cores_used_, configuration.l1,
-                 configuration.l2, shared_cache(configuration), configuration.path) {
+                 configuration.l2, shared_cache(configuration), configuration.path,
+                 configuration.core.write_combining_buffers) {
   design_.connect(queue_, hierarchy_, dram_, pm_space_, program_events_, threads_);
   for (std::uint32_t instance = 0; instance < configuration.run.instances; ++instance) {
     for (const trace::PmRegion& region : trace.metadata().pm_regions) {
