@@ -158,8 +158,9 @@ void add_regions(Text& text) {
     text.add("}");
     first = false;
   };
-  for (const Region& region : regions) {
-    add(region.begin, region.end, &region_sources[region.source]);
+  for (const Memory& memory : memories) {
+    if (memory.bytes == 0) continue;
+    add(memory.place, memory.place + memory.bytes, &memory_sources[memory.source]);
   }
   if (heap_end() > kHeapBase) add(kHeapBase, heap_end(), "--pm-heap");
   text.add("]");

@@ -11,10 +11,6 @@ std::uint32_t epoch = 1;
 std::uint32_t next_number = 0;
 bool any_robust = false;
 
-std::uint64_t key_of(const volatile void* address) {
-  return reinterpret_cast<std::uintptr_t>(address);
-}
-
 void give_number(Numbered& numbered) {
   if (next_number == trace::kMaxSyncObjects) {
     fail("%s uses more than %u locks and atomic variables", program_name, trace::kMaxSyncObjects);
@@ -25,7 +21,7 @@ void give_number(Numbered& numbered) {
 }  // namespace
 
 SyncObject& object_at(const volatile void* address, ObjectKind kind) {
-  SyncObject*& object = objects[key_of(address)];
+  SyncObject*& object = objects[place_of(address)];
   if (object == nullptr) object = static_cast<SyncObject*>(allocate(sizeof(SyncObject)));
   if (object->kind != kind) {
     *object = SyncObject{};
@@ -36,7 +32,7 @@ SyncObject& object_at(const volatile void* address, ObjectKind kind) {
 }
 
 void forget_object(const volatile void* address) {
-  if (SyncObject** object = objects.find(key_of(address))) (*object)->kind = ObjectKind::kNone;
+  if (SyncObject** object = objects.find(place_of(address))) (*object)->kind = ObjectKind::kNone;
 }
 
 SyncObject& new_thread_object() {
@@ -104,7 +100,7 @@ Numbered& number(SyncObject& object) {
 }
 
 Numbered& atomic_object(const volatile void* address) {
-  Numbered& numbered = atomics[key_of(address)];
+  Numbered& numbered = atomics[place_of(address)];
   if (numbered.epoch != epoch) give_number(numbered);
   return numbered;
 }

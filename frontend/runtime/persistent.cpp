@@ -1,12 +1,29 @@
-// Which memory is persistent, and what it holds when recording begins.
+// Which memory is persistent, where the trace has it, and what it holds when recording begins.
+//
+// What persists is a file, not where it is mapped:
+//  1. A file is known by device and inode, not by name. It is one memory, with one place in the
+//     trace: what stands at offset o of the file has the address place + o, however often, whenever
+//     and wherever the program maps it. Memory of no file that pm.h or an option declares
+//     persistent is one of its own each time that it is mapped.
+//  2. The place is the address that the program asks for and gets when it first maps the file, if
+//     it maps it whole there and no other persistent memory has been at these addresses; else it is
+//     room that no program has. If the program leaves the address to the system, it gets the place.
+//     So nothing has to be moved in the trace unless parts of a file are mapped twice.
+//  3. What is mapped elsewhere than at its place is moved there in the trace: the records get other
+//     addresses before they are written. Memory that isn't persistent, and comes to stand at a
+//     place, is moved to room of its own.
+//  4. Mapped privately (MAP_PRIVATE), a file isn't persistent.
+//  5. The trace has the contents of each page as they are when it is first mapped, or when
+//  recording
+//     begins if that is later.
+// An access that reaches from one mapping into the next counts as one to the first of them.
 #include <cerrno>
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include <fcntl.h>
-#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,22 +32,28 @@
 
 namespace pmemsim::rt {
 
-List<Region, 1u << 20> regions;
-List<char, 1u << 24> region_sources;
+List<Memory, 1u << 20> memories;
+List<char, 1u << 24> memory_sources;
 
 namespace {
 
 constexpr std::uint64_t kPage = trace::kImagePageBytes;
+// How much a file can grow beyond where its place has been chosen for it.
+constexpr std::uint64_t kLeastGrowth = std::uint64_t{8} << 30, kMostGrowth = std::uint64_t{1} << 40;
+constexpr std::uint64_t kGrowthFactor = 16;
+// Descriptors of the runtime's that keep files from being deleted are above those of programs.
+constexpr int kFirstHeldDescriptor = 512;
 
 const char* pm_path = nullptr;  // folders, separated by colons
-constexpr const char* kFromRange = "--pm-range";
-List<Region, 1u << 20> imaged;  // whose contents are in the trace
-// Where files were mapped. The trace says for the whole recording which addresses are persistent,
-// so nothing else may come to stand there unless the program asks for the place.
-List<Region, 1u << 20> vacated;
+
+struct Range {
+  std::uint64_t begin, end;
+};
+List<Range, 1u << 20> imaged;  // places whose contents are in the trace
 
 std::uint64_t page_begin(std::uint64_t address) { return address & ~(kPage - 1); }
 std::uint64_t page_end(std::uint64_t address) { return page_begin(address + kPage - 1); }
+std::uint64_t larger(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
 
 bool is_zero(const std::uint64_t* page) {
   std::uint64_t any = 0;
@@ -47,8 +70,8 @@ bool is_backed(std::uint64_t page) {
 }
 
 bool is_imaged(std::uint64_t page) {
-  for (const Region& region : imaged) {
-    if (page >= region.begin && page < region.end) return true;
+  for (const Range& range : imaged) {
+    if (page >= range.begin && page < range.end) return true;
   }
   return false;
 }
@@ -57,9 +80,10 @@ bool is_imaged(std::uint64_t page) {
 void write_image(Stream& image, std::uint64_t begin, std::uint64_t end) {
   for (std::uint64_t page = page_begin(begin); page < end && is_backed(page); page += kPage) {
     const auto* bytes = reinterpret_cast<const std::uint64_t*>(page);
-    if (is_imaged(page) || is_zero(bytes)) continue;
-    image.keep_together(sizeof(page) + kPage);
-    image.put(&page, sizeof(page));
+    const std::uint64_t place = place_of(page);
+    if (is_imaged(place) || is_zero(bytes)) continue;
+    image.keep_together(sizeof(place) + kPage);
+    image.put(&place, sizeof(place));
     image.put(bytes, kPage);
   }
 }
@@ -92,14 +116,21 @@ void for_each_mapping(Visit visit) {
   close(descriptor);
 }
 
-void write_image_of(const Region& region) {
+// Of [begin, end), which stands at `place` in the trace.
+void write_image_of(std::uint64_t begin, std::uint64_t end, std::uint64_t place) {
   Stream image(trace::FrameKind::kImage);
-  for_each_mapping([&](std::uint64_t begin, std::uint64_t end) {
-    if (begin < region.begin) begin = region.begin;
-    if (end > region.end) end = region.end;
-    if (begin < end) write_image(image, begin, end);
+  for_each_mapping([&](std::uint64_t first, std::uint64_t last) {
+    if (first < begin) first = begin;
+    if (last > end) last = end;
+    if (first < last) write_image(image, first, last);
   });
-  imaged.push({page_begin(region.begin), page_end(region.end), 0});
+  imaged.push({page_begin(place), page_end(place + (end - begin))});
+}
+
+void write_image_of(const Mapping& mapping) {
+  if (mapping.memory != kVolatile && memories[mapping.memory].persistent) {
+    write_image_of(mapping.begin, mapping.end, mapping.place);
+  }
 }
 
 // Is the file below one of the folders of PMEMSIM_PM_PATH?
@@ -120,43 +151,135 @@ bool is_below_pm_path(const char* file) {
   return false;
 }
 
-void note_mapping(void* begin, std::size_t bytes, int descriptor) {
-  if (pm_path == nullptr || descriptor < 0 || !active()) return;
-  char link[64], file[4096];
-  std::snprintf(link, sizeof(link), "/proc/self/fd/%d", descriptor);
-  const ssize_t length = readlink(link, file, sizeof(file) - 1);
-  if (length <= 0) return;
-  file[length] = '\0';
-  const std::uint64_t address = reinterpret_cast<std::uintptr_t>(begin);
-  if (is_below_pm_path(file)) add_region(address, page_end(address + bytes), file);
-}
-
-// What is persistent of [begin, end), which has just been unmapped.
-void keep_vacant(std::uint64_t begin, std::uint64_t end) {
-  for (std::size_t i = 0; i < regions.size(); ++i) {
-    const Region region = regions[i];
-    if (std::strcmp(&region_sources[region.source], kFromRange) == 0) continue;
-    const Region part{begin > region.begin ? begin : region.begin,
-                      end < region.end ? end : region.end, region.source};
-    if (part.begin >= part.end) continue;
-    const long got =
-        syscall(SYS_mmap, part.begin, part.end - part.begin, PROT_NONE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (got != -1) vacated.push(part);
+std::uint32_t add_source(const char* source) {
+  const auto number = static_cast<std::uint32_t>(memory_sources.size());
+  for (const char* at = source;; ++at) {
+    if (!memory_sources.push(*at)) fail("%s maps too many PM files", program_name);
+    if (*at == '\0') return number;
   }
 }
 
-// The program asks for the place [begin, end).
-void release_vacated(std::uint64_t begin, std::uint64_t end) {
-  for (std::size_t i = 0; i < vacated.size();) {
-    const Region region = vacated[i];
-    if (region.end <= begin || end <= region.begin) {
-      ++i;
-      continue;
+std::uint32_t add_memory(const Memory& memory) {
+  if (!memories.push(memory)) fail("%s maps too many files", program_name);
+  return static_cast<std::uint32_t>(memories.size() - 1);
+}
+
+// As long as the file is open its inode is no other file's. It is open for nothing (O_PATH), so
+// that no lock of the program's depends on it.
+void hold(const char* link) {
+  const int opened =
+      static_cast<int>(real.syscall(SYS_openat, AT_FDCWD, link, O_PATH | O_CLOEXEC, 0));
+  if (opened < 0) return;
+  fcntl(opened, F_DUPFD_CLOEXEC, kFirstHeldDescriptor);
+  close(opened);
+}
+
+void find_out_persistence(Memory& memory, const char* link) {
+  char file[4096];
+  const ssize_t length = readlink(link, file, sizeof(file) - 1);
+  if (length <= 0) return;
+  file[length] = '\0';
+  if (!is_below_pm_path(file)) return;
+  memory.persistent = true;
+  memory.source = add_source(file);
+}
+
+// The number of the memory that an open file is; kVolatile: the descriptor is of none.
+std::uint32_t file_of(int descriptor) {
+  struct stat status{};
+  if (fstat(descriptor, &status) != 0) return kVolatile;
+  char link[64];
+  std::snprintf(link, sizeof(link), "/proc/self/fd/%d", descriptor);
+  std::uint32_t number = 0;
+  while (number < memories.size() &&
+         (memories[number].inode != status.st_ino || memories[number].device != status.st_dev)) {
+    ++number;
+  }
+  if (number == memories.size()) {
+    add_memory({.device = status.st_dev, .inode = status.st_ino});
+    hold(link);
+  }
+  if (!memories[number].persistent && pm_path != nullptr) {
+    find_out_persistence(memories[number], link);
+  }
+  return number;
+}
+
+std::uint64_t bytes_of(int descriptor) {
+  struct stat status{};
+  return fstat(descriptor, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+}
+
+bool is_free(std::uint64_t begin, std::uint64_t end) {
+  bool free = true;
+  for_each_place_in(begin, end, [&](const Memory&, std::uint64_t, std::uint64_t) { free = false; });
+  return free;
+}
+
+// Rule 2, for a memory of so many bytes. `wanted`: where it may have its place, or 0.
+void give_place(Memory& memory, std::uint64_t bytes, std::uint64_t wanted) {
+  if (memory.place != 0) return;
+  if (wanted != 0 && is_free(wanted, wanted + bytes)) {
+    memory.place = wanted;
+    memory.room = bytes;
+    return;
+  }
+  std::uint64_t growth = bytes * (kGrowthFactor - 1);
+  if (growth < kLeastGrowth) growth = kLeastGrowth;
+  if (growth > kMostGrowth) growth = kMostGrowth;
+  memory.room = page_end(bytes + growth);
+  memory.place = take_room(memory.room);
+}
+
+// The memory is mapped up to so many bytes, at [begin, end) at the moment.
+void grow(Memory& memory, std::uint64_t bytes, std::uint64_t begin, std::uint64_t end) {
+  if (bytes <= memory.bytes) return;
+  if (bytes > memory.room) {
+    const std::uint64_t first = memory.place + memory.room, last = memory.place + bytes;
+    const bool is_there = begin <= first && last <= end;
+    if (!is_free(first, last) || (!is_there && !keep_vacant(first, last))) {
+      fail(
+          "%s has become longer than where it was first mapped, and there is no room behind it for "
+          "the trace; give it its length before it is mapped, or leave the address to the system",
+          &memory_sources[memory.source]);
     }
-    syscall(SYS_munmap, region.begin, region.end - region.begin);
-    vacated[i] = vacated[vacated.size() - 1];
-    vacated.shrink(vacated.size() - 1);
+    memory.room = bytes;
+  }
+  memory.bytes = bytes;
+}
+
+// Rule 3: where the trace has memory that isn't persistent.
+std::uint64_t volatile_place(std::uint64_t begin, std::uint64_t end) {
+  bool taken = false;
+  for_each_place_in(begin, end, [&](const Memory& memory, std::uint64_t, std::uint64_t) {
+    if (!memory.is_range) taken = true;
+  });
+  return taken ? take_room(page_end(end - begin)) : begin;
+}
+
+void map(std::uint64_t begin, std::uint64_t end, std::uint32_t number, std::uint64_t offset) {
+  Memory& memory = memories[number];
+  Mapping mapping{begin, end, 0, offset, number};
+  if (memory.persistent) {
+    grow(memory, offset + (end - begin), begin, end);
+    mapping.place = memory.place + offset;
+  } else {
+    mapping.place = volatile_place(begin, end);
+  }
+  add_mapping(mapping);
+  if (recording()) write_image_of(mapping);
+}
+
+// A file that was mapped before is persistent from now on.
+void becomes_persistent(std::uint32_t number, const Mapping& first) {
+  Memory& memory = memories[number];
+  memory.persistent = true;
+  give_place(memory, first.end - first.begin, first.offset == 0 ? first.begin : 0);
+  move_mappings(number, memory.place);
+  for (const Mapping& mapping : mappings) {
+    if (mapping.memory != number) continue;
+    grow(memory, mapping.offset + (mapping.end - mapping.begin), mapping.begin, mapping.end);
+    if (recording()) write_image_of(mapping);
   }
 }
 
@@ -169,7 +292,12 @@ void add_ranges(const char* ranges) {
       fail("PMEMSIM_PM_RANGE is \"%s\"; it must be LO:HI[,LO:HI...], in hexadecimal, LO below HI",
            ranges);
     }
-    add_region(low, high, kFromRange);
+    add_memory({.place = low,
+                .bytes = high - low,
+                .room = high - low,
+                .source = add_source("--pm-range"),
+                .persistent = true,
+                .is_range = true});
     at = *end == ',' ? end + 1 : end;
   }
 }
@@ -185,31 +313,85 @@ void configure_persistent_memory() {
   if (const char* ranges = std::getenv("PMEMSIM_PM_RANGE")) add_ranges(ranges);
 }
 
-void add_region(std::uint64_t begin, std::uint64_t end, const char* source) {
-  for (const Region& region : regions) {
-    if (region.begin <= begin && end <= region.end) return;  // pm_open maps a file under --pm-path
-  }
-  const Region region{begin, end, static_cast<std::uint32_t>(region_sources.size())};
-  for (const char* at = source;; ++at) {
-    if (!region_sources.push(*at)) fail("%s maps too many PM files", program_name);
-    if (*at == '\0') break;
-  }
-  if (!regions.push(region)) fail("%s maps too many PM files", program_name);
-  if (recording()) write_image_of(region);
+void* preferred_address(int descriptor, std::uint64_t offset, std::uint64_t bytes) {
+  const std::uint32_t number = file_of(descriptor);
+  if (number == kVolatile || !memories[number].persistent) return nullptr;
+  give_place(memories[number], larger(offset + bytes, bytes_of(descriptor)), 0);
+  return reinterpret_cast<void*>(memories[number].place + offset);
 }
 
-bool is_persistent(const void* memory) {
-  const auto address = reinterpret_cast<std::uintptr_t>(memory);
-  if (address >= kHeapBase && address < heap_end()) return true;
-  for (const Region& region : regions) {
-    if (region.begin <= address && address < region.end) return true;
+void file_mapped(std::uint64_t begin, std::uint64_t end, int descriptor, std::uint64_t offset,
+                 bool asked) {
+  const std::uint32_t number = file_of(descriptor);
+  if (number == kVolatile) return memory_mapped(begin, end);
+  Memory& memory = memories[number];
+  if (memory.persistent) {
+    const std::uint64_t mapped = offset + (end - begin), length = bytes_of(descriptor);
+    const bool whole = offset == 0 && mapped >= length;
+    give_place(memory, larger(mapped, length), whole && asked ? begin : 0);
   }
-  return false;
+  map(begin, end, number, offset);
+}
+
+void memory_mapped(std::uint64_t begin, std::uint64_t end) {
+  remove_mappings(begin, end);
+  const std::uint64_t place = volatile_place(begin, end);
+  if (place != begin) add_mapping({begin, end, place, 0, kVolatile});
+}
+
+void persistent_memory_mapped(std::uint64_t begin, std::uint64_t end, const char* source) {
+  const Mapping there = mapping_at(begin);
+  std::uint32_t number = there.memory;
+  if (number == kVolatile) {
+    number = add_memory({.source = add_source(source), .persistent = true});
+    give_place(memories[number], end - begin, begin);
+    return map(begin, end, number, 0);
+  }
+  Memory& memory = memories[number];
+  if (memory.is_range) return;
+  memory.source = add_source(source);
+  if (!memory.persistent) becomes_persistent(number, there);
+}
+
+void remapped(const Mapping& old, std::uint64_t begin, std::uint64_t end) {
+  if (old.memory == kVolatile) return memory_mapped(begin, end);
+  const Memory& memory = memories[old.memory];
+  if (memory.is_range && end - begin > memory.bytes - old.offset) {
+    end = begin + memory.bytes - old.offset;
+  }
+  map(begin, end, old.memory, old.offset);
+}
+
+Mapping mapping_at(std::uint64_t address) {
+  if (const Mapping* found = find_mapping(address)) {
+    Mapping rest = *found;
+    rest.begin = address;
+    rest.place += address - found->begin;
+    rest.offset += address - found->begin;
+    return rest;
+  }
+  for (std::uint32_t number = 0; number < memories.size(); ++number) {
+    const Memory& memory = memories[number];
+    if (memory.is_range && address - memory.place < memory.bytes) {
+      return {address, memory.place + memory.bytes, address, address - memory.place, number};
+    }
+  }
+  return {address, address, address, 0, kVolatile};
+}
+
+bool is_persistent(const void* address) {
+  const std::uint64_t place = place_of(address);
+  return (place >= kHeapBase && place < heap_end()) || !is_free(place, place + 1);
 }
 
 void write_images() {
-  for (const Region& region : regions) write_image_of(region);
-  if (const std::uint64_t end = heap_end()) write_image_of({kHeapBase, end, 0});
+  for (const Memory& memory : memories) {
+    if (memory.is_range) {
+      write_image_of(memory.place, memory.place + memory.bytes, memory.place);
+    }
+  }
+  for (const Mapping& mapping : mappings) write_image_of(mapping);
+  if (const std::uint64_t end = heap_end()) write_image_of(kHeapBase, end, kHeapBase);
 }
 
 }  // namespace pmemsim::rt
@@ -218,50 +400,5 @@ using namespace pmemsim::rt;
 
 PMEMSIM_EXPORT void pmemsim_rt_pm_region(void* begin, std::uint64_t bytes, const char* source) {
   const std::uint64_t address = reinterpret_cast<std::uintptr_t>(begin);
-  if (mode != Mode::kOff) add_region(address, address + bytes, source);
-}
-
-// mmap and munmap are system calls without anything around them, so there is nothing to look up,
-// and they work before the runtime does.
-PMEMSIM_EXPORT void* mmap(void* wanted, std::size_t bytes, int access, int flags, int descriptor,
-                          off_t offset) noexcept {
-  const std::uint64_t place = reinterpret_cast<std::uintptr_t>(wanted);
-  if (wanted != nullptr) release_vacated(place, page_end(place + bytes));
-  const long got = syscall(SYS_mmap, wanted, bytes, access, flags, descriptor, offset);
-  if (got == -1) return MAP_FAILED;
-  auto* begin = reinterpret_cast<void*>(got);
-  if ((flags & MAP_ANONYMOUS) == 0) note_mapping(begin, bytes, descriptor);
-  return begin;
-}
-PMEMSIM_EXPORT void* mmap64(void* wanted, std::size_t bytes, int access, int flags, int descriptor,
-                            off_t offset) noexcept {
-  return mmap(wanted, bytes, access, flags, descriptor, offset);
-}
-PMEMSIM_EXPORT int munmap(void* begin, std::size_t bytes) noexcept {
-  const long got = syscall(SYS_munmap, begin, bytes);
-  const std::uint64_t address = reinterpret_cast<std::uintptr_t>(begin);
-  if (got == 0 && mode != Mode::kOff) keep_vacant(address, page_end(address + bytes));
-  return static_cast<int>(got);
-}
-PMEMSIM_EXPORT void* mremap(void* old, std::size_t old_bytes, std::size_t bytes, int flags,
-                            ...) noexcept {
-  std::va_list list;
-  va_start(list, flags);
-  void* wanted = (flags & MREMAP_FIXED) != 0 ? va_arg(list, void*) : nullptr;
-  va_end(list);
-  const std::uint64_t place = reinterpret_cast<std::uintptr_t>(wanted);
-  if (wanted != nullptr) release_vacated(place, page_end(place + bytes));
-  const long got = syscall(SYS_mremap, old, old_bytes, bytes, flags, wanted);
-  if (got == -1) return MAP_FAILED;
-  const std::uint64_t address = reinterpret_cast<std::uintptr_t>(old);
-  for (std::size_t i = 0; mode != Mode::kOff && i < regions.size(); ++i) {
-    const Region region = regions[i];
-    if (region.begin <= address && address < region.end) {
-      add_region(static_cast<std::uint64_t>(got), page_end(static_cast<std::uint64_t>(got) + bytes),
-                 &region_sources[region.source]);
-      keep_vacant(address, page_end(address + old_bytes));  // what it has left, if it has moved
-      break;
-    }
-  }
-  return reinterpret_cast<void*>(got);
+  if (mode != Mode::kOff) persistent_memory_mapped(address, address + bytes, source);
 }

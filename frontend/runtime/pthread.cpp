@@ -308,6 +308,8 @@ PMEMSIM_EXPORT long syscall(long number, ...) noexcept {
   long a[6];
   for (long& value : a) value = va_arg(list, long);
   va_end(list);
+  long mapped = 0;
+  if (call_mapping(number, a, &mapped)) return mapped;
   if (number == SYS_futex && active()) {
     bool handled = false;
     const long result =

@@ -59,8 +59,41 @@ inline void end_record(std::uint32_t site, std::uint8_t* end) {
 
 Counts counts;
 
+bool has_address(const trace::SiteRecord& site) {
+  if (trace::layout_of(site.kind).access != 0) return true;
+  return site.kind == static_cast<std::uint8_t>(SiteKind::kMark) &&
+         trace::has_address(static_cast<trace::MarkKind>(site.detail));
+}
+
+// Gives the records from thread.placed to `end` the addresses that the trace has.
+void place_records_of(Thread& thread, std::uint8_t* end) {
+  if (moved_mappings > 0) {
+    for (std::uint8_t* at = thread.placed; at < end; at += record_bytes(at)) {
+      std::uint32_t head;
+      std::memcpy(&head, at, sizeof(head));
+      if (!has_address(sites[head >> 1])) continue;
+      std::uint64_t address;
+      std::memcpy(&address, at + kHeadBytes, sizeof(address));
+      address = place_of(address);
+      std::memcpy(at + kHeadBytes, &address, sizeof(address));
+    }
+  }
+  thread.placed = end;
+}
+
+// Where a thread's next record goes, also while its cursor is put aside.
+std::uint8_t* cursor_of(const Thread& thread) {
+  if (thread.signals > 0) return thread.hot_before_signal.cursor;
+  return thread.stepping ? thread.hot_before_stepping.cursor : thread.hot->cursor;
+}
+
+void forget_spins(Thread& thread) {
+  for (SpinCandidate& spin : thread.spins) spin.last = nullptr;
+}
+
 void submit_records(Thread& thread) {
   Hot& its = *thread.hot;
+  place_records_of(thread, its.cursor);
   counts.operations += its.operations;
   counts.instrumented += its.instructions;
   submit(trace::FrameKind::kOperations, thread.index, thread.buffer,
@@ -101,9 +134,9 @@ PMEMSIM_SLOW std::uint8_t* make_room_slowly(std::uint32_t site) {
   }
   if (thread->buffer != nullptr) {
     submit_records(*thread);
-    for (SpinCandidate& spin : thread->spins) spin.last = nullptr;
+    forget_spins(*thread);
   }
-  thread->buffer = take_buffer();
+  thread->buffer = thread->placed = take_buffer();
   thread->has_operations = true;
   hot.cursor = thread->buffer;
   hot.limit = end_of_room(*thread);
@@ -323,6 +356,14 @@ void put_external(std::uint64_t instructions) {
 
 std::uint8_t* end_of_room(const Thread& thread) {
   return thread.buffer + kBufferBytes - trace::kMaxRecordBytes;
+}
+
+void place_records() {
+  for (Thread* thread : threads) {
+    if (thread->buffer == nullptr) continue;
+    place_records_of(*thread, cursor_of(*thread));
+    forget_spins(*thread);  // what stands before a place is not taken back
+  }
 }
 
 void begin_recording() {

@@ -7,8 +7,9 @@
 // Who may call whom: each file only those above it and those of its own entry (a test compares).
 //   status, memory, real         messages; memory of its own; the C library's functions
 //   heap, stacks, processes      know nothing of recording
-//   scheduler, objects, record, sites, output, persistent, warm, external, threads, processor,
-//   signals, watchdog            the recorder. A turn that ends stops stepping and reaps threads, a
+//   scheduler, objects, record, sites, output, places, persistent, mapping, warm, external,
+//   threads, processor, signals, watchdog
+//                                the recorder. A turn that ends stops stepping and reaps threads, a
 //                                record may end a turn or a buffer: these call each other.
 //   clock, locks, waits, blocking, metadata    what waits for time, threads or descriptors
 //   pthread, once, c11_threads, exec           what the program calls in place of the C library
@@ -102,6 +103,7 @@ struct Thread {
 
   // Recording.
   std::uint8_t* buffer;  // begin of the current one; nullptr: none
+  std::uint8_t* placed;  // up to here its records have the addresses that the trace is to have
   SpinCandidate spins[4];
   std::uint8_t before[16];  // of the atomic access that is about to happen
   std::uint32_t last_site;  // while nothing is recorded, for messages
@@ -267,6 +269,8 @@ struct Counts {
   std::uint64_t operations, instrumented, external;
 };
 Counts recorded_counts();
+// Where things stand in the trace is about to change; it counts for what is recorded from now on.
+void place_records();
 // The site that a thread has recorded last, for messages.
 std::uint32_t last_site(const Thread& thread);
 
@@ -302,24 +306,81 @@ void drain_output();
 // Gives the recorded threads consecutive numbers, in order of creation.
 void finish_output(const std::uint32_t* thread_numbers);
 
-// ---- Persistent memory (persistent.cpp, heap.cpp) --------------------------------------------
+// ---- Where memory stands in the trace (places.cpp) ---------------------------------------------
+
+inline constexpr std::uint32_t kVolatile = UINT32_MAX;
+struct Mapping {
+  std::uint64_t begin, end;
+  std::uint64_t place;   // where the trace has it
+  std::uint64_t offset;  // in the memory
+  std::uint32_t memory;  // into `memories`, or kVolatile
+  bool moved() const { return place != begin; }
+};
+// What the runtime has to know of, by address. The rest stands in the trace where it is mapped.
+extern List<Mapping, 1u << 20> mappings;
+extern std::size_t moved_mappings;
+Mapping* find_mapping(std::uint64_t address);  // nullptr: it isn't in `mappings`
+void add_mapping(const Mapping& mapping);      // in place of what was there
+void remove_mappings(std::uint64_t begin, std::uint64_t end);
+void move_mappings(std::uint32_t memory, std::uint64_t place);
+std::uint64_t moved_place(std::uint64_t address);
+inline std::uint64_t place_of(std::uint64_t address) {
+  return __builtin_expect(moved_mappings == 0, 1) ? address : moved_place(address);
+}
+inline std::uint64_t place_of(const volatile void* address) {
+  return place_of(std::uint64_t{reinterpret_cast<std::uintptr_t>(address)});
+}
+// Addresses of the trace that nothing has in the program.
+std::uint64_t take_room(std::uint64_t bytes);
+
+// ---- Persistent memory (persistent.cpp, mapping.cpp, heap.cpp) ------------------------------
+
+// A file that is mapped, or other memory that persists.
+struct Memory {
+  std::uint64_t device = 0, inode = 0;  // 0: not a file
+  std::uint64_t place = 0;              // in the trace; 0: none yet
+  std::uint64_t bytes = 0;              // from `place` on that have been mapped
+  std::uint64_t room = 0;               // from `place` on that nothing else has
+  std::uint32_t source = 0;             // into memory_sources, if it is persistent
+  bool persistent = false;
+  bool is_range = false;  // persistent by address, whatever is mapped there
+};
+extern List<Memory, 1u << 20> memories;
+extern List<char, 1u << 24> memory_sources;
 
 // From the environment; ends the program if that says something impossible.
 void configure_persistent_memory();
-void add_region(std::uint64_t begin, std::uint64_t end, const char* source);
-// The contents of all regions, when recording begins.
+// The contents of all persistent memory, when recording begins.
 void write_images();
+bool is_persistent(const void* address);
+// Of the file, if it is persistent: where to map it, so that nothing has to be moved.
+void* preferred_address(int descriptor, std::uint64_t offset, std::uint64_t bytes);
+// The program has mapped a file, other memory, or other memory that is persistent.
+void file_mapped(std::uint64_t begin, std::uint64_t end, int descriptor, std::uint64_t offset,
+                 bool asked);
+void memory_mapped(std::uint64_t begin, std::uint64_t end);
+void persistent_memory_mapped(std::uint64_t begin, std::uint64_t end, const char* source);
+// What was mapped at `old` is at [begin, end) now, too.
+void remapped(const Mapping& old, std::uint64_t begin, std::uint64_t end);
+// What `address` is in; of memory that isn't persistent: nothing in particular.
+Mapping mapping_at(std::uint64_t address);
+// Calls visit(begin, end) for what the trace has of persistent memory in [begin, end).
+template <class Visit>
+void for_each_place_in(std::uint64_t begin, std::uint64_t end, Visit visit) {
+  for (const Memory& memory : memories) {
+    const std::uint64_t first = begin > memory.place ? begin : memory.place;
+    const std::uint64_t last =
+        end < memory.place + memory.bytes ? end : memory.place + memory.bytes;
+    if (first < last) visit(memory, first, last);
+  }
+}
+// Does system call `number` if it is one that maps memory; false: it isn't.
+bool call_mapping(long number, const long* arguments, long* result);
+// If nothing is mapped there, nothing comes to stand there unless the program asks for it.
+bool keep_vacant(std::uint64_t begin, std::uint64_t end);
 void configure_heap();
 // Up to where the heap that counts as PM has been used; 0 if it doesn't count.
 std::uint64_t heap_end();
-
-struct Region {
-  std::uint64_t begin, end;
-  std::uint32_t source;  // into region_sources
-};
-extern List<Region, 1u << 20> regions;
-extern List<char, 1u << 24> region_sources;
-bool is_persistent(const void* memory);
 
 // ---- Metadata (metadata.cpp) ------------------------------------------------------------------
 

@@ -68,7 +68,7 @@ std::size_t gather_entries() {
 void touch(const volatile void* address, std::uint32_t bytes, bool written) {
   if (bytes == 0) return;
   if (entries == nullptr) entries = static_cast<Entry*>(allocate(kEntries * sizeof(Entry)));
-  const std::uint64_t begin = reinterpret_cast<std::uintptr_t>(address);
+  const std::uint64_t begin = place_of(address);
   const std::uint64_t line_mask = ~std::uint64_t{trace::kLineBytes - 1};
   for (std::uint64_t line = begin & line_mask; line < begin + bytes; line += trace::kLineBytes) {
     touch_line(line, written);

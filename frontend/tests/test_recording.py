@@ -17,6 +17,7 @@ import pytest
 from conftest import HERE, built_toolchain, locked, run
 from support import LONG_TESTS
 
+import pmemsim
 from pmemsim.trace import DETAILS, Trace
 
 PROGRAMS = HERE / "recorded"
@@ -585,6 +586,85 @@ def test_what_follows_an_unmapped_file_is_not_persistent(
     trace = verified(output)
     assert len(trace.metadata["pm_regions"]) == 1
     assert stores_to_pm(trace) == 0
+
+
+# Ways to map files, and of how many memories each leaves contents.
+MAPPED = {
+    "header_last": 1, "header_first": 1, "windows": 1, "again": 1, "another_file_at_its_place": 2,
+    "threads": 1, "partly_unmapped": 1, "moved": 1, "grown": 1, "grown_where_asked": 1,
+    "privately": 1, "system_calls": 1, "marks": 1, "declared": 1, "anonymously": 2, "spinning": 1,
+    "plainly": 1,
+}  # fmt: skip
+
+
+@pytest.fixture
+def mapped(
+    build: Callable[[str, str], Path], tmp_path: Path
+) -> Callable[[str], tuple[Trace, list[Path]]]:
+    """Record a way to map files; the trace and the files."""
+
+    def recorded(way: str) -> tuple[Trace, list[Path]]:
+        output, files = tmp_path / "trace.pmt", [tmp_path / "file", tmp_path / "other"]
+        files[0].write_bytes(b"old" * 100)
+        declares = way in ("declared", "anonymously")
+        options = {} if declares else {"PMEMSIM_PM_PATH": str(tmp_path)}
+        if way == "spinning":
+            options["PMEMSIM_QUANTUM"] = "3"  # so that turns end anywhere in the loop
+        done = record(
+            build("mappings.c", "-O1"), way, *files, output=output, PMEMSIM_ROI="whole", **options
+        )
+        assert done.returncode == 0, done.stderr
+        return verified(output), files
+
+    return recorded
+
+
+@pytest.mark.parametrize("way", MAPPED)
+def test_a_file_is_one_memory_however_it_is_mapped(
+    mapped: Callable[[str], tuple[Trace, list[Path]]], tmp_path: Path, way: str
+) -> None:
+    """What the simulated program leaves in PM is what the recorded one left in the file."""
+    trace, files = mapped(way)
+    assert len(trace.metadata["pm_regions"]) == MAPPED[way]
+    pmemsim.run(trace, design="x86-bare", machine="asap", image=tmp_path / "image")
+    images = [tmp_path / "image", tmp_path / "image.1"][: MAPPED[way]]
+    for image, file in zip(images, files, strict=False):
+        assert image.read_bytes() == file.read_bytes()
+    # A page has the contents that it has when it is mapped first, and only the first has any.
+    assert trace.summary()["image_pages"] == (way != "anonymously")
+
+
+def test_atomic_variables_are_one_however_they_are_mapped(
+    mapped: Callable[[str], tuple[Trace, list[Path]]],
+) -> None:
+    trace, _ = mapped("threads")
+    frame = pd.concat(trace.to_frame(thread) for thread in range(trace.threads))
+    atomics = frame[frame["kind"] == "atomic_update"]
+    assert len(atomics) == 2
+    assert atomics["address"].nunique() == atomics["object"].nunique() == 1
+    assert set(atomics["version"]) == {1, 2}
+
+
+def test_marks_have_the_addresses_that_accesses_have(
+    mapped: Callable[[str], tuple[Trace, list[Path]]],
+) -> None:
+    trace, _ = mapped("marks")
+    frame = trace.to_frame(0)
+    marks = frame[frame["kind"] == "mark"]
+    assert list(marks["address"]) == [trace.metadata["pm_regions"][0]["begin"] + 4096]
+
+
+def test_a_new_file_of_an_old_name_is_another_memory(
+    build: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    output, file = tmp_path / "trace.pmt", tmp_path / "file"
+    done = record(
+        build("mappings.c", "-O1"), "made_anew", file, tmp_path / "other", output=output,
+        PMEMSIM_PM_PATH=str(tmp_path), PMEMSIM_ROI="whole",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    regions = verified(output).metadata["pm_regions"]
+    assert [region["source"] for region in regions] == [str(file)] * 3
 
 
 def test_whole_run_has_everything(build: Callable[[str, str], Path], tmp_path: Path) -> None:

@@ -82,6 +82,12 @@ constexpr bool has_result(SiteKind kind) {
          kind == SiteKind::kAtomicUpdate || kind == SiteKind::kCopyLoad;
 }
 
+// Is the mark's first word an address (0: none)?
+constexpr bool has_address(MarkKind kind) {
+  return kind == MarkKind::kLogRange || kind == MarkKind::kAllocate || kind == MarkKind::kFree ||
+         kind == MarkKind::kHint;
+}
+
 // A built-in site that has no use yet does nothing.
 constexpr SiteRecord unused_site() {
   SiteRecord site{};

@@ -429,7 +429,7 @@ void OperationStream::check_mark(const Operation& mark) const {
   if (kind == MarkKind::kPurpose && mark.address >= kPurposes) fail("unknown purpose");
   if (kind == MarkKind::kNextFence && mark.address >= kFenceMeanings) fail("unknown fence meaning");
   if (kind == MarkKind::kHint && ((mark.second >> 32) & 0xff) >= kHintKinds) fail("unknown hint");
-  if ((range || kind == MarkKind::kHint || kind == MarkKind::kFree) && mark.address > kMaxAddress) {
+  if (has_address(kind) && mark.address > kMaxAddress) {
     fail("a mark's address is impossible");
   }
   if (range && mark.second > kMaxAddress) fail("a mark's size is impossible");

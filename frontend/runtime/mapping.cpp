@@ -1,0 +1,139 @@
+// The system calls by which programs map memory.
+#include <cstdarg>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "real.hpp"
+#include "runtime.hpp"
+
+namespace pmemsim::rt {
+namespace {
+
+constexpr std::uint64_t kPage = trace::kImagePageBytes;
+
+// Where persistent memory was mapped. The trace says for the whole recording which addresses are
+// persistent, so nothing else may come to stand there unless the program asks for the place.
+List<Mapping, 1u << 20> vacated;
+
+std::uint64_t page_end(std::uint64_t address) { return (address + kPage - 1) & ~(kPage - 1); }
+std::uint64_t address_of(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
+
+bool is_shared_file(int flags) {
+  return (flags & MAP_ANONYMOUS) == 0 && (flags & MAP_TYPE) != MAP_PRIVATE;
+}
+
+// The program asks for the place [begin, end).
+void release_vacated(std::uint64_t begin, std::uint64_t end) {
+  for (std::size_t i = 0; i < vacated.size();) {
+    const Mapping place = vacated[i];
+    if (place.end <= begin || end <= place.begin) {
+      ++i;
+      continue;
+    }
+    real.syscall(SYS_munmap, place.begin, place.end - place.begin);
+    vacated[i] = vacated[vacated.size() - 1];
+    vacated.shrink(vacated.size() - 1);
+  }
+}
+
+// [begin, end) has just been unmapped.
+void unmapped(std::uint64_t begin, std::uint64_t end) {
+  remove_mappings(begin, end);
+  for_each_place_in(begin, end, [](const Memory& memory, std::uint64_t first, std::uint64_t last) {
+    if (!memory.is_range) keep_vacant(first, last);
+  });
+}
+
+}  // namespace
+
+bool keep_vacant(std::uint64_t begin, std::uint64_t end) {
+  const long got =
+      real.syscall(SYS_mmap, begin, end - begin, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (got != -1) vacated.push({begin, end, begin, 0, kVolatile});
+  return got != -1;
+}
+
+bool call_mapping(long number, const long* arguments, long* result) {
+  const auto memory = reinterpret_cast<void*>(arguments[0]);
+  const auto bytes = static_cast<std::size_t>(arguments[1]);
+  const auto third = arguments[2];
+  const auto flags = static_cast<int>(arguments[3]);
+  switch (number) {
+    case SYS_mmap:
+      *result = reinterpret_cast<long>(mmap(memory, bytes, static_cast<int>(third), flags,
+                                            static_cast<int>(arguments[4]), arguments[5]));
+      return true;
+    case SYS_munmap:
+      *result = munmap(memory, bytes);
+      return true;
+    case SYS_mremap:
+      *result = reinterpret_cast<long>(
+          mremap(memory, bytes, static_cast<std::size_t>(third), flags, arguments[4]));
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace pmemsim::rt
+
+using namespace pmemsim::rt;
+
+// System calls without anything around them, so that there is nothing to look up.
+
+PMEMSIM_EXPORT void* mmap(void* wanted, std::size_t bytes, int access, int flags, int descriptor,
+                          off_t offset) noexcept {
+  const bool file = is_shared_file(flags) && active();
+  const bool asked = wanted != nullptr;
+  if (file && !asked) {
+    wanted = preferred_address(descriptor, static_cast<std::uint64_t>(offset), bytes);
+  }
+  const std::uint64_t place = address_of(wanted);
+  if (wanted != nullptr) release_vacated(place, page_end(place + bytes));
+  const long got = real.syscall(SYS_mmap, wanted, bytes, access, flags, descriptor, offset);
+  if (got == -1) return MAP_FAILED;
+  const auto begin = static_cast<std::uint64_t>(got);
+  const std::uint64_t end = page_end(begin + bytes);
+  if (file) {
+    file_mapped(begin, end, descriptor, static_cast<std::uint64_t>(offset),
+                asked && begin == place);
+  } else if (mode != Mode::kOff) {
+    memory_mapped(begin, end);
+  }
+  return reinterpret_cast<void*>(got);
+}
+PMEMSIM_EXPORT void* mmap64(void* wanted, std::size_t bytes, int access, int flags, int descriptor,
+                            off_t offset) noexcept {
+  return mmap(wanted, bytes, access, flags, descriptor, offset);
+}
+PMEMSIM_EXPORT int munmap(void* begin, std::size_t bytes) noexcept {
+  const long got = real.syscall(SYS_munmap, begin, bytes);
+  if (got == 0 && mode != Mode::kOff)
+    unmapped(address_of(begin), page_end(address_of(begin) + bytes));
+  return static_cast<int>(got);
+}
+PMEMSIM_EXPORT void* mremap(void* old, std::size_t old_bytes, std::size_t bytes, int flags,
+                            ...) noexcept {
+  std::va_list list;
+  va_start(list, flags);
+  void* wanted = (flags & MREMAP_FIXED) != 0 ? va_arg(list, void*) : nullptr;
+  va_end(list);
+  if (wanted != nullptr) release_vacated(address_of(wanted), page_end(address_of(wanted) + bytes));
+  const long got = real.syscall(SYS_mremap, old, old_bytes, bytes, flags, wanted);
+  if (got == -1) return MAP_FAILED;
+  if (mode != Mode::kOff) {
+    const auto begin = static_cast<std::uint64_t>(got);
+    const std::uint64_t end = page_end(begin + bytes), before = address_of(old);
+    const Mapping moved = mapping_at(before);
+    // What it has left; behind its new end if it stays.
+    const std::uint64_t left = before == begin ? end : before;
+    const bool stays = old_bytes == 0 || (flags & MREMAP_DONTUNMAP) != 0;
+    if (!stays && left < page_end(before + old_bytes)) unmapped(left, page_end(before + old_bytes));
+    remapped(moved, begin, end);
+  }
+  return reinterpret_cast<void*>(got);
+}
