@@ -39,6 +39,14 @@ void release_vacated(std::uint64_t begin, std::uint64_t end) {
   }
 }
 
+List<Displaced, 1u << 20> displaced;
+
+// The program has asked for `place` and got [begin, end).
+void was_asked(std::uint64_t place, std::uint64_t begin, std::uint64_t end) {
+  if (begin != place) displaced.push({{begin, end}, place});
+  hint_mapped(place, begin, end);
+}
+
 // [begin, end) has just been unmapped.
 void unmapped(std::uint64_t begin, std::uint64_t end) {
   remove_mappings(begin, end);
@@ -55,6 +63,14 @@ bool keep_vacant(std::uint64_t begin, std::uint64_t end) {
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (got != -1) vacated.push({begin, end, begin, 0, kVolatile});
   return got != -1;
+}
+
+const Displaced* find_displaced(std::uint64_t address) {
+  for (std::size_t i = displaced.size(); i-- > 0;) {  // the latest
+    const Range& range = displaced[i].range;
+    if (address >= range.begin && address < range.end) return &displaced[i];
+  }
+  return nullptr;
 }
 
 bool call_mapping(long number, const long* arguments, long* result) {
@@ -89,12 +105,14 @@ PMEMSIM_EXPORT void* mmap(void* wanted, std::size_t bytes, int access, int flags
                           off_t offset) noexcept {
   const bool file = is_shared_file(flags) && active();
   const bool asked = wanted != nullptr;
+  std::uint64_t place = address_of(wanted);
   if (file && !asked) {
-    wanted = preferred_address(descriptor, static_cast<std::uint64_t>(offset), bytes);
+    place = preferred_address(descriptor, static_cast<std::uint64_t>(offset), bytes);
+  } else if ((flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == 0) {
+    place = preferred_to(place);
   }
-  const std::uint64_t place = address_of(wanted);
-  if (wanted != nullptr) release_vacated(place, page_end(place + bytes));
-  const long got = real.syscall(SYS_mmap, wanted, bytes, access, flags, descriptor, offset);
+  if (place != 0) release_vacated(place, page_end(place + bytes));
+  const long got = real.syscall(SYS_mmap, place, bytes, access, flags, descriptor, offset);
   if (got == -1) return MAP_FAILED;
   const auto begin = static_cast<std::uint64_t>(got);
   const std::uint64_t end = page_end(begin + bytes);
@@ -104,6 +122,7 @@ PMEMSIM_EXPORT void* mmap(void* wanted, std::size_t bytes, int access, int flags
   } else if (mode != Mode::kOff) {
     memory_mapped(begin, end);
   }
+  if (asked && mode != Mode::kOff) was_asked(address_of(wanted), begin, end);
   return reinterpret_cast<void*>(got);
 }
 PMEMSIM_EXPORT void* mmap64(void* wanted, std::size_t bytes, int access, int flags, int descriptor,

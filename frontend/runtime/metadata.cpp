@@ -166,6 +166,38 @@ void add_regions(Text& text) {
   text.add("]");
 }
 
+const char* name_of(FlushedKind kind) {
+  switch (kind) {
+    case FlushedKind::kHeap:
+      return "heap";
+    case FlushedKind::kStack:
+      return "stack";
+    case FlushedKind::kFile:
+      return "file";
+    case FlushedKind::kData:
+      return "data";
+    case FlushedKind::kAnonymous:
+      break;
+  }
+  return "anonymous";
+}
+
+void add_flushes(Text& text) {
+  text.add("\"flushes\": %lu, \"flushes_outside_pm\": [", flush_count);
+  for (const FlushedMemory& memory : flushed_memory) {
+    text.add("%s{\"begin\": %lu, \"end\": %lu, \"memory\": \"%s\", \"flushes\": %lu",
+             &memory == flushed_memory.begin() ? "" : ", ", memory.range.begin, memory.range.end,
+             name_of(memory.kind), memory.flushes);
+    if (memory.asked != 0) text.add(", \"asked\": %lu", memory.asked);
+    if (memory.kind == FlushedKind::kFile || memory.kind == FlushedKind::kData) {
+      text.add(", \"path\": ");
+      text.add_string(&memory_sources[memory.source]);
+    }
+    text.add("}");
+  }
+  text.add("], ");
+}
+
 void add_arguments(Text& text) {
   text.add("\"arguments\": [");
   for (int i = 1; i < argument_count; ++i) {
@@ -205,6 +237,7 @@ void write_metadata(const Counts& counts, std::uint32_t thread_count) {
            counts.operations, counts.instrumented, counts.external);
   text.add("\"turns_by_real_time\": %lu, ", tokens_lost());
   text.add("\"external_method\": \"%s\", ", external_method());
+  add_flushes(text);
   add_regions(text);
   text.add("}\n");
   Stream metadata(trace::FrameKind::kMetadata);

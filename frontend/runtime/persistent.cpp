@@ -3,8 +3,9 @@
 // What persists is a file, not where it is mapped:
 //  1. A file is known by device and inode, not by name. It is one memory, with one place in the
 //     trace: what stands at offset o of the file has the address place + o, however often, whenever
-//     and wherever the program maps it. Memory of no file that pm.h or an option declares
-//     persistent is one of its own each time that it is mapped.
+//     and wherever the program maps it. Memory of no file that pm.h declares persistent is one of
+//     its own each time that it is mapped; what the program asks for at an address of --pm-hint is
+//     one memory, in which each mapping gets the addresses behind the one before.
 //  2. The place is the address that the program asks for and gets when it first maps the file, if
 //     it maps it whole there and no other persistent memory has been at these addresses; else it is
 //     room that no program has. If the program leaves the address to the system, it gets the place.
@@ -46,9 +47,6 @@ constexpr int kFirstHeldDescriptor = 512;
 
 const char* pm_path = nullptr;  // folders, separated by colons
 
-struct Range {
-  std::uint64_t begin, end;
-};
 List<Range, 1u << 20> imaged;  // places whose contents are in the trace
 
 std::uint64_t page_begin(std::uint64_t address) { return address & ~(kPage - 1); }
@@ -88,41 +86,13 @@ void write_image(Stream& image, std::uint64_t begin, std::uint64_t end) {
   }
 }
 
-// The kernel tells what is mapped. Calls visit(begin, end) for each readable mapping.
-template <class Visit>
-void for_each_mapping(Visit visit) {
-  const int descriptor = static_cast<int>(
-      real.syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0));
-  if (descriptor < 0) return;
-  char text[8192];
-  std::size_t used = 0;
-  for (;;) {
-    const ssize_t got = real.read(descriptor, text + used, sizeof(text) - 1 - used);
-    if (got <= 0) break;
-    used += static_cast<std::size_t>(got);
-    text[used] = '\0';
-    char* line = text;
-    for (char* newline; (newline = std::strchr(line, '\n')) != nullptr; line = newline + 1) {
-      *newline = '\0';
-      unsigned long begin = 0, end = 0;
-      char readable = '-';
-      if (std::sscanf(line, "%lx-%lx %c", &begin, &end, &readable) == 3 && readable == 'r') {
-        visit(std::uint64_t{begin}, std::uint64_t{end});
-      }
-    }
-    used = static_cast<std::size_t>(text + used - line);
-    std::memmove(text, line, used);
-  }
-  close(descriptor);
-}
-
 // Of [begin, end), which stands at `place` in the trace.
 void write_image_of(std::uint64_t begin, std::uint64_t end, std::uint64_t place) {
   Stream image(trace::FrameKind::kImage);
-  for_each_mapping([&](std::uint64_t first, std::uint64_t last) {
-    if (first < begin) first = begin;
-    if (last > end) last = end;
-    if (first < last) write_image(image, first, last);
+  for_each_mapping([&](const MappedRange& mapped) {
+    const std::uint64_t first = larger(mapped.range.begin, begin);
+    const std::uint64_t last = mapped.range.end < end ? mapped.range.end : end;
+    if (mapped.readable && first < last) write_image(image, first, last);
   });
   imaged.push({page_begin(place), page_end(place + (end - begin))});
 }
@@ -149,14 +119,6 @@ bool is_below_pm_path(const char* file) {
     folder = *end == ':' ? end + 1 : end;
   }
   return false;
-}
-
-std::uint32_t add_source(const char* source) {
-  const auto number = static_cast<std::uint32_t>(memory_sources.size());
-  for (const char* at = source;; ++at) {
-    if (!memory_sources.push(*at)) fail("%s maps too many PM files", program_name);
-    if (*at == '\0') return number;
-  }
 }
 
 std::uint32_t add_memory(const Memory& memory) {
@@ -302,6 +264,29 @@ void add_ranges(const char* ranges) {
   }
 }
 
+void add_hints(const char* hints) {
+  for (const char* at = hints; *at != '\0';) {
+    char* end = nullptr;
+    const std::uint64_t address = std::strtoull(at, &end, 16);
+    if (address == 0 || address % kPage != 0 || address >= trace::kMaxAddress ||
+        (*end != ',' && *end != '\0')) {
+      fail("PMEMSIM_PM_HINT is \"%s\"; it must be ADDRESS[,ADDRESS...], of pages, in hexadecimal",
+           hints);
+    }
+    add_memory(
+        {.place = address, .source = add_source("--pm-hint"), .persistent = true, .is_hint = true});
+    at = *end == ',' ? end + 1 : end;
+  }
+}
+
+// The number of the memory of --pm-hint for what is asked for there; kVolatile: there is none.
+std::uint32_t hint_of(std::uint64_t asked) {
+  for (std::uint32_t number = 0; number < memories.size(); ++number) {
+    if (memories[number].is_hint && memories[number].place == asked) return number;
+  }
+  return kVolatile;
+}
+
 }  // namespace
 
 void configure_persistent_memory() {
@@ -311,13 +296,22 @@ void configure_persistent_memory() {
     pm_path = copy;
   }
   if (const char* ranges = std::getenv("PMEMSIM_PM_RANGE")) add_ranges(ranges);
+  if (const char* hints = std::getenv("PMEMSIM_PM_HINT")) add_hints(hints);
 }
 
-void* preferred_address(int descriptor, std::uint64_t offset, std::uint64_t bytes) {
+std::uint32_t add_source(const char* source) {
+  const auto number = static_cast<std::uint32_t>(memory_sources.size());
+  for (const char* at = source;; ++at) {
+    if (!memory_sources.push(*at)) fail("%s maps too many PM files", program_name);
+    if (*at == '\0') return number;
+  }
+}
+
+std::uint64_t preferred_address(int descriptor, std::uint64_t offset, std::uint64_t bytes) {
   const std::uint32_t number = file_of(descriptor);
-  if (number == kVolatile || !memories[number].persistent) return nullptr;
+  if (number == kVolatile || !memories[number].persistent) return 0;
   give_place(memories[number], larger(offset + bytes, bytes_of(descriptor)), 0);
-  return reinterpret_cast<void*>(memories[number].place + offset);
+  return memories[number].place + offset;
 }
 
 void file_mapped(std::uint64_t begin, std::uint64_t end, int descriptor, std::uint64_t offset,
@@ -339,18 +333,36 @@ void memory_mapped(std::uint64_t begin, std::uint64_t end) {
   if (place != begin) add_mapping({begin, end, place, 0, kVolatile});
 }
 
-void persistent_memory_mapped(std::uint64_t begin, std::uint64_t end, const char* source) {
+void persistent_memory_mapped(std::uint64_t begin, std::uint64_t end, const char* source,
+                              bool asked) {
   const Mapping there = mapping_at(begin);
   std::uint32_t number = there.memory;
   if (number == kVolatile) {
     number = add_memory({.source = add_source(source), .persistent = true});
-    give_place(memories[number], end - begin, begin);
+    give_place(memories[number], end - begin, asked ? begin : 0);
     return map(begin, end, number, 0);
   }
   Memory& memory = memories[number];
   if (memory.is_range) return;
   memory.source = add_source(source);
   if (!memory.persistent) becomes_persistent(number, there);
+}
+
+std::uint64_t preferred_to(std::uint64_t asked) {
+  const std::uint32_t number = hint_of(asked);
+  return number == kVolatile ? asked : asked + memories[number].bytes;
+}
+
+void hint_mapped(std::uint64_t asked, std::uint64_t begin, std::uint64_t end) {
+  const std::uint32_t number = hint_of(asked);
+  if (number == kVolatile) return;
+  Memory& memory = memories[number];
+  if (mapping_at(begin).memory != kVolatile || begin != preferred_to(asked) ||
+      !is_free(begin, end)) {
+    return persistent_memory_mapped(begin, end, "--pm-hint", false);
+  }
+  memory.room = memory.bytes + (end - begin);
+  map(begin, end, number, memory.bytes);
 }
 
 void remapped(const Mapping& old, std::uint64_t begin, std::uint64_t end) {
@@ -379,9 +391,22 @@ Mapping mapping_at(std::uint64_t address) {
   return {address, address, address, 0, kVolatile};
 }
 
+bool find_persistent(std::uint64_t place, Range& found) {
+  if (place >= kHeapBase && place < heap_end()) {
+    found = {kHeapBase, heap_end()};
+    return true;
+  }
+  for (const Memory& memory : memories) {
+    if (place - memory.place >= memory.bytes) continue;
+    found = {memory.place, memory.place + memory.bytes};
+    return true;
+  }
+  return false;
+}
+
 bool is_persistent(const void* address) {
-  const std::uint64_t place = place_of(address);
-  return (place >= kHeapBase && place < heap_end()) || !is_free(place, place + 1);
+  Range found{};
+  return find_persistent(place_of(address), found);
 }
 
 void write_images() {
@@ -400,5 +425,5 @@ using namespace pmemsim::rt;
 
 PMEMSIM_EXPORT void pmemsim_rt_pm_region(void* begin, std::uint64_t bytes, const char* source) {
   const std::uint64_t address = reinterpret_cast<std::uintptr_t>(begin);
-  if (mode != Mode::kOff) persistent_memory_mapped(address, address + bytes, source);
+  if (mode != Mode::kOff) persistent_memory_mapped(address, address + bytes, source, true);
 }

@@ -502,6 +502,7 @@ PMEMSIM_EXPORT void pmemsim_rt_execute(std::uint32_t site) {
 }
 
 PMEMSIM_EXPORT void pmemsim_rt_flush(std::uint32_t site, const volatile void* address) {
+  if (hot.limit != nullptr) note_flush(address);
   pmemsim_rt_load(site, address);
 }
 

@@ -5,10 +5,11 @@
 // program alone, not on the machine's timing.
 //
 // Who may call whom: each file only those above it and those of its own entry (a test compares).
-//   status, memory, real         messages; memory of its own; the C library's functions
+//   status, memory, real, kernel_mappings
+//                                messages; memory of its own; the C library's functions
 //   heap, stacks, processes      know nothing of recording
-//   scheduler, objects, record, sites, output, places, persistent, mapping, warm, external,
-//   threads, processor, signals, watchdog
+//   scheduler, objects, record, sites, output, places, persistent, mapping, flushes, warm,
+//   external, threads, processor, signals, watchdog
 //                                the recorder. A turn that ends stops stepping and reaps threads, a
 //                                record may end a turn or a buffer: these call each other.
 //   clock, locks, waits, blocking, metadata    what waits for time, threads or descriptors
@@ -71,6 +72,10 @@ struct SpinCandidate {
   std::uint8_t* previous;  // the record of the last read but one; nullptr: none
   std::uint8_t* last;      // the record of the last read
   std::uint8_t value[16];
+};
+
+struct Range {
+  std::uint64_t begin, end;  // addresses
 };
 
 struct SyncObject;
@@ -333,6 +338,22 @@ inline std::uint64_t place_of(const volatile void* address) {
 // Addresses of the trace that nothing has in the program.
 std::uint64_t take_room(std::uint64_t bytes);
 
+// ---- What the kernel has mapped (kernel_mappings.cpp) -----------------------------------------
+
+struct MappedRange {
+  Range range;
+  bool readable, shared;
+  const char* name;  // a file's path, "[heap]", ...
+};
+// Calls visit(data, mapping) for each.
+void visit_mappings(void (*visit)(void*, const MappedRange&), void* data);
+template <class Visit>
+void for_each_mapping(Visit visit) {
+  visit_mappings(
+      [](void* data, const MappedRange& mapping) { (*static_cast<Visit*>(data))(mapping); },
+      &visit);
+}
+
 // ---- Persistent memory (persistent.cpp, mapping.cpp, heap.cpp) ------------------------------
 
 // A file that is mapped, or other memory that persists.
@@ -344,6 +365,7 @@ struct Memory {
   std::uint32_t source = 0;             // into memory_sources, if it is persistent
   bool persistent = false;
   bool is_range = false;  // persistent by address, whatever is mapped there
+  bool is_hint = false;   // what is asked for at `place`, one behind the other
 };
 extern List<Memory, 1u << 20> memories;
 extern List<char, 1u << 24> memory_sources;
@@ -353,13 +375,22 @@ void configure_persistent_memory();
 // The contents of all persistent memory, when recording begins.
 void write_images();
 bool is_persistent(const void* address);
-// Of the file, if it is persistent: where to map it, so that nothing has to be moved.
-void* preferred_address(int descriptor, std::uint64_t offset, std::uint64_t bytes);
+// Into `found`: the persistent memory of the trace that has the address; false: none has.
+bool find_persistent(std::uint64_t place, Range& found);
+// Where to map a file, so that nothing has to be moved; 0: anywhere, since it isn't persistent.
+std::uint64_t preferred_address(int descriptor, std::uint64_t offset, std::uint64_t bytes);
 // The program has mapped a file, other memory, or other memory that is persistent.
 void file_mapped(std::uint64_t begin, std::uint64_t end, int descriptor, std::uint64_t offset,
                  bool asked);
 void memory_mapped(std::uint64_t begin, std::uint64_t end);
-void persistent_memory_mapped(std::uint64_t begin, std::uint64_t end, const char* source);
+void persistent_memory_mapped(std::uint64_t begin, std::uint64_t end, const char* source,
+                              bool asked);
+std::uint32_t add_source(const char* source);
+// Where to map what the program asks for at an address: there, unless --pm-hint names it and
+// something of it is there.
+std::uint64_t preferred_to(std::uint64_t asked);
+// The program has asked for memory at an address, which --pm-hint may name; it is at [begin, end).
+void hint_mapped(std::uint64_t asked, std::uint64_t begin, std::uint64_t end);
 // What was mapped at `old` is at [begin, end) now, too.
 void remapped(const Mapping& old, std::uint64_t begin, std::uint64_t end);
 // What `address` is in; of memory that isn't persistent: nothing in particular.
@@ -374,6 +405,12 @@ void for_each_place_in(std::uint64_t begin, std::uint64_t end, Visit visit) {
     if (first < last) visit(memory, first, last);
   }
 }
+// Memory that the program has asked for at an address without getting that one.
+struct Displaced {
+  Range range;
+  std::uint64_t asked;
+};
+const Displaced* find_displaced(std::uint64_t address);  // nullptr: the address is in none
 // Does system call `number` if it is one that maps memory; false: it isn't.
 bool call_mapping(long number, const long* arguments, long* result);
 // If nothing is mapped there, nothing comes to stand there unless the program asks for it.
@@ -381,6 +418,21 @@ bool keep_vacant(std::uint64_t begin, std::uint64_t end);
 void configure_heap();
 // Up to where the heap that counts as PM has been used; 0 if it doesn't count.
 std::uint64_t heap_end();
+
+// ---- Flushes of other memory (flushes.cpp)
+// -------------------------------------------------------
+
+enum class FlushedKind : std::uint8_t { kAnonymous, kHeap, kStack, kFile, kData };
+struct FlushedMemory {
+  Range range;
+  FlushedKind kind;
+  std::uint64_t asked;  // where the program wanted it; 0: it is there, or it was left to the system
+  std::uint32_t source;  // into memory_sources: the file's path
+  std::uint64_t flushes;
+};
+extern std::uint64_t flush_count;  // all
+extern List<FlushedMemory, 1u << 16> flushed_memory;
+void note_flush(const volatile void* address);
 
 // ---- Metadata (metadata.cpp) ------------------------------------------------------------------
 
@@ -407,6 +459,7 @@ void stop_sharing_processor();
 // ---- Stacks (stacks.cpp) ----------------------------------------------------------------------
 
 void* take_stack(std::size_t bytes);
+bool is_stack(std::uint64_t address);
 void return_stack(void* begin, std::size_t bytes);
 
 // ---- Lines touched before the region of interest (warm.cpp) ------------------------------------

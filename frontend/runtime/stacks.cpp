@@ -39,4 +39,6 @@ void* take_stack(std::size_t bytes) {
 
 void return_stack(void* begin, std::size_t bytes) { free_stacks.push({begin, bytes}); }
 
+bool is_stack(std::uint64_t address) { return address >= kStackBase && address < next_stack; }
+
 }  // namespace pmemsim::rt

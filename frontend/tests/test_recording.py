@@ -504,6 +504,7 @@ def test_full_disk(build: Callable[[str, str], Path], tmp_path: Path) -> None:
         ("PMEMSIM_QUANTUM", "0", "must be a number of instructions"),
         ("PMEMSIM_METADATA", '{"a": }', "not a JSON object"),
         ("PMEMSIM_PM_RANGE", "2000:1000", "LO below HI"),
+        ("PMEMSIM_PM_HINT", "1000,2001", "it must be ADDRESS[,ADDRESS...], of pages"),
         ("PMEMSIM_ROI", "half", 'must be "whole" or "marked"'),
         ("PMEMSIM_TRACE", "/nonexistent/trace.pmt", "can't create the trace"),
     ],
@@ -665,6 +666,66 @@ def test_a_new_file_of_an_old_name_is_another_memory(
     assert done.returncode == 0, done.stderr
     regions = verified(output).metadata["pm_regions"]
     assert [region["source"] for region in regions] == [str(file)] * 3
+
+
+def flushed(
+    build: Callable[[str, str], Path], tmp_path: Path, **options: str
+) -> tuple[Trace, dict[str, int]]:
+    """Flushes outside persistent memory, by what is there."""
+    output, file = tmp_path / "trace.pmt", tmp_path / "file"
+    done = record(
+        build("flushes.c", "-O1"), file, output=output, PMEMSIM_ROI="whole", **options
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    trace = verified(output)
+    assert trace.metadata["flushes"] == trace.summary()["total"]["flushes"] == 31
+    counts: dict[str, int] = {}
+    for memory in trace.metadata["flushes_outside_pm"]:
+        assert memory["begin"] < memory["end"]
+        name = memory["memory"]
+        if name in ("file", "data"):
+            name += " " + memory["path"]
+        if "asked" in memory:
+            name += f" asked for at {memory['asked']:#x}"
+        counts[name] = counts.get(name, 0) + memory["flushes"]
+    return trace, counts
+
+
+def test_flushes_outside_persistent_memory_say_where(
+    build: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    counts = {
+        "heap": 1,
+        "stack": 2,
+        f"data {build('flushes.c', '-O1')}": 3,
+        f"file {tmp_path / 'file'}": 4,
+        "anonymous": 5 + 6,
+        "anonymous asked for at 0x10000000000": 10,
+    }
+    assert flushed(build, tmp_path)[1] == counts
+    for name, options in {
+        "heap": {"PMEMSIM_PM_HEAP": "1"},
+        f"file {tmp_path / 'file'}": {"PMEMSIM_PM_PATH": str(tmp_path)},
+        "anonymous": {"PMEMSIM_PM_RANGE": "10000000000:10000010000"},
+    }.items():
+        rest = {other: count for other, count in counts.items() if other != name}
+        assert flushed(build, tmp_path, **options)[1] == rest
+
+
+def test_what_is_asked_for_at_a_hinted_address_is_persistent(
+    build: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    """One mapping gets the address, others come behind it; one that replaces it is a new memory."""
+    hints = "0x20000000000,0x10000000000"
+    trace, counts = flushed(build, tmp_path, PMEMSIM_PM_HINT=hints)
+    assert counts.keys() & {"anonymous", "anonymous asked for at 0x10000000000"} == set()
+    regions = trace.metadata["pm_regions"]
+    assert [(region["source"], region["end"] - region["begin"]) for region in regions] == [
+        ("--pm-hint", 3 << 16),
+        ("--pm-hint", 1 << 16),
+    ]
+    assert regions[0]["begin"] == 0x10000000000
+    assert stores_to_pm(trace) == 3 * 5 + 6
 
 
 def test_whole_run_has_everything(build: Callable[[str, str], Path], tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ def record(
     name: str | None = None,
     pm_paths: Sequence[str | Path] = (),
     pm_ranges: Sequence[str] = (),
+    pm_hints: Sequence[str] = (),
     pm_heap: bool = False,
     process: str | None = None,
     keep_going: KeepGoing | None = None,
@@ -40,8 +41,9 @@ def record(
     the name `process`, until its end; of the others standard error gets a sentence.
 
     Besides what the program maps through `pmemsim/pm.h`, these count as persistent memory: files
-    mapped from below `pm_paths`, the address ranges `pm_ranges` (`LO:HI`, hexadecimal), and with
-    `pm_heap` everything that it allocates. Raises `RecordError` if the program cannot be run or
+    mapped from below `pm_paths`, the address ranges `pm_ranges` (`LO:HI`, hexadecimal), what it
+    asks `mmap` for at the addresses `pm_hints` (hexadecimal), and with `pm_heap` everything that it
+    allocates. Raises `RecordError` if the program cannot be run or
     fails; the output file then does not exist.
     """
     output = Path(output)
@@ -58,6 +60,8 @@ def record(
         environment["PMEMSIM_PM_PATH"] = ":".join(str(Path(path).absolute()) for path in pm_paths)
     if pm_ranges:
         environment["PMEMSIM_PM_RANGE"] = ",".join(pm_ranges)
+    if pm_hints:
+        environment["PMEMSIM_PM_HINT"] = ",".join(pm_hints)
     if pm_heap:
         environment["PMEMSIM_PM_HEAP"] = "1"
     with _made_beside(output) as fresh, Processes.noted() as processes:
@@ -242,3 +246,17 @@ def check_range(text: str) -> str:
     if not colon or not 0 <= begin < end < 1 << 64:
         raise Error(f"--pm-range {text}: write it as LO:HI, hexadecimal: 0x10000000:0x20000000")
     return f"{begin:#x}:{end:#x}"
+
+
+def check_hint(text: str) -> str:
+    """An address of a page as the runtime takes it; an `Error` says what is wrong with it."""
+    try:
+        address = int(text, 16)
+    except ValueError:
+        address = 0
+    if not 0 < address < 1 << 47 or address % 4096:
+        raise Error(
+            f"--pm-hint {text}: give the address that the program asks mmap for, hexadecimal, a "
+            "multiple of 0x1000: 0x10000000000"
+        )
+    return f"{address:#x}"

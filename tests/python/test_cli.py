@@ -124,6 +124,7 @@ def test_help(command: list[str]) -> None:
             ["record", "-o", "x.pmt", "--pm-range", "0:1" + 16 * "0", "--", "ls"],
             "write it as LO:HI",
         ),
+        (["record", "-o", "x.pmt", "--pm-hint", "1234", "--", "ls"], "a multiple of 0x1000"),
         (["record", "-o", "x.pmt", "--pm-path", "no", "--", "ls"], "there is no such folder"),
         (["trace", "dump", "--first", "-1", "no.pmt"], "--first -1: must not be negative"),
         (["record", "queue", "-o", "x.pmt", "--opt", ""], "--opt : must be one of O0"),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pmemsim.flushes import flushes_outside_pm
 from pmemsim.recording import precompiled
 from pmemsim.toolchain import compiler
 from support import pmemsim
@@ -77,6 +78,44 @@ def test_persistent_memory_that_is_nowhere_is_noted(tmp_path: Path, bare: Path) 
     done = pmemsim("record", "-o", tmp_path / "bare.pmt", "--", bare)
     assert done.returncode == 0
     assert "none of its memory was persistent; say which is by pm.h, --pm-path" in done.stderr
+    assert "note: flushes of lines outside persistent memory: 100 of 100: " in done.stderr
+    assert "(--pm-range 0x500000000000:0x500000100000, or --pm-heap if it was" in done.stderr
+    shown = " ".join(pmemsim("trace", "info", tmp_path / "bare.pmt").stdout.split())
+    assert "flushes of other memory │ 100 of 100:" in shown
+
+
+def test_a_hint_is_a_range_that_needs_no_end(tmp_path: Path, bare: Path) -> None:
+    output = tmp_path / "bare.pmt"
+    hints = ["--pm-hint", "500000000000", "--pm-hint", "0x600000000000"]
+    done = pmemsim("record", "-o", output, *hints, "--", bare)
+    assert done.returncode == 0
+    assert "persistent" not in done.stderr
+    (region,) = package.Trace(output).metadata["pm_regions"]
+    assert region == {"begin": 0x500000000000, "end": 0x500000100000, "source": "--pm-hint"}
+
+
+def test_flushes_outside_persistent_memory_name_the_option_that_takes_them_in() -> None:
+    memory = [
+        {"memory": "heap", "flushes": 1000},
+        {"memory": "anonymous", "asked": 0x10000000000, "flushes": 20},
+        {"memory": "anonymous", "asked": 0x10000000000, "flushes": 3},
+        {"memory": "stack", "flushes": 7},
+        {"memory": "file", "path": "/pm/a/pool", "flushes": 6},
+        {"memory": "data", "path": "/bin/mine", "flushes": 5},
+        {"memory": "anonymous", "flushes": 4},
+    ]
+    said = flushes_outside_pm(
+        {
+            "flushes": 2000,
+            "flushes_outside_pm": [{"begin": 0x1000, "end": 0x2000} | entry for entry in memory],
+        }
+    )
+    assert said == (
+        "1,045 of 2,000: 1,000 of the heap (--pm-heap); 23 of memory that the program asks for at "
+        "0x10000000000 (--pm-hint 0x10000000000); 7 of stacks, which no option makes persistent; "
+        "6 of /pm/a/pool (--pm-path /pm/a); 9 elsewhere"
+    )
+    assert flushes_outside_pm({}) == flushes_outside_pm({"flushes_outside_pm": []}) == ""
 
 
 def test_a_name_that_a_terminal_would_obey(tmp_path: Path, bare: Path) -> None:

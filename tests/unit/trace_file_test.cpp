@@ -461,6 +461,20 @@ const Nonsense kNonsense[] = {
        builder.metadata(
            R"({"program": "", "arguments": [1], "threads": 1, "sync_objects": 0, "pm_regions": []})");
      }},
+    {"FlushesOutsidePmOfTheWrongType", "\"asked\" is not a number",
+     [](TraceBuilder& builder) {
+       builder.external(1);
+       builder.metadata(R"({"program": "", "flushes": 1, "flushes_outside_pm": [)"
+                        R"({"begin": 0, "end": 1, "flushes": 1, "memory": "heap", "asked": "x"}], )"
+                        R"("threads": 1, "sync_objects": 0, "pm_regions": []})");
+     }},
+    {"FlushesOutsidePmWithoutTheirFile", "the metadata can't be understood",
+     [](TraceBuilder& builder) {
+       builder.external(1);
+       builder.metadata(R"({"program": "", "flushes": 1, "flushes_outside_pm": [)"
+                        R"({"begin": 0, "end": 1, "flushes": 1, "memory": "file"}], )"
+                        R"("threads": 1, "sync_objects": 0, "pm_regions": []})");
+     }},
     {"ThreadNotCounted", "operations of a thread that the metadata doesn't know",
      [](TraceBuilder& builder) { builder.thread(1).external(1); }},
     {"ThreadWithoutOperations", "counts a thread that has no operations",

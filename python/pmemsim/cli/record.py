@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
 from typing import Annotated
@@ -13,10 +14,21 @@ from pmemsim.cli.console import err, progress_of
 from pmemsim.cli.options import Recipe, options_of
 from pmemsim.errors import Error, Problems
 from pmemsim.files import check_writable
+from pmemsim.flushes import flushes_outside_pm
 from pmemsim.parallel import Report, run_all
-from pmemsim.recording import check_pm_path, check_range, record, record_workload
+from pmemsim.recording import check_hint, check_pm_path, check_range, record, record_workload
 from pmemsim.trace import Trace
 from pmemsim.workloads import WorkloadRun, unknown_workload, workloads
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """What of the program's memory is persistent, as given."""
+
+    paths: list[Path]
+    ranges: list[str]
+    hints: list[str]
+    heap: bool
 
 
 @options_of(Recipe)
@@ -50,6 +62,14 @@ def record_command(
     pm_range: Annotated[
         list[str] | None,
         typer.Option("--pm-range", help="Addresses that are persistent, as LO:HI, hexadecimal."),
+    ] = None,
+    pm_hint: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pm-hint",
+            help="Persistent is what the program asks mmap for at this address, hexadecimal, "
+            "wherever it gets it.",
+        ),
     ] = None,
     pm_heap: Annotated[
         bool, typer.Option("--pm-heap", help="Everything that the program allocates is persistent.")
@@ -85,11 +105,13 @@ def record_command(
         _refuse(recipe)
         if all_workloads or out_dir:
             raise Error("--all and --out-dir are for pmemsim's workloads; leave out the program")
-        _own(program, output, name, pm_path or [], pm_range or [], pm_heap, process)
+        memory = _Memory(pm_path or [], pm_range or [], pm_hint or [], pm_heap)
+        _own(program, output, name, memory, process)
         return
-    if pm_path or pm_range or pm_heap or process:
+    if pm_path or pm_range or pm_hint or pm_heap or process:
         raise Error(
-            "--pm-path, --pm-range, --pm-heap and --process are for programs of your own, after --"
+            "--pm-path, --pm-range, --pm-hint, --pm-heap and --process are for programs of your "
+            "own, after --"
         )
     if out_dir and not all_workloads:
         raise Error("--out-dir goes with --all; say where to write one trace by -o NAME.pmt")
@@ -164,21 +186,22 @@ def _own(
     program: list[str],
     output: Path | None,
     name: str | None,
-    pm_paths: list[Path],
-    pm_ranges: list[str],
-    pm_heap: bool,
+    memory: _Memory,
     process: str | None,
 ) -> None:
     problems = Problems()
     with problems.collected():
         trace = _needed(output)
-    for path in pm_paths:
+    for path in memory.paths:
         with problems.collected():
             check_pm_path(path)
-    ranges = []
-    for text in pm_ranges:
+    ranges, hints = [], []
+    for text in memory.ranges:
         with problems.collected():
             ranges.append(check_range(text))
+    for text in memory.hints:
+        with problems.collected():
+            hints.append(check_hint(text))
     problems.raise_any()
 
     def task(report: Report) -> Trace:
@@ -186,9 +209,10 @@ def _own(
             program,
             trace,
             name=name,
-            pm_paths=pm_paths,
+            pm_paths=memory.paths,
             pm_ranges=ranges,
-            pm_heap=pm_heap,
+            pm_hints=hints,
+            pm_heap=memory.heap,
             process=process,
             keep_going=lambda: report(0.0),
         )
@@ -213,6 +237,10 @@ def _say(trace: Trace) -> None:
     if not trace.metadata["pm_regions"]:
         err.print(
             "pmemsim: note: none of its memory was persistent; say which is by pm.h, --pm-path, "
-            "--pm-range or --pm-heap",
+            "--pm-range, --pm-hint or --pm-heap",
             markup=False,
+        )
+    if outside := flushes_outside_pm(trace.metadata):
+        err.print(
+            f"pmemsim: note: flushes of lines outside persistent memory: {outside}", markup=False
         )

@@ -14,6 +14,7 @@ import typer
 
 from pmemsim.cli.console import out, percent, table
 from pmemsim.errors import Problems
+from pmemsim.flushes import flushes_outside_pm
 from pmemsim.trace import DETAILS, KINDS, PURPOSES, Operations, Trace
 
 app = typer.Typer(no_args_is_help=True, help="Look into a recording, and check it.")
@@ -164,6 +165,7 @@ def _facts(trace: Trace, summary: dict[str, Any]) -> list[tuple[str, str]]:
         f"{region['begin']:#x} to {region['end']:#x} ({region['source']})"
         for region in metadata["pm_regions"]
     ]
+    outside = flushes_outside_pm(metadata).replace("; ", "\n").replace(": ", ":\n", 1)
     return [
         ("workload", trace.name),
         ("command", " ".join([metadata["program"], *metadata.get("arguments", [])])),
@@ -171,6 +173,7 @@ def _facts(trace: Trace, summary: dict[str, Any]) -> list[tuple[str, str]]:
         ("hash", trace.hash),
         ("threads", str(trace.threads)),
         ("persistent memory", "\n".join(regions) or "none"),
+        *([("flushes of other memory", outside)] if outside else []),
         ("instructions", f"{instructions:,}"),
         (
             "of these, not instrumented",

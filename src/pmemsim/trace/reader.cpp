@@ -50,6 +50,20 @@ std::uint64_t unsigned_number(const nlohmann::ordered_json& json, const char* ke
   return value.get<std::uint64_t>();
 }
 
+// Of what the simulator has no use for, but those who read the JSON rely on its types.
+void check_other_keys(const nlohmann::ordered_json& json) {
+  if (json.contains("regions")) unsigned_number(json, "regions");
+  value_or(json, "arguments", std::vector<std::string>());
+  if (!json.contains("flushes_outside_pm")) return;
+  unsigned_number(json, "flushes");
+  for (const auto& memory : json["flushes_outside_pm"]) {
+    for (const char* key : {"begin", "end", "flushes"}) unsigned_number(memory, key);
+    if (memory.contains("asked")) unsigned_number(memory, "asked");
+    const auto kind = memory.at("memory").get<std::string>();
+    if (kind == "file" || kind == "data") memory.at("path").get<std::string>();
+  }
+}
+
 Metadata parse_metadata(std::string_view text) {
   Metadata metadata;
   const auto json = nlohmann::ordered_json::parse(
@@ -61,9 +75,7 @@ Metadata parse_metadata(std::string_view text) {
   metadata.program = json.at("program").get<std::string>();
   metadata.workload = value_or(json, "workload", std::string());
   if (json.contains("seed")) metadata.seed = unsigned_number(json, "seed");
-  // The simulator has no use for these two, but those who read the JSON rely on their types.
-  if (json.contains("regions")) unsigned_number(json, "regions");
-  value_or(json, "arguments", std::vector<std::string>());
+  check_other_keys(json);
   for (const auto& region : json.at("pm_regions")) {
     metadata.pm_regions.push_back({unsigned_number(region, "begin"), unsigned_number(region, "end"),
                                    region.at("source").get<std::string>()});

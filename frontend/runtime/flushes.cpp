@@ -1,0 +1,72 @@
+// Which flushes are of lines that aren't persistent memory, and what is there instead: so that a
+// user sees that an option is missing. Counted while recording.
+#include <cstdio>
+#include <cstring>
+
+#include "runtime.hpp"
+
+namespace pmemsim::rt {
+
+std::uint64_t flush_count = 0;
+List<FlushedMemory, 1u << 16> flushed_memory;
+
+namespace {
+
+// Where the last flushes of either kind were.
+Range last_persistent{};
+std::size_t last_flushed = 0;
+
+bool contains(const Range& range, std::uint64_t address) {
+  return address >= range.begin && address < range.end;
+}
+
+// What the kernel's list of mappings says of the one that has the address.
+FlushedMemory look_up(std::uint64_t address) {
+  FlushedMemory found{{address, address + 1}, FlushedKind::kAnonymous, 0, 0, 0};
+  for_each_mapping([&](const MappedRange& mapped) {
+    if (!contains(mapped.range, address)) return;
+    found.range = mapped.range;
+    if (std::strcmp(mapped.name, "[heap]") == 0) {
+      found.kind = FlushedKind::kHeap;
+    } else if (std::strcmp(mapped.name, "[stack]") == 0 || is_stack(address)) {
+      found.kind = FlushedKind::kStack;
+    } else if (mapped.name[0] == '/') {
+      found.kind = mapped.shared ? FlushedKind::kFile : FlushedKind::kData;
+      found.source = add_source(mapped.name);
+    }
+  });
+  return found;
+}
+
+// Is it in memory that the program has asked for elsewhere?
+bool is_displaced(std::uint64_t address, FlushedMemory& found) {
+  const Displaced* displaced = find_displaced(address);
+  if (displaced == nullptr) return false;
+  found = {displaced->range, FlushedKind::kAnonymous, displaced->asked, 0, 0};
+  return true;
+}
+
+FlushedMemory& memory_of(std::uint64_t address) {
+  for (std::size_t i = 0; i < flushed_memory.size(); ++i) {
+    if (contains(flushed_memory[(last_flushed + i) % flushed_memory.size()].range, address)) {
+      last_flushed = (last_flushed + i) % flushed_memory.size();
+      return flushed_memory[last_flushed];
+    }
+  }
+  FlushedMemory found{};
+  if (!is_displaced(address, found)) found = look_up(address);
+  if (flushed_memory.push(found)) last_flushed = flushed_memory.size() - 1;
+  return flushed_memory[last_flushed];
+}
+
+}  // namespace
+
+void note_flush(const volatile void* address) {
+  ++flush_count;
+  const std::uint64_t place = place_of(address);
+  if (contains(last_persistent, place)) return;
+  if (find_persistent(place, last_persistent)) return;
+  ++memory_of(std::uint64_t{reinterpret_cast<std::uintptr_t>(address)}).flushes;
+}
+
+}  // namespace pmemsim::rt
