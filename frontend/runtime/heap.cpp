@@ -14,6 +14,9 @@
 
 #include "runtime.hpp"
 
+// malloc() of the program's, if that has no other.
+extern "C" void* pmemsim_rt_malloc(std::size_t bytes) noexcept;
+
 namespace pmemsim::rt {
 namespace {
 
@@ -156,6 +159,33 @@ void* allocate_early(std::size_t bytes) {
 }
 bool is_early(const void* memory) { return memory >= early && memory < early + sizeof(early); }
 
+// ---- Allocators that are linked into the program ----------------------------------------------
+
+// By a function that each is known by.
+constexpr struct {
+  const char* name;
+  const char* function;
+} kLibraries[] = {{"jemalloc", "je_malloc"},
+                  {"jemalloc", "mallctl"},
+                  {"tcmalloc", "tc_malloc"},
+                  {"mimalloc", "mi_malloc"}};
+
+bool is_in_program(const void* function) {
+  Dl_info found{}, own{};
+  return function != nullptr && dladdr(function, &found) != 0 &&
+         dladdr(reinterpret_cast<void*>(&configure_heap), &own) != 0 &&
+         found.dli_fbase == own.dli_fbase;
+}
+
+// The program calls such an allocator without the runtime between. nullptr: it has none.
+const char* linked_allocator() {
+  for (const auto& [name, function] : kLibraries) {
+    if (is_in_program(dlsym(RTLD_DEFAULT, function))) return name;
+  }
+  const void* used = dlsym(RTLD_DEFAULT, "malloc");
+  return used == reinterpret_cast<void*>(&pmemsim_rt_malloc) ? nullptr : "an allocator";
+}
+
 void* or_no_memory(void* memory) {
   if (memory == nullptr) errno = ENOMEM;
   return memory;
@@ -166,8 +196,16 @@ void* or_no_memory(void* memory) {
 void configure_heap() {
   const char* wanted = std::getenv("PMEMSIM_PM_HEAP");
   if (wanted == nullptr || *wanted == '\0' || std::strcmp(wanted, "0") == 0) return;
+  if (const char* allocator = linked_allocator()) {
+    fail(
+        "%s has %s linked into it, so its memory can't be made persistent by --pm-heap; link that "
+        "library dynamically, or build without it, or say which addresses are persistent "
+        "(--pm-range)",
+        program_name, allocator);
+  }
   reserve(kHeapBase, kHeapBytes);
   enabled = true;
+  use_operators_of_heap();
 }
 
 std::uint64_t heap_end() {
@@ -183,10 +221,12 @@ using namespace pmemsim::rt;
 // Weak: a program that brings an allocator of its own keeps it.
 #define PMEMSIM_ALLOCATOR PMEMSIM_EXPORT __attribute__((weak))
 
-PMEMSIM_ALLOCATOR void* malloc(std::size_t bytes) noexcept {
+extern "C" void* pmemsim_rt_malloc(std::size_t bytes) noexcept {
   if (enabled) return or_no_memory(allocate_block(bytes));
   return look_up() ? next.malloc(bytes) : allocate_early(bytes);
 }
+PMEMSIM_ALLOCATOR void* malloc(std::size_t bytes) noexcept
+    __attribute__((alias("pmemsim_rt_malloc")));
 PMEMSIM_ALLOCATOR void free(void* memory) noexcept {
   if (memory == nullptr || is_early(memory)) return;
   if (is_ours(memory)) return free_block(memory);

@@ -242,6 +242,7 @@ int main_of_recording(int count, char** arguments, char** environment) {
 // Before all constructors, also those of shared libraries.
 void start(int count, char** arguments, char** environment) {
   find_real_functions();
+  find_operators();
   environ = environment;  // the C library itself sets it only later
   if (count > 0) {
     const char* slash = std::strrchr(arguments[0], '/');

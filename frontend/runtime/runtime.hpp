@@ -7,7 +7,8 @@
 // Who may call whom: each file only those above it and those of its own entry (a test compares).
 //   status, memory, real, kernel_mappings
 //                                messages; memory of its own; the C library's functions
-//   heap, stacks, processes      know nothing of recording
+//   operators, heap, stacks, processes
+//                                know nothing of recording
 //   scheduler, objects, record, sites, output, places, persistent, mapping, flushes, warm,
 //   external, threads, processor, signals, watchdog
 //                                the recorder. A turn that ends stops stepping and reaps threads, a
@@ -354,7 +355,7 @@ void for_each_mapping(Visit visit) {
       &visit);
 }
 
-// ---- Persistent memory (persistent.cpp, mapping.cpp, heap.cpp) ------------------------------
+// ---- Persistent memory (persistent.cpp, mapping.cpp, heap.cpp, operators.cpp) ----------------
 
 // A file that is mapped, or other memory that persists.
 struct Memory {
@@ -416,6 +417,9 @@ bool call_mapping(long number, const long* arguments, long* result);
 // If nothing is mapped there, nothing comes to stand there unless the program asks for it.
 bool keep_vacant(std::uint64_t begin, std::uint64_t end);
 void configure_heap();
+// Operators new and delete lead to what the program has, or to the heap that counts as PM.
+void find_operators();
+void use_operators_of_heap();
 // Up to where the heap that counts as PM has been used; 0 if it doesn't count.
 std::uint64_t heap_end();
 

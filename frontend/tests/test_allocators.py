@@ -1,0 +1,126 @@
+"""The heap that counts as persistent memory, whichever allocator the program is linked with."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import HERE, built_toolchain, locked, run
+
+from pmemsim.trace import Trace
+
+PROGRAMS = HERE / "recorded"
+GIVEN = 12  # addresses that the program prints
+
+
+@pytest.fixture(scope="session")
+def programs(shared_folder: Path) -> Path:
+    """The folder of a program, plain and linked with an allocator in two ways, and of that."""
+    folder = shared_folder / "allocators"
+    folder.mkdir(exist_ok=True)
+    with locked(folder):
+        if (folder / "done").exists():
+            return folder
+        source = PROGRAMS / "foreign_allocator.cpp"
+        plain, recorded = "clang++-19", built_toolchain() / "bin" / "pmemsim-c++"
+        options = ("-O1", "-fPIC", "-std=c++20", "-fno-builtin")
+        run(plain, *options, "-shared", source, "-o", folder / "libforeign.so")
+        run(plain, *options, "-c", source, "-o", folder / "foreign.o")
+        for file in ("operators.cpp", "own_operators.cpp"):
+            run(recorded, "-O1", "-std=c++20", "-c", PROGRAMS / file, "-o", folder / f"{file}.o")
+        linked = {
+            "plain": [],
+            "dynamic": ["-L", folder, "-lforeign", f"-Wl,-rpath,{folder}"],
+            "static": [folder / "foreign.o"],
+            "static_library": ["-static-libstdc++"],
+            "own": [folder / "own_operators.cpp.o"],
+        }
+        for name, parts in linked.items():
+            run(recorded, folder / "operators.cpp.o", *parts, "-o", folder / name)
+        (folder / "done").touch()
+    return folder
+
+
+def record(
+    program: Path, output: Path, *arguments: str, **options: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [program, *arguments], env={**os.environ, "PMEMSIM_TRACE": str(output), **options},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def outside(done: subprocess.CompletedProcess[str], output: Path) -> list[str]:
+    """Which of the program's allocations aren't in the heap that counts as persistent."""
+    assert done.returncode == 0, done.stderr
+    trace = Trace(output)
+    trace.verify()
+    (heap,) = trace.metadata["pm_regions"]
+    given = {name: int(at, 16) for name, at in map(str.split, done.stdout.splitlines())}
+    assert len(given) == GIVEN
+    assert all(at % 256 == 0 for name, at in given.items() if name.startswith("aligned"))
+    assert given["class"] % 64 == 0
+    return [name for name, at in given.items() if not heap["begin"] <= at < heap["end"]]
+
+
+@pytest.mark.parametrize("program", ["plain", "dynamic", "static_library", "own", "preloaded"])
+def test_every_operator_gives_from_the_persistent_heap(
+    programs: Path, tmp_path: Path, program: str
+) -> None:
+    output = tmp_path / "trace.pmt"
+    options = {"PMEMSIM_PM_HEAP": "1"}
+    if program == "preloaded":
+        options["LD_PRELOAD"] = str(programs / "libforeign.so")
+        program = "plain"
+    done = record(programs / program, output, **options)
+    assert outside(done, output) == []
+
+
+@pytest.mark.parametrize("program", ["plain", "dynamic", "static_library", "own"])
+def test_without_that_heap_every_allocation_is_its_librarys(
+    programs: Path, tmp_path: Path, program: str
+) -> None:
+    output = tmp_path / "trace.pmt"
+    done = record(programs / program, output)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == GIVEN
+    assert Trace(output).metadata["pm_regions"] == []
+    assert run(programs / program).stdout.splitlines()
+
+
+@pytest.mark.parametrize("heap", ["0", "1"])
+def test_operator_new_throws_when_there_is_no_memory(
+    programs: Path, tmp_path: Path, heap: str
+) -> None:
+    output = tmp_path / "trace.pmt"
+    done = record(programs / "plain", output, "too much", PMEMSIM_PM_HEAP=heap)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_allocator_that_is_part_of_the_program_is_refused(
+    programs: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "trace.pmt"
+    done = record(programs / "static", output, PMEMSIM_PM_HEAP="1")
+    assert done.returncode == 2
+    assert "static has an allocator linked into it" in done.stderr
+    assert "link that library dynamically" in done.stderr
+    assert not output.exists()
+    assert record(programs / "static", output).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [("je_malloc", "jemalloc"), ("tc_malloc", "tcmalloc"), ("mi_malloc", "mimalloc")],
+)
+def test_a_known_allocator_that_the_program_calls_itself_is_refused(
+    tmp_path: Path, function: str, name: str
+) -> None:
+    source, output = tmp_path / "mine.c", tmp_path / "trace.pmt"
+    source.write_text(f"void* {function}(unsigned long n) {{ return (void*)n; }} int main() {{}}")
+    run(built_toolchain() / "bin" / "pmemsim-cc", source, "-o", tmp_path / "mine")
+    done = record(tmp_path / "mine", output, PMEMSIM_PM_HEAP="1")
+    assert done.returncode == 2
+    assert f"mine has {name} linked into it" in done.stderr
