@@ -8,7 +8,7 @@
 namespace pmemsim::rt {
 
 std::uint64_t flush_count = 0;
-List<FlushedMemory, 1u << 16> flushed_memory;
+List<FlushedMemory, kMostFlushed> flushed_memory;
 
 namespace {
 
@@ -46,6 +46,7 @@ bool is_displaced(std::uint64_t address, FlushedMemory& found) {
   return true;
 }
 
+// Of more sorts than there is room for, the last takes the rest.
 FlushedMemory& memory_of(std::uint64_t address) {
   for (std::size_t i = 0; i < flushed_memory.size(); ++i) {
     if (contains(flushed_memory[(last_flushed + i) % flushed_memory.size()].range, address)) {
@@ -53,9 +54,11 @@ FlushedMemory& memory_of(std::uint64_t address) {
       return flushed_memory[last_flushed];
     }
   }
+  if (flushed_memory.size() == kMostFlushed) return flushed_memory[last_flushed];
   FlushedMemory found{};
   if (!is_displaced(address, found)) found = look_up(address);
-  if (flushed_memory.push(found)) last_flushed = flushed_memory.size() - 1;
+  last_flushed = flushed_memory.size();
+  flushed_memory.push(found);
   return flushed_memory[last_flushed];
 }
 

@@ -42,8 +42,9 @@ constexpr std::uint64_t kPage = trace::kImagePageBytes;
 // How much a file can grow beyond where its place has been chosen for it.
 constexpr std::uint64_t kLeastGrowth = std::uint64_t{8} << 30, kMostGrowth = std::uint64_t{1} << 40;
 constexpr std::uint64_t kGrowthFactor = 16;
-// Descriptors of the runtime's that keep files from being deleted are above those of programs.
-constexpr int kFirstHeldDescriptor = 512;
+// Descriptors by which the runtime keeps files from being deleted: above those that most programs
+// use, and few enough to leave some.
+constexpr int kFirstHeldDescriptor = 512, kLastHeldDescriptor = 767;
 
 const char* pm_path = nullptr;  // folders, separated by colons
 
@@ -132,7 +133,8 @@ void hold(const char* link) {
   const int opened =
       static_cast<int>(real.syscall(SYS_openat, AT_FDCWD, link, O_PATH | O_CLOEXEC, 0));
   if (opened < 0) return;
-  fcntl(opened, F_DUPFD_CLOEXEC, kFirstHeldDescriptor);
+  const int held = fcntl(opened, F_DUPFD_CLOEXEC, kFirstHeldDescriptor);
+  if (held > kLastHeldDescriptor) close(held);
   close(opened);
 }
 
@@ -199,7 +201,8 @@ void grow(Memory& memory, std::uint64_t bytes, std::uint64_t begin, std::uint64_
   if (bytes > memory.room) {
     const std::uint64_t first = memory.place + memory.room, last = memory.place + bytes;
     const bool is_there = begin <= first && last <= end;
-    if (!is_free(first, last) || (!is_there && !keep_vacant(first, last))) {
+    if (is_in_room(memory.place) || !is_free(first, last) ||
+        (!is_there && !keep_vacant(first, last))) {
       fail(
           "%s has become longer than where it was first mapped, and there is no room behind it for "
           "the trace; give it its length before it is mapped, or leave the address to the system",

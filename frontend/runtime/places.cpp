@@ -97,4 +97,6 @@ std::uint64_t take_room(std::uint64_t bytes) {
   return room;
 }
 
+bool is_in_room(std::uint64_t address) { return address >= kRoomBase && address < next_room; }
+
 }  // namespace pmemsim::rt

@@ -338,6 +338,7 @@ inline std::uint64_t place_of(const volatile void* address) {
 }
 // Addresses of the trace that nothing has in the program.
 std::uint64_t take_room(std::uint64_t bytes);
+bool is_in_room(std::uint64_t address);
 
 // ---- What the kernel has mapped (kernel_mappings.cpp) -----------------------------------------
 
@@ -423,8 +424,7 @@ void use_operators_of_heap();
 // Up to where the heap that counts as PM has been used; 0 if it doesn't count.
 std::uint64_t heap_end();
 
-// ---- Flushes of other memory (flushes.cpp)
-// -------------------------------------------------------
+// ---- Flushes of other memory (flushes.cpp) ----------------------------------------------------
 
 enum class FlushedKind : std::uint8_t { kAnonymous, kHeap, kStack, kFile, kData };
 struct FlushedMemory {
@@ -435,7 +435,8 @@ struct FlushedMemory {
   std::uint64_t flushes;
 };
 extern std::uint64_t flush_count;  // all
-extern List<FlushedMemory, 1u << 16> flushed_memory;
+inline constexpr std::size_t kMostFlushed = 4096;
+extern List<FlushedMemory, kMostFlushed> flushed_memory;
 void note_flush(const volatile void* address);
 
 // ---- Metadata (metadata.cpp) ------------------------------------------------------------------

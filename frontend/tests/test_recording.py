@@ -655,6 +655,20 @@ def test_marks_have_the_addresses_that_accesses_have(
     assert list(marks["address"]) == [trace.metadata["pm_regions"][0]["begin"] + 4096]
 
 
+@pytest.mark.parametrize("way", ["cramped", "outgrown"])
+def test_a_file_that_has_grown_into_other_memory_is_refused(
+    build: Callable[[str, str], Path], tmp_path: Path, way: str
+) -> None:
+    output, file = tmp_path / "trace.pmt", tmp_path / "file"
+    done = record(
+        build("mappings.c", "-O1"), way, file, tmp_path / "other", output=output,
+        PMEMSIM_PM_PATH=str(tmp_path), PMEMSIM_ROI="whole",
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert f"{file} has become longer than where it was first mapped" in done.stderr
+    assert_nothing_left(output)
+
+
 def test_a_new_file_of_an_old_name_is_another_memory(
     build: Callable[[str, str], Path], tmp_path: Path
 ) -> None:

@@ -222,6 +222,18 @@ static void spinning(void) {
     pthread_join(thread, NULL);
   }
 }
+// There is no room for what a file has grown by: other memory is behind it, or it is too much.
+static void cramped(void) {
+  map_at(ASKED, file, BYTES, 0, MAP_SHARED);
+  map_volatile(ASKED + BYTES);
+  if (ftruncate(file, 2 * BYTES) != 0) exit(1);
+  map(2 * BYTES, 0);
+}
+static void outgrown(void) {
+  map(BYTES, 0);
+  if (ftruncate(file, 1l << 34) != 0) exit(1);
+  map(1ul << 34, 0);
+}
 // Without other mappings, a whole file at its place: nothing is moved.
 static void plainly(void) { fill(map(BYTES, 0), 1); }
 
@@ -248,6 +260,8 @@ int main(int count, char** arguments) {
       WAY(anonymously),
 
       WAY(spinning),
+      WAY(cramped),
+      WAY(outgrown),
       WAY(plainly),
   };
   if (count < 4) return 1;
