@@ -15,7 +15,7 @@
 //                      its return. Default: marked if the program contains pm_roi_begin().
 //   PMEMSIM_PM_PATH    folders, separated by colons: files mapped from below them are PM
 //   PMEMSIM_PM_RANGE   LO:HI[,LO:HI...], addresses in hexadecimal: these are PM
-//   PMEMSIM_PM_HINT    ADDRESS[,ADDRESS...], in hexadecimal: what the program asks mmap for there is PM
+//   PMEMSIM_PM_HINT    ADDRESS[,...], in hexadecimal: what the program asks mmap for there is PM
 //   PMEMSIM_PM_HEAP    1: what malloc and operator new give is PM
 //   PMEMSIM_PROCESSES  a folder where the process that is recorded and the others, which are not
 //                      because it is, leave notes. Not set: every process writes PMEMSIM_TRACE.
