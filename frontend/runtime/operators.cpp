@@ -24,7 +24,6 @@ namespace {
 using New = void* (*)(std::size_t);
 New next_new = nullptr;
 
-void* new_or_null(std::size_t bytes) { return std::malloc(bytes); }
 void* new_aligned_or_null(std::size_t bytes, std::size_t alignment) {
   void* memory = nullptr;
   if (alignment < sizeof(void*)) alignment = sizeof(void*);
@@ -36,14 +35,21 @@ void* or_throw(void* memory) {
   if (next_new == nullptr) fail("%s has no memory left for operator new", program_name);
   return next_new(PTRDIFF_MAX);
 }
-void* new_or_throw(std::size_t bytes) { return or_throw(new_or_null(bytes)); }
+void* new_or_throw(std::size_t bytes) { return or_throw(std::malloc(bytes)); }
 void* new_aligned_or_throw(std::size_t bytes, std::size_t alignment) {
   return or_throw(new_aligned_or_null(bytes, alignment));
 }
 void delete_any(void* memory) { std::free(memory); }
-// As the C++ library's: those of arrays, and with sizes, use the program's others if it has such.
-void* new_array(std::size_t bytes) { return _Znwm(bytes); }
+// As the C++ library's, these use the two that a program may have of its own.
+void* new_by_other(std::size_t bytes) { return _Znwm(bytes); }
 void delete_by_other(void* memory) { _ZdlPv(memory); }
+// Nothing can be caught here; so it is tried before whether that one would throw.
+void* new_or_null(std::size_t bytes) {
+  void* tried = std::malloc(bytes);
+  if (tried == nullptr) return nullptr;
+  std::free(tried);
+  return new_by_other(bytes);
+}
 void* allocate_array(void* memory, std::size_t count, std::size_t bytes) {
   std::size_t total = 0;
   if (!__builtin_mul_overflow(count, bytes, &total)) return std::realloc(memory, total);
@@ -54,7 +60,7 @@ void* allocate_array(void* memory, std::size_t count, std::size_t bytes) {
 // Their mangled names: m is sized, St11align_val_t aligned, RKSt9nothrow_t without exceptions.
 #define PMEMSIM_OPERATORS(F)                                    \
   F(0, _Znwm, new_or_throw)                                     \
-  F(1, _Znam, new_array)                                        \
+  F(1, _Znam, new_by_other)                                     \
   F(2, _ZnwmRKSt9nothrow_t, new_or_null)                        \
   F(3, _ZnamRKSt9nothrow_t, new_or_null)                        \
   F(4, _ZnwmSt11align_val_t, new_aligned_or_throw)              \

@@ -14,9 +14,8 @@
 //     addresses before they are written. Memory that isn't persistent, and comes to stand at a
 //     place, is moved to room of its own.
 //  4. Mapped privately (MAP_PRIVATE), a file isn't persistent.
-//  5. The trace has the contents of each page as they are when it is first mapped, or when
-//  recording
-//     begins if that is later.
+//  5. The trace has the contents of each page as they are when it is first mapped; if recording
+//     begins later, as they are then.
 // An access that reaches from one mapping into the next counts as one to the first of them.
 #include <cerrno>
 #include <cstdio>

@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ import pandas as pd
 import pytest
 from conftest import HERE, built_toolchain, locked, run
 from support import LONG_TESTS
+from support import pmemsim as command
 
 import pmemsim
 from pmemsim.trace import DETAILS, Trace
@@ -633,6 +635,28 @@ def test_a_file_is_one_memory_however_it_is_mapped(
         assert image.read_bytes() == file.read_bytes()
     # A page has the contents that it has when it is mapped first, and only the first has any.
     assert trace.summary()["image_pages"] == (way != "anonymously")
+
+
+CHECKER = """
+import sys
+(image,) = (open(path, "rb").read() for path in sys.argv[1:])
+assert len(image) == 4 * 4096
+assert image[4096 + 3] != 3 or image[1:3] == b"\\1\\2"
+"""
+
+
+def test_a_checker_gets_one_file_with_what_both_mappings_stored(
+    mapped: Callable[[str], tuple[Trace, list[Path]]], tmp_path: Path
+) -> None:
+    trace, _ = mapped("header_last")
+    checker = tmp_path / "checker.py"
+    checker.write_text(CHECKER)
+    done = command(
+        "crash", trace.path, "--design", "x86-bare", "--check", f"{sys.executable} {checker}",
+        "--check-images", "4",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " 4 " in done.stdout.replace("│", " ")
 
 
 def test_atomic_variables_are_one_however_they_are_mapped(

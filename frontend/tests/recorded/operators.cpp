@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+extern "C" __attribute__((weak)) const bool has_own_operators;
+
 namespace {
 
 constexpr std::size_t kBytes = 100;
@@ -69,9 +71,11 @@ int main(int count, char**) {
   operator delete[](operator new[](kBytes), kBytes);
   operator delete(operator new(kBytes, kAlignment), kBytes, kAlignment);
   operator delete[](operator new[](kBytes, kAlignment), kBytes, kAlignment);
-  auto* segment = new Segment;
-  show("class", segment);
-  delete segment;
+  if (&has_own_operators == nullptr) {
+    auto* segment = new Segment;
+    show("class", segment);
+    delete segment;
+  }
   memory = reallocarray(nullptr, 10, 10);
   show("reallocarray", memory);
   std::free(memory);

@@ -1,16 +1,25 @@
-// Operators of the program's own, as some count what they give.
+// Operators of the program's own, which put something before what they give, and count. Those of
+// arrays and with sizes are to use them, as the C++ library's do: what is given is taken back.
 #include <cstdlib>
 #include <new>
 
-static std::size_t given = 0;
+extern "C" const bool has_own_operators = true;
+
+constexpr std::size_t kBefore = 16;
+static long given = 0;
+static struct AtTheEnd {
+  ~AtTheEnd() {
+    if (given != 0) std::abort();
+  }
+} at_the_end;
 
 void* operator new(std::size_t bytes) {
-  given += bytes;
-  if (void* memory = std::malloc(bytes)) return memory;
+  ++given;
+  if (void* memory = std::malloc(kBefore + bytes)) return static_cast<char*>(memory) + kBefore;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t bytes) noexcept {
-  given -= bytes;
-  std::free(memory);
+void operator delete(void* memory) noexcept {
+  if (memory == nullptr) return;
+  --given;
+  std::free(static_cast<char*>(memory) - kBefore);
 }
