@@ -2,6 +2,8 @@
 
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringMap.h>
 #include <llvm/ADT/StringSwitch.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DataLayout.h>
@@ -12,6 +14,7 @@
 #include <optional>
 #include <utility>
 
+#include "assembly_mnemonics.hpp"
 #include "assembly_operands.hpp"
 #include "assembly_text.hpp"
 
@@ -23,39 +26,25 @@ using trace::FenceKind;
 using trace::FlushKind;
 using trace::SiteKind;
 
-std::uint32_t suffix_size(char suffix) {
-  return llvm::StringSwitch<std::uint32_t>(StringRef(&suffix, 1))
-      .Case("b", 1)
-      .Case("w", 2)
-      .Case("l", 4)
-      .Case("q", 8)
-      .Default(0);
-}
-
-// Read-modify-write instructions that may be locked, without size suffix.
-bool is_update(StringRef mnemonic) {
-  return llvm::StringSwitch<bool>(mnemonic)
-      .Cases("add", "adc", "and", "or", "xor", "sub", "sbb", "inc", "dec", "neg", true)
-      .Cases("not", "xadd", "xchg", "cmpxchg", "bts", "btr", "btc", true)
-      .Default(false);
-}
-
 class Summarizer {
  public:
   explicit Summarizer(const llvm::CallBase& call)
       : operands_(call),
         layout_(call.getModule()->getDataLayout()),
-        is_intel_(llvm::cast<llvm::InlineAsm>(call.getCalledOperand())->getDialect() ==
-                  llvm::InlineAsm::AD_Intel) {}
+        is_intel_(operands_.is_intel()) {}
 
   AssemblySummary summarize(StringRef text) {
     for (const Statement& statement : parse_assembly(text)) {
+      for (const std::string& label : statement.labels) {
+        effects_before_[label] = summary_.effects.size();
+      }
       if (statement.mnemonic.empty()) {
         encoded(statement);
       } else if (!flush_or_fence(statement) && !locked(statement) &&
-                 !string_instruction(statement)) {
+                 !string_instruction(statement) && !jump(statement)) {
         ordinary(statement);
       }
+      forget_results(statement);
     }
     return std::move(summary_);
   }
@@ -84,7 +73,8 @@ class Summarizer {
 
   void problem(StringRef spelling, StringRef verb) {
     summary_.problems.push_back(("inline assembly '" + spelling + "' " + verb +
-                                 " an address that isn't one of its operands; it is not recorded")
+                                 " an address that isn't (or is no longer) one of its operands; "
+                                 "it is not recorded")
                                     .str());
   }
 
@@ -124,7 +114,7 @@ class Summarizer {
                                           : FlushKind::kClflush;
     std::optional<Address> address;
     const bool has_index = base == 4;
-    if (llvm::Value* value = has_index ? nullptr : operands_.in_register(base + extension)) {
+    if (llvm::Value* value = has_index ? nullptr : operands_.address_in(base + extension)) {
       address = Address{.base = value};
       if (mode == 1 && bytes.size() > 3) address->displacement = static_cast<std::int8_t>(bytes[3]);
       if (mode == 2 && bytes.size() > 6) {
@@ -162,17 +152,17 @@ class Summarizer {
     if (mnemonic == "cmpxchg16b" || mnemonic == "cmpxchg8b") {
       size = mnemonic == "cmpxchg16b" ? 16 : 8;
       mnemonic = "cmpxchg";
-    } else if (!is_update(mnemonic)) {
-      size = suffix_size(mnemonic.back());
+    } else if (!is_lockable(mnemonic)) {
+      size = suffix_size(mnemonic);
       mnemonic = mnemonic.drop_back();
     }
-    if (!is_update(mnemonic) || !(statement.lock || mnemonic == "xchg")) return false;
+    if (!is_lockable(mnemonic) || !(statement.lock || mnemonic == "xchg")) return false;
     const std::string* memory = nullptr;
     for (const std::string& operand : statement.operands) {
       if (is_memory_operand(operand, operands_)) memory = &operand;
     }
     if (memory == nullptr) return !statement.lock ? true : (fence(FenceKind::kMfence), true);
-    const std::optional<Address> address = memory_address(*memory, operands_);
+    const std::optional<Address> address = place(statement, *memory);
     if (!address || address->stack) {
       if (!address) problem(statement.mnemonic, "updates");
       fence(FenceKind::kMfence);
@@ -183,12 +173,13 @@ class Summarizer {
     return true;
   }
 
-  // movs copies from (%rsi) to (%rdi), stos stores to (%rdi); both %rcx times if repeated.
+  // movs copies from (%rsi) to (%rdi), stos stores to (%rdi); both %rcx times if repeated. The
+  // registers are elsewhere then.
   bool string_instruction(const Statement& statement) {
     const StringRef mnemonic = statement.mnemonic;
     if (mnemonic.size() != 5) return false;
     const StringRef name = mnemonic.drop_back();
-    const std::uint32_t size = mnemonic.back() == 'd' ? 4 : suffix_size(mnemonic.back());
+    const std::uint32_t size = mnemonic.back() == 'd' ? 4 : suffix_size(mnemonic);
     if ((name != "movs" && name != "stos") || size == 0) return false;
     const auto names = [&](StringRef part) {
       return llvm::any_of(statement.operands,
@@ -196,9 +187,12 @@ class Summarizer {
     };
     // movsd is an SSE instruction, too.
     if (!statement.operands.empty() && (!names("di)") || names("xmm"))) return false;
-    llvm::Value* to = operands_.in_register(kDestinationIndex);
-    llvm::Value* from = name == "movs" ? operands_.in_register(kSourceIndex) : nullptr;
-    llvm::Value* count = statement.repeat ? operands_.in_register(kCounter) : nullptr;
+    llvm::Value* to = operands_.address_in(kDestinationIndex);
+    llvm::Value* from = name == "movs" ? operands_.address_in(kSourceIndex) : nullptr;
+    llvm::Value* count = statement.repeat ? operands_.address_in(kCounter) : nullptr;
+    operands_.forget(kDestinationIndex);
+    if (name == "movs") operands_.forget(kSourceIndex);
+    if (statement.repeat) operands_.forget(kCounter);
     if (to == nullptr || (name == "movs" && from == nullptr) ||
         (statement.repeat && count == nullptr)) {
       problem(mnemonic, "writes to");
@@ -212,6 +206,10 @@ class Summarizer {
 
   void ordinary(const Statement& statement) {
     const StringRef mnemonic = statement.mnemonic;
+    if (mnemonic.starts_with(".")) {
+      loop(statement);
+      return;
+    }
     if (mnemonic.starts_with("movnt") || mnemonic.starts_with("vmovnt") || mnemonic == "movdiri") {
       non_temporal(statement);
       return;
@@ -226,57 +224,95 @@ class Summarizer {
       return;
     }
     for (const std::string& text : statement.operands) {
-      const auto number = operand_number(text);
-      if (!number) {
-        written_out(statement, text);
-        continue;
-      }
-      if (!operands_.is_memory(*number)) continue;
-      const Address address = *memory_address(text, operands_);
-      if (address.size == 0) continue;
-      const bool output = operands_.is_output(*number);
-      access(address, !output || operands_.is_also_input(*number), output, address.size);
+      if (is_memory_operand(text, operands_)) access(statement, text);
     }
   }
 
-  void access(const Address& address, bool reads, bool writes, std::uint32_t size) {
-    if (reads) effect(SiteKind::kLoad, address, size);
-    if (writes) effect(SiteKind::kStore, address, size);
-  }
-
-  // An address that the text names itself, as in `movq %0, 8(%1)`: the mnemonic and the place tell
-  // what is done to it. The destination comes last (AT&T).
-  void written_out(const Statement& statement, const std::string& text) {
-    const StringRef mnemonic = statement.mnemonic;
-    if (!is_memory_operand(text, operands_) || mnemonic.starts_with("j") ||
-        mnemonic.starts_with("call")) {
-      return;
-    }
-    const std::optional<Address> address = memory_address(text, operands_);
+  // The mnemonic and the operand's place tell what is done there, whatever the constraint says: the
+  // compiler believes in a "m" that is written, too, if memory is declared to change. A mnemonic
+  // that isn't known does what its operand is declared for.
+  void access(const Statement& statement, const std::string& text) {
+    const auto number = operand_number(text);
+    const std::optional<Address> address = place(statement, text);
     if (address && address->stack) return;
-    const bool last = &text == &statement.operands.back();
-    const bool moves = mnemonic.starts_with("mov") || mnemonic.starts_with("vmov");
-    const bool updates = is_update(mnemonic) || is_update(mnemonic.drop_back());
-    const bool compares = mnemonic.starts_with("cmp") || mnemonic.starts_with("test");
-    if (!address || is_intel_ || (last && !moves && !updates && !compares)) {
-      problem(mnemonic, "accesses");
+    const Destination by_name =
+        is_result(statement, text) ? destination(statement.mnemonic) : Destination::kRead;
+    const bool known = by_name != Destination::kUnknown;
+    const Destination done = known || !number ? by_name : declared(*number);
+    if (!address || done == Destination::kUnknown || (is_intel_ && !number)) {
+      problem(statement.mnemonic, "accesses");
       return;
     }
-    access(*address, !last || !moves, last && !compares, written_out_size(statement, *address));
+    const bool as_declared = address->size != 0 && (!known || by_name == Destination::kRead);
+    const std::uint32_t size = as_declared ? address->size : access_size(statement, *address);
+    if (done != Destination::kWritten) effect(SiteKind::kLoad, *address, size);
+    if (done != Destination::kRead) effect(SiteKind::kStore, *address, size);
   }
 
-  std::uint32_t written_out_size(const Statement& statement, const Address& address) const {
+  // `bts %rax, (%rdi)` may change a bit far from there.
+  std::optional<Address> place(const Statement& statement, StringRef text) const {
+    llvm::Value* bit = operands_.in_register(statement.operands.front());
+    const bool far = sets_bit(statement.mnemonic) &&
+                     !llvm::isa_and_nonnull<llvm::ConstantInt>(bit) &&
+                     !StringRef(statement.operands.front()).starts_with("$");
+    return far ? std::nullopt : memory_address(text, operands_);
+  }
+
+  Destination declared(unsigned operand) const {
+    if (!operands_.is_output(operand)) return Destination::kUnknown;
+    return operands_.is_also_input(operand) ? Destination::kUpdated : Destination::kWritten;
+  }
+
+  // The result comes last (AT&T).
+  bool is_result(const Statement& statement, const std::string& text) const {
+    return &text == (is_intel_ ? &statement.operands.front() : &statement.operands.back());
+  }
+
+  std::uint32_t access_size(const Statement& statement, const Address& address) const {
     const StringRef mnemonic = statement.mnemonic;
     const auto size = llvm::StringSwitch<std::uint32_t>(mnemonic)
                           .Cases("movss", "vmovss", "movd", "vmovd", 4)
-                          .Cases("movsd", "vmovsd", "movlps", "movlpd", "movhps", "movhpd", 8)
+                          .Cases("movsd", "movlps", "movlpd", "movhps", "movhpd", 8)
+                          .Cases("vmovsd", "vmovlps", "vmovlpd", "vmovhps", "vmovhpd", 8)
                           .Default(0);
     if (size != 0) return size;
     if (mnemonic.size() == 6 && (mnemonic.starts_with("movz") || mnemonic.starts_with("movs"))) {
-      return suffix_size(mnemonic[4]);  // movzbl: the source's size, then the destination's
+      return suffix_size(mnemonic.drop_back());  // movzbl: the source's, then the destination's
     }
-    const std::uint32_t by_suffix = is_update(mnemonic) ? 0 : suffix_size(mnemonic.back());
+    const std::uint32_t by_suffix = is_lockable(mnemonic) ? 0 : suffix_size(mnemonic);
     return by_suffix != 0 ? by_suffix : operand_size(statement, address);
+  }
+
+  // Harmless around what only computes or waits.
+  bool jump(const Statement& statement) {
+    if (!is_jump(statement.mnemonic)) return false;
+    StringRef label = statement.operands.empty() ? "" : statement.operands.back();
+    if (label.take_front().find_if(llvm::isDigit) == 0) label.consume_back("b");  // the last `1:`
+    const auto target = effects_before_.find(label);
+    if (target != effects_before_.end() && summary_.effects.size() > target->second) {
+      loop(statement);
+    }
+    return true;
+  }
+
+  void loop(const Statement& statement) {
+    summary_.problems.push_back("inline assembly '" + statement.mnemonic +
+                                "' loops; what it does after the first round is not recorded");
+  }
+
+  // What is computed in a register can no longer be told.
+  void forget_results(const Statement& statement) {
+    const StringRef mnemonic = statement.mnemonic;
+    if (has_hidden_results(mnemonic)) {
+      for (const unsigned number : {0U, 1U, 2U, 3U, kSourceIndex, kDestinationIndex}) {
+        operands_.forget(number);
+      }
+    }
+    if (only_compares(mnemonic)) return;
+    const bool exchanges = mnemonic.starts_with("xchg") || mnemonic.starts_with("xadd");
+    for (const std::string& text : statement.operands) {
+      if (exchanges || is_result(statement, text)) operands_.forget(text);
+    }
   }
 
   // The destination comes last (AT&T). movntdqa is a load.
@@ -305,7 +341,7 @@ class Summarizer {
       if (StringRef(text).starts_with("%xmm")) return 16;
       if (StringRef(text).starts_with("%ymm")) return 32;
       if (StringRef(text).starts_with("%zmm")) return 64;
-      llvm::Value* value = register_value(text, operands_);
+      llvm::Value* value = operands_.in_register(text);
       if (value == nullptr || !value->getType()->isSized()) continue;
       const auto size =
           static_cast<std::uint32_t>(layout_.getTypeStoreSize(value->getType()).getKnownMinValue());
@@ -317,7 +353,8 @@ class Summarizer {
 
   Operands operands_;
   const llvm::DataLayout& layout_;
-  bool is_intel_;  // the destination comes first
+  bool is_intel_;                                // the result comes first
+  llvm::StringMap<std::size_t> effects_before_;  // each label that was passed
   AssemblySummary summary_;
 };
 

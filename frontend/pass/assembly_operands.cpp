@@ -1,5 +1,6 @@
 #include "assembly_operands.hpp"
 
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringSwitch.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DataLayout.h>
@@ -23,16 +24,16 @@ unsigned register_number(StringRef name) {  // as in ModRM bytes; 16: not a gene
       .Cases("b", "bl", "bx", "ebx", "rbx", 3)
       .Cases("sp", "esp", "rsp", 4)
       .Cases("bp", "ebp", "rbp", 5)
-      .Cases("S", "si", "esi", "rsi", 6)
-      .Cases("D", "di", "edi", "rdi", 7)
-      .Case("r8", 8)
-      .Case("r9", 9)
-      .Case("r10", 10)
-      .Case("r11", 11)
-      .Case("r12", 12)
-      .Case("r13", 13)
-      .Case("r14", 14)
-      .Case("r15", 15)
+      .Cases("S", "sil", "si", "esi", "rsi", 6)
+      .Cases("D", "dil", "di", "edi", "rdi", 7)
+      .Cases("r8b", "r8w", "r8d", "r8", 8)
+      .Cases("r9b", "r9w", "r9d", "r9", 9)
+      .Cases("r10b", "r10w", "r10d", "r10", 10)
+      .Cases("r11b", "r11w", "r11d", "r11", 11)
+      .Cases("r12b", "r12w", "r12d", "r12", 12)
+      .Cases("r13b", "r13w", "r13d", "r13", 13)
+      .Cases("r14b", "r14w", "r14d", "r14", 14)
+      .Cases("r15b", "r15w", "r15d", "r15", 15)
       .Default(16);
 }
 
@@ -50,7 +51,7 @@ std::optional<std::int64_t> constant(StringRef text, const Operands& operands) {
 // The `, index, scale` behind the base. False if it can't be told.
 bool add_index(Address& address, StringRef text, const Operands& operands) {
   const auto [index, scale] = text.split(',');
-  address.index = register_value(index.trim(), operands);
+  address.index = operands.address_in(index.trim());
   if (address.index == nullptr) return false;
   const auto factor = scale.trim().empty() ? 1 : constant(scale.trim(), operands);
   if (factor != 1 && factor != 2 && factor != 4 && factor != 8) return false;
@@ -66,6 +67,8 @@ bool add_index(Address& address, StringRef text, const Operands& operands) {
 
 Operands::Operands(const llvm::CallBase& call) : call_(call) {
   const auto& assembly = *llvm::cast<llvm::InlineAsm>(call.getCalledOperand());
+  is_intel_ = assembly.getDialect() == llvm::InlineAsm::AD_Intel ||
+              StringRef(assembly.getAsmString()).contains(".intel_syntax");
   constraints_ = assembly.ParseConstraints();
   unsigned argument = 0;
   for (const auto& constraint : constraints_) {
@@ -73,13 +76,15 @@ Operands::Operands(const llvm::CallBase& call) : call_(call) {
   }
 }
 
+unsigned Operands::input(unsigned operand) const {
+  const auto& constraint = constraints_[operand];
+  const bool tied = is_output(operand) && constraint.hasMatchingInput() && !constraint.isIndirect;
+  return tied ? static_cast<unsigned>(constraint.MatchingInput) : operand;
+}
+
 llvm::Value* Operands::value(unsigned operand) const {
   if (operand >= constraints_.size()) return nullptr;
-  if (constraints_[operand].hasMatchingInput() && !constraints_[operand].isIndirect &&
-      is_output(operand)) {
-    operand = static_cast<unsigned>(constraints_[operand].MatchingInput);
-  }
-  const int argument = arguments_[operand];
+  const int argument = arguments_[input(operand)];
   return argument < 0 ? nullptr : call_.getArgOperand(static_cast<unsigned>(argument));
 }
 
@@ -104,16 +109,36 @@ std::uint32_t Operands::memory_size(unsigned operand) const {
       call_.getModule()->getDataLayout().getTypeStoreSize(type).getKnownMinValue());
 }
 
-llvm::Value* Operands::in_register(unsigned number) const {
+std::optional<unsigned> Operands::find(StringRef text) const {
+  const auto number = operand_number(text);
+  if (!number) return fixed(register_number(text));
+  if (*number >= constraints_.size() || is_memory(*number)) return {};
+  return number;
+}
+
+std::optional<unsigned> Operands::fixed(unsigned number) const {
+  if (number > 15) return {};
   for (unsigned operand = 0; operand < constraints_.size(); ++operand) {
     if (constraints_[operand].Type == llvm::InlineAsm::isClobber) continue;
     for (StringRef code : constraints_[operand].Codes) {
       if (!code.consume_front("{") || !code.consume_back("}")) continue;
-      if (register_number(code) != number || number > 15) continue;
-      if (llvm::Value* found = value(operand)) return found;
+      if (register_number(code) == number && value(operand) != nullptr) return operand;
     }
   }
-  return nullptr;
+  return {};
+}
+
+llvm::Value* Operands::in_register(StringRef text) const {
+  const auto operand = find(text);
+  return operand ? value(*operand) : nullptr;
+}
+
+llvm::Value* Operands::held(std::optional<unsigned> operand) const {
+  return operand && !forgotten_.contains(input(*operand)) ? value(*operand) : nullptr;
+}
+
+void Operands::forget(std::optional<unsigned> operand) {
+  if (operand) forgotten_.insert(input(*operand));
 }
 
 std::optional<unsigned> operand_number(StringRef text) {
@@ -123,16 +148,11 @@ std::optional<unsigned> operand_number(StringRef text) {
   return number;
 }
 
-llvm::Value* register_value(StringRef text, const Operands& operands) {
-  if (auto number = operand_number(text)) {
-    return operands.is_memory(*number) ? nullptr : operands.value(*number);
-  }
-  return operands.in_register(register_number(text));
-}
-
 bool is_memory_operand(StringRef text, const Operands& operands) {
   if (auto number = operand_number(text)) return operands.is_memory(*number);
-  return text.contains('(') || text.contains('[');
+  if (text.starts_with("%st(")) return false;
+  const bool symbol = !operands.is_intel() && (llvm::isAlpha(text.front()) || text.front() == '_');
+  return symbol || text.contains('(') || text.contains('[');
 }
 
 std::optional<Address> memory_address(StringRef text, const Operands& operands) {
@@ -156,7 +176,7 @@ std::optional<Address> memory_address(StringRef text, const Operands& operands) 
     address.stack = true;
     return address;
   }
-  address.base = base.trim().empty() ? operands.no_base() : register_value(base.trim(), operands);
+  address.base = base.trim().empty() ? operands.no_base() : operands.address_in(base.trim());
   if (address.base == nullptr) return {};
   if (!index.empty() && !add_index(address, index, operands)) return {};
   return address;

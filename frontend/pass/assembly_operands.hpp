@@ -2,6 +2,7 @@
 // statement's operand is.
 #pragma once
 
+#include <llvm/ADT/SmallSet.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstrTypes.h>
@@ -32,6 +33,8 @@ class Operands {
  public:
   explicit Operands(const llvm::CallBase& call);
 
+  bool is_intel() const { return is_intel_; }
+
   bool is_memory(unsigned operand) const {
     return operand < constraints_.size() && constraints_[operand].isIndirect;
   }
@@ -43,21 +46,36 @@ class Operands {
 
   // The value that goes into the operand: for a read-write register that of its tied input.
   llvm::Value* value(unsigned operand) const;
-  llvm::Value* in_register(unsigned number) const;
+  // Of a register that the text names: `%2` or `%rdi`.
+  llvm::Value* in_register(llvm::StringRef text) const;
+
+  // What a register holds at the statement that is looked at, if it is what went in: nullptr once
+  // that has been forgotten.
+  llvm::Value* address_in(unsigned number) const { return held(fixed(number)); }
+  llvm::Value* address_in(llvm::StringRef text) const { return held(find(text)); }
+  void forget(unsigned number) { forget(fixed(number)); }
+  void forget(llvm::StringRef text) { forget(find(text)); }
+
   // Of `(, index, scale)`.
   llvm::Value* no_base() const;
   std::uint32_t memory_size(unsigned operand) const;
 
  private:
+  unsigned input(unsigned operand) const;
+  std::optional<unsigned> find(llvm::StringRef text) const;
+  std::optional<unsigned> fixed(unsigned number) const;
+  llvm::Value* held(std::optional<unsigned> operand) const;
+  void forget(std::optional<unsigned> operand);
+
   const llvm::CallBase& call_;
   llvm::InlineAsm::ConstraintInfoVector constraints_;
   std::vector<int> arguments_;
+  bool is_intel_;
+  llvm::SmallSet<unsigned, 4> forgotten_;
 };
 
 // The number of an operand reference that is the whole text.
 std::optional<unsigned> operand_number(llvm::StringRef text);
-
-llvm::Value* register_value(llvm::StringRef text, const Operands& operands);
 
 // Is the operand a place in memory (rather than a register or a constant)?
 bool is_memory_operand(llvm::StringRef text, const Operands& operands);

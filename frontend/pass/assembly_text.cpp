@@ -73,6 +73,17 @@ bool is_prefix_word(StringRef word) {
       .Default(false);
 }
 
+bool is_label_character(char c) {
+  return llvm::isAlnum(c) || c == '_' || c == '.' || c == '$' || c == kOperandMark ||
+         c == kOperandEnd;
+}
+
+bool repeats_text(StringRef directive) {
+  return llvm::StringSwitch<bool>(directive)
+      .Cases(".rept", ".rep", ".irp", ".irpc", ".macro", true)
+      .Default(false);
+}
+
 // Operands are separated by commas outside of parentheses.
 std::vector<std::string> split_operands(StringRef text) {
   std::vector<std::string> operands;
@@ -105,10 +116,11 @@ class StatementParser {
 
  private:
   void statement(StringRef text) {
-    while (true) {  // labels: `1:`, `retry:`
-      const StringRef name = text.take_while(
-          [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.' || c == '$'; });
+    while (true) {  // labels: `1:`, `retry:`, `retry%=:`
+      const StringRef name = text.take_while(is_label_character);
       if (name.empty() || !text.substr(name.size()).starts_with(":")) break;
+      if (has_instruction_bytes()) finish();
+      current_.labels.push_back(name.str());
       text = text.drop_front(name.size() + 1).ltrim();
     }
     if (text.empty()) return;
@@ -139,7 +151,12 @@ class StatementParser {
                            .Cases(".long", ".int", ".4byte", 4)
                            .Cases(".quad", ".8byte", 8)
                            .Default(0);
-    if (width == 0) return;
+    if (width == 0) {
+      if (!repeats_text(name)) return;
+      current_.mnemonic = name.str();
+      finish();
+      return;
+    }
     llvm::SmallVector<StringRef, 8> numbers;
     text.drop_front(name.size()).split(numbers, ',');
     for (StringRef number : numbers) {

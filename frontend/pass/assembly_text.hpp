@@ -19,6 +19,7 @@ constexpr std::uint8_t kOperandSizePrefix = 0x66;
 bool is_prefix_byte(std::uint8_t byte);
 
 struct Statement {
+  std::vector<std::string> labels;  // that stand before it
   bool lock = false;
   bool repeat = false;
   llvm::SmallVector<std::uint8_t, 8> bytes;  // of the .byte directives that belong to it
@@ -26,8 +27,9 @@ struct Statement {
   std::vector<std::string> operands;         // as written
 };
 
-// Instructions in AT&T's or Intel's syntax. Prefixes, whether spelled as words of their own
-// statement or as bytes, have joined the instruction after them; labels and comments are gone.
+// Instructions in AT&T's or Intel's syntax, and the directives by which the assembler repeats text.
+// Prefixes, whether spelled as words of their own statement or as bytes, have joined the
+// instruction after them; comments are gone.
 std::vector<Statement> parse_assembly(llvm::StringRef text);
 
 // Machine instructions in the text of an inline assembly.

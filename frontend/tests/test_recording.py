@@ -845,6 +845,15 @@ def test_writes_of_libraries_and_kernel(
         PMEMSIM_PM_RANGE="0x10000000000:0x10000001000", PMEMSIM_ROI="whole",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    replayed = replayed_stores(output)
+    assert replayed == left.read_bytes()
+    assert {0, 64, 128, 192, 256, 320, 384, 448, 512, 576} <= {
+        at for at in range(0, 0x1000, 64) if any(replayed[at : at + 64])
+    }
+
+
+def replayed_stores(output: Path) -> bytes:
+    """What the recorded stores leave in the page at 0x10000000000, which was empty."""
     replayed = bytearray(0x1000)
     for operations in verified(output).operations(0):
         for index, address in enumerate(operations.records["address"]):
@@ -852,7 +861,16 @@ def test_writes_of_libraries_and_kernel(
             if value and address >> 12 == 1 << 28:
                 at = int(address) & 0xFFF
                 replayed[at : at + len(value)] = value
-    assert bytes(replayed) == left.read_bytes()
-    assert {0, 64, 128, 192, 256, 320, 384, 448, 512, 576} <= {
-        at for at in range(0, 0x1000, 64) if any(replayed[at : at + 64])
-    }
+    return bytes(replayed)
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_stores_of_assembly(build: Callable[[str, str], Path], tmp_path: Path, level: str) -> None:
+    """The recorded stores, replayed, give the memory as the program leaves it."""
+    output, left = tmp_path / "trace.pmt", tmp_path / "left"
+    done = record(
+        build("assembly.c", level), left, output=output,
+        PMEMSIM_PM_RANGE="0x10000000000:0x10000001000", PMEMSIM_ROI="whole",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert replayed_stores(output) == left.read_bytes()
