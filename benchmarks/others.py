@@ -146,6 +146,13 @@ def source_line(tree: Path, file: str, number: int) -> str:
     return ""
 
 
+def caller_of(function: str) -> str:
+    """A function in short, without template arguments and parameters, as the one that calls."""
+    while (shorter := re.sub(r"<[^<>]*>", "", function)) != function:
+        function = shorter
+    return f"in {function.partition('(')[0]}" if function else "elsewhere"
+
+
 def outside_functions(trace: Trace, tree: Path, program: Program) -> dict[str, int]:
     """Instructions that aren't instrumented, by what is called, else by what calls."""
     symbols = dynamic_symbols(tree / program.binary)
@@ -155,8 +162,7 @@ def outside_functions(trace: Trace, tree: Path, program: Program) -> dict[str, i
         place = sites.loc[site]
         line = source_line(tree, str(place["file"]), int(str(place["line"])))
         called = called_at(line, symbols)
-        caller = str(place["function"]).partition("(")[0]
-        functions[called or f"in {caller}"] += instructions
+        functions[called or caller_of(str(place["function"]))] += instructions
     return dict(functions.most_common())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import others
 import pytest
-from others import called_at, main, measure, missing_packages, without_times
+from others import called_at, caller_of, main, measure, missing_packages, without_times
 from recipes import SOURCES, Program, Source, recipe_of
 from support import ROOT
 
@@ -152,6 +152,11 @@ def test_the_documentation_says_what_the_script_does(source: Source) -> None:
 def test_what_is_called_is_read_from_the_source(line: str, called: str | None) -> None:
     symbols = {"posix_memalign", "_ZSt13diff_own_", "_ZSt11_Hash_bytesPKvmm", "memcpy"}
     assert called_at(line, symbols) == called
+
+
+def test_a_caller_is_named_in_short() -> None:
+    assert caller_of("a::Tree<int, b<c>>::insert(Key<int>*)") == "in a::Tree::insert"
+    assert caller_of("") == "elsewhere"
 
 
 def test_times_are_no_difference() -> None:
