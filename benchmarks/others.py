@@ -53,6 +53,8 @@ class Findings:
     slowdown: float = 0.0
     """Processor time while it is recorded, in units of that of a native run."""
     counts: dict[str, int] = field(default_factory=dict)
+    flushes_elsewhere: int = 0
+    """Of lines that aren't persistent memory."""
     not_instrumented: float = 0.0
     """Share of the instructions."""
     functions: dict[str, float] = field(default_factory=dict)
@@ -111,7 +113,8 @@ def called_at(source_line: str, symbols: set[str]) -> str | None:
         mangled = f"{len(name)}{name}"
         if name in symbols or any(mangled in symbol for symbol in symbols):
             return str(name)
-    return None
+    operator = re.search(r"\b(new|delete)\b", source_line)
+    return operator[0] if operator else None
 
 
 def dynamic_symbols(program: Path) -> set[str]:
@@ -210,6 +213,8 @@ def examine(program: Program, trace: Trace, tree: Path, found: Findings) -> None
     """Count what was recorded, and simulate it."""
     total = trace.summary()["total"]
     found.counts = {name: total[name] for name in COUNTS}
+    elsewhere = trace.metadata.get("flushes_outside_pm", [])
+    found.flushes_elsewhere = sum(memory["flushes"] for memory in elsewhere)
     instructions = total["instructions"] + total["external_instructions"]
     found.not_instrumented = total["external_instructions"] / instructions
     functions = outside_functions(trace, tree, program)
@@ -253,7 +258,7 @@ def row(found: Findings) -> str:
     output = "same" if found.same_output else "other"
     return (
         f"{found.program:19} {'yes':>6} {output:>6} {found.slowdown:7.1f}x {counts}"
-        f" {found.not_instrumented:7.1%} {times}"
+        f" {found.flushes_elsewhere:9,} {found.not_instrumented:7.1%} {times}"
     )
 
 
@@ -262,7 +267,8 @@ def heading() -> str:
     counts = " ".join(f"{name.replace('_', ' '):>10}" for name in COUNTS)
     times = " ".join(f"{design + ' ms':>9}" for design in DESIGNS)
     return (
-        f"{'program':19} {'builds':>6} {'prints':>6} {'slower':>8} {counts} {'outside':>7} {times}"
+        f"{'program':19} {'builds':>6} {'prints':>6} {'slower':>8} {counts}"
+        f" {'elsewhere':>9} {'outside':>7} {times}"
     )
 
 

@@ -146,6 +146,7 @@ def test_the_documentation_says_what_the_script_does(source: Source) -> None:
         ("  return std::_Hash_bytes(key, len, seed);", "_Hash_bytes"),
         ("  if (own(memcpy(to, from, 8))) return;", "memcpy"),
         ("  if (own(x)) return;", None),
+        ("  if (own(x)) p = new Page();", "new"),
         ("", None),
     ],
 )
