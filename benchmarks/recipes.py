@@ -11,6 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MICROSECONDS = r"\d+ usec\s+\d+ ops/sec"
+# Makes 100,000 different keys, in no order.
+KEYS = (
+    "awk 'BEGIN { for (x = 1; n++ < 100000;) { x = x * 48271 % 2147483647; print x } }' > keys.txt"
+)
 
 
 @dataclass(frozen=True)
@@ -56,12 +60,6 @@ def recipe_of(tree: Path) -> Source | None:
         if all((tree / file).is_file() for file in source.known_by):
             return source
     return None
-
-
-def _keys(file: str) -> str:
-    """The line that makes 100,000 different keys, in no order."""
-    numbers = "for (x = 1; n++ < 100000;) { x = x * 48271 % 2147483647; print x }"
-    return f"awk 'BEGIN {{ {numbers} }}' > {file}"
 
 
 def _pmdk(container: str) -> Program:
@@ -136,7 +134,7 @@ SOURCES = (
     Source(
         name="FAST_FAIR",
         known_by=("single/src/btree.h", "concurrent/src/btree.h"),
-        prepare=(_keys("keys.txt"),),
+        prepare=(KEYS,),
         programs=(
             _fast_fair("fast_fair", "single", "", ""),
             _fast_fair("fast_fair_mixed", "concurrent", "-pthread -DCONCURRENT -DMIXED ", "-t 4 "),
@@ -146,7 +144,7 @@ SOURCES = (
         name="CCEH",
         known_by=("src/CCEH_MSB.cpp", "util/persist.h"),
         prepare=(
-            _keys("keys.txt"),
+            KEYS,
             "sed -i '/^ *clear_cache();/d; s|/home/.*/input_rand.txt|keys.txt|' src/test.cpp",
             "mkdir -p bin",
             'make test CXX="$CXX -g -w"',
