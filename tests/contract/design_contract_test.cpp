@@ -10,6 +10,7 @@
 #include "preparing_backend.hpp"
 #include "random_trace.hpp"
 #include "shared_regions.hpp"
+#include "stress_settings.hpp"
 #include "unchecked.hpp"
 #include "undo_logged_regions.hpp"
 
@@ -66,7 +67,8 @@ class DesignContract : public testing::TestWithParam<Layers> {
  protected:
   // Small caches and queues, so that everything happens.
   static Configuration configuration(std::string_view page_size = kPageSizes[0],
-                                     const Layers& layers = GetParam()) {
+                                     const Layers& layers = GetParam(),
+                                     const std::vector<Setting>& stress = {}) {
     Layers list = settings({{"l1.size", "1KiB"},
                             {"l1.ways", "2"},
                             {"l2.size", "4KiB"},
@@ -79,8 +81,28 @@ class DesignContract : public testing::TestWithParam<Layers> {
                             {"pm.min_writes_per_switch", "2"},
                             {"pm.page_size", page_size},
                             {"pm.controllers", "2"}});
-    for (const Setting& setting : layers) list.push_back(setting);
+    for (const auto* part : {&stress, &layers}) {
+      list.insert(list.end(), part->begin(), part->end());
+    }
     return configure(list, with_doubles());
+  }
+  // What `crash(seed, configuration)` says of each set of settings that make structures collide,
+  // but for those that don't go with the design.
+  template <class Crash>
+  void crash_under_stress(Crash crash) {
+    std::uint32_t sets = 0;
+    for (const StressSet& set : stress_sets()) {
+      for (std::uint32_t seed = 1; seed <= programs_; ++seed) {
+        try {
+          const Configuration stressed = configuration(page_size(seed), GetParam(), set.settings);
+          EXPECT_EQ(crash(seed, stressed).problem, "") << set.name << ", " << seed;
+        } catch (const ConfigError&) {
+          break;
+        }
+        if (seed == 1) ++sets;
+      }
+    }
+    EXPECT_GE(sets, 4u);
   }
   static std::string_view page_size(std::uint32_t seed) {
     return kPageSizes[seed % std::size(kPageSizes)];
@@ -252,6 +274,12 @@ TEST_P(CrashContract, SurvivesEveryCrash) {
   }
 }
 
+TEST_P(CrashContract, SurvivesEveryCrashUnderStress) {
+  crash_under_stress([](std::uint32_t seed, const Configuration& configuration) {
+    return crash_shared({.seed = seed, .threads = 1 + seed % 4}, configuration);
+  });
+}
+
 class SoftwareLogContract : public DesignContract {};
 INSTANTIATE_TEST_SUITE_P(Every, SoftwareLogContract, testing::ValuesIn(promising_designs(true)),
                          [](const auto& info) { return name(info.param); });
@@ -264,6 +292,13 @@ TEST_P(SoftwareLogContract, SurvivesEveryCrash) {
     EXPECT_GT(run.crashes, 100u);
     EXPECT_GT(run.undone, 20u);
   }
+}
+
+TEST_P(SoftwareLogContract, SurvivesEveryCrashUnderStress) {
+  crash_under_stress([](std::uint32_t seed, const Configuration& configuration) {
+    UndoLoggedRegions program(seed, 1 + seed % 4, 30);
+    return crash_program(program.builder, configuration);
+  });
 }
 
 // A program whose log is broken goes wrong, so that the above says something.
