@@ -14,6 +14,7 @@ from pathlib import Path
 
 from check_rooms import REPOSITORY, ROOMS
 from pmemsim.presets import Preset, load_preset, preset_names
+from pmemsim.stress import stress_sets
 
 from pmemsim import _core
 
@@ -111,6 +112,15 @@ def design_table() -> str:
     return table("design", *LAYERS, "what it is", rows=[row for *_, row in sorted(rows)])
 
 
+def stress_table() -> str:
+    """The sets of settings that make structures collide."""
+    rows = [
+        (f"`{s.name}`", s.why, ", ".join(f"`{key}={value}`" for key, value in s.values))
+        for s in stress_sets().values()
+    ]
+    return table("set", "what happens with it", "settings", rows=rows)
+
+
 def repository_table() -> str:
     """What the C and C++ of the repository's rooms may include of others."""
     rows = [
@@ -171,6 +181,7 @@ class Section:
 SECTIONS = (
     Section("architecture.md", "includes", repository_table),
     Section("architecture.md", "rooms", rooms_picture),
+    Section("crash.md", "stress settings", stress_table),
     Section("layers.md", "choices", choice_table),
     Section("layers.md", "designs", design_table),
     Section("machines.md", "machines", machine_table),

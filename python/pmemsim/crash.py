@@ -11,12 +11,13 @@ from functools import partial
 from typing import IO, Any
 
 from pmemsim import _core
-from pmemsim.errors import Error
+from pmemsim.errors import ConfigError, Error
 from pmemsim.files import temporary_folder
-from pmemsim.presets import preset_names
+from pmemsim.presets import Setting, preset_names
 from pmemsim.programs import KeepGoing, ending_of, run_program
 from pmemsim.recording import build_workload
 from pmemsim.simulation import Configuration, Progress, configure
+from pmemsim.stress import StressSet
 from pmemsim.trace import Trace
 from pmemsim.workloads import workloads
 
@@ -27,6 +28,36 @@ DEFAULT_CHECKS = 10
 
 DEFAULT_CHECK_TIMEOUT_S = 60.0
 """How long a checker may take for an image, unless the user says otherwise."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A design as it is crashed."""
+
+    design: str
+    """Its name, or the path of its file."""
+    machine: str
+    overrides: tuple[Setting, ...] = ()
+    stress: StressSet | None = None
+    """What makes structures collide; where the user sets the same, the user's value holds."""
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """What is set beside the design and the machine."""
+        return (*(self.stress.settings if self.stress else ()), *self.overrides)
+
+    @property
+    def options(self) -> list[str]:
+        """The words of a command that crashes it."""
+        words = ["--design", self.design, "--machine", self.machine]
+        for setting in self.settings:
+            words += ["--set", f"{setting.key}={setting.value}"]
+        return words
+
+    @property
+    def label(self) -> str:
+        """Its name among others."""
+        return f"{self.design} ({self.stress.name})" if self.stress else self.design
 
 
 @dataclass(frozen=True)
@@ -101,8 +132,12 @@ class CrashRun:
 
     design: str
     machine: str
+    stress: str
+    """The name of the settings that make structures collide; empty: none of these."""
     workload: str
     threads: int
+    seed: int
+    """The recording's."""
     points: int
     """Crash points visited."""
     all_points: int
@@ -119,6 +154,8 @@ class CrashRun:
     """Points at which something was wrong."""
     wall_s: float
     story: Story | None
+    programs: int = 1
+    """Recordings that the counts are of; `seed` and `threads` are the first's."""
 
     @property
     def points_per_s(self) -> float:
@@ -130,6 +167,15 @@ class CrashRun:
         values = {name: value for name, value in vars(self).items() if name != "story"}
         story = vars(self.story) if self.story else None
         return {**values, "points_per_s": self.points_per_s, "story": story}
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A design that a set of stress settings doesn't fit."""
+
+    design: str
+    stress: str
+    reason: str
 
 
 def checker_of(
@@ -162,6 +208,25 @@ def _words(command: str) -> tuple[str, ...]:
     return tuple(words)
 
 
+def verify_or_refuse(
+    trace: Trace,
+    case: Case,
+    points: Points,
+    checker: Checker | None,
+    command: str,
+    progress: Progress | None = None,
+) -> CrashRun | Refused:
+    """As `verify`; but a design that its stress settings don't fit is a result, too."""
+    try:
+        configuration = configure(case.design, case.machine, extra=case.settings)
+        stress = case.stress.name if case.stress else ""
+        return verify(trace, configuration, points, checker, command, progress, stress)
+    except ConfigError as error:
+        if not case.stress:
+            raise
+        return Refused(case.design, case.stress.name, "; ".join(error.problems))
+
+
 def verify(
     trace: Trace,
     configuration: Configuration,
@@ -169,11 +234,12 @@ def verify(
     checker: Checker | None,
     command: str,
     progress: Progress | None = None,
+    stress: str = "",
 ) -> CrashRun:
     """Crash a design at the points of a recording, recover, and judge what is left.
 
-    `command` is how the user would see the first problem again. Raises `ConfigError` for a design
-    that promises nothing.
+    `command` is how the user would see the first problem again; `stress` names the stress settings
+    in the configuration. Raises `ConfigError` for a design that promises nothing.
     """
     share = 0.0
 
@@ -204,8 +270,10 @@ def verify(
     return CrashRun(
         design=configuration.design.name,
         machine=configuration.machine.name,
+        stress=stress,
         workload=trace.name,
         threads=trace.threads,
+        seed=int(trace.metadata.get("seed", 0)),
         points=found["points"],
         all_points=found["all_points"],
         images=found["images"],

@@ -14,6 +14,7 @@ from pmemsim.crash import CrashRun, Points, verify
 from pmemsim.files import OWN_YAML
 from pmemsim.parallel import Report, run_all
 from pmemsim.simulation import Configuration, configure
+from pmemsim.stress import StressSet, stress_sets
 from pmemsim.trace import Trace
 from pmemsim.workloads import WorkloadRun
 
@@ -32,30 +33,31 @@ class Mutant:
     what: str
     """What is missing."""
     workload: WorkloadRun
-    settings: tuple[tuple[str, str], ...]
-    """What else makes the mechanism matter; the design with these alone must be right."""
+    stress: StressSet | None
+    """What else makes the mechanism matter; the design with that alone must be right."""
 
     @property
     def unbroken(self) -> Mutant:
         """The same without the defect."""
-        return Mutant(self.design, "", "", "", self.workload, self.settings)
+        return Mutant(self.design, "", "", "", self.workload, self.stress)
 
     def configuration(self, machine: str) -> Configuration:
         """The design on a machine, with the defect if there is one."""
-        overrides = dict(self.settings)
-        if self.switch:
-            overrides[self.switch] = self.value
-        return configure(self.design, machine, overrides)
+        return configure(self.design, machine, dict(self._overrides))
 
     def command(self, machine: str) -> str:
         """What a user would type to see it."""
-        pairs = [*self.settings, *([(self.switch, self.value)] if self.switch else [])]
         run = self.workload
         return (
             f"pmemsim crash {run.workload} --design {self.design} --machine {machine} "
             f"--threads {run.threads} --regions {run.regions} --subsets {SUBSETS}"
-            + "".join(f" --set {key}={value}" for key, value in pairs)
+            + "".join(f" --set {key}={value}" for key, value in self._overrides)
         )
+
+    @property
+    def _overrides(self) -> list[tuple[str, str]]:
+        values = list(self.stress.values if self.stress else ())
+        return [*values, (self.switch, self.value)] if self.switch else values
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ class Verdict:
             "design": self.mutant.design,
             "mutant": self.mutant.switch,
             "what": self.mutant.what,
+            "stress": self.run.stress,
             "caught": self.caught,
             "workload": self.run.workload,
             "points": self.run.points,
@@ -95,9 +98,9 @@ def _mutant(entry: dict[str, Any]) -> Mutant:
     run = WorkloadRun.of(
         entry["workload"], threads=entry.get("threads", 4), regions=entry.get("regions", 400)
     )
-    settings = tuple((key, str(value)) for key, value in entry.get("set", {}).items())
+    stress = stress_sets()[entry["stress"]] if "stress" in entry else None
     value = str(entry.get("value", "true"))
-    return Mutant(entry["design"], entry["break"], value, entry["what"], run, settings)
+    return Mutant(entry["design"], entry["break"], value, entry["what"], run, stress)
 
 
 def judge(
@@ -117,6 +120,7 @@ def judge(
             None,
             mutant.command(machine),
             report,
+            mutant.stress.name if mutant.stress else "",
         )
 
     runs = run_all([task(mutant) for mutant in (*chosen, *_unbroken(chosen))], jobs, progress)

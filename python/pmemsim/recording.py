@@ -88,10 +88,9 @@ def record_workload(
     """
     cached = run.cached_trace
     if not cached.is_file():
-        program = build_workload(run.workload, run.opt, keep_going)
         cached.parent.mkdir(parents=True, exist_ok=True)
         with _made_beside(cached) as fresh:
-            _record_workload(program, run, fresh, keep_going)
+            record_uncached(run, fresh, keep_going)
     if output is None:
         return Trace(cached)
     with replacing(Path(output)) as partial:
@@ -99,9 +98,9 @@ def record_workload(
     return Trace(output)
 
 
-def _record_workload(
-    program: Path, run: WorkloadRun, output: Path, keep_going: KeepGoing | None
-) -> None:
+def record_uncached(run: WorkloadRun, output: Path, keep_going: KeepGoing | None = None) -> None:
+    """Build and record a workload, and keep nothing but `output`."""
+    program = build_workload(run.workload, run.opt, keep_going)
     environment = {
         "PMEMSIM_TRACE": str(output),
         "PMEMSIM_PROCESSES": "",  # those of a `pmemsim record` around this one are not ours

@@ -12,12 +12,17 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from pmemsim.errors import StuckError
+from pmemsim.files import cache_dir
 from pmemsim.mutants import mutants
 from pmemsim.presets import preset_names
-from support import interrupt, pmemsim
+from pmemsim.random_programs import crash_programs
+from pmemsim.stress import stress_sets
+from pmemsim.workloads import WorkloadRun
+from support import LONG_TESTS, interrupt, pmemsim
 
 from pmemsim import _core
-from pmemsim.crash import promising_designs
+from pmemsim.crash import Case, CrashRun, Points, promising_designs
 
 TINY = ("--threads", "2", "--regions", "40")
 
@@ -28,14 +33,16 @@ def test_every_point_of_a_design_is_right(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     (run,) = json.loads(output.read_text())["runs"]
     assert set(run) == {
-        "design", "machine", "workload", "threads", "points", "all_points", "images", "repaired",
-        "restarts", "checked", "violations", "wall_s", "points_per_s", "story",
+        "design", "machine", "stress", "workload", "threads", "seed", "programs", "points",
+        "all_points", "images", "repaired", "restarts", "checked", "violations", "wall_s",
+        "points_per_s", "story",
     }  # fmt: skip
     assert (run["design"], run["workload"], run["threads"]) == ("asap", "queue", 2)
     assert run["images"] > run["points"] == run["all_points"] > 100
     assert run["checked"] == 10
     assert run["violations"] == 0
     assert run["story"] is None
+    assert (run["stress"], run["seed"], run["programs"]) == ("", 1, 1)
 
 
 def test_all_designs_that_promise_something(tmp_path: Path) -> None:
@@ -66,6 +73,95 @@ def test_a_sample_of_points(queue_trace: Path, tmp_path: Path) -> None:
     (run,) = json.loads(output.read_text())["runs"]
     assert run["points"] == 50 < run["all_points"]
     assert run["checked"] == 0
+
+
+# The designs that keep in the write pending queue what must survive.
+REFUSED = {(design, "written") for design in ("lad", "lad+lalea", "redu+blom", "redu+lalea+blom")}
+
+
+def test_stress_crashes_each_design_with_all_sets_that_it_takes(tmp_path: Path) -> None:
+    output = tmp_path / "crash.json"
+    stressed = ("crash", "random", "--all-designs", "--stress", "--points", "20")
+    done = pmemsim(*stressed, *TINY, "--check-images", "0", "--json", output)
+    assert done.returncode == 0, done.stderr
+    assert "what doesn't go together" in done.stdout
+    found = json.loads(output.read_text())
+    refused = {(case["design"], case["stress"]) for case in found["refused"]}
+    assert refused == REFUSED
+    assert all("pm.persistence=accepted" in case["reason"] for case in found["refused"])
+    ran = [(run["design"], run["stress"]) for run in found["runs"]]
+    every = {(design, name) for design in promising_designs("asap") for name in stress_sets()}
+    assert len(set(ran)) == len(ran)
+    assert set(ran) == every - refused
+    assert min(Counter(design for design, _ in ran).values()) >= 4
+
+
+def test_what_the_user_sets_holds_under_stress(tmp_path: Path) -> None:
+    output = tmp_path / "crash.json"
+    accepted = ("--set", "pm.persistence=accepted")
+    done = pmemsim(
+        "crash", "random", "-d", "lad", "--stress", *accepted, *TINY, "--points", "20",
+        "--json", output,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(output.read_text())
+    assert [run["stress"] for run in found["runs"]] == list(stress_sets())
+    assert found["refused"] == []
+
+
+# The long form has 200 programs instead of 12.
+def test_random_programs_find_nothing(tmp_path: Path) -> None:
+    output = tmp_path / "crash.json"
+    count = 200 if LONG_TESTS else 12
+    recordings = sorted((cache_dir() / "traces").glob("random-*"))
+    stressed = ("crash", "--all-designs", "--stress", "--random", str(count), "--seed", "100")
+    done = pmemsim(*stressed, "--json", output)
+    assert done.returncode == 0, done.stderr
+    assert sorted((cache_dir() / "traces").glob("random-*")) == recordings
+    found = json.loads(output.read_text())
+    assert {(case["design"], case["stress"]) for case in found["refused"]} == REFUSED
+    programs = Counter[str]()
+    for run in found["runs"]:
+        programs[run["design"]] += run["programs"]
+        assert run["points"] >= run["programs"] * 100
+        assert run["seed"] - 100 == list(stress_sets()).index(run["stress"])
+    refused = {design for design, _ in REFUSED}
+    assert all(programs[design] == count for design in set(programs) - refused)
+
+
+def test_a_random_program_that_goes_wrong_is_seen_again() -> None:
+    broken = ("--design", "hw-redo", "--set", "log.break.release=true")
+    done = pmemsim("crash", "--random", "3", *broken)
+    assert done.returncode == 1, done.stderr
+    assert "violations also in: hw-redo on random of seed" in done.stderr
+    (command,) = re.findall(r"to see it again: (.*)", done.stderr)
+    assert re.search(r"crash random --design hw-redo .* --regions 30 --seed \d+", command)
+    word = r"the word at 0x\w+ .*"
+    assert re.findall(word, seen_again(done.stderr)) == re.findall(word, done.stderr)
+
+
+def test_a_random_program_on_which_a_simulation_fails_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stuck(*_: object) -> CrashRun:
+        raise StuckError("stands still")
+
+    monkeypatch.setattr("pmemsim.random_programs.verify_or_refuse", stuck)
+    program = WorkloadRun.of("random", regions=1, seed=8)
+    with pytest.raises(StuckError, match="still; to see it again: seed 8 on asap"):
+        crash_programs(
+            [program],
+            [[Case("asap", "asap")]],
+            Points(),
+            lambda _: None,
+            lambda program, case: f"seed {program.seed} on {case.design}",
+        )
+
+
+def test_settings_that_no_design_takes_are_refused() -> None:
+    done = pmemsim("crash", "--random", "2", "-d", "asap", "--stress", "--set", "core.count=1")
+    assert done.returncode == 2
+    assert done.stderr.count("core.count=1") == 1
 
 
 def seen_again(story: str) -> str:
@@ -187,6 +283,11 @@ def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_p
         (["queue", "--design", "asap", "--check", "'"], "write it as in a shell"),
         (["queue", "--design", "asap", "--set", "run.lock_order=simulated"], "can't be judged"),
         (["queue", "queue", "--design", "asap"], "target 'queue' stands twice"),
+        (["queue", "--design", "asap", "--random", "5"], "queue: --random makes its own programs"),
+        (["--design", "asap", "--random", "0"], "--random 0: must be 1 to"),
+        (["--design", "asap", "--random", "2", "--seed", str(2**64 - 1)], "must be 0 to"),
+        (["--mutants", "--random", "5"], "--random 5: each mutant has its own"),
+        (["--mutants", "--stress"], "--stress: each mutant has its own"),
         (["--mutants", "--design", "np"], "there are mutants of"),
         (["queue", "--mutants"], "queue: each mutant has its own"),
         (["--mutants", "--points", "5"], "--points 5: each mutant has its own"),

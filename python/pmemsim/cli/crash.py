@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Annotated
 
@@ -12,6 +13,7 @@ import typer
 
 from pmemsim import crash as crashing
 from pmemsim import mutants as broken
+from pmemsim import random_programs
 from pmemsim.cli.choices import configurations_of, distinct, names_of
 from pmemsim.cli.console import out, progress_of, si, table
 from pmemsim.cli.options import (
@@ -25,15 +27,15 @@ from pmemsim.cli.options import (
     options_of,
 )
 from pmemsim.cli.recordings import open_traces
-from pmemsim.crash import Checker, CrashRun, Points, checker_of, verify
-from pmemsim.errors import CheckFailed, Problems
+from pmemsim.crash import Case, Checker, CrashRun, Points, Refused, checker_of, verify_or_refuse
+from pmemsim.errors import CheckFailed, ConfigError, Problems
 from pmemsim.files import write_json
 from pmemsim.parallel import Report, run_all
 from pmemsim.presets import parse_overrides
-from pmemsim.simulation import Configuration
+from pmemsim.stress import stress_sets
 from pmemsim.targets import Target, find_target
 from pmemsim.trace import Trace
-from pmemsim.workloads import argument_problems
+from pmemsim.workloads import WorkloadRun, argument_problems
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(ps|ns|us|ms|s)")
 _PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
@@ -64,11 +66,27 @@ def crash_command(
     more_targets: Annotated[
         str | None, typer.Option("--workloads", help="Targets, by commas.")
     ] = None,
+    random: Annotated[
+        int | None,
+        typer.Option(
+            "--random",
+            help="Instead of targets so many random programs, with --seed and the seeds after it, "
+            f"each of {random_programs.REGIONS} regions (or --regions).",
+        ),
+    ] = None,
     machine: Machine = "asap",
     overrides: Annotated[
         list[str] | None,
         typer.Option("--set", "-s", help="Set a parameter, as in `pm.wpq_entries=4`; repeatable."),
     ] = None,
+    stress: Annotated[
+        bool,
+        typer.Option(
+            "--stress",
+            help="With each set of settings that makes structures collide (docs/crash.md), instead "
+            "of the machine as it is; random programs take the sets in turn.",
+        ),
+    ] = False,
     points: Annotated[
         str,
         typer.Option(
@@ -100,7 +118,7 @@ def crash_command(
         typer.Option(
             "--check-images",
             help="Images of each run that this program sees, at points that lie evenly.",
-            show_default=str(crashing.DEFAULT_CHECKS),
+            show_default=f"{crashing.DEFAULT_CHECKS}; --random: 0",
         ),
     ] = None,
     check_timeout: Annotated[
@@ -122,6 +140,7 @@ def crash_command(
         pmemsim crash queue --design asap --threads 4
         pmemsim crash mine.pmt -d sw-undo --check './mine --verify'
         pmemsim crash --all-designs --workloads queue,btree --threads 4 --points 10000
+        pmemsim crash --all-designs --stress --random 100 --seed 1
         pmemsim crash --mutants
 
     At each point the design's own recovery works on exactly what has survived. The image must be
@@ -138,6 +157,8 @@ def crash_command(
             "": " ".join(targets or []) or None,
             "--workloads": more_targets,
             "--all-designs": "" if all_designs else None,
+            "--random": random,
+            "--stress": "" if stress else None,
             "--set": ", ".join(overrides or []) or None,
             "--points": points if points != "all" else None,
             "--at": at,
@@ -160,51 +181,136 @@ def crash_command(
         problems.add([f"--check-timeout {check_timeout:g}: must be more than 0, at most {_MOST_S}"])
     extra = tuple(parse_overrides(overrides or [], problems.found))
     names = _designs(designs, machine, problems, every=all_designs)
-    configurations = configurations_of(names, machine, extra, problems)
+    configurations_of(names, machine, extra, problems)
     wanted = distinct(
         [*(targets or []), *(more_targets.split(",") if more_targets else [])], "target", problems
     )
     keep_inputs(problems, [json_path], (*wanted, *names, machine))
-    if not wanted:
-        problems.add(["name at least one target: a workload or a trace (.pmt)"])
-    found = []
-    for target in wanted:
-        with problems.collected():
-            found.append(_find_target(target, recipe))
-    problems.raise_any()
-    traces = open_traces(found, jobs)
-    recordings = [
-        (target, trace, checker_of(trace, check, check_images, check_timeout))
-        for target, trace in zip(wanted, traces, strict=True)
-    ]
-    again = _again(machine, overrides, subsets, check, check_timeout, recipe)
-    chosen = list(zip(names, configurations, strict=True))
-    runs = _crash_all(chosen, recordings, chosen_points, again, jobs)
+    crashes = _Crashes(
+        cases=[
+            [Case(name, machine, extra, settings) for name in names]
+            for settings in (stress_sets().values() if stress else [None])
+        ],
+        points=chosen_points,
+        recipe=recipe,
+        check=check,
+        check_images=check_images,
+        check_timeout=check_timeout,
+        jobs=jobs,
+    )
+    if random is None:
+        found = crashes.of_targets(wanted, problems)
+    else:
+        found = crashes.of_random_programs(random, wanted, problems)
+    runs = [run for run in found if isinstance(run, CrashRun)]
+    refused = _each_once(run for run in found if isinstance(run, Refused))
+    if not runs:
+        raise ConfigError([refused[0].reason])
+    shown = runs if random is None else random_programs.in_sum(runs)
     if json_path:
-        write_json({"runs": [run.to_dict() for run in runs], "mutants": []}, json_path)
+        results = {
+            "runs": [run.to_dict() for run in shown],
+            "refused": [vars(case) for case in refused],
+            "mutants": [],
+        }
+        write_json(results, json_path)
     if json_path != "-":
-        _print_runs(runs)
+        _print_runs(shown)
+        _print_refused(refused)
     _fail_if_wrong(runs)
 
 
-def _crash_all(
-    designs: Sequence[tuple[str, Configuration]],
-    recordings: Sequence[tuple[str, Trace, Checker | None]],
-    points: Points,
-    again: Sequence[str],
-    jobs: int | None,
-) -> list[CrashRun]:
-    pairs = [(*design, *recording) for design in designs for recording in recordings]
+@dataclass(frozen=True)
+class _Crashes:
+    """What the user wants to be crashed, and how."""
 
-    def task(
-        name: str, configuration: Configuration, target: str, trace: Trace, checker: Checker | None
-    ) -> Callable[[Report], CrashRun]:
-        command = shlex.join(["pmemsim", "crash", target, "--design", name, *again])
-        return lambda report: verify(trace, configuration, points, checker, command, report)
+    cases: Sequence[Sequence[Case]]
+    """Of each set of settings, the designs."""
+    points: Points
+    recipe: Recipe
+    check: str | None
+    check_images: int | None
+    check_timeout: float | None
+    jobs: int | None
 
-    labels = [f"{trace.name} on {c.design.name}" for _, c, _, trace, _ in pairs]
-    with progress_of(labels) as progress:
-        return run_all([task(*pair) for pair in pairs], jobs, progress)
+    def of_targets(self, wanted: Sequence[str], problems: Problems) -> list[CrashRun | Refused]:
+        """Crash every case on every target."""
+        if not wanted:
+            problems.add(["name at least one target: a workload or a trace (.pmt)"])
+        targets = []
+        for target in wanted:
+            with problems.collected():
+                targets.append(_find_target(target, self.recipe))
+        problems.raise_any()
+        traces = open_traces(targets, self.jobs)
+        checkers = [self._checker(trace, self.check_images) for trace in traces]
+        recordings = list(zip(wanted, traces, checkers, strict=True))
+        pairs = [
+            (case, *recording)
+            for design in zip(*self.cases, strict=True)
+            for case in design
+            for recording in recordings
+        ]
+
+        def task(
+            case: Case, target: str, trace: Trace, checker: Checker | None
+        ) -> Callable[[Report], CrashRun | Refused]:
+            command = self._command(target, case, self.recipe)
+            return lambda report: verify_or_refuse(
+                trace, case, self.points, checker, command, report
+            )
+
+        labels = [f"{trace.name} on {case.label}" for case, _, trace, _ in pairs]
+        with progress_of(labels) as progress:
+            return run_all([task(*pair) for pair in pairs], self.jobs, progress)
+
+    def of_random_programs(
+        self, count: int, wanted: Sequence[str], problems: Problems
+    ) -> list[CrashRun | Refused]:
+        """Crash every design on so many programs, each with the next set of settings."""
+        if wanted:
+            problems.add([f"{' '.join(wanted)}: --random makes its own programs; leave one out"])
+        _check_whole("--random", count, 1, problems)
+        recipe = self.recipe
+        if recipe.regions is None:
+            recipe = replace(recipe, regions=random_programs.REGIONS)
+        with problems.collected():
+            first = WorkloadRun.of(random_programs.WORKLOAD, opt=recipe.opt, **recipe.arguments)
+            problems.add(argument_problems(seed=first.seed + count - 1))
+        problems.raise_any()
+        programs = [replace(first, seed=first.seed + number) for number in range(count)]
+        # The oracle sees all images; starting a program for some would take longer than all that.
+        images = 0 if self.check is None and self.check_images is None else self.check_images
+
+        def command_of(program: WorkloadRun, case: Case) -> str:
+            return self._command(program.workload, case, replace(recipe, seed=program.seed))
+
+        with progress_of([f"program {program.seed}" for program in programs]) as progress:
+            return random_programs.crash_programs(
+                programs,
+                self.cases,
+                self.points,
+                lambda trace: self._checker(trace, images),
+                command_of,
+                self.jobs,
+                progress,
+            )
+
+    def _checker(self, trace: Trace, images: int | None) -> Checker | None:
+        return checker_of(trace, self.check, images, self.check_timeout)
+
+    def _command(self, target: str, case: Case, recipe: Recipe) -> str:
+        """What crashes the same simulation again."""
+        words = ["pmemsim", "crash", target, *case.options]
+        for option, value in recipe.given.items():
+            words += [option, str(value)]
+        if self.points.subsets:
+            words += ["--subsets", str(self.points.subsets)]
+        if self.check is not None:
+            words += ["--check", self.check]
+        if self.check_timeout is not None:
+            words += ["--check-timeout", f"{self.check_timeout:g}"]
+        return shlex.join(words)
 
 
 def _crash_mutants(
@@ -226,6 +332,7 @@ def _crash_mutants(
     if json_path:
         results = {
             "runs": [run.to_dict() for run in sound],
+            "refused": [],
             "mutants": [verdict.to_dict() for verdict in verdicts],
         }
         write_json(results, json_path)
@@ -244,6 +351,7 @@ def _print_mutants(verdicts: Sequence[broken.Verdict]) -> None:
             verdict.mutant.design,
             verdict.mutant.switch,
             verdict.mutant.what,
+            verdict.run.stress,
             verdict.run.workload,
             f"{verdict.run.points:,}",
             f"{verdict.run.violations:,}",
@@ -251,7 +359,9 @@ def _print_mutants(verdicts: Sequence[broken.Verdict]) -> None:
         )
         for verdict in verdicts
     ]
-    columns = ["design", "mutant", "what is missing", "workload", ">points", ">violations", ""]
+    columns = [
+        "design", "mutant", "what is missing", "stress", "workload", ">points", ">violations", "",
+    ]  # fmt: skip
     out.print(table("designs broken on purpose", columns, rows))
 
 
@@ -313,49 +423,44 @@ def _designs(text: str | None, machine: str, problems: Problems, *, every: bool)
     return []
 
 
-def _again(
-    machine: str,
-    overrides: Sequence[str] | None,
-    subsets: int,
-    check: str | None,
-    check_timeout: float | None,
-    recipe: Recipe,
-) -> list[str]:
-    """The options that a command needs to crash the same simulation."""
-    words = ["--machine", machine]
-    for override in overrides or []:
-        words += ["--set", override]
-    for option, value in recipe.given.items():
-        words += [option, str(value)]
-    if subsets:
-        words += ["--subsets", str(subsets)]
-    if check is not None:
-        words += ["--check", check]
-    if check_timeout is not None:
-        words += ["--check-timeout", f"{check_timeout:g}"]
-    return words
+def _each_once(refused: Iterable[Refused]) -> list[Refused]:
+    """One of each design and its settings, whatever recordings it was refused with."""
+    first: dict[tuple[str, str], Refused] = {}
+    for case in refused:
+        first.setdefault((case.design, case.stress), case)
+    return list(first.values())
 
 
 def _print_runs(runs: Sequence[CrashRun]) -> None:
-    rows = [
-        (
-            run.design,
-            run.workload,
-            str(run.threads),
-            f"{run.points:,}",
-            f"{run.images:,}",
-            f"{run.restarts:,}",
-            f"{run.checked:,}",
-            f"{run.violations:,}",
-            si(run.points_per_s),
-        )
-        for run in runs
-    ]
-    columns = [
-        "design", "workload", ">threads", ">points", ">images", ">recoveries restarted",
-        ">images checked by the program", ">violations", ">points/s",
-    ]  # fmt: skip
-    out.print(table(f"machine {runs[0].machine}", columns, rows))
+    columns: dict[str, Callable[[CrashRun], str]] = {
+        "design": lambda run: run.design,
+        "stress": lambda run: run.stress,
+        "workload": lambda run: run.workload,
+        ">programs": lambda run: f"{run.programs:,}",
+        ">threads": lambda run: str(run.threads),
+        ">points": lambda run: f"{run.points:,}",
+        ">images": lambda run: f"{run.images:,}",
+        ">recoveries restarted": lambda run: f"{run.restarts:,}",
+        ">images checked by the program": lambda run: f"{run.checked:,}",
+        ">violations": lambda run: f"{run.violations:,}",
+        ">points/s": lambda run: si(run.points_per_s),
+    }
+    if not any(run.stress for run in runs):
+        del columns["stress"]
+    if all(run.programs == 1 for run in runs):
+        del columns[">programs"]
+    rows = [[cell(run) for cell in columns.values()] for run in runs]
+    out.print(table(f"machine {runs[0].machine}", list(columns), rows))
+
+
+def _print_refused(refused: Sequence[Refused]) -> None:
+    if refused:
+        rows = [(case.design, case.stress, case.reason) for case in refused]
+        out.print(table("what doesn't go together", ["design", "stress", "why"], rows))
+
+
+# Wrong runs that a failure names after the first one.
+_NAMED = 20
 
 
 def _fail_if_wrong(runs: Sequence[CrashRun]) -> None:
@@ -371,6 +476,13 @@ def _fail_if_wrong(runs: Sequence[CrashRun]) -> None:
         f"  to see it again: {story.command}",
     ]
     if len(wrong) > 1:
-        others = ", ".join(f"{run.design} on {run.workload}" for run in wrong[1:])
-        lines.append(f"  violations also in: {others}")
+        others = ", ".join(map(_named, wrong[1 : 1 + _NAMED]))
+        more = f" and {len(wrong) - 1 - _NAMED} more" if len(wrong) - 1 > _NAMED else ""
+        lines.append(f"  violations also in: {others}{more}")
     raise CheckFailed("\n".join(lines))
+
+
+def _named(run: CrashRun) -> str:
+    stress = f" with {run.stress}" if run.stress else ""
+    seed = f" of seed {run.seed}" if run.workload == random_programs.WORKLOAD else ""
+    return f"{run.design} on {run.workload}{seed}{stress}"

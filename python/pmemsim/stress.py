@@ -1,0 +1,41 @@
+"""Settings that make a machine's structures collide, for crashing designs on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import yaml
+
+from pmemsim.files import OWN_YAML
+from pmemsim.presets import Setting
+
+
+@dataclass(frozen=True)
+class StressSet:
+    """Some parameters, and what happens with them that doesn't otherwise."""
+
+    name: str
+    why: str
+    values: tuple[tuple[str, str], ...]
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """The parameters as a configuration takes them."""
+        return tuple(Setting(key, value, f"--stress {self.name}") for key, value in self.values)
+
+
+@cache
+def stress_sets() -> dict[str, StressSet]:
+    """All sets by name, in the order of configs/stress.yaml."""
+    text = (resources.files("pmemsim") / "configs" / "stress.yaml").read_text(encoding="utf-8")
+    entries = yaml.load(text, OWN_YAML)["sets"]
+    return {
+        entry["name"]: StressSet(
+            entry["name"],
+            entry["why"],
+            tuple((key, str(value)) for key, value in entry["set"].items()),
+        )
+        for entry in entries
+    }
