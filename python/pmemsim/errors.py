@@ -31,7 +31,7 @@ class TraceError(Error):
 
 
 class StuckError(Error):
-    """A simulation that cannot go on: a defect of pmemsim or of the trace, not of the user's."""
+    """A simulation that cannot go on: a defect, unless the text names a setting that cures it."""
 
 
 class RecordError(Error):

@@ -168,6 +168,66 @@ TEST(Asap, RegionsStallWhenTheListsAreFull) {
   EXPECT_GT(stalls("asap.lh_wpq_entries", "asap.lh_wpq_stalls"), 0);
 }
 
+// What a machine with one channel, one of whose lists has so many entries, says of a program.
+std::string stuck(TraceBuilder& builder, std::string_view list, std::string_view entries) {
+  try {
+    run_trace(builder, settings({{"ordering", "x86"},
+                                 {"atomicity", "asap"},
+                                 {"pm.controllers", "1"},
+                                 {"pm.channels_per_controller", "1"},
+                                 {list, entries}}));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+// Thread 0's region waits for a lock that thread 1 has while its own region begins.
+TEST(Asap, TheDependenceListHoldsARegionOfEachThread) {
+  TraceBuilder builder;
+  builder.thread(0).mark(MarkKind::kRegionBegin, 1);
+  builder.sync(SyncKind::kMutexLock, kDramBase, 0, 1);
+  builder.mark(MarkKind::kRegionEnd, 1);
+  builder.thread(1).plain(builder.site(SiteKind::kExecute, 0, 4000));
+  builder.sync(SyncKind::kMutexLock, kDramBase, 0, 0);
+  builder.mark(MarkKind::kRegionBegin, 1);
+  builder.mark(MarkKind::kRegionEnd, 1);
+  builder.sync(SyncKind::kMutexUnlock, kDramBase, 0, 1);
+  const std::string_view list = "asap.dependence_entries";
+  EXPECT_EQ(stuck(builder, list, "2"), "");
+  EXPECT_NE(stuck(builder, list, "1").find("choose asap.dependence_entries=2"), std::string::npos);
+}
+
+// Thread 0's region releases a lock inside. A region of thread 1 that depends on it has ended, and
+// keeps its entry; so the next one can't begin, which has the lock that thread 0 wants then.
+TEST(Asap, ARunThatAFullListStopsNamesTheList) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1 << 20));
+  const auto store = builder.site(SiteKind::kStore, 8, 1);
+  const auto region = [&](std::uint64_t value) {
+    builder.mark(MarkKind::kRegionBegin, 1);
+    builder.store(store, kPmBase, value);
+    builder.mark(MarkKind::kRegionEnd, 1);
+  };
+  builder.thread(0).mark(MarkKind::kRegionBegin, 1);
+  builder.sync(SyncKind::kMutexLock, kDramBase, 0, 0);
+  builder.store(store, kPmBase, 1);
+  builder.sync(SyncKind::kMutexUnlock, kDramBase, 0, 1);
+  builder.sync(SyncKind::kMutexLock, kDramBase + 64, 1, 1);
+  builder.mark(MarkKind::kRegionEnd, 1);
+  builder.thread(1).sync(SyncKind::kMutexLock, kDramBase + 64, 1, 0);
+  builder.sync(SyncKind::kMutexLock, kDramBase, 0, 1);
+  region(2);
+  region(3);
+  builder.sync(SyncKind::kMutexUnlock, kDramBase + 64, 1, 1);
+  for (const std::string list : {"asap.dependence_entries", "asap.lh_wpq_entries"}) {
+    EXPECT_EQ(stuck(builder, list, "3"), "");
+    const std::string sentence = stuck(builder, list, "2");
+    EXPECT_NE(sentence.find("stands still"), std::string::npos) << sentence;
+    EXPECT_TRUE(sentence.ends_with("; choose a larger " + list)) << sentence;
+  }
+}
+
 TEST(Asap, ManyRegionsMayWaitForOne) {
   // Thread 1's region writes a line and ends last. Thread 0's all wait for it: each depends on the
   // one before and on the one before that, so that there are 2^40 ways from the last to the first.

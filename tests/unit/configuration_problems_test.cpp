@@ -139,6 +139,42 @@ TEST(Configuration, ThreadsMustFitOnTheCores) {
   }
 }
 
+// As long as each thread is in a region that waits for a lock, it keeps an entry.
+TEST(Configuration, ListsHoldARegionOfEachThread) {
+  trace::TraceBuilder builder;
+  const std::uint32_t work = builder.site(trace::SiteKind::kExecute, 0, 4);
+  for (const std::uint32_t thread : {0u, 1u, 2u}) builder.thread(thread).plain(work);
+  const auto problem = [&](std::string_view atomicity, std::string_view list,
+                           std::string_view entries, std::string_view metadata) {
+    try {
+      run_trace(builder, settings({{"ordering", "x86"},
+                                   {"atomicity", atomicity},
+                                   {"log.metadata", metadata},
+                                   {list, entries}}));
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const auto collated = [&](std::string_view atomicity, std::string_view list,
+                            std::string_view entries) {
+    return problem(atomicity, list, entries, "collated-header");
+  };
+  EXPECT_EQ(collated("asap", "asap.dependence_entries", "2"),
+            "test: asap.dependence_entries=2 is too small: each of the 3 threads may keep an entry "
+            "of a channel while its region waits for a lock; choose asap.dependence_entries=3");
+  for (const auto& [atomicity, list] : std::vector<KeyValue>{{"asap", "asap.dependence_entries"},
+                                                             {"hw-undo", "log.header_entries"}}) {
+    EXPECT_NE(collated(atomicity, list, "2"), "") << list;
+    EXPECT_EQ(collated(atomicity, list, "3"), "") << list;
+  }
+  for (const std::string_view atomicity : {"hw-redo", "lad"}) {
+    EXPECT_EQ(collated(atomicity, "log.header_entries", "1"), "") << "headers are written early";
+  }
+  EXPECT_EQ(collated("asap", "asap.lh_wpq_entries", "1"), "") << "as the paper has it";
+  EXPECT_EQ(problem("hw-undo", "log.header_entries", "1", "adr-buffered"), "") << "it has none";
+}
+
 TEST(Configuration, CachesMustFitIntoMemory) {
   const auto found = problems({{"shared.size", "4GiB"}, {"l2.size", "2GiB"}, {"core.count", "8"}});
   ASSERT_EQ(found.size(), 1u);

@@ -11,10 +11,10 @@ namespace {
 class RandomSettings {
  public:
   RandomSettings(std::uint32_t seed, std::string_view design, std::uint32_t threads)
-      : random_(seed) {
+      : threads_(std::to_string(threads)), random_(seed) {
     add("atomicity", design);
     add("ordering", "x86");
-    add("core.count", std::to_string(threads));
+    add("core.count", threads_);
     for (const auto& [key, values] : choices()) add(key, values[random_() % values.size()]);
   }
   void add(std::string_view key, std::string_view value) {
@@ -27,7 +27,7 @@ class RandomSettings {
     std::string_view key;
     std::vector<std::string_view> values;
   };
-  static std::vector<Choice> choices() {
+  std::vector<Choice> choices() const {
     return {{"l1.size", {"128B", "256B", "4KiB"}},
             {"l1.ways", {"2"}},
             {"l2.size", {"0B"}},
@@ -50,7 +50,7 @@ class RandomSettings {
             {"log.area", {"shared", "per-core"}},
             {"log.metadata", {"collated-header", "adr-buffered"}},
             {"log.ring_size", {"4KiB", "8KiB"}},
-            {"log.header_entries", {"0", "1", "2", "4", "128"}},
+            {"log.header_entries", {"0", "1", threads_, "4", "128"}},
             {"log.free_entries", {"16", "17", "1024"}},
             {"log.free_headers", {"16", "17", "256"}},
             {"hw_redo.log_buffer_entries", {"1", "2", "8"}},
@@ -59,9 +59,9 @@ class RandomSettings {
             {"hw_redo.dram_cache_size", {"64B", "256B", "1MiB"}},
             {"asap.cl_entries", {"1", "2", "4"}},
             {"asap.cl_slots", {"1", "2", "8"}},
-            {"asap.dependence_entries", {"1", "2", "4", "128"}},
+            {"asap.dependence_entries", {threads_, threads_, "4", "128"}},
             {"asap.dependence_slots", {"1", "2", "4"}},
-            {"asap.lh_wpq_entries", {"1", "2", "4", "128"}},
+            {"asap.lh_wpq_entries", {threads_, threads_, "4", "128"}},
             {"asap.filter_size", {"1B", "1KiB"}},
             {"asap.dpo_distance", {"1", "4", "16"}},
             {"asap.dpo_coalescing", {"true", "false"}},
@@ -70,6 +70,7 @@ class RandomSettings {
             {"asap.fence_every_region", {"false", "false", "true"}},
             {"core.time_slice", {"0ns", "0ns", "100ns", "1us"}}};
   }
+  const std::string threads_;
   std::mt19937 random_;
 };
 

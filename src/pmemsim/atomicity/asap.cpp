@@ -211,10 +211,12 @@ bool Asap::try_begin(CoreId number) {
   PerCore& core = cores_[number];
   const auto channel = static_cast<std::uint32_t>(core.number % dependence_entries_.size());  // 5.6
   if (core.cl_entries == parameters_.cl_entries) {
+    core.full = "asap.cl_entries";
     statistics_.cl_stalls += core.blocked == Blocked::kNo;
     return false;
   }
   if (dependence_entries_[channel] == parameters_.dependence_entries) {
+    core.full = "asap.dependence_entries";
     statistics_.dependence_stalls += core.blocked == Blocked::kNo;
     return false;
   }
@@ -297,7 +299,8 @@ bool Asap::try_store(CoreId number) {
   PerCore& core = cores_[number];
   const Rid self = core.latest;
   Region& region = *active(self);
-  const auto stall = [&](std::uint64_t& counter) {
+  const auto stall = [&](std::uint64_t& counter, std::string_view full = {}) {
+    core.full = full;
     counter += core.blocked == Blocked::kNo;
     return false;
   };
@@ -321,7 +324,9 @@ bool Asap::try_store(CoreId number) {
   }
   if (first) {
     if (!region.log) region.log = log_.open(region.core, region.number, {});
-    if (!log_.room(*region.log)) return stall(statistics_.lh_wpq_stalls);
+    if (!log_.room(*region.log)) {
+      return stall(statistics_.lh_wpq_stalls, "asap.lh_wpq_entries");
+    }
     depend(region, owner, statistics_.data_dependences);
     Tag& tag = tags_[core.line.number];
     tag.owner = self;
@@ -610,9 +615,7 @@ std::string Asap::pending() const {
   std::string text;
   for (std::size_t core = 0; core < cores_.size(); ++core) {
     if (cores_[core].blocked == Blocked::kNo) continue;
-    text += "core " + std::to_string(core) +
-            " waits for room in asap's lists; if nothing else is wrong, larger asap.*_entries and "
-            "asap.*_slots help; ";
+    text += "core " + std::to_string(core) + " waits for room in asap's lists; ";
   }
   std::size_t unfinished = 0;
   for_each_active([&](const Region& region) { unfinished += will_commit(region.rid()); });
@@ -620,6 +623,18 @@ std::string Asap::pending() const {
     text += std::to_string(unfinished) + " regions have ended but not committed; ";
   }
   return text.substr(0, text.size() - std::min<std::size_t>(text.size(), 2));
+}
+
+// A region that has ended stays in the lists while one that it depends on goes on, as after a lock
+// that was released inside; and that one may wait for whoever finds no room.
+std::string Asap::remedy() const {
+  for (const PerCore& core : cores_) {
+    const bool waits = core.blocked == Blocked::kBegin || core.blocked == Blocked::kStore;
+    if (!waits || core.full.empty()) continue;
+    return "a list is full of regions that wait for one that goes on; choose a larger " +
+           std::string(core.full);
+  }
+  return {};
 }
 
 }  // namespace pmemsim

@@ -146,6 +146,7 @@ class Asap final : public Atomicity {
 
   void statistics(StatisticsCollector& collector) const override;
   std::string pending() const override;
+  std::string remedy() const override;
 
   using Rid = std::uint64_t;  // core and the core's number of the region
   static Rid rid(CoreId core, std::uint64_t region);
@@ -224,6 +225,7 @@ class Asap final : public Atomicity {
     std::vector<std::pair<Rid, Rid>> early;  // dependences of loads before their region began
     // The head of the store queue, if it has to wait.
     Blocked blocked = Blocked::kNo;
+    std::string_view full;     // kBegin, kStore: the parameter of the list that has no room, if any
     std::uint64_t number = 0;  // of the region that begins
     Line flushed;
     Line line;  // of the latest store, its place in the line and its value

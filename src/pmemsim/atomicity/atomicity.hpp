@@ -79,6 +79,8 @@ class Atomicity {
 
   virtual void statistics(StatisticsCollector&) const {}
   virtual std::string pending() const { return {}; }
+  // If the run stands still because of this layer's parameters: what to change.
+  virtual std::string remedy() const { return {}; }
 };
 
 }  // namespace pmemsim

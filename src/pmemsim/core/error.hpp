@@ -32,7 +32,7 @@ class ConfigError : public Error {
 };
 
 // The simulation can't go on: nothing is scheduled although work is pending. Says who waits for
-// whom. A defect of pmemsim or of the trace, never of the user's configuration.
+// whom. A defect of pmemsim or of the trace, or of the configuration; then it names the cure.
 class StuckError : public Error {
  public:
   using Error::Error;

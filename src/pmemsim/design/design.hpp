@@ -130,6 +130,8 @@ class Design {
   void drain();
   // Empty if nothing is outstanding; otherwise who waits for what.
   std::string pending() const;
+  // What the user can do about a run that stands still; empty: nothing that the design knows of.
+  std::string remedy() const { return atomicity_->remedy(); }
   void statistics(StatisticsCollector& collector) const;
 
   // What makes a whole image of what a crash at the time of each call leaves, and what has to read

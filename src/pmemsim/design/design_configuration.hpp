@@ -76,6 +76,8 @@ struct Blueprint {
   std::uint32_t cores;
   const MemoryParameters& pm;
   bool hand_placed_flushes = false;
+  // That run, each on a core of its own; 0: not known yet, since no trace is there.
+  std::uint32_t threads = 0;
 
   template <class Parameters>
   const Parameters& parameters() const {

@@ -29,11 +29,21 @@ std::string objects_problem(const Configuration& configuration, const trace::Tra
          "; run fewer instances";
 }
 
+std::string design_problem(const Configuration& configuration, std::uint32_t threads) {
+  Blueprint blueprint = configuration.blueprint();
+  blueprint.threads = threads;
+  const std::vector<std::string> problems = combination_problems(blueprint);
+  return problems.empty() ? "" : problems.front();
+}
+
 }  // namespace
 
 std::string fit_problem(const Configuration& configuration, const trace::TraceFile& trace) {
   const std::uint32_t threads = cores_needed(configuration, trace);
-  if (threads <= configuration.core.count) return objects_problem(configuration, trace);
+  if (threads <= configuration.core.count) {
+    const std::string problem = design_problem(configuration, threads);
+    return problem.empty() ? objects_problem(configuration, trace) : problem;
+  }
   const std::string remedy =
       threads <= CoreParameters::kMostCores
           ? "choose core.count=" + std::to_string(threads) + " or record with fewer threads"
@@ -195,7 +205,8 @@ void Machine::report_stuck() const {
                      "; the order in which this machine grants locks contradicts the recorded "
                      "order of atomic variables or signals: use run.lock_order=recorded");
   }
-  throw StuckError(text + "; please report this with the trace");
+  const std::string remedy = design_.remedy();
+  throw StuckError(text + "; " + (remedy.empty() ? "please report this with the trace" : remedy));
 }
 
 // Pages that nobody has stored to are all zero.
