@@ -1,7 +1,9 @@
-// Fuzz target: whatever bytes are read as a trace, the reader ends in a TraceError or at the end.
+// Fuzz target: whatever bytes are read as a trace, the reader ends in a TraceError or at the end;
+// so does what a run and a crash make of the trace before they simulate, in little memory.
 //
-// The first byte of the input chooses: a whole file as it stands, or the contents of frames, which
-// are then written with right checksums, since a fuzzer would never get past those.
+// The first byte of the input chooses: a whole file as it stands; the contents of frames, which are
+// then written with right checksums, since a fuzzer would never get past those; or edits of a valid
+// trace (edited_trace.hpp).
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,10 +15,12 @@
 
 #include <unistd.h>
 
+#include "edited_trace.hpp"
+#include "pmemsim/crash/program_history.hpp"
+#include "pmemsim/sim/machine.hpp"
 #include "pmemsim/trace/dump.hpp"
 #include "pmemsim/trace/summary.hpp"
 #include "pmemsim/trace/verify.hpp"
-#include "pmemsim/trace/writer.hpp"
 
 namespace {
 
@@ -49,29 +53,63 @@ void write_frames(std::span<const std::byte> input) {
   writer.finish();
 }
 
+void write_edited(std::span<const std::byte> input) {
+  static const EditedTrace kValid(valid_frames(path()));
+  EditedTrace trace = kValid;
+  trace.edit(input);
+  trace.write(path());
+}
+
+void read(const TraceFile& file) {
+  summarize(file);
+  verify(file);
+  Operation operation;
+  for (std::uint32_t thread = 0; thread < file.metadata().threads; ++thread) {
+    OperationStream stream(file, thread);
+    while (stream.next(operation)) to_text(operation, file.sites());
+    stream.seek(file.operations(thread) / 2);
+  }
+}
+
+// What a run and a crash make of it before the first operation is simulated.
+void prepare(const TraceFile& file) {
+  using pmemsim::Setting;
+  static const pmemsim::Configuration kConfiguration =
+      pmemsim::configure(std::vector<Setting>{{"ordering", "x86", "fuzz"},
+                                              {"atomicity", "asap", "fuzz"},
+                                              {"core.count", "4", "fuzz"},
+                                              {"l1.size", "256B", "fuzz"},
+                                              {"l1.ways", "2", "fuzz"},
+                                              {"l2.size", "0B", "fuzz"},
+                                              {"shared.size", "1KiB", "fuzz"},
+                                              {"shared.size_per_core", "0B", "fuzz"},
+                                              {"shared.ways", "2", "fuzz"}});
+  const pmemsim::Machine machine(kConfiguration, file);
+  const pmemsim::Design& design = machine.design();
+  const pmemsim::ProgramHistory history(file, design.lowering(),
+                                        {.promises = design.promises(), .lines_whole = true});
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::span<const std::byte> input(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
-  if (data[0] % 2 == 0) {
+  if (data[0] % 3 == 0) {
     std::ofstream file(path(), std::ios::binary | std::ios::trunc);
     file.write(reinterpret_cast<const char*>(input.data()),
                static_cast<std::streamsize>(input.size()));
-  } else {
+  } else if (data[0] % 3 == 1) {
     write_frames(input);
+  } else {
+    write_edited(input);
   }
   try {
     const TraceFile file(path());
-    summarize(file);
-    verify(file);
-    Operation operation;
-    for (std::uint32_t thread = 0; thread < file.metadata().threads; ++thread) {
-      OperationStream stream(file, thread);
-      while (stream.next(operation)) to_text(operation, file.sites());
-      stream.seek(file.operations(thread) / 2);
-    }
+    read(file);
+    prepare(file);
   } catch (const TraceError&) {
+  } catch (const pmemsim::ConfigError&) {  // more threads than cores, say
   }
   return 0;
 }
