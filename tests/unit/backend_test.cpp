@@ -1,5 +1,5 @@
 // Writes that the backend's operations hold and put elsewhere, and reads that they answer late:
-// rules 1 and 6 of backend/backend.hpp, as banks, reservations and readers see them.
+// rules 1, 6 and 7 of backend/backend.hpp, as banks, reservations and readers see them.
 #include "pmemsim/backend/backend.hpp"
 
 #include <gtest/gtest.h>
@@ -101,7 +101,7 @@ TEST(Backend, AReadIsAnsweredWhenMemoryAndOperationsAreReady) {
   }
 }
 
-// ---- Rule 6
+// ---- Rule 7
 
 // Two channels of pages of two lines, each with one entry that can be reserved: the others are left
 // for writes that come together.
@@ -135,6 +135,27 @@ TEST(Backend, AWriteThatIsPutIntoAnotherChannelGivesItsReservedEntryBack) {
     bench.run_until(ns(100));
     EXPECT_TRUE(bench.backend->reserve(0));
   }
+}
+
+// ---- Rule 6
+
+// What brings the line's newest contents is no newer than these: what has left since isn't
+// overtaken by it.
+TEST(Backend, AnOvertakenWriteDoesNotOvertakeWhatLeftLater) {
+  SlowBench bench({});
+  const Line line = line_in(0, 0);
+  const auto arrives = [&](std::uint64_t left, std::uint64_t value) {
+    Write write = SlowBench::write_of(line);
+    write.data = data_of(value);
+    write.left = left;
+    bench.backend->write(write);
+    return value_of(bench.backend->newest(line));
+  };
+  const std::uint64_t first = bench.backend->leaving(), second = bench.backend->leaving(),
+                      third = bench.backend->leaving();
+  EXPECT_EQ(arrives(second, 2), 2u);
+  EXPECT_EQ(arrives(first, 1), 2u);
+  EXPECT_EQ(arrives(third, 3), 3u);
 }
 
 }  // namespace

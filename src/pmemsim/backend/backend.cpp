@@ -39,7 +39,7 @@ WriteId Backend::write(const Write& write) {
   if (write.kind == WriteKind::kData && overtaken(write)) {
     Write newest = write;
     newest.data = this->newest(write.line);
-    newest.left = leaving();
+    newest.left = *last_left_.find(write.line);  // not now, since what leaves later may have left
     return this->write(newest);
   }
   return operations_.empty() ? pm_.write(write) : take(write, false);
