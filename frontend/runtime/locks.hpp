@@ -16,6 +16,9 @@
 
 namespace pmemsim::rt {
 
+// The calling thread is about to ask for it; others may come first (meetings.hpp).
+void come_to(SyncObject& lock);
+
 SyncObject& mutex_at(pthread_mutex_t* mutex);
 int lock_mutex(pthread_mutex_t* mutex, std::uint64_t deadline);
 int try_lock_mutex(pthread_mutex_t* mutex);

@@ -6,7 +6,7 @@ namespace pmemsim::rt {
 namespace {
 
 Map<SyncObject*> objects;
-Map<Numbered> atomics;
+Map<AtomicVariable> atomics;
 std::uint32_t epoch = 1;
 std::uint32_t next_number = 0;
 bool any_robust = false;
@@ -99,10 +99,10 @@ Numbered& number(SyncObject& object) {
   return object.numbered;
 }
 
-Numbered& atomic_object(const volatile void* address) {
-  Numbered& numbered = atomics[place_of(address)];
-  if (numbered.epoch != epoch) give_number(numbered);
-  return numbered;
+AtomicVariable& atomic_at(const volatile void* address) {
+  AtomicVariable& atomic = atomics[place_of(address)];
+  if (atomic.numbered.epoch != epoch) give_number(atomic.numbered);
+  return atomic;
 }
 
 std::uint32_t object_count() { return next_number; }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "meetings.hpp"
 #include "runtime.hpp"
 
 namespace pmemsim::rt {
@@ -28,10 +29,16 @@ struct Numbered {
   std::uint32_t version;  // releases so far
 };
 
+struct AtomicVariable {
+  Numbered numbered;
+  Users users;
+};
+
 struct SyncObject {
   const volatile void* address;
   ObjectKind kind;
   bool robust, owner_died;
+  Users users;
   Numbered numbered;
   Numbered companion;     // of a reader-writer lock: counts read unlocks
   Thread* owner;          // of a mutex, of the write lock
@@ -60,7 +67,7 @@ void wake_all(SyncObject& object);
 
 // Gives the object a number in the trace, if it has none yet.
 Numbered& number(SyncObject& object);
-Numbered& atomic_object(const volatile void* address);
+AtomicVariable& atomic_at(const volatile void* address);
 std::uint32_t object_count();
 // The region of interest begins: all numbers and versions start anew.
 void begin_epoch();

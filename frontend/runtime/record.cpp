@@ -242,7 +242,9 @@ void record_atomic(std::uint32_t site, volatile void* address, std::uint32_t siz
     touch_only(address, size, wrote);
     return count(site);
   }
-  Numbered& object = atomic_object(address);
+  AtomicVariable& atomic = atomic_at(address);
+  note_use(atomic.users);
+  Numbered& object = atomic.numbered;
   if (wrote) ++object.version;
   std::uint8_t* at = record;
   put_head(at, site,
@@ -429,6 +431,7 @@ PMEMSIM_EXPORT void pmemsim_rt_atomic_before(std::uint32_t site, const volatile 
   const std::uint32_t size = sites[site].size;
   if (size > kMaxAtomicBytes) return;
   wait_if_spinning(site, address, size);
+  if (!only_thread()) meet(atomic_at(address).users);
   std::memcpy(self->before, const_cast<const void*>(address), size);
 }
 

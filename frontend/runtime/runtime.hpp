@@ -9,8 +9,8 @@
 //                                messages; memory of its own; the C library's functions
 //   operators, heap, stacks, processes
 //                                know nothing of recording
-//   scheduler, objects, record, sites, output, places, persistent, mapping, flushes, warm,
-//   external, threads, processor, signals, watchdog
+//   scheduler, meetings, objects, record, sites, output, places, persistent, mapping,
+//   flushes, warm, external, threads, processor, signals, watchdog
 //                                the recorder. A turn that ends stops stepping and reaps threads, a
 //                                record may end a turn or a buffer: these call each other.
 //   clock, locks, waits, blocking, metadata    what waits for time, threads or descriptors
@@ -92,10 +92,11 @@ struct Thread {
   Hot* hot;           // once it has run
   pid_t kernel_id;
   std::uint64_t deadline;  // of the current wait, in virtual nanoseconds; 0: none
+  std::uint64_t progress;  // in instructions, up to the current turn (scheduler.cpp)
 
   // Spinning and polling.
   const volatile void* watched;
-  std::uint32_t watched_bytes, skipped;
+  std::uint32_t watched_bytes;
   std::uint8_t watched_value[16];
   int descriptor;
   short events;
@@ -191,6 +192,10 @@ void drop_last_thread();  // which could not be created after all
 void await_turn();
 // Lets the others run, and returns at the caller's next turn.
 void yield();
+// Has the caller executed more than another thread, so much that where they meet it may matter?
+bool is_ahead();
+// Lets those run that the caller is ahead of.
+void let_others_catch_up();
 // The same, until `bytes` bytes at `address` differ from `value`.
 void yield_until_changed(const volatile void* address, const void* value, std::uint32_t bytes);
 // Until poll() says that the descriptor is ready, or the deadline has passed (false).

@@ -1,7 +1,9 @@
 // Moves the token: which thread runs, and until when.
 //
 // Rules, so that a recording depends on the program alone:
-// 1. Threads take turns in order of creation; a turn lasts a quantum of instructions.
+// 1. The next turn is that of the thread that has made least progress, of several the next in order
+//    of creation; a turn lasts a quantum of instructions. A thread's progress is the instructions
+//    that it has executed; a wait takes it to where the thread was that ended it.
 // 2. A thread that waits for another (a lock, a condition, a spin on an atomic, a descriptor that
 //    isn't ready) gives its turn away and gets none until what it waits for has happened.
 // 3. Time passes by instructions: one nanosecond each, of all threads together. A deadline passes
@@ -10,6 +12,7 @@
 //    queues for another when it comes back. Here, alone, real time decides.
 // 5. A spinning thread gets a turn now and then even if what it looks at hasn't changed (it may
 //    count its tries), and whenever nobody else can run.
+// 6. A thread that is ahead of another gives its turn away where they may meet (meetings.hpp).
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -28,14 +31,15 @@ namespace pmemsim::rt {
 constinit thread_local Hot hot __attribute__((tls_model("initial-exec"))){};
 constinit thread_local Thread* self __attribute__((tls_model("initial-exec")));
 
-// Short enough that threads mix within a region's few thousand instructions; with half of it,
-// recording four threads takes half as long again (a switch costs some ten microseconds).
+// How far threads get apart where they don't meet. With half of it, recording four threads takes
+// half as long again (a switch costs some ten microseconds).
 std::int64_t quantum = 2000;
 List<Thread*, 1u << 20> threads;
 
 namespace {
 
-constexpr std::uint32_t kMaxSkips = 64;    // rule 5
+constexpr std::uint64_t kLongestSpin = 100'000;  // rule 5, in nanoseconds
+constexpr std::int64_t kLead = 100;  // rule 6, in instructions: about a short critical section
 constexpr int kIdlePollMilliseconds = 10;  // of real time, when all wait for something outside
 constexpr std::size_t kWipedBytes = 2048;  // more than calls of the C library that wait take
 
@@ -103,16 +107,29 @@ bool past_deadline(const Thread& thread) {
   return thread.deadline != 0 && thread.deadline <= clock_base;
 }
 
+// Of the holder of the token.
+std::uint64_t own_progress() {
+  return self->progress + static_cast<std::uint64_t>(quantum - hot.budget);
+}
+
+void end_wait(Thread& thread, bool timed_out) {
+  thread.state = State::kRunnable;
+  thread.deadline = 0;
+  thread.timed_out = timed_out;
+  if (thread.progress < own_progress()) thread.progress = own_progress();
+}
+
 // Can it run? Ends a wait that is over.
 bool can_run(Thread& thread) {
+  bool over = false;
   switch (thread.state) {
     case State::kRunnable:
       return true;
     case State::kSpinning:
-      if (changed(thread) || ++thread.skipped > kMaxSkips) return true;
+      over = changed(thread);
       break;
     case State::kPolling:
-      if (ready(thread, 0)) return true;
+      over = ready(thread, 0);
       break;
     case State::kBlocked:
       break;
@@ -120,8 +137,8 @@ bool can_run(Thread& thread) {
     case State::kEnded:
       return false;
   }
-  if (!past_deadline(thread)) return false;
-  thread.timed_out = true;
+  if (!over && !past_deadline(thread)) return false;
+  end_wait(thread, !over);
   return true;
 }
 
@@ -149,11 +166,28 @@ Thread* first_behind(std::uint32_t from, Accepts accepts) {
   fail("a deadlock of the program's own; no trace was written");
 }
 
-// Who can run now; nullptr: nobody.
+// Who comes next of those that can run now; nullptr: nobody can.
 Thread* runnable() {
-  if (Thread* thread = first_behind(self->slot, can_run)) return thread;
+  Thread* next = nullptr;
+  const auto count = static_cast<std::uint32_t>(live.size());
+  for (std::uint32_t step = 1; step <= count; ++step) {
+    Thread* thread = live[(self->slot + step) % count];
+    if (!can_run(*thread)) continue;
+    if (next == nullptr || thread->progress < next->progress) next = thread;
+  }
+  if (next != nullptr) return next;
   return first_behind(self->slot,
                       [](const Thread& thread) { return thread.state == State::kSpinning; });
+}
+
+// Of the other threads that can run or, for all that is known, could; the own one if there is none.
+std::uint64_t least_progress_of_others() {
+  std::uint64_t least = UINT64_MAX;
+  for (const Thread* thread : live) {
+    const bool may_run = thread->state == State::kRunnable || thread->state == State::kSpinning;
+    if (may_run && thread != self && thread->progress < least) least = thread->progress;
+  }
+  return least == UINT64_MAX ? own_progress() : least;
 }
 
 bool is_outside(const Thread& thread) {
@@ -204,14 +238,19 @@ Thread* pick() {
 void begin_turn() {
   self->state = State::kRunnable;
   self->deadline = 0;
-  self->skipped = 0;
   hot.budget = quantum;
   ++turns;
 }
 
+// What the calling thread has executed counts.
+void settle(std::int64_t executed) {
+  clock_base += static_cast<std::uint64_t>(executed);
+  self->progress += static_cast<std::uint64_t>(executed);
+}
+
 void end_turn() {
   if (self->stepping) stop_stepping();
-  clock_base += static_cast<std::uint64_t>(quantum - hot.budget);
+  settle(quantum - hot.budget);
   hot.budget = quantum;
 }
 
@@ -237,6 +276,7 @@ Thread* add_thread() {
   if (!threads.push(thread) || !live.push(thread)) {
     fail("%s creates too many threads to be recorded", program_name);
   }
+  if (self != nullptr) thread->progress = own_progress();
   if (holder == nullptr) holder = thread;
   return thread;
 }
@@ -265,7 +305,6 @@ bool only_thread() { return live.size() == 1; }
 
 void lose_token() {
   if (self != holder || only_thread() || waiting > 0 || self->state != State::kRunnable) return;
-  const std::int64_t used = quantum - hot.budget;
   self->state = State::kOutside;
   self->deadline = 0;
   Thread* next = runnable();
@@ -274,7 +313,7 @@ void lose_token() {
     self->state = State::kRunnable;
     return;
   }
-  clock_base += static_cast<std::uint64_t>(used);
+  settle(quantum - hot.budget);
   ++lost_tokens;
   // Whatever it records next finds no room and no budget, and that way comes back.
   hot.limit = nullptr;
@@ -289,6 +328,8 @@ void come_back() {
   __atomic_add_fetch(&comers_back, 1, __ATOMIC_RELEASE);
   futex(&comers_back, FUTEX_WAKE_PRIVATE, 1);
   await_turn();
+  const std::uint64_t least = least_progress_of_others();
+  if (self->progress < least) self->progress = least;
   if (self->buffer != nullptr) hot.limit = end_of_room(*self);
   errno = error;
 }
@@ -320,22 +361,31 @@ void quantum_over() {
     hot.budget = INT64_MAX;
     return;
   }
-  yield();
-}
-
-void yield() {
   if (only_thread()) {
     end_turn();
-    return;
+  } else {
+    switch_threads();
   }
-  self->state = State::kRunnable;
+}
+
+// Whoever yields has nothing to do before another has got further.
+void yield() {
+  end_turn();
+  if (only_thread()) return;
+  const std::uint64_t least = least_progress_of_others();
+  if (self->progress <= least) self->progress = least + 1;
   switch_threads();
 }
+
+bool is_ahead() { return own_progress() > least_progress_of_others() + kLead; }
+
+void let_others_catch_up() { switch_threads(); }
 
 void yield_until_changed(const volatile void* address, const void* value, std::uint32_t bytes) {
   self->watched = address;
   self->watched_bytes = bytes;
   std::memcpy(self->watched_value, value, bytes);
+  self->deadline = now() + kLongestSpin;
   self->state = State::kSpinning;
   switch_threads();
 }
@@ -360,11 +410,7 @@ bool block(const char* what, SyncObject* object, std::uint64_t deadline) {
   return !self->timed_out;
 }
 
-void wake(Thread* thread) {
-  thread->state = State::kRunnable;
-  thread->deadline = 0;
-  thread->timed_out = false;
-}
+void wake(Thread* thread) { end_wait(*thread, false); }
 
 void end_thread() {
   end_turn();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import os
@@ -251,6 +252,53 @@ def test_threads_take_turns(build: Callable[[str, str], Path], tmp_path: Path) -
         changes = sum(a != b for a, b in itertools.pairwise(order))
         alternations[quantum] = changes
     assert alternations["100"] > 2 * alternations["100000"]
+
+
+# How the tables' threads make sure that nobody else is at the same slot.
+TABLES = ("mutex", "spin_lock", "ticket_lock", "compare_and_swap")
+
+
+@pytest.fixture(scope="session")
+def table(
+    build: Callable[[str, str], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str, int], Path]:
+    """Record threads that update a table of 64 slots, by each kind of lock and number of threads."""
+    program = build("tables.c", "-O2")
+    folder = tmp_path_factory.mktemp("tables")
+
+    @functools.cache
+    def recorded(kind: str, threads: int) -> Path:
+        output = folder / f"{kind}-{threads}.pmt"
+        done = record(program, kind, str(threads), "300", output=output)
+        assert (done.returncode, done.stderr) == (0, "")
+        return output
+
+    return recorded
+
+
+def test_threads_that_meet_nobody_keep_their_turns(
+    build: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    """A switch is what recording takes most time for; turns of 2000 instructions hold some updates."""
+    done = record(build("tables.c", "-O2"), "own_slot", "4", "300", output=tmp_path / "t.pmt")
+    assert done.returncode == 0, done.stderr
+    assert 0 < int(done.stdout) < 4 * 300 / 5
+
+
+def time_of(recording: Path, lock_order: str) -> float:
+    order = {"run.lock_order": lock_order}
+    return pmemsim.run(recording, design="np", machine="asap", overrides=order).time_ns
+
+
+@pytest.mark.parametrize("threads", [2, 4, 8] if LONG_TESTS else [8])
+@pytest.mark.parametrize("kind", TABLES)
+def test_threads_that_meet_are_interleaved_finely(
+    table: Callable[[str, int], Path], kind: str, threads: int
+) -> None:
+    """In the recorded order, time grows as if each lock went to who comes first in simulated time."""
+    growth = time_of(table(kind, threads), "recorded") / time_of(table(kind, 1), "recorded")
+    alone, together = (time_of(table("mutex", count), "simulated") for count in (1, threads))
+    assert growth == pytest.approx(together / alone, rel=0.25)
 
 
 def test_spins_become_waits(build: Callable[[str, str], Path], tmp_path: Path) -> None:

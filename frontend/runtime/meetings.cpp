@@ -1,0 +1,33 @@
+#include "meetings.hpp"
+
+#include "runtime.hpp"
+
+namespace pmemsim::rt {
+namespace {
+
+// So that times take 32 bits; there may be millions of atomic variables.
+constexpr unsigned kPeriodShift = 10;
+// About a million instructions, of all threads. Threads that come to the same place less often meet
+// there, within their turns of thousands, once in hundreds of times.
+constexpr std::uint32_t kCountedPeriods = 1000;
+
+std::uint32_t period() { return static_cast<std::uint32_t>(now() >> kPeriodShift); }
+
+bool used_by_others(const Users& users) {
+  const bool own = users.last == self->index + 1;
+  return period() < (own ? users.others_count_until : users.last_counts_until);
+}
+
+}  // namespace
+
+void meet(const Users& users) {
+  if (used_by_others(users) && is_ahead()) let_others_catch_up();
+}
+
+void note_use(Users& users) {
+  if (users.last != self->index + 1) users.others_count_until = users.last_counts_until;
+  users.last = self->index + 1;
+  users.last_counts_until = period() + kCountedPeriods;
+}
+
+}  // namespace pmemsim::rt
