@@ -152,6 +152,9 @@ nb::dict all_names() {
   found["fence"] = names<trace::FenceKind>(trace::kFenceKinds);
   found["mark"] = names<MarkKind>(trace::kMarkKinds);
   found["sync"] = names<trace::SyncKind>(trace::kSyncKinds);
+  for (const char* atomic : {"atomic_load", "atomic_store", "atomic_update"}) {
+    found[atomic] = names<trace::LockRole>(trace::kLockRoles);
+  }
   found["purpose"] = names<trace::Purpose>(trace::kPurposes);
   return found;
 }

@@ -103,6 +103,7 @@ class EffectRecorder {
   // between two recorded operations.
   void record_update(const AssemblyEffect& effect, llvm::Instruction& place) {
     Site record = recorder_.access(SiteKind::kAtomicUpdate, effect.address, nullptr, effect.size);
+    record.detail = effect.detail;
     record.flags = trace::kSiteFullFence;
     const std::uint32_t number = recorder_.add(std::move(record));
     llvm::Type* type = builder_.getIntNTy(effect.size * 8);

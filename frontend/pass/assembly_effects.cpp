@@ -169,7 +169,11 @@ class Summarizer {
       return true;
     }
     if (size == 0) size = operand_size(statement, *address);
-    effect(SiteKind::kAtomicUpdate, *address, size).may_fail = mnemonic == "cmpxchg";
+    AssemblyEffect& update = effect(SiteKind::kAtomicUpdate, *address, size);
+    update.may_fail = mnemonic == "cmpxchg";
+    if (update.may_fail || mnemonic == "xchg") {
+      update.detail = static_cast<std::uint8_t>(trace::LockRole::kTakes);
+    }
     return true;
   }
 

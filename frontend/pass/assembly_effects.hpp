@@ -19,7 +19,7 @@ struct AssemblyEffect {
   // kFlush, kFence, kLoad, kStore, kNonTemporal, kAtomicUpdate or, for string instructions,
   // kCopyStore.
   trace::SiteKind kind;
-  std::uint8_t detail = 0;         // FlushKind or FenceKind
+  std::uint8_t detail = 0;         // FlushKind, FenceKind or LockRole
   llvm::Value* address = nullptr;  // a pointer, or an integer that holds one
   std::int64_t displacement = 0;   // added to it
   llvm::Value* index = nullptr;    // added, too, `scale` times; a 64-bit integer, or nullptr

@@ -22,6 +22,13 @@ using trace::SiteKind;
 
 constexpr llvm::StringRef kMarker = "pmemsim.instrumented";
 
+// What adds or sets bits is used for counts and flags.
+bool may_take_lock(const llvm::Instruction& atomic) {
+  const auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&atomic);
+  return llvm::isa<llvm::AtomicCmpXchgInst>(atomic) ||
+         (update != nullptr && update->getOperation() == llvm::AtomicRMWInst::Xchg);
+}
+
 class FunctionInstrumenter {
  public:
   FunctionInstrumenter(llvm::Function& function, const Context& context)
@@ -118,6 +125,7 @@ class FunctionInstrumenter {
     const std::uint32_t size = recorder_.size_of(type);
     Site record = recorder_.access(kind, address, data, size);
     record.flags = full_fence ? trace::kSiteFullFence : 0;
+    if (may_take_lock(atomic)) record.detail = static_cast<std::uint8_t>(trace::LockRole::kTakes);
     const std::uint32_t number = recorder_.add(std::move(record));
     recorder_.context().table.set_source(atomic, number);
     recorder_.insert_at(&atomic, atomic);

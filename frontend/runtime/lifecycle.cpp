@@ -132,6 +132,7 @@ void write_trace() {
   auto* numbers = static_cast<std::uint32_t*>(allocate(threads.size() * sizeof(std::uint32_t)));
   const std::uint32_t thread_count = number_threads(numbers);
   write_warm_lines(numbers);
+  settle_lock_roles();
   write_sites();
   write_metadata(counts, thread_count);
   drain_output();

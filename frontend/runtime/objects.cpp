@@ -105,6 +105,8 @@ AtomicVariable& atomic_at(const volatile void* address) {
   return atomic;
 }
 
+void for_each_atomic(void (*visit)(const AtomicVariable&)) { atomics.for_each(visit); }
+
 std::uint32_t object_count() { return next_number; }
 
 void begin_epoch() {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "meetings.hpp"
+#include "own_locks.hpp"
 #include "runtime.hpp"
 
 namespace pmemsim::rt {
@@ -32,6 +33,7 @@ struct Numbered {
 struct AtomicVariable {
   Numbered numbered;
   Users users;
+  OwnLock own_lock;
 };
 
 struct SyncObject {
@@ -68,6 +70,7 @@ void wake_all(SyncObject& object);
 // Gives the object a number in the trace, if it has none yet.
 Numbered& number(SyncObject& object);
 AtomicVariable& atomic_at(const volatile void* address);
+void for_each_atomic(void (*visit)(const AtomicVariable&));
 std::uint32_t object_count();
 // The region of interest begins: all numbers and versions start anew.
 void begin_epoch();

@@ -244,6 +244,7 @@ void record_atomic(std::uint32_t site, volatile void* address, std::uint32_t siz
   }
   AtomicVariable& atomic = atomic_at(address);
   note_use(atomic.users);
+  note_atomic(atomic.own_lock, site, size, wrote, self->before, const_cast<const void*>(address));
   Numbered& object = atomic.numbered;
   if (wrote) ++object.version;
   std::uint8_t* at = record;

@@ -9,7 +9,7 @@
 //                                messages; memory of its own; the C library's functions
 //   operators, heap, stacks, processes
 //                                know nothing of recording
-//   scheduler, meetings, objects, record, sites, output, places, persistent, mapping,
+//   scheduler, meetings, objects, own_locks, record, sites, output, places, persistent, mapping,
 //   flushes, warm, external, threads, processor, signals, watchdog
 //                                the recorder. A turn that ends stops stepping and reaps threads, a
 //                                record may end a turn or a buffer: these call each other.

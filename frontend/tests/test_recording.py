@@ -276,6 +276,14 @@ def table(
     return recorded
 
 
+def test_threads_that_have_waited_run_beside_the_others(
+    table: Callable[[str, int], Path],
+) -> None:
+    """They don't catch up on what others did meanwhile."""
+    recording = table("waited_for", 4)
+    assert time_of(recording, "recorded") < 1.1 * time_of(recording, "simulated")
+
+
 def test_threads_that_meet_nobody_keep_their_turns(
     build: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
@@ -299,6 +307,51 @@ def test_threads_that_meet_are_interleaved_finely(
     growth = time_of(table(kind, threads), "recorded") / time_of(table(kind, 1), "recorded")
     alone, together = (time_of(table("mutex", count), "simulated") for count in (1, threads))
     assert growth == pytest.approx(together / alone, rel=0.25)
+
+
+# What the accesses to atomic variables do to locks, by what own_locks.c does with the variables.
+OWN_LOCKS = {
+    "exchange": {"takes", "gives_back", "of_lock"},
+    "compare_exchange": {"takes", "gives_back"},
+    "assembly": {"takes", "gives_back"},
+    "made_anew": {"takes", "gives_back", "of_lock"},
+    "beside_others": {"takes", "gives_back", "of_lock"},
+    "beside_a_flag": {"no_lock"},
+    "count": {"no_lock"},
+    "count_both": {"no_lock"},
+    "one_thread": {"no_lock"},
+    "given_back_by_another": {"no_lock"},
+    "written_by_another": {"no_lock"},
+    "version": {"no_lock"},
+    "kept": {"no_lock"},
+    "mixed": {"no_lock"},
+    "both_ways": {"no_lock"},
+}
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("name", OWN_LOCKS)
+def test_locks_of_the_programs_own_are_recognised(
+    build: Callable[[str, str], Path], tmp_path: Path, name: str, level: str
+) -> None:
+    output = tmp_path / "trace.pmt"
+    done = record(build("own_locks.c", level), name, output=output, PMEMSIM_QUANTUM="50")
+    assert (done.returncode, done.stderr) == (0, "")
+    trace = verified(output)
+    roles = set()
+    for thread in range(trace.threads):
+        records = trace.to_frame(thread)
+        for kind in ("atomic_load", "atomic_store", "atomic_update"):
+            details = records[records["kind"] == kind]["detail"]
+            roles |= {DETAILS[kind][detail] for detail in details}
+    assert roles == OWN_LOCKS[name]
+
+
+def test_simulated_time_decides_about_locks_of_the_programs_own(
+    table: Callable[[str, int], Path],
+) -> None:
+    recording = table("spin_lock", 8)
+    assert time_of(recording, "simulated") < 0.97 * time_of(recording, "recorded")
 
 
 def test_spins_become_waits(build: Callable[[str, str], Path], tmp_path: Path) -> None:

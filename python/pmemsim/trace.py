@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # What the numbers in the arrays stand for: names by number.
 KINDS = _core.names["kind"]
 PURPOSES = _core.names["purpose"]
-DETAILS = {kind: _core.names[kind] for kind in ("flush", "fence", "mark", "sync")}
+DETAILS = {kind: _core.names[kind] for kind in KINDS if kind in _core.names}
 
 # The NumPy type of an operation.
 OPERATION_DTYPE = [

@@ -398,6 +398,62 @@ TEST(SimulatedLockOrder, AtomicsThatALockProtectsFollowTheLock) {
   }
 }
 
+// A lock that the program has made itself of an atomic variable.
+class OwnLock : public testing::Test {
+ protected:
+  std::uint32_t site(SiteKind kind, trace::LockRole role) {
+    return builder.site(kind, 4, 1, {}, {}, static_cast<std::uint8_t>(role));
+  }
+  void take(std::uint32_t version, bool succeeds = true) {
+    builder.atomic(take_, kDramBase, 0, version, 1, succeeds);
+  }
+  void give_back(std::uint32_t version) { builder.atomic(give_back_, kDramBase, 0, version, 0); }
+  double simulated_to_recorded() {
+    const auto recorded = run_trace(builder, design("x86", "none"));
+    const auto simulated =
+        run_trace(builder, design("x86", "none", {{"run.lock_order", "simulated"}}));
+    return nanoseconds(simulated) / nanoseconds(recorded);
+  }
+
+  TraceBuilder builder;
+  const std::uint32_t work_ = builder.site(SiteKind::kExecute, 0, 4000);
+
+ private:
+  const std::uint32_t take_ = site(SiteKind::kAtomicUpdate, trace::LockRole::kTakes);
+  const std::uint32_t give_back_ = site(SiteKind::kAtomicStore, trace::LockRole::kGivesBack);
+};
+
+// As above. Thread 1 tried in vain, and saw that the lock was taken.
+TEST_F(OwnLock, GoesToWhoComesFirstInSimulatedTime) {
+  const std::uint32_t look = site(SiteKind::kAtomicLoad, trace::LockRole::kOther);
+  const std::uint32_t count = builder.site(SiteKind::kAtomicUpdate, 4);
+  for (const std::uint32_t thread : {0u, 1u}) {
+    builder.thread(thread);
+    if (thread == 0) builder.plain(work_);
+    if (thread == 1) take(1, false);
+    if (thread == 1) builder.atomic(look, kDramBase, 0, 2);
+    take(2 * thread + 1);
+    builder.atomic(count, kDramBase + 64, 1, thread + 1, thread + 1, true);
+    builder.plain(work_);
+    give_back(2 * thread + 2);
+  }
+  // Three stretches of work one after the other, or two of them at the same time.
+  EXPECT_NEAR(simulated_to_recorded(), 2.0 / 3, 0.05);
+}
+
+TEST_F(OwnLock, IsStillTakenWhenItIsMadeAnewTooEarly) {
+  const std::uint32_t make = site(SiteKind::kAtomicStore, trace::LockRole::kOther);
+  for (const std::uint32_t thread : {0u, 1u}) {
+    builder.thread(thread);
+    take(2 * thread + 1);
+    builder.plain(work_);
+    give_back(2 * thread + 2);
+  }
+  builder.thread(2).plain(builder.site(SiteKind::kExecute, 0, 1000));
+  builder.atomic(make, kDramBase, 0, 5, 0);
+  EXPECT_NEAR(simulated_to_recorded(), 1, 0.05);
+}
+
 TEST(Stuck, UnderSimulatedLockOrderNamesTheCure) {
   // With the lock, thread 1 waits for a signal that thread 0 gives with the lock.
   TraceBuilder builder = contended([](TraceBuilder& b, std::uint32_t thread) {

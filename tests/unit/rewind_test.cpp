@@ -166,18 +166,31 @@ class Program {
   void hint(std::uint64_t bytes) { builder.mark(MarkKind::kHint, kA, bytes); }
   void mfence() { builder.plain(mfence_); }
   void lock(std::uint32_t object, std::uint32_t version) {
-    builder.sync(SyncKind::kMutexLock, kLock + 64 * object, object, version);
+    if (own_locks) {
+      builder.atomic(take_, kLock + 64 * object, object, 2 * version + 1, 1, true);
+    } else {
+      builder.sync(SyncKind::kMutexLock, kLock + 64 * object, object, version);
+    }
   }
   void unlock(std::uint32_t object, std::uint32_t version) {
-    builder.sync(SyncKind::kMutexUnlock, kLock + 64 * object, object, version);
+    if (own_locks) {
+      builder.atomic(give_back_, kLock + 64 * object, object, 2 * version, 0);
+    } else {
+      builder.sync(SyncKind::kMutexUnlock, kLock + 64 * object, object, version);
+    }
   }
 
   TraceBuilder builder;
+  bool own_locks = false;  // of atomic variables, not mutexes
 
  private:
   std::uint32_t store_ = builder.site(SiteKind::kStore, 8, 1);
   std::uint32_t mfence_ = builder.site(SiteKind::kFence, 0, 1, {}, {},
                                        static_cast<std::uint8_t>(trace::FenceKind::kMfence));
+  std::uint32_t take_ = builder.site(SiteKind::kAtomicUpdate, 8, 1, {}, {},
+                                     static_cast<std::uint8_t>(trace::LockRole::kTakes));
+  std::uint32_t give_back_ = builder.site(SiteKind::kAtomicStore, 8, 1, {}, {},
+                                          static_cast<std::uint8_t>(trace::LockRole::kGivesBack));
 };
 
 struct Ran {
@@ -403,12 +416,20 @@ TEST(Rewind, GoesBackToTheRegionThatIsInEffect) {
   EXPECT_EQ(ran.regions, 2u);
 }
 
-class Locks : public testing::TestWithParam<std::string_view> {};
-INSTANTIATE_TEST_SUITE_P(Rewind, Locks, testing::Values("recorded", "simulated"),
+// In the recorded order, or the simulated one of mutexes or of the program's own locks.
+class Locks : public testing::TestWithParam<std::string_view> {
+ protected:
+  Locks() { program.own_locks = GetParam() == "own"; }
+  Ran run_locks(const std::vector<Plan::Step>& steps) {
+    return run(program, steps, GetParam() == "recorded" ? "recorded" : "simulated");
+  }
+
+  Program program;
+};
+INSTANTIATE_TEST_SUITE_P(Rewind, Locks, testing::Values("recorded", "simulated", "own"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(Locks, ThatAreHeldStayHeld) {
-  Program program;
   program.thread(0).begin();
   program.lock(0, 0);
   program.store(kA, 1);
@@ -419,13 +440,12 @@ TEST_P(Locks, ThatAreHeldStayHeld) {
   program.lock(0, 1);
   program.store(kA, 2);
   program.unlock(0, 2);
-  const Ran ran = run(program, {{1500, Plan::kRewind}, {2500, Plan::kRewind}}, GetParam());
+  const Ran ran = run_locks({{1500, Plan::kRewind}, {2500, Plan::kRewind}});
   EXPECT_EQ(ran.told, (std::vector<std::string>{"store 0 A=1", "restored 0 A=0", "store 0 A=1",
                                                 "restored 0 A=0", "store 0 A=1", "store 1 A=2"}));
 }
 
 TEST_P(Locks, ThatWereGivenBackAreAnothers) {
-  Program program;
   program.thread(0).begin();
   program.lock(0, 0);
   program.store(kA, 1);
@@ -437,15 +457,25 @@ TEST_P(Locks, ThatWereGivenBackAreAnothers) {
   program.store(kA, 2);
   program.compute(3000);
   program.unlock(0, 2);
-  const Ran ran = run(program, {{1500, Plan::kRewind}}, GetParam());
+  const Ran ran = run_locks({{1500, Plan::kRewind}});
   // Thread 1 has the lock meanwhile, and its store came after thread 0's.
   EXPECT_EQ(ran.told, (std::vector<std::string>{"store 0 A=1", "store 1 A=2", "restored 0 A=2",
                                                 "store 0 A=2"}));
   EXPECT_LT(ran.ns, 3000 + 1000) << "thread 0 doesn't wait for it";
 }
 
+// The lock is taken at once; its line takes longer to come.
+TEST_P(Locks, AreHeldBeforeTheirLineIsThere) {
+  program.thread(0).begin();
+  program.lock(0, 0);
+  program.store(kA, 1);
+  program.unlock(0, 1);
+  program.end();
+  const Ran ran = run_locks({{20, Plan::kRewind}, {25, Plan::kRewind}});
+  EXPECT_EQ(ran.told, (std::vector<std::string>{"store 0 A=1"}));
+}
+
 TEST_P(Locks, AreGivenBackOnce) {
-  Program program;
   program.thread(0).begin();
   program.lock(0, 0);
   program.unlock(0, 1);
@@ -460,13 +490,12 @@ TEST_P(Locks, AreGivenBackOnce) {
   program.lock(0, 2);
   program.store(kB, 2);
   program.unlock(0, 3);
-  const Ran ran = run(program, {{900, Plan::kRewind}}, GetParam());
+  const Ran ran = run_locks({{900, Plan::kRewind}});
   EXPECT_EQ(ran.told, (std::vector<std::string>{"store 1 B=1", "store 2 B=2"}));
 }
 
 // Under simulated lock order, atomic variables keep their recorded order outside locks alone.
 TEST_P(Locks, AreCountedOnce) {
-  Program program;
   const std::uint32_t write = program.builder.site(SiteKind::kAtomicStore, 8);
   program.thread(0).begin();
   program.lock(0, 0);
@@ -476,12 +505,11 @@ TEST_P(Locks, AreCountedOnce) {
   program.builder.atomic(write, kA, 1, 2, 5);
   program.thread(1).compute(4000);
   program.builder.atomic(write, kA, 1, 1, 4);
-  const Ran ran = run(program, {{500, Plan::kRewind}}, GetParam());
+  const Ran ran = run_locks({{500, Plan::kRewind}});
   EXPECT_EQ(ran.told, (std::vector<std::string>{"store 1 A=4", "store 0 A=5"}));
 }
 
 TEST_P(Locks, ThatAreWaitedForAreWaitedForAnew) {
-  Program program;
   program.thread(0).lock(0, 0);
   program.compute(2000);
   program.store(kA, 1);
@@ -493,7 +521,7 @@ TEST_P(Locks, ThatAreWaitedForAreWaitedForAnew) {
   program.store(kA, 2);
   program.unlock(0, 2);
   program.end();
-  const Ran ran = run(program, {{1000, Plan::kRewind, 1}, {1500, Plan::kRewind, 1}}, GetParam());
+  const Ran ran = run_locks({{1000, Plan::kRewind, 1}, {1500, Plan::kRewind, 1}});
   EXPECT_EQ(ran.told, (std::vector<std::string>{"store 1 B=1", "restored 1 B=0", "store 1 B=1",
                                                 "restored 1 B=0", "store 1 B=1", "store 0 A=1",
                                                 "store 1 A=2"}));

@@ -30,6 +30,8 @@ static void mutex(struct Slot* slot, uint64_t value) {
   pthread_mutex_unlock(&slot->mutex);
 }
 
+static void waited_for(struct Slot* slot, uint64_t value) { mutex(slot, value); }
+
 static void spin_lock(struct Slot* slot, uint64_t value) {
   while (atomic_exchange_explicit(&slot->taken, 1, memory_order_acquire) != 0) {
     while (atomic_load_explicit(&slot->taken, memory_order_relaxed) != 0) _mm_pause();
@@ -68,6 +70,7 @@ static const struct {
   void (*update)(struct Slot*, uint64_t);
 } kinds[] = {
     {"mutex", mutex},
+    {"waited_for", waited_for},
     {"spin_lock", spin_lock},
     {"ticket_lock", ticket_lock},
     {"compare_and_swap", compare_and_swap},
@@ -76,9 +79,20 @@ static const struct {
 
 static void (*update)(struct Slot*, uint64_t);
 static int updates;
+static pthread_barrier_t start;
+
+// All begin when the last has come, who has had more to do until then.
+static void come_one_after_the_other(void) {
+  static atomic_int threads;
+  const int others = atomic_fetch_add(&threads, 1);
+  for (volatile int i = 0; i < 10000 * others; ++i) {
+  }
+  pthread_barrier_wait(&start);
+}
 
 static void* work(void* seed) {
   uint64_t random = (uintptr_t)seed;
+  if (update == waited_for) come_one_after_the_other();
   for (int i = 0; i < updates; ++i) {
     for (int round = 0; round < 20; ++round) {
       random ^= random << 13;
@@ -97,6 +111,7 @@ int main(int count, char** arguments) {
   }
   const int threads = atoi(arguments[2]);
   updates = atoi(arguments[3]);
+  pthread_barrier_init(&start, NULL, (unsigned)threads);
   pthread_t handles[16];
   for (int t = 0; t < threads; ++t) {
     pthread_create(&handles[t], NULL, work, (void*)(0x9e3779b97f4a7c15u * (unsigned)(t + 1)));

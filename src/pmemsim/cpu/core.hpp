@@ -167,9 +167,12 @@ class Core final : public CacheClient {
   bool dispatch_hint(const trace::Operation& operation);
   bool dispatch_plain(const trace::Operation& operation, Kind kind);
   void count_locks(trace::SyncKind kind);
+  void count_own_locks(trace::LockRole role);
   // Is the operation on an atomic variable bound to its place in the recorded order? With the order
   // of locks left to simulated time, what a lock protects follows that lock.
   bool in_recorded_order() const { return lock_order_ == LockOrder::kRecorded || locks_held_ == 0; }
+  // What it does to a lock of the program's own making, if simulated time decides about locks.
+  trace::LockRole lock_role(const trace::Operation& operation) const;
   bool has_room(const trace::Operation& operation, std::uint32_t loads, std::uint32_t stores);
   void hold_up(Slot until, Cause cause);
   std::uint32_t new_entry(const trace::Operation& operation, Kind kind);
@@ -212,6 +215,8 @@ class Core final : public CacheClient {
   bool send_fence(const StoreEntry& entry, Slot slot);
   void empty_buffers(Slot slot);
   bool drain_atomic(StoreEntry& entry, Slot& slot);
+  bool has_its_turn(const StoreEntry& atomic);
+  void atomic_has_written(const StoreEntry& atomic, Slot slot);
   bool drain_acquire(StoreEntry& entry, Slot& slot);
   bool drain_release(StoreEntry& entry, Slot& slot);
   bool drain_region(StoreEntry& entry, Slot& slot);
@@ -236,7 +241,7 @@ class Core final : public CacheClient {
   // Pausing, and going back to where a region began (core_rewind.cpp).
   void take_back_stores();
   void forget_wait_of_head();
-  static bool has_acquired(const StoreEntry& acquire);
+  static bool has_acquired(const StoreEntry& head);
   void forget_what_is_in_flight(Slot restart);
   void take_back_statistics();
 

@@ -8,6 +8,7 @@
 
 namespace pmemsim {
 using trace::FenceKind;
+using trace::LockRole;
 using trace::MarkKind;
 using trace::Operation;
 using trace::SiteKind;
@@ -144,7 +145,10 @@ bool Core::dispatch_load(const Operation& operation) {
   }
   // What a barrier holds up finds the store queue empty.
   load.forwarded = kind == Kind::kLoad && barrier_entry_ == kNoEntry && forward(index);
-  if (kind == Kind::kAtomicLoad && !in_recorded_order()) load.version = 0;  // waits for nobody
+  if (kind == Kind::kAtomicLoad &&
+      !(in_recorded_order() && lock_role(operation) == LockRole::kNone)) {
+    load.version = 0;  // waits for nobody
+  }
   producers_[operation.site] = {kUnknownSlot, index};
   start(index);
   return true;
@@ -180,6 +184,7 @@ bool Core::dispatch_store(const Operation& operation) {
                          : operation.kind == SiteKind::kAtomicStore ? StoreKind::kAtomicStore
                                                                     : StoreKind::kStore;
   new_stores(index, kind, operation);
+  if (kind == StoreKind::kAtomicStore) count_own_locks(lock_role(operation));
   add_dependences(index, operation.site);
   start(index);
   return true;
@@ -197,6 +202,8 @@ bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, b
     ++statistics_.flushes;
   } else if (operation.kind == SiteKind::kSync && operation.address != 0) {
     count_locks(static_cast<SyncKind>(operation.detail));
+  } else if (kind == StoreKind::kLocked) {
+    count_own_locks(lock_role(operation));
   }
   if (kind == StoreKind::kLocked || kind == StoreKind::kFlush) {
     add_dependences(index, operation.site);
@@ -215,6 +222,18 @@ void Core::count_locks(SyncKind kind) {
   } else if (trace::is_unlock(kind) && locks_held_ > 0) {
     --locks_held_;  // else it was acquired before the recording began
   }
+}
+
+LockRole Core::lock_role(const Operation& operation) const {
+  if (lock_order_ == LockOrder::kRecorded) return LockRole::kNone;
+  const auto role = static_cast<LockRole>(operation.detail);
+  const bool tries = operation.kind == SiteKind::kAtomicUpdate && !operation.flag;
+  return role != LockRole::kNone && tries ? LockRole::kOther : role;
+}
+
+void Core::count_own_locks(LockRole role) {
+  if (role == LockRole::kTakes) ++locks_held_;
+  if (role == LockRole::kGivesBack && locks_held_ > 0) --locks_held_;
 }
 
 bool Core::dispatch_branch(const Operation& operation) {
@@ -415,7 +434,8 @@ StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation
   store.size = operation.size;
   store.stage = store.told = store.asked = 0;
   store.serialising = store.ends_region = store.goes_on = store.follows = false;
-  store.in_recorded_order = in_recorded_order();
+  store.lock_role = trace::is_atomic(operation.kind) ? lock_role(operation) : LockRole::kNone;
+  store.in_recorded_order = in_recorded_order() && store.lock_role == LockRole::kNone;
   store.writes =
       operation.value != nullptr && (operation.kind != SiteKind::kAtomicUpdate || operation.flag);
   if (store.writes) {

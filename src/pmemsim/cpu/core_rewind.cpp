@@ -66,10 +66,9 @@ void Core::forget_wait_of_head() {
   const StoreEntry& head = stores_.front();
   switch (head.kind) {
     case StoreKind::kAcquire:
-      if (has_acquired(head)) ever_synchronised_ = std::max(ever_synchronised_, synchronised_ + 1);
-      [[fallthrough]];
     case StoreKind::kAtomicStore:
     case StoreKind::kLocked:
+      if (has_acquired(head)) ever_synchronised_ = std::max(ever_synchronised_, synchronised_ + 1);
       synchronisation_.forget(head.object, resume_of_head());
       return;
     default:

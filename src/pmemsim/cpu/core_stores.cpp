@@ -18,7 +18,7 @@ static_assert(static_cast<unsigned>(trace::SyncKind::kSignal) < 1u << (64 - kKin
 // Stages of telling the layers of a store or a flush.
 enum : std::uint8_t { kUntold = 0, kAsks = 2, kTold = 4 };
 
-// Stages of an acquisition.
+// Stages of an acquisition, of a lock or of a place in an atomic variable's order.
 enum : std::uint8_t { kReaches = 0, kAcquires = 2, kHasAcquired = 4 };
 
 bool waits(std::uint8_t stage) { return stage % 2 == 1; }
@@ -250,25 +250,21 @@ void Core::empty_buffers(Slot slot) { hierarchy_.send_combined(id_, clock_.time(
 // Atomic stores and read-modify-writes take their place in the recorded order of their variable:
 // it is theirs from the first line that they write to the last.
 bool Core::drain_atomic(StoreEntry& head, Slot& slot) {
-  enum : std::uint8_t { kArrive = 0, kAcquire = 2, kWrite = 4 };
-  if (head.stage == kArrive && head.follows) {
+  if (head.stage == kReaches && head.follows) {
     head.waiting_since = kUnknownSlot;
-    head.stage = kWrite;
+    head.stage = kHasAcquired;
   }
-  if (head.stage == kArrive) {
+  if (head.stage == kReaches) {
     head.waiting_since = slot;
     if (!at_time(head.stage, slot)) return false;
-    head.stage = kAcquire;
+    head.stage = kAcquires;
   }
-  if (head.stage == kAcquire) {
-    const std::uint32_t previous =
-        head.writes && head.version > 0 ? head.version - 1 : head.version;
-    if (head.in_recorded_order &&
-        !synchronisation_.acquire_version(head.object, previous, resume_of_head())) {
+  if (head.stage == kAcquires) {
+    if (!has_its_turn(head)) {
       ++head.stage;
       return false;
     }
-    head.stage = kWrite;
+    head.stage = kHasAcquired;
   }
   if (head.waiting_since != kUnknownSlot) {
     if (slot > head.waiting_since) waited(head, slot, Cause::kLock);
@@ -281,8 +277,36 @@ bool Core::drain_atomic(StoreEntry& head, Slot& slot) {
     empty_buffers(slot);
     slot += locked_latency_;
   }
-  if (head.writes) release_later(head, slot);
+  if (head.writes) atomic_has_written(head, slot);
   return true;
+}
+
+bool Core::has_its_turn(const StoreEntry& atomic) {
+  if (atomic.lock_role == trace::LockRole::kTakes) {
+    return synchronises_again() ||
+           synchronisation_.acquire(trace::SyncKind::kMutexLock, atomic.object, atomic.version,
+                                    resume_of_head());
+  }
+  const std::uint32_t previous =
+      atomic.writes && atomic.version > 0 ? atomic.version - 1 : atomic.version;
+  return !atomic.in_recorded_order ||
+         synchronisation_.acquire_version(atomic.object, previous, resume_of_head());
+}
+
+void Core::atomic_has_written(const StoreEntry& atomic, Slot slot) {
+  switch (atomic.lock_role) {
+    case trace::LockRole::kNone:
+      release_later(atomic, slot);
+      return;
+    case trace::LockRole::kGivesBack:
+      if (!synchronises_again()) release_later(atomic, slot);
+      [[fallthrough]];
+    case trace::LockRole::kTakes:
+      has_synchronised();
+      return;
+    case trace::LockRole::kOther:
+      return;
+  }
 }
 
 bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
@@ -317,7 +341,11 @@ bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
   return true;
 }
 
-bool Core::has_acquired(const StoreEntry& acquire) { return acquire.stage >= kHasAcquired; }
+bool Core::has_acquired(const StoreEntry& head) {
+  const bool acquires =
+      head.kind == StoreKind::kAcquire || head.lock_role == trace::LockRole::kTakes;
+  return acquires && head.stage >= kHasAcquired;
+}
 
 bool Core::drain_release(StoreEntry& head, Slot& slot) {
   empty_buffers(slot);
@@ -331,13 +359,21 @@ bool Core::drain_release(StoreEntry& head, Slot& slot) {
   return true;
 }
 
-void Core::release_later(const StoreEntry& head, Slot slot) {
-  // Only locks need their kind: all else, atomic variables too, is released by its version alone.
+namespace {
+
+// Only locks need their kind: all else, atomic variables too, is released by its version alone.
+trace::SyncKind kind_of_release(const StoreEntry& head) {
+  if (head.lock_role == trace::LockRole::kGivesBack) return trace::SyncKind::kMutexUnlock;
   const auto recorded = static_cast<trace::SyncKind>(head.detail);
   const bool unlock = head.kind == StoreKind::kRelease && trace::is_unlock(recorded);
-  const auto kind = static_cast<std::uint64_t>(unlock ? recorded : trace::SyncKind::kSignal);
-  const std::uint64_t packed =
-      (kind << kKindShift) | (std::uint64_t{head.object} << kObjectShift) | head.version;
+  return unlock ? recorded : trace::SyncKind::kSignal;
+}
+
+}  // namespace
+
+void Core::release_later(const StoreEntry& head, Slot slot) {
+  const std::uint64_t packed = (static_cast<std::uint64_t>(kind_of_release(head)) << kKindShift) |
+                               (std::uint64_t{head.object} << kObjectShift) | head.version;
   queue_.schedule(max(clock_.time(slot), queue_.now()), Phase::kCore,
                   completion<&Core::release_now>(*this, packed));
 }

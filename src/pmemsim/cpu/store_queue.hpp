@@ -52,6 +52,7 @@ struct StoreEntry {
   bool ends_region;        // the last of a region whose end isn't an entry of its own
   bool writes;             // a failed compare-exchange doesn't
   bool in_recorded_order;  // of its atomic variable
+  trace::LockRole lock_role;
   std::array<std::byte, trace::kMaxAccessBytes> value;
 };
 

@@ -21,6 +21,11 @@ std::string detail_of(const Operation& operation) {
       return std::string(name_of(static_cast<FenceKind>(operation.detail)));
     case SiteKind::kSync:
       return std::string(name_of(static_cast<SyncKind>(operation.detail)));
+    case SiteKind::kAtomicLoad:
+    case SiteKind::kAtomicStore:
+    case SiteKind::kAtomicUpdate:
+      if (operation.detail == 0) return {};
+      return std::string(name_of(static_cast<LockRole>(operation.detail)));
     case SiteKind::kMark: {
       const auto kind = static_cast<MarkKind>(operation.detail);
       if (kind == MarkKind::kPurpose) {

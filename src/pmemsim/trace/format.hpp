@@ -185,12 +185,22 @@ enum class SyncKind : std::uint8_t {
 };
 inline constexpr std::uint8_t kSyncKinds = 18;
 
+// What an atomic access does to a lock that the program has made itself of the variable. The pass
+// says kTakes of what may take one (an exchange, a compare-exchange), the runtime what is true.
+enum class LockRole : std::uint8_t {
+  kNone = 0,       // the variable isn't a lock
+  kTakes = 1,      // if it writes
+  kGivesBack = 2,  // if it writes
+  kOther = 3,      // looks whether it is free, or makes it
+};
+inline constexpr std::uint8_t kLockRoles = 4;
+
 // Site flags.
 inline constexpr std::uint8_t kSiteFullFence = 1;  // locked instruction: orders all memory accesses
 
 struct SiteRecord {
   std::uint8_t kind;    // SiteKind
-  std::uint8_t detail;  // FlushKind, FenceKind, MarkKind or SyncKind, by kind; else 0
+  std::uint8_t detail;  // FlushKind, FenceKind, MarkKind, SyncKind or LockRole, by kind; else 0
   std::uint8_t size;    // bytes accessed (1..kMaxAccessBytes) where the kind has a size; else 0
   std::uint8_t flags;   // kSite...
   std::uint32_t instructions;  // machine instructions since the previous record of the same basic

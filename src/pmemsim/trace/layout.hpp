@@ -76,6 +76,9 @@ constexpr std::uint8_t packed_length(const SiteRecord& site) {
 
 // Does the kind say in SiteRecord::size how wide the access is?
 constexpr bool has_size(SiteKind kind) { return kind <= SiteKind::kAtomicUpdate; }
+constexpr bool is_atomic(SiteKind kind) {
+  return kind >= SiteKind::kAtomicLoad && kind <= SiteKind::kAtomicUpdate;
+}
 // Does the kind produce a value that later sites can depend on?
 constexpr bool has_result(SiteKind kind) {
   return kind == SiteKind::kLoad || kind == SiteKind::kAtomicLoad ||

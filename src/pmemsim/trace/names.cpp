@@ -19,6 +19,8 @@ constexpr std::array<std::string_view, kSyncKinds> kSyncNames = {
     "write_unlock",  "wait",           "signal",         "condition_wait", "condition_signal",
     "barrier_wait",  "barrier_arrive", "semaphore_wait", "semaphore_post", "thread_start",
     "thread_create", "thread_join",    "thread_end"};
+constexpr std::array<std::string_view, kLockRoles> kRoleNames = {"no_lock", "takes", "gives_back",
+                                                                 "of_lock"};
 constexpr std::array<std::string_view, kPurposes> kPurposeNames = {"program", "log", "data_flush",
                                                                    "commit"};
 constexpr std::array<std::string_view, kFenceMeanings> kMeaningNames = {"bare", "order", "durable"};
@@ -30,6 +32,7 @@ std::string_view name_of(FlushKind kind) { return kFlushNames[static_cast<std::s
 std::string_view name_of(FenceKind kind) { return kFenceNames[static_cast<std::size_t>(kind)]; }
 std::string_view name_of(MarkKind kind) { return kMarkNames[static_cast<std::size_t>(kind)]; }
 std::string_view name_of(SyncKind kind) { return kSyncNames[static_cast<std::size_t>(kind)]; }
+std::string_view name_of(LockRole role) { return kRoleNames[static_cast<std::size_t>(role)]; }
 std::string_view name_of(Purpose purpose) {
   return kPurposeNames[static_cast<std::size_t>(purpose)];
 }

@@ -12,6 +12,7 @@ std::string_view name_of(FlushKind kind);
 std::string_view name_of(FenceKind kind);
 std::string_view name_of(MarkKind kind);
 std::string_view name_of(SyncKind kind);
+std::string_view name_of(LockRole role);
 std::string_view name_of(Purpose purpose);
 std::string_view name_of(FenceMeaning meaning);
 

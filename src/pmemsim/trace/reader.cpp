@@ -114,6 +114,10 @@ std::uint8_t details_of(SiteKind kind) {
       return kMarkKinds;
     case SiteKind::kSync:
       return kSyncKinds;
+    case SiteKind::kAtomicLoad:
+    case SiteKind::kAtomicStore:
+    case SiteKind::kAtomicUpdate:
+      return kLockRoles;
     default:
       return 1;
   }
