@@ -224,7 +224,7 @@ def test_a_checker_that_does_not_end_is_ended(queue_trace: Path, tmp_path: Path)
     )
     script.chmod(0o755)
     crash: list[str | Path] = ["crash", queue_trace, "--design", "hw-undo", "--check", script]
-    done = pmemsim(*crash, "--check-timeout", "1.5")
+    done = pmemsim(*crash, "--check-timeout", "1.5", "--check-images", "5")
     assert done.returncode == 1
     assert f"{script} didn't end within 1.5 s (--check-timeout)" in done.stderr
     assert "--check-timeout 1.5" in done.stderr.split("to see it again")[1]
