@@ -271,6 +271,17 @@ TEST_F(HierarchyTest, ACleanFlushWaitsForTheDirtyOneItOvertakes) {
   EXPECT_EQ(acknowledged_at[2], acknowledged_at[1]);
 }
 
+TEST_F(HierarchyTest, ACleanFlushWaitsForAllOfItsLinesWritesUnderWay) {
+  write(0, pm_line(0), 1);
+  flush(0, pm_line(0), true, ns(100), 1);
+  write(1, pm_line(0), 2);
+  flush(1, pm_line(0), true, ns(50), 2);
+  flush(2, pm_line(0), false, ns(10), 3);
+  run();
+  EXPECT_LT(acknowledged_at[2], acknowledged_at[1]);
+  EXPECT_EQ(acknowledged_at[3], acknowledged_at[1]);
+}
+
 class FullWpqTest : public HierarchyTest {
  protected:
   FullWpqTest() : HierarchyTest(1) {
