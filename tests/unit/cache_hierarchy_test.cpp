@@ -368,6 +368,14 @@ TEST_F(HierarchyTest, AFlushWaitsForWhatABufferHolds) {
   EXPECT_EQ(acknowledged_at[2], acknowledged_at[1]);
 }
 
+TEST_F(HierarchyTest, AFlushDoesNotWaitForABufferOpenedOnItsWay) {
+  flush(1, pm_line(0), false, ns(40), 2);
+  combine(0, pm_line(0), 0, ns(41), 1);
+  run();
+  EXPECT_EQ(acknowledged_at[1], ns(40) + kWayDown + kWayDown + kWayBack);
+  EXPECT_EQ(acknowledged_at[2], acknowledged_at[1]);
+}
+
 TEST_F(HierarchyTest, ABufferHoldsTheNewestOfItsStores) {
   pm_space.newest().write(pm_line(0), data_of(1));
   combine(0, pm_line(0), 0, ns(0), 1);

@@ -304,6 +304,7 @@ void Hierarchy::flush_arrives(std::uint64_t index, Picoseconds now) {
     const auto under_way = under_way_.find(flush.line.number);
     if (under_way != under_way_.end()) {
       under_way->second.flushes.push_back(static_cast<std::uint32_t>(index));
+      send_combined_of(flush.line, now);  // one opened since the flush left its core
     } else {
       acknowledge_later(static_cast<std::uint32_t>(index), now);
     }

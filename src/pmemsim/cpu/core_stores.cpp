@@ -260,6 +260,7 @@ bool Core::drain_atomic(StoreEntry& head, Slot& slot) {
     head.stage = kAcquires;
   }
   if (head.stage == kAcquires) {
+    if (head.kind == StoreKind::kLocked) empty_buffers(slot);
     if (!has_its_turn(head)) {
       ++head.stage;
       return false;
@@ -273,10 +274,7 @@ bool Core::drain_atomic(StoreEntry& head, Slot& slot) {
   if (!tell_layers(head, slot) || !may_write(head, slot)) return false;
   apply(head);
   if (head.goes_on) return true;
-  if (head.kind == StoreKind::kLocked) {
-    empty_buffers(slot);
-    slot += locked_latency_;
-  }
+  if (head.kind == StoreKind::kLocked) slot += locked_latency_;
   if (head.writes) atomic_has_written(head, slot);
   return true;
 }
@@ -314,10 +312,10 @@ bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
   if (head.stage == kReaches) {
     if (!at_time(head.stage, slot)) return false;
     head.stage = kAcquires;
-    empty_buffers(slot);
   }
   const bool companion = trace::is_companion(kind, head.address);
   if (head.stage == kAcquires) {
+    empty_buffers(slot);
     head.waiting_since = slot;
     // A write lock's companion matters only where the order is the recorded one.
     if (!(companion && lock_order_ == LockOrder::kSimulated) && !synchronises_again() &&
@@ -390,9 +388,9 @@ bool Core::drain_region(StoreEntry& head, Slot& slot) {
   if (head.stage == kArrive) {
     if (!at_time(head.stage, slot)) return false;
     head.stage = kAsk;
-    empty_buffers(slot);
   }
   if (head.stage == kAsk) {
+    empty_buffers(slot);
     head.waiting_since = slot;
     if (!ask_design(head, clock_.time(slot))) {
       ++head.stage;
