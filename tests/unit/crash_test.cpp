@@ -23,15 +23,21 @@ CrashResult crash_it(std::vector<KeyValue> design, const CrashOptions& options =
   return crash(trace::TraceFile(temporary.path()), crash_configuration(design), options, {});
 }
 
+// What a program that flushes by itself is built of.
+struct Flushing {
+  Flushing() { builder.pm_region(kPmBase, kPmBase + (1 << 20)); }
+  trace::TraceBuilder builder;
+  const std::uint32_t store = builder.site(trace::SiteKind::kStore, 8, 1);
+  const std::uint32_t clwb = builder.site(trace::SiteKind::kFlush);
+  const std::uint32_t sfence = builder.site(trace::SiteKind::kFence);
+};
+
 // A region that writes two words of a line, and no log.
 CrashResult crash_without_log(std::string_view persistence,
                               std::initializer_list<KeyValue> others = {},
                               const CrashOptions& options = {}) {
-  trace::TraceBuilder builder;
-  builder.pm_region(kPmBase, kPmBase + (1 << 20));
-  const std::uint32_t store = builder.site(trace::SiteKind::kStore, 8, 1);
-  const std::uint32_t clwb = builder.site(trace::SiteKind::kFlush);
-  const std::uint32_t sfence = builder.site(trace::SiteKind::kFence);
+  Flushing program;
+  auto& [builder, store, clwb, sfence] = program;
   builder.thread(0);
   builder.mark(trace::MarkKind::kRegionBegin, 1);
   builder.store(store, kPmBase, 1);
@@ -132,11 +138,8 @@ TEST(Crash, FindsAgainAtItsTimeWhatASubsetHasShown) {
 // wrong; at each of many points one other image is tried.
 CrashResult crash_with_a_region_that_has_no_log(std::uint64_t seed) {
   constexpr std::uint64_t kLines = 12, kPoints = 100;
-  trace::TraceBuilder builder;
-  builder.pm_region(kPmBase, kPmBase + (1 << 20));
-  const std::uint32_t store = builder.site(trace::SiteKind::kStore, 8, 1);
-  const std::uint32_t clwb = builder.site(trace::SiteKind::kFlush);
-  const std::uint32_t sfence = builder.site(trace::SiteKind::kFence);
+  Flushing program;
+  auto& [builder, store, clwb, sfence] = program;
   builder.thread(0);
   for (std::uint64_t line = 0; line < kLines; ++line) {
     builder.store(store, kPmBase + line * kLineBytes, 1);
@@ -532,17 +535,14 @@ constexpr std::uint64_t kAllBytes = ~std::uint64_t{0};
 CrashResult crash_lines_flushed(const std::vector<KeyValue>& others,
                                 std::uint64_t first = kAllBytes, std::uint64_t last = 3) {
   constexpr std::uint64_t kWritten = 100'000;  // instructions: the queue is empty then
-  trace::TraceBuilder builder;
-  builder.pm_region(kPmBase, kPmBase + (1 << 20));
-  const std::uint32_t store = builder.site(trace::SiteKind::kStore, 8, 1);
-  const std::uint32_t clwb = builder.site(trace::SiteKind::kFlush);
-  const std::uint32_t sfence = builder.site(trace::SiteKind::kFence);
+  Flushing program;
+  auto& [builder, store, clwb, sfence] = program;
   builder.thread(0);
-  const auto store_and_flush = [&](std::uint64_t line, std::uint64_t value) {
+  const auto store_and_flush = [&program](std::uint64_t line, std::uint64_t value) {
     const std::uint64_t address = kPmBase + (line + 1) * kLineBytes - sizeof value;
-    builder.store(store, address, value);
-    builder.access(clwb, address);
-    builder.plain(sfence);
+    program.builder.store(program.store, address, value);
+    program.builder.access(program.clwb, address);
+    program.builder.plain(program.sfence);
   };
   store_and_flush(0, 1);
   store_and_flush(0, first);
