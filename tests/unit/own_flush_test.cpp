@@ -40,9 +40,11 @@ class OwnProgram {
   void stream(std::uint64_t line, std::uint64_t word) {
     builder.store(non_temporal_, written(at(line, word)), ++value_);
   }
+  // Of 8 bytes wherever they lie; either half is new.
   void exchange(std::uint64_t address) {
     written(address + 7);
-    builder.atomic(update_, written(address), 0, ++version_, ++value_, true);
+    const std::uint64_t value = ++value_;
+    builder.atomic(update_, written(address), 0, ++version_, value << 32 | value, true);
   }
   void flush(std::uint64_t line) { builder.access(clwb_, at(line, 0)); }
   void flush_and_invalidate(std::uint64_t line) { builder.access(clflushopt_, at(line, 0)); }
