@@ -180,6 +180,7 @@ class Bench : public PersistenceObserver {
     return asap_.region_end(core, region_[core], queue_.now(), resume(core));
   }
   bool fence(CoreId core) { return asap_.fence_regions(core, queue_.now(), resume(core)); }
+  bool flush(CoreId core, Line line) { return asap_.flush(core, line, queue_.now(), resume(core)); }
   bool context_switch(CoreId core) {
     return asap_.context_switch(core, queue_.now(), resume(core));
   }
@@ -619,6 +620,40 @@ TEST(AsapFence, WaitsForTheLatestRegionAndThoseThatItDependsOn) {
   EXPECT_EQ(bench.resumed_cores, std::vector<CoreId>{1});
 }
 
+TEST(AsapFence, WaitsForTheLatestOfTheCoresRegions) {
+  Bench bench;
+  const Rid second = Asap::rid(0, 2);
+  bench.begin(0, 1);
+  EXPECT_TRUE(bench.store(0, kA, 1));
+  bench.end(0);
+  bench.begin(0, 2);
+  EXPECT_TRUE(bench.store(0, kB, 2));
+  bench.end(0);
+  EXPECT_FALSE(bench.fence(0));
+  bench.log_arrives(kR1, kA);
+  bench.data_arrive(kA);
+  EXPECT_FALSE(bench.look().dependence_list.contains(kR1));
+  EXPECT_TRUE(bench.resumed_cores.empty());
+  bench.log_arrives(second, kB);
+  bench.data_arrive(kB);
+  EXPECT_EQ(bench.resumed_cores, std::vector<CoreId>{0});
+}
+
+// The line is clean by then, and the caches know of nothing to wait for.
+TEST(AsapFlush, InsideARegionWaitsForTheLinesDataPersistOperation) {
+  Bench bench({{"asap.dpo_coalescing", "false"}});
+  bench.begin(0, 1);
+  EXPECT_TRUE(bench.store(0, kA, 1));
+  bench.log_arrives(kR1, kA);
+  EXPECT_FALSE(bench.flush(0, kA));
+  bench.run();
+  EXPECT_TRUE(bench.resumed_cores.empty());
+  EXPECT_EQ(bench.in_pm(kA), 0u);
+  bench.data_arrive(kA);
+  EXPECT_EQ(bench.resumed_cores, std::vector<CoreId>{0});
+  EXPECT_EQ(bench.in_pm(kA), 1u);
+}
+
 // 5.7
 TEST(AsapContextSwitch, AThreadLeavesWhenItsClPtrSlotsAreClearAndItsRegionGoesOnLater) {
   Bench bench;
@@ -727,6 +762,31 @@ TEST(AsapEarlyLoads, CountWhenTheirRegionBegins) {
   EXPECT_FALSE(bench.look().dependence_list.contains(kR2));
   bench.begin(1, 1);
   EXPECT_EQ(bench.look().dependence_list.at(kR2).slots, Rids{kR1});
+}
+
+TEST(AsapEarlyLoads, OfALaterRegionWaitForThatToBegin) {
+  Bench bench;
+  bench.begin(0, 1);
+  EXPECT_TRUE(bench.store(0, kA, 1));
+  bench.asap().load(1, kA, 2, bench.queue().now());
+  bench.begin(1, 1);
+  EXPECT_EQ(bench.look().dependence_list.at(kR2).slots, Rids{});
+  bench.end(1);
+  bench.begin(1, 2);
+  EXPECT_EQ(bench.look().dependence_list.at(Asap::rid(1, 2)).slots, Rids{kR1});
+}
+
+// 4.5: not only until its lines have persisted.
+TEST(AsapDependences, ARegionDependsOnItsCoresPreviousOneUntilThatCommits) {
+  Bench bench;
+  bench.begin(0, 1);
+  EXPECT_TRUE(bench.store(0, kA, 1));
+  bench.begin(1, 1);
+  bench.load(1, kA);
+  bench.end(1);
+  EXPECT_TRUE(bench.look().dependence_list.at(kR2).done) << "has written nothing, but waits for R1";
+  bench.begin(1, 2);
+  EXPECT_EQ(bench.look().dependence_list.at(Asap::rid(1, 2)).slots, Rids{kR2});
 }
 
 TEST(AsapStalls, AStoreWaitsForAnEarlierRegionsLockBit) {
