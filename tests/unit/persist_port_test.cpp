@@ -1,0 +1,35 @@
+// The way of a design's own writes, which data on other ways may overtake.
+#include "pmemsim/layers/persist_port.hpp"
+
+#include <gtest/gtest.h>
+
+#include "unit/memory_bench.hpp"
+#include "unit/platform.hpp"
+
+namespace pmemsim {
+namespace {
+
+// Rule 6 of backend/backend.hpp.
+TEST(PersistPort, WhatItBringsIsAsOldAsWhenItLeft) {
+  const Line line = Line::of(kPmBase);
+  const Configuration nothing =
+      configure(settings({{"ordering", "none"}, {"atomicity", "none"}, {"core.count", "1"}}));
+  Platform platform(nothing);
+  PersistPort port;
+  port.connect(platform.context());
+  const auto write = [line](std::uint64_t value) {
+    return Write{.line = line, .data = data_of(value), .persisted = {}, .written = {}};
+  };
+  struct Core {
+    bool heard = false;
+    void acknowledged(std::uint64_t, Picoseconds) { heard = true; }
+  } core;
+  port.send(0, write(1), completion<&Core::acknowledged>(core));
+  platform.design.pm().write(write(2));  // an eviction, say: it is there at once
+  platform.run();
+  EXPECT_TRUE(core.heard);
+  EXPECT_EQ(value_of(platform.design.pm().surviving(line)), 2u);
+}
+
+}  // namespace
+}  // namespace pmemsim
