@@ -241,6 +241,18 @@ TEST_F(HierarchyTest, AFlushFindsWhatAnotherCoreHoldsModified) {
   EXPECT_EQ(value_of(pm.device().read(pm_line(0))), 5u);
 }
 
+TEST_F(HierarchyTest, WhatAnotherCoreHasReadIsStillDirty) {
+  ask(0, pm_line(0), true);
+  write(0, pm_line(0), 5);
+  ask(1, pm_line(0), false);
+  flush(1, pm_line(0), false, queue.now(), 1);
+  run();
+  EXPECT_EQ(hierarchy.statistics().clean_flushes, 0u);
+  pm.drain();
+  run();
+  EXPECT_EQ(value_of(pm.device().read(pm_line(0))), 5u);
+}
+
 TEST_F(HierarchyTest, AnInvalidatingFlushTakesEveryCopy) {
   ask(0, pm_line(0), false);
   ask(1, pm_line(0), false);
