@@ -320,7 +320,7 @@ TEST(SoftwareLog, CrashesShowWhatItsProgramLeavesOut) {
 }
 
 // What is wrong with the way of writes through the backend shows in some design at least, and
-// nothing is wrong without.
+// nothing is wrong without. The long form shows the latter by three programs instead of one.
 class BackendContract : public testing::TestWithParam<std::string_view> {
  protected:
   struct Operations {
@@ -329,7 +329,8 @@ class BackendContract : public testing::TestWithParam<std::string_view> {
 
   static bool goes_wrong(std::string_view defect, std::string_view wpq_entries,
                          const Operations& operations) {
-    for (std::uint32_t seed = 1; seed <= 3; ++seed) {
+    const std::uint32_t programs = defect.empty() && !long_tests() ? 1 : 3;
+    for (std::uint32_t seed = 1; seed <= programs; ++seed) {
       for (const std::string_view atomicity : {"none", "hw-undo", "hw-redo", "asap", "lad"}) {
         Layers list = settings({{"atomicity", atomicity},
                                 {"backend", operations.backend},

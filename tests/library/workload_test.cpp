@@ -74,12 +74,12 @@ TEST_P(Workload, ChecksItself) {
     EXPECT_EQ(0, run(GetParam(), {"--duplicate-ratio", ratio})) << ratio;
 }
 
-// The long form kills it eight times instead of three.
+// The long form kills it eight times instead of twice.
 TEST_P(Workload, IsWholeAfterBeingKilled) {
   ASSERT_EQ(0,
             run(GetParam(), with_data_bytes("1024", {"--pool", pool_, "--items", "300", "--regions",
                                                      "100000", "--threads", "1", "--seed", "1"})));
-  for (int round = 0; round < (pmemsim::long_tests() ? 8 : 3); ++round) {
+  for (int round = 0; round < (pmemsim::long_tests() ? 8 : 2); ++round) {
     const pid_t child = start(GetParam(), {"--pool", pool_, "--regions", "100000000", "--threads",
                                            "8", "--seed", std::to_string(round)});
     std::this_thread::sleep_for(std::chrono::milliseconds(60 + 7 * round));

@@ -270,7 +270,7 @@ TEST_P(MemoryProperty, SameTrafficTakesTheSameCourse) {
 }
 
 // The long form has 60 seeds instead of 20, each with a memory and a traffic of its own.
-INSTANTIATE_TEST_SUITE_P(Seeds, MemoryProperty, seeds<std::uint64_t>(1, 20, 60));
+INSTANTIATE_TEST_SUITE_P(Seeds, MemoryProperty, seeds<std::uint64_t>(1, 10, 60));
 
 }  // namespace
 }  // namespace pmemsim
