@@ -63,7 +63,7 @@ def written_lines(trace: Trace, memory: range) -> npt.NDArray[Any]:
 
 def pool_lines(image: Path) -> npt.NDArray[np.uint8]:
     """The lines of a pool's image, which is mapped since most of it are holes; a private copy."""
-    return np.memmap(image, np.uint8, mode="c").reshape(-1, LINE_BYTES)
+    return np.asarray(np.memmap(image, np.uint8, mode="c")).reshape(-1, LINE_BYTES)
 
 
 def base_address(pool: npt.NDArray[np.uint8]) -> int:
@@ -99,6 +99,7 @@ def duplicate_write_share(trace: Trace, image: Path) -> float:
     used = durable[durable.any(axis=1)]
     lines = Counter(line.tobytes() for line in used)
     lines[bytes(LINE_BYTES)] = len(durable) - len(used)
+    written_bytes = written.reshape(-1)
     writes = duplicates = 0
     for chunk in trace.operations(0):
         in_pool = (chunk.records["address"] >= base) & (
@@ -110,7 +111,7 @@ def duplicate_write_share(trace: Trace, image: Path) -> float:
             at = int(record["address"]) - base
             if record["kind"] != FLUSH:
                 value = chunk.value(int(index))
-                written.reshape(-1)[at : at + len(value)] = np.frombuffer(value, np.uint8)
+                written_bytes[at : at + len(value)] = np.frombuffer(value, np.uint8)
                 continue
             line = at // LINE_BYTES
             contents = written[line].tobytes()
