@@ -383,6 +383,16 @@ TEST(Oracle, AWordsStoreFollowsTheOneBeforeIt) {
   EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
 }
 
+// The region goes without having been promised, and the store before it hasn't left the caches.
+TEST(Oracle, TakesARegionBackWithoutTheStoreThatItHadOverwritten) {
+  Program program;
+  program.store(kA, 1).begin().store(kA, 2).end();
+  Judge judge(program);
+  EXPECT_EQ(judge.holds(kA, 2).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kA, 0).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+}
+
 TEST(HappensBefore, AnAcquisitionSeesTheReleasesUpToItsVersion) {
   HappensBefore order(3, 1);
   const HappensBefore::Epoch first = order.now(0);

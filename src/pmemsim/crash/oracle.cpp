@@ -135,15 +135,25 @@ void Oracle::hold_one(UnitId unit, UnitId reason) {
 }
 
 void Oracle::shrink_to_promised() {
+  for (const UnitId unit : unpromised_) set_held(unit, false);
   for (const UnitId unit : unpromised_) {
-    set_held(unit, false);
     for (const ProgramHistory::Write& write : history_.writes(unit)) {
       if (write.version > words_[write.word].version) continue;
-      set_version(write.word, write.version - 1);
+      set_version(write.word, last_held(write.word, write.version));
       to_check_.push_back(Line::of(history_.word(write.word).address));
     }
   }
   unpromised_.clear();
+}
+
+// Of the word's versions before this one: a region may be held without the store outside regions
+// that it has overwritten.
+std::uint32_t Oracle::last_held(std::uint32_t word, std::uint32_t version) const {
+  const auto& versions = history_.word(word).versions;
+  do {
+    --version;
+  } while (version > 0 && !units_[versions[version].unit].held);
+  return version;
 }
 
 void Oracle::set_held(UnitId unit, bool held) {

@@ -87,6 +87,7 @@ class Oracle {
   void hold(UnitId unit, std::uint32_t seen);
   void hold_one(UnitId unit, UnitId reason);
   void shrink_to_promised();
+  std::uint32_t last_held(std::uint32_t word, std::uint32_t version) const;
   void set_held(UnitId unit, bool held);
   void set_version(std::uint32_t word, std::uint32_t version);
   Finding explain(std::uint32_t word, std::uint64_t value) const;
