@@ -43,7 +43,6 @@ bool HwUndo::store(const Store& store, Picoseconds, Completion resume) {
   ++statistics_.header_stalls;
   core.blocked = resume;
   core.line = line;
-  core.before = store.before();
   return false;
 }
 
@@ -65,7 +64,9 @@ bool HwUndo::log(CoreId number, Line line, const LineData& before) {
 void HwUndo::room(std::uint64_t, Picoseconds now) {
   for (CoreId number = 0; number < cores_.size(); ++number) {
     PerCore& core = cores_[number];
-    if (!core.blocked || !log(number, core.line, core.before)) continue;
+    if (!core.blocked) continue;
+    // As the line is by now: another core may have stored to it meanwhile.
+    if (!log(number, core.line, context_->pm_space.newest().read(core.line))) continue;
     std::exchange(core.blocked, {})(now);
   }
 }

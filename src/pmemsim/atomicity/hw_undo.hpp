@@ -86,7 +86,6 @@ class HwUndo final : public Atomicity {
     // A store that waits for room for a header.
     Completion blocked;
     Line line;
-    LineData before{};
   };
   // A line whose log entry is on its way: two entries if regions of two cores write it at once,
   // against the rules.
