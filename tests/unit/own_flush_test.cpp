@@ -203,6 +203,22 @@ TEST(OwnFlush, OfARegionsLineInsideTheRegion) {
   expect_right(program);
 }
 
+// What has left the caches before the region's flush is old data for it.
+TEST(OwnFlush, IsUnderWayWhenARegionFlushesItsLine) {
+  OwnProgram program;
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    program.store(0, 1);
+    program.flush(0);
+    program.fence();
+    program.stream(0, i % 2);
+    program.region([&] {
+      program.stream(0, 1);
+      program.fence();
+    });
+  }
+  expect_right(program);
+}
+
 // A flush that is under way when a region stores to its line takes nothing of that along.
 TEST(OwnFlush, IsOvertakenByARegion) {
   OwnProgram program;

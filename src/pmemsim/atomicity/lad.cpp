@@ -362,30 +362,48 @@ void Lad::logged(std::uint64_t slot, Picoseconds now) {
   cores_[held.core].logged = now + context_->caches.way_back();
   const std::uint32_t writes = std::exchange(held.unacknowledged, 0);
   if (writes > 0) write_in_place(held, writes);
-  for (const Completion& flush : std::exchange(held.flushes, {})) flush(now);
+  if (held.flush) go_on(std::exchange(held.flush, {}), now);
 }
 
 // Rule 7.
 bool Lad::flush(CoreId number, Line line, Picoseconds, Completion resume) {
   PerCore& core = cores_[number];
-  Held* held = find(number, line);
-  const bool* mark = core.marks.find(line);
+  const Held* const held = find(number, line);
+  const bool* const mark = core.marks.find(line);
   if (held == nullptr && (mark == nullptr || !*mark)) {
     replace_older(line, ++order_, context_->pm_space.newest().read(line));
     return true;
   }
-  if (held == nullptr) {
-    log(hold(number, line));
-    held = find(number, line);
-  } else if (held->state == State::kKept) {
-    // Its contents go in place, too: the caches may not have them any more.
-    log_kept(*core.held.find(line));
-  } else if (held->state != State::kLogging) {
-    return true;
-  }
-  held->flushes.push_back(resume);
+  if (held != nullptr && held->state == State::kInPlace) return true;
+  core.flushed = line;
+  core.flush = resume;
   ++statistics_.delayed_flushes;
+  context_->queue.schedule(context_->queue.now() + context_->caches.way_down(number),
+                           Phase::kController, completion<&Lad::flush_arrives>(*this, number));
   return false;
+}
+
+void Lad::flush_arrives(std::uint64_t number, Picoseconds now) {
+  const auto owner = static_cast<CoreId>(number);
+  PerCore& core = cores_[owner];
+  const bool fresh = find(owner, core.flushed) == nullptr;
+  const std::uint32_t slot = fresh ? hold(owner, core.flushed) : *core.held.find(core.flushed);
+  Held& held = held_[slot];
+  if (fresh) {
+    log(slot);
+  } else if (held.state == State::kKept) {
+    // Its contents go in place, too: the caches may not have them any more.
+    log_kept(slot);
+  }
+  if (held.state == State::kLogging) {
+    held.flush = core.flush;
+  } else {
+    go_on(core.flush, now);
+  }
+}
+
+void Lad::go_on(Completion flush, Picoseconds now) {
+  context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore, flush);
 }
 
 // ---- What is left, and what is to be told

@@ -19,7 +19,8 @@
 //      acknowledges. The core waits for all, and frees the region's log.
 //   6  A region has committed if one controller's array says so.
 //   7  A flush that the program itself does of a line of an unfinished region has to wait until the
-//      line is logged as in rule 4, for it goes in place.
+//      line is logged as in rule 4, for it goes in place. The core asks the controller for that,
+//      which hears of it behind all that has left the core before: that is old data, too.
 //
 // Two regions that hold a line at once, which happens without isolation or if their data share a
 // line, have an entry each; what commits or is written in place later isn't undone by the older.
@@ -125,7 +126,7 @@ class Lad final : public Atomicity {
     bool has_entry = false;   // of the write pending queue
     LineData data{};
     std::uint32_t unacknowledged = 0;  // writes that wait for the log
-    std::vector<Completion> flushes;   // likewise
+    Completion flush;                  // likewise
   };
   struct PerCore {
     std::uint64_t region = 0;  // in progress; 0: none
@@ -141,6 +142,9 @@ class Lad final : public Atomicity {
     Picoseconds ended{};
     Picoseconds logged{};  // when its latest log entry counted
     Completion waiting;    // the region's end
+    // A flush on its way to the controller, for which the core waits.
+    Completion flush;
+    Line flushed;
   };
   struct Sent {
     CoreId core;
@@ -175,6 +179,8 @@ class Lad final : public Atomicity {
   bool append(std::uint32_t held);
   void room(std::uint64_t, Picoseconds now);
   void logged(std::uint64_t held, Picoseconds now);
+  void flush_arrives(std::uint64_t core, Picoseconds now);
+  void go_on(Completion flush, Picoseconds now);
 
   std::optional<LayerContext> context_;
   const Picoseconds controller_latency_;
