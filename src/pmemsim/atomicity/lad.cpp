@@ -95,7 +95,7 @@ Eviction Lad::evicted(Line line, const LineData& data, Picoseconds) {
     send(number, line, data);
     eviction = Eviction::kTaken;
   }
-  if (eviction == Eviction::kWrite) replace_older(line, ++order_, data);
+  if (eviction == Eviction::kWrite) replace_older(line, context_->pm.leaving(), data);
   return eviction;
 }
 
@@ -110,12 +110,11 @@ bool Lad::may_leave(Line line) const {
 }
 
 void Lad::send(CoreId core, Line line, const LineData& data) {
-  const std::uint32_t slot = sent_.take();
-  sent_[slot] = {core, line, data, context_->pm.leaving()};
+  on_their_way_.push_back({core, line, data, context_->pm.leaving()});
   ++cores_[core].unacknowledged;
   ++statistics_.speculative;
   context_->queue.schedule(context_->queue.now() + context_->caches.way_down(core),
-                           Phase::kController, completion<&Lad::arrive>(*this, slot));
+                           Phase::kController, completion<&Lad::arrive>(*this));
 }
 
 Lad::Held* Lad::find(CoreId core, Line line) {
@@ -134,20 +133,18 @@ std::uint32_t Lad::hold(CoreId core, Line line) {
   return slot;
 }
 
-void Lad::arrive(std::uint64_t slot, Picoseconds now) {
-  const Sent sent = sent_[static_cast<std::uint32_t>(slot)];
-  sent_.give_back(static_cast<std::uint32_t>(slot));
+// All have the same way: the first to be sent is the first to come.
+void Lad::arrive(std::uint64_t, Picoseconds now) {
+  const Sent sent = on_their_way_.front();
+  on_their_way_.pop_front();
   Held* held = find(sent.core, sent.line);
   if (held == nullptr) {
     const std::uint32_t fresh = hold(sent.core, sent.line);
     keep_or_log(fresh);
     held = &held_[fresh];
   }
-  if (sent.left > held->left) {
-    held->data = sent.data;
-    held->left = sent.left;
-  }
-  held->order = ++order_;
+  held->data = sent.data;
+  held->left = sent.left;
   switch (held->state) {
     case State::kKept:  // rule 3
       context_->pm.survivors_changed();
@@ -173,7 +170,7 @@ void Lad::keep_or_log(std::uint32_t slot) {
 }
 
 void Lad::write_in_place(Held& held, std::uint32_t acknowledgements) {
-  replace_older(held.line, held.order, held.data);
+  replace_older(held.line, held.left, held.data);
   const Write write{
       .line = held.line,
       .kind = WriteKind::kData,
@@ -204,13 +201,19 @@ void Lad::acknowledged(std::uint64_t packed, Picoseconds now) {
   if (core.unacknowledged == 0 && core.waiting) send_commit(high(packed), now);
 }
 
-// What other regions have sent of the line before must not overwrite newer contents.
-void Lad::replace_older(Line line, std::uint64_t order, const LineData& data) {
+// What regions have sent of the line before must not overwrite these contents, which left the
+// caches later.
+void Lad::replace_older(Line line, std::uint64_t left, const LineData& data) {
+  const auto replace = [&](auto& older) {
+    if (older.left >= left) return;
+    older.data = data;
+    older.left = left;
+  };
+  for (Sent& sent : on_their_way_) {
+    if (sent.line == line) replace(sent);
+  }
   for (CoreId core = 0; core < cores_.size(); ++core) {
-    Held* held = find(core, line);
-    if (held == nullptr || held->order >= order) continue;
-    held->data = data;
-    held->left = context_->pm.leaving();
+    if (Held* const held = find(core, line)) replace(*held);
   }
 }
 
@@ -255,7 +258,7 @@ void Lad::commit_arrives(std::uint64_t packed, Picoseconds now) {
     const Held& held = held_[slot];
     if (!here(held, State::kDraining)) continue;
     ++core.unacknowledged;
-    replace_older(held.line, held.order, held.data);
+    replace_older(held.line, held.left, held.data);
     context_->pm.write_reserved({.line = held.line,
                                  .kind = WriteKind::kData,
                                  .owner = region_id(number, core.region),
@@ -371,7 +374,7 @@ bool Lad::flush(CoreId number, Line line, Picoseconds, Completion resume) {
   const Held* const held = find(number, line);
   const bool* const mark = core.marks.find(line);
   if (held == nullptr && (mark == nullptr || !*mark)) {
-    replace_older(line, ++order_, context_->pm_space.newest().read(line));
+    replace_older(line, context_->pm.leaving(), context_->pm_space.newest().read(line));
     return true;
   }
   if (held != nullptr && held->state == State::kInPlace) return true;
@@ -418,7 +421,7 @@ Lad::Survivors Lad::survivors() const {
     }
   }
   std::sort(kept.begin(), kept.end(),
-            [](const Held* a, const Held* b) { return a->order < b->order; });
+            [](const Held* a, const Held* b) { return a->left < b->left; });
   for (const Held* held : kept) {
     all.kept.push_back({held->core, cores_[held->core].region, held->line, held->data});
   }

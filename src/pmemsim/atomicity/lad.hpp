@@ -23,8 +23,8 @@
 //      which hears of it behind all that has left the core before: that is old data, too.
 //
 // Two regions that hold a line at once, which happens without isolation or if their data share a
-// line, have an entry each; what commits or is written in place later isn't undone by the older.
-// A crash may then leave words of the one with the other.
+// line, have an entry each; what commits or is written in place isn't undone by what has left the
+// caches before it. A crash may then leave words of the one with the other.
 //
 // With a backend, a line that is kept is on this side of it: operations see it when the commit lets
 // it drain, or when it is logged or written in place. Until then the entry holds it as the program
@@ -103,7 +103,7 @@ class Lad final : public Atomicity {
       LineData data;
     };
     std::vector<std::vector<std::uint64_t>> committed;  // by controller and core
-    std::vector<Kept> kept;                             // oldest first
+    std::vector<Kept> kept;                             // in the order of leaving the caches
     LogSurvivors log;
   };
   Survivors survivors() const;
@@ -121,9 +121,8 @@ class Lad final : public Atomicity {
     Line line;
     State state = State::kKept;
     std::uint32_t controller = 0;
-    std::uint64_t order = 0;  // of arrival
-    std::uint64_t left = 0;   // the caches: the data
-    bool has_entry = false;   // of the write pending queue
+    std::uint64_t left = 0;  // the caches: the data (Write::left)
+    bool has_entry = false;  // of the write pending queue
     LineData data{};
     std::uint32_t unacknowledged = 0;  // writes that wait for the log
     Completion flush;                  // likewise
@@ -150,7 +149,7 @@ class Lad final : public Atomicity {
     CoreId core;
     Line line;
     LineData data;
-    std::uint64_t left;  // Write::left
+    std::uint64_t left;
   };
 
   // Phase 1.
@@ -163,7 +162,7 @@ class Lad final : public Atomicity {
   void in_place(std::uint64_t packed, Picoseconds now);
   void acknowledged(std::uint64_t packed, Picoseconds now);
   void acknowledge(CoreId core, std::uint32_t count, Picoseconds when);
-  void replace_older(Line line, std::uint64_t order, const LineData& data);
+  void replace_older(Line line, std::uint64_t left, const LineData& data);
   // Phase 2.
   void send_commit(CoreId core, Picoseconds now);
   void commit_arrives(std::uint64_t packed, Picoseconds now);
@@ -190,8 +189,7 @@ class Lad final : public Atomicity {
   std::vector<PerCore> cores_;
   std::vector<std::vector<std::uint64_t>> committed_;  // by controller and core
   Slab<Held> held_;
-  Slab<Sent> sent_;
-  std::uint64_t order_ = 0;
+  std::deque<Sent> on_their_way_;
   LadStatistics statistics_;
 };
 
