@@ -241,6 +241,89 @@ TEST(HwRedo, CanCommitWhenItsLinesAreInTheDramCache) {
   EXPECT_EQ(bench.recovered(lines[0]), 0u);
 }
 
+// Rule 2, whether or not the line stands there already.
+TEST(HwRedo, AnUncommittedLineThatIsFlushedGoesToTheDramCache) {
+  RedoBench bench;
+  bench.begin(1, {kBank1});
+  for (int flush = 0; flush < 2; ++flush) {
+    EXPECT_EQ(bench.redo.flushed(kBank1), Eviction::kTaken);
+  }
+  bench.end(1);
+  bench.commit();
+  EXPECT_EQ(bench.redo.flushed(kBank1), Eviction::kWrite);
+}
+
+// A flush of the program's own, outside regions.
+TEST(HwRedo, AFlushWaitsForTheLastRegionThatHasLoggedTheLine) {
+  RedoBench bench{{"hw_redo.in_place", "lazy"}, {"pm.persistence", "written"}};
+  const Line line = kBank1, before{kBank1.number + 1};
+  int resumed = 0;
+  const auto flush = [&](Line of) {
+    return bench.redo.flush(
+        0, of, bench.platform.now(),
+        {[](void* count, std::uint64_t, Picoseconds) { ++*static_cast<int*>(count); }, &resumed,
+         0});
+  };
+  for (const Lines& lines : {Lines{before, line}, Lines{line}}) {
+    const std::uint64_t region = bench.left().committed[0] + 1;
+    bench.begin(region, lines);
+    bench.end(region);
+    bench.commit();
+  }
+  EXPECT_FALSE(flush(before)) << "which the first region has to write in place now";
+  bench.platform.until([&] { return resumed == 1; });
+  EXPECT_EQ(bench.left().in_place[0], 1u);
+  EXPECT_FALSE(flush(line)) << "the second region's log is still there";
+  bench.platform.until([&] { return resumed == 2; });
+  EXPECT_EQ(bench.left().in_place[0], 2u);
+}
+
+// It waits for a region that is about to commit, whose log has the line, but not for one that is in
+// progress, which may in turn wait for who flushes.
+TEST(HwRedo, AFlushWaitsForAnotherCoresRegionThatHasEnded) {
+  RedoBench bench{{"core.count", "2"}};
+  const auto flush = [&] {
+    bool resumed = false;
+    const bool goes = bench.redo.flush(
+        1, kBank1, bench.platform.now(),
+        {[](void* flag, std::uint64_t, Picoseconds) { *static_cast<bool*>(flag) = true; }, &resumed,
+         0});
+    if (!goes) bench.platform.until([&] { return resumed; });
+    return goes;
+  };
+  bench.begin(1, {kBank1});
+  EXPECT_TRUE(flush());
+  bench.end(1);
+  EXPECT_FALSE(flush());
+  EXPECT_EQ(bench.left().in_place[0], 1u);
+  EXPECT_TRUE(flush());
+}
+
+// hardware_log.hpp: until it is known whether the region has more to log.
+TEST(RedoLog, TheLastHeaderIsWrittenWithTheOrderOfCommitsEvenIfItIsFull) {
+  const Configuration configuration = two_banks({});
+  Platform platform(configuration);
+  HardwareLog log({.kind = LogKind::kRedo,
+                   .cores = 1,
+                   .channels = 1,
+                   .banks = 2,
+                   .rings = 1,
+                   .header_entries = 0},
+                  {});
+  log.connect(platform.context());
+  const HardwareLog::Id region = log.open(0, 1, {});
+  for (std::uint64_t entry = 0; entry < kRecordEntries; ++entry) {
+    log.append(region, {kBank0.number + entry}, data_of(entry), {});
+  }
+  platform.run();
+  EXPECT_EQ(log.outstanding(region), 0u);
+  EXPECT_EQ(LogHeader::of(in_pm(platform, kLog)).valid, 0);
+  log.close(region, 5);
+  platform.run();
+  EXPECT_EQ(LogHeader::of(in_pm(platform, kLog)).valid, 0x7f);
+  EXPECT_EQ(LogHeader::of(in_pm(platform, kLog)).commit_order, 5u);
+}
+
 TEST(HwRedo, WritesALineInPlaceOnceWhenItIsLazy) {
   // Ten regions write the same line: ten log entries, and one write in place at the end.
   for (const bool lazy : {false, true}) {

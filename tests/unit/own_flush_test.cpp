@@ -203,6 +203,21 @@ TEST(OwnFlush, OfARegionsLineInsideTheRegion) {
   expect_right(program);
 }
 
+// The region's lines, of which the shared cache has room for two, share its first set.
+TEST(OwnFlush, OfALineThatWasEvictedInsideTheRegion) {
+  OwnProgram program;
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    program.region([&] {
+      for (const std::uint64_t line : {0, 4, 8, 12}) program.store(line, i % 3);
+      program.store(0, 4);
+      program.flush(0);
+      program.fence();
+      program.store(1, i % 5);
+    });
+  }
+  expect_right(program);
+}
+
 // What has left the caches before the region's flush is old data for it.
 TEST(OwnFlush, IsUnderWayWhenARegionFlushesItsLine) {
   OwnProgram program;
