@@ -371,6 +371,20 @@ TEST(CrashImage, NamesWhatAnotherPossibleImageHasUndone) {
   EXPECT_EQ(std::ranges::count(bench.image.changed(), kRepaired), 1);
 }
 
+// Wants a line back that it has never written, as a broken recovery may.
+struct Mistaken final : Recovery {
+  void run(RecoveryView) override {}
+  bool image_may_stay() const override { return true; }
+  std::optional<std::vector<Line>> go_on(RecoveryView) override { return {{kRepaired}}; }
+};
+
+TEST(CrashImage, LeavesAsItIsWhatRecoveryHasNeverWritten) {
+  ImageBench<Mistaken> bench;
+  bench.image.update(kRepaired, LineData{std::byte{1}});
+  for (int crashes = 0; crashes < 2; ++crashes) bench.crash();
+  EXPECT_EQ(bench.image.read(kRepaired), LineData{std::byte{1}});
+}
+
 TEST(Crash, ShowsImagesThatLieEvenly) {
   const CrashOptions options{
       .sample = 1, .inspections = 2, .inspect = [](const Image&) { return "it is wrong"; }};

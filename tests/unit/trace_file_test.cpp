@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "pmemsim/trace/reader.hpp"
 #include "pmemsim/trace/writer.hpp"
@@ -21,8 +22,7 @@ void expect_mentions(const std::string& text, const std::string& part) {
 class TraceFileTest : public testing::Test {
  protected:
   void SetUp() override {
-    path_ = testing::TempDir() + "trace_file_test_" +
-            testing::UnitTest::GetInstance()->current_test_info()->name() + ".pmt";
+    path_ = testing::TempDir() + "pmemsim_trace_file_" + std::to_string(getpid()) + ".pmt";
   }
   void TearDown() override { std::filesystem::remove(path_); }
 
@@ -325,12 +325,7 @@ struct Nonsense {
   void (*build)(TraceBuilder&);
 };
 
-class TraceNonsenseTest : public TraceFileTest, public testing::WithParamInterface<Nonsense> {
- protected:
-  void SetUp() override {
-    path_ = testing::TempDir() + "trace_nonsense_" + GetParam().name + ".pmt";
-  }
-};
+class TraceNonsenseTest : public TraceFileTest, public testing::WithParamInterface<Nonsense> {};
 
 TEST_P(TraceNonsenseTest, IsRefused) {
   TraceBuilder builder;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "pmemsim/sim/simulate.hpp"
 #include "pmemsim/trace/dump.hpp"
@@ -23,8 +24,7 @@ constexpr std::uint64_t kPm = 0x10000;
 class TraceToolsTest : public testing::Test {
  protected:
   void SetUp() override {
-    path_ = testing::TempDir() + "trace_tools_" +
-            testing::UnitTest::GetInstance()->current_test_info()->name() + ".pmt";
+    path_ = testing::TempDir() + "pmemsim_trace_tools_" + std::to_string(getpid()) + ".pmt";
     builder_.pm_region(kPm, kPm + 0x1000);
   }
   void TearDown() override { std::filesystem::remove(path_); }

@@ -117,6 +117,7 @@ void CrashImage::go_on_or_give_back() {
 
 void CrashImage::give_back(Line line) {
   const auto beneath = beneath_.find(line.number);
+  if (beneath == beneath_.end()) return;  // recovery never wrote it, whatever it says
   image_.write(line, beneath->second.survived);
   changed_.push_back(line);
   differing_ -= beneath->second.differs;
