@@ -94,9 +94,7 @@ def test_every_workload_is_described_and_measured() -> None:
 
 
 @pytest.mark.parametrize("workload", list(workloads()))
-def test_the_table_of_workloads_is_what_trace_info_prints(
-    workload: str, queue_trace: Path
-) -> None:
+def test_the_table_of_workloads_is_what_trace_info_prints(workload: str, queue_trace: Path) -> None:
     page = (ROOT / "docs" / "workloads.md").read_text()
     _, section = page.split("\n## What a region does\n")
     (row,) = re.findall(rf"^\| `{workload}` \|(.*)\|$", section.split("\n## ")[0], re.M)
