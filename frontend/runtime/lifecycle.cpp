@@ -240,9 +240,11 @@ int main_of_recording(int count, char** arguments, char** environment) {
   return status;
 }
 
-// Before all constructors, also those of shared libraries.
+// Before all constructors, also those of shared libraries. What is called here may allocate, and
+// the program's own malloc() may be instrumented: so what that needs comes first.
 void start(int count, char** arguments, char** environment) {
   find_real_functions();
+  make_site_tables();
   find_operators();
   environ = environment;  // the C library itself sets it only later
   if (count > 0) {

@@ -166,12 +166,16 @@ inline void count(std::uint32_t site) {
 }
 
 inline void touch_only(const volatile void* address, std::uint32_t bytes, bool written) {
-  if (mode == Mode::kWarm && self != nullptr && self->signals == 0) touch(address, bytes, written);
+  if (mode == Mode::kWarm && self->signals == 0) touch(address, bytes, written);
 }
 
 // ---- Where there is no room: make some and try again, or go without a record ------------------
+//
+// Without a thread not even the site is looked at: code may run before the runtime starts, such as
+// an allocator of the program's own, which the dynamic linker calls.
 
 PMEMSIM_APART void load_without_room(std::uint32_t site, const volatile void* address) {
+  if (self == nullptr) return;
   if (make_room(site) != nullptr) return pmemsim_rt_load(site, address);
   touch_only(address, sites[site].size, false);
   count(site);
@@ -179,17 +183,20 @@ PMEMSIM_APART void load_without_room(std::uint32_t site, const volatile void* ad
 
 PMEMSIM_APART void store_without_room(std::uint32_t site, volatile void* address,
                                       std::uint32_t size) {
+  if (self == nullptr) return;
   if (make_room(site) != nullptr) return pmemsim_rt_store(site, address, size);
   touch_only(address, size, true);
   count(site);
 }
 
 PMEMSIM_APART void branch_without_room(std::uint32_t site, int taken) {
+  if (self == nullptr) return;
   if (make_room(site) != nullptr) return pmemsim_rt_branch(site, taken);
   count(site);
 }
 
 PMEMSIM_APART void execute_without_room(std::uint32_t site) {
+  if (self == nullptr) return;
   if (make_room(site) != nullptr) return pmemsim_rt_execute(site);
   count(site);
 }
@@ -237,6 +244,7 @@ constexpr std::uint32_t kMaxAtomicBytes = 16;
 
 void record_atomic(std::uint32_t site, volatile void* address, std::uint32_t size, bool wrote,
                    bool stores_value) {
+  if (self == nullptr) return;
   std::uint8_t* record = room(site);
   if (record == nullptr) {
     touch_only(address, size, wrote);

@@ -23,19 +23,6 @@ std::uint32_t string_bytes = 1;  // offset 0 is the empty string
 Map<std::uint32_t> offset_of_string;
 List<const void*, 1u << 20> modules;  // an address in each
 
-void make_tables() {
-  sites = static_cast<trace::SiteRecord*>(allocate(trace::kMaxSites * sizeof(trace::SiteRecord)));
-  site_instructions =
-      static_cast<std::uint32_t*>(allocate(trace::kMaxSites * sizeof(std::uint32_t)));
-  site_lengths = static_cast<std::uint8_t*>(allocate(trace::kMaxSites));
-  dependences = static_cast<std::uint32_t*>(allocate(kMaxDependenceCount * sizeof(std::uint32_t)));
-  strings = static_cast<char*>(allocate(kMaxStringBytes));
-  for (; site_count < trace::kBuiltinSites; ++site_count) {
-    sites[site_count] = trace::builtin_site(site_count);
-    site_lengths[site_count] = trace::packed_length(sites[site_count]);
-  }
-}
-
 std::uint64_t hash_of(const char* text) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   for (; *text != '\0'; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3;
@@ -89,6 +76,19 @@ void add_site(const pmemsim_rt_site& site, std::uint32_t base) {
 
 }  // namespace
 
+void make_site_tables() {
+  sites = static_cast<trace::SiteRecord*>(allocate(trace::kMaxSites * sizeof(trace::SiteRecord)));
+  site_instructions =
+      static_cast<std::uint32_t*>(allocate(trace::kMaxSites * sizeof(std::uint32_t)));
+  site_lengths = static_cast<std::uint8_t*>(allocate(trace::kMaxSites));
+  dependences = static_cast<std::uint32_t*>(allocate(kMaxDependenceCount * sizeof(std::uint32_t)));
+  strings = static_cast<char*>(allocate(kMaxStringBytes));
+  for (; site_count < trace::kBuiltinSites; ++site_count) {
+    sites[site_count] = trace::builtin_site(site_count);
+    site_lengths[site_count] = trace::packed_length(sites[site_count]);
+  }
+}
+
 void write_sites() {
   const trace::SiteTableHeader header{site_count, dependence_count, string_bytes, 0};
   Stream table(trace::FrameKind::kSites);
@@ -123,7 +123,6 @@ void describe_site(std::uint32_t site, char* text, std::size_t bytes) {
 using namespace pmemsim::rt;
 
 PMEMSIM_EXPORT void pmemsim_rt_register(pmemsim_rt_module* module) {
-  if (sites == nullptr) make_tables();
   if (module->version != PMEMSIM_RT_VERSION) {
     fail("a part of the program was compiled by another version of pmemsim-cc; compile it again");
   }

@@ -28,12 +28,22 @@ def programs(shared_folder: Path) -> Path:
         options = ("-O1", "-fPIC", "-std=c++20", "-fno-builtin")
         run(plain, *options, "-shared", source, "-o", folder / "libforeign.so")
         run(plain, *options, "-c", source, "-o", folder / "foreign.o")
+        run("clang-19", "-fPIC", "-shared", "-Wl,-z,initfirst", PROGRAMS / "early_allocation.c",
+            "-o", folder / "libearly.so")  # fmt: skip
+        options = ("-O0", *options[1:])  # in which all that it does to memory is instrumented
+        run(recorded, *options, "-shared", source, "-o", folder / "libinstrumented.so")
+        run(recorded, *options, "-c", source, "-o", folder / "instrumented.o")
         for file in ("operators.cpp", "own_operators.cpp"):
             run(recorded, "-O1", "-std=c++20", "-c", PROGRAMS / file, "-o", folder / f"{file}.o")
+        libraries = ["-L", folder, f"-Wl,-rpath,{folder}", "-Wl,--no-as-needed"]
         linked = {
             "plain": [],
-            "dynamic": ["-L", folder, "-lforeign", f"-Wl,-rpath,{folder}"],
+            "dynamic": [*libraries, "-lforeign"],
+            "dynamic_instrumented": [*libraries, "-linstrumented"],
             "static": [folder / "foreign.o"],
+            # There are no other operators to be found then.
+            "instrumented": [folder / "instrumented.o", "-static-libstdc++"],
+            "instrumented_early": [folder / "instrumented.o", *libraries, "-learly"],
             "static_library": ["-static-libstdc++"],
             "own": [folder / "own_operators.cpp.o"],
         }
@@ -65,7 +75,10 @@ def outside(done: subprocess.CompletedProcess[str], output: Path) -> list[str]:
     return [name for name, at in given.items() if not heap["begin"] <= at < heap["end"]]
 
 
-@pytest.mark.parametrize("program", ["plain", "dynamic", "static_library", "own", "preloaded"])
+@pytest.mark.parametrize(
+    "program",
+    ["plain", "dynamic", "dynamic_instrumented", "static_library", "own", "preloaded"],
+)
 def test_every_operator_gives_from_the_persistent_heap(
     programs: Path, tmp_path: Path, program: str
 ) -> None:
@@ -78,7 +91,13 @@ def test_every_operator_gives_from_the_persistent_heap(
     assert outside(done, output) == []
 
 
-@pytest.mark.parametrize("program", ["plain", "dynamic", "static_library", "own"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        "plain", "dynamic", "dynamic_instrumented", "static_library", "own", "static",
+        "instrumented", "instrumented_early",
+    ],
+)  # fmt: skip
 def test_without_that_heap_every_allocation_is_its_librarys(
     programs: Path, tmp_path: Path, program: str
 ) -> None:
@@ -99,16 +118,16 @@ def test_operator_new_throws_when_there_is_no_memory(
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("program", ["static", "instrumented", "instrumented_early"])
 def test_an_allocator_that_is_part_of_the_program_is_refused(
-    programs: Path, tmp_path: Path
+    programs: Path, tmp_path: Path, program: str
 ) -> None:
     output = tmp_path / "trace.pmt"
-    done = record(programs / "static", output, PMEMSIM_PM_HEAP="1")
+    done = record(programs / program, output, PMEMSIM_PM_HEAP="1")
     assert done.returncode == 2
-    assert "static has an allocator linked into it" in done.stderr
+    assert f"{program} has an allocator linked into it" in done.stderr
     assert "link that library dynamically" in done.stderr
     assert not output.exists()
-    assert record(programs / "static", output).returncode == 0
 
 
 @pytest.mark.parametrize(

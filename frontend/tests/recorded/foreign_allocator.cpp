@@ -1,5 +1,6 @@
 // An allocator as libraries bring them: malloc's family and all operators, none of which calls
-// another of the program's. It can't free what isn't its own. Compiled without instrumentation.
+// another of the program's. It can't free what isn't its own. Compiled with instrumentation, and
+// without.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
