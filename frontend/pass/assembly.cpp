@@ -92,11 +92,16 @@ class EffectRecorder {
     Value* count = effect.count == nullptr
                        ? builder_.getInt64(1)
                        : builder_.CreateZExtOrTrunc(effect.count, builder_.getInt64Ty());
+    Value* bytes = builder_.CreateMul(count, builder_.getInt64(effect.size));
+    const auto begin = [&](Value* address) {
+      address = recorder_.offset_pointer(address, 0);
+      if (!effect.downwards) return address;
+      Value* before = builder_.CreateSub(builder_.getInt64(effect.size), bytes);
+      return builder_.CreatePtrAdd(address, before);
+    };
     Value* from = effect.source == nullptr ? llvm::ConstantPointerNull::get(builder_.getPtrTy())
-                                           : recorder_.offset_pointer(effect.source, 0);
-    recorder_.call("copied", sites,
-                   {recorder_.offset_pointer(effect.address, 0), from,
-                    builder_.CreateMul(count, builder_.getInt64(effect.size))});
+                                           : begin(effect.source);
+    recorder_.call("copied", sites, {begin(effect.address), from, bytes});
   }
 
   // Whether a cmpxchg wrote is told by the bytes before and after: other threads stand still

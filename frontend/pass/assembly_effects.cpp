@@ -40,7 +40,7 @@ class Summarizer {
       }
       if (statement.mnemonic.empty()) {
         encoded(statement);
-      } else if (!flush_or_fence(statement) && !locked(statement) &&
+      } else if (!flush_or_fence(statement) && !direction(statement) && !locked(statement) &&
                  !string_instruction(statement) && !jump(statement)) {
         ordinary(statement);
       }
@@ -150,7 +150,7 @@ class Summarizer {
     StringRef mnemonic = statement.mnemonic;
     std::uint32_t size = 0;
     if (mnemonic == "cmpxchg16b" || mnemonic == "cmpxchg8b") {
-      size = mnemonic == "cmpxchg16b" ? 16 : 8;
+      size = suffix_size(mnemonic);
       mnemonic = "cmpxchg";
     } else if (!is_lockable(mnemonic)) {
       size = suffix_size(mnemonic);
@@ -174,6 +174,13 @@ class Summarizer {
     if (update.may_fail || mnemonic == "xchg") {
       update.detail = static_cast<std::uint8_t>(trace::LockRole::kTakes);
     }
+    return true;
+  }
+
+  // Which way string instructions go: down between std and cld.
+  bool direction(const Statement& statement) {
+    if (statement.mnemonic != "std" && statement.mnemonic != "cld") return false;
+    downwards_ = statement.mnemonic == "std";
     return true;
   }
 
@@ -205,6 +212,7 @@ class Summarizer {
     AssemblyEffect& copy = effect(SiteKind::kCopyStore, Address{.base = to}, size);
     copy.source = from;
     copy.count = count;
+    copy.downwards = downwards_;
     return true;
   }
 
@@ -253,13 +261,18 @@ class Summarizer {
     if (done != Destination::kRead) effect(SiteKind::kStore, *address, size);
   }
 
-  // `bts %rax, (%rdi)` may change a bit far from there.
   std::optional<Address> place(const Statement& statement, StringRef text) const {
-    llvm::Value* bit = operands_.in_register(statement.operands.front());
-    const bool far = sets_bit(statement.mnemonic) &&
-                     !llvm::isa_and_nonnull<llvm::ConstantInt>(bit) &&
-                     !StringRef(statement.operands.front()).starts_with("$");
-    return far ? std::nullopt : memory_address(text, operands_);
+    const std::optional<Address> address = memory_address(text, operands_);
+    return address && may_be_beyond(statement, *address) ? std::nullopt : address;
+  }
+
+  // `bts %rax, (%rdi)` may change a bit far from there.
+  bool may_be_beyond(const Statement& statement, const Address& address) const {
+    const StringRef bit = statement.operands.front();
+    if (!sets_bit(statement.mnemonic) || bit.starts_with("$")) return false;
+    const auto* number = llvm::dyn_cast_or_null<llvm::ConstantInt>(operands_.address_in(bit));
+    const std::uint64_t bits = 8 * std::uint64_t{access_size(statement, address)};
+    return number == nullptr || number->getValue().uge(bits);
   }
 
   Destination declared(unsigned operand) const {
@@ -358,6 +371,7 @@ class Summarizer {
   Operands operands_;
   const llvm::DataLayout& layout_;
   bool is_intel_;                                // the result comes first
+  bool downwards_ = false;                       // the direction flag is set
   llvm::StringMap<std::size_t> effects_before_;  // each label that was passed
   AssemblySummary summary_;
 };

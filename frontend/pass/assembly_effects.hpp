@@ -26,10 +26,11 @@ struct AssemblyEffect {
   std::uint32_t scale = 1;
   std::uint32_t size = 0;
   bool may_fail = false;  // cmpxchg: it may leave memory as it is
-  // Of a kCopyStore: where it copies from (nullptr: stos), and how often `size` bytes (nullptr:
-  // once).
+  // Of a kCopyStore: where it copies from (nullptr: stos), how often `size` bytes (nullptr: once),
+  // and whether the addresses are the last element's, not the first one's.
   llvm::Value* source = nullptr;
   llvm::Value* count = nullptr;
+  bool downwards = false;
 };
 
 struct AssemblySummary {

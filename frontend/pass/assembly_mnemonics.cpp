@@ -36,6 +36,8 @@ bool only_takes(StringRef mnemonic) {
 }  // namespace
 
 std::uint32_t suffix_size(StringRef mnemonic) {
+  if (mnemonic == "cmpxchg8b") return 8;
+  if (mnemonic == "cmpxchg16b") return 16;
   return llvm::StringSwitch<std::uint32_t>(mnemonic.take_back())
       .Case("b", 1)
       .Case("w", 2)

@@ -393,6 +393,12 @@ DECLARED_ADDRESSES = {
     'asm volatile("cmpxchg %1, %0" :: "m"(*p), "r"(v) : "rax", "memory")': [
         (Kind.LOAD, 8), (Kind.STORE, 8),
     ],
+    'asm volatile("cmpxchg8b %0" :: "m"(*p), "b"(3), "c"(4) : "rax", "rdx", "memory")': [
+        (Kind.LOAD, 8), (Kind.STORE, 8),
+    ],
+    'asm volatile("cmpxchg16b (%0)" :: "r"(p), "b"(3), "c"(4) : "rax", "rdx", "memory")': [
+        (Kind.LOAD, 16), (Kind.STORE, 16),
+    ],
     'asm volatile("movq %1, %0" : "=r"(v) : "m"(*p))': [(Kind.LOAD, 8)],
     'asm volatile("testq %1, %0" :: "m"(*p), "r"(v) : "cc")': [(Kind.LOAD, 8)],
     'asm volatile("mulq %0" :: "m"(*p) : "rax", "rdx", "cc")': [(Kind.LOAD, 8)],
@@ -477,13 +483,16 @@ LOST = {
     "popq %3": "'popq' accesses an address",
     "lock btsq %2, %3": "'btsq' updates an address",
     "btcl %k2, (%0)": "'btcl' accesses an address",
+    "btrq %5, %3": "'btrq' accesses an address",
+    "lock btsl %k5, (%0)": "'btsl' updates an address",
 }  # fmt: skip
 
 
 def test_what_assembly_does_later_is_named(toolchain: Toolchain, level: str) -> None:
     """Registers that changed, loops, and what is written without being known or declared."""
     lines = "".join(
-        f'  asm volatile("{text}" : "+D"(d), "+S"(s), "+c"(n) : "m"(m), "a"(0L) : "memory", "cc");\n'
+        f'  asm volatile("{text}" : "+D"(d), "+S"(s), "+c"(n) : "m"(m), "a"(0L), "r"(64L)'
+        f' : "memory", "cc");\n'
         for text in LOST
     )
     source = toolchain.write(f"long m;\nvoid f(void *d, void *s, long n) {{\n{lines}}}\n")
@@ -500,6 +509,7 @@ KEPT = {
     "cmpq $0, %0\\n movq $1, (%0)": 1,
     "movq $1, (%0)\\n 1: dec %2\\n jnz 1b": 1,
     "btsq $3, (%0)": 1,
+    "btsl %k3, (%0)": 1,
     "movq $1, (%0)\\n jmp 1f\\n 1: movq $1, (%1)": 2,
 }  # fmt: skip
 
@@ -970,6 +980,32 @@ int main(void) {
     assert len({op.address for op in copies}) == 1
     stores = recording.of(Kind.STORE, function="main")
     assert (12, struct.pack("<d", 1.0)) in [(op.site.line, op.value) for op in stores]
+
+
+def test_string_instructions_that_go_down(toolchain: Toolchain, level: str) -> None:
+    """With the direction flag set, the addresses are those of the last element."""
+    recording = toolchain.record(
+        """
+char from[64], to[64];
+int main(void) {
+  void *d = to; const void *s = from; long n = 3;
+  asm volatile("stosb" : "+D"(d) : "a"(1L) : "memory");
+  d = to + 32; s = from + 32;
+  asm volatile("std\\n rep movsq\\n cld" : "+D"(d), "+S"(s), "+c"(n) :: "memory");
+  d = to + 32;
+  asm volatile("std\\n stosl\\n cld" : "+D"(d) : "a"(1L) : "memory");
+  d = to + 32;
+  asm volatile("std\\n cld\\n stosl" : "+D"(d) : "a"(1L) : "memory");
+  return 0;
+}
+""",
+        level,
+    )
+    copies = [op for op in recording.operations if op.name in ("copied", "filled")]
+    begin = copies[0].address
+    assert [(op.name, op.address - begin, op.bytes) for op in copies[1:]] == [
+        ("copied", 16, 24), ("filled", 32, 4), ("filled", 32, 4),
+    ]  # fmt: skip
 
 
 def test_unfollowable_string_instruction_is_named(toolchain: Toolchain, level: str) -> None:

@@ -38,6 +38,11 @@ int main(int count, char** arguments) {
   void* from = bytes;
   n = 3;
   __asm__ volatile("rep movsq" : "+D"(to), "+S"(from), "+c"(n)::"memory");
+  to = bytes + 2500;
+  n = 5;
+  __asm__ volatile("std\n rep stosl\n cld" : "+D"(to), "+c"(n) : "a"(x) : "memory");
+  low = high = 0;
+  __asm__ volatile("cmpxchg8b %0" : "+m"(p[50]), "+a"(low), "+d"(high) : "b"(3), "c"(4) : "cc");
 
   FILE* left = fopen(arguments[1], "wb");
   if (left == NULL || fwrite(bytes, 4096, 1, left) != 1) return 1;
