@@ -1,6 +1,6 @@
 // Intrinsics that touch memory: masked and vector accesses, non-temporal and direct stores, flushes
 // and fences; memcpy() and its like go to copies.hpp, what becomes a library call is counted as
-// one.
+// one. One of the processor's that may write and isn't known here is named in a warning.
 #pragma once
 
 #include <llvm/IR/IntrinsicInst.h>

@@ -51,6 +51,16 @@ void Recorder::reach(const llvm::Instruction& instruction) {
   pending_ += context_.counts.of(instruction).instructions;
 }
 
+unsigned Recorder::line() const {
+  const llvm::DILocation* location = location_;
+  const llvm::DISubprogram* own = function_.getSubprogram();
+  while (location != nullptr && own != nullptr &&
+         location->getFile() != own->getUnit()->getFile() && location->getInlinedAt() != nullptr) {
+    location = location->getInlinedAt();
+  }
+  return location != nullptr ? location->getLine() : 0;
+}
+
 // ---- Sites -------------------------------------------------------------------------------------
 
 Site Recorder::site(SiteKind kind) {

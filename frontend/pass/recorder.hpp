@@ -49,8 +49,9 @@ class Recorder {
 
   const Context& context() const { return context_; }
   llvm::IRBuilder<>& builder() { return builder_; }
-  // The source line that is being recorded; 0: unknown.
-  unsigned line() const { return location_ != nullptr ? location_->getLine() : 0; }
+  // The source line that is being recorded: of what has been inlined from a header, the line in the
+  // module's own file. 0: unknown.
+  unsigned line() const;
 
   // ---- The way through the function: block by block, instruction by instruction ---------------
 

@@ -690,6 +690,53 @@ int main(void) { work(memory); return memory[7] == 16 && memory[1] == 2 ? 0 : 1;
     assert sorted(set(lanes)) == [(0, 2), (2, 6), (7, 16)]
 
 
+@pytest.mark.skipif(
+    "avx512vl" not in Path("/proc/cpuinfo").read_text(), reason="the processor has no AVX-512"
+)
+def test_gathered_and_expanded_loads(toolchain: Toolchain, level: str) -> None:
+    """Of the active lanes, where their indices point to, or one after the other."""
+    recording = toolchain.record(
+        """
+#include <immintrin.h>
+long memory[64];
+__attribute__((target("avx2,avx512f,avx512vl"), noinline)) void work(long *p) {
+  __m128i mask = _mm_setr_epi32(-1, 0, 0, -1), index = _mm_setr_epi32(5, 6, 7, -1);
+  __m256i v = _mm256_castsi128_si256(_mm_mask_i32gather_epi32(mask, (int *)p, index, mask, 4));
+  v = _mm256_mmask_i64gather_epi64(v, 0x6, _mm256_setr_epi64x(1, 2, 3, 4), p, 8);
+  _mm256_storeu_si256((void *)p, _mm256_mask_expandloadu_epi64(v, 0xb, p + 16));
+}
+int main(void) { work(memory + 8); _mm_prefetch(memory, 0); _mm_setcsr(_mm_getcsr()); return 0; }
+""",
+        level,
+    )
+    p = [op.address for op in recording.of(Kind.STORE) if op.bytes == 32][-1]
+    loads = [(op.site.size, op.address - p) for op in recording.of(Kind.LOAD)]
+    assert [load for load in loads if -64 <= load[1] < 448] == [
+        (4, 20), (4, -4), (8, 16), (8, 24), (8, 128), (8, 136), (8, 144),
+    ]  # fmt: skip
+
+
+def test_intrinsics_that_write_in_ways_unknown_are_named(toolchain: Toolchain, level: str) -> None:
+    """With their line in the program, not in the header that has them."""
+    source = toolchain.write(
+        """#include <immintrin.h>
+#include <x86intrin.h>
+__attribute__((target("xsave,clzero,fxsr,cldemote"))) void f(char *p) {
+  _xsave(p, 1);
+  _xrstor(p, 1);
+  _mm_clzero(p);
+  _cldemote(p);
+  _fxrstor(p);
+}
+"""
+    )
+    compiled = run(toolchain.cc, level, "-c", source, "-o", toolchain.scratch / "program.o")
+    assert [line.split("program.c: ")[1] for line in compiled.stderr.splitlines()] == [
+        "line 4: the intrinsic 'xsave' may write to memory; it is not recorded.",
+        "line 6: the intrinsic 'clzero' may write to memory; it is not recorded.",
+    ]
+
+
 def test_branches(toolchain: Toolchain, level: str) -> None:
     """Conditional branches carry their outcome."""
     recording = toolchain.record(

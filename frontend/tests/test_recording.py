@@ -966,11 +966,26 @@ def replayed_stores(output: Path) -> bytes:
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
-def test_stores_of_assembly(build: Callable[[str, str], Path], tmp_path: Path, level: str) -> None:
+@pytest.mark.parametrize(
+    "source",
+    [
+        "assembly.c",
+        pytest.param(
+            "avx512.c",
+            marks=pytest.mark.skipif(
+                "avx512_vbmi2" not in Path("/proc/cpuinfo").read_text(),
+                reason="the processor doesn't have all of AVX-512",
+            ),
+        ),
+    ],
+)
+def test_stores_of_single_instructions(
+    build: Callable[[str, str], Path], tmp_path: Path, source: str, level: str
+) -> None:
     """The recorded stores, replayed, give the memory as the program leaves it."""
     output, left = tmp_path / "trace.pmt", tmp_path / "left"
     done = record(
-        build("assembly.c", level), left, output=output,
+        build(source, level), left, output=output,
         PMEMSIM_PM_RANGE="0x10000000000:0x10000001000", PMEMSIM_ROI="whole",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
