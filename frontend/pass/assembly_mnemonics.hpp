@@ -7,7 +7,8 @@
 
 namespace pmemsim::pass {
 
-// Bytes, by the last letter of AT&T's names, or by the number in cmpxchg16b; 0: the name has no size.
+// Bytes, by the last letter of AT&T's names, or by the number in cmpxchg16b; 0: the name has no
+// size.
 std::uint32_t suffix_size(llvm::StringRef mnemonic);
 
 // Read-modify-write instructions that may be locked, without size suffix.
