@@ -38,9 +38,9 @@ def run(
     `trace` is a `Trace`, the path of a `.pmt` file, or a workload's name. `design` and `machine`
     are names of presets or paths of YAML files. `overrides` maps parameters to values with their
     units, as in `{"core.rob_entries": 128, "pm.read_latency": "300ns"}`. `progress` is called with
-    the fraction that is done. `image` is a file for what the PM device holds in the end, as the
-    program would find it when it maps its PM again. Raises `Error`, `ConfigError` or `TraceError`
-    for bad input.
+    the fraction that is done. `image` is a file for what survives when power is lost after the
+    run, as the program would find it when it maps its PM again. Raises `Error`, `ConfigError` or
+    `TraceError` for bad input.
     """
     configuration = configure(design, machine, overrides)
     return simulate(_trace(trace), configuration, progress, Path(image) if image else None)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import subprocess
 import tempfile
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import IO, Any
 
 from pmemsim import _core
 from pmemsim.errors import ConfigError, Error
-from pmemsim.files import temporary_folder
+from pmemsim.files import named, temporary_folder
 from pmemsim.presets import Setting, preset_names
 from pmemsim.programs import KeepGoing, ending_of, run_program
 from pmemsim.recording import build_workload
@@ -252,9 +254,11 @@ def verify(
     def keep_going() -> None:
         report(share)
 
-    with temporary_folder() as folder:
+    with temporary_folder() as folder, contextlib.ExitStack() as names:
         regions = trace.metadata["pm_regions"]
         files = [str(folder / f"image{number}") for number in range(len(regions))]
+        for file in files:
+            names.enter_context(named(Path(file), f"{folder.parent} (TMPDIR)"))
         found = _core.crash(
             str(trace.path),
             configuration.settings,

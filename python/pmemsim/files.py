@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from pmemsim.errors import Error
+from pmemsim.errors import ConfigError, Error
 
 OWN_YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """Reads the YAML files that come with pmemsim, ten times as fast as the loader in Python.
@@ -92,6 +92,17 @@ def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
 
 
 @contextmanager
+def named(path: Path, name: str) -> Iterator[None]:
+    """Errors of the block call the file at `path` by this name, because its own is temporary."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(text.replace(str(path), name) for text in error.problems) from error
+    except Error as error:
+        raise type(error)(str(error).replace(str(path), name)) from error
+
+
+@contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary file beside `path` that takes its place if the block succeeds.
 
@@ -107,17 +118,14 @@ def replacing(path: Path) -> Iterator[Path]:
     partial = folder / f"{unique}{path.suffix}"
     try:
         partial.touch(exist_ok=False)
-        yield partial
+        with named(partial, str(path)):
+            yield partial
         if special:
             path.write_bytes(partial.read_bytes())
             return
         partial.replace(target)
     except OSError as error:
         raise Error(f"{path}: could not be written: {error.strerror or error}") from error
-    except Error as error:
-        if str(partial) not in str(error):
-            raise
-        raise Error(str(error).replace(str(partial), str(path))) from error
     finally:
         partial.unlink(missing_ok=True)
 

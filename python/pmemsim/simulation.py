@@ -187,9 +187,9 @@ def simulate(
 ) -> Result:
     """Run a recording. `progress` is called now and then with the fraction that is done (0 to 1).
 
-    `image` gets what the PM device holds in the end: the file that the program would find when it
-    maps its PM again (of a program with several such files, the second is `image` with `.1` behind
-    its name, and so on). The same trace and configuration give the same result, wall-clock time
+    `image` gets what survives when power is lost after the run: the file that the program would
+    find when it maps its PM again (of a program with several such files, the second is `image` with
+    `.1` behind its name, and so on). The same trace and configuration give the same result, wall-clock time
     apart. Raises `Error` if the design cannot run this recording.
     """
     with contextlib.ExitStack() as files:

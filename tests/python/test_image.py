@@ -1,19 +1,27 @@
-"""The image of the PM device after a run: the program must find its data whole in it."""
+"""The image that a run leaves: the program must find its data whole in it."""
 
 from __future__ import annotations
 
+import re
+import resource
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from duplicates import written_ranges
+from pmemsim.errors import Error
 from pmemsim.recording import build_workload
+from pmemsim.simulation import configure
 from pmemsim.workloads import workloads
 from support import LONG_TESTS, shared_recording
 
 import pmemsim
+from pmemsim import crash
+from pmemsim.crash import Checker, Points
 
 FLIPS = 16 if LONG_TESTS else 8
 PAGE_BYTES = 4096
@@ -71,6 +79,40 @@ def test_a_workload_notices_a_flipped_bit(workload: str, tmp_path: Path) -> None
         noticed += verify(workload, image).returncode == 1
         contents[place] ^= 1
     assert noticed >= FLIPS // 2
+
+
+def test_the_image_holds_what_persistent_caches_do(tmp_path: Path) -> None:
+    trace = shared_recording("queue")
+    items = {}
+    for design in ("sw-undo", "eadr"):
+        image = tmp_path / design
+        pmemsim.run(trace, design=design, machine="asap", image=image)
+        items[design] = verify("queue", image).stdout.split("; ")[1]
+    assert items["eadr"] == items["sw-undo"]
+
+
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    """No file of this process may become as large as a workload's pool."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.usefixtures("small_files")
+def test_an_image_that_is_too_large_for_a_file_is_said_in_words(tmp_path: Path) -> None:
+    trace = shared_recording("queue")
+    (region,) = trace.metadata["pm_regions"]
+    begin, end = region["begin"], region["end"]
+    words = f": the image of the trace's persistent memory from {begin:#x} to {end:#x}, "
+    words += f"{end - begin} bytes, could not be written: File too large; choose a place"
+    image = tmp_path / "image"
+    with pytest.raises(Error, match=f"^{re.escape(f'{image}{words}')}"):
+        pmemsim.run(trace, design="sw-undo", machine="asap", image=image)
+    temporary = f"{tempfile.gettempdir()} (TMPDIR)"
+    with pytest.raises(Error, match=f"^{re.escape(f'{temporary}{words}')}"):
+        crash.verify(trace, configure("sw-undo", "asap"), Points(), Checker(("true",), 1), "")
 
 
 def test_without_flushes_the_image_holds_what_there_was_before(tmp_path: Path) -> None:

@@ -38,8 +38,8 @@ Image = Annotated[
     Path | None,
     typer.Option(
         "--image",
-        help="Write to this file what the PM device holds in the end: the program's pool, as it "
-        "would find it.",
+        help="Write to this file what survives when power is lost after the run: the program's "
+        "pool, as it would find it.",
     ),
 ]
 

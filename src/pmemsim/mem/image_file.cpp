@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "pmemsim/core/error.hpp"
 
 namespace pmemsim {
@@ -15,8 +17,10 @@ namespace {
 
 class OutputFile {
  public:
-  explicit OutputFile(const std::string& path)
+  OutputFile(const std::string& path, std::uint64_t begin, std::uint64_t end)
       : path_(path),
+        begin_(begin),
+        end_(end),
         descriptor_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
     check(descriptor_ >= 0);
   }
@@ -26,14 +30,13 @@ class OutputFile {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
 
-  void resize(std::uint64_t bytes) {
-    check(ftruncate(descriptor_, static_cast<off_t>(bytes)) == 0);
-  }
-  void write(std::uint64_t offset, const std::byte* bytes, std::size_t size) {
+  void reserve() { check(ftruncate(descriptor_, static_cast<off_t>(end_ - begin_)) == 0); }
+  void write(std::uint64_t address, const std::byte* bytes, std::size_t size) {
     while (size > 0) {
-      const ssize_t written = pwrite(descriptor_, bytes, size, static_cast<off_t>(offset));
+      const auto offset = static_cast<off_t>(address - begin_);
+      const ssize_t written = pwrite(descriptor_, bytes, size, offset);
       check(written > 0);
-      offset += static_cast<std::uint64_t>(written);
+      address += static_cast<std::uint64_t>(written);
       bytes += written;
       size -= static_cast<std::size_t>(written);
     }
@@ -42,10 +45,15 @@ class OutputFile {
 
  private:
   void check(bool good) const {
-    if (!good) throw Error(path_ + ": the image could not be written: " + std::strerror(errno));
+    if (good) return;
+    throw Error(fmt::format(
+        "{}: the image of the trace's persistent memory from {:#x} to {:#x}, {} bytes, could not "
+        "be written: {}; choose a place that has room for it, or record with a smaller pool",
+        path_, begin_, end_, end_ - begin_, std::strerror(errno)));
   }
 
   const std::string& path_;
+  const std::uint64_t begin_, end_;
   int descriptor_;
 };
 
@@ -53,12 +61,12 @@ class OutputFile {
 
 void write_image(const Image& image, std::uint64_t begin, std::uint64_t end,
                  const std::string& path) {
-  OutputFile file(path);
-  file.resize(end - begin);
+  OutputFile file(path, begin, end);
+  file.reserve();
   image.for_each_page([&](std::uint64_t address, const std::byte* page) {
     const std::uint64_t first = std::max(address, begin);
     const std::uint64_t last = std::min(address + Image::kPageBytes, end);
-    if (first < last) file.write(first - begin, page + (first - address), last - first);
+    if (first < last) file.write(first, page + (first - address), last - first);
   });
   file.close();
 }

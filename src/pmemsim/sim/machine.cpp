@@ -211,12 +211,14 @@ void Machine::report_stuck() const {
 
 // Pages that nobody has stored to are all zero.
 Image Machine::image(std::uint64_t begin, std::uint64_t end) const {
+  const bool caches_persist = design_.promises().caches_persist;
   Image image;
   pm_space_.newest().for_each_page([&](std::uint64_t address, const std::byte*) {
     if (address + Image::kPageBytes <= begin || address >= end) return;
     for (std::uint64_t at = 0; at < Image::kPageBytes; at += kLineBytes) {
       const Line line = Line::of(address + at);
-      image.write(line, design_.pm().surviving(line));
+      image.write(line, caches_persist ? pm_space_.newest().read(line)
+                                       : design_.pm().surviving(line));
     }
   });
   return image;

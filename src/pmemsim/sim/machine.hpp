@@ -54,8 +54,9 @@ class Machine {
   void observe(ProgramObserver* observer) { program_events_.observe(observer); }
   std::uint64_t events() const { return queue_.executed(); }
   void describe_statistics(StatisticsCollector& collector) const;
-  // What programs would read from `begin` to below `end`, and perhaps beyond, if their caches were
-  // lost now: what the device holds, without what operations of the backend have made of it.
+  // What programs would read from `begin` to below `end`, and perhaps beyond, if power were lost
+  // now: what persistent caches hold, else what the device does, without what operations of the
+  // backend have made of it.
   Image image(std::uint64_t begin, std::uint64_t end) const;
 
  private:

@@ -37,7 +37,7 @@ void check_fit(const trace::TraceFile& trace, const Configuration& configuration
 
 // `progress` gets the share done, now and then; the run ends with Interrupted if it returns false.
 // `images`, if there are any, are the files that get what programs would read of each PM region of
-// the trace when everything has been written out; of the first instance.
+// the trace when power is lost after the run; of the first instance.
 // Throws ConfigError, trace::TraceError, StuckError, Error.
 RunResult simulate(const std::string& trace_path, std::span<const Setting> settings,
                    const std::function<bool(double)>& progress,
