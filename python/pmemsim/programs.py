@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO
 
 KeepGoing = Callable[[], None]
@@ -31,35 +31,50 @@ def run_program(
 
     `environment` comes on top of this process's. Raises `OSError` if it can't be run, and
     `TimeoutError` if it was ended because it took longer than `timeout_s`; what it has started
-    ends with it then.
+    ends with it then, and if this process is killed.
     """
     until = None if timeout_s is None else time.monotonic() + timeout_s
-    process = subprocess.Popen(
-        command,
-        env={**os.environ, **(environment or {})},
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        start_new_session=until is not None,
-    )
-    try:
-        while True:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                return process.wait(_POLL_S)
-            if keep_going:
-                keep_going()
-            if until is not None and time.monotonic() > until:
-                raise TimeoutError
-    finally:
-        if process.poll() is None:
-            if until is not None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.send_signal(signal.SIGINT)
-            try:
-                process.wait(_GRACE_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+    with contextlib.nullcontext() if until is None else _group_that_ends_with_us() as group:
+        process = subprocess.Popen(
+            command,
+            env={**os.environ, **(environment or {})},
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            process_group=group,
+        )
+        try:
+            while True:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    return process.wait(_POLL_S)
+                if keep_going:
+                    keep_going()
+                if until is not None and time.monotonic() > until:
+                    raise TimeoutError
+        finally:
+            if process.poll() is None:
+                if group is not None:
+                    os.killpg(group, signal.SIGKILL)
+                process.send_signal(signal.SIGINT)
+                try:
+                    process.wait(_GRACE_S)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+
+
+@contextlib.contextmanager
+def _group_that_ends_with_us() -> Iterator[int]:
+    """The number of a group of processes that is ended if this process is killed.
+
+    Its first one waits for the end of a pipe, which comes when nobody can write to it any more.
+    """
+    guard = ["sh", "-c", "read _; kill -KILL 0"]
+    with subprocess.Popen(guard, stdin=subprocess.PIPE, process_group=0) as process:
+        try:
+            yield process.pid
+        finally:
+            process.kill()
 
 
 def ending_of(status: int) -> str:

@@ -158,6 +158,21 @@ def test_a_random_program_on_which_a_simulation_fails_is_named(
         )
 
 
+def test_a_count_of_random_programs_that_cannot_be_is_no_wrong_seed() -> None:
+    done = pmemsim("crash", "--random", "-1", "-d", "asap")
+    assert done.returncode == 2
+    assert "--random -1: must be 1 to" in done.stderr
+    assert "--seed" not in done.stderr
+
+
+def test_a_random_program_that_does_not_fit_is_named_by_its_seed() -> None:
+    done = pmemsim("crash", "--random", "1", "--seed", "7", "--threads", "9", "-d", "asap",
+                   "--set", "core.count=8")  # fmt: skip
+    assert done.returncode == 2
+    assert "random of seed 7: 9 threads" in done.stderr
+    assert ".pmt" not in done.stderr
+
+
 def test_settings_that_no_design_takes_are_refused() -> None:
     done = pmemsim("crash", "--random", "2", "-d", "asap", "--stress", "--set", "core.count=1")
     assert done.returncode == 2
@@ -245,6 +260,34 @@ def test_control_c_ends_a_checker_that_does_not_end(queue_trace: Path, tmp_path:
         time.sleep(0.05)
     interrupt(process)
     assert sorted(tmp_path.iterdir()) == [script, started]
+
+
+def test_a_checker_does_not_outlive_a_command_that_is_killed(
+    queue_trace: Path, tmp_path: Path
+) -> None:
+    """Neither does what it has started."""
+    started = tmp_path / "started"
+    script = tmp_path / "check"
+    script.write_text(
+        f"#!/bin/sh\nsleep 100 &\necho $$ $! > {started}.new\n"
+        f"mv {started}.new {started}\nwait\n"
+    )
+    script.chmod(0o755)
+    process = subprocess.Popen(
+        [str(Path(sys.executable).with_name("pmemsim")), "crash", str(queue_trace),
+         "--design", "hw-undo", "--check", str(script)],
+        stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    while not started.exists():
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    until = time.monotonic() + 30
+    running = started.read_text().split()
+    while running and time.monotonic() < until:
+        running = [number for number in running if Path(f"/proc/{number}/exe").exists()]
+        time.sleep(0.05)
+    assert not running
 
 
 def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_path: Path) -> None:
