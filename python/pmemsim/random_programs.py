@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pmemsim.crash import Case, Checker, CrashRun, Points, Refused, verify_or_refuse
 from pmemsim.errors import ConfigError, Error
-from pmemsim.files import temporary_folder
+from pmemsim.files import named, temporary_folder
 from pmemsim.parallel import Report, run_all
 from pmemsim.recording import build_workload, record_uncached
 from pmemsim.trace import Trace
@@ -51,7 +51,10 @@ def crash_programs(
                     report((done + share) / (len(cases) + 1))
 
                 try:
-                    run = verify_or_refuse(trace, case, own, checker_of(trace), command, of_case)
+                    with named(path, f"{WORKLOAD} of seed {program.seed}"):
+                        run = verify_or_refuse(
+                            trace, case, own, checker_of(trace), command, of_case
+                        )
                 except ConfigError:
                     raise
                 except Error as error:

@@ -126,7 +126,7 @@ def record_uncached(run: WorkloadRun, output: Path, keep_going: KeepGoing | None
     why = "; ".join(own) or text.removeprefix("pmemsim: ") or ending_of(status)
     if status == 1:
         raise CheckFailed(f"{what}: its self-check failed: {why}; no trace was kept")
-    if status == 2:
+    if status == 2 and own:
         raise RecordError(f"{what}: {why}; no trace was kept; ask for less (--regions, --threads)")
     if status != 0 or not output.is_file():
         raise RecordError(f"{what}: {why}; no trace was kept")

@@ -355,12 +355,18 @@ def test_record_reports_all_problems_at_once(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_a_workload_refuses_is_one_sentence(tmp_path: Path) -> None:
+def test_what_a_workload_refuses_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     path = tmp_path / "queue.pmt"
     text = refused("record", "--name", "queue", "--regions", "4000000000", "-o", path)
     assert text.splitlines()[-1].startswith("pmemsim: queue --threads=4 --regions=4000000000 ")
     assert "no trace was kept; ask for less" in text
     assert len(text.splitlines()) == 1
+    monkeypatch.setenv("PMEMSIM_QUANTUM", "few")
+    text = refused("record", "--name", "queue", "-o", path)
+    assert 'PMEMSIM_QUANTUM is "few"; it must be a number of instructions' in text
+    assert "ask for less" not in text  # which wouldn't help
     assert list(tmp_path.iterdir()) == []
 
 

@@ -276,7 +276,7 @@ class _Crashes:
             recipe = replace(recipe, regions=random_programs.REGIONS)
         with problems.collected():
             first = WorkloadRun.of(random_programs.WORKLOAD, opt=recipe.opt, **recipe.arguments)
-            problems.add(argument_problems(seed=first.seed + count - 1))
+            problems.add(argument_problems(seed=first.seed + max(count, 1) - 1))
         problems.raise_any()
         programs = [replace(first, seed=first.seed + number) for number in range(count)]
         # The oracle sees all images; starting a program for some would take longer than all that.
