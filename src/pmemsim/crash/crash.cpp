@@ -16,6 +16,7 @@
 #include "pmemsim/crash/program_history.hpp"
 #include "pmemsim/crash/story.hpp"
 #include "pmemsim/sim/machine.hpp"
+#include "pmemsim/sim/room.hpp"
 #include "pmemsim/sim/simulate.hpp"
 
 namespace pmemsim {
@@ -420,11 +421,16 @@ void check_verifiable(const Configuration& configuration) {
   if (!problems.empty()) throw ConfigError(problems);
 }
 
+// Of persistent memory: the machine's, what survives (twice, if it has to be decoded), and those of
+// another machine, which counts the points beforehand or shows the story again afterwards.
+constexpr std::uint64_t kCopies = Machine::kCopies + 2 + Machine::kCopies;
+
 }  // namespace
 
 CrashResult crash(const trace::TraceFile& trace, const Configuration& configuration,
                   const CrashOptions& options, const std::function<bool(double)>& progress) {
   check_verifiable(configuration);
+  check_room(trace, kCopies);
   const auto start = std::chrono::steady_clock::now();
   Machine machine(configuration, trace);
   const Design& design = machine.design();

@@ -65,8 +65,8 @@ struct CrashResult {
   std::optional<CrashStory> story;
 };
 
-// `progress` as in simulate(). Throws ConfigError (also if the design promises nothing),
-// trace::TraceError, StuckError, Interrupted.
+// `progress` as in simulate(). Throws ConfigError (also if the design promises nothing), Error if
+// this computer has no room for it, trace::TraceError, StuckError, Interrupted.
 CrashResult crash(const trace::TraceFile& trace, const Configuration& configuration,
                   const CrashOptions& options, const std::function<bool(double)>& progress);
 

@@ -370,6 +370,7 @@ ProgramHistory::ProgramHistory(const trace::TraceFile& trace, const Lowering& lo
     }
   }
   for (auto& thread : threads) thread->end();
+  before_ = Image{};  // all words are known
 }
 
 ProgramHistory::UnitId ProgramHistory::region(CoreId thread, std::uint64_t number) const {

@@ -39,6 +39,9 @@ inline void take_bytes(LineData& data, const LineData& other, ByteMask bytes) {
 class Image {
  public:
   static constexpr std::uint64_t kPageBytes = 4096;
+  // What a page takes of the host's memory: with its entry in the table, and what the allocator
+  // adds.
+  static constexpr std::uint64_t kPageCost = kPageBytes + 64;
 
   LineData read(Line line) const {
     LineData data{};

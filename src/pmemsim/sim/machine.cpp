@@ -1,7 +1,5 @@
 #include "pmemsim/sim/machine.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <span>
 #include <string>
@@ -119,24 +117,12 @@ std::uint64_t Machine::address_offset(std::uint32_t instance) const {
   return instance * trace::kMaxAddress;
 }
 
-// A few megabytes of a recording can stand for any number of pages.
-void Machine::check_room() const {
-  static const std::uint64_t kInstalled = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-                                          static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  const std::uint64_t pages = pm_space_.newest().pages() + pm_.device().pages();
-  if (pages <= kInstalled / Image::kPageBytes) return;
-  throw Error(trace_.path() + ": its persistent memory takes more than the " +
-              std::to_string(kInstalled >> 30) +
-              " GiB of this computer; record with a smaller pool, or run fewer instances");
-}
-
 void Machine::load_image() {
   trace::for_each_image_page(trace_, [&](std::uint64_t page, std::span<const std::byte> bytes) {
     for (std::uint32_t i = 0; i < configuration_.run.instances; ++i) {
       const std::uint64_t address = page + address_offset(i);
       pm_space_.newest().write(address, bytes.data(), bytes.size());
       pm_.device().write(address, bytes.data(), bytes.size());
-      check_room();
     }
   });
 }
@@ -217,8 +203,8 @@ Image Machine::image(std::uint64_t begin, std::uint64_t end) const {
     if (address + Image::kPageBytes <= begin || address >= end) return;
     for (std::uint64_t at = 0; at < Image::kPageBytes; at += kLineBytes) {
       const Line line = Line::of(address + at);
-      image.write(line, caches_persist ? pm_space_.newest().read(line)
-                                       : design_.pm().surviving(line));
+      image.write(line,
+                  caches_persist ? pm_space_.newest().read(line) : design_.pm().surviving(line));
     }
   });
   return image;

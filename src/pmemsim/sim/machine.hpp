@@ -27,6 +27,9 @@ std::string fit_problem(const Configuration& configuration, const trace::TraceFi
 
 class Machine {
  public:
+  // Of persistent memory, of each instance: what is newest, and what is on the device.
+  static constexpr std::uint64_t kCopies = 2;
+
   // Throws ConfigError if the trace doesn't fit the machine (more threads than cores), and
   // trace::TraceError.
   Machine(const Configuration& configuration, const trace::TraceFile& trace);
@@ -60,7 +63,6 @@ class Machine {
   Image image(std::uint64_t begin, std::uint64_t end) const;
 
  private:
-  void check_room() const;
   void load_image();
   void warm_caches();
   std::uint64_t address_offset(std::uint32_t instance) const;

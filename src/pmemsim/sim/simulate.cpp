@@ -5,6 +5,7 @@
 #include "pmemsim/mem/image_file.hpp"
 #include "pmemsim/mem/memory_statistics.hpp"
 #include "pmemsim/sim/machine.hpp"
+#include "pmemsim/sim/room.hpp"
 
 namespace pmemsim {
 namespace {
@@ -65,6 +66,8 @@ RunResult simulate(const std::string& trace_path, std::span<const Setting> setti
   const Configuration configuration = configure(settings);
   const trace::TraceFile trace(trace_path);
   check_fit(trace, configuration, settings);
+  const std::uint64_t images_kept = images.empty() ? 0 : 1;
+  check_room(trace, Machine::kCopies * configuration.run.instances + images_kept);
   const auto start = std::chrono::steady_clock::now();
   Machine machine(configuration, trace);
   if (!machine.run(progress)) throw Interrupted("the simulation was interrupted");

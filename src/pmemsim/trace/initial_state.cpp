@@ -6,6 +6,8 @@
 namespace pmemsim::trace {
 namespace {
 
+constexpr std::size_t kImageRecordBytes = sizeof(std::uint64_t) + kImagePageBytes;
+
 // Calls visit(frame, record) for each record of `bytes` bytes in the frames of one kind.
 template <class Visit>
 void for_each_record(const TraceFile& file, FrameKind kind, std::size_t bytes, Visit visit) {
@@ -22,8 +24,7 @@ void for_each_record(const TraceFile& file, FrameKind kind, std::size_t bytes, V
 void for_each_image_page(
     const TraceFile& file,
     const std::function<void(std::uint64_t, std::span<const std::byte>)>& visit) {
-  constexpr std::size_t kRecordBytes = sizeof(std::uint64_t) + kImagePageBytes;
-  for_each_record(file, FrameKind::kImage, kRecordBytes,
+  for_each_record(file, FrameKind::kImage, kImageRecordBytes,
                   [&](const FrameEntry& frame, const std::byte* record) {
                     const auto address = detail::load<std::uint64_t>(record);
                     if (address % kImagePageBytes != 0 || address > kMaxAddress) {
@@ -31,6 +32,15 @@ void for_each_image_page(
                     }
                     visit(address, {record + sizeof(address), kImagePageBytes});
                   });
+}
+
+std::uint64_t image_pages(const TraceFile& file) {
+  std::uint64_t pages = 0;
+  for (const FrameEntry& frame : file.frames()) {
+    if (frame.header.kind != static_cast<std::uint8_t>(FrameKind::kImage)) continue;
+    pages += frame.header.raw_bytes / kImageRecordBytes;
+  }
+  return pages;
 }
 
 void for_each_warm_line(const TraceFile& file, const std::function<void(const WarmLine&)>& visit) {

@@ -16,6 +16,9 @@ void for_each_image_page(
     const TraceFile& file,
     const std::function<void(std::uint64_t address, std::span<const std::byte>)>& visit);
 
+// How many pages these are, by the file's index alone.
+std::uint64_t image_pages(const TraceFile& file);
+
 // Calls visit for each line touched before the operations begin, the one touched longest ago first.
 void for_each_warm_line(const TraceFile& file, const std::function<void(const WarmLine&)>& visit);
 
