@@ -2,6 +2,9 @@
 // user sees that an option is missing. Counted while recording.
 #include <cstdio>
 #include <cstring>
+#include <initializer_list>
+
+#include <dlfcn.h>
 
 #include "runtime.hpp"
 
@@ -20,6 +23,23 @@ bool contains(const Range& range, std::uint64_t address) {
   return address >= range.begin && address < range.end;
 }
 
+// The kernel's names for memory that processes share without a file of a folder: an anonymous
+// mapping, one of memfd_create(), one of shmget().
+bool names_no_file(const char* name) {
+  for (const char* beginning : {"/dev/zero (deleted)", "/memfd:", "/SYSV"}) {
+    if (std::strncmp(name, beginning, std::strlen(beginning)) == 0) return true;
+  }
+  return false;
+}
+
+FlushedKind kind_of_named(std::uint64_t address, const MappedRange& mapped) {
+  if (names_no_file(mapped.name)) return FlushedKind::kShared;
+  if (mapped.shared) return FlushedKind::kFile;
+  Dl_info object;
+  const bool loaded = dladdr(reinterpret_cast<const void*>(address), &object) != 0;
+  return loaded ? FlushedKind::kData : FlushedKind::kPrivate;
+}
+
 // What the kernel's list of mappings says of the one that has the address.
 FlushedMemory look_up(std::uint64_t address) {
   FlushedMemory found{{address, address + 1}, FlushedKind::kAnonymous, 0, 0, 0};
@@ -31,7 +51,7 @@ FlushedMemory look_up(std::uint64_t address) {
     } else if (std::strcmp(mapped.name, "[stack]") == 0 || is_stack(address)) {
       found.kind = FlushedKind::kStack;
     } else if (mapped.name[0] == '/') {
-      found.kind = mapped.shared ? FlushedKind::kFile : FlushedKind::kData;
+      found.kind = kind_of_named(address, mapped);
       found.source = add_source(mapped.name);
     }
   });

@@ -174,6 +174,10 @@ const char* name_of(FlushedKind kind) {
       return "stack";
     case FlushedKind::kFile:
       return "file";
+    case FlushedKind::kPrivate:
+      return "private";
+    case FlushedKind::kShared:
+      return "shared";
     case FlushedKind::kData:
       return "data";
     case FlushedKind::kAnonymous:
@@ -189,7 +193,8 @@ void add_flushes(Text& text) {
              &memory == flushed_memory.begin() ? "" : ", ", memory.range.begin, memory.range.end,
              name_of(memory.kind), memory.flushes);
     if (memory.asked != 0) text.add(", \"asked\": %lu", memory.asked);
-    if (memory.kind == FlushedKind::kFile || memory.kind == FlushedKind::kData) {
+    if (memory.kind == FlushedKind::kFile || memory.kind == FlushedKind::kPrivate ||
+        memory.kind == FlushedKind::kData) {
       text.add(", \"path\": ");
       text.add_string(&memory_sources[memory.source]);
     }

@@ -432,7 +432,15 @@ std::uint64_t heap_end();
 
 // ---- Flushes of other memory (flushes.cpp) ----------------------------------------------------
 
-enum class FlushedKind : std::uint8_t { kAnonymous, kHeap, kStack, kFile, kData };
+enum class FlushedKind : std::uint8_t {
+  kAnonymous,
+  kHeap,
+  kStack,
+  kFile,
+  kPrivate,  // mapping of a file
+  kShared,   // by processes, but of no file
+  kData,     // of the program, or a library
+};
 struct FlushedMemory {
   Range range;
   FlushedKind kind;

@@ -817,12 +817,12 @@ def flushed(
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     trace = verified(output)
-    assert trace.metadata["flushes"] == trace.summary()["total"]["flushes"] == 31
+    assert trace.metadata["flushes"] == trace.summary()["total"]["flushes"] == 55
     counts: dict[str, int] = {}
     for memory in trace.metadata["flushes_outside_pm"]:
         assert memory["begin"] < memory["end"]
         name = memory["memory"]
-        if name in ("file", "data"):
+        if name in ("file", "private", "data"):
             name += " " + memory["path"]
         if "asked" in memory:
             name += f" asked for at {memory['asked']:#x}"
@@ -838,6 +838,8 @@ def test_flushes_outside_persistent_memory_say_where(
         "stack": 2,
         f"data {build('flushes.c', '-O1')}": 3,
         f"file {tmp_path / 'file'}": 4,
+        f"private {tmp_path / 'file'}": 8,
+        "shared": 7 + 9,
         "anonymous": 5 + 6,
         "anonymous asked for at 0x10000000000": 10,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,10 @@ def flushes_outside_pm(metadata: Mapping[str, Any]) -> str:
     Empty if none is, or if the recording doesn't say (that of another front end).
     """
     places: Counter[str] = Counter()
-    for memory in metadata.get("flushes_outside_pm", []):
-        places[_describe(memory)] += memory["flushes"]
+    flushed = metadata.get("flushes_outside_pm", [])
+    asked = {memory["asked"] for memory in flushed if "asked" in memory}
+    for memory in flushed:
+        places[_describe(memory, asked)] += memory["flushes"]
     if not places:
         return ""
     most = places.most_common(_MOST_PLACES)
@@ -27,18 +29,27 @@ def flushes_outside_pm(metadata: Mapping[str, Any]) -> str:
     return f"{places.total():,} of {metadata['flushes']:,}: {'; '.join(named)}"
 
 
-def _describe(memory: Mapping[str, Any]) -> str:
-    """What the memory is, and the option of `pmemsim record` that makes it persistent."""
+def _describe(memory: Mapping[str, Any], asked: Collection[int]) -> str:
+    """What the memory is, and the option of `pmemsim record` that makes it persistent.
+
+    `asked` are addresses at which the program has asked for memory when there was some already:
+    what was there first belongs to it.
+    """
     kind, begin, end = memory["memory"], memory["begin"], memory["end"]
     as_range = f"--pm-range {begin:#x}:{end:#x}"
-    if asked := memory.get("asked"):
-        return f"memory that the program asks for at {asked:#x} (--pm-hint {asked:#x})"
+    there = (address for address in asked if kind == "anonymous" and begin <= address < end)
+    if (hint := memory.get("asked", next(there, None))) is not None:
+        return f"memory that the program asks for at {hint:#x} (--pm-hint {hint:#x})"
     if kind == "heap":
         return "the heap (--pm-heap)"
     if kind == "stack":
         return "stacks, which no option makes persistent"
     if kind == "file":
         return f"{memory['path']} (--pm-path {Path(memory['path']).parent})"
+    if kind == "private":
+        return f"a private mapping of {memory['path']}, which never reaches it (map it MAP_SHARED)"
+    if kind == "shared":
+        return f"memory at {begin:#x} to {end:#x} that is shared without a file ({as_range})"
     if kind == "data":
         return f"the static data of {memory['path']} ({as_range})"
     return f"memory at {begin:#x} to {end:#x} ({as_range}, or --pm-heap if it was allocated)"

@@ -103,6 +103,7 @@ def test_flushes_outside_persistent_memory_name_the_option_that_takes_them_in() 
         {"memory": "file", "path": "/pm/a/pool", "flushes": 6},
         {"memory": "data", "path": "/bin/mine", "flushes": 5},
         {"memory": "anonymous", "flushes": 4},
+        {"memory": "anonymous", "begin": 0xFFFFFFF000, "end": 0x10000001000, "flushes": 2},
     ]
     said = flushes_outside_pm(
         {
@@ -111,7 +112,7 @@ def test_flushes_outside_persistent_memory_name_the_option_that_takes_them_in() 
         }
     )
     assert said == (
-        "1,045 of 2,000: 1,000 of the heap (--pm-heap); 23 of memory that the program asks for at "
+        "1,047 of 2,000: 1,000 of the heap (--pm-heap); 25 of memory that the program asks for at "
         "0x10000000000 (--pm-hint 0x10000000000); 7 of stacks, which no option makes persistent; "
         "6 of /pm/a/pool (--pm-path /pm/a); 9 elsewhere"
     )
@@ -127,6 +128,27 @@ def test_a_name_that_a_terminal_would_obey(tmp_path: Path, bare: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert "?]0;mine??[31m" in done.stdout
         assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_flushes_of_memory_that_is_no_file_say_what_it_is() -> None:
+    memory = [
+        {"memory": "private", "path": "/pm/a/pool", "flushes": 4},
+        {"memory": "shared", "flushes": 3},
+        {"memory": "data", "path": "/bin/mine", "flushes": 2},
+        {"memory": "anonymous", "flushes": 1},
+    ]
+    said = flushes_outside_pm(
+        {
+            "flushes": 10,
+            "flushes_outside_pm": [{"begin": 0x1000, "end": 0x2000} | entry for entry in memory],
+        }
+    )
+    assert said == (
+        "10 of 10: 4 of a private mapping of /pm/a/pool, which never reaches it (map it "
+        "MAP_SHARED); 3 of memory at 0x1000 to 0x2000 that is shared without a file (--pm-range "
+        "0x1000:0x2000); 2 of the static data of /bin/mine (--pm-range 0x1000:0x2000); 1 of memory "
+        "at 0x1000 to 0x2000 (--pm-range 0x1000:0x2000, or --pm-heap if it was allocated)"
+    )
 
 
 def test_a_program_with_bare_flushes(tmp_path: Path, bare: Path) -> None:

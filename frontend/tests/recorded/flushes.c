@@ -32,6 +32,11 @@ int main(int count, char** arguments) {
   flush(stack, 2);
   flush(data, 3);
   flush(map(NULL, MAP_SHARED, file), 4);
+  flush(map(NULL, MAP_SHARED | MAP_ANONYMOUS, -1), 7);
+  flush(map(NULL, MAP_PRIVATE, file), 8);
+  const int unnamed = memfd_create("memory", 0);
+  if (unnamed < 0 || ftruncate(unnamed, BYTES) != 0) return 1;
+  flush(map(NULL, MAP_SHARED, unnamed), 9);
   for (int i = 0; i < 3; ++i) {
     char* asked = map(ASKED, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     flush(asked, 5);
