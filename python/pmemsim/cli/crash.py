@@ -71,7 +71,8 @@ def crash_command(
         typer.Option(
             "--random",
             help="Instead of targets so many random programs, with --seed and the seeds after it, "
-            f"each of {random_programs.REGIONS} regions (or --regions).",
+            f"each of {random_programs.REGIONS} regions (or --regions). Designs without atomic "
+            "regions (x86-bare) are judged by what the programs have flushed and fenced.",
         ),
     ] = None,
     machine: Machine = "asap",
@@ -145,6 +146,8 @@ def crash_command(
 
     At each point the design's own recovery works on exactly what has survived. The image must be
     what some set of whole regions leaves, with all that they depend on and all that was promised.
+    A design without atomic regions (x86-bare) must keep what was flushed and fenced; one that
+    promises nothing (np) is refused.
     The exit code is 0 if no image is wrong, 1 if one is; then the first one's story is told.
     """
     problems = Problems()

@@ -46,7 +46,9 @@ def record_command(
     name: Annotated[
         str | None,
         typer.Option(
-            "--name", help="What to call a program of your own; alone: a workload to record."
+            "--name",
+            help="The name that results give a program of your own, which stands after `--`. "
+            "Without a program: the workload to record.",
         ),
     ] = None,
     all_workloads: Annotated[
