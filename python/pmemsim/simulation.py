@@ -189,8 +189,8 @@ def simulate(
 
     `image` gets what survives when power is lost after the run: the file that the program would
     find when it maps its PM again (of a program with several such files, the second is `image` with
-    `.1` behind its name, and so on). The same trace and configuration give the same result, wall-clock time
-    apart. Raises `Error` if the design cannot run this recording.
+    `.1` behind its name, and so on). The same trace and configuration give the same result,
+    wall-clock time apart. Raises `Error` if the design cannot run this recording.
     """
     with contextlib.ExitStack() as files:
         images = [str(files.enter_context(replacing(path))) for path in _image_paths(trace, image)]

@@ -269,8 +269,7 @@ def test_a_checker_does_not_outlive_a_command_that_is_killed(
     started = tmp_path / "started"
     script = tmp_path / "check"
     script.write_text(
-        f"#!/bin/sh\nsleep 100 &\necho $$ $! > {started}.new\n"
-        f"mv {started}.new {started}\nwait\n"
+        f"#!/bin/sh\nsleep 100 &\necho $$ $! > {started}.new\nmv {started}.new {started}\nwait\n"
     )
     script.chmod(0o755)
     process = subprocess.Popen(

@@ -7,6 +7,7 @@ import resource
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -91,16 +92,17 @@ def test_the_image_holds_what_persistent_caches_do(tmp_path: Path) -> None:
     assert items["eadr"] == items["sw-undo"]
 
 
-@pytest.fixture
+@contextmanager
 def small_files() -> Iterator[None]:
     """No file of this process may become as large as a workload's pool."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-@pytest.mark.usefixtures("small_files")
 def test_an_image_that_is_too_large_for_a_file_is_said_in_words(tmp_path: Path) -> None:
     trace = shared_recording("queue")
     (region,) = trace.metadata["pm_regions"]
@@ -108,10 +110,10 @@ def test_an_image_that_is_too_large_for_a_file_is_said_in_words(tmp_path: Path) 
     words = f": the image of the trace's persistent memory from {begin:#x} to {end:#x}, "
     words += f"{end - begin} bytes, could not be written: File too large; choose a place"
     image = tmp_path / "image"
-    with pytest.raises(Error, match=f"^{re.escape(f'{image}{words}')}"):
+    with small_files(), pytest.raises(Error, match=f"^{re.escape(f'{image}{words}')}"):
         pmemsim.run(trace, design="sw-undo", machine="asap", image=image)
     temporary = f"{tempfile.gettempdir()} (TMPDIR)"
-    with pytest.raises(Error, match=f"^{re.escape(f'{temporary}{words}')}"):
+    with small_files(), pytest.raises(Error, match=f"^{re.escape(f'{temporary}{words}')}"):
         crash.verify(trace, configure("sw-undo", "asap"), Points(), Checker(("true",), 1), "")
 
 
