@@ -19,14 +19,16 @@ struct RandomTraceOptions {
   std::uint64_t lines = 64;  // shared by all, in PM and in DRAM; as many private ones a thread
   bool flush_all = false;    // at the end one thread flushes every PM line that was stored to
   bool atomics = true;
-  bool persists = true;  // flushes, fences, regions, stores past the caches
+  bool pm = true;        // is any of it persistent memory?
+  bool persists = true;  // flushes, fences, stores past the caches
+  bool regions = true;   // only beside these
 };
 
 class RandomTrace {
  public:
   explicit RandomTrace(const RandomTraceOptions& options)
       : options_(options), random_(options.seed), threads_(options.threads) {
-    builder.pm_region(kPmBase, kPmBase + kPmBytes);
+    if (options_.pm) builder.pm_region(kPmBase, kPmBase + kPmBytes);
     make_sites();
     for (std::uint32_t thread = 0; thread < options_.threads; ++thread) {
       builder.thread(thread);
@@ -151,7 +153,7 @@ class RandomTrace {
         if (options_.atomics) atomic();
         return;
       case 18:
-        if (options_.persists && below(8) == 0) region(thread);
+        if (options_.persists && options_.regions && below(8) == 0) region(thread);
         return;
       default:
         if (below(4) == 0) builder.plain(sites_.lfence), count(1);

@@ -141,6 +141,30 @@ TEST_P(DesignContract, WhoOnlyLooksTakesNoTime) {
   }
 }
 
+// Nor does any layer make something of a program that has no persistent memory. If it flushes and
+// fences, it is compared with the design's own ordering alone, since that decides whether these are
+// part of the program: where they are, fences wait for flushes of DRAM, too. Regions are left out,
+// for beginning and ending one takes its time in hardware whatever it stores.
+TEST_P(DesignContract, WithoutPersistentMemoryADesignTakesNoTime) {
+  for (const bool persists : {false, true}) {
+    RandomTraceOptions options = program(1);
+    options.pm = false;
+    options.persists = persists;
+    options.regions = false;
+    RandomTrace random(options);
+    const TemporaryTrace temporary(random.builder);
+    const trace::TraceFile file(temporary.path());
+    const std::string ordering = persists ? GetParam().front().value : "none";
+    Machine machine(configuration(), file);
+    Machine bare(
+        configuration(kPageSizes[0], settings({{"ordering", ordering}, {"atomicity", "none"}})),
+        file);
+    EXPECT_TRUE(machine.run({}));
+    EXPECT_TRUE(bare.run({}));
+    EXPECT_EQ(machine.end(), bare.end()) << (persists ? "with" : "without") << " fences";
+  }
+}
+
 TEST_P(DesignContract, DrainsAndConserves) {
   for (std::uint32_t seed = 1; seed <= programs_; ++seed) {
     RandomTrace random(program(seed));
