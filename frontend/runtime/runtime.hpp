@@ -252,6 +252,7 @@ extern trace::SiteRecord* sites;
 extern std::uint32_t* site_instructions;
 extern std::uint8_t* site_lengths;  // trace::packed_length()
 extern std::uint32_t site_count;
+// Unless they are made.
 void make_site_tables();
 inline std::size_t record_bytes(const std::uint8_t* record) {
   std::uint32_t head;
