@@ -278,6 +278,7 @@ def test_a_checker_does_not_outlive_a_command_that_is_killed(
         stdout=subprocess.DEVNULL,
     )  # fmt: skip
     while not started.exists():
+        assert process.poll() is None, "no image was shown to the checker"
         time.sleep(0.05)
     process.kill()
     process.wait()

@@ -94,6 +94,12 @@ def test_a_hint_is_a_range_that_needs_no_end(tmp_path: Path, bare: Path) -> None
     assert region == {"begin": 0x500000000000, "end": 0x500000100000, "source": "--pm-hint"}
 
 
+def said_of_flushes(flushes: int, memory: list[dict[str, Any]]) -> str:
+    """Of memory from 0x1000 to 0x2000, unless it says where it lies."""
+    outside = [{"begin": 0x1000, "end": 0x2000} | entry for entry in memory]
+    return flushes_outside_pm({"flushes": flushes, "flushes_outside_pm": outside})
+
+
 def test_flushes_outside_persistent_memory_name_the_option_that_takes_them_in() -> None:
     memory = [
         {"memory": "heap", "flushes": 1000},
@@ -105,13 +111,7 @@ def test_flushes_outside_persistent_memory_name_the_option_that_takes_them_in() 
         {"memory": "anonymous", "flushes": 4},
         {"memory": "anonymous", "begin": 0xFFFFFFF000, "end": 0x10000001000, "flushes": 2},
     ]
-    said = flushes_outside_pm(
-        {
-            "flushes": 2000,
-            "flushes_outside_pm": [{"begin": 0x1000, "end": 0x2000} | entry for entry in memory],
-        }
-    )
-    assert said == (
+    assert said_of_flushes(2000, memory) == (
         "1,047 of 2,000: 1,000 of the heap (--pm-heap); 25 of memory that the program asks for at "
         "0x10000000000 (--pm-hint 0x10000000000); 7 of stacks, which no option makes persistent; "
         "6 of /pm/a/pool (--pm-path /pm/a); 9 elsewhere"
@@ -137,13 +137,7 @@ def test_flushes_of_memory_that_is_no_file_say_what_it_is() -> None:
         {"memory": "data", "path": "/bin/mine", "flushes": 2},
         {"memory": "anonymous", "flushes": 1},
     ]
-    said = flushes_outside_pm(
-        {
-            "flushes": 10,
-            "flushes_outside_pm": [{"begin": 0x1000, "end": 0x2000} | entry for entry in memory],
-        }
-    )
-    assert said == (
+    assert said_of_flushes(10, memory) == (
         "10 of 10: 4 of a private mapping of /pm/a/pool, which never reaches it (map it "
         "MAP_SHARED); 3 of memory at 0x1000 to 0x2000 that is shared without a file (--pm-range "
         "0x1000:0x2000); 2 of the static data of /bin/mine (--pm-range 0x1000:0x2000); 1 of memory "
