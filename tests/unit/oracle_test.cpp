@@ -39,6 +39,7 @@ class Program {
     builder.mark(trace::MarkKind::kAllocate, address, bytes);
     return *this;
   }
+  Program& free(std::uint64_t address) { return mark(trace::MarkKind::kFree, address); }
   Program& purpose(trace::Purpose purpose) {
     return mark(trace::MarkKind::kPurpose, static_cast<std::uint64_t>(purpose));
   }
@@ -258,6 +259,27 @@ TEST(Oracle, LeavesFreeMemoryAlone) {
   EXPECT_EQ(judge.holds(kA, kB).verdict(), Fault::kForeignValue);
   EXPECT_EQ(judge.holds(kB, 1).holds(kB + 8, 2).verdict(), std::nullopt);
   EXPECT_EQ(judge.holds(kB, 3).verdict(), std::nullopt);
+}
+
+TEST(Oracle, WhatIsFreedAndAllocatedAgainMattersUntilTheRegionThatFreesItIsThere) {
+  Program program;
+  program.begin().allocate(kB, 64).store(kB, 1).store(kB + 8, 2).store(kA, kB).end();
+  program.begin().store(kA, 0).free(kB).end();
+  program.begin().allocate(kB, 64).store(kB, 3).store(kA, kB).end();
+  Judge judge(program);
+  judge.promise(0, 1);
+  judge.holds(kA, kB).holds(kB, 1).holds(kB + 8, 2);
+  EXPECT_EQ(judge.verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kB, 77).verdict(), Fault::kForeignValue);
+  EXPECT_EQ(judge.holds(kA, 0).holds(kB + 8, 78).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kB, 3).holds(kA, kB).verdict(), std::nullopt);
+}
+
+TEST(Oracle, MemoryOfOnesOwnThatIsFreedAtOnceMayHoldAnything) {
+  Program program;
+  program.begin().allocate(kB, 8).store(kB, 1).free(kB).store(kA, 2).end();
+  Judge judge(program);
+  EXPECT_EQ(judge.holds(kA, 2).holds(kB, 77).verdict(), std::nullopt);
 }
 
 TEST(Oracle, ThreadsAreIndependentUnlessTheyShareWords) {

@@ -116,7 +116,10 @@ class ProgramHistory::Thread {
       case MarkKind::kAllocate:
         if (region_ == kNone) return;
         allocated_.push_back({operation_.address, whole_lines(operation_.second)});
+        history_.allocations_[operation_.address] = whole_lines(operation_.second);
         return;
+      case MarkKind::kFree:
+        return free_memory();
       default:
         return;
     }
@@ -219,6 +222,30 @@ class ProgramHistory::Thread {
       Write& write = writes_[known->second];
       write.site = operation_.site;
       history_.words_[word].versions[write.version].value = value(address);
+    }
+  }
+
+  // Freeing counts as a store to each word, which leaves anything there. How much was allocated
+  // before the recording isn't known: that is free as soon as somebody is going to allocate it.
+  void free_memory() {
+    const auto found = history_.allocations_.find(operation_.address);
+    if (region_ == kNone || found == history_.allocations_.end()) return;
+    const std::uint64_t end = found->first + found->second;
+    for (std::uint64_t address = found->first; address < end; address += kLineBytes) {
+      if (const LineWords* const words = history_.line(Line::of(address))) free_line(*words);
+    }
+    history_.allocations_.erase(found);
+  }
+  void free_line(const LineWords& words) {
+    for (const WordId word : words) {
+      if (word == kNone) continue;
+      auto& versions = history_.words_[word].versions;
+      if (versions.back().unit != region_) {
+        versions.push_back({region_, versions.back().value});
+        writes_.push_back({word, static_cast<std::uint32_t>(versions.size() - 1), operation_.site});
+        written_.emplace(word, writes_.size() - 1);
+      }
+      versions.back().free = true;
     }
   }
 

@@ -24,8 +24,8 @@
 // not what the word is. Nor do locks count, for no design promises anything about them: threads
 // that communicate through locks and volatile data alone are independent.
 //
-// What memory holds before the region that allocates it is nobody's business: it may be anything,
-// as long as that region isn't there.
+// What memory holds from the region that frees it to the one that allocates it again is nobody's
+// business: it may be anything, as soon as the one is there, and as long as the other isn't.
 //
 // The order of threads is that of the recording: acquisitions follow their releases
 // (happens_before.hpp). Without synchronisation nobody knows in which order threads have stored to
@@ -120,9 +120,10 @@ class ProgramHistory {
   std::vector<UnitId> follows_;
   std::vector<Word> words_;
   std::unordered_map<std::uint64_t, LineWords> lines_;
-  std::unordered_map<std::uint64_t, UnitId> last_of_line_;  // stores outside regions
-  std::vector<std::vector<UnitId>> regions_;                // by thread
-  std::vector<std::vector<UnitId>> fences_;                 // by thread and number
+  std::unordered_map<std::uint64_t, UnitId> last_of_line_;        // stores outside regions
+  std::unordered_map<std::uint64_t, std::uint64_t> allocations_;  // by address: bytes
+  std::vector<std::vector<UnitId>> regions_;                      // by thread
+  std::vector<std::vector<UnitId>> fences_;                       // by thread and number
 };
 
 }  // namespace pmemsim

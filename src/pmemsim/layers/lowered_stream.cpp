@@ -32,6 +32,7 @@ bool LoweredStream::keep_mark(trace::Operation& operation) {
       }
       return false;
     case MarkKind::kAllocate:
+    case MarkKind::kFree:
       operation.address += copy_.address_offset;
       return wanted_.allocations;
     default:
