@@ -30,8 +30,8 @@ def run_program(
     """Run a program to its end; returns its status, or minus the signal's number.
 
     `environment` comes on top of this process's. Raises `OSError` if it can't be run, and
-    `TimeoutError` if it was ended because it took longer than `timeout_s`; what it has started
-    ends with it then, and if this process is killed.
+    `TimeoutError` if it was ended because it took longer than `timeout_s`; with a timeout, what it
+    has started ends with it, and both do if this process is killed.
     """
     until = None if timeout_s is None else time.monotonic() + timeout_s
     with contextlib.nullcontext() if until is None else _group_that_ends_with_us() as group:
@@ -65,7 +65,7 @@ def run_program(
 
 @contextlib.contextmanager
 def _group_that_ends_with_us() -> Iterator[int]:
-    """The number of a group of processes that is ended if this process is killed.
+    """The number of a group of processes that ends with the block, or if this process is killed.
 
     Its first one waits for the end of a pipe, which comes when nobody can write to it any more.
     """
@@ -74,7 +74,7 @@ def _group_that_ends_with_us() -> Iterator[int]:
         try:
             yield process.pid
         finally:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def ending_of(status: int) -> str:

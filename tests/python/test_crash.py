@@ -246,6 +246,18 @@ def test_a_checker_that_does_not_end_is_ended(queue_trace: Path, tmp_path: Path)
     assert not Path(f"/proc/{sleeper.read_text().strip()}/exe").exists()
 
 
+def test_what_a_checker_has_started_ends_with_it(queue_trace: Path, tmp_path: Path) -> None:
+    script, sleeper = tmp_path / "check", tmp_path / "sleeper"
+    script.write_text(f"#!/bin/sh\nsleep 100 &\necho $! > {sleeper}\n")
+    script.chmod(0o755)
+    done = pmemsim(
+        "crash", queue_trace, "--design", "hw-undo", "--points", "1",
+        "--check", script, "--check-images", "1",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert not Path(f"/proc/{sleeper.read_text().strip()}/exe").exists()
+
+
 def test_control_c_ends_a_checker_that_does_not_end(queue_trace: Path, tmp_path: Path) -> None:
     started = tmp_path / "started"
     script = tmp_path / "check"
@@ -328,6 +340,7 @@ def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_p
         (["queue", "queue", "--design", "asap"], "target 'queue' stands twice"),
         (["queue", "--design", "asap", "--random", "5"], "queue: --random makes its own programs"),
         (["--design", "asap", "--random", "0"], "--random 0: must be 1 to"),
+        (["--design", "asap", "--random", "100001"], "--random 100001: must be 1 to 100000"),
         (["--design", "asap", "--random", "2", "--seed", str(2**64 - 1)], "must be 0 to"),
         (["--mutants", "--random", "5"], "--random 5: each mutant has its own"),
         (["--mutants", "--stress"], "--stress: each mutant has its own"),

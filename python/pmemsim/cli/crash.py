@@ -41,6 +41,7 @@ _TIME = re.compile(r"(\d+(?:\.\d+)?)(ps|ns|us|ms|s)")
 _PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 _MOST = 2**63 - 1  # that the simulator can count
 _MOST_S = 10**6
+_MOST_PROGRAMS = 10**5  # half a day of work; all are listed before the first begins
 
 
 @options_of(Recipe)
@@ -273,7 +274,7 @@ class _Crashes:
         """Crash every design on so many programs, each with the next set of settings."""
         if wanted:
             problems.add([f"{' '.join(wanted)}: --random makes its own programs; leave one out"])
-        _check_whole("--random", count, 1, problems)
+        _check_whole("--random", count, 1, problems, _MOST_PROGRAMS)
         recipe = self.recipe
         if recipe.regions is None:
             recipe = replace(recipe, regions=random_programs.REGIONS)
@@ -407,9 +408,11 @@ def _picoseconds(text: str, problems: Problems) -> int | None:
     return time
 
 
-def _check_whole(option: str, value: int, least: int, problems: Problems) -> None:
-    if not least <= value <= _MOST:
-        problems.add([f"{option} {value}: must be {least} to {_MOST}"])
+def _check_whole(
+    option: str, value: int, least: int, problems: Problems, most: int = _MOST
+) -> None:
+    if not least <= value <= most:
+        problems.add([f"{option} {value}: must be {least} to {most}"])
 
 
 def _designs(text: str | None, machine: str, problems: Problems, *, every: bool) -> list[str]:
