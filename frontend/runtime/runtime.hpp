@@ -185,9 +185,8 @@ void abandon_output();  // async-signal-safe
 extern std::int64_t quantum;
 extern List<Thread*, 1u << 20> threads;
 
-Thread* add_thread();
-void keep_only_self();    // in a forked child
-void drop_last_thread();  // which could not be created after all
+void add_thread(Thread* thread);  // which may have a turn from now on
+void keep_only_self();            // in a forked child
 // The calling thread waits for its first turn.
 void await_turn();
 // Lets the others run, and returns at the caller's next turn.

@@ -269,8 +269,7 @@ void switch_threads() {
 
 std::uint64_t now() { return clock_base + static_cast<std::uint64_t>(quantum - hot.budget); }
 
-Thread* add_thread() {
-  auto* thread = static_cast<Thread*>(allocate(sizeof(Thread)));
+void add_thread(Thread* thread) {
   thread->index = static_cast<std::uint32_t>(threads.size());
   thread->slot = static_cast<std::uint32_t>(live.size());
   if (!threads.push(thread) || !live.push(thread)) {
@@ -278,12 +277,6 @@ Thread* add_thread() {
   }
   if (self != nullptr) thread->progress = own_progress();
   if (holder == nullptr) holder = thread;
-  return thread;
-}
-
-void drop_last_thread() {
-  threads.shrink(threads.size() - 1);
-  live.shrink(live.size() - 1);
 }
 
 void keep_only_self() {

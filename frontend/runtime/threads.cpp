@@ -97,7 +97,7 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*s
                   void* argument) {
   start_watchdog();  // before it would have to share the processor
   share_processor();
-  Thread* thread = add_thread();
+  auto* thread = static_cast<Thread*>(allocate(sizeof(Thread)));
   thread->start = start;
   thread->argument = argument;
   thread->object = &new_thread_object();
@@ -131,10 +131,10 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*s
     error = real.pthread_create(&thread->handle, &own, &thread_begins, thread);
   }
   pthread_attr_destroy(&own);
-  if (error != 0) {
-    drop_last_thread();
-    return error;
-  }
+  if (error != 0) return error;
+  // Only now may it have a turn: an instrumented malloc(), called for the thread's variables, may
+  // have ended this one's.
+  add_thread(thread);
   *handle = thread->handle;
   thread->object->address = reinterpret_cast<const volatile void*>(thread->handle);
   thread_of_handle[thread->handle] = thread;
@@ -179,7 +179,9 @@ void reap(Thread* thread) {
 }
 
 void attach_main_thread() {
-  self = add_thread();
+  auto* thread = static_cast<Thread*>(allocate(sizeof(Thread)));
+  add_thread(thread);
+  self = thread;
   self->kernel_id = gettid();
   self->hot = &hot;
   self->handle = pthread_self();

@@ -955,6 +955,17 @@ def test_writes_of_libraries_and_kernel(
     }
 
 
+def test_threads_of_a_program_with_an_instrumented_allocator(
+    build: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    """Turns may end within the creation of a thread, for which the C library allocates."""
+    program, output = build("allocating_threads.c", "-O0"), tmp_path / "trace.pmt"
+    for quantum in ("1", "50"):
+        done = record(program, output=output, PMEMSIM_QUANTUM=quantum)
+        assert done.returncode == 0, done.stderr
+        assert verified(output).threads == 4
+
+
 def replayed_stores(output: Path) -> bytes:
     """What the recorded stores leave in the page at 0x10000000000, which was empty."""
     replayed = bytearray(0x1000)
