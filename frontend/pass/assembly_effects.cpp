@@ -346,8 +346,8 @@ class Summarizer {
            operand_size(statement, *address));
   }
 
-  // By the mnemonic, the register operand, the memory operand's type, the constant's, in this
-  // order.
+  // By the mnemonic, the register operand's name, its type, the memory operand's type, the
+  // constant's, in this order.
   std::uint32_t operand_size(const Statement& statement, const Address& address) const {
     const StringRef mnemonic = statement.mnemonic;
     if (mnemonic == "movntiq" || mnemonic == "movntq") return 8;
@@ -358,6 +358,7 @@ class Summarizer {
       if (StringRef(text).starts_with("%xmm")) return 16;
       if (StringRef(text).starts_with("%ymm")) return 32;
       if (StringRef(text).starts_with("%zmm")) return 64;
+      if (const std::uint32_t width = named_width(text)) return width;
       llvm::Value* value = operands_.in_register(text);
       if (value == nullptr || !value->getType()->isSized()) continue;
       const auto size =

@@ -144,8 +144,25 @@ void Operands::forget(std::optional<unsigned> operand) {
 std::optional<unsigned> operand_number(StringRef text) {
   unsigned number = 0;
   if (text.size() < 3 || text.front() != kOperandMark || text.back() != kOperandEnd) return {};
-  if (text.drop_front().drop_back().getAsInteger(10, number)) return {};
+  if (text.drop_front().consumeInteger(10, number)) return {};
   return number;
+}
+
+std::uint32_t named_width(StringRef text) {
+  if (operand_number(text)) {
+    return llvm::StringSwitch<std::uint32_t>(text.drop_back().take_back())
+        .Cases("b", "h", 1)
+        .Case("w", 2)
+        .Case("k", 4)
+        .Case("q", 8)
+        .Default(0);
+  }
+  if (!text.consume_front("%")) return 0;
+  if (register_number(text) > 15) return text.ends_with("h") ? 1 : 0;  // %ah
+  const char last = text.back();
+  if (text.front() == 'e') return 4;
+  if (text.front() == 'r') return last == 'b' ? 1 : last == 'w' ? 2 : last == 'd' ? 4 : 8;
+  return last == 'l' ? 1 : 2;
 }
 
 bool is_memory_operand(StringRef text, const Operands& operands) {

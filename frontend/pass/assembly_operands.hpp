@@ -77,6 +77,10 @@ class Operands {
 // The number of an operand reference that is the whole text.
 std::optional<unsigned> operand_number(llvm::StringRef text);
 
+// Bytes of the part of a register that the text names: %1 with a modifier, or %eax; 0: it doesn't
+// name one.
+std::uint32_t named_width(llvm::StringRef text);
+
 // Is the operand a place in memory (rather than a register or a constant)?
 bool is_memory_operand(llvm::StringRef text, const Operands& operands);
 

@@ -15,6 +15,12 @@ using llvm::StringRef;
 constexpr std::uint8_t kLockPrefix = 0xf0;
 constexpr std::uint8_t kRepeatPrefix = 0xf3;
 
+// Of the modifier `:k`: which part of a register is named. Others (`:c`, `:P`) tell no width.
+StringRef width_letter(StringRef modifier) {
+  modifier.consume_front(":");
+  return modifier.size() == 1 && StringRef("bhwkq").contains(modifier) ? modifier : "";
+}
+
 // Resolves LLVM's escapes: operands, $$, and the first (AT&T) one of the dialect's alternatives.
 std::string plain_text(StringRef text) {
   std::string plain;
@@ -35,7 +41,9 @@ std::string plain_text(StringRef text) {
       const std::size_t close = text.find('}', i);
       if (close == StringRef::npos) return plain;
       const StringRef reference = text.slice(i + 1, close);
-      piece = kOperandMark + reference.take_while(llvm::isDigit).str() + kOperandEnd;
+      const StringRef number = reference.take_while(llvm::isDigit);
+      const StringRef modifier = reference.drop_front(number.size());
+      piece = kOperandMark + number.str() + width_letter(modifier).str() + kOperandEnd;
       if (reference.ends_with(":a")) piece = "(" + piece + ")";  // the operand is an address
       i = close;
     } else if (llvm::isDigit(next)) {

@@ -10,7 +10,8 @@
 
 namespace pmemsim::pass {
 
-// In the statements an operand reference ($3, ${3:q}) stands as kOperandMark, number, kOperandEnd.
+// In the statements an operand reference ($3, ${3:q}) stands as kOperandMark, number, the
+// modifier's letter if it is a width, kOperandEnd.
 constexpr char kOperandMark = '\1';
 constexpr char kOperandEnd = '\2';
 

@@ -388,6 +388,13 @@ def test_assembly_addresses_in_registers(toolchain: Toolchain, level: str) -> No
 DECLARED_ADDRESSES = {
     'asm volatile("movq %1, %0" :: "m"(*p), "r"(v) : "memory")': [(Kind.STORE, 8)],
     'asm volatile("movl %k1, %0" :: "m"(*p), "r"(v) : "memory")': [(Kind.STORE, 4)],
+    'asm volatile("mov %k1, %0" :: "m"(*p), "r"(v) : "memory")': [(Kind.STORE, 4)],
+    'asm volatile("mov %w1, (%0)" :: "r"(p), "r"(3L) : "memory")': [(Kind.STORE, 2)],
+    'asm volatile("mov %%cl, %0" :: "m"(*p), "c"(v) : "memory")': [(Kind.STORE, 1)],
+    'asm volatile("mov %%ah, (%0)" :: "D"(p), "a"(v) : "memory")': [(Kind.STORE, 1)],
+    'asm volatile("mov %%ecx, (%0)" :: "r"(p), "c"(v) : "memory")': [(Kind.STORE, 4)],
+    'asm volatile("movnti %k1, %0" :: "m"(*p), "r"(v) : "memory")': [(Kind.NON_TEMPORAL, 4)],
+    'asm volatile("lock add %b1, %0" :: "m"(*p), "q"(v) : "memory")': [(Kind.ATOMIC_UPDATE, 1)],
     'asm volatile("incq %0" :: "m"(*p) : "memory")': [(Kind.LOAD, 8), (Kind.STORE, 8)],
     'asm volatile("shlw $3, %0" :: "m"(*p) : "memory")': [(Kind.LOAD, 2), (Kind.STORE, 2)],
     'asm volatile("cmpxchg %1, %0" :: "m"(*p), "r"(v) : "rax", "memory")': [
