@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO
@@ -35,15 +36,17 @@ def run_program(
     """
     until = None if timeout_s is None else time.monotonic() + timeout_s
     with contextlib.nullcontext() if until is None else _group_that_ends_with_us() as group:
-        process = subprocess.Popen(
-            command,
-            env={**os.environ, **(environment or {})},
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            process_group=group,
-        )
+        process = None
         try:
+            with _without_interrupts():
+                process = subprocess.Popen(
+                    command,
+                    env={**os.environ, **(environment or {})},
+                    stdin=stdin,
+                    stdout=stdout,
+                    stderr=stderr,
+                    process_group=group,
+                )
             while True:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     return process.wait(_POLL_S)
@@ -52,7 +55,7 @@ def run_program(
                 if until is not None and time.monotonic() > until:
                     raise TimeoutError
         finally:
-            if process.poll() is None:
+            if process is not None and process.poll() is None:
                 if group is not None:
                     os.killpg(group, signal.SIGKILL)
                 process.send_signal(signal.SIGINT)
@@ -61,6 +64,30 @@ def run_program(
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Signals that raise exceptions do so at the end of the block.
+
+    One that is raised while a program is being started would leave it running, known to nobody.
+    """
+    came: list[int] = []
+    raising = [
+        number
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if threading.current_thread() is threading.main_thread()
+        and signal.getsignal(number) is signal.default_int_handler
+    ]
+    for number in raising:
+        signal.signal(number, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for number in raising:
+            signal.signal(number, signal.default_int_handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 @contextlib.contextmanager
