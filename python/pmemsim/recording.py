@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import json
 import os
 import shutil
@@ -88,9 +89,9 @@ def record_workload(
     """
     cached = run.cached_trace
     if not cached.is_file():
-        cached.parent.mkdir(parents=True, exist_ok=True)
-        with _made_beside(cached) as fresh:
-            record_uncached(run, fresh, keep_going)
+        with _made_once(cached) as fresh:
+            if fresh is not None:
+                record_uncached(run, fresh, keep_going)
     if output is None:
         return Trace(cached)
     with replacing(Path(output)) as partial:
@@ -142,7 +143,6 @@ def build_workload(name: str, opt: str = "O2", keep_going: KeepGoing | None = No
     program = folder / name
     if program.is_file():
         return program
-    folder.mkdir(parents=True, exist_ok=True)
     share = toolchain_dir() / "share" / "pmemsim"
     common = share / "workloads" / "common"
     command = [
@@ -153,8 +153,10 @@ def build_workload(name: str, opt: str = "O2", keep_going: KeepGoing | None = No
         # A recording must not depend on the folder that pmemsim is installed in.
         f"-ffile-prefix-map={share}/=",
     ]
-    headers = precompiled(common / "standard.hpp", command, folder, keep_going)
-    with _made_beside(program) as fresh:
+    with _made_once(program) as fresh:
+        if fresh is None:
+            return program
+        headers = precompiled(common / "standard.hpp", command, folder, keep_going)
         command += ["-include-pch", str(headers), *map(str, workload.sources), "-o", str(fresh)]
         status = _run(command, {}, keep_going)
         if status != 0:
@@ -178,6 +180,21 @@ def precompiled(
         if status != 0:
             raise RecordError(f"{header.name}: could not be compiled ({ending_of(status)})")
     return compiled
+
+
+@contextlib.contextmanager
+def _made_once(path: Path) -> Iterator[Path | None]:
+    """Like `_made_beside`, in a folder that may not exist; None if another process has made it.
+
+    Whoever else is about to make the same file waits for us; without file locks each makes it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = path.with_name(f".{path.name}.lock")
+    with lock.open("w") as file, contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        stack.callback(lock.unlink, missing_ok=True)
+        yield None if path.is_file() else stack.enter_context(_made_beside(path))
 
 
 @contextlib.contextmanager

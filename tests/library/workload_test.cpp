@@ -59,11 +59,14 @@ class Workload : public testing::TestWithParam<const char*> {
                             "pmemsim_workload_test_" + std::to_string(getpid());
 };
 
-// The long form has three seeds instead of one.
+// The long form has three seeds instead of one, and more numbers of threads.
 TEST_P(Workload, ChecksItself) {
-  std::vector<const char*> seeds{"1"};
-  if (pmemsim::long_tests()) seeds = {"1", "2", "3"};
-  for (const char* threads : {"1", "4", "8", "18"})
+  std::vector<const char*> seeds{"1"}, counts{"1", "18"};
+  if (pmemsim::long_tests()) {
+    seeds = {"1", "2", "3"};
+    counts = {"1", "4", "8", "18"};
+  }
+  for (const char* threads : counts)
     for (const char* seed : seeds)
       EXPECT_EQ(0, run(GetParam(), {"--threads", threads, "--seed", seed}))
           << threads << " threads, seed " << seed;
@@ -74,11 +77,12 @@ TEST_P(Workload, ChecksItself) {
     EXPECT_EQ(0, run(GetParam(), {"--duplicate-ratio", ratio})) << ratio;
 }
 
-// The long form kills it eight times instead of twice.
+// The long form kills it eight times instead of twice, and later in its life.
 TEST_P(Workload, IsWholeAfterBeingKilled) {
+  const char* const before = pmemsim::long_tests() ? "100000" : "10000";
   ASSERT_EQ(0,
             run(GetParam(), with_data_bytes("1024", {"--pool", pool_, "--items", "300", "--regions",
-                                                     "100000", "--threads", "1", "--seed", "1"})));
+                                                     before, "--threads", "1", "--seed", "1"})));
   for (int round = 0; round < (pmemsim::long_tests() ? 8 : 2); ++round) {
     const pid_t child = start(GetParam(), {"--pool", pool_, "--regions", "100000000", "--threads",
                                            "8", "--seed", std::to_string(round)});

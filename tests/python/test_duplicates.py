@@ -21,7 +21,7 @@ REACHED = {
 
 @pytest.mark.parametrize("workload", list(REACHED))
 def test_the_ratio_makes_that_share_of_the_data_duplicates(workload: str) -> None:
-    regions = 300 if workload.startswith("tpcc") else REGIONS  # an order writes dozens of lines
+    regions = 100 if workload.startswith("tpcc") else REGIONS  # an order writes dozens of lines
     assert measure(workload, 0, regions) < 0.02
     all_of_it = measure(workload, 1, regions)
     assert all_of_it > REACHED[workload]

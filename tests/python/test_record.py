@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,11 @@ import pytest
 from pmemsim.flushes import flushes_outside_pm
 from pmemsim.recording import precompiled
 from pmemsim.toolchain import compiler
+from pmemsim.workloads import WorkloadRun
 from support import pmemsim
 
 import pmemsim as package
+from pmemsim import recording
 
 BARE = """
 #include <immintrin.h>
@@ -401,3 +405,23 @@ def test_headers_are_compiled_again_once_they_have_changed(tmp_path: Path) -> No
     assert second != first
     compiled().write_bytes(b"another compiler's")
     assert compiled().read_bytes() == second
+
+
+def test_two_that_want_the_same_recording_make_it_once(
+    tmp_path: Path, queue_trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = []
+
+    def slowly(run: WorkloadRun, output: Path, _: object) -> None:
+        begun.append(run.workload)
+        time.sleep(0.5)
+        shutil.copyfile(queue_trace, output)
+
+    monkeypatch.setenv("PMEMSIM_CACHE", str(tmp_path))
+    monkeypatch.setattr(recording, "record_uncached", slowly)
+    run = WorkloadRun.of("queue")
+    with ThreadPoolExecutor() as threads:
+        made = list(threads.map(recording.record_workload, [run, run]))
+    assert begun == ["queue"]
+    assert [trace.path for trace in made] == [run.cached_trace] * 2
+    assert list(run.cached_trace.parent.iterdir()) == [run.cached_trace]
