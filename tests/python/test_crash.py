@@ -325,7 +325,8 @@ def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_p
         (["queue", "--design", "asap", "--points", "0"], "--points 0: must be 1 to"),
         (["queue", "--design", "asap", "--at", "5"], "a number with its unit"),
         (["queue", "--design", "asap", "--at", "1ps"], "nothing is persistent or promised yet"),
-        (["queue", "--design", "asap", "--subsets", "-1"], "--subsets -1: must be 0 to"),
+        (["queue", "--design", "asap", "--subsets", "-1"], "--subsets -1: must be 0 to 100000"),
+        (["queue", "--design", "asap", "--subsets", "1000000"], "--subsets 1000000: must be 0 to"),
         (
             ["queue", "--design", "asap", "--points", "few"],
             "--points few: must be `all` or a whole number",

@@ -41,6 +41,7 @@ _TIME = re.compile(r"(\d+(?:\.\d+)?)(ps|ns|us|ms|s)")
 _PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 _MOST = 2**63 - 1  # that the simulator can count
 _MOST_S = 10**6
+_MOST_SUBSETS = 10**5  # some seconds of work at each point, which ends before Ctrl-C is heard
 _MOST_PROGRAMS = 10**5  # half a day of work; all are listed before the first begins
 
 
@@ -392,7 +393,7 @@ def _points(
         problems.add([f"--points {text}: must be `all` or 1 to {_MOST}"])
     elif text != "all":
         problems.add([f"--points {text}: must be `all` or a whole number, as in 10000"])
-    _check_whole("--subsets", subsets, 0, problems)
+    _check_whole("--subsets", subsets, 0, problems, _MOST_SUBSETS)
     problems.add(argument_problems(seed=seed))
     return Points(sample, 1 if seed is None else seed, at_ps, subsets)
 
