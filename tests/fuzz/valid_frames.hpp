@@ -24,11 +24,13 @@ inline TraceBuilder valid_trace() {
   const auto store = builder.site(SiteKind::kStore, 8, 2, {load << 8 | 1});
   const auto copy = builder.site(SiteKind::kCopyStore);
   const auto update = builder.site(SiteKind::kAtomicUpdate, 8);
+  const auto recurrence = builder.site(SiteKind::kRecurrence, 0, 0, {}, {load << 8 | 4});
   builder.mark(MarkKind::kRegionBegin, 1);
   builder.access(load, 0x1000);
   builder.store(store, 0x1008, 5);
   builder.copy(copy, 0x1010, 5, 6);
   builder.atomic(update, 0x1018, 0, 1, 7, true);
+  builder.recurrence(recurrence, true);
   builder.mark(MarkKind::kRegionEnd, 1);
   builder.sync(SyncKind::kBarrierArrive, 0x1020, 1, 1);
   builder.sync(SyncKind::kBarrierWait, 0x1020, 1, 2);

@@ -55,6 +55,7 @@ class TraceBuilder {
     if (layout_of(sites_[site].kind).value != 0) this->value(value, bytes);
   }
   void branch(std::uint32_t site, bool taken) { begin(site, taken); }
+  void recurrence(std::uint32_t site, bool goes_on) { begin(site, goes_on); }
   // kExecute and fences.
   void plain(std::uint32_t site) { begin(site); }
   void external(std::uint32_t instructions) { begin(kExternalSite).put(instructions); }

@@ -59,6 +59,7 @@ class TraceCorruptionTest : public testing::Test {
     const auto copy_store = builder.site(SiteKind::kCopyStore);
     const auto branch = builder.site(SiteKind::kBranch);
     const auto execute = builder.site(SiteKind::kExecute, 0, 9);
+    const auto recurrence = builder.site(SiteKind::kRecurrence, 0, 0, {}, {load << 8 | 4});
     const auto flush = builder.site(SiteKind::kFlush);
     const auto fence = builder.site(SiteKind::kFence);
     constexpr std::uint64_t kPm = 0x10000;
@@ -87,6 +88,7 @@ class TraceCorruptionTest : public testing::Test {
         builder.atomic(atomic_load, 0x600, 1 + thread, i + 1);
         builder.branch(branch, i % 2 == 0);
         builder.plain(execute);
+        builder.recurrence(recurrence, i > 0);
         builder.external(i);
       }
       builder.atomic(atomic_store, 0x700, 3 + thread, 1, 5);

@@ -65,6 +65,7 @@ TEST_F(TraceFileTest, ReadsBackEveryKind) {
   const auto copy_store = builder.site(SiteKind::kCopyStore);
   const auto branch = builder.site(SiteKind::kBranch, 0, 2, {}, {load << 8});
   const auto execute = builder.site(SiteKind::kExecute, 0, 17);
+  const auto recurrence = builder.site(SiteKind::kRecurrence, 0, 0, {}, {load << 8 | 4});
   const auto flush = builder.site(SiteKind::kFlush, 0, 1, {}, {}, 1);
   const auto fence = builder.site(SiteKind::kFence, 0, 1, {}, {}, 2);
   builder.access(load, 0x1000);
@@ -77,6 +78,7 @@ TEST_F(TraceFileTest, ReadsBackEveryKind) {
   builder.copy(copy_store, 0x4000, 3, 0xabcdef);
   builder.branch(branch, true);
   builder.plain(execute);
+  builder.recurrence(recurrence, true);
   builder.access(flush, 0x1044);
   builder.plain(fence);
   builder.external(4242);
@@ -94,7 +96,7 @@ TEST_F(TraceFileTest, ReadsBackEveryKind) {
   EXPECT_EQ(file.metadata().sync_objects, 7u);
   ASSERT_EQ(file.metadata().pm_regions.size(), 1u);
   EXPECT_EQ(file.metadata().pm_regions[0].end, 0x2000u);
-  EXPECT_EQ(file.operations(0), 15u);
+  EXPECT_EQ(file.operations(0), 16u);
   EXPECT_EQ(file.operations(1), 1u);
   const SiteRecord& load_site = file.sites().sites()[load];
   EXPECT_EQ(file.sites().string(load_site.file), "a.c");
@@ -147,6 +149,9 @@ TEST_F(TraceFileTest, ReadsBackEveryKind) {
   EXPECT_EQ(op.kind, SiteKind::kExecute);
   EXPECT_EQ(op.instructions, 17u);
   ASSERT_TRUE(stream.next(op));
+  EXPECT_EQ(op.kind, SiteKind::kRecurrence);
+  EXPECT_TRUE(op.flag);
+  ASSERT_TRUE(stream.next(op));
   EXPECT_EQ(op.kind, SiteKind::kFlush);
   EXPECT_EQ(op.detail, 1);
   EXPECT_EQ(op.address, 0x1044u);
@@ -170,7 +175,7 @@ TEST_F(TraceFileTest, ReadsBackEveryKind) {
   EXPECT_EQ(op.instructions, 0u);
   EXPECT_FALSE(stream.next(op));
   EXPECT_FALSE(stream.next(op));
-  EXPECT_EQ(stream.position(), 15u);
+  EXPECT_EQ(stream.position(), 16u);
 }
 
 TEST_F(TraceFileTest, ReadsEveryKindOfSynchronisation) {
@@ -387,12 +392,12 @@ const Nonsense kNonsense[] = {
        builder.builtin(sync_site(SyncKind::kSignal), unused_site());
        builder.external(1);
      }},
-    {"DependsOnAStore", "depends on something that isn't a load",
+    {"DependsOnAStore", "depends on something that has no value",
      [](TraceBuilder& builder) {
        const auto store = builder.site(SiteKind::kStore, 8);
        builder.access(builder.site(SiteKind::kLoad, 8, 1, {store << 8}), 8);
      }},
-    {"DependsOnASiteThatIsNotThere", "depends on something that isn't a load",
+    {"DependsOnASiteThatIsNotThere", "depends on something that has no value",
      [](TraceBuilder& builder) {
        builder.access(builder.site(SiteKind::kLoad, 8, 1, {1u << 30}), 8);
      }},

@@ -237,6 +237,7 @@ TEST_F(TraceToolsTest, DumpIsReadable) {
   const auto store = builder_.site(SiteKind::kStore, 4);
   const auto branch = builder_.site(SiteKind::kBranch);
   const auto flush = builder_.site(SiteKind::kFlush, 0, 1, {}, {}, 2);
+  const auto recurrence = builder_.site(SiteKind::kRecurrence, 0, 0);
   builder_.access(load, 0x1000);
   builder_.store(store, 0x1008, 0x2a);
   builder_.branch(branch, false);
@@ -246,6 +247,8 @@ TEST_F(TraceToolsTest, DumpIsReadable) {
   builder_.sync(SyncKind::kMutexLock, 0x20, 0, 0);
   builder_.sync(SyncKind::kConditionSignal, 0x28, 1, 1);
   builder_.sync(SyncKind::kThreadEnd, 0x30, 2, 1);
+  builder_.recurrence(recurrence, false);
+  builder_.recurrence(recurrence, true);
   const TraceFile file = written();
   char* text = nullptr;
   std::size_t size = 0;
@@ -261,7 +264,9 @@ TEST_F(TraceToolsTest, DumpIsReadable) {
                "5 mark log_range 0x1000 0x40 [0]\n"
                "6 sync mutex_lock 0x20 object 0 version 0 [0]\n"
                "7 sync condition_signal 0x28 object 1 version 1 [0]\n"
-               "8 sync thread_end 0x30 object 2 version 1 [0]\n");
+               "8 sync thread_end 0x30 object 2 version 1 [0]\n"
+               "9 recurrence begins [0]  test.c:1 test\n"
+               "10 recurrence goes_on [0]  test.c:1 test\n");
   std::free(text);
 
   memory = open_memstream(&text, &size);

@@ -186,6 +186,47 @@ TEST(Pipeline, DependenceChainsTakeTheirLatencies) {
       10000, round_machine());
   expect_near(ns, kL1 + 7);
 }
+// A loop of three instructions that computes a value from its last one, and that begins anew every
+// `length` rounds.
+double recurrence_ns_per_round(std::uint32_t cycles, int length) {
+  return steady_ns(
+      [&](TraceBuilder& builder, int rounds) {
+        const std::uint32_t value =
+            builder.site(SiteKind::kRecurrence, 0, 0, {}, {(trace::kBuiltinSites << 8) | cycles});
+        const std::uint32_t branch = builder.site(SiteKind::kBranch, 0, 3);
+        for (int i = 0; i < rounds; ++i) {
+          builder.recurrence(value, i % length > 0);
+          builder.branch(branch, true);
+        }
+      },
+      20000, round_machine({{"core.rob_entries", "256"}}));
+}
+TEST(Recurrence, TakesItsLatencyEachRound) {
+  constexpr int kNeverAnew = 1 << 20;
+  for (const std::uint32_t cycles : {2, 4, 26}) {
+    expect_near(recurrence_ns_per_round(cycles, kNeverAnew), cycles);
+  }
+}
+TEST(Recurrence, ThatBeginsAnewOverlapsWithTheLoopBefore) {
+  // Of the 21 loops in the window, 12 hide what one waits for.
+  expect_near(recurrence_ns_per_round(12, 4), 3 / 4.0);
+}
+TEST(Recurrence, HoldsUpWhatUsesItsValue) {
+  // The next value comes from a load whose address the last one was.
+  const double ns = steady_ns(
+      [](TraceBuilder& builder, int rounds) {
+        const std::uint32_t load = trace::kBuiltinSites + 1;
+        const std::uint32_t value =
+            builder.site(SiteKind::kRecurrence, 0, 0, {}, {(load << 8) | 3});
+        builder.site(SiteKind::kLoad, 8, 3, {(value << 8) | 5});
+        for (int i = 0; i < rounds; ++i) {
+          builder.recurrence(value, true);
+          builder.access(load, kPmBase);
+        }
+      },
+      5000, round_machine());
+  expect_near(ns, 5 + kL1 + 3);
+}
 TEST(Pipeline, MispredictedBranchesCostTheirExecutionAndThePenalty) {
   double mispredicted = 0;
   double time = 0;

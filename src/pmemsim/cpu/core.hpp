@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -108,7 +109,15 @@ class Core final : public CacheClient {
  private:
   static constexpr std::uint32_t kNoEntry = UINT32_MAX;
 
-  enum class Kind : std::uint8_t { kPlain, kLoad, kAtomicLoad, kStore, kBranch, kSerial };
+  enum class Kind : std::uint8_t {
+    kPlain,
+    kLoad,
+    kAtomicLoad,
+    kStore,
+    kBranch,
+    kRecurrence,
+    kSerial
+  };
   enum class State : std::uint8_t { kWaiting, kIssued, kComplete };
 
   // A place in the reorder buffer.
@@ -162,6 +171,7 @@ class Core final : public CacheClient {
   bool dispatch_store(const trace::Operation& operation);
   bool dispatch_through_stores(const trace::Operation& operation, StoreKind kind, bool serialising);
   bool dispatch_branch(const trace::Operation& operation);
+  bool dispatch_recurrence(const trace::Operation& operation);
   bool dispatch_mark(const trace::Operation& operation);
   void end_region_with_its_last_store();
   bool dispatch_hint(const trace::Operation& operation);
@@ -180,6 +190,7 @@ class Core final : public CacheClient {
   StoreEntry& new_stores(std::uint32_t entry, StoreKind kind, const trace::Operation& operation);
   StoreEntry& new_store(std::uint32_t entry, StoreKind kind, const trace::Operation& operation);
   void add_dependences(std::uint32_t entry, std::uint32_t site);
+  void add_dependences(std::uint32_t entry, std::span<const std::uint32_t> dependences);
   void wait_for(std::uint32_t entry, std::uint32_t producer, Slot latency);
   bool forward(std::uint32_t entry);
   void start(std::uint32_t entry);

@@ -28,6 +28,9 @@ void Core::execute(std::uint32_t index) {
     case Kind::kBranch:
       complete(index, ready.ready + cycle_);
       return;
+    case Kind::kRecurrence:
+      complete(index, ready.ready);
+      return;
   }
 }
 
@@ -217,6 +220,7 @@ void Core::retired(Entry& oldest) {
     case Kind::kBranch:
     case Kind::kPlain:
     case Kind::kStore:
+    case Kind::kRecurrence:
       break;
   }
   if (oldest.hint) give_hint();

@@ -99,6 +99,8 @@ bool Core::dispatch(const Operation& operation) {
       return dispatch_through_stores(operation, StoreKind::kLocked, true);
     case SiteKind::kBranch:
       return dispatch_branch(operation);
+    case SiteKind::kRecurrence:
+      return dispatch_recurrence(operation);
     case SiteKind::kExecute:
     case SiteKind::kExternal:
       if (carried_ + operation.instructions >= rob_entries_ / 4) {
@@ -248,6 +250,20 @@ bool Core::dispatch_branch(const Operation& operation) {
   const std::uint32_t index = new_entry(operation, Kind::kBranch);
   add_dependences(index, operation.site);
   blocking_branch_ = index;
+  start(index);
+  return true;
+}
+
+// No instruction of its own: it is complete when its value is there, and retires no sooner, as the
+// instruction that computes the value.
+bool Core::dispatch_recurrence(const Operation& operation) {
+  if (!has_room(operation, 0, 0)) return false;
+  const std::uint32_t index = new_entry(operation, Kind::kRecurrence);
+  const trace::SiteRecord& site = sites_->sites()[operation.site];
+  const auto dependences = sites_->dependences(site);
+  add_dependences(index, operation.flag ? dependences.subspan(site.address_dependences)
+                                        : dependences.first(site.address_dependences));
+  producers_[operation.site] = {kUnknownSlot, index};
   start(index);
   return true;
 }
@@ -449,8 +465,12 @@ StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation
 }
 
 void Core::add_dependences(std::uint32_t index, std::uint32_t site) {
+  add_dependences(index, sites_->dependences(sites_->sites()[site]));
+}
+
+void Core::add_dependences(std::uint32_t index, std::span<const std::uint32_t> dependences) {
   Entry& consumer = entry(index);
-  for (const std::uint32_t dependence : sites_->dependences(sites_->sites()[site])) {
+  for (const std::uint32_t dependence : dependences) {
     const Producer& producer = producers_[dependence >> 8];
     const Slot latency = static_cast<Slot>(dependence & 0xff) * cycle_;
     if (producer.complete != kUnknownSlot) {

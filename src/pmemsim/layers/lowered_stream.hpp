@@ -106,6 +106,7 @@ class LoweredStream {
       case trace::SiteKind::kExecute:
       case trace::SiteKind::kBranch:
       case trace::SiteKind::kExternal:
+      case trace::SiteKind::kRecurrence:
         return true;
       case trace::SiteKind::kFlush:
         operation.address += copy_.address_offset;

@@ -57,6 +57,7 @@ std::string to_text(const Operation& operation, const SiteTable& sites) {
   }
   if (operation.kind == SiteKind::kAtomicUpdate && !operation.flag) text += " unchanged";
   if (operation.kind == SiteKind::kBranch) text += operation.flag ? " taken" : " not_taken";
+  if (operation.kind == SiteKind::kRecurrence) text += operation.flag ? " goes_on" : " begins";
   if (operation.value != nullptr) {
     text += " = ";
     for (std::size_t i = 0; i < operation.size; ++i) {

@@ -102,8 +102,10 @@ enum class SiteKind : std::uint8_t {
   kExternal = 12,     // u32 instructions executed in code that was not instrumented
   kMark = 13,         // u64 first, u64 second; SiteRecord::detail is a MarkKind
   kSync = 14,         // u64 address, u32 object, u32 version; SiteRecord::detail is a SyncKind
+  kRecurrence = 15,   // a value that a loop carries in a register, at the loop's head.
+                      // flag: it has come round, else the loop begins
 };
-inline constexpr std::uint8_t kSiteKinds = 15;
+inline constexpr std::uint8_t kSiteKinds = 16;
 
 enum class FlushKind : std::uint8_t { kClwb = 0, kClflushopt = 1, kClflush = 2 };
 inline constexpr std::uint8_t kFlushKinds = 3;
@@ -208,14 +210,15 @@ struct SiteRecord {
   std::uint32_t file;          // byte offset into the strings; 0 is the empty string
   std::uint32_t function;      // byte offset into the strings
   std::uint32_t line;          // 0: unknown
-  std::uint32_t first_dependence;  // into the dependences: the address's, then the data's
-  std::uint16_t address_dependences;
-  std::uint16_t data_dependences;  // of the stored value; of the condition, for a branch
+  std::uint32_t first_dependence;     // into the dependences: the address's, then the data's
+  std::uint16_t address_dependences;  // of a recurrence: those of the value that it begins with
+  std::uint16_t data_dependences;     // of the stored value; of the condition, for a branch; of the
+                                      // value that comes round, for a recurrence
 };
 static_assert(sizeof(SiteRecord) == 28);
 
-// A dependence: (site << 8) | cycles. The value comes from the latest execution of that load (or
-// atomic) by the same thread, through instructions that take so many cycles.
+// A dependence: (site << 8) | cycles. The value comes from the latest execution of that load,
+// atomic or recurrence by the same thread, through instructions that take so many cycles.
 inline constexpr std::uint32_t kMaxDependences = 8;  // of each sort, per site
 
 struct SiteTableHeader {

@@ -54,6 +54,7 @@ inline constexpr std::array<RecordLayout, kSiteKinds> kLayouts = [] {
     of(kind).value = ~std::uint32_t{0};
   }
   of(SiteKind::kBranch).flag = of(SiteKind::kAtomicUpdate).flag = 1;
+  of(SiteKind::kRecurrence).flag = 1;
   of(SiteKind::kExternal).count = ~std::uint32_t{0};
   of(SiteKind::kExternal).fixed += 4;
   of(SiteKind::kMark).first = of(SiteKind::kMark).second = ~std::uint64_t{0};
@@ -82,7 +83,8 @@ constexpr bool is_atomic(SiteKind kind) {
 // Does the kind produce a value that later sites can depend on?
 constexpr bool has_result(SiteKind kind) {
   return kind == SiteKind::kLoad || kind == SiteKind::kAtomicLoad ||
-         kind == SiteKind::kAtomicUpdate || kind == SiteKind::kCopyLoad;
+         kind == SiteKind::kAtomicUpdate || kind == SiteKind::kCopyLoad ||
+         kind == SiteKind::kRecurrence;
 }
 
 // Is the mark's first word an address (0: none)?

@@ -157,7 +157,7 @@ const char* problem_of(const SiteRecord& site, std::uint32_t number,
   for (int i = 0; i < count; ++i) {
     const std::uint32_t source = dependences[site.first_dependence + i] >> 8;
     if (source >= sites.size() || !has_result(static_cast<SiteKind>(sites[source].kind))) {
-      return "depends on something that isn't a load";
+      return "depends on something that has no value";
     }
   }
   return nullptr;

@@ -76,6 +76,7 @@ class ThreadCounter {
       case SiteKind::kBranch:
       case SiteKind::kExecute:
       case SiteKind::kExternal:
+      case SiteKind::kRecurrence:
         break;
     }
   }
