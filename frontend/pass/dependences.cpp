@@ -1,7 +1,7 @@
 #include "dependences.hpp"
 
 #include <llvm/ADT/PostOrderIterator.h>
-#include <llvm/ADT/SetVector.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -9,85 +9,11 @@
 
 #include <algorithm>
 
+#include "latencies.hpp"
 #include "pmemsim/trace/format.hpp"
 
 namespace pmemsim::pass {
 namespace {
-
-// Latencies of current x86 cores (Agner Fog's instruction tables, Skylake), in cycles.
-constexpr unsigned kSimple = 1, kMultiply = 3, kDivide = 23, kDivideByConstant = 5;
-constexpr unsigned kFloat = 4, kFloatDivide = 13, kFloatRoot = 18, kConvert = 5, kBitCount = 3;
-
-bool is_source(const llvm::Value* value) {
-  if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(value)) {
-    return intrinsic->getIntrinsicID() == llvm::Intrinsic::masked_load ||
-           intrinsic->getIntrinsicID() == llvm::Intrinsic::masked_gather;
-  }
-  return llvm::isa<llvm::LoadInst, llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(value);
-}
-
-unsigned integer_division(const llvm::Instruction& instruction) {
-  return llvm::isa<llvm::Constant>(instruction.getOperand(1)) ? kDivideByConstant : kDivide;
-}
-
-unsigned intrinsic_latency(llvm::Intrinsic::ID id) {
-  switch (id) {
-    case llvm::Intrinsic::sqrt:
-      return kFloatRoot;
-    case llvm::Intrinsic::fma:
-    case llvm::Intrinsic::fmuladd:
-    case llvm::Intrinsic::minnum:
-    case llvm::Intrinsic::maxnum:
-      return kFloat;
-    case llvm::Intrinsic::ctpop:
-    case llvm::Intrinsic::ctlz:
-    case llvm::Intrinsic::cttz:
-    case llvm::Intrinsic::smul_with_overflow:
-    case llvm::Intrinsic::umul_with_overflow:
-      return kBitCount;
-    default:
-      return kSimple;
-  }
-}
-
-unsigned latency(const llvm::Instruction& instruction) {
-  switch (instruction.getOpcode()) {
-    case llvm::Instruction::BitCast:
-    case llvm::Instruction::PtrToInt:
-    case llvm::Instruction::IntToPtr:
-    case llvm::Instruction::Trunc:
-    case llvm::Instruction::ZExt:
-    case llvm::Instruction::Freeze:
-    case llvm::Instruction::PHI:
-    case llvm::Instruction::ExtractValue:
-    case llvm::Instruction::InsertValue:
-      return 0;
-    case llvm::Instruction::Mul:
-      return kMultiply;
-    case llvm::Instruction::UDiv:
-    case llvm::Instruction::SDiv:
-    case llvm::Instruction::URem:
-    case llvm::Instruction::SRem:
-      return integer_division(instruction);
-    case llvm::Instruction::FAdd:
-    case llvm::Instruction::FSub:
-    case llvm::Instruction::FMul:
-    case llvm::Instruction::FCmp:
-      return kFloat;
-    case llvm::Instruction::FDiv:
-    case llvm::Instruction::FRem:
-      return kFloatDivide;
-    case llvm::Instruction::FPToUI:
-    case llvm::Instruction::FPToSI:
-    case llvm::Instruction::UIToFP:
-    case llvm::Instruction::SIToFP:
-    case llvm::Instruction::FPTrunc:
-    case llvm::Instruction::FPExt:
-      return kConvert;
-    default:
-      return kSimple;
-  }
-}
 
 // Does the address fold into the access: base + index * {1, 2, 4, 8} + constant?
 bool folds(const llvm::GEPOperator& address, const llvm::DataLayout& layout) {
@@ -135,6 +61,18 @@ bool merge(DependenceSet& set, const DependenceSet& added, unsigned cycles, unsi
   return changed;
 }
 
+// Loses its source if that isn't among those of this way.
+void keep_quickest(Dependence& dependence, const DependenceSet& way) {
+  if (dependence.source == nullptr) return;
+  const auto* same = llvm::find_if(
+      way, [&](const Dependence& other) { return other.source == dependence.source; });
+  if (same == way.end()) {
+    dependence.source = nullptr;
+  } else {
+    dependence.cycles = std::min(dependence.cycles, same->cycles);
+  }
+}
+
 // The function that a call certainly reaches and that can be looked into.
 const llvm::Function* known_callee(const llvm::CallBase& call) {
   const llvm::Function* callee = call.getCalledFunction();
@@ -143,7 +81,17 @@ const llvm::Function* known_callee(const llvm::CallBase& call) {
 
 }  // namespace
 
-Dependences::Dependences(const llvm::Module& module) {
+bool reads_memory(const llvm::Value* value) {
+  if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(value)) {
+    return intrinsic->getIntrinsicID() == llvm::Intrinsic::masked_load ||
+           intrinsic->getIntrinsicID() == llvm::Intrinsic::masked_gather;
+  }
+  return llvm::isa<llvm::LoadInst, llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(value);
+}
+
+Dependences::Dependences(const llvm::Module& module, const LoopPhis& loop_phis,
+                         const PhiSet& recurrences)
+    : loop_phis_(loop_phis), recurrences_(recurrences) {
   // Recursion would let latencies grow for ever; a few rounds reach all that is near.
   constexpr unsigned kRounds = 4;
   for (unsigned round = 0; round < kRounds; ++round) {
@@ -157,22 +105,7 @@ Dependences::Dependences(const llvm::Module& module) {
 
 // Returns whether anything changed that other functions see.
 bool Dependences::analyze(const llvm::Function& function) {
-  llvm::ReversePostOrderTraversal<const llvm::Function*> order(&function);
-  llvm::DenseMap<const llvm::BasicBlock*, unsigned> position;
-  for (const llvm::BasicBlock* block : order) position.insert({block, position.size()});
-
-  auto evaluate_phi = [&](const llvm::PHINode& phi) {
-    DependenceSet set;
-    const unsigned here = position.lookup(phi.getParent());
-    for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i) {
-      auto from = position.find(phi.getIncomingBlock(i));
-      if (from == position.end()) continue;  // unreachable
-      const bool back_edge = from->second >= here;
-      merge(set, of_value(phi.getIncomingValue(i)), 0, back_edge ? 1 : 0);
-    }
-    return set;
-  };
-
+  const llvm::ReversePostOrderTraversal<const llvm::Function*> order(&function);
   // The second time round the phis of loops know what the loop's end brings.
   bool changed = false;
   for (int pass = 0; pass < 2; ++pass) {
@@ -197,6 +130,42 @@ bool Dependences::analyze(const llvm::Function& function) {
   return changed;
 }
 
+DependenceSet Dependences::evaluate_phi(const llvm::PHINode& phi) const {
+  DependenceSet set = of_first(phi);
+  merge(set, of_ways(phi, true), 0, 1);
+  return set;
+}
+
+DependenceSet Dependences::of_first(const llvm::PHINode& phi) const { return of_ways(phi, false); }
+
+DependenceSet Dependences::of_next(const llvm::PHINode& phi) const {
+  DependenceSet set = of_ways(phi, true);
+  llvm::erase_if(set, [&](const Dependence& dependence) {
+    return dependence.source->getParent() == phi.getParent() &&
+           llvm::isa<llvm::PHINode>(dependence.source) && dependence.source->comesBefore(&phi);
+  });
+  return set;
+}
+
+// Which way was taken isn't known. Within its loop a recurrence goes on by all ways or not at all,
+// and the quickest counts.
+DependenceSet Dependences::of_ways(const llvm::PHINode& phi, bool round) const {
+  llvm::SmallVector<DependenceSet> ways;
+  for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i) {
+    if (loop_phis_.comes_round(phi, i) == round) {
+      ways.push_back(of_value(phi.getIncomingValue(i)));
+    }
+  }
+  DependenceSet set;
+  for (const DependenceSet& way : ways) merge(set, way, 0, 0);
+  for (Dependence& dependence : set) {
+    if (!loop_phis_.in_loop_of(dependence.source, *phi.getParent())) continue;
+    for (const DependenceSet& way : ways) keep_quickest(dependence, way);
+  }
+  llvm::erase_if(set, [](const Dependence& dependence) { return dependence.source == nullptr; });
+  return set;
+}
+
 bool Dependences::pass_arguments(const llvm::CallBase& call) {
   const llvm::Function* callee = known_callee(call);
   if (callee == nullptr) return false;
@@ -206,6 +175,11 @@ bool Dependences::pass_arguments(const llvm::CallBase& call) {
     if (!passed.empty()) changed |= merge(known_[&argument], passed, 0, 1);
   }
   return changed;
+}
+
+bool Dependences::is_source(const llvm::Value* value) const {
+  const auto* phi = llvm::dyn_cast<llvm::PHINode>(value);
+  return phi != nullptr ? recurrences_.contains(phi) : reads_memory(value);
 }
 
 DependenceSet Dependences::of_value(const llvm::Value* value) const {
@@ -223,7 +197,8 @@ DependenceSet Dependences::of_address(const llvm::Value* pointer) const {
   const auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(pointer);
   if (address == nullptr) return of_value(pointer);
   const auto& folded = llvm::cast<llvm::GEPOperator>(*address);
-  return of_operands(*address, folds(folded, address->getModule()->getDataLayout()) ? 0 : kSimple);
+  return of_operands(*address,
+                     folds(folded, address->getModule()->getDataLayout()) ? 0 : latency(*address));
 }
 
 DependenceSet Dependences::of_operands(const llvm::User& user, unsigned cycles) const {
@@ -246,9 +221,8 @@ DependenceSet Dependences::evaluate_call(const llvm::CallBase& call) const {
     return set;
   }
   // Library functions compute in ways unknown here; intrinsics and assembly are arithmetic.
-  const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&call);
-  if (intrinsic == nullptr && !call.isInlineAsm()) return set;
-  const unsigned cycles = intrinsic ? intrinsic_latency(intrinsic->getIntrinsicID()) : kSimple;
+  if (!llvm::isa<llvm::IntrinsicInst>(call) && !call.isInlineAsm()) return set;
+  const unsigned cycles = latency(call);
   for (const llvm::Value* argument : call.args()) merge(set, of_value(argument), cycles, 0);
   return set;
 }

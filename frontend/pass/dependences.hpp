@@ -1,30 +1,45 @@
-// Which loads a value comes from, and through how many cycles of arithmetic.
+// Which loads and recurrences a value comes from, and through how many cycles of arithmetic.
 //
 // The simulated core needs it to tell pointer chasing (each load's address comes from the load
-// before) from independent misses. The walk follows values through arithmetic, phis and selects
-// (so that `p = p->next` makes the load depend on itself), and between the functions of a module
-// through arguments and returned values, context-insensitively.
+// before) from independent misses, and to know how fast a loop can go round that computes each
+// value from the last one (recurrences.hpp). The walk follows values through arithmetic, phis and
+// selects (so that `p = p->next` makes the load depend on itself), and between the functions of a
+// module through arguments and returned values, context-insensitively.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 
 #include <cstdint>
 
+#include "loop_phis.hpp"
+
 namespace pmemsim::pass {
 
 struct Dependence {
-  const llvm::Instruction* source;  // a load or an atomic
+  const llvm::Instruction* source;  // a load, an atomic or the phi of a recurrence
   std::uint8_t cycles;              // from the loaded value to its use
   std::uint8_t distance;            // loop iterations and calls in between; the near ones are kept
 };
 using DependenceSet = llvm::SmallVector<Dependence, 4>;
 
+using PhiSet = llvm::DenseSet<const llvm::PHINode*>;
+
+bool reads_memory(const llvm::Value* value);
+
 class Dependences {
  public:
-  explicit Dependences(const llvm::Module& module);
+  // `recurrences` are sources; other phis are looked through.
+  Dependences(const llvm::Module& module, const LoopPhis& loop_phis, const PhiSet& recurrences);
+
+  bool is_recurrence(const llvm::PHINode& phi) const { return recurrences_.contains(&phi); }
+  // Of the value with which the phi's loop begins, and of the one that comes round. Phis that stand
+  // before it in its block are left out of the latter: they have their next value by then.
+  DependenceSet of_first(const llvm::PHINode& phi) const;
+  DependenceSet of_next(const llvm::PHINode& phi) const;
 
   DependenceSet of_value(const llvm::Value* value) const;
   // Of a value used as an address: x86 adds base, scaled index and constant for nothing.
@@ -32,11 +47,16 @@ class Dependences {
 
  private:
   bool analyze(const llvm::Function& function);
+  bool is_source(const llvm::Value* value) const;
+  DependenceSet of_ways(const llvm::PHINode& phi, bool round) const;
+  DependenceSet evaluate_phi(const llvm::PHINode& phi) const;
   DependenceSet evaluate(const llvm::Instruction& instruction) const;
   DependenceSet evaluate_call(const llvm::CallBase& call) const;
   DependenceSet of_operands(const llvm::User& user, unsigned cycles) const;
   bool pass_arguments(const llvm::CallBase& call);
 
+  const LoopPhis& loop_phis_;
+  const PhiSet recurrences_;
   // Of instructions that are no sources themselves, of arguments, and (under the function) of
   // returned values. Values that depend on nothing have no entry.
   llvm::DenseMap<const llvm::Value*, DependenceSet> known_;

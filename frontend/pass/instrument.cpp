@@ -12,6 +12,7 @@
 #include "intrinsics.hpp"
 #include "library_functions.hpp"
 #include "recorder.hpp"
+#include "recurrences.hpp"
 
 namespace pmemsim::pass {
 namespace {
@@ -43,6 +44,7 @@ class FunctionInstrumenter {
     }
     for (const auto& block : blocks) {
       recorder_.enter(block);
+      record_recurrences(block);
       for (llvm::Instruction* instruction : block) {
         recorder_.reach(*instruction);
         visit(*instruction);
@@ -51,6 +53,33 @@ class FunctionInstrumenter {
   }
 
  private:
+  // All of a loop's head behind its phis, in their order.
+  void record_recurrences(const std::vector<llvm::Instruction*>& block) {
+    llvm::Instruction* place = &*block.front()->getParent()->getFirstInsertionPt();
+    for (llvm::Instruction* instruction : block) {
+      auto* phi = llvm::dyn_cast<llvm::PHINode>(instruction);
+      if (phi == nullptr) return;
+      if (recorder_.context().dependences.is_recurrence(*phi)) record_recurrence(*phi, place);
+    }
+  }
+
+  void record_recurrence(llvm::PHINode& phi, llvm::Instruction* place) {
+    const Context& context = recorder_.context();
+    Site site = recorder_.site(SiteKind::kRecurrence);
+    site.address_dependences = context.dependences.of_first(phi);
+    site.data_dependences = context.dependences.of_next(phi);
+    const std::uint32_t number = recorder_.add(std::move(site));
+    context.table.set_source(phi, number);
+    builder_.SetInsertPoint(&phi);
+    llvm::PHINode* goes_on = builder_.CreatePHI(builder_.getInt32Ty(), phi.getNumIncomingValues());
+    for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i) {
+      goes_on->addIncoming(builder_.getInt32(context.loop_phis.comes_round(phi, i)),
+                           phi.getIncomingBlock(i));
+    }
+    recorder_.insert_at(place, phi);
+    recorder_.call("recurrence", number, goes_on);
+  }
+
   void visit(llvm::Instruction& instruction) {
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
       visit_load(*load);
@@ -313,10 +342,11 @@ bool instrument(llvm::Module& module, llvm::CodeGenOptLevel level) {
     warn(module, "instruction counts are estimates, because the code generator failed: " +
                      counts.problem() + ".");
   }
-  const Dependences dependences(module);
+  const LoopPhis loop_phis(module);
+  const Dependences dependences(module, loop_phis, find_recurrences(module, loop_phis));
   SiteTable table(module);
   RuntimeCalls runtime(module);
-  const Context context{module, counts, dependences, table, runtime};
+  const Context context{module, counts, loop_phis, dependences, table, runtime};
   drop_memory_attributes(module);
   for (llvm::Function* function : functions) FunctionInstrumenter(*function, context).run();
   if (table.empty()) return true;

@@ -24,6 +24,7 @@ namespace pmemsim::pass {
 struct Context {
   llvm::Module& module;
   const MachineCounts& counts;
+  const LoopPhis& loop_phis;
   const Dependences& dependences;
   SiteTable& table;
   RuntimeCalls& runtime;

@@ -77,6 +77,8 @@ void pmemsim_rt_wrote(uint32_t site, void* to, uint64_t bytes);
 void pmemsim_rt_wrote_string(uint32_t site, char* to);
 void pmemsim_rt_branch(uint32_t site, int taken);
 void pmemsim_rt_execute(uint32_t site);
+// At a loop's head. Has the value come round the loop, or does that begin?
+void pmemsim_rt_recurrence(uint32_t site, int goes_on);
 void pmemsim_rt_flush(uint32_t site, const volatile void* address);
 void pmemsim_rt_fence(uint32_t site);
 // Around a call to a function that is not instrumented.

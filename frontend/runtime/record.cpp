@@ -513,6 +513,10 @@ PMEMSIM_EXPORT void pmemsim_rt_execute(std::uint32_t site) {
   count(site);
 }
 
+PMEMSIM_EXPORT void pmemsim_rt_recurrence(std::uint32_t site, int goes_on) {
+  pmemsim_rt_branch(site, goes_on);
+}
+
 PMEMSIM_EXPORT void pmemsim_rt_flush(std::uint32_t site, const volatile void* address) {
   if (hot.limit != nullptr) note_flush(address);
   pmemsim_rt_load(site, address);

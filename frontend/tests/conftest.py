@@ -39,6 +39,7 @@ class Kind(IntEnum):
     EXECUTE = 9
     FLUSH = 10
     FENCE = 11
+    RECURRENCE = 15
 
 
 CLWB, CLFLUSHOPT, CLFLUSH = range(3)

@@ -1,0 +1,36 @@
+// The phis at the heads of loops, and which of their incoming values come round the loop. As the
+// module was before anything was inserted.
+#pragma once
+
+#include <llvm/ADT/BitVector.h>
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+
+#include <deque>
+
+namespace pmemsim::pass {
+
+class LoopPhis {
+ public:
+  explicit LoopPhis(llvm::Module& module);
+
+  bool contains(const llvm::PHINode& phi) const { return phis_.contains(&phi); }
+  bool comes_round(const llvm::PHINode& phi, unsigned incoming) const;
+  // Does the block belong to the loop at whose head `phi` stands? No, if it isn't such a phi.
+  bool in_loop_of(const llvm::Instruction* phi, const llvm::BasicBlock& block) const;
+
+ private:
+  struct LoopPhi {
+    const llvm::Loop* loop;
+    llvm::BitVector rounds;  // of the incoming values
+  };
+
+  void add(const llvm::Loop& loop);
+
+  std::deque<llvm::LoopInfo> functions_;
+  llvm::DenseMap<const llvm::Instruction*, LoopPhi> phis_;
+};
+
+}  // namespace pmemsim::pass
