@@ -66,6 +66,7 @@ LALEA_TABLE_I: Figures = [
     ("300(48) ns write(read)", "pm.read_latency", "48ns"),
     ("one latency, no row buffers", "pm.device", "fixed"),
     ("IV-A: page-level interleaving", "pm.interleaving", "page"),
+    ("8GB in 8 banks; III-A: row addresses of 16 bits", "pm.page_size", "16KiB"),
     ("in-place updates persist in the ADR buffer", "pm.persistence", "accepted"),
 ]
 PMEM_SPEC_TABLE_3: Figures = [

@@ -213,7 +213,28 @@ def test_benchmarks_first_then_seeds(tmp_path: Path) -> None:
     assert finding.ratio == pytest.approx(0.75)
     assert finding.verdict == "off"
     assert finding.benchmarks == pytest.approx({"Q small": 0.5, "Q large": (0.125 + 0.5) / 2})
-    assert measured.ratio("SW", "NP", group="small").mean == pytest.approx(0.5)
+    assert finding.groups["small"].mean == pytest.approx(0.5)
+    assert finding.groups["large"].mean == pytest.approx((0.125 + 0.5) / 2)
+
+
+def test_a_reading_that_stands_beside_is_shown_and_not_compared(tmp_path: Path) -> None:
+    folder = write_paper(tmp_path / "tiny")
+    plan = (folder / "experiment.yaml").read_text()
+    plan = plan.replace("{data_bytes: 128}", "{data_bytes: 128, beside: true}")
+    (folder / "experiment.yaml").write_text(
+        plan.replace("contention, threads: 1", "contention, data_bytes: 192")
+    )
+    paper = load_paper(str(folder))
+
+    def times(design: str, _point: Point, benchmark: Benchmark, _seed: int) -> float:
+        return {"small": 2.0, "large": 8.0}[benchmark.group] if design == "SW" else 1.0
+
+    (finding,) = findings(made_up(paper, "speed", times))
+    assert finding.measured == pytest.approx(0.5)
+    assert finding.verdict == "within 15%"
+    assert finding.groups["large"].mean == pytest.approx(0.125)
+    ablated = paper.ablated(paper.ablations["one-thread"])
+    assert [(b.group, b.data_bytes) for b in ablated.benchmarks] == [("small", 192)]
 
 
 SLOWDOWN = {"NP": 0.1, "ASAP": 0.12, "HWRedo": 0.5, "HWUndo": 1.0}
@@ -271,7 +292,7 @@ def test_benchmarks_without_the_quantity_are_left_out() -> None:
                 case = paper.case(study, design, study.points[0], benchmark, seed, "quick")
                 outcomes[case] = Outcome("0123", 1, 1.0, stats)
     measured = Measurements(paper, study, "quick", outcomes)
-    names = [benchmark.name for benchmark in measured.ratios("LALEA-LAD", "LAD")]
+    names = [b.name for b in measured.ratios("LALEA-LAD", "LAD") if b.group == "64 B"]
     assert names == ["B-Tree", "ChainQueue", "HashTable", "RB-Tree", "TPCC"]
     assert measured.ratio("LALEA-LAD", "LAD").mean == pytest.approx(1.0)
 
@@ -587,6 +608,7 @@ def test_a_paper_is_reproduced(tmp_path: Path, cache: Path) -> None:
         [
             "tiny.speed", "0.5", f"{found['measured']:.3f} ± {found['ci95']:.3f}",
             f"{found['ratio']:.2f}", found["verdict"],
+            *(f"{found['groups'][size]['mean']:.3f}" for size in ("small", "large")),
         ]
         for found in (entry, ablated)
     ]  # fmt: skip

@@ -25,4 +25,30 @@ TEST(Image, ZerosBringNoPageToLife) {
 }
 
 }  // namespace
+TEST(Image, SharesPagesUntilOneIsWrittenTo) {
+  constexpr std::uint64_t kAddress = 5 * Image::kPageBytes;
+  const auto contents = std::make_shared<Image::Page>();
+  contents->fill(std::byte{1});
+  Image one;
+  Image other;
+  LineData twos;
+  twos.fill(std::byte{2});
+  one.write(Line::of(kAddress), twos);  // what is there before is replaced
+  one.share(kAddress, contents);
+  other.share(kAddress, contents);
+  EXPECT_EQ(one.read(Line::of(kAddress))[0], std::byte{1});
+
+  one.write(Line::of(kAddress), twos);
+  EXPECT_EQ(one.read(Line::of(kAddress)), twos);
+  EXPECT_EQ(one.read(Line::of(kAddress + kLineBytes))[0], std::byte{1});
+  EXPECT_EQ(other.read(Line::of(kAddress))[0], std::byte{1});
+  EXPECT_EQ(contents->front(), std::byte{1});
+
+  const std::byte three{3};
+  other.write(kAddress + 7, &three, 1);
+  EXPECT_EQ(other.read(Line::of(kAddress))[7], three);
+  EXPECT_EQ(one.read(Line::of(kAddress)), twos);
+  EXPECT_EQ(contents->at(7), std::byte{1});
+}
+
 }  // namespace pmemsim

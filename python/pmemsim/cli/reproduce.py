@@ -170,7 +170,8 @@ def _print(measured: Measurements, found: Sequence[Finding], figure: Path | None
         title += f"\nablation {paper.ablation.id}: {paper.ablation.why}"
     rows = [_row(finding) for finding in found]
     if rows:
-        columns = ["id", ">paper", ">measured", ">measured/paper", "verdict"]
+        sizes = [f">{group}" for group in paper.groups] if len(paper.groups) > 1 else []
+        columns = ["id", ">paper", ">measured", ">measured/paper", "verdict", *sizes]
         out.print(table(title, columns, rows))
     for finding in found:
         if finding.seen:
@@ -181,17 +182,25 @@ def _print(measured: Measurements, found: Sequence[Finding], figure: Path | None
         out.print(f"figure: {figure}\n", markup=False)
 
 
-def _row(finding: Finding) -> tuple[str, str, str, str, str]:
+def _row(finding: Finding) -> list[str]:
     fact = finding.entry.fact
+    groups = finding.paper.groups
     if finding.measured is None or fact.value is None:
-        return fact.id, "shape", "see below", "", finding.verdict
-    return (
-        fact.id,
-        f"{fact.value:g}",
-        f"{finding.measured:.3f} ± {finding.ci95:.3f}",
-        f"{finding.ratio:.2f}",
-        finding.verdict,
-    )
+        sizes = ["" for _ in groups]
+        cells = [fact.id, "shape", "see below", "", finding.verdict]
+    else:
+        sizes = [
+            f"{finding.groups[group].mean:.3f}" if group in finding.groups else ""
+            for group in groups
+        ]
+        cells = [
+            fact.id,
+            f"{fact.value:g}",
+            f"{finding.measured:.3f} ± {finding.ci95:.3f}",
+            f"{finding.ratio:.2f}",
+            finding.verdict,
+        ]
+    return [*cells, *sizes] if len(groups) > 1 else cells
 
 
 def _print_storage(title: str, paper: Paper) -> None:

@@ -60,7 +60,23 @@ class Measurements:
         self, of: str, over: str, of_point: Point | None = None, over_point: Point | None = None,
         group: str | None = None,
     ) -> Estimate:  # fmt: skip
-        """Geometric mean of the benchmarks (of one group, or all), then the mean of the seeds."""
+        """Geometric mean of the benchmarks, then the mean of the seeds.
+
+        Of one group, or of all that are compared with the paper.
+        """
         ratios = self.ratios(of, over, of_point, over_point)
-        chosen = [values for b, values in ratios.items() if group in (None, b.group)]
+        chosen = [
+            values
+            for benchmark, values in ratios.items()
+            if (benchmark.group == group if group else not benchmark.beside)
+        ]
         return estimate([geometric_mean(of_seed) for of_seed in zip(*chosen, strict=True)])
+
+    def group_ratios(self, of: str, over: str) -> dict[str, Estimate]:
+        """`ratio` of every group by its name."""
+        found = {benchmark.group for benchmark in self.ratios(of, over)}
+        return {
+            group: self.ratio(of, over, group=group)
+            for group in self.paper.groups
+            if group in found
+        }

@@ -132,8 +132,9 @@ def _sourced(item: Item) -> Item:
 
 
 def _benchmark(item: Item, group: Item) -> Benchmark:
-    field = item.fields(("workload",), ("regions",))
-    size = group.fields((), ("data_bytes",)).get("data_bytes")
+    field = item.fields(("workload",), ("regions", "items", "source"))
+    size_of = group.fields((), ("data_bytes", "beside"))
+    size = size_of.get("data_bytes")
     workload = field["workload"].one_of(workloads(), "workload")
     return Benchmark(
         item.name,
@@ -141,6 +142,8 @@ def _benchmark(item: Item, group: Item) -> Benchmark:
         workload,
         size.whole() if size and takes_data_bytes(workload) else None,
         field["regions"].number() if "regions" in field else 1,
+        field["items"].whole() if "items" in field else None,
+        "beside" in size_of and size_of["beside"].one_of(("true", "false"), "value") == "true",
     )
 
 

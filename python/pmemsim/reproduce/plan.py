@@ -35,6 +35,10 @@ class Benchmark:
     data_bytes: int | None
     regions_share: float
     """Of the scale's regions; less than 1 where one region does the work of several."""
+    items: int | None = None
+    """How large its data are before the measured part; None: as the workload has it."""
+    beside: bool = False
+    """Whether its group is another reading of the paper's words, shown beside what is compared."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +152,7 @@ class Paper:
             regions=self._regions(benchmark, scale),
             data_bytes=benchmark.data_bytes,
             seed=seed,
-            items=self.ablation.items if self.ablation else None,
+            items=(self.ablation.items if self.ablation else None) or benchmark.items,
         )
         return Case(run, chosen.preset, self.machine, tuple(settings.items()))
 
@@ -177,6 +181,7 @@ class Paper:
                 else benchmark
                 for benchmark in self.benchmarks
                 if benchmark.name not in ablation.without
+                and not (ablation.data_bytes and benchmark.beside)
             ),
             regions={
                 scale: {group: round(count * factor) for group, count in counts.items()}

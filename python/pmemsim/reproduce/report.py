@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from pmemsim.reproduce.measurements import Measurements
@@ -39,6 +40,7 @@ def _entry(finding: Finding) -> dict[str, Any]:
         "experiment": finding.experiment.id,
         "ablation": finding.paper.ablation.id if finding.paper.ablation else None,
         "seeds": list(finding.paper.seeds),
+        "groups": {name: asdict(ratio) for name, ratio in finding.groups.items()},
         "benchmarks": finding.benchmarks,
     }
 

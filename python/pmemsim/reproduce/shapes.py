@@ -63,7 +63,9 @@ def fences(measured: Measurements) -> Seen:
 def lad_below_redu(measured: Measurements) -> Seen:
     """LALEA, IV-B: LAD's throughput is below REDU's."""
     ratio = measured.ratio("LAD", "REDU")
-    return Seen(ratio.mean < 1, f"LAD over REDU {ratio.mean:.3f} ± {ratio.ci95:.3f}")
+    sizes = measured.group_ratios("LAD", "REDU").items()
+    by_size = ", ".join(f"{group}: {of_group.mean:.3f}" for group, of_group in sizes)
+    return Seen(ratio.mean < 1, f"LAD over REDU {ratio.mean:.3f} ± {ratio.ci95:.3f} ({by_size})")
 
 
 def fifo_storage(measured: Measurements) -> Seen:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass
 
+from pmemsim.reproduce.estimates import Estimate
 from pmemsim.reproduce.measurements import Measurements
 from pmemsim.reproduce.plan import Entry, Experiment, Paper
 from pmemsim.reproduce.shapes import SHAPES
@@ -26,6 +27,8 @@ class Finding:
     verdict: str
     seen: str
     """What was seen of a shape, in words; empty for numbers."""
+    groups: dict[str, Estimate]
+    """The ratio of each size of the data; empty for shapes."""
     benchmarks: dict[str, float]
     """The ratio of each benchmark, mean of the seeds; empty for shapes."""
 
@@ -52,11 +55,12 @@ def _finding(entry: Entry, measured: Measurements) -> Finding:
     reported = entry.fact.value
     if reported is None:
         seen = SHAPES[entry.shape](measured)
-        return Finding(*where, None, None, HOLDS if seen.holds else FAILS, seen.text, {})
+        return Finding(*where, None, None, HOLDS if seen.holds else FAILS, seen.text, {}, {})
     ratio = measured.ratio(entry.of, entry.over)
     benchmarks = {
         f"{benchmark.name} {benchmark.group}": statistics.fmean(values)
         for benchmark, values in measured.ratios(entry.of, entry.over).items()
     }
     verdict = verdict_of(ratio.mean, reported)
-    return Finding(*where, ratio.mean, ratio.ci95, verdict, "", benchmarks)
+    groups = measured.group_ratios(entry.of, entry.over)
+    return Finding(*where, ratio.mean, ratio.ci95, verdict, "", groups, benchmarks)

@@ -1,4 +1,5 @@
-// The bytes of an address space, in pages that come to life, all zero, when first written.
+// The bytes of an address space, in pages that come to life, all zero, when first written. Images
+// that begin with the same contents share pages until one of them writes there.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "pmemsim/core/units.hpp"
 
@@ -43,9 +45,11 @@ class Image {
   // adds.
   static constexpr std::uint64_t kPageCost = kPageBytes + 64;
 
+  using Page = std::array<std::byte, kPageBytes>;
+
   LineData read(Line line) const {
     LineData data{};
-    if (const std::byte* page = find(line.address() / kPageBytes)) {
+    if (const std::byte* page = find(line.address() / kPageBytes).page) {
       std::memcpy(data.data(), page + line.address() % kPageBytes, kLineBytes);
     }
     return data;
@@ -66,13 +70,19 @@ class Image {
       const std::size_t offset = address % kPageBytes;
       const std::size_t part = size < kPageBytes - offset ? size : kPageBytes - offset;
       const std::uint64_t number = address / kPageBytes;
-      std::byte* to = find(number);
-      if (to == nullptr && !all_zero(bytes, part)) to = page(number);
-      if (to != nullptr) std::memcpy(to + offset, bytes, part);
+      if (find(number).page != nullptr || !all_zero(bytes, part)) {
+        std::memcpy(page(number) + offset, bytes, part);
+      }
       address += part;
       bytes += part;
       size -= part;
     }
+  }
+  // The whole page that begins there; what it holds is copied when somebody writes to it.
+  void share(std::uint64_t address, std::shared_ptr<Page> contents) {
+    const std::uint64_t number = address / kPageBytes;
+    recent_[number % recent_.size()] = {};
+    pages_.insert_or_assign(number, std::move(contents));
   }
   // Calls visit(address, page bytes) for every page, in no particular order.
   template <class Visit>
@@ -82,8 +92,6 @@ class Image {
   std::size_t pages() const { return pages_.size(); }
 
  private:
-  using Page = std::array<std::byte, kPageBytes>;
-
   static bool all_zero(const std::byte* bytes, std::size_t size) {
     return std::all_of(bytes, bytes + size, [](std::byte byte) { return byte == std::byte{}; });
   }
@@ -93,23 +101,33 @@ class Image {
   struct Recent {
     std::uint64_t number = UINT64_MAX;
     std::byte* page = nullptr;
+    bool shared = false;  // perhaps: whoever shared it may have copied it since
   };
 
-  std::byte* find(std::uint64_t number) const {
+  // No page if nothing was written there.
+  Recent find(std::uint64_t number) const {
     Recent& recent = recent_[number % recent_.size()];
-    if (recent.number == number) return recent.page;
+    if (recent.number == number) return recent;
     const auto found = pages_.find(number);
-    if (found == pages_.end()) return nullptr;
-    recent = {number, found->second->data()};
-    return recent.page;
+    if (found == pages_.end()) return {};
+    recent = {number, found->second->data(), found->second.use_count() > 1};
+    return recent;
   }
+  // To write to.
   std::byte* page(std::uint64_t number) {
-    if (std::byte* found = find(number)) return found;
-    pages_.emplace(number, std::make_unique<Page>());
-    return find(number);
+    const Recent found = find(number);
+    if (found.page != nullptr && !found.shared) return found.page;
+    std::shared_ptr<Page>& own = pages_[number];
+    if (own == nullptr) {
+      own = std::make_shared<Page>();
+    } else if (own.use_count() > 1) {
+      own = std::make_shared<Page>(*own);
+    }
+    recent_[number % recent_.size()] = {number, own->data()};
+    return own->data();
   }
 
-  std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<Page>> pages_;
   mutable std::array<Recent, 256> recent_{};
 };
 

@@ -118,11 +118,13 @@ std::uint64_t Machine::address_offset(std::uint32_t instance) const {
 }
 
 void Machine::load_image() {
+  static_assert(trace::kImagePageBytes == Image::kPageBytes);
   trace::for_each_image_page(trace_, [&](std::uint64_t page, std::span<const std::byte> bytes) {
+    const auto contents = std::make_shared<Image::Page>();
+    std::ranges::copy(bytes, contents->begin());
     for (std::uint32_t i = 0; i < configuration_.run.instances; ++i) {
-      const std::uint64_t address = page + address_offset(i);
-      pm_space_.newest().write(address, bytes.data(), bytes.size());
-      pm_.device().write(address, bytes.data(), bytes.size());
+      pm_space_.newest().share(page + address_offset(i), contents);
+      pm_.device().share(page + address_offset(i), contents);
     }
   });
 }
