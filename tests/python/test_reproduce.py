@@ -237,6 +237,45 @@ def test_a_reading_that_stands_beside_is_shown_and_not_compared(tmp_path: Path) 
     assert [(b.group, b.data_bytes) for b in ablated.benchmarks] == [("small", 192)]
 
 
+def test_a_quantity_that_only_what_stands_beside_has_is_an_error(tmp_path: Path) -> None:
+    folder = write_paper(tmp_path / "tiny")
+    plan = (folder / "experiment.yaml").read_text()
+    plan = plan.replace("{data_bytes: 128}", "{data_bytes: 128, beside: true}")
+    (folder / "experiment.yaml").write_text(plan.replace("metric: throughput", "metric: pm_writes"))
+    paper = load_paper(str(folder))
+    study = paper.experiments["speed"]
+    outcomes = {
+        paper.case(study, design, study.points[0], benchmark, seed, "quick"): Outcome(
+            "0123", 1, 1.0, {"pm.bytes_written": 64.0 if benchmark.beside else 0.0}
+        )
+        for design in study.designs
+        for benchmark in paper.benchmarks
+        for seed in paper.seeds
+    }
+    with pytest.raises(Error, match="only benchmarks that stand beside have a PM write traffic"):
+        Measurements(paper, study, "quick", outcomes).ratio("SW", "NP")
+
+
+def test_what_stands_beside_alone_is_refused(tmp_path: Path) -> None:
+    folder = write_paper(tmp_path / "tiny")
+    plan = (folder / "experiment.yaml").read_text()
+    for size in (64, 128):
+        plan = plan.replace(f"{{data_bytes: {size}}}", f"{{data_bytes: {size}, beside: true}}")
+    (folder / "experiment.yaml").write_text(plan)
+    with pytest.raises(Error, match="groups: all stand beside; one must be compared"):
+        load_paper(str(folder))
+
+
+def test_a_benchmark_has_the_items_that_its_standard_asks_for() -> None:
+    paper = load_paper("lalea")
+    study = paper.experiments["fig4"]
+    items = {
+        b.name: paper.case(study, "REDU", study.points[0], b, 1, "quick").run.items
+        for b in paper.benchmarks
+    }
+    assert (items["TPCC"], items["TATP"], items["B-Tree"]) == (100_000, 100_000, None)
+
+
 SLOWDOWN = {"NP": 0.1, "ASAP": 0.12, "HWRedo": 0.5, "HWUndo": 1.0}
 BASE = {"NP": 1.0, "ASAP": 1.1, "HWRedo": 1.6, "HWUndo": 1.5}
 

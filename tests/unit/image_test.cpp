@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <vector>
 
 namespace pmemsim {
@@ -24,7 +25,6 @@ TEST(Image, ZerosBringNoPageToLife) {
   EXPECT_EQ(image.read(Line::of(0x6800)), LineData{});
 }
 
-}  // namespace
 TEST(Image, SharesPagesUntilOneIsWrittenTo) {
   constexpr std::uint64_t kAddress = 5 * Image::kPageBytes;
   const auto contents = std::make_shared<Image::Page>();
@@ -51,4 +51,5 @@ TEST(Image, SharesPagesUntilOneIsWrittenTo) {
   EXPECT_EQ(contents->at(7), std::byte{1});
 }
 
+}  // namespace
 }  // namespace pmemsim

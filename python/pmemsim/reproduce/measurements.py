@@ -70,6 +70,11 @@ class Measurements:
             for benchmark, values in ratios.items()
             if (benchmark.group == group if group else not benchmark.beside)
         ]
+        if not chosen:
+            raise Error(
+                f"{self.paper.name} {self.experiment.id}: only benchmarks that stand beside have a "
+                f"{METRICS[self.experiment.metric].label} on both {of} and {over}"
+            )
         return estimate([geometric_mean(of_seed) for of_seed in zip(*chosen, strict=True)])
 
     def group_ratios(self, of: str, over: str) -> dict[str, Estimate]:

@@ -32,6 +32,7 @@ _KEYS = (
     "paper", "title", "machine", "threads", "instances", "seeds", "scales", "groups",
     "benchmarks", "designs", "experiments", "ablations",
 )  # fmt: skip
+_GROUP_KEYS = ("data_bytes", "beside")
 # What an ablation can change.
 _DIFFERENCES = ("set", "threads", "regions_factor", "data_bytes", "items", "metric", "without")
 
@@ -94,6 +95,8 @@ def _paper(file: Item, facts: dict[str, Fact]) -> Paper:
     plan = file.fields(_KEYS)
     machine = plan["machine"].fields(("value",), ("source", "set"))
     groups = plan["groups"].entries()
+    if groups and all(_is_beside(group) for group in groups.values()):
+        raise plan["groups"].error("all stand beside; one must be compared with the paper")
     benchmarks = plan["benchmarks"].entries()
     designs = {name: _design(item) for name, item in plan["designs"].entries().items()}
     experiments = {
@@ -133,8 +136,7 @@ def _sourced(item: Item) -> Item:
 
 def _benchmark(item: Item, group: Item) -> Benchmark:
     field = item.fields(("workload",), ("regions", "items", "source"))
-    size_of = group.fields((), ("data_bytes", "beside"))
-    size = size_of.get("data_bytes")
+    size = group.fields((), _GROUP_KEYS).get("data_bytes")
     workload = field["workload"].one_of(workloads(), "workload")
     return Benchmark(
         item.name,
@@ -143,8 +145,13 @@ def _benchmark(item: Item, group: Item) -> Benchmark:
         size.whole() if size and takes_data_bytes(workload) else None,
         field["regions"].number() if "regions" in field else 1,
         field["items"].whole() if "items" in field else None,
-        "beside" in size_of and size_of["beside"].one_of(("true", "false"), "value") == "true",
+        _is_beside(group),
     )
+
+
+def _is_beside(group: Item) -> bool:
+    beside = group.fields((), _GROUP_KEYS).get("beside")
+    return beside is not None and beside.one_of(("true", "false"), "value") == "true"
 
 
 def _design(item: Item) -> Design:

@@ -1,6 +1,7 @@
 #include "pmemsim/sim/machine.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <span>
 #include <string>
 
