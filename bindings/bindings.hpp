@@ -6,11 +6,13 @@
 #include <nanobind/stl/vector.h>
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "pmemsim/core/parameters.hpp"
+#include "pmemsim/mem/image.hpp"
 
 namespace pmemsim::bindings {
 
@@ -21,6 +23,11 @@ std::vector<Setting> to_settings(const Settings& given);
 // Paths are any bytes, as the system has them.
 using Path = std::filesystem::path;
 std::vector<std::string> to_strings(const std::vector<Path>& paths);
+
+// What persistent memory holds when a recording begins; Python only passes it on.
+struct Contents {
+  std::shared_ptr<const Image::Pages> pages;
+};
 
 // Tells Python about the progress; a signal (Ctrl-C) or an exception there ends the run.
 bool report(const nanobind::object& progress, double share);

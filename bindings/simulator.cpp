@@ -12,6 +12,7 @@
 #include "bindings.hpp"
 #include "pmemsim/design/choices.hpp"
 #include "pmemsim/sim/configuration.hpp"
+#include "pmemsim/sim/machine.hpp"
 #include "pmemsim/sim/simulate.hpp"
 
 namespace nb = nanobind;
@@ -100,15 +101,15 @@ bool promises_whole_regions(const Settings& given) {
 
 void check_values(const Settings& given) { pmemsim::check_values(to_settings(given)); }
 
-nb::dict simulate(const Path& trace, const Settings& given, const nb::object& progress,
-                  const std::vector<Path>& images) {
+nb::dict simulate(const trace::TraceFile& trace, const Settings& given, const nb::object& progress,
+                  const std::vector<Path>& images, const Contents* contents) {
   const std::vector<Setting> settings = to_settings(given);
   RunResult result;
   {
     nb::gil_scoped_release release;
     result = pmemsim::simulate(
-        trace.string(), settings, [&](double share) { return report(progress, share); },
-        to_strings(images));
+        trace, settings, [&](double share) { return report(progress, share); }, to_strings(images),
+        contents != nullptr ? contents->pages : nullptr);
   }
   nb::list statistics;
   for (const Statistic& statistic : result.statistics) {
@@ -131,9 +132,15 @@ nb::dict simulate(const Path& trace, const Settings& given, const nb::object& pr
   return run;
 }
 
+Contents load_contents(const trace::TraceFile& trace) {
+  const nb::gil_scoped_release release;
+  return {pmemsim::load_contents(trace)};
+}
+
 }  // namespace
 
 void bind_simulator(nb::module_& module) {
+  nb::class_<Contents>(module, "Contents");
   nb::list layers;
   for (const std::string_view layer : kLayerNames) layers.append(layer);
   module.attr("layer_names") = nb::tuple(layers);
@@ -142,8 +149,9 @@ void bind_simulator(nb::module_& module) {
   module.def("check_values", &check_values, nb::arg("settings"));
   module.def("promises_whole_regions", &promises_whole_regions, nb::arg("settings"));
   module.def("resolve", &resolve, nb::arg("settings"));
+  module.def("load_contents", &load_contents, nb::arg("trace"));
   module.def("simulate", &simulate, nb::arg("trace"), nb::arg("settings"),
-             nb::arg("progress").none(), nb::arg("images"));
+             nb::arg("progress").none(), nb::arg("images"), nb::arg("contents").none());
 }
 
 }  // namespace pmemsim::bindings

@@ -52,7 +52,7 @@ class TemporaryTrace {
 
 inline RunResult run_trace(trace::TraceBuilder& builder, const std::vector<Setting>& settings) {
   const TemporaryTrace trace(builder);
-  return simulate(trace.path(), settings, {});
+  return simulate(trace::TraceFile(trace.path()), settings, {});
 }
 
 inline double statistic(const RunResult& result, std::string_view name) {

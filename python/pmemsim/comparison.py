@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pmemsim.errors import Error
 from pmemsim.parallel import Report, run_all
-from pmemsim.simulation import Configuration, Result, simulate
+from pmemsim.simulation import Configuration, Result, StartingContents, simulate
 from pmemsim.trace import Trace
 
 if TYPE_CHECKING:
@@ -114,8 +114,13 @@ def compare(
             raise Error(f"the recording '{label}' stands {count} times; name it once")
 
     def task(trace: Trace, label: str, configuration: Configuration) -> Callable[[Report], Result]:
-        return lambda report: replace(simulate(trace, configuration, report), workload=label)
+        def run(report: Report) -> Result:
+            result = simulate(trace, configuration, report, contents=contents[trace])
+            return replace(result, workload=label)
 
+        return run
+
+    contents = {trace: StartingContents(trace, len(configurations)) for trace in traces}
     tasks = [
         task(trace, label, configuration)
         for trace, label in zip(traces, labels, strict=True)

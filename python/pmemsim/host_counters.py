@@ -70,7 +70,7 @@ spec = importlib.util.spec_from_file_location("_core", sys.argv[1])
 core = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(core)
 settings = [tuple(setting) for setting in json.loads(sys.argv[3])]
-print(core.simulate(sys.argv[2], settings, None, [])["instructions"])
+print(core.simulate(core.TraceFile(sys.argv[2]), settings, None, [], None)["instructions"])
 """
 
 

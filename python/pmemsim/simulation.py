@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -179,22 +180,46 @@ def _number(value: float) -> int | float:
     return int(value) if value.is_integer() else value
 
 
+class StartingContents:
+    """What persistent memory holds when a recording begins, for so many simulations of it.
+
+    Loaded when the first one needs it, no longer kept when the last one has it.
+    """
+
+    def __init__(self, trace: Trace, simulations: int) -> None:
+        self._trace = trace
+        self._left = simulations
+        self._lock = threading.Lock()
+        self._contents: _core.Contents | None = None
+
+    def take(self) -> _core.Contents:
+        """The contents, for one of the simulations."""
+        with self._lock:
+            contents = self._contents or _core.load_contents(self._trace.file)
+            self._left -= 1
+            self._contents = contents if self._left > 0 else None
+            return contents
+
+
 def simulate(
     trace: Trace,
     configuration: Configuration,
     progress: Progress | None = None,
     image: Path | None = None,
+    contents: StartingContents | None = None,
 ) -> Result:
     """Run a recording. `progress` is called now and then with the fraction that is done (0 to 1).
 
     `image` gets what survives when power is lost after the run: the file that the program would
     find when it maps its PM again (of a program with several such files, the second is `image` with
-    `.1` behind its name, and so on). The same trace and configuration give the same result,
+    `.1` behind its name, and so on). `contents` are the recording's, shared with other
+    simulations of it. The same trace and configuration give the same result,
     wall-clock time apart. Raises `Error` if the design cannot run this recording.
     """
     with contextlib.ExitStack() as files:
         images = [str(files.enter_context(replacing(path))) for path in _image_paths(trace, image)]
-        run = _core.simulate(str(trace.path), configuration.settings, progress, images)
+        start = contents.take() if contents else None
+        run = _core.simulate(trace.file, configuration.settings, progress, images, start)
     return Result(
         workload=trace.name,
         design=configuration.design.name,

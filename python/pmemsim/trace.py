@@ -93,8 +93,8 @@ class Trace:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         check_trace_path(self.path)
-        self._file = _core.TraceFile(str(path))
-        self.metadata: dict[str, Any] = json.loads(self._file.metadata_json)
+        self.file = _core.TraceFile(str(path))
+        self.metadata: dict[str, Any] = json.loads(self.file.metadata_json)
 
     def __reduce__(self) -> tuple[type[Trace], tuple[Path]]:
         """As another process gets it: opened there again."""
@@ -108,24 +108,24 @@ class Trace:
     @property
     def hash(self) -> str:
         """The recording's identity, 16 hexadecimal digits."""
-        return self._file.hash
+        return self.file.hash
 
     @property
     def threads(self) -> int:
         """Recorded threads."""
-        return self._file.threads
+        return self.file.threads
 
     def operation_count(self, thread: int) -> int:
         """Operations of a thread."""
         self._check(thread)
-        return self._file.operation_count(thread)
+        return self.file.operation_count(thread)
 
     @property
     def sites(self) -> pd.DataFrame:
         """The recorded instructions: kind, width, source file, function and line."""
         import pandas as pd
 
-        frame = pd.DataFrame(self._file.sites())
+        frame = pd.DataFrame(self.file.sites())
         frame.index.name = "site"
         frame["kind"] = _named(frame["kind"].to_numpy(), KINDS)
         return frame
@@ -133,7 +133,7 @@ class Trace:
     def operations(self, thread: int) -> Iterator[Operations]:
         """A thread's operations, at most 65536 at a time."""
         self._check(thread)
-        chunks = self._file.operations(thread)
+        chunks = self.file.operations(thread)
         while (chunk := chunks.next()) is not None:
             records, values = chunk
             yield Operations(records.view(OPERATION_DTYPE), values)
@@ -159,7 +159,7 @@ class Trace:
 
     def summary(self) -> dict[str, Any]:
         """What the recording holds: counts, traffic, uninstrumented share; reads it all once."""
-        summary: dict[str, Any] = json.loads(self._file.summary_json())
+        summary: dict[str, Any] = json.loads(self.file.summary_json())
         return summary
 
     def verify(self) -> list[str]:
@@ -167,13 +167,13 @@ class Trace:
 
         Raises `TraceError` at the first thing that is wrong; returns what is odd but no error.
         """
-        _, notes = self._file.verify()
+        _, notes = self.file.verify()
         return notes
 
     def dump(self, thread: int, first: int, count: int, descriptor: int) -> None:
         """Write a thread's operations as text, one a line, to a file descriptor."""
         self._check(thread)
-        self._file.dump(thread, first, count, descriptor)
+        self.file.dump(thread, first, count, descriptor)
 
     def _check(self, thread: int) -> None:
         if not 0 <= thread < self.threads:

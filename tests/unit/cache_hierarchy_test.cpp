@@ -208,15 +208,31 @@ TEST_F(HierarchyTest, ADirtyPrivateVictimIsDirtInTheSharedCache) {
 }
 
 TEST_F(HierarchyTest, WarmLinesHitExclusively) {
-  hierarchy.warm(0, pm_line(0));
+  const auto warm = [&](CoreId core, Line line) {
+    hierarchy.warm(std::array{Hierarchy::Touch{core, line}});
+  };
+  warm(0, pm_line(0));
   EXPECT_EQ(states(pm_line(0)), "EII");
-  hierarchy.warm(2, pm_line(0));
+  warm(2, pm_line(0));
   EXPECT_EQ(states(pm_line(0)), "IIE");
   EXPECT_EQ(ask(1, pm_line(0), false).when, ns(30 + 18));
   // Warm lines push out warm lines, from the private caches too.
-  for (std::uint64_t i = 1; i < 5; ++i) hierarchy.warm(1, pm_line(i));
+  for (std::uint64_t i = 1; i < 5; ++i) warm(1, pm_line(i));
   EXPECT_EQ(states(pm_line(0)), "III");
   EXPECT_EQ(hierarchy.statistics().pm_write_backs, 0u);
+}
+
+// Sets of four ways.
+TEST_F(HierarchyTest, OfWarmLinesASetKeepsThoseTouchedLast) {
+  std::vector<Hierarchy::Touch> touches = {{0, pm_line(0)}};
+  for (std::uint64_t i = 1; i < 5; ++i) touches.push_back({0, pm_line(i)});
+  touches.push_back({2, pm_line(0)});
+  hierarchy.warm(touches);
+  EXPECT_EQ(states(pm_line(0)), "IIE");
+  EXPECT_EQ(ask(1, pm_line(0), false).when, ns(30 + 18));
+  EXPECT_EQ(ask(1, pm_line(2), false).when, ns(30 + 18));
+  EXPECT_EQ(states(pm_line(1)), "III");
+  EXPECT_GT(ask(1, pm_line(1), false).when, ns(200));
 }
 
 TEST_F(HierarchyTest, FlushesAreAcknowledgedWhenTheWpqHasThem) {

@@ -17,7 +17,7 @@ const Line kFlushedLine = Line::of(kPmBase);
 
 class OvertakenFlush : public testing::Test {
  protected:
-  OvertakenFlush() { platform_.caches.warm(1, kFlushedLine); }
+  OvertakenFlush() { platform_.caches.warm(std::array{Hierarchy::Touch{1, kFlushedLine}}); }
 
   // By core 1.
   void store(std::uint64_t word) {

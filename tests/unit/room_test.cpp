@@ -72,7 +72,8 @@ TEST(Room, IsAskedForByWhoeverLoadsAnImage) {
           {});
   });
   expect_no_room([&] {
-    simulate(temporary.path(), settings({{"run.instances", "3"}, {"core.count", "3"}}), {});
+    simulate(trace::TraceFile(temporary.path()),
+             settings({{"run.instances", "3"}, {"core.count", "3"}}), {});
   });
 }
 

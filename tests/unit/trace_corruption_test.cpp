@@ -142,7 +142,7 @@ class TraceCorruptionTest : public testing::Test {
     const std::vector<Setting> settings{
         {"ordering", "x86", "test"}, {"atomicity", atomicity, "test"}, {"core.count", "2", "test"}};
     try {
-      simulate(path_, settings, {});
+      simulate(TraceFile(path_), settings, {});
       crash(TraceFile(path_), configure(settings), {.sample = 50, .subsets = 1}, {});
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()), "");

@@ -160,14 +160,14 @@ TEST_F(TraceToolsTest, InitialStateOfAThreadThatIsNotThere) {
   builder_.external(1);
   builder_.warm(64, 1);
   expect_complaint("a line touched before the trace is impossible");
-  EXPECT_THROW(simulate(path_, {}, {}), TraceError);
+  EXPECT_THROW(simulate(TraceFile(path_), {}, {}), TraceError);
 }
 
 TEST_F(TraceToolsTest, InitialStateBeyondAllAddresses) {
   builder_.external(1);
   builder_.image_page(2 * kMaxAddress, std::byte{7});
   expect_complaint("a page of the image has an impossible address");
-  EXPECT_THROW(simulate(path_, {}, {}), TraceError);
+  EXPECT_THROW(simulate(TraceFile(path_), {}, {}), TraceError);
 }
 
 TEST_F(TraceToolsTest, LocksThatChangeHandsAreRight) {

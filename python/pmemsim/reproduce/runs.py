@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -14,7 +15,14 @@ from pmemsim.errors import Error
 from pmemsim.files import cache_dir, replacing
 from pmemsim.parallel import Report, run_all
 from pmemsim.reproduce.plan import Case
-from pmemsim.simulation import Configuration, Result, configure, simulate, version
+from pmemsim.simulation import (
+    Configuration,
+    Result,
+    StartingContents,
+    configure,
+    simulate,
+    version,
+)
 from pmemsim.trace import Trace
 from pmemsim.workloads import WorkloadRun
 
@@ -109,12 +117,16 @@ def simulate_missing(
 
     def task(simulation: Simulation) -> Callable[[Report], None]:
         def run(report: Report) -> None:
-            outcome = Outcome.of(simulate(simulation.trace, simulation.configuration, report))
+            trace, configuration = simulation.trace, simulation.configuration
+            result = simulate(trace, configuration, report, contents=contents[trace])
+            outcome = Outcome.of(result)
             with replacing(simulation.kept) as partial:
                 partial.write_text(json.dumps(asdict(outcome)))
 
         return run
 
+    simulations_of = Counter(simulation.trace for simulation in simulations)
+    contents = {trace: StartingContents(trace, count) for trace, count in simulations_of.items()}
     run_all([task(simulation) for simulation in simulations], jobs, progress)
 
 

@@ -28,6 +28,8 @@ class CacheArray {
 
   bool present() const { return sets_ > 0; }
   std::uint64_t sets() const { return sets_; }
+  std::uint64_t bytes() const { return sets_ * ways_ * kLineBytes; }
+  std::uint32_t ways() const { return ways_; }
 
   // Where the line is (an index for meta(), touch() ...), or kNoWay.
   std::size_t find(Line line) const {
@@ -67,7 +69,7 @@ class CacheArray {
     return mask_ != 0 || sets_ == 1 ? line.number & mask_ : line.number % sets_;
   }
 
-  std::size_t ways_ = 0;
+  std::uint32_t ways_ = 0;
   std::uint64_t sets_ = 0;
   std::uint64_t mask_ = 0;
   std::uint64_t clock_ = 0;

@@ -1,7 +1,9 @@
 #include "pmemsim/cache/hierarchy.hpp"
 
 #include <bit>
+#include <ranges>
 #include <utility>
+#include <variant>
 
 namespace pmemsim {
 namespace {
@@ -349,7 +351,23 @@ void Hierarchy::flush_acknowledged(std::uint64_t index, Picoseconds now) {
   acknowledge(now);
 }
 
-void Hierarchy::warm(CoreId core, Line line) {
+void Hierarchy::warm(std::span<const Touch> touches) {
+  // A set of the shared cache keeps as many lines as it has ways, those touched last: whatever else
+  // was touched is gone from all caches and needn't have been in any.
+  CacheArray<std::monostate> kept(shared_.bytes(), shared_.ways());
+  std::vector<Touch> newest_first;
+  for (const Touch& touch : std::views::reverse(touches)) {
+    if (kept.find(touch.line) == kNoWay) {
+      const std::size_t way = kept.victim(touch.line);
+      if (kept.occupied(way)) continue;
+      kept.install(way, touch.line, {});
+    }
+    newest_first.push_back(touch);
+  }
+  for (const auto& [core, line] : std::views::reverse(newest_first)) install_warm(core, line);
+}
+
+void Hierarchy::install_warm(CoreId core, Line line) {
   std::size_t way = shared_.find(line);
   if (way == kNoWay) {
     way = shared_.victim(line);

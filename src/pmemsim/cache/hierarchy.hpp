@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -89,8 +90,12 @@ class Hierarchy final : public CachePort {
   // What the core's write-combining buffers hold leaves at `when`.
   void send_combined(CoreId core, Picoseconds when);
 
-  // Before the run: the line was touched by that core.
-  void warm(CoreId core, Line line);
+  struct Touch {
+    CoreId core;
+    Line line;
+  };
+  // Before the run: these were the last accesses, the newest one at the end.
+  void warm(std::span<const Touch> touches);
 
   Picoseconds way_down(CoreId core) const override {
     return clock_.time(private_[core].passing_latency()) + shared_tag_latency_ + request_latency_;
@@ -136,6 +141,7 @@ class Hierarchy final : public CachePort {
 
   std::uint32_t new_flush(CoreId core, Line line, bool invalidate, bool dirty,
                           Completion acknowledge);
+  void install_warm(CoreId core, Line line);
   void take_along(Flush& flush);
   void send_flush(std::uint32_t index, Picoseconds when);
   void send_combined(const CombinedLine& combined, Picoseconds when);

@@ -1,5 +1,5 @@
-// The bytes of an address space, in pages that come to life, all zero, when first written. Images
-// that begin with the same contents share pages until one of them writes there.
+// The bytes of an address space, in pages that come to life, all zero, when first written. What an
+// image begins with it shares with all others that do; a page is copied when somebody writes there.
 #pragma once
 
 #include <algorithm>
@@ -46,6 +46,13 @@ class Image {
   static constexpr std::uint64_t kPageCost = kPageBytes + 64;
 
   using Page = std::array<std::byte, kPageBytes>;
+  using Pages =
+      std::unordered_map<std::uint64_t, std::unique_ptr<Page>>;  // by address / kPageBytes
+
+  Image() = default;
+  // Begins with so many copies of these pages, so many bytes apart.
+  Image(std::shared_ptr<const Pages> pages, std::uint64_t copies, std::uint64_t apart)
+      : first_(std::move(pages)), copies_(copies), pages_apart_(apart / kPageBytes) {}
 
   LineData read(Line line) const {
     LineData data{};
@@ -78,56 +85,66 @@ class Image {
       size -= part;
     }
   }
-  // The whole page that begins there; what it holds is copied when somebody writes to it.
-  void share(std::uint64_t address, std::shared_ptr<Page> contents) {
-    const std::uint64_t number = address / kPageBytes;
-    recent_[number % recent_.size()] = {};
-    pages_.insert_or_assign(number, std::move(contents));
-  }
   // Calls visit(address, page bytes) for every page, in no particular order.
   template <class Visit>
   void for_each_page(Visit&& visit) const {
     for (const auto& [number, page] : pages_) visit(number * kPageBytes, page->data());
+    for (std::uint64_t copy = 0; copy < copies_; ++copy) {
+      for (const auto& [first, page] : *first_) {
+        const std::uint64_t number = first + copy * pages_apart_;
+        if (!pages_.contains(number)) visit(number * kPageBytes, page->data());
+      }
+    }
   }
-  std::size_t pages() const { return pages_.size(); }
+  std::size_t pages() const {
+    std::size_t count = 0;
+    for_each_page([&](std::uint64_t, const std::byte*) { ++count; });
+    return count;
+  }
 
  private:
   static bool all_zero(const std::byte* bytes, std::size_t size) {
     return std::all_of(bytes, bytes + size, [](std::byte byte) { return byte == std::byte{}; });
   }
 
-  // A small direct-mapped table of pages used lately stands before the map: nearly every access
+  // A small direct-mapped table of pages used lately stands before the maps: nearly every access
   // finds its page there, and pages never move.
   struct Recent {
     std::uint64_t number = UINT64_MAX;
-    std::byte* page = nullptr;
-    bool shared = false;  // perhaps: whoever shared it may have copied it since
+    const std::byte* page = nullptr;
+    std::byte* own = nullptr;  // to write to; nullptr: the page is shared
   };
 
   // No page if nothing was written there.
   Recent find(std::uint64_t number) const {
     Recent& recent = recent_[number % recent_.size()];
     if (recent.number == number) return recent;
-    const auto found = pages_.find(number);
-    if (found == pages_.end()) return {};
-    recent = {number, found->second->data(), found->second.use_count() > 1};
-    return recent;
+    if (const auto own = pages_.find(number); own != pages_.end()) {
+      return recent = {number, own->second->data(), own->second->data()};
+    }
+    if (const Page* shared = first(number)) return recent = {number, shared->data(), nullptr};
+    return {};
+  }
+  // What the page began with, if anything.
+  const Page* first(std::uint64_t number) const {
+    if (copies_ == 0 || number / pages_apart_ >= copies_) return nullptr;
+    const auto found = first_->find(number % pages_apart_);
+    return found == first_->end() ? nullptr : found->second.get();
   }
   // To write to.
   std::byte* page(std::uint64_t number) {
-    const Recent found = find(number);
-    if (found.page != nullptr && !found.shared) return found.page;
-    std::shared_ptr<Page>& own = pages_[number];
-    if (own == nullptr) {
-      own = std::make_shared<Page>();
-    } else if (own.use_count() > 1) {
-      own = std::make_shared<Page>(*own);
-    }
-    recent_[number % recent_.size()] = {number, own->data()};
-    return own->data();
+    if (const Recent found = find(number); found.own != nullptr) return found.own;
+    const Page* shared = first(number);
+    auto own = shared != nullptr ? std::make_unique<Page>(*shared) : std::make_unique<Page>();
+    std::byte* bytes = own->data();
+    pages_.emplace(number, std::move(own));
+    recent_[number % recent_.size()] = {number, bytes, bytes};
+    return bytes;
   }
 
-  std::unordered_map<std::uint64_t, std::shared_ptr<Page>> pages_;
+  Pages pages_;
+  std::shared_ptr<const Pages> first_;
+  std::uint64_t copies_ = 0, pages_apart_ = 1;
   mutable std::array<Recent, 256> recent_{};
 };
 

@@ -4,7 +4,9 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
+#include "pmemsim/sim/room.hpp"
 #include "pmemsim/trace/initial_state.hpp"
 
 namespace pmemsim {
@@ -74,7 +76,20 @@ SharedCacheParameters shared_cache(const Configuration& configuration) {
 
 }  // namespace
 
-Machine::Machine(const Configuration& configuration, const trace::TraceFile& trace)
+std::shared_ptr<const Image::Pages> load_contents(const trace::TraceFile& trace) {
+  static_assert(trace::kImagePageBytes == Image::kPageBytes);
+  check_room(trace, 1);
+  auto pages = std::make_shared<Image::Pages>();
+  trace::for_each_image_page(trace, [&](std::uint64_t address, std::span<const std::byte> bytes) {
+    std::unique_ptr<Image::Page>& page = (*pages)[address / Image::kPageBytes];
+    if (page == nullptr) page = std::make_unique<Image::Page>();
+    std::ranges::copy(bytes, page->begin());
+  });
+  return pages;
+}
+
+Machine::Machine(const Configuration& configuration, const trace::TraceFile& trace,
+                 std::shared_ptr<const Image::Pages> contents)
     : configuration_(configuration),
       trace_(trace),
       cores_used_(cores_that_fit(configuration, trace)),
@@ -94,7 +109,9 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
           {region.begin + address_offset(instance), region.end + address_offset(instance)});
     }
   }
-  load_image();
+  if (contents == nullptr) contents = load_contents(trace);
+  pm_space_.newest() = Image(contents, configuration.run.instances, address_offset(1));
+  pm_.device() = Image(std::move(contents), configuration.run.instances, address_offset(1));
   const Core::Parts parts{queue_,  hierarchy_,      pm_space_,          synchronisation_,
                           design_, program_events_, speculative_stores_};
   for (CoreId core = 0; core < cores_used_; ++core) {
@@ -118,25 +135,15 @@ std::uint64_t Machine::address_offset(std::uint32_t instance) const {
   return instance * trace::kMaxAddress;
 }
 
-void Machine::load_image() {
-  static_assert(trace::kImagePageBytes == Image::kPageBytes);
-  trace::for_each_image_page(trace_, [&](std::uint64_t page, std::span<const std::byte> bytes) {
-    const auto contents = std::make_shared<Image::Page>();
-    std::ranges::copy(bytes, contents->begin());
-    for (std::uint32_t i = 0; i < configuration_.run.instances; ++i) {
-      pm_space_.newest().share(page + address_offset(i), contents);
-      pm_.device().share(page + address_offset(i), contents);
-    }
-  });
-}
-
 void Machine::warm_caches() {
   const std::uint32_t threads = trace_.metadata().threads;
+  std::vector<Hierarchy::Touch> touches;
   trace::for_each_warm_line(trace_, [&](const trace::WarmLine& warm) {
     for (std::uint32_t i = 0; i < configuration_.run.instances; ++i) {
-      hierarchy_.warm(i * threads + warm.thread, Line::of(warm.line + address_offset(i)));
+      touches.push_back({i * threads + warm.thread, Line::of(warm.line + address_offset(i))});
     }
   });
+  hierarchy_.warm(touches);
 }
 
 std::uint64_t Machine::operations_read() const {

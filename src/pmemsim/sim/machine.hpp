@@ -25,14 +25,19 @@ namespace pmemsim {
 // lock a place; empty if nothing is.
 std::string fit_problem(const Configuration& configuration, const trace::TraceFile& trace);
 
+// What persistent memory holds when the trace begins, as any number of machines can begin with it.
+// Throws Error if this computer has no room for it, trace::TraceError.
+std::shared_ptr<const Image::Pages> load_contents(const trace::TraceFile& trace);
+
 class Machine {
  public:
   // Of persistent memory, of each instance: what is newest, and what is on the device.
   static constexpr std::uint64_t kCopies = 2;
 
-  // Throws ConfigError if the trace doesn't fit the machine (more threads than cores), and
-  // trace::TraceError.
-  Machine(const Configuration& configuration, const trace::TraceFile& trace);
+  // Begins with the trace's `contents`, loaded here if they aren't given. Throws ConfigError if the
+  // trace doesn't fit the machine (more threads than cores), and trace::TraceError.
+  Machine(const Configuration& configuration, const trace::TraceFile& trace,
+          std::shared_ptr<const Image::Pages> contents = nullptr);
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
@@ -63,7 +68,6 @@ class Machine {
   Image image(std::uint64_t begin, std::uint64_t end) const;
 
  private:
-  void load_image();
   void warm_caches();
   std::uint64_t address_offset(std::uint32_t instance) const;
   [[noreturn]] void report_stuck() const;

@@ -60,16 +60,15 @@ void check_fit(const trace::TraceFile& trace, const Configuration& configuration
   }
 }
 
-RunResult simulate(const std::string& trace_path, std::span<const Setting> settings,
-                   const std::function<bool(double)>& progress,
-                   std::span<const std::string> images) {
+RunResult simulate(const trace::TraceFile& trace, std::span<const Setting> settings,
+                   const std::function<bool(double)>& progress, std::span<const std::string> images,
+                   const std::shared_ptr<const Image::Pages>& contents) {
   const Configuration configuration = configure(settings);
-  const trace::TraceFile trace(trace_path);
   check_fit(trace, configuration, settings);
   const std::uint64_t images_kept = images.empty() ? 0 : 1;
   check_room(trace, Machine::kCopies * configuration.run.instances + images_kept);
   const auto start = std::chrono::steady_clock::now();
-  Machine machine(configuration, trace);
+  Machine machine(configuration, trace, contents);
   if (!machine.run(progress)) throw Interrupted("the simulation was interrupted");
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
   for (std::size_t i = 0; i < images.size(); ++i) {

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "pmemsim/core/parameters.hpp"
 #include "pmemsim/core/statistics.hpp"
+#include "pmemsim/mem/image.hpp"
 
 namespace pmemsim {
 
@@ -38,9 +40,11 @@ void check_fit(const trace::TraceFile& trace, const Configuration& configuration
 // `progress` gets the share done, now and then; the run ends with Interrupted if it returns false.
 // `images`, if there are any, are the files that get what programs would read of each PM region of
 // the trace when power is lost after the run; of the first instance.
+// `contents` are the trace's, loaded for several simulations; else this one loads them.
 // Throws ConfigError, trace::TraceError, StuckError, Error.
-RunResult simulate(const std::string& trace_path, std::span<const Setting> settings,
+RunResult simulate(const trace::TraceFile& trace, std::span<const Setting> settings,
                    const std::function<bool(double)>& progress,
-                   std::span<const std::string> images = {});
+                   std::span<const std::string> images = {},
+                   const std::shared_ptr<const Image::Pages>& contents = nullptr);
 
 }  // namespace pmemsim
