@@ -43,6 +43,12 @@ class UndoLogCrash : public testing::Test {
     std::remove(path_.c_str());
   }
 
+  // Returns how many items that added.
+  static std::uint64_t place(WORKLOAD& workload, const workload::Work& work) {
+    auto requests = workload.draw(work);
+    return workload.run(work, requests).added;
+  }
+
   // Runs the workload and returns what crashes would have left. With `broken_logs` the fences don't
   // make the workload's logs durable.
   std::vector<CrashPoint> run(unsigned threads, bool broken_logs) {
@@ -53,7 +59,7 @@ class UndoLogCrash : public testing::Test {
     if (broken_logs) break_logs(pool);
     std::atomic<std::uint64_t> items = workload.check().items;
     const std::uint64_t fences_before = persist_model().fences();
-    items += workload.run({0, 1, 0}).added;
+    items += place(workload, {0, 1, 0});
     const std::uint64_t fences = (persist_model().fences() - fences_before) * kRegions * threads;
     std::vector<CrashPoint> points;
     persist_model().sample([&](Image image) { points.push_back({std::move(image), items.load()}); },
@@ -61,7 +67,7 @@ class UndoLogCrash : public testing::Test {
     std::vector<std::thread> running;
     for (unsigned t = 0; t < threads; ++t)
       running.emplace_back([&, t] {
-        for (unsigned i = 0; i < kRegions; ++i) items += workload.run({t, 1, i + 1}).added;
+        for (unsigned i = 0; i < kRegions; ++i) items += place(workload, {t, 1, i + 1});
       });
     for (std::thread& thread : running) thread.join();
     persist_model().stop();

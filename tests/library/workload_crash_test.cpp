@@ -92,7 +92,9 @@ class LowLevel : public testing::Test {
     // What was taken over must be fit to go on with.
     if (problem.empty()) {
       Structure structure(pool);
-      structure.run({0, 20, 7});
+      constexpr workload::Work kWork{0, 20, 7};
+      auto requests = structure.draw(kWork);
+      structure.run(kWork, requests);
       problem = structure.check().problem;
     }
     pm_close(pool);

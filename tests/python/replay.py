@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from structures import ECHO_VERSIONS, Contents, Pool, Random, mix
+from structures import ECHO_BATCH, ECHO_VERSIONS, Contents, Pool, Random, mix
 
 from pmemsim.trace import DETAILS, KINDS, Trace
 
@@ -16,7 +16,6 @@ SYNC, MARK = KINDS.index("sync"), KINDS.index("mark")
 LOCKS = 1024  # of echo and memcached
 MUTEX_BYTES = 40
 
-ECHO_BATCH = 8
 ECHO_GET_PERCENT = 20
 
 SET_PERCENT = 10

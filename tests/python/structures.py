@@ -20,6 +20,7 @@ TREES = 32
 LISTS = 64
 SKIP_LEVELS = 6
 ECHO_VERSIONS = 4
+ECHO_BATCH = 8
 SLAB_CLASSES = 17
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -57,21 +58,24 @@ class Pool:
         """The 4 bytes at an address."""
         return self.word(address) & 0xFFFFFFFF
 
-    def item(self, key_address: int, data_address: int) -> tuple[int, int]:
-        """The key and stamp at an address; the data that belong to them must be whole."""
+    def item(self, key_address: int, data_address: int, shares: int = 1) -> tuple[int, int]:
+        """The key and stamp at an address; the data that belong to them must be whole.
+
+        So many items share the bytes that the workload was given.
+        """
         key, stamp = self.word(key_address), self.word(key_address + 8)
-        self.check_data(data_address, key, stamp)
+        self.check_data(data_address, key, stamp, shares)
         return key, stamp
 
-    def check_data(self, address: int, key: int, stamp: int) -> None:
+    def check_data(self, address: int, key: int, stamp: int, shares: int = 1) -> None:
         """The data at an address must be those that belong to a key and a stamp."""
-        wanted = self._payload(key, stamp)
+        wanted = self._payload(key, stamp, self.data_bytes // shares)
         found = np.frombuffer(self._bytes, np.uint64, len(wanted), address - self._base)
         assert np.array_equal(found, wanted)
 
-    def _payload(self, key: int, stamp: int) -> Words:
+    def _payload(self, key: int, stamp: int, data_bytes: int) -> Words:
         mixed = np.uint64((key ^ stamp * _GOLDEN) & _MASK)
-        index = np.arange(self.data_bytes // 8, dtype=np.uint64)
+        index = np.arange(data_bytes // 8, dtype=np.uint64)
         numbers = mixed + index * _STEP
         if self.duplicates:
             lines = mix(mixed + index // 8)
@@ -166,7 +170,7 @@ def read_echo(pool: Pool) -> Contents:
         stamps = []
         for number in range(max(0, puts - ECHO_VERSIONS), puts):
             version = pool.word(entry + 32 + 8 * (number % ECHO_VERSIONS))
-            of, stamp = pool.item(version + 8, version + LINE_BYTES)
+            of, stamp = pool.item(version + 8, version + LINE_BYTES, ECHO_BATCH)
             assert of == key
             stamps.append(stamp)
         found[key] = puts, tuple(stamps)

@@ -1,5 +1,5 @@
-// An item on its way to PM: its key, stamp and data in ordinary memory, where they are prepared
-// before the region that stores them.
+// An item on its way to PM: its key, stamp and data in ordinary memory, where they are made before
+// the region that stores them.
 #pragma once
 
 #include <cstddef>
@@ -32,12 +32,15 @@ class NewItem {
 
   std::uint64_t key = 0, stamp = 0;  // in this order, as every node has them
 
-  // Janus: the data are announced as soon as they are known. The buffer is aligned to lines as the
-  // data will be in PM, so this needs no address (figure 8a, line 4).
-  void prepare(const Payload& payload, std::uint64_t new_key, std::uint64_t new_stamp) {
+  void make(const Payload& payload, std::uint64_t new_key, std::uint64_t new_stamp) {
     key = new_key;
     stamp = new_stamp;
     payload.fill(lines_.data(), key, stamp);
+  }
+
+  // Janus: the data are announced as soon as they are known. The buffer is aligned to lines as the
+  // data will be in PM, so this needs no address (figure 8a, line 4).
+  void announce_data() {
     pm_pre_init(&hint_);
     pm_pre_data(&hint_, lines_.data(), bytes_);
   }

@@ -23,6 +23,7 @@
 #include "hints.hpp"
 #include "item.hpp"
 #include "random.hpp"
+#include "requests.hpp"
 #include "workload.hpp"
 
 namespace workload {
@@ -122,22 +123,43 @@ class Map {
     Scratch scratch;
     for (std::uint64_t items = 0; items < options.items;) {
       const std::uint64_t key = random.below(keys()), stamp = random.next();
-      items += execute(key, stamp, operation, scratch).added;
+      operation.make(root_->header.payload(), key, stamp);
+      items += execute(operation, scratch).added;
     }
     set_ready(root_->header);
   }
 
   explicit Map(pm_pool* pool) : Map(pool, root_of<Root>(pool)) { structure_.take_over(); }
 
-  Tally run(const Work& work) {
-    Random random(work.seed, work.thread + 1);
-    Operation operation(root_->header.data_bytes);
+  class Source {
+   public:
+    using Request = Operation;
+
+    Source(const Header& header, const Work& work)
+        : header_(header), random_(work.seed, work.thread + 1) {}
+
+    Operation empty() const { return Operation(header_.data_bytes); }
+    void draw(Operation& operation) {
+      const std::uint64_t key = random_.below(2 * header_.items), stamp = random_.next();
+      if constexpr (Structure::kRemoves) operation.remove = random_.below(2) == 0;
+      operation.make(header_.payload(), key, stamp);
+    }
+
+   private:
+    const Header& header_;
+    Random random_;
+  };
+
+  Requests<Source> draw(const Work& work) const {
+    const Header& header = root_->header;
+    return {Source(header, work), work.regions, sizeof(Operation) + padded(header.data_bytes)};
+  }
+
+  Tally run(const Work& work, Requests<Source>& requests) {
     Scratch scratch;
     Tally sum;
     for (std::uint64_t i = 0; i < work.regions; ++i) {
-      const std::uint64_t key = random.below(keys()), stamp = random.next();
-      if constexpr (Structure::kRemoves) operation.remove = random.below(2) == 0;
-      const Tally one = execute(key, stamp, operation, scratch);
+      const Tally one = execute(requests.next(), scratch);
       sum.added += one.added;
       sum.removed += one.removed;
     }
@@ -159,9 +181,9 @@ class Map {
 
   std::uint64_t keys() const { return 2 * root_->header.items; }
 
-  Tally execute(std::uint64_t key, std::uint64_t stamp, Operation& operation, Scratch& scratch) {
-    operation.prepare(root_->header.payload(), key, stamp);
-    const std::lock_guard lock(locks_[structure_.lock_of(key)]);
+  Tally execute(Operation& operation, Scratch& scratch) {
+    operation.announce_data();
+    const std::lock_guard lock(locks_[structure_.lock_of(operation.key)]);
     if constexpr (Structure::kRegions) pm_begin(pool_);
     const Tally tally = structure_.execute(operation, scratch);
     if constexpr (Structure::kRegions) pm_end();

@@ -8,7 +8,8 @@
 //   void create()                      its part of the set-up, once header and array are there
 //   void take_over()                   goes on with the array of an earlier run
 //   void swap(first, second, scratch)  one swap, under both slots' locks
-//   static void fill(slot, item, header)  writes an item, as DataItems does
+//   static constexpr std::uint64_t kShares   how many items --data-bytes are the size of
+//   static void fill(slot, item, root)  writes an item, as DataItems does
 #pragma once
 
 #include <algorithm>
@@ -21,23 +22,27 @@
 #include "digest.hpp"
 #include "hints.hpp"
 #include "random.hpp"
+#include "requests.hpp"
 #include "workload.hpp"
 
 namespace workload {
 
-// The slots, at an address that stands in the root object: header.items of header.data_bytes each,
-// rounded up to whole lines.
+// The slots, at an address that stands in the root object: header.items of item_bytes each, rounded
+// up to whole lines.
 struct SlotArray {
   Header header;
   char* slots;
+  std::uint64_t item_bytes;
 
-  char* slot(std::uint64_t index) const { return slots + index * padded(header.data_bytes); }
+  char* slot(std::uint64_t index) const { return slots + index * padded(item_bytes); }
 };
 
 // Items that are nothing but data: words word(number, header.seed, index) of the payload.
 struct DataItems {
-  static void fill(char* slot, std::uint64_t item, const Header& header) {
-    header.payload().fill(slot, item, header.seed);
+  static constexpr std::uint64_t kShares = 1;
+
+  static void fill(char* slot, std::uint64_t item, const SlotArray& root) {
+    root.header.payload().fill(slot, item, root.header.seed);
   }
 };
 
@@ -47,7 +52,7 @@ class RegionSwap {
   using Root = SlotArray;
 
   struct Scratch {
-    Scratch(unsigned, const Root& root) : buffer(root.header.data_bytes) {}
+    Scratch(unsigned, const Root& root) : buffer(root.item_bytes) {}
     std::vector<char> buffer;
   };
 
@@ -58,7 +63,7 @@ class RegionSwap {
 
   void swap(std::uint64_t first, std::uint64_t second, Scratch& scratch) {
     char *a = root_->slot(first), *b = root_->slot(second);
-    const std::uint64_t bytes = root_->header.data_bytes;
+    const std::uint64_t bytes = root_->item_bytes;
     pm_begin(pool_);
     // Janus: what each slot will hold stands in the other, and is announced before it is logged.
     announce(a, b, bytes);
@@ -88,10 +93,11 @@ class SwapWorkload {
 
   SwapWorkload(pm_pool* pool, const Options& options) : SwapWorkload(pool, root_of<Root>(pool)) {
     describe(root_->header, kAbout, options);
-    const std::uint64_t bytes = options.items * padded(options.data_bytes);
+    root_->item_bytes = options.data_bytes / Array::kShares;
+    const std::uint64_t bytes = options.items * padded(root_->item_bytes);
     root_->slots = static_cast<char*>(require(pm_alloc(pool, bytes)));
     for (std::uint64_t item = 0; item < options.items; ++item)
-      Array::fill(root_->slot(item), item, root_->header);
+      Array::fill(root_->slot(item), item, *root_);
     pm_flush(root_->slots, bytes);
     array_.create();
     pm_flush(root_, sizeof *root_);
@@ -102,13 +108,34 @@ class SwapWorkload {
     array_.take_over();
   }
 
-  Tally run(const Work& work) {
-    Random random(work.seed, work.thread + 1);
+  class Source {
+   public:
+    struct Request {
+      std::uint64_t first, second;
+    };
+
+    Source(std::uint64_t items, const Work& work)
+        : items_(items), random_(work.seed, work.thread + 1) {}
+
+    Request empty() const { return {}; }
+    void draw(Request& request) {
+      request.first = random_.below(items_);
+      request.second = (request.first + 1 + random_.below(items_ - 1)) % items_;
+    }
+
+   private:
+    std::uint64_t items_;
+    Random random_;
+  };
+
+  Requests<Source> draw(const Work& work) const {
+    return {Source(root_->header.items, work), work.regions, sizeof(typename Source::Request)};
+  }
+
+  Tally run(const Work& work, Requests<Source>& requests) {
     typename Array::Scratch scratch(work.thread, *root_);
-    const std::uint64_t items = root_->header.items;
     for (std::uint64_t i = 0; i < work.regions; ++i) {
-      const std::uint64_t first = random.below(items);
-      const std::uint64_t second = (first + 1 + random.below(items - 1)) % items;
+      const auto [first, second] = requests.next();
       const std::size_t lower = std::min(first % kLocks, second % kLocks);
       const std::size_t upper = std::max(first % kLocks, second % kLocks);
       locks_[lower].lock();
@@ -125,9 +152,9 @@ class SwapWorkload {
   Check check() const {
     const Header& header = root_->header;
     std::unordered_map<std::uint64_t, std::uint64_t> missing;
-    std::vector<char> made(header.data_bytes);
+    std::vector<char> made(root_->item_bytes);
     for (std::uint64_t item = 0; item < header.items; ++item) {
-      Array::fill(made.data(), item, header);
+      Array::fill(made.data(), item, *root_);
       ++missing[digest_of(made.data())];
     }
     for (std::uint64_t i = 0; i < header.items; ++i) {
@@ -146,7 +173,7 @@ class SwapWorkload {
 
   std::uint64_t digest_of(const char* item) const {
     Digest digest;
-    digest.add(item, root_->header.data_bytes);
+    digest.add(item, root_->item_bytes);
     return digest.value();
   }
 

@@ -6,7 +6,9 @@
 //   static std::uint64_t pool_bytes(options)    how large a pool it needs
 //   Structure(pm_pool*, options)                sets up a new pool
 //   explicit Structure(pm_pool*)                or takes one over from an earlier run
-//   Tally run(Work)                             one thread's share; exactly work.regions regions
+//   Requests draw(Work) const                   what a thread's regions are to do (requests.hpp)
+//   Tally run(Work, Requests&)                  one thread's share; exactly work.regions regions;
+//                                               or run(Work), if it draws on the way
 //   Check check()                               whether the structure is whole
 //
 // and its root object begins with a workload::Header.
@@ -40,6 +42,7 @@ struct About {
   std::uint64_t default_items;
   std::uint64_t default_data_bytes = 64;
   const char* fixed_size = nullptr;  // why --data-bytes cannot be chosen, if so
+  std::uint64_t data_multiple = 8;   // of what --data-bytes must be a multiple
 };
 
 struct Options {
@@ -118,10 +121,9 @@ inline void print_help(const About& about) {
   if (about.fixed_size != nullptr)
     std::printf("  no --data-bytes: %s\n", about.fixed_size);
   else
-    std::printf(
-        "  --data-bytes N   size of an item's data, 64 to 8192, a multiple of 8 (default %" PRIu64
-        ")\n",
-        about.default_data_bytes);
+    std::printf("  --data-bytes N   size of an item's data, 64 to 8192, a multiple of %" PRIu64
+                " (default %" PRIu64 ")\n",
+                about.data_multiple, about.default_data_bytes);
   std::printf(
       "  --seed N         of the random keys and values (default 1)\n"
       "  --duplicate-ratio R\n"
@@ -200,8 +202,9 @@ inline Options parse(const About& about, int argc, char** argv) {
     set_option(options, name, value);
     if (value.empty()) refuse(std::string(name) + " needs a value");
   }
-  if (options.data_bytes % 8 != 0)
-    refuse("--data-bytes " + std::to_string(options.data_bytes) + ": must be a multiple of 8");
+  if (options.data_bytes % about.data_multiple != 0)
+    refuse("--data-bytes " + std::to_string(options.data_bytes) + ": must be a multiple of " +
+           std::to_string(about.data_multiple));
   return options;
 }
 
@@ -252,11 +255,20 @@ Tally run_threads(pm_pool* pool, Structure& structure, const Options& options) {
   const auto work = [&](unsigned t) {
     const std::uint64_t share =
         options.regions / options.threads + (t < options.regions % options.threads);
-    pthread_barrier_wait(&barrier);  // nobody measures another's set-up
-    pm_roi_begin();
-    pthread_barrier_wait(&barrier);  // nobody ends before all have begun
-    tallies[t] = structure.run({t, share, options.seed});
-    pm_roi_end();
+    const Work part{t, share, options.seed};
+    const auto measure = [&](auto&... requests) {
+      pthread_barrier_wait(&barrier);  // nobody measures another's set-up
+      pm_roi_begin();
+      pthread_barrier_wait(&barrier);  // nobody ends before all have begun
+      tallies[t] = structure.run(part, requests...);
+      pm_roi_end();
+    };
+    if constexpr (requires { structure.draw(part); }) {
+      auto requests = structure.draw(part);
+      measure(requests);
+    } else {
+      measure();
+    }
   };
   std::vector<std::thread> threads;
   for (unsigned t = 1; t < options.threads; ++t)

@@ -4,7 +4,9 @@
 //
 // One region: one merge, of kBatch puts to different keys. Every put adds a version, whose
 // timestamp is the merge's; a key keeps its newest kVersions, the oldest makes room. A random key
-// out of 10/7 as many as there are items at the start makes 7 puts out of 10 updates. Between its
+// out of 10/7 as many as there are items at the start makes 7 puts out of 10 updates. The values of
+// a merge are --data-bytes long together, since that is what ASAP (7.1) calls the data size of an
+// atomic region: 64 bytes are eight values of 8. Between its
 // puts a client gets: from its local store, else the version that was the newest when it last
 // merged. One operation in five is a get. These shares and the batch are WHISPER's. A get is not
 // part of a region. All ranges of a merge are declared at once: three fences.
@@ -18,7 +20,7 @@
 // 1 (active); version[i % 4] is the address of the version that put number i made, so that the
 // newest is number puts - 1. Version {u64 timestamp, key, stamp; from byte 64 on: the value}. A
 // key's bucket is mix(key) % bucket_count (common/random.hpp). Values are word(key, stamp, index)
-// of the payload (common/payload.hpp).
+// of a payload (common/payload.hpp) of header.data_bytes / 8.
 //
 // Locks: the eight buckets of one line share a lock, which protects their entries and versions too:
 // bucket b has lock b / 8 % kLocks. A merge takes all its locks, in ascending order, then draws its
@@ -30,6 +32,7 @@
 #include <vector>
 
 #include "ordered_locks.hpp"
+#include "requests.hpp"
 #include "workload.hpp"
 
 namespace {
@@ -42,16 +45,16 @@ class LocalStore {
     std::vector<char> value;
   };
 
-  LocalStore(std::size_t puts, std::uint64_t data_bytes) : puts_(puts) {
-    for (Put& put : puts_) put.value.resize(data_bytes);
+  LocalStore(std::size_t puts, std::uint64_t value_bytes) : puts_(puts) {
+    for (Put& put : puts_) put.value.resize(value_bytes);
   }
 
-  void put(const workload::Payload& payload, std::uint64_t key, std::uint64_t stamp) {
-    Put* put = find(key);
-    if (!put) put = &puts_[size_++];
-    put->key = key;
-    put->stamp = stamp;
-    payload.fill(put->value.data(), key, stamp);
+  void put(const Put& put) {
+    Put* place = find(put.key);
+    if (!place) place = &puts_[size_++];
+    place->key = put.key;
+    place->stamp = put.stamp;
+    std::memcpy(place->value.data(), put.value.data(), put.value.size());
   }
 
   Put* find(std::uint64_t key) {
@@ -71,12 +74,17 @@ class LocalStore {
 };
 
 class Echo {
+  static constexpr std::size_t kBatch = 8;  // WHISPER: merge_every
+
  public:
   static constexpr workload::About kAbout = {
       "echo",
       "Merges a client's batch of 8 puts into a versioned key-value store in every atomic region.\n"
-      "--data-bytes is the size of a value.",
-      10000};
+      "--data-bytes is the size of all their values: 64 are eight values of 8 bytes.",
+      10000,
+      64,
+      nullptr,
+      8 * kBatch};
 
   static std::uint64_t pool_bytes(const workload::Options& options) {
     return workload::pool_bytes_for(options, (kVersions + 1) * keys(options.items));
@@ -94,10 +102,13 @@ class Echo {
     pm_durable();
 
     workload::Random random(options.seed, 0);
-    Client client(0, options.data_bytes, locks_);
-    for (std::uint64_t key = 0; key < options.items; ++key) {
-      client.local.put(payload(), key, random.next());
-      if (client.local.full() || key + 1 == options.items) merge(client);
+    Client client(0, value_bytes(), locks_);
+    LocalStore::Put put{0, 0, std::vector<char>(value_bytes())};
+    for (put.key = 0; put.key < options.items; ++put.key) {
+      put.stamp = random.next();
+      payload().fill(put.value.data(), put.key, put.stamp);
+      client.local.put(put);
+      if (client.local.full() || put.key + 1 == options.items) merge(client);
     }
     workload::set_ready(root_->header);
   }
@@ -107,18 +118,57 @@ class Echo {
       clock_ = std::max<std::uint64_t>(clock_, commit.timestamp);
   }
 
-  workload::Tally run(const workload::Work& work) {
-    workload::Random random(work.seed, work.thread + 1);
-    Client client(work.thread, root_->header.data_bytes, locks_);
+  // What a client is asked between two merges.
+  class Source {
+   public:
+    // A put, or a get of that key.
+    struct Command {
+      LocalStore::Put put;
+      bool is_get;
+    };
+    struct Request {
+      std::vector<Command> commands;
+    };
+
+    Source(const Echo& echo, const workload::Work& work)
+        : echo_(echo), random_(work.seed, work.thread + 1) {}
+
+    Request empty() const { return {}; }
+    void draw(Request& request) {
+      request.commands.clear();
+      std::vector<std::uint64_t> put;  // the local store is full when it has so many keys
+      while (put.size() < kBatch) {
+        const std::uint64_t key = random_.below(keys(echo_.root_->header.items));
+        const bool is_get = random_.below(100) < kGetPercent;
+        request.commands.push_back({{key, is_get ? 0 : random_.next(), {}}, is_get});
+        if (is_get) continue;
+        LocalStore::Put& made = request.commands.back().put;
+        made.value.resize(echo_.value_bytes());
+        echo_.payload().fill(made.value.data(), key, made.stamp);
+        if (std::find(put.begin(), put.end(), key) == put.end()) put.push_back(key);
+      }
+    }
+
+   private:
+    const Echo& echo_;
+    workload::Random random_;
+  };
+
+  workload::Requests<Source> draw(const workload::Work& work) const {
+    const std::uint64_t of_command = sizeof(Source::Command) + value_bytes();
+    return {Source(*this, work), work.regions, 2 * kBatch * of_command};
+  }
+
+  workload::Tally run(const workload::Work& work, workload::Requests<Source>& requests) {
+    Client client(work.thread, value_bytes(), locks_);
     client.snapshot = clock_;
     workload::Tally tally;
     for (std::uint64_t i = 0; i < work.regions; ++i) {
-      while (!client.local.full()) {
-        const std::uint64_t key = random.below(keys(root_->header.items));
-        if (random.below(100) < kGetPercent)
-          get(client, key);
+      for (const Source::Command& command : requests.next().commands) {
+        if (command.is_get)
+          get(client, command.put.key);
         else
-          client.local.put(payload(), key, random.next());
+          client.local.put(command.put);
       }
       tally.added += merge(client);
     }
@@ -144,7 +194,6 @@ class Echo {
   }
 
  private:
-  static constexpr std::size_t kBatch = 8;     // WHISPER: merge_every
   static constexpr unsigned kGetPercent = 20;  // WHISPER: put_probability 0.8
   static constexpr std::uint64_t kVersions = 4;
   static constexpr std::size_t kLocks = 1024;
@@ -189,8 +238,8 @@ class Echo {
   };
 
   struct Client {
-    Client(unsigned index, std::uint64_t data_bytes, std::vector<std::mutex>& locks)
-        : index(index), locks(locks), local(kBatch, data_bytes), value(data_bytes) {}
+    Client(unsigned index, std::uint64_t value_bytes, std::vector<std::mutex>& locks)
+        : index(index), locks(locks), local(kBatch, value_bytes), value(value_bytes) {}
 
     unsigned index;
     workload::OrderedLocks locks;
@@ -205,7 +254,8 @@ class Echo {
     return std::max<std::uint64_t>(items * 10 / 7, kBatch);
   }
 
-  workload::Payload payload() const { return root_->header.payload(); }
+  std::uint64_t value_bytes() const { return root_->header.data_bytes / kBatch; }
+  workload::Payload payload() const { return {value_bytes(), root_->header.duplicates}; }
   std::uint64_t bucket_of(std::uint64_t key) const {
     return workload::mix(key) % root_->table.bucket_count;
   }

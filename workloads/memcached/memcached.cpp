@@ -41,11 +41,23 @@
 #include <mutex>
 #include <vector>
 
+#include "requests.hpp"
 #include "workload.hpp"
 
 namespace {
 
 class Memcached {
+  struct Key {
+    std::uint64_t number, hash;
+
+    explicit Key(std::uint64_t number) : number(number), hash(workload::mix(number)) {}
+    // As one expression, which no compiler turns into a call of memcmp: recordings would miss its
+    // loads.
+    bool operator==(const Key& other) const {
+      return ((number ^ other.number) | (hash ^ other.hash)) == 0;
+    }
+  };
+
  public:
   static constexpr workload::About kAbout = {
       "memcached",
@@ -67,8 +79,13 @@ class Memcached {
 
     workload::Random random(options.seed, 0);
     Connection connection(options.data_bytes);
-    for (std::uint64_t key = 0; key < options.items; ++key)
-      set(connection, Key(key), random.next());
+    std::vector<char> value;
+    for (std::uint64_t number = 0; number < options.items; ++number) {
+      const Key key(number);
+      const std::uint64_t stamp = random.next();
+      fill(value, key, stamp);
+      set(connection, key, stamp, value);
+    }
     workload::set_ready(root_->header);
   }
 
@@ -78,15 +95,46 @@ class Memcached {
     now_ += kUpdateInterval + 1;
   }
 
-  workload::Tally run(const workload::Work& work) {
-    workload::Random random(work.seed, work.thread + 1);
+  // What clients ask for.
+  class Source {
+   public:
+    struct Request {
+      Key key;
+      bool is_set;
+      std::uint64_t stamp;
+      std::vector<char> value;  // of a set
+    };
+
+    Source(const Memcached& cache, const workload::Work& work)
+        : cache_(cache), random_(work.seed, work.thread + 1) {}
+
+    Request empty() const { return {Key(0), false, 0, {}}; }
+    void draw(Request& request) {
+      request.key = Key(random_.below(cache_.keys()));
+      request.is_set = random_.below(100) < kSetPercent;
+      if (!request.is_set) return;
+      request.stamp = random_.next();
+      cache_.fill(request.value, request.key, request.stamp);
+    }
+
+   private:
+    const Memcached& cache_;
+    workload::Random random_;
+  };
+
+  workload::Requests<Source> draw(const workload::Work& work) const {
+    return {Source(*this, work), work.regions,
+            sizeof(typename Source::Request) + root_->header.data_bytes};
+  }
+
+  workload::Tally run(const workload::Work& work, workload::Requests<Source>& requests) {
     Connection connection(root_->header.data_bytes);
     for (std::uint64_t i = 0; i < work.regions; ++i) {
-      const std::uint64_t key = random.below(keys());
-      if (random.below(100) < kSetPercent)
-        set(connection, Key(key), random.next());
+      const auto& [key, is_set, stamp, value] = requests.next();
+      if (is_set)
+        set(connection, key, stamp, value);
       else
-        get(connection, Key(key));
+        get(connection, key);
     }
     return connection.tally;
   }
@@ -110,17 +158,6 @@ class Memcached {
   static constexpr std::size_t kClasses = 17;
   static constexpr std::size_t kLocks = 1024;
   static constexpr std::size_t kBucketsPerLine = PM_LINE_BYTES / sizeof(void*);
-
-  struct Key {
-    std::uint64_t number, hash;
-
-    explicit Key(std::uint64_t number) : number(number), hash(workload::mix(number)) {}
-    // As one expression, which no compiler turns into a call of memcmp: recordings would miss its
-    // loads.
-    bool operator==(const Key& other) const {
-      return ((number ^ other.number) | (hash ^ other.hash)) == 0;
-    }
-  };
 
   struct alignas(PM_LINE_BYTES) Item {
     Item* next;
@@ -217,9 +254,14 @@ class Memcached {
 
   // ---- Commands -------------------------------------------------------------------------------
 
-  void set(Connection& connection, const Key& key, std::uint64_t stamp) {
-    root_->header.payload().fill(connection.value.data(), key.number, stamp);
-    const std::uint32_t number = class_of(connection.value.size());
+  void fill(std::vector<char>& value, const Key& key, std::uint64_t stamp) const {
+    value.resize(root_->header.data_bytes);
+    root_->header.payload().fill(value.data(), key.number, stamp);
+  }
+
+  void set(Connection& connection, const Key& key, std::uint64_t stamp,
+           const std::vector<char>& value) {
+    const std::uint32_t number = class_of(value.size());
     SlabClass& slab = root_->slab[number];
     const std::lock_guard lock(locks_[lock_of(key)]);
     const std::lock_guard list_lock(slab_locks_[number]);
@@ -230,14 +272,14 @@ class Memcached {
       Item* old = *link_to(key);
       if (old) declare_unlink(connection, old);
       declare_link(connection, slab, key);
-      connection.declare(item, sizeof *item + connection.value.size());
+      connection.declare(item, sizeof *item + value.size());
       connection.log();
       if (old) {
         unlink(old);
         release(old);
       }
-      *item = {nullptr, key, stamp, connection.value.size(), now_, number, 1, 0, {}};
-      std::memcpy(item->value(), connection.value.data(), connection.value.size());
+      *item = {nullptr, key, stamp, value.size(), now_, number, 1, 0, {}};
+      std::memcpy(item->value(), value.data(), value.size());
       link(item);
       connection.tally.added += !old;
     }

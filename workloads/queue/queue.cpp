@@ -20,6 +20,7 @@
 #include "hints.hpp"
 #include "item.hpp"
 #include "random.hpp"
+#include "requests.hpp"
 #include "workload.hpp"
 
 namespace {
@@ -50,7 +51,8 @@ class Queue {
     workload::NewItem item(options.data_bytes);
     for (std::uint64_t i = 0; i < options.items; ++i) {
       const std::uint64_t key = random.next(), stamp = random.next();
-      enqueue(key, stamp, item);
+      item.make(root_->header.payload(), key, stamp);
+      enqueue(item);
     }
     workload::set_ready(root_->header);
   }
@@ -58,17 +60,45 @@ class Queue {
   explicit Queue(pm_pool* pool)
       : pool_(pool), root_(workload::root_of<Root>(pool)), committed_(root_->back.node) {}
 
-  workload::Tally run(const workload::Work& work) {
-    workload::Random random(work.seed, work.thread + 1);
-    workload::NewItem item(data_bytes());
+  // A new item, and whether one is to be dequeued in its place, if there is one.
+  struct Request : workload::NewItem {
+    using NewItem::NewItem;
+    bool dequeue = false;
+  };
+
+  class Source {
+   public:
+    using Request = Queue::Request;
+
+    Source(const workload::Header& header, const workload::Work& work)
+        : header_(header), random_(work.seed, work.thread + 1) {}
+
+    Request empty() const { return Request(header_.data_bytes); }
+    void draw(Request& request) {
+      const std::uint64_t key = random_.next(), stamp = random_.next();
+      request.dequeue = random_.below(2) == 0;
+      request.make(header_.payload(), key, stamp);
+    }
+
+   private:
+    const workload::Header& header_;
+    workload::Random random_;
+  };
+
+  workload::Requests<Source> draw(const workload::Work& work) const {
+    return {Source(root_->header, work), work.regions,
+            sizeof(Request) + workload::padded(data_bytes())};
+  }
+
+  workload::Tally run(const workload::Work& work, workload::Requests<Source>& requests) {
     std::vector<char> data(data_bytes());
     workload::Tally tally;
     for (std::uint64_t i = 0; i < work.regions; ++i) {
-      const std::uint64_t key = random.next(), stamp = random.next();
-      if (random.below(2) == 0 && dequeue(data)) {
+      Request& request = requests.next();
+      if (request.dequeue && dequeue(data)) {
         ++tally.removed;
       } else {
-        enqueue(key, stamp, item);
+        enqueue(request);
         ++tally.added;
       }
     }
@@ -109,8 +139,8 @@ class Queue {
 
   std::uint64_t data_bytes() const { return root_->header.data_bytes; }
 
-  void enqueue(std::uint64_t key, std::uint64_t stamp, workload::NewItem& item) {
-    item.prepare(root_->header.payload(), key, stamp);
+  void enqueue(workload::NewItem& item) {
+    item.announce_data();
     const std::lock_guard lock(back_lock_);
     End& back = root_->back;
     const std::uint64_t number = back.number + 1;

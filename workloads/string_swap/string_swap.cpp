@@ -1,10 +1,11 @@
 // string_swap: an array of strings, two of which are swapped at random a region.
 //
-// One region: takes two different strings at random and swaps them. It writes twice --data-bytes,
-// declared at once: three fences.
+// One region: takes two different strings at random and swaps them. The two are --data-bytes long
+// together, since that is what ASAP (7.1) calls the data size of an atomic region: 64 bytes are two
+// strings of 32. They are declared at once: three fences.
 //
-// In PM: Root {Header header; u64 array}, array being the address of header.items slots of
-// header.data_bytes each, rounded up to whole lines. A slot holds a string of header.data_bytes - 1
+// In PM: Root {Header header; u64 array; u64 item_bytes}, array being the address of header.items
+// slots of item_bytes each, rounded up to whole lines. A slot holds a string of item_bytes - 1
 // printable characters, and a zero behind it. The characters are kAlphabet[byte % 64], byte being
 // the byte at that place in the words word(number, header.seed, index) of the payload, number (from
 // 0) being the string's.
@@ -15,11 +16,13 @@
 namespace {
 
 struct Strings {
-  static void fill(char* slot, std::uint64_t item, const workload::Header& header) {
-    const workload::Payload payload = header.payload();
-    const std::uint64_t last = header.data_bytes - 1;
+  static constexpr std::uint64_t kShares = 2;
+
+  static void fill(char* slot, std::uint64_t item, const workload::SlotArray& root) {
+    const workload::Payload payload = root.header.payload();
+    const std::uint64_t last = root.item_bytes - 1;
     for (std::uint64_t i = 0; i < last; ++i) {
-      const std::uint64_t word = payload.word(item, header.seed, i / sizeof word);
+      const std::uint64_t word = payload.word(item, root.header.seed, i / sizeof word);
       slot[i] = kAlphabet[word >> i % sizeof word * 8 & 63];
     }
     slot[last] = '\0';
@@ -35,9 +38,13 @@ struct StringSwap : Strings, workload::RegionSwap {
 
   static constexpr workload::About kAbout = {
       "string_swap",
-      "Swaps two random strings of an array in every atomic region. --data-bytes is the size of a\n"
-      "string, with the zero that ends it; a region writes two.",
-      10000};
+      "Swaps two random strings of an array in every atomic region. --data-bytes is the size of "
+      "both\n"
+      "together, with the zeros that end them: 64 are two strings of 32 bytes.",
+      10000,
+      64,
+      nullptr,
+      16};
 };
 
 }  // namespace

@@ -29,9 +29,10 @@ class Tatp {
 
   explicit Tatp(pm_pool* pool) : pool_(pool), tables_(pool) {}
 
-  workload::Tally run(const workload::Work& work) {
-    workload::Random random(work.seed, work.thread + 1);
-    for (std::uint64_t i = 0; i < work.regions; ++i) update_location(tables_.draw(random));
+  tatp::Tables::Requests draw(const workload::Work& work) const { return tables_.requests(work); }
+
+  workload::Tally run(const workload::Work& work, tatp::Tables::Requests& requests) {
+    for (std::uint64_t i = 0; i < work.regions; ++i) update_location(requests.next());
     return {};
   }
 

@@ -30,6 +30,7 @@
 
 #include "digest.hpp"
 #include "hints.hpp"
+#include "requests.hpp"
 #include "workload.hpp"
 
 namespace tatp {
@@ -112,6 +113,27 @@ struct Update {
 
 class Tables {
  public:
+  // What a thread's terminal asks for.
+  class Terminal {
+   public:
+    using Request = Update;
+
+    Terminal(const Tables& tables, const workload::Work& work)
+        : tables_(tables), random_(work.seed, work.thread + 1) {}
+
+    Update empty() const { return {}; }
+    void draw(Update& update) { update = tables_.draw(random_); }
+
+   private:
+    const Tables& tables_;
+    workload::Random random_;
+  };
+  using Requests = workload::Requests<Terminal>;
+
+  Requests requests(const workload::Work& work) const {
+    return {Terminal(*this, work), work.regions, sizeof(Update)};
+  }
+
   static std::uint64_t pool_bytes(const workload::Options& options) {
     return workload::pool_bytes_for(options, 2 * options.items);
   }

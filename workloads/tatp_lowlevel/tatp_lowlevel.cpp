@@ -49,10 +49,11 @@ class TatpLowLevel {
     for (unsigned thread = 0; thread < PM_MAX_THREADS; ++thread) undo(log_of(thread));
   }
 
-  workload::Tally run(const workload::Work& work) {
-    workload::Random random(work.seed, work.thread + 1);
+  tatp::Tables::Requests draw(const workload::Work& work) const { return tables_.requests(work); }
+
+  workload::Tally run(const workload::Work& work, tatp::Tables::Requests& requests) {
     for (std::uint64_t i = 0; i < work.regions; ++i)
-      update_location(tables_.draw(random), log_of(work.thread));
+      update_location(requests.next(), log_of(work.thread));
     return {};
   }
 

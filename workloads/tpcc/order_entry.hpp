@@ -1,4 +1,5 @@
-// TPC-C's transaction NewOrder (clause 2.4) up to the point where it writes.
+// TPC-C's transaction NewOrder (clause 2.4) up to the point where it writes: what terminals ask
+// for, the locks, and what will be written.
 //
 // Locks: one for each district, which also protects its orders, then one for each row of stock, in
 // ascending order. Everything else is only read.
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "hints.hpp"
+#include "requests.hpp"
 #include "tables.hpp"
 
 namespace tpcc {
@@ -52,6 +54,29 @@ struct Transaction {
 
 class OrderEntry : public Tables {
  public:
+  // A thread's terminal.
+  class Terminal {
+   public:
+    using Request = tpcc::Request;
+
+    Terminal(const OrderEntry& entry, const workload::Work& work)
+        : entry_(entry), thread_(work.thread), random_(work.seed, work.thread + 1) {}
+
+    Request empty() const { return {}; }
+    void draw(Request& request) { request = entry_.draw(thread_, number_++, random_); }
+
+   private:
+    const OrderEntry& entry_;
+    unsigned thread_;
+    std::uint64_t number_ = 0;
+    workload::Random random_;
+  };
+  using Requests = workload::Requests<Terminal>;
+
+  Requests requests(const workload::Work& work) const {
+    return {Terminal(*this, work), work.regions, sizeof(Request)};
+  }
+
   explicit OrderEntry(const Tables& tables)
       : Tables(tables),
         district_locks_(kWarehouses * kDistricts),
@@ -92,15 +117,19 @@ class OrderEntry : public Tables {
     return true;
   }
 
-  // Takes the transaction's locks and computes what it will write. Each write is announced as soon
-  // as its address and its value are known: that is under the locks, and before the undo log.
-  void prepare(Transaction& transaction) {
-    const Request& request = transaction.request;
+  void lock(const Request& request) {
     district_locks_[district_place(request.w_id, request.d_id)].lock();
+    for (std::uint32_t i = 0; i < request.count; ++i)
+      stock_locks_[stock_place(request.lines[i])].lock();
+  }
+
+  // Under the locks: reads the rows and computes what will be written. Each write is announced as
+  // soon as its address and its value are known, before the undo log.
+  void prepare(Transaction& transaction) const {
+    const Request& request = transaction.request;
     prepare_order(transaction);
     std::uint64_t amount = 0;
     for (std::uint32_t i = 0; i < request.count; ++i) {
-      stock_locks_[stock_place(request.lines[i])].lock();
       prepare_stock(transaction, i);
       prepare_order_line(transaction, i);
       amount += transaction.order_line_rows[i].ol_amount;

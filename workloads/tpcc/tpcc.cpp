@@ -1,11 +1,13 @@
 // tpcc: the transaction NewOrder of TPC-C (clause 2.4): an order of 5 to 15 items.
 //
-// One region: takes the district's next order number and inserts a row of order, one of new_order
-// and one of order_line for each item, and updates the item's row of stock. All ranges are declared
-// at once: three fences. A terminal belongs to a thread and to warehouse thread % 4.
+// One region: the transaction, under its locks (ASAP, Table 3 and 4.2: regions nest in critical
+// sections). It reads district, customer, warehouse, items and stock, computes all rows, takes the
+// district's next order number and inserts a row of order, one of new_order and one of order_line
+// for each item, and updates the item's row of stock. All ranges are declared at once: three
+// fences. A terminal belongs to a thread and to warehouse thread % 4.
 //
 // One transaction in 100 asks for an item that doesn't exist. It ends without a change, so it has
-// no region and doesn't count towards --regions: items are looked up before anything is written.
+// no region and doesn't count towards --regions: whether the items exist is looked up before.
 //
 // Tables and layout in PM: rows.hpp. Locks: order_entry.hpp.
 #include "consistency.hpp"
@@ -33,14 +35,20 @@ class Tpcc {
 
   explicit Tpcc(pm_pool* pool) : pool_(pool), entry_(tpcc::Tables(pool)) {}
 
-  workload::Tally run(const workload::Work& work) {
-    workload::Random random(work.seed, work.thread + 1);
+  tpcc::OrderEntry::Requests draw(const workload::Work& work) const {
+    return entry_.requests(work);
+  }
+
+  workload::Tally run(const workload::Work& work, tpcc::OrderEntry::Requests& requests) {
     tpcc::Transaction transaction;
-    for (std::uint64_t number = 0, done = 0; done < work.regions; ++number) {
-      transaction.request = entry_.draw(work.thread, number, random);
+    for (std::uint64_t done = 0; done < work.regions;) {
+      transaction.request = requests.next();
       if (!entry_.find_items(transaction)) continue;
+      entry_.lock(transaction.request);
+      pm_begin(pool_);
       entry_.prepare(transaction);
       write(transaction);
+      pm_end();
       entry_.release(transaction.request);
       entry_.show(transaction);
       ++done;
@@ -53,7 +61,6 @@ class Tpcc {
  private:
   void write(const tpcc::Transaction& transaction) {
     const std::uint32_t count = transaction.request.count;
-    pm_begin(pool_);
     declare(transaction);
     transaction.district->d_next_o_id = transaction.next_o_id;
     transaction.district->d_totals = transaction.totals;
@@ -63,7 +70,6 @@ class Tpcc {
       transaction.order_line[i] = transaction.order_line_rows[i];
       transaction.stock[i]->counts = transaction.stock_counts[i];
     }
-    pm_end();
   }
 
   static void declare(const tpcc::Transaction& transaction) {

@@ -99,12 +99,16 @@ class TpccLowLevel {
     for (unsigned thread = 0; thread < PM_MAX_THREADS; ++thread) undo(log_of(thread));
   }
 
-  workload::Tally run(const workload::Work& work) {
-    workload::Random random(work.seed, work.thread + 1);
+  tpcc::OrderEntry::Requests draw(const workload::Work& work) const {
+    return entry_.requests(work);
+  }
+
+  workload::Tally run(const workload::Work& work, tpcc::OrderEntry::Requests& requests) {
     tpcc::Transaction transaction;
-    for (std::uint64_t number = 0, done = 0; done < work.regions; ++number) {
-      transaction.request = entry_.draw(work.thread, number, random);
+    for (std::uint64_t done = 0; done < work.regions;) {
+      transaction.request = requests.next();
       if (!entry_.find_items(transaction)) continue;
+      entry_.lock(transaction.request);
       entry_.prepare(transaction);
       write(transaction, log_of(work.thread));
       entry_.release(transaction.request);

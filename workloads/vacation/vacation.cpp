@@ -83,6 +83,7 @@ class Vacation {
   explicit Vacation(pm_pool* pool)
       : pool_(pool), root_(workload::root_of<Root>(pool)), locks_(kLocks) {}
 
+  // Draws on the way, as STAMP's clients do.
   workload::Tally run(const workload::Work& work) {
     workload::Random random(work.seed, work.thread + 1);
     Agent agent(random, locks_);
