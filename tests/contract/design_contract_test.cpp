@@ -84,7 +84,15 @@ class DesignContract : public testing::TestWithParam<Layers> {
     for (const auto* part : {&stress, &layers}) {
       list.insert(list.end(), part->begin(), part->end());
     }
-    return configure(list, with_doubles());
+    Configuration configuration = configure(list, with_doubles());
+    // Every other program's locks are ARM's, but where threads are taken back.
+    const bool goes_back = std::ranges::any_of(
+        configuration.design.chosen(),
+        [](const Choice* part) { return std::ranges::count(part->needs, kRegionsAgain) > 0; });
+    if (page_size != kPageSizes[0] && !goes_back) {
+      configuration.core.lock_order = LockBarrier::kArm;
+    }
+    return configuration;
   }
   // What `crash(seed, configuration)` says of each set of settings that make structures collide,
   // but for those that don't go with the design.

@@ -1,6 +1,7 @@
 // The core against closed forms: each run's time within 5% of the formula beside it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "validation/round_machine.hpp"
@@ -466,7 +467,8 @@ TEST(Serialising, FullFencesHoldUpWhatFollowsAPersist) {
 }
 
 // Threads that take one lock in turn and keep it while they execute `cycles` of instructions.
-double handover(std::uint32_t threads, std::uint32_t cycles, std::string_view order) {
+double handover(std::uint32_t threads, std::uint32_t cycles, std::string_view order,
+                std::string_view barrier) {
   return steady_ns(
              [&](TraceBuilder& builder, int rounds) {
                const std::uint32_t work = builder.site(SiteKind::kExecute, 0, cycles * 4);
@@ -480,7 +482,7 @@ double handover(std::uint32_t threads, std::uint32_t cycles, std::string_view or
                  }
                }
              },
-             300, round_machine({{"run.lock_order", order}})) /
+             300, round_machine({{"run.lock_order", order}, {"core.lock_order", barrier}})) /
          threads;
 }
 TEST(Locks, AreHandedOverByACoherenceMiss) {
@@ -489,11 +491,83 @@ TEST(Locks, AreHandedOverByACoherenceMiss) {
       for (const std::uint32_t cycles : {50u, 400u}) {
         // The next core's locked instruction finds the line in the core before: its own look-ups,
         // the shared cache, the snoop. Then the critical section, then the unlock.
-        expect_near(handover(threads, cycles, order),
-                    (kL1Tags + kL2Tags + kShared + 18) + 18 + cycles + (1 + 18));
+        const double lock = (kL1Tags + kL2Tags + kShared + 18) + 18;
+        expect_near(handover(threads, cycles, order, "x86"), lock + cycles + (1 + 18));
+        // ARM's unlock is a store.
+        expect_near(handover(threads, cycles, order, "arm"), lock + cycles + 1);
       }
     }
   }
+}
+
+// A store that misses under a lock, of which there are many.
+double store_under_lock(std::string_view barrier, std::uint64_t lines) {
+  return steady_ns(
+      [lines](TraceBuilder& builder, int rounds) {
+        constexpr std::uint32_t kLocks = 64;
+        const std::uint32_t store = builder.site(SiteKind::kStore, 8);
+        for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(rounds); ++i) {
+          const std::uint32_t lock = i % kLocks, version = i / kLocks;
+          builder.sync(SyncKind::kMutexLock, kDramBase + lock * 64, lock, version);
+          builder.store(store, kPmBase + i % lines * kOtherBank, i);
+          builder.sync(SyncKind::kMutexUnlock, kDramBase + lock * 64, lock, version + 1);
+        }
+      },
+      2000, round_machine({{"core.lock_order", barrier}}));
+}
+TEST(Locks, OfX86WaitForTheStoresBeforeThem) {
+  // The unlock for the store, the lock for the unlock.
+  expect_near(store_under_lock("x86", 1), (1 + 18) + 1 + (1 + 18));
+  expect_near(store_under_lock("x86", 1 << 20), (1 + 18) + kWayDown + kPmRead + (1 + 18));
+}
+TEST(Locks, OfArmLeaveTheStoresBehind) {
+  expect_near(store_under_lock("arm", 1), 1 + 18);
+  // Eight stores and their unlocks fill the store queue.
+  expect_near(store_under_lock("arm", 1 << 20), std::max(1.0 + 18, (kWayDown + kPmRead) / 8));
+}
+
+TEST(Stores, OneAtATimeTakeALatencyEach) {
+  const auto store = [](std::uint64_t lines, std::string_view one_at_a_time) {
+    return steady_ns(
+        [lines](TraceBuilder& builder, int rounds) {
+          const std::uint32_t site = builder.site(SiteKind::kStore, 8);
+          for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(rounds); ++i) {
+            builder.store(site, kPmBase + i % lines * kOtherBank, i);
+          }
+        },
+        2000, round_machine({{"core.one_store_at_a_time", one_at_a_time}}));
+  };
+  expect_near(store(1, "false"), 1);
+  expect_near(store(1, "true"), kL1);
+  expect_near(store(1 << 20, "true"), kWayDown + kPmRead);
+  EXPECT_LT(store(1 << 20, "false"), (kWayDown + kPmRead) / 3);
+}
+
+// What a region stores may still be on its way when its end retires; that time is told, too.
+TEST(Regions, AreDrainedWhenTheirLastStoreHasLeft) {
+  const auto times = [](std::uint64_t lines) {
+    constexpr int kRegions = 200;
+    TraceBuilder builder;
+    builder.pm_region(kPmBase, kPmBase + (std::uint64_t{1} << 32));
+    builder.thread(0);
+    const std::uint32_t work = builder.site(SiteKind::kExecute, 0, 4000);
+    const std::uint32_t store = builder.site(SiteKind::kStore, 8);
+    for (std::uint64_t i = 0; i < kRegions; ++i) {
+      builder.mark(trace::MarkKind::kRegionBegin, 1);
+      builder.store(store, kPmBase + i % lines * kOtherBank, i);
+      builder.mark(trace::MarkKind::kRegionEnd, 1);
+      builder.plain(work);
+    }
+    const RunResult result = run_trace(builder, round_machine());
+    return std::pair(statistic(result, "core.region_time_ns") / kRegions,
+                     statistic(result, "core.drained_region_time_ns") / kRegions);
+  };
+  const auto [hit, hit_drained] = times(1);
+  EXPECT_LT(hit, 2);
+  EXPECT_NEAR(hit_drained - hit, 1, 1.5);
+  const auto [miss, miss_drained] = times(1 << 20);
+  EXPECT_LT(miss, 2);
+  expect_near(miss_drained - miss, kWayDown + kPmRead);
 }
 
 TEST(Instances, ThatShareNothingTakeAsLongAsOne) {

@@ -33,6 +33,11 @@ def _region_time(run: Outcome) -> float | None:
     return run.stats["core.region_time_ns"] / run.regions
 
 
+def _drained_region_time(run: Outcome) -> float | None:
+    """As `_region_time`, until all that the region has stored has left the store queue."""
+    return run.stats["core.drained_region_time_ns"] / run.regions
+
+
 def _region_rate(run: Outcome) -> float | None:
     """Regions for the time spent in regions: throughput without what programs do between them."""
     return run.regions / run.stats["core.region_time_ns"]
@@ -62,6 +67,7 @@ def _mean(run: Outcome, total: str, count: str) -> float | None:
 METRICS = {
     "throughput": Metric("throughput", _throughput),
     "region_time": Metric("cycles per atomic region", _region_time),
+    "drained_region_time": Metric("cycles until regions have drained", _drained_region_time),
     "region_rate": Metric("throughput inside regions", _region_rate),
     "pm_writes": Metric("PM write traffic", _pm_writes),
     "log_latency": Metric("log entry persistence latency", _log_latency),

@@ -20,6 +20,7 @@ CoreStatistics& CoreStatistics::operator+=(const CoreStatistics& other) {
   regions += other.regions;
   context_switches += other.context_switches;
   region_time += other.region_time;
+  drained_region_time += other.drained_region_time;
   return *this;
 }
 
@@ -38,6 +39,8 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       lock_order_(lock_order),
       rob_entries_(parameters.rob_entries),
       full_fences_(parameters.full_fences),
+      arm_locks_(parameters.lock_order == LockBarrier::kArm),
+      one_store_at_a_time_(parameters.one_store_at_a_time),
       cycle_(clock.cycle()),
       forward_latency_(clock.slots(parameters.forward_latency)),
       locked_latency_(clock.slots(parameters.locked_latency)),
@@ -93,6 +96,7 @@ void Core::filled(Line line, LineState, Picoseconds when, Source source) {
     index = next;
   }
   retry_waiting_loads();
+  if (acquiring_ == Acquiring::kLine) write_lock();
   drain();
   ask_ahead();
   advance();
@@ -108,6 +112,12 @@ std::string Core::waiting_for() const {
     const trace::SiteRecord& site = sites_->sites()[oldest.site];
     text += ": the oldest of " + std::to_string(tail_ - head_) + " in flight is at " +
             std::string(sites_->string(site.file)) + ":" + std::to_string(site.line);
+    if (acquiring_ == Acquiring::kLock) {
+      const Entry& oldest_entry = entries_[head_ & entry_mask_];
+      text += ", which waits for version " + std::to_string(oldest_entry.version) + " of object " +
+              std::to_string(oldest_entry.object) + ", which is at " +
+              std::to_string(synchronisation_.version(oldest_entry.object));
+    }
   }
   if (!stores_.empty()) {
     const StoreEntry& store = const_cast<StoreQueue&>(stores_).front();

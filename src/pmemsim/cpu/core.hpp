@@ -44,7 +44,7 @@ struct CoreStatistics {
   std::uint64_t branches = 0, mispredicted_branches = 0;
   std::uint64_t flushes = 0, fences = 0, locks = 0, regions = 0;
   std::uint64_t context_switches = 0;
-  Picoseconds region_time{};
+  Picoseconds region_time{}, drained_region_time{};
 
   CoreStatistics& operator+=(const CoreStatistics& other);
 
@@ -68,6 +68,9 @@ struct CoreStatistics {
     visit("context_switches", context_switches, "switches",
           "Times that the thread was taken off the core");
     visit("region_time_ns", region_time, "Time between the begin and the end of regions, in sum");
+    visit("drained_region_time_ns", drained_region_time,
+          "Time between the begin of regions and when all that they have stored has left the store "
+          "queue, in sum");
   }
 };
 
@@ -116,7 +119,8 @@ class Core final : public CacheClient {
     kStore,
     kBranch,
     kRecurrence,
-    kSerial
+    kSerial,
+    kAcquire,  // a lock that doesn't wait for the store queue
   };
   enum class State : std::uint8_t { kWaiting, kIssued, kComplete };
 
@@ -170,6 +174,8 @@ class Core final : public CacheClient {
   bool dispatch_load(const trace::Operation& operation);
   bool dispatch_store(const trace::Operation& operation);
   bool dispatch_through_stores(const trace::Operation& operation, StoreKind kind, bool serialising);
+  bool dispatch_synchronisation(const trace::Operation& operation);
+  bool dispatch_acquire(const trace::Operation& operation);
   bool dispatch_branch(const trace::Operation& operation);
   bool dispatch_recurrence(const trace::Operation& operation);
   bool dispatch_mark(const trace::Operation& operation);
@@ -204,6 +210,11 @@ class Core final : public CacheClient {
   void complete(std::uint32_t index, Slot slot);
   void retire();
   bool start_serial(Entry& entry);
+  void start_acquire(Entry& entry);
+  void acquire_due(std::uint64_t index, Picoseconds now);
+  void acquired(std::uint64_t index, Picoseconds now);
+  void write_lock();
+  void region_drained(Slot began, Slot slot);
   void account_for(const Entry& entry, Slot from, Slot until);
   void retired(Entry& entry);
   void tell_layers_of_load(const Entry& load);
@@ -273,7 +284,7 @@ class Core final : public CacheClient {
   const CoreId id_;
   const LockOrder lock_order_;
   const std::uint32_t rob_entries_;
-  const bool full_fences_;
+  const bool full_fences_, arm_locks_, one_store_at_a_time_;
   const Slot cycle_, forward_latency_, locked_latency_, branch_penalty_, time_slice_;
   const Picoseconds run_ahead_;
   const bool ends_are_durable_;  // regions', without the design's saying so
@@ -341,6 +352,15 @@ class Core final : public CacheClient {
   std::uint32_t barrier_entry_ = kNoEntry;  // the latest serialising operation
   Slot barrier_ = 0;
   Slot region_began_ = 0;
+  // Whose end has retired before all that they have stored had left the store queue.
+  struct DrainingRegion {
+    std::uint64_t until;  // number of the store behind its last one
+    Slot began;
+  };
+  std::deque<DrainingRegion> draining_regions_;
+  // Of the oldest instruction, if that takes a lock outside the store queue.
+  enum class Acquiring : std::uint8_t { kNot, kLock, kLine };
+  Acquiring acquiring_ = Acquiring::kNot;
   std::uint64_t regions_retired_ = 0, retired_region_ = 0;  // as region_, but at retirement
 
   // misses

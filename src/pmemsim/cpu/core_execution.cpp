@@ -21,7 +21,9 @@ void Core::execute(std::uint32_t index) {
                       completion<&Core::version_due>(*this, index));
       return;
     case Kind::kSerial:
-      ready.state = State::kIssued;  // goes on when it is the oldest: start_serial()
+    case Kind::kAcquire:
+      ready.state =
+          State::kIssued;  // goes on when it is the oldest: start_serial(), start_acquire()
       return;
     case Kind::kPlain:
     case Kind::kStore:
@@ -159,7 +161,10 @@ void Core::retire() {
   retiring_ = true;
   while (head_ != tail_) {
     Entry& oldest = entry(head_);
-    if (oldest.state != State::kComplete && !start_serial(oldest)) break;
+    if (oldest.state != State::kComplete && !start_serial(oldest)) {
+      start_acquire(oldest);
+      break;
+    }
     const Slot in_turn = retire_ + oldest.instructions;
     account_.add(Cause::kBase, oldest.instructions);
     if (oldest.ready > in_turn) account_for(oldest, in_turn, oldest.ready);
@@ -188,6 +193,57 @@ bool Core::start_serial(Entry& oldest) {
   }
   drain();
   return oldest.state == State::kComplete;
+}
+
+// Takes effect as the oldest one, at its own time, whatever the store queue still holds.
+void Core::start_acquire(Entry& oldest) {
+  if (oldest.kind != Kind::kAcquire || oldest.pending > 0 || acquiring_ != Acquiring::kNot) return;
+  acquiring_ = Acquiring::kLock;
+  oldest.cause = Cause::kLocked;
+  oldest.ready = std::max(retire_ + oldest.instructions, oldest.ready);
+  queue_.schedule(max(clock_.time(oldest.ready), queue_.now()), Phase::kCore,
+                  completion<&Core::acquire_due>(*this, head_));
+}
+
+void Core::acquire_due(std::uint64_t index, Picoseconds now) {
+  const Entry& lock = entry(static_cast<std::uint32_t>(index));
+  const auto kind = static_cast<trace::SyncKind>(lock.detail);
+  const bool companion = trace::is_companion(kind, lock.address);
+  // A write lock's companion matters only where the order is the recorded one.
+  if ((companion && lock_order_ == LockOrder::kSimulated) ||
+      synchronisation_.acquire(kind, lock.object, lock.version,
+                               completion<&Core::acquired>(*this, index))) {
+    acquired(index, now);
+  }
+}
+
+void Core::acquired(std::uint64_t index, Picoseconds now) {
+  Entry& lock = entry(static_cast<std::uint32_t>(index));
+  const auto kind = static_cast<trace::SyncKind>(lock.detail);
+  const Slot slot = std::max(lock.ready, clock_.slot(now));
+  if (slot > lock.ready + 1) lock.cause = Cause::kLock;
+  lock.ready = slot;
+  const bool obtained =
+      kind != trace::SyncKind::kWriteLock || trace::is_companion(kind, lock.address);
+  if (obtained) design_.synchronised(id_, kind, clock_.time(slot));
+  acquiring_ = Acquiring::kLine;
+  write_lock();
+  advance();
+}
+
+// Completes the acquisition if the lock's line is here, to be written; else filled() comes back.
+void Core::write_lock() {
+  Entry& lock = entry(head_);
+  const Line line = Line::of(lock.address);
+  const Slot slot = std::max(lock.ready, clock_.slot(queue_.now()));
+  const PrivateCaches::Lookup found = caches_.look_up(line, slot);
+  if (!found.hit || found.state == LineState::kShared) {
+    ask_to_write(line, slot);
+    return;
+  }
+  caches_.write(line);
+  acquiring_ = Acquiring::kNot;
+  complete(head_, std::max(slot + cycle_, found.ready) + locked_latency_);
 }
 
 // Says what the core waited for from `from`, when it could have retired this, until it did.
@@ -221,6 +277,7 @@ void Core::retired(Entry& oldest) {
     case Kind::kPlain:
     case Kind::kStore:
     case Kind::kRecurrence:
+    case Kind::kAcquire:
       break;
   }
   if (oldest.hint) give_hint();
@@ -238,6 +295,12 @@ void Core::retired(Entry& oldest) {
     retired_region_ = 0;
     ++statistics_.regions;
     statistics_.region_time += time;
+    const std::uint64_t until = oldest.store + oldest.stores;
+    if (stores_.head() >= until) {
+      region_drained(region_began_, retire_);
+    } else {
+      draining_regions_.push_back({until, region_began_});
+    }
   }
   if (oldest.kind == Kind::kSerial) {  // has left the store queue already
     // Reads, even if it doesn't write: a compare-exchange that failed.
@@ -259,6 +322,10 @@ void Core::retired(Entry& oldest) {
   if (oldest.stores == 0) return;
   ask_ahead();
   drain();
+}
+
+void Core::region_drained(Slot began, Slot slot) {
+  statistics_.drained_region_time += clock_.time(slot) - clock_.time(began);
 }
 
 // Its value stands in the ring, even if it has left the queue. `pieces`: of its instruction, before

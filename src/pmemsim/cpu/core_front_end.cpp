@@ -121,11 +121,8 @@ bool Core::dispatch(const Operation& operation) {
           return dispatch_plain(operation, Kind::kSerial);
       }
       return true;
-    case SiteKind::kSync: {
-      const bool acquires = trace::is_acquire(static_cast<SyncKind>(operation.detail));
-      return dispatch_through_stores(operation,
-                                     acquires ? StoreKind::kAcquire : StoreKind::kRelease, true);
-    }
+    case SiteKind::kSync:
+      return dispatch_synchronisation(operation);
     case SiteKind::kMark:
       return dispatch_mark(operation);
   }
@@ -145,8 +142,9 @@ bool Core::dispatch_load(const Operation& operation) {
   } else {
     load.ready = std::max(load.ready, barrier_);
   }
-  // What a barrier holds up finds the store queue empty.
-  load.forwarded = kind == Kind::kLoad && barrier_entry_ == kNoEntry && forward(index);
+  // What a barrier holds up finds the store queue empty, unless that only takes a lock.
+  const bool empty = barrier_entry_ != kNoEntry && entry(barrier_entry_).kind != Kind::kAcquire;
+  load.forwarded = kind == Kind::kLoad && !empty && forward(index);
   if (kind == Kind::kAtomicLoad &&
       !(in_recorded_order() && lock_role(operation) == LockRole::kNone)) {
     load.version = 0;  // waits for nobody
@@ -217,6 +215,29 @@ bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, b
   return true;
 }
 
+// Locks have an address; what else threads meet in, such as condition variables, is kernel code and
+// holds up everything on ARM, too.
+bool Core::dispatch_synchronisation(const Operation& operation) {
+  const auto kind = static_cast<SyncKind>(operation.detail);
+  if (arm_locks_ && operation.address != 0) {
+    if (trace::is_lock(kind)) return dispatch_acquire(operation);
+    if (trace::is_unlock(kind))
+      return dispatch_through_stores(operation, StoreKind::kRelease, false);
+  }
+  return dispatch_through_stores(
+      operation, trace::is_acquire(kind) ? StoreKind::kAcquire : StoreKind::kRelease, true);
+}
+
+bool Core::dispatch_acquire(const Operation& operation) {
+  if (!has_room(operation, 0, 0)) return false;
+  const std::uint32_t index = new_entry(operation, Kind::kAcquire);
+  entry(index).detail = operation.detail;
+  count_locks(static_cast<SyncKind>(operation.detail));
+  barrier_entry_ = index;
+  start(index);
+  return true;
+}
+
 void Core::count_locks(SyncKind kind) {
   if (trace::is_lock(kind)) {
     ++statistics_.locks;
@@ -277,6 +298,7 @@ bool Core::dispatch_mark(const Operation& operation) {
       mark == MarkKind::kFenceRegions || (end && design_.commits_synchronously());
   if (!has_room(operation, 0, layers_care ? 1 : 0)) return false;
   const std::uint32_t index = new_entry(operation, serialising ? Kind::kSerial : Kind::kPlain);
+  entry(index).store = stores_.tail();
   entry(index).region_begin = mark == MarkKind::kRegionBegin;
   entry(index).region_end = end;
   if (mark == MarkKind::kRegionBegin) {

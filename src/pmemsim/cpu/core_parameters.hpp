@@ -1,8 +1,19 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <string_view>
+
 #include "pmemsim/core/parameters.hpp"
 
 namespace pmemsim {
+
+// What taking and giving back a lock waits for.
+enum class LockBarrier : std::uint8_t { kX86, kArm };
+inline std::span<const std::string_view> choice_names(LockBarrier) {
+  static constexpr std::string_view kNames[] = {"x86", "arm"};
+  return kNames;
+}
 
 struct CoreParameters {
   static constexpr std::uint32_t kMostCores = 64;
@@ -20,6 +31,8 @@ struct CoreParameters {
   Delay branch_penalty = cycles(14);
   std::uint32_t predictor_index_bits = 14;
   bool full_fences = false;
+  LockBarrier lock_order = LockBarrier::kX86;
+  bool one_store_at_a_time = false;
   Delay time_slice = nanoseconds(0);
   Delay run_ahead = nanoseconds(200);
 
@@ -47,6 +60,16 @@ struct CoreParameters {
           "The gshare predictor has two to the power of this many counters");
     visit("full_fences", full_fences, {},
           "Whether a store fence holds up all that follows it, as mfence and ARM's DSB do");
+    visit(
+        "lock_order", lock_order, {},
+        "What locks wait for: on x86 taking and giving back are locked instructions, for which all "
+        "earlier stores leave the core and which hold up all that follows; on ARM taking one holds "
+        "up what follows but waits for no store, and giving back is a store-release, which becomes "
+        "visible after the stores before it and holds up nothing");
+    visit(
+        "one_store_at_a_time", one_store_at_a_time, {},
+        "Whether a store asks for its line and is written only when the store before it has been, "
+        "as in gem5's model of x86");
     visit(
         "time_slice", time_slice, {.least = 0, .most = 1e12},
         "Time after which a thread leaves its core, until the design lets it come back; 0: never");

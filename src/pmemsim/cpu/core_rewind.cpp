@@ -56,6 +56,7 @@ void Core::rewind() {
   locks_held_ = start.locks_held;
   synchronised_ = 0;
   region_starts_.clear();
+  draining_regions_.clear();
   design_.rewound(id_);
   advance();
 }

@@ -40,6 +40,10 @@ void Core::drain() {
     const std::uint32_t rob = head.rob;
     if (head.ends_region) program_events_.region_durable(id_, head.region);
     stores_.pop(slot);
+    while (!draining_regions_.empty() && draining_regions_.front().until <= stores_.head()) {
+      region_drained(draining_regions_.front().began, slot);
+      draining_regions_.pop_front();
+    }
     if (serialising) complete(rob, slot);
   }
   draining_ = false;
@@ -131,7 +135,7 @@ bool Core::may_write(const StoreEntry& head, Slot& slot) {
     return false;
   }
   // Writes to the L1 are pipelined; what comes from further out has to arrive first.
-  slot = std::max(slot + cycle_, found.ready);
+  slot = std::max(one_store_at_a_time_ ? found.done : slot + cycle_, found.ready);
   caches_.write(line);
   return true;
 }
@@ -154,11 +158,15 @@ bool Core::ask_to_write(Line line, Slot slot) {
 // Stores ask for their line when they retire, so that their misses overlap; in order, and as soon
 // as there is an MSHR.
 void Core::ask_ahead() {
+  if (one_store_at_a_time_) return;
   asked_ = std::max(asked_, stores_.head());
   for (; asked_ < stores_.tail(); ++asked_) {
     const StoreEntry& store = stores_.at(asked_);
     if (store.eligible == kUnknownSlot) return;
-    if (store.kind != StoreKind::kStore && store.kind != StoreKind::kAtomicStore) continue;
+    const bool releases = store.kind == StoreKind::kRelease && !store.serialising;
+    if (store.kind != StoreKind::kStore && store.kind != StoreKind::kAtomicStore && !releases) {
+      continue;
+    }
     if (!ask_to_write(Line::of(store.address), store.eligible)) return;
   }
 }
@@ -349,7 +357,7 @@ bool Core::drain_release(StoreEntry& head, Slot& slot) {
   empty_buffers(slot);
   if (head.address != 0) {
     if (!may_write(head, slot)) return false;
-    slot += locked_latency_;
+    if (head.serialising) slot += locked_latency_;
   }
   design_.synchronised(id_, static_cast<trace::SyncKind>(head.detail), clock_.time(slot));
   if (!synchronises_again()) release_later(head, slot);

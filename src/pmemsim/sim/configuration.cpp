@@ -1,5 +1,6 @@
 #include "pmemsim/sim/configuration.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "pmemsim/cache/cache_array.hpp"
@@ -71,6 +72,14 @@ Configuration configure(std::span<const Setting> settings, const ChoiceTable& ta
   for (const std::string& problem : configuration.pm.problems()) setter.add_problem(problem, "pm");
   for (const std::string& problem : combination_problems(configuration.blueprint())) {
     setter.add_problem(problem);
+  }
+  if (configuration.core.lock_order == LockBarrier::kArm) {
+    for (const Choice* const part : configuration.design.chosen()) {
+      if (std::ranges::count(part->needs, kRegionsAgain) == 0) continue;
+      setter.add_problem("core.lock_order: " + std::string(part->name) +
+                         " takes regions back, which locks outside the store queue can't be; "
+                         "choose core.lock_order=x86");
+    }
   }
   setter.throw_problems();
   return configuration;
