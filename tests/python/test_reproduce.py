@@ -505,11 +505,19 @@ def test_experiments_differ_only_in_what_the_papers_vary() -> None:
             varied |= {key for key, _ in experiment.settings}
             varied |= {key for point in experiment.points for key, _ in point.settings}
         varied |= {key for design in paper.designs.values() for key, _ in design.settings}
-    # Figure 1 of ASAP was measured on an x86 machine.
     assert varied == {
         "pm.latency_factor", "pm.interleaving", "asap.lh_wpq_entries", "asap.fence_every_region",
-        "core.lock_order",
     }  # fmt: skip
+
+
+def test_an_experiment_may_have_a_machine_of_its_own() -> None:
+    paper = load_paper("asap")
+    machines = {
+        name: {case.machine for case in paper.cases(experiment, "quick")}
+        for name, experiment in paper.experiments.items()
+    }
+    assert machines.pop("fig1") == {"xeon-6140"}
+    assert set.union(*machines.values()) == {"asap"}
 
 
 def test_threads_share_data_or_instances_have_their_own() -> None:

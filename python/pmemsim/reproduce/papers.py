@@ -163,7 +163,7 @@ def _experiment(
     item: Item, paper: str, designs: dict[str, Design], facts: dict[str, Fact]
 ) -> Experiment:
     field = item.fields(
-        ("title", "where", "metric", "designs", "baseline", "entries"), ("set", "vary")
+        ("title", "where", "metric", "designs", "baseline", "entries"), ("set", "vary", "machine")
     )
     measured = tuple(name.one_of(designs, "design") for name in field["designs"].items())
     vary = field["vary"].fields(("name", "points")) if "vary" in field else {}
@@ -175,6 +175,7 @@ def _experiment(
         metric=_metric(field["metric"], item, paper),
         designs=measured,
         baseline=field["baseline"].one_of(measured, "design"),
+        machine=_sourced(field["machine"]).text() if "machine" in field else None,
         settings=_settings(field.get("set")),
         varies=vary["name"].text() if vary else "",
         points=tuple(Point(point.name, _settings(point)) for point in points) or (Point("", ()),),

@@ -80,6 +80,8 @@ class Experiment:
     designs: tuple[str, ...]
     baseline: str
     """What figures normalise to, at the first point."""
+    machine: str | None
+    """None: the paper's."""
     settings: Settings
     varies: str
     points: tuple[Point, ...]
@@ -113,7 +115,7 @@ class Paper:
     title: str
     machine: str
     settings: Settings
-    """Of the machine; the same in all experiments."""
+    """The same in all experiments, whatever their machine."""
     threads: int
     instances: int
     seeds: tuple[int, ...]
@@ -154,7 +156,8 @@ class Paper:
             seed=seed,
             items=(self.ablation.items if self.ablation else None) or benchmark.items,
         )
-        return Case(run, chosen.preset, self.machine, tuple(settings.items()))
+        machine = experiment.machine or self.machine
+        return Case(run, chosen.preset, machine, tuple(settings.items()))
 
     def cases(self, experiment: Experiment, scale: Scale) -> list[Case]:
         """All simulations of an experiment; none if it is computed from the configuration."""
