@@ -23,7 +23,7 @@ int main(void) {
     p[8 * i] = i;
     __asm__ volatile("clflush %0" : "+m"(p[8 * i]));
   }
-  __asm__ volatile("sfence" ::: "memory");
+  __asm__ volatile("mfence" ::: "memory");
   for (int i = 0; i < 1000; ++i) p[1] += rand();
   printf("%ld took %ld ns\\n", p[1], (long)clock());
   free(p);
