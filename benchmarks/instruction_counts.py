@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 from command_line import chosen_workloads
-from native import build_native, need
+from native_builds import build_native, need
 from pmemsim.recording import build_workload
 
 from pmemsim.trace import Trace

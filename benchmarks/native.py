@@ -1,50 +1,143 @@
-"""Workloads as native programs, compiled by the compiler that pmemsim-c++ wraps."""
+"""Eight small programs on this processor and simulated on a machine that is meant to be like it.
+
+python benchmarks/native.py --machine mine.yaml
+
+Each program (benchmarks/programs) measures itself natively, one repetition after the other, and is
+recorded, whose last repetition is simulated. An operation's simulated time is to be within 25% of
+the native one, the median of the repetitions, for each program, and the mean of the absolute
+logarithms of the ratios within 10%. Prints a table; ends with status 1 if a bound is missed. The
+programs were written before any machine was fitted to measurements, and none may be.
+"""
 
 from __future__ import annotations
 
-import shutil
+import argparse
+import json
+import math
 import subprocess
 import sys
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 
-ROOT = Path(__file__).resolve().parents[1]
-BUILD = ROOT / "build" / "benchmarks"
+from native_builds import BUILD, ROOT, need
+
+import pmemsim
+
+PROGRAMS = ROOT / "benchmarks" / "programs"
+NAMES = tuple(sorted(path.stem for path in PROGRAMS.glob("*.c")))
+# Where measured.h maps what is persistent.
+PERSISTENT = "0x100000000000"
+EACH = 0.25
+MEAN = 0.10
 
 
-def need(tool: str, package: str) -> str:
-    """Return the path of a tool, or end with the package that has it."""
-    path = shutil.which(tool)
-    if path is None:
-        sys.exit(f"{tool} was not found; install it (Debian and Ubuntu: apt-get install {package})")
-    return path
+@dataclass(frozen=True)
+class Row:
+    """A program's time of an operation, in nanoseconds."""
+
+    program: str
+    native_ns: float
+    """Median of the repetitions; the first, which warms up, doesn't count."""
+    least_ns: float
+    most_ns: float
+    simulated_ns: float
+
+    @property
+    def ratio(self) -> float:
+        """Simulated over native."""
+        return self.simulated_ns / self.native_ns
 
 
-def build_native(workload: str, opt: str) -> Path:
-    """Compile a workload without any recording; returns the program's path."""
-    clang = need("clang-19", "clang-19")
-    folder = BUILD / opt
-    folder.mkdir(parents=True, exist_ok=True)
-    include = f"-I{ROOT / 'include'}"
-    objects: list[Path] = []
-    for source in sorted((ROOT / "library").glob("*.c")):
-        target = folder / f"{source.stem}.o"
-        command: list[str | Path] = [
-            clang,
-            f"-{opt}",
-            "-std=gnu11",
-            include,
-            "-c",
-            source,
-            "-o",
-            target,
-        ]
-        subprocess.run(command, check=True)
-        objects.append(target)
-    program = folder / workload
-    source = ROOT / "workloads" / workload / f"{workload}.cpp"
-    link: list[str | Path] = [
-        need("clang++-19", "clang-19"), f"-{opt}", "-std=c++20", include,
-        f"-I{ROOT / 'workloads' / 'common'}", source, *objects, "-lpthread", "-o", program,
-    ]  # fmt: skip
-    subprocess.run(link, check=True)
-    return program
+def installed(command: str) -> str:
+    """The path of one of the package's commands."""
+    return str(Path(sys.executable).parent / command)
+
+
+def build(program: str, compiler: str, target: Path, *options: str) -> Path:
+    """Compile one of the programs; returns the executable."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    source = PROGRAMS / f"{program}.c"
+    subprocess.run([compiler, "-O2", *options, "-pthread", source, "-o", target], check=True)
+    return target
+
+
+def native_times(executable: Path, operations: int, repetitions: int) -> list[float]:
+    """Nanoseconds of an operation in each repetition but the first."""
+    command: list[str | Path] = [executable, str(operations), str(repetitions + 1)]
+    printed = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return [total / printed["operations"] for total in printed["total_ns"][1:]]
+
+
+def simulated_time(program: str, executable: Path, operations: int, machine: str) -> float:
+    """Nanoseconds of an operation of the recording's measured part, on that machine."""
+    trace = BUILD / "native" / f"{program}.pmt"
+    command: list[str | Path] = [installed("pmemsim"), "record", "--pm-hint", PERSISTENT]
+    command += ["-o", trace, "--", executable, str(operations), "2"]
+    recorded = subprocess.run(command, capture_output=True)
+    if recorded.returncode != 0:
+        sys.exit(recorded.stderr.decode())
+    return pmemsim.run(trace, design="x86-bare", machine=machine).time_ns / operations
+
+
+def measure(program: str, operations: int, repetitions: int, machine: str) -> Row:
+    """Run a program natively and simulate its recording."""
+    folder = BUILD / "native"
+    native = build(program, need("clang-19", "clang-19"), folder / program, "-DPMEMSIM_NATIVE")
+    times = native_times(native, operations, repetitions)
+    recorded = build(program, installed("pmemsim-cc"), folder / f"{program}-recorded")
+    simulated = simulated_time(program, recorded, operations, machine)
+    return Row(program, median(times), min(times), max(times), simulated)
+
+
+def mean_log_ratio(rows: list[Row]) -> float:
+    """The mean of the absolute logarithms of simulated over native."""
+    return sum(abs(math.log(row.ratio)) for row in rows) / len(rows)
+
+
+def missed(rows: list[Row]) -> list[str]:
+    """The bounds that aren't kept, a sentence each."""
+    found = [
+        f"{row.program}: {row.ratio:.2f} of the native time, not within {EACH:.0%}"
+        for row in rows
+        if abs(math.log(row.ratio)) > math.log(1 + EACH)
+    ]
+    mean = mean_log_ratio(rows)
+    if mean > math.log(1 + MEAN):
+        found.append(f"mean: off by {math.exp(mean) - 1:.0%}, more than {MEAN:.0%}")
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """Measure, print, and say whether the bounds are kept."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--machine", required=True, help="a machine's name, or a YAML file's path")
+    parser.add_argument("--operations", type=int, default=10000, help="in a repetition")
+    parser.add_argument("--repetitions", type=int, default=21)
+    parser.add_argument("--json", type=Path, help="write all results to this file, too")
+    parser.add_argument("programs", nargs="*", default=NAMES, help="default: all")
+    given = parser.parse_args(arguments)
+    rows = []
+    print(f"{'program':<16}{'native ns':>12}{'least':>10}{'most':>10}{'simulated ns':>14}  ratio")
+    for program in given.programs:
+        if program not in NAMES:
+            parser.error(f"there is no program {program}; there are {', '.join(NAMES)}")
+        row = measure(program, given.operations, given.repetitions, given.machine)
+        rows.append(row)
+        print(
+            f"{program:<16}{row.native_ns:>12.1f}{row.least_ns:>10.1f}{row.most_ns:>10.1f}"
+            f"{row.simulated_ns:>14.1f}  {row.ratio:.2f}",
+            flush=True,
+        )
+    problems = missed(rows)
+    print(f"mean of the absolute logarithms of the ratios: {mean_log_ratio(rows):.3f}")
+    print("\n".join(problems) or "all bounds are kept")
+    if given.json:
+        given.json.write_text(json.dumps({"rows": [asdict(row) for row in rows]}, indent=2))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
-from native import BUILD, need
+from native_builds import BUILD, need
 from pmemsim.errors import Error
 from pmemsim.recording import record
 from pmemsim.toolchain import compiler

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from command_line import chosen_workloads
-from native import build_native
+from native_builds import build_native
 from pmemsim.recording import build_workload
 
 ARGUMENTS = ["--threads=4", "--regions=100000", "--seed=1"]

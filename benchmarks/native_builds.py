@@ -1,0 +1,50 @@
+"""Workloads as native programs, compiled by the compiler that pmemsim-c++ wraps."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build" / "benchmarks"
+
+
+def need(tool: str, package: str) -> str:
+    """Return the path of a tool, or end with the package that has it."""
+    path = shutil.which(tool)
+    if path is None:
+        sys.exit(f"{tool} was not found; install it (Debian and Ubuntu: apt-get install {package})")
+    return path
+
+
+def build_native(workload: str, opt: str) -> Path:
+    """Compile a workload without any recording; returns the program's path."""
+    clang = need("clang-19", "clang-19")
+    folder = BUILD / opt
+    folder.mkdir(parents=True, exist_ok=True)
+    include = f"-I{ROOT / 'include'}"
+    objects: list[Path] = []
+    for source in sorted((ROOT / "library").glob("*.c")):
+        target = folder / f"{source.stem}.o"
+        command: list[str | Path] = [
+            clang,
+            f"-{opt}",
+            "-std=gnu11",
+            include,
+            "-c",
+            source,
+            "-o",
+            target,
+        ]
+        subprocess.run(command, check=True)
+        objects.append(target)
+    program = folder / workload
+    source = ROOT / "workloads" / workload / f"{workload}.cpp"
+    link: list[str | Path] = [
+        need("clang++-19", "clang-19"), f"-{opt}", "-std=c++20", include,
+        f"-I{ROOT / 'workloads' / 'common'}", source, *objects, "-lpthread", "-o", program,
+    ]  # fmt: skip
+    subprocess.run(link, check=True)
+    return program

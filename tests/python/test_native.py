@@ -1,0 +1,46 @@
+"""Programs natively and simulated, side by side (benchmarks/native.py)."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import native
+import pytest
+from native import NAMES, Row, main, mean_log_ratio, missed
+
+
+def row(ratio: float, program: str = "p") -> Row:
+    return Row(program, 100.0, 90.0, 110.0, 100.0 * ratio)
+
+
+def test_a_program_is_held_against_its_own_time_and_all_against_the_mean() -> None:
+    assert missed([row(1.09), row(0.93)]) == []
+    assert missed([row(1.24), row(1.0), row(1.0)]) == []
+    (one,) = missed([row(1.3, "slow"), *[row(1.0)] * 9])
+    assert one == "slow: 1.30 of the native time, not within 25%"
+    (mean,) = missed([row(1.2), row(1 / 1.2)])  # they don't make up for each other
+    assert mean == "mean: off by 20%, more than 10%"
+    assert mean_log_ratio([row(2.0), row(0.5)]) == pytest.approx(math.log(2))
+
+
+@pytest.mark.parametrize("program", NAMES)
+def test_each_program_measures_itself_natively_and_is_recorded(
+    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native, "BUILD", tmp_path)
+    report = tmp_path / "report.json"
+    arguments = ["--machine", "xeon-6140", "--operations", "200", "--repetitions", "3"]
+    assert main([*arguments, "--json", str(report), program]) in (0, 1)  # so few say nothing
+    (measured,) = json.loads(report.read_text())["rows"]
+    assert measured["program"] == program
+    assert 0 < measured["least_ns"] <= measured["native_ns"] <= measured["most_ns"]
+    assert measured["simulated_ns"] > 0
+
+
+def test_an_unknown_program_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["--machine", "xeon-6140", "typo"])
+    assert end.value.code == 2
+    assert "there is no program typo; there are append_log" in capsys.readouterr().err
