@@ -361,6 +361,12 @@ TEST(Persist, ThePathAndTheControllerAddTheirLatencies) {
                                 {"pm.front_latency", "20ns"}}),
               1 + kWayDown + 40 + 20 + 30 + 1);
 }
+TEST(Persist, AFlushTakesItsOwnLatency) {
+  expect_near(persist_round(1, {{"path.flush_latency", "110ns"}}), 1 + kWayDown + 110 + 1);
+}
+TEST(Persist, FlushesOverlapInTheirOwnLatency) {
+  expect_near(persist_round(16, {{"path.flush_latency", "110ns"}}), 16 + 16 + kWayDown + 110);
+}
 TEST(Persist, FlushesBeforeOneFenceOverlap) {
   expect_near(persist_round(16, {}), 16 + 16 + kWayDown);
 }
@@ -393,7 +399,7 @@ TEST(Persist, AFullWpqPassesWhatTheBanksWrite) {
       3, round_machine({{"pm.interleaving", "line"}, {"pm.write_latency", "300ns"}}));
   expect_near(ns / kLines, (300 + 3.332) / 16);
 }
-double non_temporal_round(std::uint64_t words) {
+double non_temporal_round(std::uint64_t words, std::initializer_list<KeyValue> more = {}) {
   return steady_ns(
       [&](TraceBuilder& builder, int rounds) {
         const std::uint32_t store = builder.site(SiteKind::kNonTemporal, 8);
@@ -405,10 +411,13 @@ double non_temporal_round(std::uint64_t words) {
           builder.plain(fence);
         }
       },
-      500, round_machine());
+      500, round_machine(more));
 }
 TEST(Persist, NonTemporalStoresGoStraightDown) {
   expect_near(non_temporal_round(1), kSharedTags + 1);
+}
+TEST(Persist, NonTemporalStoresDontTakeAFlushsLatency) {
+  expect_near(non_temporal_round(1, {{"path.flush_latency", "110ns"}}), kSharedTags + 1);
 }
 TEST(Persist, NonTemporalStoresOfALineGoDownTogether) {
   expect_near(non_temporal_round(8), 7 + kSharedTags + 1);

@@ -50,6 +50,7 @@ struct SharedCacheParameters {
 struct PathParameters {
   Delay request_latency = nanoseconds(0);
   Delay response_latency = nanoseconds(0);
+  Delay flush_latency = nanoseconds(0);
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -57,6 +58,8 @@ struct PathParameters {
           "From the shared cache to the memory controller, beyond the caches' own latencies");
     visit("response_latency", response_latency, {.least = 0, .most = 1e9},
           "From the memory controller back to the core, for data and for acknowledgements");
+    visit("flush_latency", flush_latency, {.least = 0, .most = 1e9},
+          "Time that a flush takes before it leaves the caches, beyond their look-ups");
   }
 };
 

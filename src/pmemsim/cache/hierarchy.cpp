@@ -33,6 +33,7 @@ Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores
       snoop_latency_(clock.duration(shared.snoop_latency)),
       request_latency_(clock.duration(path.request_latency)),
       response_latency_(clock.duration(path.response_latency)),
+      flush_latency_(clock.duration(path.flush_latency)),
       clients_(cores, nullptr),
       shared_(shared.size.count + shared.size_per_core.count * cores, shared.ways),
       combining_(cores, write_combining_buffers) {
@@ -193,7 +194,7 @@ void Hierarchy::write_back(Line line, CoreId writer) {
 void Hierarchy::flush(CoreId core, Line line, bool invalidate, bool dirty, Picoseconds when,
                       Completion acknowledge) {
   send_combined_of(line, when);
-  send_flush(new_flush(core, line, invalidate, dirty, acknowledge), when);
+  send_flush(new_flush(core, line, invalidate, dirty, acknowledge), when + flush_latency_);
 }
 
 std::uint32_t Hierarchy::new_flush(CoreId core, Line line, bool invalidate, bool dirty,

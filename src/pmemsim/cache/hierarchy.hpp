@@ -170,7 +170,7 @@ class Hierarchy final : public CachePort {
   Design& design_;
   Clock clock_;
   Picoseconds shared_latency_, shared_tag_latency_, snoop_latency_, request_latency_,
-      response_latency_;
+      response_latency_, flush_latency_;
   std::vector<PrivateCaches> private_;
   std::vector<CacheClient*> clients_;
   CacheArray<SharedLine> shared_;
