@@ -21,6 +21,7 @@ from pathlib import Path
 from statistics import median
 
 from native_builds import BUILD, ROOT, need
+from pmemsim.simulation import configure
 
 import pmemsim
 
@@ -119,11 +120,18 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", type=Path, help="write all results to this file, too")
     parser.add_argument("programs", nargs="*", default=NAMES, help="default: all")
     given = parser.parse_args(arguments)
-    rows = []
-    print(f"{'program':<16}{'native ns':>12}{'least':>10}{'most':>10}{'simulated ns':>14}  ratio")
+    if given.operations < 1 or given.repetitions < 1:
+        parser.error("--operations and --repetitions must be at least 1")
     for program in given.programs:
         if program not in NAMES:
             parser.error(f"there is no program {program}; there are {', '.join(NAMES)}")
+    try:
+        configure("x86-bare", given.machine)
+    except pmemsim.Error as error:
+        parser.error(str(error))
+    rows = []
+    print(f"{'program':<16}{'native ns':>12}{'least':>10}{'most':>10}{'simulated ns':>14}  ratio")
+    for program in given.programs:
         row = measure(program, given.operations, given.repetitions, given.machine)
         rows.append(row)
         print(

@@ -38,6 +38,8 @@ class Workload:
     without `data_bytes` has sizes of its own."""
     papers: tuple[str, ...]
     """Whose authors measure it."""
+    data_multiple: int
+    """Of what `data_bytes` must be a multiple, because so many items share them."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ class WorkloadRun:
     """How large its data are before the measured part; None: as the workload has it."""
 
     def __post_init__(self) -> None:
-        taken = find_workload(self.workload).arguments
+        workload = find_workload(self.workload)
+        taken = workload.arguments
         problems = argument_problems(
             opt=self.opt,
             threads=self.threads,
@@ -71,6 +74,11 @@ class WorkloadRun:
         )
         if "data_bytes" not in taken and self.data_bytes is not None:
             problems.append(f"--data-bytes: {self.workload} has sizes of its own; leave it out")
+        if not problems and self.data_bytes and self.data_bytes % workload.data_multiple != 0:
+            problems.append(
+                f"--data-bytes {self.data_bytes}: {self.workload} needs a multiple of "
+                f"{workload.data_multiple}"
+            )
         if problems:
             raise ConfigError(problems)
 
@@ -132,6 +140,7 @@ def workloads() -> dict[str, Workload]:
             tuple(folder / source for source in entry["sources"]),
             {key.replace("-", "_"): value for key, value in entry["arguments"].items()},
             tuple(entry["papers"]),
+            entry.get("data-multiple", WHOLE_NUMBERS["data_bytes"].step),
         )
         for entry in entries
     }

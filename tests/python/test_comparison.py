@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
+import weakref
 from pathlib import Path
 
 import pytest
 from pmemsim.comparison import Comparison, breakdown
 from pmemsim.errors import Error
+from pmemsim.simulation import StartingContents, configure, simulate
 from support import SMALL, made_up_result, pmemsim
 
 import pmemsim as package
+from pmemsim.trace import Trace
 
 RUN_KEYS = [
     "workload", "design", "machine", "threads", "seed", "instructions", "time_ns", "regions",
@@ -32,6 +35,36 @@ def test_ratios_are_against_the_first_design() -> None:
     )
     assert comparison.ratio(comparison.result("a", "sw-undo")) == 0.25
     assert comparison.geomean() == {"np": 1.0, "sw-undo": pytest.approx(0.5)}
+
+
+def test_what_a_recording_begins_with_is_loaded_once_and_not_kept(
+    queue_trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[weakref.ref[object]] = []
+
+    class Loaded:
+        pass
+
+    def load(_: object) -> Loaded:
+        contents = Loaded()
+        loaded.append(weakref.ref(contents))
+        return contents
+
+    monkeypatch.setattr("pmemsim.simulation._core.load_contents", load)
+    contents = StartingContents(Trace(queue_trace), 3)
+    taken = [contents.take() for _ in range(3)]
+    assert len(set(map(id, taken))) == len(loaded) == 1
+    taken.clear()
+    assert loaded[0]() is None
+
+
+def test_shared_contents_change_no_statistic(queue_trace: Path) -> None:
+    trace = Trace(queue_trace)
+    configuration = configure("hw-redo", "asap")
+    contents = StartingContents(trace, 2)
+    alone = simulate(trace, configuration)
+    for _ in range(2):  # what the first one writes is none of the second's
+        assert simulate(trace, configuration, contents=contents).statistics == alone.statistics
 
 
 def test_shares_of_time_add_up_to_one() -> None:

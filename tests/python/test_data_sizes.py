@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from pmemsim.errors import ConfigError
 from pmemsim.targets import find_target
+from pmemsim.workloads import WorkloadRun, workloads
+from support import pmemsim
 
 LINE_BYTES = 64
 # How many items a region writes, and how many of them --data-bytes are the size of.
@@ -32,3 +35,20 @@ def test_a_region_writes_all_lines_of_its_items(workload: str) -> None:
     items, shares = ITEMS[workload]
     more = items * (2048 // shares // LINE_BYTES - 1)
     assert lines[2048] - lines[64] == pytest.approx(more, abs=0.5)
+
+
+@pytest.mark.parametrize(("workload", "multiple"), [("string_swap", 16), ("echo", 64)])
+def test_items_that_share_the_size_are_words(workload: str, multiple: int) -> None:
+    assert workloads()[workload].data_multiple == multiple
+    assert WorkloadRun.of(workload, data_bytes=64 + multiple).data_bytes == 64 + multiple
+    with pytest.raises(ConfigError, match=f"{workload} needs a multiple of {multiple}"):
+        WorkloadRun.of(workload, data_bytes=64 + multiple // 2)
+
+
+def test_a_size_that_one_workload_cannot_have_is_refused_before_any_is_recorded() -> None:
+    run = pmemsim(
+        "compare", "queue", "echo", "--designs", "np", "--machine", "asap", "--data-bytes", "72"
+    )
+    assert run.returncode == 2
+    assert "--data-bytes 72: echo needs a multiple of 64" in run.stderr
+    assert "record" not in run.stderr

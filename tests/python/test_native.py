@@ -39,8 +39,18 @@ def test_each_program_measures_itself_natively_and_is_recorded(
     assert measured["simulated_ns"] > 0
 
 
-def test_an_unknown_program_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--machine", "xeon-6140", "typo"], "there is no program typo; there are append_log"),
+        (["--machine", "xeon-614"], "did you mean 'xeon-6140'"),
+        (["--machine", "xeon-6140", "--operations", "0"], "must be at least 1"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as end:
-        main(["--machine", "xeon-6140", "typo"])
+        main(arguments)
     assert end.value.code == 2
-    assert "there is no program typo; there are append_log" in capsys.readouterr().err
+    assert sentence in capsys.readouterr().err

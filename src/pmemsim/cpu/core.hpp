@@ -240,6 +240,9 @@ class Core final : public CacheClient {
   bool has_its_turn(const StoreEntry& atomic);
   void atomic_has_written(const StoreEntry& atomic, Slot slot);
   bool drain_acquire(StoreEntry& entry, Slot& slot);
+  bool acquire(trace::SyncKind kind, std::uint64_t address, std::uint32_t object,
+               std::uint32_t version, Completion resume);
+  void tell_of_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot);
   bool drain_release(StoreEntry& entry, Slot& slot);
   bool drain_region(StoreEntry& entry, Slot& slot);
   bool ask_design(const StoreEntry& entry, Picoseconds when);

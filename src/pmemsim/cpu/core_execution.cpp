@@ -207,25 +207,18 @@ void Core::start_acquire(Entry& oldest) {
 
 void Core::acquire_due(std::uint64_t index, Picoseconds now) {
   const Entry& lock = entry(static_cast<std::uint32_t>(index));
-  const auto kind = static_cast<trace::SyncKind>(lock.detail);
-  const bool companion = trace::is_companion(kind, lock.address);
-  // A write lock's companion matters only where the order is the recorded one.
-  if ((companion && lock_order_ == LockOrder::kSimulated) ||
-      synchronisation_.acquire(kind, lock.object, lock.version,
-                               completion<&Core::acquired>(*this, index))) {
+  if (acquire(static_cast<trace::SyncKind>(lock.detail), lock.address, lock.object, lock.version,
+              completion<&Core::acquired>(*this, index))) {
     acquired(index, now);
   }
 }
 
 void Core::acquired(std::uint64_t index, Picoseconds now) {
   Entry& lock = entry(static_cast<std::uint32_t>(index));
-  const auto kind = static_cast<trace::SyncKind>(lock.detail);
   const Slot slot = std::max(lock.ready, clock_.slot(now));
   if (slot > lock.ready + 1) lock.cause = Cause::kLock;
   lock.ready = slot;
-  const bool obtained =
-      kind != trace::SyncKind::kWriteLock || trace::is_companion(kind, lock.address);
-  if (obtained) design_.synchronised(id_, kind, clock_.time(slot));
+  tell_of_acquisition(static_cast<trace::SyncKind>(lock.detail), lock.address, slot);
   acquiring_ = Acquiring::kLine;
   write_lock();
   advance();

@@ -298,7 +298,7 @@ bool Core::dispatch_mark(const Operation& operation) {
       mark == MarkKind::kFenceRegions || (end && design_.commits_synchronously());
   if (!has_room(operation, 0, layers_care ? 1 : 0)) return false;
   const std::uint32_t index = new_entry(operation, serialising ? Kind::kSerial : Kind::kPlain);
-  entry(index).store = stores_.tail();
+  entry(index).store = stores_.tail();  // behind all that the region has stored
   entry(index).region_begin = mark == MarkKind::kRegionBegin;
   entry(index).region_end = end;
   if (mark == MarkKind::kRegionBegin) {

@@ -315,19 +315,30 @@ void Core::atomic_has_written(const StoreEntry& atomic, Slot slot) {
   }
 }
 
+// False if it has to wait. A write lock's companion matters only where the order is the recorded
+// one.
+bool Core::acquire(trace::SyncKind kind, std::uint64_t address, std::uint32_t object,
+                   std::uint32_t version, Completion resume) {
+  if (lock_order_ == LockOrder::kSimulated && trace::is_companion(kind, address)) return true;
+  return synchronisation_.acquire(kind, object, version, resume);
+}
+
+void Core::tell_of_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot) {
+  const bool obtained = kind != trace::SyncKind::kWriteLock || trace::is_companion(kind, address);
+  if (obtained) design_.synchronised(id_, kind, clock_.time(slot));
+}
+
 bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
   const auto kind = static_cast<trace::SyncKind>(head.detail);
   if (head.stage == kReaches) {
     if (!at_time(head.stage, slot)) return false;
     head.stage = kAcquires;
   }
-  const bool companion = trace::is_companion(kind, head.address);
   if (head.stage == kAcquires) {
     empty_buffers(slot);
     head.waiting_since = slot;
-    // A write lock's companion matters only where the order is the recorded one.
-    if (!(companion && lock_order_ == LockOrder::kSimulated) && !synchronises_again() &&
-        !synchronisation_.acquire(kind, head.object, head.version, resume_of_head())) {
+    if (!synchronises_again() &&
+        !acquire(kind, head.address, head.object, head.version, resume_of_head())) {
       ++head.stage;
       return false;
     }
@@ -336,8 +347,7 @@ bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
   if (head.waiting_since != kUnknownSlot) {
     waited(head, slot, Cause::kLock);
     head.waiting_since = kUnknownSlot;
-    const bool obtained = kind != trace::SyncKind::kWriteLock || companion;
-    if (obtained) design_.synchronised(id_, kind, clock_.time(slot));
+    tell_of_acquisition(kind, head.address, slot);
   }
   if (head.address != 0) {
     if (!may_write(head, slot)) return false;
