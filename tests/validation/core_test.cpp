@@ -63,6 +63,60 @@ TEST(Chase, DramReadsAddActivateColumnAndBurst) {
               kWayDown + 14.16 + 3.332 + 10 + 10);
 }
 
+// Dependent loads, of a line of each of so many pages, which all stay in the L1.
+double page_chase_ns_per_load(int pages, const std::vector<KeyValue>& tlb) {
+  return steady_ns(
+             [&](TraceBuilder& builder, int rounds) {
+               const std::uint32_t load =
+                   builder.site(SiteKind::kLoad, 8, 1, {trace::kBuiltinSites << 8});
+               for (int i = 0; i < rounds * pages; ++i) {
+                 builder.access(load, kPmBase + static_cast<std::uint64_t>(i % pages) * kOtherBank);
+               }
+             },
+             20, round_machine(tlb)) /
+         pages;
+}
+const std::vector<KeyValue> kTlb16And64{{"tlb.entries", "16"},
+                                        {"tlb.ways", "4"},
+                                        {"tlb.second_entries", "64"},
+                                        {"tlb.second_ways", "4"},
+                                        {"tlb.second_latency", "7cycles"},
+                                        {"tlb.walk_latency", "40cycles"}};
+TEST(Tlb, TakesNoTimeWhereThereIsNone) { expect_near(page_chase_ns_per_load(128, {}), kL1); }
+TEST(Tlb, TakesNoTimeForPagesThatTheFirstHolds) {
+  expect_near(page_chase_ns_per_load(16, kTlb16And64), kL1);
+}
+TEST(Tlb, PagesThatTheSecondHoldsAddItsLatency) {
+  expect_near(page_chase_ns_per_load(32, kTlb16And64), kL1 + 7);
+}
+TEST(Tlb, PagesThatNoneHoldsAddAWalk) {
+  expect_near(page_chase_ns_per_load(128, kTlb16And64), kL1 + 7 + 40);
+}
+TEST(Tlb, WithoutASecondAWalkAloneIsAdded) {
+  expect_near(page_chase_ns_per_load(
+                  32, {{"tlb.entries", "16"}, {"tlb.ways", "4"}, {"tlb.walk_latency", "40cycles"}}),
+              kL1 + 40);
+}
+TEST(Tlb, LargePagesHoldMore) {
+  std::vector<KeyValue> large = kTlb16And64;
+  large.push_back({"tlb.page_size", "2MiB"});
+  expect_near(page_chase_ns_per_load(128, large), kL1);
+}
+TEST(Tlb, StoresWaitForTheirPagesToo) {
+  // As many at a time as the store queue has places.
+  const double ns = steady_ns(
+      [&](TraceBuilder& builder, int rounds) {
+        const std::uint32_t store = builder.site(SiteKind::kStore, 8);
+        for (int i = 0; i < rounds * 128; ++i) {
+          builder.store(store, kPmBase + static_cast<std::uint64_t>(i % 128) * kOtherBank, 1);
+        }
+      },
+      20,
+      round_machine(
+          {{"tlb.entries", "16"}, {"tlb.ways", "4"}, {"tlb.walk_latency", "1600cycles"}}));
+  expect_near(ns / 128, 1600 / 16.0);
+}
+
 // Loads of lines that nobody has, independent of each other, `instructions` apart.
 double independent_misses(std::uint64_t stride, int instructions, const std::vector<Setting>& list,
                           std::uint64_t base = kPmBase) {

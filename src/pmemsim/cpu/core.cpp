@@ -19,13 +19,15 @@ CoreStatistics& CoreStatistics::operator+=(const CoreStatistics& other) {
   locks += other.locks;
   regions += other.regions;
   context_switches += other.context_switches;
+  tlb_misses += other.tlb_misses;
+  page_walks += other.page_walks;
   region_time += other.region_time;
   drained_region_time += other.drained_region_time;
   return *this;
 }
 
-Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& parameters, CoreId id,
-           LockOrder lock_order)
+Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& parameters,
+           const TlbParameters& tlb, CoreId id, LockOrder lock_order)
     : queue_(parts.queue),
       hierarchy_(parts.hierarchy),
       pm_space_(parts.pm_space),
@@ -58,6 +60,7 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       load_retired_(std::bit_ceil(std::size_t{parameters.load_queue_entries}), 0),
       load_queue_entries_(parameters.load_queue_entries),
       load_mask_(load_retired_.size() - 1),
+      tlb_(clock, tlb),
       mshrs_(parameters.mshrs),
       stores_(parameters.store_queue_entries) {
   parts.hierarchy.connect(id, *this);

@@ -31,6 +31,7 @@
 #include "pmemsim/cpu/speculative_stores.hpp"
 #include "pmemsim/cpu/store_queue.hpp"
 #include "pmemsim/cpu/synchronisation.hpp"
+#include "pmemsim/cpu/tlb.hpp"
 #include "pmemsim/design/design.hpp"
 #include "pmemsim/layers/lowered_stream.hpp"
 #include "pmemsim/layers/program_events.hpp"
@@ -44,6 +45,7 @@ struct CoreStatistics {
   std::uint64_t branches = 0, mispredicted_branches = 0;
   std::uint64_t flushes = 0, fences = 0, locks = 0, regions = 0;
   std::uint64_t context_switches = 0;
+  std::uint64_t tlb_misses = 0, page_walks = 0;
   Picoseconds region_time{}, drained_region_time{};
 
   CoreStatistics& operator+=(const CoreStatistics& other);
@@ -67,6 +69,8 @@ struct CoreStatistics {
     visit("regions", regions, "regions", "Outermost atomic regions completed");
     visit("context_switches", context_switches, "switches",
           "Times that the thread was taken off the core");
+    visit("tlb_misses", tlb_misses, "accesses", "Loads and stores whose page the first TLB lacked");
+    visit("page_walks", page_walks, "accesses", "Of these, whose page the second TLB lacked, too");
     visit("region_time_ns", region_time, "Time between the begin and the end of regions, in sum");
     visit("drained_region_time_ns", drained_region_time,
           "Time between the begin of regions and when all that they have stored has left the store "
@@ -86,8 +90,8 @@ class Core final : public CacheClient {
     SpeculativeStores& speculative_stores;
   };
 
-  Core(const Parts& parts, const Clock& clock, const CoreParameters& parameters, CoreId id,
-       LockOrder lock_order);
+  Core(const Parts& parts, const Clock& clock, const CoreParameters& parameters,
+       const TlbParameters& tlb, CoreId id, LockOrder lock_order);
 
   // Gives the core its thread and starts it at the queue's present time.
   void run(const trace::TraceFile& file, std::uint32_t thread, const ProgramCopy& copy);
@@ -205,6 +209,8 @@ class Core final : public CacheClient {
   // Execution and retirement (core_execution.cpp).
   void execute(std::uint32_t index);
   void load(std::uint32_t index);
+  Slot translation(std::uint64_t address, std::uint64_t bytes);
+  void translate(Entry& access);
   void version_due(std::uint64_t index, Picoseconds now);
   void version_reached(std::uint64_t index, Picoseconds now);
   void complete(std::uint32_t index, Slot slot);
@@ -367,6 +373,7 @@ class Core final : public CacheClient {
   std::uint64_t regions_retired_ = 0, retired_region_ = 0;  // as region_, but at retirement
 
   // misses
+  Tlb tlb_;
   std::vector<Mshr> mshrs_;
   std::vector<std::uint32_t> loads_without_mshr_;
 

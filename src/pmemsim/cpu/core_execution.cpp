@@ -12,6 +12,7 @@ void Core::execute(std::uint32_t index) {
   switch (ready.kind) {
     case Kind::kLoad:
       ready.state = State::kIssued;
+      translate(ready);
       load(index);
       return;
     case Kind::kAtomicLoad:
@@ -25,8 +26,11 @@ void Core::execute(std::uint32_t index) {
       ready.state =
           State::kIssued;  // goes on when it is the oldest: start_serial(), start_acquire()
       return;
-    case Kind::kPlain:
     case Kind::kStore:
+      translate(ready);
+      complete(index, ready.ready + cycle_);
+      return;
+    case Kind::kPlain:
     case Kind::kBranch:
       complete(index, ready.ready + cycle_);
       return;
@@ -50,8 +54,30 @@ void Core::version_reached(std::uint64_t index, Picoseconds now) {
   const Slot slot = clock_.slot(now);
   if (slot > waiting.ready + 1) waiting.cause = Cause::kLock;
   waiting.ready = std::max(waiting.ready, slot);
+  translate(waiting);
   load(static_cast<std::uint32_t>(index));
   advance();
+}
+
+// How long an access to these bytes waits for its page.
+Slot Core::translation(std::uint64_t address, std::uint64_t bytes) {
+  const Tlb::Translation found = tlb_.translate(address, bytes);
+  statistics_.tlb_misses += !found.in_first;
+  statistics_.page_walks += found.walked;
+  return found.wait;
+}
+
+void Core::translate(Entry& access) {
+  if (!tlb_.present()) return;
+  Slot wait = 0;
+  if (access.kind != Kind::kStore) wait = translation(access.address, access.size);
+  for (std::uint32_t i = 0; i < access.stores; ++i) {
+    const StoreEntry& store = stores_.at(access.store + i);
+    if (store.writes) wait = std::max(wait, translation(store.address, store.size));
+  }
+  if (wait == 0) return;
+  access.ready += wait;
+  if (access.cause == Cause::kExecution) access.cause = Cause::kPrivateCache;
 }
 
 void Core::load(std::uint32_t index) {

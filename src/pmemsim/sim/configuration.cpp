@@ -19,6 +19,21 @@ void check_cache(ParameterSetter& setter, const std::string& size_key, std::uint
   }
 }
 
+void check_tlb(ParameterSetter& setter, const TlbParameters& tlb) {
+  const auto check = [&](const std::string& level, std::uint32_t entries, std::uint32_t ways) {
+    if (entries % ways == 0) return;
+    setter.add_problem("tlb." + level + "entries: " + std::to_string(entries) +
+                       " entries can't be divided into " + std::to_string(ways) + " ways (tlb." +
+                       level + "ways); choose a multiple of " + std::to_string(ways));
+  };
+  check("", tlb.entries, tlb.ways);
+  check("second_", tlb.second_entries, tlb.second_ways);
+  if (tlb.entries == 0 && tlb.second_entries > 0) {
+    setter.add_problem(
+        "tlb.second_entries: a second TLB needs a first one; choose tlb.entries above 0");
+  }
+}
+
 }  // namespace
 
 void check_values(std::span<const Setting> settings) {
@@ -40,6 +55,7 @@ Configuration configure(std::span<const Setting> settings, const ChoiceTable& ta
     setter.add_problem("core.frequency: " + format_value(configuration.core.frequency) +
                        " is no multiple of 100kHz; round it");
   }
+  check_tlb(setter, configuration.tlb);
   check_cache(setter, "l1.size", configuration.l1.size.count, "l1.ways", configuration.l1.ways);
   if (configuration.l1.size.count == 0) {
     setter.add_problem("l1.size: every core needs an L1; choose at least 64B per way");

@@ -11,6 +11,7 @@
 #include "pmemsim/core/parameters.hpp"
 #include "pmemsim/cpu/core_parameters.hpp"
 #include "pmemsim/cpu/synchronisation.hpp"
+#include "pmemsim/cpu/tlb.hpp"
 #include "pmemsim/design/design_configuration.hpp"
 #include "pmemsim/mem/memory_parameters.hpp"
 
@@ -40,6 +41,7 @@ struct Configuration {
   DesignConfiguration design;
   RunParameters run;
   CoreParameters core;
+  TlbParameters tlb;
   CacheParameters l1{
       .size = {32u << 10}, .ways = 8, .latency = cycles(4), .tag_latency = cycles(4)};
   CacheParameters l2{
@@ -54,6 +56,7 @@ struct Configuration {
     design.describe_choices(visit);
     visit.group("run", run);
     visit.group("core", core);
+    visit.group("tlb", tlb);
     visit.group("l1", l1);
     visit.group("l2", l2);
     visit.group("shared", shared);
