@@ -50,6 +50,15 @@ TEST(Configuration, TheSharedCacheIncludesThePrivateOnes) {
   EXPECT_TRUE(problems({{"l2.size", "0B"}}).empty());
 }
 
+TEST(Configuration, TlbsAreMadeOfWholeSetsAndTheSecondNeedsTheFirst) {
+  EXPECT_TRUE(mention(problems({{"tlb.entries", "10"}, {"tlb.ways", "4"}}),
+                      "tlb.entries: 10 entries can't be divided into 4 ways (tlb.ways)"));
+  EXPECT_TRUE(mention(
+      problems({{"tlb.entries", "16"}, {"tlb.second_entries", "9"}, {"tlb.second_ways", "2"}}),
+      "tlb.second_entries: 9 entries can't be divided into 2 ways (tlb.second_ways)"));
+  EXPECT_TRUE(mention(problems({{"tlb.second_entries", "64"}}), "a second TLB needs a first one"));
+  EXPECT_TRUE(problems({{"tlb.entries", "16"}, {"tlb.second_entries", "64"}}).empty());
+}
 TEST(Configuration, ProblemsOfSeveralParametersNameWhereEachWasSet) {
   const std::vector<Setting> list = {
       {"shared.size", "16MiB", "machine.yaml:2"},

@@ -102,6 +102,18 @@ TEST(Tlb, LargePagesHoldMore) {
   large.push_back({"tlb.page_size", "2MiB"});
   expect_near(page_chase_ns_per_load(128, large), kL1);
 }
+TEST(Tlb, CountsWhatItLacksOfBothPagesOfAnAccess) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1u << 20));
+  const std::uint32_t load = builder.site(SiteKind::kLoad, 8);
+  builder.access(load, kPmBase + 4096 - 4);  // pages 0 and 1
+  builder.access(load, kPmBase + 4096);
+  for (std::uint64_t page = 2; page < 18; ++page) builder.access(load, kPmBase + page * 4096);
+  builder.access(load, kPmBase);  // has left the first, not the second
+  const RunResult result = run_trace(builder, round_machine(kTlb16And64));
+  EXPECT_EQ(statistic(result, "core.page_walks"), 1 + 16);
+  EXPECT_EQ(statistic(result, "core.tlb_misses"), 1 + 16 + 1);
+}
 TEST(Tlb, StoresWaitForTheirPagesToo) {
   // As many at a time as the store queue has places.
   const double ns = steady_ns(

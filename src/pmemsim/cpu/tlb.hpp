@@ -1,8 +1,7 @@
 // A core's translation lookaside buffers: two levels, of pages of one size, and walks of the page
 // table. Loads and stores are translated once each, when their operands are there, and wait for it;
 // any number of walks are under way at a time, and a walk takes the same time always. Locked
-// instructions, flushes and prefetches of lines for stores find their pages translated. The buffers
-// are empty when the run begins.
+// instructions and flushes find their pages translated. The buffers are empty when the run begins.
 #pragma once
 
 #include <algorithm>
@@ -28,10 +27,10 @@ struct TlbParameters {
   void describe(Visitor& visit) {
     visit("page_size", page_size, {.least = 4096, .most = 1 << 30, .power_of_two = true},
           "Bytes that one entry translates");
-    visit("entries", entries, {.least = 0, .most = 1 << 20},
+    visit("entries", entries, {.least = 0, .most = 1 << 16},
           "Entries of a core's first TLB; 0: translation takes no time");
     visit("ways", ways, {.least = 1, .most = 64}, "Associativity of the first TLB");
-    visit("second_entries", second_entries, {.least = 0, .most = 1 << 20},
+    visit("second_entries", second_entries, {.least = 0, .most = 1 << 16},
           "Entries of its second TLB; 0 leaves this level out");
     visit("second_ways", second_ways, {.least = 1, .most = 64}, "Associativity of the second TLB");
     visit("second_latency", second_latency, {.least = 0, .most = 1e9},
