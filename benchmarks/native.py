@@ -1,12 +1,15 @@
-"""Eight small programs on this processor and simulated on a machine that is meant to be like it.
+"""Programs on this processor and simulated on a machine that is meant to be like it.
 
 python benchmarks/native.py --machine mine.yaml
 
-Each program (benchmarks/programs) measures itself natively, one repetition after the other, and is
-recorded, whose last repetition is simulated. An operation's simulated time is to be within 25% of
-the native one, the median of the repetitions, for each program, and the mean of the absolute
-logarithms of the ratios within 10%. Prints a table; ends with status 1 if a bound is missed. The
-programs were written before any machine was fitted to measurements, and none may be.
+The programs are eight small ones (benchmarks/programs) and the workloads. A small one measures
+itself natively, one repetition after the other, and is recorded, whose last repetition is
+simulated; an operation is what its first lines say. A workload runs natively with its software
+undo log, again and again, and is recorded, with one thread; an operation is a region of its region
+of interest. An operation's simulated time is to be within 25% of the native one, the median of the
+repetitions, for each program, and the mean of the absolute logarithms of the ratios within 10%.
+Prints a table; ends with status 1 if a bound is missed. The programs were written before any
+machine was fitted to measurements, and none may be.
 """
 
 from __future__ import annotations
@@ -20,13 +23,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
-from native_builds import BUILD, ROOT, need
+from native_builds import BUILD, ROOT, build_native, need
+from pmemsim.calibration import measurements as measured
+from pmemsim.recording import record_workload
 from pmemsim.simulation import configure
+from pmemsim.workloads import WorkloadRun, workloads
 
 import pmemsim
 
 PROGRAMS = ROOT / "benchmarks" / "programs"
-NAMES = tuple(sorted(path.stem for path in PROGRAMS.glob("*.c")))
+PROGRAM_NAMES = tuple(sorted(path.stem for path in PROGRAMS.glob("*.c")))
+NAMES = (*PROGRAM_NAMES, *workloads())
 # Where measured.h maps what is persistent.
 PERSISTENT = "0x100000000000"
 EACH = 0.25
@@ -59,7 +66,10 @@ def build(program: str, compiler: str, target: Path, *options: str) -> Path:
     """Compile one of the programs; returns the executable."""
     target.parent.mkdir(parents=True, exist_ok=True)
     source = PROGRAMS / f"{program}.c"
-    subprocess.run([compiler, "-O2", *options, "-pthread", source, "-o", target], check=True)
+    include = f"-I{measured.source().parent}"  # of measured.h
+    command: list[str | Path] = [compiler, "-O2", include, *options]
+    command += ["-pthread", source, "-o", target]
+    subprocess.run(command, check=True)
     return target
 
 
@@ -81,8 +91,22 @@ def simulated_time(program: str, executable: Path, operations: int, machine: str
     return pmemsim.run(trace, design="x86-bare", machine=machine).time_ns / operations
 
 
+def measure_workload(name: str, operations: int, repetitions: int, machine: str) -> Row:
+    """Run a workload natively and simulate its recording."""
+    run = WorkloadRun.of(name, threads=1, regions=operations)
+    native = build_native(name, "O2", ROOT / "benchmarks" / "roi_clock.c")
+    times = []
+    for _ in range(repetitions):
+        finished = subprocess.run([native, *run.arguments], check=True, capture_output=True)
+        times.append(json.loads(finished.stderr)["roi_ns"] / operations)
+    simulated = pmemsim.run(record_workload(run).path, design="sw-undo", machine=machine).time_ns
+    return Row(name, median(times), min(times), max(times), simulated / operations)
+
+
 def measure(program: str, operations: int, repetitions: int, machine: str) -> Row:
     """Run a program natively and simulate its recording."""
+    if program not in PROGRAM_NAMES:
+        return measure_workload(program, operations, repetitions, machine)
     folder = BUILD / "native"
     native = build(program, need("clang-19", "clang-19"), folder / program, "-DPMEMSIM_NATIVE")
     times = native_times(native, operations, repetitions)
@@ -130,12 +154,12 @@ def main(arguments: list[str]) -> int:
     except pmemsim.Error as error:
         parser.error(str(error))
     rows = []
-    print(f"{'program':<16}{'native ns':>12}{'least':>10}{'most':>10}{'simulated ns':>14}  ratio")
+    print(f"{'program':<18}{'native ns':>12}{'least':>10}{'most':>10}{'simulated ns':>14}  ratio")
     for program in given.programs:
         row = measure(program, given.operations, given.repetitions, given.machine)
         rows.append(row)
         print(
-            f"{program:<16}{row.native_ns:>12.1f}{row.least_ns:>10.1f}{row.most_ns:>10.1f}"
+            f"{program:<18}{row.native_ns:>12.1f}{row.least_ns:>10.1f}{row.most_ns:>10.1f}"
             f"{row.simulated_ns:>14.1f}  {row.ratio:.2f}",
             flush=True,
         )

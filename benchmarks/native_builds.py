@@ -19,14 +19,22 @@ def need(tool: str, package: str) -> str:
     return path
 
 
-def build_native(workload: str, opt: str) -> Path:
-    """Compile a workload without any recording; returns the program's path."""
+def build_native(workload: str, opt: str, more: Path | None = None) -> Path:
+    """Compile a workload without any recording; returns the program's path.
+
+    `more` is another C source of the program.
+    """
     clang = need("clang-19", "clang-19")
     folder = BUILD / opt
+    if more is not None:
+        folder /= more.stem
     folder.mkdir(parents=True, exist_ok=True)
     include = f"-I{ROOT / 'include'}"
     objects: list[Path] = []
-    for source in sorted((ROOT / "library").glob("*.c")):
+    sources = sorted((ROOT / "library").glob("*.c"))
+    if more is not None:
+        sources.append(more)
+    for source in sources:
         target = folder / f"{source.stem}.o"
         command: list[str | Path] = [
             clang,

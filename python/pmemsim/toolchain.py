@@ -6,6 +6,7 @@ workloads' sources.
 
 from __future__ import annotations
 
+import shutil
 from importlib import resources
 from pathlib import Path
 
@@ -29,3 +30,14 @@ def compiler(name: str) -> Path:
     if not path.is_file():
         raise Error(_MISSING)
     return path
+
+
+def native_compiler() -> Path:
+    """Clang 19, which the wrappers call, for programs that aren't to be recorded."""
+    compiler("pmemsim-cc")  # it says what is missing
+    found = shutil.which("clang-19") or shutil.which("/usr/lib/llvm-19/bin/clang")
+    if found is None:
+        raise Error(
+            "clang 19 was not found; install it (Debian and Ubuntu: apt-get install clang-19)"
+        )
+    return Path(found)

@@ -161,7 +161,10 @@ def test_bad_input_is_refused_in_a_sentence(arguments: list[str], sentence: str)
         (["--nosuch"], ["--nosuch: unknown option; see: pmemsim --help"]),
         (["run", "--nosuch"], ["run: --nosuch: unknown option; see: pmemsim run --help"]),
         (["run", "q", "--desing", "np"], ["run: --desing: unknown option; did you mean --design?"]),
-        (["nosuch"], ["nosuch: unknown command; known are: bench, compare, crash, list, "]),
+        (
+            ["nosuch"],
+            ["nosuch: unknown command; known are: bench, calibrate, compare, crash, list, "],
+        ),
         (["trace", "inf"], ["trace: inf: unknown command; did you mean 'info'?"]),
         (["run", "queue", "more", *ON_ASAP], ["run: more: is more than it takes; leave it out"]),
         (["run", "queue", "-d"], ["-d: needs a value after it"]),

@@ -63,6 +63,31 @@ TEST(Chase, DramReadsAddActivateColumnAndBurst) {
               kWayDown + 14.16 + 3.332 + 10 + 10);
 }
 
+// A stream's line is asked for when the load of the one so many lines before it begins.
+TEST(Prefetcher, HidesTheLatencyAsFarAsItLooksAhead) {
+  for (const std::string_view distance : {"4", "8"}) {
+    expect_near(chase_ns_per_load(2 << 20, kPmBase,
+                                  {{"prefetch.streams", "4"},
+                                   {"prefetch.distance", distance},
+                                   {"pm.interleaving", "line"}}),
+                (kWayDown + kPmRead) / (std::stoi(std::string(distance)) + 1));
+  }
+}
+TEST(Prefetcher, HasAsManyLinesUnderWayAsRegisters) {
+  expect_near(chase_ns_per_load(2 << 20, kPmBase,
+                                {{"prefetch.streams", "4"},
+                                 {"prefetch.distance", "32"},
+                                 {"prefetch.registers", "4"},
+                                 {"pm.interleaving", "line"}}),
+              (kWayDown + kPmRead) / 4);
+}
+TEST(Prefetcher, IsNoQuickerThanTheL1) {
+  expect_near(
+      chase_ns_per_load(
+          512 << 10, kPmBase,
+          {{"prefetch.streams", "4"}, {"prefetch.distance", "64"}, {"prefetch.registers", "64"}}),
+      kL1);
+}
 // Dependent loads, of a line of each of so many pages, which all stay in the L1.
 double page_chase_ns_per_load(int pages, const std::vector<KeyValue>& tlb) {
   return steady_ns(
@@ -76,6 +101,11 @@ double page_chase_ns_per_load(int pages, const std::vector<KeyValue>& tlb) {
              20, round_machine(tlb)) /
          pages;
 }
+TEST(Prefetcher, FindsNoStreamInPagesThatAreFarApart) {
+  const double ns = page_chase_ns_per_load(4096, {});
+  EXPECT_EQ(page_chase_ns_per_load(4096, {{"prefetch.streams", "4"}}), ns);
+}
+
 const std::vector<KeyValue> kTlb16And64{{"tlb.entries", "16"},
                                         {"tlb.ways", "4"},
                                         {"tlb.second_entries", "64"},
@@ -430,6 +460,10 @@ TEST(Persist, ThePathAndTheControllerAddTheirLatencies) {
 TEST(Persist, AFlushTakesItsOwnLatency) {
   expect_near(persist_round(1, {{"path.flush_latency", "110ns"}}), 1 + kWayDown + 110 + 1);
 }
+TEST(Persist, AClwbThatEvictsIsPaidByTheNextStore) {
+  // Which finds the line on its way, in the WPQ.
+  expect_near(persist_round(1, {{"core.clwb_evicts", "true"}}), 1 + kWayDown + 1 + kWayDown);
+}
 TEST(Persist, FlushesOverlapInTheirOwnLatency) {
   expect_near(persist_round(16, {{"path.flush_latency", "110ns"}}), 16 + 16 + kWayDown + 110);
 }
@@ -573,6 +607,33 @@ TEST(Locks, AreHandedOverByACoherenceMiss) {
       }
     }
   }
+}
+
+// The end of a loop that waits for another thread's atomic store: what follows was not predicted.
+TEST(SpinLoops, HoldUpTheLoadsBehindThem) {
+  const auto time = [](bool loads) {
+    return steady_ns(
+        [loads](TraceBuilder& builder, int rounds) {
+          const std::uint32_t work = builder.site(SiteKind::kExecute, 0, 400);
+          const std::uint32_t give = builder.site(SiteKind::kAtomicStore, 8);
+          const std::uint32_t wait = builder.site(SiteKind::kAtomicLoad, 8);
+          const std::uint32_t load = builder.site(SiteKind::kLoad, 8);
+          std::uint32_t version = 0;
+          for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(rounds); ++i) {
+            for (const std::uint32_t thread : {0u, 1u}) {
+              builder.thread(thread);
+              if (version > 0) builder.atomic(wait, kDramBase, 0, version);
+              if (loads) builder.access(load, kPmBase + i % 2048 * kOtherBank);
+              builder.plain(work);
+              ++version;
+              builder.atomic(give, kDramBase, 0, version, version);
+            }
+          }
+        },
+        500, round_machine({{"shared.size", "64KiB"}, {"l2.size", "16KiB"}}));
+  };
+  // Both threads load a line; the second one finds it in the first one's caches.
+  expect_near(time(true) - time(false), (kWayDown + kPmRead) + (kL1Tags + kL2Tags + kShared + 18));
 }
 
 // A store that misses under a lock, of which there are many.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "pmemsim/cache/cache_array.hpp"
 #include "pmemsim/core/clock.hpp"
@@ -15,6 +16,7 @@ enum class LineState : std::uint8_t { kShared, kExclusive, kModified };
 struct PrivateLine {
   Slot ready = 0;  // when the data is (or was) there, in the core's slots
   LineState state = LineState::kShared;
+  bool prefetched = false;  // and not used since
 };
 
 // A line that left the private caches.
@@ -48,6 +50,18 @@ class PrivateCaches {
     Slot done = 0;   // hit: when the core has the data; miss: when the request leaves the core
     Slot ready = 0;  // hit: when the line is in the L1
   };
+
+  // Whether the line is here, for somebody who doesn't use it.
+  bool holds(Line line) const {
+    return l1_.find(line) != kNoWay || (l2_.present() && l2_.find(line) != kNoWay);
+  }
+  // The line, which is in the L1, was asked for before anybody needed it.
+  void mark_prefetched(Line line) { l1_.meta(l1_.find(line)).prefetched = true; }
+  // Whether it is still waiting for its first use in the L1, which this is.
+  bool first_use(Line line) {
+    const std::size_t way = l1_.find(line);
+    return way != kNoWay && std::exchange(l1_.meta(way).prefetched, false);
+  }
 
   // Brings an L2 hit into L1 on the way.
   Lookup look_up(Line line, Slot start) {

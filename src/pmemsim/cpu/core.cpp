@@ -20,6 +20,8 @@ CoreStatistics& CoreStatistics::operator+=(const CoreStatistics& other) {
   regions += other.regions;
   context_switches += other.context_switches;
   tlb_misses += other.tlb_misses;
+  prefetches += other.prefetches;
+  used_prefetches += other.used_prefetches;
   page_walks += other.page_walks;
   region_time += other.region_time;
   drained_region_time += other.drained_region_time;
@@ -27,7 +29,8 @@ CoreStatistics& CoreStatistics::operator+=(const CoreStatistics& other) {
 }
 
 Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& parameters,
-           const TlbParameters& tlb, CoreId id, LockOrder lock_order)
+           const TlbParameters& tlb, const PrefetchParameters& prefetch, CoreId id,
+           LockOrder lock_order)
     : queue_(parts.queue),
       hierarchy_(parts.hierarchy),
       pm_space_(parts.pm_space),
@@ -41,6 +44,7 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       lock_order_(lock_order),
       rob_entries_(parameters.rob_entries),
       full_fences_(parameters.full_fences),
+      clwb_evicts_(parameters.clwb_evicts),
       arm_locks_(parameters.lock_order == LockBarrier::kArm),
       one_store_at_a_time_(parameters.one_store_at_a_time),
       cycle_(clock.cycle()),
@@ -61,7 +65,9 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       load_queue_entries_(parameters.load_queue_entries),
       load_mask_(load_retired_.size() - 1),
       tlb_(clock, tlb),
-      mshrs_(parameters.mshrs),
+      demand_mshrs_(parameters.mshrs),
+      mshrs_(parameters.mshrs + (prefetch.streams > 0 ? prefetch.registers : 0)),
+      prefetcher_(prefetch),
       stores_(parameters.store_queue_entries) {
   parts.hierarchy.connect(id, *this);
 }
@@ -82,6 +88,7 @@ void Core::filled(Line line, LineState, Picoseconds when, Source source) {
   const Slot slot = clock_.slot(when);
   mshr->used = false;
   mshr->free_since = slot;
+  if (std::exchange(mshr->prefetch, false)) caches_.mark_prefetched(line);
   constexpr std::array<Cause, 5> kCauses{Cause::kPrivateCache, Cause::kSharedCache,
                                          Cause::kOtherCore, Cause::kDram, Cause::kPm};
   std::uint32_t index = mshr->first_load;
@@ -91,7 +98,8 @@ void Core::filled(Line line, LineState, Picoseconds when, Source source) {
     Entry& waiting = entry(index);
     waiting.cause = kCauses[static_cast<std::size_t>(source)];
     if (line == Line::of(waiting.address + waiting.size - 1)) {
-      complete(index, slot);
+      // A load that the core has issued ahead may find a request that ends before it begins.
+      complete(index, std::max(slot, waiting.ready + caches_.l1_latency()));
     } else {  // crosses into the next line, which may still be on its way
       waiting.ready = std::max(waiting.ready, slot - caches_.l1_latency());
       load(index);

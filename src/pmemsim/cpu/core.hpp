@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "pmemsim/cache/hierarchy.hpp"
+#include "pmemsim/cache/stream_prefetcher.hpp"
 #include "pmemsim/core/clock.hpp"
 #include "pmemsim/cpu/branch_predictor.hpp"
 #include "pmemsim/cpu/core_parameters.hpp"
@@ -46,6 +47,7 @@ struct CoreStatistics {
   std::uint64_t flushes = 0, fences = 0, locks = 0, regions = 0;
   std::uint64_t context_switches = 0;
   std::uint64_t tlb_misses = 0, page_walks = 0;
+  std::uint64_t prefetches = 0, used_prefetches = 0;
   Picoseconds region_time{}, drained_region_time{};
 
   CoreStatistics& operator+=(const CoreStatistics& other);
@@ -71,6 +73,9 @@ struct CoreStatistics {
           "Times that the thread was taken off the core");
     visit("tlb_misses", tlb_misses, "accesses", "Loads and stores whose page the first TLB lacked");
     visit("page_walks", page_walks, "accesses", "Of these, whose page the second TLB lacked, too");
+    visit("prefetches", prefetches, "lines", "Lines that the prefetcher asked for");
+    visit("used_prefetches", used_prefetches, "lines",
+          "Of these, used before they left the L1, if only when they were still on their way");
     visit("region_time_ns", region_time, "Time between the begin and the end of regions, in sum");
     visit("drained_region_time_ns", drained_region_time,
           "Time between the begin of regions and when all that they have stored has left the store "
@@ -91,7 +96,8 @@ class Core final : public CacheClient {
   };
 
   Core(const Parts& parts, const Clock& clock, const CoreParameters& parameters,
-       const TlbParameters& tlb, CoreId id, LockOrder lock_order);
+       const TlbParameters& tlb, const PrefetchParameters& prefetch, CoreId id,
+       LockOrder lock_order);
 
   // Gives the core its thread and starts it at the queue's present time.
   void run(const trace::TraceFile& file, std::uint32_t thread, const ProgramCopy& copy);
@@ -167,7 +173,7 @@ class Core final : public CacheClient {
     Slot free_since = 0;
     std::uint32_t first_load = kNoEntry;
     bool used = false;
-    bool to_write = false;
+    bool prefetch = false;  // nobody has needed the line yet
   };
 
   // Front end (core_front_end.cpp): room in the window, dispatch.
@@ -228,6 +234,7 @@ class Core final : public CacheClient {
   void give_hint();
   Mshr* ask_to_read(Line line, Slot leaves);
   Mshr* find_mshr(Line line);
+  void prefetch_after(Line line, const PrivateCaches::Lookup& found);
   Mshr* take_mshr(Slot& start);
   void retry_waiting_loads();
 
@@ -293,7 +300,7 @@ class Core final : public CacheClient {
   const CoreId id_;
   const LockOrder lock_order_;
   const std::uint32_t rob_entries_;
-  const bool full_fences_, arm_locks_, one_store_at_a_time_;
+  const bool full_fences_, clwb_evicts_, arm_locks_, one_store_at_a_time_;
   const Slot cycle_, forward_latency_, locked_latency_, branch_penalty_, time_slice_;
   const Picoseconds run_ahead_;
   const bool ends_are_durable_;  // regions', without the design's saying so
@@ -374,7 +381,9 @@ class Core final : public CacheClient {
 
   // misses
   Tlb tlb_;
-  std::vector<Mshr> mshrs_;
+  const std::uint32_t demand_mshrs_;
+  std::vector<Mshr> mshrs_;  // those for demand, then those of the prefetcher
+  StreamPrefetcher prefetcher_;
   std::vector<std::uint32_t> loads_without_mshr_;
 
   // stores

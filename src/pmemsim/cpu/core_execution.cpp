@@ -91,6 +91,7 @@ void Core::load(std::uint32_t index) {
   const Line last = Line::of(issued.address + issued.size - 1);
   for (Line line = Line::of(issued.address); line <= last; ++line.number) {
     const PrivateCaches::Lookup found = caches_.look_up(line, issued.ready);
+    if (prefetcher_.present()) prefetch_after(line, found);
     if (found.hit) {
       if (!found.in_l1 && issued.cause == Cause::kExecution) issued.cause = Cause::kPrivateCache;
       done = std::max(done, found.done);
@@ -108,6 +109,28 @@ void Core::load(std::uint32_t index) {
     }
   }
   if (!missed) complete(index, done);
+}
+
+// A line that isn't here, or that has been prefetched, may belong to a stream.
+void Core::prefetch_after(Line line, const PrivateCaches::Lookup& found) {
+  if (found.hit) {
+    if (!caches_.first_use(line)) return;
+    ++statistics_.used_prefetches;
+  } else if (Mshr* const mshr = find_mshr(line); mshr != nullptr) {
+    if (!std::exchange(mshr->prefetch, false)) return;
+    ++statistics_.used_prefetches;
+  }
+  prefetcher_.used(line, [&](Line next) {
+    if (caches_.holds(next) || find_mshr(next) != nullptr) return true;
+    const auto free = std::find_if(mshrs_.begin() + demand_mshrs_, mshrs_.end(),
+                                   [](const Mshr& mshr) { return !mshr.used; });
+    if (free == mshrs_.end()) return false;
+    ++statistics_.prefetches;
+    free->line = next;
+    free->used = free->prefetch = true;
+    hierarchy_.request(id_, next, false, clock_.time(std::max(found.done, free->free_since)));
+    return true;
+  });
 }
 
 // The register that waits for the line; nullptr if none is free.
@@ -133,7 +156,7 @@ Core::Mshr* Core::find_mshr(Line line) {
 // The register that is free first; `start` moves to when it is.
 Core::Mshr* Core::take_mshr(Slot& start) {
   Mshr* best = nullptr;
-  for (Mshr& mshr : mshrs_) {
+  for (Mshr& mshr : std::span(mshrs_).first(demand_mshrs_)) {
     if (!mshr.used && (best == nullptr || mshr.free_since < best->free_since)) best = &mshr;
   }
   if (best != nullptr) start = std::max(start, best->free_since);

@@ -149,6 +149,10 @@ bool Core::dispatch_load(const Operation& operation) {
       !(in_recorded_order() && lock_role(operation) == LockRole::kNone)) {
     load.version = 0;  // waits for nobody
   }
+  // What it waits for ends a loop whose branch was predicted to go round.
+  if (kind == Kind::kAtomicLoad && synchronisation_.version(load.object) < load.version) {
+    blocking_branch_ = index;
+  }
   producers_[operation.site] = {kUnknownSlot, index};
   start(index);
   return true;

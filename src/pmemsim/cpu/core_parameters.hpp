@@ -31,6 +31,7 @@ struct CoreParameters {
   Delay branch_penalty = cycles(14);
   std::uint32_t predictor_index_bits = 14;
   bool full_fences = false;
+  bool clwb_evicts = false;
   LockBarrier lock_order = LockBarrier::kX86;
   bool one_store_at_a_time = false;
   Delay time_slice = nanoseconds(0);
@@ -58,6 +59,8 @@ struct CoreParameters {
           "From the execution of a mispredicted branch to the dispatch of the right path");
     visit("predictor_index_bits", predictor_index_bits, {.least = 1, .most = 24},
           "The gshare predictor has two to the power of this many counters");
+    visit("clwb_evicts", clwb_evicts, {},
+          "Whether clwb throws its line out of the caches, as clflushopt does");
     visit("full_fences", full_fences, {},
           "Whether a store fence holds up all that follows it, as mfence and ARM's DSB do");
     visit(

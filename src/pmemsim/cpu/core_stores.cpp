@@ -144,6 +144,7 @@ bool Core::may_write(const StoreEntry& head, Slot& slot) {
 bool Core::ask_to_write(Line line, Slot slot) {
   if (find_mshr(line) != nullptr) return true;
   const PrivateCaches::Lookup found = caches_.look_up(line, slot);
+  if (prefetcher_.present()) prefetch_after(line, found);
   if (found.hit && found.state != LineState::kShared) return true;
   Slot leaves = found.hit ? slot + caches_.passing_latency() : found.done;
   Mshr* mshr = take_mshr(leaves);
@@ -238,7 +239,8 @@ bool Core::may_flush(StoreEntry& head, Slot slot) {
 
 bool Core::send_flush(const StoreEntry& head, Slot slot) {
   const Line line = Line::of(head.address);
-  const auto kind = static_cast<trace::FlushKind>(head.detail);
+  auto kind = static_cast<trace::FlushKind>(head.detail);
+  if (clwb_evicts_ && kind == trace::FlushKind::kClwb) kind = trace::FlushKind::kClflushopt;
   if (kind == trace::FlushKind::kClflush) empty_buffers(slot);  // it waits for all before it
   const bool dirty =
       kind == trace::FlushKind::kClwb ? caches_.clean(line) : caches_.invalidate(line);

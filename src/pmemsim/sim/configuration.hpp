@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pmemsim/cache/cache_parameters.hpp"
+#include "pmemsim/cache/stream_prefetcher.hpp"
 #include "pmemsim/core/parameters.hpp"
 #include "pmemsim/cpu/core_parameters.hpp"
 #include "pmemsim/cpu/synchronisation.hpp"
@@ -42,6 +43,7 @@ struct Configuration {
   RunParameters run;
   CoreParameters core;
   TlbParameters tlb;
+  PrefetchParameters prefetch;
   CacheParameters l1{
       .size = {32u << 10}, .ways = 8, .latency = cycles(4), .tag_latency = cycles(4)};
   CacheParameters l2{
@@ -57,6 +59,7 @@ struct Configuration {
     visit.group("run", run);
     visit.group("core", core);
     visit.group("tlb", tlb);
+    visit.group("prefetch", prefetch);
     visit.group("l1", l1);
     visit.group("l2", l2);
     visit.group("shared", shared);

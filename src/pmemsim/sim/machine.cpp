@@ -116,7 +116,8 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
                           design_, program_events_, speculative_stores_};
   for (CoreId core = 0; core < cores_used_; ++core) {
     cores_.push_back(std::make_unique<Core>(parts, clock_, configuration.core, configuration.tlb,
-                                            core, configuration.run.lock_order));
+                                            configuration.prefetch, core,
+                                            configuration.run.lock_order));
     threads_.add(*cores_.back());
   }
   warm_caches();

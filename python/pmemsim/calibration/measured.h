@@ -1,16 +1,17 @@
 /* measured.h: what programs share that measure themselves natively and are recorded as well.
  *
- * Such a program does the same operations again and again and prints the time of each repetition:
- * {"operations": 10000, "total_ns": [170123, 169876, ...]}. The last repetition is its region of
- * interest, so a recording of it, which those before have warmed up, has exactly one.
+ * Such a program does the same operations again and again and, compiled with -DPMEMSIM_NATIVE,
+ * prints the time of each repetition: {"operations": 10000, "total_ns": [170123, 169876, ...]}. The
+ * last repetition is its region of interest, so a recording of it, which those before have warmed
+ * up, has exactly one.
  *
  * A program includes this file once, defines `set_up` and `repeat`, and takes the arguments
  *
  *     PROGRAM OPERATIONS REPETITIONS [OPTION]...
  *
  * Options: huge (huge pages, where the system gives some, instead of 4 KiB ones), file=PATH (what
- * is persistent lies in this file, of a DAX mount, instead of DRAM), shuffled, bytes=N, threads=N,
- * which mean what the program says. */
+ * is persistent lies in this file, of a DAX mount, instead of DRAM), shuffled, bytes=N, lines=N,
+ * threads=N, which mean what the program says. */
 #ifndef PMEMSIM_MEASURED_H
 #define PMEMSIM_MEASURED_H
 
@@ -47,11 +48,11 @@ enum { LINE_BYTES = 64 };
 static struct {
   uint64_t operations;
   unsigned repetitions;
-  uint64_t bytes;
+  uint64_t bytes, lines;
   unsigned threads;
   int huge, shuffled;
   const char* file;
-} options = {.threads = 1};
+} options = {.lines = 1, .threads = 1};
 
 /* What the program defines: makes its data; does all operations once. */
 static void set_up(void);
@@ -184,6 +185,8 @@ static void read_option(const char* text) {
     options.file = text + 5;
   } else if (strncmp(text, "bytes=", 6) == 0) {
     options.bytes = strtoull(text + 6, NULL, 10);
+  } else if (strncmp(text, "lines=", 6) == 0) {
+    options.lines = strtoull(text + 6, NULL, 10);
   } else if (strncmp(text, "threads=", 8) == 0) {
     options.threads = (unsigned)strtoul(text + 8, NULL, 10);
   } else {
@@ -201,8 +204,9 @@ static int measure(int count, char** arguments) {
   options.operations = strtoull(arguments[0], NULL, 10);
   options.repetitions = (unsigned)strtoul(arguments[1], NULL, 10);
   for (int i = 2; i < count; ++i) read_option(arguments[i]);
-  if (options.operations == 0 || options.repetitions == 0 || options.threads == 0) {
-    fprintf(stderr, "needs at least one operation, repetition and thread\n");
+  if (options.operations == 0 || options.repetitions == 0 || options.lines == 0 ||
+      options.threads == 0) {
+    fprintf(stderr, "needs at least one operation, repetition, line and thread\n");
     return 2;
   }
   pin(0);
@@ -216,11 +220,13 @@ static int measure(int count, char** arguments) {
     total_ns[i] = now_ns() - begin;
   }
   pm_roi_end();
+#ifdef PMEMSIM_NATIVE /* times while it is recorded say nothing */
   printf("{\"operations\": %llu, \"total_ns\": [", (unsigned long long)options.operations);
   for (unsigned i = 0; i < options.repetitions; ++i) {
     printf("%s%llu", i > 0 ? ", " : "", (unsigned long long)total_ns[i]);
   }
   printf("]}\n");
+#endif
   return 0;
 }
 

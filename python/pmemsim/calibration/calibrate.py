@@ -1,0 +1,148 @@
+"""Measuring, fitting, writing the preset, and simulating what was measured on it."""
+
+from __future__ import annotations
+
+import datetime
+import mmap
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pmemsim.calibration.comparison import simulate_all
+from pmemsim.calibration.fit import Fitted, fit
+from pmemsim.calibration.measurements import (
+    Benchmark,
+    Measurements,
+    benchmarks,
+    measure,
+    source,
+)
+from pmemsim.calibration.preset import BASE, preset_text
+from pmemsim.calibration.processor import Processor, this_processor
+from pmemsim.errors import Error
+from pmemsim.files import check_writable, replacing, temporary_folder
+from pmemsim.presets import load_preset
+from pmemsim.programs import ending_of, run_program
+from pmemsim.toolchain import compiler, native_compiler
+
+Reports = Callable[[Sequence[str]], AbstractContextManager[Callable[[int, float], None]]]
+"""Makes a report of progress for jobs of these names."""
+
+# Linux: shared, and refused where the file system can't give the file's memory itself.
+_MAP_SHARED_VALIDATE, _MAP_SYNC = 0x03, 0x80000
+# Bytes of the largest persistent memory that a micro-benchmark maps: 64 threads' parts.
+_LARGEST = 64 << 25
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What was measured, what was made of it, and how well that fits."""
+
+    processor: Processor
+    measured: Measurements
+    fitted: list[Fitted]
+    simulated_ns: dict[str, float]
+    """The same micro-benchmarks on the fitted machine; some can't be simulated."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as JSON has it."""
+        return {
+            "processor": self.processor.told(),
+            "measurements": [
+                {
+                    "name": name,
+                    "median_ns": each.median_ns,
+                    "least_ns": each.least_ns,
+                    "most_ns": each.most_ns,
+                    "spread": each.spread,
+                    "simulated_ns": self.simulated_ns.get(name),
+                }
+                for name, each in self.measured.found.items()
+            ],
+            "not_measured": self.measured.missing,
+            "parameters": {
+                each.key: {"value": each.value, "source": each.source} for each in self.fitted
+            },
+        }
+
+
+def calibrate(
+    output: Path, dax: Path | None = None, reports: Reports = lambda _: nullcontext(_silent)
+) -> Calibration:
+    """Measure this machine and write a preset of it to `output`.
+
+    Persistent memory is DRAM, or a file that is made in the folder `dax`, of a DAX mount, and
+    removed again. Raises `Error` if this machine can't be measured.
+    """
+    check_writable(output)
+    if output.suffix not in (".yaml", ".yml"):
+        raise Error(f"{output}: a machine's file ends with .yaml; call it {output}.yaml")
+    processor = this_processor()
+    defaults = load_preset("machine", BASE)
+    with temporary_folder() as folder, _persistent_file(dax) as file:
+        native = _build(native_compiler(), folder / "native", "-DPMEMSIM_NATIVE")
+        wanted = benchmarks(processor, file)
+        with reports([each.name for each in wanted]) as report:
+            measured = measure(native, processor, wanted, report)
+        fitted = fit(processor, measured, defaults)
+        text = preset_text(
+            output.stem, processor, fitted, measured, datetime.date.today().isoformat()
+        )
+        machine = folder / output.name
+        machine.write_text(text)
+        simulated = _simulated(wanted, measured, machine, folder, reports)
+    with replacing(output) as partial:
+        partial.write_text(text)
+    return Calibration(processor, measured, fitted, simulated)
+
+
+def _silent(index: int, fraction: float) -> None:
+    pass
+
+
+def _simulated(
+    wanted: list[Benchmark], measured: Measurements, machine: Path, folder: Path, reports: Reports
+) -> dict[str, float]:
+    recorded = _build(compiler("pmemsim-cc"), folder / "recorded")
+    found = [each for each in wanted if each.recorded > 0 and each.name in measured.found]
+    with reports([f"simulating {each.name}" for each in found]) as report:
+        return simulate_all(recorded, found, machine, folder, report)
+
+
+def _build(compiler: Path, program: Path, *options: str) -> Path:
+    """Compile the micro-benchmarks."""
+    command = [str(compiler), "-O2", *options, "-pthread", str(source()), "-o", str(program)]
+    with tempfile.TemporaryFile() as complaints:
+        status = run_program(command, None, stdin=subprocess.DEVNULL, stderr=complaints)
+        complaints.seek(0)
+        if status != 0:
+            why = complaints.read().decode(errors="replace").strip()
+            raise Error(f"the micro-benchmarks could not be built ({ending_of(status)}): {why}")
+    return program
+
+
+@contextmanager
+def _persistent_file(folder: Path | None) -> Iterator[Path | None]:
+    """A file for what is persistent, in a folder of a DAX mount, as long as the block runs."""
+    if folder is None:
+        yield None
+        return
+    if not folder.is_dir():
+        raise Error(f"--dax {folder}: there is no such folder; give one on a DAX mount")
+    with ExitStack() as files:
+        try:
+            file = files.enter_context(tempfile.NamedTemporaryFile(dir=folder, prefix="pmemsim-"))
+            os.posix_fallocate(file.fileno(), 0, _LARGEST)
+            flags = _MAP_SHARED_VALIDATE | _MAP_SYNC
+            mmap.mmap(file.fileno(), mmap.PAGESIZE, flags=flags).close()
+        except OSError as error:
+            raise Error(
+                f"--dax {folder}: {error.strerror or error}; give a folder of a file system that "
+                "is mounted with -o dax, with 2 GiB free, or leave out --dax to measure DRAM"
+            ) from error
+        yield Path(file.name)

@@ -1,0 +1,50 @@
+"""The micro-benchmarks simulated on the machine that was fitted to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pmemsim.calibration.measurements import Benchmark
+from pmemsim.parallel import Report, run_all
+from pmemsim.recording import record
+from pmemsim.simulation import configure, simulate
+from pmemsim.trace import Trace
+
+# Where measured.h maps what is persistent.
+PERSISTENT = "0x100000000000"
+# Nothing but the program's own stores, write-backs and fences.
+_DESIGN = "x86-bare"
+
+
+def simulate_all(
+    program: Path,
+    wanted: list[Benchmark],
+    machine: Path,
+    folder: Path,
+    progress: Callable[[int, float], None] | None = None,
+) -> dict[str, float]:
+    """Record each micro-benchmark and simulate it; nanoseconds an operation by name.
+
+    `program` is built for recording; the recordings come into `folder`, and are removed one by one.
+    """
+    configuration = configure(_DESIGN, machine)
+
+    def task(index: int, benchmark: Benchmark) -> Callable[[Report], float]:
+        def run(report: Report) -> float:
+            trace = folder / f"{index}.pmt"
+            command = [str(program), benchmark.loop, str(benchmark.recorded), "2"]
+            # Persistent memory is recorded as the range that it is mapped to, whatever lies below.
+            options = [option for option in benchmark.options if not option.startswith("file=")]
+            record(
+                [*command, *options], trace, pm_hints=[PERSISTENT], keep_going=lambda: report(0.3)
+            )
+            result = simulate(Trace(trace), configuration, lambda part: report(0.5 + part / 2))
+            trace.unlink()
+            return result.time_ns / benchmark.recorded
+
+        return run
+
+    tasks = [task(index, benchmark) for index, benchmark in enumerate(wanted)]
+    times = run_all(tasks, progress=progress)
+    return {benchmark.name: ns for benchmark, ns in zip(wanted, times, strict=True)}

@@ -1,0 +1,359 @@
+"""From measured figures to a machine's parameters, by the closed forms that the model obeys.
+
+docs/machines.md ("A machine of your own") explains each form; tests/validation/ holds the
+simulator against the same ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from pmemsim.calibration.measurements import (
+    CLWB,
+    CLWB_MFENCE,
+    HAND_OVER,
+    INDEPENDENT,
+    LINE_BYTES,
+    LOAD,
+    LOAD_AFTER,
+    LOAD_SIZES,
+    MEMORY_SIZE,
+    MIB,
+    NONTEMPORAL,
+    PAGE_BYTES,
+    PAGE_COUNTS,
+    PAGES,
+    PERSISTENT_LOAD,
+    READ,
+    WRITE,
+    Measurements,
+    size_name,
+)
+from pmemsim.calibration.processor import Processor
+from pmemsim.errors import Error
+from pmemsim.presets import Preset
+
+# Where a figure is between two steps, so much above the lower one still counts as on it.
+_ON_THE_STEP = 1.25
+# Bandwidth that more threads add less to than this is all there is.
+_STILL_RISING = 1.25
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A parameter's value and what it was computed from."""
+
+    key: str
+    value: str
+    source: str
+
+
+def fit(processor: Processor, measured: Measurements, defaults: Preset) -> list[Fitted]:
+    """The parameters that the measurements decide; all others keep those of `defaults`.
+
+    Raises `Error` if a figure is missing without which there is no machine.
+    """
+    return _Fit(processor, measured, defaults).all()
+
+
+class _Fit:
+    def __init__(self, processor: Processor, measured: Measurements, defaults: Preset) -> None:
+        for level in (1, 2):
+            if level not in processor.cache_bytes:
+                raise Error(
+                    f"the system doesn't tell the size of the level {level} cache "
+                    "(/sys/devices/system/cpu); run calibrate on the host instead of this "
+                    "virtual machine, or write a preset by hand (docs/machines.md)"
+                )
+        self._processor = processor
+        self._measured = measured
+        self._defaults = {setting.key: setting.value for setting in defaults.settings}
+        self._found: list[Fitted] = []
+
+    def all(self) -> list[Fitted]:
+        self._core()
+        self._tlb()
+        self._caches()
+        self._memory()
+        self._prefetcher()
+        self._eviction()
+        return self._found
+
+    # ---- What the closed forms are made of ------------------------------------------------------
+
+    def _ns(self, name: str) -> float:
+        value = self._measured.ns(name)
+        if value is None:
+            reason = self._measured.missing.get(name, "it wasn't measured")
+            raise Error(f"{name}: {reason}; without it there is no machine to fit")
+        return value
+
+    def _default_ns(self, key: str) -> float:
+        """A time of the defaults, which stand in nanoseconds."""
+        return float(self._defaults[key].removesuffix("ns"))
+
+    def _add(self, key: str, value: str, source: str) -> None:
+        self._found.append(Fitted(key, value, source))
+
+    def _add_ns(self, key: str, ns: float, source: str) -> float:
+        """Sets a time, which can't be less than none; returns it."""
+        kept = max(0.0, round(ns, 2))
+        self._add(key, f"{kept:g}ns", source)
+        return kept
+
+    # ---- Core -----------------------------------------------------------------------------------
+
+    def _core(self) -> None:
+        cycle = self._cycle = self._ns("addition")
+        instruction = self._ns("independent instruction")
+        self._l1 = self._ns(LOAD.format("16 KiB"))
+        self._add("core.count", str(len(self._processor.cpus)), "processors that may be used")
+        self._add(
+            "core.frequency", f"{1000 / cycle:.0f}MHz", f"a dependent addition: {cycle:.3f} ns"
+        )
+        width = max(1, round(cycle / instruction))
+        self._add("core.width", str(width), f"an independent instruction: {instruction:.3f} ns")
+        locked = self._ns("locked addition")
+        cycles = max(1, round(locked / cycle) - 1)  # beside the write to the L1
+        self._add("core.locked_latency", f"{cycles}cycles", f"a locked addition: {locked:.2f} ns")
+        # Of random branches every other one is predicted wrong: it waits for its load, is executed,
+        # and the penalty comes after that.
+        random, always = self._ns("branch, random"), self._ns("branch, always taken")
+        penalty = max(0, round((2 * (random - always) - self._l1) / cycle - 1))
+        self._add(
+            "core.branch_penalty",
+            f"{penalty}cycles",
+            f"a random branch {random:.2f} ns, one that is always taken {always:.2f} ns",
+        )
+        memory, independent = self._ns(LOAD.format(size_name(MEMORY_SIZE))), self._ns(INDEPENDENT)
+        self._add(
+            "core.mshrs",
+            str(max(1, round(memory / independent))),
+            f"a load from memory {memory:.1f} ns, {independent:.2f} ns if independent",
+        )
+
+    # ---- TLBs -----------------------------------------------------------------------------------
+
+    def _tlb(self) -> None:
+        """Loads of one line of each page: those that the first TLB lacks wait for the second."""
+        times = {count: self._ns(PAGES.format(count)) for count in PAGE_COUNTS}
+        in_l1 = self._l1
+        in_l2 = self._ns(LOAD.format("128 KiB"))
+        # The lines of so many pages lie in the L1 for certain; of so many, in the L2.
+        few, more = 256, 1024
+        most = max(n for n in PAGE_COUNTS if n * LINE_BYTES <= self._processor.cache_bytes[2] // 2)
+        entries = _last(n for n in PAGE_COUNTS if n <= few and times[n] <= _ON_THE_STEP * in_l1)
+        second = max(0.0, times[few] - in_l1)
+        candidates = [n for n in PAGE_COUNTS if more <= n <= most]
+        in_second = _last_of_first(
+            candidates, lambda n: times[n] - in_l2 <= max(1.5 * second, 0.25 * in_l2)
+        )
+        walk = max(0.0, times[most] - in_l2 - second)
+        self._entries, self._second_entries = entries or 1, in_second or few
+        self._second, self._walk = second, walk
+        if second < self._cycle and walk < self._cycle:
+            self._entries = 0
+            return
+        self._add("tlb.entries", str(self._entries), "pages whose loads take as long as the L1's")
+        self._add("tlb.ways", str(_ways(self._entries)), "not measured")
+        self._add("tlb.second_entries", str(self._second_entries), "pages without a walk")
+        self._add("tlb.second_ways", str(_ways(self._second_entries)), "not measured")
+        self._add_ns(
+            "tlb.second_latency",
+            second,
+            f"{times[few]:.2f} ns with {few} pages, {in_l1:.2f} with few",
+        )
+        self._add_ns(
+            "tlb.walk_latency",
+            walk,
+            f"{times[most]:.2f} ns with {most} pages in the L2, {in_l2:.2f} with few",
+        )
+
+    def _tlb_wait(self, size: int) -> float:
+        """What a load of a random line of so much memory waits for its page, on average."""
+        pages = size / PAGE_BYTES
+        if self._entries == 0 or pages <= self._entries:
+            return 0.0
+        missing_second = max(0.0, 1 - self._second_entries / pages)
+        return (1 - self._entries / pages) * self._second + missing_second * self._walk
+
+    # ---- Caches ---------------------------------------------------------------------------------
+
+    def _caches(self) -> None:
+        told, ways = self._processor.cache_bytes, self._processor.cache_ways
+        in_l2 = self._ns(LOAD.format("128 KiB"))
+        self._l2 = max(0.0, in_l2 - self._l1)
+        for level, ns, source in (
+            (1, self._l1, f"a load, 16 KiB: {self._l1:.2f} ns"),
+            (2, self._l2, f"a load, 128 KiB: {in_l2:.2f} ns, less the L1's"),
+        ):
+            self._add(f"l{level}.size", f"{told[level] // 1024}KiB", "told by the system")
+            self._add(f"l{level}.ways", str(ways[level]), "told by the system")
+            self._add_ns(f"l{level}.latency", ns, source)
+            self._add_ns(f"l{level}.tag_latency", ns, "as a hit")
+        self._shared_cache(told, ways)
+
+    def _shared_cache(self, told: dict[int, int], ways: dict[int, int]) -> None:
+        times = {size: self._load_without_walk(size) for size in LOAD_SIZES}
+        upper = told.get(3, MEMORY_SIZE // 2)
+        hits = [size for size in LOAD_SIZES if 4 * told[2] <= size <= upper // 2]
+        place = min(hits or [2 * told[2]], key=lambda size: times.get(size, math.inf))
+        in_shared = times[place] if place in times else self._l1 + self._l2
+        self._shared = in_shared - self._l1 - self._l2
+        half_way = (in_shared + times[MEMORY_SIZE]) / 2
+        held = [size for size in LOAD_SIZES if 2 * told[2] <= size <= upper]
+        size = _last_of_first(held, lambda size: times[size] <= half_way) or 2 * told[2]
+        note = f"loads of so much are nearer to {in_shared:.1f} ns than to memory's"
+        if 3 in told and size < told[3]:
+            note += f"; the system tells {told[3] // MIB} MiB"
+        self._add("shared.size", f"{size // 1024}KiB", note)
+        self._add("shared.size_per_core", "0B", "measured as a whole")
+        told_ways = ways.get(3, 16)
+        divides = size % (told_ways * LINE_BYTES) == 0
+        self._add(
+            "shared.ways",
+            str(told_ways if divides else 16),
+            "told by the system" if divides else f"{told_ways} don't divide the size",
+        )
+        self._shared = self._add_ns(
+            "shared.latency",
+            self._shared,
+            f"a load, {size_name(place)}: {in_shared:.2f} ns less waits for pages, L1 and L2",
+        )
+        self._add_ns("shared.tag_latency", self._shared, "as a hit")
+        hand_over = self._measured.ns(HAND_OVER)
+        if hand_over is not None:
+            # A store that takes the line from the other core, whose load has taken it before.
+            ns = hand_over / 2 - self._l1 - self._l2 - self._shared
+            self._add_ns("shared.snoop_latency", ns, f"a line is handed over in {hand_over:.1f} ns")
+
+    def _load_without_walk(self, size: int) -> float:
+        return self._ns(LOAD.format(size_name(size))) - self._tlb_wait(size)
+
+    # ---- Memory ---------------------------------------------------------------------------------
+
+    def _memory(self) -> None:
+        """The way down, and what loads and flushes take beyond it.
+
+        A line that is written past the caches gives the way.
+        """
+        lookups = self._l1 + self._l2 + self._shared
+        nontemporal = self._ns(NONTEMPORAL)
+        known = self._default_ns("pm.front_latency") + self._default_ns("path.response_latency")
+        words = LINE_BYTES // 8
+        request = self._add_ns(
+            "path.request_latency",
+            nontemporal - self._shared - known - words * self._cycle,
+            f"a non-temporal line, sfence: {nontemporal:.1f} ns, less the L3 and the controller",
+        )
+        way = lookups + request + known
+        write_back, how = self._write_back()
+        self._add_ns(
+            "path.flush_latency",
+            write_back - way - 2 * self._cycle,
+            f"{how}: {write_back:.1f} ns, less the way that a non-temporal line takes",
+        )
+        load = self._load_without_walk(MEMORY_SIZE)
+        # A random load finds another row open.
+        row = self._default_ns("dram.trp") + self._default_ns("dram.trcd")
+        device = row + self._default_ns("dram.tcl") + self._default_ns("dram.tburst")
+        self._load_of_open_row = load - row
+        back_source = (
+            f"a load, {size_name(MEMORY_SIZE)}: {load:.1f} ns less waits for pages, the way and "
+            "the DRAM's own time"
+        )
+        self._add_ns("dram.back_latency", load - way - device, back_source)
+        self._channels(way, back_source, load - way - device)
+
+    def _write_back(self) -> tuple[float, str]:
+        """A round trip by the best instruction that the processor has."""
+        for how in (CLWB, "store, clflushopt, sfence", "store, clflush, sfence"):
+            found = self._measured.ns(how)
+            if found is not None:
+                return found, how
+        raise Error(f"{CLWB}: no instruction that writes a line back could be measured")
+
+    def _channels(self, way: float, back_source: str, back: float) -> None:
+        burst = self._default_ns("dram.tburst")
+        reading, told = self._best(READ)
+        channels = max(1, math.ceil(burst / reading))
+        source = f"a line is read in {reading:.2f} ns {told}, a channel needs {burst:g} ns"
+        self._add("dram.channels_per_controller", str(channels), source)
+        persistent = self._measured.ns(PERSISTENT_LOAD)
+        if persistent is None:
+            self._add("pm.channels_per_controller", str(channels), "PM is DRAM here")
+            self._add("pm.ranks", "2", "PM is DRAM here")
+            self._add_ns("pm.back_latency", back, back_source)
+            return
+        writing, told = self._best(WRITE)
+        banks = int(self._defaults["pm.banks_per_rank"])
+        self._add("pm.device", "fixed", "a file of a DAX mount: its device isn't known")
+        self._add_ns(
+            "pm.read_latency",
+            persistent
+            - self._tlb_wait(MEMORY_SIZE)
+            - way
+            - self._default_ns("pm.back_latency")
+            - burst,
+            f"a persistent load, {size_name(MEMORY_SIZE)}: {persistent:.1f} ns, less the way",
+        )
+        self._add_ns(
+            "pm.write_latency",
+            banks * writing - burst,
+            f"a line is written in {writing:.2f} ns {told}, by {banks} banks",
+        )
+
+    # ---- What not every processor has ----------------------------------------------------------
+
+    def _prefetcher(self) -> None:
+        """Lines in order come as fast as those that are under way allow."""
+        sequential, independent = self._ns(READ.format(1)), self._ns(INDEPENDENT)
+        if sequential > independent / 2:
+            return
+        lines = min(256, max(1, round(self._load_of_open_row / sequential)))
+        source = f"a line takes {sequential:.2f} ns in order, {independent:.2f} ns at random"
+        self._add("prefetch.streams", "32", "not measured")
+        self._add("prefetch.distance", str(lines), source)
+        self._add("prefetch.registers", str(lines), source)
+
+    def _eviction(self) -> None:
+        after, without = self._measured.ns(LOAD_AFTER), self._measured.ns(CLWB_MFENCE)
+        if after is None or without is None:
+            return
+        evicts = after - without > self._load_of_open_row / 2
+        source = f"a load after clwb and mfence adds {after - without:.1f} ns"
+        self._add("core.clwb_evicts", str(evicts).lower(), source)
+
+    def _best(self, name: str) -> tuple[float, str]:
+        """The least time of a line by any number of threads, and with how many."""
+        counts = [n for n in range(1, 65) if self._measured.ns(name.format(n)) is not None]
+        times = {n: self._ns(name.format(n)) for n in counts}
+        best = min(counts, key=lambda n: times[n])
+        told = f"with {best} of {counts[-1]} threads"
+        if best == counts[-1] and (
+            len(counts) == 1 or times[counts[-2]] > _STILL_RISING * times[best]
+        ):
+            told += " (more might read more)"
+        return times[best], told
+
+
+def _last(numbers: Iterable[int]) -> int | None:
+    found = list(numbers)
+    return found[-1] if found else None
+
+
+def _last_of_first(numbers: list[int], holds: Callable[[int], bool]) -> int | None:
+    """The last of the first ones that all hold."""
+    last = None
+    for number in numbers:
+        if not holds(number):
+            break
+        last = number
+    return last
+
+
+def _ways(entries: int) -> int:
+    """Ways, near to what processors have, that divide so many entries."""
+    return next(ways for ways in (4, 6, 8, 12, 3, 2, 1) if entries % ways == 0)

@@ -1,0 +1,253 @@
+"""The micro-benchmarks of `pmemsim calibrate`: which there are, and running them natively.
+
+Each is a loop of microbenchmarks.c with options. Its figure is the time of one operation: the
+median of all repetitions but the first of each round, which warms up. Between the rounds all other
+figures are measured, so that a disturbance of seconds doesn't decide one alone.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from pmemsim.calibration.processor import Processor
+from pmemsim.errors import Error
+from pmemsim.programs import KeepGoing, ending_of, run_program
+
+KIB, MIB = 1 << 10, 1 << 20
+LINE_BYTES = 64
+PAGE_BYTES = 4096
+
+ROUNDS = 3
+REPETITIONS = 7  # of a round
+# A repetition takes milliseconds; where threads wait for each other on a busy machine, seconds.
+_TIMEOUT_S = 60
+# Beyond this a figure is called unsure.
+UNSURE_SPREAD = 0.1
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One figure to measure."""
+
+    name: str
+    """What it is called in reports: "load, 16 KiB"."""
+    loop: str
+    """Its name in microbenchmarks.c."""
+    operations: int
+    """In a repetition."""
+    options: tuple[str, ...] = ()
+    recorded: int = 0
+    """Operations of its recording; 0: it can't be simulated."""
+    needs: tuple[str, ...] = ()
+    """Features of the processor, by the names of /proc/cpuinfo."""
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a micro-benchmark has measured, in nanoseconds an operation."""
+
+    benchmark: Benchmark
+    median_ns: float
+    least_ns: float
+    most_ns: float
+    spread: float
+    """The middle half of the repetitions: from the lower to the upper quartile, over the median."""
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the middle half of the repetitions lies close together."""
+        return self.spread <= UNSURE_SPREAD
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """All figures by name, and why others are missing."""
+
+    found: dict[str, Measurement]
+    missing: dict[str, str]
+
+    def ns(self, name: str) -> float | None:
+        """The median of a figure, in nanoseconds; None if it couldn't be measured."""
+        return self.found[name].median_ns if name in self.found else None
+
+
+def size_name(size: int) -> str:
+    """`16 KiB`, `4 MiB`."""
+    return f"{size // MIB} MiB" if size >= MIB else f"{size // KIB} KiB"
+
+
+# Dependent loads: 16 KiB lie in any L1, 256 MiB in hardly any L3.
+LOAD_SIZES = (
+    *(16 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, 1 * MIB, 2 * MIB, 3 * MIB, 4 * MIB, 6 * MIB),
+    *(8 * MIB, 12 * MIB, 16 * MIB, 24 * MIB, 32 * MIB, 64 * MIB, 256 * MIB),
+)
+MEMORY_SIZE = LOAD_SIZES[-1]
+# Pages of which one line each is loaded, one after the other. 512 lines fill an L1 of 32 KiB.
+PAGE_COUNTS = (16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192)
+LINES_A_FENCE = (2, 4, 8, 16, 32, 64, 128, 256)
+# Of lines that are written back: they stay in the L1; where many are fenced together, in the L2.
+_FEW_LINES, _MANY_LINES = 16 * KIB, 256 * KIB
+
+LOAD = "load, {}"
+HUGE_LOAD = f"load, {size_name(MEMORY_SIZE)}, huge pages"
+PERSISTENT_LOAD = f"load, {size_name(MEMORY_SIZE)}, persistent"
+PAGES = "load of {} pages"
+INDEPENDENT = f"independent load, {size_name(MEMORY_SIZE)}"
+CLWB = "store, clwb, sfence"
+NONTEMPORAL = "non-temporal line, sfence"
+LOAD_AFTER = "store, clwb, mfence, load"
+CLWB_MFENCE = "store, clwb, mfence"
+READ = "read a line, {} threads"
+WRITE = "non-temporal line, {} threads"
+HAND_OVER = "hand a line over"
+
+
+def benchmarks(processor: Processor, file: Path | None = None) -> list[Benchmark]:
+    """All figures that there are; persistent memory lies in `file`, or in DRAM."""
+    persistent = () if file is None else (f"file={file}",)
+    some = [
+        Benchmark("addition", "cycle", 1_600_000),
+        Benchmark("independent instruction", "instruction", 1_800_000),
+        Benchmark("multiplication", "multiply", 300_000, recorded=20_000),
+        Benchmark("division", "divide", 300_000, recorded=20_000),
+        Benchmark("locked addition", "locked", 300_000, recorded=20_000),
+        Benchmark("branch, random", "random_branch", 1 << 18, recorded=1 << 17),
+        Benchmark("branch, always taken", "even_branch", 1 << 18, recorded=1 << 17),
+    ]
+    some += [_load(LOAD.format(size_name(size)), "load", size) for size in LOAD_SIZES]
+    some.append(Benchmark(HUGE_LOAD, "load", 200_000, (f"bytes={MEMORY_SIZE}", "huge")))
+    if file is not None:
+        some.append(_load(PERSISTENT_LOAD, "persistent_load", MEMORY_SIZE, persistent))
+    some += [_load(PAGES.format(n), "page_load", n * PAGE_BYTES) for n in PAGE_COUNTS]
+    some.append(_load(INDEPENDENT, "independent_load", MEMORY_SIZE))
+    some += _write_backs(persistent)
+    for threads in _thread_counts(len(processor.cpus)):
+        some += _bandwidths(threads, persistent)
+    some.append(Benchmark(HAND_OVER, "hand_over", 20_000, ("threads=2",), recorded=4000, threads=2))
+    return some
+
+
+def _load(name: str, loop: str, size: int, more: tuple[str, ...] = ()) -> Benchmark:
+    operations = max(20_000, min(size // LINE_BYTES, 1 << 17))
+    return Benchmark(name, loop, 100_000, (f"bytes={size}", *more), recorded=operations)
+
+
+def _write_backs(persistent: tuple[str, ...]) -> list[Benchmark]:
+    def one(name: str, loop: str, needs: str, size: int, lines: int = 1) -> Benchmark:
+        options = (f"bytes={size}", f"lines={lines}", *persistent)
+        wanted = (needs,) if needs else ()
+        return Benchmark(name, loop, 20_480, options, recorded=4096, needs=wanted)
+
+    clwb, nontemporal = "store_clwb_sfence", "nontemporal_sfence"
+    return [
+        one(CLWB, clwb, "clwb", _FEW_LINES),
+        one(CLWB_MFENCE, "store_clwb_mfence", "clwb", _FEW_LINES),
+        one("store, clflushopt, sfence", "store_clflushopt_sfence", "clflushopt", _FEW_LINES),
+        one("store, clflush, sfence", "store_clflush_sfence", "", _FEW_LINES),
+        one(NONTEMPORAL, nontemporal, "", _FEW_LINES),
+        one("non-temporal line, mfence", "nontemporal_mfence", "", _FEW_LINES),
+        one(LOAD_AFTER, "load_after_clwb", "clwb", _FEW_LINES),
+        one(f"{CLWB}, always the same line", clwb, "clwb", LINE_BYTES),
+        *(one(f"{CLWB}, {n} lines a fence", clwb, "clwb", _MANY_LINES, n) for n in LINES_A_FENCE),
+        *(one(f"{NONTEMPORAL}, {n} lines a fence", nontemporal, "", _MANY_LINES, n)
+          for n in LINES_A_FENCE[2::3]),
+    ]  # fmt: skip
+
+
+def _thread_counts(cpus: int) -> list[int]:
+    """1, 2, 4, ... and all."""
+    return sorted({count for count in (1, 2, 4, 8, 16, 32, 64) if count <= cpus} | {min(cpus, 64)})
+
+
+def _bandwidths(threads: int, persistent: tuple[str, ...]) -> list[Benchmark]:
+    # Each thread's part is larger than any cache.
+    lines = threads << 19
+    options = (f"bytes={lines * LINE_BYTES}", f"threads={threads}")
+    recorded = threads << 16
+    read, write = READ.format(threads), WRITE.format(threads)
+    return [
+        Benchmark(read, "read_bandwidth", lines, options, recorded, (), threads),
+        Benchmark(write, "write_bandwidth", lines, (*options, *persistent), recorded, (), threads),
+    ]
+
+
+def source() -> Path:
+    """The micro-benchmarks' source, beside which measured.h lies."""
+    return Path(str(resources.files("pmemsim"))) / "calibration" / "microbenchmarks.c"
+
+
+def measure(
+    program: Path,
+    processor: Processor,
+    wanted: list[Benchmark],
+    report: Callable[[int, float], None] = lambda index, fraction: None,
+    keep_going: KeepGoing | None = None,
+) -> Measurements:
+    """Run the micro-benchmarks natively, one after the other."""
+    times: dict[str, list[float]] = {benchmark.name: [] for benchmark in wanted}
+    missing: dict[str, str] = {}
+    for round_number in range(ROUNDS):
+        for index, benchmark in enumerate(wanted):
+            if benchmark.name in missing:
+                continue
+            reason = _why_not(benchmark, processor)
+            try:
+                if not reason:
+                    times[benchmark.name] += _measure_round(program, benchmark, keep_going)
+            except TimeoutError:
+                reason = f"took longer than {_TIMEOUT_S} s: is the machine busy?"
+            if reason:
+                missing[benchmark.name] = reason
+            report(index, (round_number + 1) / ROUNDS)
+    found = {
+        benchmark.name: summarise(benchmark, times[benchmark.name])
+        for benchmark in wanted
+        if benchmark.name not in missing
+    }
+    return Measurements(found, missing)
+
+
+def _why_not(benchmark: Benchmark, processor: Processor) -> str:
+    for feature in benchmark.needs:
+        if feature not in processor.flags:
+            return f"the processor has no {feature}"
+    if benchmark.threads > len(processor.cpus):
+        return f"needs {benchmark.threads} processors"
+    return ""
+
+
+def _measure_round(
+    program: Path, benchmark: Benchmark, keep_going: KeepGoing | None
+) -> list[float]:
+    """Nanoseconds of an operation in each repetition of a round but the first."""
+    command = [str(program), benchmark.loop, str(benchmark.operations), str(REPETITIONS + 1)]
+    with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as complaints:
+        status = run_program(
+            [*command, *benchmark.options],
+            keep_going,
+            timeout_s=_TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
+            stdout=printed,
+            stderr=complaints,
+        )
+        for file in (printed, complaints):
+            file.seek(0)
+        if status != 0:
+            why = complaints.read().decode(errors="replace").strip() or ending_of(status)
+            raise Error(f"{benchmark.name}: could not be measured: {why}")
+        totals = json.loads(printed.read())["total_ns"]
+    return [total / benchmark.operations for total in totals[1:]]
+
+
+def summarise(benchmark: Benchmark, times: list[float]) -> Measurement:
+    """A figure from the nanoseconds of an operation in each repetition."""
+    lower, median, upper = statistics.quantiles(times, n=4, method="inclusive")
+    return Measurement(benchmark, median, min(times), max(times), (upper - lower) / median)

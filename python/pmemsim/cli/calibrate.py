@@ -1,0 +1,76 @@
+"""`pmemsim calibrate`: a machine preset from measurements of this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pmemsim.calibration import Calibration, calibrate
+from pmemsim.cli.console import err, out, percent, progress_of, table
+from pmemsim.cli.options import Json, check_outputs
+from pmemsim.errors import Problems
+from pmemsim.files import check_writable, overwritten, write_json
+
+
+def calibrate_command(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The preset to write (.yaml).")],
+    dax: Annotated[
+        Path | None,
+        typer.Option(
+            "--dax",
+            help="A folder on a DAX mount, where a file is made and removed again: persistent "
+            "memory. Without it persistent memory is DRAM.",
+        ),
+    ] = None,
+    json_path: Json = None,
+) -> None:
+    """Measure this machine, and write a machine preset that behaves like it.
+
+    For example:
+
+        pmemsim calibrate -o mine.yaml
+        pmemsim calibrate -o mine.yaml --dax /mnt/pmem
+        pmemsim run queue --design sw-undo --machine mine.yaml
+
+    It runs small loops, one thing each, for half a minute: let nothing else run meanwhile. From
+    their times it computes the preset's parameters, each with its source, records the loops and
+    simulates them on the preset, and prints measured against simulated. What it could not measure
+    it says, and how far repetitions differ. `docs/validation.md` says what the model lacks.
+    """
+    problems = Problems()
+    with problems.collected():
+        check_writable(output)
+    with problems.collected():
+        check_outputs(json_path)
+    if json_path not in (None, "-"):
+        problems.add(overwritten([Path(str(json_path))], [output]))
+    problems.raise_any()
+    found = calibrate(output, dax, progress_of)
+    if json_path:
+        write_json(found.to_dict(), json_path)
+    if json_path != "-":
+        _print(found)
+        err.print(f"wrote {output}", markup=False)
+
+
+def _print(found: Calibration) -> None:
+    rows = []
+    for name, each in found.measured.found.items():
+        simulated = found.simulated_ns.get(name)
+        rows.append(
+            (
+                name,
+                f"{each.median_ns:.2f}",
+                percent(each.spread) + ("" if each.is_sure else " unsure"),
+                "-" if simulated is None else f"{simulated:.2f}",
+                "-" if simulated is None else f"{simulated / each.median_ns:.2f}",
+            )
+        )
+    columns = ["of one operation", ">measured (ns)", ">spread", ">simulated (ns)", ">ratio"]
+    out.print(table(found.processor.told(), columns, rows))
+    parameters = [(each.key, each.value, each.source) for each in found.fitted]
+    out.print(table("fitted", ["parameter", ">value", "source"], parameters))
+    for name, why in found.measured.missing.items():
+        out.print(f"not measured: {name}: {why}", markup=False)
