@@ -226,8 +226,10 @@ MemoryParameters random_memory(std::uint64_t seed) {
   p.controllers = 1 + random() % 2;
   p.channels_per_controller = 1 + random() % 3;
   p.ranks = chance() ? 1 : 2;
-  p.device = chance() ? DeviceKind::kDram : DeviceKind::kFixed;
+  p.device = chance() ? DeviceKind::kDram : chance() ? DeviceKind::kFixed : DeviceKind::kBuffered;
   p.interleaving = chance() ? Interleaving::kPage : Interleaving::kLine;
+  p.internal_line = {p.interleaving == Interleaving::kPage ? 128u : 64u};
+  p.write_buffer_lines = static_cast<std::uint32_t>(1 + random() % 4);
   p.page_policy = chance() ? PagePolicy::kOpen : PagePolicy::kClosed;
   p.max_accesses_per_row = chance() ? 3 : 16;
   p.persistence = chance() ? PersistencePoint::kAccepted : PersistencePoint::kWritten;

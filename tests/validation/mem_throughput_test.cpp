@@ -196,6 +196,61 @@ TEST(MemoryThroughput, FixedDeviceIsLimitedByItsBanks) {
               8 / in_ns(p.write_latency + p.tburst));
 }
 
+// A module with buffers before media of four lines: 40 ns a line read, 110 ns a line written.
+MemoryParameters module_of_256_bytes() {
+  MemoryParameters p = ddr4();
+  p.device = DeviceKind::kBuffered;
+  p.buffer_latency = ns(50);
+  p.read_latency = ns(180);
+  p.media_read_interval = ns(40);
+  p.media_write_interval = ns(110);
+  p.tburst = ns(3);
+  return p;
+}
+std::function<Line()> anywhere() {
+  return [random = std::mt19937_64(1)]() mutable { return Line{random() % (1 << 28)}; };
+}
+TEST(Buffered, AReadFindsWhatItsNeighbourHasBrought) {
+  Load in_order(module_of_256_bytes(), stream());
+  expect_near(1 / in_order.reads_per_ns(1), (180 + 4 * (50.0 + 3)) / 4);
+  Load at_random(module_of_256_bytes(), anywhere());
+  expect_near(1 / at_random.reads_per_ns(1), 180 + 50 + 3);
+}
+TEST(Buffered, ReadsAreLimitedByTheMedia) {
+  Load in_order(module_of_256_bytes(), stream());
+  expect_near(in_order.reads_per_ns(32), 4 / 40.0);
+  Load at_random(module_of_256_bytes(), anywhere());
+  expect_near(at_random.reads_per_ns(32), 1 / 40.0);
+  EXPECT_EQ(at_random.statistics().media_bytes_read, at_random.statistics().lines_read * 256);
+}
+TEST(Buffered, WritesAreLimitedByTheMedia) {
+  Load in_order(module_of_256_bytes(), stream());
+  expect_near(in_order.writes_per_ns(32), 4 / 110.0);
+  Load at_random(module_of_256_bytes(), anywhere());
+  expect_near(at_random.writes_per_ns(32), 1 / 110.0);
+}
+// Streams that take turns: a line is chosen to go before it is whole, the likelier the more there
+// are.
+TEST(Buffered, ManyWritersSplitLines) {
+  double before = 1;
+  for (const std::uint64_t writers : {1u, 4u, 16u}) {
+    MemoryParameters p = module_of_256_bytes();
+    p.write_merging = false;
+    std::uint64_t count = 0;
+    Load load(p, [&] {
+      const std::uint64_t turn = count++;
+      return Line{(turn % writers << 20) + turn / writers};
+    });
+    load.writes_per_ns(32);
+    const MemoryStatistics& all = load.statistics();
+    const double amplification = static_cast<double>(all.media_bytes_written) /
+                                 static_cast<double>(all.all_lines_written() * kLineBytes);
+    EXPECT_GT(amplification, before - 0.02);
+    before = amplification;
+  }
+  EXPECT_GT(before, 1.1);
+}
+
 TEST(MemoryThroughput, FullQueueTakesWritesAsItsBankFinishesThem) {
   const MemoryParameters p = page_is_row(pcm());
   // Bank cycle of a write to a row that isn't open.

@@ -50,7 +50,8 @@ Channel::Channel(EventQueue& queue, const MemoryParameters& p, LinkPair& link, I
       lines_(std::bit_ceil((std::size_t{p.wpq_entries} + p.log_queue_entries) * 4), kNoSlot),
       banks_(p.banks()),
       ranks_(p.ranks),
-      bus_(p.tburst) {
+      bus_(p.tburst),
+      internal_(p) {
   for (std::uint32_t bank = 0; bank < banks_.size(); ++bank) {
     banks_[bank].rank = bank / p.banks_per_rank;
   }
@@ -550,6 +551,8 @@ MemoryStatistics Channel::statistics() const {
   all.wpq_full_time = full_time(wpq_);
   all.log_queue_full_time = full_time(log_queue_);
   all.channel_time = queue_.now();
+  all.media_bytes_read = internal_.media_bytes_read();
+  all.media_bytes_written = internal_.media_bytes_written();
   return all;
 }
 

@@ -31,6 +31,9 @@
 //     the queues if what waits there has all bytes of its line; otherwise by its bank, and the
 //     bytes that wait are put in on its way back, which takes no time.
 //
+// 10. A buffered device adds to a read what its media takes, and takes no write while it has enough
+//     to do (internal_buffer.hpp). What it has taken counts as written.
+//
 // In two files: the queues, rules 5 to 9, in channel.cpp; the scheduler, rules 1 to 4, with banks
 // and bus in channel_scheduler.cpp. They are one class all the same: the scheduler takes requests
 // out of the middle of the queues, and what arrives, merges or is dropped there changes what it may
@@ -47,6 +50,7 @@
 #include "pmemsim/mem/bank_queues.hpp"
 #include "pmemsim/mem/data_bus.hpp"
 #include "pmemsim/mem/image.hpp"
+#include "pmemsim/mem/internal_buffer.hpp"
 #include "pmemsim/mem/link.hpp"
 #include "pmemsim/mem/mapping.hpp"
 #include "pmemsim/mem/memory.hpp"
@@ -220,7 +224,8 @@ class Channel {
   Picoseconds ready(std::uint32_t bank, bool reading, const Earliest& earliest) const;
   template <class Slot>
   void update_wanted(const BankQueues<Slot>& queue, std::uint32_t bank, Picoseconds now);
-  Picoseconds use_bank(const Request& request, bool reading, Picoseconds now);
+  Picoseconds use_bank(const Request& request, bool reading, Picoseconds now,
+                       Picoseconds waits = {});
   void activate(const Request& request, Picoseconds now);
   void start(std::uint32_t slot, Read& read, Picoseconds now);
   void start(std::uint32_t slot, PendingWrite& write, Picoseconds now);
@@ -277,6 +282,7 @@ class Channel {
   std::uint64_t unwanted_ = 0;  // a bit for each bank with unwanted_since
   std::vector<Rank> ranks_;
   DataBus bus_;
+  InternalBuffer internal_;
   bool writing_ = false;
   bool draining_ = false;
   std::uint32_t started_ = 0;  // requests since the channel turned round

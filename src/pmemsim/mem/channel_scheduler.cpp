@@ -136,11 +136,11 @@ bool Channel::start_from(BankQueues<Slot>& queue, bool reading, Picoseconds now,
                          Picoseconds& next) {
   if (queue.size() == 0) return false;
   const Picoseconds latency = reading ? timing_.cl : timing_.cwd;
-  const Picoseconds link_free =
-      reading || queues_in_device_ ? Picoseconds{0} : link_.to_device.free_at();
+  Picoseconds way_free = reading || queues_in_device_ ? Picoseconds{0} : link_.to_device.free_at();
+  if (!reading && internal_.present()) way_free = max(way_free, internal_.takes_writes_at());
   const Earliest earliest{
-      max(link_free, bus_.first_free(now + latency) - latency),
-      max(link_free, bus_.first_free(now + timing_.rcd + latency) - timing_.rcd - latency)};
+      max(way_free, bus_.first_free(now + latency) - latency),
+      max(way_free, bus_.first_free(now + timing_.rcd + latency) - timing_.rcd - latency)};
 
   // Nobody can start while the bus is taken: no need to look at the banks.
   const Picoseconds bus_free = min(queue.hits() != 0 ? earliest.hit : kNever,
@@ -176,7 +176,8 @@ bool Channel::start_from(BankQueues<Slot>& queue, bool reading, Picoseconds now,
 }
 
 void Channel::start(std::uint32_t slot, Read& read, Picoseconds now) {
-  const Picoseconds data_end = use_bank(read, true, now);
+  const Picoseconds waits = internal_.present() ? internal_.read(read.line, now) : Picoseconds{0};
+  const Picoseconds data_end = use_bank(read, true, now, waits);
   read_queue_.remove(slot);
   ++statistics_.lines_read;
   const Picoseconds sent = link_.to_host.send_line(data_end + link_to_bank_);
@@ -186,6 +187,7 @@ void Channel::start(std::uint32_t slot, Read& read, Picoseconds now) {
 
 void Channel::start(std::uint32_t slot, PendingWrite& pending, Picoseconds now) {
   const Picoseconds data_end = use_bank(pending, false, now);
+  if (internal_.present()) internal_.write(pending.write.line, now);
   const Picoseconds crossing =
       queues_in_device_ ? Picoseconds{0} : link_.to_device.send_line(now) - now;
   pending.state = WriteState::kWriting;
@@ -221,7 +223,9 @@ void Channel::update_wanted(const BankQueues<Slot>& queue, std::uint32_t number,
 }
 
 // Gives the bank the request, whose first command goes out now; when its data has been on the bus.
-Picoseconds Channel::use_bank(const Request& request, bool reading, Picoseconds now) {
+// They come later than the bank's timing says if the request `waits` for its device's media.
+Picoseconds Channel::use_bank(const Request& request, bool reading, Picoseconds now,
+                              Picoseconds waits) {
   Bank& bank = banks_[request.bank];
   Rank& rank = ranks_[bank.rank];
   Picoseconds column = now;
@@ -233,9 +237,9 @@ Picoseconds Channel::use_bank(const Request& request, bool reading, Picoseconds 
   }
   if (reading) column = max(column, rank.read_allowed);
   const Picoseconds latency = reading ? timing_.cl : timing_.cwd;
-  const Picoseconds data = bus_.first_free(column + latency);
+  const Picoseconds data = bus_.first_free(column + latency + waits);
   const Picoseconds data_end = data + timing_.burst;
-  column = data - latency;
+  column = data - latency - waits;
   bus_.reserve(data, now);
   statistics_.bus_time += timing_.burst;
 

@@ -20,6 +20,13 @@ std::vector<std::string> MemoryParameters::problems() const {
     found.push_back(fmt::format("trefi: a refresh every {} that takes {} (trfc) leaves no time",
                                 format_value(trefi), format_value(trfc)));
   }
+  const Bytes chunk = interleaving == Interleaving::kPage ? page_size : Bytes{kLineBytes};
+  if (device == DeviceKind::kBuffered && internal_line > chunk) {
+    found.push_back(fmt::format(
+        "internal_line: {} don't lie in one channel, which has {} in a row; choose page "
+        "interleaving with larger pages (interleaving, page_size)",
+        format_value(internal_line), format_value(chunk)));
+  }
   return found;
 }
 

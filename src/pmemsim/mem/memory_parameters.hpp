@@ -18,11 +18,12 @@
 namespace pmemsim {
 
 enum class DeviceKind : std::uint8_t {
-  kDram,   // banks with row buffers: DRAM, PCM
-  kFixed,  // every access takes its bank for the same time: Optane-like and simple NVM models
+  kDram,      // banks with row buffers: DRAM, PCM
+  kFixed,     // every access takes its bank for the same time: simple NVM models
+  kBuffered,  // a module with buffers before media of larger lines: Optane (internal_buffer.hpp)
 };
 inline std::span<const std::string_view> choice_names(DeviceKind) {
-  static constexpr std::string_view kNames[] = {"dram", "fixed"};
+  static constexpr std::string_view kNames[] = {"dram", "fixed", "buffered"};
   return kNames;
 }
 
@@ -76,6 +77,12 @@ struct MemoryParameters {
   DeviceKind device = DeviceKind::kDram;
   Picoseconds read_latency{175'000};
   Picoseconds write_latency{94'000};
+  Bytes internal_line{256};
+  std::uint32_t read_buffer_lines = 64;
+  std::uint32_t write_buffer_lines = 64;
+  Picoseconds buffer_latency{50'000};
+  Picoseconds media_read_interval{40'000};
+  Picoseconds media_write_interval{110'000};
   Picoseconds trcd{14'160};
   Picoseconds tcl{14'160};
   Picoseconds tcwd{14'160};
@@ -136,11 +143,26 @@ struct MemoryParameters {
 
     visit("device", device, {},
           "dram: banks with row buffers and the t* timings; fixed: every access takes its bank for "
-          "read_latency or write_latency");
+          "read_latency or write_latency; buffered: buffers before media of larger lines");
     visit("read_latency", read_latency, {.most = kSecond},
-          "Time from a fixed device's bank starting a read to the first data on the bus");
+          "Time from a fixed device's bank starting a read to the first data on the bus; of a "
+          "buffered one, from its media starting a read to the line in the buffer");
     visit("write_latency", write_latency, {.most = kSecond},
           "Time from a fixed device's bank having the data of a write to having written it");
+    visit("internal_line", internal_line, {.least = 64, .most = 4096, .power_of_two = true},
+          "Bytes that a buffered device's media reads and writes at a time");
+    visit("read_buffer_lines", read_buffer_lines, {.least = 1, .most = 1024},
+          "Internal lines that a buffered device keeps of those that it has read");
+    visit("write_buffer_lines", write_buffer_lines, {.least = 1, .most = 1024},
+          "Internal lines in which a buffered device collects writes");
+    visit("buffer_latency", buffer_latency, {.most = kSecond},
+          "Time from a buffered device starting a read to the first data on the bus, beyond what "
+          "its media takes");
+    visit("media_read_interval", media_read_interval, {.most = kSecond},
+          "Time that a buffered device's media takes for an internal line that it reads: its "
+          "bandwidth");
+    visit("media_write_interval", media_write_interval, {.most = kSecond},
+          "Time that it takes for one that it writes");
     visit("trcd", trcd, {.most = kSecond}, "Activating a row to its first column command (tRCD)");
     visit("tcl", tcl, {.most = kSecond}, "Read command to its first data on the bus (tCL)");
     visit("tcwd", tcwd, {.most = kSecond}, "Write command to its first data on the bus (tCWD)");

@@ -17,6 +17,8 @@ struct MemoryStatistics {
   std::uint64_t writes_dropped = 0;
   std::uint64_t lines_read = 0;
   std::array<std::uint64_t, kWriteKinds> lines_written{};  // by WriteKind
+  std::uint64_t media_bytes_read = 0;
+  std::uint64_t media_bytes_written = 0;
   std::uint64_t row_hits = 0;
   std::uint64_t row_misses = 0;
   std::uint64_t row_conflicts = 0;
@@ -61,6 +63,10 @@ struct MemoryStatistics {
           (lines_written[kind(WriteKind::kLog)] + lines_written[kind(WriteKind::kLogHeader)]) *
               kLineBytes,
           "bytes", "Bytes of log entries and log headers written to the device");
+    visit("media_bytes_read", media_bytes_read, "bytes",
+          "Bytes that a buffered device has read from its media");
+    visit("media_bytes_written", media_bytes_written, "bytes",
+          "Bytes that a buffered device has written to its media, in whole internal lines");
     visit("row_hits", row_hits, "accesses", "Accesses to a row that was open");
     visit("row_misses", row_misses, "accesses", "Accesses to a bank with no row open");
     visit("row_conflicts", row_conflicts, "accesses", "Accesses that had to close another row");

@@ -11,11 +11,14 @@ Timing::Timing(const MemoryParameters& p) {
   burst = p.tburst;
   rfc = p.trfc;
   refi = p.trefi;
-  independent_banks = p.device == DeviceKind::kFixed;
+  independent_banks = p.device != DeviceKind::kDram;
   if (independent_banks) {
-    cl = scaled(p.read_latency);
-    wr = scaled(p.write_latency);
-    rtp = cl + burst;  // the bank is busy until its data has left
+    const bool buffered = p.device == DeviceKind::kBuffered;
+    cl = scaled(buffered ? p.buffer_latency : p.read_latency);
+    wr = buffered ? Picoseconds{0} : scaled(p.write_latency);
+    // A fixed device's bank is busy until its data has left; a buffered one has no banks to wait
+    // for.
+    rtp = buffered ? burst : cl + burst;
     rcd = cwd = rp = ras = wtr = rtw = rrd = faw = Picoseconds{0};
     close_rows = true;
   } else {

@@ -1,6 +1,6 @@
 // The timings a channel obeys, worked out from the parameters. A fixed device is a DRAM whose row
-// buffers are never open and whose banks are busy for as long as an access takes; so there is one
-// scheduler for both.
+// buffers are never open and whose banks are busy for as long as an access takes, and a buffered
+// one has banks that are never busy; so there is one scheduler for all.
 #pragma once
 
 #include "pmemsim/core/units.hpp"

@@ -1,0 +1,233 @@
+"""Presets of machines that exist, over what has been published of them.
+
+python benchmarks/real_machines.py [--json FILE] [--plots FOLDER]
+
+Records curves.c (dependent loads, reads, writes past the caches; by threads and by size of the
+block), simulates it on `xeon-optane` and `xeon-6140`, and prints each published point beside
+pmemsim's value: within 15%, or not. Ends with status 1 if one isn't. `--plots` draws the curves
+with the points.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from native_builds import BUILD, ROOT
+from pmemsim.calibration import measurements
+from pmemsim.toolchain import compiler
+
+import pmemsim
+
+WITHIN = 0.15
+MIB = 1 << 20
+PERSISTENT = "0x100000000000"
+ONE_MODULE = {"pm.controllers": 1, "pm.channels_per_controller": 1}
+BASIC = "arXiv 1903.05714"
+SIZES = "AnandTech 2017, Skylake-SP servers"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Simulated values over one quantity, and published ones."""
+
+    name: str
+    machine: str
+    unit: str
+    over: str
+    loop: str
+    xs: tuple[int, ...]
+    published: dict[int, tuple[float, str]]
+    """Value and source by x."""
+    fixed: dict[str, int] = field(default_factory=dict)
+    """Options of the loop: threads, lines, bytes, shuffled; `over` names the one that varies."""
+    overrides: dict[str, int] = field(default_factory=dict)
+
+
+# Threads' parts begin in different channels.
+PART = 4 * MIB + 4096
+THREADS = (1, 2, 4, 8, 12, 17, 24)
+BLOCKS = (1, 2, 4, 8, 64)
+OPTANE = "xeon-optane"
+CURVES = (
+    Curve(
+        "loads, one after the other", OPTANE, "ns", "shuffled", "chase", (0, 1),
+        {0: (152.5, f"{BASIC}: half of a random load's"), 1: (305.0, BASIC)},
+        {"bytes": 128 * MIB},
+    ),
+    Curve(
+        "reads in order, six modules", OPTANE, "GB/s", "threads", "read", THREADS,
+        {17: (39.4, f"{BASIC}: the most, reached with 17 threads"), 24: (39.4, BASIC)},
+        {"lines": 4, "bytes": PART},
+    ),
+    Curve(
+        "reads in order, one module", OPTANE, "GB/s", "threads", "read", THREADS,
+        {4: (6.6, BASIC)}, {"lines": 4, "bytes": PART}, ONE_MODULE,
+    ),
+    Curve(
+        "writes in order, six modules", OPTANE, "GB/s", "threads", "write", THREADS,
+        {4: (13.9, f"{BASIC}: four threads saturate")}, {"lines": 4, "bytes": PART},
+    ),
+    Curve(
+        "writes in order, one module", OPTANE, "GB/s", "threads", "write", THREADS,
+        {1: (2.3, BASIC)}, {"lines": 4, "bytes": PART}, ONE_MODULE,
+    ),
+    Curve(
+        "reads at random, one module", OPTANE, "GB/s", "lines", "read", BLOCKS,
+        {1: (6.6 / 4, f"{BASIC}: four times less than in order"), 4: (6.6, BASIC)},
+        {"threads": 16, "bytes": 8 * MIB, "shuffled": 1}, ONE_MODULE,
+    ),
+    Curve(
+        "writes at random, one module", OPTANE, "GB/s", "lines", "write", BLOCKS,
+        {1: (2.3 / 4, f"{BASIC}: four times less than in order"), 4: (2.3, BASIC)},
+        {"threads": 4, "bytes": 8 * MIB, "shuffled": 1}, ONE_MODULE,
+    ),
+    Curve(
+        "loads, one after the other", "xeon-6140", "ns", "bytes", "chase",
+        (16 << 10, 512 << 10, 8 * MIB, 128 * MIB),
+        {
+            16 << 10: (4 / 2.3, f"{SIZES}: 4 cycles"),
+            512 << 10: (14 / 2.3, f"{SIZES}: 14 cycles"),
+            8 * MIB: (55 / 2.3, f"{SIZES}: 54 to 56 cycles"),
+            128 * MIB: (89.0, SIZES),
+        },
+        {"shuffled": 1},
+    ),
+    Curve(
+        "reads in order", "xeon-6140", "GB/s", "threads", "read", (1, 2, 4, 8, 18),
+        {18: (199 / 2, f"{SIZES}: Intel's STREAM of two sockets")}, {"lines": 4, "bytes": PART},
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Point:
+    """One simulated value."""
+
+    curve: str
+    machine: str
+    unit: str
+    over: str
+    x: int
+    simulated: float
+    published: float | None
+    source: str
+
+    @property
+    def is_within(self) -> bool:
+        """Whether it is as close to the published value as it should be; true without one."""
+        return self.published is None or abs(self.simulated / self.published - 1) <= WITHIN
+
+
+def build(folder: Path) -> Path:
+    """Compile curves.c for recording."""
+    program = folder / "curves"
+    include = f"-I{measurements.source().parent}"  # of measured.h
+    source = ROOT / "benchmarks" / "curves.c"
+    command: list[str | Path] = [compiler("pmemsim-cc"), "-O2", include, "-pthread", source]
+    subprocess.run([*command, "-o", program], check=True)
+    return program
+
+
+def recording(program: Path, curve: Curve, x: int) -> tuple[Path, int]:
+    """Record a point's program, once; its trace, and the lines that it reads or writes."""
+    options = {**curve.fixed, curve.over: x}
+    if curve.loop == "chase":  # the repetition before has been everywhere, if that warms caches
+        operations = max(20_000, min(options["bytes"] // 64, 1 << 17))
+    else:
+        operations = options.get("threads", 1) * 8192
+    texts = [f"{key}={value}" for key, value in options.items() if key != "shuffled"]
+    if options.get("shuffled"):
+        texts.append("shuffled")
+    trace = program.parent / f"{'-'.join([curve.loop, *texts])}.pmt"
+    if not trace.is_file():
+        repetitions = "2" if curve.loop == "chase" else "1"
+        command = [str(program), curve.loop, str(operations), repetitions, *texts]
+        pmemsim.record(command, trace, pm_hints=[PERSISTENT])
+    return trace, operations
+
+
+def measure(program: Path, curve: Curve) -> list[Point]:
+    """Simulate all of a curve's points."""
+    points = []
+    for x in curve.xs:
+        trace, lines = recording(program, curve, x)
+        result = pmemsim.run(
+            trace, design="x86-bare", machine=curve.machine, overrides=curve.overrides
+        )
+        time = result.time_ns
+        value = time / lines if curve.unit == "ns" else lines * 64 / time
+        published, source = curve.published.get(x, (None, ""))
+        where = (curve.name, curve.machine, curve.unit, curve.over)
+        points.append(Point(*where, x, value, published, source))
+    return points
+
+
+def show(point: Point) -> str:
+    """A line of the table."""
+    published = "" if point.published is None else f"{point.published:.3g} ({point.source})"
+    verdict = "" if point.is_within else "  MISSED"
+    where = f"{point.machine}, {point.curve}, {point.over}={point.x}"
+    return f"{where:<62}{point.simulated:>9.3g} {point.unit:<5}{published}{verdict}"
+
+
+def plot(points: list[Point], folder: Path) -> None:
+    """Draw each machine's curves, with the published points, as NAME.svg."""
+    import matplotlib.pyplot as plt
+
+    folder.mkdir(parents=True, exist_ok=True)
+    plt.rcParams["svg.hashsalt"] = "pmemsim"  # the same file each time
+    for machine in dict.fromkeys(point.machine for point in points):
+        own = [point for point in points if point.machine == machine]
+        panels = sorted({(point.unit, point.over) for point in own})
+        figure, axes = plt.subplots(
+            1, len(panels), figsize=(4 * len(panels), 4), layout="constrained", squeeze=False
+        )
+        for (unit, over), axis in zip(panels, axes[0], strict=True):
+            for name in dict.fromkeys(p.curve for p in own if (p.unit, p.over) == (unit, over)):
+                line = [p for p in own if (p.curve, p.unit, p.over) == (name, unit, over)]
+                (drawn,) = axis.plot([p.x for p in line], [p.simulated for p in line], label=name)
+                known = [(p.x, p.published) for p in line if p.published is not None]
+                axis.scatter(*zip(*known, strict=True), color=drawn.get_color(), zorder=3)
+            axis.set_xlabel(over)
+            axis.set_ylabel(unit)
+            if over == "bytes":
+                axis.set_xscale("log", base=2)
+            axis.set_ylim(bottom=0)
+            axis.legend(fontsize="small")
+        figure.suptitle(f"{machine}: simulated (lines) and published (dots)")
+        figure.savefig(folder / f"{machine}.svg", metadata={"Date": None})
+        plt.close(figure)
+
+
+def main(arguments: list[str]) -> int:
+    """Simulate, print, and say whether each published point is met."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", type=Path, help="write all points to this file, too")
+    parser.add_argument("--plots", type=Path, help="draw the curves into this folder (svg)")
+    given = parser.parse_args(arguments)
+    folder = BUILD / "curves"
+    folder.mkdir(parents=True, exist_ok=True)
+    program = build(folder)
+    points = []
+    for curve in CURVES:
+        for point in measure(program, curve):
+            points.append(point)
+            print(show(point), flush=True)
+    if given.json:
+        given.json.write_text(json.dumps([asdict(point) for point in points], indent=2))
+    if given.plots:
+        plot(points, given.plots)
+    missed = [point for point in points if not point.is_within]
+    print(f"{len(missed)} of {sum(p.published is not None for p in points)} points are missed")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
