@@ -9,7 +9,13 @@ from pmemsim.errors import ConfigError, Error
 from pmemsim.programs import KeepGoing
 from pmemsim.recording import record_workload
 from pmemsim.trace import Trace, check_trace_path
-from pmemsim.workloads import WorkloadRun, argument_problems, unknown_workload, workloads
+from pmemsim.workloads import (
+    Argument,
+    WorkloadRun,
+    argument_problems,
+    unknown_workload,
+    workloads,
+)
 
 
 @dataclass(frozen=True)
@@ -31,12 +37,12 @@ class Target:
         return record_workload(self.source, keep_going=keep_going)
 
 
-def find_target(text: str, *, opt: str | None = None, **arguments: int | float | None) -> Target:
+def find_target(text: str, *, opt: str | None = None, **arguments: Argument) -> Target:
     """A target by the name of a workload or the path of a trace.
 
-    `opt` and `arguments` (threads, regions, data_bytes, seed, duplicate_ratio; None: the default)
-    say how a workload is recorded; with a trace they are an `Error`, because a recording can't be
-    changed any more.
+    `opt` and `arguments` (threads, regions, data_bytes, seed, duplicate_ratio, items, mix; None:
+    the default) say how a workload is recorded; with a trace they are an `Error`, because a
+    recording can't be changed any more.
     """
     if text.endswith(".pmt") or "/" in text:
         path = Path(text)

@@ -16,6 +16,9 @@ from pmemsim.files import OWN_YAML, cache_dir
 from pmemsim.toolchain import toolchain_dir
 
 OPTIMISATIONS = ("O0", "O1", "O2", "O3")
+MIXES = ("insert-update", "insert", "read-update", "insert-delete")
+Argument = int | float | str | None
+"""Of a workload; None: not given."""
 # What the programs take (workloads/common/workload.hpp).
 WHOLE_NUMBERS = {
     "threads": range(1, 127 + 1),
@@ -40,6 +43,8 @@ class Workload:
     """Whose authors measure it."""
     data_multiple: int
     """Of what `data_bytes` must be a multiple, because so many items share them."""
+    mixes: tuple[str, ...] = ()
+    """What a map's regions can do instead of inserting and updating items."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,8 @@ class WorkloadRun:
     """Share of the data's lines that hold what many others hold."""
     items: int | None = None
     """How large its data are before the measured part; None: as the workload has it."""
+    mix: str | None = None
+    """What a map's regions do: one of `MIXES`; None: insert and update."""
 
     def __post_init__(self) -> None:
         workload = find_workload(self.workload)
@@ -71,7 +78,11 @@ class WorkloadRun:
             seed=self.seed,
             duplicate_ratio=self.duplicate_ratio,
             items=self.items,
+            mix=self.mix,
         )
+        if not problems and self.mix and self.mix not in (MIXES[0], *workload.mixes):
+            can = ", ".join((MIXES[0], *workload.mixes)) if workload.mixes else "nothing else"
+            problems.append(f"--mix {self.mix}: {self.workload} can do {can}")
         if "data_bytes" not in taken and self.data_bytes is not None:
             problems.append(f"--data-bytes: {self.workload} has sizes of its own; leave it out")
         if not problems and self.data_bytes and self.data_bytes % workload.data_multiple != 0:
@@ -83,9 +94,7 @@ class WorkloadRun:
             raise ConfigError(problems)
 
     @classmethod
-    def of(
-        cls, workload: str, *, opt: str | None = None, **arguments: int | float | None
-    ) -> WorkloadRun:
+    def of(cls, workload: str, *, opt: str | None = None, **arguments: Argument) -> WorkloadRun:
         """A workload with its defaults, except for what is given (threads, regions, ...).
 
         Raises `ConfigError` with everything that is wrong: a workload or values that do not exist.
@@ -107,6 +116,8 @@ class WorkloadRun:
             listed.append(f"--duplicate-ratio={self.duplicate_ratio}")
         if self.items is not None:
             listed.append(f"--items={self.items}")
+        if self.mix is not None and self.mix != MIXES[0]:
+            listed.append(f"--mix={self.mix}")
         return listed
 
     @property
@@ -141,6 +152,7 @@ def workloads() -> dict[str, Workload]:
             {key.replace("-", "_"): value for key, value in entry["arguments"].items()},
             tuple(entry["papers"]),
             entry.get("data-multiple", WHOLE_NUMBERS["data_bytes"].step),
+            tuple(entry.get("mixes", ())),
         )
         for entry in entries
     }
@@ -158,7 +170,7 @@ def unknown_workload(name: str) -> str:
     return f"unknown workload '{name}'" + did_you_mean(name, workloads())
 
 
-def argument_problems(opt: str | None = None, **arguments: int | float | None) -> list[str]:
+def argument_problems(opt: str | None = None, **arguments: Argument) -> list[str]:
     """What is wrong with arguments (None: not given), whatever workload they are for."""
     problems = []
     if opt is not None and opt not in OPTIMISATIONS:
@@ -167,8 +179,12 @@ def argument_problems(opt: str | None = None, **arguments: int | float | None) -
         given = f"--{key.replace('_', '-')} {value}"
         if value is None:
             continue
+        if key == "mix":
+            if value not in MIXES:
+                problems.append(f"{given}: must be one of {', '.join(MIXES)}")
+            continue
         if key == "duplicate_ratio":
-            if not 0 <= value <= 1:
+            if not isinstance(value, int | float) or not 0 <= value <= 1:
                 problems.append(f"{given}: must be from 0 to 1")
             continue
         legal = WHOLE_NUMBERS[key]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pmemsim.calibration import calibrate, measurements
 from pmemsim.calibration import processor as processors
-from pmemsim.calibration.fit import fit
+from pmemsim.calibration.fit import Fitted, fit
 from pmemsim.calibration.measurements import (
     LOAD_SIZES,
     MEMORY_SIZE,
@@ -203,6 +203,24 @@ def test_a_machine_without_its_memory_is_no_machine() -> None:
         fitted(times)
     with pytest.raises(Error, match="doesn't tell the size of the level 2 cache"):
         fitted(figures(), dataclasses.replace(PROCESSOR, cache_bytes={1: 32 * KIB}))
+
+
+def test_what_a_busy_machine_measures_stays_within_what_can_be_simulated() -> None:
+    times = figures() | {"independent instruction": 0.001, measurements.INDEPENDENT: 0.1}
+    found = fitted(times)
+    assert (found["core.width"], found["core.mshrs"]) == ("16", "64")
+
+
+def test_figures_that_make_no_machine_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = sys.modules["pmemsim.calibration.calibrate"]
+    monkeypatch.setattr(module, "measure", lambda *_: measured({}))
+    monkeypatch.setattr(module, "fit", lambda *_: [Fitted("core.width", "0", "nonsense")])
+    output = tmp_path / "mine.yaml"
+    with pytest.raises(Error, match=r"make no machine \(.*core.width.*; let nothing else run"):
+        calibrate(output)
+    assert not output.exists()
 
 
 def test_a_preset_says_what_is_unsure_and_what_is_missing(tmp_path: Path) -> None:

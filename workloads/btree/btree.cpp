@@ -9,7 +9,7 @@
 // of the top node (never 0). Node {u32 count, u32 leaf; u64 key[7]; u64 item[7]; u64 unused;
 // u64 child[8]} with addresses: of the item of key[i], and, unless leaf is 1, of the children below
 // key[0], between key[0] and key[1], ... Item {u64 key, stamp; from byte 64 on: the data}. Key k is
-// in tree k % kTrees; keys are below 2 * header.items. The data are word(key, stamp, index) of
+// in tree k % kTrees; keys are below header.keys(). The data are word(key, stamp, index) of
 // the payload (common/payload.hpp).
 //
 // Locks: one a tree.

@@ -7,6 +7,7 @@
 // node or 0.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "hints.hpp"
@@ -29,7 +30,8 @@ class Chains {
 
   void create(pm_pool* pool, const Header& header) {
     data_bytes_ = header.data_bytes;
-    nodes_.create(pool, 2 * header.items, sizeof(Node) + padded(data_bytes_));
+    nodes_.create(pool, std::max(2 * header.items, header.keys()),
+                  sizeof(Node) + padded(data_bytes_));
   }
 
   // To be followed by claim() for every chain and by free_unclaimed().

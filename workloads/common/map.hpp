@@ -1,9 +1,16 @@
-// What the maps share: keys are below 2 * header.items, half of which the set-up inserts; a thread
-// takes random keys, and inserts those that are not there. A map is a class
+// What the maps share: keys are below header.keys(). A thread takes random keys, and inserts those
+// that are not there. How many are, --mix says:
+//
+//   insert-update, insert-delete  half of the keys: the set-up inserts header.items of twice as
+//   many read-update                   all: there are as many keys as items insert none: each
+//   region has a key of its own, which the set-up hasn't
+//
+// A map is a class
 //
 //   static constexpr About kAbout
 //   static constexpr bool kRegions           whether it needs atomic regions
 //   static constexpr bool kRemoves           whether it also removes items
+//   static constexpr bool kReads             whether it can leave an item as it is
 //   static constexpr std::size_t kLocks      how many locks, one of which protects a key:
 //   std::size_t lock_of(key)
 //   struct Root                              its root object, which begins with a Header
@@ -15,7 +22,10 @@
 //   void check(Census&)                      adds every item, and reports what else is wrong
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -34,10 +44,12 @@ inline constexpr Tally kAdded{1, 0}, kUpdated{0, 0}, kRemoved{0, 1};
 struct Operation : NewItem {
   using NewItem::NewItem;
   bool remove = false;  // if the map has it, rather than update it
+  bool read = false;    // the same
 
   // Gives the item that is there the new stamp and the new data. Nothing is declared yet.
   template <class Node>
   Tally update(Node* node) const {
+    if (read) return read_data(node);
     announce_address(node);
     announce_value(&node->stamp, stamp);
     const pm_range ranges[] = {{&node->stamp, sizeof stamp}, {data_of(node), data_bytes()}};
@@ -46,7 +58,25 @@ struct Operation : NewItem {
     store_data(node);
     return kUpdated;
   }
+
+ private:
+  template <class Node>
+  Tally read_data(const Node* node) const {
+    std::uint64_t sum = node->stamp;
+    for (std::uint64_t i = 0; i < data_bytes(); i += sizeof sum) {
+      std::uint64_t word;
+      std::memcpy(&word, data_of(node) + i, sizeof word);
+      sum += word;
+    }
+    asm volatile("" : : "r"(sum));  // so that the loads stay
+    return kUpdated;
+  }
 };
+
+// The numbers below a power of two in an order that looks random: the keys of regions that insert.
+constexpr std::uint64_t scattered(std::uint64_t index, std::uint64_t power_of_two) {
+  return index * kGolden & (power_of_two - 1);
+}
 
 // What the maps that are trees have in common. There are several, so that threads find some that
 // are not locked: key k is in tree k % kTrees, and each has a lock. Empty ones are all zero.
@@ -55,6 +85,7 @@ struct Trees {
   static constexpr std::size_t kLocks = kTrees;
   static constexpr bool kRegions = true;
   static constexpr bool kRemoves = false;
+  static constexpr bool kReads = true;
 
   struct Scratch {};
 
@@ -67,7 +98,7 @@ struct Trees {
 class Census {
  public:
   explicit Census(const Header& header)
-      : payload_(header.payload()), found_(2 * header.items), check_{} {}
+      : payload_(header.payload()), found_(header.keys()), check_{} {}
 
   std::uint64_t keys() const { return found_.size(); }
   bool whole() const { return check_.problem.empty(); }
@@ -106,14 +137,24 @@ class Census {
 template <class Structure>
 class Map {
  public:
-  static constexpr About kAbout = Structure::kAbout;
+  static constexpr About kAbout = [] {
+    About about = Structure::kAbout;
+    const auto add = [&about](Mix mix) { about.mixes |= 1u << static_cast<unsigned>(mix); };
+    add(Mix::kInsertUpdate);
+    add(Mix::kInsert);
+    if (Structure::kReads) add(Mix::kReadUpdate);
+    if (Structure::kRemoves) add(Mix::kInsertDelete);
+    return about;
+  }();
 
   static std::uint64_t pool_bytes(const Options& options) {
-    return pool_bytes_for(options, 2 * options.items);
+    return pool_bytes_for(options, std::max(2 * options.items, key_space(options)));
   }
 
   Map(pm_pool* pool, const Options& options) : Map(pool, root_of<Root>(pool)) {
     describe(root_->header, kAbout, options);
+    root_->header.key_space = key_space(options);
+    pm_flush(&root_->header, sizeof root_->header);
     structure_.create();
     pm_flush(root_, sizeof *root_);
     pm_durable();
@@ -121,8 +162,12 @@ class Map {
     Random random(options.seed, 0);
     Operation operation(options.data_bytes);
     Scratch scratch;
-    for (std::uint64_t items = 0; items < options.items;) {
-      const std::uint64_t key = random.below(keys()), stamp = random.next();
+    const bool all = options.mix == Mix::kInsert || options.mix == Mix::kReadUpdate;
+    const std::uint64_t order = std::bit_ceil(keys());
+    for (std::uint64_t items = 0, index = 0; items < options.items; ++index) {
+      const std::uint64_t key = all ? scattered(index, order) : random.below(keys());
+      const std::uint64_t stamp = random.next();
+      if (key >= keys()) continue;
       operation.make(root_->header.payload(), key, stamp);
       items += execute(operation, scratch).added;
     }
@@ -136,18 +181,30 @@ class Map {
     using Request = Operation;
 
     Source(const Header& header, const Work& work)
-        : header_(header), random_(work.seed, work.thread + 1) {}
+        : header_(header),
+          random_(work.seed, work.thread + 1),
+          mix_(work.mix),
+          next_(header.items + work.first) {}
 
     Operation empty() const { return Operation(header_.data_bytes); }
     void draw(Operation& operation) {
-      const std::uint64_t key = random_.below(2 * header_.items), stamp = random_.next();
-      if constexpr (Structure::kRemoves) operation.remove = random_.below(2) == 0;
+      const std::uint64_t keys = header_.keys();
+      const std::uint64_t key =
+          mix_ == Mix::kInsert ? scattered(next_++, keys) : random_.below(keys);
+      const std::uint64_t stamp = random_.next();
+      if constexpr (Structure::kRemoves) {
+        operation.remove =
+            mix_ == Mix::kInsertDelete || (mix_ == Mix::kInsertUpdate && random_.below(2) == 0);
+      }
+      operation.read = mix_ == Mix::kReadUpdate && random_.below(2) == 0;
       operation.make(header_.payload(), key, stamp);
     }
 
    private:
     const Header& header_;
     Random random_;
+    Mix mix_;
+    std::uint64_t next_;  // index of the key that is inserted next
   };
 
   Requests<Source> draw(const Work& work) const {
@@ -179,7 +236,20 @@ class Map {
   Map(pm_pool* pool, Root* root)
       : pool_(pool), root_(root), structure_(pool, root), locks_(Structure::kLocks) {}
 
-  std::uint64_t keys() const { return 2 * root_->header.items; }
+  // What the header says of it: a power of two where regions insert only.
+  static std::uint64_t key_space(const Options& options) {
+    switch (options.mix) {
+      case Mix::kInsert:
+        return std::bit_ceil(options.items + options.regions);
+      case Mix::kReadUpdate:
+        return options.items;
+      case Mix::kInsertUpdate:
+      case Mix::kInsertDelete:
+        break;
+    }
+    return 0;
+  }
+  std::uint64_t keys() const { return root_->header.keys(); }
 
   Tally execute(Operation& operation, Scratch& scratch) {
     operation.announce_data();

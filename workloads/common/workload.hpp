@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cinttypes>
@@ -36,6 +37,16 @@
 
 namespace workload {
 
+// What regions do with random items of a map.
+enum class Mix : std::uint8_t {
+  kInsertUpdate,  // insert those that aren't there, update (or remove) the others
+  kInsert,        // insert those that aren't there, which all are not
+  kReadUpdate,    // of items that are all there, read every other one, update the others
+  kInsertDelete,  // insert those that aren't there, remove the others
+};
+inline constexpr std::string_view kMixes[] = {"insert-update", "insert", "read-update",
+                                              "insert-delete"};
+
 struct About {
   const char* name;
   const char* help;  // what the structure is and what one region does
@@ -43,6 +54,7 @@ struct About {
   std::uint64_t default_data_bytes = 64;
   const char* fixed_size = nullptr;  // why --data-bytes cannot be chosen, if so
   std::uint64_t data_multiple = 8;   // of what --data-bytes must be a multiple
+  unsigned mixes = 0;                // a bit for each Mix that --mix can choose
 };
 
 struct Options {
@@ -52,6 +64,7 @@ struct Options {
   std::uint64_t seed = 1;
   std::uint64_t items = 0;
   double duplicate_ratio = 0;
+  Mix mix = Mix::kInsertUpdate;
   std::string pool;    // empty: anonymous memory
   std::string verify;  // a pool to check; nothing is run then
 };
@@ -64,16 +77,19 @@ struct Header {
   std::uint64_t items;  // of the set-up
   std::uint64_t seed;
   std::uint64_t duplicates;  // share of duplicate lines, out of 2^64
-  std::uint64_t unused;
+  std::uint64_t key_space;   // of a map: keys are below it; 0: twice the items
 
+  std::uint64_t keys() const { return key_space > 0 ? key_space : 2 * items; }
   Payload payload() const { return {data_bytes, duplicates}; }
 };
 static_assert(sizeof(Header) == PM_LINE_BYTES);
 
 struct Work {
-  unsigned thread;  // from 0
+  unsigned thread;      // from 0
+  std::uint64_t first;  // how many regions the threads before it run
   std::uint64_t regions;
   std::uint64_t seed;
+  Mix mix;
 };
 
 // How a thread's regions changed the number of items.
@@ -131,6 +147,7 @@ inline void print_help(const About& about) {
       "                   (default 0)\n"
       "  --items N        items before the measured part (default %" PRIu64
       ")\n"
+      "%s"
       "  --pool PATH      keep the structure in this file, and go on with the one that is in it\n"
       "                   (default: memory that is gone at the end)\n"
       "  --verify PATH    only recover and check the pool in this file, such as a crash image\n"
@@ -139,7 +156,11 @@ inline void print_help(const About& about) {
       "the\n"
       "check of the whole structure after them.\n"
       "Exit code: 0 the structure is whole, 1 it is not, 2 what was asked for cannot be done.\n",
-      about.default_items);
+      about.default_items,
+      about.mixes == 0 ? ""
+                       : "  --mix MIX        what regions do: insert-update (default), insert, "
+                         "read-update or\n"
+                         "                   insert-delete, as far as the structure can\n");
 }
 
 inline std::uint64_t number(std::string_view option, std::string_view text, std::uint64_t least,
@@ -160,6 +181,14 @@ inline double ratio(std::string_view option, std::string_view text) {
   return value;
 }
 
+inline Mix mix_named(std::string_view name) {
+  const auto found = std::ranges::find(kMixes, name);
+  if (found == std::end(kMixes))
+    refuse("--mix " + std::string(name) +
+           ": must be insert-update, insert, read-update or insert-delete");
+  return static_cast<Mix>(found - std::begin(kMixes));
+}
+
 inline void set_option(Options& options, std::string_view name, std::string_view value) {
   if (name == "--threads")
     options.threads = static_cast<unsigned>(number(name, value, 1, PM_MAX_THREADS - 1));
@@ -173,6 +202,8 @@ inline void set_option(Options& options, std::string_view name, std::string_view
     options.items = number(name, value, 2, UINT64_C(1) << 28);
   else if (name == "--duplicate-ratio")
     options.duplicate_ratio = ratio(name, value);
+  else if (name == "--mix")
+    options.mix = mix_named(value);
   else if (name == "--pool")
     options.pool = value;
   else if (name == "--verify")
@@ -205,6 +236,10 @@ inline Options parse(const About& about, int argc, char** argv) {
   if (options.data_bytes % about.data_multiple != 0)
     refuse("--data-bytes " + std::to_string(options.data_bytes) + ": must be a multiple of " +
            std::to_string(about.data_multiple));
+  if (options.mix != Mix::kInsertUpdate &&
+      (about.mixes >> static_cast<unsigned>(options.mix) & 1) == 0)
+    refuse("--mix " + std::string(kMixes[static_cast<unsigned>(options.mix)]) + ": " + about.name +
+           " has no such operations");
   return options;
 }
 
@@ -253,9 +288,10 @@ Tally run_threads(pm_pool* pool, Structure& structure, const Options& options) {
   pthread_barrier_init(&barrier, nullptr, options.threads);
   std::vector<Tally> tallies(options.threads);
   const auto work = [&](unsigned t) {
-    const std::uint64_t share =
-        options.regions / options.threads + (t < options.regions % options.threads);
-    const Work part{t, share, options.seed};
+    const std::uint64_t each = options.regions / options.threads;
+    const std::uint64_t left = options.regions % options.threads;
+    const Work part{t, t * each + std::min<std::uint64_t>(t, left), each + (t < left), options.seed,
+                    options.mix};
     const auto measure = [&](auto&... requests) {
       pthread_barrier_wait(&barrier);  // nobody measures another's set-up
       pm_roi_begin();

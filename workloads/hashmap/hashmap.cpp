@@ -7,7 +7,7 @@
 // In PM: Root {Header header; u64 bucket_count; u64 buckets}, buckets being the address of
 // bucket_count words, each the address of a chain's first node or 0. Node {u64 next, key, stamp;
 // from byte 64 on: the data}, next being 0 at the end. A key's bucket is mix(key) % bucket_count
-// (common/random.hpp); keys are below 2 * header.items. The data are
+// (common/random.hpp); keys are below header.keys(). The data are
 // word(key, stamp, index) of the payload (common/payload.hpp).
 //
 // Locks: the eight buckets of one line share a lock, and so does every 1024th line: bucket b has
@@ -26,6 +26,7 @@ class HashMap {
       20000};
   static constexpr bool kRegions = true;
   static constexpr bool kRemoves = false;
+  static constexpr bool kReads = true;
 
   struct alignas(PM_LINE_BYTES) Node {
     Node* next;

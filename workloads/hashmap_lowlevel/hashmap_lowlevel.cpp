@@ -9,7 +9,7 @@
 // buckets being the address of bucket_count words, each the address of a chain's first node or 0.
 // nodes is the address of all nodes, free ones too. Node {u64 next, key, stamp; from byte 64 on:
 // the data}, next being 0 at the end. A key's bucket is mix(key) % bucket_count
-// (common/random.hpp); keys are below 2 * header.items. The data are word(key, stamp, index) of the
+// (common/random.hpp); keys are below header.keys(). The data are word(key, stamp, index) of the
 // payload (common/payload.hpp).
 //
 // Locks: the eight buckets of one line share a lock, and so does every 1024th line: bucket b has
@@ -29,6 +29,7 @@ class LowLevelHashMap {
       20000};
   static constexpr bool kRegions = false;
   static constexpr bool kRemoves = false;
+  static constexpr bool kReads = false;
 
   using Node = workload::ChainNode;
   using Scratch = workload::Chains::Scratch;

@@ -8,7 +8,7 @@
 // In PM: Root {Header header; u64 nodes, node_count, node_bytes; from byte 128 on Head
 // head[kLists]}, Head being a line whose first word is the address of the list's first node or 0.
 // nodes is the address of all nodes, free ones too. Node {u64 next, key, stamp; from byte 64 on:
-// the data}, next being 0 at the end. Key k is in list k % kLists; keys are below 2 * header.items.
+// the data}, next being 0 at the end. Key k is in list k % kLists; keys are below header.keys().
 // The data are word(key, stamp, index) of the payload (common/payload.hpp).
 //
 // Locks: one a list.
@@ -26,6 +26,7 @@ class LinkedLists {
       2048};
   static constexpr bool kRegions = false;
   static constexpr bool kRemoves = true;
+  static constexpr bool kReads = false;
   static constexpr std::uint64_t kLists = 64;
   static constexpr std::size_t kLocks = kLists;
 

@@ -7,7 +7,7 @@
 //
 // In PM: Root {Header header; Tree tree[kTrees]}, Tree being a line whose first word is the address
 // of the top node or 0. Node {u64 key, stamp, parent, left, right; u64 red; from byte 64 on: the
-// data}, with addresses or 0. Key k is in tree k % kTrees; keys are below 2 * header.items. The
+// data}, with addresses or 0. Key k is in tree k % kTrees; keys are below header.keys(). The
 // data are word(key, stamp, index) of the payload (common/payload.hpp).
 //
 // Locks: one a tree.

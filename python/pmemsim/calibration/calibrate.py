@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pmemsim.calibration.comparison import simulate_all
+from pmemsim.calibration.comparison import DESIGN, simulate_all
 from pmemsim.calibration.fit import Fitted, fit
 from pmemsim.calibration.measurements import (
     Benchmark,
@@ -24,10 +24,11 @@ from pmemsim.calibration.measurements import (
 )
 from pmemsim.calibration.preset import BASE, preset_text
 from pmemsim.calibration.processor import Processor, this_processor
-from pmemsim.errors import Error
+from pmemsim.errors import ConfigError, Error
 from pmemsim.files import check_writable, replacing, temporary_folder
 from pmemsim.presets import load_preset
 from pmemsim.programs import ending_of, run_program
+from pmemsim.simulation import configure
 from pmemsim.toolchain import compiler, native_compiler
 
 Reports = Callable[[Sequence[str]], AbstractContextManager[Callable[[int, float], None]]]
@@ -95,6 +96,13 @@ def calibrate(
         )
         machine = folder / output.name
         machine.write_text(text)
+        try:
+            configure(DESIGN, machine)
+        except ConfigError as error:
+            raise Error(
+                f"the figures that were measured make no machine ({'; '.join(error.problems)}); "
+                "let nothing else run meanwhile, and try again"
+            ) from error
         simulated = _simulated(wanted, measured, machine, folder, reports)
     with replacing(output) as partial:
         partial.write_text(text)

@@ -14,7 +14,7 @@ from pmemsim.trace import Trace
 # Where measured.h maps what is persistent.
 PERSISTENT = "0x100000000000"
 # Nothing but the program's own stores, write-backs and fences.
-_DESIGN = "x86-bare"
+DESIGN = "x86-bare"
 
 
 def simulate_all(
@@ -28,7 +28,7 @@ def simulate_all(
 
     `program` is built for recording; the recordings come into `folder`, and are removed one by one.
     """
-    configuration = configure(_DESIGN, machine)
+    configuration = configure(DESIGN, machine)
 
     def task(index: int, benchmark: Benchmark) -> Callable[[Report], float]:
         def run(report: Report) -> float:

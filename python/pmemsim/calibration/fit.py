@@ -37,6 +37,8 @@ from pmemsim.presets import Preset
 
 # Where a figure is between two steps, so much above the lower one still counts as on it.
 _ON_THE_STEP = 1.25
+# What the simulator takes; beyond that a busy machine has disturbed a measurement.
+_WIDEST, _MOST_MSHRS, _MOST_CHANNELS = 16, 64, 16
 # Bandwidth that more threads add less to than this is all there is.
 _STILL_RISING = 1.25
 
@@ -113,7 +115,7 @@ class _Fit:
         self._add(
             "core.frequency", f"{1000 / cycle:.0f}MHz", f"a dependent addition: {cycle:.3f} ns"
         )
-        width = max(1, round(cycle / instruction))
+        width = max(1, min(_WIDEST, round(cycle / instruction)))
         self._add("core.width", str(width), f"an independent instruction: {instruction:.3f} ns")
         locked = self._ns("locked addition")
         cycles = max(1, round(locked / cycle) - 1)  # beside the write to the L1
@@ -130,7 +132,7 @@ class _Fit:
         memory, independent = self._ns(LOAD.format(size_name(MEMORY_SIZE))), self._ns(INDEPENDENT)
         self._add(
             "core.mshrs",
-            str(max(1, round(memory / independent))),
+            str(max(1, min(_MOST_MSHRS, round(memory / independent)))),
             f"a load from memory {memory:.1f} ns, {independent:.2f} ns if independent",
         )
 
@@ -278,7 +280,7 @@ class _Fit:
     def _channels(self, way: float, back_source: str, back: float) -> None:
         burst = self._default_ns("dram.tburst")
         reading, told = self._best(READ)
-        channels = max(1, math.ceil(burst / reading))
+        channels = max(1, min(_MOST_CHANNELS, math.ceil(burst / reading)))
         source = f"a line is read in {reading:.2f} ns {told}, a channel needs {burst:g} ns"
         self._add("dram.channels_per_controller", str(channels), source)
         persistent = self._measured.ns(PERSISTENT_LOAD)

@@ -70,8 +70,20 @@ class Recipe:
         ),
     ] = None
 
+    items: Annotated[
+        int | None,
+        typer.Option("--items", help="Items of a workload before the measured part."),
+    ] = None
+    mix: Annotated[
+        str | None,
+        typer.Option(
+            "--mix",
+            help="What a map's regions do: insert-update, insert, read-update or insert-delete.",
+        ),
+    ] = None
+
     @property
-    def arguments(self) -> dict[str, int | float | None]:
+    def arguments(self) -> dict[str, int | float | str | None]:
         """The workload's own arguments: all but the optimisation level."""
         return {name: value for name, value in vars(self).items() if name != "opt"}
 

@@ -25,7 +25,7 @@ from pmemsim.reproduce.plan import (
 )
 from pmemsim.reproduce.shapes import SHAPES
 from pmemsim.reproduce.storage import STORAGE
-from pmemsim.workloads import workloads
+from pmemsim.workloads import MIXES, find_workload, workloads
 
 _FILES = ("experiment.yaml", "expected.yaml")
 _KEYS = (
@@ -135,7 +135,7 @@ def _sourced(item: Item) -> Item:
 
 
 def _benchmark(item: Item, group: Item) -> Benchmark:
-    field = item.fields(("workload",), ("regions", "items", "source"))
+    field = item.fields(("workload",), ("regions", "items", "mix", "source"))
     size = group.fields((), _GROUP_KEYS).get("data_bytes")
     workload = field["workload"].one_of(workloads(), "workload")
     return Benchmark(
@@ -145,8 +145,13 @@ def _benchmark(item: Item, group: Item) -> Benchmark:
         size.whole() if size and takes_data_bytes(workload) else None,
         field["regions"].number() if "regions" in field else 1,
         field["items"].whole() if "items" in field else None,
+        field["mix"].one_of(_mixes_of(workload), "mix") if "mix" in field else None,
         _is_beside(group),
     )
+
+
+def _mixes_of(workload: str) -> tuple[str, ...]:
+    return (MIXES[0], *find_workload(workload).mixes)
 
 
 def _is_beside(group: Item) -> bool:

@@ -37,6 +37,8 @@ class Benchmark:
     """Of the scale's regions; less than 1 where one region does the work of several."""
     items: int | None = None
     """How large its data are before the measured part; None: as the workload has it."""
+    mix: str | None = None
+    """What a map's regions do; None: as the workload has it."""
     beside: bool = False
     """Whether its group is another reading of the paper's words, shown beside what is compared."""
 
@@ -155,6 +157,7 @@ class Paper:
             data_bytes=benchmark.data_bytes,
             seed=seed,
             items=(self.ablation.items if self.ablation else None) or benchmark.items,
+            mix=benchmark.mix,
         )
         machine = experiment.machine or self.machine
         return Case(run, chosen.preset, machine, tuple(settings.items()))
