@@ -771,7 +771,8 @@ def test_an_unknown_design_is_named_before_anything_is_recorded(
     folder = write_paper(tmp_path / "tiny", design="sw-udno")
     done = reproduce(cache, folder, "--out", tmp_path / "out")
     assert done.returncode == 2
-    assert done.stderr == "pmemsim: unknown design 'sw-udno'; did you mean 'sw-undo'?\n"
+    assert f"{folder}/experiment.yaml:" in done.stderr
+    assert "preset: unknown design 'sw-udno'; did you mean 'sw-undo'?" in done.stderr
     assert not (cache / "traces").exists()
 
 
@@ -788,6 +789,7 @@ BROKEN = [
     (", large: 80}", "}", "experiment.yaml:10: paper: the key 'large' is missing"),
     ("workload: queue", "workload: quene", "unknown workload 'quene'; did you mean 'queue'?"),
     ("metric: throughput", "metric: storage", "metric: unknown metric 'storage'; known are:"),
+    ("{value: asap,", "{value: asab,", "value: unknown machine 'asab'; did you mean 'asap'?"),
     ("baseline: NP", "baseline: PN", "baseline: unknown design 'PN'; known are: NP, SW"),
     ("designs: [NP, SW]", "designs: NP", "designs: must be a list"),
     ("tiny.speed:", "tiny.spede:", "expected.yaml has no such id; did you mean 'tiny.speed'?"),

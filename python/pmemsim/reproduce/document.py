@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from pmemsim.errors import Error, did_you_mean
+from pmemsim.presets import Kind, preset_names
 
 
 class Item:
@@ -83,6 +84,13 @@ class Item:
         if name not in known:
             raise self.error(f"unknown {what} '{name}'{did_you_mean(name, known)}")
         return name
+
+    def preset(self, kind: Kind) -> str:
+        """A machine or a design: a name that there is, or the path of a YAML file."""
+        name = self.text()
+        if "/" in name or name.endswith((".yaml", ".yml")):
+            return name
+        return self.one_of(preset_names(kind), kind)
 
 
 def read(path: Path) -> Item:

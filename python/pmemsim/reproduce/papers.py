@@ -106,7 +106,7 @@ def _paper(file: Item, facts: dict[str, Fact]) -> Paper:
     return Paper(
         name=plan["paper"].text(),
         title=plan["title"].text(),
-        machine=machine["value"].text(),
+        machine=machine["value"].preset("machine"),
         settings=_settings(machine.get("set")),
         threads=_sourced(plan["threads"]).whole(),
         instances=_sourced(plan["instances"]).whole(),
@@ -161,7 +161,7 @@ def _is_beside(group: Item) -> bool:
 
 def _design(item: Item) -> Design:
     field = item.fields(("preset",), ("source", "set"))
-    return Design(item.name, field["preset"].text(), _settings(field.get("set")))
+    return Design(item.name, field["preset"].preset("design"), _settings(field.get("set")))
 
 
 def _experiment(
@@ -180,7 +180,7 @@ def _experiment(
         metric=_metric(field["metric"], item, paper),
         designs=measured,
         baseline=field["baseline"].one_of(measured, "design"),
-        machine=_sourced(field["machine"]).text() if "machine" in field else None,
+        machine=_sourced(field["machine"]).preset("machine") if "machine" in field else None,
         settings=_settings(field.get("set")),
         varies=vary["name"].text() if vary else "",
         points=tuple(Point(point.name, _settings(point)) for point in points) or (Point("", ()),),
