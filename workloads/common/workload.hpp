@@ -85,11 +85,11 @@ struct Header {
 static_assert(sizeof(Header) == PM_LINE_BYTES);
 
 struct Work {
-  unsigned thread;      // from 0
-  std::uint64_t first;  // how many regions the threads before it run
+  unsigned thread;  // from 0
   std::uint64_t regions;
   std::uint64_t seed;
-  Mix mix;
+  std::uint64_t first = 0;  // how many regions the threads before it run
+  Mix mix = Mix::kInsertUpdate;
 };
 
 // How a thread's regions changed the number of items.
@@ -290,7 +290,7 @@ Tally run_threads(pm_pool* pool, Structure& structure, const Options& options) {
   const auto work = [&](unsigned t) {
     const std::uint64_t each = options.regions / options.threads;
     const std::uint64_t left = options.regions % options.threads;
-    const Work part{t, t * each + std::min<std::uint64_t>(t, left), each + (t < left), options.seed,
+    const Work part{t, each + (t < left), options.seed, t * each + std::min<std::uint64_t>(t, left),
                     options.mix};
     const auto measure = [&](auto&... requests) {
       pthread_barrier_wait(&barrier);  // nobody measures another's set-up
