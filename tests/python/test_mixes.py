@@ -92,7 +92,7 @@ def test_a_paper_says_what_its_benchmarks_do(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "experiments" / "lalea", folder)
     plan = folder / "experiment.yaml"
     text = plan.read_text()
-    plan.write_text(text.replace("{workload: hashmap}", "{workload: hashmap, mix: insert}"))
+    plan.write_text(text.replace("{workload: hashmap,", "{workload: hashmap, mix: insert,"))
     paper = load_paper(str(folder))
     (table, *_) = [each for each in paper.benchmarks if each.workload == "hashmap"]
     case = paper.case(paper.experiments["fig4"], "REDU", paper.experiments["fig4"].points[0],
@@ -100,7 +100,7 @@ def test_a_paper_says_what_its_benchmarks_do(tmp_path: Path) -> None:
     assert "--mix=insert" in case.run.arguments
     wrong = shutil.copytree(folder, tmp_path / "wrong")
     (wrong / plan.name).write_text(
-        text.replace("{workload: hashmap}", "{workload: hashmap, mix: delete}")
+        text.replace("{workload: hashmap,", "{workload: hashmap, mix: delete,")
     )
     with pytest.raises(Error, match="unknown mix 'delete'"):
         load_paper(str(wrong))

@@ -274,7 +274,8 @@ def test_a_benchmark_has_the_items_that_its_standard_asks_for() -> None:
         b.name: paper.case(study, "REDU", study.points[0], b, 1, "quick").run.items
         for b in paper.benchmarks
     }
-    assert (items["TPCC"], items["TATP"], items["B-Tree"]) == (100_000, 100_000, None)
+    # The others have as many, since the paper doesn't say.
+    assert set(items.values()) == {100_000}
 
 
 SLOWDOWN = {"NP": 0.1, "ASAP": 0.12, "HWRedo": 0.5, "HWUndo": 1.0}
@@ -507,6 +508,7 @@ def test_experiments_differ_only_in_what_the_papers_vary() -> None:
         varied |= {key for design in paper.designs.values() for key, _ in design.settings}
     assert varied == {
         "pm.latency_factor", "pm.interleaving", "asap.lh_wpq_entries", "asap.fence_every_region",
+        "log.ring_size",  # HWRedo's: no paper has its size, and it must fill
     }  # fmt: skip
 
 
@@ -570,7 +572,7 @@ def test_an_ablation_may_run_more_regions() -> None:
     longer = paper.ablated(paper.ablations["longer"])
     (study, benchmark) = (longer.experiments["fig4"], longer.benchmarks[0])
     case = longer.case(study, "REDU", study.points[0], benchmark, 1, "quick")
-    assert case.run.regions == 4 * 300
+    assert case.run.regions == 4 * paper.regions["quick"]["64 B"]
 
 
 def test_an_ablation_may_use_data_of_another_size() -> None:
