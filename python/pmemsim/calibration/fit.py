@@ -337,7 +337,7 @@ class _Fit:
         if best == counts[-1] and (
             len(counts) == 1 or times[counts[-2]] > _STILL_RISING * times[best]
         ):
-            told += " (more might read more)"
+            told += " (more might be faster)"
         return times[best], told
 
 
