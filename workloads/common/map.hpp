@@ -1,8 +1,8 @@
 // What the maps share: keys are below header.keys(). A thread takes random keys, and inserts those
 // that are not there. How many are, --mix says:
 //
-//  - insert-update, insert-delete: half of the keys, for the set-up inserts header.items of twice as
-//    many;
+//  - insert-update, insert-delete: half of the keys, for the set-up inserts header.items of twice
+//    as many;
 //  - read-update: all, for there are as many keys as items;
 //  - insert: none of those that regions draw, for each region has a key of its own.
 //
