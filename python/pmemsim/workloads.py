@@ -23,6 +23,7 @@ Argument = int | float | str | None
 WHOLE_NUMBERS = {
     "threads": range(1, 127 + 1),
     "regions": range(1, 2**32 + 1),
+    "warm_up": range(2**32 + 1),
     "data_bytes": range(64, 8192 + 1, 8),
     "seed": range(2**64),
     "items": range(2, 2**28 + 1),
@@ -66,6 +67,8 @@ class WorkloadRun:
     """How large its data are before the measured part; None: as the workload has it."""
     mix: str | None = None
     """What a map's regions do: one of `MIXES`; None: insert and update."""
+    warm_up: int = 0
+    """Regions before the measured part, which leave the caches as they are in a longer run."""
 
     def __post_init__(self) -> None:
         workload = find_workload(self.workload)
@@ -79,6 +82,7 @@ class WorkloadRun:
             duplicate_ratio=self.duplicate_ratio,
             items=self.items,
             mix=self.mix,
+            warm_up=self.warm_up,
         )
         if not problems and self.mix and self.mix not in (MIXES[0], *workload.mixes):
             can = ", ".join((MIXES[0], *workload.mixes)) if workload.mixes else "nothing else"
@@ -118,6 +122,8 @@ class WorkloadRun:
             listed.append(f"--items={self.items}")
         if self.mix is not None and self.mix != MIXES[0]:
             listed.append(f"--mix={self.mix}")
+        if self.warm_up:
+            listed.append(f"--warm-up={self.warm_up}")
         return listed
 
     @property

@@ -20,9 +20,9 @@ MARK = KINDS.index("mark")
 MAPS = ("hashmap", "rbtree", "btree", "ctree", "binary_tree", "skiplist")
 
 
-def marks(workload: str, mix: str) -> dict[str, int]:
+def marks(workload: str, mix: str, warm_up: int = 0) -> dict[str, int]:
     """How often each kind of mark stands in a recording of 200 regions on 300 items."""
-    target = find_target(workload, threads=2, regions=REGIONS, items=300, mix=mix)
+    target = find_target(workload, threads=2, regions=REGIONS, items=300, mix=mix, warm_up=warm_up)
     trace = target.trace()
     counts = dict.fromkeys(DETAILS["mark"], 0)
     for thread in range(trace.threads):
@@ -39,6 +39,10 @@ def test_each_region_of_insert_adds_an_item(workload: str) -> None:
     found = marks(workload, "insert")
     assert found["allocate"] >= REGIONS  # a B-tree splits nodes, too
     assert found["free"] == 0
+
+
+def test_insertions_go_on_where_those_of_the_warm_up_ended() -> None:
+    assert marks("hashmap", "insert", warm_up=101)["allocate"] == REGIONS
 
 
 @pytest.mark.parametrize("workload", MAPS)

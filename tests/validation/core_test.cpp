@@ -706,6 +706,29 @@ TEST(Regions, AreDrainedWhenTheirLastStoreHasLeft) {
   expect_near(miss_drained - miss, kWayDown + kPmRead);
 }
 
+// Pages that lie in one bank at their addresses, read one after the other; at random, two that are
+// read at a time lie in different banks.
+double pages_of_one_bank(std::string_view placement, std::string_view instances,
+                         std::string_view mshrs) {
+  return independent_misses(64 * 4096, 1,
+                            round_machine({{"pages.placement", placement},
+                                           {"run.instances", instances},
+                                           {"core.mshrs", mshrs},
+                                           {"pm.controllers", "1"},
+                                           {"pm.channels_per_controller", "1"},
+                                           {"pm.ranks", "1"},
+                                           {"pm.banks_per_rank", "64"},
+                                           {"pm.page_size", "4KiB"}}));
+}
+TEST(PagePlacement, DecidesWhetherOneBankServesAll) {
+  expect_near(pages_of_one_bank("contiguous", "1", "2"), kPmRead);
+  expect_near(pages_of_one_bank("random", "1", "2"), (kSharedTags + kPmRead) / 2);
+}
+TEST(PagePlacement, DecidesWhetherCopiesContendForABank) {
+  expect_near(pages_of_one_bank("contiguous", "2", "1"), 2 * kPmRead);
+  expect_near(pages_of_one_bank("random", "2", "1"), kSharedTags + kPmRead);
+}
+
 TEST(Instances, ThatShareNothingTakeAsLongAsOne) {
   const auto time = [](std::string_view instances) {
     return steady_ns(

@@ -183,7 +183,7 @@ class Map {
 
     Source(const Header& header, const Work& work)
         : header_(header),
-          random_(work.seed, work.thread + 1),
+          random_(work.random()),
           mix_(work.mix),
           next_(header.items + work.first) {}
 
@@ -217,9 +217,7 @@ class Map {
     Scratch scratch;
     Tally sum;
     for (std::uint64_t i = 0; i < work.regions; ++i) {
-      const Tally one = execute(requests.next(), scratch);
-      sum.added += one.added;
-      sum.removed += one.removed;
+      sum += execute(requests.next(), scratch);
     }
     return sum;
   }
@@ -241,7 +239,7 @@ class Map {
   static std::uint64_t key_space(const Options& options) {
     switch (options.mix) {
       case Mix::kInsert:
-        return std::bit_ceil(options.items + options.regions);
+        return std::bit_ceil(options.items + options.all_regions());
       case Mix::kReadUpdate:
         return options.items;
       case Mix::kInsertUpdate:

@@ -24,27 +24,28 @@ class Requests {
   // Each of `request_bytes`, with all that it points to.
   Requests(Source source, std::uint64_t count, std::uint64_t request_bytes)
       : source_(std::move(source)),
-        drawn_(std::clamp<std::uint64_t>(count, 1, kBytes / request_bytes), source_.empty()) {
-    draw();
+        drawn_(std::clamp<std::uint64_t>(count, 1, kBytes / request_bytes), source_.empty()),
+        next_(drawn_.size()) {}
+
+  // As many as there is room for are drawn, those that nobody has asked for among them.
+  void make_ready() {
+    std::ranges::rotate(drawn_, drawn_.begin() + static_cast<std::ptrdiff_t>(next_));
+    for (std::size_t i = drawn_.size() - next_; i < drawn_.size(); ++i) source_.draw(drawn_[i]);
+    next_ = 0;
   }
 
   // Valid until the next one is asked for.
   Request& next() {
-    if (next_ == drawn_.size()) draw();
+    if (next_ == drawn_.size()) make_ready();
     return drawn_[next_++];
   }
 
  private:
   static constexpr std::uint64_t kBytes = 16 << 20;  // 2,000 requests of the largest data
 
-  void draw() {
-    for (Request& request : drawn_) source_.draw(request);
-    next_ = 0;
-  }
-
   Source source_;
   std::vector<Request> drawn_;
-  std::size_t next_ = 0;
+  std::size_t next_;
 };
 
 }  // namespace workload

@@ -114,8 +114,7 @@ class SwapWorkload {
       std::uint64_t first, second;
     };
 
-    Source(std::uint64_t items, const Work& work)
-        : items_(items), random_(work.seed, work.thread + 1) {}
+    Source(std::uint64_t items, const Work& work) : items_(items), random_(work.random()) {}
 
     Request empty() const { return {}; }
     void draw(Request& request) {

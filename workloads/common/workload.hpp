@@ -34,6 +34,7 @@
 
 #include "payload.hpp"
 #include "pmemsim/pm.h"
+#include "random.hpp"
 
 namespace workload {
 
@@ -60,6 +61,7 @@ struct About {
 struct Options {
   unsigned threads = 4;
   std::uint64_t regions = 10000;
+  std::uint64_t warm_up = 0;
   std::uint64_t data_bytes = 0;
   std::uint64_t seed = 1;
   std::uint64_t items = 0;
@@ -67,6 +69,8 @@ struct Options {
   Mix mix = Mix::kInsertUpdate;
   std::string pool;    // empty: anonymous memory
   std::string verify;  // a pool to check; nothing is run then
+
+  std::uint64_t all_regions() const { return regions + warm_up; }
 };
 
 // The first bytes of every workload's root object.
@@ -90,11 +94,20 @@ struct Work {
   std::uint64_t seed;
   std::uint64_t first = 0;  // how many regions the threads before it run
   Mix mix = Mix::kInsertUpdate;
+  std::uint64_t stream = 0;  // of the random numbers
+
+  Random random() const { return {seed, stream}; }
 };
 
 // How a thread's regions changed the number of items.
 struct Tally {
   std::uint64_t added = 0, removed = 0;
+
+  Tally& operator+=(const Tally& other) {
+    added += other.added;
+    removed += other.removed;
+    return *this;
+  }
 };
 
 struct Check {
@@ -132,7 +145,9 @@ inline void print_help(const About& about) {
   std::printf(
       "usage: %s [OPTION]...\n\n%s\n\n"
       "  --threads N      threads that share the structure (default 4)\n"
-      "  --regions N      atomic regions of all threads together (default 10000)\n",
+      "  --regions N      atomic regions of all threads together (default 10000)\n"
+      "  --warm-up N      regions before these, which aren't measured but fill the caches "
+      "(default 0)\n",
       about.name, about.help);
   if (about.fixed_size != nullptr)
     std::printf("  no --data-bytes: %s\n", about.fixed_size);
@@ -152,9 +167,9 @@ inline void print_help(const About& about) {
       "                   (default: memory that is gone at the end)\n"
       "  --verify PATH    only recover and check the pool in this file, such as a crash image\n"
       "  --help           show this\n\n"
-      "Only the regions are measured (pm_roi_begin, pm_roi_end), not the set-up before them nor "
-      "the\n"
-      "check of the whole structure after them.\n"
+      "Only the regions are measured (pm_roi_begin, pm_roi_end), not the set-up and the warm-up "
+      "before\n"
+      "them nor the check of the whole structure after them.\n"
       "Exit code: 0 the structure is whole, 1 it is not, 2 what was asked for cannot be done.\n",
       about.default_items,
       about.mixes == 0 ? ""
@@ -194,6 +209,8 @@ inline void set_option(Options& options, std::string_view name, std::string_view
     options.threads = static_cast<unsigned>(number(name, value, 1, PM_MAX_THREADS - 1));
   else if (name == "--regions")
     options.regions = number(name, value, 1, UINT64_C(1) << 32);
+  else if (name == "--warm-up")
+    options.warm_up = number(name, value, 0, UINT64_C(1) << 32);
   else if (name == "--data-bytes")
     options.data_bytes = number(name, value, 64, 8192);
   else if (name == "--seed")
@@ -280,29 +297,46 @@ inline std::string foreign(const Header& header, const About& about) {
   return "";
 }
 
-// Runs the measured part and returns what it added and removed. The main thread is the first of
-// the threads, so that --threads N takes N cores.
+// What falls to a thread of so many things that all threads do together.
+inline std::uint64_t share_of(std::uint64_t all, unsigned thread, unsigned threads) {
+  return all / threads + (thread < all % threads);
+}
+inline std::uint64_t shares_before(std::uint64_t all, unsigned thread, unsigned threads) {
+  return thread * (all / threads) + std::min<std::uint64_t>(thread, all % threads);
+}
+
+// Runs the warm-up and the measured part, and returns what they added and removed. The main thread
+// is the first of the threads, so that --threads N takes N cores.
 template <class Structure>
 Tally run_threads(pm_pool* pool, Structure& structure, const Options& options) {
   pthread_barrier_t barrier;
   pthread_barrier_init(&barrier, nullptr, options.threads);
   std::vector<Tally> tallies(options.threads);
   const auto work = [&](unsigned t) {
-    const std::uint64_t each = options.regions / options.threads;
-    const std::uint64_t left = options.regions % options.threads;
-    const Work part{t, each + (t < left), options.seed, t * each + std::min<std::uint64_t>(t, left),
-                    options.mix};
+    const Work part{t,
+                    share_of(options.regions, t, options.threads),
+                    options.seed,
+                    shares_before(options.regions, t, options.threads) +
+                        shares_before(options.warm_up, t, options.threads),
+                    options.mix,
+                    t + std::uint64_t{1}};
+    Work before = part;
+    before.regions = share_of(options.warm_up, t, options.threads);
+    before.stream += options.threads;  // where a thread draws on the way
     const auto measure = [&](auto&... requests) {
       pthread_barrier_wait(&barrier);  // nobody measures another's set-up
       pm_roi_begin();
       pthread_barrier_wait(&barrier);  // nobody ends before all have begun
-      tallies[t] = structure.run(part, requests...);
+      tallies[t] += structure.run(part, requests...);
       pm_roi_end();
     };
     if constexpr (requires { structure.draw(part); }) {
       auto requests = structure.draw(part);
+      if (before.regions > 0) tallies[t] = structure.run(before, requests);
+      requests.make_ready();
       measure(requests);
     } else {
+      if (before.regions > 0) tallies[t] = structure.run(before);
       measure();
     }
   };
@@ -316,10 +350,7 @@ Tally run_threads(pm_pool* pool, Structure& structure, const Options& options) {
   for (std::thread& thread : threads) thread.join();
   pthread_barrier_destroy(&barrier);
   Tally sum;
-  for (const Tally& tally : tallies) {
-    sum.added += tally.added;
-    sum.removed += tally.removed;
-  }
+  for (const Tally& tally : tallies) sum += tally;
   return sum;
 }
 

@@ -130,8 +130,7 @@ class Echo {
       std::vector<Command> commands;
     };
 
-    Source(const Echo& echo, const workload::Work& work)
-        : echo_(echo), random_(work.seed, work.thread + 1) {}
+    Source(const Echo& echo, const workload::Work& work) : echo_(echo), random_(work.random()) {}
 
     Request empty() const { return {}; }
     void draw(Request& request) {

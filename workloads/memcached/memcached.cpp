@@ -106,7 +106,7 @@ class Memcached {
     };
 
     Source(const Memcached& cache, const workload::Work& work)
-        : cache_(cache), random_(work.seed, work.thread + 1) {}
+        : cache_(cache), random_(work.random()) {}
 
     Request empty() const { return {Key(0), false, 0, {}}; }
     void draw(Request& request) {

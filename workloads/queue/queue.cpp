@@ -34,7 +34,7 @@ class Queue {
       10000};
 
   static std::uint64_t pool_bytes(const workload::Options& options) {
-    return workload::pool_bytes_for(options, options.items + options.regions);
+    return workload::pool_bytes_for(options, options.items + options.all_regions());
   }
 
   Queue(pm_pool* pool, const workload::Options& options)
@@ -71,7 +71,7 @@ class Queue {
     using Request = Queue::Request;
 
     Source(const workload::Header& header, const workload::Work& work)
-        : header_(header), random_(work.seed, work.thread + 1) {}
+        : header_(header), random_(work.random()) {}
 
     Request empty() const { return Request(header_.data_bytes); }
     void draw(Request& request) {

@@ -70,7 +70,7 @@ class RandomRegions {
   explicit RandomRegions(pm_pool* pool) : pool_(pool), root_(workload::root_of<Root>(pool)) {}
 
   workload::Tally run(const workload::Work& work) {
-    Random random(work.seed, work.thread + 1);
+    Random random = work.random();
     for (std::uint64_t i = 0; i < work.regions; ++i) {
       for (std::uint64_t n = random.below(3); n > 0; --n) store_outside(random, work.thread);
       region(random, work.thread);

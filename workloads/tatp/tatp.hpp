@@ -119,7 +119,7 @@ class Tables {
     using Request = Update;
 
     Terminal(const Tables& tables, const workload::Work& work)
-        : tables_(tables), random_(work.seed, work.thread + 1) {}
+        : tables_(tables), random_(work.random()) {}
 
     Update empty() const { return {}; }
     void draw(Update& update) { update = tables_.draw(random_); }

@@ -60,7 +60,7 @@ class OrderEntry : public Tables {
     using Request = tpcc::Request;
 
     Terminal(const OrderEntry& entry, const workload::Work& work)
-        : entry_(entry), thread_(work.thread), random_(work.seed, work.thread + 1) {}
+        : entry_(entry), thread_(work.thread), random_(work.random()) {}
 
     Request empty() const { return {}; }
     void draw(Request& request) { request = entry_.draw(thread_, number_++, random_); }

@@ -54,7 +54,7 @@ class Vacation {
 
   static std::uint64_t pool_bytes(const workload::Options& options) {
     const std::uint64_t reservations =
-        std::min(kTypes * options.regions, kMostReservations * options.items);
+        std::min(kTypes * options.all_regions(), kMostReservations * options.items);
     return (2 * (2 * kTables * options.items) + 2 * reservations) * PM_LINE_BYTES +
            (options.threads + 16) * (std::uint64_t{4} << 20);
   }
@@ -85,7 +85,7 @@ class Vacation {
 
   // Draws on the way, as STAMP's clients do.
   workload::Tally run(const workload::Work& work) {
-    workload::Random random(work.seed, work.thread + 1);
+    workload::Random random = work.random();
     Agent agent(random, locks_);
     for (std::uint64_t i = 0; i < work.regions; ++i) {
       if (random.below(100) < kUserPercent)

@@ -81,6 +81,14 @@ class Recipe:
             help="What a map's regions do: insert-update, insert, read-update or insert-delete.",
         ),
     ] = None
+    warm_up: Annotated[
+        int | None,
+        typer.Option(
+            "--warm-up",
+            help="Regions that a workload runs before the measured part, to fill the caches.",
+            show_default="0",
+        ),
+    ] = None
 
     @property
     def arguments(self) -> dict[str, int | float | str | None]:

@@ -32,9 +32,14 @@ _KEYS = (
     "paper", "title", "machine", "threads", "instances", "seeds", "scales", "groups",
     "benchmarks", "designs", "experiments", "ablations",
 )  # fmt: skip
+# What leaves the caches as a longer run would: regions of all threads, before those that are
+# measured.
+_OPTIONAL_KEYS = ("warm_up",)
 _GROUP_KEYS = ("data_bytes", "beside")
 # What an ablation can change.
-_DIFFERENCES = ("set", "threads", "regions_factor", "data_bytes", "items", "metric", "without")
+_DIFFERENCES = (
+    "set", "threads", "regions_factor", "data_bytes", "items", "warm_up", "metric", "without",
+)  # fmt: skip
 
 
 def experiments_dir() -> Path:
@@ -92,7 +97,7 @@ def _facts(file: Item) -> dict[str, Fact]:
 
 
 def _paper(file: Item, facts: dict[str, Fact]) -> Paper:
-    plan = file.fields(_KEYS)
+    plan = file.fields(_KEYS, _OPTIONAL_KEYS)
     machine = plan["machine"].fields(("value",), ("source", "set"))
     groups = plan["groups"].entries()
     if groups and all(_is_beside(group) for group in groups.values()):
@@ -115,6 +120,7 @@ def _paper(file: Item, facts: dict[str, Fact]) -> Paper:
             scale: {name: count.whole() for name, count in counts.fields(groups).items()}
             for scale, counts in plan["scales"].fields(SCALES).items()
         },
+        warm_up=_sourced(plan["warm_up"]).whole(least=0) if "warm_up" in plan else 0,
         benchmarks=tuple(
             _benchmark(benchmark, group)
             for group in groups.values()
@@ -221,6 +227,7 @@ def _ablation(
         field["regions_factor"].number() if "regions_factor" in field else 1,
         field["data_bytes"].whole() if "data_bytes" in field else None,
         field["items"].whole() if "items" in field else None,
+        field["warm_up"].whole(least=0) if "warm_up" in field else None,
         field["metric"].one_of(METRICS, "metric") if "metric" in field else None,
         tuple(name.one_of(benchmarks, "benchmark") for name in left_out),
     )

@@ -104,6 +104,7 @@ class Ablation:
     data_bytes: int | None
     items: int | None
     """Of the workloads' data before the measured part."""
+    warm_up: int | None
     metric: str | None
     without: tuple[str, ...]
     """Benchmarks that are left out."""
@@ -123,6 +124,8 @@ class Paper:
     seeds: tuple[int, ...]
     regions: dict[str, dict[str, int]]
     """By scale and group, of all threads together."""
+    warm_up: int
+    """Regions before the measured part, of all threads together."""
     benchmarks: tuple[Benchmark, ...]
     designs: dict[str, Design]
     experiments: dict[str, Experiment]
@@ -158,6 +161,7 @@ class Paper:
             seed=seed,
             items=(self.ablation.items if self.ablation else None) or benchmark.items,
             mix=benchmark.mix,
+            warm_up=self._warm_up(benchmark),
         )
         machine = experiment.machine or self.machine
         return Case(run, chosen.preset, machine, tuple(settings.items()))
@@ -200,6 +204,11 @@ class Paper:
             },
             ablations={},
         )
+
+    def _warm_up(self, benchmark: Benchmark) -> int:
+        ablated = self.ablation.warm_up if self.ablation else None
+        warm_up = self.warm_up if ablated is None else ablated
+        return round(warm_up * benchmark.regions_share)
 
     def _regions(self, benchmark: Benchmark, scale: Scale) -> int:
         return max(1, round(self.regions[scale][benchmark.group] * benchmark.regions_share))

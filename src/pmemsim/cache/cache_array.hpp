@@ -1,5 +1,6 @@
-// The tags of one set-associative cache with LRU replacement. What a line carries besides its tag
-// is the owner's business (Meta).
+// The tags of one set-associative cache with LRU replacement, indexed by where lines lie in memory;
+// for the L1 that is the virtual address, which chooses its set (its sets are no more than a page
+// has lines). What a line carries besides its tag is the owner's business (Meta).
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "pmemsim/core/error.hpp"
+#include "pmemsim/core/page_placement.hpp"
 #include "pmemsim/core/units.hpp"
 
 namespace pmemsim {
@@ -18,8 +20,9 @@ template <class Meta>
 class CacheArray {
  public:
   CacheArray() = default;
-  CacheArray(std::uint64_t bytes, std::uint32_t ways)
-      : ways_(ways),
+  CacheArray(std::uint64_t bytes, std::uint32_t ways, PageFrames frames = {})
+      : frames_(frames),
+        ways_(ways),
         sets_(bytes / kLineBytes / ways),
         mask_((sets_ & (sets_ - 1)) == 0 ? sets_ - 1 : 0),
         tags_(sets_ * ways, kEmpty),
@@ -66,9 +69,11 @@ class CacheArray {
   static constexpr std::uint64_t kEmpty = UINT64_MAX;
 
   std::size_t set_of(Line line) const {
-    return mask_ != 0 || sets_ == 1 ? line.number & mask_ : line.number % sets_;
+    const std::uint64_t number = frames_.frame_line(line).number;
+    return mask_ != 0 || sets_ == 1 ? number & mask_ : number % sets_;
   }
 
+  PageFrames frames_;
   std::uint32_t ways_ = 0;
   std::uint64_t sets_ = 0;
   std::uint64_t mask_ = 0;

@@ -13,8 +13,9 @@ constexpr unsigned kCoreBits = 6;  // with a line of any address that a trace ma
 
 constexpr std::uint64_t bit(CoreId core) { return std::uint64_t{1} << core; }
 
-PrivateCaches::Level level(const CacheParameters& cache, const Clock& clock) {
-  return {cache.size.count, cache.ways, clock.slots(cache.latency), clock.slots(cache.tag_latency)};
+PrivateCaches::Level level(const CacheParameters& cache, PageFrames frames, const Clock& clock) {
+  return {cache.size.count, cache.ways, clock.slots(cache.latency), clock.slots(cache.tag_latency),
+          frames};
 }
 
 }  // namespace
@@ -22,7 +23,7 @@ PrivateCaches::Level level(const CacheParameters& cache, const Clock& clock) {
 Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores,
                      const CacheParameters& l1, const CacheParameters& l2,
                      const SharedCacheParameters& shared, const PathParameters& path,
-                     std::uint32_t write_combining_buffers)
+                     std::uint32_t write_combining_buffers, PageFrames frames)
     : queue_(parts.queue),
       pm_space_(parts.pm_space),
       dram_(parts.dram),
@@ -35,11 +36,12 @@ Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores
       response_latency_(clock.duration(path.response_latency)),
       flush_latency_(clock.duration(path.flush_latency)),
       clients_(cores, nullptr),
-      shared_(shared.size.count + shared.size_per_core.count * cores, shared.ways),
+      shared_(shared.size.count + shared.size_per_core.count * cores, shared.ways, frames),
+      frames_(frames),
       combining_(cores, write_combining_buffers) {
   private_.reserve(cores);
   for (CoreId core = 0; core < cores; ++core) {
-    private_.emplace_back(level(l1, clock), level(l2, clock));
+    private_.emplace_back(level(l1, PageFrames(), clock), level(l2, frames, clock));
   }
 }
 
@@ -355,7 +357,7 @@ void Hierarchy::flush_acknowledged(std::uint64_t index, Picoseconds now) {
 void Hierarchy::warm(std::span<const Touch> touches) {
   // A set of the shared cache keeps as many lines as it has ways, those touched last: whatever else
   // was touched is gone from all caches and needn't have been in any.
-  CacheArray<std::monostate> kept(shared_.bytes(), shared_.ways());
+  CacheArray<std::monostate> kept(shared_.bytes(), shared_.ways(), frames_);
   std::vector<Touch> newest_first;
   for (const Touch& touch : std::views::reverse(touches)) {
     if (kept.find(touch.line) == kNoWay) {

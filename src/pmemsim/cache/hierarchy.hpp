@@ -74,7 +74,8 @@ class Hierarchy final : public CachePort {
 
   Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores, const CacheParameters& l1,
             const CacheParameters& l2, const SharedCacheParameters& shared,
-            const PathParameters& path, std::uint32_t write_combining_buffers);
+            const PathParameters& path, std::uint32_t write_combining_buffers,
+            PageFrames frames = {});
 
   void connect(CoreId core, CacheClient& client) { clients_[core] = &client; }
   PrivateCaches& private_caches(CoreId core) { return private_[core]; }
@@ -174,6 +175,7 @@ class Hierarchy final : public CachePort {
   std::vector<PrivateCaches> private_;
   std::vector<CacheClient*> clients_;
   CacheArray<SharedLine> shared_;
+  PageFrames frames_;
   std::unordered_map<std::uint64_t, std::vector<Waiter>> misses_;  // lines on their way from memory
   std::unordered_map<std::uint64_t, UnderWay> under_way_;
   WriteCombiningBuffers combining_;

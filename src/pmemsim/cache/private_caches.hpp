@@ -33,11 +33,12 @@ class PrivateCaches {
     std::uint64_t bytes;
     std::uint32_t ways;
     Slot latency, tag_latency;
+    PageFrames frames = {};
   };
 
   PrivateCaches(const Level& l1, const Level& l2)
-      : l1_(l1.bytes, l1.ways),
-        l2_(l2.bytes, l2.ways),
+      : l1_(l1.bytes, l1.ways, l1.frames),
+        l2_(l2.bytes, l2.ways, l2.frames),
         l1_latency_(l1.latency),
         l1_tag_latency_(l1.tag_latency),
         l2_latency_(l2.latency),

@@ -12,8 +12,9 @@ unsigned bits(std::uint64_t power_of_two) {
 
 }  // namespace
 
-Mapping::Mapping(const MemoryParameters& parameters)
-    : channels_(parameters.channels()),
+Mapping::Mapping(const MemoryParameters& parameters, PageFrames frames)
+    : frames_(frames),
+      channels_(parameters.channels()),
       chunk_bits_(parameters.interleaving == Interleaving::kLine
                       ? 0
                       : bits(parameters.page_size.count / kLineBytes)),

@@ -5,11 +5,13 @@
 // alternate first between controllers, then between a controller's channels: channel c belongs to
 // controller c mod controllers. Within a channel, m = n / C, the chunk lies in bank m mod B of the
 // channel's B banks (all ranks), bank b belonging to rank b / banks_per_rank, and is chunk m / B of
-// that bank, whose bytes fill its rows one after the other. No bits are hashed.
+// that bank, whose bytes fill its rows one after the other. No bits are hashed; where a program's
+// pages lie is a matter of its own (page_placement.hpp).
 #pragma once
 
 #include <cstdint>
 
+#include "pmemsim/core/page_placement.hpp"
 #include "pmemsim/core/units.hpp"
 #include "pmemsim/mem/memory_parameters.hpp"
 
@@ -23,9 +25,10 @@ struct Place {
 
 class Mapping {
  public:
-  explicit Mapping(const MemoryParameters& parameters);
+  explicit Mapping(const MemoryParameters& parameters, PageFrames frames = {});
 
-  Place place(Line line) const {
+  Place place(Line program_line) const {
+    const Line line = frames_.frame_line(program_line);
     const std::uint64_t chunk = line.number >> chunk_bits_;
     const std::uint64_t within = line.number & ((std::uint64_t{1} << chunk_bits_) - 1);
     const std::uint64_t in_channel = chunk / channels_;
@@ -36,6 +39,7 @@ class Mapping {
   }
 
  private:
+  PageFrames frames_;
   std::uint64_t channels_;
   unsigned chunk_bits_;  // lines of a chunk
   unsigned bank_bits_;

@@ -13,8 +13,8 @@ namespace pmemsim {
 
 struct Memory::Implementation {
   Implementation(EventQueue& events, const MemoryParameters& p, Contents contents,
-                 std::span<std::uint32_t> operations)
-      : queue(events), banks(p.banks()), mapping(p) {
+                 PageFrames frames, std::span<std::uint32_t> operations)
+      : queue(events), banks(p.banks()), mapping(p, frames) {
     if (const auto problems = p.problems(); !problems.empty()) throw ConfigError(problems);
     for (std::uint32_t i = 0; i < p.controllers; ++i) {
       links.push_back(std::make_unique<LinkPair>(p));
@@ -36,9 +36,11 @@ struct Memory::Implementation {
   mutable MemoryStatistics statistics;
 };
 
-Memory::Memory(EventQueue& queue, const MemoryParameters& parameters, Contents contents)
+Memory::Memory(EventQueue& queue, const MemoryParameters& parameters, Contents contents,
+               PageFrames frames)
     : operations_(std::size_t{parameters.channels()} * parameters.banks()),
-      implementation_(std::make_unique<Implementation>(queue, parameters, contents, operations_)) {}
+      implementation_(
+          std::make_unique<Implementation>(queue, parameters, contents, frames, operations_)) {}
 
 Memory::~Memory() = default;
 

@@ -17,6 +17,7 @@
 #include "pmemsim/core/event_queue.hpp"
 #include "pmemsim/core/parameters.hpp"
 #include "pmemsim/core/statistics.hpp"
+#include "pmemsim/core/page_placement.hpp"
 #include "pmemsim/core/units.hpp"
 #include "pmemsim/mem/image.hpp"
 
@@ -99,8 +100,8 @@ enum class Contents : bool { kNotKept, kKept };
 
 class Memory {
  public:
-  Memory(EventQueue& queue, const MemoryParameters& parameters,
-         Contents contents = Contents::kKept);
+  Memory(EventQueue& queue, const MemoryParameters& parameters, Contents contents = Contents::kKept,
+         PageFrames frames = {});
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;

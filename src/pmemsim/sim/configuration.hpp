@@ -9,6 +9,7 @@
 
 #include "pmemsim/cache/cache_parameters.hpp"
 #include "pmemsim/cache/stream_prefetcher.hpp"
+#include "pmemsim/core/page_placement.hpp"
 #include "pmemsim/core/parameters.hpp"
 #include "pmemsim/cpu/core_parameters.hpp"
 #include "pmemsim/cpu/synchronisation.hpp"
@@ -42,6 +43,7 @@ struct Configuration {
   DesignConfiguration design;
   RunParameters run;
   CoreParameters core;
+  PageParameters pages;
   TlbParameters tlb;
   PrefetchParameters prefetch;
   CacheParameters l1{
@@ -58,6 +60,7 @@ struct Configuration {
     design.describe_choices(visit);
     visit.group("run", run);
     visit.group("core", core);
+    visit.group("pages", pages);
     visit.group("tlb", tlb);
     visit.group("prefetch", prefetch);
     visit.group("l1", l1);

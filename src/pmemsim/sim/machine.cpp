@@ -94,14 +94,16 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
       trace_(trace),
       cores_used_(cores_that_fit(configuration, trace)),
       clock_(configuration.core.frequency, configuration.core.width),
-      dram_(queue_, configuration.dram, Contents::kNotKept),
-      pm_(queue_, configuration.pm),
+      dram_(queue_, configuration.dram, Contents::kNotKept,
+            PageFrames(configuration.pages.placement)),
+      pm_(queue_, configuration.pm, Contents::kKept, PageFrames(configuration.pages.placement)),
       design_(configuration.blueprint(), queue_, pm_),
       synchronisation_(trace.metadata().sync_objects * configuration.run.instances,
                        configuration.run.lock_order),
       hierarchy_({queue_, pm_space_, dram_, design_}, clock_, cores_used_, configuration.l1,
                  configuration.l2, shared_cache(configuration), configuration.path,
-                 configuration.core.write_combining_buffers) {
+                 configuration.core.write_combining_buffers,
+                 PageFrames(configuration.pages.placement)) {
   design_.connect(queue_, hierarchy_, dram_, pm_space_, program_events_, threads_);
   for (std::uint32_t instance = 0; instance < configuration.run.instances; ++instance) {
     for (const trace::PmRegion& region : trace.metadata().pm_regions) {
@@ -129,9 +131,8 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
   }
 }
 
-// Copies differ in address bits that no user-space address has; banks and sets see them as equal,
-// as they would see copies of a program at equal virtual addresses with physical pages of the same
-// colour.
+// Copies differ in address bits that no user-space address has, and in no other. Pages at their
+// virtual addresses are then in the same banks and sets (pages.placement).
 std::uint64_t Machine::address_offset(std::uint32_t instance) const {
   return instance * trace::kMaxAddress;
 }
