@@ -5,16 +5,29 @@
 namespace pmemsim::rt {
 namespace {
 
-constexpr std::size_t kEntries = std::size_t{1} << 20;  // 64 MiB of lines: more than caches hold
+constexpr unsigned kPageBits = 12, kLineBits = 6;
+constexpr unsigned kPlaceBits = 14;  // of 4 KiB each: 64 MiB, more than caches hold
+constexpr std::size_t kEntries = std::size_t{1} << (kPlaceBits + kPageBits - kLineBits);
 
 struct Entry {
   std::uint64_t line;  // bit 0: written
   std::uint32_t thread;
   std::uint64_t stamp;  // 0: empty
 };
+static_assert(std::uint64_t{1} << kLineBits == trace::kLineBytes);
 Entry* entries = nullptr;
 std::uint64_t last_stamp = 0;
 const Entry* last_entry = nullptr;
+
+// Lines of a page stand together, as programs touch them; the upper bits are folded down, so that
+// memory in one piece is all there.
+std::size_t entry_of(std::uint64_t line) {
+  const std::uint64_t page = line >> kPageBits;
+  const std::uint64_t place =
+      (page ^ page >> kPlaceBits ^ page >> 2 * kPlaceBits) % (std::uint64_t{1} << kPlaceBits);
+  const std::uint64_t in_page = line >> kLineBits & ((1u << (kPageBits - kLineBits)) - 1);
+  return place << (kPageBits - kLineBits) | in_page;
+}
 
 void touch_line(std::uint64_t line, bool written) {
   // Most accesses are to the line of the one before.
@@ -22,8 +35,7 @@ void touch_line(std::uint64_t line, bool written) {
       (last_entry->line == (line | 1) || (last_entry->line == line && !written))) {
     return;
   }
-  Entry& entry = entries[(line / trace::kLineBytes * 0x9e3779b97f4a7c15u) >> 44];
-  static_assert(kEntries == std::size_t{1} << (64 - 44));
+  Entry& entry = entries[entry_of(line)];
   const bool was_written =
       entry.stamp != 0 && (entry.line & ~std::uint64_t{1}) == line && (entry.line & 1) != 0;
   entry.line = line | (written || was_written ? 1 : 0);
