@@ -568,10 +568,10 @@ def test_storage_of_lalea_as_printed_and_as_computed() -> None:
 
 
 def test_an_ablation_may_run_more_regions() -> None:
-    paper = load_paper("lalea")
-    longer = paper.ablated(paper.ablations["longer"])
-    (study, benchmark) = (longer.experiments["fig4"], longer.benchmarks[0])
-    case = longer.case(study, "REDU", study.points[0], benchmark, 1, "quick")
+    paper = load_paper("asap")
+    longer = paper.ablated(paper.ablations["small-data-no-merging"])
+    (study, benchmark) = (longer.experiments["fig9a"], longer.benchmarks[0])
+    case = longer.case(study, "ASAP", study.points[0], benchmark, 1, "quick")
     assert case.run.regions == 4 * paper.regions["quick"]["64 B"]
 
 

@@ -36,7 +36,7 @@ def reproduce_command(
     ],
     scale: Annotated[
         Scale,
-        typer.Option("--scale", help="`quick` takes minutes, `paper` is as long as the paper's."),
+        typer.Option("--scale", help="`quick` takes minutes, `paper` has ten times the regions."),
     ] = "quick",
     ablations: Annotated[
         bool, typer.Option("--ablations", help="Run the papers' ablations too.")
