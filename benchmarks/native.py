@@ -94,7 +94,8 @@ def simulated_time(program: str, executable: Path, operations: int, machine: str
 def measure_workload(name: str, operations: int, repetitions: int, machine: str) -> Row:
     """Run a workload natively and simulate its recording."""
     run = WorkloadRun.of(name, threads=1, regions=operations)
-    native = build_native(name, "O2", ROOT / "benchmarks" / "roi_clock.c")
+    clock = ROOT / "benchmarks" / "roi_clock.c"
+    native = build_native(name, "O2", clock, ("-Wl,--wrap=mmap",))
     times = []
     for _ in range(repetitions):
         finished = subprocess.run([native, *run.arguments], check=True, capture_output=True)

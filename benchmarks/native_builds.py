@@ -19,7 +19,9 @@ def need(tool: str, package: str) -> str:
     return path
 
 
-def build_native(workload: str, opt: str, more: Path | None = None) -> Path:
+def build_native(
+    workload: str, opt: str, more: Path | None = None, link_options: tuple[str, ...] = ()
+) -> Path:
     """Compile a workload without any recording; returns the program's path.
 
     `more` is another C source of the program.
@@ -52,7 +54,8 @@ def build_native(workload: str, opt: str, more: Path | None = None) -> Path:
     source = ROOT / "workloads" / workload / f"{workload}.cpp"
     link: list[str | Path] = [
         need("clang++-19", "clang-19"), f"-{opt}", "-std=c++20", include,
-        f"-I{ROOT / 'workloads' / 'common'}", source, *objects, "-lpthread", "-o", program,
+        f"-I{ROOT / 'workloads' / 'common'}", source, *objects, *link_options,
+        "-lpthread", "-o", program,
     ]  # fmt: skip
     subprocess.run(link, check=True)
     return program

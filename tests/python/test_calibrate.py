@@ -97,8 +97,15 @@ def figures() -> dict[str, float]:
         measurements.READ.format(2): 1.7,
         measurements.WRITE.format(1): 5.0,
         measurements.WRITE.format(2): 3.0,
+        measurements.BEHIND_LOCKED.format(1): WAY + FLUSH + 5 + L1 + L2,
+        measurements.BEHIND_LOCKED.format(33): WAY + FLUSH + 5 + 33 * (L1 + L2),
         measurements.HAND_OVER: 2 * (L1 + L2 + SHARED + 40),
     }
+    for kind, room in (("instructions", 224), ("loads", 72), ("stores", 56)):
+        times |= {
+            measurements.BETWEEN.format(count, kind): 200.0 if count <= room else 390.0
+            for count in measurements.BETWEEN_COUNTS[kind]
+        }
     times |= {measurements.LOAD.format(size_name(size)): load(size) for size in LOAD_SIZES}
     return times | {measurements.PAGES.format(n): page_load(n) for n in PAGE_COUNTS}
 
@@ -129,7 +136,11 @@ def test_a_fit_gives_the_machine_back_that_was_measured() -> None:
     assert found["core.locked_latency"] == "19cycles"
     assert found["core.branch_penalty"] == "15cycles"
     assert found["core.mshrs"] == "12"
+    assert found["core.rob_entries"] == "280"  # with the two instructions of a loop of eight
+    assert found["core.load_queue_entries"] == "72"
+    assert found["core.store_queue_entries"] == "56"
     assert found["core.clwb_evicts"] == "false"
+    assert found["core.loads_pass_locks"] == "false"
     assert (found["tlb.entries"], found["tlb.second_entries"]) == ("64", "1536")
     assert found["l1.size"] == "32KiB"
     assert found["shared.size"] == "16384KiB"  # what the loads say, not the system
@@ -157,8 +168,10 @@ def test_what_some_processors_have_is_fitted_where_it_shows() -> None:
     times = figures()
     times[measurements.READ.format(1)] = 4.0
     times[measurements.LOAD_AFTER] = times[measurements.CLWB_MFENCE] + 100
+    times[measurements.BEHIND_LOCKED.format(33)] = WAY + FLUSH + 20
     found = fitted(times)
     assert found["core.clwb_evicts"] == "true"
+    assert found["core.loads_pass_locks"] == "true"
     open_row = WAY + BACK + 14.16 + 3.332
     assert int(found["prefetch.distance"]) == round(open_row / 4)
     assert found["prefetch.registers"] == found["prefetch.distance"]

@@ -11,14 +11,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pmemsim.calibration.measurements import (
+    BEHIND_LOCKED,
+    BETWEEN,
+    BETWEEN_COUNTS,
     CLWB,
     CLWB_MFENCE,
+    FEW_BEHIND,
     HAND_OVER,
     INDEPENDENT,
     LINE_BYTES,
     LOAD,
     LOAD_AFTER,
     LOAD_SIZES,
+    MANY_BEHIND,
     MEMORY_SIZE,
     MIB,
     NONTEMPORAL,
@@ -81,6 +86,7 @@ class _Fit:
         self._memory()
         self._prefetcher()
         self._eviction()
+        self._loads_behind_locks()
         return self._found
 
     # ---- What the closed forms are made of ------------------------------------------------------
@@ -129,12 +135,26 @@ class _Fit:
             f"{penalty}cycles",
             f"a random branch {random:.2f} ns, one that is always taken {always:.2f} ns",
         )
+        for key, kind, of_eight in (
+            ("core.rob_entries", "instructions", 10),  # with those of the loop
+            ("core.load_queue_entries", "loads", 8),
+            ("core.store_queue_entries", "stores", 8),
+        ):
+            room = self._room_between(kind) * of_eight // 8
+            self._add(key, str(room), f"so many {kind} between two loads leave them together")
         memory, independent = self._ns(LOAD.format(size_name(MEMORY_SIZE))), self._ns(INDEPENDENT)
         self._add(
             "core.mshrs",
             str(max(1, min(_MOST_MSHRS, round(memory / independent)))),
             f"a load from memory {memory:.1f} ns, {independent:.2f} ns if independent",
         )
+
+    def _room_between(self, kind: str) -> int:
+        """How many of them two loads may have between them, so that the second doesn't wait."""
+        counts = list(BETWEEN_COUNTS[kind])
+        times = {count: self._ns(BETWEEN.format(count, kind)) for count in counts}
+        together = _ON_THE_STEP * min(times.values())
+        return _last_of_first(counts, lambda count: times[count] <= together) or counts[0]
 
     # ---- TLBs -----------------------------------------------------------------------------------
 
@@ -327,6 +347,13 @@ class _Fit:
         evicts = after - without > self._load_of_open_row / 2
         source = f"a load after clwb and mfence adds {after - without:.1f} ns"
         self._add("core.clwb_evicts", str(evicts).lower(), source)
+
+    def _loads_behind_locks(self) -> None:
+        """A locked instruction waits for a write-back: whether loads do meanwhile what they can."""
+        few, many = (self._ns(BEHIND_LOCKED.format(count)) for count in (FEW_BEHIND, MANY_BEHIND))
+        more = (MANY_BEHIND - FEW_BEHIND) * (self._l1 + self._l2)
+        source = f"{MANY_BEHIND - FEW_BEHIND} loads of {more:.0f} ns more add {many - few:.0f} ns"
+        self._add("core.loads_pass_locks", str(many - few < more / 2).lower(), source)
 
     def _best(self, name: str) -> tuple[float, str]:
         """The least time of a line by any number of threads, and with how many."""

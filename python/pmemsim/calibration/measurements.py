@@ -86,12 +86,31 @@ def size_name(size: int) -> str:
 
 # Dependent loads: 16 KiB lie in any L1, 256 MiB in hardly any L3.
 LOAD_SIZES = (
-    *(16 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, 1 * MIB, 2 * MIB, 3 * MIB, 4 * MIB, 6 * MIB),
-    *(8 * MIB, 12 * MIB, 16 * MIB, 24 * MIB, 32 * MIB, 64 * MIB, 256 * MIB),
+    *(
+        16 * KIB,
+        128 * KIB,
+        256 * KIB,
+        512 * KIB,
+        1 * MIB,
+        2 * MIB,
+        3 * MIB,
+        4 * MIB,
+        5 * MIB,
+        6 * MIB,
+    ),
+    *(7 * MIB, 8 * MIB, 10 * MIB, 12 * MIB, 16 * MIB, 24 * MIB, 32 * MIB, 64 * MIB, 256 * MIB),
 )
 MEMORY_SIZE = LOAD_SIZES[-1]
 # Pages of which one line each is loaded, one after the other. 512 lines fill an L1 of 32 KiB.
 PAGE_COUNTS = (16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192)
+# What lies between two loads of memory: the second waits when there is no room for so much.
+BETWEEN = "two loads, {} {} between"
+BETWEEN_COUNTS = {
+    "instructions": (96, 128, 160, 192, 224, 256, 320, 384, 512),
+    "loads": (32, 48, 64, 72, 96, 128, 160, 192, 256),
+    "stores": (32, 40, 48, 56, 64, 72, 96, 128),
+}
+_TWO_LOADS_SIZE = 64 * MIB
 LINES_A_FENCE = (2, 4, 8, 16, 32, 64, 128, 256)
 # Of lines that are written back: they stay in the L1; where many are fenced together, in the L2.
 _FEW_LINES, _MANY_LINES = 16 * KIB, 256 * KIB
@@ -104,6 +123,9 @@ INDEPENDENT = f"independent load, {size_name(MEMORY_SIZE)}"
 CLWB = "store, clwb, sfence"
 NONTEMPORAL = "non-temporal line, sfence"
 LOAD_AFTER = "store, clwb, mfence, load"
+# Loads of the L2.
+BEHIND_LOCKED = "write back, locked addition, {} loads"
+FEW_BEHIND, MANY_BEHIND = 1, 33
 CLWB_MFENCE = "store, clwb, mfence"
 READ = "read a line, {} threads"
 WRITE = "non-temporal line, {} threads"
@@ -128,7 +150,9 @@ def benchmarks(processor: Processor, file: Path | None = None) -> list[Benchmark
         some.append(_load(PERSISTENT_LOAD, "persistent_load", MEMORY_SIZE, persistent))
     some += [_load(PAGES.format(n), "page_load", n * PAGE_BYTES) for n in PAGE_COUNTS]
     some.append(_load(INDEPENDENT, "independent_load", MEMORY_SIZE))
+    some += [_between(kind, count) for kind, counts in BETWEEN_COUNTS.items() for count in counts]
     some += _write_backs(persistent)
+    some += [_behind_locked(count, persistent) for count in (FEW_BEHIND, MANY_BEHIND)]
     for threads in _thread_counts(len(processor.cpus)):
         some += _bandwidths(threads, persistent)
     some.append(Benchmark(HAND_OVER, "hand_over", 20_000, ("threads=2",), recorded=4000, threads=2))
@@ -160,6 +184,17 @@ def _write_backs(persistent: tuple[str, ...]) -> list[Benchmark]:
         *(one(f"{NONTEMPORAL}, {n} lines a fence", nontemporal, "", _MANY_LINES, n)
           for n in LINES_A_FENCE[2::3]),
     ]  # fmt: skip
+
+
+def _between(kind: str, count: int) -> Benchmark:
+    options = (f"bytes={_TWO_LOADS_SIZE}", f"lines={count}")
+    return Benchmark(BETWEEN.format(count, kind), f"{kind}_between", 5000, options)
+
+
+def _behind_locked(count: int, persistent: tuple[str, ...]) -> Benchmark:
+    options = (f"bytes={128 * KIB}", f"lines={count}", *persistent)
+    name = BEHIND_LOCKED.format(count)
+    return Benchmark(name, "load_behind_locked", 20_000, options, recorded=4096)
 
 
 def _thread_counts(cpus: int) -> list[int]:

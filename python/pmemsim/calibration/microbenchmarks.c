@@ -149,6 +149,40 @@ static void independent_load(void) {
   use(sum);
 }
 
+#ifdef PMEMSIM_NATIVE
+
+/* Two loads of memory, and between them blocks of eight of something and the two instructions of
+ * their loop: the second load begins before the first has ended, unless there is no room for all
+ * that lies between. */
+static line** other; /* of the same circle, half-way round */
+static void set_up_two_loads(void) {
+  set_up_lines();
+  other = at;
+  for (uint64_t i = options.bytes / LINE_BYTES / 2; i > 0; --i) other = (line**)*other;
+}
+#define EIGHT(one) one one one one one one one one
+#define TWO_LOADS(name, one)                                  \
+  static void name(void) {                                    \
+    static uint64_t number;                                   \
+    for (uint64_t i = 0; i < options.operations; ++i) {       \
+      line*** const chains[] = {&at, &other};                 \
+      for (int k = 0; k < 2; ++k) {                           \
+        *chains[k] = (line**)**chains[k];                     \
+        uint64_t blocks = options.lines / 8;                  \
+        __asm__ volatile("1: " EIGHT(one) "dec %0\n jnz 1b\n" \
+                         : "+r"(blocks)                       \
+                         : "r"(&number)                       \
+                         : "rax", "cc", "memory");            \
+      }                                                       \
+    }                                                         \
+    use((uintptr_t)at + (uintptr_t)other);                    \
+  }
+TWO_LOADS(instructions_between, "test %1, %1\n")
+TWO_LOADS(loads_between, "mov (%1), %%rax\n")
+TWO_LOADS(stores_between, "mov %%rax, (%1)\n")
+
+#endif
+
 /* ---- Writing back --------------------------------------------------------------------------- */
 
 static void set_up_persistent(void) {
@@ -195,6 +229,28 @@ static void load_after_clwb(void) {
     mfence();
     add = *(volatile uint64_t*)chosen;
   }
+}
+
+/* A line is written back and fenced, which a locked instruction waits for; behind that is a chain
+ * of `options.lines` loads. */
+static void set_up_lock_and_loads(void) {
+  memory = volatile_memory(options.bytes);
+  make_circle(LINE_BYTES);
+  memory = persistent_memory(LINE_BYTES);
+  lines = 1;
+}
+static void load_behind_locked(void) {
+  static atomic_uint_fast64_t counter;
+  const uint64_t operations = options.operations;
+  for (uint64_t i = 0; i < operations; ++i) {
+    uint64_t* chosen = next_line();
+    *chosen = i;
+    flush(chosen);
+    sfence();
+    atomic_fetch_add(&counter, 1);
+    for (uint64_t k = 0; k < options.lines; ++k) at = (line**)*at;
+  }
+  use((uintptr_t)at);
 }
 
 /* ---- Several threads ------------------------------------------------------------------------ */
@@ -287,6 +343,9 @@ static const struct benchmark {
 #ifdef PMEMSIM_NATIVE
     {"cycle", nothing, cycle},
     {"instruction", nothing, instruction},
+    {"instructions_between", set_up_two_loads, instructions_between},
+    {"loads_between", set_up_two_loads, loads_between},
+    {"stores_between", set_up_two_loads, stores_between},
 #endif
     {"multiply", nothing, multiply},
     {"divide", nothing, divide},
@@ -304,6 +363,7 @@ static const struct benchmark {
     {"nontemporal_sfence", set_up_persistent, nontemporal_sfence},
     {"nontemporal_mfence", set_up_persistent, nontemporal_mfence},
     {"load_after_clwb", set_up_persistent, load_after_clwb},
+    {"load_behind_locked", set_up_lock_and_loads, load_behind_locked},
     {"read_bandwidth", set_up_reading, run_threads},
     {"write_bandwidth", set_up_writing, run_threads},
     {"hand_over", set_up_turns, hand_over},

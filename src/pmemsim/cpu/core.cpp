@@ -46,6 +46,7 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       full_fences_(parameters.full_fences),
       clwb_evicts_(parameters.clwb_evicts),
       arm_locks_(parameters.lock_order == LockBarrier::kArm),
+      loads_pass_locks_(parameters.loads_pass_locks),
       one_store_at_a_time_(parameters.one_store_at_a_time),
       cycle_(clock.cycle()),
       forward_latency_(clock.slots(parameters.forward_latency)),

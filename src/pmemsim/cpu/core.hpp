@@ -184,6 +184,7 @@ class Core final : public CacheClient {
   bool dispatch_load(const trace::Operation& operation);
   bool dispatch_store(const trace::Operation& operation);
   bool dispatch_through_stores(const trace::Operation& operation, StoreKind kind, bool serialising);
+  bool holds_up_loads(const trace::Operation& operation, StoreKind kind) const;
   bool dispatch_synchronisation(const trace::Operation& operation);
   bool dispatch_acquire(const trace::Operation& operation);
   bool dispatch_branch(const trace::Operation& operation);
@@ -300,7 +301,7 @@ class Core final : public CacheClient {
   const CoreId id_;
   const LockOrder lock_order_;
   const std::uint32_t rob_entries_;
-  const bool full_fences_, clwb_evicts_, arm_locks_, one_store_at_a_time_;
+  const bool full_fences_, clwb_evicts_, arm_locks_, loads_pass_locks_, one_store_at_a_time_;
   const Slot cycle_, forward_latency_, locked_latency_, branch_penalty_, time_slice_;
   const Picoseconds run_ahead_;
   const bool ends_are_durable_;  // regions', without the design's saying so

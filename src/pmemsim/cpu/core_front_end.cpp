@@ -214,9 +214,15 @@ bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, b
   }
   // After the dependences: in a loop, a compare-exchange uses what it read the time before.
   if (kind == StoreKind::kLocked) producers_[operation.site] = {kUnknownSlot, index};
-  if (serialising) barrier_entry_ = index;
+  if (serialising && holds_up_loads(operation, kind)) barrier_entry_ = index;
   start(index);
   return true;
+}
+
+// Of what is serialising.
+bool Core::holds_up_loads(const Operation& operation, StoreKind kind) const {
+  const bool lock = operation.kind == SiteKind::kSync && operation.address != 0;
+  return !(loads_pass_locks_ && (lock || kind == StoreKind::kLocked));
 }
 
 // Locks have an address; what else threads meet in, such as condition variables, is kernel code and

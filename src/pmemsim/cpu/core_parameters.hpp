@@ -33,6 +33,7 @@ struct CoreParameters {
   bool full_fences = false;
   bool clwb_evicts = false;
   LockBarrier lock_order = LockBarrier::kX86;
+  bool loads_pass_locks = false;
   bool one_store_at_a_time = false;
   Delay time_slice = nanoseconds(0);
   Delay run_ahead = nanoseconds(200);
@@ -69,6 +70,10 @@ struct CoreParameters {
         "earlier stores leave the core and which hold up all that follows; on ARM taking one holds "
         "up what follows but waits for no store, and giving back is a store-release, which becomes "
         "visible after the stores before it and holds up nothing");
+    visit("loads_pass_locks", loads_pass_locks, {},
+          "Whether loads behind a locked instruction or a lock are executed before it, as by "
+          "processors that repeat them if their line has been taken away since, which isn't done "
+          "here; not for designs that follow loads or take regions back");
     visit(
         "one_store_at_a_time", one_store_at_a_time, {},
         "Whether a store asks for its line and is written only when the store before it has been, "
