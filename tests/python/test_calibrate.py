@@ -159,6 +159,7 @@ def test_a_fit_gives_the_machine_back_that_was_measured() -> None:
     }
     assert {key: ns(found[key]) for key in times} == pytest.approx(times, abs=0.01)
     assert found["dram.channels_per_controller"] == "2"
+    assert found["dram.interleaving"] == found["pm.interleaving"] == "line"
     assert "pm.device" not in found
     # In order, a line takes more than half of what it takes at random.
     assert "prefetch.streams" not in found

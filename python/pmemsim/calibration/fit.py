@@ -303,6 +303,12 @@ class _Fit:
         channels = max(1, min(_MOST_CHANNELS, math.ceil(burst / reading)))
         source = f"a line is read in {reading:.2f} ns {told}, a channel needs {burst:g} ns"
         self._add("dram.channels_per_controller", str(channels), source)
+        for memory in ("dram", "pm"):
+            self._add(
+                f"{memory}.interleaving",
+                "line",
+                "not measured: processors' channels alternate every 256 bytes to 4 KiB",
+            )
         persistent = self._measured.ns(PERSISTENT_LOAD)
         if persistent is None:
             self._add("pm.channels_per_controller", str(channels), "PM is DRAM here")
