@@ -575,6 +575,54 @@ TEST(Serialising, FullFencesHoldUpWhatFollowsAPersist) {
   expect_near(round(FenceKind::kSfence, "true"), full);
 }
 
+// A store that misses, which a locked instruction or a lock waits for, and a chain of loads behind.
+double loads_behind(SiteKind kind, std::string_view pass, int loads) {
+  return steady_ns(
+      [=](TraceBuilder& builder, int rounds) {
+        const std::uint32_t store = builder.site(SiteKind::kStore, 8);
+        const std::uint32_t add = builder.site(SiteKind::kAtomicUpdate, 8);
+        const std::uint32_t first = builder.site(SiteKind::kLoad, 8);
+        const std::uint32_t next = builder.site(SiteKind::kLoad, 8, 1, {first << 8});
+        const std::uint32_t last = builder.site(SiteKind::kLoad, 8, 1, {next << 8});
+        const std::uint32_t fence = builder.site(SiteKind::kFence, 0, 1, {}, {},
+                                                 static_cast<std::uint8_t>(FenceKind::kMfence));
+        std::uint32_t version = 0;
+        for (int i = 0; i < rounds; ++i) {
+          builder.store(store, kPmBase + static_cast<std::uint64_t>(i) * kOtherBank, 1);
+          if (kind == SiteKind::kAtomicUpdate) {
+            builder.atomic(add, kDramBase, 0, version + 1, 1, true);
+            ++version;
+          } else if (kind == SiteKind::kSync) {
+            builder.sync(SyncKind::kMutexLock, kDramBase, 0, version++);
+            builder.sync(SyncKind::kMutexUnlock, kDramBase, 0, version);
+          } else {
+            builder.plain(fence);
+          }
+          for (int j = 0; j < loads; j += 3) {
+            for (const std::uint32_t load : {first, next, last}) {
+              builder.access(load, kDramBase + 64);
+            }
+          }
+        }
+      },
+      500, round_machine({{"core.loads_pass_locks", pass}}));
+}
+TEST(LoadsBehindLocks, WaitForThem) {
+  for (const SiteKind kind : {SiteKind::kAtomicUpdate, SiteKind::kSync}) {
+    expect_near(loads_behind(kind, "false", 3) - loads_behind(kind, "false", 0), 3 * kL1);
+  }
+}
+TEST(LoadsBehindLocks, PassThemIfTheProcessorRepeatsThem) {
+  for (const SiteKind kind : {SiteKind::kAtomicUpdate, SiteKind::kSync}) {
+    expect_near(loads_behind(kind, "true", 3), loads_behind(kind, "false", 0));
+  }
+}
+TEST(LoadsBehindLocks, NeverPassFullFences) {
+  expect_near(loads_behind(SiteKind::kFence, "true", 3),
+              loads_behind(SiteKind::kFence, "false", 3));
+  EXPECT_GT(loads_behind(SiteKind::kFence, "true", 3), loads_behind(SiteKind::kFence, "true", 0));
+}
+
 // Threads that take one lock in turn and keep it while they execute `cycles` of instructions.
 double handover(std::uint32_t threads, std::uint32_t cycles, std::string_view order,
                 std::string_view barrier) {
