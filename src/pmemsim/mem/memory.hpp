@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "pmemsim/core/event_queue.hpp"
+#include "pmemsim/core/page_placement.hpp"
 #include "pmemsim/core/parameters.hpp"
 #include "pmemsim/core/statistics.hpp"
-#include "pmemsim/core/page_placement.hpp"
 #include "pmemsim/core/units.hpp"
 #include "pmemsim/mem/image.hpp"
 
