@@ -220,8 +220,12 @@ class _Fit:
     def _shared_cache(self, told: dict[int, int], ways: dict[int, int]) -> None:
         times = {size: self._load_without_walk(size) for size in LOAD_SIZES}
         upper = told.get(3, MEMORY_SIZE // 2)
-        hits = [size for size in LOAD_SIZES if 4 * told[2] <= size <= upper // 2]
-        place = min(hits or [2 * told[2]], key=lambda size: times.get(size, math.inf))
+        # The largest size whose loads surely take the L3's time, whatever share a neighbour has.
+        hits = [size for size in LOAD_SIZES if 2 * told[2] <= size <= upper // 2]
+        least = min((times[size] for size in hits), default=math.inf)
+        place = _last_of_first(hits, lambda size: times[size] <= _ON_THE_STEP * least) or (
+            min(hits, key=lambda size: times[size]) if hits else 2 * told[2]
+        )
         in_shared = times[place] if place in times else self._l1 + self._l2
         self._shared = in_shared - self._l1 - self._l2
         half_way = (in_shared + times[MEMORY_SIZE]) / 2

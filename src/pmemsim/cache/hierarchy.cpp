@@ -356,14 +356,18 @@ void Hierarchy::flush_acknowledged(std::uint64_t index, Picoseconds now) {
 
 void Hierarchy::warm(std::span<const Touch> touches) {
   // A set of the shared cache keeps as many lines as it has ways, those touched last: whatever else
-  // was touched is gone from all caches and needn't have been in any.
+  // was touched is gone from all caches and needn't have been in any. Once all are full, what comes
+  // is either gone or has been touched by somebody else since.
   CacheArray<std::monostate> kept(shared_.bytes(), shared_.ways(), frames_);
+  std::uint64_t room = kept.sets() * kept.ways();
   std::vector<Touch> newest_first;
   for (const Touch& touch : std::views::reverse(touches)) {
+    if (room == 0) break;
     if (kept.find(touch.line) == kNoWay) {
       const std::size_t way = kept.victim(touch.line);
       if (kept.occupied(way)) continue;
       kept.install(way, touch.line, {});
+      --room;
     }
     newest_first.push_back(touch);
   }
