@@ -181,6 +181,16 @@ def test_what_some_processors_have_is_fitted_where_it_shows() -> None:
     assert not any(key.startswith("tlb.") for key in fitted(without | flat))
 
 
+def test_what_a_neighbour_leaves_of_the_l3_is_the_l3() -> None:
+    times = figures()
+    for size in LOAD_SIZES:
+        if 4 * MIB <= size < MEMORY_SIZE:
+            times[measurements.LOAD.format(size_name(size))] = 190.0
+    found = fitted(times)
+    assert found["shared.size"] == "3072KiB"
+    assert ns(found["shared.latency"]) == pytest.approx(SHARED, abs=0.01)
+
+
 def test_a_dax_file_gives_pm_latencies_of_its_own() -> None:
     times = figures()
     times[measurements.PERSISTENT_LOAD] = load(MEMORY_SIZE) + 170
