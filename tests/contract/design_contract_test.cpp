@@ -120,6 +120,11 @@ class DesignContract : public testing::TestWithParam<Layers> {
   static RandomTraceOptions program(std::uint32_t seed) {
     return {.seed = seed, .threads = 1 + seed % 4, .operations = 4000, .lines = 100};
   }
+  // Past the caches, whose dirty lines it drops.
+  static bool sends_stores_itself(const Configuration& configuration) {
+    const auto& ordering = std::get<Choice::MakeOrdering>(configuration.design.ordering().make);
+    return !ordering(configuration.blueprint())->may_leave(Line::of(kPmBase));
+  }
   static std::vector<Statistic> statistics(const Machine& machine) {
     StatisticsCollector collector;
     machine.describe_statistics(collector);
@@ -132,10 +137,10 @@ INSTANTIATE_TEST_SUITE_P(Every, DesignContract, testing::ValuesIn(legal_designs(
                          [](const auto& info) { return name(info.param); });
 
 // A layer that looks at stores makes nothing faster or slower. (Backends delay what the caches
-// write back.)
+// write back. Orderings with a path of their own hold stores back when that is full.)
 TEST_P(DesignContract, WhoOnlyLooksTakesNoTime) {
   const Configuration design = configuration();
-  if (!design.design.operations().empty()) return;
+  if (!design.design.operations().empty() || sends_stores_itself(design)) return;
   const Configuration none =
       configuration(kPageSizes[0], settings({{"ordering", "none"}, {"atomicity", "none"}}));
   for (std::uint32_t seed = 0; seed < programs_; ++seed) {
@@ -154,7 +159,8 @@ TEST_P(DesignContract, WhoOnlyLooksTakesNoTime) {
 // Nor does any layer make something of a program that has no persistent memory. If it flushes and
 // fences, it is compared with the design's own ordering alone, since that decides whether these are
 // part of the program: where they are, fences wait for flushes of DRAM, too. Regions are left out,
-// for beginning and ending one takes its time in hardware whatever it stores.
+// for beginning and ending one takes its time in hardware whatever it stores; and what an ordering
+// adds to every line's way to a core, or to taking a lock.
 TEST_P(DesignContract, WithoutPersistentMemoryADesignTakesNoTime) {
   for (const bool persists : {false, true}) {
     RandomTraceOptions options = program(1);
@@ -165,9 +171,13 @@ TEST_P(DesignContract, WithoutPersistentMemoryADesignTakesNoTime) {
     const TemporaryTrace temporary(random.builder);
     const trace::TraceFile file(temporary.path());
     const std::string ordering = persists ? GetParam().front().value : "none";
-    Machine machine(configuration(), file);
+    const std::vector<Setting> nothing_added = settings({{"dpo.snoop_latency", "0cycles"},
+                                                         {"hops.sticky_latency", "0cycles"},
+                                                         {"pmem_spec.assign_latency", "0ns"}});
+    Machine machine(configuration(kPageSizes[0], GetParam(), nothing_added), file);
     Machine bare(
-        configuration(kPageSizes[0], settings({{"ordering", ordering}, {"atomicity", "none"}})),
+        configuration(kPageSizes[0], settings({{"ordering", ordering}, {"atomicity", "none"}}),
+                      nothing_added),
         file);
     EXPECT_TRUE(machine.run({}));
     EXPECT_TRUE(bare.run({}));

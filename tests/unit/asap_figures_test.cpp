@@ -171,7 +171,9 @@ class Bench : public PersistenceObserver {
     if (done) pm_space_.newest().write(line, after);
     return done;
   }
-  void load(CoreId core, Line line) { asap_.load(core, line, region_[core], queue_.now()); }
+  void load(CoreId core, Line line) {
+    asap_.load({core, line.address(), 8, region_[core]}, queue_.now());
+  }
   void end(CoreId core) {
     EXPECT_TRUE(asap_.region_end(core, region_[core], queue_.now(), {}));
     run();
@@ -758,7 +760,7 @@ TEST(AsapEarlyLoads, CountWhenTheirRegionBegins) {
   Bench bench;
   bench.begin(0, 1);
   EXPECT_TRUE(bench.store(0, kA, 1));
-  bench.asap().load(1, kA, 1, bench.queue().now());
+  bench.asap().load({1, kA.address(), 8, 1}, bench.queue().now());
   EXPECT_FALSE(bench.look().dependence_list.contains(kR2));
   bench.begin(1, 1);
   EXPECT_EQ(bench.look().dependence_list.at(kR2).slots, Rids{kR1});
@@ -768,7 +770,7 @@ TEST(AsapEarlyLoads, OfALaterRegionWaitForThatToBegin) {
   Bench bench;
   bench.begin(0, 1);
   EXPECT_TRUE(bench.store(0, kA, 1));
-  bench.asap().load(1, kA, 2, bench.queue().now());
+  bench.asap().load({1, kA.address(), 8, 2}, bench.queue().now());
   bench.begin(1, 1);
   EXPECT_EQ(bench.look().dependence_list.at(kR2).slots, Rids{});
   bench.end(1);

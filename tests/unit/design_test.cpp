@@ -30,7 +30,7 @@ class ScriptedAtomicity final : public Atomicity {
   Lowering lowering() const override { return {}; }
   std::uint32_t interests() const override { return script().interests; }
   bool store(const Store&, Picoseconds, Completion) override { return !keeps(); }
-  void load(CoreId, Line, std::uint64_t, Picoseconds) override { keeps(); }
+  void load(const Load&, Picoseconds) override { keeps(); }
   Eviction evicted(Line, const LineData&, Picoseconds) override {
     return keeps() ? Eviction::kTaken : Eviction::kWrite;
   }
@@ -57,7 +57,7 @@ class ScriptedOrdering final : public Ordering {
   }
   bool fence(const Fence&, Picoseconds, Completion) override { return true; }
   bool store(const Store&, Picoseconds, Completion) override { return !keeps(); }
-  void load(CoreId, Line, std::uint64_t, Picoseconds) override { keeps(); }
+  void load(const Load&, Picoseconds) override { keeps(); }
   Eviction evicted(Line, const LineData&, Picoseconds) override {
     return keeps() ? Eviction::kTaken : Eviction::kWrite;
   }
@@ -130,7 +130,7 @@ class DesignOfTwo : public testing::Test {
     return asked();
   }
   Calls load() {
-    platform_.design.load(0, kLine, 0, {});
+    platform_.design.load({0, kLine.address(), 8, 0}, {});
     return asked();
   }
   Calls evicted() {

@@ -22,10 +22,10 @@ struct Platform {
                configuration.l2, configuration.shared, configuration.path,
                configuration.core.write_combining_buffers) {
     pm_space.add({kPmBase, kPmBase + (1 << 20)});
-    design.connect(queue, caches, dram, pm_space, program_events, threads);
+    design.connect(queue, clock, caches, dram, pm_space, program_events, threads);
   }
   LayerContext context() {
-    return {queue, caches, design.pm(), dram, pm_space, program_events, threads};
+    return {queue, clock, caches, design.pm(), dram, pm_space, program_events, threads};
   }
 
   // Runs until `reached`, as it must be some time.

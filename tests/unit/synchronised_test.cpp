@@ -33,8 +33,9 @@ class Listener final : public Ordering {
     return true;
   }
   bool fence(const Fence&, Picoseconds, Completion) override { return true; }
-  void synchronised(CoreId core, SyncKind kind, Picoseconds when) override {
+  Picoseconds synchronised(CoreId core, SyncKind kind, Picoseconds when) override {
     told.push_back({core, kind, when});
+    return {};
   }
   std::vector<Told> told;
 };

@@ -283,15 +283,16 @@ void Asap::depend(Region& region, Rid on, std::uint64_t& counter) {
 
 // ---- Accesses (4.6)
 
-void Asap::load(CoreId core, Line line, std::uint64_t number, Picoseconds) {
-  if (number == 0 || parameters_.defects.loads) return;
-  const auto found = tags_.find(line.number);
+void Asap::load(const Load& load, Picoseconds) {
+  if (load.region == 0 || parameters_.defects.loads) return;
+  const auto found = tags_.find(load.line().number);
   if (found == tags_.end()) return;
-  const Rid self = rid(core, number);
+  const Rid self = rid(load.core, load.region);
   if (Region* reader = active(self)) {
     depend(*reader, found->second.owner, statistics_.data_dependences);
-  } else if (self > cores_[core].latest) {  // has retired before its region's begin took effect
-    cores_[core].early.emplace_back(self, found->second.owner);
+  } else if (self >
+             cores_[load.core].latest) {  // has retired before its region's begin took effect
+    cores_[load.core].early.emplace_back(self, found->second.owner);
   }
 }
 

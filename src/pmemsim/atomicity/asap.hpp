@@ -135,7 +135,7 @@ class Asap final : public Atomicity {
   bool context_switch(CoreId core, Picoseconds when, Completion resume) override;
   bool store(const Store& store, Picoseconds when, Completion resume) override;
   bool flush(CoreId core, Line line, Picoseconds when, Completion resume) override;
-  void load(CoreId core, Line line, std::uint64_t region, Picoseconds when) override;
+  void load(const Load& load, Picoseconds when) override;
   Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
   bool may_leave(Line line) const override {
     const auto found = tags_.find(line.number);

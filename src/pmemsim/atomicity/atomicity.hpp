@@ -66,7 +66,7 @@ class Atomicity {
   // It leaves the core's caches now. kTaken: the layer keeps the line from PM, where it will be
   // with the commit of the region that wrote it (Promises::commits_cover_flushes).
   virtual Eviction flushed(Line) { return Eviction::kWrite; }
-  virtual void load(CoreId, Line, std::uint64_t /*region*/, Picoseconds) {}
+  virtual void load(const Load&, Picoseconds) {}
   virtual Eviction evicted(Line, const LineData&, Picoseconds) { return Eviction::kWrite; }
   // Would evicted() let the line go to PM now?
   virtual bool may_leave(Line) const { return true; }

@@ -230,6 +230,7 @@ void Backend::accepted(std::uint64_t number, Picoseconds now) {
   Passing& passing = writes_[slot];
   if (passing.here()) leaves(passing, Encoded(passing.encoded));
   passing.state = State::kAccepted;
+  if (passing.write.persisting) passing.write.persisting(now);
   for (const auto& operation : operations_) {
     if (!defects_.registers) operation->accepted(passing.write, passing.encoded);
   }

@@ -35,6 +35,7 @@ Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores
       request_latency_(clock.duration(path.request_latency)),
       response_latency_(clock.duration(path.response_latency)),
       flush_latency_(clock.duration(path.flush_latency)),
+      transfer_latency_(clock.duration(design_.transfer_latency())),
       clients_(cores, nullptr),
       shared_(shared.size.count + shared.size_per_core.count * cores, shared.ways, frames),
       frames_(frames),
@@ -70,7 +71,7 @@ void Hierarchy::request_arrives(std::uint64_t packed, Picoseconds now) {
     return;
   }
   misses_[line.number].push_back({core, to_write});
-  queue_.schedule(now + shared_tag_latency_ + request_latency_, Phase::kController,
+  queue_.schedule(now + way_out(), Phase::kController,
                   completion<&Hierarchy::miss_leaves>(*this, line.number));
 }
 
@@ -109,7 +110,7 @@ void Hierarchy::memory_answers(std::uint64_t number, Picoseconds now) {
 void Hierarchy::serve(CoreId core, Line line, bool to_write, std::size_t way, Picoseconds when,
                       Source source) {
   SharedLine& shared = shared_.meta(way);
-  when = max(when, shared.ready);
+  when = max(when, shared.ready) + transfer_latency_;
   if (take_from_others(core, line, to_write, shared)) {
     when += snoop_latency_;
     source = Source::kOtherCore;
@@ -223,7 +224,7 @@ void Hierarchy::take_along(Flush& flush) {
 
 void Hierarchy::send_flush(std::uint32_t index, Picoseconds when) {
   // The look-ups on the way down, then the way to the controller.
-  queue_.schedule(max(when + shared_tag_latency_ + request_latency_, queue_.now()), Phase::kCache,
+  queue_.schedule(max(when + way_out(), queue_.now()), Phase::kCache,
                   completion<&Hierarchy::flush_arrives>(*this, index));
 }
 
@@ -280,6 +281,12 @@ void Hierarchy::mark_clean(Line line) {
   if (!std::exchange(shared.dirty, false) || !design_.wants(kWriteBacks)) return;
   design_.written_back(shared.writer, line, pm_space_.newest().read(line), WriteBack::kSent,
                        queue_.now());
+}
+
+bool Hierarchy::drop(Line line) {
+  if (misses_.contains(line.number)) return false;
+  if (const std::size_t way = shared_.find(line); way != kNoWay) evict(way);
+  return true;
 }
 
 void Hierarchy::flush_arrives(std::uint64_t index, Picoseconds now) {

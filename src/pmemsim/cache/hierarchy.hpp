@@ -88,6 +88,7 @@ class Hierarchy final : public CachePort {
   bool combine(CoreId core, Line line, ByteMask bytes, Picoseconds when,
                Completion acknowledge) override;
   void mark_clean(Line line) override;
+  bool drop(Line line) override;
   // What the core's write-combining buffers hold leaves at `when`.
   void send_combined(CoreId core, Picoseconds when);
 
@@ -98,8 +99,9 @@ class Hierarchy final : public CachePort {
   // Before the run: these were the last accesses, the newest one at the end.
   void warm(std::span<const Touch> touches);
 
+  Picoseconds way_out() const override { return shared_tag_latency_ + request_latency_; }
   Picoseconds way_down(CoreId core) const override {
-    return clock_.time(private_[core].passing_latency()) + shared_tag_latency_ + request_latency_;
+    return clock_.time(private_[core].passing_latency()) + way_out();
   }
   Picoseconds way_back() const override { return response_latency_; }
 
@@ -171,7 +173,7 @@ class Hierarchy final : public CachePort {
   Design& design_;
   Clock clock_;
   Picoseconds shared_latency_, shared_tag_latency_, snoop_latency_, request_latency_,
-      response_latency_, flush_latency_;
+      response_latency_, flush_latency_, transfer_latency_;
   std::vector<PrivateCaches> private_;
   std::vector<CacheClient*> clients_;
   CacheArray<SharedLine> shared_;

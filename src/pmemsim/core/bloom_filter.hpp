@@ -1,26 +1,47 @@
-// A non-counting Bloom filter of lines: may know a line that was never put in, and forgets only all
-// of them at once.
+// Bloom filters of lines: they may know a line that was never put in.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "pmemsim/core/units.hpp"
 
 namespace pmemsim {
 
+// The places of a line in a filter.
+class BloomHash {
+ public:
+  static constexpr std::uint64_t kHashes = 4;
+
+  explicit BloomHash(std::uint64_t places) : places_(places) {}
+
+  // Double hashing: Kirsch and Mitzenmacher, "Less Hashing, Same Performance", ESA 2006.
+  std::size_t place(Line line, std::uint64_t hash) const {
+    std::uint64_t mixed = (line.number ^ line.number >> 31) * 0x9e3779b97f4a7c15;
+    mixed ^= mixed >> 32;
+    return ((mixed & 0xffffffff) + hash * ((mixed >> 32) | 1)) % places_;
+  }
+
+ private:
+  std::uint64_t places_;
+};
+
+// Forgets only all lines at once.
 class BloomFilter {
  public:
-  explicit BloomFilter(Bytes size) : bits_(size.count * 8) {}
+  explicit BloomFilter(Bytes size) : hash_(size.count * 8), bits_(size.count * 8) {}
 
   void insert(Line line) {
     empty_ = false;
-    for (std::uint64_t hash = 0; hash < kHashes; ++hash) bits_[place(line, hash)] = true;
+    for (std::uint64_t hash = 0; hash < BloomHash::kHashes; ++hash) {
+      bits_[hash_.place(line, hash)] = true;
+    }
   }
   bool contains(Line line) const {
     if (empty_) return false;
-    for (std::uint64_t hash = 0; hash < kHashes; ++hash) {
-      if (!bits_[place(line, hash)]) return false;
+    for (std::uint64_t hash = 0; hash < BloomHash::kHashes; ++hash) {
+      if (!bits_[hash_.place(line, hash)]) return false;
     }
     return true;
   }
@@ -30,17 +51,37 @@ class BloomFilter {
   }
 
  private:
-  static constexpr std::uint64_t kHashes = 4;
-
-  // Double hashing: Kirsch and Mitzenmacher, "Less Hashing, Same Performance", ESA 2006.
-  std::size_t place(Line line, std::uint64_t hash) const {
-    std::uint64_t mixed = (line.number ^ line.number >> 31) * 0x9e3779b97f4a7c15;
-    mixed ^= mixed >> 32;
-    return ((mixed & 0xffffffff) + hash * ((mixed >> 32) | 1)) % bits_.size();
-  }
-
+  BloomHash hash_;
   std::vector<bool> bits_;
   bool empty_ = true;
+};
+
+// Counts where the other has bits, so that lines can be taken out again.
+class CountingBloomFilter {
+ public:
+  explicit CountingBloomFilter(std::uint64_t counters) : hash_(counters), counters_(counters) {}
+
+  void insert(Line line) {
+    for (std::uint64_t hash = 0; hash < BloomHash::kHashes; ++hash) {
+      ++counters_[hash_.place(line, hash)];
+    }
+  }
+  // It must have been inserted.
+  void remove(Line line) {
+    for (std::uint64_t hash = 0; hash < BloomHash::kHashes; ++hash) {
+      --counters_[hash_.place(line, hash)];
+    }
+  }
+  bool contains(Line line) const {
+    for (std::uint64_t hash = 0; hash < BloomHash::kHashes; ++hash) {
+      if (counters_[hash_.place(line, hash)] == 0) return false;
+    }
+    return true;
+  }
+
+ private:
+  BloomHash hash_;
+  std::vector<std::uint32_t> counters_;
 };
 
 }  // namespace pmemsim

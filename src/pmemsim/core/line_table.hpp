@@ -43,6 +43,13 @@ class LineTable {
   }
 
   std::size_t size() const { return size_; }
+  // visit(line, value), in no particular order.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const Entry& entry : entries_) {
+      if (entry.generation == generation_) visit(entry.line, entry.value);
+    }
+  }
 
   void clear() {
     ++generation_;

@@ -183,6 +183,7 @@ class Core final : public CacheClient {
   bool dispatch(const trace::Operation& operation);
   bool dispatch_load(const trace::Operation& operation);
   bool dispatch_store(const trace::Operation& operation);
+  StoreKind store_kind(const trace::Operation& operation) const;
   bool dispatch_through_stores(const trace::Operation& operation, StoreKind kind, bool serialising);
   bool holds_up_loads(const trace::Operation& operation, StoreKind kind) const;
   bool dispatch_synchronisation(const trace::Operation& operation);
@@ -256,10 +257,11 @@ class Core final : public CacheClient {
   bool drain_acquire(StoreEntry& entry, Slot& slot);
   bool acquire(trace::SyncKind kind, std::uint64_t address, std::uint32_t object,
                std::uint32_t version, Completion resume);
-  void tell_of_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot);
+  Slot tell_of_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot);
+  bool may_release(StoreEntry& entry, Slot& slot);
   bool drain_release(StoreEntry& entry, Slot& slot);
   bool drain_region(StoreEntry& entry, Slot& slot);
-  bool ask_design(const StoreEntry& entry, Picoseconds when);
+  bool ask_design(StoreEntry& entry, Picoseconds when);
   bool may_write(const StoreEntry& entry, Slot& slot);
   bool ask_to_write(Line line, Slot slot);
   void ask_ahead();

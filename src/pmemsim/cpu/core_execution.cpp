@@ -267,7 +267,7 @@ void Core::acquired(std::uint64_t index, Picoseconds now) {
   const Slot slot = std::max(lock.ready, clock_.slot(now));
   if (slot > lock.ready + 1) lock.cause = Cause::kLock;
   lock.ready = slot;
-  tell_of_acquisition(static_cast<trace::SyncKind>(lock.detail), lock.address, slot);
+  lock.ready += tell_of_acquisition(static_cast<trace::SyncKind>(lock.detail), lock.address, slot);
   acquiring_ = Acquiring::kLine;
   write_lock();
   advance();
@@ -393,10 +393,12 @@ void Core::give_hint() {
 void Core::tell_layers_of_load(const Entry& load) {
   if (!design_.wants(kLoads) || !persistent(load.address)) return;
   const Picoseconds when = clock_.time(retire_);
-  const Line last = Line::of(load.address + load.size - 1);
-  for (Line line = Line::of(load.address); line <= last; ++line.number) {
-    design_.load(id_, line, retired_region_, when);
-  }
+  const auto to_the_end = static_cast<std::uint32_t>(kLineBytes - load.address % kLineBytes);
+  const std::uint32_t first = std::min<std::uint32_t>(load.size, to_the_end);
+  design_.load({id_, load.address, first, retired_region_, load.forwarded}, when);
+  if (first == load.size) return;
+  design_.load({id_, load.address + first, load.size - first, retired_region_, load.forwarded},
+               when);
 }
 
 }  // namespace pmemsim

@@ -184,14 +184,20 @@ bool Core::dispatch_store(const Operation& operation) {
   if (!has_room(operation, 0, stores_of(operation))) return false;
   const std::uint32_t index = new_entry(operation, Kind::kStore);
   ++statistics_.stores;
-  const StoreKind kind = operation.kind == SiteKind::kNonTemporal   ? StoreKind::kNonTemporal
-                         : operation.kind == SiteKind::kAtomicStore ? StoreKind::kAtomicStore
-                                                                    : StoreKind::kStore;
+  const StoreKind kind = store_kind(operation);
   new_stores(index, kind, operation);
   if (kind == StoreKind::kAtomicStore) count_own_locks(lock_role(operation));
   add_dependences(index, operation.site);
   start(index);
   return true;
+}
+
+StoreKind Core::store_kind(const Operation& operation) const {
+  if (operation.kind == SiteKind::kAtomicStore) return StoreKind::kAtomicStore;
+  const bool past_the_caches =
+      operation.kind == SiteKind::kNonTemporal &&
+      (design_.lowering().keeps_non_temporal || !persistent(operation.address));
+  return past_the_caches ? StoreKind::kNonTemporal : StoreKind::kStore;
 }
 
 bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, bool serialising) {

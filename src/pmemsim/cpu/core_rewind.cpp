@@ -58,6 +58,7 @@ void Core::rewind() {
   region_starts_.clear();
   draining_regions_.clear();
   design_.rewound(id_);
+  program_events_.taken_back(id_);
   advance();
 }
 

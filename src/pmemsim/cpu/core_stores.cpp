@@ -18,8 +18,9 @@ static_assert(static_cast<unsigned>(trace::SyncKind::kSignal) < 1u << (64 - kKin
 // Stages of telling the layers of a store or a flush.
 enum : std::uint8_t { kUntold = 0, kAsks = 2, kTold = 4 };
 
-// Stages of an acquisition, of a lock or of a place in an atomic variable's order.
-enum : std::uint8_t { kReaches = 0, kAcquires = 2, kHasAcquired = 4 };
+// Stages of an acquisition, of a lock or of a place in an atomic variable's order, and of handing
+// something over.
+enum : std::uint8_t { kReaches = 0, kAcquires = 2, kHasAcquired = 4, kMayRelease = 6 };
 
 bool waits(std::uint8_t stage) { return stage % 2 == 1; }
 
@@ -193,8 +194,10 @@ bool Core::tell_layers(StoreEntry& head, Slot& slot) {
     if (!at_time(head.told, slot)) return false;
     head.told = kAsks;
   }
+  const bool atomic = head.kind == StoreKind::kAtomicStore || head.kind == StoreKind::kLocked;
   const Store store{
-      id_, head.site, head.address, head.size, head.value.data(), pm_space_.newest(), head.region};
+      id_,         head.site, head.address, head.size, head.value.data(), pm_space_.newest(),
+      head.region, atomic};
   if (design_.wants(kStores) &&
       !design_.store(head.asked, store, clock_.time(slot), resume_of_head())) {
     head.told = kAsks - 1;
@@ -281,6 +284,7 @@ bool Core::drain_atomic(StoreEntry& head, Slot& slot) {
     if (slot > head.waiting_since) waited(head, slot, Cause::kLock);
     head.waiting_since = kUnknownSlot;
   }
+  if (head.writes && !head.follows && !may_release(head, slot)) return false;
   if (!tell_layers(head, slot) || !may_write(head, slot)) return false;
   apply(head);
   if (head.goes_on) return true;
@@ -325,9 +329,11 @@ bool Core::acquire(trace::SyncKind kind, std::uint64_t address, std::uint32_t ob
   return synchronisation_.acquire(kind, object, version, resume);
 }
 
-void Core::tell_of_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot) {
+// How much longer the acquisition takes for that.
+Slot Core::tell_of_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot) {
   const bool obtained = kind != trace::SyncKind::kWriteLock || trace::is_companion(kind, address);
-  if (obtained) design_.synchronised(id_, kind, clock_.time(slot));
+  if (!obtained) return 0;
+  return clock_.slot(design_.synchronised(id_, kind, clock_.time(slot)));
 }
 
 bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
@@ -349,7 +355,7 @@ bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
   if (head.waiting_since != kUnknownSlot) {
     waited(head, slot, Cause::kLock);
     head.waiting_since = kUnknownSlot;
-    tell_of_acquisition(kind, head.address, slot);
+    slot += tell_of_acquisition(kind, head.address, slot);
   }
   if (head.address != 0) {
     if (!may_write(head, slot)) return false;
@@ -365,8 +371,33 @@ bool Core::has_acquired(const StoreEntry& head) {
   return acquires && head.stage >= kHasAcquired;
 }
 
+// May what the entry hands over to other threads go? A layer that orders stores may have to wait.
+bool Core::may_release(StoreEntry& head, Slot& slot) {
+  if (!design_.wants(kReleases)) return true;
+  if (head.stage <= kReaches) {
+    if (!at_time(head.stage, slot)) return false;
+    head.stage = kHasAcquired;
+  }
+  if (head.stage <= kAcquires) head.stage = kHasAcquired;
+  if (head.stage == kHasAcquired) {
+    head.waiting_since = slot;
+    if (!design_.release(id_, clock_.time(slot), resume_of_head())) {
+      ++head.stage;
+      return false;
+    }
+    head.waiting_since = kUnknownSlot;
+    head.stage = kMayRelease;
+  }
+  if (head.waiting_since != kUnknownSlot) {
+    waited(head, slot, Cause::kFence);
+    head.waiting_since = kUnknownSlot;
+  }
+  return true;
+}
+
 bool Core::drain_release(StoreEntry& head, Slot& slot) {
   empty_buffers(slot);
+  if (!may_release(head, slot)) return false;
   if (head.address != 0) {
     if (!may_write(head, slot)) return false;
     if (head.serialising) slot += locked_latency_;
@@ -411,11 +442,13 @@ bool Core::drain_region(StoreEntry& head, Slot& slot) {
   }
   if (head.stage == kAsk) {
     empty_buffers(slot);
-    head.waiting_since = slot;
+    if (head.asked == 0) head.waiting_since = slot;
     if (!ask_design(head, clock_.time(slot))) {
-      ++head.stage;
+      // Of a region's end, the next layer is asked then.
+      head.stage = head.kind == StoreKind::kRegionEnd ? kAsk - 1 : kAsk + 1;
       return false;
     }
+    if (slot > head.waiting_since) waited(head, slot, Cause::kCommit);
   } else {
     waited(head, slot, Cause::kCommit);
   }
@@ -445,12 +478,12 @@ void Core::has_synchronised() {
   ever_synchronised_ = std::max(ever_synchronised_, ++synchronised_);
 }
 
-bool Core::ask_design(const StoreEntry& head, Picoseconds when) {
+bool Core::ask_design(StoreEntry& head, Picoseconds when) {
   switch (head.kind) {
     case StoreKind::kRegionBegin:
       return design_.region_begin(id_, head.region, when, resume_of_head());
     case StoreKind::kRegionEnd:
-      return design_.region_end(id_, head.region, when, resume_of_head());
+      return design_.region_end(head.asked, id_, head.region, when, resume_of_head());
     case StoreKind::kFenceRegions:
       return design_.fence_regions(id_, when, resume_of_head());
     default:

@@ -209,13 +209,35 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
 
   void region_durable(CoreId core, std::uint64_t region) override {
     promise(history_.region(core, region));
+    std::erase_if(stale_loads_, [&](const StaleLoad& load) {
+      const bool committed = load.core == core && load.region == region;
+      if (committed) report(read_stale(load, "is committed"), machine_.now());
+      return committed;
+    });
   }
   void fence_fulfilled(CoreId core, std::uint64_t fence) override {
     promise(history_.fence(core, fence));
   }
 
+  // Rule 5.
+  void stale_load(CoreId core, std::uint64_t region, Line line) override {
+    const bool whole = history_.region(core, region) != ProgramHistory::kNone;
+    stale_loads_.push_back({core, whole ? region : 0, line});
+  }
+  void stale_line_reported(Line line) override {
+    std::erase_if(stale_loads_,
+                  [line](const StaleLoad& load) { return load.region == 0 && load.line == line; });
+  }
+  void taken_back(CoreId core) override {
+    std::erase_if(stale_loads_,
+                  [core](const StaleLoad& load) { return load.region != 0 && load.core == core; });
+  }
+
   // The run is over, and the last queue is empty.
   void check_all_contents() {
+    for (const StaleLoad& load : stale_loads_) {
+      report(read_stale(load, "was never told of that"), machine_.now());
+    }
     report(differs(persistent_caches_ ? contents_.difference_from(newest_)
                                       : contents_.difference_anywhere()),
            machine_.now());
@@ -226,6 +248,13 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
 
  private:
   static constexpr std::uint64_t kMostInSubset = 8;
+
+  // That counts: neither taken back nor reported.
+  struct StaleLoad {
+    CoreId core;
+    std::uint64_t region;  // 0: none
+    Line line;
+  };
 
   // The device, and what the backend keeps in registers, which may change with it.
   void follow(Line place, const LineData& data) {
@@ -275,6 +304,24 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     report(std::move(violation), machine_.now());
   }
 
+  static Violation read_stale(const StaleLoad& load, std::string_view what) {
+    const std::string who = load.region == 0
+                                ? fmt::format("thread {}, outside regions,", load.core)
+                                : fmt::format("region {} of thread {}", load.region, load.core);
+    return {.problem = fmt::format(
+                "{} has read line {:#x} from PM before a store to it had arrived there, and {}",
+                who, load.line.address(), what)};
+  }
+  // Of the image that has just been judged.
+  std::optional<Violation> held_although_stale() const {
+    for (const StaleLoad& load : stale_loads_) {
+      if (load.region != 0 && oracle_.held(history_.region(load.core, load.region))) {
+        return read_stale(load, "survives the crash");
+      }
+    }
+    return {};
+  }
+
   void report(std::optional<Violation> violation, Picoseconds when) {
     if (!violation) return;
     result.violations += std::exchange(latest_violation_, result.all_points) != result.all_points;
@@ -312,6 +359,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
       violation = found(*finding, violation);
     }
     image_.judged();
+    if (!violation) violation = held_although_stale();
     return violation;
   }
 
@@ -399,6 +447,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   bool visiting_;                                  // the latest point
   std::optional<std::uint64_t> latest_violation_;  // its point
   LineSet dirty_;
+  std::vector<StaleLoad> stale_loads_;
   std::vector<ChangedLine> torn_;  // how the latest write's line may have been before its end
 };
 

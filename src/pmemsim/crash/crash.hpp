@@ -15,6 +15,10 @@
 //      run again indeed.
 //   4  The verdict of each point holds until the next one, or until the program is promised more:
 //      then the image is judged again.
+//   5  Recorded values are replayed, so what a load reads never shows in an image. Where a design
+//      lets a load read what isn't newest any more, it says so (ProgramEvents::stale_load); then
+//      the region must be taken back before it is committed or survives a crash, and outside
+//      regions the program must be told.
 #pragma once
 
 #include <cstdint>

@@ -58,6 +58,9 @@ class Oracle {
   // before.
   std::optional<Finding> judge(const ImageReader& image, const std::vector<Line>& changed);
 
+  // Is the unit in the set that the latest image holds?
+  bool held(UnitId unit) const { return units_[unit].held; }
+
   // Another image that a crash at this time could have left, if `changed` lines are different in
   // it. Doesn't count as one that there was.
   std::optional<Finding> judge_instead(const ImageReader& image, const std::vector<Line>& changed);

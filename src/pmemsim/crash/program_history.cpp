@@ -147,8 +147,11 @@ class ProgramHistory::Thread {
   }
 
   void load() {
-    if (region_ == kNone || !programs()) return;
-    for_each_word([&](std::uint64_t address) { follow_writer(address); });
+    if (!programs()) return;
+    for_each_word([&](std::uint64_t address) {
+      if (region_ != kNone) follow_writer(address);
+      if (guarantees_.promises.reads_in_order) follow_what_was_read(address);
+    });
   }
 
   void store() {
@@ -171,15 +174,34 @@ class ProgramHistory::Thread {
     }
   }
 
+  UnitId last_writer(std::uint64_t address) const {
+    const LineWords* words = history_.line(Line::of(address));
+    if (words == nullptr) return kNone;
+    const WordId word = (*words)[address % kLineBytes / kWordBytes];
+    return word == kNone ? kNone : history_.words_[word].versions.back().unit;
+  }
+
   // Regions follow the last writer of what they read or write.
   void follow_writer(std::uint64_t address) {
-    const LineWords* words = history_.line(Line::of(address));
-    if (words == nullptr) return;
-    const WordId word = (*words)[address % kLineBytes / kWordBytes];
-    if (word == kNone) return;
-    const UnitId writer = history_.words_[word].versions.back().unit;
+    const UnitId writer = last_writer(address);
     if (writer == kNone || writer == region_ || history_.units_[writer].region == 0) return;
     follows_.push_back(writer);
+  }
+
+  // What this thread does now follows what it has read of others, which is as if there were a fence
+  // behind that.
+  void follow_what_was_read(std::uint64_t address) {
+    const UnitId writer = last_writer(address);
+    if (writer == kNone || writer == read_ || history_.units_[writer].thread == number_) return;
+    if (!happened(writer)) return;
+    read_ = writer;
+    std::vector<UnitId> follows{writer};
+    if (fence_ != kNone) follows.push_back(fence_);
+    const UnitId unit = new_unit(0);
+    history_.units_[unit].fence = operation_.site;
+    finish(unit, {}, follows);
+    fence_ = unit;
+    if (region_ != kNone) follows_.push_back(fence_);
   }
 
   std::uint64_t value(std::uint64_t address) const {
@@ -357,6 +379,7 @@ class ProgramHistory::Thread {
   bool more_ = false;
   UnitId region_ = kNone;                                   // the one begun
   UnitId fence_ = kNone;                                    // the latest
+  UnitId read_ = kNone;                                     // of another thread: the latest
   UnitId last_store_ = kNone;                               // outside regions
   std::vector<UnitId> stored_;                              // the same, since the last fence
   std::unordered_map<std::uint64_t, UnitId> last_of_line_;  // the same, by line

@@ -14,6 +14,9 @@
 // Where stores persist as they become visible (eADR), it follows its thread's store before it,
 // whatever their lines.
 //
+// Where a design promises it (Promises::reads_in_order), what a thread does follows what it has
+// read from another thread's units before, as if there were a fence behind those.
+//
 // What comes after a fence, inside regions or outside, follows what its thread had stored outside
 // regions before the fence: all of it, or what it had flushed, as the design promises; a design
 // that promises nothing of fences has none. Such a fence counts as a unit that writes nothing:

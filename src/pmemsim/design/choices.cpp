@@ -10,8 +10,11 @@
 #include "pmemsim/atomicity/software_undo.hpp"
 #include "pmemsim/design/design_configuration.hpp"
 #include "pmemsim/design/log_problems.hpp"
+#include "pmemsim/ordering/dpo.hpp"
 #include "pmemsim/ordering/eadr.hpp"
+#include "pmemsim/ordering/hops.hpp"
 #include "pmemsim/ordering/none.hpp"
+#include "pmemsim/ordering/pmem_spec.hpp"
 #include "pmemsim/ordering/x86.hpp"
 #include "pmemsim/recovery/asap.hpp"
 #include "pmemsim/recovery/hardware_recovery.hpp"
@@ -49,6 +52,28 @@ HardwareLog::Shape asap_shape(const Blueprint& blueprint) {
   return shape;
 }
 
+PmemSpecOrdering::Surroundings pmem_spec_surroundings(const Blueprint& blueprint) {
+  const MemoryParameters& pm = blueprint.pm;
+  const bool far = pm.queue_place == QueuePlace::kDevice;
+  return {.cores = blueprint.cores,
+          .controllers = pm.channels(),
+          .acknowledgement = pm.front_latency + (far ? pm.link_latency : Picoseconds{0}),
+          .regions = blueprint.design.atomicity().promises.whole_regions};
+}
+
+std::vector<std::string> pmem_spec_problems(const Blueprint& blueprint, const Choice&) {
+  const bool published =
+      blueprint.parameters<PmemSpecParameters>().controllers == SpecControllers::kPublished;
+  const std::uint32_t controllers = blueprint.pm.channels();
+  if (!published || controllers == 1) return {};
+  return {
+      "pmem_spec.controllers=published has nothing that orders stores to different controllers "
+      "(PMEM-Spec, 7), and this machine's PM has " +
+      std::to_string(controllers) +
+      " channels with queues of their own; choose pmem_spec.controllers=ordered or a machine "
+      "with one"};
+}
+
 template <class Design>
 std::unique_ptr<Recovery> hardware_recovery(
     const Atomicity& design, typename HardwareRecovery<Design>::Procedure& procedure) {
@@ -79,12 +104,49 @@ ChoiceTable make_table() {
        .summary = "Persistent caches: a store is persistent when it becomes visible",
        .gives = {kOrderingFences, kDurableFences},
        .promises = {.stores_in_order = true,
+                    .reads_in_order = true,
                     .caches_persist = true,
                     .fences = FencePromise::kStores},
        .parameters = Groups{ParameterGroup::of<EadrParameters>("eadr")},
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Ordering> {
          return std::make_unique<EadrOrdering>(blueprint.cores,
                                                blueprint.parameters<EadrParameters>().defects);
+       }},
+      {.name = "dpo",
+       .summary = "Persist buffers in the coherence domain, written one store at a time (DPO)",
+       .gives = {kOrderingFences, kDurableFences},
+       .promises = {.stores_in_order = true,
+                    .reads_in_order = true,
+                    .fences = FencePromise::kStores},
+       .parameters = Groups{ParameterGroup::of<DpoParameters>("dpo")},
+       .make = [](const Blueprint& blueprint) -> std::unique_ptr<Ordering> {
+         return std::make_unique<DpoOrdering>(blueprint.cores,
+                                              blueprint.parameters<DpoParameters>());
+       }},
+      {.name = "hops",
+       .summary = "Persist buffers that are written epoch by epoch, ofence and dfence (HOPS)",
+       .gives = {kOrderingFences, kDurableFences},
+       .promises = {.reads_in_order = true,
+                    .fences = FencePromise::kStores,
+                    .regions = RegionPromise::kWhenDeclared},
+       .parameters = Groups{ParameterGroup::of<HopsParameters>("hops")},
+       .make = [](const Blueprint& blueprint) -> std::unique_ptr<Ordering> {
+         return std::make_unique<HopsOrdering>(blueprint.cores,
+                                               blueprint.parameters<HopsParameters>());
+       }},
+      {.name = "pmem-spec",
+       .summary = "Stores go to PM past the caches, speculation keeps their order (PMEM-Spec)",
+       .needs = {kRegionsAgain},
+       .gives = {kOrderingFences, kDurableFences},
+       .promises = {.stores_in_order = true,
+                    .reads_in_order = true,
+                    .fences = FencePromise::kStores,
+                    .regions = RegionPromise::kWhenDeclared},
+       .parameters = Groups{ParameterGroup::of<PmemSpecParameters>("pmem_spec")},
+       .problems = pmem_spec_problems,
+       .make = [](const Blueprint& blueprint) -> std::unique_ptr<Ordering> {
+         return std::make_unique<PmemSpecOrdering>(pmem_spec_surroundings(blueprint),
+                                                   blueprint.parameters<PmemSpecParameters>());
        }},
 
       // Atomicity.

@@ -62,9 +62,10 @@ Design::Design(const Blueprint& blueprint, EventQueue& queue, Memory& pm)
   if (wants(kRewind)) check_rewinds(blueprint);
 }
 
-void Design::connect(EventQueue& queue, CachePort& caches, Memory& dram, PmSpace& pm_space,
-                     const ProgramEvents& program_events, ThreadControl& threads) {
-  const LayerContext context{queue, caches, pm_, dram, pm_space, program_events, threads};
+void Design::connect(EventQueue& queue, const Clock& clock, CachePort& caches, Memory& dram,
+                     PmSpace& pm_space, const ProgramEvents& program_events,
+                     ThreadControl& threads) {
+  const LayerContext context{queue, clock, caches, pm_, dram, pm_space, program_events, threads};
   ordering_->connect(context);
   atomicity_->connect(context);
   precompute_->connect(context);
@@ -76,9 +77,15 @@ void Design::drain() {
   atomicity_->drain();
 }
 
+namespace {
+
+// Of the layers, who has been asked.
+enum : std::uint8_t { kNobody = 0, kAtomicity = 1, kBoth = 2 };
+
+}  // namespace
+
 // Rule 1. A layer that has let the store wait isn't asked again.
 bool Design::store(std::uint8_t& asked, const Store& store, Picoseconds when, Completion resume) {
-  enum : std::uint8_t { kNobody = 0, kAtomicity = 1, kBoth = 2 };
   if (asked == kNobody) {
     asked = kAtomicity;
     if (atomicity_wants(kStores) && !atomicity_->store(store, when, resume)) return false;
@@ -90,9 +97,26 @@ bool Design::store(std::uint8_t& asked, const Store& store, Picoseconds when, Co
   return true;
 }
 
-void Design::load(CoreId core, Line line, std::uint64_t region, Picoseconds when) {
-  if (atomicity_wants(kLoads)) atomicity_->load(core, line, region, when);
-  if (ordering_wants(kLoads)) ordering_->load(core, line, region, when);
+bool Design::region_end(std::uint8_t& asked, CoreId core, std::uint64_t region, Picoseconds when,
+                        Completion resume) {
+  if (asked == kNobody) {
+    asked = kAtomicity;
+    if (atomicity_wants(kRegions) && !atomicity_->region_end(core, region, when, resume)) {
+      return false;
+    }
+  }
+  if (asked == kAtomicity) {
+    asked = kBoth;
+    if (ordering_wants(kRegions) && !ordering_->region_end(core, region, when, resume)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void Design::load(const Load& load, Picoseconds when) {
+  if (atomicity_wants(kLoads)) atomicity_->load(load, when);
+  if (ordering_wants(kLoads)) ordering_->load(load, when);
 }
 
 Eviction Design::evicted(Line line, const LineData& data, Picoseconds when) {

@@ -30,8 +30,8 @@ class Design {
   Design& operator=(const Design&) = delete;
 
   // Once, before the run.
-  void connect(EventQueue& queue, CachePort& caches, Memory& dram, PmSpace& pm_space,
-               const ProgramEvents& program_events, ThreadControl& threads);
+  void connect(EventQueue& queue, const Clock& clock, CachePort& caches, Memory& dram,
+               PmSpace& pm_space, const ProgramEvents& program_events, ThreadControl& threads);
 
   const Promises& promises() const { return promises_; }
   const Lowering& lowering() const { return lowering_; }
@@ -69,19 +69,24 @@ class Design {
   }
   bool region_begin(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) {
     fences_before_region_[core] = fences_[core];
+    if (ordering_wants(kRegions)) ordering_->region_begin(core, region);
     return !atomicity_wants(kRegions) || atomicity_->region_begin(core, region, when, resume);
   }
-  bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) {
-    return !atomicity_wants(kRegions) || atomicity_->region_end(core, region, when, resume);
-  }
+  // To be called again after each `resume`, with the same `asked`, 0 at first.
+  bool region_end(std::uint8_t& asked, CoreId core, std::uint64_t region, Picoseconds when,
+                  Completion resume);
   bool fence_regions(CoreId core, Picoseconds when, Completion resume) {
     return !atomicity_wants(kRegions) || atomicity_->fence_regions(core, when, resume);
   }
   bool context_switch(CoreId core, Picoseconds when, Completion resume) {
     return atomicity_->context_switch(core, when, resume);
   }
-  void synchronised(CoreId core, trace::SyncKind kind, Picoseconds when) {
-    if (ordering_wants(kSynchronisation)) ordering_->synchronised(core, kind, when);
+  bool release(CoreId core, Picoseconds when, Completion resume) {
+    return ordering_->release(core, when, resume);
+  }
+  Picoseconds synchronised(CoreId core, trace::SyncKind kind, Picoseconds when) {
+    return ordering_wants(kSynchronisation) ? ordering_->synchronised(core, kind, when)
+                                            : Picoseconds{};
   }
 
   // The core's thread is taken back to where its region began: first for each store, then once.
@@ -97,7 +102,7 @@ class Design {
 
   // ---- From the cores, when an instruction retires.
 
-  void load(CoreId core, Line line, std::uint64_t region, Picoseconds when);
+  void load(const Load& load, Picoseconds when);
   void stored(const RetiredStore& store, Picoseconds when) { precompute_->stored(store, when); }
   std::uint32_t hint_instructions() const { return precompute_->hint_instructions(); }
   void hint(CoreId core, const Hint& hint, Picoseconds when) {
@@ -116,6 +121,7 @@ class Design {
     if (wants(kWriteBacks)) precompute_->written_back(core, line, data, how, when);
   }
   void fetch(CoreId core, Line line, Picoseconds when, Completion done);
+  Delay transfer_latency() const { return ordering_->transfer_latency(); }
   // Would evicted() let the line go to PM now?
   bool may_leave(Line line) const {
     return atomicity_->may_leave(line) && ordering_->may_leave(line);

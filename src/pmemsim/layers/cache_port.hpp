@@ -25,6 +25,12 @@ class CachePort {
   // A design has sent the line's newest value to memory by itself: all copies are clean.
   virtual void mark_clean(Line line) = 0;
 
+  // All copies of the line are given up, a modified one as if the shared cache had evicted it.
+  // False if the line is on its way from memory: it will be there again.
+  virtual bool drop(Line line) = 0;
+
+  // How long a request takes from the shared cache to the controller, a miss or a write-back.
+  virtual Picoseconds way_out() const = 0;
   // How long a write that passes the caches takes from a core to the controller, and an
   // acknowledgement back.
   virtual Picoseconds way_down(CoreId core) const = 0;

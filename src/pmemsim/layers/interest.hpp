@@ -12,7 +12,8 @@ enum Interest : std::uint32_t {
   kEvictions = 1u << 2,        // evicted()
   kFetches = 1u << 3,          // fetch()
   kSynchronisation = 1u << 4,  // Ordering::synchronised()
-  kRegions = 1u << 5,          // Atomicity::region_begin(), region_end(), fence_regions()
+  kRegions = 1u << 5,          // Atomicity::region_begin(), region_end(), fence_regions();
+                               // Ordering::region_begin(), region_end()
   kAllStores = 1u << 6,        // Precompute::stored(): of the program's DRAM too
   kHints = 1u << 7,            // Precompute::hint()
   kFlushes = 1u << 8,          // Atomicity::flush()
@@ -20,6 +21,7 @@ enum Interest : std::uint32_t {
   kVisibleStores = 1u << 10,   // Ordering::visible()
   kWriteBacks = 1u << 11,      // Precompute::written_back()
   kRewind = 1u << 12,          // Ordering::restored(), and threads that can be taken back
+  kReleases = 1u << 13,        // Ordering::release()
 };
 
 // What becomes of a dirty PM line that the shared cache evicts.

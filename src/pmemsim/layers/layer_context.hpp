@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pmemsim/backend/backend.hpp"
+#include "pmemsim/core/clock.hpp"
 #include "pmemsim/core/event_queue.hpp"
 #include "pmemsim/layers/cache_port.hpp"
 #include "pmemsim/layers/pm_space.hpp"
@@ -15,6 +16,7 @@ namespace pmemsim {
 // counted and reserved there.
 struct LayerContext {
   EventQueue& queue;
+  const Clock& clock;  // of the cores
   CachePort& caches;
   Backend& pm;
   Memory& dram;

@@ -17,6 +17,8 @@ struct Lowering {
   std::array<bool, trace::kPurposes> keeps_fences{true, true, true, true};
   // ... and its other instructions, which find out what to flush?
   std::array<bool, trace::kPurposes> keeps_the_rest{true, true, true, true};
+  // Are non-temporal stores to PM what they are, or stores like others, to the caches?
+  bool keeps_non_temporal = true;
 
   // All but the code for these purposes.
   static constexpr Lowering without(std::initializer_list<trace::Purpose> purposes) {
@@ -33,6 +35,7 @@ struct Lowering {
       a.keeps_fences[i] = a.keeps_fences[i] && b.keeps_fences[i];
       a.keeps_the_rest[i] = a.keeps_the_rest[i] && b.keeps_the_rest[i];
     }
+    a.keeps_non_temporal = a.keeps_non_temporal && b.keeps_non_temporal;
     return a;
   }
 };

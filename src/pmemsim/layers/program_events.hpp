@@ -19,6 +19,13 @@ class ProgramObserver {
   // What a store fence or full fence of the core promises is fulfilled; fences count from 1. That
   // may be later than the core goes on behind it.
   virtual void fence_fulfilled(CoreId core, std::uint64_t fence) = 0;
+  // A load has read bytes that aren't the newest visible ones: its line came from PM before a store
+  // to it had arrived there. `region`: the outermost one that it belongs to; 0: none.
+  virtual void stale_load(CoreId, std::uint64_t /*region*/, Line) {}
+  // The design has noticed that this line was read too early, and said so to software.
+  virtual void stale_line_reported(Line) {}
+  // The core's region begins again: what its loads have read counts for nothing.
+  virtual void taken_back(CoreId) {}
 };
 
 class ProgramEvents {
@@ -32,6 +39,15 @@ class ProgramEvents {
   }
   void fence_fulfilled(CoreId core, std::uint64_t fence) const {
     if (observer_ != nullptr) observer_->fence_fulfilled(core, fence);
+  }
+  void stale_load(CoreId core, std::uint64_t region, Line line) const {
+    if (observer_ != nullptr) observer_->stale_load(core, region, line);
+  }
+  void stale_line_reported(Line line) const {
+    if (observer_ != nullptr) observer_->stale_line_reported(line);
+  }
+  void taken_back(CoreId core) const {
+    if (observer_ != nullptr) observer_->taken_back(core);
   }
 
  private:

@@ -25,6 +25,8 @@ enum class RegionPromise : std::uint8_t {
 struct Promises {
   bool whole_regions = false;    // a crash leaves a region whole or not at all
   bool stores_in_order = false;  // a thread's stores persist in the order they become visible in
+  // A store persists after the stores of other threads that its thread has read from before.
+  bool reads_in_order = false;
   // A store is persistent when it has become visible. What a crash leaves is then what the layer
   // says (Backend::persisted_in_caches), not what the queues and the device hold.
   bool caches_persist = false;
@@ -41,10 +43,13 @@ struct Promises {
   bool operator==(const Promises&) const = default;
   // What two layers promise together.
   friend constexpr Promises operator|(const Promises& a, const Promises& b) {
-    return {
-        a.whole_regions || b.whole_regions,   a.stores_in_order || b.stores_in_order,
-        a.caches_persist || b.caches_persist, a.commits_cover_flushes || b.commits_cover_flushes,
-        std::max(a.fences, b.fences),         std::max(a.regions, b.regions)};
+    return {a.whole_regions || b.whole_regions,
+            a.stores_in_order || b.stores_in_order,
+            a.reads_in_order || b.reads_in_order,
+            a.caches_persist || b.caches_persist,
+            a.commits_cover_flushes || b.commits_cover_flushes,
+            std::max(a.fences, b.fences),
+            std::max(a.regions, b.regions)};
   }
 };
 

@@ -1,4 +1,5 @@
-// A store to PM, as the layers learn of it.
+// A store to PM and a load from there, as the layers learn of them. Both lie in one line: what
+// crosses a line is told of in two parts.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +20,10 @@ struct Store {
   const std::byte* value;  // `size` bytes
   const Image& newest;     // without this store
   std::uint64_t region;    // the outermost region it belongs to; 0: none
+  bool atomic = false;     // of an atomic variable
 
   Line line() const { return Line::of(address); }
+  ByteMask bytes() const { return bytes_from(address % kLineBytes, size); }
   // The line's contents without this store, and with it.
   LineData before() const { return newest.read(line()); }
   LineData after() const {
@@ -28,6 +31,34 @@ struct Store {
     std::copy_n(value, size, data.begin() + address % kLineBytes);
     return data;
   }
+};
+
+// The bytes of a store that store() has let go on, until it is visible.
+struct LeavingStore {
+  std::uint64_t address = 0;
+  std::uint32_t size = 0;
+  const std::byte* value = nullptr;
+
+  LeavingStore() = default;
+  explicit LeavingStore(const Store& store)
+      : address(store.address), size(store.size), value(store.value) {}
+  Line line() const { return Line::of(address); }
+  ByteMask bytes() const { return bytes_from(address % kLineBytes, size); }
+  void copy_to(LineData& data) const {
+    std::copy_n(value, size, data.begin() + address % kLineBytes);
+  }
+};
+
+// When it has retired.
+struct Load {
+  CoreId core;
+  std::uint64_t address;
+  std::uint32_t size;
+  std::uint64_t region;    // as in Store
+  bool forwarded = false;  // has its value from the core's own store queue
+
+  Line line() const { return Line::of(address); }
+  ByteMask bytes() const { return bytes_from(address % kLineBytes, size); }
 };
 
 }  // namespace pmemsim

@@ -28,6 +28,7 @@
 #include <string>
 
 #include "pmemsim/core/event_queue.hpp"
+#include "pmemsim/core/parameters.hpp"
 #include "pmemsim/core/statistics.hpp"
 #include "pmemsim/layers/interest.hpp"
 #include "pmemsim/layers/layer_context.hpp"
@@ -70,8 +71,17 @@ class Ordering {
   // PmSpace::newest() holds again what is there without it. A store that store() was told of and
   // that hasn't become visible is among them.
   virtual void restored(CoreId, std::uint64_t /*address*/, std::uint32_t /*bytes*/) {}
-  // A load from PM has retired; `region` as in Store.
-  virtual void load(CoreId, Line, std::uint64_t /*region*/, Picoseconds) {}
+  // A load from PM has retired.
+  virtual void load(const Load&, Picoseconds) {}
+  // An outermost region's begin, or its end, has reached the head of the store queue. (Atomicity is
+  // asked for the end first.)
+  virtual void region_begin(CoreId, std::uint64_t /*region*/) {}
+  virtual bool region_end(CoreId, std::uint64_t /*region*/, Picoseconds, Completion) {
+    return true;
+  }
+  // The core is about to hand something over to other threads: to release a lock or whatever else
+  // synchronised() is told of, or to write an atomic variable.
+  virtual bool release(CoreId, Picoseconds, Completion) { return true; }
   virtual Eviction evicted(Line, const LineData&, Picoseconds) { return Eviction::kWrite; }
   // Would evicted() let the line go to PM now?
   virtual bool may_leave(Line) const { return true; }
@@ -81,8 +91,11 @@ class Ordering {
   // waits for that goes on after this call. Once for each operation of the program; for a write
   // lock, when the readers have left, too. trace::is_lock() and is_unlock() tell the bounds of
   // critical sections from other synchronisation. Accesses to atomic variables are no part of it:
-  // to a layer they are loads and stores.
-  virtual void synchronised(CoreId, trace::SyncKind, Picoseconds) {}
+  // to a layer they are loads and stores. How much longer an acquisition takes for that.
+  virtual Picoseconds synchronised(CoreId, trace::SyncKind, Picoseconds) { return {}; }
+
+  // How much longer a line takes from the shared cache to a core.
+  virtual Delay transfer_latency() const { return {}; }
 
   virtual void statistics(StatisticsCollector&) const {}
   // Empty if nothing is outstanding; otherwise who waits for what (for StuckError).

@@ -109,7 +109,7 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
         {"core.loads_pass_locks: this design follows loads or takes regions back, for "
          "which loads have to wait for locks; choose core.loads_pass_locks=false"});
   }
-  design_.connect(queue_, hierarchy_, dram_, pm_space_, program_events_, threads_);
+  design_.connect(queue_, clock_, hierarchy_, dram_, pm_space_, program_events_, threads_);
   for (std::uint32_t instance = 0; instance < configuration.run.instances; ++instance) {
     for (const trace::PmRegion& region : trace.metadata().pm_regions) {
       pm_space_.add(

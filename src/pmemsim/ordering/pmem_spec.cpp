@@ -1,0 +1,651 @@
+#include "pmemsim/ordering/pmem_spec.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "pmemsim/core/sentences.hpp"
+#include "pmemsim/trace/layout.hpp"
+
+namespace pmemsim {
+namespace {
+
+// A core with a number of its stores, for acknowledgements.
+constexpr unsigned kCoreShift = 56;
+
+}  // namespace
+
+template <class Visitor>
+void PmemSpecOrdering::Statistics::describe(Visitor& visit) const {
+  visit("stores", stores, "stores", "Stores that went down the persist paths");
+  visit("backed_up_time_ns", backed_up_time, "Time in which some persist path was backed up");
+  visit("controller_changes", controller_changes, "stores",
+        "Stores that waited because the one before them had gone to another controller");
+  visit("late_persists", late_persists, "stores",
+        "Stores that took longer to arrive than the speculation window");
+  visit("write_backs", write_backs, "lines", "Write-backs that the controllers were told of");
+  visit("stale_reads", stale_reads, "reads", "Reads of PM that found it older than it should be");
+  visit("load_alarms", load_alarms, "alarms", "Load misspeculations that were found");
+  visit("false_load_alarms", false_load_alarms, "alarms",
+        "Of these, with no read that was really stale");
+  visit("missed_stale_reads", missed_stale_reads, "reads", "Stale reads that were never found");
+  visit("store_alarms", store_alarms, "alarms", "Store misspeculations that were found");
+  visit("false_store_alarms", false_store_alarms, "alarms",
+        "Of these, between stores to different bytes of a line");
+  visit("unrepaired_loads", unrepaired_loads, "loads",
+        "Loads of stale bytes where nothing can be taken back");
+  visit("assigned_ids", assigned, "IDs", "Speculation IDs assigned");
+  visit("overflows", overflows, "pauses", "Times that all cores paused for a full buffer");
+  visit("overflow_time_ns", overflow_time, "How long they did");
+  visit("interrupts", interrupts, "interrupts", "Times that the handler ran");
+  visit("aborts", aborts, "regions", "Regions that were taken back");
+  visit("abort_time_ns", abort_time,
+        "Time from when they were to go back until they began again, in sum");
+  visit("without_speculation", without_speculation, "regions",
+        "Regions that were executed without speculation");
+}
+
+namespace {
+
+// Rule 6.
+Picoseconds window(std::uint32_t cores, const PmemSpecParameters& parameters) {
+  if (parameters.defects.window) return {};
+  if (parameters.window > Picoseconds{0}) return parameters.window;
+  return Picoseconds{parameters.path_latency.count * cores};
+}
+
+}  // namespace
+
+PmemSpecOrdering::PmemSpecOrdering(const Surroundings& surroundings,
+                                   const PmemSpecParameters& parameters)
+    : surroundings_(surroundings),
+      parameters_(parameters),
+      window_(window(surroundings.cores, parameters)),
+      cores_(surroundings.cores),
+      buffers_(surroundings.controllers, SpeculationBuffer(parameters, window_)) {}
+
+void PmemSpecOrdering::connect(const LayerContext& context) {
+  context_.emplace(context);
+  stale_.connect(context);
+  cycle_ = context.clock.duration(cycles(1));
+  const std::int64_t stores = parameters_.path_latency.count / cycle_.count;
+  path_stores_ = static_cast<std::size_t>(std::max<std::int64_t>(stores, 1));
+  acknowledgement_ = surroundings_.acknowledgement + context.caches.way_back();
+}
+
+// Before a commit there is a place where regions look at their mark (rule 10).
+Lowering PmemSpecOrdering::lowering() const {
+  const auto log = static_cast<std::size_t>(trace::Purpose::kLog);
+  const auto data_flush = static_cast<std::size_t>(trace::Purpose::kDataFlush);
+  Lowering lowering;
+  lowering.keeps_flushes.fill(false);
+  lowering.keeps_fences[log] = false;
+  lowering.keeps_fences[data_flush] =
+      surroundings_.regions && parameters_.commit_check == CommitCheck::kWaits;
+  lowering.keeps_the_rest[data_flush] = false;
+  lowering.keeps_non_temporal = false;
+  return lowering;
+}
+
+// --- The paths -----------------------------------------------------------------------------------
+
+bool PmemSpecOrdering::store(const Store& store, Picoseconds, Completion resume) {
+  PerCore& core = cores_[store.core];
+  if (core.waits_for == WaitsFor::kGoesBack) return false;
+  core.leaving = LeavingStore(store);
+  core.early = core.without_speculation ||
+               (store.atomic && parameters_.releases == Releases::kWait);  // rules 12 and 5
+  core.entered = false;
+  if (!may_store(core)) return wait(store.core, WaitsFor::kRoom, resume);
+  if (!core.early) return true;
+  leave_early(store.core);
+  return wait(store.core, WaitsFor::kArrivals, resume);
+}
+
+// Rules 1 and 4.
+bool PmemSpecOrdering::may_store(const PerCore& core) const {
+  return core.barriers == 0 && core.left - core.given < path_stores_;
+}
+
+void PmemSpecOrdering::leave_early(CoreId number) {
+  PerCore& core = cores_[number];
+  core.entered = true;
+  Travelling store{.line = core.leaving.line(), .bytes = core.leaving.bytes()};
+  core.leaving.copy_to(store.data);
+  enter(number, store);
+}
+
+void PmemSpecOrdering::visible(CoreId number, Line line) {
+  PerCore& core = cores_[number];
+  stale_.stored(line, core.leaving.bytes());
+  if (std::exchange(core.entered, false)) return;
+  Travelling store{.line = line, .bytes = core.leaving.bytes()};
+  core.leaving.copy_to(store.data);
+  if (parameters_.defects.masks) {
+    store.bytes = kWholeLine;
+    store.data = context_->pm_space.newest().read(line);
+  }
+  enter(number, store);
+}
+
+// Rule 11.
+void PmemSpecOrdering::restored(CoreId number, std::uint64_t address, std::uint32_t bytes) {
+  if (parameters_.defects.rollback) return;
+  for (std::uint64_t begin = address; begin < address + bytes;) {
+    const Line line = Line::of(begin);
+    const std::uint64_t end = std::min(address + bytes, line.address() + kLineBytes);
+    Travelling store{.line = line,
+                     .bytes = bytes_from(begin % kLineBytes, end - begin),
+                     .data = context_->pm_space.newest().read(line),
+                     .restores = true};
+    stale_.stored(line, store.bytes);
+    std::uint64_t* const restoring = restoring_.find(line);
+    ++(restoring != nullptr ? *restoring : restoring_.insert(line));
+    enter(number, store);
+    begin = end;
+  }
+}
+
+void PmemSpecOrdering::enter(CoreId number, Travelling store) {
+  PerCore& core = cores_[number];
+  store.id = core.id;
+  store.departed = max(core.departs, context_->queue.now());
+  core.departs = store.departed + cycle_;
+  core.path.push_back(store);
+  ++core.left;
+  ++statistics_.stores;
+  context_->queue.schedule(store.departed + parameters_.path_latency, Phase::kController,
+                           completion<&PmemSpecOrdering::arrive>(*this, number));
+}
+
+void PmemSpecOrdering::arrive(std::uint64_t number, Picoseconds now) {
+  ++cores_[number].arrived;
+  if (!cores_[number].backed_up) give(number, now);
+}
+
+// To their controllers, as many as these take.
+void PmemSpecOrdering::give(std::uint64_t number, Picoseconds now) {
+  PerCore& core = cores_[number];
+  const bool ordered = !parameters_.defects.order;
+  if (ordered && core.accepted < core.given) return;
+  while (core.given < core.arrived) {
+    const Travelling store = core.path.front();
+    if (ordered && changes_controller(core, store.line, now)) {
+      set_backed_up(core, true);
+      context_->queue.schedule(core.accepted_at + parameters_.controller_latency,
+                               Phase::kController,
+                               completion<&PmemSpecOrdering::give>(*this, number));
+      return;
+    }
+    set_backed_up(core, false);
+    core.path.pop_front();
+    ++core.given;
+    check(store, now);
+    if (store.restores) read_waiting(store.line);
+    core.giving = true;
+    context_->pm.write({.line = store.line,
+                        .data = store.data,
+                        .persisted = {},
+                        .written = {},
+                        .persisting = completion<&PmemSpecOrdering::accepted>(*this, number),
+                        .bytes = store.bytes});
+    core.giving = false;
+    if (ordered && core.accepted < core.given) return set_backed_up(core, true);
+  }
+  if (core.waits_for == WaitsFor::kRoom) {
+    context_->queue.schedule(now, Phase::kCore,
+                             completion<&PmemSpecOrdering::go_on>(*this, number));
+  }
+}
+
+// Rule 3.
+bool PmemSpecOrdering::changes_controller(PerCore& core, Line line, Picoseconds now) {
+  const std::uint32_t controller = context_->pm.channel_of(line);
+  const bool too_early = core.given > 0 && controller != core.controller &&
+                         now < core.accepted_at + parameters_.controller_latency;
+  if (too_early) {
+    statistics_.controller_changes += !core.backed_up;
+  } else {
+    core.controller = controller;
+  }
+  return too_early;
+}
+
+void PmemSpecOrdering::accepted(std::uint64_t number, Picoseconds now) {
+  PerCore& core = cores_[number];
+  ++core.accepted;
+  core.accepted_at = now;
+  const bool fence = !core.fences.empty() && core.fences.front().until <= core.accepted;
+  if (fence || (core.waits_for > WaitsFor::kRoom && core.wait_until <= core.accepted)) {
+    hear_later(static_cast<CoreId>(number));
+  }
+  if (core.giving || parameters_.defects.order) return;
+  context_->queue.schedule(now, Phase::kController,
+                           completion<&PmemSpecOrdering::give>(*this, number));
+}
+
+void PmemSpecOrdering::set_backed_up(PerCore& core, bool backed_up) {
+  if (core.backed_up == backed_up) return;
+  core.backed_up = backed_up;
+  const Picoseconds now = context_->queue.now();
+  if (backed_up) {
+    if (backed_up_++ == 0) backed_up_since_ = now;
+  } else if (--backed_up_ == 0) {
+    statistics_.backed_up_time += now - backed_up_since_;
+  }
+}
+
+// Rule 6.
+Picoseconds PmemSpecOrdering::window_time() const {
+  const Picoseconds now = backed_up_ > 0 ? backed_up_since_ : context_->queue.now();
+  return now - statistics_.backed_up_time;
+}
+
+// --- Waiting -------------------------------------------------------------------------------------
+
+// Has the core heard that so many of its stores have arrived?
+bool PmemSpecOrdering::knows(PerCore& core, std::uint64_t stores) {
+  const bool all = core.accepted == core.left;
+  if (all && core.accepted_at + acknowledgement_ <= context_->queue.now()) core.heard = core.left;
+  return core.heard >= stores;
+}
+
+void PmemSpecOrdering::hear_later(CoreId number) {
+  const PerCore& core = cores_[number];
+  context_->queue.schedule(max(core.accepted_at + acknowledgement_, context_->queue.now()),
+                           Phase::kCore,
+                           completion<&PmemSpecOrdering::heard>(
+                               *this, std::uint64_t{number} << kCoreShift | core.accepted));
+}
+
+void PmemSpecOrdering::heard(std::uint64_t core_and_stores, Picoseconds now) {
+  const auto number = static_cast<CoreId>(core_and_stores >> kCoreShift);
+  PerCore& core = cores_[number];
+  core.heard = std::max(core.heard, core_and_stores & ((std::uint64_t{1} << kCoreShift) - 1));
+  fulfil_fences(number);
+  go_on(number, now);
+}
+
+void PmemSpecOrdering::fulfil_fences(CoreId number) {
+  PerCore& core = cores_[number];
+  while (!core.fences.empty() && core.fences.front().until <= core.heard) {
+    context_->program_events.fence_fulfilled(number, core.fences.front().number);
+    core.barriers -= core.fences.front().barrier;
+    core.fences.pop_front();
+  }
+  if (core.barriers > 0) return;
+  for (const std::uint64_t region : std::exchange(core.ended, {})) {
+    context_->program_events.region_durable(number, region);
+  }
+}
+
+// Always false, for the store queue.
+bool PmemSpecOrdering::wait(CoreId number, WaitsFor what, Completion resume) {
+  PerCore& core = cores_[number];
+  core.waits_for = what;
+  core.waiting = resume;
+  core.wait_until = core.left;
+  const bool all = core.accepted == core.left;
+  if (what != WaitsFor::kRoom && all && !knows(core, core.left)) hear_later(number);
+  return false;
+}
+
+bool PmemSpecOrdering::may_go_on(PerCore& core) {
+  switch (core.waits_for) {
+    case WaitsFor::kNothing:
+      return false;
+    case WaitsFor::kRoom:
+      return may_store(core);
+    case WaitsFor::kCheck:
+      return alarms_.empty() && knows(core, core.wait_until);
+    case WaitsFor::kArrivals:
+    case WaitsFor::kGoesBack:
+    case WaitsFor::kRestored:
+      return knows(core, core.wait_until);
+  }
+  return false;
+}
+
+void PmemSpecOrdering::go_on(std::uint64_t number64, Picoseconds now) {
+  const auto number = static_cast<CoreId>(number64);
+  PerCore& core = cores_[number];
+  if (!may_go_on(core)) return;
+  const Completion resume = std::exchange(core.waiting, {});
+  switch (std::exchange(core.waits_for, WaitsFor::kNothing)) {
+    case WaitsFor::kRoom:
+      if (!core.early || core.entered) break;
+      leave_early(number);
+      wait(number, WaitsFor::kArrivals, resume);
+      return;
+    case WaitsFor::kCheck:
+      if (core.marked) return go_back(number, now);
+      if (core.ending != 0) region_over(number);
+      break;
+    case WaitsFor::kGoesBack:
+      return rewind(number);
+    case WaitsFor::kRestored:
+      return begin_again(number, now);
+    case WaitsFor::kNothing:
+    case WaitsFor::kArrivals:
+      break;
+  }
+  resume(now);
+}
+
+// Rule 4.
+bool PmemSpecOrdering::fence(const Fence& fence, Picoseconds, Completion resume) {
+  PerCore& core = cores_[fence.core];
+  if (core.waits_for == WaitsFor::kGoesBack) return false;
+  const bool barrier = fence.meaning != trace::FenceMeaning::kOrder;
+  if (knows(core, core.left) || (barrier && parameters_.defects.barrier)) {
+    context_->program_events.fence_fulfilled(fence.core, fence.number);
+  } else {
+    core.fences.push_back({core.left, fence.number, barrier});
+    core.barriers += barrier;
+    if (core.accepted == core.left) hear_later(fence.core);
+  }
+  const bool commits = !barrier && core.region != 0;
+  if (!commits || parameters_.commit_check == CommitCheck::kPublished) return true;
+  core.ending = 0;
+  return check_region(fence.core, resume);
+}
+
+// Rules 4 and 5.
+bool PmemSpecOrdering::release(CoreId number, Picoseconds, Completion resume) {
+  PerCore& core = cores_[number];
+  if (core.waits_for == WaitsFor::kGoesBack) return false;
+  if (parameters_.releases == Releases::kWait) {
+    return knows(core, core.left) || wait(number, WaitsFor::kArrivals, resume);
+  }
+  return core.barriers == 0 || wait(number, WaitsFor::kRoom, resume);
+}
+
+// --- Misspeculation ------------------------------------------------------------------------------
+
+// Rule 7. The recording begins with locks that are held already.
+Picoseconds PmemSpecOrdering::synchronised(CoreId number, trace::SyncKind kind, Picoseconds) {
+  PerCore& core = cores_[number];
+  if (trace::is_lock(kind)) {
+    ++core.locks;
+    ++statistics_.assigned;
+    if (!parameters_.defects.tags) core.id = ++next_id_;
+    return parameters_.assign_latency;
+  }
+  if (trace::is_unlock(kind)) {
+    if (core.locks > 0) --core.locks;
+    if (core.locks == 0) core.id.reset();
+  }
+  return {};
+}
+
+void PmemSpecOrdering::load(const Load& load, Picoseconds) {
+  const std::uint64_t region = surroundings_.regions ? load.region : 0;
+  PerCore& core = cores_[load.core];
+  core.loaded_region = std::max(core.loaded_region, region);
+  if (stale_.loaded(load, region)) statistics_.unrepaired_loads += region == 0;
+}
+
+// Rule 2.
+Eviction PmemSpecOrdering::evicted(Line line, const LineData&, Picoseconds when) {
+  context_->queue.schedule(when + context_->caches.way_out(), Phase::kController,
+                           completion<&PmemSpecOrdering::write_back>(*this, line.number));
+  return Eviction::kTaken;
+}
+
+void PmemSpecOrdering::write_back(std::uint64_t line, Picoseconds) {
+  ++statistics_.write_backs;
+  buffer_of({line}).write_back({line}, window_time());
+  pause_if_full();
+}
+
+bool PmemSpecOrdering::fetch(CoreId, Line line, Picoseconds, Completion done) {
+  if (restoring_.find(line) != nullptr) {  // rule 11
+    waiting_reads_.push_back({line, done});
+    return true;
+  }
+  const bool stale = stale_.read(line, context_->pm.newest(line));
+  if (stale) {
+    ++statistics_.stale_reads;
+    std::uint64_t* const unreported = unreported_.find(line);
+    ++(unreported != nullptr ? *unreported : unreported_.insert(line));
+  }
+  buffer_of(line).read(line, stale, window_time());
+  pause_if_full();
+  return false;
+}
+
+// A store that restores something there has arrived.
+void PmemSpecOrdering::read_waiting(Line line) {
+  std::uint64_t* const restoring = restoring_.find(line);
+  if (--*restoring > 0) return;
+  restoring_.erase(line);
+  const auto later = [&](const WaitingRead& read) { return read.line != line; };
+  const auto first = std::stable_partition(waiting_reads_.begin(), waiting_reads_.end(), later);
+  const std::vector<WaitingRead> now(first, waiting_reads_.end());
+  waiting_reads_.erase(first, waiting_reads_.end());
+  for (const WaitingRead& read : now) {
+    stale_.given_up(line);
+    context_->pm.read(line, read.done);
+  }
+}
+
+void PmemSpecOrdering::check(const Travelling& store, Picoseconds now) {
+  statistics_.late_persists += now - store.departed > window_;
+  const auto found =
+      buffer_of(store.line).persist({store.line, store.bytes, store.id}, window_time());
+  pause_if_full();
+  if (!found || parameters_.defects.detection) return;
+  if (found->of_store) {
+    ++statistics_.store_alarms;
+    statistics_.false_store_alarms += found->false_alarm;
+  } else {
+    ++statistics_.load_alarms;
+    statistics_.false_load_alarms += found->false_alarm;
+    if (unreported_.find(store.line) != nullptr) unreported_.erase(store.line);
+  }
+  alarm(store.line);
+}
+
+// Rule 9.
+void PmemSpecOrdering::alarm(Line line) {
+  const Picoseconds until = window_time() + window_;
+  const auto known =
+      std::ranges::find_if(alarms_, [line](const Alarm& other) { return other.line == line; });
+  if (known != alarms_.end()) {
+    known->until = until;
+  } else {
+    alarms_.push_back({line, until});
+  }
+  if (!interrupt_) interrupt_later(context_->queue.now() + parameters_.interrupt_latency);
+}
+
+void PmemSpecOrdering::interrupt_later(Picoseconds when) {
+  interrupt_ = true;
+  context_->queue.schedule(when, Phase::kController, completion<&PmemSpecOrdering::handle>(*this));
+}
+
+void PmemSpecOrdering::handle(std::uint64_t, Picoseconds now) {
+  interrupt_ = false;
+  ++statistics_.interrupts;
+  mark_threads();
+  std::erase_if(alarms_, [this](const Alarm& alarm) {
+    if (!is_settled(alarm)) return false;
+    context_->program_events.stale_line_reported(alarm.line);
+    return true;
+  });
+  if (!alarms_.empty()) {
+    const Picoseconds left = alarms_.front().until - window_time();
+    return interrupt_later(now + max(left, parameters_.path_latency));
+  }
+  for (CoreId core = 0; core < cores_.size(); ++core) {
+    if (cores_[core].waits_for == WaitsFor::kCheck) go_on(core, now);
+  }
+}
+
+// Is the line nowhere as it was read too early?
+bool PmemSpecOrdering::is_settled(const Alarm& alarm) {
+  if (parameters_.alarmed_lines == AlarmedLines::kPublished) return true;
+  if (window_time() < alarm.until || !context_->caches.drop(alarm.line)) return false;
+  stale_.given_up(alarm.line);
+  return true;
+}
+
+// Loads may have retired of a region whose begin is in the store queue.
+void PmemSpecOrdering::mark_threads() {
+  if (!surroundings_.regions) return;
+  for (CoreId number = 0; number < cores_.size(); ++number) {
+    PerCore& core = cores_[number];
+    const bool in_region = core.region != 0 || core.loaded_region > core.ended_region;
+    if (!in_region || core.without_speculation || core.waits_for >= WaitsFor::kGoesBack) continue;
+    core.marked = true;
+    if (parameters_.recovery == SpecRecovery::kEager && core.region != 0) {
+      go_back(number, context_->queue.now());
+    }
+  }
+}
+
+// Rule 8.
+void PmemSpecOrdering::pause_if_full() {
+  const Picoseconds now = window_time();
+  for (SpeculationBuffer& buffer : buffers_) {
+    if (!buffer.overflows(now)) continue;
+    if (!std::exchange(paused_, true)) {
+      ++statistics_.overflows;
+      paused_since_ = context_->queue.now();
+      for (CoreId core = 0; core < context_->threads.cores(); ++core) pause(core);
+      look_again_when_free(buffer);
+    }
+    return;
+  }
+}
+
+// While the windows' clock stands still, nobody knows when.
+void PmemSpecOrdering::look_again_when_free(const SpeculationBuffer& buffer) {
+  const Picoseconds left = buffer.next_expiry() - window_time();
+  const Picoseconds least = backed_up_ > 0 ? parameters_.path_latency : Picoseconds{0};
+  context_->queue.schedule(context_->queue.now() + max(left, least), Phase::kController,
+                           completion<&PmemSpecOrdering::resume_when_free>(*this));
+}
+
+void PmemSpecOrdering::resume_when_free(std::uint64_t, Picoseconds now) {
+  for (SpeculationBuffer& buffer : buffers_) {
+    if (buffer.overflows(window_time())) return look_again_when_free(buffer);
+  }
+  paused_ = false;
+  statistics_.overflow_time += now - paused_since_;
+  for (CoreId core = 0; core < context_->threads.cores(); ++core) resume(core);
+}
+
+void PmemSpecOrdering::pause(CoreId core) {
+  if (cores_[core].pauses++ == 0) context_->threads.pause(core);
+}
+
+void PmemSpecOrdering::resume(CoreId core) {
+  if (--cores_[core].pauses == 0) context_->threads.resume(core);
+}
+
+// --- Going back ----------------------------------------------------------------------------------
+
+void PmemSpecOrdering::region_begin(CoreId number, std::uint64_t region) {
+  if (!surroundings_.regions) return;
+  PerCore& core = cores_[number];
+  core.region = region;
+  core.locks_at_begin = core.locks;
+  core.id_at_begin = core.id;
+  if (core.aborted != region) core.aborts = 0;
+  core.without_speculation = core.aborted == region && core.aborts >= parameters_.retries;
+  statistics_.without_speculation += core.without_speculation;
+}
+
+bool PmemSpecOrdering::region_end(CoreId number, std::uint64_t region, Picoseconds,
+                                  Completion resume) {
+  PerCore& core = cores_[number];
+  if (!surroundings_.regions) return true;
+  if (core.waits_for == WaitsFor::kGoesBack) return false;
+  core.ending = region;
+  if (parameters_.commit_check == CommitCheck::kWaits) {
+    if (!check_region(number, resume)) return false;
+  } else if (core.marked) {
+    core.waits_for = WaitsFor::kGoesBack;
+    context_->queue.schedule(context_->queue.now(), Phase::kCore,
+                             completion<&PmemSpecOrdering::go_back>(*this, number));
+    return false;
+  }
+  region_over(number);
+  return true;
+}
+
+// Rule 10. What is known may be known at once; but nobody goes back from within a call.
+bool PmemSpecOrdering::check_region(CoreId number, Completion resume) {
+  PerCore& core = cores_[number];
+  if (alarms_.empty() && knows(core, core.left) && !core.marked) return true;
+  wait(number, WaitsFor::kCheck, resume);
+  if (may_go_on(core)) {
+    context_->queue.schedule(context_->queue.now(), Phase::kCore,
+                             completion<&PmemSpecOrdering::go_on>(*this, number));
+  }
+  return false;
+}
+
+void PmemSpecOrdering::region_over(CoreId number) {
+  PerCore& core = cores_[number];
+  core.ended_region = std::exchange(core.ending, 0);
+  core.region = 0;
+  core.without_speculation = false;
+  if (core.barriers > 0) {
+    core.ended.push_back(core.ended_region);
+  } else {
+    context_->program_events.region_durable(number, core.ended_region);
+  }
+}
+
+// Rule 11.
+void PmemSpecOrdering::go_back(std::uint64_t number64, Picoseconds now) {
+  const auto number = static_cast<CoreId>(number64);
+  PerCore& core = cores_[number];
+  core.goes_back_since = now;
+  pause(number);
+  wait(number, WaitsFor::kGoesBack, {});
+  if (may_go_on(core)) go_on(number, now);
+}
+
+void PmemSpecOrdering::rewind(CoreId number) {
+  PerCore& core = cores_[number];
+  ++statistics_.aborts;
+  core.marked = false;
+  core.aborts = core.aborted == core.region ? core.aborts + 1 : 1;
+  core.aborted = core.region;
+  core.region = core.ending = 0;
+  core.loaded_region = core.ended_region;
+  context_->threads.rewind(number);
+  core.locks = core.locks_at_begin;
+  core.id = core.id_at_begin;
+  wait(number, WaitsFor::kRestored, {});
+  if (may_go_on(core)) go_on(number, context_->queue.now());
+}
+
+void PmemSpecOrdering::begin_again(CoreId number, Picoseconds now) {
+  statistics_.abort_time += now - cores_[number].goes_back_since;
+  resume(number);
+}
+
+void PmemSpecOrdering::statistics(StatisticsCollector& collector) const {
+  Statistics all = statistics_;
+  unreported_.for_each([&](Line, std::uint64_t reads) { all.missed_stale_reads += reads; });
+  collector.group("pmem_spec", all);
+}
+
+std::string PmemSpecOrdering::pending() const {
+  std::string text = sentences(cores_.size(), [this](std::size_t core) {
+    const std::uint64_t stores = cores_[core].left - cores_[core].accepted;
+    return stores == 0 ? ""
+                       : std::to_string(stores) + " stores on the persist path of core " +
+                             std::to_string(core);
+  });
+  if (!alarms_.empty()) {
+    text += (text.empty() ? "" : "; ") + std::to_string(alarms_.size()) +
+            " misspeculated lines that the handler hasn't dropped";
+  }
+  return text;
+}
+
+}  // namespace pmemsim

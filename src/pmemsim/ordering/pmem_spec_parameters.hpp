@@ -1,0 +1,145 @@
+// What PMEM-Spec has (ASPLOS 2021, 5, 6 and 8.1), and where it can be had as published although
+// that isn't sound.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "pmemsim/core/parameters.hpp"
+
+namespace pmemsim {
+
+// What makes an entry of the speculation buffer.
+enum class Allocation : std::uint8_t {
+  kWriteBacksAndTagged,  // 5.3: write-backs, and stores of critical sections
+  kWriteBacks,           // 8.3.2
+};
+
+// Which lines are watched for reads that were too early.
+enum class Detection : std::uint8_t {
+  kEvictions,  // 5.1.4
+  kFetches,    // 5.1.2: the naive scheme, for which every store miss looks wrong
+};
+
+// When a thread that may have read something stale goes back.
+enum class SpecRecovery : std::uint8_t {
+  kLazy,   // 6.2.1: at its region's end
+  kEager,  // 6.2.2: at once
+};
+
+// Where the paper leaves something unsound: as it should be, or as it is published.
+enum class CommitCheck : std::uint8_t { kWaits, kPublished };
+enum class Releases : std::uint8_t { kWait, kPublished };
+enum class AlarmedLines : std::uint8_t { kDropped, kPublished };
+enum class SpecControllers : std::uint8_t { kOrdered, kPublished };
+
+inline std::span<const std::string_view> choice_names(Allocation) {
+  static constexpr std::string_view kNames[] = {"write-back+tagged", "write-back"};
+  return kNames;
+}
+inline std::span<const std::string_view> choice_names(Detection) {
+  static constexpr std::string_view kNames[] = {"evictions", "fetches"};
+  return kNames;
+}
+inline std::span<const std::string_view> choice_names(SpecRecovery) {
+  static constexpr std::string_view kNames[] = {"lazy", "eager"};
+  return kNames;
+}
+inline std::span<const std::string_view> choice_names(CommitCheck) {
+  static constexpr std::string_view kNames[] = {"waits", "published"};
+  return kNames;
+}
+inline std::span<const std::string_view> choice_names(Releases) {
+  static constexpr std::string_view kNames[] = {"wait", "published"};
+  return kNames;
+}
+inline std::span<const std::string_view> choice_names(AlarmedLines) {
+  static constexpr std::string_view kNames[] = {"dropped", "published"};
+  return kNames;
+}
+inline std::span<const std::string_view> choice_names(SpecControllers) {
+  static constexpr std::string_view kNames[] = {"ordered", "published"};
+  return kNames;
+}
+
+// Deliberate defects, so that crash tests can show that they would find them.
+struct PmemSpecDefects {
+  bool detection = false;
+  bool window = false;
+  bool tags = false;
+  bool masks = false;
+  bool order = false;
+  bool barrier = false;
+  bool rollback = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.defect("detection", detection, "nobody is told of misspeculation");
+    visit.defect("window", window, "the speculation window is over at once");
+    visit.defect("tags", tags, "stores of critical sections carry no speculation ID");
+    visit.defect("masks", masks, "the persist path carries whole lines as they are in the L1");
+    visit.defect("order", order, "nothing orders stores to different controllers");
+    visit.defect("barrier", barrier, "spec-barriers don't wait");
+    visit.defect("rollback", rollback, "a region that is taken back leaves its stores in PM");
+  }
+};
+
+struct PmemSpecParameters {
+  Picoseconds path_latency{20'000};
+  Picoseconds window{0};
+  std::uint32_t buffer_entries = 4;
+  Allocation allocation = Allocation::kWriteBacksAndTagged;
+  Detection detection = Detection::kEvictions;
+  Picoseconds assign_latency{20'000};
+  Picoseconds interrupt_latency{2'000'000};
+  SpecRecovery recovery = SpecRecovery::kLazy;
+  std::uint32_t retries = 3;
+  CommitCheck commit_check = CommitCheck::kWaits;
+  Releases releases = Releases::kWait;
+  AlarmedLines alarmed_lines = AlarmedLines::kDropped;
+  SpecControllers controllers = SpecControllers::kOrdered;
+  Picoseconds controller_latency{20'000};
+  PmemSpecDefects defects;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    constexpr double kSecond = 1e12;
+    visit("path_latency", path_latency, {.least = 1, .most = 1e9},
+          "Persist path: from a core's store queue to the PM controllers");
+    visit("window", window, {.most = kSecond},
+          "Speculation window; 0ps: as many idle persist paths as the machine has cores");
+    visit("buffer_entries", buffer_entries, {.least = 1, .most = 4096},
+          "Speculation buffer of a controller: lines that are watched");
+    visit("allocation", allocation, {},
+          "Whether stores of critical sections make entries of the speculation buffer, too, or "
+          "write-backs alone, so that misspeculated stores go unnoticed");
+    visit("detection", detection, {},
+          "Whether evicted lines are watched, or fetched ones, as by the naive scheme, for which "
+          "every store that misses is misspeculation");
+    visit("assign_latency", assign_latency, {.most = kSecond},
+          "spec-assign: how long it takes to increment the counter that all cores share");
+    visit("interrupt_latency", interrupt_latency, {.most = kSecond},
+          "From misspeculation to the handler that marks the threads");
+    visit("recovery", recovery, {},
+          "Whether marked threads go back at the end of their region, or at once");
+    visit("retries", retries, {.least = 0, .most = 1e6},
+          "Times that a region is taken back before it is executed without speculation");
+    visit("commit_check", commit_check, {},
+          "Whether a region waits, before its commit and at its end, until no interrupt is under "
+          "way, or looks at its mark at once, which may come too early");
+    visit("releases", releases, {},
+          "Whether what a thread hands over to others waits until its stores have arrived, or not, "
+          "so that those of others can arrive before");
+    visit("alarmed_lines", alarmed_lines, {},
+          "Whether the handler drops misspeculated lines from the caches, or leaves them there, "
+          "where the region finds them again");
+    visit("controllers", controllers, {},
+          "Whether stores to different controllers are ordered, or not, which only a machine with "
+          "one can do with");
+    visit("controller_latency", controller_latency, {.most = kSecond},
+          "From one controller having a store to another one being given the next of that core");
+    defects.describe(visit);
+  }
+};
+
+}  // namespace pmemsim
