@@ -167,6 +167,7 @@ void PmemSpecOrdering::give(std::uint64_t number, Picoseconds now) {
   PerCore& core = cores_[number];
   const bool ordered = !parameters_.defects.order;
   if (ordered && core.accepted < core.given) return;
+  if (core.given == core.arrived) set_backed_up(core, false);
   while (core.given < core.arrived) {
     const Travelling store = core.path.front();
     if (ordered && changes_controller(core, store.line, now)) {
