@@ -23,20 +23,22 @@ from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from pmemsim.cli import console
 from pmemsim.errors import Error
-from pmemsim.reproduce import figures, runs
+from pmemsim.jobs import Job, Outcome, Simulate
+from pmemsim.reproduce import figures
 from pmemsim.reproduce.estimates import Estimate, estimate
 from pmemsim.reproduce.facts import Fact
 from pmemsim.reproduce.measurements import Measurements
 from pmemsim.reproduce.metrics import METRICS
 from pmemsim.reproduce.papers import load_paper, paper_names
 from pmemsim.reproduce.plan import SCALES, Benchmark, Entry, Paper, Point
-from pmemsim.reproduce.runs import Outcome
 from pmemsim.reproduce.shapes import SHAPES
 from pmemsim.reproduce.storage import storage
 from pmemsim.reproduce.verdicts import findings, verdict_of
 from pmemsim.workloads import workloads
 from rich.console import Console
 from support import pmemsim
+
+from pmemsim import jobs
 
 ASAP = """
     fig1.dpo_only_vs_np fig1.lpo_dpo_vs_np
@@ -96,6 +98,11 @@ ablations:
 FACTS = '- {id: tiny.speed, where: "1", value: 0.5, what: "SW over NP"}\n'
 
 
+def outcome(trace_hash: str, regions: int, time_ns: float, stats: dict[str, float]) -> Outcome:
+    """A result without a simulation."""
+    return Outcome(trace_hash, 1, 1000, regions, time_ns, 640, stats)
+
+
 def write_paper(folder: Path, regions: int = 60, design: str = "sw-undo") -> Path:
     folder.mkdir(exist_ok=True)
     text = TINY.replace("REGIONS", str(regions)).replace("DESIGN", design)
@@ -152,7 +159,7 @@ def test_verdicts(measured: float, reported: float, verdict: str) -> None:
 
 
 def test_metrics() -> None:
-    run = Outcome(
+    run = outcome(
         "0123", regions=10, time_ns=200.0,
         stats={
             "core.region_time_ns": 150.0, "core.drained_region_time_ns": 180.0,
@@ -166,11 +173,11 @@ def test_metrics() -> None:
         "throughput": 0.05, "region_time": 15.0, "drained_region_time": 18.0, "region_rate": 1 / 15,
         "pm_writes": 10.0, "log_latency": 100.0, "commit_latency": 80.0,
     }  # fmt: skip
-    nothing_logged = Outcome(
+    nothing_logged = outcome(
         "0123", 10, 200.0, {"log.entry_latency_ns": 0.0, "log.persistent_entries": 0.0}
     )
     assert METRICS["log_latency"].of(nothing_logged) is None
-    lad = Outcome(
+    lad = outcome(
         "0123", 10, 200.0,
         {"lad.log_completion_ns": 600.0, "lad.commit_latency_ns": 900.0, "lad.committed": 10.0},
     )  # fmt: skip
@@ -186,7 +193,7 @@ def made_up(
     """An experiment whose runs take the time that is said."""
     study = paper.experiments[experiment]
     outcomes = {
-        paper.case(study, design, point, benchmark, seed, "quick"): Outcome(
+        paper.case(study, design, point, benchmark, seed, "quick"): outcome(
             "0123", 100, time_of(design, point, benchmark, seed), {}
         )
         for design in study.designs
@@ -246,7 +253,7 @@ def test_a_quantity_that_only_what_stands_beside_has_is_an_error(tmp_path: Path)
     paper = load_paper(str(folder))
     study = paper.experiments["speed"]
     outcomes = {
-        paper.case(study, design, study.points[0], benchmark, seed, "quick"): Outcome(
+        paper.case(study, design, study.points[0], benchmark, seed, "quick"): outcome(
             "0123", 1, 1.0, {"pm.bytes_written": 64.0 if benchmark.beside else 0.0}
         )
         for design in study.designs
@@ -331,7 +338,7 @@ def test_benchmarks_without_the_quantity_are_left_out() -> None:
             stats = {"log.entry_latency_ns": 8.0, "log.persistent_entries": entries}
             for seed in paper.seeds:
                 case = paper.case(study, design, study.points[0], benchmark, seed, "quick")
-                outcomes[case] = Outcome("0123", 1, 1.0, stats)
+                outcomes[case] = outcome("0123", 1, 1.0, stats)
     measured = Measurements(paper, study, "quick", outcomes)
     names = [b.name for b in measured.ratios("LALEA-LAD", "LAD") if b.group == "64 B"]
     assert names == ["B-Tree", "ChainQueue", "HashTable", "RB-Tree", "TPCC"]
@@ -433,15 +440,15 @@ def test_a_kept_result_belongs_to_one_recording_configuration_and_version(
 ) -> None:
     def key(recording: str = "0123", value: str = "4") -> str:
         parameters = [{"key": "asap.cl_entries", "value": value, "source": "test"}]
-        return runs.Simulation(
+        return Job(
             SimpleNamespace(hash=recording, name="queue"),  # type: ignore[arg-type]
-            SimpleNamespace(resolve=lambda: parameters),  # type: ignore[arg-type]
+            Simulate(SimpleNamespace(resolve=lambda: parameters)),  # type: ignore[arg-type]
         ).key
 
     keys = [key(), key(recording="4567"), key(value="8")]
-    monkeypatch.setattr(runs, "version", lambda: "another")
+    monkeypatch.setattr(jobs, "version", lambda: "another")
     keys.append(key())
-    monkeypatch.setattr(runs, "_simulator_hash", lambda: "rebuilt")
+    monkeypatch.setattr(jobs, "_simulator_hash", lambda: "rebuilt")
     keys.append(key())
     assert len(set(keys)) == 5
     assert key() == keys[-1]

@@ -9,15 +9,18 @@ from typing import Annotated
 
 import typer
 
-from pmemsim.cli.console import err, out, progress_of, table
-from pmemsim.cli.options import Jobs, check_jobs
+from pmemsim.cli.console import out, table
+from pmemsim.cli.execution import Scheduler, check_execution, do_missing, execution
+from pmemsim.cli.options import Jobs
 from pmemsim.cli.recordings import open_traces
 from pmemsim.errors import Error, did_you_mean
+from pmemsim.executor import Failure
 from pmemsim.files import check_writable, write_json
+from pmemsim.jobs import Job
 from pmemsim.reproduce import runs
 from pmemsim.reproduce.measurements import Measurements
 from pmemsim.reproduce.papers import is_paper, load_paper
-from pmemsim.reproduce.plan import Case, Experiment, Paper, Scale
+from pmemsim.reproduce.plan import Experiment, Paper, Scale
 from pmemsim.reproduce.report import to_dict
 from pmemsim.reproduce.storage import storage
 from pmemsim.reproduce.verdicts import Finding, findings
@@ -48,6 +51,7 @@ def reproduce_command(
         str | None,
         typer.Option("--json", help="Write all results to this file instead; `-`: print them."),
     ] = None,
+    scheduler: Scheduler = None,
     jobs: Jobs = None,
 ) -> None:
     """Run a paper's experiments again, and compare each number with the one it reports.
@@ -64,13 +68,13 @@ def reproduce_command(
     run, or one after Ctrl-C, simulates only what is missing. A deviation is a finding, not a
     failure: the exit status is 0.
     """
-    check_jobs(jobs)
+    check_execution(scheduler, jobs)
     chosen = _chosen(names, ablations)
     _make_folder(out_dir)
     json_path = str(out_dir / "results.json") if json_path is None else json_path
     if json_path != "-":
         check_writable(Path(json_path))
-    measured = _measure(chosen, scale, jobs)
+    measured = _measure(chosen, scale, scheduler, jobs)
     found = [findings(study) for study in measured]
     everything = [finding for of_one in found for finding in of_one]
     write_json(to_dict(measured, everything, scale), json_path)
@@ -119,14 +123,17 @@ def _studies(paper: Paper, name: str) -> list[Study]:
     raise Error(f"{paper.name} has no experiment '{name}'{hint}")
 
 
-def _measure(studies: Sequence[Study], scale: Scale, jobs: int | None) -> list[Measurements]:
+def _measure(
+    studies: Sequence[Study], scale: Scale, scheduler: str | None, jobs: int | None
+) -> list[Measurements]:
     cases = [paper.cases(experiment, scale) for paper, experiment in studies]
     everything = [case for of_one in cases for case in of_one]
     runs.configurations(everything)  # what is wrong shows before anything is recorded
     recipes = list(dict.fromkeys(case.run for case in everything))
     traces = open_traces([Target(recipe.workload, recipe) for recipe in recipes], jobs)
     simulations = runs.prepare(everything, dict(zip(recipes, traces, strict=True)))
-    _simulate(simulations, jobs)
+    with execution(scheduler, jobs) as executor:
+        do_missing(list(simulations.values()), executor, "simulations", _raise)
     outcomes = {case: runs.load(simulation) for case, simulation in simulations.items()}
     return [
         Measurements(paper, experiment, scale, {case: outcomes[case] for case in of_one})
@@ -134,20 +141,9 @@ def _measure(studies: Sequence[Study], scale: Scale, jobs: int | None) -> list[M
     ]
 
 
-def _simulate(simulations: dict[Case, runs.Simulation], jobs: int | None) -> None:
-    todo = runs.missing(simulations.values())
-    different = len({simulation.kept for simulation in simulations.values()})
-    err.print(f"{different} simulations, {different - len(todo)} of them kept from earlier runs")
-    labels = [f"{s.trace.name} on {s.configuration.design.name}" for s in todo]
-    try:
-        with progress_of(labels, [runs.weight(s) for s in todo]) as progress:
-            runs.simulate_missing(todo, jobs, progress)
-    except KeyboardInterrupt:
-        kept = different - sum(not simulation.kept.is_file() for simulation in todo)
-        raise KeyboardInterrupt(
-            f"interrupted; {kept} of {different} simulations are kept: run the same command again "
-            "to do the rest"
-        ) from None
+def _raise(_: Job, failure: Failure | None) -> None:
+    if failure:
+        raise Error(failure.reason)
 
 
 def _draw(measured: Measurements, folder: Path) -> Path | None:

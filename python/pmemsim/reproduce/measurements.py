@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from statistics import geometric_mean
 
 from pmemsim.errors import Error
+from pmemsim.jobs import Outcome
 from pmemsim.reproduce.estimates import Estimate, estimate
 from pmemsim.reproduce.metrics import METRICS
 from pmemsim.reproduce.plan import Benchmark, Case, Experiment, Paper, Point, Scale
-from pmemsim.reproduce.runs import Outcome
 
 
 @dataclass(frozen=True)

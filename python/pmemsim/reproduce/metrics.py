@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pmemsim.reproduce.runs import Outcome
+from pmemsim.jobs import Outcome
 
 _LINE_BYTES = 64
 # What tells the latency of commits, and how many there were. LAD's own commits wait for the data,

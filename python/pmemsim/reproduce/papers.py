@@ -7,8 +7,8 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
+from pmemsim.document import Item, read
 from pmemsim.errors import Error, did_you_mean
-from pmemsim.reproduce.document import Item, read
 from pmemsim.reproduce.facts import Fact
 from pmemsim.reproduce.metrics import METRICS
 from pmemsim.reproduce.plan import (

@@ -1,0 +1,195 @@
+"""Jobs on a Dask cluster that runs already: its scheduler's address is all that is needed.
+
+1  A recording goes to a worker when a job there asks for it, once, by its hash; it is kept in the
+   worker's cache folder, and checked when it arrives and whenever it is opened.
+2  If a worker dies, Dask gives its jobs to others; each job's result comes once.
+3  Results are the same to the bit only if all have the same build of pmemsim, so others are
+   refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pmemsim.errors import Error
+from pmemsim.executor import Failure, Finished
+from pmemsim.files import cache_dir, replacing
+from pmemsim.jobs import Job, Work, simulator_identity
+from pmemsim.trace import Trace
+from pmemsim.worker import perform
+
+try:
+    import distributed
+except ImportError as error:
+    raise Error(
+        "--scheduler: needs Dask, which isn't installed; pip install 'pmemsim[dask]'"
+    ) from error
+
+_CONNECT_S = 10
+
+
+@dataclass(frozen=True)
+class _Missing:
+    """A worker that has no such recording yet."""
+
+    worker: str
+
+
+class Cluster:
+    """The workers of a Dask scheduler, at an address such as `tcp://host:8786`."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        try:
+            self._client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise Error(
+                f"--scheduler {address}: no Dask scheduler answers there; start one with `dask "
+                "scheduler`, and give the address that it prints, as in tcp://host:8786"
+            ) from error
+        self._sent: set[tuple[str, str]] = set()
+        """Worker and recording."""
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def run(
+        self,
+        jobs: Sequence[Job],
+        finished: Finished,
+        progress: Callable[[int, float], None] | None = None,
+    ) -> None:
+        """Do all jobs, beginning in their order; each is finished once."""
+        if not jobs:
+            return
+        self._check_builds()
+        series = uuid.uuid4().hex
+        indices: dict[str, int] = {}  # of the jobs, by the names of the tasks that are out
+
+        def submit(index: int) -> distributed.Future[Any]:
+            job = jobs[index]
+            name = f"pmemsim-{series}-{index}-{uuid.uuid4().hex}"
+            indices[name] = index
+            return self._client.submit(
+                _perform_there, job.trace.hash, job.work, simulator_identity(), key=name, pure=False
+            )
+
+        pending = distributed.as_completed([submit(index) for index in range(len(jobs))])
+        try:
+            for future in pending:
+                index = indices.pop(future.key)
+                value = self._value_of(future)
+                if isinstance(value, _Missing):
+                    failure = self._send(jobs[index].trace, value.worker)
+                    if failure is None:
+                        pending.add(submit(index))
+                        continue
+                    value = failure
+                finished(index, value)
+                if progress:
+                    progress(index, 1.0)
+        finally:
+            out = [distributed.Future(name, self._client) for name in indices]
+            self._client.cancel(out)  # type: ignore[no-untyped-call]
+
+    def _check_builds(self) -> None:
+        """Raise an `Error` if a worker has another pmemsim, or none (rule 3)."""
+        ours = simulator_identity()
+        try:
+            found = self._client.run(simulator_identity)
+        except Exception as error:  # whatever unpacking a function there comes to
+            raise Error(
+                f"--scheduler {self._address}: a worker can't run pmemsim ({error}); install "
+                f"pmemsim {ours[0]} where the workers run"
+            ) from error
+        for worker, theirs in found.items():
+            if theirs != ours:
+                raise Error(f"--scheduler {self._address}: {_other_build(worker, theirs, ours)}")
+        if not found:
+            print(f"pmemsim: {self._address} has no workers yet; waiting", file=sys.stderr)
+
+    def _value_of(self, future: distributed.Future[Any]) -> dict[str, Any] | Failure | _Missing:
+        try:
+            value = future.result()
+        except distributed.KilledWorker:
+            return Failure(
+                "each worker that did it died; if memory ran out, start workers with more of it"
+            )
+        except distributed.CancelledError as error:
+            raise Error(
+                f"--scheduler {self._address}: the scheduler has gone; what was finished is kept: "
+                "run the same command again"
+            ) from error
+        except Exception as error:  # Dask's, of one job
+            return Failure(f"{type(error).__name__}: {error}")
+        assert isinstance(value, dict | Failure | _Missing)
+        return value
+
+    def _send(self, trace: Trace, worker: str) -> Failure | None:
+        """Give the recording to a worker (rule 1), unless it has been sent there already."""
+        if (worker, trace.hash) in self._sent:
+            return None
+        data = trace.path.read_bytes()
+        digest = hashlib.sha256(data).hexdigest()
+        try:
+            self._client.run(_keep_recording, trace.hash, data, digest, workers=[worker])
+        except Exception as error:
+            if worker in self._client.nthreads():  # type: ignore[no-untyped-call]
+                return Failure(f"{worker} couldn't keep the recording: {error}")
+            return None  # rule 2: it has died; another one will ask
+        self._sent.add((worker, trace.hash))
+        return None
+
+
+def _other_build(worker: str, theirs: tuple[str, str], ours: tuple[str, str]) -> str:
+    what = f"pmemsim {theirs[0]}" if theirs[0] != ours[0] else f"another build of {ours[0]}"
+    return (
+        f"the worker {worker} has {what}, this command is of pmemsim {ours[0]}; install the same "
+        "wheel on both sides, so that results are the same"
+    )
+
+
+# ---- on the workers ------------------------------------------------------------------------------
+
+
+def _path_of(recording: str) -> Path:
+    return cache_dir() / "recordings" / f"{recording}.pmt"
+
+
+def _perform_there(
+    recording: str, work: Work, identity: tuple[str, str]
+) -> dict[str, Any] | Failure | _Missing:
+    """Do some work on a recording that this worker has."""
+    worker: str = distributed.get_worker().address
+    if simulator_identity() != identity:  # one that has come later
+        return Failure(_other_build(worker, simulator_identity(), identity))
+    path = _path_of(recording)
+    if not _is_kept(recording, path):
+        return _Missing(worker)
+    return perform(path, work, lambda _: None)
+
+
+def _is_kept(recording: str, path: Path) -> bool:
+    try:
+        return Trace(path).hash == recording
+    except Error:  # not there, or damaged
+        return False
+
+
+def _keep_recording(recording: str, data: bytes, digest: str) -> None:
+    """Keep what has arrived, if it is what was sent."""
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise Error(f"the recording {recording} was damaged on its way; run the command again")
+    path = _path_of(recording)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as partial:
+        partial.write_bytes(data)

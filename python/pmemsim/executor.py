@@ -1,0 +1,143 @@
+"""Many jobs at once: on processes of this computer, or on a Dask cluster (`cluster.py`).
+
+A job that fails is a result, too: it never takes others with it, not even by dying. So each process
+does one job at a time, and one that dies is replaced.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Pipe
+from typing import Any, Protocol
+
+from pmemsim.jobs import Job
+from pmemsim.parallel import Report, run_all
+from pmemsim.programs import ending_of
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A job that couldn't be done, and why, in a sentence."""
+
+    reason: str
+
+
+Finished = Callable[[int, dict[str, Any] | Failure], None]
+"""Told a job's index and its result, from several threads; what it raises stops all jobs."""
+
+
+class Executor(Protocol):
+    """Where jobs are done."""
+
+    def run(
+        self,
+        jobs: Sequence[Job],
+        finished: Finished,
+        progress: Callable[[int, float], None] | None = None,
+    ) -> None:
+        """Do all jobs, beginning in their order; each is finished once."""
+
+
+class LocalProcesses:
+    """Processes of this computer, `jobs` at a time (default: one a host core)."""
+
+    def __init__(self, jobs: int | None = None) -> None:
+        self._jobs = jobs
+
+    def run(
+        self,
+        jobs: Sequence[Job],
+        finished: Finished,
+        progress: Callable[[int, float], None] | None = None,
+    ) -> None:
+        """Do all jobs, beginning in their order; each is finished once."""
+        pool = _Pool()
+
+        def task(index: int) -> Callable[[Report], None]:
+            return lambda report: finished(index, pool.do(jobs[index], report))
+
+        try:
+            run_all([task(index) for index in range(len(jobs))], self._jobs, progress)
+        finally:
+            pool.close()
+
+
+class _Pool:
+    """Processes that wait for a job, or do one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._all: list[_Process] = []
+        self._idle: list[_Process] = []
+
+    def do(self, job: Job, report: Report) -> dict[str, Any] | Failure:
+        with self._lock:
+            process = self._idle.pop() if self._idle else None
+        if process is None:
+            process = _Process()
+            with self._lock:
+                self._all.append(process)
+        value = process.do(job, report)
+        if value is None:
+            return Failure(
+                f"the process that did it {process.ending()}; if memory ran out, do fewer at once "
+                "(--jobs)"
+            )
+        with self._lock:
+            self._idle.append(process)
+        return value
+
+    def close(self) -> None:
+        for process in self._all:
+            process.end()
+
+
+_POLL_S = 0.1
+
+
+class _Process:
+    """One process that does jobs (`worker.py`)."""
+
+    def __init__(self) -> None:
+        self._connection, theirs = Pipe()
+        with theirs:
+            # -P: what lies in the user's folder is not what the worker imports.
+            command = [sys.executable, "-P", "-m", "pmemsim.worker", str(theirs.fileno())]
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()]
+            )
+
+    def do(self, job: Job, report: Report) -> dict[str, Any] | Failure | None:
+        """The job's result; None if the process has died of it."""
+        share = 0.0
+        try:
+            self._connection.send((job.trace.path.absolute(), job.work))
+            while True:
+                while not self._connection.poll(_POLL_S):
+                    report(share)
+                message = self._connection.recv()
+                if not isinstance(message, float):
+                    return _result(message)
+                share = message
+                report(share)
+        except (EOFError, ConnectionError):
+            return None
+
+    def ending(self) -> str:
+        """How it ended."""
+        return ending_of(self._process.wait())
+
+    def end(self) -> None:
+        """End it, whatever it does."""
+        self._connection.close()
+        self._process.kill()
+        self._process.wait()
+
+
+def _result(message: Any) -> dict[str, Any] | Failure:  # noqa: ANN401 -- what came through the pipe
+    assert isinstance(message, dict | Failure)
+    return message

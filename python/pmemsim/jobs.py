@@ -1,0 +1,145 @@
+"""Jobs on recordings: what any process can do, here or on another computer, and what it gives back.
+
+A job's identity covers the recording, every parameter and the simulator itself, so a result that
+has been kept under it is the result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from pmemsim import _core
+from pmemsim.crash import Points, verify
+from pmemsim.simulation import (
+    Configuration,
+    Progress,
+    Result,
+    StartingContents,
+    simulate,
+    version,
+)
+from pmemsim.trace import Trace
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is kept of one simulation."""
+
+    trace_hash: str
+    threads: int
+    instructions: int
+    regions: int
+    time_ns: float
+    pm_write_bytes: int
+    stats: dict[str, float]
+    """All statistics by name, apart from those of single cores."""
+
+    @classmethod
+    def of(cls, result: Result) -> Outcome:
+        """What to keep of a result."""
+        return cls(
+            result.trace_hash,
+            result.threads,
+            result.instructions,
+            result.regions,
+            result.time_ns,
+            result.pm_write_bytes,
+            {s.name: s.value for s in result.statistics if not _is_of_one_core(s.name)},
+        )
+
+
+def _is_of_one_core(statistic: str) -> bool:
+    group = statistic.partition(".")[0]
+    return group.startswith("core") and group != "core"
+
+
+class Work(Protocol):
+    """What to do with a recording. It goes to other processes, so it holds values alone."""
+
+    @property
+    def configuration(self) -> Configuration:
+        """The design and the machine."""
+
+    @property
+    def options(self) -> list[object]:
+        """What the result depends on besides recording and configuration."""
+
+    def run(self, trace: Trace, contents: StartingContents, report: Progress) -> dict[str, Any]:
+        """Do it; the result can be written as JSON."""
+
+
+@dataclass(frozen=True)
+class Simulate:
+    """Simulate the recording; the result is an `Outcome`."""
+
+    configuration: Configuration
+
+    @property
+    def options(self) -> list[object]:
+        """What the result holds, in case older ones are kept: the names of its values."""
+        return ["simulate", list(Outcome.__dataclass_fields__)]
+
+    def run(self, trace: Trace, contents: StartingContents, report: Progress) -> dict[str, Any]:
+        """Simulate it."""
+        return asdict(Outcome.of(simulate(trace, self.configuration, report, contents=contents)))
+
+
+@dataclass(frozen=True)
+class Crash:
+    """Crash the design; the result has the numbers of points and of violations, and the story."""
+
+    configuration: Configuration
+    points: Points
+
+    @property
+    def options(self) -> list[object]:
+        """Which points are visited."""
+        return ["crash", asdict(self.points)]
+
+    def run(self, trace: Trace, contents: StartingContents, report: Progress) -> dict[str, Any]:
+        """Crash it; the oracle judges every image."""
+        found = verify(trace, self.configuration, self.points, None, "", report)
+        lines = list(found.story.lines) if found.story else []
+        return {"points": found.points, "violations": found.violations, "story": lines}
+
+
+@dataclass(frozen=True)
+class Job:
+    """Work on one recording, ready to be done: the recording exists, the configuration is right."""
+
+    trace: Trace
+    work: Work
+
+    @cached_property
+    def key(self) -> str:
+        """Identifies the result: recording, every parameter, and the simulator's version."""
+        parameters = [(p["key"], p["value"]) for p in self.work.configuration.resolve()]
+        text = json.dumps([self.trace.hash, parameters, *simulator_identity(), self.work.options])
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+    @property
+    def label(self) -> str:
+        """What it is, for progress."""
+        return f"{self.trace.name} on {self.work.configuration.design.name}"
+
+    @property
+    def weight(self) -> float:
+        """How long it takes, relative to others: the recording's operations."""
+        trace = self.trace
+        return float(sum(trace.operation_count(thread) for thread in range(trace.threads)))
+
+
+@cache
+def _simulator_hash() -> str:
+    """Identifies the simulator's own code, which may change between two versions."""
+    return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()
+
+
+def simulator_identity() -> tuple[str, str]:
+    """Pmemsim's version and its build: where both are the same, so are results, to the bit."""
+    return version(), _simulator_hash()

@@ -1,0 +1,66 @@
+"""Results of jobs, kept in the cache folder, so that what was done once is not done again."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pmemsim.errors import Error
+from pmemsim.executor import Executor, Failure
+from pmemsim.files import cache_dir, replacing
+from pmemsim.jobs import Job
+
+
+def path_of(job: Job) -> Path:
+    """Where the job's result is kept once it is there."""
+    return cache_dir() / "results" / f"{job.trace.name}-{job.key}.json"
+
+
+def missing(jobs: Iterable[Job]) -> list[Job]:
+    """The jobs whose results are not kept yet, each once, the longest first."""
+    unique = {path_of(job): job for job in jobs}
+    absent = [job for path, job in unique.items() if not path.is_file()]
+    return sorted(absent, key=lambda job: job.weight, reverse=True)
+
+
+def load(job: Job) -> dict[str, Any]:
+    """The result that was kept."""
+    path = path_of(job)
+    try:
+        value = json.loads(path.read_text())
+        if not isinstance(value, dict):
+            raise ValueError("holds no result")
+        return value
+    except (OSError, ValueError) as error:
+        raise Error(
+            f"{path}: can't be read ({error}); delete it and run the command again"
+        ) from error
+
+
+def run(
+    jobs: Sequence[Job],
+    executor: Executor,
+    progress: Callable[[int, float], None] | None = None,
+    finished: Callable[[Job, Failure | None], None] | None = None,
+) -> None:
+    """Do the jobs; each result is kept as soon as it is there, and then `finished` is told.
+
+    `finished` is called for one job at a time; what it raises stops the others.
+    """
+    if jobs:
+        path_of(jobs[0]).parent.mkdir(parents=True, exist_ok=True)
+    one_at_a_time = threading.Lock()
+
+    def keep(index: int, value: dict[str, Any] | Failure) -> None:
+        job = jobs[index]
+        if not isinstance(value, Failure):
+            with replacing(path_of(job)) as partial:
+                partial.write_text(json.dumps(value))
+        if finished:
+            with one_at_a_time:
+                finished(job, value if isinstance(value, Failure) else None)
+
+    executor.run(jobs, keep, progress)

@@ -1,0 +1,309 @@
+"""What a design's structures take on the chip, computed from the configuration.
+
+One row a choice of a layer: which structures it adds, each with its size and how many there are in
+the machine. So a design of a user's own has a number, too. What isn't on the chip doesn't count:
+log areas in PM, and DRAM that a design uses. Nor do queues that the machine has without the design.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pmemsim import _core
+from pmemsim.simulation import Configuration
+
+_BITS = 8
+_LINE = 64
+_REGISTER = 8
+_ADDRESS = 6  # ASAP, 6.2: 48 bits
+
+
+@dataclass(frozen=True)
+class Structure:
+    """One hardware structure."""
+
+    name: str
+    """With what has one: a core, a channel, ..."""
+    formula: str
+    bytes: float
+    """Of one."""
+    count: int
+    """In the machine."""
+    where: str
+    """The section of the design's paper, or why it is there."""
+    printed: float | None = None
+    """Bytes that the paper prints."""
+    printed_if: float | None = None
+    """Bytes by the reading of the formula that gives what is printed, where that is another."""
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A choice whose structures can't be counted, and why, in a sentence."""
+
+    reason: str
+
+
+class Values:
+    """The resolved configuration, and what follows from it."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._values = {p["key"]: p["value"] for p in configuration.resolve()}
+
+    def text(self, key: str) -> str:
+        """A value as it is written."""
+        return self._values[key]
+
+    def number(self, key: str) -> int:
+        """A count."""
+        return int(self._values[key])
+
+    def bytes(self, key: str) -> int:
+        """A size, such as `1KiB`, in bytes."""
+        size = self._values[key]
+        for unit, factor in (
+            ("TiB", 1 << 40),
+            ("GiB", 1 << 30),
+            ("MiB", 1 << 20),
+            ("KiB", 1 << 10),
+            ("B", 1),
+        ):
+            if size.endswith(unit):
+                return int(size.removesuffix(unit)) * factor
+        raise ValueError(size)
+
+    @property
+    def cores(self) -> int:
+        """Cores of the machine; each runs a thread."""
+        return self.number("core.count")
+
+    @property
+    def channels(self) -> int:
+        """Channels with PM; each has a controller's queues."""
+        return self.number("pm.controllers") * self.number("pm.channels_per_controller")
+
+    @property
+    def banks(self) -> int:
+        """Banks of PM."""
+        return self.channels * self.number("pm.ranks") * self.number("pm.banks_per_rank")
+
+    @property
+    def cache_lines(self) -> int:
+        """Lines of all caches."""
+        per_core = self.bytes("shared.size_per_core")
+        shared = per_core * self.cores if per_core else self.bytes("shared.size")
+        private = self.bytes("l1.size") + self.bytes("l2.size")
+        return (private * self.cores + shared) // _LINE
+
+
+Structures = Sequence[Structure] | Unknown
+
+
+def storage_of(configuration: Configuration) -> Structures:
+    """The structures that a design adds to its machine; none if it is software alone."""
+    values = Values(configuration)
+    found: list[Structure] = []
+    for layer in _core.layer_names:
+        for choice in values.text(layer).split(","):
+            structures = STORAGE[layer, choice](values)
+            if isinstance(structures, Unknown):
+                return structures
+            found += structures
+    return found
+
+
+def total_bytes(structures: Sequence[Structure]) -> float:
+    """Bytes of all structures in the machine together."""
+    return sum(structure.bytes * structure.count for structure in structures)
+
+
+def _nothing(_: Values) -> Structures:
+    return []
+
+
+def _asap(value: Values) -> list[Structure]:
+    regions, slots = value.number("asap.cl_entries"), value.number("asap.cl_slots")
+    dependences, others = (
+        value.number("asap.dependence_entries"), value.number("asap.dependence_slots"),
+    )  # fmt: skip
+    headers = value.number("asap.lh_wpq_entries")
+    pointer, state, rid = 8, 2, 32
+    tag = 1 + 1 + rid
+    return [
+        Structure(
+            "CL List, a core",
+            f"{regions} x ({slots} x {pointer} bit CLPtr + {state} bit state + {rid} bit RID)",
+            regions * (slots * pointer + state + rid) / _BITS,
+            value.cores,
+            "6.2",
+            printed=49,
+        ),
+        Structure(
+            "Dependence List, a channel",
+            f"{dependences} x ({others} x {rid} bit Dep + {state} bit state + {rid} bit RID)",
+            dependences * (others * rid + state + rid) / _BITS,
+            value.channels,
+            "6.2",
+        ),
+        _header_queue("LH-WPQ, a channel", headers, value, "6.2"),
+        Structure(
+            "Bloom filter, a channel",
+            value.text("asap.filter_size"),
+            value.bytes("asap.filter_size"),
+            value.channels,
+            "5.3, Table 2",
+        ),
+        Structure(
+            "thread state registers, a thread",
+            f"6 x {_REGISTER} B",
+            6 * _REGISTER,
+            value.cores,
+            "4.4, 6.2",
+        ),
+        Structure(
+            "tag extension, a line of L1, L2 and L3",
+            f"1 bit PBit + 1 bit LockBit + {rid} bit OwnerRID",
+            tag / _BITS,
+            value.cache_lines,
+            "4.3, 4.6, 5.6",
+        ),
+    ]
+
+
+def _header_queue(name: str, entries: int, value: Values, where: str) -> Structure:
+    return Structure(
+        name,
+        f"{entries} x ({_ADDRESS} B LogHeaderAddr + {_LINE} B LogHeader)",
+        entries * (_ADDRESS + _LINE),
+        value.channels,
+        where,
+    )
+
+
+def _hardware_log(value: Values) -> list[Structure]:
+    """What a log that hardware writes takes, by its allocation and metadata."""
+    found: list[Structure] = []
+    # BLOM's headers stand in the write pending queues that the machine has.
+    if value.text("log.metadata") == "collated-header" and value.number("log.header_entries"):
+        entries = value.number("log.header_entries")
+        found.append(_header_queue("log header queue, a channel", entries, value, "ASAP, 6.3"))
+    if value.text("log.allocation") == "load-aware":
+        return [*load_aware_log(value), *found]
+    # Of a shared log or of each core's.
+    logs = 1 if value.text("log.area") == "shared" else value.cores
+    found.append(
+        Structure(
+            "registers of a sequential log",
+            f"2 x {_REGISTER} B start and offset",
+            2 * _REGISTER,
+            logs,
+            "ReDU: start and offset registers",
+        )
+    )
+    return found
+
+
+# III-A: "Assuming a row address and a column address have 16 and 10 bits respectively".
+_ROW_AND_COLUMN_BITS = 16 + 10
+
+
+def load_aware_log(value: Values) -> list[Structure]:
+    """LALEA's structures."""
+    entries, headers = value.number("log.free_entries"), value.number("log.free_headers")
+    entry_bits = _ROW_AND_COLUMN_BITS - (_LINE.bit_length() - 1)
+    header_bits = _ROW_AND_COLUMN_BITS - ((2 * _LINE).bit_length() - 1)
+    return [
+        Structure(
+            "free-log-entry FIFO, a bank",
+            f"{entries} x {entry_bits} bit",
+            entries * entry_bits / _BITS,
+            value.banks,
+            "III-A",
+            printed=2560,
+        ),
+        Structure(
+            "free-header FIFO, a bank",
+            f"{headers} x {header_bits} bit",
+            headers * header_bits / _BITS,
+            value.banks,
+            "III-A",
+            printed=2432,
+            printed_if=entries * header_bits / _BITS,
+        ),
+        Structure("LR register, a core", "8 B", 8, value.cores, "III-A"),
+        Structure("operation counter, a bank", "8 bit", 1, value.banks, "III-A"),
+    ]
+
+
+def _committed_region(value: Values) -> Structure:
+    return Structure(
+        "register of the last committed region, a core",
+        f"{_REGISTER} B",
+        _REGISTER,
+        value.cores,
+        "what survives a crash",
+    )
+
+
+def _hw_undo(value: Values) -> list[Structure]:
+    return [_committed_region(value), *_hardware_log(value)]
+
+
+def _hw_redo(value: Values) -> list[Structure]:
+    lines = value.number("hw_redo.log_buffer_entries")
+    return [
+        Structure(
+            "log buffer, a core",
+            f"{lines} x ({_ADDRESS} B address + {_LINE} B line)",
+            lines * (_ADDRESS + _LINE),
+            value.cores,
+            "ReDU: log buffer",
+        ),
+        Structure(
+            "registers of the last regions committed and released, a core",
+            f"2 x {_REGISTER} B",
+            2 * _REGISTER,
+            value.cores,
+            "what survives a crash",
+        ),
+        *_hardware_log(value),
+    ]
+
+
+def _lad(value: Values) -> list[Structure]:
+    l1_lines = value.bytes("l1.size") // _LINE
+    return [
+        Structure(
+            "mark, a line of an L1",
+            "1 bit",
+            1 / _BITS,
+            l1_lines * value.cores,
+            "LAD: transactional lines of a private cache",
+        ),
+        Structure(
+            "array of committed regions, a channel",
+            f"{value.cores} cores x {_REGISTER} B",
+            value.cores * _REGISTER,
+            value.channels,
+            "LAD: phase 2",
+        ),
+        *_hardware_log(value),
+    ]
+
+
+STORAGE: dict[tuple[str, str], Callable[[Values], Structures]] = {
+    ("ordering", "none"): _nothing,
+    ("ordering", "x86"): _nothing,
+    # What it adds is energy: a battery that empties the caches.
+    ("ordering", "eadr"): _nothing,
+    ("atomicity", "none"): _nothing,
+    ("atomicity", "software-undo"): _nothing,
+    ("atomicity", "hw-undo"): _hw_undo,
+    ("atomicity", "hw-redo"): _hw_redo,
+    ("atomicity", "asap"): _asap,
+    ("atomicity", "lad"): _lad,
+    ("backend", "none"): _nothing,
+    ("precompute", "none"): _nothing,
+}
+"""What each choice of a layer adds; every choice has a row."""

@@ -1,0 +1,70 @@
+"""A process that does jobs for another one: `python -m pmemsim.worker DESCRIPTOR`.
+
+It ends when the other one does. Ctrl-C is the other one's business.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from pmemsim.errors import Error
+from pmemsim.executor import Failure
+from pmemsim.jobs import Work
+from pmemsim.simulation import Progress, StartingContents
+from pmemsim.trace import Trace
+
+_ANY_NUMBER = 1 << 62  # of simulations
+
+
+class _Last:
+    """The recording of the last job: often the next one's, too. Its PM is loaded once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # a Dask worker has threads
+        self._opened: tuple[Path, Trace, StartingContents] | None = None
+
+    def opened(self, path: Path) -> tuple[Trace, StartingContents]:
+        with self._lock:
+            if self._opened is None or self._opened[0] != path:
+                self._opened = None  # so that there are not two at a time
+                trace = Trace(path)
+                self._opened = (path, trace, StartingContents(trace, _ANY_NUMBER))
+            return self._opened[1:]
+
+
+_last = _Last()
+
+
+def perform(path: Path, work: Work, report: Progress) -> dict[str, Any] | Failure:
+    """Do some work on a recording; whatever goes wrong is its result."""
+    try:
+        return work.run(*_last.opened(path), report)
+    except (EOFError, ConnectionError):  # nobody listens any more
+        raise
+    except MemoryError:
+        return Failure("out of memory; simulate a shorter recording, or fewer at once (--jobs)")
+    except Error as error:
+        return Failure(str(error))
+    except Exception as error:  # a defect of one job's is no reason to lose the others
+        return Failure(f"{type(error).__name__}: {error}")
+
+
+def main() -> None:
+    """Entry point."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    connection = Connection(int(sys.argv[1]))
+    with contextlib.suppress(EOFError, ConnectionError):
+        while True:
+            path, work = connection.recv()
+            connection.send(perform(path, work, connection.send))
+
+
+if __name__ == "__main__":
+    main()
