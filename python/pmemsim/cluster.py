@@ -98,8 +98,10 @@ class Cluster:
                 if progress:
                     progress(index, 1.0)
         finally:
-            out = [distributed.Future(name, self._client) for name in indices]
-            self._client.cancel(out)  # type: ignore[no-untyped-call]
+            out: list[distributed.Future[Any]] = [
+                distributed.Future(name, self._client) for name in indices
+            ]
+            self._client.cancel(out)
 
     def _check_builds(self) -> None:
         """Raise an `Error` if a worker has another pmemsim, or none (rule 3)."""
@@ -143,7 +145,7 @@ class Cluster:
         try:
             self._client.run(_keep_recording, trace.hash, data, digest, workers=[worker])
         except Exception as error:
-            if worker in self._client.nthreads():  # type: ignore[no-untyped-call]
+            if worker in self._client.nthreads():
                 return Failure(f"{worker} couldn't keep the recording: {error}")
             return None  # rule 2: it has died; another one will ask
         self._sent.add((worker, trace.hash))

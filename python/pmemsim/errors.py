@@ -68,6 +68,12 @@ class Problems:
             raise ConfigError(self.found)
 
 
+def in_one(error: Error) -> str:
+    """All that an error says, on one line."""
+    problems = error.problems if isinstance(error, ConfigError) else [str(error)]
+    return "; ".join(problems)
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` if a known word is near, else the list of known words."""
     words = sorted(known)

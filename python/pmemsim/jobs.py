@@ -66,6 +66,10 @@ class Work(Protocol):
         """The design and the machine."""
 
     @property
+    def label(self) -> str:
+        """What is done to the recording, for progress."""
+
+    @property
     def options(self) -> list[object]:
         """What the result depends on besides recording and configuration."""
 
@@ -78,6 +82,11 @@ class Simulate:
     """Simulate the recording; the result is an `Outcome`."""
 
     configuration: Configuration
+
+    @property
+    def label(self) -> str:
+        """On which design it runs."""
+        return f"on {self.configuration.design.name}"
 
     @property
     def options(self) -> list[object]:
@@ -95,6 +104,11 @@ class Crash:
 
     configuration: Configuration
     points: Points
+
+    @property
+    def label(self) -> str:
+        """On which design it crashes."""
+        return f"crashing on {self.configuration.design.name}"
 
     @property
     def options(self) -> list[object]:
@@ -125,7 +139,7 @@ class Job:
     @property
     def label(self) -> str:
         """What it is, for progress."""
-        return f"{self.trace.name} on {self.work.configuration.design.name}"
+        return f"{self.trace.name} {self.work.label}"
 
     @property
     def weight(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from pmemsim.comparison import Comparison, breakdown
 from pmemsim.errors import Error
 from pmemsim.files import check_writable, replacing
+from pmemsim.matrix import Matrix
 from pmemsim.simulation import Result
 
 try:
@@ -80,6 +82,59 @@ def plot_result(result: Result, path: Path) -> None:
         _share_legend(figure, axes)
 
     save(draw, path, (6.5, 2.2))
+
+
+def plot_matrix(matrix: Matrix, path: Path) -> None:
+    """Heat maps of the speedups and of the PM write traffic; wrong designs are marked."""
+    width = max(6.5, 2.0 + 0.55 * len(matrix.designs))
+    height = 3.2 + 0.7 * len(matrix.workloads)
+
+    def draw(figure: Figure) -> None:
+        top, bottom = figure.subplots(2, 1)
+        speedups = {(c.workload, c.design): c.speedup for c in matrix.cells}
+        _heat_map(top, matrix, speedups, f"throughput over {matrix.baseline}", "viridis")
+        written = {
+            (c.workload, c.design): None if c.pm_write_bytes is None else c.pm_write_bytes / 1e6
+            for c in matrix.cells
+        }
+        _heat_map(bottom, matrix, written, "written to PM (MB)", "cividis_r")
+        figure.suptitle(
+            f"machine {matrix.cells[0].machine}; ! a crash leaves something wrong, ? not verified",
+            fontsize=10,
+        )
+
+    save(draw, path, (width, height))
+
+
+def _heat_map(
+    axes: Axes,
+    matrix: Matrix,
+    values: Mapping[tuple[str, str], float | None],
+    title: str,
+    colours: str,
+) -> None:
+    """A square a cell, with its number; cells without one stay white."""
+    workloads, designs = matrix.workloads, matrix.designs
+    squares = [
+        [math.nan if (value := values[w, d]) is None else value for d in designs] for w in workloads
+    ]
+    image = axes.imshow(squares, aspect="auto", cmap=colours)
+    for cell in matrix.cells:
+        row, column = workloads.index(cell.workload), designs.index(cell.design)
+        value = squares[row][column]
+        mark = "?" if cell.violations is None else "!" if cell.violations else ""
+        text = f"{mark}" if math.isnan(value) else f"{value:.3g}{mark}"
+        # As a colour map has it, dark colours are those of one end.
+        red, green, blue, _ = image.cmap(image.norm(value))
+        dark = not math.isnan(value) and 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
+        axes.text(
+            column, row, text, ha="center", va="center", fontsize=7.5,
+            color="white" if dark else "black",
+        )  # fmt: skip
+    axes.set_xticks(range(len(designs)), designs, rotation=45, ha="right")
+    axes.set_yticks(range(len(workloads)), workloads)
+    axes.grid(visible=False)
+    axes.set_title(title, fontsize=9)
 
 
 def _throughput(axes: Axes, comparison: Comparison) -> None:

@@ -70,13 +70,18 @@ def configure(
         with problems.collected():
             presets = (preset for preset in (machine_preset, design_preset) if preset)
             settings = [setting for preset in presets for setting in preset.settings]
-            _core.check_values(_as_tuples((*settings, *own)))
+            check_values((*settings, *own))
         raise ConfigError(problems.found)
     configuration = Configuration(design_preset, machine_preset, own)
     with problems.collected():
         configuration.resolve()
     problems.raise_any()
     return configuration
+
+
+def check_values(settings: Iterable[Setting]) -> None:
+    """Raise a `ConfigError` for keys and values that are wrong whatever they go together with."""
+    _core.check_values(_as_tuples(settings))
 
 
 def _as_tuples(settings: Iterable[Setting]) -> list[tuple[str, str, str]]:

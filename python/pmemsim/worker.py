@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from pmemsim.errors import Error
+from pmemsim.errors import Error, in_one
 from pmemsim.executor import Failure
 from pmemsim.jobs import Work
 from pmemsim.simulation import Progress, StartingContents
@@ -50,7 +50,7 @@ def perform(path: Path, work: Work, report: Progress) -> dict[str, Any] | Failur
     except MemoryError:
         return Failure("out of memory; simulate a shorter recording, or fewer at once (--jobs)")
     except Error as error:
-        return Failure(str(error))
+        return Failure(in_one(error))
     except Exception as error:  # a defect of one job's is no reason to lose the others
         return Failure(f"{type(error).__name__}: {error}")
 

@@ -17,6 +17,7 @@ from pmemsim import random_programs
 from pmemsim.cli.choices import configurations_of, distinct, names_of
 from pmemsim.cli.console import out, progress_of, si, table
 from pmemsim.cli.options import (
+    MOST,
     Jobs,
     Json,
     Machine,
@@ -25,6 +26,7 @@ from pmemsim.cli.options import (
     check_outputs,
     keep_inputs,
     options_of,
+    sample_of,
 )
 from pmemsim.cli.recordings import open_traces
 from pmemsim.crash import Case, Checker, CrashRun, Points, Refused, checker_of, verify_or_refuse
@@ -39,7 +41,6 @@ from pmemsim.workloads import WorkloadRun, argument_problems
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(ps|ns|us|ms|s)")
 _PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
-_MOST = 2**63 - 1  # that the simulator can count
 _MOST_S = 10**6
 _MOST_SUBSETS = 10**5  # some seconds of work at each point, which ends before Ctrl-C is heard
 _MOST_PROGRAMS = 10**5  # half a day of work; all are listed before the first begins
@@ -385,14 +386,7 @@ def _points(
         at_ps = _picoseconds(at, problems)
         if text != "all":
             problems.add(["--at and --points: give one of them"])
-    sample = None
-    if text.isdecimal() and len(text) <= len(str(_MOST)):
-        sample = int(text)
-        _check_whole("--points", sample, 1, problems)
-    elif text.isdecimal():
-        problems.add([f"--points {text}: must be `all` or 1 to {_MOST}"])
-    elif text != "all":
-        problems.add([f"--points {text}: must be `all` or a whole number, as in 10000"])
+    sample = sample_of(text, problems)
     _check_whole("--subsets", subsets, 0, problems, _MOST_SUBSETS)
     problems.add(argument_problems(seed=seed))
     return Points(sample, 1 if seed is None else seed, at_ps, subsets)
@@ -404,14 +398,12 @@ def _picoseconds(text: str, problems: Problems) -> int | None:
         problems.add([f"--at {text}: not a time; give a number with its unit, as in 12.5us"])
         return None
     time = round(Decimal(match[1]) * _PICOSECONDS[match[2]])
-    if time > _MOST:
+    if time > MOST:
         problems.add([f"--at {text}: is later than any simulation ends; leave it out"])
     return time
 
 
-def _check_whole(
-    option: str, value: int, least: int, problems: Problems, most: int = _MOST
-) -> None:
+def _check_whole(option: str, value: int, least: int, problems: Problems, most: int = MOST) -> None:
     if not least <= value <= most:
         problems.add([f"{option} {value}: must be {least} to {most}"])
 

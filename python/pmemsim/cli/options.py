@@ -225,3 +225,19 @@ def check_jobs(jobs: int | None) -> None:
     """Raise an `Error` for a number of jobs that can't be."""
     if jobs is not None and jobs < 1:
         raise Error(f"--jobs {jobs}: must be at least 1")
+
+
+# That the simulator can count.
+MOST = 2**63 - 1
+
+
+def sample_of(points: str, problems: Problems) -> int | None:
+    """How many crash points `--points` asks for; None: all."""
+    if points == "all":
+        return None
+    if not points.isdecimal():
+        problems.add([f"--points {points}: must be `all` or a whole number, as in 10000"])
+        return None
+    if not 1 <= int(points) <= MOST:
+        problems.add([f"--points {points}: must be `all` or 1 to {MOST}"])
+    return int(points)

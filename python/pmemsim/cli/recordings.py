@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pmemsim.cli.console import progress_of
+from pmemsim.errors import Error
 from pmemsim.parallel import Report, run_all
 from pmemsim.targets import Target
 from pmemsim.trace import Trace
@@ -12,15 +13,37 @@ from pmemsim.trace import Trace
 
 def open_traces(targets: list[Target], jobs: int | None) -> list[Trace]:
     """Open the targets' traces, recording what is missing first, with progress."""
-    missing = [target for target in targets if not target.is_ready]
+    traces = []
+    for trace in open_each(targets, jobs):
+        if isinstance(trace, Error):
+            raise trace
+        traces.append(trace)
+    return traces
 
-    def task(target: Target) -> Callable[[Report], None]:
+
+def open_each(targets: list[Target], jobs: int | None) -> list[Trace | Error]:
+    """As `open_traces`; but what can't be recorded or opened is an `Error` in its place."""
+    failed: dict[int, Error] = {}
+
+    def task(index: int) -> Callable[[Report], None]:
         def record(report: Report) -> None:
-            target.trace(keep_going=lambda: report(0.5))
+            try:
+                targets[index].trace(keep_going=lambda: report(0.5))
+            except Error as error:
+                failed[index] = error
 
         return record
 
+    missing = [index for index, target in enumerate(targets) if not target.is_ready]
     if missing:
-        with progress_of([f"recording {target.name}" for target in missing]) as progress:
-            run_all([task(target) for target in missing], jobs, progress)
-    return [target.trace() for target in targets]
+        labels = [f"recording {targets[index].name}" for index in missing]
+        with progress_of(labels) as progress:
+            run_all([task(index) for index in missing], jobs, progress)
+    return [failed.get(index) or _opened(target) for index, target in enumerate(targets)]
+
+
+def _opened(target: Target) -> Trace | Error:
+    try:
+        return target.trace()
+    except Error as error:
+        return error

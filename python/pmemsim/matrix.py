@@ -1,0 +1,167 @@
+"""The matrix: every design on the same workloads and one machine, side by side.
+
+A cell is one workload on one design: how fast it is, what it writes to PM, what it costs on the
+chip, and whether it recovers wherever it crashes. What can't be said of a cell is None, and its
+reason says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pmemsim import kept
+from pmemsim.crash import Points
+from pmemsim.errors import Error, in_one
+from pmemsim.executor import Failure
+from pmemsim.jobs import Crash, Job, Outcome, Simulate
+from pmemsim.simulation import Configuration
+from pmemsim.storage import Unknown, storage_of, total_bytes
+from pmemsim.trace import Trace
+
+BASELINE = "sw-undo"
+"""Speedups are over this design, unless the user names another."""
+POINTS = 10_000
+"""Crash points of a cell, unless the user says otherwise."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One workload on one design."""
+
+    workload: str
+    design: str
+    machine: str
+    threads: int | None
+    """Simulated cores that ran a thread."""
+    speedup: float | None
+    """The baseline's simulated time over this one's."""
+    pm_write_bytes: int | None
+    """Bytes written to the PM device."""
+    storage_bytes: float | None
+    """Bytes on the chip that the design adds to the machine."""
+    points: int | None
+    """Crash points visited."""
+    violations: int | None
+    """Of these, points at which something was wrong."""
+    reason: str | None
+    """Why something is None."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """All cells, workload by workload, in the order of the designs."""
+
+    cells: tuple[Cell, ...]
+    baseline: str
+
+    @property
+    def workloads(self) -> list[str]:
+        """The workloads, in their order."""
+        return list(dict.fromkeys(cell.workload for cell in self.cells))
+
+    @property
+    def designs(self) -> list[str]:
+        """The designs, in their order."""
+        return list(dict.fromkeys(cell.design for cell in self.cells))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The matrix as `--json` writes it; docs/results.md explains every key."""
+        return {"baseline": self.baseline, "cells": [vars(cell) for cell in self.cells]}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a matrix consists of, before any job is done."""
+
+    workloads: Mapping[str, Trace | Error]
+    """The recordings, or why there is none."""
+    designs: Mapping[str, Configuration | Error]
+    """The designs on the machine, or why they can't be."""
+    machine: str
+    baseline: Configuration | Error
+    points: Points
+
+    @property
+    def jobs(self) -> list[Job]:
+        """All that is to be done: simulations, the baseline's among them, and crashes."""
+        found = []
+        for trace in self.workloads.values():
+            if isinstance(trace, Error):
+                continue
+            for configuration in (self.baseline, *self.designs.values()):
+                if isinstance(configuration, Configuration):
+                    found.append(Job(trace, Simulate(configuration)))
+            for configuration in self.designs.values():
+                if isinstance(configuration, Configuration):
+                    found.append(Job(trace, Crash(configuration, self.points)))
+        return found
+
+    def matrix(self, failures: Mapping[str, Failure]) -> Matrix:
+        """The matrix of the results that are kept; `failures` are those of jobs, by their keys."""
+        cells = [
+            self._cell(workload, trace, design, configuration, failures)
+            for workload, trace in self.workloads.items()
+            for design, configuration in self.designs.items()
+        ]
+        name = self.baseline.design.name if isinstance(self.baseline, Configuration) else ""
+        return Matrix(tuple(cells), name)
+
+    def _cell(
+        self,
+        workload: str,
+        trace: Trace | Error,
+        design: str,
+        configuration: Configuration | Error,
+        failures: Mapping[str, Failure],
+    ) -> Cell:
+        reasons = [in_one(part) for part in (trace, configuration) if isinstance(part, Error)]
+        outcome = base = crash = storage = None
+        if isinstance(configuration, Configuration):
+            structures = storage_of(configuration)
+            if isinstance(structures, Unknown):
+                reasons.append(f"storage: {structures.reason}")
+            else:
+                storage = total_bytes(structures)
+        if isinstance(configuration, Configuration) and isinstance(trace, Trace):
+            outcome = _outcome(Job(trace, Simulate(configuration)), failures, reasons)
+            base = self._baseline_of(trace, failures, reasons)
+            crash = _result(Job(trace, Crash(configuration, self.points)), failures, reasons)
+        return Cell(
+            workload=workload,
+            design=design,
+            machine=self.machine,
+            threads=outcome.threads if outcome else None,
+            speedup=base.time_ns / outcome.time_ns if base and outcome else None,
+            pm_write_bytes=outcome.pm_write_bytes if outcome else None,
+            storage_bytes=storage,
+            points=crash["points"] if crash else None,
+            violations=crash["violations"] if crash else None,
+            reason="; ".join(dict.fromkeys(reasons)) or None,
+        )
+
+    def _baseline_of(
+        self, trace: Trace, failures: Mapping[str, Failure], reasons: list[str]
+    ) -> Outcome | None:
+        """The baseline's run; without it there is no speedup."""
+        if isinstance(self.baseline, Error):
+            reasons.append(f"no baseline: {in_one(self.baseline)}")
+            return None
+        why: list[str] = []
+        outcome = _outcome(Job(trace, Simulate(self.baseline)), failures, why)
+        reasons += [f"no baseline: {reason}" for reason in why if reason not in reasons]
+        return outcome
+
+
+def _result(job: Job, failures: Mapping[str, Failure], reasons: list[str]) -> dict[str, Any] | None:
+    """The job's result, if there is one; why there is none is added to `reasons`."""
+    if failure := failures.get(job.key):
+        reasons.append(failure.reason)
+        return None
+    return kept.load(job)
+
+
+def _outcome(job: Job, failures: Mapping[str, Failure], reasons: list[str]) -> Outcome | None:
+    value = _result(job, failures, reasons)
+    return Outcome(**value) if value else None
