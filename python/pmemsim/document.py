@@ -7,8 +7,8 @@ from pathlib import Path
 
 import yaml
 
-from pmemsim.errors import Error, did_you_mean
-from pmemsim.presets import Kind, preset_names
+from pmemsim.errors import ConfigError, Error, did_you_mean, in_one
+from pmemsim.presets import Kind, load_preset, preset_names
 
 
 class Item:
@@ -22,18 +22,27 @@ class Item:
     def error(self, reason: str) -> Error:
         """What is wrong with this value, for the caller to raise."""
         named = f"{self.name}: " if self.name else ""
-        return Error(f"{self._path}:{self._node.start_mark.line + 1}: {named}{reason}")
+        return Error(f"{self.place}: {named}{reason}")
+
+    @property
+    def place(self) -> str:
+        """File and line."""
+        return f"{self._path}:{self._node.start_mark.line + 1}"
 
     def fields(self, required: Collection[str], optional: Collection[str] = ()) -> dict[str, Item]:
         """The values of these keys; there may be no others."""
         found = self.entries()
         known = [*required, *optional]
-        for key, item in found.items():
-            if key not in known:
-                raise item.error(f"unknown key{did_you_mean(key, known)}")
-        for key in required:
-            if key not in found:
-                raise self.error(f"the key '{key}' is missing")
+        problems = [
+            str(item.error(f"unknown key{did_you_mean(key, known)}"))
+            for key, item in found.items()
+            if key not in known
+        ]
+        problems += [
+            str(self.error(f"the key '{key}' is missing")) for key in required if key not in found
+        ]
+        if problems:
+            raise ConfigError(problems)
         return found
 
     def entries(self) -> dict[str, Item]:
@@ -53,6 +62,10 @@ class Item:
         if not isinstance(self._node, yaml.SequenceNode):
             raise self.error("must be a list: [one, another]")
         return [Item(self._path, node, self.name) for node in self._node.value]
+
+    def values(self) -> list[Item]:
+        """The values of a list, or the one value."""
+        return self.items() if isinstance(self._node, yaml.SequenceNode) else [self]
 
     def text(self) -> str:
         """A single value as it is written."""
@@ -91,6 +104,15 @@ class Item:
         if "/" in name or name.endswith((".yaml", ".yml")):
             return name
         return self.one_of(preset_names(kind), kind)
+
+    def preset_file(self, kind: Kind) -> str:
+        """As `preset`; the file of one's own has been read, and has nothing wrong."""
+        name = self.preset(kind)
+        try:
+            load_preset(kind, name)
+        except Error as error:
+            raise self.error(in_one(error)) from error
+        return name
 
 
 def read(path: Path) -> Item:

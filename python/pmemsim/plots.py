@@ -15,6 +15,7 @@ from pmemsim.simulation import Result
 
 try:
     import matplotlib as mpl
+    import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 except ValueError as error:
@@ -125,7 +126,7 @@ def _heat_map(
         mark = "?" if cell.violations is None else "!" if cell.violations else ""
         text = f"{mark}" if math.isnan(value) else f"{value:.3g}{mark}"
         # As a colour map has it, dark colours are those of one end.
-        red, green, blue, _ = image.cmap(image.norm(value))
+        red, green, blue, _ = image.to_rgba(np.asarray(value))
         dark = not math.isnan(value) and 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
         axes.text(
             column, row, text, ha="center", va="center", fontsize=7.5,

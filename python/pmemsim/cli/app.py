@@ -12,7 +12,17 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from pmemsim.cli import calibrate, catalogue, crash, matrix, record, reproduce, simulate, trace
+from pmemsim.cli import (
+    calibrate,
+    catalogue,
+    crash,
+    matrix,
+    record,
+    reproduce,
+    simulate,
+    sweep,
+    trace,
+)  # fmt: skip
 from pmemsim.cli.console import err
 from pmemsim.cli.options import WorkloadCommand
 from pmemsim.cli.usage import UsageError, sentences_of
@@ -101,6 +111,7 @@ app.command("run", cls=WorkloadCommand)(simulate.run_command)
 app.command("compare", cls=WorkloadCommand)(simulate.compare_command)
 app.command("crash", cls=WorkloadCommand)(crash.crash_command)
 app.command("matrix", cls=WorkloadCommand)(matrix.matrix_command)
+app.command("sweep")(sweep.sweep_command)
 app.command("reproduce")(reproduce.reproduce_command)
 app.command("calibrate")(calibrate.calibrate_command)
 app.command("bench", cls=WorkloadCommand)(simulate.bench_command)

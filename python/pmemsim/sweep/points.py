@@ -1,0 +1,83 @@
+"""The points of a sweep: combinations of its axes, as simulations, or why they can't be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from pmemsim.errors import Error, in_one
+from pmemsim.jobs import Job, Simulate
+from pmemsim.presets import Setting
+from pmemsim.simulation import Configuration, configure
+from pmemsim.sweep.spec import RECIPE, REQUIRED, Combination
+from pmemsim.targets import Target, find_target
+from pmemsim.trace import Trace
+from pmemsim.workloads import Argument
+
+Opened = Callable[[list[Target]], list[Trace | Error]]
+"""Opens recordings, making those that are missing."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination."""
+
+    values: Combination
+    job: Job | None
+    """None: it can't be simulated."""
+    reason: str
+    """Why not; empty if it can."""
+
+
+def points_of(combinations: Sequence[Combination], opened: Opened, place: str) -> list[Point]:
+    """The points, in their order; each recording is opened once.
+
+    `place` is where parameters come from, as results say it.
+    """
+    targets = {_recipe_of(values): _target(values) for values in combinations}
+    able = {recipe: target for recipe, target in targets.items() if isinstance(target, Target)}
+    traces: dict[tuple[object, ...], Trace | Error] = {
+        recipe: target for recipe, target in targets.items() if isinstance(target, Error)
+    }
+    traces |= zip(able, opened(list(able.values())), strict=True)
+
+    @cache
+    def configuration(
+        design: str, machine: str, settings: tuple[Setting, ...]
+    ) -> Configuration | Error:
+        try:
+            return configure(design, machine, extra=settings)
+        except Error as error:
+            return error
+
+    def point(values: Combination) -> Point:
+        settings = tuple(
+            Setting(name, str(value), place)
+            for name, value in values.items()
+            if name not in (*REQUIRED, *RECIPE)
+        )
+        trace = traces[_recipe_of(values)]
+        configured = configuration(str(values["design"]), str(values["machine"]), settings)
+        wrong = [part for part in (trace, configured) if isinstance(part, Error)]
+        if isinstance(trace, Error) or isinstance(configured, Error):
+            return Point(values, None, "; ".join(in_one(error) for error in wrong))
+        return Point(values, Job(trace, Simulate(configured)), "")
+
+    return [point(values) for values in combinations]
+
+
+def _recipe_of(values: Combination) -> tuple[object, ...]:
+    """What determines the recording."""
+    return tuple(values.get(name) for name in ("workload", *RECIPE))
+
+
+def _target(values: Combination) -> Target | Error:
+    arguments: dict[str, Argument] = {
+        name: values[name] for name in RECIPE if name in values and name != "opt"
+    }
+    opt = str(values["opt"]) if "opt" in values else None
+    try:
+        return find_target(str(values["workload"]), opt=opt, **arguments)
+    except Error as error:
+        return error

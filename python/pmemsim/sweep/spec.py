@@ -1,0 +1,159 @@
+"""What a sweep varies: a YAML file, read strictly.
+
+    axes:                                  # every combination of their values
+      workload: [queue, hashmap]           # or traces (.pmt)
+      design: [sw-undo, asap]
+      machine: asap                        # one value is an axis, too
+      threads: [1, 2, 4]                   # and whatever else says how a workload is recorded
+      pm.wpq_entries: [16, 64]             # any parameter, with the values that --set takes
+    paired:                                # lists of one length, whose values go together
+      - pm.read_latency: [100ns, 300ns]
+        pm.write_latency: [50ns, 150ns]
+
+The values of `paired` count as one axis. Whatever is wrong with a value by itself is an error of
+the file; values that don't go together are a point that fails.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pmemsim import _core
+from pmemsim.document import Item, read
+from pmemsim.errors import Error, Problems, did_you_mean
+from pmemsim.presets import Setting
+from pmemsim.simulation import check_values
+from pmemsim.targets import find_target
+from pmemsim.workloads import WHOLE_NUMBERS, argument_problems
+
+Value = int | float | str
+Combination = Mapping[str, Value]
+"""A value of each axis, by its name, in the file's order."""
+
+REQUIRED = {"workload": "workload: queue", "design": "design: sw-undo", "machine": "machine: asap"}
+"""What every point needs, with an example."""
+RECIPE = (*WHOLE_NUMBERS, "duplicate_ratio", "mix", "opt")
+"""How a workload is recorded."""
+_NUMBERS: dict[str, Callable[[str], int | float]] = {
+    **dict.fromkeys(WHOLE_NUMBERS, int),
+    "duplicate_ratio": float,
+}
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A sweep's axes; each has one name, or several whose values go together."""
+
+    axes: tuple[tuple[Combination, ...], ...]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all axes, in the file's order."""
+        return [name for axis in self.axes for name in axis[0]]
+
+    def combinations(self) -> Iterator[Combination]:
+        """All points; the last axis varies fastest."""
+        for parts in itertools.product(*self.axes):
+            yield {name: value for part in parts for name, value in part.items()}
+
+
+def read_spec(path: Path) -> Spec:
+    """A sweep's file; raises `ConfigError` with everything that is wrong with it."""
+    return _Reader().spec(read(path))
+
+
+class _Reader:
+    """Reads a file to its end, and notes what is wrong on the way."""
+
+    def __init__(self) -> None:
+        self._problems = Problems()
+        self._names: set[str] = set()
+
+    def spec(self, root: Item) -> Spec:
+        axes: list[tuple[Combination, ...]] = []
+        fields = root.entries()
+        with self._problems.collected():
+            root.fields(("axes",), ("paired",))
+        if "axes" in fields:
+            with self._problems.collected():
+                for name, item in fields["axes"].entries().items():
+                    axes.append(tuple({name: value} for value in self._distinct(name, item)))
+        if "paired" in fields:
+            with self._problems.collected():
+                for group in fields["paired"].items():
+                    with self._problems.collected():
+                        axes.append(self._paired(group))
+        for name, example in REQUIRED.items():
+            if name not in self._names:
+                self._note(root.error(f"there is no {name}; add to 'axes', say: '{example}'"))
+        self._problems.raise_any()
+        return Spec(tuple(axes))
+
+    def _note(self, error: Error) -> None:
+        self._problems.add([str(error)])
+
+    def _paired(self, group: Item) -> tuple[Combination, ...]:
+        columns = {name: self._values(name, item) for name, item in group.entries().items()}
+        lengths = {name: len(item.values()) for name, item in group.entries().items()}
+        if len(lengths) < 2:
+            raise group.error("needs at least two lists; one alone belongs into 'axes'")
+        if len(set(lengths.values())) > 1:
+            each = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+            raise group.error(f"the lists must be of one length, but {each}")
+        return tuple(
+            # A value that is wrong is missing, and the file is refused for it.
+            dict(zip(columns, row, strict=True))
+            for row in zip(*columns.values(), strict=False)
+        )
+
+    def _distinct(self, name: str, item: Item) -> list[Value]:
+        values = self._values(name, item)
+        for value in dict.fromkeys(value for value in values if values.count(value) > 1):
+            self._note(item.error(f"the value '{value}' stands twice; remove one"))
+        return values
+
+    def _values(self, name: str, item: Item) -> list[Value]:
+        """The values of one name that are right by themselves."""
+        known = (*REQUIRED, *RECIPE, *(parameter["key"] for parameter in _core.parameters()))
+        if name not in known:
+            self._note(item.error(f"unknown axis{did_you_mean(name, known)}"))
+            return []
+        if name in self._names:
+            self._note(item.error("stands twice; remove one"))
+        self._names.add(name)
+        found: list[Value] = []
+        for one in item.values():
+            with self._problems.collected():
+                found.append(_value(name, one))
+        if not item.values():
+            self._note(item.error("has no values; give at least one"))
+        return found
+
+
+def _value(name: str, item: Item) -> Value:
+    """A value that is right by itself, whatever it will go together with."""
+    if name == "design":
+        return item.preset_file("design")
+    if name == "machine":
+        return item.preset_file("machine")
+    if name not in (*REQUIRED, *RECIPE):
+        check_values([Setting(name, item.text(), item.place)])
+        return item.text()
+    text = item.text()
+    try:
+        if name == "workload":
+            find_target(text)
+            return text
+        value = _NUMBERS[name](text) if name in _NUMBERS else text
+    except ValueError:
+        raise item.error(f"'{text}' is not a number") from None
+    except Error as error:
+        raise item.error(str(error)) from error
+    arguments: dict[str, Any] = {name: value}
+    for problem in argument_problems(**arguments):
+        raise item.error(f"'{text}' {problem.partition(': ')[2]}")
+    return value

@@ -1,0 +1,112 @@
+"""A sweep's results: one Parquet file, a row a point; it appears whole or not at all.
+
+The columns: the axes, then what the point is and how it went, then what was measured. A point whose
+simulation is in the file already isn't simulated again, whatever the cache folder has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyarrow import parquet
+
+from pmemsim import kept
+from pmemsim.errors import Error
+from pmemsim.files import replacing
+from pmemsim.jobs import Outcome
+from pmemsim.simulation import version
+from pmemsim.sweep.points import Point
+
+Row = dict[str, Any]
+OK, FAILED = "ok", "failed"
+_STATE = ("point", "status", "reason")
+# What was measured, apart from the statistics, which are numbers.
+_TEXTS = ("trace_hash", "version")
+_WHOLE = ("cores", "instructions", "completed_regions", "pm_write_bytes")
+
+
+def row_of(point: Point, known: Mapping[str, Row], failures: Mapping[str, str]) -> Row:
+    """A point's row: as a file has it already, as the cache folder has it, or why there is none.
+
+    `known` are results, and `failures` reasons, by the jobs' keys.
+    """
+    if point.job is None:
+        return {**point.values, "status": FAILED, "reason": point.reason}
+    key = point.job.key
+    if key in failures:
+        return {**point.values, "point": key, "status": FAILED, "reason": failures[key]}
+    measured = known[key] if key in known else _measured(Outcome(**kept.load(point.job)))
+    return {**point.values, "point": key, "status": OK, "reason": "", **measured}
+
+
+def _measured(outcome: Outcome) -> Row:
+    values = asdict(outcome)
+    return {
+        "trace_hash": outcome.trace_hash,
+        "version": version(),
+        "cores": outcome.threads,
+        "instructions": outcome.instructions,
+        "completed_regions": outcome.regions,
+        "time_ns": outcome.time_ns,
+        "regions_per_s": outcome.regions / outcome.time_ns * 1e9 if outcome.time_ns else 0.0,
+        "pm_write_bytes": outcome.pm_write_bytes,
+        **values["stats"],
+    }
+
+
+def write(rows: Sequence[Row], axes: Sequence[str], path: Path) -> None:
+    """Write the rows, in their order."""
+    columns = dict.fromkeys([*axes, *_STATE])
+    for row in rows:
+        columns |= dict.fromkeys(row)
+    schema = pa.schema([(name, _type_of(name, axes, rows)) for name in columns])
+    with replacing(path) as partial:
+        parquet.write_table(pa.Table.from_pylist(rows, schema=schema), partial)
+
+
+def _type_of(name: str, axes: Sequence[str], rows: Iterable[Row]) -> pa.DataType:
+    if name in axes:
+        kinds = {type(row[name]) for row in rows}
+        if kinds == {int}:
+            return pa.int64() if all(row[name] < 1 << 63 for row in rows) else pa.uint64()
+        return pa.float64() if kinds == {float} else pa.string()
+    if name in (*_STATE, *_TEXTS):
+        return pa.string()
+    return pa.int64() if name in _WHOLE else pa.float64()
+
+
+def read_results(path: Path, axes: Sequence[str]) -> dict[str, Row]:
+    """What the file says was measured, by the points; none if there is no file."""
+    if not path.exists():
+        return {}
+    try:
+        rows = parquet.read_table(path).to_pylist()
+        return {
+            row["point"]: {
+                name: value
+                for name, value in row.items()
+                if value is not None and name not in (*axes, *_STATE)
+            }
+            for row in rows
+            if row["status"] == OK
+        }
+    except (OSError, KeyError, pa.ArrowInvalid) as error:
+        raise Error(
+            f"{path}: isn't a sweep's results ({str(error).splitlines()[0]}); choose another "
+            "--out, or delete the file"
+        ) from error
+
+
+def check_same_sweep(path: Path, known: Iterable[str], points: Iterable[Point]) -> None:
+    """Raise an `Error` if the file has results that would be lost, because the sweep is another."""
+    wanted = {point.job.key for point in points if point.job}
+    others = sum(key not in wanted for key in known)
+    if others:
+        raise Error(
+            f"{path}: has {others} results that this sweep doesn't ask for, or that another "
+            "version of pmemsim has measured; choose another --out, or delete the file"
+        )
