@@ -83,7 +83,8 @@ class Cluster:
                 _perform_there, job.trace.hash, job.work, simulator_identity(), key=name, pure=False
             )
 
-        pending = distributed.as_completed([submit(index) for index in range(len(jobs))])
+        tasks = [submit(index) for index in range(len(jobs))]
+        pending = distributed.as_completed(tasks, loop=self._client.loop)
         try:
             for future in pending:
                 index = indices.pop(future.key)
@@ -104,19 +105,21 @@ class Cluster:
             self._client.cancel(out)
 
     def _check_builds(self) -> None:
-        """Raise an `Error` if a worker has another pmemsim, or none (rule 3)."""
+        """Raise an `Error` if one of them has another pmemsim, or none (rule 3)."""
         ours = simulator_identity()
         try:
-            found = self._client.run(simulator_identity)
+            # The scheduler unpacks tasks, too.
+            found = {self._address: self._client.run_on_scheduler(_identity_there)}
+            found |= self._client.run(_identity_there)
         except Exception as error:  # whatever unpacking a function there comes to
             raise Error(
-                f"--scheduler {self._address}: a worker can't run pmemsim ({error}); install "
-                f"pmemsim {ours[0]} where the workers run"
+                f"--scheduler {self._address}: it, or one of its workers, can't load pmemsim "
+                f"({error}); install pmemsim {ours[0]} where they run"
             ) from error
-        for worker, theirs in found.items():
+        for address, theirs in found.items():
             if theirs != ours:
-                raise Error(f"--scheduler {self._address}: {_other_build(worker, theirs, ours)}")
-        if not found:
+                raise Error(f"--scheduler {self._address}: {_other_build(address, theirs, ours)}")
+        if len(found) == 1:
             print(f"pmemsim: {self._address} has no workers yet; waiting", file=sys.stderr)
 
     def _value_of(self, future: distributed.Future[Any]) -> dict[str, Any] | Failure | _Missing:
@@ -152,10 +155,10 @@ class Cluster:
         return None
 
 
-def _other_build(worker: str, theirs: tuple[str, str], ours: tuple[str, str]) -> str:
+def _other_build(address: str, theirs: tuple[str, str], ours: tuple[str, str]) -> str:
     what = f"pmemsim {theirs[0]}" if theirs[0] != ours[0] else f"another build of {ours[0]}"
     return (
-        f"the worker {worker} has {what}, this command is of pmemsim {ours[0]}; install the same "
+        f"{address} has {what}, this command is of pmemsim {ours[0]}; install the same "
         "wheel on both sides, so that results are the same"
     )
 
@@ -165,6 +168,10 @@ def _other_build(worker: str, theirs: tuple[str, str], ours: tuple[str, str]) ->
 
 def _path_of(recording: str) -> Path:
     return cache_dir() / "recordings" / f"{recording}.pmt"
+
+
+def _identity_there() -> tuple[str, str]:
+    return simulator_identity()
 
 
 def _perform_there(

@@ -1,0 +1,286 @@
+"""A Dask cluster of two workers on this computer: the same results, every one once."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from pmemsim.cluster import Cluster
+from pmemsim.errors import Error
+from pmemsim.executor import Failure, LocalProcesses
+from pmemsim.jobs import Job, Simulate, simulator_identity
+from pmemsim.simulation import configure
+from pmemsim.targets import find_target
+from support import ROOT, pmemsim
+
+from pmemsim import cluster
+
+DASK = str(Path(sys.executable).with_name("dask"))
+# 200 points: a minute of one core's.
+SWEEP = """
+axes:
+  workload: [queue, hashmap]
+  design: [sw-undo, np, asap, hw-undo, lad]
+  machine: asap
+  threads: 2
+  regions: REGIONS
+  pm.wpq_entries: [16, 32, 64, 128]
+paired:
+  - pm.read_latency: [100ns, 200ns, 300ns, 400ns, 500ns]
+    pm.write_latency: [50ns, 100ns, 150ns, 200ns, 250ns]
+"""
+
+
+class Workers:
+    """A scheduler and its workers, each a process with a cache folder of its own."""
+
+    def __init__(self, folder: Path, environment: dict[str, str] | None = None) -> None:
+        folder.mkdir()
+        self._folder = folder
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.caches: list[Path] = []
+        arguments = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+        file = folder / "scheduler.json"
+        self.scheduler = self._start(
+            "scheduler", *arguments, "--scheduler-file", str(file), environment=environment
+        )
+        self.address = ""
+        while not self.address:
+            time.sleep(0.05)
+            with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):
+                self.address = json.loads(file.read_text())["address"]
+
+    def add(self) -> subprocess.Popen[bytes]:
+        """One more worker."""
+        cache = self._folder / f"cache{len(self.processes)}"
+        process = self._start(
+            "worker", self.address, "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny",
+            "--no-dashboard", "--local-directory", str(self._folder),
+            environment={"PMEMSIM_CACHE": str(cache)},
+        )  # fmt: skip
+        self.caches.append(cache)
+        self.processes.append(process)
+        return process
+
+    def _start(
+        self, *arguments: str, environment: dict[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
+        with (self._folder / "log").open("ab") as log:
+            return subprocess.Popen(
+                [DASK, *arguments],
+                env={
+                    **os.environ, "PYTHONPATH": str(Path(__file__).parent), **(environment or {}),
+                },
+                cwd=self._folder, stdout=log, stderr=log,
+            )  # fmt: skip
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in (*self.processes, self.scheduler):
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def workers(tmp_path: Path) -> Iterator[Workers]:
+    with Workers(tmp_path / "cluster") as found:
+        yield found
+
+
+def cache_with_recordings(folder: Path) -> dict[str, str]:
+    """A cache folder with no results, but with the recordings that the tests share."""
+    folder.mkdir()
+    shared = ROOT / "build" / "test-cache"
+    for name in ("traces", "programs"):
+        (shared / name).mkdir(parents=True, exist_ok=True)
+        (folder / name).symlink_to(shared / name)
+    return {"PMEMSIM_CACHE": str(folder)}
+
+
+def test_a_sweep_is_the_same_on_a_cluster_that_loses_a_worker(
+    tmp_path: Path, workers: Workers
+) -> None:
+    """200 points; one of two workers is killed in the middle."""
+    spec = tmp_path / "sweep.yaml"
+    spec.write_text(SWEEP.replace("REGIONS", "500"))
+    here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
+    done = pmemsim("sweep", spec, "--out", here, environment=cache_with_recordings(tmp_path / "a"))
+    assert done.returncode == 0, done.stderr
+
+    victim = workers.add()
+    workers.add()
+    environment = cache_with_recordings(tmp_path / "b")
+    process = subprocess.Popen(
+        [
+            str(Path(sys.executable).with_name("pmemsim")), "sweep", str(spec), "--out",
+            str(there), "--scheduler", workers.address,
+        ],
+        env={**os.environ, **environment}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    results = tmp_path / "b" / "results"
+    deadline = time.monotonic() + 120
+    while len(list(results.glob("[!.]*.json"))) < 50:
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    # Both have worked, and each has got each recording.
+    for cache in workers.caches:
+        assert len(list((cache / "recordings").glob("[!.]*.pmt"))) == 2
+    victim.send_signal(signal.SIGKILL)
+    output, text = process.communicate(timeout=200)
+    assert process.returncode == 0, text
+    assert len(list(results.glob("[!.]*.json"))) == 200
+    ended = [int(n) for n in re.findall(r"^\[(\d+)/200\]", text, re.M)]
+    assert ended == sorted(set(ended))
+    assert ended[-1] == 200
+    assert "200 of 200 points have results" in output
+
+    frame = pd.read_parquet(here)
+    assert len(frame) == 200
+    assert (frame["status"] == "ok").all()
+    assert frame["point"].is_unique
+    pd.testing.assert_frame_equal(frame, pd.read_parquet(there), check_exact=True)
+    assert here.read_bytes() == there.read_bytes()
+
+
+def small_jobs() -> list[Job]:
+    trace = find_target("queue", threads=2, regions=200).trace()
+    return [Job(trace, Simulate(configure(design, "asap"))) for design in ("np", "sw-undo")]
+
+
+def results_of(executor: Cluster | LocalProcesses, jobs: list[Job]) -> list[object]:
+    found: dict[int, object] = {}
+
+    def finished(index: int, value: object) -> None:
+        assert index not in found
+        found[index] = value
+
+    executor.run(jobs, finished)
+    return [found[index] for index in range(len(jobs))]
+
+
+def test_a_recording_travels_once(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not again for another series of jobs, nor for another client; a damaged one does."""
+    sent = 0
+    keep = cluster._keep_recording
+
+    workers.add()
+    jobs = small_jobs()
+    here = results_of(LocalProcesses(), jobs)
+    with Cluster(workers.address) as first:
+        run = first._client.run
+
+        def counting(function: Any, *arguments: Any, **options: Any) -> object:  # noqa: ANN401
+            nonlocal sent
+            sent += function is keep
+            return run(function, *arguments, **options)
+
+        monkeypatch.setattr(first._client, "run", counting)
+        assert results_of(first, jobs) == here
+        assert sent == 1
+        assert results_of(first, jobs) == here
+        assert sent == 1
+    (kept,) = (workers.caches[0] / "recordings").glob("*.pmt")
+    original = kept.stat().st_ino
+    with Cluster(workers.address) as second:
+        assert results_of(second, jobs) == here
+        assert kept.stat().st_ino == original
+        kept.write_bytes(kept.read_bytes()[:-100])
+        assert results_of(second, jobs) == here
+        assert kept.stat().st_size == jobs[0].trace.path.stat().st_size
+
+
+def test_what_is_damaged_on_its_way_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PMEMSIM_CACHE", str(tmp_path))
+    with pytest.raises(Error, match="damaged on its way"):
+        cluster._keep_recording("0123", b"abc", "not its hash")
+    assert list(tmp_path.iterdir()) == []
+
+
+class Deadly(Simulate):
+    """Work that its process dies of."""
+
+    def run(self, *_: object) -> dict[str, Any]:
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError
+
+
+def test_a_job_that_kills_its_workers_is_a_failure(tmp_path: Path) -> None:
+    never_again = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+    with Workers(tmp_path / "cluster", never_again) as workers:
+        workers.add()
+        first, second = small_jobs()
+        with Cluster(workers.address) as found:
+            alive, dead = results_of(
+                found, [first, Job(second.trace, Deadly(configure("np", "asap")))]
+            )
+    assert isinstance(alive, dict)
+    assert isinstance(dead, Failure)
+    assert "died" in dead.reason
+
+
+def test_a_job_that_kills_its_process_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    first, second = small_jobs()
+    jobs = [Job(first.trace, Deadly(configure("np", "asap"))), first, second]
+    dead, *others = results_of(LocalProcesses(1), jobs)
+    assert isinstance(dead, Failure)
+    assert "died of signal SIGKILL; if memory ran out, do fewer at once (--jobs)" in dead.reason
+    assert others == results_of(LocalProcesses(2), jobs[1:])
+
+
+def test_a_job_that_is_refused_is_a_failure() -> None:
+    trace = small_jobs()[0].trace
+    few = Job(trace, Simulate(configure("np", "asap", {"core.count": 1})))
+    refused, other = results_of(LocalProcesses(1), [few, small_jobs()[0]])
+    assert isinstance(refused, Failure)
+    assert "core.count" in refused.reason
+    assert isinstance(other, dict)
+
+
+def test_no_scheduler_is_a_sentence(tmp_path: Path) -> None:
+    spec = tmp_path / "sweep.yaml"
+    spec.write_text(SWEEP.replace("REGIONS", "200"))
+    for address in ("tcp://127.0.0.1:9", "what://ever"):
+        done = pmemsim("sweep", spec, "--scheduler", address)
+        assert done.returncode == 2
+        assert f"--scheduler {address}: no Dask scheduler answers there" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("other", ["version", "build"])
+def test_another_build_is_refused(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    workers.add()
+    jobs = small_jobs()
+    version, build = simulator_identity()
+    ours = ("0.0.1", build) if other == "version" else (version, "another")
+    what = f"pmemsim {version}" if other == "version" else f"another build of {version}"
+    sentence = f"has {what}, this command is of pmemsim {ours[0]}; install the same wheel"
+    with Cluster(workers.address) as found:
+        found._client.wait_for_workers(1)
+        monkeypatch.setattr(cluster, "simulator_identity", lambda: ours)
+        with pytest.raises(Error, match=sentence):
+            found.run(jobs, lambda *_: None)
+        # A worker that comes after this was checked.
+        monkeypatch.setattr(found, "_check_builds", lambda: None)
+        for result in results_of(found, jobs):
+            assert isinstance(result, Failure)
+            assert sentence in result.reason

@@ -1,0 +1,142 @@
+"""`pmemsim matrix`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pmemsim.matrix import Cell, Matrix
+from pmemsim.plots import plot_matrix
+from pmemsim.presets import preset_names
+from support import SMALL, pmemsim
+
+KEYS = [
+    "workload", "design", "machine", "threads", "speedup", "pm_write_bytes", "storage_bytes",
+    "points", "violations", "reason",
+]  # fmt: skip
+
+
+def cells_of(path: Path) -> dict[tuple[str, str], dict[str, object]]:
+    return {
+        (cell["workload"], cell["design"]): cell for cell in json.loads(path.read_text())["cells"]
+    }
+
+
+def test_every_design_side_by_side(tmp_path: Path) -> None:
+    """All presets on two workloads, few points of each."""
+    out, plot = tmp_path / "out.json", tmp_path / "out.png"
+    done = pmemsim(
+        "matrix", "--workloads", "queue,hashmap", "--machine", "asap", *SMALL, "--points", "300",
+        "--json", out, "--plot", plot,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = cells_of(out)
+    designs = preset_names("design")
+    assert list(found) == [(w, d) for w in ("queue", "hashmap") for d in designs]
+    for (_, design), cell in found.items():
+        assert list(cell) == KEYS
+        assert (cell["machine"], cell["threads"]) == ("asap", 2)
+        assert isinstance(cell["speedup"], float)
+        assert isinstance(cell["pm_write_bytes"], int)
+        if design == "np":
+            assert (cell["points"], cell["violations"]) == (None, None)
+            assert "promises nothing about a crash" in str(cell["reason"])
+        else:
+            assert (cell["points"], cell["violations"], cell["reason"]) == (300, 0, None)
+    assert found["queue", "sw-undo"]["speedup"] == 1
+    assert found["queue", "asap"]["storage_bytes"] > found["queue", "lad"]["storage_bytes"]  # type: ignore[operator]
+    assert plot.stat().st_size > 10_000
+    assert "over sw-undo" in done.stdout
+
+    # Of one run and one crash by the commands for one.
+    small = ("queue", "--machine", "asap", *SMALL, "--json", "-")
+    times = {
+        design: json.loads(pmemsim("run", *small, "--design", design).stdout)
+        for design in ("sw-undo", "asap")
+    }
+    asap = found["queue", "asap"]
+    assert asap["speedup"] == times["sw-undo"]["time_ns"] / times["asap"]["time_ns"]
+    assert asap["pm_write_bytes"] == times["asap"]["pm_write_bytes"]
+
+
+def test_the_baseline_need_not_be_shown(tmp_path: Path) -> None:
+    speedups = []
+    for arguments in (("--designs", "asap"), ("--designs", "asap", "--baseline", "asap")):
+        out = tmp_path / "out.json"
+        done = pmemsim("matrix", "queue", *SMALL, "-m", "asap", "--points", "50", *arguments,
+                       "--json", out)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        (cell,) = cells_of(out).values()
+        speedups.append(cell["speedup"])
+    assert speedups[0] != 1
+    assert speedups[1] == 1
+
+
+def test_a_cell_that_cannot_work_says_why_and_takes_no_other_with_it(tmp_path: Path) -> None:
+    bare = tmp_path / "bare.yaml"
+    bare.write_text(
+        "name: bare\nsummary: A log without fences\nparameters: {ordering: none, atomicity: "
+        "software-undo}\n"
+    )
+    out = tmp_path / "out.json"
+    done = pmemsim("matrix", "queue", *SMALL, "-m", "asap", "--designs", f"sw-undo,{bare}",
+                   "--points", "50", "--json", out)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = cells_of(out)
+    assert found["queue", "sw-undo"]["violations"] == 0
+    assert "fences that order" in str(found["queue", "bare"]["reason"])
+    assert [found["queue", "bare"][key] for key in KEYS[3:9]] == [None] * 6
+
+
+def test_a_workload_that_cannot_be_recorded_takes_no_other_with_it(tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.pmt"
+    damaged.write_bytes(b"PMT?")
+    out = tmp_path / "out.json"
+    done = pmemsim("matrix", damaged, "queue", "-m", "asap", "--designs", "sw-undo", "--points",
+                   "50", "--json", out)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = cells_of(out)
+    assert "damaged.pmt" in str(found["damaged", "sw-undo"]["reason"])
+    assert found["queue", "sw-undo"]["speedup"] == 1
+
+
+def test_a_broken_design_fails(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    done = pmemsim("matrix", "queue", *SMALL, "-m", "asap", "--designs", "sw-undo,asap",
+                   "--points", "all", "--set", "software_undo.break.log_flush=true",
+                   "--json", out)  # fmt: skip
+    assert done.returncode == 1
+    assert "violations in: sw-undo on queue; `pmemsim crash" in done.stderr
+    found = cells_of(out)
+    assert found["queue", "sw-undo"]["violations"] > 0  # type: ignore[operator]
+    assert found["queue", "asap"]["violations"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["-m", "asap"], "name at least one target"),
+        (["queue", "-m", "asapp"], "unknown machine 'asapp'; did you mean 'asap'?"),
+        (["queue", "-m", "asap", "-d", "np,asapp"], "unknown design 'asapp'; did you mean 'asap'?"),
+        (["queue", "-m", "asap", "--baseline", "sw"], "unknown design 'sw'"),
+        (["queue", "-m", "asap", "--points", "few"], "--points few: must be `all` or a whole"),
+        (["queue", "-m", "asap", "-s", "core.x=1"], "--set: core.x: unknown key"),
+        (["queue", "queue", "-m", "asap"], "target 'queue' stands twice"),
+        (["queue", "-m", "asap", "-t", "64", "--regions", "64"], "no cell can work: "),
+        (["queue", "-m", "asap", "-j", "2", "--scheduler", "tcp://x:1"], "give one of them"),
+    ],
+)
+def test_bad_input_is_a_sentence(arguments: list[str], sentence: str) -> None:
+    done = pmemsim("matrix", *arguments)
+    assert done.returncode == 2, done.stdout
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_heat_map_with_nothing_in_a_row(tmp_path: Path) -> None:
+    cell = Cell("queue", "asap", "asap", 2, 1.5, 640, 12.5, 300, 1, None)
+    nothing = replace(cell, workload="other", speedup=None, pm_write_bytes=None, violations=None)
+    plot_matrix(Matrix((cell, nothing), "sw-undo"), tmp_path / "out.png")
+    assert (tmp_path / "out.png").exists()

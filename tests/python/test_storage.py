@@ -1,0 +1,67 @@
+"""What designs cost on the chip."""
+
+from __future__ import annotations
+
+import pytest
+from pmemsim.presets import preset_names
+from pmemsim.simulation import configure
+from pmemsim.storage import STORAGE, Unknown, storage_of, total_bytes
+
+from pmemsim import _core
+
+
+def bytes_of(design: str, machine: str = "asap", **settings: object) -> float:
+    overrides = {key.replace("__", "."): value for key, value in settings.items()}
+    structures = storage_of(configure(design, machine, overrides))
+    assert not isinstance(structures, Unknown)
+    return total_bytes(structures)
+
+
+def test_every_choice_of_every_layer_has_a_row() -> None:
+    assert set(STORAGE) == {(choice["layer"], choice["name"]) for choice in _core.layers()}
+
+
+@pytest.mark.parametrize("machine", preset_names("machine"))
+@pytest.mark.parametrize("design", preset_names("design"))
+def test_every_preset_has_a_number_or_a_reason(design: str, machine: str) -> None:
+    structures = storage_of(configure(design, machine))
+    if isinstance(structures, Unknown):
+        assert structures.reason
+    else:
+        assert total_bytes(structures) >= 0
+
+
+@pytest.mark.parametrize("design", ["np", "sw-undo", "sw-data-only", "x86-bare", "eadr"])
+def test_software_costs_nothing(design: str) -> None:
+    assert bytes_of(design) == 0
+
+
+def test_asap_by_hand() -> None:
+    """Machine asap: 18 cores, 2 channels, L1 32 KiB, L2 1 MiB, shared 8 MiB."""
+    lines = (18 * (32 * 1024 + 1024 * 1024) + 8 * 1024 * 1024) // 64
+    channel = 128 * (4 * 32 + 2 + 32) / 8 + 128 * 70 + 1024
+    assert bytes_of("asap") == 18 * (49 + 48) + 2 * channel + lines * 34 / 8
+
+
+def test_a_shared_cache_by_cores_counts_as_one() -> None:
+    more = bytes_of("asap", shared__size_per_core="1MiB") - bytes_of("asap")
+    assert more == (18 - 8) * 1024 * 1024 / 64 * 34 / 8
+
+
+def test_lalea_adds_its_fifos_and_counters() -> None:
+    """Machine asap: 2 channels of 2 ranks of 16 banks."""
+    banks = 2 * 2 * 16
+    registers = 16  # of the shared sequential log that it has not
+    added = banks * (2560 + 256 * 19 / 8 + 1) + 18 * 8 - registers
+    assert bytes_of("redu+lalea") - bytes_of("redu") == added
+    assert bytes_of("lad+lalea") - bytes_of("lad") == added
+
+
+def test_headers_stand_in_a_queue_or_cost_nothing() -> None:
+    assert bytes_of("hw-redo") - bytes_of("redu") == 2 * 128 * 70
+    assert bytes_of("redu+blom") == bytes_of("redu")
+
+
+def test_larger_structures_cost_more() -> None:
+    assert bytes_of("hw-redo", hw_redo__log_buffer_entries=9) - bytes_of("hw-redo") == 18 * 70
+    assert bytes_of("lad", core__count=36) > bytes_of("lad")
