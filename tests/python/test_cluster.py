@@ -223,16 +223,18 @@ class Deadly(Simulate):
 
 def test_a_job_that_kills_its_workers_is_a_failure(tmp_path: Path) -> None:
     never_again = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+    first, second = small_jobs()
     with Workers(tmp_path / "cluster", never_again) as workers:
         workers.add()
-        first, second = small_jobs()
         with Cluster(workers.address) as found:
-            alive, dead = results_of(
-                found, [first, Job(second.trace, Deadly(configure("np", "asap")))]
-            )
+            (alive,) = results_of(found, [first])
+            (dead,) = results_of(found, [Job(second.trace, Deadly(configure("np", "asap")))])
+            workers.add()
+            (other,) = results_of(found, [second])
     assert isinstance(alive, dict)
     assert isinstance(dead, Failure)
     assert "died" in dead.reason
+    assert isinstance(other, dict)
 
 
 def test_a_job_that_kills_its_process_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

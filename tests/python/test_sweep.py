@@ -1,0 +1,395 @@
+"""`pmemsim sweep`: its file, its results, going on after an interruption, job arrays."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from pmemsim.errors import ConfigError
+from pmemsim.simulation import Configuration, configure
+from pmemsim.sweep.slurm import Share
+from pmemsim.sweep.spec import RECIPE, REQUIRED, read_spec
+from support import ROOT, interrupt, pmemsim
+
+from pmemsim import _core
+
+SWEEP = """
+axes:
+  workload: queue
+  design: [sw-undo, asap]
+  machine: asap
+  threads: [1, 2]
+  regions: 200
+paired:
+  - pm.read_latency: [100ns, 300ns]
+    pm.write_latency: [50ns, 150ns]
+"""
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    """A cache folder with no results, but with the recordings that the tests share."""
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    for name in ("traces", "programs"):
+        (ROOT / "build" / "test-cache" / name).mkdir(parents=True, exist_ok=True)
+        (folder / name).symlink_to(ROOT / "build" / "test-cache" / name)
+    return folder
+
+
+def sweep(
+    cache: Path, folder: Path, *arguments: str | Path, text: str = SWEEP
+) -> subprocess.CompletedProcess[str]:
+    """Run the sweep of a file sweep.yaml in a folder."""
+    (folder / "sweep.yaml").write_text(text)
+    environment = {"PMEMSIM_CACHE": str(cache)}
+    return pmemsim("sweep", "sweep.yaml", *arguments, cwd=folder, environment=environment)
+
+
+# ---- the file ------------------------------------------------------------------------------------
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "sweep.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_axes_multiply_and_pairs_go_together(tmp_path: Path) -> None:
+    spec = read_spec(written(tmp_path, SWEEP))
+    assert spec.names == [
+        "workload", "design", "machine", "threads", "regions", "pm.read_latency",
+        "pm.write_latency",
+    ]  # fmt: skip
+    points = [tuple(values.values()) for values in spec.combinations()]
+    assert points == [
+        ("queue", design, "asap", threads, 200, *latencies)
+        for design in ("sw-undo", "asap")
+        for threads in (1, 2)
+        for latencies in (("100ns", "50ns"), ("300ns", "150ns"))
+    ]
+
+
+def test_everything_that_is_wrong_is_said_at_once_with_its_line(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        """axes:
+  workload: [queu, hashmap]
+  design: [sw-undoo]
+  threads: [0, x, 1, 1]
+  duplicate_ratio: 2
+  opt: O7
+  pm.wpq_entires: 3
+  pm.read_latency: [100]
+  pm.banks_per_rank: []
+pared: []
+paired:
+  - pm.write_latency: [50ns, 150ns]
+  - core.rob_entries: [64, 128]
+    seed: [1]
+  - threads: [1, 1]
+    mix: [insert, insert]
+""",
+    )
+    with pytest.raises(ConfigError) as error:
+        read_spec(path)
+    assert [problem.removeprefix(str(path)) for problem in error.value.problems] == [
+        ":10: pared: unknown key; did you mean 'paired'?",
+        ":2: workload: unknown workload 'queu'; did you mean 'queue'? (a trace's name ends with "
+        ".pmt)",
+        ":3: design: unknown design 'sw-undoo'; did you mean 'sw-undo'?",
+        ":4: threads: '0' must be 1 to 127",
+        ":4: threads: 'x' is not a number",
+        ":4: threads: the value '1' stands twice; remove one",
+        ":5: duplicate_ratio: '2' must be from 0 to 1",
+        ":6: opt: 'O7' must be one of O0, O1, O2, O3",
+        ":7: pm.wpq_entires: unknown axis; did you mean 'pm.wpq_entries'?",
+        ":8: pm.read_latency: '100': missing unit; write 100ns",
+        ":9: pm.banks_per_rank: has no values; give at least one",
+        ":12: paired: needs at least two lists; one alone belongs into 'axes'",
+        ":13: paired: the lists must be of one length, but core.rob_entries has 2, seed has 1",
+        ":15: threads: stands twice; remove one",
+        ":1: there is no machine; add to 'axes', say: 'machine: asap'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "is empty"),
+        ("axes: [1]", "axes: must be a list of 'key: value' lines"),
+        ("- 1", "must be a list of 'key: value' lines"),
+        ("axes: {workload: {a: b}}", "workload: must be one value"),
+        ("axes: {a: [}", "not YAML"),
+        ("paired: 3", "paired: must be a list"),
+        ("axes: {design: ./no.yaml}", "./no.yaml: there is no such file"),
+    ],
+)
+def test_a_file_of_another_kind_is_a_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    done = sweep(tmp_path, tmp_path, text=text)
+    assert done.returncode == 2
+    assert "pmemsim: sweep.yaml" in done.stderr
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--share", "3/3"], "--share 3/3: write it as K/N"),
+        (["--share", "0/2", "--collect"], "--share and --collect: give one of them"),
+        (["--tasks", "3"], "--tasks 3: is for --slurm"),
+        (["--slurm", "x.sh", "--tasks", "0"], "--tasks 0: must be 1 to 1000"),
+        (["--slurm", "x.sh", "--at-once", "0"], "--at-once 0: must be at least 1"),
+        (["--collect"], "there are no files of shares beside sweep.parquet"),
+        (["--out", "no/x.parquet"], "the folder no does not exist"),
+        (["--out", "sweep.yaml"], "this command reads or writes it already"),
+        (["--jobs", "0"], "--jobs 0: must be at least 1"),
+    ],
+)
+def test_bad_options_are_a_sentence(
+    cache: Path, tmp_path: Path, arguments: list[str], sentence: str
+) -> None:
+    done = sweep(cache, tmp_path, *arguments)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert not (tmp_path / "sweep.parquet").exists()
+
+
+# ---- the results ---------------------------------------------------------------------------------
+
+
+def test_a_row_has_the_axes_and_what_a_run_says(cache: Path, tmp_path: Path) -> None:
+    done = sweep(cache, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "8 of 8 points have results; all are in sweep.parquet" in done.stdout
+    frame = pd.read_parquet(tmp_path / "sweep.parquet")
+    assert list(frame.columns[:10]) == [
+        "workload", "design", "machine", "threads", "regions", "pm.read_latency",
+        "pm.write_latency", "point", "status", "reason",
+    ]  # fmt: skip
+    assert list(frame["threads"]) == [1, 1, 2, 2] * 2
+    row = frame.iloc[-1]
+    latencies = ("--set", "pm.read_latency=300ns", "--set", "pm.write_latency=150ns")
+    run = pmemsim_run("--design", "asap", "--threads", "2", "--regions", "200", *latencies)
+    assert row["cores"] == run["threads"]
+    assert row["completed_regions"] == run["regions"]
+    for key in ("time_ns", "regions_per_s", "instructions", "pm_write_bytes", "trace_hash"):
+        assert row[key] == run[key], key
+    stats = run["stats"]
+    assert isinstance(stats, dict)
+    for name, value in stats.items():
+        if not re.match(r"core\d", name):
+            assert row[name] == value, name
+    # A statistic that a design hasn't is missing, not 0.
+    assert frame["asap.committed"].isna().tolist() == [True] * 4 + [False] * 4
+
+
+def pmemsim_run(*arguments: str) -> dict[str, object]:
+    import json
+
+    done = pmemsim("run", "queue", "--machine", "asap", *arguments, "--json", "-")
+    found = json.loads(done.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+def test_no_axis_has_the_name_of_a_result(cache: Path, tmp_path: Path) -> None:
+    assert sweep(cache, tmp_path).returncode == 0
+    columns = list(pd.read_parquet(tmp_path / "sweep.parquet").columns)[7:]
+    names = {*REQUIRED, *RECIPE, *(parameter["key"] for parameter in _core.parameters())}
+    assert not names & set(columns)
+
+
+def test_failures_stand_beside_results(cache: Path, tmp_path: Path) -> None:
+    """A combination that is refused, a recording that can't be made, a run that can't be."""
+    text = """
+axes:
+  workload: [queue, tpcc]
+  design: [sw-undo, asap]
+  machine: asap
+  threads: 2
+  regions: 200
+  data_bytes: 64
+  core.count: [1, 2]
+  ordering: [x86, none]
+"""
+    done = sweep(cache, tmp_path, text=text)
+    assert done.returncode == 0, done.stderr
+    frame = pd.read_parquet(tmp_path / "sweep.parquet")
+    assert len(frame) == 16
+    good = frame[frame["status"] == "ok"]
+    assert set(zip(good["workload"], good["core.count"], good["ordering"], strict=True)) == {
+        ("queue", "2", "x86")
+    }
+    bad = frame[frame["status"] == "failed"]
+    assert bad["time_ns"].isna().all()
+    for workload, cores, ordering, part in (
+        ("queue", "2", "none", "needs"),
+        ("queue", "1", "x86", "core.count"),
+        ("tpcc", "2", "x86", "tpcc has sizes of its own"),
+    ):
+        alike = bad[
+            (bad["workload"] == workload)
+            & (bad["core.count"] == cores)
+            & (bad["ordering"] == ordering)
+        ]
+        assert len(alike) == 2
+        assert alike["reason"].str.contains(part).all(), part
+    assert "2 of 16 points have results" in done.stdout
+    assert re.search(r"pmemsim: \d+ failed: --data-bytes: tpcc has sizes of its own", done.stderr)
+
+
+def test_a_sweep_of_which_nothing_works_fails(cache: Path, tmp_path: Path) -> None:
+    done = sweep(cache, tmp_path, text=SWEEP + "  - {core.count: [1, 1], threads: [2, 2]}\n"
+                 .replace("threads", "run.instances"))  # fmt: skip
+    assert done.returncode == 2
+    assert "no point has worked; sweep.parquet has the reasons" in done.stderr
+    assert (pd.read_parquet(tmp_path / "sweep.parquet")["status"] == "failed").all()
+
+
+# ---- going on ------------------------------------------------------------------------------------
+
+
+def test_what_is_done_is_not_done_again(cache: Path, tmp_path: Path) -> None:
+    """By the cache folder, or by the file alone; and more points come beside."""
+    assert "8 simulations, 0 of them kept" in sweep(cache, tmp_path).stderr
+    path = tmp_path / "sweep.parquet"
+    first = path.read_bytes()
+    path.unlink()
+    assert "8 simulations, 8 of them kept" in sweep(cache, tmp_path).stderr
+    assert path.read_bytes() == first
+    shutil.rmtree(cache / "results")
+    again = sweep(cache, tmp_path)
+    assert "8 results are in sweep.parquet already" in again.stderr
+    assert "simulations" not in again.stderr
+    assert path.read_bytes() == first
+    more = sweep(cache, tmp_path, text=SWEEP.replace("[1, 2]", "[1, 2, 3]"))
+    assert "4 simulations, 0 of them kept" in more.stderr
+    frame = pd.read_parquet(path)
+    assert (len(frame), set(frame["status"])) == (12, {"ok"})
+    # A parameter of the simulator's own, not its name or file, makes another point.
+    fewer = sweep(cache, tmp_path)
+    assert fewer.returncode == 2
+    assert "sweep.parquet: has 4 results that this sweep doesn't ask for" in fewer.stderr
+    assert len(pd.read_parquet(path)) == 12
+
+
+def test_what_has_failed_is_tried_again(cache: Path, tmp_path: Path) -> None:
+    text = SWEEP.replace("[sw-undo, asap]", "[sw-undo, mine.yaml]")
+    mine = tmp_path / "mine.yaml"
+    preset = "name: mine\nsummary: x\ninherits: asap\nparameters: {ordering: ORDERING}\n"
+    mine.write_text(preset.replace("ORDERING", "none"))
+    assert "4 of 8 points have results" in sweep(cache, tmp_path, text=text).stdout
+    mine.write_text(preset.replace("ORDERING", "x86"))
+    assert "8 of 8 points have results" in sweep(cache, tmp_path, text=text).stdout
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 but not really", None])
+def test_a_file_of_somebody_elses_stays(cache: Path, tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "sweep.parquet"
+    if content is None:
+        pd.DataFrame({"a": [1]}).to_parquet(path)
+    else:
+        path.write_bytes(content)
+    before = path.read_bytes()
+    done = sweep(cache, tmp_path)
+    assert done.returncode == 2
+    assert "sweep.parquet: isn't a sweep's results" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_sweep_loses_nothing(
+    cache: Path, tmp_path: Path, how: signal.Signals
+) -> None:
+    text = SWEEP.replace("200", "3000")
+    (tmp_path / "sweep.yaml").write_text(text)
+    process = subprocess.Popen(
+        [str(Path(sys.executable).with_name("pmemsim")), "sweep", "sweep.yaml", "--jobs", "1"],
+        env={**os.environ, "PMEMSIM_CACHE": str(cache)}, cwd=tmp_path, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while len(list((cache / "results").glob("[!.]*.json"))) < 2:
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    if how == signal.SIGINT:
+        interrupt(process)
+    else:
+        process.kill()
+        process.communicate()
+    assert not (tmp_path / "sweep.parquet").exists()
+    kept = {path: path.stat().st_mtime_ns for path in (cache / "results").glob("[!.]*.json")}
+    assert 2 <= len(kept) < 8
+    done = sweep(cache, tmp_path, text=text)
+    assert f"8 simulations, {len(kept)} of them kept from earlier runs" in done.stderr
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert len(pd.read_parquet(tmp_path / "sweep.parquet")) == 8
+
+
+# ---- Slurm ---------------------------------------------------------------------------------------
+
+
+def test_shares_are_all_points_once() -> None:
+    for count in (1, 3, 7, 10):
+        shares = [Share(number, count).take(range(7)) for number in range(count)]
+        assert sorted(point for share in shares for point in share) == list(range(7))
+
+
+def test_a_job_array_gives_the_same_results(cache: Path, tmp_path: Path) -> None:
+    assert sweep(cache, tmp_path, "--out", "here.parquet").returncode == 0
+    shutil.rmtree(cache / "results")
+    done = sweep(cache, tmp_path, "--slurm", "array.sh", "--tasks", "3", "--at-once", "2")
+    assert done.returncode == 0, done.stderr
+    assert "8 points in 3 tasks, at most 2 at a time" in done.stdout
+    assert not (cache / "results").exists()
+    script = (tmp_path / "array.sh").read_text()
+    assert "#SBATCH --array=0-2%2\n" in script
+
+    def run(task: int) -> None:
+        environment = {name: v for name, v in os.environ.items() if name != "PMEMSIM_CACHE"}
+        subprocess.run(
+            ["sh", tmp_path / "array.sh"], cwd="/", check=True, capture_output=True,
+            env={**environment, "SLURM_ARRAY_TASK_ID": str(task)},
+        )  # fmt: skip
+
+    run(0)
+    run(2)
+    partly = sweep(cache, tmp_path, "--collect")
+    assert partly.returncode == 0, partly.stderr
+    assert "3 failed: no share's file has it; run the tasks again" in partly.stderr
+    run(1)
+    shutil.rmtree(cache / "results")
+    command = done.stdout.partition("when all have ended: ")[2].split()
+    assert command[:2] == ["pmemsim", "sweep"]
+    collected = sweep(cache, tmp_path, *command[3:])
+    assert collected.returncode == 0, collected.stderr
+    assert "8 of 8 points have results" in collected.stdout
+    assert (tmp_path / "sweep.parquet").read_bytes() == (tmp_path / "here.parquet").read_bytes()
+
+
+def test_a_configuration_is_the_same_wherever_its_values_come_from() -> None:
+    """The identity of a point has values, not places."""
+    from pmemsim.jobs import Job, Simulate
+    from pmemsim.presets import Setting
+    from pmemsim.targets import find_target
+
+    trace = find_target("queue", threads=2, regions=200).trace()
+
+    def key(configuration: Configuration) -> str:
+        return Job(trace, Simulate(configuration)).key
+
+    here = configure("np", "asap", extra=(Setting("core.rob_entries", "64", "here"),))
+    there = configure("np", "asap", {"core.rob_entries": 64})
+    assert key(here) == key(there) != key(configure("np", "asap"))
