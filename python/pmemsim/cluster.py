@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import sys
 import uuid
 from collections.abc import Callable, Sequence
@@ -46,6 +47,9 @@ class Cluster:
 
     def __init__(self, address: str) -> None:
         self._address = address
+        # What goes wrong is said in sentences of our own; Dask's are tracebacks.
+        for name in ("distributed", "distributed.client"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             self._client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pmemsim.errors import Error
 from pmemsim.executor import Executor, Failure
 from pmemsim.files import cache_dir, replacing
-from pmemsim.jobs import Job
+from pmemsim.jobs import Job, Outcome
 
 
 def path_of(job: Job) -> Path:
@@ -28,13 +29,25 @@ def missing(jobs: Iterable[Job]) -> list[Job]:
 
 def load(job: Job) -> dict[str, Any]:
     """The result that was kept."""
-    path = path_of(job)
-    try:
+    with _readable(path_of(job)) as path:
         value = json.loads(path.read_text())
         if not isinstance(value, dict):
             raise ValueError("holds no result")
         return value
-    except (OSError, ValueError) as error:
+
+
+def load_outcome(job: Job) -> Outcome:
+    """The result of a simulation that was kept."""
+    value = load(job)
+    with _readable(path_of(job)):
+        return Outcome(**value)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[Path]:
+    try:
+        yield path
+    except (OSError, ValueError, TypeError) as error:
         raise Error(
             f"{path}: can't be read ({error}); delete it and run the command again"
         ) from error

@@ -127,7 +127,7 @@ class Plan:
         if isinstance(configuration, Configuration) and isinstance(trace, Trace):
             outcome = _outcome(Job(trace, Simulate(configuration)), failures, reasons)
             base = self._baseline_of(trace, failures, reasons)
-            crash = _result(Job(trace, Crash(configuration, self.points)), failures, reasons)
+            crash = _crash(Job(trace, Crash(configuration, self.points)), failures, reasons)
         return Cell(
             workload=workload,
             design=design,
@@ -154,7 +154,7 @@ class Plan:
         return outcome
 
 
-def _result(job: Job, failures: Mapping[str, Failure], reasons: list[str]) -> dict[str, Any] | None:
+def _crash(job: Job, failures: Mapping[str, Failure], reasons: list[str]) -> dict[str, Any] | None:
     """The job's result, if there is one; why there is none is added to `reasons`."""
     if failure := failures.get(job.key):
         reasons.append(failure.reason)
@@ -163,5 +163,8 @@ def _result(job: Job, failures: Mapping[str, Failure], reasons: list[str]) -> di
 
 
 def _outcome(job: Job, failures: Mapping[str, Failure], reasons: list[str]) -> Outcome | None:
-    value = _result(job, failures, reasons)
-    return Outcome(**value) if value else None
+    """As `_crash`, of a simulation."""
+    if failure := failures.get(job.key):
+        reasons.append(failure.reason)
+        return None
+    return kept.load_outcome(job)

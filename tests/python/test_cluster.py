@@ -266,6 +266,20 @@ def test_no_scheduler_is_a_sentence(tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr
 
 
+def test_a_scheduler_that_goes_is_a_sentence(
+    workers: Workers, capfd: pytest.CaptureFixture[str]
+) -> None:
+    workers.add()
+    trace = small_jobs()[0].trace
+    jobs = [
+        Job(trace, Simulate(configure("np", "asap", {"core.rob_entries": entries})))
+        for entries in range(100, 200)
+    ]
+    with Cluster(workers.address) as found, pytest.raises(Error, match="the scheduler has gone"):
+        found.run(jobs, lambda *_: workers.scheduler.kill())
+    assert "Traceback" not in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("other", ["version", "build"])
 def test_another_build_is_refused(
     workers: Workers, monkeypatch: pytest.MonkeyPatch, other: str

@@ -237,7 +237,10 @@ def sample_of(points: str, problems: Problems) -> int | None:
         return None
     if not points.isdecimal():
         problems.add([f"--points {points}: must be `all` or a whole number, as in 10000"])
-        return None
-    if not 1 <= int(points) <= MOST:
+    elif len(points) > len(str(MOST)):
         problems.add([f"--points {points}: must be `all` or 1 to {MOST}"])
-    return int(points)
+    elif not 1 <= int(points) <= MOST:
+        problems.add([f"--points {points}: must be 1 to {MOST}, or `all`"])
+    else:
+        return int(points)
+    return None

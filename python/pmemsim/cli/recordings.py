@@ -13,33 +13,39 @@ from pmemsim.trace import Trace
 
 def open_traces(targets: list[Target], jobs: int | None) -> list[Trace]:
     """Open the targets' traces, recording what is missing first, with progress."""
-    traces = []
-    for trace in open_each(targets, jobs):
-        if isinstance(trace, Error):
-            raise trace
-        traces.append(trace)
-    return traces
+
+    def failed(_: int, error: Error) -> None:
+        raise error
+
+    _record_missing(targets, jobs, failed)
+    return [target.trace() for target in targets]
 
 
 def open_each(targets: list[Target], jobs: int | None) -> list[Trace | Error]:
     """As `open_traces`; but what can't be recorded or opened is an `Error` in its place."""
-    failed: dict[int, Error] = {}
+    failures: dict[int, Error] = {}
+    _record_missing(targets, jobs, failures.__setitem__)
+    return [failures.get(index) or _opened(target) for index, target in enumerate(targets)]
+
+
+def _record_missing(
+    targets: list[Target], jobs: int | None, failed: Callable[[int, Error], None]
+) -> None:
+    missing = [index for index, target in enumerate(targets) if not target.is_ready]
 
     def task(index: int) -> Callable[[Report], None]:
         def record(report: Report) -> None:
             try:
                 targets[index].trace(keep_going=lambda: report(0.5))
             except Error as error:
-                failed[index] = error
+                failed(index, error)
 
         return record
 
-    missing = [index for index, target in enumerate(targets) if not target.is_ready]
     if missing:
         labels = [f"recording {targets[index].name}" for index in missing]
         with progress_of(labels) as progress:
             run_all([task(index) for index in missing], jobs, progress)
-    return [failed.get(index) or _opened(target) for index, target in enumerate(targets)]
 
 
 def _opened(target: Target) -> Trace | Error:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from pmemsim import kept
 from pmemsim.cli.console import out, table
 from pmemsim.cli.execution import Scheduler, check_execution, do_missing, execution
 from pmemsim.cli.options import Jobs
@@ -134,7 +135,7 @@ def _measure(
     simulations = runs.prepare(everything, dict(zip(recipes, traces, strict=True)))
     with execution(scheduler, jobs) as executor:
         do_missing(list(simulations.values()), executor, "simulations", _raise)
-    outcomes = {case: runs.load(simulation) for case, simulation in simulations.items()}
+    outcomes = {case: kept.load_outcome(simulation) for case, simulation in simulations.items()}
     return [
         Measurements(paper, experiment, scale, {case: outcomes[case] for case in of_one})
         for (paper, experiment), of_one in zip(studies, cases, strict=True)

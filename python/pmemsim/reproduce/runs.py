@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pmemsim import kept
-from pmemsim.errors import Error
-from pmemsim.jobs import Job, Outcome, Simulate
+from pmemsim.jobs import Job, Simulate
 from pmemsim.reproduce.plan import Case
 from pmemsim.simulation import Configuration, configure
 from pmemsim.trace import Trace
@@ -29,13 +27,3 @@ def prepare(cases: Sequence[Case], traces: dict[WorkloadRun, Trace]) -> dict[Cas
         case: Job(traces[case.run], Simulate(known[case.design, case.machine, case.settings]))
         for case in cases
     }
-
-
-def load(job: Job) -> Outcome:
-    """The result that was kept."""
-    try:
-        return Outcome(**kept.load(job))
-    except TypeError as error:
-        raise Error(
-            f"{kept.path_of(job)}: can't be read ({error}); delete it and run the command again"
-        ) from error

@@ -39,7 +39,7 @@ def row_of(point: Point, known: Mapping[str, Row], failures: Mapping[str, str]) 
     key = point.job.key
     if key in failures:
         return {**point.values, "point": key, "status": FAILED, "reason": failures[key]}
-    measured = known[key] if key in known else _measured(Outcome(**kept.load(point.job)))
+    measured = known[key] if key in known else _measured(kept.load_outcome(point.job))
     return {**point.values, "point": key, "status": OK, "reason": "", **measured}
 
 
