@@ -57,8 +57,10 @@ class Cluster:
                 f"--scheduler {address}: no Dask scheduler answers there; start one with `dask "
                 "scheduler`, and give the address that it prints, as in tcp://host:8786"
             ) from error
-        self._sent: set[tuple[str, str]] = set()
-        """Worker and recording."""
+        self._given_out = 0
+        """Jobs, so far."""
+        self._sent: dict[tuple[str, str], int] = {}
+        """By worker and recording: how many jobs had been given out when it was sent."""
 
     def __enter__(self) -> Cluster:
         return self
@@ -77,12 +79,14 @@ class Cluster:
             return
         self._check_builds()
         series = uuid.uuid4().hex
-        indices: dict[str, int] = {}  # of the jobs, by the names of the tasks that are out
+        # Of the jobs, with how many had been given out, by the names of the tasks that are out.
+        tasks_out: dict[str, tuple[int, int]] = {}
 
         def submit(index: int) -> distributed.Future[Any]:
             job = jobs[index]
-            name = f"pmemsim-{series}-{index}-{uuid.uuid4().hex}"
-            indices[name] = index
+            self._given_out += 1
+            name = f"pmemsim-{series}-{self._given_out}"
+            tasks_out[name] = (index, self._given_out)
             return self._client.submit(
                 _perform_there, job.trace.hash, job.work, simulator_identity(), key=name, pure=False
             )
@@ -91,10 +95,10 @@ class Cluster:
         pending = distributed.as_completed(tasks, loop=self._client.loop)
         try:
             for future in pending:
-                index = indices.pop(future.key)
+                index, number = tasks_out.pop(future.key)
                 value = self._value_of(future)
                 if isinstance(value, _Missing):
-                    failure = self._send(jobs[index].trace, value.worker)
+                    failure = self._send(jobs[index].trace, value.worker, number)
                     if failure is None:
                         pending.add(submit(index))
                         continue
@@ -104,7 +108,7 @@ class Cluster:
                     progress(index, 1.0)
         finally:
             out: list[distributed.Future[Any]] = [
-                distributed.Future(name, self._client) for name in indices
+                distributed.Future(name, self._client) for name in tasks_out
             ]
             self._client.cancel(out)
 
@@ -143,9 +147,9 @@ class Cluster:
         assert isinstance(value, dict | Failure | _Missing)
         return value
 
-    def _send(self, trace: Trace, worker: str) -> Failure | None:
-        """Give the recording to a worker (rule 1), unless it has been sent there already."""
-        if (worker, trace.hash) in self._sent:
+    def _send(self, trace: Trace, worker: str, number: int) -> Failure | None:
+        """Give the recording to a worker (rule 1), unless that was done since job `number`."""
+        if self._sent.get((worker, trace.hash), 0) >= number:
             return None
         data = trace.path.read_bytes()
         digest = hashlib.sha256(data).hexdigest()
@@ -155,7 +159,7 @@ class Cluster:
             if worker in self._client.nthreads():
                 return Failure(f"{worker} couldn't keep the recording: {error}")
             return None  # rule 2: it has died; another one will ask
-        self._sent.add((worker, trace.hash))
+        self._sent[worker, trace.hash] = self._given_out
         return None
 
 

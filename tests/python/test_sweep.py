@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from pmemsim.errors import ConfigError
 from pmemsim.simulation import Configuration, configure
+from pmemsim.sweep import table
 from pmemsim.sweep.slurm import Share
 from pmemsim.sweep.spec import RECIPE, REQUIRED, read_spec
 from support import ROOT, interrupt, pmemsim
@@ -291,6 +292,16 @@ def test_what_has_failed_is_tried_again(cache: Path, tmp_path: Path) -> None:
     assert "4 of 8 points have results" in sweep(cache, tmp_path, text=text).stdout
     mine.write_text(preset.replace("ORDERING", "x86"))
     assert "8 of 8 points have results" in sweep(cache, tmp_path, text=text).stdout
+
+
+def test_a_failure_in_the_file_is_no_result(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    rows: list[table.Row] = [
+        {"threads": 1, "point": "a", "status": "ok", "reason": "", "time_ns": 1.5},
+        {"threads": 2, "point": "b", "status": "failed", "reason": "its process died"},
+    ]
+    table.write(rows, ["threads"], path)
+    assert table.read_results(path, ["threads"]) == {"a": {"time_ns": 1.5}}
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 but not really", None])
