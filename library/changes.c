@@ -10,6 +10,8 @@ static size_t lines_of(const void* address, size_t bytes) {
   return ((uintptr_t)address + bytes - 1) / PM_LINE_BYTES - first + 1;
 }
 
+#ifndef PM_REDO_LOG
+
 void flush_later(struct thread* thread, uint32_t first_line, uint32_t lines) {
   if (thread->to_flush_count > 0) {
     struct line_run* last = &thread->to_flush[thread->to_flush_count - 1];
@@ -49,6 +51,8 @@ void region_log(struct thread* thread, const pm_range* ranges, size_t count) {
     *thread->deferred[i].word = thread->deferred[i].value;
   thread->deferred_count = 0;
 }
+
+#endif
 
 void pm_log_ranges(const pm_range* ranges, size_t count) {
   struct thread* thread = &this_thread;

@@ -1,7 +1,7 @@
 /* What a region changes (changes.c): logged before it is stored to, flushed at the region's end.
  *
  * The allocator's own stores wait (`deferred`) for the program's next log fence, so that an
- * allocation costs no fence of its own. */
+ * allocation costs no fence of its own. With the redo log (redo.c) all stores wait there. */
 #ifndef PMEMSIM_LIBRARY_CHANGES_H
 #define PMEMSIM_LIBRARY_CHANGES_H
 
@@ -9,6 +9,32 @@
 
 /* pm_log_ranges without checking the ranges: the allocator's own lie outside the chunks. */
 void region_log(struct thread* thread, const pm_range* ranges, size_t count);
+
+#ifdef PM_REDO_LOG
+
+#define region_clear redo_clear
+#define region_set(word, value) redo_store(&this_thread, &(word), value)
+
+/* Whatever is stored goes through the log, which needs no other flushes. */
+static inline void flush_at_end(struct thread* thread, const void* memory, uint64_t bytes) {
+  (void)thread, (void)memory, (void)bytes;
+}
+
+static inline void defer(struct thread* thread, uint64_t* word, uint64_t value) {
+  redo_store(thread, word, value);
+}
+
+static inline uint64_t future_value(struct thread* thread, const uint64_t* word) {
+  return redo_load(thread, word);
+}
+
+static inline void foresee(struct thread* thread, uint64_t* word) { (void)thread, (void)word; }
+
+#else
+
+/* Of memory that the region has allocated, and of a word that it has logged. */
+#define region_clear(thread, memory, bytes) memset(memory, 0, bytes)
+#define region_set(word, value) ((word) = (value))
 
 /* Adds lines to what the region's end flushes. */
 void flush_later(struct thread* thread, uint32_t first_line, uint32_t lines);
@@ -41,5 +67,7 @@ static inline void foresee(struct thread* thread, uint64_t* word) {
                 sizeof *thread->foreseen);
   thread->foreseen[thread->foreseen_count++] = word;
 }
+
+#endif
 
 #endif

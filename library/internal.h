@@ -4,7 +4,8 @@
  *   error, persist, roi  messages; the hardware; the recorder
  *   thread               its index and its arrays
  *   chunks               which chunks are taken
- *   hints, log           the undo log
+ *   hints, log           the undo log, or nothing
+ *   redo                 the redo log, if that is the build's, or nothing
  *   changes              what a region logs and flushes
  *   shelves              a thread's free blocks
  *   region               pm_thread, pm_begin and pm_end, exchange with the depots
@@ -91,8 +92,9 @@ static inline uint32_t line_number(const struct pm_pool* pool, const void* addre
 
 /* ---- Threads (thread.c) ---------------------------------------------------------------------- */
 
-struct line_set { /* a hash set of line numbers that is emptied by starting a new generation */
-  uint64_t* slot; /* generation << 32 | line */
+/* What the region has logged: a hash table that is emptied by starting a new generation. */
+struct log_index {
+  uint64_t* slot; /* generation << 32 | line number (undo), or the entry's in the log (redo) */
   uint32_t capacity, count, generation;
 };
 
@@ -121,8 +123,8 @@ struct thread {
   enum purpose purpose;
   uint32_t hints;
 
-  /* The undo log of the current region. */
-  struct line_set logged;
+  /* The log of the current region. */
+  struct log_index logged;
   uint32_t* to_log; /* lines collected for the next records */
   size_t to_log_count, to_log_capacity;
   uint32_t segment, segment_line; /* where the next record goes */
@@ -170,17 +172,27 @@ __attribute__((format(printf, 1, 2))) void set_error(const char* format, ...);
 /* For breaches of the interface. */
 __attribute__((format(printf, 1, 2), noreturn)) void fatal(const char* format, ...);
 
-/* ---- Undo log (log.c) ------------------------------------------------------------------------ */
+/* ---- The build's log: undo (log.c), or redo with PM_REDO_LOG (redo.c) ----------------------- */
 
+/* Of an undo log's record. */
 uint64_t record_checksum(const struct record* record, uint64_t offset);
 
+#ifdef PM_REDO_LOG
+/* Stores to a word of PM, and loads one, as the current region sees it. */
+void redo_store(struct thread* thread, uint64_t* word, uint64_t value);
+uint64_t redo_load(struct thread* thread, const uint64_t* word);
+
+/* Fills memory, whole words, with zeros. */
+void redo_clear(struct thread* thread, void* memory, size_t bytes);
+#else
 /* Adds the lines of a range to what the next log_write saves, unless the region has saved them. */
 void log_collect(struct thread* thread, const void* address, size_t bytes);
 
 /* Saves the collected lines and fences; does nothing if there are none. */
 void log_write(struct thread* thread);
+#endif
 
-/* Marks the region committed and empties the log; does nothing if the region logged nothing. */
+/* Makes the region durable and empties the log; does nothing if the region logged nothing. */
 void log_commit(struct thread* thread);
 
 /* Gives the thread's log its first segment, if it has none. */

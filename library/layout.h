@@ -40,10 +40,13 @@ struct superblock {
   uint64_t root_bytes;
 };
 
-/* A region's number is the committed number plus one; at the end it becomes the committed one. */
+/* Undo log: a region's number is the committed number plus one; at the end it becomes the committed
+ * one. Redo log: how many of its entries are those of a region that has committed and may not be in
+ * place yet; 0: none. */
 struct commit_line {
   uint64_t committed;
-  uint64_t unused[7];
+  uint64_t to_redo;
+  uint64_t unused[6];
 };
 
 /* The free memory of one size class that one thread has: what is left of a chunk, and a chain of
@@ -104,6 +107,15 @@ struct record {
   uint32_t line[RECORD_LINES]; /* numbers, counted from the start of the pool */
   uint32_t unused[4];
 };
+
+/* The redo log of a thread, in the same segments: an entry for every word that the region has stored
+ * to. Nothing marks an entry as valid but the number of them in the commit line, which is written
+ * when they are durable. */
+struct redo_entry {
+  uint64_t offset; /* of the word, counted from the start of the pool */
+  uint64_t value;
+};
+#define CHUNK_ENTRIES (CHUNK_BYTES / sizeof(struct redo_entry))
 
 /* Offsets from the start of the pool. */
 #define COMMIT_OFFSET POOL_PAGE_BYTES

@@ -6,7 +6,8 @@
  * commit word is durable, the log holds everything needed to undo the region; from then on all its
  * records are stale. The next region overwrites them only after the fence behind the commit word.
  *
- * Everything here is marked as being for the log, so that a recording can leave it out. */
+ * Everything here is marked as being for the log, so that a recording can leave it out. With
+ * PM_REDO_LOG the log is another one (redo.c). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,63 +15,7 @@
 #include "internal.h"
 #include "persist.h"
 
-/* ---- Which lines the region has logged ------------------------------------------------------- */
-
-static uint32_t first_slot(const struct line_set* set, uint32_t line) {
-  return (uint32_t)((line * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (set->capacity - 1);
-}
-
-static void line_set_clear(struct line_set* set) {
-  set->count = 0;
-  if (++set->generation != 0) return;
-  memset(set->slot, 0, set->capacity * sizeof *set->slot);
-  set->generation = 1;
-}
-
-static void line_set_grow(struct line_set* set) {
-  struct line_set larger = {.capacity = set->capacity ? 2 * set->capacity : 256, .generation = 1};
-  larger.slot = calloc(larger.capacity, sizeof *larger.slot);
-  if (!larger.slot) fatal("out of memory");
-  for (uint32_t i = 0; i < set->capacity; ++i) {
-    if (set->slot[i] >> 32 != set->generation) continue;
-    uint32_t line = (uint32_t)set->slot[i];
-    uint32_t slot = first_slot(&larger, line);
-    while (larger.slot[slot]) slot = (slot + 1) & (larger.capacity - 1);
-    larger.slot[slot] = UINT64_C(1) << 32 | line;
-  }
-  larger.count = set->count;
-  free(set->slot);
-  *set = larger;
-}
-
-/* False if the line was there already. */
-static bool line_set_add(struct line_set* set, uint32_t line) {
-  if (2 * set->count >= set->capacity) line_set_grow(set);
-  uint64_t entry = (uint64_t)set->generation << 32 | line;
-  uint32_t slot = first_slot(set, line);
-  while (set->slot[slot] >> 32 == set->generation) {
-    if (set->slot[slot] == entry) return false;
-    slot = (slot + 1) & (set->capacity - 1);
-  }
-  set->slot[slot] = entry;
-  ++set->count;
-  return true;
-}
-
-void log_collect(struct thread* thread, const void* address, size_t bytes) {
-  if (bytes == 0) return;
-  uint32_t line = line_number(thread->pool, address);
-  uint32_t last = line_number(thread->pool, (const char*)address + bytes - 1);
-  for (; line <= last; ++line) {
-    if (!line_set_add(&thread->logged, line)) continue;
-    array_reserve(&thread->to_log, thread->to_log_count, &thread->to_log_capacity,
-                  sizeof *thread->to_log);
-    thread->to_log[thread->to_log_count++] = line;
-  }
-}
-
-/* ---- Records --------------------------------------------------------------------------------- */
-
+/* Recovery needs it whatever log the build has. */
 static uint64_t mix(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
   return hash ^ hash >> 29;
@@ -96,31 +41,59 @@ uint64_t record_checksum(const struct record* record, uint64_t offset) {
   return mix(mix(mix(a, b), c), d);
 }
 
-/* A chunk becomes part of the log by one store: recovery sees it or doesn't, and both are right,
- * since no record stands in it before the fence. */
-static bool add_segment(struct pm_pool* pool, unsigned index) {
-  struct segments* log = &pool->arenas[index].log;
-  uint32_t* grown = realloc(log->chunk, (log->count + 1) * sizeof *log->chunk);
-  if (!grown) fatal("out of memory");
-  log->chunk = grown;
-  int64_t chunk;
-  CALL_OUT_OF_LINE chunk = chunks_take(pool, 1);
-  if (chunk < 0) return false;
-  struct chunk_line* line = &pool->chunk_table[chunk];
-  line->use = chunk_use(CHUNK_LOG, 0, index, log->count);
-  persist_flush(line, 1);
-  persist_fence(FENCE_ORDER);
-  log->chunk[log->count++] = (uint32_t)chunk;
+#ifndef PM_REDO_LOG
+
+#include "log_parts.h"
+
+/* ---- Which lines the region has logged ------------------------------------------------------- */
+
+static uint32_t first_slot(const struct log_index* set, uint32_t line) {
+  return (uint32_t)((line * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (set->capacity - 1);
+}
+
+static void log_index_grow(struct log_index* set) {
+  struct log_index larger = {.capacity = set->capacity ? 2 * set->capacity : 256, .generation = 1};
+  larger.slot = calloc(larger.capacity, sizeof *larger.slot);
+  if (!larger.slot) fatal("out of memory");
+  for (uint32_t i = 0; i < set->capacity; ++i) {
+    if (set->slot[i] >> 32 != set->generation) continue;
+    uint32_t line = (uint32_t)set->slot[i];
+    uint32_t slot = first_slot(&larger, line);
+    while (larger.slot[slot]) slot = (slot + 1) & (larger.capacity - 1);
+    larger.slot[slot] = UINT64_C(1) << 32 | line;
+  }
+  larger.count = set->count;
+  free(set->slot);
+  *set = larger;
+}
+
+/* False if the line was there already. */
+static bool log_index_add(struct log_index* set, uint32_t line) {
+  if (2 * set->count >= set->capacity) log_index_grow(set);
+  uint64_t entry = (uint64_t)set->generation << 32 | line;
+  uint32_t slot = first_slot(set, line);
+  while (set->slot[slot] >> 32 == set->generation) {
+    if (set->slot[slot] == entry) return false;
+    slot = (slot + 1) & (set->capacity - 1);
+  }
+  set->slot[slot] = entry;
+  ++set->count;
   return true;
 }
 
-bool log_prepare(struct pm_pool* pool, unsigned index) {
-  struct thread* thread = &this_thread;
-  enum purpose previous = purpose_switch(thread, PURPOSE_LOG);
-  bool prepared = pool->arenas[index].log.count > 0 || add_segment(pool, index);
-  purpose_switch(thread, previous);
-  return prepared;
+void log_collect(struct thread* thread, const void* address, size_t bytes) {
+  if (bytes == 0) return;
+  uint32_t line = line_number(thread->pool, address);
+  uint32_t last = line_number(thread->pool, (const char*)address + bytes - 1);
+  for (; line <= last; ++line) {
+    if (!log_index_add(&thread->logged, line)) continue;
+    array_reserve(&thread->to_log, thread->to_log_count, &thread->to_log_capacity,
+                  sizeof *thread->to_log);
+    thread->to_log[thread->to_log_count++] = line;
+  }
 }
+
+/* ---- Records --------------------------------------------------------------------------------- */
 
 /* Where the next record goes, with room for its header and at least one line. */
 static struct record* next_record(struct thread* thread) {
@@ -180,6 +153,8 @@ void log_commit(struct thread* thread) {
   persist_fence(FENCE_DURABLE);
   thread->segment = thread->segment_line = 0;
   thread->has_records = false;
-  line_set_clear(&thread->logged);
+  log_index_clear(&thread->logged);
   purpose_switch(thread, previous);
 }
+
+#endif

@@ -23,7 +23,13 @@ enum mark {
   MARK_HINT_DATA = 11,
 };
 
-enum purpose { PURPOSE_PROGRAM = 0, PURPOSE_LOG = 1, PURPOSE_DATA_FLUSH = 2, PURPOSE_COMMIT = 3 };
+enum purpose {
+  PURPOSE_PROGRAM = 0,
+  PURPOSE_LOG = 1,
+  PURPOSE_DATA_FLUSH = 2,
+  PURPOSE_COMMIT = 3,
+  PURPOSE_RELEASE = 4,
+};
 
 enum fence_meaning { FENCE_ORDER = 1, FENCE_DURABLE = 2 };
 

@@ -13,6 +13,13 @@
 #include "internal.h"
 #include "persist.h"
 
+/* How a recording names the pool's memory, and thereby the log that the program has. */
+#ifdef PM_REDO_LOG
+#define POOL_SOURCE "pm_open, redo log"
+#else
+#define POOL_SOURCE "pm_open"
+#endif
+
 static const char* name_of(const char* path) { return path ? path : "the anonymous pool"; }
 
 /* ---- The file -------------------------------------------------------------------------------- */
@@ -163,7 +170,7 @@ pm_pool* pm_open(const char* path, uint64_t bytes, unsigned number) {
     if (file >= 0) close(file);
     return NULL;
   }
-  if (pmemsim_rt_pm_region) pmemsim_rt_pm_region(start, bytes, "pm_open");
+  if (pmemsim_rt_pm_region) pmemsim_rt_pm_region(start, bytes, POOL_SOURCE);
 
   struct pm_pool* pool = calloc(1, sizeof *pool);
   if (!pool) fatal("out of memory");
@@ -208,9 +215,9 @@ static void* create_root(pm_pool* pool, size_t bytes) {
   void* root = pm_alloc(pool, bytes);
   if (root) {
     region_log(&this_thread, &(pm_range){&superblock->root, 2 * sizeof(uint64_t)}, 1);
-    memset(root, 0, bytes);
-    superblock->root = (uintptr_t)root;
-    superblock->root_bytes = bytes;
+    region_clear(&this_thread, root, bytes);
+    region_set(superblock->root, (uintptr_t)root);
+    region_set(superblock->root_bytes, bytes);
   }
   pm_end();
   return root;

@@ -1,8 +1,9 @@
-/* Recovery: undoes what unfinished regions did.
+/* Recovery: undoes what unfinished regions did, or redoes what regions did that have committed and
+ * may not be in place yet. Which it is, the thread's commit line says, whatever log this build has.
  *
  * Works on an image at any address, since the log names lines by their number. May itself be
- * interrupted anywhere and started again: it writes the same old contents each time, and only when
- * they are durable does it retire the regions' numbers. It retires the number of every thread that
+ * interrupted anywhere and started again: it writes the same contents each time, and only when they
+ * are durable does it retire the regions' numbers. It retires the number of every thread that
  * has a log, whether there was something to undo or not: a torn first record may hide whole records
  * behind it, and no later region may have the number that would bring them back to life. */
 #include <stdlib.h>
@@ -135,24 +136,52 @@ static int restore(unsigned char* start, uint64_t bytes, const char* name,
   return result;
 }
 
+/* Stores what the log's entries say. Returns false if they can't be a region's. */
+static bool redo(unsigned char* start, uint64_t bytes, const char* name, const struct segments* log,
+                 uint64_t entries) {
+  if (entries > log->count * CHUNK_ENTRIES) {
+    set_error("%s is damaged: a log has fewer entries than were committed", name);
+    return false;
+  }
+  for (uint64_t i = 0; i < entries; ++i) {
+    const unsigned char* chunk = start + first_chunk_offset(bytes) +
+                                 (uint64_t)log->chunk[i / CHUNK_ENTRIES] * CHUNK_BYTES;
+    const struct redo_entry* entry = (const struct redo_entry*)chunk + i % CHUNK_ENTRIES;
+    if (entry->offset % sizeof entry->value != 0 || entry->offset >= bytes) {
+      set_error("%s is damaged: a log has a word at offset %llu, where none is", name,
+                (unsigned long long)entry->offset);
+      return false;
+    }
+    memcpy(start + entry->offset, &entry->value, sizeof entry->value);
+    persist_flush(start + entry->offset, 1);
+  }
+  return true;
+}
+
 int roll_back(unsigned char* start, uint64_t bytes, const char* name,
               const struct segments segments[PM_MAX_THREADS]) {
   struct commit_line* commit = (struct commit_line*)(start + COMMIT_OFFSET);
-  int undone = 0;
+  int unfinished = 0;
   for (unsigned thread = 0; thread < PM_MAX_THREADS; ++thread) {
     if (segments[thread].count == 0) continue;
+    if (commit[thread].to_redo > 0) {
+      if (!redo(start, bytes, name, &segments[thread], commit[thread].to_redo)) return -1;
+      ++unfinished;
+      continue;
+    }
     int restored = restore(start, bytes, name, &segments[thread], commit[thread].committed + 1);
     if (restored < 0) return -1;
-    undone += restored;
+    unfinished += restored;
   }
   persist_fence(FENCE_ORDER);
   for (unsigned thread = 0; thread < PM_MAX_THREADS; ++thread) {
     if (segments[thread].count == 0) continue;
     ++commit[thread].committed;
+    commit[thread].to_redo = 0;
     persist_flush(&commit[thread], 1);
   }
   persist_fence(FENCE_DURABLE);
-  return undone;
+  return unfinished;
 }
 
 int pm_recover_image(void* image, uint64_t bytes) {
@@ -164,7 +193,7 @@ int pm_recover_image(void* image, uint64_t bytes) {
   }
   if (!superblock_check(image, bytes, name) || !segments_find(image, bytes, name, segments))
     return -1;
-  int undone = roll_back(image, bytes, name, segments);
+  int unfinished = roll_back(image, bytes, name, segments);
   segments_free(segments);
-  return undone;
+  return unfinished;
 }

@@ -22,7 +22,8 @@ bool segments_find(const unsigned char* start, uint64_t bytes, const char* name,
                    struct segments segments[PM_MAX_THREADS]);
 void segments_free(struct segments segments[PM_MAX_THREADS]);
 
-/* Undoes what unfinished regions did. Returns how many there were, or -1 if a log is damaged. */
+/* Undoes what unfinished regions did, and redoes what committed ones did that may not be in place.
+ * Returns how many there were, or -1 if a log is damaged. */
 int roll_back(unsigned char* start, uint64_t bytes, const char* name,
               const struct segments segments[PM_MAX_THREADS]);
 

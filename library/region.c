@@ -25,9 +25,9 @@ static void refill(struct pm_pool* pool, unsigned index, unsigned number) {
     pm_begin(pool);
     region_log(&this_thread,
                (pm_range[]){{&depot->top, 8}, {&magazine->above, 8}, {&line->bottom, 8}}, 3);
-    depot->top = magazine->above;
-    magazine->above = line->bottom;
-    line->bottom = (uintptr_t)magazine;
+    region_set(depot->top, magazine->above);
+    region_set(magazine->above, line->bottom);
+    region_set(line->bottom, (uintptr_t)magazine);
     pm_end();
     if (shelf->magazines > 0)
       ++shelf->current;
@@ -50,9 +50,9 @@ static void donate(struct pm_pool* pool, unsigned index, unsigned number) {
   pm_begin(pool);
   region_log(&this_thread,
              (pm_range[]){{&depot->top, 8}, {&magazine->above, 8}, {&line->bottom, 8}}, 3);
-  line->bottom = magazine->above;
-  magazine->above = depot->top;
-  depot->top = (uintptr_t)magazine;
+  region_set(line->bottom, magazine->above);
+  region_set(magazine->above, depot->top);
+  region_set(depot->top, (uintptr_t)magazine);
   pm_end();
   --shelf->magazines;
   --shelf->current;

@@ -30,7 +30,7 @@ static bool add_magazine(struct thread* thread, unsigned number) {
   struct shelf* shelf = shelf_of(thread, number);
   struct magazine* magazine = (struct magazine*)(uintptr_t)cut_block(thread, MAGAZINE_CLASS);
   if (!magazine) return false;
-  memset(magazine, 0, sizeof *magazine);
+  region_clear(thread, magazine, sizeof *magazine);
   flush_at_end(thread, magazine, sizeof *magazine);
   uint64_t* link = shelf->magazines > 0
                        ? &shelf->chain[shelf->magazines - 1]->above

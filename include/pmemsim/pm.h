@@ -22,6 +22,8 @@
  * Rules
  *   1. Before a region first stores to a range, it declares the range with pm_log or pm_log_ranges.
  *      Memory that the region itself allocated needs no declaration.
+ *      With the redo log (PM_REDO_LOG) it accesses PM by pm_get, pm_set, pm_read and pm_write
+ *      instead. A program that does both has either log.
  *   2. Atomicity is not isolation. Regions of different threads that run at the same time must not
  *      touch the same 64-byte line: hold a lock from before the first access until after pm_end,
  *      and let everything within one line be protected by one lock.
@@ -36,6 +38,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -53,13 +56,20 @@ extern "C" {
 /* Threads that can use a pool at the same time. */
 #define PM_MAX_THREADS 128
 
+/* The log of the whole program, library included: an undo log, or with -DPM_REDO_LOG a redo log. Its
+ * parts don't link if they disagree. Either opens the pools of the other. */
+#ifdef PM_REDO_LOG
+#define pm_open pm_open_with_redo_log
+#endif
+
 /* ---- Pools --------------------------------------------------------------------------------- */
 
 typedef struct pm_pool pm_pool;
 
 /* Opens the pool in the file `path`, or creates it if there is no such file or if it is all zero,
  * and maps it at the address of pool `number` (0 to PM_MAX_POOLS - 1), so that pointers into it
- * stay valid from run to run. Opening rolls back the regions that a crash has interrupted.
+ * stay valid from run to run. Opening rolls back the regions that a crash has interrupted, and
+ * completes those that had committed to a redo log and were not in place yet.
  *
  * `bytes` is the size of a new pool, rounded up to whole 64 KiB; for an existing one it must be
  * its size, or 0 for whatever it is. A `path` of NULL makes a pool in anonymous memory, which is
@@ -73,12 +83,12 @@ pm_pool* pm_open(const char* path, uint64_t bytes, unsigned number);
  * reason in pm_error(), in which case a pool that is in the middle of a region stays open. */
 int pm_close(pm_pool* pool);
 
-/* How many interrupted regions pm_open rolled back. */
+/* How many interrupted regions pm_open rolled back or completed. */
 unsigned pm_rolled_back(const pm_pool* pool);
 
-/* Rolls back the interrupted regions in the image of a pool, which may lie at any (64-byte aligned)
- * address: pm_open's recovery for tools that hold a crash image in memory. Returns how many it
- * rolled back, or -1 with the reason in pm_error(). */
+/* Rolls back or completes the interrupted regions in the image of a pool, which may lie at any
+ * (64-byte aligned) address: pm_open's recovery for tools that hold a crash image in memory. Returns
+ * how many there were, or -1 with the reason in pm_error(). */
 int pm_recover_image(void* image, uint64_t bytes);
 
 /* The pool's root object: allocated, filled with zeros and made durable on first use, the same
@@ -131,6 +141,39 @@ void pm_log(const void* address, size_t bytes);
 /* The same for several ranges that share one fence. A region whose ranges are declared by one call
  * costs three fences: one for the log, one for the data, one for the commit. */
 void pm_log_ranges(const pm_range* ranges, size_t count);
+
+/* ---- Accesses that go with either log -------------------------------------------------------- */
+
+/* With the redo log a region's stores stay in the log until it ends, word by word, and what it reads
+ * is looked up there first. So all its accesses to PM that it may have stored to must be these,
+ * memory that it has allocated included. Outside regions, and with the undo log, they are ordinary
+ * accesses: those to declared ranges must still be declared for that log.
+ *
+ * pm_get(place)             the value of an lvalue in PM: pm_get(node->left)
+ * pm_set(place, value)      stores to one; in C++ the value may be in braces
+ * pm_read(to, from, bytes)  copies from PM
+ * pm_write(to, from, bytes) copies to PM */
+#ifdef PM_REDO_LOG
+void pm_read(void* to, const void* from, size_t bytes);
+void pm_write(void* to, const void* from, size_t bytes);
+#define pm_get(place)                                    \
+  __extension__({                                        \
+    __typeof__(__extension__({ (place); })) pm_value_;   \
+    pm_read(&pm_value_, &(place), sizeof pm_value_);     \
+    pm_value_;                                           \
+  })
+#define pm_set(place, ...)                               \
+  __extension__({                                        \
+    __typeof__(place)* pm_place_ = &(place);             \
+    __typeof__(place) pm_new_ = __VA_ARGS__;             \
+    pm_write(pm_place_, &pm_new_, sizeof pm_new_);       \
+  })
+#else
+#define pm_get(place) (place)
+#define pm_set(place, ...) ((place) = __VA_ARGS__)
+#define pm_read(to, from, bytes) memcpy(to, from, bytes)
+#define pm_write(to, from, bytes) memcpy(to, from, bytes)
+#endif
 
 /* Waits until the regions that this thread has ended are durable. With the software log they are
  * when pm_end returns, so natively it does nothing; designs that commit asynchronously wait here

@@ -1,6 +1,7 @@
 // A plan of changes to the nodes of a tree: an algorithm edits copies, which tells which lines will
 // change before anything does. The region then declares them all at once, so that it costs three
-// fences however far a change spreads through the tree.
+// fences however far a change spreads through the tree. With a redo log, which needs no declarations,
+// the copies save looking into the log for a node again and again, and there are no hints.
 #pragma once
 
 #include <array>
@@ -21,18 +22,22 @@ class Plan {
 
  public:
   // The node as the plan has it so far.
+#ifdef PM_REDO_LOG
+  const Node& operator[](const Node* node) { return edit(const_cast<Node*>(node)); }
+#else
   const Node& operator[](const Node* node) const {
     for (std::size_t i = count_; i-- > 0;)
       if (changes_[i].node == node) return changes_[i].copy;
     return *node;
   }
+#endif
 
   // The node's copy, to be changed. Valid until execute().
   Node& edit(Node* node) {
     for (std::size_t i = count_; i-- > 0;)
       if (changes_[i].node == node) return changes_[i].copy;
     Change& change = add(node, false);
-    change.copy = *node;
+    pm_read(&change.copy, node, sizeof(Node));
     return change.copy;
   }
 
@@ -55,6 +60,12 @@ class Plan {
   // Declares everything, then makes the changes, and is empty again.
   //
   // Janus: what the lines will hold is known here, before the log is written.
+#ifdef PM_REDO_LOG
+  void execute() {
+    for (std::size_t i = 0; i < count_; ++i) store(changes_[i]);
+    count_ = range_count_ = 0;
+  }
+#else
   void execute() {
     for (std::size_t i = 0; i < count_; ++i)
       if (changes_[i].created)
@@ -75,9 +86,11 @@ class Plan {
     }
     count_ = range_count_ = 0;
   }
+#endif
 
  private:
-  // A change that runs from a leaf to the root of a tree of 2^32 nodes stays below this.
+  // A change that runs from a leaf to the root of a tree of 2^32 nodes stays below this, and so do
+  // the nodes that it looks at.
   static constexpr std::size_t kMaxChanges = 128;
   static constexpr std::size_t kMaxRanges = kMaxChanges * (sizeof(Node) / PM_LINE_BYTES);
 
@@ -87,6 +100,19 @@ class Plan {
     Node copy;
   };
 
+#ifdef PM_REDO_LOG
+  // A redo log has an entry for every word.
+  static void store(const Change& change) {
+    if (change.created) {
+      pm_write(change.node, &change.copy, sizeof(Node));
+      return;
+    }
+    auto* words = reinterpret_cast<std::uint64_t*>(change.node);
+    const auto* copy = reinterpret_cast<const std::uint64_t*>(&change.copy);
+    for (std::size_t i = 0; i < sizeof(Node) / sizeof *words; ++i)
+      if (pm_get(words[i]) != copy[i]) pm_set(words[i], copy[i]);
+  }
+#else
   template <class Action>
   static void for_changed_lines(Change& change, Action action) {
     char* line = reinterpret_cast<char*>(change.node);
@@ -104,6 +130,7 @@ class Plan {
       if (left[i] != right[i]) return false;
     return true;
   }
+#endif
 
   Change& add(Node* node, bool created) {
     if (count_ == kMaxChanges) overflow();

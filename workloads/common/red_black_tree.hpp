@@ -28,10 +28,12 @@ struct RedBlackPlace {
 
 template <class Node>
 RedBlackPlace<Node> find(const RedBlackTree<Node>& tree, std::uint64_t key) {
-  Node *node = tree.top, *parent = nullptr;
-  while (node && node->key != key) {
+  Node *node = pm_get(tree.top), *parent = nullptr;
+  while (node) {
+    const std::uint64_t here = pm_get(node->key);
+    if (here == key) break;
     parent = node;
-    node = key < node->key ? node->left : node->right;
+    node = key < here ? pm_get(node->left) : pm_get(node->right);
   }
   return {node, parent};
 }
@@ -41,7 +43,7 @@ template <class Node>
 class RedBlackChange {
  public:
   RedBlackChange(Plan<Node>& plan, RedBlackTree<Node>& tree)
-      : plan_(plan), tree_(tree), top_(tree.top) {}
+      : plan_(plan), tree_(tree), top_(pm_get(tree.top)) {}
 
   // `node`, whose key the tree doesn't have, was created in the plan: red, without children, below
   // `parent`, which is where a search for its key ends.
@@ -83,10 +85,10 @@ class RedBlackChange {
 
   // Declares the changes, and makes them.
   void execute() {
-    const bool new_top = tree_.top != top_;
+    const bool new_top = pm_get(tree_.top) != top_;
     if (new_top) plan_.declare(&tree_.top, top_);
     plan_.execute();
-    if (new_top) tree_.top = top_;
+    if (new_top) pm_set(tree_.top, top_);
   }
 
  private:

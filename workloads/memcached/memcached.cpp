@@ -30,6 +30,9 @@
 // bucket is hash % bucket_count. Values are word(number, stamp, index) of the payload
 // (common/payload.hpp).
 //
+// With PM_REDO_LOG every access of a command to PM goes through the redo log, as Mnemosyne's compiler
+// makes them.
+//
 // Locks: the eight buckets of a line share a lock, which protects the first lines and the values of
 // their items: bucket b has lock b / 8 % kLocks. A slab class has one for its lists; the pages have
 // one. Taken in this order. An item's key, which stays while it is in the cache, may be read under
@@ -51,11 +54,7 @@ class Memcached {
     std::uint64_t number, hash;
 
     explicit Key(std::uint64_t number) : number(number), hash(workload::mix(number)) {}
-    // As one expression, which no compiler turns into a call of memcmp: recordings would miss its
-    // loads.
-    bool operator==(const Key& other) const {
-      return ((number ^ other.number) | (hash ^ other.hash)) == 0;
-    }
+    Key(std::uint64_t number, std::uint64_t hash) : number(number), hash(hash) {}
   };
 
  public:
@@ -171,6 +170,12 @@ class Memcached {
 
     char* value() { return reinterpret_cast<char*>(this + 1); }
     const char* value() const { return reinterpret_cast<const char*>(this + 1); }
+    Key key_in_region() const { return {pm_get(key.number), pm_get(key.hash)}; }
+    // As one expression, which no compiler turns into a call of memcmp: recordings would miss its
+    // loads.
+    bool has(const Key& other) const {
+      return ((pm_get(key.number) ^ other.number) | (pm_get(key.hash) ^ other.hash)) == 0;
+    }
   };
   static_assert(sizeof(Item) == 2 * PM_LINE_BYTES);
 
@@ -269,7 +274,7 @@ class Memcached {
 
     pm_begin(pool_);
     if (Item* item = take_chunk(connection, number, key, evicted_lock)) {
-      Item* old = *link_to(key);
+      Item* old = pm_get(*link_to(key));
       if (old) declare_unlink(connection, old);
       declare_link(connection, slab, key);
       connection.declare(item, sizeof *item + value.size());
@@ -278,8 +283,8 @@ class Memcached {
         unlink(old);
         release(old);
       }
-      *item = {nullptr, key, stamp, value.size(), now_, number, 1, 0, {}};
-      std::memcpy(item->value(), value.data(), value.size());
+      pm_set(*item, {nullptr, key, stamp, value.size(), now_, number, 1, 0, {}});
+      pm_write(item->value(), value.data(), value.size());
       link(item);
       connection.tally.added += !old;
     }
@@ -291,35 +296,35 @@ class Memcached {
     const std::lock_guard lock(locks_[lock_of(key)]);
     std::unique_lock<std::mutex> list_lock;
     pm_begin(pool_);
-    Item* item = *link_to(key);
+    Item* item = pm_get(*link_to(key));
     if (item) {
-      const bool move = item->time + kUpdateInterval < now_;
+      const bool move = pm_get(item->time) + kUpdateInterval < now_;
       connection.declare(item, PM_LINE_BYTES);
       if (move) {
-        list_lock = std::unique_lock(slab_locks_[item->slab_class]);
+        list_lock = std::unique_lock(slab_locks_[pm_get(item->slab_class)]);
         declare_move(connection, item);
       }
       connection.log();
-      ++item->references;
+      pm_set(item->references, pm_get(item->references) + 1);
       if (move) move_to_head(item);
-      std::memcpy(connection.value.data(), item->value(), item->value_bytes);
-      --item->references;
+      pm_read(connection.value.data(), item->value(), pm_get(item->value_bytes));
+      pm_set(item->references, pm_get(item->references) - 1);
     }
     pm_end();
     return item;
   }
 
   void declare_move(Connection& connection, const Item* item) const {
-    const SlabClass& slab = root_->slab[item->slab_class];
+    const SlabClass& slab = root_->slab[pm_get(item->slab_class)];
     connection.declare(&slab, sizeof slab);
     connection.declare(&item->list, sizeof item->list);
     declare_neighbours(connection, item);
-    connection.declare(&slab.head->list, sizeof slab.head->list);
+    connection.declare(&pm_get(slab.head)->list, sizeof slab.head->list);
   }
 
   void move_to_head(Item* item) {
     unlink_from_list(item);
-    item->time = now_;
+    pm_set(item->time, now_);
     link_into_list(item);
   }
 
@@ -328,55 +333,60 @@ class Memcached {
   // The word that leads to the key's item; it holds null if there is none.
   Item** link_to(const Key& key) const {
     Item** link = &root_->memory.buckets[bucket_of(key)];
-    while (*link && (*link)->key != key) link = &(*link)->next;
+    while (pm_get(*link) && !pm_get(*link)->has(key)) link = &pm_get(*link)->next;
     return link;
   }
 
   void declare_neighbours(Connection& connection, const Item* item) const {
-    for (const Item* neighbour : {item->list.previous, item->list.next})
+    for (const Item* neighbour : {pm_get(item->list.previous), pm_get(item->list.next)})
       if (neighbour) connection.declare(&neighbour->list, sizeof neighbour->list);
   }
 
   void declare_unlink(Connection& connection, const Item* item) const {
-    connection.declare(link_to(item->key), sizeof(Item*));
+    connection.declare(link_to(item->key_in_region()), sizeof(Item*));
     connection.declare(item, sizeof *item);
-    connection.declare(&root_->slab[item->slab_class], sizeof(SlabClass));
+    connection.declare(&root_->slab[pm_get(item->slab_class)], sizeof(SlabClass));
     declare_neighbours(connection, item);
   }
 
   void declare_link(Connection& connection, const SlabClass& slab, const Key& key) const {
     connection.declare(&root_->memory.buckets[bucket_of(key)], sizeof(Item*));
     connection.declare(&slab, sizeof slab);
-    if (slab.head) connection.declare(&slab.head->list, sizeof slab.head->list);
+    if (const Item* head = pm_get(slab.head)) connection.declare(&head->list, sizeof head->list);
   }
 
   void unlink(Item* item) {
-    *link_to(item->key) = item->next;
-    item->linked = 0;
+    pm_set(*link_to(item->key_in_region()), pm_get(item->next));
+    pm_set(item->linked, 0);
     unlink_from_list(item);
-    --root_->slab[item->slab_class].items;
+    SlabClass& slab = root_->slab[pm_get(item->slab_class)];
+    pm_set(slab.items, pm_get(slab.items) - 1);
   }
 
   void link(Item* item) {
-    Item*& first = root_->memory.buckets[bucket_of(item->key)];
-    item->next = first;
-    first = item;
+    Item*& first = root_->memory.buckets[bucket_of(item->key_in_region())];
+    pm_set(item->next, pm_get(first));
+    pm_set(first, item);
     link_into_list(item);
-    ++root_->slab[item->slab_class].items;
+    SlabClass& slab = root_->slab[pm_get(item->slab_class)];
+    pm_set(slab.items, pm_get(slab.items) + 1);
   }
 
   void unlink_from_list(Item* item) {
-    SlabClass& slab = root_->slab[item->slab_class];
-    (item->list.previous ? item->list.previous->list.next : slab.head) = item->list.next;
-    (item->list.next ? item->list.next->list.previous : slab.tail) = item->list.previous;
+    SlabClass& slab = root_->slab[pm_get(item->slab_class)];
+    Item *const previous = pm_get(item->list.previous), *const next = pm_get(item->list.next);
+    pm_set(previous ? previous->list.next : slab.head, next);
+    pm_set(next ? next->list.previous : slab.tail, previous);
   }
 
   void link_into_list(Item* item) {
-    SlabClass& slab = root_->slab[item->slab_class];
-    item->list = {nullptr, slab.head};
-    (slab.head ? slab.head->list.previous : slab.tail) = item;
-    slab.head = item;
-    slab.time = now_;
+    SlabClass& slab = root_->slab[pm_get(item->slab_class)];
+    Item* const head = pm_get(slab.head);
+    pm_set(item->list.previous, nullptr);
+    pm_set(item->list.next, head);
+    pm_set(head ? head->list.previous : slab.tail, item);
+    pm_set(slab.head, item);
+    pm_set(slab.time, now_);
   }
 
   // ---- The slab allocator ---------------------------------------------------------------------
@@ -391,15 +401,15 @@ class Memcached {
   Item* take_chunk(Connection& connection, std::uint64_t number, const Key& key,
                    std::unique_lock<std::mutex>& evicted_lock) {
     SlabClass& slab = root_->slab[number];
-    if (Item* item = slab.free) {
+    if (Item* item = pm_get(slab.free)) {
       pm_log(&slab, sizeof slab);
-      slab.free = item->list.next;
+      pm_set(slab.free, pm_get(item->list.next));
       return item;
     }
-    if (slab.uncut != slab.uncut_end || add_page(number)) {
+    if (pm_get(slab.uncut) != pm_get(slab.uncut_end) || add_page(number)) {
       pm_log(&slab, sizeof slab);
-      auto* item = reinterpret_cast<Item*>(slab.uncut);
-      slab.uncut += slab.chunk_bytes;
+      auto* item = reinterpret_cast<Item*>(pm_get(slab.uncut));
+      pm_set(slab.uncut, pm_get(slab.uncut) + slab.chunk_bytes);
       return item;
     }
     return evict(connection, slab, key, evicted_lock);
@@ -409,25 +419,28 @@ class Memcached {
   bool add_page(std::uint64_t number) {
     const std::lock_guard lock(page_lock_);
     const Memory& memory = root_->memory;
-    std::uint64_t& used = root_->pages_used.count;
+    std::uint64_t& count = root_->pages_used.count;
+    const std::uint64_t used = pm_get(count);
     if (used == memory.page_count) return false;
     SlabClass& slab = root_->slab[number];
     const pm_range ranges[] = {
-        {&used, sizeof used}, {&memory.page_class[used], sizeof used}, {&slab, sizeof slab}};
+        {&count, sizeof count}, {&memory.page_class[used], sizeof used}, {&slab, sizeof slab}};
     pm_log_ranges(ranges, 3);
-    memory.page_class[used] = number;
-    slab.uncut = memory.pages + used * kPageBytes;
-    slab.uncut_end = slab.uncut + kPageBytes / slab.chunk_bytes * slab.chunk_bytes;
-    ++used;
+    pm_set(memory.page_class[used], number);
+    char* const page = memory.pages + used * kPageBytes;
+    pm_set(slab.uncut, page);
+    pm_set(slab.uncut_end, page + kPageBytes / slab.chunk_bytes * slab.chunk_bytes);
+    pm_set(count, used + 1);
     return true;
   }
 
   Item* evict(Connection& connection, SlabClass& slab, const Key& key,
               std::unique_lock<std::mutex>& evicted_lock) {
-    Item* item = slab.tail;
-    for (unsigned i = 0; item && i < kTries; ++i, item = item->list.previous) {
-      if (lock_of(item->key) != lock_of(key)) {
-        evicted_lock = std::unique_lock(locks_[lock_of(item->key)], std::try_to_lock);
+    Item* item = pm_get(slab.tail);
+    for (unsigned i = 0; item && i < kTries; ++i, item = pm_get(item->list.previous)) {
+      const std::size_t lock = lock_of(item->key_in_region());
+      if (lock != lock_of(key)) {
+        evicted_lock = std::unique_lock(locks_[lock], std::try_to_lock);
         if (!evicted_lock) continue;
       }
       declare_unlink(connection, item);
@@ -440,9 +453,10 @@ class Memcached {
   }
 
   void release(Item* item) {
-    SlabClass& slab = root_->slab[item->slab_class];
-    item->list = {nullptr, slab.free};
-    slab.free = item;
+    SlabClass& slab = root_->slab[pm_get(item->slab_class)];
+    pm_set(item->list.previous, nullptr);
+    pm_set(item->list.next, pm_get(slab.free));
+    pm_set(slab.free, item);
   }
 
   // ---- Checks ---------------------------------------------------------------------------------

@@ -25,6 +25,9 @@
 // the payload. It tells items apart in place of their id, which STAMP has in the record as well as
 // in the node, or makes them duplicates (--duplicate-ratio).
 //
+// With PM_REDO_LOG every access of a transaction to PM goes through the redo log, as Mnemosyne's
+// compiler makes them.
+//
 // Locks: Mnemosyne runs transactions optimistically, on a transactional memory; here each tree has
 // a reader-writer lock, which protects its nodes, and an item or a customer with its reservations
 // one of kLocks locks. Taken in the order of the tables, then in ascending order. Reservations read
@@ -136,7 +139,7 @@ class Vacation {
     Reservation* next;
     std::uint64_t type, id, price;
 
-    std::pair<std::uint64_t, std::uint64_t> order() const { return {type, id}; }
+    std::pair<std::uint64_t, std::uint64_t> order() const { return {pm_get(type), pm_get(id)}; }
   };
 
   struct alignas(PM_LINE_BYTES) Customer {
@@ -150,8 +153,8 @@ class Vacation {
     Node *parent, *left, *right;
     std::uint64_t red;
 
-    Item* item() const { return static_cast<Item*>(record); }
-    Customer* customer() const { return static_cast<Customer*>(record); }
+    Item* item() const { return static_cast<Item*>(pm_get(record)); }
+    Customer* customer() const { return static_cast<Customer*>(pm_get(record)); }
   };
   using Tree = workload::RedBlackTree<Node>;
 
@@ -253,7 +256,7 @@ class Vacation {
     for (const Query& query : queries) {
       Node* node = find(query.type, query.id);
       Node*& best = dearest[query.type];
-      if (node && (!best || node->item()->price > best->item()->price)) best = node;
+      if (node && (!best || pm_get(node->item()->price) > pm_get(best->item()->price))) best = node;
     }
     return dearest;
   }
@@ -265,19 +268,22 @@ class Vacation {
 
   void reserve(Customer* customer, unsigned type, const Node& node) {
     Item* item = node.item();
-    if (item->free == 0) return;
+    if (pm_get(item->free) == 0) return;
     Reservation** link = &customer->first;
-    const std::pair<std::uint64_t, std::uint64_t> order{type, node.key};
-    while (*link && (*link)->order() < order) link = &(*link)->next;
-    if (*link && (*link)->order() == order) return;
+    const std::pair<std::uint64_t, std::uint64_t> order{type, pm_get(node.key)};
+    while (pm_get(*link) && pm_get(*link)->order() < order) link = &pm_get(*link)->next;
+    if (pm_get(*link) && pm_get(*link)->order() == order) return;
 
     auto* reservation = allocate<Reservation>();
     const pm_range ranges[] = {{link, sizeof *link}, {item, sizeof *item}};
     pm_log_ranges(ranges, 2);
-    *reservation = {*link, type, node.key, item->price};
-    *link = reservation;
-    ++item->used;
-    --item->free;
+    pm_set(reservation->next, pm_get(*link));
+    pm_set(reservation->type, type);
+    pm_set(reservation->id, pm_get(node.key));
+    pm_set(reservation->price, pm_get(item->price));
+    pm_set(*link, reservation);
+    pm_set(item->used, pm_get(item->used) + 1);
+    pm_set(item->free, pm_get(item->free) - 1);
   }
 
   void delete_customer(Agent& agent) {
@@ -291,7 +297,7 @@ class Vacation {
 
     pm_begin(pool_);
     if (node) {
-      cancel_all(agent, node->customer()->first);
+      cancel_all(agent, pm_get(node->customer()->first));
       remove(agent, kCustomers, node);
     }
     pm_end();
@@ -300,16 +306,16 @@ class Vacation {
   void cancel_all(Agent& agent, Reservation* first) {
     agent.items.clear();
     agent.ranges.clear();
-    for (Reservation* r = first; r; r = r->next) {
-      Item* item = find(static_cast<unsigned>(r->type), r->id)->item();
+    for (Reservation* r = first; r; r = pm_get(r->next)) {
+      Item* item = find(static_cast<unsigned>(pm_get(r->type)), pm_get(r->id))->item();
       agent.items.push_back(item);
       agent.ranges.push_back({item, sizeof *item});
       pm_free(pool_, r);
     }
     pm_log_ranges(agent.ranges.data(), agent.ranges.size());
     for (Item* item : agent.items) {
-      --item->used;
-      ++item->free;
+      pm_set(item->used, pm_get(item->used) - 1);
+      pm_set(item->free, pm_get(item->free) + 1);
     }
   }
 
@@ -339,25 +345,25 @@ class Vacation {
     }
     Item* item = node->item();
     pm_log(item, sizeof *item);
-    item->free += kUnits;
-    item->total += kUnits;
-    item->price = price;
+    pm_set(item->free, pm_get(item->free) + kUnits);
+    pm_set(item->total, pm_get(item->total) + kUnits);
+    pm_set(item->price, price);
   }
 
   void withdraw(Agent& agent, unsigned type, std::uint64_t id) {
     Node* node = find(type, id);
     if (!node) return;
     Item* item = node->item();
-    if (type == kFlights && item->used > 0) return;
-    const std::uint64_t units = type == kFlights ? item->total : kUnits;
-    if (item->free < units) return;
-    if (item->total == units) {
+    if (type == kFlights && pm_get(item->used) > 0) return;
+    const std::uint64_t units = type == kFlights ? pm_get(item->total) : kUnits;
+    if (pm_get(item->free) < units) return;
+    if (pm_get(item->total) == units) {
       remove(agent, type, node);
       return;
     }
     pm_log(item, sizeof *item);
-    item->free -= units;
-    item->total -= units;
+    pm_set(item->free, pm_get(item->free) - units);
+    pm_set(item->total, pm_get(item->total) - units);
   }
 
   // ---- Rows -----------------------------------------------------------------------------------
@@ -365,7 +371,8 @@ class Vacation {
   Customer* add_customer(Agent& agent, std::uint64_t id) {
     auto* customer = allocate<Customer>();
     insert(agent, kCustomers, id, customer);
-    *customer = {id, nullptr};
+    pm_set(customer->id, id);
+    pm_set(customer->first, nullptr);
     return customer;
   }
 
@@ -373,7 +380,7 @@ class Vacation {
                 std::uint64_t price) {
     auto* item = allocate<Item>();
     insert(agent, type, id, item);
-    *item = {0, units, units, price, description_of(type, id)};
+    pm_set(*item, {0, units, units, price, description_of(type, id)});
   }
 
   Description description_of(unsigned type, std::uint64_t id) const {
@@ -395,7 +402,7 @@ class Vacation {
   }
 
   void remove(Agent& agent, unsigned type, Node* node) {
-    pm_free(pool_, node->record);
+    pm_free(pool_, pm_get(node->record));
     pm_free(pool_, node);
     workload::RedBlackChange<Node> change(agent.plan, root_->table[type]);
     change.remove(node);

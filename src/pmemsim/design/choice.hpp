@@ -44,6 +44,8 @@ struct Choice {
   std::vector<std::string_view> needs{};
   std::vector<std::string_view> gives{};
   Promises promises{};  // of ordering and atomicity
+  // Of what programs' recordings it runs, of atomicity.
+  trace::ProgramLog log = trace::ProgramLog::kUndo;
   std::vector<ParameterGroup> parameters{};
   // Why it can't work with these parameters or on that machine, a sentence each.
   Problems problems = nullptr;

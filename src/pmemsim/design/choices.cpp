@@ -7,6 +7,7 @@
 #include "pmemsim/atomicity/hw_undo.hpp"
 #include "pmemsim/atomicity/lad.hpp"
 #include "pmemsim/atomicity/none.hpp"
+#include "pmemsim/atomicity/software_redo.hpp"
 #include "pmemsim/atomicity/software_undo.hpp"
 #include "pmemsim/design/design_configuration.hpp"
 #include "pmemsim/design/log_problems.hpp"
@@ -20,7 +21,7 @@
 #include "pmemsim/recovery/hardware_recovery.hpp"
 #include "pmemsim/recovery/lad.hpp"
 #include "pmemsim/recovery/redo_recovery.hpp"
-#include "pmemsim/recovery/software_undo.hpp"
+#include "pmemsim/recovery/software_log.hpp"
 #include "pmemsim/recovery/undo_log.hpp"
 
 namespace pmemsim {
@@ -78,6 +79,10 @@ template <class Design>
 std::unique_ptr<Recovery> hardware_recovery(
     const Atomicity& design, typename HardwareRecovery<Design>::Procedure& procedure) {
   return std::make_unique<HardwareRecovery<Design>>(dynamic_cast<const Design&>(design), procedure);
+}
+
+std::unique_ptr<Recovery> software_recovery(const Atomicity&, const trace::TraceFile& trace) {
+  return std::make_unique<SoftwareLogRecovery>(trace.metadata().pm_regions);
 }
 
 ChoiceTable make_table() {
@@ -167,10 +172,19 @@ ChoiceTable make_table() {
          return std::make_unique<SoftwareUndo>(
              blueprint.parameters<SoftwareUndoParameters>().defects);
        },
-       .recovery = [](const Atomicity&,
-                      const trace::TraceFile& trace) -> std::unique_ptr<Recovery> {
-         return std::make_unique<SoftwareUndoRecovery>(trace.metadata().pm_regions);
-       }},
+       .recovery = software_recovery},
+      {.name = "software-redo",
+       .summary = "The program's own redo log, as recorded (Mnemosyne)",
+       .needs = {kOrderingFences},
+       .gives = {kAtomicRegions, kRegionsAgain},
+       .promises = {.whole_regions = true, .regions = RegionPromise::kAtEnd},
+       .log = trace::ProgramLog::kRedo,
+       .parameters = Groups{ParameterGroup::of<SoftwareRedoParameters>("software_redo")},
+       .make = [](const Blueprint& blueprint) -> std::unique_ptr<Atomicity> {
+         return std::make_unique<SoftwareRedo>(
+             blueprint.parameters<SoftwareRedoParameters>().defects);
+       },
+       .recovery = software_recovery},
       {.name = "hw-undo",
        .summary = "Undo log written by hardware, data flushed by the program, synchronous commit "
                   "(Proteus)",

@@ -22,6 +22,27 @@ void check(const Choice& choice) {
   }
 }
 
+// A redo-logging program stores in place only when a region ends, and reads through its log: the log
+// can't be left out of it, and no other can do its work.
+std::string log_problem(const Blueprint& blueprint) {
+  const Choice& atomicity = blueprint.design.atomicity();
+  if (!blueprint.log || *blueprint.log == atomicity.log) return "";
+  std::string fitting;
+  for (const Choice& choice : blueprint.design.table()) {
+    if (choice.layer() != Layer::kAtomicity || choice.log != *blueprint.log) continue;
+    fitting += (fitting.empty() ? "" : ", ") + std::string(choice.name);
+  }
+  const std::string name = "atomicity=" + std::string(atomicity.name);
+  if (*blueprint.log == trace::ProgramLog::kRedo) {
+    return name + " can't run a recording with a redo log, in which a region's stores come at its "
+                  "end; choose atomicity=" +
+           fitting + ", or record with --log undo (a program of your own: without -DPM_REDO_LOG)";
+  }
+  return name + " needs a recording with a redo log: record with --log redo (a program of your own: "
+                "compiled with -DPM_REDO_LOG), or choose another atomicity: " +
+         fitting;
+}
+
 bool stands_in(const std::vector<std::string_view>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
@@ -92,6 +113,9 @@ std::vector<const Choice*> DesignConfiguration::chosen() const {
 std::vector<std::string> combination_problems(const Blueprint& blueprint) {
   const std::vector<const Choice*> parts = blueprint.design.chosen();
   std::vector<std::string> problems;
+  if (const std::string problem = log_problem(blueprint); !problem.empty()) {
+    problems.push_back(problem);
+  }
   for (const Choice* const part : parts) {
     if (part->problems == nullptr) continue;
     for (const std::string& problem : part->problems(blueprint, *part)) problems.push_back(problem);

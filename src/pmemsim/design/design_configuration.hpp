@@ -2,6 +2,7 @@
 // Names, places and groups follow from the table of choices.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,8 @@ struct Blueprint {
   bool hand_placed_flushes = false;
   // That run, each on a core of its own; 0: not known yet, since no trace is there.
   std::uint32_t threads = 0;
+  // In the program of the trace; nothing: not known yet.
+  std::optional<trace::ProgramLog> log{};
 
   template <class Parameters>
   const Parameters& parameters() const {

@@ -10,13 +10,16 @@
 namespace pmemsim {
 
 struct Lowering {
-  // By trace::Purpose: is this code part of the design's program?
-  std::array<bool, trace::kPurposes> keeps{true, true, true, true};
+  using ByPurpose = std::array<bool, trace::kPurposes>;
+  static constexpr ByPurpose kAll{true, true, true, true, true};
+
+  // Is the code for this purpose part of the design's program?
+  ByPurpose keeps = kAll;
   // ... and its flushes and fences?
-  std::array<bool, trace::kPurposes> keeps_flushes{true, true, true, true};
-  std::array<bool, trace::kPurposes> keeps_fences{true, true, true, true};
+  ByPurpose keeps_flushes = kAll;
+  ByPurpose keeps_fences = kAll;
   // ... and its other instructions, which find out what to flush?
-  std::array<bool, trace::kPurposes> keeps_the_rest{true, true, true, true};
+  ByPurpose keeps_the_rest = kAll;
   // Are non-temporal stores to PM what they are, or stores like others, to the caches?
   bool keeps_non_temporal = true;
 

@@ -30,9 +30,10 @@ std::string objects_problem(const Configuration& configuration, const trace::Tra
          "; run fewer instances";
 }
 
-std::string design_problem(const Configuration& configuration, std::uint32_t threads) {
+std::string design_problem(const Configuration& configuration, const trace::TraceFile& trace) {
   Blueprint blueprint = configuration.blueprint();
-  blueprint.threads = threads;
+  blueprint.threads = cores_needed(configuration, trace);
+  blueprint.log = trace.metadata().log();
   const std::vector<std::string> problems = combination_problems(blueprint);
   return problems.empty() ? "" : problems.front();
 }
@@ -42,7 +43,7 @@ std::string design_problem(const Configuration& configuration, std::uint32_t thr
 std::string fit_problem(const Configuration& configuration, const trace::TraceFile& trace) {
   const std::uint32_t threads = cores_needed(configuration, trace);
   if (threads <= configuration.core.count) {
-    const std::string problem = design_problem(configuration, threads);
+    const std::string problem = design_problem(configuration, trace);
     return problem.empty() ? objects_problem(configuration, trace) : problem;
   }
   const std::string remedy =

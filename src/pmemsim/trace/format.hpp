@@ -134,11 +134,12 @@ inline constexpr std::uint8_t kMarkKinds = 12;
 // contain (docs/trace_format.md has the table).
 enum class Purpose : std::uint8_t {
   kProgram = 0,    // the program itself
-  kLog = 1,        // software undo log: collect, write, flush and fence the log entries
+  kLog = 1,        // software log: collect, look up, write, flush and fence the log entries
   kDataFlush = 2,  // flush and fence of the data that a region wrote
-  kCommit = 3,     // software undo log: mark the region committed, truncate the log
+  kCommit = 3,     // software log: mark the region committed; undo: that also truncates the log
+  kRelease = 4,    // software redo log: the data are in place, truncate the log
 };
-inline constexpr std::uint8_t kPurposes = 4;
+inline constexpr std::uint8_t kPurposes = 5;
 
 enum class FenceMeaning : std::uint8_t {
   kBare = 0,     // a fence of the program's own, meaning whatever x86 makes of it

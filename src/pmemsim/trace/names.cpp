@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, kSyncKinds> kSyncNames = {
 constexpr std::array<std::string_view, kLockRoles> kRoleNames = {"no_lock", "takes", "gives_back",
                                                                  "of_lock"};
 constexpr std::array<std::string_view, kPurposes> kPurposeNames = {"program", "log", "data_flush",
-                                                                   "commit"};
+                                                                   "commit", "release"};
 constexpr std::array<std::string_view, kFenceMeanings> kMeaningNames = {"bare", "order", "durable"};
 
 }  // namespace

@@ -2,6 +2,7 @@
 // operations with one frame in memory at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -24,9 +25,21 @@ class TraceError : public Error {
   using Error::Error;
 };
 
+// The source of a pool of pmemsim/pm.h, by the log that the program's library has.
+inline constexpr std::string_view kUndoPool = "pm_open";
+inline constexpr std::string_view kRedoPool = "pm_open, redo log";
+
 struct PmRegion {
   std::uint64_t begin, end;  // addresses
-  std::string source;        // "pm_open", the file's path, "--pm-range", "--pm-heap"
+  std::string source;        // kUndoPool, kRedoPool, the file's path, "--pm-range", "--pm-heap"
+
+  bool is_pool() const { return source == kUndoPool || source == kRedoPool; }
+};
+
+// The log in the recorded program.
+enum class ProgramLog : std::uint8_t {
+  kUndo,  // or none at all
+  kRedo,
 };
 
 // What the metadata frame says (docs/trace_format.md lists its keys).
@@ -38,6 +51,11 @@ struct Metadata {
   std::vector<PmRegion> pm_regions;
   std::uint32_t threads = 0;
   std::uint32_t sync_objects = 0;  // numbers used by kSync and the atomics are below this
+
+  ProgramLog log() const {
+    const auto has_redo_log = [](const PmRegion& region) { return region.source == kRedoPool; };
+    return std::ranges::any_of(pm_regions, has_redo_log) ? ProgramLog::kRedo : ProgramLog::kUndo;
+  }
 };
 
 class SiteTable {

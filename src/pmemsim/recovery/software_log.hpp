@@ -1,5 +1,5 @@
-// Recovery of the software undo log: pmemsim/pm.h's own recovery code (library/recovery.c), run on
-// the image of a crash.
+// Recovery of the software logs, undo and redo: pmemsim/pm.h's own recovery code
+// (library/recovery.c), run on the image of a crash.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@
 
 namespace pmemsim {
 
-class SoftwareUndoRecovery final : public Recovery {
+class SoftwareLogRecovery final : public Recovery {
  public:
   // The regions of PM that may hold a pool; others have nothing to recover.
-  explicit SoftwareUndoRecovery(const std::vector<trace::PmRegion>& regions);
-  ~SoftwareUndoRecovery() override;
-  SoftwareUndoRecovery(const SoftwareUndoRecovery&) = delete;
-  SoftwareUndoRecovery& operator=(const SoftwareUndoRecovery&) = delete;
+  explicit SoftwareLogRecovery(const std::vector<trace::PmRegion>& regions);
+  ~SoftwareLogRecovery() override;
+  SoftwareLogRecovery(const SoftwareLogRecovery&) = delete;
+  SoftwareLogRecovery& operator=(const SoftwareLogRecovery&) = delete;
 
   // The image's line holds that now. (The library works on plain memory, which follows the image
   // that way.)

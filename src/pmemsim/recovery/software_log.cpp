@@ -1,4 +1,4 @@
-#include "pmemsim/recovery/software_undo.hpp"
+#include "pmemsim/recovery/software_log.hpp"
 
 #include <sys/mman.h>
 
@@ -44,7 +44,7 @@ void persist_fence(fence_meaning) {}
 namespace pmemsim {
 
 // What pm_recover_image does, but for looking for the logs each time.
-class SoftwareUndoRecovery::Pool {
+class SoftwareLogRecovery::Pool {
  public:
   Pool(std::uint64_t begin, std::uint64_t bytes) : begin_(begin), bytes_(bytes) {
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
@@ -114,22 +114,22 @@ class SoftwareUndoRecovery::Pool {
   bool searched_ = false;
 };
 
-SoftwareUndoRecovery::SoftwareUndoRecovery(const std::vector<trace::PmRegion>& regions) {
+SoftwareLogRecovery::SoftwareLogRecovery(const std::vector<trace::PmRegion>& regions) {
   for (const trace::PmRegion& region : regions) {
-    if (region.source != "pm_open") continue;
+    if (!region.is_pool()) continue;
     pools_.push_back(std::make_unique<Pool>(region.begin, region.end - region.begin));
   }
 }
 
-SoftwareUndoRecovery::~SoftwareUndoRecovery() = default;
+SoftwareLogRecovery::~SoftwareLogRecovery() = default;
 
-void SoftwareUndoRecovery::changed(Line line, const LineData& data) {
+void SoftwareLogRecovery::changed(Line line, const LineData& data) {
   for (const auto& pool : pools_) {
     if (pool->contains(line)) pool->changed(line, data);
   }
 }
 
-void SoftwareUndoRecovery::run(RecoveryView pm) {
+void SoftwareLogRecovery::run(RecoveryView pm) {
   pm.may_read_everything();
   for (const auto& pool : pools_) pool->recover(pm);
 }
