@@ -119,19 +119,58 @@ static struct part part_at(uintptr_t address, size_t rest) {
   return (struct part){first, rest < most ? rest : most};
 }
 
+static bool is_word(const void* address, size_t bytes) {
+  return bytes == sizeof(uint64_t) && (uintptr_t)address % sizeof(uint64_t) == 0;
+}
+
+static void read_parts(struct thread* thread, char* to, uintptr_t from, size_t bytes) {
+  while (bytes > 0) {
+    const struct part part = part_at(from, bytes);
+    const uint64_t value = redo_load(thread, (const uint64_t*)(from - part.first));
+    if (part.bytes == sizeof value)
+      memcpy(to, &value, sizeof value);
+    else
+      memcpy(to, (const char*)&value + part.first, part.bytes);
+    to += part.bytes;
+    from += part.bytes;
+    bytes -= part.bytes;
+  }
+}
+
+static void write_parts(struct thread* thread, uintptr_t to, const char* from, size_t bytes) {
+  while (bytes > 0) {
+    const struct part part = part_at(to, bytes);
+    uint64_t* word = (uint64_t*)(to - part.first);
+    uint64_t value;
+    if (part.bytes == sizeof value) {
+      memcpy(&value, from, sizeof value);
+    } else {
+      value = redo_load(thread, word);
+      memcpy((char*)&value + part.first, from, part.bytes);
+    }
+    redo_store(thread, word, value);
+    to += part.bytes;
+    from += part.bytes;
+    bytes -= part.bytes;
+  }
+}
+
 void pm_read(void* to, const void* from, size_t bytes) {
   struct thread* thread = &this_thread;
   if (thread->depth == 0) {
     memcpy(to, from, bytes);
-    return;
+  } else if (is_word(from, bytes)) {
+    const uint64_t value = redo_load(thread, from);
+    memcpy(to, &value, sizeof value);
+  } else {
+    read_parts(thread, to, (uintptr_t)from, bytes);
   }
-  for (size_t done = 0; done < bytes;) {
-    const uintptr_t address = (uintptr_t)from + done;
-    const struct part part = part_at(address, bytes - done);
-    const uint64_t value = redo_load(thread, (const uint64_t*)(address - part.first));
-    memcpy((char*)to + done, (const char*)&value + part.first, part.bytes);
-    done += part.bytes;
-  }
+}
+
+static void check_range(const struct pm_pool* pool, const void* address, size_t bytes) {
+  const uintptr_t begin = (uintptr_t)pool->first_chunk, end = (uintptr_t)pool->start + pool->bytes;
+  if ((uintptr_t)address < begin || (uintptr_t)address > end || bytes > end - (uintptr_t)address)
+    fatal("pm_write: %zu bytes at %p are not in the region's pool", bytes, address);
 }
 
 void pm_write(void* to, const void* from, size_t bytes) {
@@ -140,18 +179,13 @@ void pm_write(void* to, const void* from, size_t bytes) {
     memcpy(to, from, bytes);
     return;
   }
-  const struct pm_pool* pool = thread->pool;
-  const uintptr_t begin = (uintptr_t)pool->first_chunk, end = (uintptr_t)pool->start + pool->bytes;
-  if ((uintptr_t)to < begin || (uintptr_t)to > end || bytes > end - (uintptr_t)to)
-    fatal("pm_write: %zu bytes at %p are not in the region's pool", bytes, to);
-  for (size_t done = 0; done < bytes;) {
-    const uintptr_t address = (uintptr_t)to + done;
-    const struct part part = part_at(address, bytes - done);
-    uint64_t* word = (uint64_t*)(address - part.first);
-    uint64_t value = part.bytes < sizeof value ? redo_load(thread, word) : 0;
-    memcpy((char*)&value + part.first, (const char*)from + done, part.bytes);
-    redo_store(thread, word, value);
-    done += part.bytes;
+  check_range(thread->pool, to, bytes);
+  if (is_word(to, bytes)) {
+    uint64_t value;
+    memcpy(&value, from, sizeof value);
+    redo_store(thread, to, value);
+  } else {
+    write_parts(thread, (uintptr_t)to, from, bytes);
   }
 }
 
@@ -188,14 +222,24 @@ static void write_back(const struct thread* thread) {
   }
 }
 
-/* Words of a line that follow each other in the log share a flush. */
+static void flush_run(const struct pm_pool* pool, struct line_run run) {
+  if (run.count > 0) persist_flush(pool->start + (uint64_t)run.first * PM_LINE_BYTES, run.count);
+}
+
+/* Words that follow each other in the log and in PM share their flushes. */
 static void flush_written(const struct thread* thread) {
-  uint64_t last = UINT64_MAX;
+  struct line_run run = {0, 0};
   for (uint32_t i = 0; i < thread->logged.count; ++i) {
-    const uint64_t line = entry_at(thread, i)->offset / PM_LINE_BYTES;
-    if (line != last) persist_flush(thread->pool->start + line * PM_LINE_BYTES, 1);
-    last = line;
+    const uint32_t line = (uint32_t)(entry_at(thread, i)->offset / PM_LINE_BYTES);
+    if (line - run.first < run.count) continue;
+    if (run.count > 0 && line == run.first + run.count) {
+      ++run.count;
+      continue;
+    }
+    flush_run(thread->pool, run);
+    run = (struct line_run){line, 1};
   }
+  flush_run(thread->pool, run);
   persist_fence(FENCE_ORDER);
 }
 

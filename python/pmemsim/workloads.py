@@ -17,6 +17,7 @@ from pmemsim.toolchain import toolchain_dir
 
 OPTIMISATIONS = ("O0", "O1", "O2", "O3")
 MIXES = ("insert-update", "insert", "read-update", "insert-delete")
+LOGS = ("undo", "redo")
 Argument = int | float | str | None
 """Of a workload; None: not given."""
 # What the programs take (workloads/common/workload.hpp).
@@ -46,6 +47,8 @@ class Workload:
     """Of what `data_bytes` must be a multiple, because so many items share them."""
     mixes: tuple[str, ...] = ()
     """What a map's regions can do instead of inserting and updating items."""
+    logs: tuple[str, ...] = LOGS[:1]
+    """With which software logs it can be built."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,10 @@ class WorkloadRun:
     """What a map's regions do: one of `MIXES`; None: insert and update."""
     warm_up: int = 0
     """Regions before the measured part, which leave the caches as they are in a longer run."""
+    log: str = LOGS[0]
+    """The software log that its library has: one of `LOGS`."""
+    whole_run: bool = False
+    """Whether the set-up and the warm-up are part of what is recorded and measured."""
 
     def __post_init__(self) -> None:
         workload = find_workload(self.workload)
@@ -83,10 +90,18 @@ class WorkloadRun:
             items=self.items,
             mix=self.mix,
             warm_up=self.warm_up,
+            log=self.log,
+            whole_run=self.whole_run,
         )
         if not problems and self.mix and self.mix not in (MIXES[0], *workload.mixes):
             can = ", ".join((MIXES[0], *workload.mixes)) if workload.mixes else "nothing else"
             problems.append(f"--mix {self.mix}: {self.workload} can do {can}")
+        if not problems and self.log not in workload.logs:
+            both = ", ".join(name for name, other in workloads().items() if self.log in other.logs)
+            problems.append(
+                f"--log {self.log}: {self.workload} stores to its data directly, which needs an "
+                f"undo log; with a redo log there are {both}"
+            )
         if "data_bytes" not in taken and self.data_bytes is not None:
             problems.append(f"--data-bytes: {self.workload} has sizes of its own; leave it out")
         if not problems and self.data_bytes and self.data_bytes % workload.data_multiple != 0:
@@ -124,6 +139,8 @@ class WorkloadRun:
             listed.append(f"--mix={self.mix}")
         if self.warm_up:
             listed.append(f"--warm-up={self.warm_up}")
+        if self.whole_run:
+            listed.append("--whole-run")
         return listed
 
     @property
@@ -132,7 +149,7 @@ class WorkloadRun:
 
         These are the sources, the tools, the arguments, and the turns that threads take.
         """
-        parts: tuple[Any, ...] = (toolchain_hash(), self.opt, self.arguments)
+        parts: tuple[Any, ...] = (toolchain_hash(), self.opt, self.log, self.arguments)
         if turns := os.environ.get("PMEMSIM_QUANTUM"):
             parts = (*parts, turns)
         key = hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
@@ -159,6 +176,7 @@ def workloads() -> dict[str, Workload]:
             tuple(entry["papers"]),
             entry.get("data-multiple", WHOLE_NUMBERS["data_bytes"].step),
             tuple(entry.get("mixes", ())),
+            tuple(entry.get("logs", LOGS[:1])),
         )
         for entry in entries
     }
@@ -185,9 +203,12 @@ def argument_problems(opt: str | None = None, **arguments: Argument) -> list[str
         given = f"--{key.replace('_', '-')} {value}"
         if value is None:
             continue
-        if key == "mix":
-            if value not in MIXES:
-                problems.append(f"{given}: must be one of {', '.join(MIXES)}")
+        if key in ("mix", "log"):
+            known = MIXES if key == "mix" else LOGS
+            if value not in known:
+                problems.append(f"{given}: must be one of {', '.join(known)}")
+            continue
+        if key == "whole_run":
             continue
         if key == "duplicate_ratio":
             if not isinstance(value, int | float) or not 0 <= value <= 1:

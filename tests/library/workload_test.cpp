@@ -142,8 +142,9 @@ INSTANTIATE_TEST_SUITE_P(All, Workload,
                          testing::Values("array_swap", "array_swap_lowlevel", "string_swap",
                                          "queue", "linked_list", "hashmap", "hashmap_lowlevel",
                                          "rbtree", "btree", "ctree", "binary_tree", "skiplist",
-                                         "echo", "vacation", "memcached", "tatp", "tatp_lowlevel",
-                                         "tpcc", "tpcc_lowlevel"),
+                                         "echo", "vacation", "vacation_redo", "memcached",
+                                         "memcached_redo", "tatp", "tatp_lowlevel", "tpcc",
+                                         "tpcc_lowlevel"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

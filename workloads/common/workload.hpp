@@ -67,6 +67,7 @@ struct Options {
   std::uint64_t items = 0;
   double duplicate_ratio = 0;
   Mix mix = Mix::kInsertUpdate;
+  bool whole_run = false;
   std::string pool;    // empty: anonymous memory
   std::string verify;  // a pool to check; nothing is run then
 
@@ -163,13 +164,13 @@ inline void print_help(const About& about) {
       "  --items N        items before the measured part (default %" PRIu64
       ")\n"
       "%s"
+      "  --whole-run      measure set-up and warm-up, too\n"
       "  --pool PATH      keep the structure in this file, and go on with the one that is in it\n"
       "                   (default: memory that is gone at the end)\n"
       "  --verify PATH    only recover and check the pool in this file, such as a crash image\n"
       "  --help           show this\n\n"
-      "Only the regions are measured (pm_roi_begin, pm_roi_end), not the set-up and the warm-up "
-      "before\n"
-      "them nor the check of the whole structure after them.\n"
+      "Without --whole-run only the regions are measured (pm_roi_begin, pm_roi_end), not the set-up "
+      "and the\nwarm-up before them; never the check of the whole structure after them.\n"
       "Exit code: 0 the structure is whole, 1 it is not, 2 what was asked for cannot be done.\n",
       about.default_items,
       about.mixes == 0 ? ""
@@ -238,6 +239,10 @@ inline Options parse(const About& about, int argc, char** argv) {
     if (name == "--help") {
       print_help(about);
       std::exit(0);
+    }
+    if (name == "--whole-run") {
+      options.whole_run = true;
+      continue;
     }
     if (const auto equals = name.find('='); equals != std::string_view::npos) {
       value = name.substr(equals + 1);
@@ -325,7 +330,7 @@ Tally run_threads(pm_pool* pool, Structure& structure, const Options& options) {
     before.stream += options.threads;  // where a thread draws on the way
     const auto measure = [&](auto&... requests) {
       pthread_barrier_wait(&barrier);  // nobody measures another's set-up
-      pm_roi_begin();
+      if (t > 0 || !options.whole_run) pm_roi_begin();
       pthread_barrier_wait(&barrier);  // nobody ends before all have begun
       tallies[t] += structure.run(part, requests...);
       pm_roi_end();
@@ -407,13 +412,14 @@ int main(int argc, char** argv) {
   const Options options = parse(Structure::kAbout, argc, argv);
   if (!options.verify.empty()) return verify<Structure>(options);
 
+  if (options.whole_run) pm_roi_begin();
   const bool exists = !options.pool.empty() && access(options.pool.c_str(), F_OK) == 0;
   pm_pool* pool = require(pm_open(options.pool.empty() ? nullptr : options.pool.c_str(),
                                   exists ? 0 : Structure::pool_bytes(options), 0));
   if (pm_thread(pool, 0) != 0) refuse(pm_error());
   auto structure =
       exists ? take_over<Structure>(pool, options) : std::make_unique<Structure>(pool, options);
-  const Check before = structure->check();
+  const Check before = options.whole_run ? Check{} : structure->check();
   if (!before.problem.empty()) {
     pm_close(pool);
     return report(Structure::kAbout, before, "");
@@ -424,7 +430,8 @@ int main(int argc, char** argv) {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
 
   Check after = structure->check();
-  if (after.problem.empty() && after.items != before.items + tally.added - tally.removed)
+  if (after.problem.empty() && !options.whole_run &&
+      after.items != before.items + tally.added - tally.removed)
     after.problem = "it has " + std::to_string(after.items) + " items instead of " +
                     std::to_string(before.items + tally.added - tally.removed);
   structure.reset();

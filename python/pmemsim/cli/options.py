@@ -89,6 +89,22 @@ class Recipe:
             show_default="0",
         ),
     ] = None
+    log: Annotated[
+        str | None,
+        typer.Option(
+            "--log",
+            help="The software log in a workload's program: undo, or redo, for designs with "
+            "atomicity=software-redo.",
+            show_default="undo",
+        ),
+    ] = None
+    whole_run: Annotated[
+        bool | None,
+        typer.Option(
+            "--whole-run",
+            help="Record a workload's set-up and warm-up, too, not only the part behind them.",
+        ),
+    ] = None
 
     @property
     def arguments(self) -> dict[str, int | float | str | None]:

@@ -97,6 +97,7 @@ def record_command(
     Workloads that come with pmemsim:
 
         pmemsim record queue --threads 4 --data-bytes 256 -o queue.pmt
+        pmemsim record vacation --log redo -o vacation-redo.pmt
         pmemsim record --all --out-dir traces
 
     With `--all`, `--data-bytes` is for the workloads that take it; the others have their own sizes.
@@ -148,6 +149,8 @@ def _is_workload(program: list[str]) -> bool:
 def _all(recipe: Recipe, out_dir: Path) -> None:
     problems = Problems()
     runs = []
+    if recipe.log or recipe.whole_run:
+        problems.add(["--log and --whole-run: for one workload at a time; leave out --all"])
     for workload in workloads().values():
         taken = {key: value for key, value in recipe.arguments.items() if key in workload.arguments}
         with problems.collected():

@@ -35,6 +35,7 @@ _KEYS = (
 # What leaves the caches as a longer run would: regions of all threads, before those that are
 # measured.
 _OPTIONAL_KEYS = ("warm_up",)
+_PROGRAM_KEYS = ("log", "whole_run")
 _GROUP_KEYS = ("data_bytes", "beside")
 # What an ablation can change.
 _DIFFERENCES = (
@@ -141,7 +142,7 @@ def _sourced(item: Item) -> Item:
 
 
 def _benchmark(item: Item, group: Item) -> Benchmark:
-    field = item.fields(("workload",), ("regions", "items", "mix", "source"))
+    field = item.fields(("workload",), ("regions", "items", "mix", *_PROGRAM_KEYS, "source"))
     size = group.fields((), _GROUP_KEYS).get("data_bytes")
     workload = field["workload"].one_of(workloads(), "workload")
     return Benchmark(
@@ -152,6 +153,8 @@ def _benchmark(item: Item, group: Item) -> Benchmark:
         field["regions"].number() if "regions" in field else 1,
         field["items"].whole() if "items" in field else None,
         field["mix"].one_of(_mixes_of(workload), "mix") if "mix" in field else None,
+        field["log"].one_of(find_workload(workload).logs, "log") if "log" in field else None,
+        "whole_run" in field and field["whole_run"].one_of(("true", "false"), "value") == "true",
         _is_beside(group),
     )
 

@@ -39,6 +39,10 @@ class Benchmark:
     """How large its data are before the measured part; None: as the workload has it."""
     mix: str | None = None
     """What a map's regions do; None: as the workload has it."""
+    log: str | None = None
+    """The software log in its program; None: undo."""
+    whole_run: bool = False
+    """Whether the paper's times are those of whole runs, set-up included."""
     beside: bool = False
     """Whether its group is another reading of the paper's words, shown beside what is compared."""
 
@@ -162,6 +166,8 @@ class Paper:
             items=(self.ablation.items if self.ablation else None) or benchmark.items,
             mix=benchmark.mix,
             warm_up=self._warm_up(benchmark),
+            log=benchmark.log,
+            whole_run=benchmark.whole_run,
         )
         machine = experiment.machine or self.machine
         return Case(run, chosen.preset, machine, tuple(settings.items()))
