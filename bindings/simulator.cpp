@@ -99,6 +99,11 @@ bool promises_whole_regions(const Settings& given) {
   return configure(to_settings(given)).design.promises().whole_regions;
 }
 
+// Whether a design runs recordings of programs with a redo log (it then runs no others).
+bool runs_redo_logs(const Settings& given) {
+  return configure(to_settings(given)).design.atomicity().log == trace::ProgramLog::kRedo;
+}
+
 void check_values(const Settings& given) { pmemsim::check_values(to_settings(given)); }
 
 nb::dict simulate(const trace::TraceFile& trace, const Settings& given, const nb::object& progress,
@@ -148,6 +153,7 @@ void bind_simulator(nb::module_& module) {
   module.def("layers", &list_layers);
   module.def("check_values", &check_values, nb::arg("settings"));
   module.def("promises_whole_regions", &promises_whole_regions, nb::arg("settings"));
+  module.def("runs_redo_logs", &runs_redo_logs, nb::arg("settings"));
   module.def("resolve", &resolve, nb::arg("settings"));
   module.def("load_contents", &load_contents, nb::arg("trace"));
   module.def("simulate", &simulate, nb::arg("trace"), nb::arg("settings"),

@@ -108,9 +108,9 @@ struct record {
   uint32_t unused[4];
 };
 
-/* The redo log of a thread, in the same segments: an entry for every word that the region has stored
- * to. Nothing marks an entry as valid but the number of them in the commit line, which is written
- * when they are durable. */
+/* The redo log of a thread, in the same segments: an entry for every word that the region has
+ * stored to. Nothing marks an entry as valid but the number of them in the commit line, which is
+ * written when they are durable. */
 struct redo_entry {
   uint64_t offset; /* of the word, counted from the start of the pool */
   uint64_t value;

@@ -144,10 +144,11 @@ static bool redo(unsigned char* start, uint64_t bytes, const char* name, const s
     return false;
   }
   for (uint64_t i = 0; i < entries; ++i) {
-    const unsigned char* chunk = start + first_chunk_offset(bytes) +
-                                 (uint64_t)log->chunk[i / CHUNK_ENTRIES] * CHUNK_BYTES;
+    const unsigned char* chunk =
+        start + first_chunk_offset(bytes) + (uint64_t)log->chunk[i / CHUNK_ENTRIES] * CHUNK_BYTES;
     const struct redo_entry* entry = (const struct redo_entry*)chunk + i % CHUNK_ENTRIES;
-    if (entry->offset % sizeof entry->value != 0 || entry->offset >= bytes) {
+    if (entry->offset % sizeof entry->value != 0 || entry->offset >= bytes ||
+        entry->offset < offsetof(struct superblock, root)) {
       set_error("%s is damaged: a log has a word at offset %llu, where none is", name,
                 (unsigned long long)entry->offset);
       return false;

@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "run_trace.hpp"
@@ -19,7 +20,8 @@ struct RandomTraceOptions {
   std::uint64_t lines = 64;  // shared by all, in PM and in DRAM; as many private ones a thread
   bool flush_all = false;    // at the end one thread flushes every PM line that was stored to
   bool atomics = true;
-  bool pm = true;        // is any of it persistent memory?
+  bool pm = true;  // is any of it persistent memory?
+  std::string pm_source = "test";
   bool persists = true;  // flushes, fences, stores past the caches
   bool regions = true;   // only beside these
 };
@@ -28,7 +30,7 @@ class RandomTrace {
  public:
   explicit RandomTrace(const RandomTraceOptions& options)
       : options_(options), random_(options.seed), threads_(options.threads) {
-    if (options_.pm) builder.pm_region(kPmBase, kPmBase + kPmBytes);
+    if (options_.pm) builder.pm_region(kPmBase, kPmBase + kPmBytes, options_.pm_source);
     make_sites();
     for (std::uint32_t thread = 0; thread < options_.threads; ++thread) {
       builder.thread(thread);

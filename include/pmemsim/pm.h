@@ -56,8 +56,8 @@ extern "C" {
 /* Threads that can use a pool at the same time. */
 #define PM_MAX_THREADS 128
 
-/* The log of the whole program, library included: an undo log, or with -DPM_REDO_LOG a redo log. Its
- * parts don't link if they disagree. Either opens the pools of the other. */
+/* The log of the whole program, library included: an undo log, or with -DPM_REDO_LOG a redo log.
+ * Its parts don't link if they disagree. Either opens the pools of the other. */
 #ifdef PM_REDO_LOG
 #define pm_open pm_open_with_redo_log
 #endif
@@ -87,8 +87,8 @@ int pm_close(pm_pool* pool);
 unsigned pm_rolled_back(const pm_pool* pool);
 
 /* Rolls back or completes the interrupted regions in the image of a pool, which may lie at any
- * (64-byte aligned) address: pm_open's recovery for tools that hold a crash image in memory. Returns
- * how many there were, or -1 with the reason in pm_error(). */
+ * (64-byte aligned) address: pm_open's recovery for tools that hold a crash image in memory.
+ * Returns how many there were, or -1 with the reason in pm_error(). */
 int pm_recover_image(void* image, uint64_t bytes);
 
 /* The pool's root object: allocated, filled with zeros and made durable on first use, the same
@@ -144,10 +144,10 @@ void pm_log_ranges(const pm_range* ranges, size_t count);
 
 /* ---- Accesses that go with either log -------------------------------------------------------- */
 
-/* With the redo log a region's stores stay in the log until it ends, word by word, and what it reads
- * is looked up there first. So all its accesses to PM that it may have stored to must be these,
- * memory that it has allocated included. Outside regions, and with the undo log, they are ordinary
- * accesses: those to declared ranges must still be declared for that log.
+/* With the redo log a region's stores stay in the log until it ends, word by word, and what it
+ * reads is looked up there first. So all its accesses to PM that it may have stored to must be
+ * these, memory that it has allocated included. Outside regions, and with the undo log, they are
+ * ordinary accesses: those to declared ranges must still be declared for that log.
  *
  * pm_get(place)             the value of an lvalue in PM: pm_get(node->left)
  * pm_set(place, value)      stores to one; in C++ the value may be in braces
@@ -156,17 +156,17 @@ void pm_log_ranges(const pm_range* ranges, size_t count);
 #ifdef PM_REDO_LOG
 void pm_read(void* to, const void* from, size_t bytes);
 void pm_write(void* to, const void* from, size_t bytes);
-#define pm_get(place)                                    \
-  __extension__({                                        \
-    __typeof__(__extension__({ (place); })) pm_value_;   \
-    pm_read(&pm_value_, &(place), sizeof pm_value_);     \
-    pm_value_;                                           \
+#define pm_get(place)                                  \
+  __extension__({                                      \
+    __typeof__(__extension__({ (place); })) pm_value_; \
+    pm_read(&pm_value_, &(place), sizeof pm_value_);   \
+    pm_value_;                                         \
   })
-#define pm_set(place, ...)                               \
-  __extension__({                                        \
-    __typeof__(place)* pm_place_ = &(place);             \
-    __typeof__(place) pm_new_ = __VA_ARGS__;             \
-    pm_write(pm_place_, &pm_new_, sizeof pm_new_);       \
+#define pm_set(place, ...)                         \
+  __extension__({                                  \
+    __typeof__(place)* pm_place_ = &(place);       \
+    __typeof__(place) pm_new_ = __VA_ARGS__;       \
+    pm_write(pm_place_, &pm_new_, sizeof pm_new_); \
   })
 #else
 #define pm_get(place) (place)

@@ -297,10 +297,16 @@ def _story(told: dict[str, Any] | None, command: str) -> Story | None:
     return Story(told["point"], told["time_ps"] / 1000, tuple(told["lines"]), again)
 
 
-def promising_designs(machine: str) -> list[str]:
-    """The designs that promise atomic regions, and so can be verified."""
-    return [
-        name
-        for name in preset_names("design")
-        if _core.promises_whole_regions(configure(name, machine).settings)
-    ]
+def promising_designs(machine: str, log: str | None = None) -> list[str]:
+    """The designs that promise atomic regions, and so can be verified.
+
+    Only those that run recordings with this log: undo (the default) or redo.
+    """
+    return [name for name in preset_names("design") if _can_verify(name, machine, log)]
+
+
+def _can_verify(design: str, machine: str, log: str | None) -> bool:
+    settings = configure(design, machine).settings
+    return _core.promises_whole_regions(settings) and (
+        _core.runs_redo_logs(settings) == (log == "redo")
+    )

@@ -16,7 +16,7 @@ from pmemsim.parallel import Report, run_all
 from pmemsim.simulation import Configuration, configure
 from pmemsim.stress import StressSet, stress_sets
 from pmemsim.trace import Trace
-from pmemsim.workloads import WorkloadRun
+from pmemsim.workloads import LOGS, WorkloadRun
 
 SUBSETS = 2
 """Images with lines that the caches might have written back, at each point."""
@@ -51,6 +51,8 @@ class Mutant:
         return (
             f"pmemsim crash {run.workload} --design {self.design} --machine {machine} "
             f"--threads {run.threads} --regions {run.regions} --subsets {SUBSETS}"
+            + (f" --items {run.items}" if run.items else "")
+            + (f" --log {run.log}" if run.log != LOGS[0] else "")
             + "".join(f" --set {key}={value}" for key, value in self._overrides)
         )
 
@@ -96,7 +98,11 @@ def mutants() -> tuple[Mutant, ...]:
 
 def _mutant(entry: dict[str, Any]) -> Mutant:
     run = WorkloadRun.of(
-        entry["workload"], threads=entry.get("threads", 4), regions=entry.get("regions", 400)
+        entry["workload"],
+        threads=entry.get("threads", 4),
+        regions=entry.get("regions", 400),
+        items=entry.get("items"),
+        log=entry.get("log"),
     )
     stress = stress_sets()[entry["stress"]] if "stress" in entry else None
     value = str(entry.get("value", "true"))

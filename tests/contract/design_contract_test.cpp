@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "logged_regions.hpp"
 #include "long_tests.hpp"
 #include "pmemsim/mem/memory_statistics.hpp"
 #include "pmemsim/sim/machine.hpp"
@@ -12,7 +13,6 @@
 #include "shared_regions.hpp"
 #include "stress_settings.hpp"
 #include "unchecked.hpp"
-#include "undo_logged_regions.hpp"
 
 namespace pmemsim {
 namespace {
@@ -117,8 +117,19 @@ class DesignContract : public testing::TestWithParam<Layers> {
   static std::string_view page_size(std::uint32_t seed) {
     return kPageSizes[seed % std::size(kPageSizes)];
   }
+  // Of a recording that the design runs.
+  static trace::ProgramLog log(const Layers& layers = GetParam()) {
+    return unchecked(layers, with_doubles()).design.atomicity().log;
+  }
+  static std::string pool() {
+    return log() == trace::ProgramLog::kRedo ? std::string(trace::kRedoPool) : "test";
+  }
   static RandomTraceOptions program(std::uint32_t seed) {
-    return {.seed = seed, .threads = 1 + seed % 4, .operations = 4000, .lines = 100};
+    return {.seed = seed,
+            .threads = 1 + seed % 4,
+            .operations = 4000,
+            .lines = 100,
+            .pm_source = pool()};
   }
   // Past the caches, whose dirty lines it drops.
   static bool sends_stores_itself(const Configuration& configuration) {
@@ -149,7 +160,11 @@ TEST_P(DesignContract, WhoOnlyLooksTakesNoTime) {
     RandomTrace random(options);
     const TemporaryTrace temporary(random.builder);
     const trace::TraceFile file(temporary.path());
-    Machine machine(design, file), bare(none, file);
+    options.pm_source = "test";
+    RandomTrace same(options);
+    const TemporaryTrace temporary_same(same.builder);
+    const trace::TraceFile file_same(temporary_same.path());
+    Machine machine(design, file), bare(none, file_same);
     EXPECT_TRUE(machine.run({}));
     EXPECT_TRUE(bare.run({}));
     EXPECT_EQ(machine.end(), bare.end());
@@ -162,6 +177,7 @@ TEST_P(DesignContract, WhoOnlyLooksTakesNoTime) {
 // for beginning and ending one takes its time in hardware whatever it stores; and what an ordering
 // adds to every line's way to a core, or to taking a lock.
 TEST_P(DesignContract, WithoutPersistentMemoryADesignTakesNoTime) {
+  if (log() == trace::ProgramLog::kRedo) return;  // there is no redo log without it
   for (const bool persists : {false, true}) {
     RandomTraceOptions options = program(1);
     options.pm = false;
@@ -231,7 +247,7 @@ TEST_P(DesignContract, IsDeterministicAndStartsFromNothing) {
 TEST_P(DesignContract, HintsCostNothing) {
   const auto simulated = [](bool hints) {
     trace::TraceBuilder builder;
-    builder.pm_region(kPmBase, kPmBase + 4096);
+    builder.pm_region(kPmBase, kPmBase + 4096, pool());
     const std::uint32_t store = builder.site(trace::SiteKind::kStore, 8, 5);
     for (std::uint64_t region = 0; region < 20; ++region) {
       builder.mark(trace::MarkKind::kRegionBegin, 1);
@@ -256,9 +272,14 @@ TEST_P(DesignContract, HintsCostNothing) {
 }
 
 TEST_P(DesignContract, StopsWhenAskedTo) {
-  // Long, so that there is a report before its end; written once for all designs.
-  static RandomTrace random({.seed = 9, .threads = 4, .operations = 100000, .lines = 100});
-  static const TemporaryTrace temporary(random.builder);
+  // Long, so that there is a report before its end; written once for all designs of a log.
+  static std::map<std::string, TemporaryTrace> traces;
+  if (!traces.contains(pool())) {
+    RandomTrace random(
+        {.seed = 9, .threads = 4, .operations = 100000, .lines = 100, .pm_source = pool()});
+    traces.try_emplace(pool(), random.builder);
+  }
+  const TemporaryTrace& temporary = traces.at(pool());
   const trace::TraceFile file(temporary.path());
   Machine machine(configuration(), file);
   int reports = 0;
@@ -299,7 +320,8 @@ std::vector<Layers> promising_designs(bool software_log) {
   std::vector<Layers> all = legal_designs();
   std::erase_if(all, [&](const Layers& layers) {
     const DesignConfiguration design = unchecked(layers, with_doubles()).design;
-    return !design.promises().any() || (design.atomicity().name == "software-undo") != software_log;
+    return !design.promises().any() ||
+           design.atomicity().name.starts_with("software-") != software_log;
   });
   add_lists_of_two(all);
   return all;
@@ -330,7 +352,7 @@ INSTANTIATE_TEST_SUITE_P(Every, SoftwareLogContract, testing::ValuesIn(promising
 
 TEST_P(SoftwareLogContract, SurvivesEveryCrash) {
   for (std::uint32_t seed = 1; seed <= programs_; ++seed) {
-    UndoLoggedRegions program(seed, 1 + seed % 4, 30);
+    LoggedRegions program(log(), seed, 1 + seed % 4, 30);
     const SharedRun run = crash_program(program.builder, configuration(page_size(seed)));
     EXPECT_EQ(run.problem, "") << seed;
     EXPECT_GT(run.crashes, 100u);
@@ -340,26 +362,42 @@ TEST_P(SoftwareLogContract, SurvivesEveryCrash) {
 
 TEST_P(SoftwareLogContract, SurvivesEveryCrashUnderStress) {
   crash_under_stress([](std::uint32_t seed, const Configuration& configuration) {
-    UndoLoggedRegions program(seed, 1 + seed % 4, 30);
+    LoggedRegions program(log(), seed, 1 + seed % 4, 30);
     return crash_program(program.builder, configuration);
   });
 }
 
 // A program whose log is broken goes wrong, so that the above says something.
-TEST(SoftwareLog, CrashesShowWhatItsProgramLeavesOut) {
-  for (const std::string_view defect :
-       {"log_flush", "log_fence", "data_flush", "data_fence", "commit_flush"}) {
-    bool goes_wrong = false;
-    for (std::uint32_t seed = 1; seed <= 6 && !goes_wrong; ++seed) {
-      UndoLoggedRegions program(seed, 2, 30);
-      Layers list = settings({{"atomicity", "software-undo"},
-                              {"backend", "delaying"},
-                              {"pm.wpq_entries", "2"},
-                              {"pm.controllers", "2"}});
-      list.push_back({"software_undo.break." + std::string(defect), "true", "contract"});
-      goes_wrong = !crash_program(program.builder, configure(list, with_doubles())).problem.empty();
+bool goes_wrong(trace::ProgramLog log, const std::string& atomicity, const std::string& defect) {
+  for (std::uint32_t seed = 1; seed <= 12; ++seed) {
+    LoggedRegions program(log, seed, 2, 30);
+    Layers list = settings({{"atomicity", atomicity},
+                            {"backend", "delaying"},
+                            {"pm.wpq_entries", "2"},
+                            {"pm.controllers", "2"}});
+    list.push_back({defect, "true", "contract"});
+    if (!crash_program(program.builder, configure(list, with_doubles())).problem.empty()) {
+      return true;
     }
-    EXPECT_TRUE(goes_wrong) << defect;
+  }
+  return false;
+}
+
+TEST(SoftwareLog, CrashesShowWhatAnUndoLogLeavesOut) {
+  for (const std::string defect :
+       {"log_flush", "log_fence", "data_flush", "data_fence", "commit_flush"}) {
+    EXPECT_TRUE(
+        goes_wrong(trace::ProgramLog::kUndo, "software-undo", "software_undo.break." + defect))
+        << defect;
+  }
+}
+
+TEST(SoftwareLog, CrashesShowWhatARedoLogLeavesOut) {
+  for (const std::string defect : {"log_flush", "log_fence", "commit_flush", "commit_fence",
+                                   "data_flush", "data_fence", "release_flush", "release_fence"}) {
+    EXPECT_TRUE(
+        goes_wrong(trace::ProgramLog::kRedo, "software-redo", "software_redo.break." + defect))
+        << defect;
   }
 }
 

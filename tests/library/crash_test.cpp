@@ -587,9 +587,8 @@ TEST_F(Crash, RefusesALogThatCannotBe) {
   pm_set(*word, 1);
   pm_end();
   auto* const commit = reinterpret_cast<commit_line*>(kStart + COMMIT_OFFSET);
-  auto* const entry =
-      reinterpret_cast<redo_entry*>(kStart + first_chunk_offset(kPoolBytes) +
-                                    (sizeof(Root) / CHUNK_BYTES + 1) * CHUNK_BYTES);
+  auto* const entry = reinterpret_cast<redo_entry*>(kStart + first_chunk_offset(kPoolBytes) +
+                                                    (sizeof(Root) / CHUNK_BYTES + 1) * CHUNK_BYTES);
   const auto refusal = [&](std::uint64_t entries, std::uint64_t offset) -> std::string {
     commit->to_redo = entries;
     for (std::size_t i = 0; i < CHUNK_ENTRIES; ++i) entry[i].offset = offset;
@@ -620,8 +619,8 @@ TEST_F(Crash, ReadsThroughTheLogPartByPart) {
     std::copy(some.begin(), some.end(), expected.begin() + static_cast<std::ptrdiff_t>(at));
     const std::size_t from = random() % 240;
     pm_read(some.data(), bytes + from, count);
-    ASSERT_TRUE(std::equal(some.begin(), some.end(),
-                           expected.begin() + static_cast<std::ptrdiff_t>(from)));
+    ASSERT_TRUE(
+        std::equal(some.begin(), some.end(), expected.begin() + static_cast<std::ptrdiff_t>(from)));
     EXPECT_EQ(pm_get(bytes[from]), expected[from]);
   }
   EXPECT_TRUE(std::all_of(bytes, bytes + 256, [](unsigned char byte) { return byte == 0; }))

@@ -1,7 +1,8 @@
 // A plan of changes to the nodes of a tree: an algorithm edits copies, which tells which lines will
 // change before anything does. The region then declares them all at once, so that it costs three
-// fences however far a change spreads through the tree. With a redo log, which needs no declarations,
-// the copies save looking into the log for a node again and again, and there are no hints.
+// fences however far a change spreads through the tree. With a redo log, which needs no
+// declarations, the copies save looking into the log for a node again and again, and there are no
+// hints.
 #pragma once
 
 #include <array>

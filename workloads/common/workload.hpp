@@ -169,7 +169,8 @@ inline void print_help(const About& about) {
       "                   (default: memory that is gone at the end)\n"
       "  --verify PATH    only recover and check the pool in this file, such as a crash image\n"
       "  --help           show this\n\n"
-      "Without --whole-run only the regions are measured (pm_roi_begin, pm_roi_end), not the set-up "
+      "Without --whole-run only the regions are measured (pm_roi_begin, pm_roi_end), not the "
+      "set-up "
       "and the\nwarm-up before them; never the check of the whole structure after them.\n"
       "Exit code: 0 the structure is whole, 1 it is not, 2 what was asked for cannot be done.\n",
       about.default_items,

@@ -30,8 +30,8 @@
 // bucket is hash % bucket_count. Values are word(number, stamp, index) of the payload
 // (common/payload.hpp).
 //
-// With PM_REDO_LOG every access of a command to PM goes through the redo log, as Mnemosyne's compiler
-// makes them.
+// With PM_REDO_LOG every access of a command to PM goes through the redo log, as Mnemosyne's
+// compiler makes them.
 //
 // Locks: the eight buckets of a line share a lock, which protects the first lines and the values of
 // their items: bucket b has lock b / 8 % kLocks. A slab class has one for its lists; the pages have

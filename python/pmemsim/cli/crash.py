@@ -57,7 +57,11 @@ def crash_command(
     ] = None,
     *,
     all_designs: Annotated[
-        bool, typer.Option("--all-designs", help="Every design that promises atomic regions.")
+        bool,
+        typer.Option(
+            "--all-designs",
+            help="Every design that promises atomic regions, of those that run the `--log`.",
+        ),
     ] = False,
     mutants: Annotated[
         bool,
@@ -186,7 +190,7 @@ def crash_command(
     if check_timeout is not None and not 0 < check_timeout <= _MOST_S:
         problems.add([f"--check-timeout {check_timeout:g}: must be more than 0, at most {_MOST_S}"])
     extra = tuple(parse_overrides(overrides or [], problems.found))
-    names = _designs(designs, machine, problems, every=all_designs)
+    names = _designs(designs, machine, problems, every=all_designs, log=recipe.log)
     configurations_of(names, machine, extra, problems)
     wanted = distinct(
         [*(targets or []), *(more_targets.split(",") if more_targets else [])], "target", problems
@@ -309,7 +313,7 @@ class _Crashes:
         """What crashes the same simulation again."""
         words = ["pmemsim", "crash", target, *case.options]
         for option, value in recipe.given.items():
-            words += [option, str(value)]
+            words += [option] if value is True else [option, str(value)]
         if self.points.subsets:
             words += ["--subsets", str(self.points.subsets)]
         if self.check is not None:
@@ -408,7 +412,9 @@ def _check_whole(option: str, value: int, least: int, problems: Problems, most: 
         problems.add([f"{option} {value}: must be {least} to {most}"])
 
 
-def _designs(text: str | None, machine: str, problems: Problems, *, every: bool) -> list[str]:
+def _designs(
+    text: str | None, machine: str, problems: Problems, *, every: bool, log: str | None
+) -> list[str]:
     if every and text is not None:
         problems.add(["--all-designs and --design: give one of them"])
         return []
@@ -418,7 +424,7 @@ def _designs(text: str | None, machine: str, problems: Problems, *, every: bool)
         problems.add(["name a design with --design, or choose --all-designs"])
         return []
     with problems.collected():
-        return crashing.promising_designs(machine)
+        return crashing.promising_designs(machine, log)
     return []
 
 

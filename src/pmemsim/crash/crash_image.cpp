@@ -165,7 +165,11 @@ bool CrashImage::survives_restarts(const ProgramHistory& history, std::uint64_t&
   for (std::size_t stop = 1; stop < journal_.writes.size() && same; ++stop) {
     for (std::size_t i = 0; i < stop; ++i) write(journal_.writes[i].line, journal_.writes[i].after);
     RecoveryJournal again;
-    recovery_.run({image_, &again});
+    try {
+      recovery_.run({image_, &again});
+    } catch (const RecoveryError&) {
+      same = false;
+    }
     ++restarts;
     for (const auto& write : journal_.writes) {
       same = same && same_words(history, write.line, read(write.line), recovered.read(write.line));

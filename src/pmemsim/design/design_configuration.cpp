@@ -22,8 +22,8 @@ void check(const Choice& choice) {
   }
 }
 
-// A redo-logging program stores in place only when a region ends, and reads through its log: the log
-// can't be left out of it, and no other can do its work.
+// A redo-logging program stores in place only when a region ends, and reads through its log: the
+// log can't be left out of it, and no other can do its work.
 std::string log_problem(const Blueprint& blueprint) {
   const Choice& atomicity = blueprint.design.atomicity();
   if (!blueprint.log || *blueprint.log == atomicity.log) return "";
@@ -34,12 +34,14 @@ std::string log_problem(const Blueprint& blueprint) {
   }
   const std::string name = "atomicity=" + std::string(atomicity.name);
   if (*blueprint.log == trace::ProgramLog::kRedo) {
-    return name + " can't run a recording with a redo log, in which a region's stores come at its "
-                  "end; choose atomicity=" +
+    return name +
+           " can't run a recording with a redo log, in which a region's stores come at its "
+           "end; choose atomicity=" +
            fitting + ", or record with --log undo (a program of your own: without -DPM_REDO_LOG)";
   }
-  return name + " needs a recording with a redo log: record with --log redo (a program of your own: "
-                "compiled with -DPM_REDO_LOG), or choose another atomicity: " +
+  return name +
+         " needs a recording with a redo log: record with --log redo (a program of your own: "
+         "compiled with -DPM_REDO_LOG), or choose another atomicity: " +
          fitting;
 }
 

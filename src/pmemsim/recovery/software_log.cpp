@@ -34,6 +34,7 @@ thread_local std::vector<Flushed>* flushed = nullptr;
 void persist_flush(const void* address, std::size_t lines) {
   if (pmemsim::flushed == nullptr) return;
   const auto* line = static_cast<const std::byte*>(address);
+  line -= reinterpret_cast<std::uintptr_t>(line) % pmemsim::kLineBytes;
   for (std::size_t i = 0; i < lines; ++i, line += pmemsim::kLineBytes) {
     std::memcpy(pmemsim::flushed->emplace_back(pmemsim::Flushed{line, {}}).data.data(), line,
                 pmemsim::kLineBytes);

@@ -1,9 +1,11 @@
-// Random programs that keep an undo log of their own, as the library does (library/log.c), in a
-// pool as the library's recovery finds it: for crashing designs that leave the log to the program.
+// Random programs that keep an undo or a redo log of their own, as the library does (library/log.c,
+// library/redo.c), in a pool as the library's recovery finds it: for crashing designs that leave
+// the log to the program.
 //
-// Threads hold the lock of what they share from before a region's begin until after its end. A
-// region first logs the lines that it will store to, in the records of its thread's segment; then
-// come its stores, their flushes, and the commit.
+// Threads hold the lock of what they share from before a region's begin until after its end. With
+// an undo log a region first logs the lines that it will store to, in the records of its thread's
+// segment; then come its stores, their flushes, and the commit. With a redo log it first logs the
+// words that it will store; then come the commit, its stores, their flushes, and the log's release.
 #pragma once
 
 #include <array>
@@ -26,11 +28,12 @@ uint64_t record_checksum(const struct record* record, uint64_t offset);
 
 namespace pmemsim {
 
-class UndoLoggedRegions {
+class LoggedRegions {
  public:
-  UndoLoggedRegions(std::uint32_t seed, std::uint32_t threads, int regions)
-      : threads_(threads), random_(seed) {
-    builder.pm_region(kPmBase, kPmBase + kPoolBytes, "pm_open");
+  LoggedRegions(trace::ProgramLog log, std::uint32_t seed, std::uint32_t threads, int regions)
+      : log_(log), threads_(threads), random_(seed) {
+    builder.pm_region(kPmBase, kPmBase + kPoolBytes,
+                      log == trace::ProgramLog::kRedo ? trace::kRedoPool : trace::kUndoPool);
     make_pool();
     store_ = builder.site(trace::SiteKind::kStore, 8, 1);
     clwb_ = detailed(trace::FlushKind::kClwb, trace::SiteKind::kFlush);
@@ -88,10 +91,19 @@ class UndoLoggedRegions {
     }
     std::set<std::uint64_t> lines;
     for (const auto& [address, _] : stores) lines.insert(address / kLineBytes);
-    log(thread, std::vector(lines.begin(), lines.end()));
+    if (log_ == trace::ProgramLog::kRedo) {
+      log_new(thread, stores);
+      say_to_redo(thread, trace::Purpose::kCommit, trace::FenceMeaning::kOrder, stores.size());
+    } else {
+      log(thread, std::vector(lines.begin(), lines.end()));
+    }
     for (const auto& [address, value] : stores) store(address, value);
     flush(trace::Purpose::kDataFlush, trace::FenceMeaning::kOrder, lines);
-    commit(thread);
+    if (log_ == trace::ProgramLog::kRedo) {
+      say_to_redo(thread, trace::Purpose::kRelease, trace::FenceMeaning::kDurable, 0);
+    } else {
+      commit(thread);
+    }
     builder.mark(trace::MarkKind::kRegionEnd, 1);
     builder.sync(trace::SyncKind::kMutexUnlock, kDramBase + lock * 64, lock, ++versions_[lock]);
   }
@@ -156,6 +168,28 @@ class UndoLoggedRegions {
     flush(trace::Purpose::kCommit, trace::FenceMeaning::kDurable, {place / kLineBytes});
   }
 
+  using Words = std::map<std::uint64_t, std::uint64_t>;  // by address
+
+  void log_new(std::uint32_t thread, const Words& stores) {
+    purpose(trace::Purpose::kLog);
+    std::set<std::uint64_t> written;
+    std::uint64_t place = chunk(thread);
+    for (const auto& [address, value] : stores) {
+      store(place + offsetof(redo_entry, offset), address - kPmBase);
+      store(place + offsetof(redo_entry, value), value);
+      written.insert(place / kLineBytes);
+      place += sizeof(redo_entry);
+    }
+    flush(trace::Purpose::kLog, trace::FenceMeaning::kOrder, written);
+  }
+  void say_to_redo(std::uint32_t thread, trace::Purpose why, trace::FenceMeaning meaning,
+                   std::uint64_t entries) {
+    purpose(why);
+    const std::uint64_t line = kPmBase + COMMIT_OFFSET + thread * sizeof(commit_line);
+    store(line + offsetof(commit_line, to_redo), entries);
+    flush(why, meaning, {line / kLineBytes});
+  }
+
   void purpose(trace::Purpose purpose) {
     builder.mark(trace::MarkKind::kPurpose, static_cast<std::uint64_t>(purpose));
   }
@@ -168,7 +202,7 @@ class UndoLoggedRegions {
     purpose(trace::Purpose::kProgram);
   }
 
-  using Words = std::map<std::uint64_t, std::uint64_t>;  // by address
+  const trace::ProgramLog log_;
   const std::uint32_t threads_;
   std::mt19937_64 random_;
   std::uint32_t store_ = 0, clwb_ = 0, sfence_ = 0;
