@@ -108,21 +108,7 @@ static bool root_check(const struct pm_pool* pool, const char* name) {
 
 static bool prepare(struct pm_pool* pool, uint64_t base, const char* name) {
   struct superblock* superblock = pool->superblock;
-  /* A crash while the pool was being made may have left any part of its first line but the magic
-   * number. */
-  if (superblock->magic == 0) {
-    struct superblock expected = {.bytes = pool->bytes,
-                                  .base = base,
-                                  .threads = PM_MAX_THREADS,
-                                  .shelves = SHELVES,
-                                  .chunk_bytes = CHUNK_BYTES};
-    expected.checksum = superblock_checksum(&expected);
-    const uint64_t *found = (const uint64_t*)superblock, *full = (const uint64_t*)&expected;
-    bool unfinished = true;
-    for (size_t i = 0; i < sizeof expected / sizeof *full; ++i)
-      unfinished = unfinished && (found[i] == 0 || found[i] == full[i]);
-    if (unfinished) format(superblock, pool->bytes, base);
-  }
+  if (superblock_unfinished(superblock, pool->bytes, base)) format(superblock, pool->bytes, base);
   if (!superblock_check(superblock, pool->bytes, name)) return false;
   if (superblock->base != base) {
     set_error("%s was made as pool number %llu, and its pointers are valid only there", name,

@@ -19,6 +19,21 @@ uint64_t superblock_checksum(const struct superblock* superblock) {
   return hash;
 }
 
+bool superblock_unfinished(const struct superblock* superblock, uint64_t bytes, uint64_t base) {
+  if (superblock->magic != 0) return false;
+  struct superblock expected = {.bytes = bytes,
+                                .base = base,
+                                .threads = PM_MAX_THREADS,
+                                .shelves = SHELVES,
+                                .chunk_bytes = CHUNK_BYTES};
+  expected.checksum = superblock_checksum(&expected);
+  const uint64_t *found = (const uint64_t*)superblock, *full = (const uint64_t*)&expected;
+  bool unfinished = true;
+  for (size_t i = 0; i < sizeof expected / sizeof *full; ++i)
+    unfinished = unfinished && (found[i] == 0 || found[i] == full[i]);
+  return unfinished;
+}
+
 bool superblock_check(const struct superblock* superblock, uint64_t bytes, const char* name) {
   if (superblock->magic != POOL_MAGIC) {
     set_error("%s is not a pmemsim/pm.h pool", name);

@@ -15,6 +15,9 @@ struct segments {
 
 /* False, with the reason in pm_error(), if the bytes aren't a pool for this address. */
 bool superblock_check(const struct superblock* superblock, uint64_t bytes, const char* name);
+/* Is it that of a pool that is still being made? A crash then may have left any part of its first
+ * line but the magic number; pm_open makes it anew, and nothing is to be recovered. */
+bool superblock_unfinished(const struct superblock* superblock, uint64_t bytes, uint64_t base);
 uint64_t superblock_checksum(const struct superblock* superblock);
 
 /* Collects every thread's log segments (free them with segments_free). */

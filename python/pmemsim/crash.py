@@ -197,7 +197,9 @@ def checker_of(
     # A program of the user's own may have a workload's name, too; it isn't recorded with a level.
     if name not in workloads() or "optimization" not in trace.metadata:
         return None
-    return Checker((str(build_workload(name)), "--verify"), count, timeout_s)
+    # A whole run may crash before its set-up is complete.
+    whole = ["--whole-run"] if "--whole-run" in trace.metadata["arguments"] else []
+    return Checker((str(build_workload(name)), *whole, "--verify"), count, timeout_s)
 
 
 def _words(command: str) -> tuple[str, ...]:

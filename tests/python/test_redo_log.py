@@ -186,6 +186,16 @@ def test_a_whole_run_has_the_set_up_too(log: str) -> None:
     regions = [trace.summary()["total"]["regions"] for trace in (part, whole)]
     assert regions[0] == 100
     assert regions[1] >= regions[0] + set_up + 1
-    design = "sw-redo" if log == "redo" else "sw-undo"
+    design = f"sw-{log}"
     times = [run(trace, design=design, machine="pmem-spec").time_ns for trace in (part, whole)]
     assert times[1] > 1.5 * times[0]
+
+
+@pytest.mark.parametrize("log", ["undo", "redo"])
+def test_a_whole_run_recovers_wherever_it_crashes(log: str) -> None:
+    """Also while the pool is made, and before the structure is there."""
+    done = pmemsim(
+        "crash", "vacation", "--design", f"sw-{log}", "--log", log, "--whole-run", "--threads", "2",
+        "--regions", "20", "--items", "10", "--subsets", "2", "--check-images", "50",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr

@@ -78,6 +78,7 @@ class SoftwareLogRecovery::Pool {
   }
 
   void recover(RecoveryView& pm) {
+    if (superblock_unfinished(reinterpret_cast<const superblock*>(memory_), bytes_, begin_)) return;
     std::vector<Flushed> lines;
     flushed = &lines;
     const bool sound = find_logs() && roll_back(memory_, bytes_, kName, segments_.data()) >= 0;
