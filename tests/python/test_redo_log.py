@@ -24,7 +24,7 @@ STEPS = ["log", "commit", "data_flush", "release"]
 def compile_c(source: Path, *options: str, output: Path | None = None) -> Path:
     program = output or source.with_suffix("")
     compiler = Path(sys.executable).with_name("pmemsim-cc")
-    command = [compiler, *options, source, "-o", program]
+    command: list[str | Path] = [compiler, *options, source, "-o", program]
     subprocess.run(command, check=True, capture_output=True, text=True)
     return program
 
