@@ -30,14 +30,6 @@ constexpr std::uint64_t kPoolBytes = 8 << 20;
 constexpr std::size_t kSlots = 24, kWords = 48, kBulkLines = 1000;
 constexpr unsigned kThreads = 4;
 
-// A redo log has all that a region stores, blocks included, and so more flushes and fences to crash
-// at.
-#ifdef PM_REDO_LOG
-constexpr unsigned kRarer = 3;
-#else
-constexpr unsigned kRarer = 1;
-#endif
-
 // What one thread of the program keeps in PM.
 struct alignas(64) Part {
   std::uint64_t words[kWords];
@@ -296,7 +288,7 @@ class CrashEverywhere : public Crash {
           for (const auto& program : programs) point.committed.push_back(program->committed());
           points.push_back(std::move(point));
         },
-        4, kRarer * period, seed);
+        4, period, seed);
     run_programs(programs, regions);
     persist_model().stop();
     EXPECT_EQ(0, pm_close(pool));
