@@ -325,7 +325,7 @@ def test_a_region_persists_each_line_once_and_fences_three_times(
     assert (flushes["address"] // 64).is_unique
     # Two lines of old contents behind their header, two lines of data, the commit word.
     assert flushes["purpose"].value_counts().to_dict() == {
-        "log": 3, "data_flush": 2, "commit": 1, "program": 0,
+        "log": 3, "data_flush": 2, "commit": 1, "release": 0, "program": 0,
     }  # fmt: skip
 
 
