@@ -292,13 +292,95 @@ def _lad(value: Values) -> list[Structure]:
     ]
 
 
+def _persist_buffer(entries: int, order: int, order_name: str, value: Values) -> Structure:
+    mask, line = _LINE, _LINE * _BITS
+    address = _ADDRESS * _BITS
+    return Structure(
+        "persist buffer, a core",
+        f"{entries} x ({address} bit address + {line} bit data + {mask} bit mask + "
+        f"{order} bit {order_name})",
+        entries * (address + line + mask + order) / _BITS,
+        value.cores,
+        "PMEM-Spec, 2.2; entries as the model has them",
+    )
+
+
+def _dpo(value: Values) -> list[Structure]:
+    number = 32
+    return [
+        _persist_buffer(
+            value.number("dpo.buffer_entries"),
+            value.cores * number,
+            "entries of other cores",
+            value,
+        )
+    ]
+
+
+def _hops(value: Values) -> list[Structure]:
+    stamp = 32
+    return [
+        _persist_buffer(
+            value.number("hops.buffer_entries"), value.cores * stamp, "time stamps", value
+        ),
+        Structure(
+            "time stamps, a core",
+            f"{value.cores} x {stamp} bit",
+            value.cores * stamp / _BITS,
+            value.cores,
+            "which epochs of others have persisted",
+        ),
+        Structure(
+            "sticky bits",
+            f"1 bit a line of the caches ({value.cache_lines})",
+            value.cache_lines / _BITS,
+            1,
+            "PMEM-Spec, 3.1",
+        ),
+        Structure(
+            "Bloom filter, a channel",
+            value.text("hops.filter_size"),
+            value.bytes("hops.filter_size"),
+            value.channels,
+            "PMEM-Spec, 5.1.1",
+        ),
+    ]
+
+
+def _pmem_spec(value: Values) -> list[Structure]:
+    entries = value.number("pmem_spec.buffer_entries")
+    address, state, number, inserted = 64, 2, 32, 30
+    return [
+        Structure(
+            "speculation buffer, a channel",
+            f"{entries} x ({address} bit address + {state} bit state + {number} bit ID + "
+            f"{inserted} bit inserted)",
+            entries * (address + state + number + inserted) / _BITS,
+            value.channels,
+            "8.1",
+            printed=64,
+        ),
+        Structure(
+            "speculation ID register, a core",
+            f"{number} bit",
+            number / _BITS,
+            value.cores,
+            "5.2.2",
+        ),
+    ]
+
+
 STORAGE: dict[tuple[str, str], Callable[[Values], Structures]] = {
     ("ordering", "none"): _nothing,
     ("ordering", "x86"): _nothing,
     # What it adds is energy: a battery that empties the caches.
     ("ordering", "eadr"): _nothing,
+    ("ordering", "dpo"): _dpo,
+    ("ordering", "hops"): _hops,
+    ("ordering", "pmem-spec"): _pmem_spec,
     ("atomicity", "none"): _nothing,
     ("atomicity", "software-undo"): _nothing,
+    ("atomicity", "software-redo"): _nothing,
     ("atomicity", "hw-undo"): _hw_undo,
     ("atomicity", "hw-redo"): _hw_redo,
     ("atomicity", "asap"): _asap,

@@ -59,7 +59,10 @@ PmemSpecOrdering::Surroundings pmem_spec_surroundings(const Blueprint& blueprint
   return {.cores = blueprint.cores,
           .controllers = pm.channels(),
           .acknowledgement = pm.front_latency + (far ? pm.link_latency : Picoseconds{0}),
-          .regions = blueprint.design.atomicity().promises.whole_regions};
+          .regions = blueprint.design.atomicity().promises.whole_regions,
+          .before_commit = blueprint.design.atomicity().log == trace::ProgramLog::kRedo
+                               ? trace::Purpose::kLog
+                               : trace::Purpose::kDataFlush};
 }
 
 std::vector<std::string> pmem_spec_problems(const Blueprint& blueprint, const Choice&) {

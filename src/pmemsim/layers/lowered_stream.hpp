@@ -128,8 +128,10 @@ class LoweredStream {
       meaning_ = std::exchange(state_.next_meaning, trace::FenceMeaning::kBare);
     }
     if (dropping()) return false;
-    return kind != trace::FenceKind::kSfence || lowering_.keeps_fences[purpose_index()] ||
-           leave_out(operation);
+    const bool kept = lowering_.keeps_fences[purpose_index()] &&
+                      (meaning_ != trace::FenceMeaning::kOrder ||
+                       lowering_.keeps_ordering_fences[purpose_index()]);
+    return kind != trace::FenceKind::kSfence || kept || leave_out(operation);
   }
 
   bool leave_out(const trace::Operation& operation) {

@@ -18,6 +18,8 @@ struct Lowering {
   // ... and its flushes and fences?
   ByPurpose keeps_flushes = kAll;
   ByPurpose keeps_fences = kAll;
+  // Among these, those that only order?
+  ByPurpose keeps_ordering_fences = kAll;
   // ... and its other instructions, which find out what to flush?
   ByPurpose keeps_the_rest = kAll;
   // Are non-temporal stores to PM what they are, or stores like others, to the caches?
@@ -36,6 +38,7 @@ struct Lowering {
       a.keeps[i] = a.keeps[i] && b.keeps[i];
       a.keeps_flushes[i] = a.keeps_flushes[i] && b.keeps_flushes[i];
       a.keeps_fences[i] = a.keeps_fences[i] && b.keeps_fences[i];
+      a.keeps_ordering_fences[i] = a.keeps_ordering_fences[i] && b.keeps_ordering_fences[i];
       a.keeps_the_rest[i] = a.keeps_the_rest[i] && b.keeps_the_rest[i];
     }
     a.keeps_non_temporal = a.keeps_non_temporal && b.keeps_non_temporal;

@@ -74,14 +74,12 @@ void PmemSpecOrdering::connect(const LayerContext& context) {
 
 // Before a commit there is a place where regions look at their mark (rule 10).
 Lowering PmemSpecOrdering::lowering() const {
-  const auto log = static_cast<std::size_t>(trace::Purpose::kLog);
-  const auto data_flush = static_cast<std::size_t>(trace::Purpose::kDataFlush);
   Lowering lowering;
   lowering.keeps_flushes.fill(false);
-  lowering.keeps_fences[log] = false;
-  lowering.keeps_fences[data_flush] =
+  lowering.keeps_ordering_fences.fill(false);
+  lowering.keeps_ordering_fences[static_cast<std::size_t>(surroundings_.before_commit)] =
       surroundings_.regions && parameters_.commit_check == CommitCheck::kWaits;
-  lowering.keeps_the_rest[data_flush] = false;
+  lowering.keeps_the_rest[static_cast<std::size_t>(trace::Purpose::kDataFlush)] = false;
   lowering.keeps_non_temporal = false;
   return lowering;
 }

@@ -81,6 +81,8 @@ class PmemSpecOrdering final : public Ordering {
     std::uint32_t controllers;    // that have queues of their own
     Picoseconds acknowledgement;  // a controller's time for one
     bool regions;                 // have a log to go back with
+    // The code whose ordering fence stands before a region's commit.
+    trace::Purpose before_commit;
   };
 
   PmemSpecOrdering(const Surroundings& surroundings, const PmemSpecParameters& parameters);
