@@ -28,7 +28,7 @@ uint64_t record_checksum(const struct record* record, uint64_t offset) {
   uint64_t c = 0, d = 0;
   for (uint32_t i = 0; i < record->lines; ++i) {
     const uint64_t* word = (const uint64_t*)(record + 1 + i);
-    c ^= record->line[i];
+    c = mix(c, record->line[i]); /* by itself: as a part of what comes next, both could change */
     a = mix(a, word[0]);
     b = mix(b, word[1]);
     c = mix(c, word[2]);

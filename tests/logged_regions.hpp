@@ -30,20 +30,30 @@ namespace pmemsim {
 
 class LoggedRegions {
  public:
-  LoggedRegions(trace::ProgramLog log, std::uint32_t seed, std::uint32_t threads, int regions)
-      : log_(log), threads_(threads), random_(seed) {
+  // After each store, a region loads up to `loads` words of what it stores to, or might, or its
+  // thread has stored just before it, and takes its time.
+  LoggedRegions(trace::ProgramLog log, std::uint32_t seed, std::uint32_t threads, int regions,
+                std::uint64_t loads = 0)
+      : log_(log), threads_(threads), loads_(loads), random_(seed) {
     builder.pm_region(kPmBase, kPmBase + kPoolBytes,
                       log == trace::ProgramLog::kRedo ? trace::kRedoPool : trace::kUndoPool);
     make_pool();
+    load_ = builder.site(trace::SiteKind::kLoad, 8, 1);
     store_ = builder.site(trace::SiteKind::kStore, 8, 1);
     clwb_ = detailed(trace::FlushKind::kClwb, trace::SiteKind::kFlush);
     sfence_ = detailed(trace::FenceKind::kSfence, trace::SiteKind::kFence);
+    for (std::uint32_t thread = 0; thread < threads; ++thread) {
+      builder.thread(thread);
+      builder.mark(trace::MarkKind::kRoiBegin);
+    }
     for (int i = 0; i < regions; ++i) add_region();
   }
 
   trace::TraceBuilder builder;
 
  private:
+  using Words = std::map<std::uint64_t, std::uint64_t>;  // by address
+
   static constexpr std::uint64_t kPoolBytes = 1 << 20;
   static constexpr std::uint32_t kLocks = 2, kLinesEach = 4;  // of each lock and each thread
 
@@ -84,6 +94,8 @@ class LoggedRegions {
     const auto lock = static_cast<std::uint32_t>(below(kLocks));
     builder.thread(thread);
     builder.sync(trace::SyncKind::kMutexLock, kDramBase + lock * 64, lock, versions_[lock]);
+    outside_ = word(kLocks + threads_ + thread);
+    if (loads_ > 0) store(outside_, ++value_);
     builder.mark(trace::MarkKind::kRegionBegin, 1);
     Words stores;
     for (std::uint64_t i = 1 + below(8); i > 0; --i) {
@@ -92,12 +104,16 @@ class LoggedRegions {
     std::set<std::uint64_t> lines;
     for (const auto& [address, _] : stores) lines.insert(address / kLineBytes);
     if (log_ == trace::ProgramLog::kRedo) {
-      log_new(thread, stores);
+      log_new(thread, lock, stores);
       say_to_redo(thread, trace::Purpose::kCommit, trace::FenceMeaning::kOrder, stores.size());
     } else {
       log(thread, std::vector(lines.begin(), lines.end()));
     }
-    for (const auto& [address, value] : stores) store(address, value);
+    for (const auto& [address, value] : stores) {
+      store(address, value);
+      // With a redo log, a region that stores in place has done all else.
+      if (log_ == trace::ProgramLog::kUndo) load(addresses(stores), lock, thread);
+    }
     flush(trace::Purpose::kDataFlush, trace::FenceMeaning::kOrder, lines);
     if (log_ == trace::ProgramLog::kRedo) {
       say_to_redo(thread, trace::Purpose::kRelease, trace::FenceMeaning::kDurable, 0);
@@ -109,6 +125,22 @@ class LoggedRegions {
   }
   std::uint64_t word(std::uint64_t group) {
     return chunk(threads_) + (group * kLinesEach + below(kLinesEach)) * kLineBytes + below(8) * 8;
+  }
+  static std::vector<std::uint64_t> addresses(const Words& words) {
+    std::vector<std::uint64_t> list;
+    for (const auto& [address, _] : words) list.push_back(address);
+    return list;
+  }
+  // Of these, or of what the region might store to, or what was stored just before it.
+  void load(const std::vector<std::uint64_t>& stored, std::uint32_t lock, std::uint32_t thread) {
+    if (loads_ == 0) return;
+    for (std::uint64_t i = below(loads_ + 1); i > 0; --i) {
+      builder.external(static_cast<std::uint32_t>(1 + below(400)));
+      const std::uint64_t other = word(below(2) == 0 ? lock : kLocks + thread);
+      builder.access(load_, below(4) == 0   ? outside_
+                            : below(2) == 0 ? stored[below(stored.size())]
+                                            : other);
+    }
   }
   void store(std::uint64_t address, std::uint64_t value) {
     builder.store(store_, address, value);
@@ -168,15 +200,14 @@ class LoggedRegions {
     flush(trace::Purpose::kCommit, trace::FenceMeaning::kDurable, {place / kLineBytes});
   }
 
-  using Words = std::map<std::uint64_t, std::uint64_t>;  // by address
-
-  void log_new(std::uint32_t thread, const Words& stores) {
+  void log_new(std::uint32_t thread, std::uint32_t lock, const Words& stores) {
     purpose(trace::Purpose::kLog);
     std::set<std::uint64_t> written;
     std::uint64_t place = chunk(thread);
     for (const auto& [address, value] : stores) {
       store(place + offsetof(redo_entry, offset), address - kPmBase);
       store(place + offsetof(redo_entry, value), value);
+      load({place, place + offsetof(redo_entry, value), chunk(thread)}, lock, thread);
       written.insert(place / kLineBytes);
       place += sizeof(redo_entry);
     }
@@ -204,10 +235,12 @@ class LoggedRegions {
 
   const trace::ProgramLog log_;
   const std::uint32_t threads_;
+  const std::uint64_t loads_;
   std::mt19937_64 random_;
-  std::uint32_t store_ = 0, clwb_ = 0, sfence_ = 0;
+  std::uint32_t load_ = 0, store_ = 0, clwb_ = 0, sfence_ = 0;
   std::map<std::uint32_t, std::uint32_t> versions_;   // by lock
   std::map<std::uint32_t, std::uint64_t> committed_;  // by thread
+  std::uint64_t outside_ = 0;                         // stored to before the region
   Words words_;                                       // what PM holds
   std::uint64_t value_ = 0;
 };

@@ -221,7 +221,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
 
   // Rule 5.
   void stale_load(CoreId core, std::uint64_t region, Line line) override {
-    const bool whole = history_.region(core, region) != ProgramHistory::kNone;
+    const bool whole = region != 0 && history_.region(core, region) != ProgramHistory::kNone;
     stale_loads_.push_back({core, whole ? region : 0, line});
   }
   void stale_line_reported(Line line) override {

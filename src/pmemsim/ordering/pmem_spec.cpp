@@ -295,10 +295,10 @@ bool PmemSpecOrdering::may_go_on(PerCore& core) {
     case WaitsFor::kRoom:
       return may_store(core);
     case WaitsFor::kCheck:
+    case WaitsFor::kRestored:
       return alarms_.empty() && knows(core, core.wait_until);
     case WaitsFor::kArrivals:
     case WaitsFor::kGoesBack:
-    case WaitsFor::kRestored:
       return knows(core, core.wait_until);
   }
   return false;
@@ -476,7 +476,8 @@ void PmemSpecOrdering::handle(std::uint64_t, Picoseconds now) {
     return interrupt_later(now + max(left, parameters_.path_latency));
   }
   for (CoreId core = 0; core < cores_.size(); ++core) {
-    if (cores_[core].waits_for == WaitsFor::kCheck) go_on(core, now);
+    const WaitsFor what = cores_[core].waits_for;
+    if (what == WaitsFor::kCheck || what == WaitsFor::kRestored) go_on(core, now);
   }
 }
 

@@ -50,10 +50,9 @@
 //      all that it has read is known to have been right. (6.2.1 looks before the region ends, when
 //      an interrupt may still be under way. Published: at the end alone, at once.)
 //  11  A marked thread goes back to where its region began (6.2.1), or does so as soon as it is
-//  marked
-//      (6.2.2, eager). It waits until its stores have arrived; then it writes what was there
-//      before, the latest store first; when that has arrived, it begins again. Lines that it writes
-//      then count as being in the caches: reads of them wait.
+//      marked (6.2.2, eager). It waits until its stores have arrived; then it writes what was there
+//      before, the latest store first; when that has arrived, and no interrupt is under way, it
+//      begins again. Lines that it writes then count as being in the caches: reads of them wait.
 //  12  After `retries` times, it executes the region without speculation: a store becomes visible
 //  when
 //      it has arrived, so that nothing can be stale, and the region isn't marked any more. (Open.
@@ -134,7 +133,7 @@ class PmemSpecOrdering final : public Ordering {
     kArrivals,  // of all that has left: what is handed over, an atomic store
     kCheck,     // those, and interrupts: a region that may have to go back
     kGoesBack,  // those: a region that will
-    kRestored,  // the same, once more
+    kRestored,  // as kCheck: a region that has gone back
   };
   struct PerCore {
     std::deque<Travelling> path;
