@@ -85,13 +85,9 @@ class DesignContract : public testing::TestWithParam<Layers> {
       list.insert(list.end(), part->begin(), part->end());
     }
     Configuration configuration = configure(list, with_doubles());
-    // Every other program's pages lie anywhere, and its locks are ARM's, but where threads are
-    // taken back.
-    const bool goes_back = std::ranges::any_of(
-        configuration.design.chosen(),
-        [](const Choice* part) { return std::ranges::count(part->needs, kRegionsAgain) > 0; });
+    // Every other program's pages lie anywhere, and its locks are ARM's.
     if (page_size != kPageSizes[0]) {
-      if (!goes_back) configuration.core.lock_order = LockBarrier::kArm;
+      configuration.core.lock_order = LockBarrier::kArm;
       configuration.pages.placement = PagePlacement::kRandom;
     }
     return configuration;

@@ -45,6 +45,7 @@ std::vector<Setting> conditions(std::uint32_t seed, std::string_view controllers
                    {"core.count", "8"},
                    {"core.store_queue_entries", one_of({"8", "32"})},
                    {"core.rob_entries", one_of({"16", "192"})},
+                   {"core.lock_order", one_of({"x86", "arm"})},
                    {"l1.size", "256B"},
                    {"l1.ways", "2"},
                    {"l2.size", "0B"},

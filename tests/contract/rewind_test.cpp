@@ -29,6 +29,7 @@ Configuration speculating(std::uint32_t seed, std::uint32_t stores_per_alarm,
                              {"l2.size", "0B"},
                              {"shared.size", "16KiB"},
                              {"core.store_queue_entries", "8"},
+                             {"core.lock_order", seed % 2 == 0 ? "arm" : "x86"},
                              {"core.mshrs", "4"}},
                             more),
                    with_speculation());

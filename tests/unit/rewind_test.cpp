@@ -686,15 +686,5 @@ TEST_F(Speculative, AStoreMayLieInTwoLines) {
   EXPECT_EQ(at(kB - 4) + at(kB + 3), 0);
 }
 
-TEST(Rewind, NeedsLocksThatAreTakenInTheStoreQueue) {
-  try {
-    configure(settings({{"ordering", "planned"}, {"core.lock_order", "arm"}}), with_plan());
-    ADD_FAILURE() << "it was taken";
-  } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("planned takes regions back"), std::string::npos)
-        << error.what();
-  }
-}
-
 }  // namespace
 }  // namespace pmemsim

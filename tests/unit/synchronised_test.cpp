@@ -33,9 +33,8 @@ class Listener final : public Ordering {
     return true;
   }
   bool fence(const Fence&, Picoseconds, Completion) override { return true; }
-  Picoseconds synchronised(CoreId core, SyncKind kind, Picoseconds when) override {
+  void synchronised(CoreId core, SyncKind kind, Picoseconds when) override {
     told.push_back({core, kind, when});
-    return {};
   }
   std::vector<Told> told;
 };

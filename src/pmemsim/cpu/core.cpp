@@ -51,6 +51,7 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       cycle_(clock.cycle()),
       forward_latency_(clock.slots(parameters.forward_latency)),
       locked_latency_(clock.slots(parameters.locked_latency)),
+      lock_latency_(clock.slots(parts.design.lock_latency())),
       branch_penalty_(clock.slots(parameters.branch_penalty)),
       time_slice_(clock.slots(parameters.time_slice)),
       run_ahead_(clock.duration(parameters.run_ahead)),

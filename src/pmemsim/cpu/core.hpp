@@ -147,7 +147,8 @@ class Core final : public CacheClient {
     std::uint32_t first_waiter;  // link, or kNoEntry
     std::uint32_t next_in_line;  // in the list of its MSHR
     std::uint32_t object, version;
-    std::uint16_t pending;  // operands whose time isn't known yet
+    std::uint32_t synchronisation;  // of what takes something: its number
+    std::uint16_t pending;          // operands whose time isn't known yet
     Kind kind;
     State state;
     Cause cause;
@@ -257,8 +258,11 @@ class Core final : public CacheClient {
   bool drain_acquire(StoreEntry& entry, Slot& slot);
   bool acquire(trace::SyncKind kind, std::uint64_t address, std::uint32_t object,
                std::uint32_t version, Completion resume);
-  Slot tell_of_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot);
+  void tell_of_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot);
+  void tell_of_early_acquisitions(Slot slot);
+  Slot lock_latency(trace::SyncKind kind) const { return trace::is_lock(kind) ? lock_latency_ : 0; }
   bool may_release(StoreEntry& entry, Slot& slot);
+  void give(const StoreEntry& entry, Slot slot);
   bool drain_release(StoreEntry& entry, Slot& slot);
   bool drain_region(StoreEntry& entry, Slot& slot);
   bool ask_design(StoreEntry& entry, Picoseconds when);
@@ -266,9 +270,6 @@ class Core final : public CacheClient {
   bool ask_to_write(Line line, Slot slot);
   void ask_ahead();
   void region_takes_effect(const StoreEntry& entry);
-  // Has the region done this operation before it was taken back?
-  bool synchronises_again() const { return synchronised_ < ever_synchronised_; }
-  void has_synchronised();
   bool tell_layers(StoreEntry& entry, Slot& slot);
   void apply(const StoreEntry& entry);
   bool at_time(std::uint8_t& stage, Slot slot);
@@ -304,7 +305,7 @@ class Core final : public CacheClient {
   const LockOrder lock_order_;
   const std::uint32_t rob_entries_;
   const bool full_fences_, clwb_evicts_, arm_locks_, loads_pass_locks_, one_store_at_a_time_;
-  const Slot cycle_, forward_latency_, locked_latency_, branch_penalty_, time_slice_;
+  const Slot cycle_, forward_latency_, locked_latency_, lock_latency_, branch_penalty_, time_slice_;
   const Picoseconds run_ahead_;
   const bool ends_are_durable_;  // regions', without the design's saying so
   const bool rewinds_;           // the design may
@@ -332,14 +333,25 @@ class Core final : public CacheClient {
     std::uint64_t region;
     LoweredStream::Place place;
     std::uint32_t locks_held;
+    std::uint32_t acquired, released;  // before it: numbers of the last
     bool end_retired = false;
     Picoseconds time{};  // if its end has retired
   };
   std::deque<RegionStart> region_starts_;
   std::uint64_t region_in_effect_ = 0;  // whose begin, and not its end, has left; 0: none
-  // Synchronisation operations of that region that have left the store queue, or hold what they
-  // have acquired: since its begin, and the most that ever did.
-  std::uint32_t synchronised_ = 0, ever_synchronised_ = 0;
+  // What takes something from other threads has a number, and what gives something to them has one:
+  // the last that have been dispatched, and the last that ever took effect. Those up to there are
+  // done again by a thread that was taken back.
+  std::uint32_t dispatched_acquires_ = 0, dispatched_releases_ = 0;
+  std::uint32_t ever_acquired_ = 0, ever_released_ = 0;
+  // Locks that were taken before the stores in front of them had left the store queue: the layers
+  // learn of them in their order with those.
+  struct EarlyAcquisition {
+    std::uint64_t store;  // the first behind it
+    std::uint64_t address;
+    trace::SyncKind kind;
+  };
+  std::deque<EarlyAcquisition> early_acquisitions_;
   bool paused_ = false;
   Slot paused_since_ = 0;
 

@@ -255,19 +255,25 @@ void Core::start_acquire(Entry& oldest) {
 }
 
 void Core::acquire_due(std::uint64_t index, Picoseconds now) {
+  if (!in_flight(static_cast<std::uint32_t>(index))) return;
   const Entry& lock = entry(static_cast<std::uint32_t>(index));
-  if (acquire(static_cast<trace::SyncKind>(lock.detail), lock.address, lock.object, lock.version,
-              completion<&Core::acquired>(*this, index))) {
+  const bool again = lock.synchronisation <= ever_acquired_;
+  if (again || acquire(static_cast<trace::SyncKind>(lock.detail), lock.address, lock.object,
+                       lock.version, completion<&Core::acquired>(*this, index))) {
     acquired(index, now);
   }
 }
 
 void Core::acquired(std::uint64_t index, Picoseconds now) {
+  if (!in_flight(static_cast<std::uint32_t>(index))) return;
   Entry& lock = entry(static_cast<std::uint32_t>(index));
   const Slot slot = std::max(lock.ready, clock_.slot(now));
   if (slot > lock.ready + 1) lock.cause = Cause::kLock;
-  lock.ready = slot;
-  lock.ready += tell_of_acquisition(static_cast<trace::SyncKind>(lock.detail), lock.address, slot);
+  const auto kind = static_cast<trace::SyncKind>(lock.detail);
+  lock.ready = slot + lock_latency(kind);
+  ever_acquired_ = std::max(ever_acquired_, lock.synchronisation);
+  early_acquisitions_.push_back({lock.store, lock.address, kind});
+  tell_of_early_acquisitions(slot);
   acquiring_ = Acquiring::kLine;
   write_lock();
   advance();

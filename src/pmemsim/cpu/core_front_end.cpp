@@ -248,6 +248,8 @@ bool Core::dispatch_acquire(const Operation& operation) {
   if (!has_room(operation, 0, 0)) return false;
   const std::uint32_t index = new_entry(operation, Kind::kAcquire);
   entry(index).detail = operation.detail;
+  entry(index).synchronisation = ++dispatched_acquires_;
+  entry(index).store = stores_.tail();
   count_locks(static_cast<SyncKind>(operation.detail));
   barrier_entry_ = index;
   start(index);
@@ -320,7 +322,9 @@ bool Core::dispatch_mark(const Operation& operation) {
   if (mark == MarkKind::kRegionBegin) {
     ++region_;
     in_region_ = true;
-    if (rewinds_) region_starts_.push_back({region_, stream_->before_region(), locks_held_});
+    if (rewinds_)
+      region_starts_.push_back({region_, stream_->before_region(), locks_held_,
+                                dispatched_acquires_, dispatched_releases_});
   }
   if (layers_care) {
     StoreEntry& store = new_store(index,
@@ -490,6 +494,11 @@ StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation
   store.serialising = store.ends_region = store.goes_on = store.follows = false;
   store.lock_role = trace::is_atomic(operation.kind) ? lock_role(operation) : LockRole::kNone;
   store.in_recorded_order = in_recorded_order() && store.lock_role == LockRole::kNone;
+  store.synchronisation = kind == StoreKind::kAcquire || store.lock_role == LockRole::kTakes
+                              ? ++dispatched_acquires_
+                          : kind == StoreKind::kRelease || store.lock_role == LockRole::kGivesBack
+                              ? ++dispatched_releases_
+                              : 0;
   store.writes =
       operation.value != nullptr && (operation.kind != SiteKind::kAtomicUpdate || operation.flag);
   if (store.writes) {

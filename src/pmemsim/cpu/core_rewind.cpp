@@ -54,7 +54,9 @@ void Core::rewind() {
   region_ = regions_retired_ = start.region - 1;
   retired_region_ = region_in_effect_ = 0;
   locks_held_ = start.locks_held;
-  synchronised_ = 0;
+  dispatched_acquires_ = start.acquired;
+  dispatched_releases_ = start.released;
+  early_acquisitions_.clear();
   region_starts_.clear();
   draining_regions_.clear();
   design_.rewound(id_);
@@ -64,13 +66,17 @@ void Core::rewind() {
 
 // A lock that the head has, although it hasn't left the queue, it has.
 void Core::forget_wait_of_head() {
+  if (acquiring_ == Acquiring::kLock) {
+    synchronisation_.forget(entry(head_).object, completion<&Core::acquired>(*this, head_));
+  }
+  acquiring_ = Acquiring::kNot;
   if (stores_.empty()) return;
   const StoreEntry& head = stores_.front();
   switch (head.kind) {
     case StoreKind::kAcquire:
     case StoreKind::kAtomicStore:
     case StoreKind::kLocked:
-      if (has_acquired(head)) ever_synchronised_ = std::max(ever_synchronised_, synchronised_ + 1);
+      if (has_acquired(head)) ever_acquired_ = std::max(ever_acquired_, head.synchronisation);
       synchronisation_.forget(head.object, resume_of_head());
       return;
     default:

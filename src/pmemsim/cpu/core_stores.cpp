@@ -33,6 +33,7 @@ void Core::drain() {
     StoreEntry& head = stores_.front();
     if (head.eligible == kUnknownSlot) break;
     Slot slot = std::max(head.eligible, drained_);
+    tell_of_early_acquisitions(slot);
     const bool telling = head.told > kUntold && head.told < kTold;
     if (head.stage > 0 || telling) slot = std::max(slot, clock_.slot(queue_.now()));
     if (!drain_one(head, slot)) break;
@@ -295,7 +296,7 @@ bool Core::drain_atomic(StoreEntry& head, Slot& slot) {
 
 bool Core::has_its_turn(const StoreEntry& atomic) {
   if (atomic.lock_role == trace::LockRole::kTakes) {
-    return synchronises_again() ||
+    return atomic.synchronisation <= ever_acquired_ ||
            synchronisation_.acquire(trace::SyncKind::kMutexLock, atomic.object, atomic.version,
                                     resume_of_head());
   }
@@ -311,10 +312,10 @@ void Core::atomic_has_written(const StoreEntry& atomic, Slot slot) {
       release_later(atomic, slot);
       return;
     case trace::LockRole::kGivesBack:
-      if (!synchronises_again()) release_later(atomic, slot);
-      [[fallthrough]];
+      give(atomic, slot);
+      return;
     case trace::LockRole::kTakes:
-      has_synchronised();
+      ever_acquired_ = std::max(ever_acquired_, atomic.synchronisation);
       return;
     case trace::LockRole::kOther:
       return;
@@ -329,11 +330,23 @@ bool Core::acquire(trace::SyncKind kind, std::uint64_t address, std::uint32_t ob
   return synchronisation_.acquire(kind, object, version, resume);
 }
 
-// How much longer the acquisition takes for that.
-Slot Core::tell_of_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot) {
+void Core::tell_of_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot) {
   const bool obtained = kind != trace::SyncKind::kWriteLock || trace::is_companion(kind, address);
-  if (!obtained) return 0;
-  return clock_.slot(design_.synchronised(id_, kind, clock_.time(slot)));
+  if (obtained) design_.synchronised(id_, kind, clock_.time(slot));
+}
+
+void Core::tell_of_early_acquisitions(Slot slot) {
+  while (!early_acquisitions_.empty() && early_acquisitions_.front().store <= stores_.head()) {
+    const EarlyAcquisition acquired = early_acquisitions_.front();
+    early_acquisitions_.pop_front();
+    tell_of_acquisition(acquired.kind, acquired.address, slot);
+  }
+}
+
+// Once, although the region may be taken back after it.
+void Core::give(const StoreEntry& head, Slot slot) {
+  if (head.synchronisation > ever_released_) release_later(head, slot);
+  ever_released_ = std::max(ever_released_, head.synchronisation);
 }
 
 bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
@@ -345,7 +358,7 @@ bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
   if (head.stage == kAcquires) {
     empty_buffers(slot);
     head.waiting_since = slot;
-    if (!synchronises_again() &&
+    if (head.synchronisation > ever_acquired_ &&
         !acquire(kind, head.address, head.object, head.version, resume_of_head())) {
       ++head.stage;
       return false;
@@ -355,13 +368,14 @@ bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
   if (head.waiting_since != kUnknownSlot) {
     waited(head, slot, Cause::kLock);
     head.waiting_since = kUnknownSlot;
-    slot += tell_of_acquisition(kind, head.address, slot);
+    tell_of_acquisition(kind, head.address, slot);
+    slot += lock_latency(kind);
   }
   if (head.address != 0) {
     if (!may_write(head, slot)) return false;
     slot += locked_latency_;
   }
-  has_synchronised();
+  ever_acquired_ = std::max(ever_acquired_, head.synchronisation);
   return true;
 }
 
@@ -403,8 +417,7 @@ bool Core::drain_release(StoreEntry& head, Slot& slot) {
     if (head.serialising) slot += locked_latency_;
   }
   design_.synchronised(id_, static_cast<trace::SyncKind>(head.detail), clock_.time(slot));
-  if (!synchronises_again()) release_later(head, slot);
-  has_synchronised();
+  give(head, slot);
   return true;
 }
 
@@ -467,15 +480,9 @@ void Core::region_takes_effect(const StoreEntry& head) {
     speculative_stores_.begin(id_);
   } else if (head.kind == StoreKind::kRegionEnd && region_in_effect_ != 0) {
     region_in_effect_ = 0;
-    synchronised_ = ever_synchronised_ = 0;
     speculative_stores_.end(id_);
     region_starts_.pop_front();
   }
-}
-
-void Core::has_synchronised() {
-  if (region_in_effect_ == 0) return;
-  ever_synchronised_ = std::max(ever_synchronised_, ++synchronised_);
 }
 
 bool Core::ask_design(StoreEntry& head, Picoseconds when) {

@@ -40,6 +40,7 @@ struct StoreEntry {
   std::uint32_t rob;     // its entry in the reorder buffer, while it is there
   std::uint32_t site;
   std::uint32_t object, version;
+  std::uint32_t synchronisation;  // of what takes or gives something: its number
   StoreKind kind;
   std::uint8_t detail;  // FlushKind, SyncKind, FenceMeaning
   std::uint8_t size;

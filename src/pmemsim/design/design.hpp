@@ -84,9 +84,8 @@ class Design {
   bool release(CoreId core, Picoseconds when, Completion resume) {
     return ordering_->release(core, when, resume);
   }
-  Picoseconds synchronised(CoreId core, trace::SyncKind kind, Picoseconds when) {
-    return ordering_wants(kSynchronisation) ? ordering_->synchronised(core, kind, when)
-                                            : Picoseconds{};
+  void synchronised(CoreId core, trace::SyncKind kind, Picoseconds when) {
+    if (ordering_wants(kSynchronisation)) ordering_->synchronised(core, kind, when);
   }
 
   // The core's thread is taken back to where its region began: first for each store, then once.
@@ -122,6 +121,7 @@ class Design {
   }
   void fetch(CoreId core, Line line, Picoseconds when, Completion done);
   Delay transfer_latency() const { return ordering_->transfer_latency(); }
+  Delay lock_latency() const { return ordering_->lock_latency(); }
   // Would evicted() let the line go to PM now?
   bool may_leave(Line line) const {
     return atomicity_->may_leave(line) && ordering_->may_leave(line);

@@ -113,10 +113,7 @@ void DpoOrdering::close(CoreId core) {
   if (!buffer.entries.empty()) buffer.barrier = true;
 }
 
-Picoseconds DpoOrdering::synchronised(CoreId core, trace::SyncKind, Picoseconds) {
-  close(core);
-  return {};
-}
+void DpoOrdering::synchronised(CoreId core, trace::SyncKind, Picoseconds) { close(core); }
 
 bool DpoOrdering::release(CoreId core, Picoseconds, Completion) {
   close(core);

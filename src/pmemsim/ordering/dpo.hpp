@@ -64,7 +64,7 @@ class DpoOrdering final : public Ordering {
     return true;
   }
   bool fence(const Fence& fence, Picoseconds when, Completion resume) override;
-  Picoseconds synchronised(CoreId core, trace::SyncKind kind, Picoseconds when) override;
+  void synchronised(CoreId core, trace::SyncKind kind, Picoseconds when) override;
   bool release(CoreId core, Picoseconds when, Completion resume) override;
   Eviction evicted(Line, const LineData&, Picoseconds) override { return Eviction::kTaken; }
   bool may_leave(Line) const override { return false; }

@@ -91,11 +91,12 @@ class Ordering {
   // waits for that goes on after this call. Once for each operation of the program; for a write
   // lock, when the readers have left, too. trace::is_lock() and is_unlock() tell the bounds of
   // critical sections from other synchronisation. Accesses to atomic variables are no part of it:
-  // to a layer they are loads and stores. How much longer an acquisition takes for that.
-  virtual Picoseconds synchronised(CoreId, trace::SyncKind, Picoseconds) { return {}; }
+  // to a layer they are loads and stores.
+  virtual void synchronised(CoreId, trace::SyncKind, Picoseconds) {}
 
-  // How much longer a line takes from the shared cache to a core.
+  // How much longer a line takes from the shared cache to a core, and taking a lock.
   virtual Delay transfer_latency() const { return {}; }
+  virtual Delay lock_latency() const { return {}; }
 
   virtual void statistics(StatisticsCollector&) const {}
   // Empty if nothing is outstanding; otherwise who waits for what (for StuckError).

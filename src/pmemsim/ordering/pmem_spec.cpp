@@ -361,19 +361,16 @@ bool PmemSpecOrdering::release(CoreId number, Picoseconds, Completion resume) {
 // --- Misspeculation ------------------------------------------------------------------------------
 
 // Rule 7. The recording begins with locks that are held already.
-Picoseconds PmemSpecOrdering::synchronised(CoreId number, trace::SyncKind kind, Picoseconds) {
+void PmemSpecOrdering::synchronised(CoreId number, trace::SyncKind kind, Picoseconds) {
   PerCore& core = cores_[number];
   if (trace::is_lock(kind)) {
     ++core.locks;
     ++statistics_.assigned;
     if (!parameters_.defects.tags) core.id = ++next_id_;
-    return parameters_.assign_latency;
-  }
-  if (trace::is_unlock(kind)) {
+  } else if (trace::is_unlock(kind)) {
     if (core.locks > 0) --core.locks;
     if (core.locks == 0) core.id.reset();
   }
-  return {};
 }
 
 void PmemSpecOrdering::load(const Load& load, Picoseconds) {

@@ -103,7 +103,8 @@ class PmemSpecOrdering final : public Ordering {
   void region_begin(CoreId core, std::uint64_t region) override;
   bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) override;
   bool release(CoreId core, Picoseconds when, Completion resume) override;
-  Picoseconds synchronised(CoreId core, trace::SyncKind kind, Picoseconds when) override;
+  void synchronised(CoreId core, trace::SyncKind kind, Picoseconds when) override;
+  Delay lock_latency() const override { return picoseconds(parameters_.assign_latency.count); }
   Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
   bool may_leave(Line) const override { return false; }
   bool fetch(CoreId core, Line line, Picoseconds when, Completion done) override;

@@ -89,14 +89,6 @@ Configuration configure(std::span<const Setting> settings, const ChoiceTable& ta
   for (const std::string& problem : combination_problems(configuration.blueprint())) {
     setter.add_problem(problem);
   }
-  if (configuration.core.lock_order == LockBarrier::kArm) {
-    for (const Choice* const part : configuration.design.chosen()) {
-      if (std::ranges::count(part->needs, kRegionsAgain) == 0) continue;
-      setter.add_problem("core.lock_order: " + std::string(part->name) +
-                         " takes regions back, which locks outside the store queue can't be; "
-                         "choose core.lock_order=x86");
-    }
-  }
   setter.throw_problems();
   return configuration;
 }
