@@ -16,7 +16,7 @@
 
 #include "pmemsim/pm.h"
 
-#define POOL_MAGIC UINT64_C(0x314c4f4f504d5021) /* "!PMPOOL1" in the file */
+#define POOL_MAGIC UINT64_C(0x324c4f4f504d5021) /* "!PMPOOL2" in the file */
 #define POOL_PAGE_BYTES 4096
 #define CHUNK_BYTES (64 * 1024)
 #define CHUNK_LINES (CHUNK_BYTES / PM_LINE_BYTES)

@@ -8,20 +8,23 @@
 //   x86        flush() sends the line to the controller and counts it until it is persistent;
 //              fence() waits for the count to fall to zero.
 //   eADR       lowering drops flushes and fences: nothing to do here.
-//   DPO        store() appends to the core's persist buffer (false while it is full), fence() and
-//              synchronised(), of whatever kind, append a barrier; store() and load() look for the
-//              line in the other cores' buffers, which is what DPO's snoops find out.
-//   HOPS       store() appends to the persist buffer with its epoch; fence(kOrder) ends the epoch
-//              and returns true; fence(kDurable) waits for the buffer to drain; evicted() takes the
-//              line and drops it, for PM gets its data from the buffers alone; fetch() delays a
-//              read whose line the filter at the controller knows. The layer's own record of each
-//              line's last writer stands for the sticky-M state.
-//   PMEM-Spec  store() sends the line down a persist path of its own (false while it is full);
-//              evicted() tells the speculation buffer WriteBack and drops the line; fetch() is its
-//              Read; synchronised() assigns a speculation ID at a lock and revokes it at the
-//              unlock, other kinds don't concern it; fence(kDurable) is the spec-barrier. On
-//              misspeculation the thread goes back to where its outermost region began
-//              (ThreadControl::rewind), and restored() sends the old bytes down the persist path.
+//   DPO        visible() appends to the core's persist buffer, store() returns false while it is
+//              full; fence(), release() and synchronised(), of whatever kind, are barriers;
+//              visible() and load() look for the line in the other cores' buffers, which is what
+//              DPO's snoops find out; fetch() answers a read from there.
+//   HOPS       visible() appends to the persist buffer with its epoch; fence(kOrder) ends the
+//              epoch; fence(kDurable) lets store() and release() wait for the buffer to drain;
+//              evicted() takes the line and drops it, for PM gets its data from the buffers alone;
+//              fetch() delays a read whose line the filter at the controller knows. The layer's own
+//              record of each line's last writer stands for the sticky-M state.
+//   PMEM-Spec  visible() sends the bytes down a persist path of its own, store() returns false
+//   while
+//              it is full; evicted() tells the speculation buffer WriteBack and drops the line;
+//              fetch() is its Read; synchronised() assigns a speculation ID at a lock and revokes
+//              it at the unlock, other kinds don't concern it; fence(kDurable) is the spec-barrier;
+//              a region looks at its mark at the fence(kOrder) before its commit, and in
+//              region_end(). Marked, its thread goes back (ThreadControl::rewind), and restored()
+//              sends the old bytes down the persist path.
 #pragma once
 
 #include <cstdint>
