@@ -99,6 +99,14 @@ bool promises_whole_regions(const Settings& given) {
   return configure(to_settings(given)).design.promises().whole_regions;
 }
 
+nb::list notes(const Settings& given) {
+  nb::list found;
+  for (const std::string& note : combination_notes(configure(to_settings(given)).blueprint())) {
+    found.append(note);
+  }
+  return found;
+}
+
 // Whether a design runs recordings of programs with a redo log (it then runs no others).
 bool runs_redo_logs(const Settings& given) {
   return configure(to_settings(given)).design.atomicity().log == trace::ProgramLog::kRedo;
@@ -153,6 +161,7 @@ void bind_simulator(nb::module_& module) {
   module.def("layers", &list_layers);
   module.def("check_values", &check_values, nb::arg("settings"));
   module.def("promises_whole_regions", &promises_whole_regions, nb::arg("settings"));
+  module.def("notes", &notes, nb::arg("settings"));
   module.def("runs_redo_logs", &runs_redo_logs, nb::arg("settings"));
   module.def("resolve", &resolve, nb::arg("settings"));
   module.def("load_contents", &load_contents, nb::arg("trace"));

@@ -44,6 +44,11 @@ class Configuration:
         """
         return _core.resolve(self.settings)
 
+    @property
+    def notes(self) -> list[str]:
+        """What a user has to know of how the design works on this machine, a sentence each."""
+        return _core.notes(self.settings)
+
 
 def configure(
     design: str | Path,

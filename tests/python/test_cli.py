@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 from pmemsim.bench import Recording, bench, pairs_of_all, why_not
+from pmemsim.errors import ConfigError
 from pmemsim.presets import preset_names
-from pmemsim.simulation import version
+from pmemsim.simulation import configure, version
 from pmemsim.workloads import WorkloadRun, workloads
 from support import LONG_TESTS, SMALL, interrupt, pmemsim
 
@@ -723,3 +724,15 @@ def test_closed_output_is_no_error(tmp_path: Path, queue_trace: Path) -> None:
             capture_output=True, text=True, check=False, cwd=tmp_path,
         )  # fmt: skip
         assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+
+
+def test_what_a_user_has_to_know_of_a_design_is_said(queue_trace: Path) -> None:
+    """PMEM-Spec is for one controller; machine `asap` has two."""
+    assert configure("pmem-spec", "pmem-spec").notes == []
+    (note,) = configure("pmem-spec", "asap").notes
+    assert "one PM controller" in note
+    assert "extension" in note
+    with pytest.raises(ConfigError, match=r"pmem_spec.controllers=published"):
+        configure("pmem-spec", "asap", {"pmem_spec.controllers": "published"})
+    said = pmemsim("run", str(queue_trace), "--design", "pmem-spec", "--machine", "asap").stderr
+    assert said.count(note) == 1

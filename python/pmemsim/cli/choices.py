@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pmemsim.cli.console import err
 from pmemsim.errors import Problems
 from pmemsim.presets import Setting
 from pmemsim.simulation import Configuration, configure
@@ -29,9 +30,14 @@ def distinct(names: Sequence[str], what: str, problems: Problems) -> list[str]:
 def configurations_of(
     designs: Sequence[str], machine: str, extra: tuple[Setting, ...], problems: Problems
 ) -> list[Configuration]:
-    """The designs on a machine, with what is set beside them."""
+    """The designs on a machine, with what is set beside them.
+
+    Says on standard error what a user has to know of how one works there.
+    """
     configurations = []
     for design in designs:
         with problems.collected():
             configurations.append(configure(design, machine, extra=extra))
+            for note in configurations[-1].notes:
+                err.print(f"{design} on {machine}: {note}", markup=False)
     return configurations

@@ -49,6 +49,8 @@ struct Choice {
   std::vector<ParameterGroup> parameters{};
   // Why it can't work with these parameters or on that machine, a sentence each.
   Problems problems = nullptr;
+  // What a user has to know of how it works there, a sentence each.
+  Problems notes = nullptr;
   // How it is made, which says what layer it is a choice of, too.
   std::variant<MakeOrdering, MakeAtomicity, MakeOperation, MakePrecompute> make;
   // What recovers an image, of atomicity: what an operation has done to it is undone by its

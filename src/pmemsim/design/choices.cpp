@@ -78,6 +78,14 @@ std::vector<std::string> pmem_spec_problems(const Blueprint& blueprint, const Ch
       "with one"};
 }
 
+std::vector<std::string> pmem_spec_notes(const Blueprint& blueprint, const Choice&) {
+  const std::uint32_t controllers = blueprint.pm.channels();
+  if (controllers == 1) return {};
+  return {"PMEM-Spec is for one PM controller (section 7); the " + std::to_string(controllers) +
+          " channels with queues of their own of this machine run an extension that keeps a core's "
+          "stores in order (docs/model.md)"};
+}
+
 template <class Design>
 std::unique_ptr<Recovery> hardware_recovery(
     const Atomicity& design, typename HardwareRecovery<Design>::Procedure& procedure) {
@@ -152,6 +160,7 @@ ChoiceTable make_table() {
                     .regions = RegionPromise::kWhenDeclared},
        .parameters = Groups{ParameterGroup::of<PmemSpecParameters>("pmem_spec")},
        .problems = pmem_spec_problems,
+       .notes = pmem_spec_notes,
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Ordering> {
          return std::make_unique<PmemSpecOrdering>(pmem_spec_surroundings(blueprint),
                                                    blueprint.parameters<PmemSpecParameters>());

@@ -112,6 +112,15 @@ std::vector<const Choice*> DesignConfiguration::chosen() const {
   return all;
 }
 
+std::vector<std::string> combination_notes(const Blueprint& blueprint) {
+  std::vector<std::string> notes;
+  for (const Choice* const part : blueprint.design.chosen()) {
+    if (part->notes == nullptr) continue;
+    for (const std::string& note : part->notes(blueprint, *part)) notes.push_back(note);
+  }
+  return notes;
+}
+
 std::vector<std::string> combination_problems(const Blueprint& blueprint) {
   const std::vector<const Choice*> parts = blueprint.design.chosen();
   std::vector<std::string> problems;
