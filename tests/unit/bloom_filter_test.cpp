@@ -1,0 +1,107 @@
+// Bloom filters of lines: what was put in is always found, and what was taken out isn't, unless
+// others look like it.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+#include <vector>
+
+#include "pmemsim/core/bloom_filter.hpp"
+
+namespace pmemsim {
+namespace {
+
+// A line that wasn't put in and is found all the same.
+Line look_alike(const CountingBloomFilter& filter, Line inserted) {
+  Line line = inserted;
+  do {
+    ++line.number;
+  } while (!filter.contains(line));
+  return line;
+}
+
+TEST(CountingBloomFilter, FindsWhatWasInsertedUntilItIsRemoved) {
+  CountingBloomFilter filter(8192);
+  EXPECT_FALSE(filter.contains({1}));
+  filter.insert({1});
+  EXPECT_TRUE(filter.contains({1}));
+  EXPECT_FALSE(filter.contains({2}));
+  filter.remove({1});
+  EXPECT_FALSE(filter.contains({1}));
+}
+
+TEST(CountingBloomFilter, CountsHowOftenALineWasInserted) {
+  CountingBloomFilter filter(8192);
+  filter.insert({1});
+  filter.insert({1});
+  filter.remove({1});
+  EXPECT_TRUE(filter.contains({1}));
+  filter.remove({1});
+  EXPECT_FALSE(filter.contains({1}));
+}
+
+// Every line has places in a filter of one counter.
+TEST(CountingBloomFilter, TakesOthersForALineWhosePlacesTheyHave) {
+  CountingBloomFilter one(1);
+  EXPECT_FALSE(one.contains({2}));
+  one.insert({1});
+  EXPECT_TRUE(one.contains({2}));
+  one.remove({1});
+  EXPECT_FALSE(one.contains({2}));
+}
+
+// Removing a look-alike's line leaves the counters that they share as the other one needs them.
+TEST(CountingBloomFilter, ALineStaysWhenALookAlikeGoes) {
+  CountingBloomFilter filter(16);
+  filter.insert({1});
+  const Line other = look_alike(filter, {1});
+  filter.insert(other);
+  filter.remove({1});
+  EXPECT_TRUE(filter.contains(other));
+  filter.remove(other);
+  EXPECT_FALSE(filter.contains(other));
+  EXPECT_FALSE(filter.contains({1}));
+}
+
+// Against a set, in a filter that is small enough to be wrong often.
+TEST(CountingBloomFilter, NeverMissesALine) {
+  std::mt19937_64 random(1);
+  CountingBloomFilter filter(64);
+  std::multiset<std::uint64_t> inside;
+  std::uint64_t falsely = 0;
+  for (int step = 0; step < 20'000; ++step) {
+    const std::uint64_t line = random() % 40;
+    if (random() % 2 == 0 && inside.size() < 12) {
+      filter.insert({line});
+      inside.insert(line);
+    } else if (const auto found = inside.find(line); found != inside.end()) {
+      filter.remove({line});
+      inside.erase(found);
+    }
+    for (std::uint64_t other = 0; other < 40; ++other) {
+      if (inside.contains(other)) {
+        ASSERT_TRUE(filter.contains({other})) << step;
+      } else {
+        falsely += filter.contains({other});
+      }
+    }
+  }
+  EXPECT_GT(falsely, 0);
+  for (const std::uint64_t line : std::vector(inside.begin(), inside.end())) filter.remove({line});
+  for (std::uint64_t other = 0; other < 40; ++other) EXPECT_FALSE(filter.contains({other}));
+}
+
+// 32 lines in 8192 counters, as HOPS has them: a line that isn't there has all four places taken
+// with a probability of (1 - (1 - 1/8192)^128)^4 = 5.8e-8.
+TEST(CountingBloomFilter, IsHardlyEverWrongAtHopsSize) {
+  CountingBloomFilter filter(8192);
+  for (std::uint64_t line = 0; line < 32; ++line) filter.insert({line * 977});
+  std::uint64_t falsely = 0;
+  for (std::uint64_t line = 0; line < 100'000; ++line) {
+    falsely += line % 977 != 0 && filter.contains({line});
+  }
+  EXPECT_LE(falsely, 2);
+}
+
+}  // namespace
+}  // namespace pmemsim
