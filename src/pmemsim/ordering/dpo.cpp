@@ -85,7 +85,8 @@ void DpoOrdering::enter(CoreId core, const LeavingStore& store) {
 bool DpoOrdering::joins(const Buffer& buffer, Line line) {
   if (buffer.entries.empty() || buffer.barrier || !buffer.after.empty()) return false;
   const Entry& youngest = buffer.entries.back();
-  return youngest.line == line && youngest.bytes != 0 && !youngest.sent && !youngest.depended_on;
+  const bool sent = buffer.left == buffer.entries.size();
+  return youngest.line == line && !sent && !youngest.depended_on;
 }
 
 // Rule 4.
@@ -140,11 +141,12 @@ void DpoOrdering::send_next() {
     const auto core = static_cast<CoreId>((turn_ + i) % buffers_.size());
     Buffer& buffer = buffers_[core];
     if (!can_leave(buffer)) continue;
-    const bool swapped = parameters_.defects.order && buffer.entries.size() > 1 &&
-                         buffer.entries[1].bytes != 0 && !buffer.entries[1].sent;
-    if (swapped) std::swap(buffer.entries[0], buffer.entries[1]);
-    Entry& entry = buffer.entries.front();
-    entry.sent = under_way_ = true;
+    Entry* const next = &buffer.entries[buffer.left++];
+    const bool swapped = parameters_.defects.order && buffer.left < buffer.entries.size() &&
+                         buffer.entries[buffer.left].bytes != 0;
+    if (swapped) std::swap(*next, buffer.entries[buffer.left]);
+    const Entry& entry = *next;
+    under_way_ = true;
     turn_ = core + 1;
     ++statistics_.flushes;
     const Completion accepted = completion<&DpoOrdering::accepted>(*this, core);
@@ -159,10 +161,12 @@ void DpoOrdering::send_next() {
   }
 }
 
-// The oldest entry that isn't a barrier: those leave with the entry before them.
-bool DpoOrdering::can_leave(const Buffer& buffer) const {
-  if (buffer.entries.empty() || buffer.entries.front().sent) return false;
-  for (const Place& place : buffer.entries.front().after) {
+// The oldest entry that hasn't left and isn't a barrier: those leave with the entry before them.
+bool DpoOrdering::can_leave(Buffer& buffer) const {
+  const auto left = [&] { return buffer.left == buffer.entries.size(); };
+  while (!left() && buffer.entries[buffer.left].bytes == 0) ++buffer.left;
+  if (left()) return false;
+  for (const Place& place : buffer.entries[buffer.left].after) {
     if (buffers_[place.core].acknowledged < place.number) return false;
   }
   return true;
@@ -187,6 +191,7 @@ void DpoOrdering::free_entries(CoreId core, Picoseconds now) {
     const Entry& entry = buffer.entries.front();
     const Place* const youngest = youngest_.find(entry.line);
     ++buffer.acknowledged;
+    if (buffer.left > 0) --buffer.left;
     if (entry.bytes != 0 && youngest != nullptr && youngest->core == core &&
         youngest->number <= buffer.acknowledged) {
       youngest_.erase(entry.line);

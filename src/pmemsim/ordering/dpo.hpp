@@ -84,7 +84,6 @@ class DpoOrdering final : public Ordering {
     Line line;
     ByteMask bytes = 0;  // none: a barrier
     LineData data{};
-    bool sent = false;
     bool depended_on = false;
     std::vector<Place> after{};
   };
@@ -96,6 +95,7 @@ class DpoOrdering final : public Ordering {
   };
   struct Buffer {
     std::deque<Entry> entries;
+    std::size_t left = 0;            // so many of these are on their way to PM
     std::uint64_t acknowledged = 0;  // so many entries have left
     bool barrier = false;            // goes in before the next store
     std::vector<Place> after;        // what the next entry depends on
@@ -117,7 +117,7 @@ class DpoOrdering final : public Ordering {
   void close(CoreId core);
   static bool joins(const Buffer& buffer, Line line);
   void send_next();
-  bool can_leave(const Buffer& buffer) const;
+  bool can_leave(Buffer& buffer) const;
   void accepted(std::uint64_t core, Picoseconds now);
   void acknowledged(std::uint64_t core, Picoseconds now);
   void free_entries(CoreId core, Picoseconds now);

@@ -1,0 +1,346 @@
+// DPO, rule by rule (ordering/dpo.hpp), with times computed by hand: a path of 20 ns, one write at
+// a time on all of them, and 13 ns from a write's acceptance until its core hears of that.
+#include <gtest/gtest.h>
+
+#include "pmemsim/ordering/dpo.hpp"
+#include "unit/ordering_bench.hpp"
+
+namespace pmemsim {
+namespace {
+
+class DpoTest : public testing::Test {
+ protected:
+  explicit DpoTest(const DpoParameters& parameters = {},
+                   const MemoryParameters& memory = ordering_memory())
+      : bench(2, std::make_unique<DpoOrdering>(2, parameters), memory) {}
+  double count(const std::string& name) const { return bench.statistic("dpo." + name); }
+
+  static constexpr std::uint64_t kW0 = pm_word(0), kW1 = pm_word(1), kW2 = pm_word(2);
+  static constexpr Line kL0 = pm_line_of(0), kL1 = pm_line_of(1), kL2 = pm_line_of(2);
+  OrderingBench bench;
+};
+
+// Rules 1 and 3.
+TEST_F(DpoTest, OneWriteAtATimeIsUnderWay) {
+  for (const std::uint64_t word : {kW0, kW1, kW2}) EXPECT_TRUE(bench.store(0, word, 7).at_once);
+  EXPECT_EQ(bench.ordering->pending(), "3 entries in the persist buffer of core 0");
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 7, ns(20)}, {kL1, 7, ns(40)}, {kL2, 7, ns(60)}}));
+  EXPECT_EQ(bench.ordering->pending(), "");
+}
+
+TEST_F(DpoTest, TheCoresTakeTurns) {
+  bench.store(0, kW0, 1);
+  bench.store(0, kW1, 2);
+  bench.store(1, kW2, 3);
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL2, 3, ns(40)}, {kL1, 2, ns(60)}}));
+}
+
+// The token is held until the controller, whose queue is full, has accepted the write. Lines 0, 4
+// and 8 are of one bank, which takes 94 ns for each.
+struct DpoWithAFullQueue : DpoTest {
+  DpoWithAFullQueue() : DpoTest({}, ordering_memory(1, 1)) {}
+};
+TEST_F(DpoWithAFullQueue, TheNextLeavesWhenTheControllerHasAcceptedTheOneBefore) {
+  for (const std::uint64_t line : {0, 4, 8, 12}) bench.store(0, pm_word(line), line);
+  bench.store(1, kW1, 1);
+  bench.run();
+  EXPECT_EQ(bench.arrivals,
+            (Arrivals{{kL0, 0, ns(20)},                  // its bank writes it until 114
+                      {kL1, 1, ns(40)},                  // the other core's, of another bank
+                      {pm_line_of(4), 4, ns(60)},        // keeps the queue's one entry until 114
+                      {pm_line_of(8), 8, ns(114)},       // has arrived at 80
+                      {pm_line_of(12), 12, ns(208)}}));  // has arrived at 134
+}
+
+// Rule 1: what joins, and what doesn't.
+TEST_F(DpoTest, AStoreJoinsTheYoungestEntryOfItsLine) {
+  bench.store(0, kW0, 1);            // leaves at once
+  bench.store(0, kW1, 2);            // waits for the token
+  bench.store(0, pm_word(1, 1), 3);  // joins it
+  bench.run();
+  ASSERT_EQ(bench.arrivals.size(), 2);
+  EXPECT_EQ(bench.arrivals[1], (Arrival{kL1, 2, ns(40), bytes_from(0, 16)}));
+  EXPECT_EQ(bench.in_pm(pm_word(1, 1)), 3);
+  EXPECT_EQ(count("coalesced"), 1);
+  EXPECT_EQ(count("stores"), 3);
+  EXPECT_EQ(count("flushes"), 2);
+}
+
+TEST_F(DpoTest, AStoreDoesNotJoinWhatHasLeft) {
+  bench.store(0, kW0, 1);
+  bench.store(0, kW0, 2);
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL0, 2, ns(40)}}));
+}
+
+TEST_F(DpoTest, AStoreDoesNotJoinAnOlderEntry) {
+  bench.store(0, kW0, 1);
+  bench.store(0, kW1, 2);
+  bench.store(0, kW2, 3);
+  bench.store(0, kW1, 4);
+  bench.run();
+  EXPECT_EQ(bench.arrivals,
+            (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(40)}, {kL2, 3, ns(60)}, {kL1, 4, ns(80)}}));
+}
+
+TEST_F(DpoTest, AStoreDoesNotJoinOverABarrier) {
+  bench.store(0, kW0, 1);
+  bench.store(0, kW1, 2);
+  bench.ofence(0);
+  bench.store(0, kW1, 3);
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(40)}, {kL1, 3, ns(60)}}));
+  EXPECT_EQ(count("barriers"), 1);
+}
+
+TEST_F(DpoTest, AStoreDoesNotJoinWhatAnotherCoreDependsOn) {
+  bench.store(0, kW0, 1);
+  bench.store(0, kW1, 2);
+  bench.load(1, kW1);
+  bench.store(0, kW1, 3);
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(40)}, {kL1, 3, ns(60)}}));
+}
+
+// Rule 2: what is a barrier. Two stores to a line that could join don't, with one between.
+struct DpoOfSixteenEntries : DpoTest {
+  DpoOfSixteenEntries() : DpoTest({.buffer_entries = 16, .defects = {}}) {}
+};
+TEST_F(DpoOfSixteenEntries, FullFencesAndLocksAreBarriersToo) {
+  bench.store(0, kW0, 1);
+  std::uint64_t value = 1;
+  const auto store = [&] { bench.store(0, kW1, ++value); };
+  store();
+  bench.lock(0);
+  store();
+  bench.release(0);
+  store();
+  bench.unlock(0);
+  store();
+  store();  // with nothing between: joins
+  EXPECT_EQ(count("barriers"), 3);
+  EXPECT_EQ(count("coalesced"), 1);
+  bench.run();
+  EXPECT_EQ(bench.arrivals.size(), 5);
+}
+
+// A barrier before which there is nothing orders nothing.
+TEST_F(DpoTest, ABarrierOfAnEmptyBufferTakesNoEntry) {
+  EXPECT_TRUE(bench.ofence(0).at_once);
+  bench.store(0, kW0, 1);
+  bench.run();
+  EXPECT_EQ(count("barriers"), 0);
+  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ns(0)}}));
+}
+
+// Rules 1 and 2 with eight entries: a store waits until its entry is there, and one behind a
+// barrier until there are two.
+struct DpoOfTwoEntries : DpoTest {
+  DpoOfTwoEntries() : DpoTest({.buffer_entries = 2, .defects = {}}) {}
+};
+TEST_F(DpoOfTwoEntries, AStoreWaitsForAnEntry) {
+  bench.store(0, kW0, 1);
+  bench.store(0, kW1, 2);
+  const Answer& third = bench.store(0, kW2, 3);
+  EXPECT_FALSE(third.at_once);
+  bench.run();
+  EXPECT_EQ(third.when, ns(33)) << "the first one is acknowledged";
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(40)}, {kL2, 3, ns(60)}}));
+  EXPECT_EQ(count("full"), 1);
+}
+TEST_F(DpoOfTwoEntries, AStoreBehindABarrierWaitsForTwo) {
+  bench.store(0, kW0, 1);
+  bench.ofence(0);
+  const Answer& second = bench.store(0, kW1, 2);
+  EXPECT_FALSE(second.at_once);
+  bench.run();
+  EXPECT_EQ(second.when, ns(33));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(53)}}));
+  EXPECT_EQ(count("barriers"), 0) << "nothing is left for it to order";
+}
+
+struct DpoOfThreeEntries : DpoTest {
+  DpoOfThreeEntries() : DpoTest({.buffer_entries = 3, .defects = {}}) {}
+};
+TEST_F(DpoOfThreeEntries, ABarrierLeavesWithTheEntryBeforeIt) {
+  bench.store(0, kW0, 1);
+  bench.ofence(0);
+  EXPECT_TRUE(bench.store(0, kW1, 2).at_once);
+  const Answer& third = bench.store(0, kW2, 3);
+  const Answer* fourth = nullptr;
+  bench.at(Picoseconds{33'001}, [&] { fourth = &bench.store(0, pm_word(3), 4); });
+  bench.run();
+  EXPECT_EQ(third.when, ns(33));
+  ASSERT_NE(fourth, nullptr);
+  EXPECT_TRUE(fourth->at_once) << "two entries have become free";
+}
+
+// Rule 4. The first core's stores, which the second one's follow, leave at 0 and 20.
+TEST_F(DpoTest, AStoreToAnothersLineFollowsItsEntry) {
+  bench.store(0, kW0, 1);
+  bench.store(0, kW1, 2);
+  bench.store(1, kW1, 3);
+  bench.store(1, kW2, 4);
+  bench.run();
+  // That of 20 is acknowledged at 53; only then may the other core's leave.
+  EXPECT_EQ(bench.arrivals,
+            (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(40)}, {kL1, 3, ns(73)}, {kL2, 4, ns(93)}}));
+  EXPECT_EQ(count("dependences"), 1);
+}
+
+TEST_F(DpoTest, AStoreBehindALoadOfAnothersLineFollowsItsEntry) {
+  bench.store(0, kW0, 1);
+  bench.store(0, kW1, 2);
+  bench.load(1, kW1);
+  bench.load(1, kW1);
+  bench.store(1, kW2, 3);
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(40)}, {kL2, 3, ns(73)}}));
+  EXPECT_EQ(count("dependences"), 1) << "the same once";
+}
+
+TEST_F(DpoTest, AStoreWithADependenceDoesNotJoin) {
+  bench.store(1, kW2, 1);  // has the token
+  bench.store(0, kW0, 2);
+  bench.store(1, kW1, 3);
+  bench.load(1, kW0);
+  bench.store(1, kW1, 4);
+  bench.run();
+  EXPECT_EQ(bench.arrivals,
+            (Arrivals{{kL2, 1, ns(20)}, {kL0, 2, ns(40)}, {kL1, 3, ns(60)}, {kL1, 4, ns(80)}}));
+  EXPECT_EQ(count("coalesced"), 0);
+}
+
+// What has been acknowledged is persistent: nobody depends on it.
+TEST_F(DpoTest, NobodyFollowsWhatIsAcknowledged) {
+  bench.store(0, kW0, 1);
+  bench.at(ns(34), [&] { bench.store(1, kW0, 2); });
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL0, 2, ns(54)}}));
+  EXPECT_EQ(count("dependences"), 0);
+}
+
+TEST_F(DpoTest, ChainsOfStoresToALineKeepTheirOrder) {
+  bench.store(0, kW0, 1);
+  bench.store(1, kW0, 2);
+  bench.store(0, kW0, 3);
+  bench.store(1, kW0, 4);
+  bench.run();
+  EXPECT_EQ(bench.arrivals,
+            (Arrivals{{kL0, 1, ns(20)}, {kL0, 2, ns(53)}, {kL0, 3, ns(86)}, {kL0, 4, ns(119)}}));
+}
+
+// Rule 5: figure 3, which can't happen to DPO. The store is in the buffer until 33.
+TEST_F(DpoTest, AReadIsAnsweredByTheBufferThatHoldsItsLine) {
+  bench.store(0, kW0, 1);
+  bench.evict(kL0);
+  const Answer& early = bench.fetch(1, kL0);
+  const Answer& other = bench.fetch(1, kL1);
+  const Answer* late = nullptr;
+  bench.at(ns(34), [&] { late = &bench.fetch(1, kL0); });
+  bench.run();
+  EXPECT_EQ(early.when, ns(0));
+  EXPECT_EQ(other.when, kPmRead);
+  ASSERT_NE(late, nullptr);
+  EXPECT_GT(*late->when, ns(34)) << "by the controller";
+  EXPECT_EQ(count("buffer_reads"), 1);
+  EXPECT_EQ(count("stale_reads"), 0);
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}})) << "rule 6: the eviction writes nothing";
+}
+
+// Rule 7.
+TEST_F(DpoTest, EveryTransferAsksEveryBuffer) {
+  const auto clock_time = [this](const Ordering& ordering) {
+    return bench.clock.duration(ordering.transfer_latency());
+  };
+  EXPECT_EQ(clock_time(*bench.ordering), kBenchCycle * 2);
+  const DpoOrdering sixteen(16, {.snoop_latency = nanoseconds(3), .defects = {}});
+  EXPECT_EQ(clock_time(sixteen), ns(48));
+}
+
+// Rule 8.
+TEST_F(DpoTest, AFenceThatMakesDurableWaitsForTheBuffer) {
+  bench.store(0, kW0, 1);
+  bench.store(0, kW1, 2);
+  const Answer& ordering = bench.ofence(0);
+  const Answer& durable = bench.dfence(0);
+  EXPECT_TRUE(ordering.at_once);
+  EXPECT_FALSE(durable.at_once);
+  bench.run();
+  EXPECT_EQ(durable.when, ns(53));
+  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ns(53)}, {0, 2, ns(53)}}));
+}
+
+TEST_F(DpoTest, AFenceOfUnknownMeaningWaitsToo) {
+  bench.store(0, kW0, 1);
+  const Answer& bare = bench.fence(0, trace::FenceMeaning::kBare);
+  bench.run();
+  EXPECT_EQ(bare.when, ns(33));
+}
+
+TEST_F(DpoTest, AFenceWaitsForNoOtherCore) {
+  bench.store(1, kW0, 1);
+  EXPECT_TRUE(bench.dfence(0).at_once);
+}
+
+TEST_F(DpoTest, AnOrderingFenceIsFulfilledByWhatWasBeforeIt) {
+  bench.store(0, kW0, 1);
+  bench.ofence(0);
+  bench.store(0, kW1, 2);
+  bench.run();
+  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ns(33)}}));
+}
+
+// ---- What is protected, taken away.
+
+struct DpoOutOfOrder : DpoTest {
+  DpoOutOfOrder() : DpoTest({.defects = {.order = true}}) {}
+};
+TEST_F(DpoOutOfOrder, TheLaterOfTwoEntriesLeavesFirst) {
+  bench.store(1, pm_word(3), 1);
+  bench.store(0, kW0, 2);
+  bench.store(0, kW1, 3);
+  bench.run();
+  EXPECT_EQ(bench.arrivals[1].line, kL1);
+  EXPECT_EQ(bench.arrivals[2].line, kL0);
+}
+
+struct DpoWithoutDependences : DpoTest {
+  DpoWithoutDependences() : DpoTest({.defects = {.dependences = true}}) {}
+};
+TEST_F(DpoWithoutDependences, AStoreDoesNotFollowWhatItsCoreHasRead) {
+  bench.store(0, pm_word(3), 1);
+  bench.store(0, kW0, 2);
+  bench.load(1, kW0);
+  bench.store(1, kW1, 3);
+  bench.run();
+  EXPECT_EQ(bench.arrivals[1].line, kL1) << "before line 0, which its core has read";
+}
+
+struct DpoWithoutSnoops : DpoTest {
+  DpoWithoutSnoops() : DpoTest({.defects = {.snoop = true}}) {}
+};
+TEST_F(DpoWithoutSnoops, ReadsAreStale) {
+  bench.store(0, kW0, 1);
+  bench.evict(kL0);
+  const Answer& read = bench.fetch(0, kL0);
+  bench.load(0, kW0);
+  bench.run();
+  EXPECT_EQ(read.when, kPmRead);
+  EXPECT_EQ(count("stale_reads"), 1);
+  EXPECT_EQ(bench.stale_loads.size(), 1);
+}
+
+struct DpoWithoutFences : DpoTest {
+  DpoWithoutFences() : DpoTest({.defects = {.fence = true}}) {}
+};
+TEST_F(DpoWithoutFences, FencesAreFulfilledTooEarly) {
+  bench.store(0, kW0, 1);
+  EXPECT_TRUE(bench.dfence(0).at_once);
+  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ns(0)}}));
+}
+
+}  // namespace
+}  // namespace pmemsim

@@ -1,0 +1,335 @@
+// A persist ordering on a workbench: real controllers, and cores, caches and threads that do what a
+// test says, at the time at which it says so. Every answer is kept with its time, and so is what
+// the controllers have accepted.
+//
+// A cycle is half a nanosecond; what else takes time is another round number of nanoseconds.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "pmemsim/ordering/ordering.hpp"
+#include "run_trace.hpp"
+#include "unit/memory_bench.hpp"
+
+namespace pmemsim {
+
+inline constexpr Picoseconds kBenchCycle{500};
+inline constexpr Picoseconds kWayOut = ns(7), kWayBack = ns(9), kFrontEnd = ns(4);
+// From when a controller has accepted a store to when its core hears of that.
+inline constexpr Picoseconds kAcknowledgement = kFrontEnd + kWayBack;
+// A read that nothing delays, from the controller back to there.
+inline constexpr Picoseconds kPmRead = ns(175) + kFrontEnd;
+
+// So many controllers, whose lines alternate; with more stores than entries they write 94 ns each.
+inline MemoryParameters ordering_memory(std::uint32_t controllers = 1,
+                                        std::uint32_t wpq_entries = 64) {
+  MemoryParameters p = simple_memory();
+  p.controllers = controllers;
+  p.interleaving = Interleaving::kLine;
+  p.device = DeviceKind::kFixed;
+  p.read_latency = ns(175);
+  p.write_latency = ns(94);
+  p.tburst = ns(0);
+  p.front_latency = kFrontEnd;
+  p.wpq_entries = wpq_entries;
+  return p;
+}
+
+// The i-th line of PM, and its words.
+constexpr Line pm_line_of(std::uint64_t i) { return {kPmBase / kLineBytes + i}; }
+constexpr std::uint64_t pm_word(std::uint64_t line, std::uint64_t word = 0) {
+  return kPmBase + line * kLineBytes + word * 8;
+}
+
+// What a controller has accepted: the lowest of the bytes that it was given, with the seven behind
+// it, and which bytes they were.
+struct Arrival {
+  Line line;
+  std::uint64_t value;
+  Picoseconds when;
+  ByteMask bytes = bytes_from(0, 8);
+  bool operator==(const Arrival&) const = default;
+};
+using Arrivals = std::vector<Arrival>;
+inline void PrintTo(const Arrival& arrival, std::ostream* out) {
+  *out << "line " << arrival.line.number - kPmBase / kLineBytes << " = " << arrival.value << " at "
+       << arrival.when.count << "ps, bytes " << std::hex << arrival.bytes << std::dec;
+}
+
+// Who is told of something, by core and number, and when.
+struct Told {
+  CoreId core;
+  std::uint64_t number;
+  Picoseconds when;
+  bool operator==(const Told&) const = default;
+};
+using AllTold = std::vector<Told>;
+inline void PrintTo(const Told& told, std::ostream* out) {
+  *out << "core " << told.core << ", number " << told.number << " at " << told.when.count << "ps";
+}
+
+inline void PrintTo(const std::optional<Picoseconds>& when, std::ostream* out) {
+  *out << (when ? std::to_string(when->count) + "ps" : "never");
+}
+
+// The answer to what a core has asked: when it went on.
+struct Answer {
+  std::optional<Picoseconds> when;
+  bool at_once = false;
+};
+
+class OrderingBench : public PersistenceObserver,
+                      public ProgramObserver,
+                      public CachePort,
+                      public ThreadControl {
+ public:
+  OrderingBench(std::uint32_t cores, std::unique_ptr<Ordering> made,
+                const MemoryParameters& memory = ordering_memory())
+      : pm(queue, memory),
+        dram(queue, ordering_memory()),
+        backend(queue, pm, {}, kFrontEnd),
+        ordering(std::move(made)),
+        cores_(cores) {
+    pm_space.add({kPmBase, kPmBase + (1 << 20)});
+    program_events.observe(this);
+    pm.observe(this);
+    ordering->connect({queue, clock, *this, backend, dram, pm_space, program_events, *this});
+  }
+
+  // ---- What a test plans
+
+  void at(Picoseconds when, std::function<void()> action) {
+    actions_.push_back(std::move(action));
+    queue.schedule(when, Phase::kCore, completion<&OrderingBench::act>(*this, actions_.size() - 1));
+  }
+  void run() {
+    while (queue.step()) {
+    }
+  }
+  // All that happens up to that time.
+  void run_until(Picoseconds until) {
+    bool reached = false;
+    at(until, [&reached] { reached = true; });
+    while (!reached) queue.step();
+  }
+
+  // ---- What cores do, now
+
+  // A store of a word, which becomes visible as soon as it may.
+  const Answer& store(CoreId core, std::uint64_t address, std::uint64_t value,
+                      bool atomic = false) {
+    PerCore& own = cores_[core];
+    Leaving& leaving = leaving_.emplace_back(Leaving{core, address, {}});
+    std::memcpy(leaving.value.data(), &value, sizeof value);
+    const Store store{.core = core,
+                      .site = 0,
+                      .address = address,
+                      .size = 8,
+                      .value = leaving.value.data(),
+                      .newest = pm_space.newest(),
+                      .region = own.region,
+                      .atomic = atomic};
+    return ask([&](Completion resume) { return ordering->store(store, now(), resume); }, &leaving);
+  }
+  const Answer& fence(CoreId core, trace::FenceMeaning meaning) {
+    const Fence fence{core, ++cores_[core].fences, meaning};
+    return ask([&](Completion resume) { return ordering->fence(fence, now(), resume); });
+  }
+  const Answer& ofence(CoreId core) { return fence(core, trace::FenceMeaning::kOrder); }
+  const Answer& dfence(CoreId core) { return fence(core, trace::FenceMeaning::kDurable); }
+  const Answer& release(CoreId core) {
+    return ask([&](Completion resume) { return ordering->release(core, now(), resume); });
+  }
+  // Takes a lock: how much longer that takes. Gives it back, if nothing has to wait.
+  Picoseconds lock(CoreId core) {
+    return ordering->synchronised(core, trace::SyncKind::kMutexLock, now());
+  }
+  void unlock(CoreId core) { ordering->synchronised(core, trace::SyncKind::kMutexUnlock, now()); }
+  void load(CoreId core, std::uint64_t address, bool forwarded = false) {
+    ordering->load({core, address, 8, cores_[core].region, forwarded}, now());
+  }
+  void begin(CoreId core, std::uint64_t region) {
+    cores_[core].region = region;
+    cores_[core].undo.clear();
+    ordering->region_begin(core, region);
+  }
+  const Answer& end(CoreId core) {
+    const std::uint64_t region = cores_[core].region;
+    return ask(
+        [&](Completion resume) { return ordering->region_end(core, region, now(), resume); });
+  }
+
+  // ---- What the shared cache does, now
+
+  // A modified line is evicted: it goes nowhere.
+  void evict(Line line) {
+    EXPECT_FALSE(ordering->may_leave(line));
+    EXPECT_EQ(ordering->evicted(line, pm_space.newest().read(line), now()), Eviction::kTaken);
+  }
+  // A miss has reached the controller: when it is answered.
+  const Answer& fetch(CoreId core, Line line) {
+    return ask([&](Completion done) {
+      if (!ordering->fetch(core, line, now(), done)) backend.read(line, done);
+      return false;
+    });
+  }
+
+  // ---- What came of it
+
+  Picoseconds now() const { return queue.now(); }
+  double statistic(const std::string& name) const {
+    StatisticsCollector collector;
+    ordering->statistics(collector);
+    for (const Statistic& found : collector.found) {
+      if (found.name == name) return found.value;
+    }
+    throw Error("no statistic " + name);
+  }
+  // What a read of PM would find now, and what the caches hold.
+  std::uint64_t in_pm(std::uint64_t address) const {
+    return word(pm.newest(Line::of(address)), address % kLineBytes);
+  }
+  std::uint64_t newest(std::uint64_t address) const {
+    return word(pm_space.newest().read(Line::of(address)), address % kLineBytes);
+  }
+
+  Arrivals arrivals;
+  AllTold fulfilled, durable;                                 // fences and regions
+  std::vector<std::pair<CoreId, std::uint64_t>> stale_loads;  // with their regions
+  std::vector<std::pair<Line, Picoseconds>> reported, dropped_lines;
+  AllTold paused, resumed, rewound;  // those taken back with their regions
+  bool drops = true;  // lines that it is asked to; otherwise they are on their way from memory
+
+  EventQueue queue;
+  Clock clock{{2'000'000'000}, 1};
+  PmSpace pm_space;
+  ProgramEvents program_events;
+  Memory pm, dram;
+  Backend backend;
+  const std::unique_ptr<Ordering> ordering;
+
+  // ---- PersistenceObserver
+
+  void persisted(const Write& write, PersistencePoint, Picoseconds when) override {
+    const auto first = static_cast<std::uint64_t>(std::countr_zero(write.bytes));
+    arrivals.push_back({write.line, word(write.data, first), when, write.bytes});
+  }
+  void persisted_with_next(const Write&) override {}
+  void dropped(const Write&, Picoseconds) override {}
+
+  // ---- ProgramObserver
+
+  void stored(Line) override {}
+  void region_durable(CoreId core, std::uint64_t region) override {
+    durable.push_back({core, region, now()});
+  }
+  void fence_fulfilled(CoreId core, std::uint64_t fence) override {
+    fulfilled.push_back({core, fence, now()});
+  }
+  void stale_load(CoreId core, std::uint64_t region, Line) override {
+    stale_loads.emplace_back(core, region);
+  }
+  void stale_line_reported(Line line) override { reported.emplace_back(line, now()); }
+
+  // ---- CachePort
+
+  void flush(CoreId, Line, bool, bool, Picoseconds, Completion) override { ADD_FAILURE(); }
+  bool combine(CoreId, Line, ByteMask, Picoseconds, Completion) override { return false; }
+  void mark_clean(Line) override { ADD_FAILURE(); }
+  bool drop(Line line) override {
+    if (drops) dropped_lines.emplace_back(line, now());
+    return drops;
+  }
+  Picoseconds way_out() const override { return kWayOut; }
+  Picoseconds way_down(CoreId) const override { return kWayOut; }
+  Picoseconds way_back() const override { return kWayBack; }
+
+  // ---- ThreadControl
+
+  std::uint32_t cores() const override { return static_cast<std::uint32_t>(cores_.size()); }
+  void pause(CoreId core) override { paused.push_back({core, 0, now()}); }
+  void resume(CoreId core) override { resumed.push_back({core, 0, now()}); }
+  bool in_region(CoreId core) const override { return cores_[core].region != 0; }
+  // All that the core has stored since its region began is undone, the latest first.
+  void rewind(CoreId core) override {
+    PerCore& own = cores_[core];
+    rewound.push_back({core, own.region, now()});
+    own.region = 0;
+    for (std::vector<Undo> undo = std::exchange(own.undo, {}); !undo.empty(); undo.pop_back()) {
+      const Undo& last = undo.back();
+      pm_space.newest().write(last.address, last.before.data(), last.before.size());
+      ordering->restored(core, last.address, static_cast<std::uint32_t>(last.before.size()));
+    }
+  }
+
+ private:
+  using Word = std::array<std::byte, 8>;
+  struct Leaving {
+    CoreId core;
+    std::uint64_t address;
+    Word value;
+  };
+  struct Undo {
+    std::uint64_t address;
+    Word before;
+  };
+  struct PerCore {
+    std::uint64_t region = 0, fences = 0;
+    std::vector<Undo> undo;
+  };
+  struct Asked {
+    Answer answer;
+    const Leaving* store;
+  };
+
+  // `question` is true if the answer comes at once, and then calls nobody.
+  const Answer& ask(const std::function<bool(Completion)>& question,
+                    const Leaving* store = nullptr) {
+    Asked& asked = asked_.emplace_back(Asked{{}, store});
+    if (question(completion<&OrderingBench::goes_on>(*this, asked_.size() - 1))) {
+      goes_on(asked_.size() - 1, now());
+      asked.answer.at_once = true;
+    }
+    return asked.answer;
+  }
+  void goes_on(std::uint64_t number, Picoseconds when) {
+    Asked& asked = asked_[number];
+    EXPECT_FALSE(asked.answer.when) << "told twice";
+    asked.answer.when = when;
+    if (asked.store == nullptr) return;
+    const auto& [core, address, value] = *asked.store;
+    Word before;
+    const LineData line = pm_space.newest().read(Line::of(address));
+    std::memcpy(before.data(), line.data() + address % kLineBytes, sizeof before);
+    cores_[core].undo.push_back({address, before});
+    pm_space.newest().write(address, value.data(), value.size());
+    ordering->visible(core, Line::of(address));
+  }
+  void act(std::uint64_t number, Picoseconds) { actions_[number](); }
+  static std::uint64_t word(const LineData& line, std::uint64_t at) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, line.data() + at, std::min<std::size_t>(sizeof value, line.size() - at));
+    return value;
+  }
+
+  std::vector<PerCore> cores_;
+  // Their places are known to completions.
+  std::deque<Asked> asked_;
+  std::deque<Leaving> leaving_;
+  std::deque<std::function<void()>> actions_;
+};
+
+}  // namespace pmemsim
