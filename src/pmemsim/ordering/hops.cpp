@@ -238,7 +238,7 @@ void HopsOrdering::poll(std::uint64_t number, Picoseconds) {
   wake(core);
 }
 
-void HopsOrdering::acknowledged(std::uint64_t core_and_entry, Picoseconds now) {
+void HopsOrdering::acknowledged(std::uint64_t core_and_entry, Picoseconds) {
   const auto number = static_cast<CoreId>(core_and_entry >> kCoreShift);
   PerCore& core = cores_[number];
   const std::uint64_t index = (core_and_entry & ((1ull << kCoreShift) - 1)) - core.left;
@@ -260,7 +260,7 @@ void HopsOrdering::acknowledged(std::uint64_t core_and_entry, Picoseconds now) {
   }
   epochs_persist(number);
   if (core.flushing) flush_oldest_epoch(number);
-  for (const std::uint32_t slot : std::exchange(filtered_, {})) read_if_not_filtered(slot, now);
+  for (const std::uint32_t slot : std::exchange(filtered_, {})) read_if_not_filtered(slot);
   wake(number);
 }
 
@@ -312,18 +312,21 @@ bool HopsOrdering::fetch(CoreId, Line line, Picoseconds when, Completion done) {
   const std::uint32_t slot = reads_.take();
   reads_[slot] = {line, done};
   context_->queue.schedule(when + filter_latency_, Phase::kController,
-                           completion<&HopsOrdering::read_if_not_filtered>(*this, slot));
-  if (!parameters_.defects.filter && filter_.contains(line)) {
-    ++statistics_.filtered_reads;
-    const bool buffered = last_writers_.find(line) != nullptr;
-    statistics_.falsely_filtered_reads += !buffered;
-    for (CoreId core = 0; core < cores_.size(); ++core) begin_flushing(core);
-  }
+                           completion<&HopsOrdering::look_up>(*this, slot));
   return true;
 }
 
-void HopsOrdering::read_if_not_filtered(std::uint64_t number, Picoseconds) {
+void HopsOrdering::look_up(std::uint64_t number, Picoseconds) {
   const auto slot = static_cast<std::uint32_t>(number);
+  const Line line = reads_[slot].line;
+  read_if_not_filtered(slot);
+  if (filtered_.empty() || filtered_.back() != slot) return;
+  ++statistics_.filtered_reads;
+  statistics_.falsely_filtered_reads += last_writers_.find(line) == nullptr;
+  for (CoreId core = 0; core < cores_.size(); ++core) begin_flushing(core);
+}
+
+void HopsOrdering::read_if_not_filtered(std::uint32_t slot) {
   const auto [line, done] = reads_[slot];
   if (!parameters_.defects.filter && filter_.contains(line)) {
     filtered_.push_back(slot);

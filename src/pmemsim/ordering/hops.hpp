@@ -145,7 +145,8 @@ class HopsOrdering final : public Ordering {
   void epochs_persist(CoreId core);
   void dfence_over(CoreId core);
   void wake(CoreId core);
-  void read_if_not_filtered(std::uint64_t slot, Picoseconds now);
+  void look_up(std::uint64_t slot, Picoseconds now);
+  void read_if_not_filtered(std::uint32_t slot);
 
   const HopsParameters parameters_;
   std::vector<PerCore> cores_;

@@ -1,0 +1,392 @@
+// HOPS, rule by rule (ordering/hops.hpp), with times computed by hand: a cycle of 0.5 ns, a path of
+// 20 ns, and 13 ns from a write's acceptance until its core hears of that.
+#include <gtest/gtest.h>
+
+#include "pmemsim/ordering/hops.hpp"
+#include "unit/ordering_bench.hpp"
+
+namespace pmemsim {
+namespace {
+
+constexpr Picoseconds ps(std::int64_t count) { return {count}; }
+
+class HopsTest : public testing::Test {
+ protected:
+  explicit HopsTest(const HopsParameters& parameters = {},
+                    const MemoryParameters& memory = ordering_memory())
+      : bench(2, std::make_unique<HopsOrdering>(2, parameters), memory) {}
+  double count(const std::string& name) const { return bench.statistic("hops." + name); }
+
+  static constexpr std::uint64_t kW0 = pm_word(0), kW1 = pm_word(1), kW2 = pm_word(2);
+  static constexpr Line kL0 = pm_line_of(0), kL1 = pm_line_of(1), kL2 = pm_line_of(2);
+  OrderingBench bench;
+};
+
+// ---- Rule 3: when a buffer flushes
+
+// 2000 cycles of 0.5 ns after the first store.
+TEST_F(HopsTest, FlushesAfterAnInterval) {
+  bench.at(ns(5), [&] { bench.store(0, kW0, 1); });
+  bench.at(ns(500), [&] { bench.store(0, kW1, 2); });
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(1025)}, {kL1, 2, ps(1'025'500)}}));
+}
+
+// The interval begins with a store that finds the buffer empty, not with the one before.
+TEST_F(HopsTest, TheIntervalBeginsAnewWhenTheBufferWasEmpty) {
+  bench.store(0, kW0, 1);
+  bench.at(ns(100), [&] { bench.ofence(0); });
+  bench.at(ns(200), [&] { bench.store(0, kW1, 2); });
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(120)}, {kL1, 2, ns(1220)}}));
+}
+
+TEST_F(HopsTest, FlushesWithSixteenEntries) {
+  for (std::uint64_t i = 0; i < 15; ++i) bench.store(0, pm_word(i), i);
+  bench.store(0, pm_word(3), 3);  // joins
+  bench.run_until(ns(100));
+  EXPECT_TRUE(bench.arrivals.empty());
+  bench.store(0, pm_word(15), 15);
+  bench.run();
+  ASSERT_EQ(bench.arrivals.size(), 16);
+  for (std::int64_t i = 0; i < 16; ++i) {  // one leaves a cycle
+    const Arrival& arrival = bench.arrivals[static_cast<std::size_t>(i)];
+    EXPECT_EQ(arrival.line, pm_line_of(static_cast<std::uint64_t>(i)));
+    EXPECT_EQ(arrival.when, ns(120) + kBenchCycle * i);
+  }
+}
+
+// Until it is empty: what comes meanwhile leaves at once, behind the others.
+TEST_F(HopsTest, OnceItFlushesItFlushesUntilItIsEmpty) {
+  bench.store(0, kW0, 1);
+  bench.ofence(0);
+  bench.at(ns(40), [&] { bench.store(0, kW1, 2); });  // the buffer is empty since 33
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(1060)}}));
+}
+
+// ---- Rules 1 and 2: epochs
+
+TEST_F(HopsTest, AnOfenceBeginsToFlushAndGoesOn) {
+  bench.store(0, kW0, 1);
+  bench.store(0, kW1, 2);
+  EXPECT_TRUE(bench.ofence(0).at_once);
+  bench.store(0, kW2, 3);
+  bench.run();
+  // The second epoch leaves when the whole of the first one is acknowledged: at 33.5.
+  EXPECT_EQ(bench.arrivals,
+            (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ps(20'500)}, {kL2, 3, ps(53'500)}}));
+  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ps(33'500)}}));
+  EXPECT_EQ(count("epochs"), 1);
+}
+
+TEST_F(HopsTest, AnOfenceOfAnEmptyEpochEndsNone) {
+  bench.ofence(0);
+  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ns(0)}}));
+  bench.store(0, kW0, 1);
+  bench.ofence(0);
+  bench.ofence(0);
+  bench.run();
+  EXPECT_EQ(count("epochs"), 1);
+  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ns(0)}, {0, 2, ns(33)}, {0, 3, ns(33)}}));
+}
+
+TEST_F(HopsTest, AStoreJoinsAnEntryOfItsEpoch) {
+  bench.store(0, kW0, 1);
+  bench.store(0, kW1, 2);
+  bench.store(0, pm_word(0, 1), 3);
+  bench.ofence(0);
+  bench.store(0, kW0, 4);  // another epoch
+  bench.run();
+  ASSERT_EQ(bench.arrivals.size(), 3);
+  EXPECT_EQ(bench.arrivals[0], (Arrival{kL0, 1, ns(20), bytes_from(0, 16)}));
+  EXPECT_EQ(bench.arrivals[2], (Arrival{kL0, 4, ps(53'500)}));
+  EXPECT_EQ(count("coalesced"), 1);
+}
+
+TEST_F(HopsTest, AStoreDoesNotJoinWhatHasLeft) {
+  bench.store(0, kW0, 1);
+  bench.store(0, kW1, 2);
+  bench.ofence(0);
+  bench.store(0, kW2, 3);  // leaves at 33.5
+  bench.at(ns(34), [&] { bench.store(0, kW2, 4); });
+  bench.run();
+  EXPECT_EQ(bench.arrivals[2], (Arrival{kL2, 3, ps(53'500)}));
+  EXPECT_EQ(bench.arrivals[3], (Arrival{kL2, 4, ns(54)}));
+}
+
+TEST_F(HopsTest, ADfenceStopsTheNextStoreAndWhatIsHandedOver) {
+  bench.store(0, kW0, 1);
+  bench.store(0, kW1, 2);
+  EXPECT_TRUE(bench.dfence(0).at_once) << "loads and volatile stores go on";
+  const Answer& store = bench.store(0, kW2, 3);
+  const Answer& of_another = bench.store(1, pm_word(3), 4);
+  EXPECT_FALSE(store.at_once);
+  EXPECT_TRUE(of_another.at_once);
+  bench.run();
+  EXPECT_EQ(store.when, ps(33'500));
+  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ps(33'500)}}));
+  EXPECT_EQ(count("dfences"), 1);
+  EXPECT_EQ(count("full"), 0);
+}
+
+TEST_F(HopsTest, AReleaseWaitsForADfence) {
+  bench.store(0, kW0, 1);
+  EXPECT_TRUE(bench.release(0).at_once) << "stores alone don't stop it";
+  bench.fence(0, trace::FenceMeaning::kBare);  // as a dfence
+  const Answer& release = bench.release(0);
+  bench.run();
+  EXPECT_EQ(release.when, ns(33));
+  EXPECT_TRUE(bench.release(0).at_once);
+}
+
+TEST_F(HopsTest, ADfenceOfAnEmptyBufferIsOverAtOnce) {
+  bench.dfence(0);
+  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ns(0)}}));
+  EXPECT_TRUE(bench.store(0, kW0, 1).at_once);
+  EXPECT_EQ(count("dfences"), 0);
+}
+
+// Rule 8.
+TEST_F(HopsTest, ARegionIsDurableWhenTheDfenceBeforeItsEndIsOver) {
+  bench.begin(0, 1);
+  bench.store(0, kW0, 1);
+  bench.dfence(0);
+  EXPECT_TRUE(bench.end(0).at_once);
+  EXPECT_TRUE(bench.durable.empty());
+  bench.run();
+  EXPECT_EQ(bench.durable, (AllTold{{0, 1, ns(33)}}));
+  bench.begin(0, 2);
+  bench.end(0);
+  EXPECT_EQ(bench.durable.back(), (Told{0, 2, bench.now()}));
+}
+
+// ---- A full buffer
+
+struct HopsOfTwoEntries : HopsTest {
+  HopsOfTwoEntries() : HopsTest({.buffer_entries = 2, .defects = {}}) {}
+};
+TEST_F(HopsOfTwoEntries, AStoreWaitsUntilAnEntryIsFree) {
+  bench.store(0, kW0, 1);
+  bench.store(0, kW1, 2);
+  const Answer& third = bench.store(0, kW2, 3);  // begins to flush
+  EXPECT_FALSE(third.at_once);
+  bench.run();
+  EXPECT_EQ(third.when, ns(33));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ps(20'500)}, {kL2, 3, ns(53)}}));
+  EXPECT_EQ(count("full"), 1);
+}
+
+// A controller whose queue is full holds the epoch up: its bank takes 94 ns for each line.
+struct HopsWithAFullQueue : HopsTest {
+  HopsWithAFullQueue() : HopsTest({}, ordering_memory(1, 1)) {}
+};
+TEST_F(HopsWithAFullQueue, AnEpochWaitsForTheLastOfTheOneBefore) {
+  for (const std::uint64_t line : {0, 4, 8}) bench.store(0, pm_word(line), line);
+  bench.ofence(0);
+  bench.store(0, pm_word(1), 1);
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 0, ns(20)},
+                                      {pm_line_of(4), 4, ps(20'500)},
+                                      {pm_line_of(8), 8, ns(114)},
+                                      {kL1, 1, ns(208)}}))
+      << "leaves at 127, arrives at 147, and waits for the entry that line 8 has until 208";
+}
+
+// ---- Rule 4: dependences. Cores look every 500 ns.
+
+TEST_F(HopsTest, AStoreToAnothersLineFollowsItsEpoch) {
+  bench.at(ns(10), [&] {
+    bench.store(0, kW0, 1);
+    bench.store(1, kW0, 2);
+    bench.ofence(1);
+  });
+  bench.run();
+  // The first core's epoch has persisted at 43, which the second one learns of at 500.
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(30)}, {kL0, 2, ns(520)}}));
+  EXPECT_EQ(count("dependences"), 1);
+  EXPECT_EQ(bench.fulfilled, (AllTold{{1, 1, ns(533)}}));
+}
+
+TEST_F(HopsTest, AStoreBehindALoadOfAnothersLineFollowsItsEpoch) {
+  bench.store(0, kW0, 1);
+  bench.store(1, kW1, 2);
+  bench.load(1, kW0);
+  bench.load(1, kW0);
+  bench.store(1, kW2, 3);
+  bench.ofence(1);
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(20)}, {kL2, 3, ns(520)}}));
+  EXPECT_EQ(count("dependences"), 1);
+}
+
+// What is published in the very moment of a poll is seen by it.
+TEST_F(HopsTest, APollSeesWhatHasPersistedByThen) {
+  bench.at(ns(467), [&] {  // acknowledged at 500
+    bench.store(0, kW0, 1);
+    bench.load(1, kW0);
+    bench.store(1, kW1, 2);
+    bench.ofence(1);
+  });
+  bench.run();
+  EXPECT_EQ(bench.arrivals[1].when, ns(1020)) << "the poll at 500 comes before the answer";
+}
+
+TEST_F(HopsTest, WhatIsKnownToHavePersistedHoldsNobodyUp) {
+  bench.store(0, kW0, 1);
+  bench.ofence(0);
+  bench.at(ns(40), [&] {
+    bench.load(1, kW0);
+    bench.store(1, kW1, 2);
+    bench.ofence(1);
+  });
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(60)}}));
+  EXPECT_EQ(count("dependences"), 0);
+}
+
+// A dfence of a core that has only read waits as long.
+TEST_F(HopsTest, ADfenceWaitsForWhatItsCoreHasRead) {
+  bench.store(0, kW0, 1);
+  bench.load(1, kW0);
+  bench.dfence(1);
+  const Answer& release = bench.release(1);
+  bench.run();
+  EXPECT_EQ(release.when, ns(500));
+  EXPECT_EQ(bench.fulfilled, (AllTold{{1, 1, ns(500)}}));
+}
+
+// What a core is asked to end leaves its present stores behind, not the later ones.
+TEST_F(HopsTest, OthersFollowNoStoresThatCameLater) {
+  bench.store(0, kW0, 1);
+  bench.load(1, kW0);
+  bench.store(0, kW1, 2);  // of the epoch after
+  bench.store(1, kW2, 3);
+  bench.store(0, kW2, 4);  // and this one follows the other core's
+  bench.ofence(1);
+  bench.ofence(0);
+  bench.run();
+  EXPECT_EQ(bench.arrivals,
+            (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(53)}, {kL2, 3, ns(520)}, {kL2, 4, ns(1020)}}));
+}
+
+// ---- Rules 5 and 6: reads
+
+// Figure 3, which can't happen to HOPS.
+TEST_F(HopsTest, AReadWaitsForTheStoreToItsLine) {
+  bench.store(0, kW0, 1);
+  bench.evict(kL0);
+  const Answer& read = bench.fetch(1, kL0);
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(21)}})) << "it has begun to flush";
+  EXPECT_EQ(read.when, ns(34) + kPmRead);
+  EXPECT_EQ(count("filtered_reads"), 1);
+  EXPECT_EQ(count("falsely_filtered_reads"), 0);
+  EXPECT_EQ(count("stale_reads"), 0);
+}
+
+// Two cycles, a miss of the filter or not.
+TEST_F(HopsTest, EveryReadLooksIntoTheFilter) {
+  const Answer& read = bench.fetch(0, kL0);
+  bench.run();
+  EXPECT_EQ(read.when, kBenchCycle * 2 + kPmRead);
+  EXPECT_EQ(count("filtered_reads"), 0);
+}
+
+// A filter of eight counters takes every line for one that is in a buffer.
+struct HopsWithATinyFilter : HopsTest {
+  HopsWithATinyFilter() : HopsTest({.filter_size = {1}, .defects = {}}) {}
+};
+TEST_F(HopsWithATinyFilter, AReadWaitsForWhatLooksLikeItsLine) {
+  std::uint64_t other = 1;
+  CountingBloomFilter filter(8);
+  filter.insert(kL0);
+  while (!filter.contains(pm_line_of(other))) ++other;
+  bench.store(0, kW0, 1);
+  const Answer& read = bench.fetch(1, pm_line_of(other));
+  bench.run();
+  EXPECT_EQ(read.when, ns(34) + kPmRead);
+  EXPECT_EQ(count("filtered_reads"), 1);
+  EXPECT_EQ(count("falsely_filtered_reads"), 1);
+}
+
+// It is looked up once, two cycles after the read has come, and what it finds then counts.
+TEST_F(HopsWithATinyFilter, AReadWaitsForWhatHasComeWhileItWasLookedUp) {
+  std::uint64_t other = 1;
+  CountingBloomFilter filter(8);
+  filter.insert(kL0);
+  while (!filter.contains(pm_line_of(other))) ++other;
+  const Answer& read = bench.fetch(1, pm_line_of(other));
+  bench.at(ps(500), [&] { bench.store(0, kW0, 1); });
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(21)}})) << "a read that waits makes it flush";
+  EXPECT_EQ(read.when, ns(34) + kPmRead);
+  EXPECT_EQ(count("filtered_reads"), 1);
+}
+
+TEST_F(HopsTest, AReadDoesNotWaitForWhatHasPersistedWhileItWasLookedUp) {
+  bench.store(0, kW0, 1);
+  bench.ofence(0);
+  const Answer* read = nullptr;
+  bench.at(ps(32'500), [&] { read = &bench.fetch(1, kL0); });
+  bench.run();
+  ASSERT_NE(read, nullptr);
+  EXPECT_EQ(read->when, ps(33'500) + kPmRead);
+  EXPECT_EQ(count("filtered_reads"), 0);
+}
+
+// Rule 7.
+TEST_F(HopsTest, EveryTransferTakesACycleLonger) {
+  EXPECT_EQ(bench.clock.duration(bench.ordering->transfer_latency()), kBenchCycle);
+}
+
+// ---- What is protected, taken away.
+
+struct HopsWithoutEpochs : HopsTest {
+  HopsWithoutEpochs() : HopsTest({.defects = {.epochs = true}}, ordering_memory(2, 1)) {}
+};
+TEST_F(HopsWithoutEpochs, AnEpochArrivesBeforeTheOneBefore) {
+  for (const std::uint64_t line : {0, 8, 16}) bench.store(0, pm_word(line), line);
+  bench.ofence(0);
+  bench.store(0, kW1, 1);  // of the other controller
+  bench.run();
+  EXPECT_EQ(bench.arrivals.back().line, pm_line_of(0));
+}
+
+struct HopsWithoutDependences : HopsTest {
+  HopsWithoutDependences() : HopsTest({.defects = {.dependences = true}}) {}
+};
+TEST_F(HopsWithoutDependences, AStoreDoesNotFollowWhatItsCoreHasRead) {
+  bench.store(0, kW0, 1);
+  bench.load(1, kW0);
+  bench.store(1, kW1, 2);
+  bench.ofence(1);
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL1, 2, ns(20)}, {kL0, 1, ns(1020)}}));
+}
+
+struct HopsWithoutFilter : HopsTest {
+  HopsWithoutFilter() : HopsTest({.defects = {.filter = true}}) {}
+};
+TEST_F(HopsWithoutFilter, ReadsAreStale) {
+  bench.store(0, kW0, 1);
+  bench.evict(kL0);
+  bench.fetch(0, kL0);
+  bench.at(ns(2), [&] { bench.load(0, kW0); });
+  bench.run();
+  EXPECT_EQ(count("stale_reads"), 1);
+  EXPECT_EQ(bench.stale_loads.size(), 1);
+}
+
+struct HopsWithoutDfences : HopsTest {
+  HopsWithoutDfences() : HopsTest({.defects = {.dfence = true}}) {}
+};
+TEST_F(HopsWithoutDfences, FencesAreFulfilledTooEarly) {
+  bench.store(0, kW0, 1);
+  bench.dfence(0);
+  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ns(0)}}));
+  EXPECT_TRUE(bench.store(0, kW1, 2).at_once);
+}
+
+}  // namespace
+}  // namespace pmemsim
