@@ -178,6 +178,10 @@ void PmemSpecOrdering::give(std::uint64_t number, Picoseconds now) {
     set_backed_up(core, false);
     core.path.pop_front();
     ++core.given;
+    if (core.waits_for == WaitsFor::kRoom) {
+      context_->queue.schedule(now, Phase::kCore,
+                               completion<&PmemSpecOrdering::go_on>(*this, number));
+    }
     check(store, now);
     if (store.restores) read_waiting(store.line);
     core.giving = true;
@@ -190,10 +194,6 @@ void PmemSpecOrdering::give(std::uint64_t number, Picoseconds now) {
     core.giving = false;
     if (ordered && core.accepted < core.given) return set_backed_up(core, true);
   }
-  if (core.waits_for == WaitsFor::kRoom) {
-    context_->queue.schedule(now, Phase::kCore,
-                             completion<&PmemSpecOrdering::go_on>(*this, number));
-  }
 }
 
 // Rule 3.
@@ -202,9 +202,10 @@ bool PmemSpecOrdering::changes_controller(PerCore& core, Line line, Picoseconds 
   const bool too_early = core.given > 0 && controller != core.controller &&
                          now < core.accepted_at + parameters_.controller_latency;
   if (too_early) {
-    statistics_.controller_changes += !core.backed_up;
+    statistics_.controller_changes += !std::exchange(core.changes_controller, true);
   } else {
     core.controller = controller;
+    core.changes_controller = false;
   }
   return too_early;
 }

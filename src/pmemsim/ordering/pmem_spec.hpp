@@ -142,8 +142,9 @@ class PmemSpecOrdering final : public Ordering {
     Picoseconds departs{};                                         // the next, at the soonest
     Picoseconds accepted_at{};                                     // the last that was
     std::uint32_t controller = 0;                                  // its
-    bool giving = false;     // a store to its controller, just now
-    bool backed_up = false;  // the controller doesn't take the next
+    bool giving = false;              // a store to its controller, just now
+    bool backed_up = false;           // the controller doesn't take the next
+    bool changes_controller = false;  // the next waits, for it goes to another controller
     std::deque<PendingFence> fences;
     std::uint32_t barriers = 0;        // of these
     std::vector<std::uint64_t> ended;  // regions, until those are over

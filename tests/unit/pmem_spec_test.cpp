@@ -1,0 +1,503 @@
+// PMEM-Spec's paths, durability and detection, rule by rule (ordering/pmem_spec.hpp), with times
+// computed by hand: a cycle of 0.5 ns, a path of 20 ns, 13 ns from a store's acceptance until its
+// core hears of that, 7 ns from an eviction until the controller hears of it.
+#include <gtest/gtest.h>
+
+#include "unit/pmem_spec_bench.hpp"
+
+namespace pmemsim {
+namespace {
+
+constexpr Picoseconds kNextPs{1};
+
+// ---- Rule 1: the paths
+
+using PmemSpecPaths = PmemSpecBench;
+
+TEST_F(PmemSpecPaths, OneStoreACycleEnters) {
+  for (const std::uint64_t word : {kW0, kW1, kW2}) EXPECT_TRUE(bench.store(0, word, 7).at_once);
+  bench.store(1, pm_word(3), 8);
+  EXPECT_EQ(bench.ordering->pending(),
+            "3 stores on the persist path of core 0; 1 stores on the persist path of core 1");
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 7, ns(20)},
+                                      {pm_line_of(3), 8, ns(20)},
+                                      {kL1, 7, ns(20) + kBenchCycle},
+                                      {kL2, 7, ns(21)}}));
+  EXPECT_EQ(bench.ordering->pending(), "");
+  EXPECT_EQ(count("stores"), 4);
+}
+
+// Two cores' words of a line don't undo each other, in whatever order they arrive.
+TEST_F(PmemSpecPaths, BytesTravelNotLines) {
+  bench.store(0, pm_word(0, 0), 1);
+  bench.store(1, pm_word(0, 1), 2);
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL0, 2, ns(20), bytes_from(8, 8)}}));
+  EXPECT_EQ(bench.in_pm(pm_word(0, 0)), 1);
+  EXPECT_EQ(bench.in_pm(pm_word(0, 1)), 2);
+}
+
+// 20 ns of path have room for 40 stores of 0.5 ns.
+TEST_F(PmemSpecPaths, AFullPathStopsTheStoreQueue) {
+  for (std::uint64_t i = 0; i < 40; ++i) EXPECT_TRUE(bench.store(0, pm_word(i % 16), i).at_once);
+  const Answer& next = bench.store(0, kW0, 40);
+  EXPECT_FALSE(next.at_once);
+  bench.run();
+  EXPECT_EQ(next.when, ns(20)) << "the first has left the path";
+  EXPECT_EQ(bench.arrivals.back(), (Arrival{kL0, 40, ns(40)}));
+}
+
+// A queue of one entry: lines 0, 4, 8 are of one bank, which writes each for 94 ns.
+struct PmemSpecWithAFullQueue : PmemSpecBench {
+  PmemSpecWithAFullQueue() : PmemSpecBench({}, {.wpq_entries = 1}) {}
+};
+TEST_F(PmemSpecWithAFullQueue, ThePathIsBackedUp) {
+  for (const std::uint64_t line : {0, 4, 8, 1}) bench.store(0, pm_word(line), line);
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 0, ns(20)},
+                                      {pm_line_of(4), 4, ns(20) + kBenchCycle},
+                                      {pm_line_of(8), 8, ns(114)},  // has come at 21
+                                      {kL1, 1, ns(208)}}));
+  EXPECT_EQ(count("backed_up_time_ns"), 208 - 21);
+  EXPECT_EQ(count("late_persists"), 1) << "line 1, given at 114, after a window of 40 ns";
+}
+
+// Two places, which are both taken while the third store stands before the controller.
+struct PmemSpecWithAShortPath : PmemSpecBench {
+  PmemSpecWithAShortPath() : PmemSpecBench(with_short_path(), {.wpq_entries = 1}) {}
+  static PmemSpecParameters with_short_path() {
+    PmemSpecParameters parameters;
+    parameters.path_latency = ns(1);
+    return parameters;
+  }
+};
+TEST_F(PmemSpecWithAShortPath, AStoreEntersWhenTheOneBeforeTheControllerMovesUp) {
+  const Answer* last = nullptr;
+  bench.store(0, pm_word(0), 0);
+  bench.store(0, pm_word(4), 4);
+  bench.at(ns(1), [&] { bench.store(0, pm_word(8), 8); });  // stands there from 2 to 95
+  bench.at(ns(3), [&] {
+    bench.store(0, pm_word(12), 12);
+    bench.store(0, pm_word(1), 1);
+    last = &bench.store(0, pm_word(2), 2);
+  });
+  bench.run();
+  ASSERT_NE(last, nullptr);
+  EXPECT_EQ(last->when, ns(95)) << "line 12 is given to the controller, which doesn't take it yet";
+  EXPECT_EQ(bench.arrivals[2], (Arrival{pm_line_of(8), 8, ns(95)}));
+  EXPECT_EQ(bench.arrivals[3], (Arrival{pm_line_of(12), 12, ns(189)}));
+}
+
+// ---- Rule 3: several controllers
+
+struct PmemSpecWithTwoControllers : PmemSpecBench {
+  explicit PmemSpecWithTwoControllers(const PmemSpecParameters& parameters = {},
+                                      std::uint32_t wpq_entries = 64)
+      : PmemSpecBench(parameters, {.controllers = 2, .wpq_entries = wpq_entries}) {}
+};
+TEST_F(PmemSpecWithTwoControllers, AStoreToAnotherIsGivenLater) {
+  bench.store(0, pm_word(0), 1);
+  bench.store(0, pm_word(2), 2);  // the same
+  bench.store(0, pm_word(1), 3);
+  bench.store(0, pm_word(3), 4);  // the same
+  bench.store(0, pm_word(4), 5);
+  bench.store(1, pm_word(5), 6);  // another core's hasn't to wait
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)},
+                                      {pm_line_of(5), 6, ns(20)},
+                                      {kL2, 2, ns(20) + kBenchCycle},
+                                      {kL1, 3, ns(40) + kBenchCycle},
+                                      {pm_line_of(3), 4, ns(40) + kBenchCycle},
+                                      {pm_line_of(4), 5, ns(60) + kBenchCycle}}));
+  EXPECT_EQ(count("controller_changes"), 2);
+  EXPECT_EQ(count("backed_up_time_ns"), 60.5 - 21) << "windows stand still meanwhile";
+}
+
+TEST_F(PmemSpecWithTwoControllers, OneThatComesLaterHasNotToWait) {
+  bench.store(0, pm_word(0), 1);
+  bench.at(ns(20), [&] { bench.store(0, pm_word(1), 2); });
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(40)}}));
+  EXPECT_EQ(count("controller_changes"), 0);
+}
+
+struct PmemSpecWithTwoFullControllers : PmemSpecWithTwoControllers {
+  PmemSpecWithTwoFullControllers() : PmemSpecWithTwoControllers({}, 1) {}
+};
+TEST_F(PmemSpecWithTwoFullControllers, TheHopBeginsWhenTheOneBeforeIsAccepted) {
+  for (const std::uint64_t line : {0, 8, 16, 1}) bench.store(0, pm_word(line), line);
+  bench.run();
+  EXPECT_EQ(bench.arrivals[2], (Arrival{pm_line_of(16), 16, ns(114)}));
+  EXPECT_EQ(bench.arrivals[3], (Arrival{kL1, 1, ns(134)}));
+  EXPECT_EQ(count("controller_changes"), 1);
+}
+
+struct PmemSpecWithoutOrder : PmemSpecWithTwoControllers {
+  PmemSpecWithoutOrder() : PmemSpecWithTwoControllers({.defects = {.order = true}}, 1) {}
+};
+TEST_F(PmemSpecWithoutOrder, ALaterStoreOvertakes) {
+  for (const std::uint64_t line : {0, 8, 16, 1}) bench.store(0, pm_word(line), line);
+  bench.run();
+  EXPECT_EQ(bench.arrivals[2], (Arrival{kL1, 1, ns(20) + kBenchCycle * 3}));
+  EXPECT_EQ(bench.arrivals[3], (Arrival{pm_line_of(16), 16, ns(114)}));
+}
+
+// ---- Rule 4: spec-barriers
+
+using PmemSpecBarriers = PmemSpecBench;
+
+TEST_F(PmemSpecBarriers, StopTheNextStoreAndWhatIsHandedOver) {
+  bench.store(0, kW0, 1);
+  bench.store(0, kW1, 2);
+  EXPECT_TRUE(bench.dfence(0).at_once) << "loads and volatile stores go on";
+  const Answer& store = bench.store(0, kW2, 3);
+  EXPECT_FALSE(store.at_once);
+  EXPECT_TRUE(bench.store(1, pm_word(3), 4).at_once);
+  bench.run();
+  EXPECT_EQ(store.when, ns(33) + kBenchCycle);
+  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ns(33) + kBenchCycle}}));
+}
+
+TEST_F(PmemSpecBarriers, AreOverAtOnceIfTheCoreKnowsOfAllItsStores) {
+  bench.dfence(0);
+  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ns(0)}}));
+  bench.store(0, kW0, 1);
+  bench.at(ns(33) - kNextPs, [&] { bench.dfence(0); });
+  bench.at(ns(33), [&] { bench.dfence(0); });
+  bench.run();
+  EXPECT_EQ(bench.fulfilled[1], (Told{0, 3, ns(33)})) << "known in the same moment";
+  EXPECT_EQ(bench.fulfilled[2], (Told{0, 2, ns(33)})) << "accepted since 20, but not heard of";
+}
+
+TEST_F(PmemSpecBarriers, OfUnknownMeaningWaitToo) {
+  bench.store(0, kW0, 1);
+  bench.fence(0, trace::FenceMeaning::kBare);
+  EXPECT_FALSE(bench.store(0, kW1, 1).at_once);
+}
+
+TEST_F(PmemSpecBarriers, OrderingFencesStopNothingOutsideRegions) {
+  bench.store(0, kW0, 1);
+  EXPECT_TRUE(bench.ofence(0).at_once);
+  EXPECT_TRUE(bench.store(0, kW1, 2).at_once);
+  bench.run();
+  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ns(33)}}));
+}
+
+struct PmemSpecWithoutBarriers : PmemSpecBench {
+  PmemSpecWithoutBarriers() : PmemSpecBench({.defects = {.barrier = true}}) {}
+};
+TEST_F(PmemSpecWithoutBarriers, FencesAreFulfilledTooEarly) {
+  bench.store(0, kW0, 1);
+  bench.dfence(0);
+  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ns(0)}}));
+  EXPECT_TRUE(bench.store(0, kW1, 2).at_once);
+}
+
+struct PmemSpecWithoutMasks : PmemSpecBench {
+  PmemSpecWithoutMasks() : PmemSpecBench({.defects = {.masks = true}}) {}
+};
+TEST_F(PmemSpecWithoutMasks, LinesTravelAndCarryOthersWords) {
+  bench.store(1, pm_word(0, 1), 2);
+  bench.store(0, pm_word(0, 0), 1);
+  bench.run();
+  EXPECT_EQ(bench.arrivals[1], (Arrival{kL0, 1, ns(20), kWholeLine}));
+}
+
+// ---- Rule 5: what is handed over
+
+using PmemSpecReleases = PmemSpecBench;
+
+TEST_F(PmemSpecReleases, WaitUntilTheStoresHaveArrived) {
+  EXPECT_TRUE(bench.release(0).at_once);
+  bench.store(0, kW0, 1);
+  const Answer& release = bench.release(0);
+  bench.run();
+  EXPECT_EQ(release.when, ns(33));
+}
+
+// It goes down the path at once, and once; others see it when it has arrived.
+TEST_F(PmemSpecReleases, AnAtomicStoreToPmIsVisibleWhenItHasArrived) {
+  const Answer& store = bench.store(0, kW0, 1, true);
+  EXPECT_FALSE(store.at_once);
+  bench.run_until(ns(33) - kNextPs);
+  EXPECT_EQ(bench.in_pm(kW0), 1);
+  EXPECT_EQ(bench.newest(kW0), 0);
+  bench.run();
+  EXPECT_EQ(store.when, ns(33));
+  EXPECT_EQ(bench.newest(kW0), 1);
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}}));
+}
+
+TEST_F(PmemSpecReleases, AnAtomicStoreWaitsForABarrierFirst) {
+  bench.store(0, kW1, 1);
+  bench.dfence(0);
+  const Answer& store = bench.store(0, kW0, 2, true);
+  bench.run();
+  EXPECT_EQ(store.when, ns(66));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL1, 1, ns(20)}, {kL0, 2, ns(53)}}));
+}
+
+struct PublishedPmemSpecReleases : PmemSpecBench {
+  PublishedPmemSpecReleases() : PmemSpecBench(published()) {}
+  static PmemSpecParameters published() {
+    PmemSpecParameters parameters;
+    parameters.releases = Releases::kPublished;
+    return parameters;
+  }
+};
+TEST_F(PublishedPmemSpecReleases, WaitForBarriersAlone) {
+  EXPECT_TRUE(bench.store(0, kW0, 1, true).at_once);
+  EXPECT_TRUE(bench.release(0).at_once);
+  bench.dfence(0);
+  const Answer& release = bench.release(0);
+  bench.run();
+  EXPECT_EQ(release.when, ns(33));
+}
+
+// ---- Rule 6: figures 3, 4 and 6
+
+using PmemSpecLoads = PmemSpecBench;
+
+// Figures 3 and 6a, step by step. (1) A store, (2) its line is evicted, (3) a load misses, (4) and
+// reads what PM has; (5) the write-back has begun to watch the line, so that (6) the store, when it
+// arrives, is found to be too late.
+TEST_F(PmemSpecLoads, Figure3TheStaleReadIsFound) {
+  bench.store(0, kW0, 1);
+  bench.at(ns(1), [&] { bench.evict(kL0); });  // known at 8
+  bench.run_until(ns(8));
+  EXPECT_EQ(count("write_backs"), 1);
+  bench.fetch(0, kL0);
+  EXPECT_EQ(count("stale_reads"), 1);
+  bench.load(0, kW0);
+  EXPECT_EQ(bench.stale_loads, (std::vector<std::pair<CoreId, std::uint64_t>>{{0, 0}}));
+  bench.run_until(ns(20) - kNextPs);
+  EXPECT_EQ(count("load_alarms"), 0);
+  bench.run_until(ns(20));
+  EXPECT_EQ(count("load_alarms"), 1);
+  EXPECT_EQ(count("false_load_alarms"), 0);
+  EXPECT_EQ(count("missed_stale_reads"), 0);
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}}));
+}
+
+// Reads that come before the write-back has are of a line that nobody watches; the caches ask in
+// this order.
+TEST_F(PmemSpecLoads, TheWindowBeginsWhenTheWriteBackArrives) {
+  bench.store(0, kW0, 1);
+  bench.at(ns(27), [&] { bench.evict(kL0); });  // at 34
+  bench.at(ns(40), [&] { bench.fetch(0, kL0); });
+  bench.at(ns(54) - kNextPs, [&] { bench.store(0, kW0, 2); });  // at 74, less a picosecond
+  bench.run();
+  EXPECT_EQ(count("load_alarms"), 1);
+  EXPECT_EQ(count("false_load_alarms"), 1) << "the read was right: the first store had arrived";
+}
+
+TEST_F(PmemSpecLoads, Figure6aItExpires) {
+  bench.store(0, kW0, 1);
+  bench.at(ns(27), [&] { bench.evict(kL0); });
+  bench.at(ns(40), [&] { bench.fetch(0, kL0); });
+  bench.at(ns(54), [&] { bench.store(0, kW0, 2); });  // at 74: 40 ns after the write-back
+  bench.run();
+  EXPECT_EQ(count("load_alarms"), 0);
+}
+
+// Figures 4 and 6b: the store misses, its line is fetched, and the store arrives.
+TEST_F(PmemSpecLoads, Figure6bAWriteAllocateFetchIsNoMisspeculation) {
+  bench.fetch(0, kL0);
+  bench.at(ns(5), [&] { bench.store(0, kW0, 1); });
+  bench.run();
+  EXPECT_EQ(count("load_alarms"), 0);
+}
+
+struct NaivePmemSpec : PmemSpecBench {
+  NaivePmemSpec() : PmemSpecBench(naive()) {}
+  static PmemSpecParameters naive() {
+    PmemSpecParameters parameters;
+    parameters.detection = Detection::kFetches;
+    return parameters;
+  }
+};
+TEST_F(NaivePmemSpec, Figure4AWriteAllocateFetchLooksLikeMisspeculation) {
+  bench.fetch(0, kL0);
+  bench.at(ns(5), [&] { bench.store(0, kW0, 1); });
+  bench.run();
+  EXPECT_EQ(count("load_alarms"), 1);
+  EXPECT_EQ(count("false_load_alarms"), 1);
+}
+
+struct PmemSpecWithAShortWindow : PmemSpecBench {
+  PmemSpecWithAShortWindow() : PmemSpecBench(with_short_window()) {}
+  static PmemSpecParameters with_short_window() {
+    PmemSpecParameters parameters;
+    parameters.window = ns(5);
+    return parameters;
+  }
+};
+TEST_F(PmemSpecWithAShortWindow, AStaleReadIsMissed) {
+  misspeculate(0, 1);
+  bench.run();
+  EXPECT_EQ(count("load_alarms"), 0);
+  EXPECT_EQ(count("stale_reads"), 1);
+  EXPECT_EQ(count("missed_stale_reads"), 1);
+  EXPECT_EQ(count("late_persists"), 1);
+}
+
+struct PmemSpecWithoutDetection : PmemSpecBench {
+  PmemSpecWithoutDetection() : PmemSpecBench({.defects = {.detection = true}}) {}
+};
+TEST_F(PmemSpecWithoutDetection, NobodyIsTold) {
+  misspeculate(0, 1);
+  bench.run();
+  EXPECT_EQ(count("interrupts"), 0);
+  EXPECT_TRUE(bench.reported.empty());
+}
+
+// The other core's path is backed up from 21 to 114: the window of 12 to 52 is over at 145.
+using PmemSpecWithABackedUpPath = PmemSpecWithAFullQueue;
+TEST_F(PmemSpecWithABackedUpPath, WindowsStandStill) {
+  for (const std::uint64_t line : {0, 4, 8}) bench.store(1, pm_word(line), line);
+  bench.at(ns(5), [this] { bench.evict(kL1); });
+  bench.at(ns(15), [this] { bench.fetch(0, kL1); });
+  bench.at(ns(125) - kNextPs, [this] { bench.store(0, kW1, 1); });
+  bench.run();
+  EXPECT_EQ(count("load_alarms"), 1);
+}
+TEST_F(PmemSpecWithABackedUpPath, WindowsGoOnWhereTheyStood) {
+  for (const std::uint64_t line : {0, 4, 8}) bench.store(1, pm_word(line), line);
+  bench.at(ns(5), [this] { bench.evict(kL1); });
+  bench.at(ns(15), [this] { bench.fetch(0, kL1); });
+  bench.at(ns(125), [this] { bench.store(0, kW1, 1); });
+  bench.run();
+  EXPECT_EQ(count("load_alarms"), 0);
+}
+
+// ---- Rule 7: figure 7
+
+// Both store to A under a lock, core 0 first; but that store has ten others before it.
+struct PmemSpecFigure7 : PublishedPmemSpecReleases {
+  void store_in_the_wrong_order(std::uint64_t first, std::uint64_t second) {
+    for (std::uint64_t line = 2; line < 12; ++line) bench.store(0, pm_word(line), line);
+    EXPECT_EQ(bench.lock(0), ns(20));
+    bench.store(0, first, 1);  // arrives at 25
+    bench.unlock(0);
+    bench.lock(1);
+    bench.store(1, second, 2);  // at 20
+    bench.unlock(1);
+    bench.run();
+  }
+};
+TEST_F(PmemSpecFigure7, AStoreThatIsOvertakenIsFound) {
+  store_in_the_wrong_order(kW0, kW0);
+  EXPECT_EQ(bench.newest(kW0), 2);
+  EXPECT_EQ(bench.in_pm(kW0), 1) << "a missing update, unless the region goes back";
+  EXPECT_EQ(count("store_alarms"), 1);
+  EXPECT_EQ(count("false_store_alarms"), 0);
+  EXPECT_EQ(count("assigned_ids"), 2);
+}
+TEST_F(PmemSpecFigure7, OfDifferentWordsItIsAFalseAlarm) {
+  store_in_the_wrong_order(pm_word(0, 0), pm_word(0, 1));
+  EXPECT_EQ(count("store_alarms"), 1);
+  EXPECT_EQ(count("false_store_alarms"), 1);
+}
+TEST_F(PmemSpecFigure7, InTheRightOrderThereIsNoAlarm) {
+  bench.lock(0);
+  bench.store(0, kW0, 1);
+  bench.unlock(0);
+  bench.lock(1);
+  bench.store(1, kW0, 2);
+  bench.run();
+  EXPECT_EQ(count("store_alarms"), 0);
+  EXPECT_EQ(bench.in_pm(kW0), 2);
+}
+// Released locks are held back until the stores have arrived, by default.
+TEST_F(PmemSpecFigure7, OutsideLocksNothingIsChecked) {
+  bench.lock(1);
+  bench.store(1, kW0, 2);
+  bench.unlock(1);
+  bench.store(0, kW0, 1);
+  bench.run();
+  EXPECT_EQ(count("store_alarms"), 0);
+}
+TEST_F(PmemSpecFigure7, AnInnerLocksIdStaysUntilTheOutermostIsGivenBack) {
+  bench.lock(0);  // 1
+  bench.lock(0);  // 2
+  bench.unlock(0);
+  bench.lock(1);  // 3
+  bench.store(1, kW0, 2);
+  bench.store(0, kW0, 1);  // with 2
+  bench.store(0, pm_word(0, 1), 1);
+  bench.unlock(0);
+  bench.store(0, kW0, 1);  // with none
+  bench.run();
+  EXPECT_EQ(count("store_alarms"), 2);
+}
+// A recording may begin with locks that are held.
+TEST_F(PmemSpecFigure7, AnUnlockWithoutALockDoesNoHarm) {
+  bench.unlock(0);
+  bench.lock(0);
+  bench.unlock(0);
+  bench.lock(1);
+  bench.store(1, kW0, 2);
+  bench.store(0, kW0, 1);
+  bench.run();
+  EXPECT_EQ(count("store_alarms"), 0);
+}
+
+struct PmemSpecWithoutTags : PmemSpecBench {
+  PmemSpecWithoutTags() : PmemSpecBench({.defects = {.tags = true}}) {}
+};
+TEST_F(PmemSpecWithoutTags, AStoreThatIsOvertakenIsNotFound) {
+  bench.lock(0);
+  bench.lock(1);
+  bench.store(1, kW0, 2);
+  bench.store(0, kW0, 1);
+  bench.run();
+  EXPECT_EQ(count("store_alarms"), 0);
+  EXPECT_EQ(count("assigned_ids"), 2);
+}
+
+// ---- Rule 8: more lines than entries
+
+struct PmemSpecOfOneEntry : PmemSpecBench {
+  explicit PmemSpecOfOneEntry(const SpecSurroundings& surroundings = {})
+      : PmemSpecBench(with_one_entry(), surroundings) {}
+  static PmemSpecParameters with_one_entry() {
+    PmemSpecParameters parameters;
+    parameters.buffer_entries = 1;
+    return parameters;
+  }
+};
+TEST_F(PmemSpecOfOneEntry, AllCoresPauseUntilAWindowIsOver) {
+  bench.evict(kL0);                            // at 7
+  bench.at(ns(3), [&] { bench.evict(kL1); });  // at 10
+  bench.at(ns(5), [&] { bench.evict(kL2); });  // at 12
+  bench.run();
+  EXPECT_EQ(bench.paused, (AllTold{{0, 0, ns(10)}, {1, 0, ns(10)}}));
+  EXPECT_EQ(bench.resumed, (AllTold{{0, 0, ns(50)}, {1, 0, ns(50)}})) << "two must be over";
+  EXPECT_EQ(count("overflows"), 1);
+  EXPECT_EQ(count("overflow_time_ns"), 40);
+}
+TEST_F(PmemSpecOfOneEntry, StoresOfCriticalSectionsNeedEntriesToo) {
+  bench.lock(0);
+  bench.store(0, kW0, 1);
+  bench.store(0, kW1, 2);
+  bench.run();
+  EXPECT_EQ(bench.paused, (AllTold{{0, 0, ns(20) + kBenchCycle}, {1, 0, ns(20) + kBenchCycle}}));
+  EXPECT_EQ(bench.resumed, (AllTold{{0, 0, ns(60)}, {1, 0, ns(60)}}));
+}
+
+struct PmemSpecOfOneEntryAndAFullQueue : PmemSpecOfOneEntry {
+  PmemSpecOfOneEntryAndAFullQueue() : PmemSpecOfOneEntry({.wpq_entries = 1}) {}
+};
+// The path is backed up from 21 to 114, in which nothing expires.
+TEST_F(PmemSpecOfOneEntryAndAFullQueue, APauseLastsAsLongAsWindowsStandStill) {
+  for (const std::uint64_t line : {0, 4, 8}) bench.store(1, pm_word(line), line);
+  bench.at(ns(4), [&] { bench.evict(kL1); });  // at 11, until 51
+  bench.at(ns(5), [&] { bench.evict(kL2); });
+  bench.run();
+  EXPECT_EQ(bench.paused.front().when, ns(12));
+  EXPECT_EQ(bench.resumed.front().when, ns(51 + 93));
+}
+
+}  // namespace
+}  // namespace pmemsim
