@@ -366,12 +366,16 @@ void PmemSpecOrdering::synchronised(CoreId number, trace::SyncKind kind, Picosec
   PerCore& core = cores_[number];
   if (trace::is_lock(kind)) {
     ++core.locks;
-    ++statistics_.assigned;
-    if (!parameters_.defects.tags) core.id = ++next_id_;
+    assign(core);
   } else if (trace::is_unlock(kind)) {
     if (core.locks > 0) --core.locks;
     if (core.locks == 0) core.id.reset();
   }
+}
+
+void PmemSpecOrdering::assign(PerCore& core) {
+  ++statistics_.assigned;
+  if (!parameters_.defects.tags) core.id = ++next_id_;
 }
 
 void PmemSpecOrdering::load(const Load& load, Picoseconds) {
@@ -437,8 +441,8 @@ void PmemSpecOrdering::check(const Travelling& store, Picoseconds now) {
   } else {
     ++statistics_.load_alarms;
     statistics_.false_load_alarms += found->false_alarm;
-    if (unreported_.find(store.line) != nullptr) unreported_.erase(store.line);
   }
+  if (unreported_.find(store.line) != nullptr) unreported_.erase(store.line);
   alarm(store.line);
 }
 
@@ -548,7 +552,7 @@ void PmemSpecOrdering::region_begin(CoreId number, std::uint64_t region) {
   PerCore& core = cores_[number];
   core.region = region;
   core.locks_at_begin = core.locks;
-  core.id_at_begin = core.id;
+  core.id_at_begin = core.id.has_value();
   if (core.aborted != region) core.aborts = 0;
   core.without_speculation = core.aborted == region && core.aborts >= parameters_.retries;
   statistics_.without_speculation += core.without_speculation;
@@ -616,7 +620,8 @@ void PmemSpecOrdering::rewind(CoreId number) {
   core.loaded_region = core.ended_region;
   context_->threads.rewind(number);
   core.locks = core.locks_at_begin;
-  core.id = core.id_at_begin;
+  core.id.reset();
+  if (core.id_at_begin) assign(core);
   wait(number, WaitsFor::kRestored, {});
   if (may_go_on(core)) go_on(number, context_->queue.now());
 }

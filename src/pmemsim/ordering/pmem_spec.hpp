@@ -38,7 +38,9 @@
 //   6  The speculation buffers find out (speculation_buffer.hpp). The window is as long as the idle
 //      path times the cores (8.1). While a path is backed up, windows stand still (open).
 //   7  Whoever takes a lock gets the next speculation ID, which its stores carry until it has given
-//      back its last lock; inner locks bring newer IDs (5.2.2; inner locks are open).
+//      back its last lock; inner locks bring newer IDs (5.2.2; inner locks are open). A region that
+//      goes back under a lock gets a new one, for what it has restored may carry a later one than
+//      it began with.
 //   8  When a buffer overflows, all cores pause until it doesn't (5.3).
 //   9  A misspeculated line is written down, and an interrupt comes to the handler (6.1.1); lines
 //      found meanwhile queue (open). The handler marks the threads that are in regions (6.2), and
@@ -170,7 +172,7 @@ class PmemSpecOrdering final : public Ordering {
     std::optional<std::uint32_t> id;  // the speculation ID register
     std::uint32_t locks = 0;
     std::uint32_t locks_at_begin = 0;  // of the region in effect
-    std::optional<std::uint32_t> id_at_begin;
+    bool id_at_begin = false;          // was there one?
   };
   struct Alarm {
     Line line;
@@ -211,6 +213,7 @@ class PmemSpecOrdering final : public Ordering {
   void leave_early(CoreId number);
   // Misspeculation.
   SpeculationBuffer& buffer_of(Line line) { return buffers_[context_->pm.channel_of(line)]; }
+  void assign(PerCore& core);
   void write_back(std::uint64_t line, Picoseconds now);
   void check(const Travelling& store, Picoseconds now);
   void alarm(Line line);
