@@ -6,6 +6,7 @@
 
 #include <array>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -102,8 +103,6 @@ TEST(Backend, AReadIsAnsweredWhenMemoryAndOperationsAreReady) {
   }
 }
 
-// ---- Rule 7
-
 // Two channels of pages of two lines, each with one entry that can be reserved: the others are left
 // for writes that come together.
 MemoryParameters two_channels(std::uint32_t together) {
@@ -112,6 +111,38 @@ MemoryParameters two_channels(std::uint32_t together) {
   p.wpq_entries = together + 1;
   return p;
 }
+
+// ---- What is told in the step in which a write becomes persistent
+
+// Notes in which order the sender and an observer hear of it.
+struct Hearing : PersistenceObserver {
+  void persisting(std::uint64_t, Picoseconds when) { heard.emplace_back("sender", when); }
+  void persisted(const Write&, PersistencePoint, Picoseconds when) override {
+    heard.emplace_back("observer", when);
+  }
+  void persisted_with_next(const Write&) override {}
+  void dropped(const Write&, Picoseconds) override {}
+  std::vector<std::pair<std::string, Picoseconds>> heard;
+};
+
+TEST(Backend, ASenderHearsInTheSameStepHoweverLongItsWriteIsHeld) {
+  for (const Picoseconds held : {ns(0), ns(20)}) {
+    for (const bool metadata : {false, true}) {
+      SlowBench bench({.write = held, .metadata = metadata}, two_channels(metadata ? 2 : 1));
+      Hearing hearing;
+      bench.memory.observe(&hearing);
+      Write write = SlowBench::write_of({0});
+      write.persisting = completion<&Hearing::persisting>(hearing);
+      bench.backend->write(write);
+      bench.run();
+      ASSERT_GE(hearing.heard.size(), 2u);
+      EXPECT_EQ(hearing.heard[0], std::pair(std::string("sender"), held));
+      EXPECT_EQ(hearing.heard[1], std::pair(std::string("observer"), held));
+    }
+  }
+}
+
+// ---- Rule 7
 
 TEST(Backend, AHeldWriteThatIsDroppedGivesItsReservedEntryBack) {
   SlowBench bench({.write = ns(100)}, two_channels(1));

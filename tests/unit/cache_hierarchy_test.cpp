@@ -193,6 +193,40 @@ TEST_F(HierarchyTest, CleanVictimsVanish) {
   EXPECT_EQ(hierarchy.statistics().pm_write_backs, 0u);
 }
 
+// ---- A layer has a line dropped
+
+TEST_F(HierarchyTest, ADroppedLineIsGoneEverywhere) {
+  ask(0, pm_line(0), false);
+  ask(1, pm_line(0), false);
+  EXPECT_EQ(states(pm_line(0)), "SSI");
+  EXPECT_TRUE(hierarchy.drop(pm_line(0)));
+  EXPECT_EQ(states(pm_line(0)), "III");
+  EXPECT_EQ(hierarchy.statistics().pm_write_backs, 0u);
+  EXPECT_EQ(ask(0, pm_line(0), false).source, Source::kPm);
+}
+
+TEST_F(HierarchyTest, AModifiedLineIsDroppedAsIfItWereEvicted) {
+  ask(0, pm_line(0), true);
+  write(0, pm_line(0), 42);
+  EXPECT_TRUE(hierarchy.drop(pm_line(0)));
+  EXPECT_EQ(states(pm_line(0)), "III");
+  EXPECT_EQ(hierarchy.statistics().pm_write_backs, 1u);
+  pm.drain();
+  run();
+  EXPECT_EQ(value_of(pm.device().read(pm_line(0))), 42u);
+}
+
+TEST_F(HierarchyTest, ALineThatNobodyHoldsIsDropped) { EXPECT_TRUE(hierarchy.drop(pm_line(0))); }
+
+TEST_F(HierarchyTest, ALineOnItsWayFromMemoryCannotBeDropped) {
+  hierarchy.request(0, pm_line(0), false, queue.now());
+  while (hierarchy.pending_misses() == 0) queue.step();
+  EXPECT_FALSE(hierarchy.drop(pm_line(0)));
+  run();
+  EXPECT_EQ(states(pm_line(0)), "EII");
+  EXPECT_TRUE(hierarchy.drop(pm_line(0)));
+}
+
 TEST_F(HierarchyTest, ADirtyPrivateVictimIsDirtInTheSharedCache) {
   const Line line{kPm / kLineBytes};
   ask(0, line, true);

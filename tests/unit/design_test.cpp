@@ -16,7 +16,7 @@ using Calls = std::vector<std::string>;
 // What the layers are to answer, and in which order they were asked. One for all designs: a table's
 // rows are functions that can't be given anything.
 struct Script {
-  std::uint32_t interests = kStores | kLoads | kEvictions | kFetches;
+  std::uint32_t interests = kStores | kLoads | kEvictions | kFetches | kRegions;
   bool atomicity_keeps = false, ordering_keeps = false;
   Calls asked{};
 };
@@ -36,6 +36,7 @@ class ScriptedAtomicity final : public Atomicity {
   }
   bool may_leave(Line) const override { return !script().atomicity_keeps; }
   bool fetch(CoreId, Line, Picoseconds, Completion) override { return keeps(); }
+  bool region_end(CoreId, std::uint64_t, Picoseconds, Completion) override { return !keeps(); }
   std::string pending() const override { return "something atomic"; }
   void statistics(StatisticsCollector& collector) const override {
     collector("of_atomicity", std::uint64_t{1}, "things", "Counted by atomicity");
@@ -63,6 +64,8 @@ class ScriptedOrdering final : public Ordering {
   }
   bool may_leave(Line) const override { return !script().ordering_keeps; }
   bool fetch(CoreId, Line, Picoseconds, Completion) override { return keeps(); }
+  void region_begin(CoreId, std::uint64_t) override { keeps(); }
+  bool region_end(CoreId, std::uint64_t, Picoseconds, Completion) override { return !keeps(); }
   std::string pending() const override { return "something in order"; }
   void statistics(StatisticsCollector& collector) const override {
     collector("of_ordering", std::uint64_t{1}, "things", "Counted by ordering");
@@ -129,6 +132,14 @@ class DesignOfTwo : public testing::Test {
     store_goes_on_ = platform_.design.store(asked_, store_, {}, {});
     return asked();
   }
+  Calls region_begin() {
+    platform_.design.region_begin(0, 1, {}, {});
+    return asked();
+  }
+  Calls region_end() {
+    end_goes_on_ = platform_.design.region_end(asked_, 0, 1, {}, {});
+    return asked();
+  }
   Calls load() {
     platform_.design.load({0, kLine.address(), 8, 0}, {});
     return asked();
@@ -148,7 +159,7 @@ class DesignOfTwo : public testing::Test {
   static constexpr Line kLine = Line::of(kPmBase);
   static inline const Calls kNobody, kAtomicityAlone{"atomicity"}, kOrderingAlone{"ordering"},
       kAtomicityFirst{"atomicity", "ordering"};
-  bool store_goes_on_ = false, fetched_ = false;
+  bool store_goes_on_ = false, end_goes_on_ = false, fetched_ = false;
   Eviction eviction_{};
 
  private:
@@ -183,6 +194,11 @@ TEST_F(DesignOfTwo, AtomicityIsAskedFirst) {
   EXPECT_EQ(fetch(), kAtomicityFirst);
   EXPECT_TRUE(fetched_) << "by PM, for nobody else has answered";
 }
+TEST_F(DesignOfTwo, BothAreToldOfRegions) {
+  EXPECT_EQ(region_begin(), kOrderingAlone) << "atomicity notes nothing here";
+  EXPECT_EQ(region_end(), kAtomicityFirst);
+  EXPECT_TRUE(end_goes_on_);
+}
 
 struct DesignWhoseAtomicityKeeps : DesignOfTwo {
   DesignWhoseAtomicityKeeps() : DesignOfTwo({.atomicity_keeps = true}) {}
@@ -201,6 +217,13 @@ TEST_F(DesignWhoseAtomicityKeeps, OrderingIsAskedWhenTheStoreComesAgain) {
   EXPECT_TRUE(store_goes_on_);
 }
 
+TEST_F(DesignWhoseAtomicityKeeps, OrderingIsAskedForARegionsEndWhenAtomicityHasResumed) {
+  EXPECT_EQ(region_end(), kAtomicityAlone);
+  EXPECT_FALSE(end_goes_on_);
+  EXPECT_EQ(region_end(), kOrderingAlone);
+  EXPECT_TRUE(end_goes_on_);
+}
+
 struct DesignWhoseOrderingKeeps : DesignOfTwo {
   DesignWhoseOrderingKeeps() : DesignOfTwo({.ordering_keeps = true}) {}
 };
@@ -209,6 +232,12 @@ TEST_F(DesignWhoseOrderingKeeps, NobodyIsAskedTwiceForAStore) {
   EXPECT_FALSE(store_goes_on_);
   EXPECT_EQ(store(), kNobody);
   EXPECT_TRUE(store_goes_on_);
+}
+TEST_F(DesignWhoseOrderingKeeps, NobodyIsAskedTwiceForARegionsEnd) {
+  EXPECT_EQ(region_end(), kAtomicityFirst);
+  EXPECT_FALSE(end_goes_on_);
+  EXPECT_EQ(region_end(), kNobody);
+  EXPECT_TRUE(end_goes_on_);
 }
 TEST_F(DesignWhoseOrderingKeeps, WhatAtomicityLetsGoOrderingMayKeep) {
   EXPECT_EQ(evicted(), kAtomicityFirst);
@@ -230,6 +259,11 @@ TEST_F(DesignWithoutInterests, AsksNobody) {
   EXPECT_EQ(eviction_, Eviction::kWrite);
   EXPECT_EQ(fetch(), kNobody);
   EXPECT_TRUE(fetched_);
+  EXPECT_EQ(region_begin(), kNobody);
+}
+TEST_F(DesignWithoutInterests, AsksNobodyForARegionsEnd) {
+  EXPECT_EQ(region_end(), kNobody);
+  EXPECT_TRUE(end_goes_on_);
 }
 
 TEST(DesignOfFour, SaysWhatEachLayerHasPendingAndHasCounted) {

@@ -132,7 +132,7 @@ TEST_F(DpoTest, ABarrierOfAnEmptyBufferTakesNoEntry) {
   bench.store(0, kW0, 1);
   bench.run();
   EXPECT_EQ(count("barriers"), 0);
-  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ns(0)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(0)}}));
 }
 
 // Rules 1 and 2 with eight entries: a store waits until its entry is there, and one behind a
@@ -270,7 +270,7 @@ TEST_F(DpoTest, AFenceThatMakesDurableWaitsForTheBuffer) {
   EXPECT_FALSE(durable.at_once);
   bench.run();
   EXPECT_EQ(durable.when, ns(53));
-  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ns(53)}, {0, 2, ns(53)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(53)}, {0, 2, ns(53)}}));
 }
 
 TEST_F(DpoTest, AFenceOfUnknownMeaningWaitsToo) {
@@ -290,7 +290,7 @@ TEST_F(DpoTest, AnOrderingFenceIsFulfilledByWhatWasBeforeIt) {
   bench.ofence(0);
   bench.store(0, kW1, 2);
   bench.run();
-  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ns(33)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(33)}}));
 }
 
 // ---- What is protected, taken away.
@@ -339,7 +339,7 @@ struct DpoWithoutFences : DpoTest {
 TEST_F(DpoWithoutFences, FencesAreFulfilledTooEarly) {
   bench.store(0, kW0, 1);
   EXPECT_TRUE(bench.dfence(0).at_once);
-  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ns(0)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(0)}}));
 }
 
 }  // namespace

@@ -76,19 +76,19 @@ TEST_F(HopsTest, AnOfenceBeginsToFlushAndGoesOn) {
   // The second epoch leaves when the whole of the first one is acknowledged: at 33.5.
   EXPECT_EQ(bench.arrivals,
             (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ps(20'500)}, {kL2, 3, ps(53'500)}}));
-  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ps(33'500)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ps(33'500)}}));
   EXPECT_EQ(count("epochs"), 1);
 }
 
 TEST_F(HopsTest, AnOfenceOfAnEmptyEpochEndsNone) {
   bench.ofence(0);
-  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ns(0)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(0)}}));
   bench.store(0, kW0, 1);
   bench.ofence(0);
   bench.ofence(0);
   bench.run();
   EXPECT_EQ(count("epochs"), 1);
-  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ns(0)}, {0, 2, ns(33)}, {0, 3, ns(33)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(0)}, {0, 2, ns(33)}, {0, 3, ns(33)}}));
 }
 
 TEST_F(HopsTest, AStoreJoinsAnEntryOfItsEpoch) {
@@ -125,7 +125,7 @@ TEST_F(HopsTest, ADfenceStopsTheNextStoreAndWhatIsHandedOver) {
   EXPECT_TRUE(of_another.at_once);
   bench.run();
   EXPECT_EQ(store.when, ps(33'500));
-  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ps(33'500)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ps(33'500)}}));
   EXPECT_EQ(count("dfences"), 1);
   EXPECT_EQ(count("full"), 0);
 }
@@ -142,7 +142,7 @@ TEST_F(HopsTest, AReleaseWaitsForADfence) {
 
 TEST_F(HopsTest, ADfenceOfAnEmptyBufferIsOverAtOnce) {
   bench.dfence(0);
-  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ns(0)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(0)}}));
   EXPECT_TRUE(bench.store(0, kW0, 1).at_once);
   EXPECT_EQ(count("dfences"), 0);
 }
@@ -155,10 +155,10 @@ TEST_F(HopsTest, ARegionIsDurableWhenTheDfenceBeforeItsEndIsOver) {
   EXPECT_TRUE(bench.end(0).at_once);
   EXPECT_TRUE(bench.durable.empty());
   bench.run();
-  EXPECT_EQ(bench.durable, (AllTold{{0, 1, ns(33)}}));
+  EXPECT_EQ(bench.durable, (Notices{{0, 1, ns(33)}}));
   bench.begin(0, 2);
   bench.end(0);
-  EXPECT_EQ(bench.durable.back(), (Told{0, 2, bench.now()}));
+  EXPECT_EQ(bench.durable.back(), (Notice{0, 2, bench.now()}));
 }
 
 // ---- A full buffer
@@ -205,7 +205,7 @@ TEST_F(HopsTest, AStoreToAnothersLineFollowsItsEpoch) {
   // The first core's epoch has persisted at 43, which the second one learns of at 500.
   EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(30)}, {kL0, 2, ns(520)}}));
   EXPECT_EQ(count("dependences"), 1);
-  EXPECT_EQ(bench.fulfilled, (AllTold{{1, 1, ns(533)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{1, 1, ns(533)}}));
 }
 
 TEST_F(HopsTest, AStoreBehindALoadOfAnothersLineFollowsItsEpoch) {
@@ -253,7 +253,7 @@ TEST_F(HopsTest, ADfenceWaitsForWhatItsCoreHasRead) {
   const Answer& release = bench.release(1);
   bench.run();
   EXPECT_EQ(release.when, ns(500));
-  EXPECT_EQ(bench.fulfilled, (AllTold{{1, 1, ns(500)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{1, 1, ns(500)}}));
 }
 
 // What a core is asked to end leaves its present stores behind, not the later ones.
@@ -384,7 +384,7 @@ struct HopsWithoutDfences : HopsTest {
 TEST_F(HopsWithoutDfences, FencesAreFulfilledTooEarly) {
   bench.store(0, kW0, 1);
   bench.dfence(0);
-  EXPECT_EQ(bench.fulfilled, (AllTold{{0, 1, ns(0)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(0)}}));
   EXPECT_TRUE(bench.store(0, kW1, 2).at_once);
 }
 

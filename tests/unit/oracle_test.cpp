@@ -523,6 +523,81 @@ TEST(Oracle, KeepsTheOrderOfAThreadsStores) {
   EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
 }
 
+// ---- Stores follow what their thread has read of others'
+
+constexpr Promises kReadsInOrder{.reads_in_order = true, .fences = FencePromise::kStores};
+
+// Thread 1 reads what thread 0 has stored, and stores something itself.
+Program& hands_over(Program& program) {
+  return program.on(0).store(kA, 1).before(0, 1).on(1).load(kA).store(kB, 2);
+}
+
+TEST(Oracle, WantsWhatAThreadHasReadOfAnothersBeforeItStored) {
+  Program program;
+  hands_over(program);
+  Judge judge(program, {.promises = kReadsInOrder, .lines_whole = true});
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kB, 0).verdict(), std::nullopt);
+}
+
+TEST(Oracle, WantsItOnlyWhereThatIsPromised) {
+  Program program;
+  hands_over(program);
+  Judge judge(program, {.promises = {.fences = FencePromise::kStores}, .lines_whole = true});
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
+}
+
+TEST(Oracle, WantsNothingOfWhatWasReadAfterTheStoreOrNotAtAll) {
+  Program program;
+  program.on(0).store(kA, 1).before(0, 1).on(1).store(kB, 2).load(kA).load(kC);
+  Judge judge(program, {.promises = kReadsInOrder, .lines_whole = true});
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
+}
+
+TEST(Oracle, AThreadsOwnStoresItMayReadInAnyOrder) {
+  Program program;
+  program.on(0).store(kA, 1).load(kA).store(kB, 2);
+  Judge judge(program, {.promises = kReadsInOrder, .lines_whole = true});
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
+}
+
+// Nobody knows which of the two values a race has read.
+TEST(Oracle, WantsNothingOfWhatWasReadInARace) {
+  Program program;
+  program.on(0).store(kA, 1).on(1).load(kA).store(kB, 2);
+  Judge judge(program, {.promises = kReadsInOrder, .lines_whole = true});
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
+}
+
+// From thread to thread, and all that comes after.
+TEST(Oracle, WhatWasReadGoesOnFromThreadToThread) {
+  Program program;
+  hands_over(program).before(1, 2).on(2).load(kB).store(kC, 3).store(kC + 8, 4);
+  Judge judge(program, {.promises = kReadsInOrder, .lines_whole = true});
+  EXPECT_EQ(judge.holds(kC, 3).holds(kC + 8, 4).verdict(), Fault::kTorn);
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+}
+
+TEST(Oracle, ARegionFollowsWhatItsThreadHasReadOutsideRegions) {
+  Program program;
+  program.on(0).store(kA, 1).before(0, 1).on(1).load(kA).begin().store(kB, 2).end();
+  constexpr Promises kBoth = kReadsInOrder | Promises{.whole_regions = true};
+  Judge judge(program, {.promises = kBoth, .lines_whole = true});
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+}
+
+TEST(Oracle, ARegionFollowsTheStoreOutsideRegionsThatItReads) {
+  Program program;
+  program.on(0).store(kA, 1).before(0, 1).on(1).begin().load(kA).store(kB, 2).end();
+  constexpr Promises kBoth = kReadsInOrder | Promises{.whole_regions = true};
+  Judge judge(program, {.promises = kBoth, .lines_whole = true});
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+}
+
 TEST(Oracle, HoldsWhatIsVisibleForDurableAtAFenceWithoutFlushes) {
   Program program;
   program.store(kA, 1).store(kB, 2).fence();

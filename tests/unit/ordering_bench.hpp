@@ -27,11 +27,11 @@
 namespace pmemsim {
 
 inline constexpr Picoseconds kBenchCycle{500};
-inline constexpr Picoseconds kWayOut = ns(7), kWayBack = ns(9), kFrontEnd = ns(4);
+inline constexpr Picoseconds kBenchWayOut = ns(7), kBenchWayBack = ns(9), kBenchFrontEnd = ns(4);
 // From when a controller has accepted a store to when its core hears of that.
-inline constexpr Picoseconds kAcknowledgement = kFrontEnd + kWayBack;
+inline constexpr Picoseconds kBenchAcknowledgement = kBenchFrontEnd + kBenchWayBack;
 // A read that nothing delays, from the controller back to there.
-inline constexpr Picoseconds kPmRead = ns(175) + kFrontEnd;
+inline constexpr Picoseconds kPmRead = ns(175) + kBenchFrontEnd;
 
 // So many controllers, whose lines alternate; with more stores than entries they write 94 ns each.
 inline MemoryParameters ordering_memory(std::uint32_t controllers = 1,
@@ -43,7 +43,7 @@ inline MemoryParameters ordering_memory(std::uint32_t controllers = 1,
   p.read_latency = ns(175);
   p.write_latency = ns(94);
   p.tburst = ns(0);
-  p.front_latency = kFrontEnd;
+  p.front_latency = kBenchFrontEnd;
   p.wpq_entries = wpq_entries;
   return p;
 }
@@ -70,14 +70,14 @@ inline void PrintTo(const Arrival& arrival, std::ostream* out) {
 }
 
 // Who is told of something, by core and number, and when.
-struct Told {
+struct Notice {
   CoreId core;
   std::uint64_t number;
   Picoseconds when;
-  bool operator==(const Told&) const = default;
+  bool operator==(const Notice&) const = default;
 };
-using AllTold = std::vector<Told>;
-inline void PrintTo(const Told& told, std::ostream* out) {
+using Notices = std::vector<Notice>;
+inline void PrintTo(const Notice& told, std::ostream* out) {
   *out << "core " << told.core << ", number " << told.number << " at " << told.when.count << "ps";
 }
 
@@ -100,7 +100,7 @@ class OrderingBench : public PersistenceObserver,
                 const MemoryParameters& memory = ordering_memory())
       : pm(queue, memory),
         dram(queue, ordering_memory()),
-        backend(queue, pm, {}, kFrontEnd),
+        backend(queue, pm, {}, kBenchFrontEnd),
         ordering(std::move(made)),
         cores_(cores) {
     pm_space.add({kPmBase, kPmBase + (1 << 20)});
@@ -207,10 +207,10 @@ class OrderingBench : public PersistenceObserver,
   }
 
   Arrivals arrivals;
-  AllTold fulfilled, durable;                                 // fences and regions
+  Notices fulfilled, durable;                                 // fences and regions
   std::vector<std::pair<CoreId, std::uint64_t>> stale_loads;  // with their regions
   std::vector<std::pair<Line, Picoseconds>> reported, dropped_lines;
-  AllTold paused, resumed, rewound;  // those taken back with their regions
+  Notices paused, resumed, rewound;  // those taken back with their regions
   bool drops = true;  // lines that it is asked to; otherwise they are on their way from memory
 
   EventQueue queue;
@@ -253,9 +253,9 @@ class OrderingBench : public PersistenceObserver,
     if (drops) dropped_lines.emplace_back(line, now());
     return drops;
   }
-  Picoseconds way_out() const override { return kWayOut; }
-  Picoseconds way_down(CoreId) const override { return kWayOut; }
-  Picoseconds way_back() const override { return kWayBack; }
+  Picoseconds way_out() const override { return kBenchWayOut; }
+  Picoseconds way_down(CoreId) const override { return kBenchWayOut; }
+  Picoseconds way_back() const override { return kBenchWayBack; }
 
   // ---- ThreadControl
 

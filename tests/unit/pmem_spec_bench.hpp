@@ -19,7 +19,7 @@ class PmemSpecBench : public testing::Test {
               std::make_unique<PmemSpecOrdering>(
                   PmemSpecOrdering::Surroundings{.cores = 2,
                                                  .controllers = surroundings.controllers,
-                                                 .acknowledgement = kFrontEnd,
+                                                 .acknowledgement = kBenchFrontEnd,
                                                  .regions = surroundings.regions,
                                                  .before_commit = trace::Purpose::kDataFlush},
                   parameters),

@@ -101,13 +101,13 @@ TEST_F(PmemSpecLazily, ARegionGoesBackAtItsEnd) {
   const Answer* end = nullptr;
   bench.at(ns(100), [&] { end = &bench.end(0); });
   bench.run_until(kHandled);
-  EXPECT_EQ(bench.rewound, (AllTold{{0, 1, kHandled}})) << "when the alarm has been handled";
-  EXPECT_EQ(bench.paused, (AllTold{{0, 0, kHandled}}));
+  EXPECT_EQ(bench.rewound, (Notices{{0, 1, kHandled}})) << "when the alarm has been handled";
+  EXPECT_EQ(bench.paused, (Notices{{0, 0, kHandled}}));
   EXPECT_EQ(bench.newest(kW0), 0);
   EXPECT_EQ(bench.in_pm(kW0), 1) << "what was before is on its way";
   bench.run();
   EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL0, 0, kHandled + ns(20)}}));
-  EXPECT_EQ(bench.resumed, (AllTold{{0, 0, kHandled + ns(33)}}));
+  EXPECT_EQ(bench.resumed, (Notices{{0, 0, kHandled + ns(33)}}));
   EXPECT_FALSE(end->when) << "the thread isn't there any more";
   EXPECT_TRUE(bench.durable.empty());
   EXPECT_EQ(count("aborts"), 1);
@@ -126,7 +126,7 @@ TEST_F(PmemSpecLazily, ItsNextExecutionCommits) {
   const Picoseconds begun = bench.now();
   bench.run();
   EXPECT_EQ(end.when, begun + ns(33));
-  EXPECT_EQ(bench.durable, (AllTold{{0, 1, begun + ns(33)}}));
+  EXPECT_EQ(bench.durable, (Notices{{0, 1, begun + ns(33)}}));
   EXPECT_EQ(bench.in_pm(kW0), 2);
 }
 
@@ -137,8 +137,8 @@ TEST_F(PmemSpecLazily, ThreadsOutsideRegionsDoNotGoBack) {
   bench.at(ns(2040), [this] { bench.end(1); });
   bench.at(ns(2050), [this] { bench.end(0); });
   bench.run();
-  EXPECT_EQ(bench.rewound, (AllTold{{0, 1, ns(2050)}})) << "all in regions, not only whose it was";
-  EXPECT_EQ(bench.durable, (AllTold{{1, 1, ns(2040)}}));
+  EXPECT_EQ(bench.rewound, (Notices{{0, 1, ns(2050)}})) << "all in regions, not only whose it was";
+  EXPECT_EQ(bench.durable, (Notices{{1, 1, ns(2040)}}));
 }
 
 // Loads retire before the region's begin has left the store queue.
@@ -148,7 +148,7 @@ TEST_F(PmemSpecLazily, ARegionThatHasLoadedIsMarkedBeforeItsBegin) {
   bench.at(ns(2030), [this] { bench.begin(0, 1); });
   bench.at(ns(2040), [this] { bench.end(0); });
   bench.run();
-  EXPECT_EQ(bench.rewound, (AllTold{{0, 1, ns(2040)}}));
+  EXPECT_EQ(bench.rewound, (Notices{{0, 1, ns(2040)}}));
 }
 
 TEST_F(PmemSpecLazily, ARegionThatIsOverIsNotMarked) {
@@ -171,7 +171,7 @@ TEST_F(PmemSpecLazily, ARegionLooksAtItsMarkBeforeItsCommit) {
   bench.at(ns(100), [&] { fence = &bench.ofence(0); });
   bench.run();
   EXPECT_FALSE(fence->when);
-  EXPECT_EQ(bench.rewound, (AllTold{{0, 1, kHandled}}));
+  EXPECT_EQ(bench.rewound, (Notices{{0, 1, kHandled}}));
 }
 
 TEST_F(PmemSpecLazily, WithoutAnAlarmACommitWaitsForTheStores) {
@@ -190,7 +190,7 @@ TEST_F(PmemSpecLazily, ACommitWaitsForAlarmsThatDoNotConcernItsThread) {
   bench.at(ns(2015), [&] { fence = &bench.ofence(0); });
   bench.run();
   EXPECT_FALSE(fence->when) << "it was in a region when the handler came";
-  EXPECT_EQ(bench.rewound, (AllTold{{0, 1, kHandled}}));
+  EXPECT_EQ(bench.rewound, (Notices{{0, 1, kHandled}}));
 }
 
 TEST_F(PmemSpecLazily, WhatIsRestoredGoesTheLatestFirst) {
@@ -206,7 +206,7 @@ TEST_F(PmemSpecLazily, WhatIsRestoredGoesTheLatestFirst) {
   EXPECT_EQ(restored, (Arrivals{{kL0, 1, kHandled + ns(20)},
                                 {kL1, 0, kHandled + ns(20) + kBenchCycle},
                                 {kL0, 0, kHandled + ns(21)}}));
-  EXPECT_EQ(bench.resumed, (AllTold{{0, 0, kHandled + ns(34)}}));
+  EXPECT_EQ(bench.resumed, (Notices{{0, 0, kHandled + ns(34)}}));
 }
 
 // Stores that are still on the path arrive before; the bytes behind them, later.
@@ -218,7 +218,7 @@ TEST_F(PmemSpecLazily, WhatIsOnThePathArrivesFirst) {
     bench.end(0);
   });
   bench.run();
-  EXPECT_EQ(bench.rewound, (AllTold{{0, 1, ns(2048)}}));
+  EXPECT_EQ(bench.rewound, (Notices{{0, 1, ns(2048)}}));
   EXPECT_EQ(bench.in_pm(kW1), 0);
 }
 
@@ -271,7 +271,7 @@ TEST_F(PublishedCommitCheck, FindsAMarkThatIsThere) {
   misspeculate(0, 1);
   bench.at(ns(3000), [this] { EXPECT_FALSE(bench.end(0).at_once); });
   bench.run();
-  EXPECT_EQ(bench.rewound, (AllTold{{0, 1, ns(3000)}}));
+  EXPECT_EQ(bench.rewound, (Notices{{0, 1, ns(3000)}}));
 }
 
 // ---- Rule 11: eager recovery
@@ -285,8 +285,8 @@ TEST_F(PmemSpecEagerly, ARegionGoesBackAtOnce) {
   bench.begin(0, 1);
   misspeculate(0, 1);
   bench.run();
-  EXPECT_EQ(bench.rewound, (AllTold{{0, 1, kHandled}}));
-  EXPECT_EQ(bench.resumed, (AllTold{{0, 0, kHandled + ns(33)}}));
+  EXPECT_EQ(bench.rewound, (Notices{{0, 1, kHandled}}));
+  EXPECT_EQ(bench.resumed, (Notices{{0, 0, kHandled + ns(33)}}));
 }
 TEST_F(PmemSpecEagerly, WhoGoesBackIsAskedNothingMore) {
   bench.begin(0, 1);
@@ -299,7 +299,7 @@ TEST_F(PmemSpecEagerly, WhoGoesBackIsAskedNothingMore) {
     EXPECT_FALSE(answer->at_once);
   }
   bench.run();
-  EXPECT_EQ(bench.rewound, (AllTold{{0, 1, ns(2043)}}));
+  EXPECT_EQ(bench.rewound, (Notices{{0, 1, ns(2043)}}));
   EXPECT_EQ(bench.newest(kW2), 0);
 }
 

@@ -1,0 +1,106 @@
+// Which lines the caches hold otherwise than they should (layers/stale_lines.hpp), and which loads
+// that concerns.
+#include <gtest/gtest.h>
+
+#include "pmemsim/layers/stale_lines.hpp"
+#include "pmemsim/ordering/none.hpp"
+#include "unit/ordering_bench.hpp"
+
+namespace pmemsim {
+namespace {
+
+constexpr std::uint64_t kFirst = pm_word(0, 0), kSecond = pm_word(0, 1), kOther = pm_word(1);
+constexpr Line kHeld = pm_line_of(0);
+
+class StaleLinesTest : public testing::Test {
+ protected:
+  StaleLinesTest() : bench(2, std::make_unique<NoOrdering>()) {
+    lines.connect({bench.queue, bench.clock, bench, bench.backend, bench.dram, bench.pm_space,
+                   bench.program_events, bench});
+  }
+  // A store becomes visible.
+  void store(std::uint64_t address, std::uint64_t value) {
+    bench.pm_space.newest().write(address, reinterpret_cast<const std::byte*>(&value), 8);
+    lines.stored(Line::of(address), bytes_from(address % kLineBytes, 8));
+  }
+  bool read(std::uint64_t first_word) { return lines.read(kHeld, data_of(first_word)); }
+  bool load(std::uint64_t address, bool forwarded = false, std::uint32_t size = 8) {
+    return lines.loaded({1, address, size, 3, forwarded}, 3);
+  }
+
+  OrderingBench bench;
+  StaleLines lines;
+};
+
+TEST_F(StaleLinesTest, AReadIsStaleIfItFindsOtherBytes) {
+  store(kFirst, 5);
+  EXPECT_FALSE(read(5));
+  EXPECT_TRUE(read(4));
+}
+
+TEST_F(StaleLinesTest, ALoadOfStaleBytesIsReported) {
+  store(kFirst, 5);
+  EXPECT_FALSE(load(kFirst));
+  read(4);
+  EXPECT_TRUE(load(kFirst));
+  EXPECT_EQ(lines.loads(), 1);
+  EXPECT_EQ(bench.stale_loads, (std::vector<std::pair<CoreId, std::uint64_t>>{{1, 3}}));
+}
+
+TEST_F(StaleLinesTest, ALoadOfOtherBytesIsRight) {
+  store(kFirst, 5);
+  read(4);
+  EXPECT_FALSE(load(kSecond));
+  EXPECT_FALSE(load(kOther));
+  EXPECT_FALSE(load(kFirst + 1, false, 7)) << "of the same word, bytes that haven't changed";
+  EXPECT_TRUE(load(kFirst, false, 1));
+  EXPECT_TRUE(load(kFirst, false, 16));
+}
+
+TEST_F(StaleLinesTest, ALoadThatItsOwnStoreHasAnsweredIsRight) {
+  store(kFirst, 5);
+  read(4);
+  EXPECT_FALSE(load(kFirst, true));
+  EXPECT_TRUE(bench.stale_loads.empty());
+}
+
+// A store that isn't the one that was missed: what was missed stays.
+TEST_F(StaleLinesTest, AStoreMakesItsOwnBytesRight) {
+  store(kFirst, 5);
+  store(kSecond, 6);
+  read(0);
+  store(kFirst, 7);
+  EXPECT_FALSE(load(kFirst));
+  EXPECT_TRUE(load(kSecond));
+  store(kSecond, 8);
+  EXPECT_FALSE(load(kSecond));
+}
+
+// What becomes visible later isn't what the caches lack.
+TEST_F(StaleLinesTest, ALineThatIsAllRightIsForgotten) {
+  store(kFirst, 5);
+  read(4);
+  store(kFirst, 6);
+  bench.pm_space.newest().write(kHeld, data_of(7));  // as no store does
+  EXPECT_FALSE(load(kFirst)) << "the caches hold the newest, whatever that is";
+}
+
+TEST_F(StaleLinesTest, ALineThatIsReadAgainIsAsItWasThenRead) {
+  store(kFirst, 5);
+  read(4);
+  read(3);
+  EXPECT_TRUE(load(kFirst));
+  read(5);
+  EXPECT_FALSE(load(kFirst));
+}
+
+TEST_F(StaleLinesTest, ALineThatIsGivenUpIsForgotten) {
+  store(kFirst, 5);
+  read(4);
+  lines.given_up(kHeld);
+  EXPECT_FALSE(load(kFirst));
+  lines.given_up(kHeld);  // nothing to forget
+}
+
+}  // namespace
+}  // namespace pmemsim

@@ -1,0 +1,129 @@
+// Loads that have read what isn't newest any more, as crashes judge them (crash/crash.hpp, rule 5):
+// of a layer that reports each load of one word as such, and then what a test has planned.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "pmemsim/crash/crash.hpp"
+#include "speculating_layers.hpp"
+#include "unit/crash_machine.hpp"
+
+namespace pmemsim {
+namespace {
+
+using trace::MarkKind;
+using trace::SiteKind;
+using trace::TraceBuilder;
+
+constexpr std::uint64_t kMisread = kPmBase, kWritten = kPmBase + kLineBytes;
+
+enum class Answers : std::uint8_t { kNothing, kReports, kTakesBack };
+Answers answers = Answers::kNothing;  // of the test that runs
+
+class Misreading final : public NoOrdering {
+ public:
+  void connect(const LayerContext& context) override { context_.emplace(context); }
+  std::uint32_t interests() const override { return kLoads | kVisibleStores | kRewind; }
+  void visible(CoreId, Line line) override { persist(line); }
+  void restored(CoreId, std::uint64_t address, std::uint32_t) override {
+    persist(Line::of(address));
+  }
+  void load(const Load& load, Picoseconds) override {
+    if (load.address != kMisread || told_) return;
+    told_ = true;  // once: executed again, the region reads it right
+    context_->program_events.stale_load(load.core, load.region, load.line());
+    if (answers == Answers::kNothing) return;
+    context_->queue.schedule(context_->queue.now() + Picoseconds{1000}, Phase::kController,
+                             completion<&Misreading::answer>(*this, load.core));
+  }
+
+ private:
+  void persist(Line line) {
+    context_->pm.persisted_in_caches(line, context_->pm_space.newest().read(line));
+  }
+  void answer(std::uint64_t core, Picoseconds) {
+    if (answers == Answers::kReports) {
+      context_->program_events.stale_line_reported(Line::of(kMisread));
+    } else {
+      context_->threads.rewind(static_cast<CoreId>(core));
+    }
+  }
+
+  std::optional<LayerContext> context_;
+  bool told_ = false;
+};
+
+CrashResult crash_misreading(bool in_region, Answers planned) {
+  answers = planned;
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + 4096);
+  const auto load = builder.site(SiteKind::kLoad, 8, 1);
+  const auto store = builder.site(SiteKind::kStore, 8, 1);
+  if (!in_region) builder.access(load, kMisread);
+  builder.mark(MarkKind::kRegionBegin, 1);
+  builder.store(store, kWritten, 1);
+  if (in_region) builder.access(load, kMisread);
+  for (int i = 0; i < 1000; ++i) builder.external(8);  // long enough to be taken back
+  builder.store(store, kWritten, 2);
+  builder.mark(MarkKind::kRegionEnd, 1);
+
+  ChoiceTable table = with_speculation();
+  table.push_back({.name = "misreading",
+                   .summary = "Reports loads of one word",
+                   .needs = {kRegionsAgain},
+                   .promises = {.stores_in_order = true,
+                                .caches_persist = true,
+                                .fences = FencePromise::kStores},
+                   .make = [](const Blueprint&) -> std::unique_ptr<Ordering> {
+                     return std::make_unique<Misreading>();
+                   }});
+  const TemporaryTrace temporary(builder);
+  return crash(trace::TraceFile(temporary.path()),
+               configure(settings({{"ordering", "misreading"},
+                                   {"atomicity", "undo-bytes"},
+                                   {"core.count", "1"},
+                                   {"core.run_ahead", "1ns"}}),
+                         table),
+               {}, {});
+}
+
+std::string story_of(const CrashResult& result) {
+  std::string text;
+  if (result.story) {
+    for (const std::string& line : result.story->lines) text += line + "\n";
+  }
+  return text;
+}
+
+TEST(StaleLoads, AreAViolationInARegionThatCommits) {
+  const CrashResult result = crash_misreading(true, Answers::kNothing);
+  EXPECT_GT(result.violations, 0u);
+  EXPECT_NE(story_of(result).find("region 1 of thread 0 has read line"), std::string::npos)
+      << story_of(result);
+}
+
+// What is only said to software doesn't make the region right.
+TEST(StaleLoads, AreAViolationInARegionAlsoIfTheyAreReported) {
+  EXPECT_GT(crash_misreading(true, Answers::kReports).violations, 0u);
+}
+
+TEST(StaleLoads, AreRightInARegionThatIsTakenBack) {
+  const CrashResult result = crash_misreading(true, Answers::kTakesBack);
+  EXPECT_EQ(result.violations, 0u) << story_of(result);
+  EXPECT_GT(result.points, 2u);
+}
+
+TEST(StaleLoads, AreAViolationOutsideRegionsIfNobodyIsTold) {
+  const CrashResult result = crash_misreading(false, Answers::kNothing);
+  EXPECT_GT(result.violations, 0u);
+  EXPECT_NE(story_of(result).find("was never told of that"), std::string::npos) << story_of(result);
+}
+
+TEST(StaleLoads, AreRightOutsideRegionsIfTheyAreReported) {
+  const CrashResult result = crash_misreading(false, Answers::kReports);
+  EXPECT_EQ(result.violations, 0u) << story_of(result);
+}
+
+}  // namespace
+}  // namespace pmemsim

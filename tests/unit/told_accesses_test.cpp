@@ -1,0 +1,206 @@
+// What an ordering layer is told of a program's loads and stores: lines that they cross, atomic
+// variables, regions; and what becomes of the fences and non-temporal stores that it doesn't keep.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "pmemsim/layers/lowered_stream.hpp"
+#include "pmemsim/ordering/none.hpp"
+#include "pmemsim/sim/machine.hpp"
+#include "run_trace.hpp"
+
+namespace pmemsim {
+namespace {
+
+using trace::FenceMeaning;
+using trace::MarkKind;
+using trace::Purpose;
+using trace::SiteKind;
+using trace::TraceBuilder;
+
+constexpr std::uint64_t kInside = kPmBase, kAcross = kPmBase + 2 * kLineBytes - 3;
+
+// Notes each access, by its address from the beginning of PM on.
+class NotingOrdering : public NoOrdering {
+ public:
+  std::uint32_t interests() const override { return kStores | kLoads; }
+  bool store(const Store& store, Picoseconds, Completion) override {
+    note(store.atomic ? "atomic store" : "store", store.address, store.size, store.region);
+    return true;
+  }
+  void load(const Load& load, Picoseconds) override {
+    note(load.forwarded ? "forwarded load" : "load", load.address, load.size, load.region);
+  }
+  void non_temporal(CoreId, Line, ByteMask, Picoseconds) override {
+    told.emplace_back("past the caches");
+  }
+  std::vector<std::string> told;
+
+ private:
+  void note(const std::string& what, std::uint64_t address, std::uint32_t bytes,
+            std::uint64_t region) {
+    told.push_back(what + " " + std::to_string(address - kPmBase) + "+" + std::to_string(bytes) +
+                   " region " + std::to_string(region));
+  }
+};
+
+class WithoutNonTemporal final : public NotingOrdering {
+ public:
+  Lowering lowering() const override {
+    Lowering lowering = NotingOrdering::lowering();
+    lowering.keeps_non_temporal = false;
+    return lowering;
+  }
+};
+
+template <class Layer>
+std::vector<std::string> told(TraceBuilder& builder) {
+  ChoiceTable table = choices();
+  table.push_back({.name = "noting",
+                   .summary = "Notes what it is told",
+                   .make = [](const Blueprint&) -> std::unique_ptr<Ordering> {
+                     return std::make_unique<Layer>();
+                   }});
+  builder.pm_region(kPmBase, kPmBase + 4096);
+  const TemporaryTrace temporary(builder);
+  const trace::TraceFile file(temporary.path());
+  Machine machine(configure(settings({{"ordering", "noting"}, {"atomicity", "none"}}), table),
+                  file);
+  EXPECT_TRUE(machine.run({}));
+  return dynamic_cast<const Layer&>(machine.design().ordering()).told;
+}
+
+using Words = std::vector<std::string>;
+
+TEST(ToldAccesses, ALoadThatCrossesALineIsToldOfInTwoParts) {
+  TraceBuilder builder;
+  const auto load = builder.site(SiteKind::kLoad, 8, 1);
+  builder.access(load, kInside);
+  builder.access(load, kAcross);
+  builder.access(load, kPmBase + kLineBytes - 8);  // up to its end
+  EXPECT_EQ(told<NotingOrdering>(builder), (Words{"load 0+8 region 0", "load 125+3 region 0",
+                                                  "load 128+5 region 0", "load 56+8 region 0"}));
+}
+
+TEST(ToldAccesses, AStoreThatCrossesALineIsToldOfInTwoParts) {
+  TraceBuilder builder;
+  const auto store = builder.site(SiteKind::kStore, 8, 1);
+  builder.store(store, kInside, 1);
+  builder.store(store, kAcross, 2);
+  EXPECT_EQ(told<NotingOrdering>(builder),
+            (Words{"store 0+8 region 0", "store 125+3 region 0", "store 128+5 region 0"}));
+}
+
+TEST(ToldAccesses, LoadsAndStoresSayTheirRegion) {
+  TraceBuilder builder;
+  const auto store = builder.site(SiteKind::kStore, 8, 1);
+  for (int region = 0; region < 2; ++region) {
+    builder.mark(MarkKind::kRegionBegin, 1);
+    builder.store(store, kInside, 1);
+    builder.mark(MarkKind::kRegionEnd, 1);
+  }
+  builder.store(store, kInside, 1);
+  EXPECT_EQ(told<NotingOrdering>(builder),
+            (Words{"store 0+8 region 1", "store 0+8 region 2", "store 0+8 region 0"}));
+}
+
+TEST(ToldAccesses, ALoadSaysThatItsOwnStoreHasAnsweredIt) {
+  TraceBuilder builder;
+  builder.store(builder.site(SiteKind::kStore, 8, 1), kInside, 1);
+  builder.access(builder.site(SiteKind::kLoad, 8, 1), kInside);
+  const Words all = told<NotingOrdering>(builder);
+  EXPECT_EQ(std::count(all.begin(), all.end(), "forwarded load 0+8 region 0"), 1);
+}
+
+TEST(ToldAccesses, StoresOfAtomicVariablesSayThatTheyAre) {
+  TraceBuilder builder;
+  builder.atomic(builder.site(SiteKind::kAtomicStore, 8, 1), kInside, 0, 1, 5);
+  builder.atomic(builder.site(SiteKind::kAtomicUpdate, 8, 1), kInside, 0, 2, 6, true);
+  builder.atomic(builder.site(SiteKind::kAtomicUpdate, 8, 1), kInside, 0, 2, 6, false);
+  builder.store(builder.site(SiteKind::kStore, 8, 1), kInside, 7);
+  Words stores;
+  for (const std::string& one : told<NotingOrdering>(builder)) {
+    if (one.find("store") != std::string::npos) stores.push_back(one);
+  }
+  EXPECT_EQ(stores,
+            (Words{"atomic store 0+8 region 0", "atomic store 0+8 region 0", "store 0+8 region 0"}))
+      << "an update that hasn't written is none";
+}
+
+TraceBuilder non_temporal_store() {
+  TraceBuilder builder;
+  builder.store(builder.site(SiteKind::kNonTemporal, 8, 1), kInside, 1);
+  return builder;
+}
+
+TEST(ToldAccesses, NonTemporalStoresAreKept) {
+  TraceBuilder builder = non_temporal_store();
+  EXPECT_EQ(told<NotingOrdering>(builder), (Words{"store 0+8 region 0", "past the caches"}));
+}
+
+TEST(ToldAccesses, NonTemporalStoresThatAreNotKeptAreStoresLikeOthers) {
+  TraceBuilder builder = non_temporal_store();
+  EXPECT_EQ(told<WithoutNonTemporal>(builder), (Words{"store 0+8 region 0"}));
+}
+
+// ---- Fences that order, and which of them are kept
+
+// For each purpose a fence of each meaning, and a full fence that orders.
+TraceBuilder fences_of_all_kinds() {
+  TraceBuilder builder;
+  const auto sfence = builder.site(SiteKind::kFence);
+  const auto mfence = builder.site(SiteKind::kFence, 0, 1, {}, {},
+                                   static_cast<std::uint8_t>(trace::FenceKind::kMfence));
+  for (std::uint64_t purpose = 0; purpose < trace::kPurposes; ++purpose) {
+    builder.mark(MarkKind::kPurpose, purpose);
+    for (std::uint64_t meaning = 0; meaning < trace::kFenceMeanings; ++meaning) {
+      builder.mark(MarkKind::kNextFence, meaning);
+      builder.plain(sfence);
+    }
+    builder.mark(MarkKind::kNextFence, static_cast<std::uint64_t>(FenceMeaning::kOrder));
+    builder.plain(mfence);
+  }
+  return builder;
+}
+
+// By purpose: how many are left.
+std::vector<int> fences_left(const Lowering& lowering) {
+  TraceBuilder builder = fences_of_all_kinds();
+  const TemporaryTrace temporary(builder);
+  const trace::TraceFile file(temporary.path());
+  LoweredStream stream(file, 0, lowering, {});
+  std::vector<int> left(trace::kPurposes);
+  for (trace::Operation operation; stream.next(operation);) {
+    left[static_cast<std::size_t>(stream.purpose())] += operation.kind == SiteKind::kFence;
+  }
+  return left;
+}
+
+TEST(KeptFences, ThoseThatOrderGoByPurpose) {
+  EXPECT_EQ(fences_left({}), (std::vector{4, 4, 4, 4, 4}));
+  Lowering lowering;
+  lowering.keeps_ordering_fences[static_cast<std::size_t>(Purpose::kLog)] = false;
+  lowering.keeps_ordering_fences[static_cast<std::size_t>(Purpose::kCommit)] = false;
+  EXPECT_EQ(fences_left(lowering), (std::vector{4, 3, 4, 3, 4})) << "a full fence stays";
+}
+
+TEST(KeptFences, WhatDropsAllDropsThoseThatOrder) {
+  Lowering lowering;
+  lowering.keeps_fences[static_cast<std::size_t>(Purpose::kLog)] = false;
+  EXPECT_EQ(fences_left(lowering), (std::vector{4, 1, 4, 4, 4}));
+}
+
+// Where a layer leaves something out, nobody keeps it.
+TEST(KeptFences, TwoLayersLeaveWhatBothKeep) {
+  Lowering ordering, atomicity;
+  ordering.keeps_ordering_fences.fill(false);
+  atomicity.keeps_non_temporal = false;
+  for (const Lowering& both : {ordering & atomicity, atomicity & ordering}) {
+    EXPECT_FALSE(both.keeps_non_temporal);
+    EXPECT_EQ(fences_left(both), (std::vector{3, 3, 3, 3, 3}));
+  }
+}
+
+}  // namespace
+}  // namespace pmemsim
