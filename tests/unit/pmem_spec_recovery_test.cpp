@@ -236,6 +236,22 @@ TEST_F(PmemSpecLazily, AReadOfALineThatIsBeingRestoredWaits) {
   EXPECT_EQ(count("stale_reads"), 1) << "that of misspeculate() alone";
 }
 
+// It is checked like any other, for another core's store to the line may still be under way.
+TEST_F(PmemSpecLazily, AReadThatHasWaitedCanBeStale) {
+  bench.begin(0, 1);
+  misspeculate(0, 1);
+  bench.at(ns(100), [this] { bench.end(0); });
+  bench.at(kHandled + ns(5), [this] {
+    bench.store(1, pm_word(0, 1), 2);  // arrives at 2045, what is restored at 2040
+    bench.evict(kL0);                  // known at 2032
+  });
+  bench.at(kHandled + ns(15), [this] { bench.fetch(1, kL0); });
+  bench.run();
+  EXPECT_EQ(count("stale_reads"), 2) << "with that of misspeculate()";
+  EXPECT_EQ(count("load_alarms"), 2);
+  EXPECT_EQ(count("missed_stale_reads"), 0);
+}
+
 struct PmemSpecWithoutRollback : PmemSpecBench {
   PmemSpecWithoutRollback() : PmemSpecBench({.defects = {.rollback = true}}) {}
 };

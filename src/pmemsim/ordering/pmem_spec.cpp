@@ -183,7 +183,6 @@ void PmemSpecOrdering::give(std::uint64_t number, Picoseconds now) {
                                completion<&PmemSpecOrdering::go_on>(*this, number));
     }
     check(store, now);
-    if (store.restores) read_waiting(store.line);
     core.giving = true;
     context_->pm.write({.line = store.line,
                         .data = store.data,
@@ -192,6 +191,7 @@ void PmemSpecOrdering::give(std::uint64_t number, Picoseconds now) {
                         .persisting = completion<&PmemSpecOrdering::accepted>(*this, number),
                         .bytes = store.bytes});
     core.giving = false;
+    if (store.restores) read_waiting(store.line);
     if (ordered && core.accepted < core.given) return set_backed_up(core, true);
   }
 }
@@ -403,6 +403,12 @@ bool PmemSpecOrdering::fetch(CoreId, Line line, Picoseconds, Completion done) {
     waiting_reads_.push_back({line, done});
     return true;
   }
+  watch(line);
+  return false;
+}
+
+// A read that finds what PM holds now.
+void PmemSpecOrdering::watch(Line line) {
   const bool stale = stale_.read(line, context_->pm.newest(line));
   if (stale) {
     ++statistics_.stale_reads;
@@ -411,7 +417,6 @@ bool PmemSpecOrdering::fetch(CoreId, Line line, Picoseconds, Completion done) {
   }
   buffer_of(line).read(line, stale, window_time());
   pause_if_full();
-  return false;
 }
 
 // A store that restores something there has arrived.
@@ -424,7 +429,7 @@ void PmemSpecOrdering::read_waiting(Line line) {
   const std::vector<WaitingRead> now(first, waiting_reads_.end());
   waiting_reads_.erase(first, waiting_reads_.end());
   for (const WaitingRead& read : now) {
-    stale_.given_up(line);
+    watch(line);
     context_->pm.read(line, read.done);
   }
 }

@@ -221,6 +221,7 @@ class PmemSpecOrdering final : public Ordering {
   void handle(std::uint64_t, Picoseconds now);
   bool is_settled(const Alarm& alarm);
   void mark_threads();
+  void watch(Line line);
   void read_waiting(Line line);
   void pause_if_full();
   void look_again_when_free(const SpeculationBuffer& buffer);
