@@ -362,6 +362,40 @@ TEST_F(PmemSpecThatTriesTwice, ALivelockEnds) {
   ASSERT_EQ(bench.durable.size(), 1);
   EXPECT_EQ(bench.durable[0].number, 1);
 }
+// Meanwhile nobody speculates, so that it reads nothing that others' stores have left stale.
+TEST_F(PmemSpecThatTriesTwice, NorDoesAnybodyElse) {
+  execute();
+  execute();
+  bench.begin(0, 1);
+  const Picoseconds begun = bench.now();
+  const Answer& others = bench.store(1, kW1, 6);
+  bench.evict(kL1);
+  bench.at(begun + ns(10), [this] { bench.fetch(1, kL1); });
+  bench.at(begun + ns(12), [this] { bench.load(0, kW1); });
+  bench.run();
+  EXPECT_EQ(others.when, begun + ns(33)) << "visible when it has arrived";
+  EXPECT_EQ(bench.stale_loads.size(), 2) << "those of its first executions";
+  EXPECT_TRUE(bench.end(0).at_once);
+  EXPECT_TRUE(bench.store(1, kW1, 7).at_once) << "now that it is over";
+}
+// What others have stored before arrives before it begins again, and what that brings is settled.
+TEST_F(PmemSpecThatTriesTwice, ItBeginsWhenNothingIsLeftThatCouldBeStale) {
+  execute();
+  bench.begin(0, 1);
+  misspeculate(0, 1);
+  const Picoseconds begun = bench.now();
+  bench.at(begun + ns(100), [this] { bench.end(0); });
+  const Picoseconds back = begun + kHandled;
+  bench.at(back - ns(5), [this] {  // arrives at 15 from there, an alarm until 2015
+    bench.store(1, kW1, 6);
+    bench.evict(kL1);
+  });
+  bench.at(back + ns(3), [this] { bench.fetch(1, kL1); });
+  bench.run();
+  EXPECT_EQ(bench.rewound.back().when, back);
+  // 33, and then every 20.
+  EXPECT_EQ(bench.resumed.back().when, back + ns(33 + 20 * 100));
+}
 TEST_F(PmemSpecThatTriesTwice, EachRegionHasItsOwnTries) {
   execute();
   execute();

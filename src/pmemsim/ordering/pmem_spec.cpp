@@ -90,9 +90,10 @@ bool PmemSpecOrdering::store(const Store& store, Picoseconds, Completion resume)
   PerCore& core = cores_[store.core];
   if (core.waits_for == WaitsFor::kGoesBack) return false;
   core.leaving = LeavingStore(store);
-  core.early = core.without_speculation ||
+  core.early = without_speculation_ > 0 ||
                (store.atomic && parameters_.releases == Releases::kWait);  // rules 12 and 5
   core.entered = false;
+  core.speculates = !core.early;
   if (!may_store(core)) return wait(store.core, WaitsFor::kRoom, resume);
   if (!core.early) return true;
   leave_early(store.core);
@@ -123,6 +124,8 @@ void PmemSpecOrdering::visible(CoreId number, Line line) {
     store.data = context_->pm_space.newest().read(line);
   }
   enter(number, store);
+  core.speculates = false;
+  core.speculated = core.left;
 }
 
 // Rule 11.
@@ -502,7 +505,7 @@ void PmemSpecOrdering::mark_threads() {
   for (CoreId number = 0; number < cores_.size(); ++number) {
     PerCore& core = cores_[number];
     const bool in_region = core.region != 0 || core.loaded_region > core.ended_region;
-    if (!in_region || core.without_speculation || core.waits_for >= WaitsFor::kGoesBack) continue;
+    if (!in_region || core.gives_up_speculation || core.waits_for >= WaitsFor::kGoesBack) continue;
     core.marked = true;
     if (parameters_.recovery == SpecRecovery::kEager && core.region != 0) {
       go_back(number, context_->queue.now());
@@ -559,8 +562,7 @@ void PmemSpecOrdering::region_begin(CoreId number, std::uint64_t region) {
   core.locks_at_begin = core.locks;
   core.id_at_begin = core.id.has_value();
   if (core.aborted != region) core.aborts = 0;
-  core.without_speculation = core.aborted == region && core.aborts >= parameters_.retries;
-  statistics_.without_speculation += core.without_speculation;
+  statistics_.without_speculation += core.gives_up_speculation;
 }
 
 bool PmemSpecOrdering::region_end(CoreId number, std::uint64_t region, Picoseconds,
@@ -597,7 +599,7 @@ void PmemSpecOrdering::region_over(CoreId number) {
   PerCore& core = cores_[number];
   core.ended_region = std::exchange(core.ending, 0);
   core.region = 0;
-  core.without_speculation = false;
+  if (std::exchange(core.gives_up_speculation, false)) --without_speculation_;
   if (core.barriers > 0) {
     core.ended.push_back(core.ended_region);
   } else {
@@ -624,6 +626,10 @@ void PmemSpecOrdering::rewind(CoreId number) {
   core.region = core.ending = 0;
   core.loaded_region = core.ended_region;
   context_->threads.rewind(number);
+  core.speculates = false;
+  if (core.aborts >= parameters_.retries && !std::exchange(core.gives_up_speculation, true)) {
+    ++without_speculation_;
+  }
   core.locks = core.locks_at_begin;
   core.id.reset();
   if (core.id_at_begin) assign(core);
@@ -631,9 +637,22 @@ void PmemSpecOrdering::rewind(CoreId number) {
   if (may_go_on(core)) go_on(number, context_->queue.now());
 }
 
-void PmemSpecOrdering::begin_again(CoreId number, Picoseconds now) {
+void PmemSpecOrdering::begin_again(std::uint64_t number64, Picoseconds now) {
+  const auto number = static_cast<CoreId>(number64);
+  if (cores_[number].gives_up_speculation && !nothing_is_stale()) {
+    context_->queue.schedule(now + parameters_.path_latency, Phase::kCore,
+                             completion<&PmemSpecOrdering::begin_again>(*this, number));
+    return;
+  }
   statistics_.abort_time += now - cores_[number].goes_back_since;
   resume(number);
+}
+
+// Rule 12. Not as long as some store is visible and hasn't arrived, or an alarm isn't settled.
+bool PmemSpecOrdering::nothing_is_stale() const {
+  return alarms_.empty() && std::ranges::none_of(cores_, [](const PerCore& core) {
+           return core.speculates || core.accepted < core.speculated;
+         });
 }
 
 void PmemSpecOrdering::statistics(StatisticsCollector& collector) const {

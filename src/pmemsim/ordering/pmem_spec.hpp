@@ -55,10 +55,11 @@
 //      marked (6.2.2, eager). It waits until its stores have arrived; then it writes what was there
 //      before, the latest store first; when that has arrived, and no interrupt is under way, it
 //      begins again. Lines that it writes then count as being in the caches: reads of them wait.
-//  12  After `retries` times, it executes the region without speculation: a store becomes visible
-//  when
-//      it has arrived, so that nothing can be stale, and the region isn't marked any more. (Open.
-//      To keep other threads out meanwhile could be waiting for what they hold.)
+//  12  After `retries` times, nobody speculates until the region is over: stores of all cores
+//      become visible when they have arrived. It begins again when those before have, and no alarm
+//      is left; then nothing can be stale that it reads, and it isn't marked any more. (Open. If
+//      only its own stores waited, it could read what others' have left stale. To keep other
+//      threads out meanwhile could be waiting for what they hold.)
 //  13  Without a log there is nothing to go back with: misspeculation is counted and reported.
 #pragma once
 
@@ -164,8 +165,10 @@ class PmemSpecOrdering final : public Ordering {
     std::uint64_t ended_region = 0;   // the last
     std::uint64_t loaded_region = 0;  // the last that loads have retired of
     bool marked = false;
-    std::uint32_t aborts = 0;  // of that
-    bool without_speculation = false;
+    std::uint32_t aborts = 0;           // of that
+    bool gives_up_speculation = false;  // from when it has gone back too often until it is over
+    bool speculates = false;            // a store will be visible before it arrives
+    std::uint64_t speculated = 0;       // of so many stores, the last that was
     Picoseconds goes_back_since{};
     std::uint32_t pauses = 0;
 
@@ -232,7 +235,8 @@ class PmemSpecOrdering final : public Ordering {
   bool check_region(CoreId number, Completion resume);
   void go_back(std::uint64_t core, Picoseconds now);
   void rewind(CoreId number);
-  void begin_again(CoreId number, Picoseconds now);
+  void begin_again(std::uint64_t core, Picoseconds now);
+  bool nothing_is_stale() const;
   void region_over(CoreId number);
 
   const Surroundings surroundings_;
@@ -250,7 +254,8 @@ class PmemSpecOrdering final : public Ordering {
   std::vector<Alarm> alarms_;
   bool interrupt_ = false;  // is under way
   std::uint32_t next_id_ = 0;
-  std::uint32_t backed_up_ = 0;  // paths
+  std::uint32_t without_speculation_ = 0;  // regions that have given it up: then nobody speculates
+  std::uint32_t backed_up_ = 0;            // paths
   Picoseconds backed_up_since_{};
   bool paused_ = false;
   Picoseconds paused_since_{};
