@@ -54,19 +54,19 @@ class Misreading final : public NoOrdering {
   bool told_ = false;
 };
 
-CrashResult crash_misreading(bool in_region, Answers planned) {
+CrashResult crash_misreading(bool in_region, Answers planned, bool any_region = true) {
   answers = planned;
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
   const auto load = builder.site(SiteKind::kLoad, 8, 1);
   const auto store = builder.site(SiteKind::kStore, 8, 1);
   if (!in_region) builder.access(load, kMisread);
-  builder.mark(MarkKind::kRegionBegin, 1);
+  if (any_region) builder.mark(MarkKind::kRegionBegin, 1);
   builder.store(store, kWritten, 1);
   if (in_region) builder.access(load, kMisread);
   for (int i = 0; i < 1000; ++i) builder.external(8);  // long enough to be taken back
   builder.store(store, kWritten, 2);
-  builder.mark(MarkKind::kRegionEnd, 1);
+  if (any_region) builder.mark(MarkKind::kRegionEnd, 1);
 
   ChoiceTable table = with_speculation();
   table.push_back({.name = "misreading",
@@ -117,6 +117,11 @@ TEST(StaleLoads, AreRightInARegionThatIsTakenBack) {
 TEST(StaleLoads, AreAViolationOutsideRegionsIfNobodyIsTold) {
   const CrashResult result = crash_misreading(false, Answers::kNothing);
   EXPECT_GT(result.violations, 0u);
+  EXPECT_NE(story_of(result).find("was never told of that"), std::string::npos) << story_of(result);
+}
+
+TEST(StaleLoads, AreAViolationInAProgramWithoutRegions) {
+  const CrashResult result = crash_misreading(false, Answers::kNothing, false);
   EXPECT_NE(story_of(result).find("was never told of that"), std::string::npos) << story_of(result);
 }
 
