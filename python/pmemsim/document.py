@@ -80,15 +80,16 @@ class Item:
             raise self.error(f"'{text}' must be a whole number of at least {least}")
         return int(text)
 
-    def number(self) -> float:
-        """A number above 0."""
+    def number(self, *, or_zero: bool = False) -> float:
+        """A number above 0, or 0 where that may be."""
         text = self.text()
         try:
             number = float(text)
         except ValueError:
-            number = 0.0
-        if number <= 0:
-            raise self.error(f"'{text}' must be a number above 0")
+            number = -1.0
+        if not (number > 0 or (or_zero and number == 0)):
+            legal = "0 or a number above it" if or_zero else "a number above 0"
+            raise self.error(f"'{text}' must be {legal}")
         return number
 
     def one_of(self, known: Collection[str], what: str) -> str:

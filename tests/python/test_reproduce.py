@@ -826,7 +826,7 @@ def test_a_broken_plan_is_refused_with_its_line(
         ("", "expected.yaml: is empty"),
         ("a: b", "expected.yaml:1: must be a list"),
         ('- {id: tiny.speed, where: "1"}', "'tiny.speed' needs either a value or a shape"),
-        ('- {id: tiny.speed, where: "1", value: fast}', "'fast' must be a number above 0"),
+        ('- {id: tiny.speed, where: "1", value: fast}', "'fast' must be 0 or a number above it"),
         (FACTS + FACTS, "expected.yaml:2: id: 'tiny.speed' stands twice"),
     ],
 )

@@ -20,6 +20,7 @@ from pmemsim.files import check_writable, write_json
 from pmemsim.jobs import Job
 from pmemsim.reproduce import runs
 from pmemsim.reproduce.measurements import Measurements
+from pmemsim.reproduce.metrics import METRICS
 from pmemsim.reproduce.papers import is_paper, load_paper
 from pmemsim.reproduce.plan import Experiment, Paper, Scale
 from pmemsim.reproduce.report import to_dict
@@ -148,7 +149,8 @@ def _raise(_: Job, failure: Failure | None) -> None:
 
 
 def _draw(measured: Measurements, folder: Path) -> Path | None:
-    if measured.experiment.metric == "storage":
+    metric = measured.experiment.metric
+    if metric == "storage" or METRICS[metric].counted:
         return None
     from pmemsim.reproduce.figures import draw
 
@@ -194,7 +196,7 @@ def _row(finding: Finding) -> list[str]:
             fact.id,
             f"{fact.value:g}",
             f"{finding.measured:.3f} ± {finding.ci95:.3f}",
-            f"{finding.ratio:.2f}",
+            "" if finding.ratio is None else f"{finding.ratio:.2f}",
             finding.verdict,
         ]
     return [*cells, *sizes] if len(groups) > 1 else cells

@@ -19,7 +19,7 @@ def draw(measured: Measurements, path: Path) -> None:
         save(lambda figure: _lines(figure.subplots(), measured), path, (5.5, 3.8))
         return
     groups = measured.paper.groups
-    width = 1.2 + 0.34 * len(measured.paper.benchmarks) / len(groups) * (
+    width = 1.2 + 0.34 * len(measured.experiment.benchmarks) / len(groups) * (
         len(measured.experiment.designs) + 1
     )
 
@@ -38,7 +38,7 @@ def _title(measured: Measurements) -> str:
 
 def _bars(axes: Axes, measured: Measurements, group: str) -> None:
     experiment = measured.experiment
-    names = [b.name for b in measured.paper.benchmarks if b.group == group]
+    names = [b.name for b in measured.experiment.benchmarks if b.group == group]
     heights = {}
     for design in experiment.designs:
         ratios = measured.ratios(design, experiment.baseline)
@@ -54,16 +54,17 @@ def _bars(axes: Axes, measured: Measurements, group: str) -> None:
 def _lines(axes: Axes, measured: Measurements) -> None:
     experiment = measured.experiment
     first = experiment.points[0]
+    # The same point's, where the points have threads of their own and so are other programs.
+    fixed = None if any(point.threads for point in experiment.points) else first
     heights = {
         design: [
-            measured.ratio(design, experiment.baseline, point, first).mean
+            measured.ratio(design, experiment.baseline, point, fixed or point).mean
             for point in experiment.points
         ]
         for design in experiment.designs
     }
     lines(axes, [point.name for point in experiment.points], heights)
     axes.set_xlabel(experiment.varies)
-    axes.set_ylabel(
-        f"{METRICS[experiment.metric].label} over {experiment.baseline} at {first.name}, geomean"
-    )
+    at = f" at {fixed.name}" if fixed else ""
+    axes.set_ylabel(f"{METRICS[experiment.metric].label} over {experiment.baseline}{at}, geomean")
     axes.figure.suptitle(_title(measured), fontsize=10)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import geometric_mean
+from statistics import fmean, geometric_mean
 
 from pmemsim.errors import Error
 from pmemsim.jobs import Outcome
@@ -38,7 +38,7 @@ class Measurements:
         """One ratio a seed, of every benchmark that has the metric on both designs."""
         first = self.experiment.points[0]
         found = {}
-        for benchmark in self.paper.benchmarks:
+        for benchmark in self.experiment.benchmarks:
             pairs = [
                 (
                     self.value(of, of_point or first, benchmark, seed),
@@ -58,17 +58,19 @@ class Measurements:
 
     def ratio(
         self, of: str, over: str, of_point: Point | None = None, over_point: Point | None = None,
-        group: str | None = None,
+        group: str | None = None, name: str | None = None,
     ) -> Estimate:  # fmt: skip
         """Geometric mean of the benchmarks, then the mean of the seeds.
 
-        Of one group, or of all that are compared with the paper.
+        Of one group, or of all that are compared with the paper; of the benchmark of that name, or
+        of all.
         """
         ratios = self.ratios(of, over, of_point, over_point)
         chosen = [
             values
             for benchmark, values in ratios.items()
             if (benchmark.group == group if group else not benchmark.beside)
+            and name in (None, benchmark.name)
         ]
         if not chosen:
             raise Error(
@@ -77,11 +79,39 @@ class Measurements:
             )
         return estimate([geometric_mean(of_seed) for of_seed in zip(*chosen, strict=True)])
 
-    def group_ratios(self, of: str, over: str) -> dict[str, Estimate]:
+    def group_ratios(
+        self, of: str, over: str, of_point: Point | None = None, over_point: Point | None = None,
+        name: str | None = None,
+    ) -> dict[str, Estimate]:  # fmt: skip
         """`ratio` of every group by its name."""
-        found = {benchmark.group for benchmark in self.ratios(of, over)}
+        found = {
+            benchmark.group
+            for benchmark in self.ratios(of, over, of_point, over_point)
+            if name in (None, benchmark.name)
+        }
         return {
-            group: self.ratio(of, over, group=group)
+            group: self.ratio(of, over, of_point, over_point, group, name)
             for group in self.paper.groups
             if group in found
         }
+
+    def counts(self, of: str, name: str | None = None) -> dict[Benchmark, list[float]]:
+        """The metric itself, one value a seed, of the benchmark of that name, or of all."""
+        found = {}
+        for benchmark in self.experiment.benchmarks:
+            if name not in (None, benchmark.name):
+                continue
+            first = self.experiment.points[0]
+            values = [self.value(of, first, benchmark, seed) for seed in self.paper.seeds]
+            found[benchmark] = [value for value in values if value is not None]
+            if len(found[benchmark]) < len(values):
+                raise Error(
+                    f"{self.paper.name} {self.experiment.id}: {of} has no "
+                    f"{METRICS[self.experiment.metric].label}"
+                )
+        return found
+
+    def count(self, of: str, name: str | None = None) -> Estimate:
+        """Arithmetic mean of the benchmarks, then the mean of the seeds: it may be 0."""
+        counts = [values for b, values in self.counts(of, name).items() if not b.beside]
+        return estimate([fmean(of_seed) for of_seed in zip(*counts, strict=True)])

@@ -22,6 +22,8 @@ class Metric:
 
     label: str
     of: Callable[[Outcome], float | None]
+    counted: bool = False
+    """Whether the papers report it as it is, instead of over another design's; it may be 0."""
 
 
 def _throughput(run: Outcome) -> float | None:
@@ -59,6 +61,14 @@ def _commit_latency(run: Outcome) -> float | None:
     return next((mean for mean in means if mean is not None), None)
 
 
+def _misspeculations(run: Outcome) -> float | None:
+    """PMEM-Spec, 8.4: how often the hardware has found loads or stores that came too early."""
+    if "pmem_spec.load_alarms" not in run.stats:
+        return None
+    alarms = run.stats["pmem_spec.load_alarms"] + run.stats["pmem_spec.store_alarms"]
+    return alarms / run.regions
+
+
 def _mean(run: Outcome, total: str, count: str) -> float | None:
     number = run.stats.get(count)
     return run.stats[total] / number if number else None
@@ -72,4 +82,5 @@ METRICS = {
     "pm_writes": Metric("PM write traffic", _pm_writes),
     "log_latency": Metric("log entry persistence latency", _log_latency),
     "commit_latency": Metric("commit latency", _commit_latency),
+    "misspeculations": Metric("misspeculations a region", _misspeculations, counted=True),
 }

@@ -91,7 +91,7 @@ def _facts(file: Item) -> dict[str, Fact]:
             name,
             field["where"].text(),
             field["what"].text() if "what" in field else "",
-            field["value"].number() if "value" in field else None,
+            field["value"].number(or_zero=True) if "value" in field else None,
             field["shape"].text() if "shape" in field else "",
         )
     return facts
@@ -103,10 +103,10 @@ def _paper(file: Item, facts: dict[str, Fact]) -> Paper:
     groups = plan["groups"].entries()
     if groups and all(_is_beside(group) for group in groups.values()):
         raise plan["groups"].error("all stand beside; one must be compared with the paper")
-    benchmarks = plan["benchmarks"].entries()
+    benchmarks = _benchmarks(plan["benchmarks"], groups)
     designs = {name: _design(item) for name, item in plan["designs"].entries().items()}
     experiments = {
-        name: _experiment(item, plan["paper"].text(), designs, facts)
+        name: _experiment(item, plan["paper"].text(), designs, facts, benchmarks, groups)
         for name, item in plan["experiments"].entries().items()
     }
     return Paper(
@@ -122,15 +122,11 @@ def _paper(file: Item, facts: dict[str, Fact]) -> Paper:
             for scale, counts in plan["scales"].fields(SCALES).items()
         },
         warm_up=_sourced(plan["warm_up"]).whole(least=0) if "warm_up" in plan else 0,
-        benchmarks=tuple(
-            _benchmark(benchmark, group)
-            for group in groups.values()
-            for benchmark in benchmarks.values()
-        ),
+        benchmarks=benchmarks,
         designs=designs,
         experiments=experiments,
         ablations={
-            name: _ablation(item, experiments, benchmarks)
+            name: _ablation(item, experiments, {benchmark.name for benchmark in benchmarks})
             for name, item in plan["ablations"].entries().items()
         },
         facts=facts,
@@ -139,6 +135,13 @@ def _paper(file: Item, facts: dict[str, Fact]) -> Paper:
 
 def _sourced(item: Item) -> Item:
     return item.fields(("value",), ("source",))["value"]
+
+
+def _benchmarks(item: Item, groups: dict[str, Item]) -> tuple[Benchmark, ...]:
+    benchmarks = item.entries().values()
+    return tuple(
+        _benchmark(benchmark, group) for group in groups.values() for benchmark in benchmarks
+    )
 
 
 def _benchmark(item: Item, group: Item) -> Benchmark:
@@ -169,34 +172,54 @@ def _is_beside(group: Item) -> bool:
 
 
 def _design(item: Item) -> Design:
-    field = item.fields(("preset",), ("source", "set"))
-    return Design(item.name, field["preset"].preset("design"), _settings(field.get("set")))
+    field = item.fields(("preset",), ("redo", "source", "set"))
+    return Design(
+        item.name,
+        field["preset"].preset("design"),
+        _settings(field.get("set")),
+        field["redo"].preset("design") if "redo" in field else None,
+    )
 
 
 def _experiment(
-    item: Item, paper: str, designs: dict[str, Design], facts: dict[str, Fact]
-) -> Experiment:
+    item: Item, paper: str, designs: dict[str, Design], facts: dict[str, Fact],
+    of_paper: tuple[Benchmark, ...], groups: dict[str, Item],
+) -> Experiment:  # fmt: skip
     field = item.fields(
-        ("title", "where", "metric", "designs", "baseline", "entries"), ("set", "vary", "machine")
+        ("title", "where", "metric", "designs", "baseline", "entries"),
+        ("set", "vary", "machine", "benchmarks"),
     )
     measured = tuple(name.one_of(designs, "design") for name in field["designs"].items())
     vary = field["vary"].fields(("name", "points")) if "vary" in field else {}
-    points = vary["points"].entries().values() if vary else ()
+    named = vary["points"].entries() if vary else {}
+    points = {name: _point(point) for name, point in named.items()}
+    metric = _metric(field["metric"], item, paper)
+    benchmarks = _benchmarks(field["benchmarks"], groups) if "benchmarks" in field else of_paper
     return Experiment(
         id=item.name,
         title=field["title"].text(),
         where=field["where"].text(),
-        metric=_metric(field["metric"], item, paper),
+        metric=metric,
         designs=measured,
         baseline=field["baseline"].one_of(measured, "design"),
         machine=_sourced(field["machine"]).preset("machine") if "machine" in field else None,
         settings=_settings(field.get("set")),
         varies=vary["name"].text() if vary else "",
-        points=tuple(Point(point.name, _settings(point)) for point in points) or (Point("", ()),),
+        points=tuple(points.values()) or (Point("", ()),),
+        benchmarks=benchmarks,
         entries=tuple(
-            _entry(entry, measured, facts) for entry in field["entries"].entries().values()
+            _entry(entry, measured, facts, points, benchmarks, metric)
+            for entry in field["entries"].entries().values()
         ),
     )
+
+
+def _point(item: Item) -> Point:
+    """What is set at a point, and of how many threads the recordings are."""
+    varied = item.entries()
+    threads = varied.pop("threads", None)
+    settings = tuple((key, value.text()) for key, value in varied.items())
+    return Point(item.name, settings, threads.whole() if threads else None)
 
 
 def _metric(item: Item, experiment: Item, paper: str) -> str:
@@ -204,16 +227,32 @@ def _metric(item: Item, experiment: Item, paper: str) -> str:
     return item.one_of([*METRICS, "storage"] if computed else METRICS, "metric")
 
 
-def _entry(item: Item, designs: tuple[str, ...], facts: dict[str, Fact]) -> Entry:
+def _entry(
+    item: Item, designs: tuple[str, ...], facts: dict[str, Fact], points: dict[str, Point],
+    benchmarks: tuple[Benchmark, ...], metric: str,
+) -> Entry:  # fmt: skip
     if item.name not in facts:
         raise item.error(f"expected.yaml has no such id{did_you_mean(item.name, facts)}")
     fact = facts[item.name]
     if fact.shape:
         shape = item.fields(("shape",))["shape"].one_of(SHAPES, "shape")
         return Entry(fact, "", "", shape)
-    field = item.fields(("of", "over"))
-    of, over = (field[key].one_of(designs, "design") for key in ("of", "over"))
-    return Entry(fact, of, over, "")
+    counted = METRICS[metric].counted if metric in METRICS else False
+    field = item.fields(
+        ("of",) if counted else ("of", "over"),
+        ("benchmark",) if counted else ("benchmark", "at", "over_at"),
+    )
+    names = {benchmark.name for benchmark in benchmarks}
+    at = points[field["at"].one_of(points, "point")] if "at" in field else None
+    return Entry(
+        fact,
+        field["of"].one_of(designs, "design"),
+        "" if counted else field["over"].one_of(designs, "design"),
+        "",
+        at,
+        points[field["over_at"].one_of(points, "point")] if "over_at" in field else at,
+        field["benchmark"].one_of(names, "benchmark") if "benchmark" in field else None,
+    )
 
 
 def _ablation(

@@ -54,6 +54,12 @@ class Design:
     name: str
     preset: str
     settings: Settings
+    redo_preset: str | None = None
+    """The preset for programs with a redo log; None: the same."""
+
+    def preset_for(self, benchmark: Benchmark) -> str:
+        """The preset that runs a benchmark's program."""
+        return (self.redo_preset if benchmark.log == "redo" else None) or self.preset
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,8 @@ class Point:
 
     name: str
     settings: Settings
+    threads: int | None = None
+    """None: the paper's. All together run as many regions as at other points."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +79,15 @@ class Entry:
     fact: Fact
     of: str
     over: str
+    """Empty if the entry is the metric itself, without anything that it is compared with."""
     shape: str
-    """A function of `shapes`; empty if the entry is a ratio."""
+    """A function of `shapes`; empty if the entry is a number."""
+    at: Point | None = None
+    """Where `of` is measured; None: at the first point."""
+    over_at: Point | None = None
+    """Where `over` is measured; None: at the first point."""
+    benchmark: str | None = None
+    """The only one that counts; None: all."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +107,8 @@ class Experiment:
     varies: str
     points: tuple[Point, ...]
     """At least one, whose name is empty if nothing varies."""
+    benchmarks: tuple[Benchmark, ...]
+    """The paper's, or the experiment's own."""
     entries: tuple[Entry, ...]
 
 
@@ -159,7 +176,7 @@ class Paper:
         }
         run = WorkloadRun.of(
             benchmark.workload,
-            threads=self.threads,
+            threads=point.threads or self.threads,
             regions=self._regions(benchmark, scale),
             data_bytes=benchmark.data_bytes,
             seed=seed,
@@ -170,7 +187,7 @@ class Paper:
             whole_run=benchmark.whole_run,
         )
         machine = experiment.machine or self.machine
-        return Case(run, chosen.preset, machine, tuple(settings.items()))
+        return Case(run, chosen.preset_for(benchmark), machine, tuple(settings.items()))
 
     def cases(self, experiment: Experiment, scale: Scale) -> list[Case]:
         """All simulations of an experiment; none if it is computed from the configuration."""
@@ -178,7 +195,7 @@ class Paper:
             return []
         return [
             self.case(experiment, design, point, benchmark, seed, scale)
-            for benchmark in self.benchmarks
+            for benchmark in experiment.benchmarks
             for seed in self.seeds
             for point in experiment.points
             for design in experiment.designs
@@ -191,20 +208,17 @@ class Paper:
             self,
             ablation=ablation,
             threads=ablation.threads or self.threads,
-            benchmarks=tuple(
-                replace(benchmark, data_bytes=ablation.data_bytes)
-                if ablation.data_bytes and takes_data_bytes(benchmark.workload)
-                else benchmark
-                for benchmark in self.benchmarks
-                if benchmark.name not in ablation.without
-                and not (ablation.data_bytes and benchmark.beside)
-            ),
+            benchmarks=_ablated(self.benchmarks, ablation),
             regions={
                 scale: {group: round(count * factor) for group, count in counts.items()}
                 for scale, counts in self.regions.items()
             },
             experiments={
-                name: replace(experiment, metric=ablation.metric or experiment.metric)
+                name: replace(
+                    experiment,
+                    metric=ablation.metric or experiment.metric,
+                    benchmarks=_ablated(experiment.benchmarks, ablation),
+                )
                 for name, experiment in self.experiments.items()
                 if name in ablation.of
             },
@@ -212,12 +226,24 @@ class Paper:
         )
 
     def _warm_up(self, benchmark: Benchmark) -> int:
+        if benchmark.whole_run:
+            return 0
         ablated = self.ablation.warm_up if self.ablation else None
         warm_up = self.warm_up if ablated is None else ablated
         return round(warm_up * benchmark.regions_share)
 
     def _regions(self, benchmark: Benchmark, scale: Scale) -> int:
         return max(1, round(self.regions[scale][benchmark.group] * benchmark.regions_share))
+
+
+def _ablated(benchmarks: tuple[Benchmark, ...], ablation: Ablation) -> tuple[Benchmark, ...]:
+    return tuple(
+        replace(benchmark, data_bytes=ablation.data_bytes)
+        if ablation.data_bytes and takes_data_bytes(benchmark.workload)
+        else benchmark
+        for benchmark in benchmarks
+        if benchmark.name not in ablation.without and not (ablation.data_bytes and benchmark.beside)
+    )
 
 
 def takes_data_bytes(workload: str) -> bool:

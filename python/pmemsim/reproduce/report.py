@@ -64,7 +64,7 @@ def _values(measured: Measurements) -> list[dict[str, Any]]:
         }
         for design in measured.experiment.designs
         for point in measured.experiment.points
-        for benchmark in measured.paper.benchmarks
+        for benchmark in measured.experiment.benchmarks
         for seed in measured.paper.seeds
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import fmean
 
 from pmemsim.reproduce.measurements import Measurements
 from pmemsim.reproduce.storage import storage
@@ -79,6 +80,113 @@ def fifo_storage(measured: Measurements) -> Seen:
     )  # fmt: skip
 
 
+# What "no performance improvement" and "about" are taken for.
+_NO_GAIN = 0.05
+_ABOUT = 0.15
+
+
+def speculation_speedups(measured: Measurements) -> Seen:
+    """PMEM-Spec, 8.2: DPO below x86; who gains nothing and who much."""
+
+    def over_x86(design: str, benchmark: str | None = None) -> float:
+        return measured.ratio(design, "x86", name=benchmark).mean
+
+    dpo = over_x86("DPO")
+    short = {
+        f"{design} {benchmark}": over_x86(design, benchmark)
+        for benchmark in ("Queue", "Hashmap")
+        for design in ("HOPS", "PMEM-Spec")
+    }
+    vacation, memcached = (over_x86("PMEM-Spec", name) for name in ("Vacation", "Memcached"))
+    holds = (
+        dpo < 1
+        and max(short.values()) <= 1 + _NO_GAIN
+        and abs(vacation / 1.33 - 1) <= _ABOUT
+        and memcached > 1.4
+    )
+    regions = ", ".join(f"{which} {ratio:.3f}" for which, ratio in short.items())
+    return Seen(
+        holds,
+        f"over x86: DPO {dpo:.3f}; {regions}; PMEM-Spec Vacation {vacation:.3f}, Memcached "
+        f"{memcached:.3f}",
+    )
+
+
+def dpo_below_x86(measured: Measurements) -> Seen:
+    """PMEM-Spec, 8.3.1: DPO is below x86 on every benchmark, at every number of cores."""
+    seen, holds = [], True
+    for point in measured.experiment.points:
+        ratios = measured.ratios("DPO", "x86", point, point)
+        means = {benchmark.name: fmean(values) for benchmark, values in ratios.items()}
+        above = [f"{name} {mean:.3f}" for name, mean in means.items() if mean >= 1]
+        holds = holds and not above
+        most = max(means, key=lambda name: means[name])
+        seen.append(f"{point.name}: " + (", ".join(above) or f"at most {means[most]:.3f} ({most})"))
+    return Seen(holds, "DPO over x86, where it isn't below: " + "; ".join(seen))
+
+
+def never_overflows(measured: Measurements) -> Seen:
+    """PMEM-Spec, 8.3.2: a speculation buffer of 16 entries never overflows."""
+    paper, experiment = measured.paper, measured.experiment
+    totals = {
+        point.name: sum(
+            measured.outcome("PMEM-Spec", point, benchmark, seed).stats["pmem_spec.overflows"]
+            for benchmark in experiment.benchmarks
+            for seed in paper.seeds
+        )
+        for point in experiment.points
+    }
+    counts = ", ".join(f"{name}: {total:g}" for name, total in totals.items())
+    return Seen(totals["16"] == 0, f"overflows by entries, all benchmarks and seeds: {counts}")
+
+
+def above_x86(measured: Measurements) -> Seen:
+    """PMEM-Spec, 8.3.3: HOPS and PMEM-Spec stay above x86 at every persist-path latency."""
+    ratios = {
+        design: [measured.ratio(design, "x86", p, p).mean for p in measured.experiment.points]
+        for design in ("HOPS", "PMEM-Spec")
+    }
+    names = ", ".join(point.name for point in measured.experiment.points)
+    seen = "; ".join(
+        f"{design} {', '.join(f'{ratio:.3f}' for ratio in of_design)}"
+        for design, of_design in ratios.items()
+    )
+    return Seen(
+        all(ratio > 1 for of_design in ratios.values() for ratio in of_design),
+        f"over x86 at {names}: {seen}",
+    )
+
+
+def provoked_misspeculation(measured: Measurements) -> Seen:
+    """PMEM-Spec, 8.4: only on a slow path, never on one that is faster than the caches' way.
+
+    Every read that was stale must have been found, in a region that then went back.
+    """
+    seen, found, unrepaired = [], {}, 0.0
+    for point in measured.experiment.points:
+        stats = [
+            measured.outcome("PMEM-Spec", point, benchmark, seed).stats
+            for benchmark in measured.experiment.benchmarks
+            for seed in measured.paper.seeds
+        ]
+        counts = {
+            name: sum(run[f"pmem_spec.{name}"] for run in stats)
+            for name in ("load_alarms", "aborts", "missed_stale_reads", "unrepaired_loads")
+        }
+        found[point.name] = counts["load_alarms"]
+        unrepaired += counts["missed_stale_reads"] + counts["unrepaired_loads"]
+        seen.append(
+            f"{point.name}: {counts['load_alarms']:g} misspeculations, {counts['aborts']:g} "
+            "regions taken back"
+        )
+    holds = found["10ns"] == 0 < found["200ns"] and unrepaired == 0
+    return Seen(holds, f"{'; '.join(seen)}; stale reads that nobody repaired: {unrepaired:g}")
+
+
 SHAPES: dict[str, Callable[[Measurements], Seen]] = {
-    shape.__name__: shape for shape in (pm_latency, fences, lad_below_redu, fifo_storage)
-}
+    shape.__name__: shape
+    for shape in (
+        pm_latency, fences, lad_below_redu, fifo_storage, speculation_speedups, dpo_below_x86,
+        never_overflows, above_x86, provoked_misspeculation,
+    )
+}  # fmt: skip

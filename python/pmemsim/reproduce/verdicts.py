@@ -34,13 +34,15 @@ class Finding:
 
     @property
     def ratio(self) -> float | None:
-        """Measured over the paper's value."""
+        """Measured over the paper's value; None for shapes, and where the paper has 0."""
         value = self.entry.fact.value
         return self.measured / value if self.measured is not None and value else None
 
 
 def verdict_of(measured: float, reported: float) -> str:
-    """Whether a value is within 15% of the paper's."""
+    """Whether a value is within 15% of the paper's; where that is 0, whether it is 0, too."""
+    if reported == 0:
+        return WITHIN if measured == 0 else OFF
     deviation = round(abs(measured / reported - 1), 9)  # 0.85 is 15% below 1, in binary too
     return WITHIN if deviation <= TOLERANCE else OFF
 
@@ -56,11 +58,19 @@ def _finding(entry: Entry, measured: Measurements) -> Finding:
     if reported is None:
         seen = SHAPES[entry.shape](measured)
         return Finding(*where, None, None, HOLDS if seen.holds else FAILS, seen.text, {}, {})
-    ratio = measured.ratio(entry.of, entry.over)
+    groups: dict[str, Estimate] = {}
+    if entry.over:
+        which = (entry.of, entry.over, entry.at, entry.over_at)
+        found = measured.ratio(*which, name=entry.benchmark)
+        groups = measured.group_ratios(*which, name=entry.benchmark)
+        values = measured.ratios(*which)
+    else:
+        found = measured.count(entry.of, entry.benchmark)
+        values = measured.counts(entry.of)
     benchmarks = {
-        f"{benchmark.name} {benchmark.group}": statistics.fmean(values)
-        for benchmark, values in measured.ratios(entry.of, entry.over).items()
+        f"{benchmark.name} {benchmark.group}": statistics.fmean(of_seeds)
+        for benchmark, of_seeds in values.items()
+        if entry.benchmark in (None, benchmark.name)
     }
-    verdict = verdict_of(ratio.mean, reported)
-    groups = measured.group_ratios(entry.of, entry.over)
-    return Finding(*where, ratio.mean, ratio.ci95, verdict, "", groups, benchmarks)
+    verdict = verdict_of(found.mean, reported)
+    return Finding(*where, found.mean, found.ci95, verdict, "", groups, benchmarks)
