@@ -144,7 +144,8 @@ INSTANTIATE_TEST_SUITE_P(All, Workload,
                                          "rbtree", "btree", "ctree", "binary_tree", "skiplist",
                                          "echo", "vacation", "vacation_redo", "memcached",
                                          "memcached_redo", "tatp", "tatp_lowlevel", "tpcc",
-                                         "tpcc_lowlevel"),
+                                         "tpcc_lowlevel", "streaming", "load_misspeculation",
+                                         "store_misspeculation"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -55,7 +55,14 @@ LALEA = """
     fig5.redu fig5.lad fig6.lalea fig6.blom fig6.both fig6.lad
     fig7.lalea fig7.blom fig7.both fig7.lad storage_bits
 """
-IDS = {"asap": ASAP.split(), "lalea": LALEA.split()}
+PMEM_SPEC = """
+    fig9.spec_vs_x86 fig9.spec_vs_hops fig9.hops_vs_x86 fig9.vacation fig9.memcached fig9.shape
+    fig10.16_vs_x86 fig10.16_vs_hops fig10.32_vs_x86 fig10.32_vs_hops fig10.64_vs_x86
+    fig10.64_vs_hops fig10.dpo_shape fig10.16_hops_vs_x86 fig10.32_hops_vs_x86
+    fig10.64_hops_vs_x86
+    fig11.sixteen fig11.one_entry fig12.shape misspeculation_rate synthetic
+"""
+IDS = {"asap": ASAP.split(), "lalea": LALEA.split(), "pmem-spec": PMEM_SPEC.split()}
 
 TINY = """
 paper: tiny
@@ -151,6 +158,8 @@ def test_the_confidence_interval_is_students() -> None:
         (0.84, 1.0, "off"),
         (2.58, 2.25, "within 15%"),
         (2.60, 2.25, "off"),
+        (0.0, 0.0, "within 15%"),
+        (0.001, 0.0, "off"),
         (0.08, 0.0749, "within 15%"),
     ],
 )
@@ -166,17 +175,19 @@ def test_metrics() -> None:
             "pm.bytes_written": 640.0,
             "log.entry_latency_ns": 300.0, "log.persistent_entries": 3.0,
             "hw_redo.commit_latency_ns": 800.0, "hw_redo.committed": 10.0,
+            "pmem_spec.load_alarms": 3.0, "pmem_spec.store_alarms": 2.0,
         },
     )  # fmt: skip
     measured = {name: metric.of(run) for name, metric in METRICS.items()}
     assert measured == {
         "throughput": 0.05, "region_time": 15.0, "drained_region_time": 18.0, "region_rate": 1 / 15,
-        "pm_writes": 10.0, "log_latency": 100.0, "commit_latency": 80.0,
+        "pm_writes": 10.0, "log_latency": 100.0, "commit_latency": 80.0, "misspeculations": 0.5,
     }  # fmt: skip
     nothing_logged = outcome(
         "0123", 10, 200.0, {"log.entry_latency_ns": 0.0, "log.persistent_entries": 0.0}
     )
     assert METRICS["log_latency"].of(nothing_logged) is None
+    assert METRICS["misspeculations"].of(nothing_logged) is None
     lad = outcome(
         "0123", 10, 200.0,
         {"lad.log_completion_ns": 600.0, "lad.commit_latency_ns": 900.0, "lad.committed": 10.0},
@@ -188,19 +199,21 @@ def test_metrics() -> None:
 
 
 def made_up(
-    paper: Paper, experiment: str, time_of: Callable[[str, Point, Benchmark, int], float]
-) -> Measurements:
-    """An experiment whose runs take the time that is said."""
+    paper: Paper, experiment: str, time_of: Callable[[str, Point, Benchmark, int], float],
+    stats_of: Callable[[str, Point, Benchmark, int], dict[str, float]] = lambda *_: {},
+) -> Measurements:  # fmt: skip
+    """An experiment whose runs take the time, and have the statistics, that are said."""
     study = paper.experiments[experiment]
     outcomes = {
         paper.case(study, design, point, benchmark, seed, "quick"): outcome(
-            "0123", 100, time_of(design, point, benchmark, seed), {}
+            "0123", 100, time_of(design, point, benchmark, seed),
+            stats_of(design, point, benchmark, seed),
         )
         for design in study.designs
         for point in study.points
-        for benchmark in paper.benchmarks
+        for benchmark in study.benchmarks
         for seed in paper.seeds
-    }
+    }  # fmt: skip
     return Measurements(paper, study, "quick", outcomes)
 
 
@@ -326,6 +339,188 @@ def test_fences(time_ns: float, there: bool) -> None:
 @pytest.mark.parametrize(("time_ns", "there"), [(1.01, True), (0.99, False)])
 def test_lad_below_redu(time_ns: float, there: bool) -> None:
     assert holds("lad_below_redu", "lalea", "fig4", "LAD", time_ns) == there
+
+
+# ---- PMEM-Spec's --------------------------------------------------------------------------------
+
+
+def test_points_may_have_threads_and_a_program_its_preset() -> None:
+    paper = load_paper("pmem-spec")
+    study = paper.experiments["fig10"]
+    cases = paper.cases(study, "quick")
+    of_point = {(case.run.threads, dict(case.settings)["core.count"]) for case in cases}
+    assert of_point == {(16, "16"), (32, "32"), (64, "64")}
+    # All threads together run as many regions at every point.
+    assert {c.run.regions for c in cases if c.run.workload == "tatp"} == {3200}
+    presets = {(case.run.log, case.design) for case in cases}
+    assert presets == {
+        ("undo", "sw-undo"), ("undo", "dpo"), ("undo", "hops"), ("undo", "pmem-spec"),
+        ("redo", "sw-redo"), ("redo", "dpo-redo"), ("redo", "hops-redo"),
+        ("redo", "pmem-spec-redo"),
+    }  # fmt: skip
+
+
+def test_a_whole_run_has_no_warm_up() -> None:
+    paper = load_paper("pmem-spec")
+    runs = {case.run for case in paper.cases(paper.experiments["fig9"], "quick")}
+    assert {(run.whole_run, run.warm_up > 0) for run in runs} == {(True, False), (False, True)}
+
+
+def test_an_experiment_may_have_benchmarks_of_its_own() -> None:
+    paper = load_paper("pmem-spec")
+    own = {case.run.workload for case in paper.cases(paper.experiments["synthetic"], "quick")}
+    assert own == {"load_misspeculation"}
+    assert len(paper.experiments["fig9"].benchmarks) == 8
+    assert {b.workload for b in paper.benchmarks} & own == set()
+
+
+def test_an_entry_may_be_of_one_benchmark_and_of_two_points() -> None:
+    paper = load_paper("pmem-spec")
+
+    def time_of(design: str, _point: Point, benchmark: Benchmark, _seed: int) -> float:
+        faster = {"Vacation": 2.0, "Memcached": 4.0}.get(benchmark.name, 1.0)
+        return 1 / faster if design == "PMEM-Spec" else 1.0
+
+    found = {f.entry.fact.id: f for f in findings(made_up(paper, "fig9", time_of))}
+    assert found["pmem_spec.fig9.vacation"].measured == pytest.approx(2.0)
+    assert found["pmem_spec.fig9.vacation"].benchmarks == {"Vacation 64 B": 2.0}
+    assert found["pmem_spec.fig9.vacation"].groups["64 B"].mean == pytest.approx(2.0)
+    assert found["pmem_spec.fig9.memcached"].measured == pytest.approx(4.0)
+    assert found["pmem_spec.fig9.spec_vs_x86"].measured == pytest.approx(8 ** (1 / 8))
+
+    of_size = {"16": 1.0, "8": 1.1, "4": 1.2, "2": 1.3, "1": 2.0}
+    fig11 = made_up(
+        paper, "fig11", lambda _, point, *__: of_size[point.name],
+        lambda *_: {"pmem_spec.overflows": 0.0},
+    )  # fmt: skip
+    one = {f.entry.fact.id: f for f in findings(fig11)}["pmem_spec.fig11.one_entry"]
+    assert one.measured == pytest.approx(0.5)
+
+    # Of the cores that a point has, over the same ones.
+    cores = made_up(
+        paper, "fig10",
+        lambda design, point, *_: int(point.name) * (0.5 if design == "PMEM-Spec" else 1.0),
+    )  # fmt: skip
+    at = {f.entry.fact.id: f.measured for f in findings(cores) if f.measured}
+    assert at["pmem_spec.fig10.64_vs_x86"] == pytest.approx(2.0)
+    assert at["pmem_spec.fig10.64_hops_vs_x86"] == pytest.approx(1.0)
+
+
+def misspeculated(times: dict[str, float]) -> Measurements:
+    """Runs of 100 regions, of which these benchmarks have so many misspeculations."""
+    return made_up(
+        load_paper("pmem-spec"), "misspeculation", lambda *_: 1.0,
+        lambda _, __, benchmark, ___: {
+            "pmem_spec.load_alarms": times.get(benchmark.name, 0.0), "pmem_spec.store_alarms": 0.0,
+        },
+    )  # fmt: skip
+
+
+def test_a_count_of_zero_is_compared() -> None:
+    (never,) = findings(misspeculated({}))
+    assert (never.measured, never.ci95, never.verdict) == (0.0, 0.0, "within 15%")
+    assert never.ratio is None
+    (twice,) = findings(misspeculated({"TPCC": 200.0}))
+    assert twice.measured == pytest.approx(2.0 / 8)  # the mean of eight benchmarks
+    assert twice.benchmarks["TPCC 64 B"] == 2.0
+    assert twice.verdict == "off"
+
+
+def test_a_count_that_a_design_has_not_is_an_error() -> None:
+    measured = made_up(load_paper("pmem-spec"), "misspeculation", lambda *_: 1.0)
+    with pytest.raises(Error, match="PMEM-Spec has no misspeculations a region"):
+        findings(measured)
+
+
+SPEEDUPS = {
+    "DPO": {}, "x86": {}, "HOPS": {},
+    "PMEM-Spec": {"Vacation": 1.33, "Memcached": 1.5},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("design", "benchmark", "speedup", "there"),
+    [
+        ("HOPS", "Queue", 1.0, True),
+        ("HOPS", "Queue", 1.2, False),
+        ("PMEM-Spec", "Hashmap", 1.2, False),
+        ("PMEM-Spec", "Vacation", 1.0, False),
+        ("PMEM-Spec", "Vacation", 1.6, False),
+        ("PMEM-Spec", "Memcached", 1.3, False),
+        ("DPO", "TPCC", 3.0, False),
+    ],
+)
+def test_speculation_speedups(design: str, benchmark: str, speedup: float, there: bool) -> None:
+    def time_of(of: str, _point: Point, which: Benchmark, _seed: int) -> float:
+        usual = SPEEDUPS[of].get(which.name, 0.9 if of == "DPO" else 1.0)
+        return 1 / (speedup if (of, which.name) == (design, benchmark) else usual)
+
+    measured = made_up(load_paper("pmem-spec"), "fig9", time_of)
+    assert SHAPES["speculation_speedups"](measured).holds == there
+
+
+@pytest.mark.parametrize(("time_ns", "there"), [(1.1, True), (1.0, False), (0.9, False)])
+def test_dpo_below_x86_on_every_benchmark(time_ns: float, there: bool) -> None:
+    def time_of(design: str, point: Point, benchmark: Benchmark, _seed: int) -> float:
+        if design != "DPO":
+            return 1.0
+        return time_ns if (benchmark.name, point.name) == ("TATP", "32") else 2.0
+
+    seen = SHAPES["dpo_below_x86"](made_up(load_paper("pmem-spec"), "fig10", time_of))
+    assert seen.holds == there
+    assert f"{1 / time_ns:.3f} (TATP) at 32" in seen.text
+
+
+@pytest.mark.parametrize(
+    ("overflows", "there"), [({"16": 0.0}, True), ({"16": 1.0}, False), ({"8": 0.0}, True)]
+)
+def test_never_overflows(overflows: dict[str, float], there: bool) -> None:
+    measured = made_up(
+        load_paper("pmem-spec"), "fig11", lambda *_: 1.0,
+        lambda _, point, *__: {
+            "pmem_spec.overflows": overflows.get(point.name, 0.0 if point.name == "16" else 5.0)
+        },
+    )  # fmt: skip
+    assert SHAPES["never_overflows"](measured).holds == there
+
+
+@pytest.mark.parametrize("design", ["HOPS", "PMEM-Spec"])
+def test_above_x86(design: str) -> None:
+    def seen(at_the_slowest: float) -> bool:
+        return SHAPES["above_x86"](
+            made_up(
+                load_paper("pmem-spec"), "fig12",
+                lambda of, point, *_: (
+                    1.0 if of == "x86"
+                    else at_the_slowest if (of, point.name) == (design, "100ns")
+                    else 0.9
+                ),
+            )
+        ).holds  # fmt: skip
+
+    assert seen(0.99)
+    assert not seen(1.01)
+
+
+@pytest.mark.parametrize(
+    ("alarms", "unrepaired", "there"),
+    [
+        ({"200ns": 9.0}, 0.0, True),
+        ({"200ns": 9.0, "20ns": 1.0}, 0.0, True),
+        ({}, 0.0, False),
+        ({"200ns": 9.0, "10ns": 1.0}, 0.0, False),
+        ({"200ns": 9.0}, 1.0, False),
+    ],
+)
+def test_provoked_misspeculation(alarms: dict[str, float], unrepaired: float, there: bool) -> None:
+    measured = made_up(
+        load_paper("pmem-spec"), "synthetic", lambda *_: 1.0,
+        lambda _, point, *__: {
+            "pmem_spec.load_alarms": alarms.get(point.name, 0.0), "pmem_spec.aborts": 0.0,
+            "pmem_spec.unrepaired_loads": unrepaired,
+        },
+    )  # fmt: skip
+    assert SHAPES["provoked_misspeculation"](measured).holds == there
 
 
 def test_benchmarks_without_the_quantity_are_left_out() -> None:
@@ -470,10 +665,10 @@ def test_a_damaged_result_is_named(tmp_path: Path, cache: Path) -> None:
 
 def test_every_fact_of_the_papers_is_there_and_measured_once() -> None:
     assert set(IDS) <= set(paper_names())
-    assert sum(len(ids) for ids in IDS.values()) == 42
+    assert sum(len(ids) for ids in IDS.values()) == 63
     for name, ids in IDS.items():
         paper = load_paper(name)
-        assert list(paper.facts) == [f"{name}.{fact}" for fact in ids]
+        assert list(paper.facts) == [f"{name.replace('-', '_')}.{fact}" for fact in ids]
         entries = [e for experiment in paper.experiments.values() for e in experiment.entries]
         assert sorted(entry.fact.id for entry in entries) == sorted(paper.facts)
 
@@ -501,7 +696,8 @@ def assert_measurable(entry: Entry, designs: tuple[str, ...]) -> None:
         assert entry.shape in SHAPES
         assert fact.shape
     else:
-        assert {entry.of, entry.over} <= set(designs)
+        assert {entry.of, entry.over} <= {*designs, ""}
+        assert entry.of
         assert not entry.shape
 
 
@@ -516,6 +712,7 @@ def test_experiments_differ_only_in_what_the_papers_vary() -> None:
     assert varied == {
         "pm.latency_factor", "pm.interleaving", "asap.lh_wpq_entries", "asap.fence_every_region",
         "log.ring_size",  # HWRedo's: no paper has its size, and it must fill
+        "core.count", "hops.path_latency", "pmem_spec.path_latency", "pmem_spec.buffer_entries",
     }  # fmt: skip
 
 
@@ -801,7 +998,12 @@ BROKEN = [
     ("designs: [NP, SW]", "designs: NP", "designs: must be a list"),
     ("tiny.speed:", "tiny.spede:", "expected.yaml has no such id; did you mean 'tiny.speed'?"),
     ("over: NP", "over: PN", "over: unknown design 'PN'"),
-    ("{of: SW, over: NP}", "{shape: fences}", "shape: unknown key; known are: of, over"),
+    ("{of: SW, over: NP}", "{shape: fences}", "shape: unknown key; known are: at, benchmark, of"),
+    ("over: NP", "over: NP, at: 4x", "at: unknown point '4x'"),
+    ("over: NP", "over: NP, benchmark: R", "benchmark: unknown benchmark 'R'; known are: Q"),
+    ("{of: SW, over: NP}", "{of: SW}", "tiny.speed: the key 'over' is missing"),
+    ("metric: throughput", "metric: misspeculations", "over: unknown key; known are:"),
+    ("1x: {", "1x: {threads: 0, ", "threads: '0' must be a whole number of at least 1"),
     ("of: [speed]", "of: [sped]", "of: unknown experiment 'sped'; did you mean 'speed'?"),
     ("entries: {}", "entries: {}\n    set: [x]", "set: must be a list of 'key: value' lines"),
     ("title: A", "title: A: B", "experiment.yaml:3: not YAML: mapping values are not allowed here"),

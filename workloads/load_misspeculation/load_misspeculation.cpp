@@ -1,18 +1,20 @@
-// load_misspeculation: PMEM-Spec's synthetic program (ASPLOS 2021, 8.4), which reads a line back from PM
-// before its store has arrived there. Not for measuring: no program does this for its own sake.
+// load_misspeculation: PMEM-Spec's synthetic program (ASPLOS 2021, 8.4), which reads a line back
+// from PM before its store has arrived there. Not for measuring: no program does this for its own
+// sake.
 //
 // One region: stores its number to its thread's line, evicts the line from the caches by loading
 // other lines of its set, loads it again, and stores what it has found to a second line. All that
 // follows the store takes less than 200 ns, so that on a persist path as slow as that the load
 // finds the line as it was before; on one of 10 ns it never does.
 //
-// The lines of a set are kSetBytes apart: those of a shared cache of 16 MiB with 16 ways. They lie in
-// ordinary memory, which answers sooner than PM. All but one are loaded before the store, each
+// The lines of a set are kSetBytes apart: those of a shared cache of 16 MiB with 16 ways. They lie
+// in ordinary memory, which answers sooner than PM. All but one are loaded before the store, each
 // followed by the thread's line, which stays in the L1 and becomes the oldest of its set in the
 // shared cache; so one more load evicts it there, and from the L1 with that.
 //
-// In PM: Root {Header header; u64 pairs}, pairs being the address of a Pair {line {u64 number} stored;
-// line {u64 number} found} of each thread. Both numbers are those of the thread's last region.
+// In PM: Root {Header header; u64 pairs}, pairs being the address of a Pair {line {u64 number}
+// stored; line {u64 number} found} of each thread. Both numbers are those of the thread's last
+// region.
 //
 // Locks: none, for threads share nothing.
 #include <cstdlib>
@@ -103,7 +105,8 @@ class LoadMisspeculation {
 
   // The lines that share a set with the one that a thread stores to.
   std::uint64_t& other(std::size_t thread, std::size_t way) const {
-    return *reinterpret_cast<std::uint64_t*>(others_.get() + way * kSetBytes + thread * sizeof(Pair));
+    return *reinterpret_cast<std::uint64_t*>(others_.get() + way * kSetBytes +
+                                             thread * sizeof(Pair));
   }
 
   // A load that the compiler keeps.

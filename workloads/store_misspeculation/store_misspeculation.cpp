@@ -1,14 +1,15 @@
-// store_misspeculation: two threads store to one line in one order, and their stores reach PM in the other
-// (PMEM-Spec, ASPLOS 2021, 5.2). Not for measuring, and not for crashing: locks are given back
-// inside regions, so that what a region does over may take another's word with it.
+// store_misspeculation: two threads store to one line in one order, and their stores reach PM in
+// the other (PMEM-Spec, ASPLOS 2021, 5.2). Not for measuring, and not for crashing: locks are given
+// back inside regions, so that what a region does over may take another's word with it.
 //
-// One region: stores to kLines lines of the thread, takes the lock of a pair of threads, counts itself in
-// the line that the two share, gives the lock back, and ends. On a design whose locks wait for no
-// stores the count waits behind the lines, while the other thread's overtakes it.
+// One region: stores to kLines lines of the thread, takes the lock of a pair of threads, counts
+// itself in the line that the two share and says there that it was the last, gives the lock back,
+// and ends. On a design whose locks wait for no stores these wait behind the lines, while the other
+// thread's overtake them.
 //
-// In PM: Root {Header header; Shared shared[]; u64 lines}, Shared being a line {u64 count[2]} of two
-// threads, lines the address of kLines lines {u64 number} of each thread. Each number is the count
-// of its thread.
+// In PM: Root {Header header; Shared shared[]; u64 lines}, Shared being a line {u64 count[2], last}
+// of two threads, lines the address of kLines lines {u64 number} of each thread. Each number is the
+// count of its thread; last is 1 or 2, for the first or second thread of the two, or 0.
 //
 // Locks: one for two threads.
 #include <array>
@@ -34,8 +35,7 @@ class StoreMisspeculation {
     return workload::pool_bytes_for(options, 0) + 2 * PM_MAX_THREADS * sizeof(Lines);
   }
 
-  StoreMisspeculation(pm_pool* pool, const workload::Options& options)
-      : StoreMisspeculation(pool) {
+  StoreMisspeculation(pm_pool* pool, const workload::Options& options) : StoreMisspeculation(pool) {
     workload::describe(root_->header, kAbout, options);
     constexpr std::size_t kBytes = PM_MAX_THREADS * sizeof(Lines);
     root_->lines = static_cast<Lines*>(workload::require(pm_alloc(pool, kBytes)));
@@ -45,8 +45,7 @@ class StoreMisspeculation {
     workload::set_ready(root_->header);
   }
 
-  explicit StoreMisspeculation(pm_pool* pool)
-      : pool_(pool), root_(workload::root_of<Root>(pool)) {}
+  explicit StoreMisspeculation(pm_pool* pool) : pool_(pool), root_(workload::root_of<Root>(pool)) {}
 
   workload::Tally run(const workload::Work& work) {
     Lines& lines = root_->lines[work.thread];
@@ -60,6 +59,7 @@ class StoreMisspeculation {
       lock.lock();
       pm_log(&shared, sizeof shared);
       ++count;
+      shared.last = work.thread % 2 + 1;
       lock.unlock();
       pm_end();
     }
@@ -68,7 +68,10 @@ class StoreMisspeculation {
 
   workload::Check check() const {
     for (std::size_t t = 0; t < PM_MAX_THREADS; ++t) {
-      const std::uint64_t count = root_->shared[t / 2].count[t % 2];
+      const Shared& shared = root_->shared[t / 2];
+      const std::uint64_t count = shared.count[t % 2];
+      if (shared.last > 2 || (shared.last > 0 && shared.count[shared.last - 1] == 0))
+        return {"a thread that has counted nothing was the last"};
       for (const Line& line : root_->lines[t]) {
         if (line.number != count)
           return {"thread " + std::to_string(t) + " has counted itself " + std::to_string(count) +
@@ -84,7 +87,7 @@ class StoreMisspeculation {
   };
   using Lines = std::array<Line, kLines>;
   struct alignas(PM_LINE_BYTES) Shared {
-    std::uint64_t count[2];
+    std::uint64_t count[2], last;
   };
   struct Root {
     workload::Header header;

@@ -1,12 +1,13 @@
-// streaming: long runs of stores to PM, line after line, and hardly any loads of it: the "write-dominant
-// streaming applications" that overflow PMEM-Spec's speculation buffer (ASPLOS 2021, 7).
+// streaming: long runs of stores to PM, line after line, and hardly any loads of it: the
+// "write-dominant streaming applications" that overflow PMEM-Spec's speculation buffer (ASPLOS
+// 2021, 7).
 //
-// One region: replaces a random slot's block by a new one with new data. New memory needs no log, so all
-// but two of the lines that it writes are data.
+// One region: replaces a random slot's block by a new one with new data. New memory needs no log,
+// so all but two of the lines that it writes are data.
 //
-// In PM: Root {Header header; u64 slots}, slots being the address of header.items lines {u64 block} with
-// the addresses of blocks. Block {u64 key, stamp; from byte 64 on: the data}, which are the words
-// word(key, stamp, index) of the payload; key is the slot's number.
+// In PM: Root {Header header; u64 slots}, slots being the address of header.items lines {u64 block}
+// with the addresses of blocks. Block {u64 key, stamp; from byte 64 on: the data}, which are the
+// words word(key, stamp, index) of the payload; key is the slot's number.
 //
 // Locks: slot i has lock i % 1024.
 #include <mutex>
@@ -33,8 +34,8 @@ class Streaming {
 
   Streaming(pm_pool* pool, const workload::Options& options) : Streaming(pool) {
     workload::describe(root_->header, kAbout, options);
-    root_->slots = static_cast<Slot*>(
-        workload::require(pm_alloc(pool, options.items * sizeof(Slot))));
+    root_->slots =
+        static_cast<Slot*>(workload::require(pm_alloc(pool, options.items * sizeof(Slot))));
     workload::Random random(options.seed, 0);
     workload::NewItem item(options.data_bytes);
     for (std::uint64_t slot = 0; slot < options.items; ++slot) {
