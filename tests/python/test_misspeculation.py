@@ -17,8 +17,8 @@ from pmemsim.trace import Trace
 SLOW, FAST = "200ns", "10ns"  # a persist path ten times as slow, and faster than the caches' way
 
 
-def recorded(workload: str, threads: int, regions: int, **more: int) -> Trace:
-    return find_target(workload, threads=threads, regions=regions, **more).trace()
+def recorded(workload: str, threads: int, regions: int, items: int | None = None) -> Trace:
+    return find_target(workload, threads=threads, regions=regions, items=items).trace()
 
 
 def simulated(trace: Trace, image: Path | None = None, **settings: str) -> dict[str, float]:
@@ -47,7 +47,7 @@ def test_the_data_are_right_after_every_recovery(tmp_path: Path) -> None:
     assert simulated(trace, images[0], path_latency=FAST)["aborts"] == 0
     assert simulated(trace, images[1], path_latency=SLOW)["aborts"] > 20
     for image in images:
-        check = [build_workload("load_misspeculation"), "--verify", image]
+        check = [str(build_workload("load_misspeculation")), "--verify", str(image)]
         assert subprocess.run(check, capture_output=True, check=False).returncode == 0
 
 
