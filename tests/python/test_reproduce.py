@@ -1022,6 +1022,14 @@ def test_a_broken_plan_is_refused_with_its_line(
         load_paper(str(plan.parent))
 
 
+def test_an_ablation_keeps_the_benchmark_of_an_entry(tmp_path: Path) -> None:
+    plan = write_paper(tmp_path / "tiny") / "experiment.yaml"
+    text = plan.read_text().replace("over: NP", "over: NP, benchmark: Q")
+    plan.write_text(text.replace("contention, threads: 1", "contention, without: [Q]"))
+    with pytest.raises(Error, match=r"tiny\.speed is of this benchmark alone"):
+        load_paper(str(plan.parent))
+
+
 @pytest.mark.parametrize(
     ("facts", "sentence"),
     [

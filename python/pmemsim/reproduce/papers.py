@@ -260,10 +260,15 @@ def _ablation(
 ) -> Ablation:
     field = item.fields(("why", "of"), _DIFFERENCES)
     left_out = field["without"].items() if "without" in field else ()
+    of = tuple(name.one_of(experiments, "experiment") for name in field["of"].items())
+    needed = {entry.benchmark: entry.fact.id for name in of for entry in experiments[name].entries}
+    for name in left_out:
+        if name.text() in needed:
+            raise name.error(f"{needed[name.text()]} is of this benchmark alone; keep it")
     return Ablation(
         item.name,
         field["why"].text(),
-        tuple(name.one_of(experiments, "experiment") for name in field["of"].items()),
+        of,
         _settings(field.get("set")),
         field["threads"].whole() if "threads" in field else None,
         field["regions_factor"].number() if "regions_factor" in field else 1,
