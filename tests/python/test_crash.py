@@ -377,12 +377,20 @@ def test_what_cannot_be_with_a_recording_is_refused(
 
 def test_three_mechanisms_or_more_of_each_design_are_broken() -> None:
     count = Counter(mutant.design for mutant in mutants())
-    assert {design for design in preset_names("design") if count[design] < 3} == {"np"}
+    # These have the ordering of one that is broken, and the atomicity of another.
+    of_parts = {f"{name}-{log}" for name in ("dpo", "hops", "pmem-spec") for log in ("bare", "redo")}
+    few = {design for design in preset_names("design") if count[design] < 3}
+    assert few == {"np"} | of_parts
 
 
 def test_every_switch_that_breaks_a_design_is_a_mutant() -> None:
     switches = {p["key"] for p in _core.parameters() if p["defect"]}
-    assert switches <= {mutant.switch for mutant in mutants()}
+    # Speculation IDs find nothing where releases wait, and no workload's threads store to words of
+    # one line while one of them is on its way (docs/crash.md says which tests show what they do).
+    assert switches - {mutant.switch for mutant in mutants()} == {
+        "pmem_spec.break.tags",
+        "pmem_spec.break.masks",
+    }
 
 
 @pytest.mark.parametrize("design", sorted({mutant.design for mutant in mutants()}))

@@ -155,7 +155,8 @@ class OrderingBench : public PersistenceObserver,
   }
   // Takes a lock: how much longer that takes. Gives it back, if nothing has to wait.
   Picoseconds lock(CoreId core) {
-    return ordering->synchronised(core, trace::SyncKind::kMutexLock, now());
+    ordering->synchronised(core, trace::SyncKind::kMutexLock, now());
+    return Picoseconds{ordering->lock_latency().count};
   }
   void unlock(CoreId core) { ordering->synchronised(core, trace::SyncKind::kMutexUnlock, now()); }
   void load(CoreId core, std::uint64_t address, bool forwarded = false) {
