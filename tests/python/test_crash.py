@@ -378,7 +378,8 @@ def test_what_cannot_be_with_a_recording_is_refused(
 def test_three_mechanisms_or_more_of_each_design_are_broken() -> None:
     count = Counter(mutant.design for mutant in mutants())
     # These have the ordering of one that is broken, and the atomicity of another.
-    of_parts = {f"{name}-{log}" for name in ("dpo", "hops", "pmem-spec") for log in ("bare", "redo")}
+    orderings = ("dpo", "hops", "pmem-spec")
+    of_parts = {f"{ordering}-{log}" for ordering in orderings for log in ("bare", "redo")}
     few = {design for design in preset_names("design") if count[design] < 3}
     assert few == {"np"} | of_parts
 

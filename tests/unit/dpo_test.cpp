@@ -12,7 +12,7 @@ class DpoTest : public testing::Test {
  protected:
   explicit DpoTest(const DpoParameters& parameters = {},
                    const MemoryParameters& memory = ordering_memory())
-      : bench(2, std::make_unique<DpoOrdering>(2, parameters), memory) {}
+      : bench(2, std::make_unique<DpoOrdering>(2, true, parameters), memory) {}
   double count(const std::string& name) const { return bench.statistic("dpo." + name); }
 
   static constexpr std::uint64_t kW0 = pm_word(0), kW1 = pm_word(1), kW2 = pm_word(2);
@@ -256,7 +256,7 @@ TEST_F(DpoTest, EveryTransferAsksEveryBuffer) {
     return bench.clock.duration(ordering.transfer_latency());
   };
   EXPECT_EQ(clock_time(*bench.ordering), kBenchCycle * 2);
-  const DpoOrdering sixteen(16, {.snoop_latency = nanoseconds(3), .defects = {}});
+  const DpoOrdering sixteen(16, true, {.snoop_latency = nanoseconds(3), .defects = {}});
   EXPECT_EQ(clock_time(sixteen), ns(48));
 }
 

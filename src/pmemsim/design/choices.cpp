@@ -136,8 +136,9 @@ ChoiceTable make_table() {
                     .fences = FencePromise::kStores},
        .parameters = Groups{ParameterGroup::of<DpoParameters>("dpo")},
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Ordering> {
-         return std::make_unique<DpoOrdering>(blueprint.cores,
-                                              blueprint.parameters<DpoParameters>());
+         return std::make_unique<DpoOrdering>(
+             blueprint.cores, blueprint.pm.persistence == PersistencePoint::kAccepted,
+             blueprint.parameters<DpoParameters>());
        }},
       {.name = "hops",
        .summary = "Persist buffers that are written epoch by epoch, ofence and dfence (HOPS)",

@@ -18,8 +18,11 @@ void DpoOrdering::Statistics::describe(Visitor& visit) const {
   visit("stale_reads", stale_reads, "reads", "Reads of PM that found it older than it should be");
 }
 
-DpoOrdering::DpoOrdering(std::uint32_t cores, const DpoParameters& parameters)
-    : parameters_(parameters), buffers_(cores), path_(parameters.path_latency) {}
+DpoOrdering::DpoOrdering(std::uint32_t cores, bool lines_whole, const DpoParameters& parameters)
+    : parameters_(parameters),
+      lines_whole_(lines_whole),
+      buffers_(cores),
+      path_(parameters.path_latency) {}
 
 void DpoOrdering::connect(const LayerContext& context) {
   context_.emplace(context);
@@ -82,8 +85,9 @@ void DpoOrdering::enter(CoreId core, const LeavingStore& store) {
   send_next();
 }
 
-bool DpoOrdering::joins(const Buffer& buffer, Line line) {
-  if (buffer.entries.empty() || buffer.barrier || !buffer.after.empty()) return false;
+bool DpoOrdering::joins(const Buffer& buffer, Line line) const {
+  if (!lines_whole_ || buffer.entries.empty() || buffer.barrier || !buffer.after.empty())
+    return false;
   const Entry& youngest = buffer.entries.back();
   const bool sent = buffer.left == buffer.entries.size();
   return youngest.line == line && !sent && !youngest.depended_on;

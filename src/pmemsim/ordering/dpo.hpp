@@ -9,8 +9,9 @@
 //
 //   1  A store to PM that leaves the store queue goes to the L1 and into its core's persist buffer,
 //      with its bytes. It joins the youngest entry if that is of the same line, hasn't been sent,
-//      nobody depends on it, and the store brings no dependence of its own. It waits while there is
-//      no room for an entry of its own.
+//      nobody depends on it, and the store brings no dependence of its own; and only where a write
+//      persists as a whole, since stores that have joined would lose their order otherwise. It
+//      waits while there is no room for an entry of its own.
 //   2  Every fence is a barrier in the buffer: store fences, full fences, locked instructions, and
 //      all that takes and gives locks (PMEM-Spec, 8.2.2: "not only SFENCE but other barriers"). It
 //      takes an entry, together with the next store behind it; nothing waits for it.
@@ -49,7 +50,7 @@ namespace pmemsim {
 
 class DpoOrdering final : public Ordering {
  public:
-  DpoOrdering(std::uint32_t cores, const DpoParameters& parameters);
+  DpoOrdering(std::uint32_t cores, bool lines_whole, const DpoParameters& parameters);
   void connect(const LayerContext& context) override;
   Lowering lowering() const override;
   std::uint32_t interests() const override {
@@ -115,7 +116,7 @@ class DpoOrdering final : public Ordering {
   void enter(CoreId core, const LeavingStore& store);
   void depend_on_others(CoreId core, Line line);
   void close(CoreId core);
-  static bool joins(const Buffer& buffer, Line line);
+  bool joins(const Buffer& buffer, Line line) const;
   void send_next();
   bool can_leave(Buffer& buffer) const;
   void accepted(std::uint64_t core, Picoseconds now);
@@ -123,6 +124,7 @@ class DpoOrdering final : public Ordering {
   void free_entries(CoreId core, Picoseconds now);
 
   const DpoParameters parameters_;
+  const bool lines_whole_;  // writes persist so
   std::vector<Buffer> buffers_;
   PersistPath path_;
   std::optional<LayerContext> context_;

@@ -6,13 +6,6 @@
 #include "pmemsim/core/sentences.hpp"
 
 namespace pmemsim {
-namespace {
-
-// An entry of a core in one number, for its acknowledgement.
-constexpr unsigned kCoreShift = 56;
-
-}  // namespace
-
 template <class Visitor>
 void HopsOrdering::Statistics::describe(Visitor& visit) const {
   visit("stores", stores, "stores", "Stores that went into persist buffers");

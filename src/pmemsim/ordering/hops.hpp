@@ -71,6 +71,9 @@ class HopsOrdering final : public Ordering {
   std::string pending() const override;
 
  private:
+  // An entry of a core in one number, for its acknowledgement.
+  static constexpr unsigned kCoreShift = 56;
+
   using EpochNumber = std::uint64_t;  // a core's epochs count from 1
 
   struct Place {

@@ -7,13 +7,6 @@
 #include "pmemsim/trace/layout.hpp"
 
 namespace pmemsim {
-namespace {
-
-// A core with a number of its stores, for acknowledgements.
-constexpr unsigned kCoreShift = 56;
-
-}  // namespace
-
 template <class Visitor>
 void PmemSpecOrdering::Statistics::describe(Visitor& visit) const {
   visit("stores", stores, "stores", "Stores that went down the persist paths");
@@ -427,11 +420,11 @@ void PmemSpecOrdering::read_waiting(Line line) {
   std::uint64_t* const restoring = restoring_.find(line);
   if (--*restoring > 0) return;
   restoring_.erase(line);
-  const auto later = [&](const WaitingRead& read) { return read.line != line; };
-  const auto first = std::stable_partition(waiting_reads_.begin(), waiting_reads_.end(), later);
-  const std::vector<WaitingRead> now(first, waiting_reads_.end());
-  waiting_reads_.erase(first, waiting_reads_.end());
-  for (const WaitingRead& read : now) {
+  for (const WaitingRead& read : std::exchange(waiting_reads_, {})) {
+    if (read.line != line) {
+      waiting_reads_.push_back(read);
+      continue;
+    }
     watch(line);
     context_->pm.read(line, read.done);
   }

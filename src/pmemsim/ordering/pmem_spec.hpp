@@ -115,6 +115,9 @@ class PmemSpecOrdering final : public Ordering {
   std::string pending() const override;
 
  private:
+  // A core with a number of its stores, for acknowledgements.
+  static constexpr unsigned kCoreShift = 56;
+
   // On a persist path.
   struct Travelling {
     Line line;
