@@ -284,6 +284,7 @@ void HopsOrdering::epochs_persist(CoreId number) {
     core.fences.pop_front();
   }
   if (core.durable && core.fences.empty()) dfence_over(number);
+  if (core.flushing) flush_oldest_epoch(number);
 }
 
 void HopsOrdering::dfence_over(CoreId number) {
