@@ -37,6 +37,10 @@ def test_every_design_side_by_side(tmp_path: Path) -> None:
     assert list(found) == [(w, d) for w in ("queue", "hashmap") for d in designs]
     for (_, design), cell in found.items():
         assert list(cell) == KEYS
+        if design.endswith("redo") and design != "hw-redo":  # of other recordings
+            assert (cell["threads"], cell["speedup"]) == (None, None)
+            assert "redo log" in str(cell["reason"])
+            continue
         assert (cell["machine"], cell["threads"]) == ("asap", 2)
         assert isinstance(cell["speedup"], float)
         assert isinstance(cell["pm_write_bytes"], int)
