@@ -252,7 +252,7 @@ TEST_P(BrokenPmemSpecOutside, IsFound) {
 }
 
 TEST(UnorderedControllers, AreFound) {
-  const Found found = crash_regions(kEnough, "4", {{"pmem_spec.break.order", "true"}});
+  const Found found = crash_regions(3 * kEnough, "4", {{"pmem_spec.break.order", "true"}});
   report(found);
   EXPECT_GT(found.violating, 0u);
 }

@@ -219,6 +219,15 @@ TEST_F(PmemSpecReleases, WaitUntilTheStoresHaveArrived) {
 }
 
 // It goes down the path at once, and once; others see it when it has arrived.
+// What PM has of it by then isn't too old, but too new.
+TEST_F(PmemSpecReleases, AnAtomicStoreThatHasArrivedMakesNoReadStale) {
+  bench.store(0, kW0, 1, true);
+  bench.at(ns(25), [this] { bench.fetch(1, kL0); });
+  bench.at(ns(26), [this] { bench.load(1, kW0); });
+  bench.run();
+  EXPECT_EQ(count("stale_reads"), 0);
+  EXPECT_TRUE(bench.stale_loads.empty());
+}
 TEST_F(PmemSpecReleases, AnAtomicStoreToPmIsVisibleWhenItHasArrived) {
   const Answer& store = bench.store(0, kW0, 1, true);
   EXPECT_FALSE(store.at_once);

@@ -405,7 +405,13 @@ bool PmemSpecOrdering::fetch(CoreId, Line line, Picoseconds, Completion done) {
 
 // A read that finds what PM holds now.
 void PmemSpecOrdering::watch(Line line) {
-  const bool stale = stale_.read(line, context_->pm.newest(line));
+  LineData found = context_->pm.newest(line);
+  // Stores that have gone ahead may be there before they are visible: that isn't too old.
+  for (const PerCore& core : cores_) {
+    if (!core.entered || core.leaving.line() != line) continue;
+    take_bytes(found, context_->pm_space.newest().read(line), core.leaving.bytes());
+  }
+  const bool stale = stale_.read(line, found);
   if (stale) {
     ++statistics_.stale_reads;
     std::uint64_t* const unreported = unreported_.find(line);
