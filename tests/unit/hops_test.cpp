@@ -270,6 +270,33 @@ TEST_F(HopsTest, OthersFollowNoStoresThatCameLater) {
             (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(53)}, {kL2, 3, ns(520)}, {kL2, 4, ns(1020)}}));
 }
 
+// It has nothing that could be acknowledged.
+TEST_F(HopsTest, AnEpochWithoutStoresIsOverWhenThoseThatItFollowsAre) {
+  bench.store(0, kW0, 1);
+  bench.load(1, kW0);
+  bench.store(0, kW1, 2);
+  bench.load(1, kW1);  // ends the second core's epoch, which has only read
+  bench.at(ns(600), [&] {
+    for (std::uint64_t i = 2; i < 18; ++i) bench.store(1, pm_word(i), i);
+  });
+  bench.run();
+  ASSERT_EQ(bench.arrivals.size(), 18);
+  for (std::uint64_t i = 2; i < 18; ++i) {
+    const Picoseconds after = kBenchCycle * static_cast<std::int64_t>(i - 2);
+    EXPECT_EQ(bench.arrivals[i], (Arrival{pm_line_of(i), i, ns(620) + after}));
+  }
+}
+
+// A poll tells what may leave, not when.
+TEST_F(HopsTest, APollDoesNotBeginToFlush) {
+  bench.store(0, kW0, 1);
+  bench.load(1, kW0);
+  bench.ofence(1);
+  bench.at(ns(100), [&] { bench.store(1, kW1, 2); });
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(1120)}}));
+}
+
 // ---- Rules 5 and 6: reads
 
 // Figure 3, which can't happen to HOPS.
@@ -283,6 +310,15 @@ TEST_F(HopsTest, AReadWaitsForTheStoreToItsLine) {
   EXPECT_EQ(count("filtered_reads"), 1);
   EXPECT_EQ(count("falsely_filtered_reads"), 0);
   EXPECT_EQ(count("stale_reads"), 0);
+}
+
+// The filter can't tell whose store it is.
+TEST_F(HopsTest, WhatIsStoredWhileAReadWaitsLeavesAtOnce) {
+  bench.store(0, kW0, 1);
+  bench.fetch(1, kL0);
+  bench.at(ns(10), [&] { bench.store(1, kW1, 2); });
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(21)}, {kL1, 2, ns(30)}}));
 }
 
 // Two cycles, a miss of the filter or not.

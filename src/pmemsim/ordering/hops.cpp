@@ -88,7 +88,8 @@ void HopsOrdering::enter(CoreId number, const LeavingStore& store) {
   }
   entry->bytes |= store.bytes();
   store.copy_to(entry->data);
-  if (core.in_use >= parameters_.flush_threshold) begin_flushing(number);  // rule 3
+  // Rule 3.
+  if (core.in_use >= parameters_.flush_threshold || !filtered_.empty()) begin_flushing(number);
   if (core.flushing) flush_oldest_epoch(number);
 }
 
@@ -180,6 +181,8 @@ void HopsOrdering::flush_oldest_epoch(CoreId number) {
     return;
   }
   const bool any = parameters_.defects.epochs;
+  // One that was ended without entries, because of what it waits for, has nothing to acknowledge.
+  if (!any && core.epochs.front().entries == 0 && epochs_persist(number)) return;
   if (!any && !may_leave_now(number, core.epochs.front())) return;
   for (std::size_t i = 0; i < core.entries.size(); ++i) {
     const std::size_t index = any ? core.entries.size() - 1 - i : i;
@@ -226,8 +229,7 @@ void HopsOrdering::poll(std::uint64_t number, Picoseconds) {
   const auto core = static_cast<CoreId>(number);
   cores_[core].polls = false;
   epochs_persist(core);
-  begin_flushing(core);
-  flush_oldest_epoch(core);
+  if (cores_[core].flushing) flush_oldest_epoch(core);
   wake(core);
 }
 
@@ -263,8 +265,8 @@ bool HopsOrdering::in_buffer(const PerCore& core, Line line) {
   });
 }
 
-// Those at the front, of whose entries none is left.
-void HopsOrdering::epochs_persist(CoreId number) {
+// Those at the front, of whose entries none is left; the next one leaves. False if there is none.
+bool HopsOrdering::epochs_persist(CoreId number) {
   PerCore& core = cores_[number];
   const EpochNumber before = core.persisted;
   while (core.epochs.size() > 1 && core.epochs.front().entries == 0 &&
@@ -272,7 +274,7 @@ void HopsOrdering::epochs_persist(CoreId number) {
     core.epochs.pop_front();
     ++core.persisted;
   }
-  if (core.persisted == before) return;
+  if (core.persisted == before) return false;
   const Picoseconds now = context_->queue.now();
   // All have learnt of those before the last poll; the latest of these stands for them.
   while (core.published.size() > 1 && core.published[1].when + parameters_.poll_interval <= now) {
@@ -285,6 +287,7 @@ void HopsOrdering::epochs_persist(CoreId number) {
   }
   if (core.durable && core.fences.empty()) dfence_over(number);
   if (core.flushing) flush_oldest_epoch(number);
+  return true;
 }
 
 void HopsOrdering::dfence_over(CoreId number) {

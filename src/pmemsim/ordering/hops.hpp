@@ -12,15 +12,13 @@
 //      with its bytes. If an entry of the same line and epoch hasn't been sent, it joins that one.
 //      While the buffer is full, it waits. (MA)
 //   2  ofence ends the core's epoch and goes on; the buffer begins to flush (PMEM-Spec, 8.1:
-//   "flushes
-//      the persist-buffer asynchronously"). dfence does the same; until the buffer is empty, the
-//      core's next store to PM and whatever it hands over to other threads wait, and nothing else
-//      (8.2.1: dfence doesn't block volatile operations).
+//      "flushes the persist-buffer asynchronously"). dfence does the same; until the buffer is
+//      empty, the core's next store to PM and whatever it hands over to other threads wait, and
+//      nothing else (8.2.1: dfence doesn't block volatile operations).
 //   3  A buffer flushes until it is empty; it begins as rule 2 says, with `flush_threshold`
-//   entries,
-//      `flush_interval` after a store has found it empty (MA), and when a read waits (rule 6). One
-//      entry leaves a cycle, of the oldest epoch alone; the next epoch's when all of that have been
-//      acknowledged.
+//      entries, `flush_interval` after a store has found it empty (MA), and while a read waits
+//      (rule 6). One entry leaves a cycle, of the oldest epoch alone; the next epoch's when all of
+//      that have been acknowledged.
 //   4  A store to a line whose last store is in another core's buffer, or a load from it, ends that
 //      core's epoch and its own; its new epoch leaves when the other one has persisted (sticky-M
 //      tells, PMEM-Spec, 3.1). A core learns of that every `poll_interval` (MA).
@@ -145,7 +143,7 @@ class HopsOrdering final : public Ordering {
   void poll(std::uint64_t core, Picoseconds now);
   void acknowledged(std::uint64_t core_and_entry, Picoseconds now);
   static bool in_buffer(const PerCore& core, Line line);
-  void epochs_persist(CoreId core);
+  bool epochs_persist(CoreId core);
   void dfence_over(CoreId core);
   void wake(CoreId core);
   void look_up(std::uint64_t slot, Picoseconds now);
