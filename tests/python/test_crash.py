@@ -56,7 +56,7 @@ def test_all_designs_that_promise_something(tmp_path: Path) -> None:
     assert designs == set(promising_designs("asap"))
     assert set(preset_names("design")) - designs == {
         "np", "sw-data-only", "x86-bare", "sw-redo", "dpo-bare", "hops-bare", "pmem-spec-bare",
-        "dpo-redo", "hops-redo", "pmem-spec-redo",
+        "eadr-redo", "dpo-redo", "hops-redo", "pmem-spec-redo",
     }  # fmt: skip
     assert all(run["checked"] == 2 for run in runs)
     for run in runs:

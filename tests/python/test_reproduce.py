@@ -809,6 +809,21 @@ def test_an_ablation_may_use_smaller_data_sets() -> None:
     assert "--items=100" in case.run.arguments
 
 
+def test_an_ablation_may_leave_the_set_up_out() -> None:
+    paper = load_paper("pmem-spec")
+    kernels = paper.ablated(paper.ablations["without-set-up"])
+    runs = {case.run for case in kernels.cases(kernels.experiments["fig9"], "quick")}
+    assert {(run.whole_run, run.warm_up > 0) for run in runs} == {(False, True)}
+
+
+def test_an_ablation_may_run_another_design() -> None:
+    paper = load_paper("pmem-spec")
+    free = paper.ablated(paper.ablations["free-persistence"])
+    presets = {case.design for case in free.cases(free.experiments["fig9"], "quick")}
+    assert {"eadr", "eadr-redo", "sw-undo", "hops-redo"} <= presets
+    assert not presets & {"pmem-spec", "pmem-spec-redo"}
+
+
 def test_what_is_set_for_the_machine_holds_in_all_experiments() -> None:
     paper = load_paper("asap")
     cases = [case for study in paper.experiments.values() for case in paper.cases(study, "quick")]
@@ -1005,6 +1020,8 @@ BROKEN = [
     ("metric: throughput", "metric: misspeculations", "over: unknown key; known are:"),
     ("1x: {", "1x: {threads: 0, ", "threads: '0' must be a whole number of at least 1"),
     ("of: [speed]", "of: [sped]", "of: unknown experiment 'sped'; did you mean 'speed'?"),
+    ("threads: 1}", "designs: {SV: {preset: np}}}", "SV: unknown design 'SV'; did you mean 'SW'?"),
+    ("threads: 1}", "whole_run: 1}", "whole_run: unknown value '1'; known are: true, false"),
     ("entries: {}", "entries: {}\n    set: [x]", "set: must be a list of 'key: value' lines"),
     ("title: A", "title: A: B", "experiment.yaml:3: not YAML: mapping values are not allowed here"),
 ]

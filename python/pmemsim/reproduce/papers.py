@@ -39,7 +39,8 @@ _PROGRAM_KEYS = ("log", "whole_run")
 _GROUP_KEYS = ("data_bytes", "beside")
 # What an ablation can change.
 _DIFFERENCES = (
-    "set", "threads", "regions_factor", "data_bytes", "items", "warm_up", "metric", "without",
+    "set", "designs", "threads", "regions_factor", "data_bytes", "items", "warm_up", "whole_run",
+    "metric", "without",
 )  # fmt: skip
 
 
@@ -126,7 +127,7 @@ def _paper(file: Item, facts: dict[str, Fact]) -> Paper:
         designs=designs,
         experiments=experiments,
         ablations={
-            name: _ablation(item, experiments, {benchmark.name for benchmark in benchmarks})
+            name: _ablation(item, experiments, designs, {each.name for each in benchmarks})
             for name, item in plan["ablations"].entries().items()
         },
         facts=facts,
@@ -157,7 +158,7 @@ def _benchmark(item: Item, group: Item) -> Benchmark:
         field["items"].whole() if "items" in field else None,
         field["mix"].one_of(_mixes_of(workload), "mix") if "mix" in field else None,
         field["log"].one_of(find_workload(workload).logs, "log") if "log" in field else None,
-        "whole_run" in field and field["whole_run"].one_of(("true", "false"), "value") == "true",
+        "whole_run" in field and _is_true(field["whole_run"]),
         _is_beside(group),
     )
 
@@ -168,7 +169,11 @@ def _mixes_of(workload: str) -> tuple[str, ...]:
 
 def _is_beside(group: Item) -> bool:
     beside = group.fields((), _GROUP_KEYS).get("beside")
-    return beside is not None and beside.one_of(("true", "false"), "value") == "true"
+    return beside is not None and _is_true(beside)
+
+
+def _is_true(item: Item) -> bool:
+    return item.one_of(("true", "false"), "value") == "true"
 
 
 def _design(item: Item) -> Design:
@@ -256,8 +261,9 @@ def _entry(
 
 
 def _ablation(
-    item: Item, experiments: dict[str, Experiment], benchmarks: Collection[str]
-) -> Ablation:
+    item: Item, experiments: dict[str, Experiment], designs: dict[str, Design],
+    benchmarks: Collection[str],
+) -> Ablation:  # fmt: skip
     field = item.fields(("why", "of"), _DIFFERENCES)
     left_out = field["without"].items() if "without" in field else ()
     of = tuple(name.one_of(experiments, "experiment") for name in field["of"].items())
@@ -265,16 +271,22 @@ def _ablation(
     for name in left_out:
         if name.text() in needed:
             raise name.error(f"{needed[name.text()]} is of this benchmark alone; keep it")
+    others = field["designs"].entries() if "designs" in field else {}
+    for design, other in others.items():
+        if design not in designs:
+            raise other.error(f"unknown design '{design}'{did_you_mean(design, designs)}")
     return Ablation(
         item.name,
         field["why"].text(),
         of,
         _settings(field.get("set")),
+        {design: _design(other) for design, other in others.items()},
         field["threads"].whole() if "threads" in field else None,
         field["regions_factor"].number() if "regions_factor" in field else 1,
         field["data_bytes"].whole() if "data_bytes" in field else None,
         field["items"].whole() if "items" in field else None,
         field["warm_up"].whole(least=0) if "warm_up" in field else None,
+        _is_true(field["whole_run"]) if "whole_run" in field else None,
         field["metric"].one_of(METRICS, "metric") if "metric" in field else None,
         tuple(name.one_of(benchmarks, "benchmark") for name in left_out),
     )

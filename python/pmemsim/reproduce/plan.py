@@ -120,12 +120,16 @@ class Ablation:
     why: str
     of: tuple[str, ...]
     settings: Settings
+    designs: dict[str, Design]
+    """Those that are run in the place of the paper's, by its names."""
     threads: int | None
     regions_factor: float
     data_bytes: int | None
     items: int | None
     """Of the workloads' data before the measured part."""
     warm_up: int | None
+    whole_run: bool | None
+    """Of all benchmarks; None: as the paper has each."""
     metric: str | None
     without: tuple[str, ...]
     """Benchmarks that are left out."""
@@ -209,6 +213,7 @@ class Paper:
             ablation=ablation,
             threads=ablation.threads or self.threads,
             benchmarks=_ablated(self.benchmarks, ablation),
+            designs={**self.designs, **ablation.designs},
             regions={
                 scale: {group: round(count * factor) for group, count in counts.items()}
                 for scale, counts in self.regions.items()
@@ -237,10 +242,15 @@ class Paper:
 
 
 def _ablated(benchmarks: tuple[Benchmark, ...], ablation: Ablation) -> tuple[Benchmark, ...]:
+    def ablated(benchmark: Benchmark) -> Benchmark:
+        if ablation.data_bytes and takes_data_bytes(benchmark.workload):
+            benchmark = replace(benchmark, data_bytes=ablation.data_bytes)
+        if ablation.whole_run is not None:
+            benchmark = replace(benchmark, whole_run=ablation.whole_run)
+        return benchmark
+
     return tuple(
-        replace(benchmark, data_bytes=ablation.data_bytes)
-        if ablation.data_bytes and takes_data_bytes(benchmark.workload)
-        else benchmark
+        ablated(benchmark)
         for benchmark in benchmarks
         if benchmark.name not in ablation.without and not (ablation.data_bytes and benchmark.beside)
     )

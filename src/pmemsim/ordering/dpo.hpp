@@ -22,15 +22,13 @@
 //   4  A store to, or a load from, a line that another core's buffer holds makes the next entry of
 //      its own core depend on the youngest such entry: it leaves when that is persistent.
 //   5  Reads of PM that miss the caches ask all buffers, so that they are never stale. The line
-//   comes
-//      from a buffer that holds it.
+//      comes from a buffer that holds it.
 //   6  Dirty lines of PM that the shared cache evicts are dropped (2.2).
 //   7  Each core whose buffer has to be asked takes `snoop_latency` of every line that comes to a
 //      core's caches (8.3.1: the burden of the coherence bus grows with the cores).
 //   8  A fence that makes durable waits until its core's buffer is empty, and so does one of
-//   unknown
-//      meaning: the paper doesn't say how durability is known. Other fences are fulfilled when what
-//      was in the buffer before them is persistent.
+//      unknown meaning: the paper doesn't say how durability is known. Other fences are fulfilled
+//      when what was in the buffer before them is persistent.
 //
 // Left out: that a store waits for stores before another core's loads of its line (DPO's barriers
 // have Bloom filters of loads). No program finds that out from what it has read.

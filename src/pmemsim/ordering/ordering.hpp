@@ -18,13 +18,12 @@
 //              fetch() delays a read whose line the filter at the controller knows. The layer's own
 //              record of each line's last writer stands for the sticky-M state.
 //   PMEM-Spec  visible() sends the bytes down a persist path of its own, store() returns false
-//   while
-//              it is full; evicted() tells the speculation buffer WriteBack and drops the line;
-//              fetch() is its Read; synchronised() assigns a speculation ID at a lock and revokes
-//              it at the unlock, other kinds don't concern it; fence(kDurable) is the spec-barrier;
-//              a region looks at its mark at the fence(kOrder) before its commit, and in
-//              region_end(). Marked, its thread goes back (ThreadControl::rewind), and restored()
-//              sends the old bytes down the persist path.
+//              while it is full; evicted() tells the speculation buffer WriteBack and drops the
+//              line; fetch() is its Read; synchronised() assigns a speculation ID at a lock and
+//              revokes it at the unlock, other kinds don't concern it; fence(kDurable) is the
+//              spec-barrier; a region looks at its mark at the fence(kOrder) before its commit, and
+//              in region_end(). Marked, its thread goes back (ThreadControl::rewind), and
+//              restored() sends the old bytes down the persist path.
 #pragma once
 
 #include <cstdint>

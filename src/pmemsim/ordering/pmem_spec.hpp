@@ -8,11 +8,10 @@
 //
 // The paths
 //   1  A store to PM that leaves the store queue goes to the L1 and down its core's persist path:
-//   its
-//      bytes, not the line, which would carry other cores' words with it. Stores of a core arrive
-//      in their order, those of different cores in any order (4.2). One enters a cycle. The path
-//      buffers nothing (4.2): when the controller has no room, it is backed up, and when it is full
-//      of stores, the store queue waits (open).
+//      its bytes, not the line, which would carry other cores' words with it. Stores of a core
+//      arrive in their order, those of different cores in any order (4.2). One enters a cycle. The
+//      path buffers nothing (4.2): when the controller has no room, it is backed up, and when it is
+//      full of stores, the store queue waits (open).
 //   2  Dirty lines of PM that the shared cache evicts are dropped; the controller is told of the
 //      write-back, and of reads, which get what PM has then (4.2, 5.1).
 //   3  Several controllers (7: a limitation; this is an extension). A path ends before all of them.
@@ -23,12 +22,10 @@
 //
 // Durability
 //   4  spec-barrier waits until all earlier stores of its core have arrived and the core has heard
-//   of
-//      that. It doesn't block volatile operations (8.2.1): loads and stores to DRAM go on; the next
-//      store to PM, and whatever is handed over to other threads, wait (open).
+//      of that. It doesn't block volatile operations (8.2.1): loads and stores to DRAM go on; the
+//      next store to PM, and whatever is handed over to other threads, wait (open).
 //   5  What a thread hands over to others, a lock or the value of an atomic variable, waits until
-//   its
-//      stores have arrived; an atomic variable in PM is written when its value has. Otherwise a
+//      its stores have arrived; an atomic variable in PM is written when its value has. Otherwise a
 //      thread could read another's store in the caches, under its lock, and its own next store
 //      could arrive before that one. (5.2.2 leaves this to the detection of loads, which sees only
 //      what is read from PM. Published: nothing waits; speculation IDs find stores to the same

@@ -13,17 +13,15 @@
 //      over. The paper's drawing (figure 5) leaves open what a second write-back does: the line
 //      stays Speculated, for otherwise write-back, read, write-back, store would go unnoticed.
 //   2  A store of a critical section carries a speculation ID. If the line's entry has a larger
-//   one,
-//      that is misspeculation; otherwise the entry takes it over, and a new window begins. IDs are
-//      compared modulo 2^32. Where allocation says so, such a store makes an entry if there is
+//      one, that is misspeculation; otherwise the entry takes it over, and a new window begins. IDs
+//      are compared modulo 2^32. Where allocation says so, such a store makes an entry if there is
 //      none.
 //   3  Requests are looked at when they arrive, whether the queue has room for them or not.
 //   4  What needs an entry when none is free keeps a place in the controller's input, where it is
 //      searched as if it had one; overflows() until enough have been freed. (5.3: "all cores
 //      pause"; what is under way then goes on.)
 //   5  Windows are measured by a clock of their own (`now`), which stands still while a persist
-//   path
-//      is backed up.
+//      path is backed up.
 //   6  The naive scheme (5.1.2) watches what was read instead: a read makes an entry, or a new
 //      window, and any store to the line is misspeculation.
 #pragma once
