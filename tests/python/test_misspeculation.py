@@ -21,9 +21,13 @@ def recorded(workload: str, threads: int, regions: int, items: int | None = None
     return find_target(workload, threads=threads, regions=regions, items=items).trace()
 
 
+# Lines share a set of the L2 by their addresses.
+CONTIGUOUS = {"pages.placement": "contiguous"}
+
+
 def simulated(trace: Trace, image: Path | None = None, **settings: str) -> dict[str, float]:
     """PMEM-Spec's statistics of a run."""
-    overrides = {f"pmem_spec.{key}": value for key, value in settings.items()}
+    overrides = {f"pmem_spec.{key}": value for key, value in settings.items()} | CONTIGUOUS
     result = run(trace, design="pmem-spec", machine="pmem-spec", overrides=overrides, image=image)
     stats = result.stats.filter(like="pmem_spec.")
     found = {str(name).removeprefix("pmem_spec."): float(stats[name]) for name in stats.index}
@@ -55,7 +59,8 @@ def crashed(*options: str) -> tuple[int, int]:
     """Exit code and violations of the synthetic program's crashes on a slow path."""
     done = pmemsim(
         "crash", "load_misspeculation", "--threads", "2", "--regions", "6", "-d", "pmem-spec",
-        "-m", "pmem-spec", "--set", f"pmem_spec.path_latency={SLOW}", *options, "--json", "-",
+        "-m", "pmem-spec", "--set", f"pmem_spec.path_latency={SLOW}",
+        *(f"--set={key}={value}" for key, value in CONTIGUOUS.items()), *options, "--json", "-",
     )  # fmt: skip
     (row,) = json.loads(done.stdout)["runs"]
     return done.returncode, row["violations"]
