@@ -1021,7 +1021,7 @@ BROKEN = [
     ("1x: {", "1x: {threads: 0, ", "threads: '0' must be a whole number of at least 1"),
     ("of: [speed]", "of: [sped]", "of: unknown experiment 'sped'; did you mean 'speed'?"),
     ("threads: 1}", "designs: {SV: {preset: np}}}", "SV: unknown design 'SV'; known are: NP, SW"),
-    ("threads: 1}", "whole_run: 1}", "whole_run: unknown value '1'; known are: true, false"),
+    ("threads: 1}", "whole_run: 1}", "whole_run: unknown value '1'; known are: false, true"),
     ("entries: {}", "entries: {}\n    set: [x]", "set: must be a list of 'key: value' lines"),
     ("title: A", "title: A: B", "experiment.yaml:3: not YAML: mapping values are not allowed here"),
 ]
