@@ -30,6 +30,7 @@
 #include <optional>
 #include <vector>
 
+#include "annotated_locks.hpp"
 #include "assembly_text.hpp"
 
 namespace pmemsim::pass {
@@ -82,10 +83,17 @@ std::unique_ptr<llvm::Module> numbered_copy(const llvm::Module& module, Numberin
   return copy;
 }
 
-// The program without pre-execution hints is what every design is charged for (library/hints.c).
-void drop_hints(llvm::Module& module) {
+// The program without pre-execution hints is what every design is charged for (library/hints.c),
+// and what tells the recorder of locks is no part of it. (The code generator leaves out what only
+// they used.)
+bool is_no_code(const llvm::Function& function) {
+  return function.isDeclaration() && (function.getName().starts_with("pm_pre_") ||
+                                      function.getName().starts_with(kLockFunctions));
+}
+
+void drop_what_is_no_code(llvm::Module& module) {
   for (llvm::Function& function : module) {
-    if (!function.isDeclaration() || !function.getName().starts_with("pm_pre_")) continue;
+    if (!is_no_code(function)) continue;
     for (llvm::User* user : llvm::make_early_inc_range(function.users())) {
       auto* call = llvm::dyn_cast<llvm::CallInst>(user);
       if (call != nullptr && call->getCalledFunction() == &function) call->eraseFromParent();
@@ -374,7 +382,7 @@ std::string count_in_copy(llvm::Module& copy, const Numbering& numbering,
 MachineCounts::MachineCounts(const llvm::Module& module, llvm::CodeGenOptLevel level) {
   Numbering numbering;
   std::unique_ptr<llvm::Module> copy = numbered_copy(module, numbering);
-  drop_hints(*copy);
+  drop_what_is_no_code(*copy);
   problem_ = count_in_copy(*copy, numbering, level, counts_);
   if (problem_.empty()) return;
   counts_.clear();

@@ -1,8 +1,10 @@
-// The entry of the LLVM pass plug-in (clang -fpass-plugin=...): runs after all optimizations.
+// The entry of the LLVM pass plug-in (clang -fpass-plugin=...): annotations are followed before all
+// optimizations, and the program is instrumented after them.
 #include <llvm/Config/llvm-config.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
 
+#include "annotated_locks.hpp"
 #include "instrument.hpp"
 
 namespace pmemsim::pass {
@@ -20,6 +22,15 @@ llvm::CodeGenOptLevel code_generation_level(llvm::OptimizationLevel level) {
       return llvm::CodeGenOptLevel::Aggressive;
   }
 }
+
+class AnnotatedLocksPass : public llvm::PassInfoMixin<AnnotatedLocksPass> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    return tell_of_annotated_locks(module) ? llvm::PreservedAnalyses::none()
+                                           : llvm::PreservedAnalyses::all();
+  }
+  static bool isRequired() { return true; }  // at -O0 too
+};
 
 class InstrumentPass : public llvm::PassInfoMixin<InstrumentPass> {
  public:
@@ -41,6 +52,10 @@ class InstrumentPass : public llvm::PassInfoMixin<InstrumentPass> {
 extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo
 llvmGetPassPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "pmemsim", LLVM_VERSION_STRING, [](llvm::PassBuilder& builder) {
+            builder.registerPipelineStartEPCallback(
+                [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+                  passes.addPass(pmemsim::pass::AnnotatedLocksPass());
+                });
             builder.registerOptimizerLastEPCallback(
                 [](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
                   passes.addPass(pmemsim::pass::InstrumentPass(level));

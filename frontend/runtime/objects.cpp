@@ -31,6 +31,11 @@ SyncObject& object_at(const volatile void* address, ObjectKind kind) {
   return *object;
 }
 
+const SyncObject* find_object(const volatile void* address) {
+  SyncObject** object = objects.find(place_of(address));
+  return object != nullptr && (*object)->kind != ObjectKind::kNone ? *object : nullptr;
+}
+
 void forget_object(const volatile void* address) {
   if (SyncObject** object = objects.find(place_of(address))) (*object)->kind = ObjectKind::kNone;
 }
@@ -117,7 +122,8 @@ void begin_epoch() {
 void record_acquire(trace::SyncKind kind, SyncObject& object) {
   if (!recording()) return;
   const Numbered& numbered = number(object);
-  put_sync(kind, object.address, numbered.number, numbered.version);
+  put_sync(kind, object.address, numbered.number, numbered.version,
+           object.kind == ObjectKind::kAnnotatedLock);
 }
 
 void record_acquire(trace::SyncKind kind, SyncObject& object, const Numbered& numbered,
@@ -132,7 +138,8 @@ void record_release(trace::SyncKind kind, SyncObject& object) {
   if (!recording()) return;
   number(object);
   Numbered& numbered = kind == trace::SyncKind::kReadUnlock ? object.companion : object.numbered;
-  put_sync(kind, object.address, numbered.number, ++numbered.version);
+  put_sync(kind, object.address, numbered.number, ++numbered.version,
+           object.kind == ObjectKind::kAnnotatedLock);
 }
 
 void describe_holder(const SyncObject* object, char* text, std::size_t bytes) {

@@ -14,6 +14,7 @@ namespace pmemsim::rt {
 enum class ObjectKind : std::uint8_t {
   kNone,
   kMutex,
+  kAnnotatedLock,
   kCondition,
   kReadWriteLock,
   kBarrier,
@@ -54,6 +55,7 @@ struct SyncObject {
 
 // The object at an address; a new one if there was none, or one of another kind.
 SyncObject& object_at(const volatile void* address, ObjectKind kind);
+const SyncObject* find_object(const volatile void* address);  // nullptr: there was none
 void forget_object(const volatile void* address);
 SyncObject& new_thread_object();
 

@@ -92,6 +92,11 @@ void pmemsim_rt_foreign_after(uint32_t site);
 // What pmemsim/pm.h reports (weak in the plain build, see include/pmemsim/pm.h). `mark` is a
 // trace::MarkKind.
 void pmemsim_rt_mark(uint32_t mark, uint64_t first, uint64_t second);
+// Of a lock that the program has made itself, as the functions say that pm.h's PM_ACQUIRES,
+// PM_TRY_ACQUIRES and PM_RELEASES annotate: the thread has it (unless trying was in vain), and the
+// thread is about to give it back.
+void pmemsim_rt_lock_acquired(const volatile void* lock, int acquired);
+void pmemsim_rt_lock_released(const volatile void* lock);
 // These addresses are persistent memory. `source` says where from ("pm_open", a path).
 void pmemsim_rt_pm_region(void* begin, uint64_t bytes, const char* source);
 

@@ -344,10 +344,10 @@ void put_mark(trace::MarkKind kind, std::uint64_t first, std::uint64_t second) {
 }
 
 void put_sync(SyncKind kind, const volatile void* address, std::uint32_t object,
-              std::uint32_t version) {
+              std::uint32_t version, bool annotated) {
   const std::uint32_t site = trace::sync_site(kind);
   if (std::uint8_t* at = room(site)) {
-    put_head(at, site);
+    put_head(at, site, annotated);
     put_address(at, address);
     put(at, object);
     put(at, version);

@@ -14,6 +14,7 @@
 //                                the recorder. A turn that ends stops stepping and reaps threads, a
 //                                record may end a turn or a buffer: these call each other.
 //   clock, locks, waits, blocking, metadata    what waits for time, threads or descriptors
+//   annotated_locks              what the program says of locks of its own
 //   pthread, once, c11_threads, exec           what the program calls in place of the C library
 //   region_of_interest           begins and ends recording
 //   lifecycle                    begin and end of the program
@@ -271,7 +272,7 @@ void describe_site(std::uint32_t site, char* text, std::size_t bytes);
 
 void put_mark(trace::MarkKind kind, std::uint64_t first, std::uint64_t second);
 void put_sync(trace::SyncKind kind, const volatile void* address, std::uint32_t object,
-              std::uint32_t version);
+              std::uint32_t version, bool annotated = false);
 void begin_recording();  // of all threads, from now on
 void end_recording();
 std::uint8_t* end_of_room(const Thread& thread);  // the limit that goes with its buffer

@@ -39,6 +39,7 @@ class Kind(IntEnum):
     EXECUTE = 9
     FLUSH = 10
     FENCE = 11
+    SYNC = 14
     RECURRENCE = 15
 
 
@@ -62,6 +63,10 @@ class Site:
     line: int
     address: list[tuple[int, int]]
     data: list[tuple[int, int]]
+
+
+# What tells of annotated locks is no instruction of the program.
+NO_SITE = Site(0, Kind.SYNC, 0, 0, 0, 0, "", "", 0, [], [])
 
 
 @dataclass
@@ -108,6 +113,11 @@ def read_log(path: Path, output: str = "") -> Recording:
         if record["op"] == "end":
             recording.instructions = record["instructions"]
             return recording
+        if record["op"].startswith("lock_"):
+            recording.operations.append(
+                Operation(record["op"], NO_SITE, record["address"], 0, record["flag"], b"")
+            )
+            continue
         key = (record["module"], record["site"])
         if record["op"] == "site":
             site = Site(

@@ -144,6 +144,15 @@ void pmemsim_rt_flush(uint32_t site, const volatile void* address) {
   print("flush", site, address, 0, 0);
 }
 void pmemsim_rt_fence(uint32_t site) { print("fence", site, 0, 0, 0); }
+static void print_lock(const char* op, const volatile void* lock, int acquired) {
+  if (!printing) return;
+  fprintf(output, "{\"op\": \"%s\", \"address\": %" PRIuPTR ", \"flag\": %d}\n", op,
+          (uintptr_t)lock, acquired);
+}
+void pmemsim_rt_lock_acquired(const volatile void* lock, int acquired) {
+  print_lock("lock_acquired", lock, acquired);
+}
+void pmemsim_rt_lock_released(const volatile void* lock) { print_lock("lock_released", lock, 0); }
 void pmemsim_rt_external_before(uint32_t site) {
   print("external_before", site, 0, 0, 0);
   external = 1;

@@ -193,6 +193,33 @@ void pm_order(void);
  * tell ordering from durability (HOPS) make the first one cheap. */
 void pm_durable(void);
 
+/* ---- Locks of the program's own -------------------------------------------------------------- */
+
+/* The recorder sees by itself when pthread and C11 locks are taken and given back, and what is made
+ * of those (std::mutex). Of locks that a program makes of atomic variables (ticket locks, queues,
+ * versions) it sees accesses only. So the functions of these are annotated, where pmemsim-cc
+ * compiles them:
+ *
+ *     PM_ACQUIRES void take(struct lock* lock);         has the lock when it returns
+ *     PM_TRY_ACQUIRES bool try(struct lock* lock);      has it if it returns something but 0
+ *     PM_RELEASES void give_back(struct lock* lock);    gives it back, and has it when called
+ *
+ * The lock is the first pointer or reference among the parameters; of a method, the object. One
+ * thread has it at a time, and may acquire it several times if it releases it as often. Natively
+ * they mean nothing. */
+#if defined __has_attribute
+#if __has_attribute(annotate)
+#define PM_ACQUIRES __attribute__((annotate("pmemsim.acquires")))
+#define PM_TRY_ACQUIRES __attribute__((annotate("pmemsim.try_acquires")))
+#define PM_RELEASES __attribute__((annotate("pmemsim.releases")))
+#endif
+#endif
+#ifndef PM_ACQUIRES
+#define PM_ACQUIRES
+#define PM_TRY_ACQUIRES
+#define PM_RELEASES
+#endif
+
 /* ---- Measuring ------------------------------------------------------------------------------- */
 
 /* Around the part of a thread's execution that a simulation measures. Natively they do nothing. */

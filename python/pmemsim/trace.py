@@ -37,7 +37,7 @@ OPERATION_DTYPE = [
     ("detail", "u1"),  # index into DETAILS of the kind
     ("size", "u1"),  # bytes
     ("purpose", "u1"),  # index into PURPOSES
-    ("flag", "u1"),  # of a branch: taken; of an atomic update: it wrote
+    ("flag", "u1"),  # of a branch: taken; of an atomic update: it wrote; of a lock: annotated
     ("has_value", "u1"),
     ("unused", "V2"),
 ]

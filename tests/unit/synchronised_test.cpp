@@ -81,9 +81,12 @@ std::ptrdiff_t place(const std::vector<Told>& told, CoreId core, SyncKind kind, 
 struct Thread {
   TraceBuilder& builder;
   std::uint32_t number;
+  bool annotates = false;  // its mutexes
 
   void operator()(SyncKind kind, std::uint32_t object, std::uint32_t version) const {
-    builder.thread(number).sync(kind, kDramBase + std::uint64_t{object} * 64, object, version);
+    const bool mutex = kind == SyncKind::kMutexLock || kind == SyncKind::kMutexUnlock;
+    builder.thread(number).sync(kind, kDramBase + std::uint64_t{object} * 64, object, version,
+                                annotates && mutex);
   }
 };
 
@@ -91,9 +94,9 @@ constexpr std::uint32_t kThread = 0, kMutex = 1, kBarrier = 2, kCondition = 3;
 
 // Thread 0 creates thread 1, both take a lock and meet at a barrier; then thread 1 waits until
 // thread 0 signals, and thread 0 joins it.
-TraceBuilder two_threads() {
+TraceBuilder two_threads(bool annotates = false) {
   TraceBuilder builder;
-  const Thread first{builder, 0}, second{builder, 1};
+  const Thread first{builder, 0, annotates}, second{builder, 1, annotates};
   first(SyncKind::kThreadCreate, kThread, 1);
   first(SyncKind::kMutexLock, kMutex, 0);
   first(SyncKind::kMutexUnlock, kMutex, 1);
@@ -130,6 +133,17 @@ TEST(Synchronised, TellsEveryKindInEachThreadsOrder) {
                    SyncKind::kBarrierArrive, SyncKind::kBarrierWait, SyncKind::kMutexLock,
                    SyncKind::kMutexUnlock, SyncKind::kConditionWait, SyncKind::kMutexLock,
                    SyncKind::kMutexUnlock, SyncKind::kThreadEnd}));
+}
+
+TEST(Synchronised, TellsOfAnnotatedLocksAsOfOthers) {
+  for (const std::string_view lock_order : {"recorded", "simulated"}) {
+    SCOPED_TRACE(lock_order);
+    TraceBuilder annotated = two_threads(true), others = two_threads();
+    for (const CoreId core : {0, 1}) {
+      EXPECT_EQ(kinds_of(told(annotated, lock_order), core),
+                kinds_of(told(others, lock_order), core));
+    }
+  }
 }
 
 TEST(Synchronised, TellsAReleaseBeforeWhatWaitsForIt) {

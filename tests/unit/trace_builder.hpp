@@ -62,8 +62,9 @@ class TraceBuilder {
   void mark(MarkKind kind, std::uint64_t first = 0, std::uint64_t second = 0) {
     begin(mark_site(kind)).put(first).put(second);
   }
-  void sync(SyncKind kind, std::uint64_t address, std::uint32_t object, std::uint32_t version) {
-    begin(sync_site(kind)).put(address).put(object).put(version);
+  void sync(SyncKind kind, std::uint64_t address, std::uint32_t object, std::uint32_t version,
+            bool annotated = false) {
+    begin(sync_site(kind), annotated).put(address).put(object).put(version);
     note_object(object);
   }
 

@@ -84,6 +84,7 @@ TEST_F(TraceFileTest, ReadsBackEveryKind) {
   builder.external(4242);
   builder.mark(MarkKind::kLogRange, 0x1040, 64);
   builder.sync(SyncKind::kMutexUnlock, 0x5000, 6, 1);
+  builder.sync(SyncKind::kMutexLock, 0x5000, 6, 1, true);
   builder.thread(1).access(load, 0x9000);
   builder.pm_region(0x1000, 0x2000);
   builder.write(path_);
@@ -96,7 +97,7 @@ TEST_F(TraceFileTest, ReadsBackEveryKind) {
   EXPECT_EQ(file.metadata().sync_objects, 7u);
   ASSERT_EQ(file.metadata().pm_regions.size(), 1u);
   EXPECT_EQ(file.metadata().pm_regions[0].end, 0x2000u);
-  EXPECT_EQ(file.operations(0), 16u);
+  EXPECT_EQ(file.operations(0), 17u);
   EXPECT_EQ(file.operations(1), 1u);
   const SiteRecord& load_site = file.sites().sites()[load];
   EXPECT_EQ(file.sites().string(load_site.file), "a.c");
@@ -173,9 +174,13 @@ TEST_F(TraceFileTest, ReadsBackEveryKind) {
   EXPECT_EQ(static_cast<SyncKind>(op.detail), SyncKind::kMutexUnlock);
   EXPECT_EQ(op.object, 6u);
   EXPECT_EQ(op.instructions, 0u);
+  EXPECT_FALSE(op.flag);
+  ASSERT_TRUE(stream.next(op));
+  EXPECT_EQ(static_cast<SyncKind>(op.detail), SyncKind::kMutexLock);
+  EXPECT_TRUE(op.flag);
   EXPECT_FALSE(stream.next(op));
   EXPECT_FALSE(stream.next(op));
-  EXPECT_EQ(stream.position(), 16u);
+  EXPECT_EQ(stream.position(), 17u);
 }
 
 TEST_F(TraceFileTest, ReadsEveryKindOfSynchronisation) {

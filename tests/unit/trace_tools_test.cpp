@@ -207,6 +207,14 @@ TEST_F(TraceToolsTest, VersionMadeTwice) {
   expect_complaint("object 0 is released 2 times, but up to version 1");
 }
 
+TEST_F(TraceToolsTest, AnnotatedThatIsNoMutex) {
+  builder_.sync(SyncKind::kMutexLock, 8, 0, 0, true);
+  builder_.sync(SyncKind::kMutexUnlock, 8, 0, 1, true);
+  EXPECT_EQ(verify(written()).operations, 2u);
+  builder_.sync(SyncKind::kReadLock, 8, 1, 0, true);
+  expect_complaint("is annotated, but doesn't take or give back a mutex");
+}
+
 TEST_F(TraceToolsTest, AtomicWriteThatSkipsAVersion) {
   const auto store = builder_.site(SiteKind::kAtomicStore, 4);
   builder_.atomic(store, 8, 0, 2);

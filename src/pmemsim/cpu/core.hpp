@@ -188,6 +188,7 @@ class Core final : public CacheClient {
   bool dispatch_through_stores(const trace::Operation& operation, StoreKind kind, bool serialising);
   bool holds_up_loads(const trace::Operation& operation, StoreKind kind) const;
   bool dispatch_synchronisation(const trace::Operation& operation);
+  bool dispatch_annotated_lock(const trace::Operation& operation);
   bool dispatch_acquire(const trace::Operation& operation);
   bool dispatch_branch(const trace::Operation& operation);
   bool dispatch_recurrence(const trace::Operation& operation);

@@ -227,7 +227,7 @@ bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, b
 
 // Of what is serialising.
 bool Core::holds_up_loads(const Operation& operation, StoreKind kind) const {
-  const bool lock = operation.kind == SiteKind::kSync && operation.address != 0;
+  const bool lock = operation.kind == SiteKind::kSync && (operation.address != 0 || operation.flag);
   return !(loads_pass_locks_ && (lock || kind == StoreKind::kLocked));
 }
 
@@ -235,6 +235,7 @@ bool Core::holds_up_loads(const Operation& operation, StoreKind kind) const {
 // holds up everything on ARM, too.
 bool Core::dispatch_synchronisation(const Operation& operation) {
   const auto kind = static_cast<SyncKind>(operation.detail);
+  if (operation.flag) return dispatch_annotated_lock(operation);
   if (arm_locks_ && operation.address != 0) {
     if (trace::is_lock(kind)) return dispatch_acquire(operation);
     if (trace::is_unlock(kind))
@@ -242,6 +243,22 @@ bool Core::dispatch_synchronisation(const Operation& operation) {
   }
   return dispatch_through_stores(
       operation, trace::is_acquire(kind) ? StoreKind::kAcquire : StoreKind::kRelease, true);
+}
+
+// The instructions that take the lock, or give it back, stand in the recording themselves. This
+// only says so: it writes nothing, and takes what the design takes. Acquired, it holds up what
+// follows.
+bool Core::dispatch_annotated_lock(const Operation& operation) {
+  const auto kind = static_cast<SyncKind>(operation.detail);
+  const bool acquires = trace::is_acquire(kind);
+  Operation note = operation;
+  note.address = 0;
+  if (!dispatch_through_stores(note, acquires ? StoreKind::kAcquire : StoreKind::kRelease,
+                               acquires)) {
+    return false;
+  }
+  count_locks(kind);
+  return true;
 }
 
 bool Core::dispatch_acquire(const Operation& operation) {

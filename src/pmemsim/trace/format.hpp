@@ -102,6 +102,7 @@ enum class SiteKind : std::uint8_t {
   kExternal = 12,     // u32 instructions executed in code that was not instrumented
   kMark = 13,         // u64 first, u64 second; SiteRecord::detail is a MarkKind
   kSync = 14,         // u64 address, u32 object, u32 version; SiteRecord::detail is a SyncKind
+                      // flag: it says of a lock what is recorded itself (annotated, kMutex... only)
   kRecurrence = 15,   // a value that a loop carries in a register, at the loop's head.
                       // flag: it has come round, else the loop begins
 };

@@ -54,7 +54,7 @@ inline constexpr std::array<RecordLayout, kSiteKinds> kLayouts = [] {
     of(kind).value = ~std::uint32_t{0};
   }
   of(SiteKind::kBranch).flag = of(SiteKind::kAtomicUpdate).flag = 1;
-  of(SiteKind::kRecurrence).flag = 1;
+  of(SiteKind::kRecurrence).flag = of(SiteKind::kSync).flag = 1;
   of(SiteKind::kExternal).count = ~std::uint32_t{0};
   of(SiteKind::kExternal).fixed += 4;
   of(SiteKind::kMark).first = of(SiteKind::kMark).second = ~std::uint64_t{0};

@@ -66,6 +66,10 @@ class ThreadReplay {
                ? !is_acquire(static_cast<SyncKind>(operation_.detail))
                : writes();
   }
+  bool is_wrongly_annotated() const {
+    return operation_.kind == SiteKind::kSync && operation_.flag &&
+           operation_.detail > static_cast<std::uint8_t>(SyncKind::kMutexUnlock);
+  }
   // The version that the operation waits for. A release by kSync waits for nothing; a write to an
   // atomic variable follows the write before.
   std::uint32_t needed() const {
@@ -78,6 +82,7 @@ class ThreadReplay {
   }
 
   void execute() {
+    if (is_wrongly_annotated()) fail("is annotated, but doesn't take or give back a mutex");
     if (has_object() && releases()) {
       Object& object = objects_[operation_.object];
       if (operation_.version == 0) fail("releases version 0, which every object begins with");

@@ -1,0 +1,86 @@
+// Locks that the program has made itself, as it says by annotations (pm.h). They are recorded as
+// mutexes are, beside the accesses that they consist of.
+//
+// 1. Who has such a lock may acquire it again: as with recursive mutexes, the outermost counts.
+// 2. A mutex or reader-writer lock of the C library's at that address, which the thread has, is
+//    recorded as such and not once more: it is the first member of what has been annotated.
+// 3. One thread has it at a time. Where it seems to be two, the annotations are wrong, and no run
+//    could follow such a recording: it is refused.
+// 4. What nobody has been seen to acquire may be released: that leaves no record.
+//
+// They have a table of their own, because something else may be at the same address: a lock made of
+// a futex consists of its futex.
+#include "objects.hpp"
+#include "runtime.hpp"
+
+namespace pmemsim::rt {
+namespace {
+
+Map<SyncObject*> locks;
+
+SyncObject& lock_at(const volatile void* address) {
+  SyncObject*& lock = locks[place_of(address)];
+  if (lock == nullptr) {
+    lock = static_cast<SyncObject*>(allocate(sizeof(SyncObject)));
+    lock->address = address;
+    lock->kind = ObjectKind::kAnnotatedLock;
+  }
+  return *lock;
+}
+
+bool has_otherwise(const volatile void* address) {
+  const SyncObject* object = find_object(address);
+  if (object == nullptr) return false;
+  const bool reads = object->kind == ObjectKind::kReadWriteLock && object->depth > 0;
+  return reads || object->owner == self;
+}
+
+[[noreturn]] void refuse(const SyncObject& lock) {
+  char here[256], there[256];
+  describe_site(last_site(*self), here, sizeof(here));
+  describe_site(last_site(*lock.owner), there, sizeof(there));
+  fail(
+      "%s: thread %u acquires the lock at %p in %s, while thread %u, now in %s, has it; annotate "
+      "whatever gives it back, or makes it anew, with PM_RELEASES, and nothing that several "
+      "threads may have at a time, such as readers, with PM_ACQUIRES",
+      program_name, self->index, const_cast<const void*>(lock.address), here, lock.owner->index,
+      there);
+}
+
+void acquired(const volatile void* address) {
+  if (has_otherwise(address)) return;
+  SyncObject& lock = lock_at(address);
+  if (lock.owner == self) {
+    ++lock.depth;
+    return;
+  }
+  if (lock.owner != nullptr && recording()) refuse(lock);
+  lock.owner = self;
+  lock.depth = 1;
+  record_acquire(trace::SyncKind::kMutexLock, lock);
+}
+
+void released(const volatile void* address) {
+  SyncObject** found = locks.find(place_of(address));
+  if (found == nullptr || (*found)->owner == nullptr) return;
+  SyncObject& lock = **found;
+  if (lock.owner == self && lock.depth > 1) {
+    --lock.depth;
+    return;
+  }
+  lock.owner = nullptr;
+  record_release(trace::SyncKind::kMutexUnlock, lock);
+}
+
+}  // namespace
+}  // namespace pmemsim::rt
+
+using namespace pmemsim::rt;
+
+PMEMSIM_EXPORT void pmemsim_rt_lock_acquired(const volatile void* lock, int acquired_it) {
+  if (acquired_it != 0 && active()) acquired(lock);
+}
+
+PMEMSIM_EXPORT void pmemsim_rt_lock_released(const volatile void* lock) {
+  if (active()) released(lock);
+}
