@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "benchmarks"
+INCLUDE = f"-I{ROOT / 'include'}"
 
 
 def need(tool: str, package: str) -> str:
@@ -19,6 +21,26 @@ def need(tool: str, package: str) -> str:
     return path
 
 
+@functools.cache
+def library_objects(opt: str, more: Path | None) -> list[Path]:
+    """Compile the library and perhaps another C source, once for all workloads."""
+    clang = need("clang-19", "clang-19")
+    folder = folder_of(opt, more)
+    folder.mkdir(parents=True, exist_ok=True)
+    objects: list[Path] = []
+    for source in [*sorted((ROOT / "library").glob("*.c")), *([more] if more else [])]:
+        target = folder / f"{source.stem}.o"
+        command: list[str | Path] = [clang, f"-{opt}", "-std=gnu11", INCLUDE]
+        subprocess.run([*command, "-c", source, "-o", target], check=True)
+        objects.append(target)
+    return objects
+
+
+def folder_of(opt: str, more: Path | None) -> Path:
+    """Where the programs of one kind are built."""
+    return BUILD / opt / more.stem if more else BUILD / opt
+
+
 def build_native(
     workload: str, opt: str, more: Path | None = None, link_options: tuple[str, ...] = ()
 ) -> Path:
@@ -26,35 +48,11 @@ def build_native(
 
     `more` is another C source of the program.
     """
-    clang = need("clang-19", "clang-19")
-    folder = BUILD / opt
-    if more is not None:
-        folder /= more.stem
-    folder.mkdir(parents=True, exist_ok=True)
-    include = f"-I{ROOT / 'include'}"
-    objects: list[Path] = []
-    sources = sorted((ROOT / "library").glob("*.c"))
-    if more is not None:
-        sources.append(more)
-    for source in sources:
-        target = folder / f"{source.stem}.o"
-        command: list[str | Path] = [
-            clang,
-            f"-{opt}",
-            "-std=gnu11",
-            include,
-            "-c",
-            source,
-            "-o",
-            target,
-        ]
-        subprocess.run(command, check=True)
-        objects.append(target)
-    program = folder / workload
+    program = folder_of(opt, more) / workload
     source = ROOT / "workloads" / workload / f"{workload}.cpp"
     link: list[str | Path] = [
-        need("clang++-19", "clang-19"), f"-{opt}", "-std=c++20", include,
-        f"-I{ROOT / 'workloads' / 'common'}", source, *objects, *link_options,
+        need("clang++-19", "clang-19"), f"-{opt}", "-std=c++20", INCLUDE,
+        f"-I{ROOT / 'workloads' / 'common'}", source, *library_objects(opt, more), *link_options,
         "-lpthread", "-o", program,
     ]  # fmt: skip
     subprocess.run(link, check=True)

@@ -3,7 +3,8 @@
 // stale bytes that counts. Then what the paper leaves unsound, as published, and what it has
 // against misspeculation, taken away: each is found in such programs.
 //
-// The long form has 10,000 programs, 2,000 of them on four controllers.
+// The long form has 10,000 programs, 2,000 of them on four controllers, and counts in how many of
+// 60 a defect is found.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -88,11 +89,14 @@ void run_and_crash(trace::TraceBuilder& builder, const Configuration& configurat
   for (const std::string& line : result.story->lines) found.story += line + "\n";
 }
 
+// One program with a violation says that a defect is found; the long form counts all that have one.
+bool enough(const Found& found) { return found.violating > 0 && !long_tests(); }
+
 // Regions with either log, whose locks are held from before them until after them.
 Found crash_regions(std::uint32_t programs, std::string_view controllers,
                     const std::vector<KeyValue>& more = {}) {
   Found found;
-  for (std::uint32_t seed = 1; seed <= programs; ++seed) {
+  for (std::uint32_t seed = 1; seed <= programs && !enough(found); ++seed) {
     const bool redo = seed % 2 == 0;
     LoggedRegions program(redo ? trace::ProgramLog::kRedo : trace::ProgramLog::kUndo, seed,
                           1 + seed % 8, 16, 8);
@@ -107,7 +111,7 @@ Found crash_regions(std::uint32_t programs, std::string_view controllers,
 Found crash_stores(std::uint32_t programs, std::string_view controllers,
                    const std::vector<KeyValue>& more = {}) {
   Found found;
-  for (std::uint32_t seed = 1; seed <= programs; ++seed) {
+  for (std::uint32_t seed = 1; seed <= programs && !enough(found); ++seed) {
     SharedRegions program(
         {.seed = seed, .threads = 2 + seed % 3, .locks_inside = true, .false_sharing = true});
     std::vector<KeyValue> all{{"atomicity", "none"}};
@@ -158,7 +162,7 @@ TEST(Misspeculation, LeavesStoresOutsideRegionsInOrder) {
   }
 }
 
-// What is published, and what is broken: found in so many programs at the most.
+// What is published, and what is broken: found in the first of so many programs that shows it.
 constexpr std::uint32_t kEnough = 60;
 
 TEST(PublishedPmemSpec, CommitsBeforeTheInterruptComes) {
