@@ -168,7 +168,7 @@ def test_stores_in_the_wrong_order_are_found_by_their_ids(recorded: Callable[...
         stats = result.stats
         return float(stats["pmem_spec.store_alarms"] - stats["pmem_spec.false_store_alarms"])
 
-    assert alarms() > 5
+    assert alarms() > 0
     assert alarms(PLAIN) == 0
 
 
