@@ -76,6 +76,9 @@ class Work(Protocol):
     def run(self, trace: Trace, contents: StartingContents, report: Progress) -> dict[str, Any]:
         """Do it; the result can be written as JSON."""
 
+    def has_given(self, value: dict[str, Any]) -> bool:
+        """Whether this has the values of such a result."""
+
 
 @dataclass(frozen=True)
 class Simulate:
@@ -96,6 +99,10 @@ class Simulate:
     def run(self, trace: Trace, contents: StartingContents, report: Progress) -> dict[str, Any]:
         """Simulate it."""
         return asdict(Outcome.of(simulate(trace, self.configuration, report, contents=contents)))
+
+    def has_given(self, value: dict[str, Any]) -> bool:
+        """Whether this has an outcome's values."""
+        return value.keys() == Outcome.__dataclass_fields__.keys()
 
 
 @dataclass(frozen=True)
@@ -120,6 +127,11 @@ class Crash:
         found = verify(trace, self.configuration, self.points, None, "", report)
         lines = list(found.story.lines) if found.story else []
         return {"points": found.points, "violations": found.violations, "story": lines}
+
+    def has_given(self, value: dict[str, Any]) -> bool:
+        """Whether this has the numbers and the story."""
+        numbers = isinstance(value.get("points"), int) and isinstance(value.get("violations"), int)
+        return numbers and isinstance(value.get("story"), list)
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,17 @@ def path_of(job: Job) -> Path:
 def missing(jobs: Iterable[Job]) -> list[Job]:
     """The jobs whose results are not kept yet, each once, the longest first."""
     unique = {path_of(job): job for job in jobs}
-    absent = [job for path, job in unique.items() if not path.is_file()]
+    absent = [job for path, job in unique.items() if not _holds_result(path, job)]
     return sorted(absent, key=lambda job: job.weight, reverse=True)
+
+
+def _holds_result(path: Path, job: Job) -> bool:
+    """Whether it does: a host that goes down may leave an empty file, which is no result."""
+    try:
+        value = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return False
+    return isinstance(value, dict) and job.work.has_given(value)
 
 
 def load(job: Job) -> dict[str, Any]:

@@ -22,6 +22,8 @@ from pmemsim.trace import Trace
 
 BASELINE = "sw-undo"
 """Speedups are over this design, unless the user names another."""
+REDO_BASELINE = "sw-redo"
+"""As `BASELINE`, where workloads are recorded with a redo log."""
 POINTS = 10_000
 """Crash points of a cell, unless the user says otherwise."""
 

@@ -106,6 +106,55 @@ def test_a_workload_that_cannot_be_recorded_takes_no_other_with_it(tmp_path: Pat
     assert found["queue", "sw-undo"]["speedup"] == 1
 
 
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+def test_targets_of_one_name_are_all_there(tmp_path: Path, order: tuple[str, str]) -> None:
+    good, damaged = (tmp_path / folder / "queue.pmt" for folder in "ab")
+    for path in (good, damaged):
+        path.parent.mkdir()
+    done = pmemsim("record", "queue", *SMALL, "-o", good)
+    assert done.returncode == 0, done.stderr
+    damaged.write_bytes(good.read_bytes()[:100])
+    out = tmp_path / "out.json"
+    paths = [tmp_path / folder / "queue.pmt" for folder in order]
+    done = pmemsim("matrix", *paths, "-m", "asap", "--designs", "sw-undo", "--points", "20",
+                   "--json", out)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = cells_of(out)
+    assert [workload for workload, _ in found] == [str(path) for path in paths]
+    working = [cell for cell in found.values() if cell["speedup"] == 1]
+    (broken,) = [cell for cell in found.values() if cell["speedup"] is None]
+    assert len(working) == 1
+    assert str(damaged) in str(broken["reason"])
+
+
+def test_designs_for_redo_logs_are_compared_with_the_software_one(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    done = pmemsim("matrix", "memcached", *SMALL, "--log", "redo", "-m", "asap", "--designs",
+                   "sw-redo,eadr-redo", "--points", "20", "--json", out)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = cells_of(out)
+    assert found["memcached", "sw-redo"]["speedup"] == 1
+    assert found["memcached", "eadr-redo"]["speedup"] > 1  # type: ignore[operator]
+
+
+def test_a_result_that_was_half_written_is_measured_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PMEMSIM_CACHE", str(tmp_path / "cache"))
+    arguments = ("matrix", "queue", *SMALL, "-m", "asap", "--designs", "sw-undo", "--points", "20",
+                 "--json", tmp_path / "out.json")  # fmt: skip
+    assert pmemsim(*arguments).returncode == 0
+    before = cells_of(tmp_path / "out.json")
+    results = sorted((tmp_path / "cache" / "results").glob("*.json"))
+    assert len(results) == 2
+    for content in ("", "{}", '{"points": "x"}', "[1]"):
+        for path in results:
+            path.write_text(content)
+        done = pmemsim(*arguments)
+        assert done.returncode == 0, done.stderr
+        assert cells_of(tmp_path / "out.json") == before
+
+
 def test_a_broken_design_fails(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     done = pmemsim("matrix", "queue", *SMALL, "-m", "asap", "--designs", "sw-undo,asap",

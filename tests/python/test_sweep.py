@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from pmemsim.errors import ConfigError
+from pmemsim.errors import ConfigError, Error
 from pmemsim.simulation import Configuration, configure
 from pmemsim.sweep import table
-from pmemsim.sweep.slurm import Share
+from pmemsim.sweep.slurm import Share, parts_of
 from pmemsim.sweep.spec import RECIPE, REQUIRED, read_spec
 from support import ROOT, interrupt, pmemsim
 
@@ -150,6 +150,8 @@ def test_a_file_of_another_kind_is_a_sentence(tmp_path: Path, text: str, sentenc
         (["--tasks", "3"], "--tasks 3: is for --slurm"),
         (["--slurm", "x.sh", "--tasks", "0"], "--tasks 0: must be 1 to 1000"),
         (["--slurm", "x.sh", "--at-once", "0"], "--at-once 0: must be at least 1"),
+        (["--at-once", "3"], "--at-once 3: is for --slurm"),
+        (["--scheduler", "nonsense"], "--scheduler nonsense: write it as Dask prints it"),
         (["--collect"], "there are no files of shares beside sweep.parquet"),
         (["--out", "no/x.parquet"], "the folder no does not exist"),
         (["--out", "sweep.yaml"], "this command reads or writes it already"),
@@ -319,6 +321,39 @@ def test_a_file_of_somebody_elses_stays(cache: Path, tmp_path: Path, content: by
     assert path.read_bytes() == before
 
 
+def test_damaged_results_are_none(tmp_path: Path) -> None:
+    """Whatever bit of the file is another: it is refused, or what it says is as before."""
+    path = tmp_path / "x.parquet"
+    rows: list[table.Row] = [
+        {"threads": n, "point": f"{n}", "status": "ok", "reason": "", "time_ns": n * 1.25}
+        for n in range(50)
+    ]
+    table.write(rows, ["threads"], path)
+    whole = path.read_bytes()
+    right = table.read_results(path, ["threads"])
+    refused = 0
+    for bit in range(0, 8 * len(whole), 61):
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        try:
+            assert table.read_results(path, ["threads"]) == right, bit
+        except Error as error:
+            assert "isn't a sweep's results" in str(error)
+            refused += 1
+    assert refused > 50
+
+
+def test_what_another_program_has_written_is_no_result(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    rows: list[table.Row] = [{"threads": 1, "point": "a", "status": "ok", "time_ns": 1.5}]
+    table.write(rows, ["threads"], path)
+    assert table.read_results(path, ["threads"]) == {"a": {"time_ns": 1.5}}
+    pd.read_parquet(path).assign(time_ns=["1.5"]).to_parquet(path)
+    with pytest.raises(Error, match="another program has written it"):
+        table.read_results(path, ["threads"])
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_sweep_loses_nothing(
     cache: Path, tmp_path: Path, how: signal.Signals
@@ -356,6 +391,16 @@ def test_shares_are_all_points_once() -> None:
     for count in (1, 3, 7, 10):
         shares = [Share(number, count).take(range(7)) for number in range(count)]
         assert sorted(point for share in shares for point in share) == list(range(7))
+
+
+def test_shares_of_other_sweeps_are_none(tmp_path: Path) -> None:
+    out = tmp_path / "g[1].parquet"
+    own = [Share(number, 11).part(out) for number in (0, 10)]
+    for path in own:
+        path.touch()
+    for other in ("g1.0-of-1", "g[1].v2.0-of-1", "g[1].x-of-1", "g[1]"):
+        (tmp_path / f"{other}.parquet").touch()
+    assert parts_of(out) == own
 
 
 def test_a_job_array_gives_the_same_results(cache: Path, tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ Scheduler = Annotated[
 def check_execution(scheduler: str | None, jobs: int | None) -> None:
     """Raise an `Error` for options that can't be, or not together."""
     check_jobs(jobs)
+    if scheduler is not None and "://" not in scheduler:  # Dask would look for it for a long time
+        raise Error(f"--scheduler {scheduler}: write it as Dask prints it, as in tcp://host:8786")
     if scheduler is not None and jobs is not None:
         raise Error("--scheduler and --jobs: give one of them; a cluster has workers of its own")
 

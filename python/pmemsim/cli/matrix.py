@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 
 import typer
@@ -50,8 +51,13 @@ def matrix_command(
     simulation: Simulation,
     recipe: Recipe,
     baseline: Annotated[
-        str, typer.Option("--baseline", help="The design that speedups are over.")
-    ] = matrices.BASELINE,
+        str | None,
+        typer.Option(
+            "--baseline",
+            help="The design that speedups are over.",
+            show_default=f"({matrices.BASELINE}; with --log redo: {matrices.REDO_BASELINE})",
+        ),
+    ] = None,
     points: Annotated[
         str,
         typer.Option(
@@ -74,6 +80,9 @@ def matrix_command(
     else with it. Results are kept in the cache folder: a second run does only what is missing.
     The exit code is 1 if an image is wrong.
     """
+    if baseline is None:
+        redo = recipe.arguments["log"] == "redo"
+        baseline = matrices.REDO_BASELINE if redo else matrices.BASELINE
     problems = Problems()
     with problems.collected():
         check_outputs(simulation.json_path, simulation.plot_path)
@@ -97,7 +106,7 @@ def matrix_command(
     problems.raise_any()
     traces = open_each(found, jobs)
     plan = Plan(
-        workloads=dict(zip(_labels(found, traces), traces, strict=True)),
+        workloads=dict(zip(_labels(wanted, found, traces), traces, strict=True)),
         designs={
             load_preset("design", name).name: _configured(name, simulation.machine, extra)
             for name in names
@@ -137,14 +146,19 @@ def _check_names(
         check_values(extra)
 
 
-def _labels(targets: list[Target], traces: list[Trace | Error]) -> list[str]:
-    """A name of its own for each: as `compare` has it, or the target's where there is no trace."""
+def _labels(wanted: list[str], targets: list[Target], traces: list[Trace | Error]) -> list[str]:
+    """A name of its own for each: as `compare` has it, or the target's where there is no trace.
+
+    Where these are the same, all have what the user has called them.
+    """
     opened = [trace for trace in traces if isinstance(trace, Trace)]
     label_of = dict(zip(opened, comparing.labels_of(opened), strict=True))
-    return [
+    labels = [
         label_of[trace] if isinstance(trace, Trace) else target.name
         for target, trace in zip(targets, traces, strict=True)
     ]
+    count = Counter(labels)
+    return [text if count[label] > 1 else label for text, label in zip(wanted, labels, strict=True)]
 
 
 def _configured(design: str, machine: str, extra: tuple[Setting, ...]) -> Configuration | Error:
@@ -178,8 +192,9 @@ def _print(matrix: Matrix) -> None:
         "workload", "design", f">over {matrix.baseline}", ">PM writes", ">storage", ">points",
         ">violations", "why not",
     ]  # fmt: skip
-    threads = next(cell.threads for cell in matrix.cells if cell.threads)
-    out.print(table(f"machine {matrix.cells[0].machine}, {threads} threads", columns, rows))
+    threads = sorted({cell.threads for cell in matrix.cells if cell.threads})
+    title = f"machine {matrix.cells[0].machine}, {' and '.join(map(str, threads))} threads"
+    out.print(table(title, columns, rows))
 
 
 def _row(cell: Cell, first: bool) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -58,9 +59,13 @@ def sweep_command(
         ),
     ] = None,
     at_once: Annotated[
-        int,
-        typer.Option("--at-once", help="With --slurm: tasks that may run at a time, at most."),
-    ] = slurm.DEFAULT_AT_ONCE,
+        int | None,
+        typer.Option(
+            "--at-once",
+            help="With --slurm: tasks that may run at a time, at most.",
+            show_default=f"({slurm.DEFAULT_AT_ONCE})",
+        ),
+    ] = None,
     share_text: Annotated[
         str | None,
         typer.Option(
@@ -128,7 +133,7 @@ def _conflicts(
     scheduler: str | None,
     slurm_path: Path | None,
     tasks: int | None,
-    at_once: int,
+    at_once: int | None,
     share: str | None,
     collect: bool,
 ) -> list[str]:
@@ -146,7 +151,9 @@ def _conflicts(
         found.append(f"--tasks {tasks}: is for --slurm; leave it out")
     if tasks is not None and not 1 <= tasks <= slurm.MOST_TASKS:
         found.append(f"--tasks {tasks}: must be 1 to {slurm.MOST_TASKS}")
-    if at_once < 1:
+    if at_once is not None and slurm_path is None:
+        found.append(f"--at-once {at_once}: is for --slurm; leave it out")
+    if at_once is not None and at_once < 1:
         found.append(f"--at-once {at_once}: must be at least 1")
     return found
 
@@ -221,18 +228,20 @@ def _write_script(
     out_path: Path,
     slurm_path: Path,
     tasks: int | None,
-    at_once: int,
+    at_once: int | None,
     jobs: int | None,
 ) -> None:
     check_writable(slurm_path)
     points = _points(spec, spec_path, None, jobs)  # recorded now, so that no task has to
     count = min(tasks or slurm.DEFAULT_TASKS, len(points))
+    at_once = min(slurm.DEFAULT_AT_ONCE if at_once is None else at_once, count)
+    collect = ["sweep", str(spec_path), "--out", str(out_path), "--collect"]
     with replacing(slurm_path) as partial:
-        partial.write_text(slurm.script(spec_path, out_path, count, min(at_once, count)))
+        partial.write_text(slurm.script(spec_path, out_path, count, at_once))
     out.print(
-        f"{len(points)} points in {count} tasks, at most {min(at_once, count)} at a time\n"
-        f"to start them: sbatch {slurm_path}\n"
-        f"when all have ended: pmemsim sweep {spec_path} --out {out_path} --collect",
+        f"{len(points)} points in {count} tasks, at most {at_once} at a time\n"
+        f"to start them: {shlex.join(['sbatch', str(slurm_path)])}\n"
+        f"when all have ended: {shlex.join(['pmemsim', *collect])}",
         markup=False,
     )
 
@@ -243,6 +252,8 @@ def _report(rows: Sequence[Row], path: Path) -> None:
     failed = [row for row in rows if row["status"] == FAILED]
     for reason, count in Counter(row["reason"] for row in failed).most_common():
         err.print(f"pmemsim: {count} failed: {reason}", markup=False)
+    if not rows:
+        raise Error(f"the share has no point; {path} is empty")
     if len(failed) == len(rows):
         raise Error(f"no point has worked; {path} has the reasons")
     done = len(rows) - len(failed)

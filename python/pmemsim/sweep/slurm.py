@@ -7,6 +7,7 @@ kind. `--collect` makes one file of theirs.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -49,7 +50,8 @@ class Share:
 
 def parts_of(out: Path) -> list[Path]:
     """The tasks' files that there are."""
-    return sorted(out.parent.glob(f"{out.stem}.*-of-*{out.suffix}"))
+    name = re.compile(rf"{re.escape(out.stem)}\.\d+-of-\d+{re.escape(out.suffix)}")
+    return sorted(path for path in out.parent.iterdir() if name.fullmatch(path.name))
 
 
 def script(spec: Path, out: Path, tasks: int, at_once: int) -> str:

@@ -6,6 +6,8 @@ simulation is in the file already isn't simulated again, whatever the cache fold
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -27,6 +29,7 @@ _STATE = ("point", "status", "reason")
 # What was measured, apart from the statistics, which are numbers.
 _TEXTS = ("trace_hash", "version")
 _WHOLE = ("cores", "instructions", "completed_regions", "pm_write_bytes")
+_CHECKSUM = b"pmemsim.checksum"
 
 
 def row_of(point: Point, known: Mapping[str, Row], failures: Mapping[str, str]) -> Row:
@@ -65,7 +68,8 @@ def write(rows: Sequence[Row], axes: Sequence[str], path: Path) -> None:
         columns |= dict.fromkeys(row)
     schema = pa.schema([(name, _type_of(name, axes, rows)) for name in columns])
     with replacing(path) as partial:
-        parquet.write_table(pa.Table.from_pylist(rows, schema=schema), partial)
+        table = pa.Table.from_pylist(rows, schema=schema)
+        parquet.write_table(table.replace_schema_metadata({_CHECKSUM: _checksum(table)}), partial)
 
 
 def _type_of(name: str, axes: Sequence[str], rows: Iterable[Row]) -> pa.DataType:
@@ -84,21 +88,29 @@ def read_results(path: Path, axes: Sequence[str]) -> dict[str, Row]:
     if not path.exists():
         return {}
     try:
-        rows = parquet.read_table(path).to_pylist()
+        table = parquet.read_table(path)
+        if (table.schema.metadata or {}).get(_CHECKSUM) != _checksum(table):
+            raise ValueError("it is damaged, or another program has written it")
         return {
             row["point"]: {
                 name: value
                 for name, value in row.items()
                 if value is not None and name not in (*axes, *_STATE)
             }
-            for row in rows
+            for row in table.to_pylist()
             if row["status"] == OK
         }
-    except (OSError, KeyError, pa.ArrowInvalid) as error:
+    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
         raise Error(
             f"{path}: isn't a sweep's results ({str(error).splitlines()[0]}); choose another "
             "--out, or delete the file"
         ) from error
+
+
+def _checksum(table: pa.Table) -> bytes:
+    """Of all names, types and values; Parquet has none of its own for the names."""
+    text = json.dumps([[str(field) for field in table.schema], table.to_pylist()])
+    return hashlib.sha256(text.encode()).hexdigest().encode()
 
 
 def check_same_sweep(path: Path, known: Iterable[str], points: Iterable[Point]) -> None:
