@@ -21,6 +21,7 @@ class Program {
     builder.pm_region(kPmBase, kPmBase + 4096);
     load_ = builder.site(trace::SiteKind::kLoad, 8, 1);
     store_ = builder.site(trace::SiteKind::kStore, 8, 1);
+    store_two_ = builder.site(trace::SiteKind::kStore, 16, 1);
     non_temporal_ = builder.site(trace::SiteKind::kNonTemporal, 8, 1);
     update_ = builder.site(trace::SiteKind::kAtomicUpdate, 8, 1);
     clwb_ = builder.site(trace::SiteKind::kFlush);
@@ -49,6 +50,11 @@ class Program {
   }
   Program& store(std::uint64_t address, std::uint64_t value) {
     builder.store(store_, address, value);
+    return *this;
+  }
+  // The value in two words at once.
+  Program& store_two(std::uint64_t address, std::uint64_t value) {
+    builder.store(store_two_, address, value);
     return *this;
   }
   Program& store_past_the_caches(std::uint64_t address, std::uint64_t value) {
@@ -86,7 +92,7 @@ class Program {
   trace::TraceBuilder builder;
 
  private:
-  std::uint32_t load_, store_, non_temporal_, update_, clwb_, sfence_, lfence_;
+  std::uint32_t load_, store_, store_two_, non_temporal_, update_, clwb_, sfence_, lfence_;
   std::uint32_t version_ = 0;
 };
 
@@ -521,6 +527,19 @@ TEST(Oracle, KeepsTheOrderOfAThreadsStores) {
   EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
   EXPECT_EQ(judge.holds(kB, 0).holds(kC, 3).verdict(), Fault::kTorn);
   EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
+}
+
+// A bank that fails may have written any of them.
+TEST(Oracle, LetsTheWordsOfAStoreComeInAnyOrder) {
+  Program program;
+  program.store(kA, 1).store(kA + 8, 2).store_two(kA, 3).store(kB, 4);
+  Judge judge(program, {.promises = kEadrRegions, .lines_whole = false});
+  EXPECT_EQ(judge.holds(kA, 1).holds(kA + 8, 2).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kA, 3).verdict(), std::nullopt) << "without the second word";
+  EXPECT_EQ(judge.holds(kA, 1).holds(kA + 8, 3).verdict(), std::nullopt) << "without the first";
+  EXPECT_EQ(judge.holds(kB, 4).verdict(), Fault::kTorn) << "what comes behind follows both";
+  EXPECT_EQ(judge.holds(kA, 3).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kA + 8, 2).verdict(), Fault::kTorn);
 }
 
 // ---- Stores follow what their thread has read of others'

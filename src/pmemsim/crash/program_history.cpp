@@ -139,11 +139,13 @@ class ProgramHistory::Thread {
     own.push_back(region_);
   }
 
-  // What this thread does now follows its last fence, and perhaps its last store.
+  // What this thread does now follows its last fence, and perhaps its last store: all words of it,
+  // which have no order among themselves, since a bank may tear a line.
   void follow_order() {
     if (fence_ != kNone) follows_.push_back(fence_);
-    if (guarantees_.promises.stores_in_order && last_store_ != kNone)
-      follows_.push_back(last_store_);
+    if (guarantees_.promises.stores_in_order) {
+      follows_.insert(follows_.end(), last_store_.begin(), last_store_.end());
+    }
   }
 
   void load() {
@@ -164,6 +166,7 @@ class ProgramHistory::Thread {
         store_outside(address);
       }
     });
+    if (!storing_.empty()) last_store_ = std::exchange(storing_, {});
   }
 
   template <class Visit>
@@ -278,7 +281,7 @@ class ProgramHistory::Thread {
     if (before != kNone && history_.units_[before].region == 0) follows_.push_back(before);
     if (guarantees_.lines_whole) follow_line(Line::of(address), unit);
     follow_order();
-    last_store_ = unit;
+    storing_.push_back(unit);
     if (guarantees_.promises.fences == FencePromise::kStores) stored_.push_back(unit);
     writes_.push_back(new_version(unit, word, address));
     finish(unit);
@@ -351,7 +354,7 @@ class ProgramHistory::Thread {
   // them.
   void cover_stores() {
     if (guarantees_.promises.stores_in_order) {
-      if (last_store_ != kNone) flushed_.push_back(last_store_);
+      flushed_.insert(flushed_.end(), last_store_.begin(), last_store_.end());
     } else {
       flushed_.insert(flushed_.end(), stored_.begin(), stored_.end());
     }
@@ -380,7 +383,8 @@ class ProgramHistory::Thread {
   UnitId region_ = kNone;                                   // the one begun
   UnitId fence_ = kNone;                                    // the latest
   UnitId read_ = kNone;                                     // of another thread: the latest
-  UnitId last_store_ = kNone;                               // outside regions
+  std::vector<UnitId> last_store_;                          // outside regions: its words
+  std::vector<UnitId> storing_;                             // ... those of the present one, so far
   std::vector<UnitId> stored_;                              // the same, since the last fence
   std::unordered_map<std::uint64_t, UnitId> last_of_line_;  // the same, by line
   struct Allocation {
