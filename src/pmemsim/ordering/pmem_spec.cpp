@@ -60,6 +60,7 @@ void PmemSpecOrdering::connect(const LayerContext& context) {
   context_.emplace(context);
   stale_.connect(context);
   cycle_ = context.clock.duration(cycles(1));
+  look_again_ = max(parameters_.path_latency, cycle_);
   const std::int64_t stores = parameters_.path_latency.count / cycle_.count;
   path_stores_ = static_cast<std::size_t>(std::max<std::int64_t>(stores, 1));
   acknowledgement_ = surroundings_.acknowledgement + context.caches.way_back();
@@ -463,17 +464,18 @@ void PmemSpecOrdering::alarm(Line line) {
   } else {
     alarms_.push_back({line, until});
   }
-  if (!interrupt_) interrupt_later(context_->queue.now() + parameters_.interrupt_latency);
+  if (std::exchange(interrupt_, true)) return;
+  context_->queue.schedule(context_->queue.now() + parameters_.interrupt_latency,
+                           Phase::kController, completion<&PmemSpecOrdering::interrupt>(*this));
 }
 
-void PmemSpecOrdering::interrupt_later(Picoseconds when) {
-  interrupt_ = true;
-  context_->queue.schedule(when, Phase::kController, completion<&PmemSpecOrdering::handle>(*this));
-}
-
-void PmemSpecOrdering::handle(std::uint64_t, Picoseconds now) {
-  interrupt_ = false;
+void PmemSpecOrdering::interrupt(std::uint64_t, Picoseconds now) {
   ++statistics_.interrupts;
+  handle_alarms(0, now);
+}
+
+// The handler goes on until none is left; while the windows' clock stands still, nobody knows when.
+void PmemSpecOrdering::handle_alarms(std::uint64_t, Picoseconds now) {
   mark_threads();
   std::erase_if(alarms_, [this](const Alarm& alarm) {
     if (!is_settled(alarm)) return false;
@@ -482,8 +484,11 @@ void PmemSpecOrdering::handle(std::uint64_t, Picoseconds now) {
   });
   if (!alarms_.empty()) {
     const Picoseconds left = alarms_.front().until - window_time();
-    return interrupt_later(now + max(left, parameters_.path_latency));
+    context_->queue.schedule(now + max(left, look_again_), Phase::kController,
+                             completion<&PmemSpecOrdering::handle_alarms>(*this));
+    return;
   }
+  interrupt_ = false;
   for (CoreId core = 0; core < cores_.size(); ++core) {
     const WaitsFor what = cores_[core].waits_for;
     if (what == WaitsFor::kCheck || what == WaitsFor::kRestored) go_on(core, now);
@@ -530,7 +535,7 @@ void PmemSpecOrdering::pause_if_full() {
 // While the windows' clock stands still, nobody knows when.
 void PmemSpecOrdering::look_again_when_free(const SpeculationBuffer& buffer) {
   const Picoseconds left = buffer.next_expiry() - window_time();
-  const Picoseconds least = backed_up_ > 0 ? parameters_.path_latency : Picoseconds{0};
+  const Picoseconds least = backed_up_ > 0 ? look_again_ : Picoseconds{0};
   context_->queue.schedule(context_->queue.now() + max(left, least), Phase::kController,
                            completion<&PmemSpecOrdering::resume_when_free>(*this));
 }
@@ -639,7 +644,7 @@ void PmemSpecOrdering::rewind(CoreId number) {
 void PmemSpecOrdering::begin_again(std::uint64_t number64, Picoseconds now) {
   const auto number = static_cast<CoreId>(number64);
   if (cores_[number].gives_up_speculation && !nothing_is_stale()) {
-    context_->queue.schedule(now + parameters_.path_latency, Phase::kCore,
+    context_->queue.schedule(now + look_again_, Phase::kCore,
                              completion<&PmemSpecOrdering::begin_again>(*this, number));
     return;
   }

@@ -220,8 +220,8 @@ class PmemSpecOrdering final : public Ordering {
   void write_back(std::uint64_t line, Picoseconds now);
   void check(const Travelling& store, Picoseconds now);
   void alarm(Line line);
-  void interrupt_later(Picoseconds when);
-  void handle(std::uint64_t, Picoseconds now);
+  void interrupt(std::uint64_t, Picoseconds now);
+  void handle_alarms(std::uint64_t, Picoseconds now);
   bool is_settled(const Alarm& alarm);
   void mark_threads();
   void watch(Line line);
@@ -246,13 +246,14 @@ class PmemSpecOrdering final : public Ordering {
   std::vector<SpeculationBuffer> buffers_;  // by controller
   std::optional<LayerContext> context_;
   Picoseconds cycle_{}, acknowledgement_{};
+  Picoseconds look_again_{};  // after so long, where nobody tells when it is time
   std::size_t path_stores_ = 1;
   StaleLines stale_;
   LineTable<std::uint64_t> unreported_;  // by line: stale reads
   LineTable<std::uint64_t> restoring_;   // by line: stores under way that restore what was there
   std::vector<WaitingRead> waiting_reads_;
   std::vector<Alarm> alarms_;
-  bool interrupt_ = false;  // is under way
+  bool interrupt_ = false;  // is under way, or its handler runs
   std::uint32_t next_id_ = 0;
   std::uint32_t without_speculation_ = 0;  // regions that have given it up: then nobody speculates
   std::uint32_t backed_up_ = 0;            // paths
