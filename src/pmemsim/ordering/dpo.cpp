@@ -14,7 +14,8 @@ void DpoOrdering::Statistics::describe(Visitor& visit) const {
   visit("flushes", flushes, "writes", "Entries that were written to PM");
   visit("dependences", dependences, "dependences", "Dependences of entries on other cores'");
   visit("full", full, "stores", "Stores that found their buffer full");
-  visit("buffer_reads", buffer_reads, "reads", "Reads of PM that a persist buffer has answered");
+  visit("buffer_reads", buffer_reads, "reads",
+        "Reads of PM of whose line a persist buffer held some bytes");
   visit("stale_reads", stale_reads, "reads", "Reads of PM that found it older than it should be");
 }
 
@@ -219,11 +220,25 @@ bool DpoOrdering::fetch(CoreId, Line line, Picoseconds when, Completion done) {
   if (youngest_.find(line) != nullptr && !parameters_.defects.snoop) {
     ++statistics_.buffer_reads;
     stale_.given_up(line);
-    context_->queue.schedule(when, Phase::kController, done);
+    if (holds_whole(line)) {
+      context_->queue.schedule(when, Phase::kController, done);
+    } else {
+      context_->pm.read(line, done);
+    }
     return true;
   }
   statistics_.stale_reads += stale_.read(line, context_->pm.newest(line));
   return false;
+}
+
+bool DpoOrdering::holds_whole(Line line) const {
+  ByteMask bytes = 0;
+  for (const Buffer& buffer : buffers_) {
+    for (const Entry& entry : buffer.entries) {
+      if (entry.line == line) bytes |= entry.bytes;
+    }
+  }
+  return bytes == kWholeLine;
 }
 
 void DpoOrdering::statistics(StatisticsCollector& collector) const {

@@ -21,8 +21,8 @@
 //      turn. An entry is free when its write has been acknowledged.
 //   4  A store to, or a load from, a line that another core's buffer holds makes the next entry of
 //      its own core depend on the youngest such entry: it leaves when that is persistent.
-//   5  Reads of PM that miss the caches ask all buffers, so that they are never stale. The line
-//      comes from a buffer that holds it.
+//   5  Reads of PM that miss the caches ask all buffers, so that they are never stale. Bytes that
+//      the buffers don't hold come from PM; if they hold all, PM isn't asked.
 //   6  Dirty lines of PM that the shared cache evicts are dropped (2.2).
 //   7  Each core whose buffer has to be asked takes `snoop_latency` of every line that comes to a
 //      core's caches (8.3.1: the burden of the coherence bus grows with the cores).
@@ -116,6 +116,7 @@ class DpoOrdering final : public Ordering {
   void close(CoreId core);
   bool joins(const Buffer& buffer, Line line) const;
   void send_next();
+  bool holds_whole(Line line) const;
   bool can_leave(Buffer& buffer) const;
   void accepted(std::uint64_t core, Picoseconds now);
   void acknowledged(std::uint64_t core, Picoseconds now);
