@@ -649,15 +649,14 @@ def test_a_kept_result_belongs_to_one_recording_configuration_and_version(
     assert key() == keys[-1]
 
 
-def test_a_damaged_result_is_named(tmp_path: Path, cache: Path) -> None:
+def test_a_damaged_result_is_measured_again(tmp_path: Path, cache: Path) -> None:
     folder = write_paper(tmp_path / "tiny")
     assert reproduce(cache, folder, "speed", "--out", tmp_path / "out").returncode == 0
     damaged = sorted((cache / "results").glob("*.json"))[0]
-    damaged.write_text('{"trace_hash": "01')
-    done = reproduce(cache, folder, "speed", "--out", tmp_path / "out")
-    assert done.returncode == 2
-    assert f"{damaged}: can't be read" in done.stderr
-    assert "delete it and run the command again" in done.stderr
+    whole = damaged.read_text()
+    damaged.write_text(whole[:20])
+    assert reproduce(cache, folder, "speed", "--out", tmp_path / "out").returncode == 0
+    assert damaged.read_text() == whole
 
 
 # ---- the papers ----------------------------------------------------------------------------------
