@@ -125,3 +125,13 @@ def made_up_comparison(workloads: Sequence[str], designs: Sequence[str]) -> Comp
         ),
         tuple(designs),
     )
+
+
+def cache_with_recordings(folder: Path) -> dict[str, str]:
+    """The environment of a cache folder with no results, but with the tests' recordings."""
+    folder.mkdir()
+    shared = ROOT / "build" / "test-cache"
+    for name in ("traces", "programs"):
+        (shared / name).mkdir(parents=True, exist_ok=True)
+        (folder / name).symlink_to(shared / name)
+    return {"PMEMSIM_CACHE": str(folder)}

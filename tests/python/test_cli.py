@@ -552,13 +552,19 @@ def test_compare_is_the_same_with_any_number_of_jobs(tmp_path: Path) -> None:
     assert 0.0 < documents[0]["geomean"]["sw-undo"] < 1.0
 
 
+def _without_valgrind(folder: Path) -> Path:
+    """The folder, with a valgrind that fails."""
+    failing = folder / "valgrind"
+    failing.write_text("#!/bin/sh\nexit 1\n")
+    failing.chmod(0o755)
+    return folder
+
+
 def test_bench_measures_every_size(tmp_path: Path) -> None:
     """The long form counts host instructions at every size, too, which takes most of its time."""
     path = tmp_path / "bench.json"
-    failing = tmp_path / "valgrind"
-    failing.write_text("#!/bin/sh\nexit 1\n")
-    failing.chmod(0o755)
-    search = os.environ["PATH"] if LONG_TESTS else f"{tmp_path}:{os.environ['PATH']}"
+    first = "" if LONG_TESTS else f"{_without_valgrind(tmp_path)}:"
+    search = f"{first}{os.environ['PATH']}"
     done = pmemsim(
         "bench", "queue", "-d", "np,sw-undo", "--regions", "200", "--json", path,
         environment={"PATH": search},
@@ -583,6 +589,17 @@ def test_bench_measures_every_size(tmp_path: Path) -> None:
         assert mean["over_sw_undo"] == pytest.approx(
             speeds[design, cores] / speeds["sw-undo", cores]
         )
+
+
+def test_bench_measures_the_size_that_is_wanted(tmp_path: Path, queue_trace: Path) -> None:
+    path = tmp_path / "bench.json"
+    done = pmemsim(
+        "bench", "queue", "-d", "np", "-t", "3", "--regions", "60", "--json", path,
+        environment={"PATH": f"{_without_valgrind(tmp_path)}:{os.environ['PATH']}"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [run["cores"] for run in json.loads(path.read_text())["runs"]] == [3]
+    assert "leave out --threads" in refused("bench", queue_trace, "-t", "3")
 
 
 def test_bench_counts_host_instructions(queue_trace: Path) -> None:

@@ -22,7 +22,7 @@ from pmemsim.executor import Failure, LocalProcesses
 from pmemsim.jobs import Job, Simulate, simulator_identity
 from pmemsim.simulation import configure
 from pmemsim.targets import find_target
-from support import LONG_TESTS, ROOT, pmemsim
+from support import LONG_TESTS, cache_with_recordings, pmemsim
 
 from pmemsim import cluster
 
@@ -100,16 +100,6 @@ class Workers:
 def workers(tmp_path: Path) -> Iterator[Workers]:
     with Workers(tmp_path / "cluster") as found:
         yield found
-
-
-def cache_with_recordings(folder: Path) -> dict[str, str]:
-    """A cache folder with no results, but with the recordings that the tests share."""
-    folder.mkdir()
-    shared = ROOT / "build" / "test-cache"
-    for name in ("traces", "programs"):
-        (shared / name).mkdir(parents=True, exist_ok=True)
-        (folder / name).symlink_to(shared / name)
-    return {"PMEMSIM_CACHE": str(folder)}
 
 
 def test_a_sweep_is_the_same_on_a_cluster_that_loses_a_worker(

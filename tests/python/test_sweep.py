@@ -1,4 +1,4 @@
-"""`pmemsim sweep`: its file, its results, going on after an interruption, job arrays."""
+"""`pmemsim sweep`: its file, its results, going on after an interruption."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ import pytest
 from pmemsim.errors import ConfigError, Error
 from pmemsim.simulation import Configuration, configure
 from pmemsim.sweep import table
-from pmemsim.sweep.slurm import Share, parts_of
 from pmemsim.sweep.spec import RECIPE, REQUIRED, read_spec
-from support import ROOT, interrupt, pmemsim
+from support import cache_with_recordings, interrupt, pmemsim
 
 from pmemsim import _core
 
@@ -38,12 +37,7 @@ paired:
 @pytest.fixture
 def cache(tmp_path: Path) -> Path:
     """A cache folder with no results, but with the recordings that the tests share."""
-    folder = tmp_path / "cache"
-    folder.mkdir()
-    for name in ("traces", "programs"):
-        (ROOT / "build" / "test-cache" / name).mkdir(parents=True, exist_ok=True)
-        (folder / name).symlink_to(ROOT / "build" / "test-cache" / name)
-    return folder
+    return Path(cache_with_recordings(tmp_path / "cache")["PMEMSIM_CACHE"])
 
 
 def sweep(
@@ -146,13 +140,14 @@ def test_a_file_of_another_kind_is_a_sentence(tmp_path: Path, text: str, sentenc
     ("arguments", "sentence"),
     [
         (["--share", "3/3"], "--share 3/3: write it as K/N"),
-        (["--share", "0/2", "--collect"], "--share and --collect: give one of them"),
+        (["--share", "0/2", "--slurm", "x.sh"], "--slurm and --share: give one of them"),
         (["--tasks", "3"], "--tasks 3: is for --slurm"),
         (["--slurm", "x.sh", "--tasks", "0"], "--tasks 0: must be 1 to 1000"),
         (["--slurm", "x.sh", "--at-once", "0"], "--at-once 0: must be at least 1"),
         (["--at-once", "3"], "--at-once 3: is for --slurm"),
         (["--scheduler", "nonsense"], "--scheduler nonsense: write it as Dask prints it"),
-        (["--collect"], "there are no files of shares beside sweep.parquet"),
+        (["--slurm", "no/x.sh"], "the folder no does not exist"),
+        (["--slurm", "sweep.yaml"], "this command reads or writes it already"),
         (["--out", "no/x.parquet"], "the folder no does not exist"),
         (["--out", "sweep.yaml"], "this command reads or writes it already"),
         (["--jobs", "0"], "--jobs 0: must be at least 1"),
@@ -382,57 +377,6 @@ def test_an_interrupted_sweep_loses_nothing(
     assert f"8 simulations, {len(kept)} of them kept from earlier runs" in done.stderr
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     assert len(pd.read_parquet(tmp_path / "sweep.parquet")) == 8
-
-
-# ---- Slurm ---------------------------------------------------------------------------------------
-
-
-def test_shares_are_all_points_once() -> None:
-    for count in (1, 3, 7, 10):
-        shares = [Share(number, count).take(range(7)) for number in range(count)]
-        assert sorted(point for share in shares for point in share) == list(range(7))
-
-
-def test_shares_of_other_sweeps_are_none(tmp_path: Path) -> None:
-    out = tmp_path / "g[1].parquet"
-    own = [Share(number, 11).part(out) for number in (0, 10)]
-    for path in own:
-        path.touch()
-    for other in ("g1.0-of-1", "g[1].v2.0-of-1", "g[1].x-of-1", "g[1]"):
-        (tmp_path / f"{other}.parquet").touch()
-    assert parts_of(out) == own
-
-
-def test_a_job_array_gives_the_same_results(cache: Path, tmp_path: Path) -> None:
-    assert sweep(cache, tmp_path, "--out", "here.parquet").returncode == 0
-    shutil.rmtree(cache / "results")
-    done = sweep(cache, tmp_path, "--slurm", "array.sh", "--tasks", "3", "--at-once", "2")
-    assert done.returncode == 0, done.stderr
-    assert "8 points in 3 tasks, at most 2 at a time" in done.stdout
-    assert not (cache / "results").exists()
-    script = (tmp_path / "array.sh").read_text()
-    assert "#SBATCH --array=0-2%2\n" in script
-
-    def run(task: int) -> None:
-        environment = {name: v for name, v in os.environ.items() if name != "PMEMSIM_CACHE"}
-        subprocess.run(
-            ["sh", tmp_path / "array.sh"], cwd="/", check=True, capture_output=True,
-            env={**environment, "SLURM_ARRAY_TASK_ID": str(task)},
-        )  # fmt: skip
-
-    run(0)
-    run(2)
-    partly = sweep(cache, tmp_path, "--collect")
-    assert partly.returncode == 0, partly.stderr
-    assert "3 failed: no share's file has it; run the tasks again" in partly.stderr
-    run(1)
-    shutil.rmtree(cache / "results")
-    command = done.stdout.partition("when all have ended: ")[2].split()
-    assert command[:2] == ["pmemsim", "sweep"]
-    collected = sweep(cache, tmp_path, *command[3:])
-    assert collected.returncode == 0, collected.stderr
-    assert "8 of 8 points have results" in collected.stdout
-    assert (tmp_path / "sweep.parquet").read_bytes() == (tmp_path / "here.parquet").read_bytes()
 
 
 def test_a_configuration_is_the_same_wherever_its_values_come_from() -> None:

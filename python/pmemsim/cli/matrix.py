@@ -11,9 +11,8 @@ from pmemsim import comparison as comparing
 from pmemsim import matrix as matrices
 from pmemsim.cli.choices import distinct, names_of
 from pmemsim.cli.console import out, si, table
-from pmemsim.cli.execution import Scheduler, check_execution, do_missing, execution
+from pmemsim.cli.execution import Execution
 from pmemsim.cli.options import (
-    Jobs,
     Recipe,
     Simulation,
     check_outputs,
@@ -36,6 +35,7 @@ from pmemsim.trace import Trace
 
 @options_of(Recipe)
 @options_of(Simulation)
+@options_of(Execution)
 def matrix_command(
     targets: Annotated[
         list[str] | None,
@@ -64,8 +64,7 @@ def matrix_command(
             "--points", help="Crash points of each cell, chosen at random; or `all` of them."
         ),
     ] = str(matrices.POINTS),
-    scheduler: Scheduler = None,
-    jobs: Jobs = None,
+    execution: Execution,
 ) -> None:
     """Simulate and crash every design on the same workloads and one machine, side by side.
 
@@ -86,15 +85,14 @@ def matrix_command(
     problems = Problems()
     with problems.collected():
         check_outputs(simulation.json_path, simulation.plot_path)
-    with problems.collected():
-        check_execution(scheduler, jobs)
+    execution.check(problems)
     names = preset_names("design") if designs is None else names_of(designs, problems)
     wanted = distinct(
         [*(targets or []), *(more_targets.split(",") if more_targets else [])], "target", problems
     )
     if not wanted:
         problems.add(["name at least one target: a workload or a trace (.pmt)"])
-    outputs = (simulation.json_path, simulation.plot_path)
+    outputs = (simulation.json_path, simulation.plot_path, execution.slurm_path)
     keep_inputs(problems, outputs, (*wanted, *names, baseline, simulation.machine))
     extra = simulation.settings(problems.found)
     _check_names([*names, baseline], simulation.machine, extra, problems)
@@ -104,7 +102,7 @@ def matrix_command(
         with problems.collected():
             found.append(find_target(target, opt=recipe.opt, **recipe.arguments))
     problems.raise_any()
-    traces = open_each(found, jobs)
+    traces = open_each(found, execution.jobs)
     plan = Plan(
         workloads=dict(zip(_labels(wanted, found, traces), traces, strict=True)),
         designs={
@@ -115,7 +113,7 @@ def matrix_command(
         baseline=_configured(baseline, simulation.machine, extra),
         points=chosen_points,
     )
-    matrix = _measured(plan, scheduler, jobs)
+    matrix = _measured(plan, execution)
     if simulation.json_path:
         write_json(matrix.to_dict(), simulation.json_path)
     if simulation.plot_path:
@@ -168,15 +166,14 @@ def _configured(design: str, machine: str, extra: tuple[Setting, ...]) -> Config
         return error
 
 
-def _measured(plan: Plan, scheduler: str | None, jobs: int | None) -> Matrix:
+def _measured(plan: Plan, execution: Execution) -> Matrix:
     failures: dict[str, Failure] = {}
 
     def finished(job: Job, failure: Failure | None) -> None:
         if failure:
             failures[job.key] = failure
 
-    with execution(scheduler, jobs) as executor:
-        do_missing(plan.jobs, executor, "simulations and crashes", finished)
+    execution.do(plan.jobs, "simulations and crashes", finished)
     matrix = plan.matrix(failures)
     if all(cell.pm_write_bytes is None for cell in matrix.cells):
         raise Error(f"no cell can work: {matrix.cells[0].reason}")

@@ -11,10 +11,10 @@ import typer
 
 from pmemsim import kept
 from pmemsim.cli.console import out, table
-from pmemsim.cli.execution import Scheduler, check_execution, do_missing, execution
-from pmemsim.cli.options import Jobs
+from pmemsim.cli.execution import Execution
+from pmemsim.cli.options import keep_inputs, options_of
 from pmemsim.cli.recordings import open_traces
-from pmemsim.errors import Error, did_you_mean
+from pmemsim.errors import Error, Problems, did_you_mean
 from pmemsim.executor import Failure
 from pmemsim.files import check_writable, write_json
 from pmemsim.jobs import Job
@@ -31,6 +31,7 @@ from pmemsim.targets import Target
 Study = tuple[Paper, Experiment]
 
 
+@options_of(Execution)
 def reproduce_command(
     names: Annotated[
         list[str],
@@ -53,8 +54,8 @@ def reproduce_command(
         str | None,
         typer.Option("--json", help="Write all results to this file instead; `-`: print them."),
     ] = None,
-    scheduler: Scheduler = None,
-    jobs: Jobs = None,
+    *,
+    execution: Execution,
 ) -> None:
     """Run a paper's experiments again, and compare each number with the one it reports.
 
@@ -70,13 +71,17 @@ def reproduce_command(
     run, or one after Ctrl-C, simulates only what is missing. A deviation is a finding, not a
     failure: the exit status is 0.
     """
-    check_execution(scheduler, jobs)
+    problems = Problems()
+    execution.check(problems)
+    outputs = [None if json_path is None else Path(json_path), execution.slurm_path]
+    keep_inputs(problems, outputs, [])
+    problems.raise_any()
     chosen = _chosen(names, ablations)
     _make_folder(out_dir)
     json_path = str(out_dir / "results.json") if json_path is None else json_path
     if json_path != "-":
         check_writable(Path(json_path))
-    measured = _measure(chosen, scale, scheduler, jobs)
+    measured = _measure(chosen, scale, execution)
     found = [findings(study) for study in measured]
     everything = [finding for of_one in found for finding in of_one]
     write_json(to_dict(measured, everything, scale), json_path)
@@ -125,17 +130,14 @@ def _studies(paper: Paper, name: str) -> list[Study]:
     raise Error(f"{paper.name} has no experiment '{name}'{hint}")
 
 
-def _measure(
-    studies: Sequence[Study], scale: Scale, scheduler: str | None, jobs: int | None
-) -> list[Measurements]:
+def _measure(studies: Sequence[Study], scale: Scale, execution: Execution) -> list[Measurements]:
     cases = [paper.cases(experiment, scale) for paper, experiment in studies]
     everything = [case for of_one in cases for case in of_one]
     runs.configurations(everything)  # what is wrong shows before anything is recorded
     recipes = list(dict.fromkeys(case.run for case in everything))
-    traces = open_traces([Target(recipe.workload, recipe) for recipe in recipes], jobs)
+    traces = open_traces([Target(recipe.workload, recipe) for recipe in recipes], execution.jobs)
     simulations = runs.prepare(everything, dict(zip(recipes, traces, strict=True)))
-    with execution(scheduler, jobs) as executor:
-        do_missing(list(simulations.values()), executor, "simulations", _raise)
+    execution.do(list(simulations.values()), "simulations", _raise)
     outcomes = {case: kept.load_outcome(simulation) for case, simulation in simulations.items()}
     return [
         Measurements(paper, experiment, scale, {case: outcomes[case] for case in of_one})

@@ -141,6 +141,10 @@ def bench_command(
             metavar="TARGET",
         ),
     ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option("--threads", "-t", help="Measure all designs at this size only."),
+    ] = None,
     regions: Regions = None,
     json_path: Json = None,
 ) -> None:
@@ -150,6 +154,7 @@ def bench_command(
 
         pmemsim bench
         pmemsim bench queue --designs sw-undo --json bench.json
+        pmemsim bench tpcc --machine pmem-spec --threads 64 --designs sw-undo,hops,pmem-spec
         pmemsim bench mine.pmt
 
     Every size is simulated alone, in a process of its own on one host core; of three runs the
@@ -168,9 +173,9 @@ def bench_command(
     keep_inputs(problems, [json_path], (*measured, *chosen, machine))
     for name in measured:
         with problems.collected():
-            find_target(name, regions=regions)
+            find_target(name, threads=threads, regions=regions)
     problems.raise_any()
-    recordings = _bench_recordings(measured, regions)
+    recordings = _bench_recordings(measured, threads, regions)
     if designs is None:
         pairs = benchmark.pairs_of_all(recordings, _runnable(chosen, machine, recordings))
     else:
@@ -187,10 +192,14 @@ def bench_command(
         _print_bench(result)
 
 
-def _bench_recordings(names: list[str], regions: int | None) -> list[benchmark.Recording]:
-    """A workload is recorded at every size; a trace has only its own, and is its own short form."""
+def _bench_recordings(
+    names: list[str], threads: int | None, regions: int | None
+) -> list[benchmark.Recording]:
+    """Workloads are recorded at every size or at the one given; a trace is its own short form."""
     own = [name for name in names if name not in workloads()]
-    sizes = [(cores, name) for cores in benchmark.CORES for name in names if name not in own]
+    cores_of_all = benchmark.CORES_OF_ALL if threads is None else threads
+    each = benchmark.CORES if threads is None else (threads,)
+    sizes = [(cores, name) for cores in each for name in names if name not in own]
     long = open_traces(
         [find_target(name, threads=cores, regions=regions) for cores, name in sizes], None
     )
@@ -202,9 +211,7 @@ def _bench_recordings(names: list[str], regions: int | None) -> list[benchmark.R
         None,
     )
     recordings = [
-        benchmark.Recording(
-            name, cores, trace.path, short_trace.path, cores == benchmark.CORES_OF_ALL
-        )
+        benchmark.Recording(name, cores, trace.path, short_trace.path, cores == cores_of_all)
         for (cores, name), trace, short_trace in zip(sizes, long, short, strict=True)
     ]
     traces = open_traces([find_target(name) for name in own], None)

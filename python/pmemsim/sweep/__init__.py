@@ -1,5 +1,5 @@
 """Sweeps: simulations of all combinations that a file asks for.
 
 `spec.py` reads the file, `points.py` makes jobs of its combinations, `table.py` keeps their results
-in a Parquet file, `slurm.py` writes a job array for those who have no Dask cluster.
+in a Parquet file.
 """

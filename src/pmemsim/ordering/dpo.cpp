@@ -141,7 +141,10 @@ bool DpoOrdering::fence(const Fence& fence, Picoseconds, Completion resume) {
 
 // Rule 3.
 void DpoOrdering::send_next() {
-  if (under_way_) return;
+  while (!under_way_ && send_one()) under_way_ = !parameters_.defects.token;
+}
+
+bool DpoOrdering::send_one() {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     const auto core = static_cast<CoreId>((turn_ + i) % buffers_.size());
     Buffer& buffer = buffers_[core];
@@ -151,7 +154,6 @@ void DpoOrdering::send_next() {
                          buffer.entries[buffer.left].bytes != 0;
     if (swapped) std::swap(*next, buffer.entries[buffer.left]);
     const Entry& entry = *next;
-    under_way_ = true;
     turn_ = core + 1;
     ++statistics_.flushes;
     const Completion accepted = completion<&DpoOrdering::accepted>(*this, core);
@@ -162,8 +164,9 @@ void DpoOrdering::send_next() {
                 .persisting = accepted,
                 .bytes = entry.bytes},
                context_->queue.now(), completion<&DpoOrdering::acknowledged>(*this, core));
-    return;
+    return true;
   }
+  return false;
 }
 
 // The oldest entry that hasn't left and isn't a barrier: those leave with the entry before them.

@@ -116,6 +116,7 @@ class DpoOrdering final : public Ordering {
   void close(CoreId core);
   bool joins(const Buffer& buffer, Line line) const;
   void send_next();
+  bool send_one();
   bool holds_whole(Line line) const;
   bool can_leave(Buffer& buffer) const;
   void accepted(std::uint64_t core, Picoseconds now);

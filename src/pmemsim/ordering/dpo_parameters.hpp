@@ -8,6 +8,7 @@ namespace pmemsim {
 // Deliberate defects, so that crash tests can show that they would find them.
 struct DpoDefects {
   bool order = false;
+  bool token = false;
   bool dependences = false;
   bool snoop = false;
   bool fence = false;
@@ -15,6 +16,7 @@ struct DpoDefects {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit.defect("order", order, "of two entries of a buffer the later one leaves first");
+    visit.defect("token", token, "more than one write is under way at a time");
     visit.defect("dependences", dependences, "no entry waits for another core's");
     visit.defect("snoop", snoop, "reads of PM don't ask the persist buffers");
     visit.defect("fence", fence, "fences don't wait for the persist buffer");

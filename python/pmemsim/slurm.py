@@ -1,16 +1,15 @@
-"""A sweep as a Slurm job array: each task simulates its share of the points into a file of its own.
+"""Jobs as a Slurm job array: each task does its share of them.
 
-The K-th of N tasks (from 0) has the points K, K + N, K + 2 N, ..., so that all have some of each
-kind. `--collect` makes one file of theirs.
+The K-th of N tasks (from 0) has the jobs K, K + N, K + 2 N, ..., so that all have some of each
+kind. Results are kept in the cache folder, which all tasks have in common.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -25,7 +24,7 @@ DEFAULT_AT_ONCE = 10
 
 @dataclass(frozen=True)
 class Share:
-    """A task's part of the points."""
+    """A task's part of the jobs."""
 
     number: int
     """From 0."""
@@ -43,30 +42,31 @@ class Share:
         """The share's own."""
         return list(values[self.number :: self.of])
 
-    def part(self, out: Path) -> Path:
-        """The file of its results, beside that of all."""
-        return out.with_name(f"{out.stem}.{self.number}-of-{self.of}{out.suffix}")
+
+def without(arguments: Iterable[str], options: Iterable[str]) -> list[str]:
+    """A command's arguments without some options, each of which has a value."""
+    left = []
+    rest = iter(arguments)
+    for argument in rest:
+        name, equals, _ = argument.partition("=")
+        if name not in options:
+            left.append(argument)
+        elif not equals:
+            next(rest)
+    return left
 
 
-def parts_of(out: Path) -> list[Path]:
-    """The tasks' files that there are."""
-    name = re.compile(rf"{re.escape(out.stem)}\.\d+-of-\d+{re.escape(out.suffix)}")
-    return sorted(path for path in out.parent.iterdir() if name.fullmatch(path.name))
-
-
-def script(spec: Path, out: Path, tasks: int, at_once: int) -> str:
-    """What `sbatch` runs."""
+def script(arguments: Sequence[str], name: str, tasks: int, at_once: int) -> str:
+    """What `sbatch` runs; `arguments` are those of the whole command, `name` is the job's."""
     program = Path(sys.executable).with_name("pmemsim")
-    command = shlex.join(
-        [str(program), "sweep", str(spec.absolute()), "--out", str(out.absolute())]
-    )
+    command = shlex.join([str(program), *arguments])
     cache = os.environ.get("PMEMSIM_CACHE")
     lines = [
         "#!/bin/sh",
-        f"#SBATCH --job-name=pmemsim-{shlex.quote(out.stem)}",
+        f"#SBATCH --job-name=pmemsim-{shlex.quote(name)}",
         f"#SBATCH --array=0-{tasks - 1}%{at_once}",
         "#SBATCH --cpus-per-task=1",
-        f"# When all tasks have ended: {command} --collect",
+        f"# When all tasks have ended: {command}",
         "set -eu",
         f"cd {shlex.quote(str(Path.cwd()))}",
         *([f"export PMEMSIM_CACHE={shlex.quote(str(Path(cache).absolute()))}"] if cache else []),
