@@ -17,6 +17,7 @@ from typing import Any
 
 from pmemsim.errors import Error
 from pmemsim.host_counters import callgrind_ratio, count_instructions, peak_memory_bytes
+from pmemsim.presets import Setting, parse_overrides
 from pmemsim.simulation import configure, simulate
 from pmemsim.trace import Trace
 
@@ -122,24 +123,27 @@ def bench(
     machine: str,
     counted: Collection[str],
     progress: Callable[[int], None] | None = None,
+    extra: tuple[Setting, ...] = (),
 ) -> Bench:
-    """Measure each recording on its design, one after the other.
+    """Measure each recording on its design, one after the other; `extra` is set beside them.
 
     Host instructions of the designs in `counted` are counted by callgrind if the processor doesn't,
     which takes longer than all else. `progress` is called with the number of measurements done.
     """
     runs = []
     for recording, design in pairs:
-        runs.append(_measure_apart(recording, design, machine, design in counted))
+        runs.append(_measure_apart(recording, design, machine, extra, design in counted))
         if progress:
             progress(len(runs))
     return Bench(tuple(runs))
 
 
-def why_not(design: str, machine: str, recordings: Sequence[Recording]) -> str | None:
+def why_not(
+    design: str, machine: str, recordings: Sequence[Recording], extra: tuple[Setting, ...] = ()
+) -> str | None:
     """Why a design can't run these recordings on this machine; None if it can."""
     try:
-        configuration = configure(design, machine)
+        configuration = configure(design, machine, extra=extra)
         for recording in recordings:
             simulate(Trace(recording.short_trace), configuration)
     except Error as error:
@@ -159,8 +163,13 @@ def pairs_of_all(
     ]
 
 
-def _measure_apart(recording: Recording, design: str, machine: str, counted: bool) -> Measurement:
-    command = [sys.executable, "-m", "pmemsim.bench", str(recording.trace), design, machine]
+def _measure_apart(
+    recording: Recording, design: str, machine: str, extra: tuple[Setting, ...], counted: bool
+) -> Measurement:
+    assignments = [f"{setting.key}={setting.value}" for setting in extra]
+    command = [
+        sys.executable, "-m", "pmemsim.bench", str(recording.trace), design, machine, *assignments,
+    ]  # fmt: skip
     child = subprocess.run(command, capture_output=True, text=True, check=False)
     if child.returncode != 0:
         raise Error(f"bench of {recording.workload} on {design} failed: {child.stderr.strip()}")
@@ -169,7 +178,8 @@ def _measure_apart(recording: Recording, design: str, machine: str, counted: boo
     )
     if measured.host_instructions_per_instruction is not None or not counted:
         return measured
-    ratio, reason = callgrind_ratio(recording.short_trace, configure(design, machine).settings)
+    configuration = configure(design, machine, extra=extra)
+    ratio, reason = callgrind_ratio(recording.short_trace, configuration.settings)
     return replace(
         measured,
         host_instructions_per_instruction=ratio,
@@ -179,8 +189,8 @@ def _measure_apart(recording: Recording, design: str, machine: str, counted: boo
     )
 
 
-def _measure(trace: str, design: str, machine: str) -> dict[str, Any]:
-    configuration = configure(design, machine)
+def _measure(trace: str, design: str, machine: str, *assignments: str) -> dict[str, Any]:
+    configuration = configure(design, machine, extra=tuple(parse_overrides(assignments, [])))
     opened = Trace(trace)
     with count_instructions() as counter:
         result = simulate(opened, configuration)

@@ -594,11 +594,15 @@ def test_bench_measures_every_size(tmp_path: Path) -> None:
 def test_bench_measures_the_size_that_is_wanted(tmp_path: Path, queue_trace: Path) -> None:
     path = tmp_path / "bench.json"
     done = pmemsim(
-        "bench", "queue", "-d", "np", "-t", "3", "--regions", "60", "--json", path,
+        "bench", "queue", "-d", "np", "-t", "3", "-s", "core.count=3", "--regions", "60", "--json",
+        path,
         environment={"PATH": f"{_without_valgrind(tmp_path)}:{os.environ['PATH']}"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert [run["cores"] for run in json.loads(path.read_text())["runs"]] == [3]
+    (run,) = json.loads(path.read_text())["runs"]
+    assert run["cores"] == 3
+    assert run["configuration"]["core.count"]["value"] == "3"
+    assert "core.count" in refused("bench", "queue", "-d", "np", "-s", "core.count=0")
     assert "leave out --threads" in refused("bench", queue_trace, "-t", "3")
 
 

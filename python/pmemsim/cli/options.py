@@ -39,6 +39,12 @@ Jobs = Annotated[
 ]
 
 
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", "-s", help="Set a parameter, as in `core.rob_entries=128`; repeatable."),
+]
+
+
 @dataclass(frozen=True)
 class Recipe:
     """How a workload is recorded. What isn't given (None) is up to the workload."""
@@ -126,12 +132,7 @@ class Simulation:
     """On what a recording is simulated, and where the results go."""
 
     machine: Machine
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", "-s", help="Set a parameter, as in `core.rob_entries=128`; repeatable."
-        ),
-    ] = None
+    overrides: Overrides = None
     instances: Annotated[
         int | None,
         typer.Option("--instances", help="Run so many independent copies of the recording."),

@@ -16,6 +16,7 @@ from pmemsim.cli.options import (
     Jobs,
     Json,
     Machine,
+    Overrides,
     Recipe,
     Regions,
     Simulation,
@@ -29,7 +30,7 @@ from pmemsim.comparison import Comparison, breakdown
 from pmemsim.errors import Error, Problems
 from pmemsim.files import check_writable, write_json
 from pmemsim.parallel import Report, run_all
-from pmemsim.presets import preset_names
+from pmemsim.presets import Setting, parse_overrides, preset_names
 from pmemsim.simulation import Configuration, Result, configure, simulate
 from pmemsim.targets import Target, find_target
 from pmemsim.workloads import workloads
@@ -134,6 +135,7 @@ def bench_command(
         typer.Option("--designs", "-d", help="Designs, by commas; default: all that can run."),
     ] = None,
     machine: Machine = "asap",
+    overrides: Overrides = None,
     names: Annotated[
         list[str] | None,
         typer.Argument(
@@ -154,7 +156,7 @@ def bench_command(
 
         pmemsim bench
         pmemsim bench queue --designs sw-undo --json bench.json
-        pmemsim bench tpcc --machine pmem-spec --threads 64 --designs sw-undo,hops,pmem-spec
+        pmemsim bench tpcc -m pmem-spec --threads 64 --set core.count=64 --designs hops,pmem-spec
         pmemsim bench mine.pmt
 
     Every size is simulated alone, in a process of its own on one host core; of three runs the
@@ -165,10 +167,11 @@ def bench_command(
     with problems.collected():
         check_outputs(json_path)
     chosen = preset_names("design") if designs is None else names_of(designs, problems)
+    extra = tuple(parse_overrides(overrides or [], problems.found))
     # Without --designs, those that can't run are left out; np can on every machine that is right.
     for design in chosen if designs is not None else ("np",):
         with problems.collected():
-            configure(design, machine)
+            configure(design, machine, extra=extra)
     measured = distinct(names or benchmark.WORKLOADS, "target", problems)
     keep_inputs(problems, [json_path], (*measured, *chosen, machine))
     for name in measured:
@@ -177,7 +180,7 @@ def bench_command(
     problems.raise_any()
     recordings = _bench_recordings(measured, threads, regions)
     if designs is None:
-        pairs = benchmark.pairs_of_all(recordings, _runnable(chosen, machine, recordings))
+        pairs = benchmark.pairs_of_all(recordings, _runnable(chosen, machine, recordings, extra))
     else:
         pairs = [(recording, design) for recording in recordings for design in chosen]
     if not pairs:
@@ -185,7 +188,9 @@ def bench_command(
     labels = [f"{recording.workload}, {recording.cores} cores, {d}" for recording, d in pairs]
     with progress_of(labels) as progress:
         counted = benchmark.SCALED if designs is None else chosen
-        result = benchmark.bench(pairs, machine, counted, lambda done: progress(done - 1, 1.0))
+        result = benchmark.bench(
+            pairs, machine, counted, lambda done: progress(done - 1, 1.0), extra
+        )
     if json_path:
         write_json(result.to_dict(), json_path)
     if json_path != "-":
@@ -220,9 +225,14 @@ def _bench_recordings(
     return recordings
 
 
-def _runnable(designs: list[str], machine: str, recordings: list[benchmark.Recording]) -> list[str]:
+def _runnable(
+    designs: list[str],
+    machine: str,
+    recordings: list[benchmark.Recording],
+    extra: tuple[Setting, ...],
+) -> list[str]:
     """The designs that can run all recordings; the others are named with the reason."""
-    reasons = {design: benchmark.why_not(design, machine, recordings) for design in designs}
+    reasons = {design: benchmark.why_not(design, machine, recordings, extra) for design in designs}
     for design, reason in reasons.items():
         if reason:
             err.print(f"{design} is left out: {reason}", markup=False)
