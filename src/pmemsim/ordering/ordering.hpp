@@ -92,8 +92,8 @@ class Ordering {
   // The core has acquired something (trace::is_acquire()), or is about to release it: whoever
   // waits for that goes on after this call. Once for each operation of the program; for a write
   // lock, when the readers have left, too. trace::is_lock() and is_unlock() tell the bounds of
-  // critical sections from other synchronisation. Accesses to atomic variables are no part of it:
-  // to a layer they are loads and stores.
+  // critical sections from other synchronisation. Locks that the program has annotated are among
+  // them; other accesses to atomic variables are loads and stores to a layer.
   virtual void synchronised(CoreId, trace::SyncKind, Picoseconds) {}
 
   // How much longer a line takes from the shared cache to a core, and taking a lock.
