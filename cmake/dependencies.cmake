@@ -33,6 +33,11 @@ else()
   target_compile_definitions(pmemsim_xxhash INTERFACE XXH_INLINE_ALL)
 endif()
 
+find_package(OpenSSL 3.0 QUIET COMPONENTS Crypto)
+if(NOT OPENSSL_CRYPTO_LIBRARY)
+  list(APPEND missing_packages libssl-dev)
+endif()
+
 if(PMEMSIM_TESTS)
   find_package(GTest QUIET)
   if(NOT GTest_FOUND)

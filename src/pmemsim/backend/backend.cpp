@@ -176,6 +176,11 @@ void Backend::metadata_changed(Line line) {
   }
 }
 
+void Backend::write_metadata(Line line, const LineData& data) {
+  pm_.write(
+      {.line = line, .kind = WriteKind::kMetadata, .data = data, .persisted = {}, .written = {}});
+}
+
 // The write as the queues get it.
 Write Backend::as_sent(std::uint32_t slot) {
   Write write = writes_[slot].write;

@@ -98,6 +98,9 @@ class Backend {
     results_.discard_range(first, end, Fate::kRangeDiscarded);
   }
   void discard_all() { results_.discard_all(); }
+  // From an operation: lines of its metadata, which lie where no program's data do.
+  void read_metadata(Line line, Completion done) { pm_.read(line, done); }
+  void write_metadata(Line line, const LineData& data);
   // From an operation: its results for the line, of whatever prediction or write, don't hold any
   // more.
   void metadata_changed(Line line);

@@ -1,6 +1,10 @@
-// What of the backend can be left out, to see what it is good for.
+// How the backend's operations are executed, and what of it can be left out, to see what it is good
+// for.
 #pragma once
 
+#include <cstdint>
+
+#include "pmemsim/backend/operation_graph.hpp"
 #include "pmemsim/core/parameters.hpp"
 
 namespace pmemsim {
@@ -34,10 +38,18 @@ struct BackendDefects {
 };
 
 struct BackendParameters {
+  Execution execution = Execution::kParallel;
+  std::uint32_t units_per_core = 4;
   BackendDefects defects;
 
   template <class Visitor>
   void describe(Visitor& visit) {
+    visit("execution", execution, {},
+          "Whether operations are done one after the other, or their sub-operations side by side "
+          "where no result is needed");
+    visit("units_per_core", units_per_core, {.least = 0, .most = 1024},
+          "Lines whose sub-operations can be under way at a time, for each core of the machine, "
+          "which share them; 0: as many as are wanted");
     defects.describe(visit);
   }
 };

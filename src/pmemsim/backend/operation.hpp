@@ -18,11 +18,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "pmemsim/backend/image_decoder.hpp"
 #include "pmemsim/backend/prediction.hpp"
+#include "pmemsim/backend/sub_operation.hpp"
 #include "pmemsim/core/event_queue.hpp"
 #include "pmemsim/core/statistics.hpp"
 #include "pmemsim/mem/memory.hpp"
@@ -30,6 +32,7 @@
 namespace pmemsim {
 
 class Backend;
+class LineEntries;
 
 // What goes to the queues for a write.
 struct Encoded {
@@ -40,6 +43,8 @@ struct Encoded {
   Line place;
   LineData data;
   std::vector<Metadata> metadata{};  // accepted together with the data, or not at all
+  // What becomes the line's entry (backend/line_entries.hpp).
+  std::uint64_t counter = 0, mac = 0;
 };
 
 class BackendOperation {
@@ -48,8 +53,20 @@ class BackendOperation {
   // Once, before the run. What `pm` holds then is as the program has written it. `backend` is to be
   // told of metadata_changed().
   virtual void connect(EventQueue&, const Memory& /*pm*/, Backend& /*backend*/) {}
+  // Before that, of those that need the entries of lines: from now on they are there.
+  virtual bool needs_entries() const { return false; }
+  virtual void share(LineEntries&) {}
   // Lines of metadata that a write may have, at most.
   virtual std::uint32_t most_metadata() const { return 0; }
+
+  // ---- The time that it takes for a write: that of its sub-operations (backend/schedule.hpp), in
+  // an order in which they can be done. What needs none of them may take its time in write() below.
+  virtual std::vector<SubOperation> sub_operations() const { return {}; }
+  // The sub-operation of that number is about to start: the line of metadata in PM that it has to
+  // wait for, since that isn't cached. It is from now on.
+  virtual std::optional<Line> look_up(std::uint32_t /*number*/, const Prediction&) { return {}; }
+  // One that finds duplicates is done: are these data somewhere else already?
+  virtual bool duplicate(const Prediction&) { return false; }
 
   // A write is expected: start on it, as far as the prediction goes. Called again with the same
   // identity when more is known of it, or bytes of its data have been replaced.

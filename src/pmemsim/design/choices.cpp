@@ -9,6 +9,8 @@
 #include "pmemsim/atomicity/none.hpp"
 #include "pmemsim/atomicity/software_redo.hpp"
 #include "pmemsim/atomicity/software_undo.hpp"
+#include "pmemsim/backend/encryption.hpp"
+#include "pmemsim/backend/integrity.hpp"
 #include "pmemsim/design/design_configuration.hpp"
 #include "pmemsim/design/log_problems.hpp"
 #include "pmemsim/ordering/dpo.hpp"
@@ -99,6 +101,8 @@ std::unique_ptr<Recovery> software_recovery(const Atomicity&, const trace::Trace
 ChoiceTable make_table() {
   using Groups = std::vector<ParameterGroup>;
   const auto log = ParameterGroup::of<HardwareLogParameters>("log");
+  const auto backend = ParameterGroup::of<BackendParameters>("backend");
+  const auto counter_cache = ParameterGroup::of<MetadataCacheParameters>("counter_cache");
   return {
       // Ordering.
       {.name = "none",
@@ -273,6 +277,21 @@ ChoiceTable make_table() {
       {.name = kNoChoice,
        .summary = "Nothing: a write counts when the write pending queue has it",
        .make = Choice::MakeOperation{}},
+      {.name = "encryption",
+       .summary = "Lines are encrypted in counter mode",
+       .parameters =
+           Groups{backend, ParameterGroup::of<EncryptionParameters>("encryption"), counter_cache},
+       .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
+         return std::make_unique<Encryption>(blueprint.parameters<EncryptionParameters>());
+       }},
+      {.name = "integrity",
+       .summary = "Lines have a MAC, and a Bonsai Merkle tree stands over their counters",
+       .parameters =
+           Groups{backend, ParameterGroup::of<IntegrityParameters>("integrity"), counter_cache},
+       .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
+         return std::make_unique<Integrity>(blueprint.parameters<IntegrityParameters>(),
+                                            blueprint.cores);
+       }},
 
       // Precompute.
       {.name = kNoChoice,

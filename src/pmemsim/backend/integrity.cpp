@@ -1,0 +1,106 @@
+#include "pmemsim/backend/integrity.hpp"
+
+#include "pmemsim/backend/backend.hpp"
+#include "pmemsim/backend/keys.hpp"
+
+namespace pmemsim {
+namespace {
+
+constexpr std::uint64_t kNodes = std::uint64_t{1} << 54;  // as line numbers
+constexpr unsigned kNumberBits = 48;                      // of a node on its level
+
+Line node_line(std::uint32_t level, std::uint64_t number) {
+  return {kNodes + (std::uint64_t{level} << kNumberBits) + number};
+}
+std::uint32_t level_of(Line node) {
+  return static_cast<std::uint32_t>((node.number - kNodes) >> kNumberBits);
+}
+std::uint64_t number_of(Line node) { return node.number & ((std::uint64_t{1} << kNumberBits) - 1); }
+Line node_above(std::uint64_t leaf, std::uint32_t level) {
+  return node_line(level, MerkleTree::above(leaf, level));
+}
+
+// A node of the graph, counted from the leaf.
+std::string hash_name(std::size_t number) {
+  std::string name = "I";
+  return name += std::to_string(number);
+}
+
+constexpr std::uint32_t kMac = 0, kLeaf = 1;  // numbers of sub-operations; nodes' are one more than
+                                              // their level
+
+}  // namespace
+
+Integrity::Integrity(const IntegrityParameters& parameters, std::uint32_t cores)
+    : parameters_(parameters),
+      authenticator_(authentication_key()),
+      tree_(parameters.levels),
+      cache_(parameters.cache, cores) {}
+
+void Integrity::share(LineEntries& entries) {
+  entries_ = &entries;
+  entries.seals().authenticator = &authenticator_;
+  entries.seals().tree = &tree_;
+  entries.seals().verifier = this;
+}
+
+std::vector<SubOperation> Integrity::sub_operations() const {
+  const Picoseconds hash = parameters_.hash_latency;
+  std::vector<SubOperation> all{
+      {.name = "E4",
+       .latency = hash,
+       .external = {.address = true, .data = true},
+       .after = {"E3", "D2"},
+       .unless_duplicate = true},
+      {.name = "I1", .latency = hash, .external = {.address = true}, .after = {"E1", "D2"}}};
+  while (all.size() <= parameters_.levels) {
+    const std::size_t number = all.size();
+    all.push_back({.name = hash_name(number), .latency = hash, .after = {hash_name(number - 1)}});
+  }
+  return all;
+}
+
+std::optional<Line> Integrity::look_up(std::uint32_t number, const Prediction& subject) {
+  if (number == kMac) return {};
+  if (number == kLeaf) return entries_->look_up_entry(*subject.line);
+  const Line node = node_above(leaf_of(*subject.line), number - kLeaf);
+  return cached(node, false) ? std::nullopt : std::optional(node);
+}
+
+// Puts it into the cache if it isn't there.
+bool Integrity::cached(Line node, bool changes) {
+  const MetadataCache::Found found = cache_.look_up(node, changes);
+  if (found.evicted) {
+    backend_->write_metadata(*found.evicted,
+                             tree_.node(level_of(*found.evicted), number_of(*found.evicted)));
+  }
+  return found.hit;
+}
+
+void Integrity::entries_missed(Line entries) {
+  const std::uint64_t leaf = leaf_of(EntryLayout(true).first_covered(entries));
+  for (std::uint32_t level = 1; level < parameters_.levels; ++level) {
+    const Line node = node_above(leaf, level);
+    if (cached(node, false)) return;
+    ++statistics_.nodes_verified;
+    backend_->read_metadata(node, {});
+  }
+}
+
+void Integrity::encode(const Write&, const Prepared&, Encoded& encoded) const {
+  if (encoded.counter == 0) encoded.counter = entries_->next_counter();
+  encoded.mac = mac_of(authenticator_, encoded.place, encoded.counter, encoded.data);
+}
+
+void Integrity::accepted(const Write& write, const Encoded&) {
+  for (std::uint32_t level = 1; level < parameters_.levels; ++level) {
+    cached(node_above(leaf_of(write.line), level), true);
+  }
+}
+
+void Integrity::statistics(StatisticsCollector& collector) const {
+  collector.group("integrity", statistics_);
+  collector.group("tree_cache", cache_.statistics());
+}
+
+}  // namespace pmemsim

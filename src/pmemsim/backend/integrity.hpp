@@ -1,0 +1,69 @@
+// Integrity verification (Janus, 4.2): a MAC for each line, and a Bonsai Merkle tree over the
+// lines' counters, whose root is in a persistent register.
+//
+//   E4      the MAC: a keyed hash of ciphertext, address and counter. (The paper counts it among
+//           encryption's steps, since it comes with integrity; its time is that of a hash.)
+//   I1      the hash of the leaf: of the line of entries that the line's own is in
+//   I2, ... the hashes above it, up to the root: with nodes of eight hashes and 4 GB, nine in all
+//
+// A line of entries that comes from PM is verified from its leaf up to the first node that is
+// cached (2.2: "uses caching to reduce the number of verification steps"). [Open: data don't wait
+// for that.] Nodes are written to PM when they are evicted; recovery builds the tree anew.
+#pragma once
+
+#include "pmemsim/backend/line_entries.hpp"
+
+namespace pmemsim {
+
+struct IntegrityParameters {
+  Picoseconds hash_latency{40'000};
+  std::uint32_t levels = 9;
+  MetadataCacheParameters cache;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("hash_latency", hash_latency, {.most = 1e9}, "A hash: a MAC, or a node of the tree");
+    visit("levels", levels, {.least = 1, .most = 16},
+          "Hashes from a line of entries up to the root, both among them");
+    visit.group("cache", cache);
+  }
+};
+
+struct IntegrityStatistics {
+  std::uint64_t nodes_verified = 0;
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("nodes_verified", nodes_verified, "nodes",
+          "Nodes of the tree read from PM to verify entries, or one below them");
+  }
+};
+
+class Integrity final : public BackendOperation, private EntryVerifier {
+ public:
+  Integrity(const IntegrityParameters& parameters, std::uint32_t cores);
+  void connect(EventQueue&, const Memory&, Backend& backend) override { backend_ = &backend; }
+  bool needs_entries() const override { return true; }
+  void share(LineEntries& entries) override;
+
+  std::vector<SubOperation> sub_operations() const override;
+  std::optional<Line> look_up(std::uint32_t number, const Prediction& subject) override;
+  void encode(const Write&, const Prepared&, Encoded& encoded) const override;
+  void accepted(const Write& write, const Encoded&) override;
+  void statistics(StatisticsCollector& collector) const override;
+
+ private:
+  void entries_missed(Line entries) override;
+  std::uint64_t leaf_of(Line line) const { return EntryLayout(true).leaf_of(line); }
+  bool cached(Line node, bool changes);
+
+  const IntegrityParameters parameters_;
+  const LineHash authenticator_;
+  MerkleTree tree_;
+  MetadataCache cache_;
+  Backend* backend_ = nullptr;
+  LineEntries* entries_ = nullptr;
+  IntegrityStatistics statistics_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,129 @@
+// The entries of lines: for each line of PM a counter, which says by which write it got its
+// contents, and a MAC of these (Janus, 4.2 and 5.1). Encryption, integrity and deduplication have
+// them in common, so they are an operation of their own, which is there when one of these is, and
+// stands behind them.
+//
+//   1  Entries lie in PM, in lines of their own, and are cached on the chip. An entry has 16 bytes,
+//      so that a line of entries covers four of data; without integrity it has no MAC and 8 bytes.
+//      [Open: neither paper says where MACs are. Beside the counter, whoever reads a line's counter
+//      has what it is to be checked with.]
+//   2  A write's data, entry and MAC are persistent in one step (metadata atomicity, 4.3.2).
+//   Entries
+//      of other lines go along as they are persistent already.
+//   3  Counters come from one persistent register, which has counted every write that was sent,
+//      whatever a crash has lost: no pad, of an address and a counter, is used for two plaintexts.
+//      [Open: a counter for each line would begin again where a crash has lost the last one, or a
+//      mapping has taken its place.] A line that hasn't been written since the memory was switched
+//      on has counter 0: it stands there in the clear.
+//   4  Data that are dropped from a queue although they were accepted leave their entry behind: the
+//      line can't be read until it is written again. Who drops them doesn't read it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "pmemsim/backend/line_crypto.hpp"
+#include "pmemsim/backend/merkle_tree.hpp"
+#include "pmemsim/backend/metadata_cache.hpp"
+#include "pmemsim/backend/operation.hpp"
+#include "pmemsim/core/line_table.hpp"
+
+namespace pmemsim {
+
+struct LineEntry {
+  std::uint64_t counter = 0;
+  std::uint64_t mac = 0;
+};
+
+// Where entries lie in PM, and how they look there.
+class EntryLayout {
+ public:
+  explicit EntryLayout(bool with_macs) : with_macs_(with_macs) {}
+  bool with_macs() const { return with_macs_; }
+  std::uint64_t lines_covered() const { return with_macs_ ? 4 : 8; }
+  std::uint64_t leaf_of(Line line) const { return line.number / lines_covered(); }
+  Line line_of(Line line) const { return {kEntries + leaf_of(line)}; }
+  bool holds_entries(Line place) const {
+    return place.number >= kEntries && place.number < 2 * kEntries;
+  }
+  // The first line whose entry is there.
+  Line first_covered(Line entries) const { return {(entries.number - kEntries) * lines_covered()}; }
+  LineEntry get(const LineData& entries, Line line) const;
+  void put(LineData& entries, Line line, const LineEntry& entry) const;
+  // What a leaf of the tree is made of: the counters (Janus, 4.2).
+  LineData counters(const LineData& entries) const;
+
+ private:
+  static constexpr std::uint64_t kEntries = std::uint64_t{1} << 53;  // as line numbers
+  std::size_t offset(Line line) const;
+
+  const bool with_macs_;
+};
+
+// Told of lines of entries that come from PM, and have to be verified.
+class EntryVerifier {
+ public:
+  virtual void entries_missed(Line entries) = 0;
+
+ protected:
+  ~EntryVerifier() = default;
+};
+
+// How lines are sealed; nullptr where it isn't done.
+struct Seals {
+  const LineCipher* cipher = nullptr;
+  const LineHash* authenticator = nullptr;
+  MerkleTree* tree = nullptr;  // over what is persistent; its roots are in a persistent register
+  EntryVerifier* verifier = nullptr;
+};
+
+// What a line's MAC is made of: ciphertext, address and counter.
+std::uint64_t mac_of(const LineHash& authenticator, Line line, std::uint64_t counter,
+                     const LineData& data);
+
+class LineEntries final : public BackendOperation {
+ public:
+  LineEntries(const MetadataCacheParameters& cache, std::uint32_t cores) : cache_(cache, cores) {}
+  // By operations that seal lines, before the run.
+  Seals& seals() { return seals_; }
+
+  void connect(EventQueue&, const Memory&, Backend& backend) override;
+  std::uint32_t most_metadata() const override { return 1; }
+
+  // The line of entries that has to be read first, if it isn't cached.
+  std::optional<Line> look_up_entry(Line line);
+  // That the next write to be sent gets.
+  std::uint64_t next_counter() const { return counter_ + 1; }
+  // Of the newest data that have been accepted, and not dropped; 0: in the clear.
+  std::uint64_t counter_of_data(Line line) const;
+
+  void encode(const Write& write, const Prepared&, Encoded& encoded) const override;
+  void sent(const Write&, const Encoded& encoded) override { counter_ = encoded.counter; }
+  void accepted(const Write& write, const Encoded& encoded) override;
+  void dropped(const Write& write, const Encoded& encoded, bool accepted) override;
+  void written(const Write&, const Encoded& encoded) override;
+  std::unique_ptr<ImageDecoder> decoder() const override;
+  void statistics(StatisticsCollector& collector) const override;
+
+ private:
+  // Of accepted data that could still be dropped: those before them.
+  struct Before {
+    Line line;
+    std::uint64_t counter;
+  };
+
+  LineData contents(Line entries) const;
+  EntryLayout layout() const { return EntryLayout(seals_.authenticator != nullptr); }
+
+  Seals seals_;
+  MetadataCache cache_;
+  Backend* backend_ = nullptr;
+  std::uint64_t counter_ = 0;  // a persistent register
+  LineTable<LineEntry> entries_;
+  LineTable<std::uint64_t> counters_of_data_;
+  std::unordered_map<std::uint64_t, Before> before_;  // by the counter of the newer ones
+};
+
+}  // namespace pmemsim

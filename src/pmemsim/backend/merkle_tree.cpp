@@ -1,0 +1,68 @@
+#include "pmemsim/backend/merkle_tree.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace pmemsim {
+
+MerkleTree::MerkleTree(std::uint32_t levels) : levels_(levels), nodes_(levels) {
+  of_zero_.push_back(0);  // of a leaf: nothing is hashed
+  for (std::uint32_t level = 1; level < levels; ++level) {
+    Node node;
+    node.fill(of_zero_.back());
+    of_zero_.push_back(hash(node));
+  }
+}
+
+void MerkleTree::update(std::uint64_t leaf, std::span<const std::byte> contents) {
+  const bool zero =
+      std::ranges::all_of(contents, [](std::byte byte) { return byte == std::byte{}; });
+  changed_[leaf] = zero ? 0 : hash_.of(std::as_bytes(std::span(&leaf, 1)), contents);
+}
+
+std::uint64_t MerkleTree::hash(const Node& node) const {
+  return hash_.of(std::as_bytes(std::span(node)), {});
+}
+
+MerkleTree::Node& MerkleTree::find(std::uint32_t level, std::uint64_t number) {
+  const auto [found, is_new] = nodes_[level].try_emplace(number);
+  if (is_new) found->second.fill(of_zero_[level - 1]);
+  return found->second;
+}
+
+// Level by level, so that what many leaves have in common is hashed once.
+void MerkleTree::work_out() {
+  std::unordered_map<std::uint64_t, std::uint64_t> hashes;
+  hashes.swap(changed_);
+  for (std::uint32_t level = 1; level < levels_ && !hashes.empty(); ++level) {
+    std::set<std::uint64_t> above;
+    for (const auto& [number, hash] : hashes) {
+      find(level, number / kArity)[number % kArity] = hash;
+      above.insert(number / kArity);
+    }
+    hashes.clear();
+    for (const std::uint64_t number : above) hashes[number] = hash(find(level, number));
+  }
+  for (const auto& [tree, root] : hashes) {
+    if (root == of_zero_.back()) {
+      roots_.erase(tree);
+    } else {
+      roots_[tree] = root;
+    }
+  }
+}
+
+const MerkleTree::Roots& MerkleTree::roots() {
+  work_out();
+  return roots_;
+}
+
+LineData MerkleTree::node(std::uint32_t level, std::uint64_t number) {
+  work_out();
+  const Node& node = find(level, number);
+  LineData line;
+  std::memcpy(line.data(), node.data(), sizeof node);
+  return line;
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,59 @@
+// A Bonsai Merkle tree (Rogers, Chhabra, Prvulovic, Solihin: MICRO 2007; Janus, 4.2): hashes of
+// lines of entries, hashes of eight of these, and so on to the root. What isn't there is as if all
+// below it were zero.
+//
+// A node is a line of eight hashes. Of PM that is larger than one tree there are several, each with
+// a root of its own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "pmemsim/backend/line_crypto.hpp"
+#include "pmemsim/mem/image.hpp"
+
+namespace pmemsim {
+
+class MerkleTree {
+ public:
+  static constexpr std::uint32_t kArity = 8;
+  using Roots = std::map<std::uint64_t, std::uint64_t>;  // of each tree that isn't all zero
+
+  // `levels` of hashes, those of the leaves and the root among them.
+  explicit MerkleTree(std::uint32_t levels);
+
+  // A leaf holds something else. Its hashes are worked out when somebody asks for one.
+  std::uint32_t levels() const { return levels_; }
+  void update(std::uint64_t leaf, std::span<const std::byte> contents);
+  const Roots& roots();
+  // The node above so many levels of hashes, at least one; its number is that of its first leaf by
+  // so many arities.
+  LineData node(std::uint32_t level, std::uint64_t number);
+
+  // Where the leaf's node stands on that level.
+  static std::uint64_t above(std::uint64_t leaf, std::uint32_t level) {
+    return leaf >> (kBitsALevel * level);
+  }
+
+ private:
+  static constexpr std::uint32_t kBitsALevel = 3;
+  using Node = std::array<std::uint64_t, kArity>;
+
+  void work_out();
+  std::uint64_t hash(const Node& node) const;
+  Node& find(std::uint32_t level, std::uint64_t number);
+
+  const std::uint32_t levels_;
+  const LineHash hash_;
+  std::vector<std::uint64_t> of_zero_;  // the hash of a subtree of zeros, by its levels
+  std::vector<std::unordered_map<std::uint64_t, Node>> nodes_;  // by level, from 1
+  std::unordered_map<std::uint64_t, std::uint64_t> changed_;    // leaves' hashes, not passed on
+  Roots roots_;
+};
+
+}  // namespace pmemsim

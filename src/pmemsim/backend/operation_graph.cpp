@@ -1,0 +1,77 @@
+#include "pmemsim/backend/operation_graph.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace pmemsim {
+namespace {
+
+constexpr NodeSet bit(std::size_t node) { return NodeSet{1} << node; }
+
+}  // namespace
+
+OperationGraph::OperationGraph(const std::vector<std::vector<SubOperation>>& operations,
+                               Execution execution) {
+  for (std::uint32_t operation = 0; operation < operations.size(); ++operation) {
+    for (std::uint32_t number = 0; number < operations[operation].size(); ++number) {
+      nodes_.push_back({operations[operation][number], operation, number});
+    }
+  }
+  if (nodes_.size() > kMostNodes) throw std::logic_error("more sub-operations than a set holds");
+  if (execution == Execution::kSerialized) {  // rule 3
+    for (std::size_t node = 1; node < nodes_.size(); ++node) nodes_[node].before = bit(node - 1);
+  } else {
+    connect();
+  }
+  find_inputs();
+  for (std::size_t node = 0; node < nodes_.size(); ++node) {
+    all_ |= bit(node);
+    if (nodes_[node].inputs.data) of_data_ |= bit(node);
+    if (nodes_[node].sub.unless_duplicate) unless_duplicate_ |= bit(node);
+  }
+}
+
+// Rule 1.
+void OperationGraph::connect() {
+  for (Node& node : nodes_) {
+    for (const std::string& name : node.sub.after) {
+      const auto found =
+          std::ranges::find(nodes_, name, [](const Node& other) { return other.sub.name; });
+      if (found != nodes_.end()) {
+        node.before |= bit(static_cast<std::size_t>(found - nodes_.begin()));
+      }
+    }
+  }
+}
+
+// Rule 2. A round for each node that can be done when all those of earlier rounds are.
+void OperationGraph::find_inputs() {
+  NodeSet found = 0;
+  for (std::size_t left = nodes_.size(); left > 0;) {
+    const std::size_t before = left;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      Node& node = nodes_[i];
+      if ((found & bit(i)) != 0 || (node.before & ~found) != 0) continue;
+      node.inputs = node.sub.external;
+      for (std::size_t other = 0; other < nodes_.size(); ++other) {
+        if ((node.before & bit(other)) != 0) node.inputs = node.inputs | nodes_[other].inputs;
+      }
+      found |= bit(i);
+      --left;
+    }
+    if (left == before) throw std::logic_error("sub-operations wait for each other in a circle");
+  }
+}
+
+NodeSet OperationGraph::ready(NodeSet done, Inputs known) const {
+  NodeSet ready = 0;
+  for (std::size_t node = 0; node < nodes_.size(); ++node) {
+    if ((done & bit(node)) == 0 && (nodes_[node].before & ~done) == 0 &&
+        nodes_[node].inputs.within(known)) {
+      ready |= bit(node);
+    }
+  }
+  return ready;
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,255 @@
+#include "pmemsim/backend/schedule.hpp"
+
+#include <bit>
+#include <utility>
+
+#include "pmemsim/backend/backend.hpp"
+
+namespace pmemsim {
+namespace {
+
+constexpr unsigned kNodeBits = 8;  // of a completion's argument; above it is the slot
+
+constexpr NodeSet bit(std::uint32_t node) { return NodeSet{1} << node; }
+constexpr std::uint64_t slot_and_node(std::uint32_t slot, std::uint32_t node) {
+  return std::uint64_t{slot} << kNodeBits | node;
+}
+constexpr std::uint32_t slot_in(std::uint64_t both) {
+  return static_cast<std::uint32_t>(both >> kNodeBits);
+}
+constexpr std::uint32_t node_in(std::uint64_t both) {
+  return static_cast<std::uint32_t>(both & ((1u << kNodeBits) - 1));
+}
+
+}  // namespace
+
+OperationSchedule::OperationSchedule(std::vector<BackendOperation*> operations,
+                                     OperationGraph graph, std::uint32_t units)
+    : operations_(std::move(operations)), graph_(std::move(graph)), units_(units) {}
+
+void OperationSchedule::connect(EventQueue& queue, const Memory&, Backend& backend) {
+  queue_ = &queue;
+  backend_ = &backend;
+}
+
+Inputs OperationSchedule::known(const Work& work) const {
+  return {.address = work.subject.line.has_value(), .data = work.subject.whole()};
+}
+
+// ---- What is expected
+
+void OperationSchedule::prepare(PreparedId id, const Prediction& prediction) {
+  const std::uint32_t* const there = expected_.find({id.number});
+  const std::uint32_t slot = there != nullptr ? *there : works_.take();
+  Work& work = works_[slot];
+  if (there == nullptr) {
+    work = {.subject = prediction};
+    expected_.insert({id.number}) = slot;
+  } else {
+    if (known(work).data && work.subject.data != prediction.data) lose_data(work);  // rule 5
+    work.subject = prediction;
+  }
+  go_on(slot);
+}
+
+void OperationSchedule::lose_data(Work& work) {
+  work.done &= ~graph_.of_data() & ~std::exchange(work.fallen_away, 0);
+  work.useless |= work.running & graph_.of_data();
+}
+
+void OperationSchedule::discard(PreparedId id) {
+  const std::uint32_t* const there = expected_.find({id.number});
+  if (there == nullptr) return;  // a write has taken it over
+  const std::uint32_t slot = *there;
+  expected_.erase({id.number});
+  unwanted(slot);
+}
+
+// ---- Writes
+
+bool OperationSchedule::write(const Write& write, const Prepared& prepared, Completion done) {
+  const std::uint32_t slot = take_over(write, prepared);
+  Work& work = works_[slot];
+  ++statistics_.writes;
+  if (complete(work)) {
+    ++statistics_.done_before;
+    leave_if_idle(slot);
+    return true;
+  }
+  go_on(slot);
+  if (complete(work)) {  // within no time
+    leave_if_idle(slot);
+    return true;
+  }
+  work.finished = done;
+  come_.insert({done.argument}) = slot;
+  return false;
+}
+
+// Rule 4.
+std::uint32_t OperationSchedule::take_over(const Write& write, const Prepared& prepared) {
+  const std::uint32_t* const there = prepared.id ? expected_.find({prepared.id.number}) : nullptr;
+  std::uint32_t slot = kNoSlot;
+  if (there == nullptr) {
+    slot = works_.take();
+    works_[slot] = {};
+  } else {
+    slot = *there;
+    expected_.erase({prepared.id.number});
+    if (!prepared.data) lose_data(works_[slot]);
+    if (works_[slot].waits) {  // now among the writes
+      std::erase(expected_waiting_, slot);
+      works_[slot].waits = false;
+    }
+  }
+  works_[slot].subject = {.line = write.line, .data = write.data, .bytes = kWholeLine};
+  works_[slot].expected = false;
+  works_[slot].came = queue_->now();
+  return slot;
+}
+
+void OperationSchedule::forget(const Completion& done) {
+  const std::uint32_t* const there = come_.find({done.argument});
+  if (there == nullptr) return;
+  const std::uint32_t slot = *there;
+  come_.erase({done.argument});
+  works_[slot].finished = {};
+  if (!complete(works_[slot])) unwanted(slot);  // else end() is about to be called
+}
+
+// ---- Units
+
+// Rules 1 and 2. Sub-operations that take no time let others be ready at once.
+void OperationSchedule::go_on(std::uint32_t slot) {
+  Work& work = works_[slot];
+  if (work.starting) return;
+  work.starting = true;
+  while (const NodeSet ready = graph_.ready(work.done, known(work)) & ~work.running) {
+    if (!get_unit(slot)) break;
+    start(slot, static_cast<std::uint32_t>(std::countr_zero(ready)));
+  }
+  work.starting = false;
+  if (work.running == 0 && !work.waits && work.has_unit) give_unit_back(work);
+}
+
+bool OperationSchedule::get_unit(std::uint32_t slot) {
+  Work& work = works_[slot];
+  if (work.has_unit) return true;
+  if (units_ == 0 || busy_units_ < units_) {
+    ++busy_units_;
+    work.has_unit = true;
+    return true;
+  }
+  if (!work.waits) {
+    work.waits = true;
+    work.waits_since = queue_->now();
+    waiting(work).push_back(slot);
+  }
+  return false;
+}
+
+void OperationSchedule::give_unit_back(Work& work) {
+  work.has_unit = false;
+  --busy_units_;
+  while (busy_units_ < units_) {
+    std::deque<std::uint32_t>& first =
+        writes_waiting_.empty() ? expected_waiting_ : writes_waiting_;
+    if (first.empty()) return;
+    const std::uint32_t slot = first.front();
+    first.pop_front();
+    Work& next = works_[slot];
+    next.waits = false;
+    if (next.finished) statistics_.unit_wait += queue_->now() - next.waits_since;
+    go_on(slot);
+    if (!next.finished || !complete(next)) continue;  // else within no time
+    queue_->schedule(queue_->now(), Phase::kController,
+                     completion<&OperationSchedule::end>(*this, slot));
+  }
+}
+
+// ---- Sub-operations
+
+void OperationSchedule::start(std::uint32_t slot, std::uint32_t node) {
+  Work& work = works_[slot];
+  work.running |= bit(node);
+  const OperationGraph::Node& what = graph_.nodes()[node];
+  const auto missing = operations_[what.operation]->look_up(what.number, work.subject);
+  if (!missing) return begin(slot, node);
+  ++statistics_.metadata_reads;
+  backend_->read_metadata(
+      *missing, completion<&OperationSchedule::fetched>(*this, slot_and_node(slot, node)));
+}
+
+// Rule 3.
+void OperationSchedule::fetched(std::uint64_t both, Picoseconds) {
+  begin(slot_in(both), node_in(both));
+}
+
+void OperationSchedule::begin(std::uint32_t slot, std::uint32_t node) {
+  const Picoseconds latency = graph_.nodes()[node].sub.latency;
+  if (latency == Picoseconds{} && works_[slot].starting) return finish_node(slot, node);
+  queue_->schedule(queue_->now() + latency, Phase::kController,
+                   completion<&OperationSchedule::node_done>(*this, slot_and_node(slot, node)));
+}
+
+void OperationSchedule::node_done(std::uint64_t both, Picoseconds now) {
+  const std::uint32_t slot = slot_in(both);
+  finish_node(slot, node_in(both));
+  Work& work = works_[slot];
+  if (!work.wanted) return leave_if_idle(slot);
+  go_on(slot);
+  if (work.finished && complete(work)) end(slot, now);
+}
+
+void OperationSchedule::finish_node(std::uint32_t slot, std::uint32_t node) {
+  Work& work = works_[slot];
+  work.running &= ~bit(node);
+  const bool useless = (work.useless & bit(node)) != 0;
+  work.useless &= ~bit(node);
+  if (useless) return;
+  work.done |= bit(node);
+  const OperationGraph::Node& what = graph_.nodes()[node];
+  if (!what.sub.finds_duplicates) return;
+  if (!operations_[what.operation]->duplicate(work.subject)) return;
+  work.fallen_away = graph_.unless_duplicate() & ~work.done & ~work.running;  // rule 6
+  work.done |= work.fallen_away;
+}
+
+// ---- The end
+
+void OperationSchedule::end(std::uint64_t number, Picoseconds now) {
+  const auto slot = static_cast<std::uint32_t>(number);
+  Work& work = works_[slot];
+  if (!work.finished) return leave_if_idle(slot);  // forgotten meanwhile
+  statistics_.time += now - work.came;
+  const Completion finished = work.finished;
+  come_.erase({finished.argument});
+  leave_if_idle(slot);
+  finished(now);
+}
+
+void OperationSchedule::unwanted(std::uint32_t slot) {
+  Work& work = works_[slot];
+  work.wanted = false;
+  if (std::exchange(work.waits, false)) std::erase(waiting(work), slot);
+  leave_if_idle(slot);
+}
+
+// What runs on its unit runs to its end.
+void OperationSchedule::leave_if_idle(std::uint32_t slot) {
+  Work& work = works_[slot];
+  if (work.running != 0) return;
+  if (work.has_unit) give_unit_back(work);
+  works_.give_back(slot);
+}
+
+void OperationSchedule::statistics(StatisticsCollector& collector) const {
+  collector.group("backend", statistics_);
+}
+
+std::string OperationSchedule::pending() const {
+  if (come_.size() == 0) return {};
+  return std::to_string(come_.size()) + " writes wait for their operations";
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,118 @@
+// When the sub-operations of all operations are done, for writes that have come and for those that
+// are expected: the BMO logic of Janus (4.3.2, Figure 7d). In the backend's list it is one more
+// operation, the last: the one that takes time.
+//
+//   1  A unit does the sub-operations of one line at a time, side by side as far as the graph lets
+//      them (Janus, Table 3: "4 units per core, at cache-line granularity"). There are so many
+//      units; 0: as many as are wanted. [Open: who gets one. Writes that have come go before those
+//      that are expected, each in their order; nobody gives a unit up that has something to do.]
+//   2  What is expected is done as far as its inputs are known. The unit is free again when nothing
+//      more can be done; another one goes on when more is known.
+//   3  A sub-operation that needs a line of metadata that isn't cached waits for that to be read
+//      from PM, on its unit.
+//   4  A write takes over what was done for it: everything, if its data were known; otherwise what
+//      needs nothing but the address. What is running goes on (4.3.1: "the actual write access can
+//      arrive before the BMOs complete"). If what is running has become useless, its unit does it
+//      to its end, and then anew.
+//   5  If bytes that were expected are replaced, what has been done with data is lost.
+//   6  For a line whose data are elsewhere already, what is only for data that are written falls
+//      away.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "pmemsim/backend/backend_parameters.hpp"
+#include "pmemsim/backend/operation.hpp"
+#include "pmemsim/backend/operation_graph.hpp"
+#include "pmemsim/core/line_table.hpp"
+#include "pmemsim/core/slab.hpp"
+
+namespace pmemsim {
+
+struct ScheduleStatistics {
+  std::uint64_t writes = 0;
+  std::uint64_t done_before = 0;
+  Picoseconds time{};
+  Picoseconds unit_wait{};
+  std::uint64_t duplicates = 0;
+  std::uint64_t metadata_reads = 0;
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("writes", writes, "writes", "Writes to PM that had operations to do");
+    visit("done_before", done_before, "writes", "Of these, all was done when they came");
+    visit("time_ns", time, "Time of writes from their coming until all is done, in all");
+    visit("unit_wait_ns", unit_wait, "Of this, until a unit was free");
+    visit("duplicates", duplicates, "writes", "Writes whose data were elsewhere already");
+    visit("metadata_reads", metadata_reads, "lines",
+          "Lines of metadata that sub-operations read from PM");
+  }
+};
+
+class OperationSchedule final : public BackendOperation {
+ public:
+  // `operations` are those that the graph is made of.
+  OperationSchedule(std::vector<BackendOperation*> operations, OperationGraph graph,
+                    std::uint32_t units);
+  void connect(EventQueue& queue, const Memory& pm, Backend& backend) override;
+
+  void prepare(PreparedId id, const Prediction& prediction) override;
+  void discard(PreparedId id) override;
+  bool write(const Write& write, const Prepared& prepared, Completion done) override;
+  void forget(const Completion& done) override;
+
+  void statistics(StatisticsCollector& collector) const override;
+  std::string pending() const override;
+
+ private:
+  // A line, from when it is expected or comes until all is done, or nobody wants it any more.
+  struct Work {
+    Prediction subject;
+    NodeSet done = 0, running = 0;
+    NodeSet useless = 0;      // of what is running
+    NodeSet fallen_away = 0;  // of what counts as done
+    Completion finished{};    // of a write that isn't answered at once
+    Picoseconds came{};       // of a write
+    Picoseconds waits_since{};
+    bool expected = true;  // and hasn't come
+    bool has_unit = false;
+    bool waits = false;  // for a unit
+    bool wanted = true;
+    bool starting = false;  // go_on() is at it
+  };
+
+  Inputs known(const Work& work) const;
+  std::deque<std::uint32_t>& waiting(const Work& work) {
+    return work.expected ? expected_waiting_ : writes_waiting_;
+  }
+  std::uint32_t take_over(const Write& write, const Prepared& prepared);
+  void lose_data(Work& work);
+  void go_on(std::uint32_t slot);
+  bool get_unit(std::uint32_t slot);
+  void give_unit_back(Work& work);
+  void start(std::uint32_t slot, std::uint32_t node);
+  void begin(std::uint32_t slot, std::uint32_t node);
+  void fetched(std::uint64_t slot_and_node, Picoseconds now);
+  void node_done(std::uint64_t slot_and_node, Picoseconds now);
+  void finish_node(std::uint32_t slot, std::uint32_t node);
+  bool complete(const Work& work) const { return work.done == graph_.all(); }
+  void end(std::uint64_t slot, Picoseconds now);
+  void unwanted(std::uint32_t slot);
+  void leave_if_idle(std::uint32_t slot);
+
+  EventQueue* queue_ = nullptr;
+  Backend* backend_ = nullptr;
+  const std::vector<BackendOperation*> operations_;
+  const OperationGraph graph_;
+  const std::uint32_t units_;
+  std::uint32_t busy_units_ = 0;
+  Slab<Work> works_;
+  LineTable<std::uint32_t> expected_;  // by PreparedId::number: of predictions
+  LineTable<std::uint32_t> come_;      // by Completion::argument: of writes
+  std::deque<std::uint32_t> writes_waiting_, expected_waiting_;
+  ScheduleStatistics statistics_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,48 @@
+#include "pmemsim/backend/sealed_image.hpp"
+
+namespace pmemsim {
+
+LineData unreadable_line() {
+  LineData data;
+  data.fill(std::byte{0xee});
+  return data;
+}
+
+SealedImage::SealedImage(const EntryLayout& layout, const Seals& seals)
+    : layout_(layout), seals_(seals), tree_(seals.tree == nullptr ? 1 : seals.tree->levels()) {}
+
+void SealedImage::changed(Line place, const LineData& data, const Tell& tell) {
+  const LineData before = device_.read(place);
+  device_.write(place, data);
+  if (!layout_.holds_entries(place)) return tell(place, read(place));
+  const Line first = layout_.first_covered(place);
+  if (seals_.tree != nullptr) tree_.update(layout_.leaf_of(first), layout_.counters(data));
+  for (std::uint64_t i = 0; i < layout_.lines_covered(); ++i) {
+    const Line line{first.number + i};
+    const LineEntry old = layout_.get(before, line);
+    const LineEntry entry = layout_.get(data, line);
+    if (old.counter != entry.counter || old.mac != entry.mac) tell(line, read(line));
+  }
+}
+
+// Rule 1.
+LineData SealedImage::read(Line line) {
+  const LineEntry entry = layout_.get(device_.read(layout_.line_of(line)), line);
+  const LineData data = device_.read(line);
+  unreadable_.erase(line);
+  if (entry.counter == 0) return data;
+  if (seals_.authenticator != nullptr &&
+      entry.mac != mac_of(*seals_.authenticator, line, entry.counter, data)) {
+    unreadable_.insert(line);
+    return unreadable_line();
+  }
+  return seals_.cipher == nullptr ? data : seals_.cipher->apply(line, entry.counter, data);
+}
+
+// Rule 2.
+std::string SealedImage::problem() const {
+  if (seals_.tree == nullptr || tree_.roots() == seals_.tree->roots()) return {};
+  return "the root of the integrity tree isn't that of the entries in PM";
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,41 @@
+// An image whose lines are sealed, as recovery reads it: with the keys and the persistent register
+// of the tree's roots, and nothing else.
+//
+//   1  A line's entry is looked up in the image. Its MAC must be that of what the line holds;
+//      otherwise the line can't be read. A crash leaves such a line only where its data have been
+//      dropped, or where a write didn't take its entry along.
+//   2  The tree is built of all lines of entries anew. If a root isn't the register's, somebody has
+//      changed entries, and nothing of the image is believed.
+#pragma once
+
+#include <set>
+
+#include "pmemsim/backend/image_decoder.hpp"
+#include "pmemsim/backend/line_entries.hpp"
+
+namespace pmemsim {
+
+// What a line holds that can't be read.
+LineData unreadable_line();
+
+class SealedImage final : public ImageDecoder {
+ public:
+  SealedImage(const EntryLayout& layout, const Seals& seals);
+
+  void changed(Line place, const LineData& data, const Tell& tell) override;
+  void registers_changed(const Tell&) override {}
+  std::string problem() const override;
+  // Lines whose MAC isn't that of what they hold.
+  std::uint64_t unreadable() const { return unreadable_.size(); }
+
+ private:
+  LineData read(Line line);
+
+  const EntryLayout layout_;
+  const Seals seals_;
+  Image device_;
+  mutable MerkleTree tree_;
+  std::set<Line> unreadable_;
+};
+
+}  // namespace pmemsim
