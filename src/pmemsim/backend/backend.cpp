@@ -181,6 +181,13 @@ void Backend::write_metadata(Line line, const LineData& data) {
       {.line = line, .kind = WriteKind::kMetadata, .data = data, .persisted = {}, .written = {}});
 }
 
+// Rule 8: the metadata's write stands for the line's.
+void Backend::carry(std::uint32_t slot, Write& metadata) {
+  metadata.persisted = writes_[slot].write.persisted;
+  metadata.persisting = completion<&Backend::accepted>(*this, slot);
+  metadata.written = completion<&Backend::written>(*this, slot);
+}
+
 // The write as the queues get it.
 Write Backend::as_sent(std::uint32_t slot) {
   Write write = writes_[slot].write;
@@ -209,7 +216,8 @@ void Backend::send_with_metadata(std::uint64_t, Picoseconds) {
 bool Backend::send_together(std::uint32_t slot) {
   Passing& passing = writes_[slot];
   passing.encoded = encode(passing);
-  std::vector<Write> writes{as_sent(slot)};
+  std::vector<Write> writes;
+  if (!passing.encoded.elsewhere) writes.push_back(as_sent(slot));
   for (const Encoded::Metadata& metadata : passing.encoded.metadata) {
     writes.push_back({.line = metadata.line,
                       .kind = WriteKind::kMetadata,
@@ -217,11 +225,13 @@ bool Backend::send_together(std::uint32_t slot) {
                       .persisted = {},
                       .written = {}});
   }
+  if (passing.encoded.elsewhere) carry(slot, writes.front());
   if (defects_.metadata) {
     for (; writes.size() > 1; writes.pop_back()) pm_.write(writes.back());
   }
   const std::uint32_t home = channel_of(passing.write.line);
-  const bool reserved_there = passing.reserved && channel_of(passing.encoded.place) == home;
+  const bool reserved_there =
+      passing.reserved && !passing.encoded.elsewhere && channel_of(passing.encoded.place) == home;
   std::vector<WriteId> ids(writes.size());
   if (!pm_.write_together(writes, reserved_there, ids)) return false;
   writes_[slot].in_queue = ids.front();
@@ -248,6 +258,9 @@ void Backend::written(std::uint64_t number, Picoseconds now) {
   const auto slot = static_cast<std::uint32_t>(number);
   const Passing& passing = writes_[slot];
   for (const auto& operation : operations_) operation->written(passing.write, passing.encoded);
+  for (std::uint32_t older = passing.older; older != kNoSlot; older = writes_[older].older) {
+    writes_[older].overwritten = true;
+  }
   const Completion written = passing.write.written;
   forget(slot);
   if (written) written(now);
@@ -284,15 +297,17 @@ std::uint32_t Backend::slot_of(WriteId id) const {
 
 bool Backend::droppable(const Passing& passing) const {
   if (passing.here()) return true;
+  if (passing.encoded.elsewhere || passing.overwritten) return false;
   return pm_.pending(passing.in_queue) != nullptr && !taken_along(passing);
 }
 
-// Rule 4. Writes that have merged are dropped together.
+// Rules 4 and 8. Writes that have merged are dropped together.
 bool Backend::taken_along(const Passing& passing) const {
   std::uint32_t slot = *newest_.find(passing.write.line);
   for (; &writes_[slot] != &passing; slot = writes_[slot].older) {
     const Passing& newer = writes_[slot];
     if (newer.completed && newer.in_queue != passing.in_queue) return true;
+    if (newer.encoded.elsewhere && !newer.here()) return true;
   }
   return false;
 }
@@ -411,12 +426,24 @@ void Backend::read(Line line, Completion done) {
     return;
   }
   const std::uint32_t slot = reads_.take();
-  reads_[slot] = {done, 1};
+  reads_[slot] = {line, done, 1};
+  const Completion located = completion<&Backend::read_located>(*this, slot);
+  for (const auto& operation : operations_) {
+    reads_[slot].unanswered += !operation->locate(line, located);
+  }
+  read_located(slot, queue_.now());
+}
+
+void Backend::read_located(std::uint64_t number, Picoseconds) {
+  const auto slot = static_cast<std::uint32_t>(number);
+  Reading& reading = reads_[slot];
+  if (--reading.unanswered > 0) return;
+  reading.unanswered = 1;
   const Completion answered = completion<&Backend::read_answered>(*this, slot);
   for (const auto& operation : operations_) {
-    reads_[slot].unanswered += !operation->read(line, answered);
+    reads_[slot].unanswered += !operation->read(reading.line, answered);
   }
-  pm_.read(place(line), answered);
+  pm_.read(place(reading.line), answered);
 }
 
 // Rule 1.

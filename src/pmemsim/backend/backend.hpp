@@ -24,7 +24,10 @@
 //      left later has come sooner, what left before brings the line's newest contents instead.
 //   7  A line belongs to a channel and a bank by its address (channel_of(), bank_of()), whatever
 //      the operations make of it. An entry reserved for it there is given back if it goes to
-//      another channel.
+//      another channel, or nowhere.
+//   8  A write whose data are elsewhere already has metadata alone go to the queues. Neither it nor
+//      what is older can be dropped any more, since the place of the line's former data may be
+//      given to others; nor can what is older than a write that has been written.
 #pragma once
 
 #include <deque>
@@ -127,14 +130,16 @@ class Backend {
     std::uint32_t older = kNoSlot;  // the line's write before this one
     State state = State::kHeld;
     bool reserved = false;
-    bool completed = false;  // it brought part of its line
-    Prepared prepared{};     // what it may use of what was prepared
+    bool completed = false;    // it brought part of its line
+    bool overwritten = false;  // a newer write of its line, perhaps elsewhere, has been written
+    Prepared prepared{};       // what it may use of what was prepared
     WriteId in_queue;
     Encoded encoded;  // once it is sent
 
     bool here() const { return state <= State::kNoRoom; }
   };
   struct Reading {
+    Line line;
     Completion done;
     std::uint32_t unanswered = 0;
   };
@@ -147,12 +152,14 @@ class Backend {
   void send(std::uint32_t slot);
   Encoded encode(Passing& passing) const;
   Write as_sent(std::uint32_t slot);
+  void carry(std::uint32_t slot, Write& metadata);
   void leaves(Passing& passing, Encoded encoded);
   void discard_prepared(Passing& passing);
   void send_with_metadata(std::uint64_t, Picoseconds now);
   bool send_together(std::uint32_t slot);
   void accepted(std::uint64_t slot, Picoseconds now);
   void written(std::uint64_t slot, Picoseconds now);
+  void read_located(std::uint64_t slot, Picoseconds now);
   void read_answered(std::uint64_t slot, Picoseconds now);
   void no_longer_here(const Passing& passing);
   void dropped_from_queue(Line line, WriteId in_queue);

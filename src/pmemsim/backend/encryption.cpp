@@ -59,13 +59,14 @@ void Encryption::pad_made(std::uint64_t number, Picoseconds now) {
 }
 
 void Encryption::encode(const Write&, const Prepared&, Encoded& encoded) const {
-  encoded.counter = entries_->next_counter();
-  encoded.data = cipher_.apply(encoded.place, encoded.counter, encoded.data);
+  if (encoded.elsewhere) return;
+  entries_->begin_seal(encoded);
+  encoded.data = cipher_.apply(encoded.place, encoded.seal.counter, encoded.data);
 }
 
-LineData Encryption::decode(Line line, const LineData& data) const {
-  const std::uint64_t counter = entries_->counter_of_data(line);
-  return counter == 0 ? data : cipher_.apply(line, counter, data);
+LineData Encryption::decode(Line place, const LineData& data) const {
+  const std::uint64_t counter = entries_->seal_at(place).counter;
+  return counter == 0 ? data : cipher_.apply(place, counter, data);
 }
 
 }  // namespace pmemsim

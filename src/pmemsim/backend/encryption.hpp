@@ -35,7 +35,7 @@ class Encryption final : public BackendOperation {
   std::optional<Line> look_up(std::uint32_t number, const Prediction& subject) override;
   bool read(Line line, Completion done) override;
   void encode(const Write&, const Prepared&, Encoded& encoded) const override;
-  LineData decode(Line line, const LineData& data) const override;
+  LineData decode(Line place, const LineData& data) const override;
 
  private:
   void make_pad(std::uint64_t slot, Picoseconds now);

@@ -88,8 +88,9 @@ void Integrity::entries_missed(Line entries) {
 }
 
 void Integrity::encode(const Write&, const Prepared&, Encoded& encoded) const {
-  if (encoded.counter == 0) encoded.counter = entries_->next_counter();
-  encoded.mac = mac_of(authenticator_, encoded.place, encoded.counter, encoded.data);
+  if (encoded.elsewhere) return;
+  entries_->begin_seal(encoded);
+  encoded.seal.mac = mac_of(authenticator_, encoded.place, encoded.seal.counter, encoded.data);
 }
 
 void Integrity::accepted(const Write& write, const Encoded&) {

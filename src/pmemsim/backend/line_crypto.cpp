@@ -13,7 +13,8 @@ namespace {
 
 // The library refuses nothing of what is asked of it here, unless it is broken or out of memory.
 void must(bool done) {
-  if (!done) throw std::runtime_error("the library libcrypto doesn't do AES-128, SHA-1 or HMAC");
+  if (!done)
+    throw std::runtime_error("the library libcrypto doesn't do AES-128, SHA-1, MD5 or HMAC");
 }
 
 const unsigned char* bytes_of(const std::byte* bytes) {
@@ -70,8 +71,8 @@ struct LineHash::Library {
   std::unique_ptr<EVP_MAC_CTX, Freeing<EVP_MAC_CTX_free>> keyed_context;
 };
 
-LineHash::LineHash() : library_(std::make_unique<Library>()) {
-  library_->digest.reset(EVP_MD_fetch(nullptr, "SHA1", nullptr));
+LineHash::LineHash(const char* digest) : library_(std::make_unique<Library>()) {
+  library_->digest.reset(EVP_MD_fetch(nullptr, digest, nullptr));
   library_->context.reset(EVP_MD_CTX_new());
   must(library_->digest != nullptr && library_->context != nullptr);
 }

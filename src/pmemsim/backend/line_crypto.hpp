@@ -1,5 +1,5 @@
-// What makes lines on the device unreadable and unforgeable: a library's AES-128 and SHA-1, with
-// keys that stand for those of the processor.
+// What makes lines on the device unreadable and unforgeable: a library's AES-128, SHA-1 and MD5,
+// with keys that stand for those of the processor.
 #pragma once
 
 #include <array>
@@ -29,10 +29,11 @@ class LineCipher {
   std::unique_ptr<Library> library_;
 };
 
-// SHA-1, of which the first 8 bytes are kept. With a key (HMAC), nobody without it can make one.
+// A digest, SHA-1 or MD5, of which the first 8 bytes are kept. With a key (HMAC of SHA-1), nobody
+// without it can make one.
 class LineHash {
  public:
-  LineHash();
+  explicit LineHash(const char* digest);
   explicit LineHash(const Key& key);
   ~LineHash();
   LineHash(const LineHash&) = delete;

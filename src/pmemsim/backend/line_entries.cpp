@@ -13,34 +13,37 @@ std::size_t EntryLayout::offset(Line line) const {
   return line.number % lines_covered() * (kLineBytes / lines_covered());
 }
 
-LineEntry EntryLayout::get(const LineData& entries, Line line) const {
-  LineEntry entry;
-  std::memcpy(&entry.counter, entries.data() + offset(line), sizeof entry.counter);
+Seal EntryLayout::get(const LineData& entries, Line line) const {
+  constexpr std::uint64_t kCounters = (std::uint64_t{1} << kCounterBits) - 1;
+  std::uint64_t word = 0;
+  std::memcpy(&word, entries.data() + offset(line), sizeof word);
+  Seal entry{.place = {line.number ^ word >> kCounterBits}, .counter = word & kCounters};
   if (with_macs_) {
-    std::memcpy(&entry.mac, entries.data() + offset(line) + sizeof entry.counter, sizeof entry.mac);
+    std::memcpy(&entry.mac, entries.data() + offset(line) + sizeof word, sizeof word);
   }
   return entry;
 }
 
-void EntryLayout::put(LineData& entries, Line line, const LineEntry& entry) const {
-  std::memcpy(entries.data() + offset(line), &entry.counter, sizeof entry.counter);
+void EntryLayout::put(LineData& entries, Line line, const Seal& entry) const {
+  const std::uint64_t word = (line.number ^ entry.place.number) << kCounterBits | entry.counter;
+  std::memcpy(entries.data() + offset(line), &word, sizeof word);
   if (with_macs_) {
-    std::memcpy(entries.data() + offset(line) + sizeof entry.counter, &entry.mac, sizeof entry.mac);
+    std::memcpy(entries.data() + offset(line) + sizeof word, &entry.mac, sizeof word);
   }
 }
 
-LineData EntryLayout::counters(const LineData& entries) const {
-  LineData counters{};
+LineData EntryLayout::leaf(const LineData& entries) const {
+  LineData leaf{};
   for (std::uint64_t i = 0; i < lines_covered(); ++i) {
-    const std::uint64_t counter = get(entries, {i}).counter;
-    std::memcpy(counters.data() + i * sizeof counter, &counter, sizeof counter);
+    std::memcpy(leaf.data() + i * sizeof(std::uint64_t), entries.data() + offset({i}),
+                sizeof(std::uint64_t));
   }
-  return counters;
+  return leaf;
 }
 
-std::uint64_t mac_of(const LineHash& authenticator, Line line, std::uint64_t counter,
+std::uint64_t mac_of(const LineHash& authenticator, Line place, std::uint64_t counter,
                      const LineData& data) {
-  const std::array<std::uint64_t, 2> which{line.number, counter};
+  const std::array<std::uint64_t, 2> which{place.number, counter};
   return authenticator.of(std::as_bytes(std::span(which)), data);
 }
 
@@ -53,9 +56,14 @@ std::optional<Line> LineEntries::look_up_entry(Line line) {
   return entries;
 }
 
-std::uint64_t LineEntries::counter_of_data(Line line) const {
-  const std::uint64_t* const counter = counters_of_data_.find(line);
-  return counter == nullptr ? 0 : *counter;
+Seal LineEntries::seal_at(Line place) const {
+  const Seal* const seal = seals_at_.find(place);
+  return seal == nullptr ? Seal{.place = place} : *seal;
+}
+
+Seal LineEntries::entry_of(Line line) const {
+  const Seal* const entry = entries_.find(line);
+  return entry == nullptr ? Seal{.place = line} : *entry;
 }
 
 LineData LineEntries::contents(Line entries) const {
@@ -64,47 +72,55 @@ LineData LineEntries::contents(Line entries) const {
   LineData data{};
   for (std::uint64_t i = 0; i < layout.lines_covered(); ++i) {
     const Line line{first.number + i};
-    if (const LineEntry* const entry = entries_.find(line)) layout.put(data, line, *entry);
+    if (const Seal* const entry = entries_.find(line)) layout.put(data, line, *entry);
   }
   return data;
 }
 
-// ---- Rules 2 to 4
+// ---- Rules 2 to 5
 
 void LineEntries::encode(const Write& write, const Prepared&, Encoded& encoded) const {
   const Line entries = layout().line_of(write.line);
   LineData data = contents(entries);
-  layout().put(data, write.line, {encoded.counter, encoded.mac});
+  layout().put(data, write.line, encoded.seal);
   encoded.metadata.push_back({entries, data});
+}
+
+void LineEntries::sent(const Write&, const Encoded& encoded) {
+  counter_ = std::max(counter_, encoded.seal.counter);
 }
 
 void LineEntries::accepted(const Write& write, const Encoded& encoded) {
   const Line line = write.line;
-  LineEntry* const entry = entries_.find(line);
-  (entry != nullptr ? *entry : entries_.insert(line)) = {encoded.counter, encoded.mac};
-  std::uint64_t* counter = counters_of_data_.find(line);
-  if (counter == nullptr) counter = &(counters_of_data_.insert(line) = 0);
-  before_[encoded.counter] = {line, std::exchange(*counter, encoded.counter)};
+  const Seal& entry = encoded.seal;
+  Seal* const known = entries_.find(line);
+  (known != nullptr ? *known : entries_.insert(line)) = entry;
+  if (!encoded.elsewhere) {
+    Seal* newest = seals_at_.find(entry.place);
+    if (newest == nullptr) newest = &(seals_at_.insert(entry.place) = {.place = entry.place});
+    before_[entry.counter] = std::exchange(*newest, entry);
+  }
   const Line entries = layout().line_of(line);
   cache_.look_up(entries, false);
   if (seals_.tree != nullptr) {
-    seals_.tree->update(layout().leaf_of(line), layout().counters(contents(entries)));
+    seals_.tree->update(layout().leaf_of(line), layout().leaf(contents(entries)));
   }
 }
 
-void LineEntries::dropped(const Write& write, const Encoded& encoded, bool accepted) {
-  if (!accepted) return;
-  const auto dropped = before_.extract(encoded.counter);
+void LineEntries::dropped(const Write&, const Encoded& encoded, bool accepted) {
+  if (!accepted || encoded.elsewhere) return;
+  const auto dropped = before_.extract(encoded.seal.counter);
   if (dropped.empty()) return;
-  const std::uint64_t before = dropped.mapped().counter;
-  std::uint64_t& newest = *counters_of_data_.find(write.line);
-  if (newest == encoded.counter) newest = before;
-  for (auto& [_, other] : before_) {
-    if (other.line == write.line && other.counter == encoded.counter) other.counter = before;
+  Seal& newest = *seals_at_.find(encoded.seal.place);
+  if (newest == encoded.seal) newest = dropped.mapped();
+  for (auto& [_, older] : before_) {
+    if (older == encoded.seal) older = dropped.mapped();
   }
 }
 
-void LineEntries::written(const Write&, const Encoded& encoded) { before_.erase(encoded.counter); }
+void LineEntries::written(const Write&, const Encoded& encoded) {
+  before_.erase(encoded.seal.counter);
+}
 
 std::unique_ptr<ImageDecoder> LineEntries::decoder() const {
   return std::make_unique<SealedImage>(layout(), seals_);

@@ -1,5 +1,5 @@
-// The entries of lines: for each line of PM a counter, which says by which write it got its
-// contents, and a MAC of these (Janus, 4.2 and 5.1). Encryption, integrity and deduplication have
+// The entries of lines: for each line of PM where its data are, a counter that says by which write
+// they came there, and a MAC (Janus, 4.2 and 5.1). Encryption, integrity and deduplication have
 // them in common, so they are an operation of their own, which is there when one of these is, and
 // stands behind them.
 //
@@ -11,11 +11,14 @@
 //   Entries
 //      of other lines go along as they are persistent already.
 //   3  Counters come from one persistent register, which has counted every write that was sent,
-//      whatever a crash has lost: no pad, of an address and a counter, is used for two plaintexts.
+//      whatever a crash has lost: no pad, of a place and a counter, is used for two plaintexts.
 //      [Open: a counter for each line would begin again where a crash has lost the last one, or a
 //      mapping has taken its place.] A line that hasn't been written since the memory was switched
 //      on has counter 0: it stands there in the clear.
-//   4  Data that are dropped from a queue although they were accepted leave their entry behind: the
+//   4  A line whose data are elsewhere has the counter and the MAC of that place. (The paper's
+//   entry
+//      is a counter or a mapping; where both fit, reading takes one look-up.)
+//   5  Data that are dropped from a queue although they were accepted leave their entry behind: the
 //      line can't be read until it is written again. Who drops them doesn't read it.
 #pragma once
 
@@ -32,11 +35,6 @@
 
 namespace pmemsim {
 
-struct LineEntry {
-  std::uint64_t counter = 0;
-  std::uint64_t mac = 0;
-};
-
 // Where entries lie in PM, and how they look there.
 class EntryLayout {
  public:
@@ -50,12 +48,14 @@ class EntryLayout {
   }
   // The first line whose entry is there.
   Line first_covered(Line entries) const { return {(entries.number - kEntries) * lines_covered()}; }
-  LineEntry get(const LineData& entries, Line line) const;
-  void put(LineData& entries, Line line, const LineEntry& entry) const;
-  // What a leaf of the tree is made of: the counters (Janus, 4.2).
-  LineData counters(const LineData& entries) const;
+  Seal get(const LineData& entries, Line line) const;
+  void put(LineData& entries, Line line, const Seal& entry) const;
+  // What a leaf of the tree is made of: counters and places (Janus, 4.2).
+  LineData leaf(const LineData& entries) const;
 
  private:
+  // Counter and place share a word: a place is one of 16 GiB around the line.
+  static constexpr unsigned kCounterBits = 36;
   static constexpr std::uint64_t kEntries = std::uint64_t{1} << 53;  // as line numbers
   std::size_t offset(Line line) const;
 
@@ -79,8 +79,8 @@ struct Seals {
   EntryVerifier* verifier = nullptr;
 };
 
-// What a line's MAC is made of: ciphertext, address and counter.
-std::uint64_t mac_of(const LineHash& authenticator, Line line, std::uint64_t counter,
+// What a MAC is made of: ciphertext, address and counter.
+std::uint64_t mac_of(const LineHash& authenticator, Line place, std::uint64_t counter,
                      const LineData& data);
 
 class LineEntries final : public BackendOperation {
@@ -94,13 +94,18 @@ class LineEntries final : public BackendOperation {
 
   // The line of entries that has to be read first, if it isn't cached.
   std::optional<Line> look_up_entry(Line line);
-  // That the next write to be sent gets.
-  std::uint64_t next_counter() const { return counter_ + 1; }
-  // Of the newest data that have been accepted, and not dropped; 0: in the clear.
-  std::uint64_t counter_of_data(Line line) const;
+  // From within encode(), by whoever seals the data first: they are where they stay, and get the
+  // counter of the next write to be sent.
+  void begin_seal(Encoded& encoded) const {
+    if (encoded.seal.counter == 0) encoded.seal = {.place = encoded.place, .counter = counter_ + 1};
+  }
+  // That is persistent.
+  Seal entry_of(Line line) const;
+  // Of the newest data there that have been accepted, and not dropped. Counter 0: in the clear.
+  Seal seal_at(Line place) const;
 
   void encode(const Write& write, const Prepared&, Encoded& encoded) const override;
-  void sent(const Write&, const Encoded& encoded) override { counter_ = encoded.counter; }
+  void sent(const Write&, const Encoded& encoded) override;
   void accepted(const Write& write, const Encoded& encoded) override;
   void dropped(const Write& write, const Encoded& encoded, bool accepted) override;
   void written(const Write&, const Encoded& encoded) override;
@@ -108,12 +113,6 @@ class LineEntries final : public BackendOperation {
   void statistics(StatisticsCollector& collector) const override;
 
  private:
-  // Of accepted data that could still be dropped: those before them.
-  struct Before {
-    Line line;
-    std::uint64_t counter;
-  };
-
   LineData contents(Line entries) const;
   EntryLayout layout() const { return EntryLayout(seals_.authenticator != nullptr); }
 
@@ -121,9 +120,10 @@ class LineEntries final : public BackendOperation {
   MetadataCache cache_;
   Backend* backend_ = nullptr;
   std::uint64_t counter_ = 0;  // a persistent register
-  LineTable<LineEntry> entries_;
-  LineTable<std::uint64_t> counters_of_data_;
-  std::unordered_map<std::uint64_t, Before> before_;  // by the counter of the newer ones
+  LineTable<Seal> entries_;
+  LineTable<Seal> seals_at_;  // by place
+  // Of accepted data that could still be dropped, by their counter: those before them.
+  std::unordered_map<std::uint64_t, Seal> before_;
 };
 
 }  // namespace pmemsim

@@ -5,7 +5,7 @@
 
 namespace pmemsim {
 
-MerkleTree::MerkleTree(std::uint32_t levels) : levels_(levels), nodes_(levels) {
+MerkleTree::MerkleTree(std::uint32_t levels) : levels_(levels), hash_("SHA1"), nodes_(levels) {
   of_zero_.push_back(0);  // of a leaf: nothing is hashed
   for (std::uint32_t level = 1; level < levels; ++level) {
     Node node;

@@ -34,6 +34,15 @@ namespace pmemsim {
 class Backend;
 class LineEntries;
 
+// A line's entry (backend/line_entries.hpp): where its data are, and with what they are sealed
+// there.
+struct Seal {
+  Line place;
+  std::uint64_t counter = 0;
+  std::uint64_t mac = 0;
+  bool operator==(const Seal&) const = default;
+};
+
 // What goes to the queues for a write.
 struct Encoded {
   struct Metadata {
@@ -43,8 +52,11 @@ struct Encoded {
   Line place;
   LineData data;
   std::vector<Metadata> metadata{};  // accepted together with the data, or not at all
-  // What becomes the line's entry (backend/line_entries.hpp).
-  std::uint64_t counter = 0, mac = 0;
+  // The data are there already: metadata alone are written.
+  bool elsewhere = false;
+  // The line's entry, if it has one. Its place is that of the data as they are when they are
+  // sealed.
+  Seal seal{};
 };
 
 class BackendOperation {
@@ -85,6 +97,10 @@ class BackendOperation {
   virtual void forget(const Completion& /*done*/) {}
   // The same for a read.
   virtual bool read(Line, Completion /*done*/) { return true; }
+
+  // Where a line stands has to be known before it can be read. True: it is. Otherwise `done` will
+  // be called once, not from within.
+  virtual bool locate(Line, Completion /*done*/) { return true; }
 
   // What would go to the queues if the write were accepted now; other operations come before and
   // after this one. `prepared`: what is left of that of write().

@@ -36,7 +36,6 @@ struct ScheduleStatistics {
   std::uint64_t done_before = 0;
   Picoseconds time{};
   Picoseconds unit_wait{};
-  std::uint64_t duplicates = 0;
   std::uint64_t metadata_reads = 0;
 
   template <class Visitor>
@@ -45,7 +44,6 @@ struct ScheduleStatistics {
     visit("done_before", done_before, "writes", "Of these, all was done when they came");
     visit("time_ns", time, "Time of writes from their coming until all is done, in all");
     visit("unit_wait_ns", unit_wait, "Of this, until a unit was free");
-    visit("duplicates", duplicates, "writes", "Writes whose data were elsewhere already");
     visit("metadata_reads", metadata_reads, "lines",
           "Lines of metadata that sub-operations read from PM");
   }

@@ -14,29 +14,44 @@ SealedImage::SealedImage(const EntryLayout& layout, const Seals& seals)
 void SealedImage::changed(Line place, const LineData& data, const Tell& tell) {
   const LineData before = device_.read(place);
   device_.write(place, data);
-  if (!layout_.holds_entries(place)) return tell(place, read(place));
+  if (layout_.holds_entries(place)) return entries_changed(place, before, data, tell);
+  tell(place, read(place));
+  const auto others = mapped_.find(place);
+  if (others == mapped_.end()) return;
+  for (const Line line : others->second) tell(line, read(line));
+}
+
+void SealedImage::entries_changed(Line place, const LineData& before, const LineData& data,
+                                  const Tell& tell) {
   const Line first = layout_.first_covered(place);
-  if (seals_.tree != nullptr) tree_.update(layout_.leaf_of(first), layout_.counters(data));
+  if (seals_.tree != nullptr) tree_.update(layout_.leaf_of(first), layout_.leaf(data));
   for (std::uint64_t i = 0; i < layout_.lines_covered(); ++i) {
     const Line line{first.number + i};
-    const LineEntry old = layout_.get(before, line);
-    const LineEntry entry = layout_.get(data, line);
-    if (old.counter != entry.counter || old.mac != entry.mac) tell(line, read(line));
+    const Seal old = layout_.get(before, line);
+    const Seal entry = layout_.get(data, line);
+    if (old == entry) continue;
+    map(line, old.place, entry.place);
+    tell(line, read(line));
   }
+}
+
+void SealedImage::map(Line line, Line from, Line to) {
+  if (from != line) mapped_[from].erase(line);
+  if (to != line) mapped_[to].insert(line);
 }
 
 // Rule 1.
 LineData SealedImage::read(Line line) {
-  const LineEntry entry = layout_.get(device_.read(layout_.line_of(line)), line);
-  const LineData data = device_.read(line);
+  const Seal entry = layout_.get(device_.read(layout_.line_of(line)), line);
+  const LineData data = device_.read(entry.place);
   unreadable_.erase(line);
   if (entry.counter == 0) return data;
   if (seals_.authenticator != nullptr &&
-      entry.mac != mac_of(*seals_.authenticator, line, entry.counter, data)) {
+      entry.mac != mac_of(*seals_.authenticator, entry.place, entry.counter, data)) {
     unreadable_.insert(line);
     return unreadable_line();
   }
-  return seals_.cipher == nullptr ? data : seals_.cipher->apply(line, entry.counter, data);
+  return seals_.cipher == nullptr ? data : seals_.cipher->apply(entry.place, entry.counter, data);
 }
 
 // Rule 2.

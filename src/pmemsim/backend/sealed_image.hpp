@@ -1,13 +1,15 @@
 // An image whose lines are sealed, as recovery reads it: with the keys and the persistent register
 // of the tree's roots, and nothing else.
 //
-//   1  A line's entry is looked up in the image. Its MAC must be that of what the line holds;
-//      otherwise the line can't be read. A crash leaves such a line only where its data have been
-//      dropped, or where a write didn't take its entry along.
+//   1  A line's entry is looked up in the image: where its data are, and their MAC, which must be
+//   that
+//      of what is there; otherwise the line can't be read. A crash leaves such a line only where
+//      its data have been dropped, or where a write didn't take its entry along.
 //   2  The tree is built of all lines of entries anew. If a root isn't the register's, somebody has
 //      changed entries, and nothing of the image is believed.
 #pragma once
 
+#include <map>
 #include <set>
 
 #include "pmemsim/backend/image_decoder.hpp"
@@ -29,6 +31,8 @@ class SealedImage final : public ImageDecoder {
   std::uint64_t unreadable() const { return unreadable_.size(); }
 
  private:
+  void entries_changed(Line place, const LineData& before, const LineData& data, const Tell& tell);
+  void map(Line line, Line from, Line to);
   LineData read(Line line);
 
   const EntryLayout layout_;
@@ -36,6 +40,8 @@ class SealedImage final : public ImageDecoder {
   Image device_;
   mutable MerkleTree tree_;
   std::set<Line> unreadable_;
+  std::map<Line, std::set<Line>>
+      mapped_;  // by place: lines of other addresses whose data are there
 };
 
 }  // namespace pmemsim

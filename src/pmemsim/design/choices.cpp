@@ -9,6 +9,7 @@
 #include "pmemsim/atomicity/none.hpp"
 #include "pmemsim/atomicity/software_redo.hpp"
 #include "pmemsim/atomicity/software_undo.hpp"
+#include "pmemsim/backend/deduplication.hpp"
 #include "pmemsim/backend/encryption.hpp"
 #include "pmemsim/backend/integrity.hpp"
 #include "pmemsim/design/design_configuration.hpp"
@@ -283,6 +284,14 @@ ChoiceTable make_table() {
            Groups{backend, ParameterGroup::of<EncryptionParameters>("encryption"), counter_cache},
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
          return std::make_unique<Encryption>(blueprint.parameters<EncryptionParameters>());
+       }},
+      {.name = "deduplication",
+       .summary = "Data that PM has already aren't written again",
+       .parameters = Groups{backend, ParameterGroup::of<DeduplicationParameters>("deduplication"),
+                            counter_cache},
+       .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
+         return std::make_unique<Deduplication>(blueprint.parameters<DeduplicationParameters>(),
+                                                blueprint.cores);
        }},
       {.name = "integrity",
        .summary = "Lines have a MAC, and a Bonsai Merkle tree stands over their counters",

@@ -14,6 +14,7 @@
 
 #include "pmemsim/backend/prediction.hpp"
 #include "pmemsim/backend/result_buffer.hpp"
+#include "pmemsim/core/mix.hpp"
 #include "pmemsim/core/statistics.hpp"
 #include "pmemsim/layers/interest.hpp"
 #include "pmemsim/layers/layer_context.hpp"
@@ -42,13 +43,9 @@ struct RetiredStore {
 };
 
 // Stands for the program counter of a piece of a store: a number of its own for each site and
-// piece, whose lower bits may index a table (the finaliser of SplitMix64: Steele, Lea, Flood, "Fast
-// Splittable Pseudorandom Number Generators", OOPSLA 2014; no two arguments have the same value).
+// piece, whose lower bits may index a table.
 constexpr std::uint64_t piece_site(std::uint32_t site, std::uint32_t piece) {
-  std::uint64_t mixed = std::uint64_t{piece} << 32 | site;
-  mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
-  mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
-  return mixed ^ mixed >> 31;
+  return mix(std::uint64_t{piece} << 32 | site);
 }
 
 // How a line of PM has left the caches.

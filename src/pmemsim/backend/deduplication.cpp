@@ -1,0 +1,284 @@
+#include "pmemsim/backend/deduplication.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "pmemsim/backend/backend.hpp"
+#include "pmemsim/core/error.hpp"
+#include "pmemsim/core/mix.hpp"
+
+namespace pmemsim {
+namespace {
+
+constexpr std::uint64_t kTable = std::uint64_t{1} << 55;         // of fingerprints, as line numbers
+constexpr std::uint64_t kFingerprints = std::uint64_t{1} << 26;  // that it has room for: of 4 GB
+constexpr std::uint64_t kFingerprintsALine = 4;
+
+// A mapping reaches the lines around its own (EntryLayout): those that differ in no other bits.
+constexpr std::uint64_t kReach = std::uint64_t{1} << 28;
+constexpr std::uint64_t window_of(Line line) { return line.number / kReach; }
+
+// CRC-32 (ISO 3309), bit by bit for each byte's remainder.
+constexpr std::array<std::uint32_t, 256> kRemainders = [] {
+  std::array<std::uint32_t, 256> remainders{};
+  for (std::uint32_t byte = 0; byte < remainders.size(); ++byte) {
+    std::uint32_t remainder = byte;
+    for (int i = 0; i < 8; ++i) {
+      remainder = remainder >> 1 ^ ((remainder & 1) != 0 ? 0xedb88320u : 0);
+    }
+    remainders[byte] = remainder;
+  }
+  return remainders;
+}();
+
+std::uint32_t crc32(const LineData& data) {
+  std::uint32_t remainder = UINT32_MAX;
+  for (const std::byte byte : data) {
+    remainder =
+        remainder >> 8 ^ kRemainders[(remainder ^ std::to_integer<std::uint32_t>(byte)) & 0xff];
+  }
+  return ~remainder;
+}
+
+// Where the sub-operations stand among those of sub_operations().
+constexpr std::uint32_t kTableRead = 1;
+
+}  // namespace
+
+Deduplication::Deduplication(const DeduplicationParameters& parameters, std::uint32_t cores)
+    : parameters_(parameters), md5_("MD5"), cache_(parameters.cache, cores) {}
+
+void Deduplication::connect(EventQueue&, const Memory&, Backend& backend) { backend_ = &backend; }
+
+// ---- Time
+
+std::vector<SubOperation> Deduplication::sub_operations() const {
+  const bool md5 = parameters_.fingerprint == Fingerprint::kMd5;
+  std::vector<SubOperation> all{
+      {.name = "D1",
+       .latency = md5 ? parameters_.md5_latency : parameters_.crc32_latency,
+       .external = {.data = true},
+       .after = {"C1"}}};
+  if (!md5) all.push_back({.name = "D2 table", .after = {"D1"}});
+  all.push_back({.name = "D2", .after = {"D1", "D2 table"}, .finds_duplicates = true});
+  all.push_back({.name = "D3", .external = {.address = true}, .after = {"D2"}});
+  all.push_back({.name = "D4", .latency = parameters_.entry_latency, .after = {"D3", "E1"}});
+  return all;
+}
+
+std::optional<Line> Deduplication::look_up(std::uint32_t number, const Prediction& subject) {
+  if (number == kTableRead) {
+    const std::uint64_t entry = fingerprint_of(subject.data) % kFingerprints;
+    return read_table({kTable + entry / kFingerprintsALine}, false);
+  }
+  const bool compares = parameters_.fingerprint == Fingerprint::kCrc32;
+  if (compares && number == kTableRead + 1) {
+    const auto found = by_fingerprint_.find(fingerprint_of(subject.data));
+    if (found == by_fingerprint_.end()) return {};
+    ++statistics_.compared;
+    return found->second;
+  }
+  const bool maps = number == (compares ? 3 : 2);
+  return maps ? entries_->look_up_entry(*subject.line) : std::nullopt;
+}
+
+std::optional<Line> Deduplication::read_table(Line line, bool changes) {
+  const MetadataCache::Found found = cache_.look_up(line, changes);
+  if (found.evicted) backend_->write_metadata(*found.evicted, {});
+  return found.hit ? std::nullopt : std::optional(line);
+}
+
+bool Deduplication::duplicate(const Prediction& subject) {
+  if (parameters_.duplicates == Duplicates::kDrawn) {
+    return subject.line && drawn(*subject.line, subject.data);
+  }
+  return find(subject.line.value_or(Line{}), subject.data).has_value();
+}
+
+bool Deduplication::locate(Line line, Completion done) {
+  const auto missing = entries_->look_up_entry(line);
+  if (missing) backend_->read_metadata(*missing, done);
+  return !missing;
+}
+
+// ---- Which data are where
+
+std::uint64_t Deduplication::fingerprint_of(const LineData& data) const {
+  return parameters_.fingerprint == Fingerprint::kMd5 ? md5_.of(data, {}) : crc32(data);
+}
+
+bool Deduplication::drawn(Line line, const LineData& data) const {
+  std::array<std::uint64_t, kLineBytes / sizeof(std::uint64_t)> words;
+  std::memcpy(words.data(), data.data(), sizeof words);
+  std::uint64_t mixed = mix(parameters_.seed ^ mix(line.number));
+  for (const std::uint64_t word : words) mixed = mix(mixed ^ word);
+  return mixed % 100 < parameters_.drawn_percent;
+}
+
+// The lowest place, so that it doesn't matter how a table is organised.
+std::optional<Line> Deduplication::find(Line line, const LineData& data) const {
+  std::optional<Line> found;
+  const auto [first, end] = by_fingerprint_.equal_range(fingerprint_of(data));
+  for (auto at = first; at != end; ++at) {
+    const Line place = at->second;
+    if (window_of(place) != window_of(line) || (found && *found < place)) continue;
+    if (contents_.at(place.number).data == data) found = place;
+  }
+  return found;
+}
+
+Line Deduplication::place(Line line) const {
+  const auto found = places_.find(line.number);
+  return found == places_.end() ? line : found->second;
+}
+
+void Deduplication::put(Line line, Line place) {
+  if (place == line) {
+    places_.erase(line.number);
+  } else {
+    places_[line.number] = place;
+  }
+}
+
+// A place that nothing is known of has what its own line has, which never was elsewhere.
+Deduplication::Contents& Deduplication::contents_at(Line place) {
+  return contents_.try_emplace(place.number).first->second;
+}
+
+std::uint32_t Deduplication::references(Line place) const {
+  const auto found = contents_.find(place.number);
+  return found == contents_.end() ? 1 : found->second.references;
+}
+
+// Rule 1. Besides their own places, lines have some at the end of what a mapping reaches.
+Line Deduplication::place_for(Line line) const {
+  const Line now = place(line);
+  if (references(now) == 1) return now;
+  const auto space = spaces_.find(window_of(line));
+  if (space != spaces_.end() && !space->second.free.empty()) return space->second.free.back();
+  const std::uint64_t taken = space == spaces_.end() ? 0 : space->second.taken;
+  return {(window_of(line) + 1) * kReach - 1 - taken};
+}
+
+void Deduplication::take(Line place) {
+  Space& space = spaces_[window_of(place)];
+  if (!space.free.empty() && space.free.back() == place) {
+    space.free.pop_back();
+  } else {
+    ++space.taken;
+  }
+}
+
+// Rules 2 and 3.
+void Deduplication::leave(Line place) {
+  Contents& contents = contents_at(place);
+  if (--contents.references > 0) return;
+  find_no_more(contents, place);
+  spaces_[window_of(place)].free.push_back(place);
+}
+
+void Deduplication::find_no_more(Contents& contents, Line place) {
+  if (!contents.fingerprint) return;
+  const auto [first, end] = by_fingerprint_.equal_range(*contents.fingerprint);
+  by_fingerprint_.erase(
+      std::find_if(first, end, [&](const auto& entry) { return entry.second == place; }));
+  contents.fingerprint.reset();
+}
+
+// ---- What becomes of a write
+
+void Deduplication::encode(const Write& write, const Prepared&, Encoded& encoded) const {
+  if (parameters_.duplicates == Duplicates::kDrawn) {
+    if (!drawn(write.line, write.data)) return;
+    encoded.elsewhere = true;
+    encoded.seal = entries_->entry_of(write.line);
+  } else if (const auto found = find(write.line, write.data)) {
+    encoded.elsewhere = true;
+    encoded.place = *found;
+    encoded.seal = entries_->seal_at(*found);
+  } else {
+    encoded.place = place_for(write.line);
+    entries_->begin_seal(encoded);
+  }
+}
+
+void Deduplication::sent(const Write& write, const Encoded& encoded) {
+  if (encoded.elsewhere || encoded.seal.place == place(write.line)) return;
+  if (parameters_.duplicates == Duplicates::kData) take(encoded.seal.place);
+}
+
+void Deduplication::accepted(const Write& write, const Encoded& encoded) {
+  statistics_.duplicates += encoded.elsewhere;
+  if (parameters_.duplicates == Duplicates::kDrawn) return keep_drawn(write, encoded);
+  const Line before = place(write.line);
+  const Line now = encoded.seal.place;
+  if (encoded.elsewhere) {
+    if (before == now) return;
+    ++contents_at(now).references;
+    leave(before);
+  } else {
+    Contents& contents = contents_at(now);
+    find_no_more(contents, now);
+    contents.data = write.data;
+    contents.counter = encoded.seal.counter;
+    if (before == now) return;
+    ++statistics_.moved;
+    contents.references = 1;
+    before_[encoded.seal.counter] = before;
+  }
+  put(write.line, now);
+}
+
+void Deduplication::keep_drawn(const Write& write, const Encoded& encoded) {
+  if (encoded.elsewhere) {
+    kept_[write.line.number] = write.data;
+  } else {
+    kept_.erase(write.line.number);
+  }
+}
+
+LineData Deduplication::decode(Line line, const LineData& data) const {
+  const auto kept = kept_.find(line.number);
+  return kept == kept_.end() ? data : kept->second;
+}
+
+void Deduplication::dropped(const Write& write, const Encoded& encoded, bool accepted) {
+  if (!accepted || encoded.elsewhere) return;
+  const auto moved = before_.extract(encoded.seal.counter);
+  if (moved.empty()) return;
+  const Line now = encoded.seal.place;
+  const Line before = moved.mapped();
+  if (place(write.line) == now) put(write.line, before);
+  for (auto& [_, other] : before_) {
+    if (other == now) other = before;
+  }
+  leave(now);
+}
+
+void Deduplication::written(const Write& write, const Encoded& encoded) {
+  if (encoded.elsewhere || parameters_.duplicates == Duplicates::kDrawn) return;
+  const Line now = encoded.seal.place;
+  Contents& contents = contents_at(now);
+  if (contents.counter == encoded.seal.counter && contents.references > 0) {
+    contents.fingerprint = fingerprint_of(write.data);
+    by_fingerprint_.emplace(*contents.fingerprint, now);
+    read_table({kTable + *contents.fingerprint % kFingerprints / kFingerprintsALine}, true);
+  }
+  const auto moved = before_.extract(encoded.seal.counter);
+  if (!moved.empty()) leave(moved.mapped());
+}
+
+std::unique_ptr<ImageDecoder> Deduplication::decoder() const {
+  if (parameters_.duplicates == Duplicates::kData) return nullptr;
+  throw ConfigError(
+      {"deduplication.duplicates=drawn is for time and traffic, since nothing is really where it "
+       "is "
+       "said to be; to crash it, choose deduplication.duplicates=data"});
+}
+
+void Deduplication::statistics(StatisticsCollector& collector) const {
+  collector.group("deduplication", statistics_);
+  collector.group("fingerprint_cache", cache_.statistics());
+}
+
+}  // namespace pmemsim
