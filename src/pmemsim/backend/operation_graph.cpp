@@ -18,8 +18,8 @@ OperationGraph::OperationGraph(const std::vector<std::vector<SubOperation>>& ope
     }
   }
   if (nodes_.size() > kMostNodes) throw std::logic_error("more sub-operations than a set holds");
-  if (execution == Execution::kSerialized) {  // rule 3
-    for (std::size_t node = 1; node < nodes_.size(); ++node) nodes_[node].before = bit(node - 1);
+  if (execution == Execution::kSerialized) {  // rule 3; for all, since some may fall away
+    for (std::size_t node = 1; node < nodes_.size(); ++node) nodes_[node].before = bit(node) - 1;
   } else {
     connect();
   }

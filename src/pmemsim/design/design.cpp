@@ -4,41 +4,22 @@
 #include <utility>
 #include <variant>
 
-#include "pmemsim/backend/line_entries.hpp"
-#include "pmemsim/backend/schedule.hpp"
+#include "pmemsim/backend/common_operations.hpp"
 #include "pmemsim/core/sentences.hpp"
 
 namespace pmemsim {
 namespace {
-
-// Those that the chosen ones need behind them: the entries that they have in common, and the time
-// that their sub-operations take.
-void add_common_operations(Backend::Operations& operations, const Blueprint& blueprint) {
-  std::vector<BackendOperation*> chosen;
-  for (const auto& operation : operations) chosen.push_back(operation.get());
-  if (std::ranges::any_of(chosen, &BackendOperation::needs_entries)) {
-    auto entries = std::make_unique<LineEntries>(blueprint.parameters<MetadataCacheParameters>(),
-                                                 blueprint.cores);
-    for (BackendOperation* const operation : chosen) operation->share(*entries);
-    operations.push_back(std::move(entries));
-  }
-  std::vector<std::vector<SubOperation>> graph;
-  for (const BackendOperation* const operation : chosen) {
-    graph.push_back(operation->sub_operations());
-  }
-  if (std::ranges::all_of(graph, &std::vector<SubOperation>::empty)) return;
-  const auto& parameters = blueprint.parameters<BackendParameters>();
-  operations.push_back(
-      std::make_unique<OperationSchedule>(chosen, OperationGraph(graph, parameters.execution),
-                                          parameters.units_per_core * blueprint.cores));
-}
 
 Backend::Operations make_operations(const Blueprint& blueprint) {
   Backend::Operations operations;
   for (const Choice* const choice : blueprint.design.operations()) {
     operations.push_back(std::get<Choice::MakeOperation>(choice->make)(blueprint));
   }
-  add_common_operations(operations, blueprint);
+  const auto* const parameters = blueprint.design.find_parameters<BackendParameters>();
+  const auto* const cache = blueprint.design.find_parameters<MetadataCacheParameters>();
+  if (parameters != nullptr && cache != nullptr) {
+    add_common_operations(operations, *parameters, *cache, blueprint.cores);
+  }
   return operations;
 }
 

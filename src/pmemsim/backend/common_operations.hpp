@@ -1,0 +1,13 @@
+// What chosen operations need behind them: the entries that some have in common
+// (backend/line_entries.hpp), and the time that their sub-operations take (backend/schedule.hpp).
+#pragma once
+
+#include "pmemsim/backend/backend.hpp"
+#include "pmemsim/backend/metadata_cache.hpp"
+
+namespace pmemsim {
+
+void add_common_operations(Backend::Operations& operations, const BackendParameters& parameters,
+                           const MetadataCacheParameters& counter_cache, std::uint32_t cores);
+
+}  // namespace pmemsim

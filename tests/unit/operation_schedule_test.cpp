@@ -1,0 +1,330 @@
+// The time that operations take for a write, to the picosecond: Janus's Table 1, sections 3.1, 4.2
+// and 4.3.1, and the rules of backend/schedule.hpp.
+#include "pmemsim/backend/schedule.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "memory_bench.hpp"
+#include "pmemsim/backend/common_operations.hpp"
+#include "pmemsim/backend/deduplication.hpp"
+#include "pmemsim/backend/encryption.hpp"
+#include "pmemsim/backend/integrity.hpp"
+
+namespace pmemsim {
+namespace {
+
+constexpr Line kLine{0}, kOther{4096};
+constexpr Picoseconds kMd5 = ns(321), kTree = ns(9 * 40), kAes = ns(40), kHash = ns(40);
+// How long a write takes with all that it needs cached (readings of Janus's 2.3 and 4.2).
+constexpr Picoseconds kSerialized = kMd5 + kAes + kAes + kHash + kTree;
+constexpr Picoseconds kSerializedDuplicate = kMd5 + kAes + kTree;
+constexpr Picoseconds kParallel = kMd5 + kTree;
+static_assert(kSerialized == ns(801) && kSerializedDuplicate == ns(721) && kParallel == ns(681));
+
+struct Chosen {
+  BackendParameters backend{};
+  DeduplicationParameters deduplication{};
+  bool deduplicates = true;
+  std::uint32_t cores = 1;
+};
+
+// Encryption, integrity and deduplication before a memory, and somebody who predicts.
+class Janus : public MemoryBench, public PredictionObserver {
+ public:
+  explicit Janus(const Chosen& chosen = {}) : MemoryBench(roomy()) {
+    Backend::Operations operations;
+    if (chosen.deduplicates) {
+      operations.push_back(std::make_unique<Deduplication>(chosen.deduplication, chosen.cores));
+    }
+    operations.push_back(std::make_unique<Encryption>(EncryptionParameters{}));
+    operations.push_back(std::make_unique<Integrity>(IntegrityParameters{}, chosen.cores));
+    add_common_operations(operations, chosen.backend, {}, chosen.cores);
+    backend = std::make_unique<Backend>(queue, memory, std::move(operations), ns(0));
+    backend->expect_predictions({.entries = 64}, *this);
+    cache_all();
+  }
+  // What the tests' writes look up.
+  void cache_all() {
+    for (const Line line : {kLine, kOther}) write(1000 + line.number, line);
+    for (std::uint64_t value = 1; value < 10; ++value) {
+      const PreparedId id = prepare({}, value);
+      settle();
+      backend->discard(id);
+    }
+    outcomes = 0;
+    reads_before = statistic("backend.metadata_reads");
+  }
+  void outcome(const Outcome&) override { ++outcomes; }
+  static MemoryParameters roomy() {
+    MemoryParameters parameters = simple_memory();
+    parameters.wpq_entries = 64;
+    return parameters;
+  }
+
+  // Until nothing happens any more.
+  void settle() {
+    run();
+    drain();
+  }
+  PreparedId prepare(std::optional<Line> line, std::optional<std::uint64_t> value) {
+    return backend->prepare({.core = 0,
+                             .number = 0,
+                             .line = line,
+                             .data = data_of(value.value_or(0)),
+                             .bytes = value ? kWholeLine : 0});
+  }
+  // Writes, waits for it, and says how long it has taken.
+  Picoseconds write(std::uint64_t value, Line line = kLine) {
+    const Picoseconds sent = queue.now();
+    send(value, line);
+    return took(writes, sent);
+  }
+  WriteId send(std::uint64_t value, Line line = kLine) {
+    return backend->write({.line = line,
+                           .data = data_of(value),
+                           .persisted = completion<&Janus::note>(*this, ++writes),
+                           .written = {}});
+  }
+  Picoseconds took(std::uint64_t number, Picoseconds sent) {
+    while (persisted_at[number].empty()) {
+      if (queue.step()) continue;
+      ADD_FAILURE() << "nothing happens any more";
+      return {};
+    }
+    return persisted_at[number].front() - sent;
+  }
+  void wait(Picoseconds time) { run_until(queue.now() + time); }
+  double statistic(const std::string& name) const {
+    StatisticsCollector collector;
+    backend->statistics(collector);
+    for (const Statistic& found : collector.found) {
+      if (found.name == name) return found.value;
+    }
+    ADD_FAILURE() << "there is no statistic " << name;
+    return 0;
+  }
+
+  std::unique_ptr<Backend> backend;
+  std::uint64_t writes = 0;
+  int outcomes = 0;
+  double reads_before = 0;  // of metadata
+
+ private:
+  void note(std::uint64_t number, Picoseconds when) { persisted_at[number].push_back(when); }
+};
+
+Chosen serialized() {
+  Chosen chosen;
+  chosen.backend.execution = Execution::kSerialized;
+  return chosen;
+}
+
+// ---- Without anything early
+
+TEST(OperationSchedule, SerializedTakesTheSumOfAll) {
+  Janus bench(serialized());
+  EXPECT_EQ(bench.write(1), kSerialized);
+}
+
+TEST(OperationSchedule, OfADuplicateEncryptionAndItsMacFallAway) {
+  Janus bench(serialized());
+  bench.write(1);
+  bench.settle();  // it is found once it has been written
+  EXPECT_EQ(bench.write(1, kOther), kSerializedDuplicate);
+  Janus parallel;
+  parallel.write(1);
+  parallel.settle();
+  EXPECT_EQ(parallel.write(1, kOther), kParallel) << "the tree is the critical path";
+}
+
+TEST(OperationSchedule, ParallelTakesTheCriticalPath) {
+  Janus bench;
+  EXPECT_EQ(bench.write(1), kParallel) << "D1, D2, I1 ... I9";
+  Janus two({.deduplicates = false});
+  EXPECT_EQ(two.write(1), kTree) << "E1, I1 ... I9; E2, E3, E4 beside them";
+}
+
+TEST(OperationSchedule, AMissWaitsForPm) {
+  Janus bench;
+  const Picoseconds cached = bench.write(1);
+  bench.settle();
+  const Picoseconds missed = bench.write(2, {1 << 20});
+  EXPECT_GT(missed, cached);
+  EXPECT_EQ(bench.statistic("backend.metadata_reads"), bench.reads_before + 1)
+      << "the line of entries";
+}
+
+// ---- With something early
+
+TEST(OperationSchedule, NothingIsLeftToDoIfAllWasKnownEarly) {
+  Janus bench;
+  bench.prepare(kLine, 1);
+  bench.wait(kParallel);
+  EXPECT_EQ(bench.write(1), ns(0));
+  EXPECT_EQ(bench.statistic("backend.done_before"), 1);
+}
+
+TEST(OperationSchedule, AWriteThatComesEarlierWaitsForTheRest) {  // 4.3.1
+  Janus bench;
+  bench.prepare(kLine, 1);
+  bench.wait(ns(400));
+  EXPECT_EQ(bench.write(1), kParallel - ns(400));
+}
+
+TEST(OperationSchedule, OfTheAddressAloneOnlyThePadIsDone) {
+  Janus bench;
+  bench.prepare(kLine, {});
+  bench.wait(ns(1000));
+  EXPECT_EQ(bench.write(1), kParallel);
+  Janus two({.deduplicates = false});
+  two.prepare(kLine, {});
+  two.wait(ns(1000));
+  EXPECT_EQ(two.write(1), kHash)
+      << "the tree needs no data without deduplication: E3 and E4 are left";
+}
+
+TEST(OperationSchedule, OfTheDataAloneOnlyTheFingerprintIsDone) {
+  Janus bench;
+  const PreparedId id = bench.prepare({}, 1);
+  bench.wait(ns(1000));
+  bench.backend->complete(id, kLine);
+  EXPECT_EQ(bench.write(1), kTree) << "longer than E1 to E4, which have just begun";
+}
+
+TEST(OperationSchedule, WhatIsKnownLaterIsGoneOnWith) {
+  Janus bench;
+  const PreparedId id = bench.prepare({}, 1);
+  bench.wait(ns(400));
+  bench.backend->complete(id, kLine);
+  bench.wait(ns(100));
+  EXPECT_EQ(bench.write(1), kTree - ns(100));
+}
+
+TEST(OperationSchedule, OfOtherDataThePadIsKept) {  // 4.3.1
+  Janus bench;
+  bench.prepare(kLine, 1);
+  bench.wait(ns(1000));
+  EXPECT_EQ(bench.write(2), kParallel);
+  Janus two({.deduplicates = false});
+  two.prepare(kLine, 1);
+  two.wait(ns(1000));
+  EXPECT_EQ(two.write(2), kHash);
+}
+
+TEST(OperationSchedule, WhatRunsUselesslyIsDoneToItsEndAndThenAnew) {
+  Janus bench;
+  bench.prepare(kLine, 1);
+  bench.wait(ns(100));
+  EXPECT_EQ(bench.write(2), kMd5 - ns(100) + kParallel);
+}
+
+TEST(OperationSchedule, ReplacedBytesCostWhatWasDoneWithThem) {
+  Janus bench;
+  const PreparedId id = bench.prepare(kLine, 1);
+  bench.wait(ns(1000));
+  bench.backend->complete(id, data_of(2), kWholeLine);
+  bench.wait(ns(21));
+  EXPECT_EQ(bench.write(2), kParallel - ns(21));
+}
+
+TEST(OperationSchedule, WhatFellAwayForADuplicateIsDoneIfItIsNone) {
+  Janus bench({.deduplicates = true});
+  bench.write(1, kOther);
+  bench.settle();
+  bench.prepare(kLine, 1);
+  bench.wait(ns(1000));
+  EXPECT_EQ(bench.write(2), kParallel) << "the pad, too, but beside the fingerprint";
+}
+
+// ---- Units
+
+Chosen with_units(std::uint32_t units) {
+  Chosen chosen;
+  chosen.backend.units_per_core = units;
+  return chosen;
+}
+
+TEST(OperationSchedule, AUnitDoesOneLineAtATime) {
+  Janus bench(with_units(1));
+  const Picoseconds sent = bench.queue.now();
+  bench.send(1, kLine);
+  bench.send(2, kOther);
+  EXPECT_EQ(bench.took(bench.writes, sent), kParallel * 2);
+  EXPECT_EQ(bench.statistic("backend.unit_wait_ns"), 681);
+}
+
+TEST(OperationSchedule, AsManyUnitsAsCoresHave) {
+  Chosen chosen = with_units(1);
+  chosen.cores = 2;
+  Janus two(chosen);
+  Picoseconds sent = two.queue.now();
+  two.send(1, kLine);
+  two.send(2, kOther);
+  EXPECT_EQ(two.took(two.writes, sent), kParallel);
+  Janus unlimited(with_units(0));
+  sent = unlimited.queue.now();
+  unlimited.send(1, kLine);
+  unlimited.send(2, kOther);
+  EXPECT_EQ(unlimited.took(unlimited.writes, sent), kParallel);
+}
+
+TEST(OperationSchedule, WritesThatHaveComeGoBeforeThoseThatAreExpected) {
+  Janus bench(with_units(1));
+  bench.prepare(Line{8}, 8);
+  bench.prepare(Line{9}, 9);  // waits
+  bench.wait(ns(1));
+  const Picoseconds sent = bench.queue.now();
+  bench.send(1, kLine);
+  const Picoseconds first = bench.took(bench.writes, sent);
+  EXPECT_LT(first, kParallel * 3) << "not behind the second expectation";
+  EXPECT_GE(first, kParallel) << "but behind the first: nobody gives a unit up";
+}
+
+TEST(OperationSchedule, WhatCanDoNothingMoreLeavesItsUnit) {
+  Janus bench(with_units(1));
+  bench.prepare({}, 7);  // the data alone
+  bench.wait(kMd5);
+  EXPECT_EQ(bench.write(1), kParallel);
+}
+
+TEST(OperationSchedule, ADroppedWriteLeavesItsUnitWhenWhatRunsHasEnded) {
+  Janus bench(with_units(1));
+  const WriteId id = bench.send(1, kOther);
+  bench.wait(ns(300));
+  EXPECT_TRUE(bench.backend->drop(id));
+  EXPECT_EQ(bench.write(2, kLine), kMd5 - ns(300) + kParallel);
+}
+
+TEST(OperationSchedule, ADiscardedExpectationDoesTheSame) {
+  Janus bench(with_units(1));
+  const PreparedId id = bench.prepare(kOther, 1);
+  bench.wait(ns(300));
+  EXPECT_TRUE(bench.backend->discard(id));
+  EXPECT_EQ(bench.write(2, kLine), kMd5 - ns(300) + kParallel);
+  const PreparedId waiting = bench.prepare(kOther, 1);
+  bench.prepare({}, 3);
+  EXPECT_TRUE(bench.backend->discard(waiting));
+  bench.settle();
+  EXPECT_EQ(bench.backend->pending(), "");
+}
+
+// ---- CRC-32
+
+TEST(OperationSchedule, Crc32IsShorterAndComparesWhatItFinds) {
+  Chosen chosen;
+  chosen.deduplication.fingerprint = Fingerprint::kCrc32;
+  Janus bench(chosen);
+  EXPECT_EQ(bench.write(1), ns(91) + kTree);
+  bench.settle();
+  const Picoseconds duplicate = bench.write(1, kOther);
+  EXPECT_GT(duplicate, ns(91) + kTree) << "and a line read";
+  EXPECT_EQ(bench.statistic("deduplication.compared"), 1);
+  EXPECT_EQ(bench.statistic("deduplication.duplicates"), 1);
+}
+
+}  // namespace
+}  // namespace pmemsim

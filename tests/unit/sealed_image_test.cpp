@@ -1,0 +1,245 @@
+// Images of encrypted, verified and deduplicated PM: what recovery reads there, and that it finds
+// out whatever somebody has changed.
+#include "pmemsim/backend/sealed_image.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "memory_bench.hpp"
+#include "pmemsim/backend/common_operations.hpp"
+#include "pmemsim/backend/deduplication.hpp"
+#include "pmemsim/backend/encryption.hpp"
+#include "pmemsim/backend/integrity.hpp"
+
+namespace pmemsim {
+namespace {
+
+constexpr std::uint64_t kLines = 64;
+
+// Writes at random, drained; then the device is what somebody may have stolen and given back.
+class Sealed : public MemoryBench {
+ public:
+  explicit Sealed(bool deduplicates) : MemoryBench(roomy()) {
+    Backend::Operations operations;
+    if (deduplicates)
+      operations.push_back(std::make_unique<Deduplication>(DeduplicationParameters{}, 1));
+    operations.push_back(std::make_unique<Encryption>(EncryptionParameters{}));
+    operations.push_back(std::make_unique<Integrity>(IntegrityParameters{}, 1));
+    add_common_operations(operations, {}, {}, 1);
+    backend = std::make_unique<Backend>(queue, memory, std::move(operations), ns(0));
+  }
+  static MemoryParameters roomy() {
+    MemoryParameters parameters = simple_memory();
+    parameters.wpq_entries = 16;
+    return parameters;
+  }
+  void write(Line line, std::uint64_t value) {
+    backend->write({.line = line, .data = data_of(value), .persisted = {}, .written = {}});
+    plain[line.number] = value;
+  }
+  void write_at_random(int writes, std::uint64_t seed = 1) {
+    std::mt19937_64 random(seed);
+    for (int i = 0; i < writes; ++i) {
+      write({random() % kLines}, random() % 10);
+      if (random() % 3 == 0) run();
+    }
+    settle();
+  }
+  // Until all is on the device.
+  void settle() {
+    run();
+    drain();
+  }
+  // The device's lines that aren't zero.
+  std::map<Line, LineData> lines() const {
+    std::map<Line, LineData> found;
+    memory.device().for_each_page([&](std::uint64_t address, const std::byte*) {
+      for (std::uint64_t at = 0; at < Image::kPageBytes; at += kLineBytes) {
+        const Line line = Line::of(address + at);
+        const LineData data = memory.device().read(line);
+        if (data != LineData{}) found[line] = data;
+      }
+    });
+    return found;
+  }
+
+  std::unique_ptr<Backend> backend;
+  std::map<std::uint64_t, std::uint64_t> plain;  // by line number
+};
+
+// What recovery reads, with the registers as they are.
+struct Reading {
+  Reading(const Backend& backend, const std::map<Line, LineData>& image)
+      : decoder(backend.decoder()) {
+    for (const auto& [line, data] : image) {
+      decoder->changed(line, data, [&](Line read, const LineData& plain) { lines[read] = plain; });
+    }
+    problem = decoder->problem();
+  }
+  // Nothing is refused, and everything is as it was written.
+  bool is(const std::map<std::uint64_t, std::uint64_t>& plain) const {
+    if (!problem.empty()) return false;
+    for (const auto& [number, value] : plain) {
+      const auto found = lines.find({number});
+      if ((found == lines.end() ? LineData{} : found->second) != data_of(value)) return false;
+    }
+    return true;
+  }
+  // The image is refused, or some line can't be read; whatever can be is as it was written.
+  bool finds_out(const std::map<std::uint64_t, std::uint64_t>& plain) const {
+    if (!problem.empty()) return true;
+    bool unreadable = false;
+    for (const auto& [number, value] : plain) {
+      const auto found = lines.find({number});
+      const LineData read = found == lines.end() ? LineData{} : found->second;
+      if (read == unreadable_line()) {
+        unreadable = true;
+      } else if (read != data_of(value)) {
+        return false;
+      }
+    }
+    return unreadable;
+  }
+
+  std::unique_ptr<ImageDecoder> decoder;
+  std::map<Line, LineData> lines;
+  std::string problem;
+};
+
+class SealedImages : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(WithDeduplication, SealedImages, testing::Bool());
+
+TEST_P(SealedImages, AreReadAsTheyWereWritten) {
+  Sealed bench(GetParam());
+  bench.write_at_random(2000);
+  EXPECT_TRUE(Reading(*bench.backend, bench.lines()).is(bench.plain));
+  for (const auto& [number, value] : bench.plain) {
+    EXPECT_EQ(bench.backend->newest({number}), data_of(value));
+  }
+}
+
+TEST_P(SealedImages, HoldNothingInTheClear) {
+  Sealed bench(GetParam());
+  bench.write_at_random(300);
+  const std::map<Line, LineData> lines = bench.lines();
+  for (std::uint64_t number = 0; number < kLines; ++number) {
+    const auto found = lines.find({number});
+    if (found == lines.end()) continue;
+    for (std::uint64_t value = 0; value < 10; ++value) {
+      EXPECT_NE(found->second, data_of(value));
+    }
+  }
+}
+
+// Thousands of bits, of data, counters, places and MACs.
+TEST_P(SealedImages, AnyBitThatIsFlippedIsFoundOut) {
+  Sealed bench(GetParam());
+  bench.write_at_random(500);
+  const std::map<Line, LineData> lines = bench.lines();
+  std::mt19937_64 random(1);
+  int found_out = 0, harmless = 0;
+  for (const auto& [line, data] : lines) {
+    for (int i = 0; i < 60; ++i) {
+      const std::size_t bit = random() % (8 * kLineBytes);
+      std::map<Line, LineData> changed = lines;
+      changed[line][bit / 8] ^= std::byte{1} << bit % 8;
+      const Reading reading(*bench.backend, changed);
+      const bool same = reading.is(bench.plain);
+      EXPECT_TRUE(same || reading.finds_out(bench.plain)) << line.number << " bit " << bit;
+      ++(same ? harmless : found_out);
+    }
+  }
+  EXPECT_GT(found_out, 1500);
+  EXPECT_LT(harmless, found_out) << "places that no line refers to";
+}
+
+TEST_P(SealedImages, LinesThatAreSwappedAreFoundOut) {
+  Sealed bench(GetParam());
+  for (std::uint64_t line = 0; line < 16; ++line) bench.write({line}, 100 + line);
+  bench.settle();
+  std::map<Line, LineData> lines = bench.lines();
+  std::swap(lines[{3}], lines[{7}]);
+  EXPECT_TRUE(Reading(*bench.backend, lines).finds_out(bench.plain)) << "the data alone";
+  // And their entries: lines of entries are four lines long.
+  const EntryLayout layout(true);
+  LineData& one = lines[layout.line_of({3})];
+  LineData& other = lines[layout.line_of({7})];
+  const Seal three = layout.get(one, {3}), seven = layout.get(other, {7});
+  layout.put(one, {3}, {.place = {3}, .counter = seven.counter, .mac = seven.mac});
+  layout.put(other, {7}, {.place = {7}, .counter = three.counter, .mac = three.mac});
+  const Reading reading(*bench.backend, lines);
+  EXPECT_NE(reading.problem, "") << "the tree";
+  EXPECT_EQ(reading.lines.at({3}), unreadable_line()) << "the MAC is of the place, too";
+}
+
+TEST_P(SealedImages, OlderContentsAreFoundOut) {
+  Sealed bench(GetParam());
+  bench.write_at_random(200);
+  bench.write({5}, 1000);
+  bench.settle();
+  const std::map<Line, LineData> older = bench.lines();
+  bench.write({5}, 2000);
+  bench.settle();
+  std::map<Line, LineData> lines = bench.lines();
+  const EntryLayout layout(true);
+  for (const auto& [line, data] : older) {
+    if (line.number < kLines) lines[line] = data;  // all data
+  }
+  EXPECT_TRUE(Reading(*bench.backend, lines).finds_out(bench.plain)) << "without the entry";
+  lines[layout.line_of({5})] = older.at(layout.line_of({5}));
+  EXPECT_NE(Reading(*bench.backend, lines).problem, "")
+      << "with entry and MAC: the root is another";
+  EXPECT_NE(Reading(*bench.backend, older).problem, "") << "all of it";
+}
+
+TEST_P(SealedImages, NobodyCanMakeAMacWithoutTheKey) {
+  Sealed bench(GetParam());
+  bench.write_at_random(200);
+  std::map<Line, LineData> lines = bench.lines();
+  const EntryLayout layout(true);
+  const Line line{bench.plain.begin()->first};
+  Seal entry = layout.get(lines[layout.line_of(line)], line);
+  lines[entry.place][0] ^= std::byte{1};
+  const LineHash guessed(Key{});
+  entry.mac = mac_of(guessed, entry.place, entry.counter, lines[entry.place]);
+  layout.put(lines[layout.line_of(line)], line, entry);
+  EXPECT_TRUE(Reading(*bench.backend, lines).finds_out(bench.plain));
+}
+
+// ---- What deduplication makes of lines
+
+TEST(Deduplication, WritesDataOnceAndMovesWhatOthersReferTo) {
+  Sealed bench(true);
+  bench.write({1}, 42);
+  bench.settle();
+  bench.write({2}, 42);
+  bench.settle();
+  EXPECT_EQ(bench.memory.device().read({2}), LineData{}) << "never written";
+  bench.write({1}, 43);  // 2 still refers to its place
+  bench.settle();
+  EXPECT_TRUE(Reading(*bench.backend, bench.lines()).is({{1, 43}, {2, 42}}));
+  EXPECT_NE(bench.memory.device().read({2}), LineData{}) << "the free place";
+  bench.write({2}, 44);  // nobody else is there any more
+  bench.settle();
+  EXPECT_TRUE(Reading(*bench.backend, bench.lines()).is({{1, 43}, {2, 44}}));
+}
+
+TEST(Deduplication, ForgetsDataThatAreGone) {
+  Sealed bench(true);
+  bench.write({1}, 42);
+  bench.settle();
+  bench.write({1}, 43);
+  bench.settle();
+  bench.write({2}, 42);
+  bench.settle();
+  EXPECT_TRUE(Reading(*bench.backend, bench.lines()).is({{1, 43}, {2, 42}}));
+  EXPECT_EQ(bench.backend->newest({2}), data_of(42));
+}
+
+}  // namespace
+}  // namespace pmemsim
