@@ -24,12 +24,13 @@ constexpr std::uint64_t kLines = 64;
 // Writes at random, drained; then the device is what somebody may have stolen and given back.
 class Sealed : public MemoryBench {
  public:
-  explicit Sealed(bool deduplicates) : MemoryBench(roomy()) {
+  explicit Sealed(bool deduplicates, const IntegrityParameters& integrity = {},
+                  const DeduplicationParameters& deduplication = {})
+      : MemoryBench(roomy()) {
     Backend::Operations operations;
-    if (deduplicates)
-      operations.push_back(std::make_unique<Deduplication>(DeduplicationParameters{}, 1));
+    if (deduplicates) operations.push_back(std::make_unique<Deduplication>(deduplication, 1));
     operations.push_back(std::make_unique<Encryption>(EncryptionParameters{}));
-    operations.push_back(std::make_unique<Integrity>(IntegrityParameters{}, 1));
+    operations.push_back(std::make_unique<Integrity>(integrity, 1));
     add_common_operations(operations, {}, {}, 1);
     backend = std::make_unique<Backend>(queue, memory, std::move(operations), ns(0));
   }
@@ -227,6 +228,51 @@ TEST(Deduplication, WritesDataOnceAndMovesWhatOthersReferTo) {
   bench.write({2}, 44);  // nobody else is there any more
   bench.settle();
   EXPECT_TRUE(Reading(*bench.backend, bench.lines()).is({{1, 43}, {2, 44}}));
+}
+
+// Without the address in MACs, entry and data of one line would do for another one.
+TEST(SealedImage, AMacWithoutTheAddressLetsLinesBeSwapped) {
+  IntegrityParameters broken;
+  broken.defects.address = true;
+  Sealed bench(false, broken);
+  for (std::uint64_t line = 0; line < 16; ++line) bench.write({line}, 100 + line);
+  bench.settle();
+  std::map<Line, LineData> lines = bench.lines();
+  std::swap(lines[{3}], lines[{7}]);
+  const EntryLayout layout(true);
+  LineData& one = lines[layout.line_of({3})];
+  LineData& other = lines[layout.line_of({7})];
+  const Seal three = layout.get(one, {3}), seven = layout.get(other, {7});
+  layout.put(one, {3}, {.place = {3}, .counter = seven.counter, .mac = seven.mac});
+  layout.put(other, {7}, {.place = {7}, .counter = three.counter, .mac = three.mac});
+  EXPECT_NE(Reading(*bench.backend, lines).lines.at({3}), unreadable_line());
+}
+
+// Places that no line refers to are taken again, before others are.
+TEST(Deduplication, LosesNoPlace) {
+  for (const bool leaks : {false, true}) {
+    DeduplicationParameters parameters;
+    parameters.defects.leak = leaks;
+    Sealed bench(true, {}, parameters);
+    for (std::uint64_t i = 0; i < 50; ++i) {
+      for (const std::uint64_t value : {i, i + 1000}) {
+        for (const std::uint64_t line : {1, 2}) {
+          bench.write({line}, value + 10'000 * (value > 1000 ? line : 0));
+          bench.settle();
+        }
+      }
+    }
+    std::size_t others = 0;
+    for (const auto& [line, _] : bench.lines()) {
+      others += line.number >= kLines && !EntryLayout(true).holds_entries(line) &&
+                line.number < std::uint64_t{1} << 50;
+    }
+    if (leaks) {
+      EXPECT_GT(others, 40u);
+    } else {
+      EXPECT_EQ(others, 0u);
+    }
+  }
 }
 
 TEST(Deduplication, ForgetsDataThatAreGone) {

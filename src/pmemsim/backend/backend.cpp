@@ -229,6 +229,7 @@ bool Backend::send_together(std::uint32_t slot) {
   if (defects_.metadata) {
     for (; writes.size() > 1; writes.pop_back()) pm_.write(writes.back());
   }
+  if (defects_.data_first && !passing.encoded.elsewhere) writes.resize(1);
   const std::uint32_t home = channel_of(passing.write.line);
   const bool reserved_there =
       passing.reserved && !passing.encoded.elsewhere && channel_of(passing.encoded.place) == home;
@@ -236,6 +237,11 @@ bool Backend::send_together(std::uint32_t slot) {
   if (!pm_.write_together(writes, reserved_there, ids)) return false;
   writes_[slot].in_queue = ids.front();
   if (passing.reserved && !reserved_there) pm_.release(home);
+  if (defects_.data_first) {
+    for (const Encoded::Metadata& metadata : writes_[slot].encoded.metadata) {
+      write_metadata(metadata.line, metadata.data);
+    }
+  }
   return true;
 }
 

@@ -14,6 +14,7 @@ namespace pmemsim {
 struct BackendDefects {
   bool order = false;
   bool metadata = false;
+  bool data_first = false;
   bool registers = false;
   bool reserved = false;
   bool prepared_line = false;
@@ -24,6 +25,8 @@ struct BackendDefects {
   void describe(Visitor& visit) {
     visit.defect("order", order, "a write doesn't wait for the one of its line before it");
     visit.defect("metadata", metadata, "metadata are written on their own, before their data");
+    visit.defect("data_first", data_first,
+                 "data are written on their own, and their metadata when they are accepted");
     visit.defect("registers", registers,
                  "what operations keep in persistent registers changes when a write is sent");
     visit.defect("reserved", reserved,

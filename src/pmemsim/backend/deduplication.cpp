@@ -122,7 +122,7 @@ std::optional<Line> Deduplication::find(Line line, const LineData& data) const {
   for (auto at = first; at != end; ++at) {
     const Line place = at->second;
     if (window_of(place) != window_of(line) || (found && *found < place)) continue;
-    if (contents_.at(place.number).data == data) found = place;
+    if (parameters_.defects.fingerprint || contents_.at(place.number).data == data) found = place;
   }
   return found;
 }
@@ -172,13 +172,14 @@ void Deduplication::take(Line place) {
 // Rules 2 and 3.
 void Deduplication::leave(Line place) {
   Contents& contents = contents_at(place);
-  if (--contents.references > 0) return;
+  --contents.references;
+  if (contents.references > (parameters_.defects.references ? 1 : 0)) return;
   find_no_more(contents, place);
-  spaces_[window_of(place)].free.push_back(place);
+  if (!parameters_.defects.leak) spaces_[window_of(place)].free.push_back(place);
 }
 
 void Deduplication::find_no_more(Contents& contents, Line place) {
-  if (!contents.fingerprint) return;
+  if (!contents.fingerprint || parameters_.defects.fingerprint) return;
   const auto [first, end] = by_fingerprint_.equal_range(*contents.fingerprint);
   by_fingerprint_.erase(
       std::find_if(first, end, [&](const auto& entry) { return entry.second == place; }));
@@ -196,6 +197,7 @@ void Deduplication::encode(const Write& write, const Prepared&, Encoded& encoded
     encoded.elsewhere = true;
     encoded.place = *found;
     encoded.seal = entries_->seal_at(*found);
+    if (parameters_.defects.mapping) encoded.seal = entries_->entry_of(write.line);
   } else {
     encoded.place = place_for(write.line);
     entries_->begin_seal(encoded);
@@ -221,6 +223,7 @@ void Deduplication::accepted(const Write& write, const Encoded& encoded) {
     find_no_more(contents, now);
     contents.data = write.data;
     contents.counter = encoded.seal.counter;
+    if (parameters_.defects.pending) find_from_now_on(write, now);
     if (before == now) return;
     ++statistics_.moved;
     contents.references = 1;
@@ -259,13 +262,18 @@ void Deduplication::written(const Write& write, const Encoded& encoded) {
   if (encoded.elsewhere || parameters_.duplicates == Duplicates::kDrawn) return;
   const Line now = encoded.seal.place;
   Contents& contents = contents_at(now);
-  if (contents.counter == encoded.seal.counter && contents.references > 0) {
-    contents.fingerprint = fingerprint_of(write.data);
-    by_fingerprint_.emplace(*contents.fingerprint, now);
-    read_table({kTable + *contents.fingerprint % kFingerprints / kFingerprintsALine}, true);
-  }
+  const bool newest = contents.counter == encoded.seal.counter && contents.references > 0;
+  if (newest && !contents.fingerprint) find_from_now_on(write, now);
   const auto moved = before_.extract(encoded.seal.counter);
   if (!moved.empty()) leave(moved.mapped());
+}
+
+// Rule 3.
+void Deduplication::find_from_now_on(const Write& write, Line place) {
+  Contents& contents = contents_at(place);
+  contents.fingerprint = fingerprint_of(write.data);
+  by_fingerprint_.emplace(*contents.fingerprint, place);
+  read_table({kTable + *contents.fingerprint % kFingerprints / kFingerprintsALine}, true);
 }
 
 std::unique_ptr<ImageDecoder> Deduplication::decoder() const {

@@ -46,6 +46,24 @@ inline std::span<const std::string_view> choice_names(Duplicates) {
   return kNames;
 }
 
+// Deliberate defects, so that crash tests can show that they would find them.
+struct DeduplicationDefects {
+  bool references = false;
+  bool fingerprint = false;
+  bool mapping = false;
+  bool pending = false;
+  bool leak = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.defect("references", references, "a place is free while one line still refers to it");
+    visit.defect("fingerprint", fingerprint, "data are found whose place has got others");
+    visit.defect("mapping", mapping, "the entry of a duplicate keeps the place of the data before");
+    visit.defect("pending", pending, "data are found that may still be dropped from their queue");
+    visit.defect("leak", leak, "a place that no line refers to is never free again");
+  }
+};
+
 struct DeduplicationParameters {
   Fingerprint fingerprint = Fingerprint::kMd5;
   Picoseconds md5_latency{321'000};
@@ -55,6 +73,7 @@ struct DeduplicationParameters {
   std::uint32_t drawn_percent = 50;
   std::uint32_t seed = 1;
   MetadataCacheParameters cache;
+  DeduplicationDefects defects;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -69,6 +88,7 @@ struct DeduplicationParameters {
           "Of a hundred writes, duplicates, if these are drawn");
     visit("seed", seed, {.least = 0, .most = 4e9}, "Of the drawing");
     visit.group("cache", cache);
+    defects.describe(visit);
   }
 };
 
@@ -133,6 +153,7 @@ class Deduplication final : public BackendOperation {
   void take(Line place);
   void leave(Line place);
   void find_no_more(Contents& contents, Line place);
+  void find_from_now_on(const Write& write, Line place);
   void keep_drawn(const Write& write, const Encoded& encoded);
 
   const DeduplicationParameters parameters_;

@@ -15,12 +15,24 @@
 
 namespace pmemsim {
 
+// A deliberate defect, so that crash tests can show that they would find it.
+struct EncryptionDefects {
+  bool counter = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.defect("counter", counter, "every second write of a line has the counter of the first");
+  }
+};
+
 struct EncryptionParameters {
   Picoseconds aes_latency{40'000};
+  EncryptionDefects defects;
 
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("aes_latency", aes_latency, {.most = 1e9}, "AES: a line's one-time pad");
+    defects.describe(visit);
   }
 };
 

@@ -42,6 +42,9 @@ void Integrity::share(LineEntries& entries) {
   entries.seals().authenticator = &authenticator_;
   entries.seals().tree = &tree_;
   entries.seals().verifier = this;
+  entries.seals().defects = {.root = parameters_.defects.root,
+                             .tree = parameters_.defects.tree,
+                             .address = parameters_.defects.address};
 }
 
 std::vector<SubOperation> Integrity::sub_operations() const {
@@ -90,7 +93,9 @@ void Integrity::entries_missed(Line entries) {
 void Integrity::encode(const Write&, const Prepared&, Encoded& encoded) const {
   if (encoded.elsewhere) return;
   entries_->begin_seal(encoded);
-  encoded.seal.mac = mac_of(authenticator_, encoded.place, encoded.seal.counter, encoded.data);
+  const Line place = parameters_.defects.address ? Line{} : encoded.place;
+  encoded.seal.mac = mac_of(authenticator_, place, encoded.seal.counter, encoded.data);
+  if (parameters_.defects.mac) encoded.seal.mac = entries_->seal_at(encoded.place).mac;
 }
 
 void Integrity::accepted(const Write& write, const Encoded&) {

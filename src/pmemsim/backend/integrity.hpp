@@ -15,10 +15,27 @@
 
 namespace pmemsim {
 
+// Deliberate defects, so that crash tests can show that they would find them.
+struct IntegrityDefects {
+  bool root = false;
+  bool tree = false;
+  bool mac = false;
+  bool address = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.defect("root", root, "the register of the root stays as it was");
+    visit.defect("tree", tree, "a leaf is hashed as it was before the write");
+    visit.defect("mac", mac, "the entry keeps the MAC of the data before");
+    visit.defect("address", address, "MACs aren't of the address");
+  }
+};
+
 struct IntegrityParameters {
   Picoseconds hash_latency{40'000};
   std::uint32_t levels = 9;
   MetadataCacheParameters cache;
+  IntegrityDefects defects;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -26,6 +43,7 @@ struct IntegrityParameters {
     visit("levels", levels, {.least = 1, .most = 16},
           "Hashes from a line of entries up to the root, both among them");
     visit.group("cache", cache);
+    defects.describe(visit);
   }
 };
 

@@ -93,6 +93,8 @@ void LineEntries::sent(const Write&, const Encoded& encoded) {
 void LineEntries::accepted(const Write& write, const Encoded& encoded) {
   const Line line = write.line;
   const Seal& entry = encoded.seal;
+  const Line entries = layout().line_of(line);
+  const LineData before = contents(entries);
   Seal* const known = entries_.find(line);
   (known != nullptr ? *known : entries_.insert(line)) = entry;
   if (!encoded.elsewhere) {
@@ -100,11 +102,10 @@ void LineEntries::accepted(const Write& write, const Encoded& encoded) {
     if (newest == nullptr) newest = &(seals_at_.insert(entry.place) = {.place = entry.place});
     before_[entry.counter] = std::exchange(*newest, entry);
   }
-  const Line entries = layout().line_of(line);
   cache_.look_up(entries, false);
-  if (seals_.tree != nullptr) {
-    seals_.tree->update(layout().leaf_of(line), layout().leaf(contents(entries)));
-  }
+  if (seals_.tree == nullptr || seals_.defects.root) return;
+  const LineData leaf = seals_.defects.tree ? before : contents(entries);
+  seals_.tree->update(layout().leaf_of(line), layout().leaf(leaf));
 }
 
 void LineEntries::dropped(const Write&, const Encoded& encoded, bool accepted) {

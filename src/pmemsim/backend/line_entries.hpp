@@ -77,6 +77,9 @@ struct Seals {
   const LineHash* authenticator = nullptr;
   MerkleTree* tree = nullptr;  // over what is persistent; its roots are in a persistent register
   EntryVerifier* verifier = nullptr;
+  struct {
+    bool root = false, tree = false, address = false;
+  } defects{};  // of integrity
 };
 
 // What a MAC is made of: ciphertext, address and counter.

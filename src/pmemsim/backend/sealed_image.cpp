@@ -47,15 +47,24 @@ LineData SealedImage::read(Line line) {
   unreadable_.erase(line);
   if (entry.counter == 0) return data;
   if (seals_.authenticator != nullptr &&
-      entry.mac != mac_of(*seals_.authenticator, entry.place, entry.counter, data)) {
+      entry.mac != mac_of(*seals_.authenticator, seals_.defects.address ? Line{} : entry.place,
+                          entry.counter, data)) {
     unreadable_.insert(line);
     return unreadable_line();
   }
-  return seals_.cipher == nullptr ? data : seals_.cipher->apply(entry.place, entry.counter, data);
+  if (seals_.cipher == nullptr) return data;
+  if (seals_.authenticator != nullptr) note_pad(entry, data);
+  return seals_.cipher->apply(entry.place, entry.counter, data);
+}
+
+void SealedImage::note_pad(const Seal& entry, const LineData& sealed) {
+  const auto [known, is_new] = sealed_.try_emplace({entry.place, entry.counter}, sealed);
+  if (!is_new && known->second != sealed) pad_used_twice_ = true;
 }
 
 // Rule 2.
 std::string SealedImage::problem() const {
+  if (pad_used_twice_) return "two contents of a line have been encrypted with one pad";
   if (seals_.tree == nullptr || tree_.roots() == seals_.tree->roots()) return {};
   return "the root of the integrity tree isn't that of the entries in PM";
 }

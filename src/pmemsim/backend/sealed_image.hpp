@@ -5,6 +5,7 @@
 //   that
 //      of what is there; otherwise the line can't be read. A crash leaves such a line only where
 //      its data have been dropped, or where a write didn't take its entry along.
+//      No place may have had two contents with one counter: whoever has seen both has their XOR.
 //   2  The tree is built of all lines of entries anew. If a root isn't the register's, somebody has
 //      changed entries, and nothing of the image is believed.
 #pragma once
@@ -34,12 +35,15 @@ class SealedImage final : public ImageDecoder {
   void entries_changed(Line place, const LineData& before, const LineData& data, const Tell& tell);
   void map(Line line, Line from, Line to);
   LineData read(Line line);
+  void note_pad(const Seal& entry, const LineData& sealed);
 
   const EntryLayout layout_;
   const Seals seals_;
   Image device_;
   mutable MerkleTree tree_;
   std::set<Line> unreadable_;
+  std::map<std::pair<Line, std::uint64_t>, LineData> sealed_;  // by place and counter
+  bool pad_used_twice_ = false;
   std::map<Line, std::set<Line>>
       mapped_;  // by place: lines of other addresses whose data are there
 };

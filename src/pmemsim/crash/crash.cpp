@@ -508,7 +508,8 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   }
 
   const std::unique_ptr<Recovery> recovery = design.recovery(trace);
-  const std::unique_ptr<ImageDecoder> decoder = design.decoder();
+  // What persistent caches hold is as programs have written it.
+  const std::unique_ptr<ImageDecoder> decoder = persistent_caches ? nullptr : design.decoder();
   Plug plug(machine, persistent_caches, history, *recovery, decoder.get(), options,
             std::move(visited), Selection(std::move(inspected)));
   const double counted = all_points > 0 ? kCounting : 0;

@@ -13,13 +13,16 @@ struct MostMetadata {
 
 MostMetadata most_metadata(const Blueprint& blueprint) {
   MostMetadata most;
+  bool entries = false;
   for (const Choice* const choice : blueprint.design.operations()) {
     const auto operation = std::get<Choice::MakeOperation>(choice->make)(blueprint);
-    if (operation->most_metadata() == 0) continue;
+    if (operation->most_metadata() == 0 && !operation->needs_entries()) continue;
     most.lines += operation->most_metadata();
+    entries = entries || operation->needs_entries();
     if (!most.names.empty()) most.names += ',';
     most.names += choice->name;
   }
+  most.lines += entries;  // that they have in common
   return most;
 }
 
