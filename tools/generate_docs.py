@@ -106,7 +106,10 @@ def design_table() -> str:
         preset = load_preset("design", name)
         values = resolved(preset)
         choices = [values[layer] for layer in LAYERS]
-        rank = [order.index(choice) for choice in zip(LAYERS, choices, strict=True)]
+        rank = [
+            [order.index((layer, name)) for name in names.split(",")]
+            for layer, names in zip(LAYERS, choices, strict=True)
+        ]
         row = (f"`{name}`", *(f"`{choice}`" for choice in choices), preset.summary)
         rows.append((rank, len(preset.settings), name, row))
     return table("design", *LAYERS, "what it is", rows=[row for *_, row in sorted(rows)])

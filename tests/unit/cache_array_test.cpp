@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include "pmemsim/cache/cache_array.hpp"
 #include "pmemsim/cache/private_caches.hpp"
+#include "pmemsim/core/cache_array.hpp"
 
 namespace pmemsim {
 namespace {

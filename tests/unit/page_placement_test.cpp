@@ -6,7 +6,7 @@
 #include <array>
 #include <set>
 
-#include "pmemsim/cache/cache_array.hpp"
+#include "pmemsim/core/cache_array.hpp"
 #include "pmemsim/mem/mapping.hpp"
 #include "pmemsim/trace/format.hpp"
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "pmemsim/cache/cache_array.hpp"
+#include "pmemsim/core/cache_array.hpp"
 #include "pmemsim/core/parameters.hpp"
 
 namespace pmemsim {

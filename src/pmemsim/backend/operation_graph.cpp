@@ -4,12 +4,6 @@
 #include <stdexcept>
 
 namespace pmemsim {
-namespace {
-
-constexpr NodeSet bit(std::size_t node) { return NodeSet{1} << node; }
-
-}  // namespace
-
 OperationGraph::OperationGraph(const std::vector<std::vector<SubOperation>>& operations,
                                Execution execution) {
   for (std::uint32_t operation = 0; operation < operations.size(); ++operation) {
@@ -19,15 +13,15 @@ OperationGraph::OperationGraph(const std::vector<std::vector<SubOperation>>& ope
   }
   if (nodes_.size() > kMostNodes) throw std::logic_error("more sub-operations than a set holds");
   if (execution == Execution::kSerialized) {  // rule 3; for all, since some may fall away
-    for (std::size_t node = 1; node < nodes_.size(); ++node) nodes_[node].before = bit(node) - 1;
+    for (std::size_t node = 1; node < nodes_.size(); ++node) nodes_[node].before = set_of(node) - 1;
   } else {
     connect();
   }
   find_inputs();
   for (std::size_t node = 0; node < nodes_.size(); ++node) {
-    all_ |= bit(node);
-    if (nodes_[node].inputs.data) of_data_ |= bit(node);
-    if (nodes_[node].sub.unless_duplicate) unless_duplicate_ |= bit(node);
+    all_ |= set_of(node);
+    if (nodes_[node].inputs.data) of_data_ |= set_of(node);
+    if (nodes_[node].sub.unless_duplicate) unless_duplicate_ |= set_of(node);
   }
 }
 
@@ -38,7 +32,7 @@ void OperationGraph::connect() {
       const auto found =
           std::ranges::find(nodes_, name, [](const Node& other) { return other.sub.name; });
       if (found != nodes_.end()) {
-        node.before |= bit(static_cast<std::size_t>(found - nodes_.begin()));
+        node.before |= set_of(static_cast<std::size_t>(found - nodes_.begin()));
       }
     }
   }
@@ -51,12 +45,12 @@ void OperationGraph::find_inputs() {
     const std::size_t before = left;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       Node& node = nodes_[i];
-      if ((found & bit(i)) != 0 || (node.before & ~found) != 0) continue;
+      if ((found & set_of(i)) != 0 || (node.before & ~found) != 0) continue;
       node.inputs = node.sub.external;
       for (std::size_t other = 0; other < nodes_.size(); ++other) {
-        if ((node.before & bit(other)) != 0) node.inputs = node.inputs | nodes_[other].inputs;
+        if ((node.before & set_of(other)) != 0) node.inputs = node.inputs | nodes_[other].inputs;
       }
-      found |= bit(i);
+      found |= set_of(i);
       --left;
     }
     if (left == before) throw std::logic_error("sub-operations wait for each other in a circle");
@@ -66,9 +60,9 @@ void OperationGraph::find_inputs() {
 NodeSet OperationGraph::ready(NodeSet done, Inputs known) const {
   NodeSet ready = 0;
   for (std::size_t node = 0; node < nodes_.size(); ++node) {
-    if ((done & bit(node)) == 0 && (nodes_[node].before & ~done) == 0 &&
+    if ((done & set_of(node)) == 0 && (nodes_[node].before & ~done) == 0 &&
         nodes_[node].inputs.within(known)) {
-      ready |= bit(node);
+      ready |= set_of(node);
     }
   }
   return ready;

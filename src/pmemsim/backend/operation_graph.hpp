@@ -28,6 +28,7 @@ inline std::span<const std::string_view> choice_names(Execution) {
 
 // A set of sub-operations: a bit each.
 using NodeSet = std::uint64_t;
+constexpr NodeSet set_of(std::size_t node) { return NodeSet{1} << node; }
 
 class OperationGraph {
  public:

@@ -10,7 +10,6 @@ namespace {
 
 constexpr unsigned kNodeBits = 8;  // of a completion's argument; above it is the slot
 
-constexpr NodeSet bit(std::uint32_t node) { return NodeSet{1} << node; }
 constexpr std::uint64_t slot_and_node(std::uint32_t slot, std::uint32_t node) {
   return std::uint64_t{slot} << kNodeBits | node;
 }
@@ -171,7 +170,7 @@ void OperationSchedule::give_unit_back(Work& work) {
 
 void OperationSchedule::start(std::uint32_t slot, std::uint32_t node) {
   Work& work = works_[slot];
-  work.running |= bit(node);
+  work.running |= set_of(node);
   const OperationGraph::Node& what = graph_.nodes()[node];
   const auto missing = operations_[what.operation]->look_up(what.number, work.subject);
   if (!missing) return begin(slot, node);
@@ -203,11 +202,11 @@ void OperationSchedule::node_done(std::uint64_t both, Picoseconds now) {
 
 void OperationSchedule::finish_node(std::uint32_t slot, std::uint32_t node) {
   Work& work = works_[slot];
-  work.running &= ~bit(node);
-  const bool useless = (work.useless & bit(node)) != 0;
-  work.useless &= ~bit(node);
+  work.running &= ~set_of(node);
+  const bool useless = (work.useless & set_of(node)) != 0;
+  work.useless &= ~set_of(node);
   if (useless) return;
-  work.done |= bit(node);
+  work.done |= set_of(node);
   const OperationGraph::Node& what = graph_.nodes()[node];
   if (!what.sub.finds_duplicates) return;
   if (!operations_[what.operation]->duplicate(work.subject)) return;

@@ -11,10 +11,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "pmemsim/cache/cache_array.hpp"
 #include "pmemsim/cache/cache_parameters.hpp"
 #include "pmemsim/cache/private_caches.hpp"
 #include "pmemsim/cache/write_combining.hpp"
+#include "pmemsim/core/cache_array.hpp"
 #include "pmemsim/core/clock.hpp"
 #include "pmemsim/core/event_queue.hpp"
 #include "pmemsim/core/statistics.hpp"

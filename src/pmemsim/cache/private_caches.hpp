@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "pmemsim/cache/cache_array.hpp"
+#include "pmemsim/core/cache_array.hpp"
 #include "pmemsim/core/clock.hpp"
 
 namespace pmemsim {

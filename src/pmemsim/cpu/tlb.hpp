@@ -8,7 +8,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "pmemsim/cache/cache_array.hpp"
+#include "pmemsim/core/cache_array.hpp"
 #include "pmemsim/core/clock.hpp"
 #include "pmemsim/core/parameters.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "pmemsim/cache/cache_array.hpp"
+#include "pmemsim/core/cache_array.hpp"
 
 namespace pmemsim {
 namespace {
