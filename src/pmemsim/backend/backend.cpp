@@ -423,6 +423,13 @@ std::span<const std::uint32_t> Backend::pending_operations() const {
   return all_by_bank_;
 }
 
+bool Backend::prepares_at_once(Completion free) const {
+  for (const auto& operation : operations_) {
+    if (!operation->starts_at_once(free)) return false;
+  }
+  return true;
+}
+
 // ---- Reads
 
 void Backend::read(Line line, Completion done) {

@@ -95,6 +95,8 @@ class Backend {
     return results_.complete(id, data, bytes);
   }
   bool discard(PreparedId id) { return results_.discard(id); }
+  // Would operations start on a prediction at once? If not, `free` is called once, when they would.
+  bool prepares_at_once(Completion free) const;
   void discard_thread(CoreId core) { results_.discard_thread(core); }
   // From one line to before another.
   void discard_range(Line first, Line end) {

@@ -10,7 +10,8 @@
 namespace pmemsim {
 
 void add_common_operations(Backend::Operations& operations, const BackendParameters& parameters,
-                           const MetadataCacheParameters& counter_cache, std::uint32_t cores) {
+                           const MetadataCacheParameters& counter_cache, std::uint32_t cores,
+                           std::uint32_t unit_scale) {
   std::vector<BackendOperation*> chosen;
   for (const auto& operation : operations) chosen.push_back(operation.get());
   if (std::ranges::any_of(chosen, &BackendOperation::needs_entries)) {
@@ -23,8 +24,9 @@ void add_common_operations(Backend::Operations& operations, const BackendParamet
     graph.push_back(operation->sub_operations());
   }
   if (std::ranges::all_of(graph, &std::vector<SubOperation>::empty)) return;
-  operations.push_back(std::make_unique<OperationSchedule>(
-      chosen, OperationGraph(graph, parameters.execution), parameters.units_per_core * cores));
+  operations.push_back(
+      std::make_unique<OperationSchedule>(chosen, OperationGraph(graph, parameters.execution),
+                                          parameters.units_per_core * cores * unit_scale));
 }
 
 }  // namespace pmemsim

@@ -8,6 +8,7 @@
 namespace pmemsim {
 
 void add_common_operations(Backend::Operations& operations, const BackendParameters& parameters,
-                           const MetadataCacheParameters& counter_cache, std::uint32_t cores);
+                           const MetadataCacheParameters& counter_cache, std::uint32_t cores,
+                           std::uint32_t unit_scale = 1);
 
 }  // namespace pmemsim

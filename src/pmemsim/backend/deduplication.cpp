@@ -88,11 +88,10 @@ std::optional<Line> Deduplication::read_table(Line line, bool changes) {
   return found.hit ? std::nullopt : std::optional(line);
 }
 
-bool Deduplication::duplicate(const Prediction& subject) {
-  if (parameters_.duplicates == Duplicates::kDrawn) {
-    return subject.line && drawn(*subject.line, subject.data);
-  }
-  return find(subject.line.value_or(Line{}), subject.data).has_value();
+std::optional<Line> Deduplication::duplicate(const Prediction& subject) {
+  const Line line = subject.line.value_or(Line{});
+  if (parameters_.duplicates == Duplicates::kData) return find(line, subject.data);
+  return drawn(subject.data) ? std::optional(Line{}) : std::nullopt;
 }
 
 bool Deduplication::locate(Line line, Completion done) {
@@ -107,10 +106,10 @@ std::uint64_t Deduplication::fingerprint_of(const LineData& data) const {
   return parameters_.fingerprint == Fingerprint::kMd5 ? md5_.of(data, {}) : crc32(data);
 }
 
-bool Deduplication::drawn(Line line, const LineData& data) const {
+bool Deduplication::drawn(const LineData& data) const {
   std::array<std::uint64_t, kLineBytes / sizeof(std::uint64_t)> words;
   std::memcpy(words.data(), data.data(), sizeof words);
-  std::uint64_t mixed = mix(parameters_.seed ^ mix(line.number));
+  std::uint64_t mixed = mix(parameters_.seed);
   for (const std::uint64_t word : words) mixed = mix(mixed ^ word);
   return mixed % 100 < parameters_.drawn_percent;
 }
@@ -190,7 +189,7 @@ void Deduplication::find_no_more(Contents& contents, Line place) {
 
 void Deduplication::encode(const Write& write, const Prepared&, Encoded& encoded) const {
   if (parameters_.duplicates == Duplicates::kDrawn) {
-    if (!drawn(write.line, write.data)) return;
+    if (!drawn(write.data)) return;
     encoded.elsewhere = true;
     encoded.seal = entries_->entry_of(write.line);
   } else if (const auto found = find(write.line, write.data)) {

@@ -21,7 +21,7 @@
 //      (4.3.2). The table of fingerprints is in PM and cached; entries of it have 16 bytes.
 //
 // Where duplicates are drawn (Janus's experiments: "a deduplication ratio of 0.5"), a write of
-// these data to that line is a duplicate or not by a number that only depends on them and the seed.
+// these data is a duplicate or not by a number that only depends on them and the seed.
 // This is for time and traffic: the data are kept as they were written, and nothing is mapped.
 #pragma once
 
@@ -114,7 +114,7 @@ class Deduplication final : public BackendOperation {
 
   std::vector<SubOperation> sub_operations() const override;
   std::optional<Line> look_up(std::uint32_t number, const Prediction& subject) override;
-  bool duplicate(const Prediction& subject) override;
+  std::optional<Line> duplicate(const Prediction& subject) override;
   bool locate(Line line, Completion done) override;
 
   void encode(const Write& write, const Prepared&, Encoded& encoded) const override;
@@ -143,7 +143,7 @@ class Deduplication final : public BackendOperation {
   };
 
   std::optional<Line> read_table(Line line, bool changes);
-  bool drawn(Line line, const LineData& data) const;
+  bool drawn(const LineData& data) const;
   std::uint64_t fingerprint_of(const LineData& data) const;
   std::optional<Line> find(Line line, const LineData& data) const;
   Contents& contents_at(Line place);

@@ -66,6 +66,10 @@ void Encryption::encode(const Write&, const Prepared&, Encoded& encoded) const {
   encoded.data = cipher_.apply(encoded.place, encoded.seal.counter, encoded.data);
 }
 
+void Encryption::accepted(const Write& write, const Encoded& encoded) {
+  if (!encoded.elsewhere) backend_->metadata_changed(write.line);
+}
+
 LineData Encryption::decode(Line place, const LineData& data) const {
   const std::uint64_t counter = entries_->seal_at(place).counter;
   return counter == 0 ? data : cipher_.apply(place, counter, data);

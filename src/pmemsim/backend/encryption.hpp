@@ -5,6 +5,9 @@
 //   E2  the pad, by AES
 //   E3  the XOR. [Open: its time; 0] With deduplication, not before that has looked the data up.
 //
+// A write changes its line's counter: what was prepared for others of the line doesn't hold any
+// more.
+//
 // Reads decrypt: the pad is made while PM is read, as soon as the entry is there (2.2).
 #pragma once
 
@@ -47,6 +50,7 @@ class Encryption final : public BackendOperation {
   std::optional<Line> look_up(std::uint32_t number, const Prediction& subject) override;
   bool read(Line line, Completion done) override;
   void encode(const Write&, const Prepared&, Encoded& encoded) const override;
+  void accepted(const Write& write, const Encoded&) override;
   LineData decode(Line place, const LineData& data) const override;
 
  private:

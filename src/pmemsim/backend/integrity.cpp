@@ -63,11 +63,28 @@ std::vector<SubOperation> Integrity::sub_operations() const {
   return all;
 }
 
+void Integrity::connect(EventQueue& queue, const Memory&, Backend& backend) {
+  queue_ = &queue;
+  backend_ = &backend;
+}
+
+// What a sub-operation makes a hash of: the line of entries, or a node.
+Line Integrity::node_hashed(std::uint32_t number, Line line) const {
+  if (number == kLeaf) return EntryLayout(true).line_of(line);
+  return node_above(leaf_of(line), number - kLeaf);
+}
+
 std::optional<Line> Integrity::look_up(std::uint32_t number, const Prediction& subject) {
   if (number == kMac) return {};
   if (number == kLeaf) return entries_->look_up_entry(*subject.line);
-  const Line node = node_above(leaf_of(*subject.line), number - kLeaf);
+  const Line node = node_hashed(number, *subject.line);
   return cached(node, false) ? std::nullopt : std::optional(node);
+}
+
+bool Integrity::outdated(std::uint32_t number, const Prediction& subject, Picoseconds since) const {
+  if (number == kMac || parameters_.staleness == Staleness::kIgnored) return false;
+  const Picoseconds* const changed = changed_.find(node_hashed(number, *subject.line));
+  return changed != nullptr && *changed >= since;
 }
 
 // Puts it into the cache if it isn't there.
@@ -99,8 +116,12 @@ void Integrity::encode(const Write&, const Prepared&, Encoded& encoded) const {
 }
 
 void Integrity::accepted(const Write& write, const Encoded&) {
-  for (std::uint32_t level = 1; level < parameters_.levels; ++level) {
-    cached(node_above(leaf_of(write.line), level), true);
+  for (std::uint32_t number = kLeaf; number < kLeaf + parameters_.levels; ++number) {
+    const Line node = node_hashed(number, write.line);
+    Picoseconds* changed = changed_.find(node);
+    if (changed == nullptr) changed = &changed_.insert(node);
+    *changed = queue_->now();
+    if (number != kLeaf) cached(node, true);
   }
 }
 

@@ -77,8 +77,15 @@ class BackendOperation {
   // The sub-operation of that number is about to start: the line of metadata in PM that it has to
   // wait for, since that isn't cached. It is from now on.
   virtual std::optional<Line> look_up(std::uint32_t /*number*/, const Prediction&) { return {}; }
-  // One that finds duplicates is done: are these data somewhere else already?
-  virtual bool duplicate(const Prediction&) { return false; }
+  // One that finds duplicates is done: where these data are already.
+  virtual std::optional<Line> duplicate(const Prediction&) { return {}; }
+  // Would what the sub-operation has worked out at that time come out differently now?
+  virtual bool outdated(std::uint32_t /*number*/, const Prediction&, Picoseconds /*since*/) const {
+    return false;
+  }
+  // Of what takes time: would it start on a prediction at once? If not, `free` is called once, when
+  // it would.
+  virtual bool starts_at_once(Completion /*free*/) { return true; }
 
   // A write is expected: start on it, as far as the prediction goes. Called again with the same
   // identity when more is known of it, or bytes of its data have been replaced.

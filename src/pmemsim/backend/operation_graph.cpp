@@ -18,6 +18,7 @@ OperationGraph::OperationGraph(const std::vector<std::vector<SubOperation>>& ope
     connect();
   }
   find_inputs();
+  find_what_follows();
   for (std::size_t node = 0; node < nodes_.size(); ++node) {
     all_ |= set_of(node);
     if (nodes_[node].inputs.data) of_data_ |= set_of(node);
@@ -54,6 +55,20 @@ void OperationGraph::find_inputs() {
       --left;
     }
     if (left == before) throw std::logic_error("sub-operations wait for each other in a circle");
+  }
+}
+
+// Until nothing is added any more.
+void OperationGraph::find_what_follows() {
+  for (std::size_t node = 0; node < nodes_.size(); ++node) {
+    NodeSet from = set_of(node);
+    for (NodeSet before = 0; before != from;) {
+      before = from;
+      for (std::size_t other = 0; other < nodes_.size(); ++other) {
+        if ((nodes_[other].before & from) != 0) from |= set_of(other);
+      }
+    }
+    from_.push_back(from);
   }
 }
 

@@ -51,14 +51,18 @@ class OperationGraph {
   NodeSet ready(NodeSet done, Inputs known) const;
   // Those that need data, or nothing but the address.
   NodeSet of_data() const { return of_data_; }
+  // The node, and all that wait for it, by whatever way.
+  NodeSet from(std::size_t node) const { return from_[node]; }
   // Those that fall away for duplicates.
   NodeSet unless_duplicate() const { return unless_duplicate_; }
 
  private:
   void connect();
   void find_inputs();
+  void find_what_follows();
 
   std::vector<Node> nodes_;
+  std::vector<NodeSet> from_;
   NodeSet all_ = 0, of_data_ = 0, unless_duplicate_ = 0;
 };
 

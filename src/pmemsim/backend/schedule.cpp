@@ -51,9 +51,34 @@ void OperationSchedule::prepare(PreparedId id, const Prediction& prediction) {
   go_on(slot);
 }
 
-void OperationSchedule::lose_data(Work& work) {
-  work.done &= ~graph_.of_data() & ~std::exchange(work.fallen_away, 0);
-  work.useless |= work.running & graph_.of_data();
+void OperationSchedule::lose_data(Work& work) { lose(work, graph_.of_data()); }
+
+// With what follows from it, what fell away comes back.
+void OperationSchedule::lose(Work& work, NodeSet nodes) {
+  const std::vector<OperationGraph::Node>& all = graph_.nodes();
+  for (std::size_t node = 0; node < all.size(); ++node) {
+    if (!all[node].sub.finds_duplicates || (nodes & set_of(node)) == 0) continue;
+    work.done &= ~std::exchange(work.fallen_away, 0);
+    work.duplicate_at.reset();
+  }
+  work.done &= ~nodes;
+  work.useless |= work.running & nodes;
+}
+
+// Rule 4. In the order in which they can be done, so that what follows needs no look of its own.
+void OperationSchedule::lose_outdated(Work& work) {
+  for (std::size_t node = 0; node < graph_.nodes().size(); ++node) {
+    if ((work.done & ~work.fallen_away & set_of(node)) == 0) continue;
+    const OperationGraph::Node& what = graph_.nodes()[node];
+    BackendOperation& operation = *operations_[what.operation];
+    const bool outdated = what.sub.finds_duplicates
+                              ? operation.duplicate(work.subject) != work.duplicate_at
+                              : operation.outdated(what.number, work.subject, work.done_at[node]);
+    if (!outdated) continue;
+    const NodeSet done = work.done;
+    lose(work, graph_.from(node));
+    statistics_.outdated += static_cast<std::uint64_t>(std::popcount(done & ~work.done));
+  }
 }
 
 void OperationSchedule::discard(PreparedId id) {
@@ -88,20 +113,22 @@ bool OperationSchedule::write(const Write& write, const Prepared& prepared, Comp
 // Rule 4.
 std::uint32_t OperationSchedule::take_over(const Write& write, const Prepared& prepared) {
   const std::uint32_t* const there = prepared.id ? expected_.find({prepared.id.number}) : nullptr;
+  const Prediction subject{.line = write.line, .data = write.data, .bytes = kWholeLine};
   std::uint32_t slot = kNoSlot;
   if (there == nullptr) {
     slot = works_.take();
-    works_[slot] = {};
+    works_[slot] = {.subject = subject};
   } else {
     slot = *there;
+    works_[slot].subject = subject;
     expected_.erase({prepared.id.number});
     if (!prepared.data) lose_data(works_[slot]);
+    lose_outdated(works_[slot]);
     if (works_[slot].waits) {  // now among the writes
       std::erase(expected_waiting_, slot);
       works_[slot].waits = false;
     }
   }
-  works_[slot].subject = {.line = write.line, .data = write.data, .bytes = kWholeLine};
   works_[slot].expected = false;
   works_[slot].came = queue_->now();
   return slot;
@@ -153,7 +180,7 @@ void OperationSchedule::give_unit_back(Work& work) {
   while (busy_units_ < units_) {
     std::deque<std::uint32_t>& first =
         writes_waiting_.empty() ? expected_waiting_ : writes_waiting_;
-    if (first.empty()) return;
+    if (first.empty()) break;
     const std::uint32_t slot = first.front();
     first.pop_front();
     Work& next = works_[slot];
@@ -164,6 +191,15 @@ void OperationSchedule::give_unit_back(Work& work) {
     queue_->schedule(queue_->now(), Phase::kController,
                      completion<&OperationSchedule::end>(*this, slot));
   }
+  if (busy_units_ < units_ && free_) {
+    queue_->schedule(queue_->now(), Phase::kController, std::exchange(free_, {}));
+  }
+}
+
+bool OperationSchedule::starts_at_once(Completion free) {
+  if (units_ == 0 || busy_units_ < units_) return true;
+  free_ = free;
+  return false;
 }
 
 // ---- Sub-operations
@@ -207,9 +243,11 @@ void OperationSchedule::finish_node(std::uint32_t slot, std::uint32_t node) {
   work.useless &= ~set_of(node);
   if (useless) return;
   work.done |= set_of(node);
+  work.done_at[node] = queue_->now();
   const OperationGraph::Node& what = graph_.nodes()[node];
   if (!what.sub.finds_duplicates) return;
-  if (!operations_[what.operation]->duplicate(work.subject)) return;
+  work.duplicate_at = operations_[what.operation]->duplicate(work.subject);
+  if (!work.duplicate_at) return;
   work.fallen_away = graph_.unless_duplicate() & ~work.done & ~work.running;  // rule 6
   work.done |= work.fallen_away;
 }

@@ -14,13 +14,17 @@
 //      needs nothing but the address. What is running goes on (4.3.1: "the actual write access can
 //      arrive before the BMOs complete"). If what is running has become useless, its unit does it
 //      to its end, and then anew.
+//      What would come out differently now, since other writes have changed what it was worked out
+//      with, is lost, and all that follows from it (4.3.1).
 //   5  If bytes that were expected are replaced, what has been done with data is lost.
 //   6  For a line whose data are elsewhere already, what is only for data that are written falls
 //      away.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "pmemsim/backend/backend_parameters.hpp"
@@ -37,6 +41,7 @@ struct ScheduleStatistics {
   Picoseconds time{};
   Picoseconds unit_wait{};
   std::uint64_t metadata_reads = 0;
+  std::uint64_t outdated = 0;
 
   template <class Visitor>
   void describe(Visitor& visit) const {
@@ -46,6 +51,8 @@ struct ScheduleStatistics {
     visit("unit_wait_ns", unit_wait, "Of this, until a unit was free");
     visit("metadata_reads", metadata_reads, "lines",
           "Lines of metadata that sub-operations read from PM");
+    visit("outdated", outdated, "sub-operations",
+          "Done before their write came, and lost since other writes have changed metadata");
   }
 };
 
@@ -60,6 +67,7 @@ class OperationSchedule final : public BackendOperation {
   void discard(PreparedId id) override;
   bool write(const Write& write, const Prepared& prepared, Completion done) override;
   void forget(const Completion& done) override;
+  bool starts_at_once(Completion free) override;
 
   void statistics(StatisticsCollector& collector) const override;
   std::string pending() const override;
@@ -71,8 +79,10 @@ class OperationSchedule final : public BackendOperation {
     NodeSet done = 0, running = 0;
     NodeSet useless = 0;      // of what is running
     NodeSet fallen_away = 0;  // of what counts as done
-    Completion finished{};    // of a write that isn't answered at once
-    Picoseconds came{};       // of a write
+    std::optional<Line> duplicate_at{};
+    std::array<Picoseconds, OperationGraph::kMostNodes> done_at{};
+    Completion finished{};  // of a write that isn't answered at once
+    Picoseconds came{};     // of a write
     Picoseconds waits_since{};
     bool expected = true;  // and hasn't come
     bool has_unit = false;
@@ -87,6 +97,8 @@ class OperationSchedule final : public BackendOperation {
   }
   std::uint32_t take_over(const Write& write, const Prepared& prepared);
   void lose_data(Work& work);
+  void lose_outdated(Work& work);
+  void lose(Work& work, NodeSet nodes);
   void go_on(std::uint32_t slot);
   bool get_unit(std::uint32_t slot);
   void give_unit_back(Work& work);
@@ -110,6 +122,7 @@ class OperationSchedule final : public BackendOperation {
   LineTable<std::uint32_t> expected_;  // by PreparedId::number: of predictions
   LineTable<std::uint32_t> come_;      // by Completion::argument: of writes
   std::deque<std::uint32_t> writes_waiting_, expected_waiting_;
+  Completion free_;  // for who waits to start on something
   ScheduleStatistics statistics_;
 };
 

@@ -20,6 +20,7 @@
 #include "pmemsim/ordering/none.hpp"
 #include "pmemsim/ordering/pmem_spec.hpp"
 #include "pmemsim/ordering/x86.hpp"
+#include "pmemsim/precompute/janus.hpp"
 #include "pmemsim/recovery/asap.hpp"
 #include "pmemsim/recovery/hardware_recovery.hpp"
 #include "pmemsim/recovery/lad.hpp"
@@ -35,6 +36,7 @@ constexpr std::string_view kOrderingFences = "fences that order";
 constexpr std::string_view kDurableFences = "fences that make durable";
 constexpr std::string_view kWritingFlushes = "flushes that write back";
 constexpr std::string_view kAtomicRegions = "atomic regions";
+constexpr std::string_view kSubOperations = "operations made of sub-operations";
 
 HardwareLog::Shape log_shape(const Blueprint& blueprint, LogKind kind,
                              bool from_controllers = false) {
@@ -280,6 +282,7 @@ ChoiceTable make_table() {
        .make = Choice::MakeOperation{}},
       {.name = "encryption",
        .summary = "Lines are encrypted in counter mode",
+       .gives = {kSubOperations},
        .parameters =
            Groups{backend, ParameterGroup::of<EncryptionParameters>("encryption"), counter_cache},
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
@@ -287,6 +290,7 @@ ChoiceTable make_table() {
        }},
       {.name = "deduplication",
        .summary = "Data that PM has already aren't written again",
+       .gives = {kSubOperations},
        .parameters = Groups{backend, ParameterGroup::of<DeduplicationParameters>("deduplication"),
                             counter_cache},
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
@@ -295,6 +299,7 @@ ChoiceTable make_table() {
        }},
       {.name = "integrity",
        .summary = "Lines have a MAC, and a Bonsai Merkle tree stands over their counters",
+       .gives = {kSubOperations},
        .parameters =
            Groups{backend, ParameterGroup::of<IntegrityParameters>("integrity"), counter_cache},
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
@@ -308,6 +313,13 @@ ChoiceTable make_table() {
        .by_default = true,
        .make = [](const Blueprint&) -> std::unique_ptr<Precompute> {
          return std::make_unique<NoPrecompute>();
+       }},
+      {.name = "janus",
+       .summary = "Operations start on what the program's pre-execution calls announce (Janus)",
+       .needs = {kSubOperations},
+       .parameters = Groups{ParameterGroup::of<JanusParameters>("janus")},
+       .make = [](const Blueprint& blueprint) -> std::unique_ptr<Precompute> {
+         return std::make_unique<Janus>(blueprint.parameters<JanusParameters>(), blueprint.cores);
        }},
   };
 }

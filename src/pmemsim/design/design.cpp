@@ -6,6 +6,7 @@
 
 #include "pmemsim/backend/common_operations.hpp"
 #include "pmemsim/core/sentences.hpp"
+#include "pmemsim/precompute/janus_parameters.hpp"
 
 namespace pmemsim {
 namespace {
@@ -18,7 +19,9 @@ Backend::Operations make_operations(const Blueprint& blueprint) {
   const auto* const parameters = blueprint.design.find_parameters<BackendParameters>();
   const auto* const cache = blueprint.design.find_parameters<MetadataCacheParameters>();
   if (parameters != nullptr && cache != nullptr) {
-    add_common_operations(operations, *parameters, *cache, blueprint.cores);
+    const auto* const janus = blueprint.design.find_parameters<JanusParameters>();
+    const std::uint32_t scale = janus == nullptr ? 1 : janus->scale;
+    add_common_operations(operations, *parameters, *cache, blueprint.cores, scale);
   }
   return operations;
 }

@@ -94,10 +94,13 @@ class Design {
   }
   void rewound(CoreId core) {
     fences_[core] = fences_before_region_[core];
-    pm_.discard_thread(core);
+    thread_ended(core);
   }
   // The core's thread has done all that it does.
-  void thread_ended(CoreId core) { pm_.discard_thread(core); }
+  void thread_ended(CoreId core) {
+    precompute_->thread_ended(core);
+    pm_.discard_thread(core);
+  }
 
   // ---- From the cores, when an instruction retires.
 

@@ -66,6 +66,8 @@ class Precompute : public PredictionObserver {
   // Instructions that a hint costs the program.
   virtual std::uint32_t hint_instructions() const { return 0; }
   virtual void hint(CoreId, const Hint&, Picoseconds) {}
+  // The core's thread has ended, or goes back to where its region began.
+  virtual void thread_ended(CoreId) {}
   virtual void stored(const RetiredStore&, Picoseconds) {}
   // A modified line of PM has left the caches, by whatever way: the core is the one that has
   // flushed it, or whose stores were evicted or sent.
