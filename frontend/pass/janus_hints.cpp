@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/IRBuilder.h>
@@ -65,8 +66,12 @@ class Hints {
     const std::optional<Update> update = last_update();
     Instruction* data_from = update ? data_position(*update, address_from, first) : nullptr;
     if (address_from == nullptr) return;
-    if (data_from == address_from && covers_all(*update)) address_from = nullptr;
-    emit(placeholder(address_from), placeholder(data_from), update);
+    data_alone_ = data_from != nullptr && data_from != address_from && is_aligned(*update);
+    const bool covered = data_from == address_from && covers_all(*update);
+    if (!data_alone_ && (covered || is_too_late(*address_from))) address_from = nullptr;
+    if (address_from == nullptr && data_from == nullptr) return;
+    Instruction* address_at = placeholder(address_from);  // the first, where both are the same
+    emit(address_at, placeholder(data_from), update);
   }
 
  private:
@@ -174,6 +179,28 @@ class Hints {
       if (!values_.is_in_loop(*node->getBlock())) outside = node->getBlock();
     }
     return KnownValues::beginning_of(*outside);
+  }
+
+  // Does nothing come between there and the write-back (rule 12)?
+  bool is_too_late(const Instruction& position) const {
+    const Instruction* instruction = &position;
+    while (instruction != nullptr && instruction != it_.flushed && !takes_time(*instruction)) {
+      instruction = instruction->getNextNode();
+    }
+    return instruction != nullptr && instruction == it_.flushed;
+  }
+
+  static bool takes_time(const Instruction& instruction) {
+    if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
+      return !intrinsic->isAssumeLikeIntrinsic() && intrinsic->mayReadOrWriteMemory();
+    }
+    if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+      const llvm::Function* callee = call->getCalledFunction();
+      return callee == nullptr || !callee->getName().starts_with("pm_pre_");
+    }
+    if (!instruction.mayWriteToMemory()) return false;
+    const Value* pointer = llvm::getLoadStorePointerOperand(&instruction);
+    return pointer == nullptr || !llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer));
   }
 
   // ---- Data (rule 4) -------------------------------------------------------------------------
@@ -369,7 +396,7 @@ class Hints {
 
   void emit_data(Instruction& at, const Update& update) {
     Value* bytes = values_.compute(update.bytes, &at);
-    if (is_aligned(update)) {
+    if (data_alone_) {
       Value* source = values_.compute(update.source, &at);
       go_to(at);
       call("data", {object_, source, bytes});
@@ -429,6 +456,7 @@ class Hints {
   const WriteBack& it_;
   const Place place_;
   llvm::IRBuilder<> builder_;
+  bool data_alone_ = false;  // without their address
   Value* object_ = nullptr;  // the hints' pm_pre
 };
 

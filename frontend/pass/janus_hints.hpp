@@ -34,11 +34,13 @@
 //    That goes for lines that are provably the same (equal addresses); others are taken to differ.
 // 10. No second-last update: as near to the function's beginning as the value allows.
 // 11. An address hint that would stand where the same lines' data hint does is left out.
-// 12. What the hints cost: their calls and what only they use are no instructions of the program
+// 12. So is one that nothing separates from its write-back: it comes too late.
+// 13. Hints that the program gives itself stay, and so do those of pm.h's library.
+// 14. What the hints cost: their calls and what only they use are no instructions of the program
 //     (machine_counts.cpp). Loads are moved, not repeated; the rest of an address is computed
 //     again, and counted where a moved load needs it, unless the optimiser finds both equal, as it
-//     does from -O1 on. What is copied from a variable of the function keeps that variable in
-//     memory.
+//     does from -O1 on. A value that is computed earlier is kept for longer, which can take
+//     instructions. What is copied from a variable of the function keeps that variable in memory.
 #pragma once
 
 #include <llvm/IR/Module.h>
