@@ -145,7 +145,8 @@ class Hints {
         return tree.dominates(done, fence) && tree.dominates(fence, it_.named);
       });
       if (fence != all_.fences.end()) done = *fence;
-      if (Instruction* behind = behind_effect(*done)) position = values_.later(position, behind);
+      Instruction* behind = behind_effect(*done);
+      if (values_.is_before(behind, it_.named)) position = values_.later(position, behind);
     }
     return position;
   }
@@ -292,8 +293,8 @@ class Hints {
   }
 
   Instruction* data_position(const Update& update, Instruction* address_from, Instruction* first) {
-    Instruction* position = values_.behind_writer(*writer_before(update), first);
-    if (position == nullptr) return nullptr;
+    Instruction* position =
+        values_.behind_writer(*writer_before(update), first, *update.instruction);
     if (update.source != nullptr) {
       position = source_known_from(update, position);
     } else {
@@ -306,7 +307,7 @@ class Hints {
     position = settled(position);
     if (position == nullptr) return nullptr;
     const bool in_time =
-        position == update.instruction || values_.tree().dominates(position, update.instruction);
+        position == update.instruction || values_.is_before(position, update.instruction);
     return in_time ? position : nullptr;
   }
 
@@ -337,13 +338,10 @@ class Hints {
     const auto size = bytes ? llvm::LocationSize::precise(static_cast<std::uint64_t>(*bytes))
                             : llvm::LocationSize::afterPointer();
     Instruction* position = computable(update.source, update.bytes, from);
-    position =
-        position == nullptr
-            ? nullptr
-            : values_.behind_writer(*values_.last_writer(values_.state_before(*update.instruction),
-                                                         llvm::MemoryLocation(update.source, size)),
-                                    position);
     if (position == nullptr) return nullptr;
+    llvm::MemoryAccess* writer = values_.last_writer(values_.state_before(*update.instruction),
+                                                     llvm::MemoryLocation(update.source, size));
+    position = values_.behind_writer(*writer, position, *update.instruction);
     return values_.safe_from(*update.instruction, update.source,
                              static_cast<std::uint64_t>(bytes.value_or(0)), position);
   }
@@ -368,10 +366,10 @@ class Hints {
     llvm::Function& function = *it_.named->getFunction();
     builder_.SetInsertPoint(&function.getEntryBlock(), function.getEntryBlock().begin());
     object_ = builder_.CreateAlloca(builder_.getInt32Ty());
-    Instruction* begin = address_at == nullptr                           ? data_at
-                         : data_at == nullptr                            ? address_at
-                         : values_.tree().dominates(data_at, address_at) ? data_at
-                                                                         : address_at;
+    Instruction* begin = address_at == nullptr                    ? data_at
+                         : data_at == nullptr                     ? address_at
+                         : values_.is_before(data_at, address_at) ? data_at
+                                                                  : address_at;
     go_to(*begin);
     call("init", {object_});
     if (address_at != nullptr) emit_address(*address_at);

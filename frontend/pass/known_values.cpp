@@ -205,8 +205,14 @@ llvm::MemoryAccess* KnownValues::writer_before(llvm::MemoryAccess& writer) const
 
 // ---- Positions ---------------------------------------------------------------------------------
 
+// (The tree would ask whether the instruction has succeeded: an invoke may throw.)
+bool KnownValues::is_before(const Instruction* a, const Instruction* b) const {
+  if (a->getParent() == b->getParent()) return a->comesBefore(b);
+  return tree_.dominates(a->getParent(), b->getParent());
+}
+
 Instruction* KnownValues::later(Instruction* a, Instruction* b) const {
-  return tree_.dominates(a, b) ? b : a;
+  return is_before(a, b) ? b : a;
 }
 
 Instruction* KnownValues::behind(Instruction& instruction) {
@@ -220,7 +226,8 @@ Instruction* KnownValues::beginning_of(llvm::BasicBlock& block) {
   return &*place;
 }
 
-Instruction* KnownValues::behind_writer(llvm::MemoryAccess& writer, Instruction* from) const {
+Instruction* KnownValues::behind_writer(llvm::MemoryAccess& writer, Instruction* from,
+                                        Instruction& reader) const {
   if (analyses_->memory->isLiveOnEntryDef(&writer)) return from;
   Instruction* position = nullptr;
   if (auto* def = llvm::dyn_cast<llvm::MemoryDef>(&writer)) {
@@ -233,7 +240,9 @@ Instruction* KnownValues::behind_writer(llvm::MemoryAccess& writer, Instruction*
   } else {
     position = beginning_of(*writer.getBlock());
   }
-  return position == nullptr ? nullptr : later(from, position);
+  // It may have thrown, and be read where that was caught.
+  const bool on_the_way = position != nullptr && is_before(position, &reader);
+  return later(from, on_the_way ? position : &reader);
 }
 
 Instruction* KnownValues::safe_from(Instruction& access, Value* pointer, std::uint64_t bytes,
@@ -278,7 +287,8 @@ Instruction* KnownValues::computable_from(Value* value, Instruction* from) {
     }
   } else {
     position = behind(*instruction);
-    if (position != nullptr) position = later(from, position);
+    const bool known = position != nullptr && tree_.dominates(instruction, position);
+    position = known ? later(from, position) : nullptr;
   }
   computable_[value] = position;
   return position;
@@ -288,7 +298,7 @@ Instruction* KnownValues::load_from(llvm::LoadInst& load, Instruction* from) {
   if (Value* stored = forwarded(load)) return computable_from(stored, from);
   Instruction* position = computable_from(load.getPointerOperand(), from);
   llvm::MemoryAccess* writer = analyses_->memory->getWalker()->getClobberingMemoryAccess(&load);
-  if (position != nullptr) position = behind_writer(*writer, position);
+  if (position != nullptr) position = behind_writer(*writer, position, load);
   if (position == nullptr) return nullptr;
   const llvm::TypeSize size = function_.getDataLayout().getTypeStoreSize(load.getType());
   position = safe_from(load, load.getPointerOperand(), size.getFixedValue(), position);

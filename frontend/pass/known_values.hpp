@@ -56,12 +56,14 @@ class KnownValues {
   //
   // A position is the instruction that it stands before. Those compared dominate one instruction.
 
+  bool is_before(const llvm::Instruction* a, const llvm::Instruction* b) const;
   llvm::Instruction* later(llvm::Instruction* a, llvm::Instruction* b) const;
   // Where an instruction has taken place, a block has begun; nullptr: nowhere.
   static llvm::Instruction* behind(llvm::Instruction& instruction);
   static llvm::Instruction* beginning_of(llvm::BasicBlock& block);
-  // The first position from `from` on where the writer's effect is there.
-  llvm::Instruction* behind_writer(llvm::MemoryAccess& writer, llvm::Instruction* from) const;
+  // The first position from `from` on where the writer's effect is there, for what comes later.
+  llvm::Instruction* behind_writer(llvm::MemoryAccess& writer, llvm::Instruction* from,
+                                   llvm::Instruction& reader) const;
   // The first one from `from` on where `access`, to this pointer, can be made earlier without
   // faulting where the program wouldn't.
   llvm::Instruction* safe_from(llvm::Instruction& access, llvm::Value* pointer, std::uint64_t bytes,

@@ -161,6 +161,7 @@ NOT_BLOCKING = {
     "no fence": write_back(FLUSHES["clwb"], ""),
     "fence before": write_back("_mm_sfence();", FLUSHES["clwb"]),
     "lfence": write_back(FLUSHES["clwb"], "_mm_lfence();"),
+    "asm lfence": write_back(FLUSHES["clwb"], 'asm volatile("lfence");'),
     "fence for the compiler": write_back(
         FLUSHES["clwb"], "atomic_signal_fence(memory_order_seq_cst);"
     ),
@@ -211,6 +212,9 @@ b: if (n--) goto a;
 void f(pm_pool* pool, struct line* p, long n) {
   while (n--) { pm_begin(pool); pm_log((void*)p, 8); p->a = n; pm_end(); }
 }""",
+    "end": """
+void f(struct line* p, long n) { pm_log((void*)p, 8); p->a = n; while (n--) pm_end(); }
+""",
     "declaration": """
 void f(struct line* p, long n) { while (n--) pm_log((void*)(p + n), 8); pm_end(); }
 """,
@@ -390,6 +394,36 @@ def test_a_load_that_may_fault_stays_behind_checks(
     text = compiled(toolchain, code, "-O0", ".ll", "--janus-auto")
     first = ["INIT", "ADDR", "check"] if dereferenceable else ["check", "INIT", "ADDR"]
     assert events(text) == [*first, "pm_order", "pm_flush", "pm_order"]
+
+
+CAUGHT = """
+target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
+target triple = "x86_64-pc-linux-gnu"
+declare i32 @__gxx_personality_v0(...)
+declare void @other()
+declare void @pm_flush(ptr, i64)
+declare void @pm_order()
+define void @f(ptr nonnull dereferenceable(64) %table) personality ptr @__gxx_personality_v0 {
+  invoke void @other() to label %well unwind label %caught
+caught:
+  %what = landingpad { ptr, i32 } catch ptr null
+  br label %join
+well:
+  br label %join
+join:
+  call void @pm_order()
+  %p = load ptr, ptr %table
+  call void @pm_order()
+  call void @pm_flush(ptr %p, i64 8)
+  call void @pm_order()
+  ret void
+}
+"""
+
+
+def test_what_has_thrown_may_have_written(toolchain: Toolchain) -> None:
+    text = compiled(toolchain, CAUGHT, "-O0", ".ll", "--janus-auto")
+    assert events(text) == ["other", "pm_order", "INIT", "ADDR", "pm_order", "pm_flush", "pm_order"]
 
 
 @BOTH_LEVELS
