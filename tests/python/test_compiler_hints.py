@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from duplicates import STORES
+from pmemsim.recording import record_workload
+from pmemsim.workloads import HINTS, WorkloadRun, workloads
 from support import SMALL_ITEMS, pmemsim
 
-from pmemsim.recording import record_workload
 from pmemsim.trace import DETAILS, KINDS, Trace
-from pmemsim.workloads import HINTS, WorkloadRun, workloads
 
 REGIONS = 40
 MARK = KINDS.index("mark")
