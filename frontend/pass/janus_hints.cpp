@@ -68,7 +68,7 @@ class Hints {
     if (address_from == nullptr) return;
     data_alone_ = data_from != nullptr && data_from != address_from && is_aligned(*update);
     const bool covered = data_from == address_from && covers_all(*update);
-    if (!data_alone_ && (covered || is_too_late(*address_from))) address_from = nullptr;
+    if (covered || is_too_late(*address_from)) address_from = nullptr;
     if (address_from == nullptr && data_from == nullptr) return;
     Instruction* address_at = placeholder(address_from);  // the first, where both are the same
     emit(address_at, placeholder(data_from), update);

@@ -584,6 +584,24 @@ void f(struct two_lines* p, struct two_lines value) {
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("words", "early"), [(8, True), (7, False)])
+def test_the_rest_of_a_line_may_be_changed_by_calls(
+    toolchain: Toolchain, words: int, early: bool
+) -> None:
+    code = f"""
+struct Words {{ long word[{words}]; }};
+extern "C" void f(line& p, Words words) {{
+  other();
+  memcpy((void*)&p, &words, sizeof words);
+  pm_flush((void*)&p, sizeof words);
+  pm_order();
+}}"""
+    done = events(auto(toolchain, code, "-O2", ".cpp").replace("_Z5otherv", "other"))
+    assert done[:4] == (
+        ["INIT", "BOTH", "other", "pm_flush"] if early else ["INIT", "ADDR", "other", "DATA"]
+    )
+
+
 NUMBERS = {
     "char": ("both_part", "1"),
     "short": ("both_part", "2"),
@@ -636,8 +654,8 @@ CONDITIONS = {
         ["INIT", "ADDR", "BOTH_VAL", "pm_order", "?", *FLUSHED[3:]],
     ),
     "update before": (
-        "p->a = v; if (v) { other(); pm_flush((void*)p, 64); pm_order(); }",
-        ["store", "?", "INIT", "ADDR", "other", "pm_flush", "pm_order"],
+        "p->a = v; if (v) { pm_durable(); pm_flush((void*)p, 64); pm_order(); }",
+        ["store", "?", "INIT", "ADDR", "pm_durable", "pm_flush", "pm_order"],
     ),
     "switch": (
         f"other(); switch (v) {{ case 1: find(v); case 2: {FLUSH} }}", None,
