@@ -8,11 +8,10 @@
 //    what its region has declared by pm_log() or pm_log_ranges() or allocated in the same function.
 // 2. None in a loop, none across functions (4.5.2). Functions that have to be inlined belong to the
 //    function that calls them: _mm_clwb() is one.
-// 3. Address (step 2): as near to the function's beginning as what computes the address allows,
-// there
-//    comes pm_pre_addr(). What computes it moves there with it (step 3); a load only if it provably
-//    loads the same there and can't fault where the program wouldn't. None passes pm_begin() or
-//    pm_end(), so that regions keep what they read.
+// 3. Address (step 2): as near to the function's beginning as what computes it allows, there comes
+//    pm_pre_addr(). What computes it moves there with it (step 3); a load only if it provably loads
+//    the same there and can't fault where the program wouldn't. None passes pm_begin() or pm_end(),
+//    so that regions keep what they read.
 // 4. Data: if a store or a copy is the last update of the object and dominates the write-back, then
 //    behind the second-last one, as near to it as the value allows, comes the value that the last
 //    one assigns (step 3). Whatever may write to the object is an update; of one that can't be
@@ -20,10 +19,10 @@
 //    update nothing, except for pm_root(), pm_open(), pm_read() and pm_write().)
 // 5. Both stay under the condition under which the write-back is (step 3). Checks whose other ways
 //    end in an exception or never return are none.
-// 6. A write-back has one object: pm_pre_init(), then its hints (table 2): PRE_DATA where the data
-// are
-//    known to begin with a line, which is the object's first; otherwise PRE_BOTH, or PRE_BOTH_VAL
-//    of a number or pointer, since data alone must be aligned.
+// 6. A write-back has one object: pm_pre_init(), then its hints (table 2). PRE_DATA is for data
+//    that are known to begin with the object's first line, since data alone must be aligned. Others
+//    have their address: PRE_BOTH; PRE_BOTH_VAL of a number or pointer, or of one with less than
+//    8 bytes pm_pre_both_part(), because more would be wrong.
 // 7. Stores stay as they are, in their order: what is inserted are calls that change nothing.
 //
 // What the paper leaves open

@@ -5,7 +5,6 @@
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsX86.h>
@@ -112,7 +111,10 @@ class Finder {
 
   WriteBacks find() {
     std::vector<Instruction*> all;  // what is found may need more instructions
-    for (Instruction& instruction : llvm::instructions(function_)) all.push_back(&instruction);
+    for (llvm::BasicBlock& block : function_) {
+      if (!values_.tree().isReachableFromEntry(&block)) continue;
+      for (Instruction& instruction : block) all.push_back(&instruction);
+    }
     for (Instruction* instruction : all) {
       if (calls(*instruction, Library::kBegin)) begins_.push_back(instruction);
       if (calls(*instruction, Library::kEnd)) ends_.push_back(instruction);

@@ -430,6 +430,22 @@ join:
 """
 
 
+def test_code_that_is_never_reached_gets_none(toolchain: Toolchain) -> None:
+    code = MAY_NOT_RETURN.replace(
+        "  ret void\n",
+        """  ret void
+never:
+  %q = load ptr, ptr %table
+  store i64 3, ptr %q
+  call void @pm_flush(ptr %q, i64 8)
+  call void @pm_order()
+  ret void
+""",
+    ).replace("DEREFERENCEABLE", "")
+    done = events(compiled(toolchain, code, "-O0", ".ll", "--janus-auto"))
+    assert done.count("INIT") == 1 and done.count("pm_flush") == 2
+
+
 def test_what_has_thrown_may_have_written(toolchain: Toolchain) -> None:
     text = compiled(toolchain, CAUGHT, "-O0", ".ll", "--janus-auto")
     assert events(text) == ["other", "pm_order", "INIT", "ADDR", "pm_order", "pm_flush", "pm_order"]
