@@ -41,6 +41,11 @@ NOT_RECORDED void pm_pre_data(const pm_pre* object, const void* data, size_t byt
 NOT_RECORDED void pm_pre_both_val(const pm_pre* object, const void* address, uint64_t value) {
   hint(HINT_VALUE, object, address, &value, sizeof value);
 }
+/* Of less than 8 bytes: those that the compiler finds (pmemsim-cc --janus-auto). */
+NOT_RECORDED void pm_pre_both_part(const pm_pre* object, const void* address, uint64_t value,
+                                   size_t bytes) {
+  hint(HINT_VALUE, object, address, &value, bytes);
+}
 NOT_RECORDED void pm_pre_both_buf(const pm_pre* object, const void* address, const void* data,
                                   size_t bytes) {
   hint(HINT_BOTH_BUFFERED, object, address, data, bytes);

@@ -1,14 +1,21 @@
 // The entry of the LLVM pass plug-in (clang -fpass-plugin=...): annotations are followed before all
-// optimizations, and the program is instrumented after them.
+// optimizations, and the program is instrumented after them. Janus's hints come in between, if the
+// plug-in has its option, which clang knows if it also loads the plug-in early (-fplugin=...).
 #include <llvm/Config/llvm-config.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
 
 #include "annotated_locks.hpp"
 #include "instrument.hpp"
+#include "janus_hints.hpp"
 
 namespace pmemsim::pass {
 namespace {
+
+llvm::cl::opt<bool> janus_auto("pmemsim-janus-auto",
+                               llvm::cl::desc("Insert Janus's pre-execution hints"));
 
 llvm::CodeGenOptLevel code_generation_level(llvm::OptimizationLevel level) {
   switch (level.getSpeedupLevel()) {
@@ -28,6 +35,15 @@ class AnnotatedLocksPass : public llvm::PassInfoMixin<AnnotatedLocksPass> {
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
     return tell_of_annotated_locks(module) ? llvm::PreservedAnalyses::none()
                                            : llvm::PreservedAnalyses::all();
+  }
+  static bool isRequired() { return true; }  // at -O0 too
+};
+
+class JanusHintsPass : public llvm::PassInfoMixin<JanusHintsPass> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    return insert_janus_hints(module) ? llvm::PreservedAnalyses::none()
+                                      : llvm::PreservedAnalyses::all();
   }
   static bool isRequired() { return true; }  // at -O0 too
 };
@@ -55,6 +71,12 @@ llvmGetPassPluginInfo() {
             builder.registerPipelineStartEPCallback(
                 [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
                   passes.addPass(pmemsim::pass::AnnotatedLocksPass());
+                });
+            builder.registerPipelineEarlySimplificationEPCallback(
+                [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+                  if (!pmemsim::pass::janus_auto) return;
+                  passes.addPass(llvm::AlwaysInlinerPass());
+                  passes.addPass(pmemsim::pass::JanusHintsPass());
                 });
             builder.registerOptimizerLastEPCallback(
                 [](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {

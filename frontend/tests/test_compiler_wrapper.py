@@ -37,11 +37,14 @@ def test_informational_options(toolchain: Toolchain) -> None:
 
 def test_help_begins_with_what_is_its_own(toolchain: Toolchain) -> None:
     for compiler, clang in ((toolchain.cc, "clang-19"), (toolchain.cxx, "clang++-19")):
-        first, second, rest = run(compiler, "--help").stdout.split("\n", 2)
+        own, rest = run(compiler, "--help").stdout.split("\n\n", 1)
+        first, second, third, *options = own.splitlines()
         assert first.startswith(
             f"{compiler.name}: clang 19 that compiles programs so that 'pmemsim"
         )
         assert f"{compiler.name} -O2 -g mine.c -o mine" in second
+        assert third == "Beyond that:"
+        assert [option.split()[0] for option in options] == ["--janus-auto"]
         assert rest == run(clang, "--help").stdout
 
 

@@ -21,7 +21,7 @@ from pmemsim.processes import Processes
 from pmemsim.programs import KeepGoing, ending_of, run_program
 from pmemsim.toolchain import compiler, toolchain_dir
 from pmemsim.trace import Trace
-from pmemsim.workloads import LOGS, WorkloadRun, find_workload, toolchain_hash
+from pmemsim.workloads import HINTS, LOGS, WorkloadRun, find_workload, toolchain_hash
 
 
 def record(
@@ -101,7 +101,7 @@ def record_workload(
 
 def record_uncached(run: WorkloadRun, output: Path, keep_going: KeepGoing | None = None) -> None:
     """Build and record a workload, and keep nothing but `output`."""
-    program = build_workload(run.workload, run.opt, keep_going, run.log)
+    program = build_workload(run.workload, run.opt, keep_going, run.log, run.hints)
     environment = {
         "PMEMSIM_TRACE": str(output),
         "PMEMSIM_PROCESSES": "",  # those of a `pmemsim record` around this one are not ours
@@ -136,12 +136,16 @@ def record_uncached(run: WorkloadRun, output: Path, keep_going: KeepGoing | None
 
 
 def build_workload(
-    name: str, opt: str = "O2", keep_going: KeepGoing | None = None, log: str = LOGS[0]
+    name: str,
+    opt: str = "O2",
+    keep_going: KeepGoing | None = None,
+    log: str = LOGS[0],
+    hints: str = HINTS[0],
 ) -> Path:
     """Build a workload for recording, or reuse the program built earlier; returns its path."""
     workload = find_workload(name)
     cxx = compiler("pmemsim-c++")
-    folder = cache_dir() / "programs" / f"{toolchain_hash()[:16]}-{opt}-{log}"
+    folder = cache_dir() / "programs" / f"{toolchain_hash()[:16]}-{opt}-{log}-{hints}"
     program = folder / name
     if program.is_file():
         return program
@@ -157,6 +161,10 @@ def build_workload(
     ]
     if log == "redo":
         command.append("-DPM_REDO_LOG")
+    if hints != "manual":
+        command.append("-DWORKLOAD_WITHOUT_HINTS")
+    if hints == "auto":
+        command.append("--janus-auto")
     with _made_once(program) as fresh:
         if fresh is None:
             return program

@@ -18,8 +18,11 @@ from pmemsim.toolchain import toolchain_dir
 OPTIMISATIONS = ("O0", "O1", "O2", "O3")
 MIXES = ("insert-update", "insert", "read-update", "insert-delete")
 LOGS = ("undo", "redo")
+HINTS = ("manual", "auto", "none")
+"""Whose pre-execution hints: those of the workload's source, the compiler's, or nobody's."""
 Argument = int | float | str | None
 """Of a workload; None: not given."""
+NAMES = {"mix": MIXES, "log": LOGS, "hints": HINTS}
 # What the programs take (workloads/common/workload.hpp).
 WHOLE_NUMBERS = {
     "threads": range(1, 127 + 1),
@@ -74,6 +77,8 @@ class WorkloadRun:
     """Regions before the measured part, which leave the caches as they are in a longer run."""
     log: str = LOGS[0]
     """The software log that its library has: one of `LOGS`."""
+    hints: str = HINTS[0]
+    """Whose pre-execution hints its program has: one of `HINTS`."""
     whole_run: bool = False
     """Whether the set-up and the warm-up are part of what is recorded and measured."""
 
@@ -91,6 +96,7 @@ class WorkloadRun:
             mix=self.mix,
             warm_up=self.warm_up,
             log=self.log,
+            hints=self.hints,
             whole_run=self.whole_run,
         )
         if not problems and self.mix and self.mix not in (MIXES[0], *workload.mixes):
@@ -149,7 +155,10 @@ class WorkloadRun:
 
         These are the sources, the tools, the arguments, and the turns that threads take.
         """
-        parts: tuple[Any, ...] = (toolchain_hash(), self.opt, self.log, self.arguments)
+        parts: tuple[Any, ...] = (
+            *(toolchain_hash(), self.opt, self.log, self.hints),
+            self.arguments,
+        )
         if turns := os.environ.get("PMEMSIM_QUANTUM"):
             parts = (*parts, turns)
         key = hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
@@ -203,10 +212,9 @@ def argument_problems(opt: str | None = None, **arguments: Argument) -> list[str
         given = f"--{key.replace('_', '-')} {value}"
         if value is None:
             continue
-        if key in ("mix", "log"):
-            known = MIXES if key == "mix" else LOGS
-            if value not in known:
-                problems.append(f"{given}: must be one of {', '.join(known)}")
+        if key in NAMES:
+            if value not in NAMES[key]:
+                problems.append(f"{given}: must be one of {', '.join(NAMES[key])}")
             continue
         if key == "whole_run":
             continue

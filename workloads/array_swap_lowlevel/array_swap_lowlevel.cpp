@@ -88,11 +88,13 @@ class ArraySwapLowLevel : public workload::DataItems {
     char *a_copy = root_->first_copy(log), *b_copy = root_->second_copy(log);
     const std::uint64_t bytes = data_bytes();
     // Janus: what the log and the slots will hold is known once the locks are held.
-    workload::announce(a_copy, a, bytes);
-    workload::announce(b_copy, b, bytes);
-    workload::announce_value(&log->state.valid, 1);
-    workload::announce(a, b, bytes);
-    workload::announce(b, a, bytes);
+    if constexpr (workload::kHints) {
+      workload::announce(a_copy, a, bytes);
+      workload::announce(b_copy, b, bytes);
+      workload::announce_value(&log->state.valid, 1);
+      workload::announce(a, b, bytes);
+      workload::announce(b, a, bytes);
+    }
 
     log->slots = {first, second};
     std::memcpy(a_copy, a, bytes);
@@ -102,7 +104,8 @@ class ArraySwapLowLevel : public workload::DataItems {
 
     set_valid(log, 1);
     pm_order();
-    workload::announce_value(&log->state.valid, 0);  // not before 1 is written
+    if constexpr (workload::kHints)
+      workload::announce_value(&log->state.valid, 0);  // not before 1 is written
 
     std::memcpy(a, b_copy, bytes);
     std::memcpy(b, a_copy, bytes);

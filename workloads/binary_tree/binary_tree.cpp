@@ -60,8 +60,10 @@ class BinaryTrees : public workload::Trees {
 
   workload::Tally insert(Node** link, const workload::Operation& item) {
     Node* node = item.allocate<Node>(pool_);
-    workload::announce(node, &item.key, 2 * sizeof item.key);
-    workload::announce_pointer(link, node);
+    if constexpr (workload::kHints) {
+      workload::announce(node, &item.key, 2 * sizeof item.key);
+      workload::announce_pointer(link, node);
+    }
     pm_log(link, sizeof *link);
     *node = {item.key, item.stamp, nullptr, nullptr};
     item.store_data(node);

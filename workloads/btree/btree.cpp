@@ -97,7 +97,8 @@ class BTrees : public workload::Trees {
   workload::Tally insert(Tree& tree, const workload::Operation& operation, Scratch& plan) {
     Item* item = operation.allocate<Item>(pool_);
     // Janus: the item's own line; the plan announces the nodes' lines.
-    workload::announce(item, &operation.key, 2 * sizeof operation.key);
+    if constexpr (workload::kHints)
+      workload::announce(item, &operation.key, 2 * sizeof operation.key);
     Node* top = tree.top;
     if (top->count == kKeys) top = grow(top, plan);
     insert_below(top, operation.key, item, plan);

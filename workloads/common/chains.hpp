@@ -75,8 +75,10 @@ class Chains {
  private:
   void link_new(Node** link, Node* next, const Operation& item, Scratch& cache) {
     Node* node = static_cast<Node*>(nodes_.take(cache));
-    item.announce_address(node);
-    announce_pointer(link, node);
+    if constexpr (kHints) {
+      item.announce_address(node);
+      announce_pointer(link, node);
+    }
     *node = {next, item.key, item.stamp};
     item.store_data(node);
     pm_flush(node, sizeof *node + data_bytes_);

@@ -9,6 +9,13 @@
 
 namespace workload {
 
+// Whether the workloads give hints. The compiler may do that instead (pmemsim-cc --janus-auto).
+#ifdef WORKLOAD_WITHOUT_HINTS
+inline constexpr bool kHints = false;
+#else
+inline constexpr bool kHints = true;
+#endif
+
 // `data` holds what will be written to `address`.
 inline void announce(const void* address, const void* data, std::size_t bytes) {
   pm_pre hint;

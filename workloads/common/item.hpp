@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "hints.hpp"
 #include "payload.hpp"
 #include "pmemsim/pm.h"
 #include "workload.hpp"
@@ -56,7 +57,7 @@ class NewItem {
   template <class Node>
   Node* allocate(pm_pool* pool) const {
     Node* node = static_cast<Node*>(require(pm_alloc(pool, sizeof(Node) + bytes_)));
-    announce_address(node);
+    if constexpr (kHints) announce_address(node);
     return node;
   }
 

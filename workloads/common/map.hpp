@@ -51,8 +51,10 @@ struct Operation : NewItem {
   template <class Node>
   Tally update(Node* node) const {
     if (read) return read_data(node);
-    announce_address(node);
-    announce_value(&node->stamp, stamp);
+    if constexpr (kHints) {
+      announce_address(node);
+      announce_value(&node->stamp, stamp);
+    }
     const pm_range ranges[] = {{&node->stamp, sizeof stamp}, {data_of(node), data_bytes()}};
     pm_log_ranges(ranges, 2);
     node->stamp = stamp;
@@ -251,7 +253,7 @@ class Map {
   std::uint64_t keys() const { return root_->header.keys(); }
 
   Tally execute(Operation& operation, Scratch& scratch) {
-    operation.announce_data();
+    if constexpr (kHints) operation.announce_data();
     const std::lock_guard lock(locks_[structure_.lock_of(operation.key)]);
     if constexpr (Structure::kRegions) pm_begin(pool_);
     const Tally tally = structure_.execute(operation, scratch);

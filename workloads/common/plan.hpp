@@ -54,7 +54,7 @@ class Plan {
 
   // The same for a pointer that leads into the tree, and whose new value is known.
   void declare(Node** link, Node* target) {
-    announce_pointer(link, target);
+    if constexpr (kHints) announce_pointer(link, target);
     add_range(link, sizeof *link);
   }
 
@@ -69,13 +69,14 @@ class Plan {
 #else
   void execute() {
     for (std::size_t i = 0; i < count_; ++i)
-      if (changes_[i].created)
-        announce(changes_[i].node, &changes_[i].copy, sizeof(Node));
-      else
+      if (changes_[i].created) {
+        if constexpr (kHints) announce(changes_[i].node, &changes_[i].copy, sizeof(Node));
+      } else {
         for_changed_lines(changes_[i], [this](char* line, const char* copy) {
-          announce(line, copy, PM_LINE_BYTES);
+          if constexpr (kHints) announce(line, copy, PM_LINE_BYTES);
           add_range(line, PM_LINE_BYTES);
         });
+      }
     pm_log_ranges(ranges_.data(), range_count_);
     for (std::size_t i = 0; i < count_; ++i) {
       if (changes_[i].created)

@@ -66,8 +66,10 @@ class RegionSwap {
     const std::uint64_t bytes = root_->item_bytes;
     pm_begin(pool_);
     // Janus: what each slot will hold stands in the other, and is announced before it is logged.
-    announce(a, b, bytes);
-    announce(b, a, bytes);
+    if constexpr (kHints) {
+      announce(a, b, bytes);
+      announce(b, a, bytes);
+    }
     const pm_range ranges[] = {{a, bytes}, {b, bytes}};
     pm_log_ranges(ranges, 2);
     std::memcpy(scratch.buffer.data(), a, bytes);

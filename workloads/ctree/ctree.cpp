@@ -98,7 +98,7 @@ class CritBitTrees : public workload::Trees {
 
   workload::Tally insert_first(Link* top, const workload::Operation& operation) {
     Item* item = allocate_item(operation);
-    workload::announce_value(top, Link(item).word());
+    if constexpr (workload::kHints) workload::announce_value(top, Link(item).word());
     pm_log(top, sizeof *top);
     store_item(item, operation);
     *top = Link(item);
@@ -113,7 +113,7 @@ class CritBitTrees : public workload::Trees {
 
     Item* item = allocate_item(operation);
     Node* node = static_cast<Node*>(workload::require(pm_alloc(pool_, sizeof(Node))));
-    workload::announce_value(link, Link(node).word());
+    if constexpr (workload::kHints) workload::announce_value(link, Link(node).word());
     pm_log(link, sizeof *link);
     store_item(item, operation);
     node->bit = bit;
@@ -125,7 +125,8 @@ class CritBitTrees : public workload::Trees {
 
   Item* allocate_item(const workload::Operation& operation) {
     Item* item = operation.allocate<Item>(pool_);
-    workload::announce(item, &operation.key, 2 * sizeof operation.key);
+    if constexpr (workload::kHints)
+      workload::announce(item, &operation.key, 2 * sizeof operation.key);
     return item;
   }
 

@@ -68,12 +68,14 @@ class HashMap {
     Node* node = item.allocate<Node>(pool_);
     // Janus: what the node and the bucket will hold is known before the log is written. Fields that
     // share a line are announced together (figure 8b).
-    pm_pre fields;
-    pm_pre_init(&fields);
-    pm_pre_both_buf(&fields, &node->next, bucket, sizeof *bucket);
-    pm_pre_both_buf(&fields, &node->key, &item.key, 2 * sizeof item.key);
-    pm_pre_start_buf(&fields);
-    workload::announce_pointer(bucket, node);
+    if constexpr (workload::kHints) {
+      pm_pre fields;
+      pm_pre_init(&fields);
+      pm_pre_both_buf(&fields, &node->next, bucket, sizeof *bucket);
+      pm_pre_both_buf(&fields, &node->key, &item.key, 2 * sizeof item.key);
+      pm_pre_start_buf(&fields);
+      workload::announce_pointer(bucket, node);
+    }
 
     pm_log(bucket, sizeof *bucket);
     *node = {*bucket, item.key, item.stamp};

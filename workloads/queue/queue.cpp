@@ -140,7 +140,7 @@ class Queue {
   std::uint64_t data_bytes() const { return root_->header.data_bytes; }
 
   void enqueue(workload::NewItem& item) {
-    item.announce_data();
+    if constexpr (workload::kHints) item.announce_data();
     const std::lock_guard lock(back_lock_);
     End& back = root_->back;
     const std::uint64_t number = back.number + 1;
@@ -148,13 +148,15 @@ class Queue {
     Node* node = item.allocate<Node>(pool_);
     // Janus: fields that share a line are announced together (figure 8b), before the log is
     // written.
-    pm_pre fields;
-    pm_pre_init(&fields);
-    pm_pre_both_buf(&fields, &node->number, &number, sizeof number);
-    pm_pre_both_buf(&fields, &node->key, &item.key, 2 * sizeof item.key);
-    pm_pre_start_buf(&fields);
-    workload::announce_pointer(&back.node->next, node);
-    announce_end(back, &node, number);
+    if constexpr (workload::kHints) {
+      pm_pre fields;
+      pm_pre_init(&fields);
+      pm_pre_both_buf(&fields, &node->number, &number, sizeof number);
+      pm_pre_both_buf(&fields, &node->key, &item.key, 2 * sizeof item.key);
+      pm_pre_start_buf(&fields);
+      workload::announce_pointer(&back.node->next, node);
+      announce_end(back, &node, number);
+    }
 
     const pm_range ranges[] = {{&back.node->next, sizeof(Node*)}, {&back, 2 * sizeof(Node*)}};
     pm_log_ranges(ranges, 2);
@@ -174,7 +176,7 @@ class Queue {
     Node* node = front.node;
     if (node == committed_.load(std::memory_order_acquire)) return false;
     pm_begin(pool_);
-    announce_end(front, &node->next, front.number + 1);
+    if constexpr (workload::kHints) announce_end(front, &node->next, front.number + 1);
     pm_free(pool_, node);
     pm_log(&front, 2 * sizeof(Node*));
     front.node = node->next;

@@ -74,13 +74,13 @@ class SkipLists : public workload::Trees {
 
   workload::Tally insert(const Path& path, const workload::Operation& item) {
     Node* node = item.allocate<Node>(pool_);
-    workload::announce(node, &item.key, 2 * sizeof item.key);
+    if constexpr (workload::kHints) workload::announce(node, &item.key, 2 * sizeof item.key);
     // The stamp is random: so is the number of its trailing zeros.
     const unsigned levels =
         std::min<unsigned>(kLevels, 1 + static_cast<unsigned>(std::countr_zero(item.stamp)));
     std::array<pm_range, kLevels> ranges;
     for (unsigned level = 0; level < levels; ++level) {
-      workload::announce_pointer(&path[level]->next[level], node);
+      if constexpr (workload::kHints) workload::announce_pointer(&path[level]->next[level], node);
       ranges[level] = {&path[level]->next[level], sizeof(Node*)};
     }
     pm_log_ranges(ranges.data(), levels);

@@ -44,7 +44,8 @@ class Tatp {
     const std::lock_guard lock(tables_.lock_of(row));
     // The value is less than a line, so that it cannot be announced before its address; earlier
     // than the lock, another thread's write to the row would make it void.
-    workload::announce(&row->vlr_location, &update.vlr_location, sizeof row->vlr_location);
+    if constexpr (workload::kHints)
+      workload::announce(&row->vlr_location, &update.vlr_location, sizeof row->vlr_location);
 
     pm_begin(pool_);
     pm_log(&row->vlr_location, sizeof row->vlr_location);

@@ -64,13 +64,15 @@ class TatpLowLevel {
 
   void update_location(const tatp::Update& update, Log& log) {
     // The log lies where it always does, and will be set valid.
-    workload::announce_value(&log.valid, 1);
+    if constexpr (workload::kHints) workload::announce_value(&log.valid, 1);
 
     tatp::Subscriber* row = tables_.find(update.sub_nbr);
     const std::lock_guard lock(tables_.lock_of(row));
     // Under the lock nobody else can change the row, which would make these void.
-    workload::announce(&log.row, row, sizeof *row);
-    workload::announce(&row->vlr_location, &update.vlr_location, sizeof row->vlr_location);
+    if constexpr (workload::kHints) {
+      workload::announce(&log.row, row, sizeof *row);
+      workload::announce(&row->vlr_location, &update.vlr_location, sizeof row->vlr_location);
+    }
 
     log.row = *row;
     pm_flush(&log.row, sizeof log.row);
@@ -80,7 +82,7 @@ class TatpLowLevel {
     pm_flush(&log.valid, sizeof log.valid);
     pm_order();
     // Not earlier: the two values are written to the same line.
-    workload::announce_value(&log.valid, 0);
+    if constexpr (workload::kHints) workload::announce_value(&log.valid, 0);
 
     row->vlr_location = update.vlr_location;
     pm_flush(row, sizeof *row);

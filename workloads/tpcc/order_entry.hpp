@@ -191,11 +191,13 @@ class OrderEntry : public Tables {
     transaction.order = root().order + order_place(district, o_id);
     transaction.order_row = {o_id, request.entry_d, request.d_id, request.w_id, request.c_id,
                              0,    request.count,   all_local};
-    workload::announce(transaction.order, &transaction.order_row, sizeof(Order));
+    if constexpr (workload::kHints)
+      workload::announce(transaction.order, &transaction.order_row, sizeof(Order));
 
     transaction.new_order = new_order_of(district, o_id);
     transaction.new_order_row = {o_id, request.d_id, request.w_id};
-    workload::announce(transaction.new_order, &transaction.new_order_row, sizeof(NewOrder));
+    if constexpr (workload::kHints)
+      workload::announce(transaction.new_order, &transaction.new_order_row, sizeof(NewOrder));
 
     transaction.order_line = root().order_line + kMaxLines * order_place(district, o_id);
   }
@@ -211,7 +213,7 @@ class OrderEntry : public Tables {
     counts.s_remote_cnt += line.supply_w_id != transaction.request.w_id;
     counts.s_quantity += counts.s_quantity >= line.quantity + 10 ? 0 : 91;
     counts.s_quantity -= line.quantity;
-    workload::announce(&stock->counts, &counts, sizeof counts);
+    if constexpr (workload::kHints) workload::announce(&stock->counts, &counts, sizeof counts);
   }
 
   void prepare_order_line(Transaction& transaction, std::uint32_t i) const {
@@ -229,7 +231,8 @@ class OrderEntry : public Tables {
            0,
            line.quantity,
            stock.s_dist[request.d_id - 1]};
-    workload::announce(transaction.order_line + i, &row, sizeof row);
+    if constexpr (workload::kHints)
+      workload::announce(transaction.order_line + i, &row, sizeof row);
     transaction.is_brand[i] =
         is_original(transaction.items[i]->i_data) && is_original(stock.s_data);
   }
@@ -243,13 +246,15 @@ class OrderEntry : public Tables {
     for (std::uint32_t i = 0; i < request.count; ++i)
       transaction.totals.quantity += request.lines[i].quantity;
     // Two fields of one line: announced together (Janus, figure 8b).
-    pm_pre pre_district;
-    pm_pre_init(&pre_district);
-    pm_pre_both_buf(&pre_district, &district->d_next_o_id, &transaction.next_o_id,
-                    sizeof district->d_next_o_id);
-    pm_pre_both_buf(&pre_district, &district->d_totals, &transaction.totals,
-                    sizeof district->d_totals);
-    pm_pre_start_buf(&pre_district);
+    if constexpr (workload::kHints) {
+      pm_pre pre_district;
+      pm_pre_init(&pre_district);
+      pm_pre_both_buf(&pre_district, &district->d_next_o_id, &transaction.next_o_id,
+                      sizeof district->d_next_o_id);
+      pm_pre_both_buf(&pre_district, &district->d_totals, &transaction.totals,
+                      sizeof district->d_totals);
+      pm_pre_start_buf(&pre_district);
+    }
   }
 
   static bool is_original(const Text<50>& data) {

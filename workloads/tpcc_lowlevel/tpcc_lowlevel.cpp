@@ -125,15 +125,17 @@ class TpccLowLevel {
 
   void write(const tpcc::Transaction& transaction, Log& log) {
     const std::uint64_t number = log.begun + 1;
-    workload::announce_value(&log.begun, number);
-    // What the locks keep as it is can be announced before it is copied.
-    workload::announce(&log.new_order.row, transaction.new_order, sizeof(tpcc::NewOrder));
-    workload::announce(&log.order.row, transaction.order, sizeof(tpcc::Order));
-    announce_stock_copy(transaction, log, 0);
+    if constexpr (workload::kHints) {
+      workload::announce_value(&log.begun, number);
+      // What the locks keep as it is can be announced before it is copied.
+      workload::announce(&log.new_order.row, transaction.new_order, sizeof(tpcc::NewOrder));
+      workload::announce(&log.order.row, transaction.order, sizeof(tpcc::Order));
+      announce_stock_copy(transaction, log, 0);
+    }
 
     begin(transaction, log, number);
     // The line of the log that `begun` lies in is not written again before the end.
-    workload::announce_value(&log.finished, number);
+    if constexpr (workload::kHints) workload::announce_value(&log.finished, number);
 
     transaction.district->d_next_o_id = transaction.next_o_id;
     transaction.district->d_totals = transaction.totals;
@@ -146,7 +148,7 @@ class TpccLowLevel {
     back_up(log.order, transaction.order, number);
     insert_order(transaction);
     for (std::uint32_t i = 0; i < transaction.request.count; ++i) {
-      announce_stock_copy(transaction, log, i + 1);
+      if constexpr (workload::kHints) announce_stock_copy(transaction, log, i + 1);
       back_up(log.stock[i], transaction.stock[i], number);
       transaction.stock[i]->counts = transaction.stock_counts[i];
       persist(&transaction.stock[i]->counts, sizeof(tpcc::StockCounts));

@@ -104,6 +104,15 @@ class Recipe:
             show_default="undo",
         ),
     ] = None
+    hints: Annotated[
+        str | None,
+        typer.Option(
+            "--hints",
+            help="Whose pre-execution hints a workload's program has: manual, those of its source; "
+            "auto, those that the compiler finds (pmemsim-cc --janus-auto); or none.",
+            show_default="manual",
+        ),
+    ] = None
     whole_run: Annotated[
         bool | None,
         typer.Option(

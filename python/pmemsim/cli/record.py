@@ -152,7 +152,11 @@ def _all(recipe: Recipe, out_dir: Path) -> None:
     if recipe.log or recipe.whole_run:
         problems.add(["--log and --whole-run: for one workload at a time; leave out --all"])
     for workload in workloads().values():
-        taken = {key: value for key, value in recipe.arguments.items() if key in workload.arguments}
+        taken = {
+            key: value
+            for key, value in recipe.arguments.items()
+            if key in (*workload.arguments, "hints")
+        }
         with problems.collected():
             runs.append(WorkloadRun.of(workload.name, opt=recipe.opt, **taken))
     problems.raise_any()
