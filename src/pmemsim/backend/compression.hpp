@@ -1,5 +1,5 @@
-// Compression, before data are looked up or encrypted (Janus, Table 1: "reduce the size of memory
-// accesses to save the bandwidth"; bdi.hpp).
+// Compression, before data are looked up or encrypted: the first of all operations (Janus, Table 1:
+// "reduce the size of memory accesses to save the bandwidth"; bdi.hpp).
 //
 //   C1  compressing the line
 //

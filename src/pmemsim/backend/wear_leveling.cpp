@@ -158,11 +158,10 @@ void WearLeveling::copy(std::uint64_t number, Picoseconds now) {
   const StartGap& registers = region(number).registers;
   const Line from = in_region(number, registers.before_gap());
   const Line to = in_region(number, registers.gap());
-  if (parameters_.defects.order) copied(number, now);
+  Completion persistent = completion<&WearLeveling::copied>(*this, number);
+  if (parameters_.defects.order) std::exchange(persistent, {})(now);
   count_write(to);
-  const bool late = parameters_.defects.order;
-  backend_->write_metadata(to, pm_->newest(from),
-                           late ? Completion{} : completion<&WearLeveling::copied>(*this, number));
+  backend_->write_metadata(to, pm_->newest(from), persistent);
 }
 
 void WearLeveling::copied(std::uint64_t number, Picoseconds) {
