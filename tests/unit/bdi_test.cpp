@@ -73,6 +73,10 @@ TEST(Bdi, WrapsAround) {
   const std::uint64_t top = std::uint64_t{1} << 63;
   EXPECT_EQ(compressed_bytes(line_of<std::uint64_t>({top, top - 1, top, top, top, top, top, top})),
             1 + 1 + 8 + 8 * 1u);
+  std::vector<std::uint32_t> fours(16, 0x4000'0000);
+  fours[3] = fours[7] = ~std::uint32_t{0};  // -1, a difference to zero
+  fours[4] += 5;
+  EXPECT_EQ(compressed_bytes(line_of(fours)), 1 + 2 + 4 + 16 * 1u);
 }
 
 TEST(Bdi, WhatNoWayMakesShorterStaysAsItIs) {

@@ -78,7 +78,7 @@ TEST(Compression, CountsWhatItWouldSave) {
 TEST(Compression, IsUndoneAtEveryCrash) {
   for (const bool drops : {false, true}) {
     OperationsBench bench(compression());
-    bench.write_at_random(1, 2000, 16, drops);
+    bench.write_at_random(1, 2000, drops ? 3 : 16, drops);
     EXPECT_EQ(bench.problem, "");
     EXPECT_GT(bench.crashes, 500u);
   }
@@ -88,7 +88,11 @@ TEST(Compression, IsUndoneBehindOtherOperations) {
   OperationsBench bench(compression(), deduplication(), encryption(), integrity());
   bench.write_at_random(1, 1000, 16, false);
   EXPECT_EQ(bench.problem, "");
-  EXPECT_GT(bench.statistic("deduplication.duplicates"), 0);
+  const double duplicates = bench.statistic("deduplication.duplicates");
+  EXPECT_GT(duplicates, 0);
+  EXPECT_EQ(bench.statistic("compression.compressed") +
+                bench.statistic("compression.incompressible") + duplicates,
+            1000);
 }
 
 // Drawn duplicates hold the line as it came from compression.
@@ -102,11 +106,11 @@ TEST(Compression, IsUndoneForDrawnDuplicates) {
   MemoryBench bench(OperationsBench::roomy());
   Backend backend(bench.queue, bench.memory, std::move(operations), ns(0));
   for (std::uint64_t number = 0; number < 16; ++number) {
-    backend.write({.line = {number}, .data = some_data(number), .persisted = {}, .written = {}});
+    backend.write({.line = {number}, .data = data_of(number), .persisted = {}, .written = {}});
   }
   bench.run();
   for (std::uint64_t number = 0; number < 16; ++number) {
-    EXPECT_EQ(backend.surviving({number}), some_data(number)) << number;
+    EXPECT_EQ(backend.surviving({number}), data_of(number)) << number;
   }
 }
 

@@ -193,8 +193,8 @@ class OperationsBench : public MemoryBench, public PersistenceObserver, public P
     for (const auto& [line, writes] : accepted_) {
       if (!problem.empty()) return;
       const LineData expected = writes.empty() ? LineData{} : sent_[writes.back()].data;
-      if (survived(line) != expected) problem = "a crash loses a line";
       if (backend->surviving(line) != expected) problem = "a line isn't what was accepted";
+      if (survived(line) != expected) problem = "a crash loses a line";
     }
   }
 

@@ -18,11 +18,7 @@ class CorrectedImage final : public ImageDecoder {
     flip_some(place, line);
     CodedLine corrected = line;
     const bool wrong = correct(corrected) == Correction::kUncorrectable;
-    if (wrong && !parameters_.defects.detect) {
-      uncorrectable_.insert(place);
-    } else {
-      uncorrectable_.erase(place);
-    }
+    if (wrong && !parameters_.defects.detect) uncorrectable_.insert(place);
     tell(place, parameters_.defects.correct ? line.data : corrected.data);
   }
   void registers_changed(const Tell&) override {}
@@ -41,7 +37,7 @@ class CorrectedImage final : public ImageDecoder {
   }
 
   const ErrorCorrectionParameters parameters_;
-  std::set<Line> uncorrectable_;
+  std::set<Line> uncorrectable_;  // and always will be: as many bits flip whatever is there
 };
 
 }  // namespace

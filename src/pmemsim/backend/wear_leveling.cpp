@@ -8,8 +8,8 @@
 namespace pmemsim {
 namespace {
 
-constexpr std::uint64_t kMetadata = std::uint64_t{1} << 53;  // as line numbers: none from here on,
-constexpr std::uint64_t kSpare = std::uint64_t{1} << 56;     // but these, one a region, is moved
+// As line numbers: one for each region of what lies below all metadata, which no region has.
+constexpr std::uint64_t kSpare = std::uint64_t{1} << 56, kMetadata = std::uint64_t{1} << 53;
 
 bool is_spare(Line place) { return place.number >= kSpare && place.number < kSpare + kMetadata; }
 
@@ -80,14 +80,14 @@ Line WearLeveling::in_region(std::uint64_t region, std::uint64_t place) const {
 
 Line WearLeveling::place(Line line) const {
   const auto region = regions_.find(region_of(line));
-  if (line.number >= kMetadata || region == regions_.end()) return line;
+  if (region == regions_.end()) return line;
   return in_region(region->first,
                    region->second.registers.place_of(line.number % parameters_.region_lines));
 }
 
 std::optional<Line> WearLeveling::line_at(Line place) const {
   const auto region = regions_.find(region_of(place));
-  if ((place.number >= kMetadata && !is_spare(place)) || region == regions_.end()) return place;
+  if (region == regions_.end()) return place;
   const std::uint64_t within =
       is_spare(place) ? parameters_.region_lines : place.number % parameters_.region_lines;
   const auto line = region->second.registers.line_at(within);
@@ -102,7 +102,7 @@ WearLeveling::Region& WearLeveling::region(std::uint64_t number) {
 // ---- Writes
 
 void WearLeveling::encode(const Write&, const Prepared&, Encoded& encoded) const {
-  if (!encoded.elsewhere) encoded.place = place(encoded.place);
+  encoded.place = place(encoded.place);
 }
 
 // Rule 3.
