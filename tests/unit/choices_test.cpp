@@ -225,6 +225,26 @@ TEST(Choices, AcceptWhatFits) {
   }
 }
 
+TEST(Choices, OfTheBackendStandInTheOrderInWhichTheyWork) {
+  const auto problem = [](std::string_view backend) -> std::string {
+    try {
+      configure(settings({{"backend", backend}}));
+    } catch (const ConfigError& error) {
+      return error.problems().at(0);
+    }
+    return "";
+  };
+  EXPECT_EQ(
+      problem("compression,deduplication,encryption,integrity,error-correction,wear-leveling"), "");
+  EXPECT_EQ(problem("oram,encryption,wear-leveling"), "");
+  EXPECT_EQ(problem("wear-leveling,oram,compression"),
+            "test: backend=wear-leveling,compression has operations before others whose results "
+            "they work on; choose compression,wear-leveling");
+  EXPECT_NE(problem("encryption,deduplication"), "");
+  EXPECT_NE(problem("integrity,encryption"), "");
+  EXPECT_NE(problem("error-correction,encryption"), "");
+}
+
 // A layer that holds several choices takes a list of them.
 TEST(Choices, OfTheBackendAreAList) {
   ChoiceTable table = choices();

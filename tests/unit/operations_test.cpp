@@ -1,6 +1,7 @@
 // A machine whose backend has operations: what a run and a crash make of what they do to lines.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
@@ -80,15 +81,16 @@ class Displacing final : public BackendOperation {
 };
 
 // Stores these values to one word, each with its flush and fence.
-TraceBuilder durable_stores(const std::vector<std::uint64_t>& values) {
+TraceBuilder durable_stores(const std::vector<std::uint64_t>& values,
+                            std::uint64_t address = kPmBase) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
   const std::uint32_t store = builder.site(SiteKind::kStore, 8, 1);
   const std::uint32_t clwb = builder.site(SiteKind::kFlush);
   const std::uint32_t sfence = builder.site(SiteKind::kFence);
   for (const std::uint64_t value : values) {
-    builder.store(store, kPmBase, value);
-    builder.access(clwb, kPmBase);
+    builder.store(store, address, value);
+    builder.access(clwb, address);
     builder.plain(sfence);
   }
   return builder;
@@ -140,6 +142,26 @@ TEST(Operations, AreUndoneInTheImageOfARun) {
   EXPECT_EQ(image.pages(), 1u);
   EXPECT_EQ(machine.pm().device().read(Line::of(kPmBase)), LineData{}) << "it stands elsewhere";
   EXPECT_EQ(machine.image(kPmBase + 4096, kPmBase + 8192).pages(), 0u);
+}
+
+// A line moves when its last write is on the device, which may be when all queues are drained.
+TEST(Operations, ThatWriteWhenQueuesAreDrainedAreWaitedFor) {
+  constexpr std::uint64_t kMoved = kPmBase + kLineBytes;  // before the gap
+  TraceBuilder builder = durable_stores({4, 5}, kMoved);
+  const TemporaryTrace temporary(builder);
+  const trace::TraceFile file(temporary.path());
+  Machine machine(configure(settings({{"atomicity", "none"},
+                                      {"backend", "wear-leveling"},
+                                      {"wear_leveling.region_lines", "2"},
+                                      {"wear_leveling.writes_per_move", "2"}})),
+                  file);
+  EXPECT_TRUE(machine.run({}));
+  EXPECT_EQ(machine.image(kPmBase, kPmBase + 4096).read(Line::of(kMoved)), LineData{std::byte{5}});
+  StatisticsCollector collector;
+  machine.design().statistics(collector);
+  const auto moves = std::ranges::find(collector.found, "wear_leveling.moves", &Statistic::name);
+  ASSERT_NE(moves, collector.found.end());
+  EXPECT_EQ(moves->value, 1);
 }
 
 // A design that writes data only when the run is over.

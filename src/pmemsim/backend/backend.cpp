@@ -29,6 +29,7 @@ Backend::Backend(EventQueue& queue, Memory& pm, Operations operations, Picosecon
   for (const auto& operation : operations_) {
     operation->connect(queue, pm, *this);
     together += operation->most_metadata();
+    after_read_ += operation->after_read();
   }
   pm.expect_together(together);
 }
@@ -141,7 +142,7 @@ Encoded Backend::encode(Passing& passing) const {
     take_bytes(write.data, accepted_newest(write.line), ~write.bytes);
     if (write.data != before) passing.prepared.data = false;
   }
-  Encoded encoded{write.line, write.data};
+  Encoded encoded{.place = write.line, .data = write.data, .order = passing.order};
   for (const auto& operation : operations_) operation->encode(write, passing.prepared, encoded);
   return encoded;
 }
@@ -176,9 +177,12 @@ void Backend::metadata_changed(Line line) {
   }
 }
 
-void Backend::write_metadata(Line line, const LineData& data) {
-  pm_.write(
-      {.line = line, .kind = WriteKind::kMetadata, .data = data, .persisted = {}, .written = {}});
+void Backend::write_metadata(Line line, const LineData& data, Completion persisted) {
+  pm_.write({.line = line,
+             .kind = WriteKind::kMetadata,
+             .data = data,
+             .persisted = persisted,
+             .written = {}});
 }
 
 // Rule 8: the metadata's write stands for the line's.
@@ -456,7 +460,13 @@ void Backend::read_located(std::uint64_t number, Picoseconds) {
   for (const auto& operation : operations_) {
     reads_[slot].unanswered += !operation->read(reading.line, answered);
   }
-  pm_.read(place(reading.line), answered);
+  pm_.read(place(reading.line), completion<&Backend::read_came>(*this, slot));
+}
+
+void Backend::read_came(std::uint64_t slot, Picoseconds now) {
+  if (after_read_ == Picoseconds{}) return read_answered(slot, now);
+  queue_.schedule(now + after_read_, Phase::kController,
+                  completion<&Backend::read_answered>(*this, slot));
 }
 
 // Rule 1.

@@ -105,7 +105,7 @@ class Backend {
   void discard_all() { results_.discard_all(); }
   // From an operation: lines of its metadata, which lie where no program's data do.
   void read_metadata(Line line, Completion done) { pm_.read(line, done); }
-  void write_metadata(Line line, const LineData& data);
+  void write_metadata(Line line, const LineData& data, Completion persisted = {});
   // From an operation: its results for the line, of whatever prediction or write, don't hold any
   // more.
   void metadata_changed(Line line);
@@ -162,6 +162,7 @@ class Backend {
   void accepted(std::uint64_t slot, Picoseconds now);
   void written(std::uint64_t slot, Picoseconds now);
   void read_located(std::uint64_t slot, Picoseconds now);
+  void read_came(std::uint64_t slot, Picoseconds now);
   void read_answered(std::uint64_t slot, Picoseconds now);
   void no_longer_here(const Passing& passing);
   void dropped_from_queue(Line line, WriteId in_queue);
@@ -179,6 +180,7 @@ class Backend {
   Memory& pm_;
   const Operations operations_;
   const Picoseconds forward_latency_;
+  Picoseconds after_read_{};  // of all operations
   const BackendDefects defects_;
   ResultBuffer results_;
   Slab<Passing> writes_;

@@ -8,17 +8,27 @@
 #include "pmemsim/backend/schedule.hpp"
 
 namespace pmemsim {
+namespace {
+
+// Behind the last of those that need them: what comes then neither moves nor changes them.
+void add_entries(Backend::Operations& operations, const MetadataCacheParameters& cache,
+                 std::uint32_t cores) {
+  const auto last = std::find_if(operations.rbegin(), operations.rend(),
+                                 [](const auto& operation) { return operation->needs_entries(); });
+  if (last == operations.rend()) return;
+  auto entries = std::make_unique<LineEntries>(cache, cores);
+  for (const auto& operation : operations) operation->share(*entries);
+  operations.insert(last.base(), std::move(entries));
+}
+
+}  // namespace
 
 void add_common_operations(Backend::Operations& operations, const BackendParameters& parameters,
                            const MetadataCacheParameters& counter_cache, std::uint32_t cores,
                            std::uint32_t unit_scale) {
   std::vector<BackendOperation*> chosen;
   for (const auto& operation : operations) chosen.push_back(operation.get());
-  if (std::ranges::any_of(chosen, &BackendOperation::needs_entries)) {
-    auto entries = std::make_unique<LineEntries>(counter_cache, cores);
-    for (BackendOperation* const operation : chosen) operation->share(*entries);
-    operations.push_back(std::move(entries));
-  }
+  add_entries(operations, counter_cache, cores);
   std::vector<std::vector<SubOperation>> graph;
   for (const BackendOperation* const operation : chosen) {
     graph.push_back(operation->sub_operations());

@@ -233,7 +233,7 @@ void Deduplication::accepted(const Write& write, const Encoded& encoded) {
 
 void Deduplication::keep_drawn(const Write& write, const Encoded& encoded) {
   if (encoded.elsewhere) {
-    kept_[write.line.number] = write.data;
+    kept_[write.line.number] = encoded.data;
   } else {
     kept_.erase(write.line.number);
   }

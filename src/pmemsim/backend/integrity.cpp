@@ -53,7 +53,7 @@ std::vector<SubOperation> Integrity::sub_operations() const {
       {.name = "E4",
        .latency = hash,
        .external = {.address = true, .data = true},
-       .after = {"E3", "D2"},
+       .after = {"E3", "D2", "C1"},
        .unless_duplicate = true},
       {.name = "I1", .latency = hash, .external = {.address = true}, .after = {"E1", "D2"}}};
   while (all.size() <= parameters_.levels) {

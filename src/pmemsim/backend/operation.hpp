@@ -51,6 +51,7 @@ struct Encoded {
   };
   Line place;
   LineData data;
+  std::uint64_t order = 0;           // in which the write came, of all: no other one has it
   std::vector<Metadata> metadata{};  // accepted together with the data, or not at all
   // The data are there already: metadata alone are written.
   bool elsewhere = false;
@@ -104,6 +105,8 @@ class BackendOperation {
   virtual void forget(const Completion& /*done*/) {}
   // The same for a read.
   virtual bool read(Line, Completion /*done*/) { return true; }
+  // What it takes for a read once the line's data have come from PM.
+  virtual Picoseconds after_read() const { return {}; }
 
   // Where a line stands has to be known before it can be read. True: it is. Otherwise `done` will
   // be called once, not from within.

@@ -198,7 +198,10 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   void written(Line line) override {
     if (!persistent_caches_) contents_.touched(line);
   }
-  void survivors_changed(Picoseconds when) override { point(when); }
+  void survivors_changed(Picoseconds when) override {
+    image_.registers_changed();
+    point(when);
+  }
   void stored(Line line) override {
     if (options_.subsets > 0 && !persistent_caches_) dirty_.add(line);
   }

@@ -1,5 +1,9 @@
 #include "pmemsim/design/backend_problems.hpp"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
 #include <variant>
 
 namespace pmemsim {
@@ -26,15 +30,36 @@ MostMetadata most_metadata(const Blueprint& blueprint) {
   return most;
 }
 
+// Each works on what those before it have made of a line. Others may stand anywhere.
+constexpr std::array<std::string_view, 6> kOrder{
+    "compression", "deduplication", "encryption", "integrity", "error-correction", "wear-leveling"};
+
+std::string order_problem(const Blueprint& blueprint) {
+  std::vector<std::string_view> chosen;
+  for (const Choice* const choice : blueprint.design.operations()) {
+    if (std::ranges::count(kOrder, choice->name) > 0) chosen.push_back(choice->name);
+  }
+  std::vector<std::string_view> right = chosen;
+  std::ranges::sort(right, {},
+                    [](std::string_view name) { return std::ranges::find(kOrder, name); });
+  if (chosen == right) return {};
+  return fmt::format(
+      "backend={} has operations before others whose results they work on; choose {}",
+      fmt::join(chosen, ","), fmt::join(right, ","));
+}
+
 }  // namespace
 
 std::vector<std::string> backend_problems(const Blueprint& blueprint) {
+  std::vector<std::string> problems;
+  if (const std::string problem = order_problem(blueprint); !problem.empty()) {
+    problems.push_back(problem);
+  }
   const MostMetadata most = most_metadata(blueprint);
-  if (most.lines == 0) return {};
+  if (most.lines == 0) return problems;
   const std::string must =
       "backend=" + most.names +
       " has metadata that must become persistent in one step with their data, ";
-  std::vector<std::string> problems;
   if (blueprint.pm.queue_place == QueuePlace::kDevice) {
     problems.push_back(must +
                        "which with pm.queue_place=device reach their queues one after the other; "

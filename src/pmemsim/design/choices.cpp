@@ -9,9 +9,13 @@
 #include "pmemsim/atomicity/none.hpp"
 #include "pmemsim/atomicity/software_redo.hpp"
 #include "pmemsim/atomicity/software_undo.hpp"
+#include "pmemsim/backend/compression.hpp"
 #include "pmemsim/backend/deduplication.hpp"
 #include "pmemsim/backend/encryption.hpp"
+#include "pmemsim/backend/error_correction.hpp"
 #include "pmemsim/backend/integrity.hpp"
+#include "pmemsim/backend/oram.hpp"
+#include "pmemsim/backend/wear_leveling.hpp"
 #include "pmemsim/design/design_configuration.hpp"
 #include "pmemsim/design/log_problems.hpp"
 #include "pmemsim/ordering/dpo.hpp"
@@ -305,6 +309,32 @@ ChoiceTable make_table() {
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
          return std::make_unique<Integrity>(blueprint.parameters<IntegrityParameters>(),
                                             blueprint.cores);
+       }},
+      {.name = "compression",
+       .summary = "Lines are compressed (base-delta-immediate)",
+       .parameters = Groups{backend, ParameterGroup::of<CompressionParameters>("compression")},
+       .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
+         return std::make_unique<Compression>(blueprint.parameters<CompressionParameters>());
+       }},
+      {.name = "error-correction",
+       .summary = "Words have check bits that correct one wrong bit and detect two (SECDED)",
+       .parameters =
+           Groups{backend, ParameterGroup::of<ErrorCorrectionParameters>("error_correction")},
+       .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
+         return std::make_unique<ErrorCorrection>(
+             blueprint.parameters<ErrorCorrectionParameters>());
+       }},
+      {.name = "wear-leveling",
+       .summary = "Lines move, so that none is worn out before the others (Start-Gap)",
+       .parameters = Groups{backend, ParameterGroup::of<WearLevelingParameters>("wear_leveling")},
+       .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
+         return std::make_unique<WearLeveling>(blueprint.parameters<WearLevelingParameters>());
+       }},
+      {.name = "oram",
+       .summary = "Accesses take the time and the traffic of those of an oblivious RAM (Path ORAM)",
+       .parameters = Groups{backend, ParameterGroup::of<OramParameters>("oram")},
+       .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
+         return std::make_unique<Oram>(blueprint.parameters<OramParameters>());
        }},
 
       // Precompute.

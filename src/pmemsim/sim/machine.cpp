@@ -182,10 +182,14 @@ bool Machine::run(const std::function<bool(double)>& progress) {
   design_.drain();
   while (queue_.step()) {
   }
-  pm_.drain();
-  dram_.drain();
-  while (queue_.step()) {
-  }
+  Picoseconds before{};
+  do {  // what the backend does when a line has been written may have to be written, too
+    before = queue_.now();
+    pm_.drain();
+    dram_.drain();
+    while (queue_.step()) {
+    }
+  } while (queue_.now() > before);
   if (!pm_.idle() || !dram_.idle() || !design_.pending().empty()) report_stuck();
   if (progress) progress(1);
   return true;
