@@ -24,12 +24,9 @@ using Values = std::vector<std::pair<std::string, std::string>>;
 
 std::vector<Setting> janus_settings(const Values& more) {
   Values all{
-      {"core.count", "2"},
-      {"backend", "deduplication,encryption,integrity"},
-      {"precompute", "janus"},
-      {"pm.wpq_entries", "64"},
-      {"pm.front_latency", "0ns"},
-      {"janus.decode_latency", "1ns"},
+      {"core.count", "2"},         {"backend", "deduplication,encryption,integrity"},
+      {"precompute", "janus"},     {"pm.wpq_entries", "64"},
+      {"pm.front_latency", "0ns"}, {"janus.decode_latency", "1ns"},
   };
   all.insert(all.end(), more.begin(), more.end());
   std::vector<Setting> settings;

@@ -26,7 +26,10 @@ std::vector<SubOperation> Encryption::sub_operations() const {
        .external = {.address = true},
        .after = {"E1"},
        .unless_duplicate = true},
-      {.name = "E3", .external = {.data = true}, .after = {"E2", "D2", "C1"}, .unless_duplicate = true},
+      {.name = "E3",
+       .external = {.data = true},
+       .after = {"E2", "D2", "C1"},
+       .unless_duplicate = true},
   };
 }
 
