@@ -101,7 +101,10 @@ Structures = Sequence[Structure] | Unknown
 
 
 def storage_of(configuration: Configuration) -> Structures:
-    """The structures that a design adds to its machine; none if it is software alone."""
+    """The structures that a design adds to its machine; none if it is software alone.
+
+    What two choices have in common is there once.
+    """
     values = Values(configuration)
     found: list[Structure] = []
     for layer in _core.layer_names:
@@ -109,7 +112,7 @@ def storage_of(configuration: Configuration) -> Structures:
             structures = STORAGE[layer, choice](values)
             if isinstance(structures, Unknown):
                 return structures
-            found += structures
+            found += [structure for structure in structures if structure not in found]
     return found
 
 
@@ -370,6 +373,68 @@ def _pmem_spec(value: Values) -> list[Structure]:
     ]
 
 
+def _metadata_cache(name: str, key: str, value: Values) -> Structure:
+    size = value.bytes(f"{key}.size_per_core")
+    return Structure(f"{name}, shared, for each core", f"{size} B", size, value.cores, "Table 3")
+
+
+def _register(name: str) -> Structure:
+    return Structure(f"{name}, a persistent register", f"{_REGISTER} B", _REGISTER, 1, "4.2")
+
+
+def _entries(value: Values) -> list[Structure]:
+    return [_metadata_cache("counter cache", "counter_cache", value), _register("counter")]
+
+
+def _encryption(value: Values) -> list[Structure]:
+    return _entries(value)
+
+
+def _integrity(value: Values) -> list[Structure]:
+    return [
+        *_entries(value),
+        _metadata_cache("Merkle tree cache", "integrity.cache", value),
+        _register("root of the tree"),
+    ]
+
+
+def _deduplication(value: Values) -> list[Structure]:
+    return [*_entries(value), _metadata_cache("fingerprint cache", "deduplication.cache", value)]
+
+
+def _wear_leveling(_: Values) -> Structures:
+    return Unknown(
+        "Start and Gap are two registers for each region of PM, whose size no machine has"
+    )
+
+
+def _oram(_: Values) -> Structures:
+    return Unknown("ORAM's stash and position map aren't modelled, only its time and traffic")
+
+
+def _janus(value: Values) -> Structures:
+    scale = value.number("janus.scale")
+    if scale == 0:
+        return Unknown("janus.scale=0 has as many entries as are wanted")
+    request, operation, result = 119 / _BITS, 103 / _BITS, 148
+
+    def queue(name: str, key: str, size: float, formula: str) -> Structure:
+        count = value.number(key) * scale
+        return Structure(
+            f"{name}, shared, for each core",
+            f"{count} x {formula}",
+            count * size,
+            value.cores,
+            "4.3",
+        )
+
+    return [
+        queue("request queue", "janus.request_entries", request, "119 bit"),
+        queue("operation queue", "janus.operation_entries", operation, "103 bit"),
+        queue("intermediate result buffer", "janus.result_entries", result, "148 B"),
+    ]
+
+
 STORAGE: dict[tuple[str, str], Callable[[Values], Structures]] = {
     ("ordering", "none"): _nothing,
     ("ordering", "x86"): _nothing,
@@ -386,6 +451,15 @@ STORAGE: dict[tuple[str, str], Callable[[Values], Structures]] = {
     ("atomicity", "asap"): _asap,
     ("atomicity", "lad"): _lad,
     ("backend", "none"): _nothing,
+    ("backend", "encryption"): _encryption,
+    ("backend", "integrity"): _integrity,
+    ("backend", "deduplication"): _deduplication,
+    # They compute; what they keep is beside the lines, in PM.
+    ("backend", "compression"): _nothing,
+    ("backend", "error-correction"): _nothing,
+    ("backend", "wear-leveling"): _wear_leveling,
+    ("backend", "oram"): _oram,
     ("precompute", "none"): _nothing,
+    ("precompute", "janus"): _janus,
 }
 """What each choice of a layer adds; every choice has a row."""
