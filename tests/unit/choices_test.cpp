@@ -225,6 +225,14 @@ TEST(Choices, AcceptWhatFits) {
   }
 }
 
+TEST(Choices, CompressionNeedsWholeLines) {
+  const auto configured = [](std::string_view persistence) {
+    configure(settings({{"backend", "compression"}, {"pm.persistence", persistence}}));
+  };
+  EXPECT_NO_THROW(configured("accepted"));
+  EXPECT_THROW(configured("written"), ConfigError);
+}
+
 TEST(Choices, OfTheBackendStandInTheOrderInWhichTheyWork) {
   const auto problem = [](std::string_view backend) -> std::string {
     try {

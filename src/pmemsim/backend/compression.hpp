@@ -11,6 +11,8 @@
 //   3  A line whose data are elsewhere (deduplication) has the bit of that place, for the bit
 //      follows from the data.
 //   4  A read is decompressed once the line has come.
+//   5  Words of a compressed line mean nothing without the others: the line must be persistent as a
+//      whole, as it is where queues survive.
 #pragma once
 
 #include "pmemsim/backend/operation.hpp"

@@ -95,6 +95,13 @@ std::vector<std::string> pmem_spec_notes(const Blueprint& blueprint, const Choic
           "stores in order (docs/model.md)"};
 }
 
+std::vector<std::string> compression_problems(const Blueprint& blueprint, const Choice&) {
+  if (blueprint.pm.persistence == PersistencePoint::kAccepted) return {};
+  return {
+      "backend=compression makes a line of which a crash leaves some words, as it may with "
+      "pm.persistence=written, unreadable; choose pm.persistence=accepted"};
+}
+
 template <class Design>
 std::unique_ptr<Recovery> hardware_recovery(
     const Atomicity& design, typename HardwareRecovery<Design>::Procedure& procedure) {
@@ -313,6 +320,7 @@ ChoiceTable make_table() {
       {.name = "compression",
        .summary = "Lines are compressed (base-delta-immediate)",
        .parameters = Groups{backend, ParameterGroup::of<CompressionParameters>("compression")},
+       .problems = compression_problems,
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
          return std::make_unique<Compression>(blueprint.parameters<CompressionParameters>());
        }},
