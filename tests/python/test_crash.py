@@ -382,14 +382,27 @@ def test_three_mechanisms_or_more_of_each_design_are_broken() -> None:
     orderings = ("dpo", "hops", "pmem-spec")
     of_parts = {f"{ordering}-{log}" for ordering in orderings for log in ("bare", "redo")}
     few = {design for design in preset_names("design") if count[design] < 3}
-    assert few == {"np", "eadr-redo"} | of_parts
+    # The operations of these are those of parallel.
+    assert few == {"np", "eadr-redo", "serialized", "janus"} | of_parts
 
 
 def test_every_switch_that_breaks_a_design_is_a_mutant() -> None:
     switches = {p["key"] for p in _core.parameters() if p["defect"]}
     # Speculation IDs find nothing where releases wait, and no workload's threads store to words of
     # one line while one of them is on its way (docs/crash.md says which tests show what they do).
-    assert switches - {mutant.switch for mutant in mutants()} == {
+    others = switches - {mutant.switch for mutant in mutants()}
+    # Operations that no preset has are crashed by unit tests, as are those that need a forger of
+    # images, or a design that drops accepted writes; and only time follows from predictions.
+    of_no_preset = ("compression.", "error_correction.", "wear_leveling.")
+    assert {switch for switch in others if not switch.startswith(of_no_preset)} == {
+        "backend.break.metadata_changed",
+        "backend.break.prepared_data",
+        "backend.break.prepared_line",
+        "backend.break.registers",
+        "backend.break.reserved",
+        "deduplication.break.leak",
+        "deduplication.break.pending",
+        "integrity.break.address",
         "pmem_spec.break.tags",
         "pmem_spec.break.masks",
     }
