@@ -43,6 +43,8 @@ bool is_tried(const Layers& layers) {
   const std::string& precompute = layers[3].value;
   if (backend == "none" || backend == "delaying" || backend == "preparing") return true;
   if (precompute != "none" && backend != "integrity") return false;
+  // A path of lines for each access takes long, and does nothing to data.
+  if (backend == "oram") return ordering == "x86" && atomicity == "none";
   const bool past_caches = ordering == "hops" || ordering == "pmem-spec";
   return ordering == "x86" || (past_caches && atomicity == "software-undo");
 }
