@@ -76,10 +76,10 @@ def show_design(
     known = {(layer["layer"], layer["name"]): layer for layer in _core.layers()}
     rows = []
     for layer in _core.layer_names:
-        choice = resolved[layer]["value"]
-        info = known[layer, choice]
-        needs, gives = ", ".join(info["needs"]) or "-", ", ".join(info["gives"]) or "-"
-        rows.append((layer, choice, info["summary"], needs, gives))
+        for choice in resolved[layer]["value"].split(","):
+            info = known[layer, choice]
+            needs, gives = ", ".join(info["needs"]) or "-", ", ".join(info["gives"]) or "-"
+            rows.append((layer, choice, info["summary"], needs, gives))
     out.print(table("", ["layer", "choice", "what it does", "needs", "gives"], rows))
     _print_parameters(preset, lambda key: key in {setting.key for setting in preset.settings})
 
