@@ -163,7 +163,7 @@ def test_stores_in_the_wrong_order_are_found_by_their_ids(recorded: Callable[...
     def alarms(*flags: str) -> float:
         result = pmemsim.run(
             recorded("inside_regions", "-O2", *flags), design="pmem-spec", machine="pmem-spec",
-            overrides={"pmem_spec.releases": "published"},
+            overrides={"pmem_spec.releases": "published", "pages.placement": "contiguous"},
         )  # fmt: skip
         stats = result.stats
         return float(stats["pmem_spec.store_alarms"] - stats["pmem_spec.false_store_alarms"])

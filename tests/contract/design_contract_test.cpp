@@ -267,8 +267,9 @@ TEST_P(DesignContract, RunsToItsEndAndAgainTheSame) {
   }
 }
 
-// A design that starts nothing early runs a program with Janus's hints as one without them.
+// A design that doesn't listen to them runs a program with Janus's hints as one without them.
 TEST_P(DesignContract, HintsCostNothing) {
+  if (GetParam()[3].value == "janus") return;  // programs pay for its calls
   const auto simulated = [](bool hints) {
     trace::TraceBuilder builder;
     builder.pm_region(kPmBase, kPmBase + 4096, pool());
