@@ -64,8 +64,10 @@ void Encryption::pad_made(std::uint64_t number, Picoseconds now) {
 void Encryption::encode(const Write&, const Prepared&, Encoded& encoded) const {
   if (encoded.elsewhere) return;
   entries_->begin_seal(encoded);
-  const std::uint64_t before = entries_->seal_at(encoded.place).counter;
-  if (parameters_.defects.counter && before != 0) encoded.seal.counter = before;
+  if (parameters_.defects.counter) {
+    const std::uint64_t before = entries_->seal_at(encoded.place).counter;
+    if (before != 0) encoded.seal.counter = before;
+  }
   encoded.data = cipher_.apply(encoded.place, encoded.seal.counter, encoded.data);
 }
 

@@ -94,7 +94,7 @@ void LineEntries::accepted(const Write& write, const Encoded& encoded) {
   const Line line = write.line;
   const Seal& entry = encoded.seal;
   const Line entries = layout().line_of(line);
-  const LineData before = contents(entries);
+  const LineData stale = seals_.defects.tree ? contents(entries) : LineData{};
   Seal* const known = entries_.find(line);
   (known != nullptr ? *known : entries_.insert(line)) = entry;
   if (!encoded.elsewhere) {
@@ -104,7 +104,7 @@ void LineEntries::accepted(const Write& write, const Encoded& encoded) {
   }
   cache_.look_up(entries, false);
   if (seals_.tree == nullptr || seals_.defects.root) return;
-  const LineData leaf = seals_.defects.tree ? before : contents(entries);
+  const LineData leaf = seals_.defects.tree ? stale : contents(entries);
   seals_.tree->update(layout().leaf_of(line), layout().leaf(leaf));
 }
 

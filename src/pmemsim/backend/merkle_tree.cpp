@@ -1,6 +1,5 @@
 #include "pmemsim/backend/merkle_tree.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace pmemsim {
@@ -14,10 +13,9 @@ MerkleTree::MerkleTree(std::uint32_t levels) : levels_(levels), hash_("SHA1"), n
   }
 }
 
-void MerkleTree::update(std::uint64_t leaf, std::span<const std::byte> contents) {
-  const bool zero =
-      std::ranges::all_of(contents, [](std::byte byte) { return byte == std::byte{}; });
-  changed_[leaf] = zero ? 0 : hash_.of(std::as_bytes(std::span(&leaf, 1)), contents);
+std::uint64_t MerkleTree::hash(std::uint64_t leaf, const LineData& contents) const {
+  if (contents == LineData{}) return of_zero_.front();
+  return hash_.of(std::as_bytes(std::span(&leaf, 1)), contents);
 }
 
 std::uint64_t MerkleTree::hash(const Node& node) const {
@@ -33,7 +31,8 @@ MerkleTree::Node& MerkleTree::find(std::uint32_t level, std::uint64_t number) {
 // Level by level, so that what many leaves have in common is hashed once.
 void MerkleTree::work_out() {
   std::unordered_map<std::uint64_t, std::uint64_t> hashes;
-  hashes.swap(changed_);
+  for (const auto& [leaf, contents] : changed_) hashes[leaf] = hash(leaf, contents);
+  changed_.clear();
   for (std::uint32_t level = 1; level < levels_ && !hashes.empty(); ++level) {
     std::set<std::uint64_t> above;
     for (const auto& [number, hash] : hashes) {

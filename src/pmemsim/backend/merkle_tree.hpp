@@ -29,7 +29,7 @@ class MerkleTree {
 
   // A leaf holds something else. Its hashes are worked out when somebody asks for one.
   std::uint32_t levels() const { return levels_; }
-  void update(std::uint64_t leaf, std::span<const std::byte> contents);
+  void update(std::uint64_t leaf, const LineData& contents) { changed_[leaf] = contents; }
   const Roots& roots();
   // The node above so many levels of hashes, at least one; its number is that of its first leaf by
   // so many arities.
@@ -46,13 +46,14 @@ class MerkleTree {
 
   void work_out();
   std::uint64_t hash(const Node& node) const;
+  std::uint64_t hash(std::uint64_t leaf, const LineData& contents) const;
   Node& find(std::uint32_t level, std::uint64_t number);
 
   const std::uint32_t levels_;
   const LineHash hash_;
   std::vector<std::uint64_t> of_zero_;  // the hash of a subtree of zeros, by its levels
   std::vector<std::unordered_map<std::uint64_t, Node>> nodes_;  // by level, from 1
-  std::unordered_map<std::uint64_t, std::uint64_t> changed_;    // leaves' hashes, not passed on
+  std::unordered_map<std::uint64_t, LineData> changed_;         // leaves that haven't been hashed
   Roots roots_;
 };
 

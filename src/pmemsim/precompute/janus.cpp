@@ -232,6 +232,7 @@ void Janus::outcome(const Outcome& outcome) {
 void Janus::thread_ended(CoreId core) {
   std::erase_if(requests_, [&](const Request& each) { return core_of(each.object) == core; });
   std::erase_if(operations_, [&](const Operation& each) { return core_of(each.object) == core; });
+  std::erase_if(lines_, [&](const auto& each) { return core_of(each.first) == core; });
   for (Arriving& arriving : arriving_) {
     if (core_of(arriving.request.object) == core) arriving.request.parts.clear();
   }
