@@ -10,24 +10,28 @@ namespace pmemsim {
 class BranchPredictor {
  public:
   explicit BranchPredictor(std::uint32_t index_bits)
-      : mask_((1u << index_bits) - 1), counters_(std::size_t{1} << index_bits, kWeaklyTaken) {}
+      : mask_((1u << index_bits) - 1),
+        counters_(((std::size_t{1} << index_bits) + kInByte - 1) / kInByte, kAllWeaklyTaken) {}
 
   // Learns the outcome; true if it had been predicted.
   bool predicted(std::uint32_t site, bool taken) {
     // Sites are dense numbers: spread them, so that neighbours don't share counters.
-    std::uint8_t& counter = counters_[((site * 0x9E3779B1u >> 8) ^ history_) & mask_];
+    const std::uint32_t index = ((site * 0x9E3779B1u >> 8) ^ history_) & mask_;
+    std::uint8_t& byte = counters_[index / kInByte];
+    const unsigned shift = index % kInByte * 2;
+    const unsigned counter = byte >> shift & 3;
     const bool right = (counter >= kWeaklyTaken) == taken;
-    if (taken) {
-      if (counter < kStronglyTaken) ++counter;
-    } else if (counter > 0) {
-      --counter;
-    }
+    if (taken && counter < kStronglyTaken) byte = static_cast<std::uint8_t>(byte + (1u << shift));
+    if (!taken && counter > 0) byte = static_cast<std::uint8_t>(byte - (1u << shift));
     history_ = (history_ << 1) | (taken ? 1 : 0);
     return right;
   }
 
  private:
-  static constexpr std::uint8_t kWeaklyTaken = 2, kStronglyTaken = 3;
+  static constexpr unsigned kWeaklyTaken = 2, kStronglyTaken = 3;
+  // As in hardware, so that the tables of many cores fit into the host's caches.
+  static constexpr unsigned kInByte = 4;
+  static constexpr std::uint8_t kAllWeaklyTaken = 0b10101010;
   std::uint32_t mask_;
   std::uint32_t history_ = 0;
   std::vector<std::uint8_t> counters_;

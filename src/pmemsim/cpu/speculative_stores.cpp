@@ -21,10 +21,12 @@ void SpeculativeStores::begin(CoreId core) { region_of(core).open = true; }
 void SpeculativeStores::end(CoreId core) {
   Region& region = region_of(core);
   for (std::uint32_t number = 0; number < region.executed; ++number) {
-    lines_.at(region.stores[number].number).stored(core, number).core = kNobody;
+    history(region.stores[number]).stored(core, number).core = kNobody;
   }
   for (const Line line : region.stores) settle(line);
-  region = {};
+  region.open = false;
+  region.executed = 0;
+  region.stores.clear();
 }
 
 void SpeculativeStores::store(CoreId core, std::uint64_t address,
@@ -39,14 +41,13 @@ void SpeculativeStores::store_in_line(CoreId core, std::uint64_t address,
   const Line line = Line::of(address);
   Region& region = region_of(core);
   if (region.open && region.executed < region.stores.size()) {  // executed before
-    lines_.at(line.number).stored(core, region.executed++).there = true;
+    history(line).stored(core, region.executed++).there = true;
     rebuild(line);
     return;
   }
-  const auto history = region.open
-                           ? lines_.try_emplace(line.number, History{newest_.read(line), {}}).first
-                           : lines_.find(line.number);
-  if (history != lines_.end()) {
+  const std::uint32_t* const slot = lines_.find(line);
+  if (slot != nullptr || region.open) {
+    History& history = slot != nullptr ? histories_[*slot] : new_history(line);
     Stored stored{region.open ? core : kNobody,
                   region.executed,
                   static_cast<std::uint8_t>(address % kLineBytes),
@@ -54,7 +55,7 @@ void SpeculativeStores::store_in_line(CoreId core, std::uint64_t address,
                   true,
                   {}};
     std::copy(value.begin(), value.end(), stored.value.begin());
-    history->second.stores.push_back(stored);
+    history.stores.push_back(stored);
   }
   newest_.write(address, value.data(), value.size());
   if (!region.open) return;
@@ -62,8 +63,14 @@ void SpeculativeStores::store_in_line(CoreId core, std::uint64_t address,
   ++region.executed;
 }
 
+SpeculativeStores::History& SpeculativeStores::new_history(Line line) {
+  const std::uint32_t slot = lines_.insert(line) = histories_.take();
+  histories_[slot].before = newest_.read(line);
+  return histories_[slot];
+}
+
 void SpeculativeStores::rebuild(Line line) {
-  const History& history = lines_.at(line.number);
+  const History& history = this->history(line);
   LineData data = history.before;
   for (const Stored& stored : history.stores) {
     if (stored.there) std::copy_n(stored.value.begin(), stored.size, data.begin() + stored.offset);
@@ -73,16 +80,18 @@ void SpeculativeStores::rebuild(Line line) {
 
 // What nobody can take back any more, and nothing before it, becomes what the line held before.
 void SpeculativeStores::settle(Line line) {
-  const auto found = lines_.find(line.number);
-  if (found == lines_.end()) return;
-  History& history = found->second;
+  const std::uint32_t* const slot = lines_.find(line);
+  if (slot == nullptr) return;
+  History& history = histories_[*slot];
   const auto settled = [](const Stored& stored) { return stored.core == kNobody; };
   const auto end = std::find_if_not(history.stores.begin(), history.stores.end(), settled);
   for (auto stored = history.stores.begin(); stored != end; ++stored) {
     std::copy_n(stored->value.begin(), stored->size, history.before.begin() + stored->offset);
   }
   history.stores.erase(history.stores.begin(), end);
-  if (history.stores.empty()) lines_.erase(found);
+  if (!history.stores.empty()) return;
+  histories_.give_back(*slot);
+  lines_.erase(line);
 }
 
 }  // namespace pmemsim

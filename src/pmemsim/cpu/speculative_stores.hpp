@@ -10,9 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
+#include "pmemsim/core/line_table.hpp"
+#include "pmemsim/core/slab.hpp"
 #include "pmemsim/mem/image.hpp"
 
 namespace pmemsim {
@@ -33,7 +34,7 @@ class SpeculativeStores {
     Region& region = region_of(core);
     while (region.executed > 0) {
       const Line line = region.stores[--region.executed];
-      Stored& stored = lines_.at(line.number).stored(core, region.executed);
+      Stored& stored = history(line).stored(core, region.executed);
       stored.there = false;
       rebuild(line);
       told(line.address() + stored.offset, stored.size);
@@ -52,7 +53,7 @@ class SpeculativeStores {
     LineData value;  // from `offset` on
   };
   struct History {
-    LineData before;
+    LineData before{};
     std::vector<Stored> stores;
     Stored& stored(CoreId core, std::uint32_t number);
   };
@@ -63,13 +64,17 @@ class SpeculativeStores {
   };
 
   Region& region_of(CoreId core);
+  // Of a line that has one.
+  History& history(Line line) { return histories_[*lines_.find(line)]; }
+  History& new_history(Line line);
   void store_in_line(CoreId core, std::uint64_t address, std::span<const std::byte> value);
   void rebuild(Line line);
   void settle(Line line);
 
   Image& newest_;
-  std::vector<Region> regions_;  // by core
-  std::unordered_map<std::uint64_t, History> lines_;
+  std::vector<Region> regions_;     // by core
+  LineTable<std::uint32_t> lines_;  // of those with a history: its slot
+  Slab<History> histories_;
 };
 
 }  // namespace pmemsim

@@ -184,17 +184,22 @@ void HopsOrdering::flush_oldest_epoch(CoreId number) {
   // One that was ended without entries, because of what it waits for, has nothing to acknowledge.
   if (!any && core.epochs.front().entries == 0 && epochs_persist(number)) return;
   if (!any && !may_leave_now(number, core.epochs.front())) return;
-  for (std::size_t i = 0; i < core.entries.size(); ++i) {
-    const std::size_t index = any ? core.entries.size() - 1 - i : i;
-    Entry& entry = core.entries[index];
-    if (!any && entry.epoch != core.persisted + 1) break;
-    if (!std::exchange(entry.sent, true)) send(number, index);
+  if (any) {
+    for (std::size_t index = core.entries.size(); index-- > 0;) send(number, index);
+    return;
+  }
+  while (core.unsent < core.left + core.entries.size()) {
+    const std::size_t index = core.unsent - core.left;
+    if (core.entries[index].epoch != core.persisted + 1) break;
+    ++core.unsent;
+    send(number, index);
   }
 }
 
 void HopsOrdering::send(CoreId number, std::size_t index) {
   PerCore& core = cores_[number];
-  const Entry& entry = core.entries[index];
+  Entry& entry = core.entries[index];
+  if (std::exchange(entry.sent, true)) return;
   ++statistics_.flushes;
   core.departs = max(core.departs, context_->queue.now());
   path_.send({.line = entry.line,

@@ -101,6 +101,7 @@ class HopsOrdering final : public Ordering {
   struct PerCore {
     std::deque<Entry> entries;                        // they leave from the front, acknowledged
     std::uint64_t left = 0;                           // so many have
+    std::uint64_t unsent = 0;                         // the first that isn't sent: counted alike
     std::deque<Epoch> epochs = std::deque<Epoch>(1);  // the last one is the present one
     EpochNumber persisted = 0;                        // the last epoch that has, and all before it
     std::deque<Published> published{};                // ... as others learn of it, the latest last
