@@ -115,6 +115,16 @@ def design_table() -> str:
     return table("design", *LAYERS, "what it is", rows=[row for *_, row in sorted(rows)])
 
 
+def backend_table() -> str:
+    """The backends that designs can be put before."""
+    rows = []
+    for name in preset_names("backend"):
+        preset = load_preset("backend", name)
+        values = {setting.key: setting.value for setting in preset.settings}
+        rows.append((f"`{name}`", f"`{values['backend']}`", preset.summary))
+    return table("backend", "operations", "what it is", rows=rows)
+
+
 def stress_table() -> str:
     """The sets of settings that make structures collide."""
     rows = [
@@ -187,6 +197,7 @@ SECTIONS = (
     Section("crash.md", "stress settings", stress_table),
     Section("layers.md", "choices", choice_table),
     Section("layers.md", "designs", design_table),
+    Section("layers.md", "backends", backend_table),
     Section("machines.md", "machines", machine_table),
     Section("machines.md", "open parameters", open_table),
     Section("parameters.md", "all parameters", parameter_tables),

@@ -1,7 +1,7 @@
-"""Machines and designs: YAML presets, read strictly, with the line of every value kept.
+"""Machines, designs and backends: YAML presets, read strictly, with the line of every value kept.
 
-A preset is a file `configs/machines/NAME.yaml` or `configs/designs/NAME.yaml`, or a file of your
-own with the same keys:
+A preset is a file `configs/machines/NAME.yaml`, `configs/designs/NAME.yaml` or
+`configs/backends/NAME.yaml`, or a file of your own with the same keys:
 
     name: asap
     summary: One sentence.
@@ -10,6 +10,8 @@ own with the same keys:
     parameters:
       cores.frequency: {value: 2GHz, source: "Table 2"}
       cores.count: 18          # a value without a source
+
+`DESIGN@BACKEND` is a design, too: that one before this backend, whose parameters it takes.
 
 What the keys mean, and whether the values make sense, is the simulator's business; this module
 finds what is wrong with the file as a file.
@@ -23,14 +25,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import yaml
 
 from pmemsim.errors import ConfigError, Error, did_you_mean
 from pmemsim.files import OWN_YAML
 
-Kind = Literal["machine", "design"]
+Kind = Literal["machine", "design", "backend"]
+BEFORE = "@"
+"""Stands between a design and the backend it is before."""
 
 _KEYS = ("name", "summary", "citation", "inherits", "parameters")
 _VALUE_KEYS = ("value", "source")
@@ -52,7 +56,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Preset:
-    """A named machine or design; `settings` includes what it inherits, which comes first."""
+    """A named machine, design or backend; `settings` begin with what it inherits."""
 
     kind: Kind
     name: str
@@ -113,6 +117,9 @@ def parse_overrides(assignments: Iterable[str], problems: list[str]) -> list[Set
 
 
 def _load(kind: Kind, name: str, problems: list[str], inheriting: tuple[Path, ...]) -> Preset:
+    if kind == "design" and BEFORE in name and not Path(name).is_file():
+        design, _, backend = name.partition(BEFORE)
+        return _before(design, backend, problems, inheriting)
     path = _find(kind, name)
     if path in inheriting:
         raise ConfigError([f"{_place(path)}: inherits from itself; remove an 'inherits' line"])
@@ -131,6 +138,19 @@ def _load(kind: Kind, name: str, problems: list[str], inheriting: tuple[Path, ..
     }
     own = _settings(fields.get("parameters"), path, problems)
     return Preset(kind, text["name"], text["summary"], text["citation"], (*inherited, *own))
+
+
+def _before(design: str, backend: str, problems: list[str], inheriting: tuple[Path, ...]) -> Preset:
+    """A design before a backend, whose parameters count where both have them."""
+    first = _load("design", design, problems, inheriting)
+    second = _load("backend", backend, problems, inheriting)
+    return Preset(
+        "design",
+        f"{first.name}{BEFORE}{second.name}",
+        f"{first.summary}; before {second.summary}",
+        "; ".join(citation for citation in (first.citation, second.citation) if citation),
+        (*first.settings, *second.settings),
+    )
 
 
 def _inherited(
@@ -173,7 +193,7 @@ def _place(path: Path, node: yaml.Node | None = None) -> str:
 
 
 def _is_own(path: Path) -> bool:
-    return path.parent in (preset_dir("machine"), preset_dir("design"))
+    return path.parent in [preset_dir(kind) for kind in get_args(Kind)]
 
 
 def _fields(path: Path, problems: list[str]) -> dict[str, yaml.Node]:

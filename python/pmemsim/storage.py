@@ -412,26 +412,30 @@ def _oram(_: Values) -> Structures:
     return Unknown("ORAM's stash and position map aren't modelled, only its time and traffic")
 
 
-def _janus(value: Values) -> Structures:
+def janus(value: Values) -> Structures:
+    """The queues and the buffer of Janus."""
     scale = value.number("janus.scale")
     if scale == 0:
         return Unknown("janus.scale=0 has as many entries as are wanted")
     request, operation, result = 119 / _BITS, 103 / _BITS, 148
 
-    def queue(name: str, key: str, size: float, formula: str) -> Structure:
+    def queue(
+        name: str, key: str, size: float, formula: str, printed: float | None = None
+    ) -> Structure:
         count = value.number(key) * scale
         return Structure(
             f"{name}, shared, for each core",
             f"{count} x {formula}",
             count * size,
             value.cores,
-            "4.3",
+            "4.3, 5.2.7",
+            printed,
         )
 
     return [
         queue("request queue", "janus.request_entries", request, "119 bit"),
         queue("operation queue", "janus.operation_entries", operation, "103 bit"),
-        queue("intermediate result buffer", "janus.result_entries", result, "148 B"),
+        queue("intermediate result buffer", "janus.result_entries", result, "148 B", 9472),
     ]
 
 
@@ -460,6 +464,6 @@ STORAGE: dict[tuple[str, str], Callable[[Values], Structures]] = {
     ("backend", "wear-leveling"): _wear_leveling,
     ("backend", "oram"): _oram,
     ("precompute", "none"): _nothing,
-    ("precompute", "janus"): _janus,
+    ("precompute", "janus"): janus,
 }
 """What each choice of a layer adds; every choice has a row."""

@@ -36,6 +36,7 @@ def refused(*arguments: str | Path) -> str:
 def test_lists_name_everything() -> None:
     for what, names in (
         ("designs", preset_names("design")),
+        ("backends", preset_names("backend")),
         ("machines", preset_names("machine")),
         ("workloads", list(workloads())),
     ):

@@ -55,8 +55,8 @@ def test_all_designs_that_promise_something(tmp_path: Path) -> None:
     designs = {run["design"] for run in runs}
     assert designs == set(promising_designs("asap"))
     assert set(preset_names("design")) - designs == {
-        "np", "sw-data-only", "x86-bare", "sw-redo", "dpo-bare", "hops-bare", "pmem-spec-bare",
-        "eadr-redo", "dpo-redo", "hops-redo", "pmem-spec-redo",
+        "np", "ideal-free", "sw-data-only", "x86-bare", "sw-redo", "dpo-bare", "hops-bare",
+        "pmem-spec-bare", "eadr-redo", "dpo-redo", "hops-redo", "pmem-spec-redo",
     }  # fmt: skip
     assert all(run["checked"] == 2 for run in runs)
     for run in runs:
@@ -388,7 +388,8 @@ def test_three_mechanisms_or_more_of_each_design_are_broken() -> None:
     of_parts = {f"{ordering}-{log}" for ordering in orderings for log in ("bare", "redo")}
     few = {design for design in preset_names("design") if count[design] < 3}
     # The operations of these are those of parallel.
-    assert few == {"np", "eadr-redo", "serialized", "janus"} | of_parts
+    ideals = {"ideal", "ideal-free"}
+    assert few == {"np", "eadr-redo", "serialized", "janus"} | ideals | of_parts
 
 
 def test_every_switch_that_breaks_a_design_is_a_mutant() -> None:

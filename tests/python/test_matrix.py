@@ -44,7 +44,7 @@ def test_every_design_side_by_side(tmp_path: Path) -> None:
         assert (cell["machine"], cell["threads"]) == ("asap", 2)
         assert isinstance(cell["speedup"], float)
         assert isinstance(cell["pm_write_bytes"], int)
-        if design == "np":
+        if design in ("np", "ideal-free"):
             assert (cell["points"], cell["violations"]) == (None, None)
             assert "promises nothing about a crash" in str(cell["reason"])
         else:
@@ -63,6 +63,42 @@ def test_every_design_side_by_side(tmp_path: Path) -> None:
     asap = found["queue", "asap"]
     assert asap["speedup"] == times["sw-undo"]["time_ns"] / times["asap"]["time_ns"]
     assert asap["pm_write_bytes"] == times["asap"]["pm_write_bytes"]
+
+
+def test_designs_before_backends(tmp_path: Path) -> None:
+    """What nobody has published: other papers' designs on PM that encrypts or deduplicates."""
+    out = tmp_path / "out.json"
+    done = pmemsim(
+        "matrix", "queue", *SMALL, "--machine", "janus", "--designs", "asap,lad",
+        "--backends", "none,verified-serialized,verified-janus,deduplicated-parallel",
+        "--points", "300", "--json", out,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = {design: cell for (_, design), cell in cells_of(out).items()}
+    assert list(found) == [
+        "asap", "asap@verified-serialized", "asap@verified-janus", "asap@deduplicated-parallel",
+        "lad", "lad@verified-serialized", "lad@verified-janus", "lad@deduplicated-parallel",
+    ]  # fmt: skip
+    for cell in found.values():
+        assert (cell["points"], cell["violations"], cell["reason"]) == (300, 0, None)
+    for design in ("asap", "lad"):
+        alone, early, late = (
+            found[f"{design}{backend}"] for backend in ("", "@verified-janus",
+                                                        "@verified-serialized")
+        )  # fmt: skip
+        assert alone["speedup"] > early["speedup"] > late["speedup"]  # type: ignore[operator]
+        assert alone["pm_write_bytes"] < late["pm_write_bytes"]  # type: ignore[operator]
+        assert alone["storage_bytes"] < late["storage_bytes"]  # type: ignore[operator]
+        assert late["storage_bytes"] < early["storage_bytes"]  # type: ignore[operator]
+
+
+def test_backends_that_there_are_not() -> None:
+    done = pmemsim("matrix", "queue", "--designs", "asap", "-m", "janus", "--backends", "no,none")
+    assert done.returncode == 2
+    assert "unknown backend 'no'" in done.stderr
+    done = pmemsim("crash", "queue", "--design", "asap", "--backends", ",")
+    assert done.returncode == 2
+    assert "--backends needs at least one backend" in done.stderr
 
 
 def test_the_baseline_need_not_be_shown(tmp_path: Path) -> None:

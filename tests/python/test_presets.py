@@ -125,7 +125,29 @@ def test_an_unknown_base_is_reported_with_its_place(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("kind", ["machine", "design"])
+def test_a_design_before_a_backend_takes_its_parameters(tmp_path: Path) -> None:
+    both = load_preset("design", "asap@verified-janus")
+    design, backend = load_preset("design", "asap"), load_preset("backend", "verified-janus")
+    assert both.name == "asap@verified-janus"
+    assert both.settings == (*design.settings, *backend.settings)
+    assert design.citation in both.citation
+    assert backend.citation in both.citation
+    own = write(tmp_path, "name: own\nsummary: mine\nparameters: {backend: encryption}\n")
+    assert load_preset("design", f"lad@{own}").name == "lad@own"
+    odd = write(tmp_path, "name: odd\nsummary: mine\n", "my@file.yaml")
+    assert load_preset("design", odd).name == "odd", "a file whose name has the sign in it"
+
+
+def test_an_unknown_backend_gets_a_suggestion() -> None:
+    with pytest.raises(Error, match="unknown backend 'verified'"):
+        load_preset("design", "asap@verified")
+    with pytest.raises(Error, match=r"unknown design 'asp'; did you mean 'asap'\?"):
+        load_preset("design", "asp@verified-janus")
+    with pytest.raises(Error, match="unknown machine 'asap@verified-janus'"):
+        load_preset("machine", "asap@verified-janus")
+
+
+@pytest.mark.parametrize("kind", ["machine", "design", "backend"])
 def test_every_preset_of_ours_loads_and_is_named_as_its_file(kind: str) -> None:
     names = preset_names(kind)  # type: ignore[arg-type]
     assert names

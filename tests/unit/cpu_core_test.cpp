@@ -171,6 +171,9 @@ TEST(Lowering, KeepsWhatTheDesignsProgramWouldContain) {
            // everything
            Case{"x86", "software-undo", kProgram + kLog + kCommit + kDataFlush + 4 * kPersist, 3, 4,
                 5},
+           // the same, and nobody waits
+           Case{"free", "software-undo", kProgram + kLog + kCommit + kDataFlush + 4 * kPersist, 3,
+                4, 5},
            // sw-data-only: no log, no commit; the data's and the program's own flushes
            Case{"x86", "none", kProgram + kDataFlush + 2 * kPersist, 1, 2, 3},
            // np: the program alone, without the instructions that flush and fence
@@ -188,6 +191,24 @@ TEST(Lowering, KeepsWhatTheDesignsProgramWouldContain) {
     EXPECT_EQ(statistic(result, "core.fences"), expected.fences);
     EXPECT_EQ(statistic(result, "core.regions"), 1);
   }
+}
+
+TEST(FreeOrdering, WritesWhatIsFlushedAndNoFenceWaits) {
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1u << 20));
+  const std::uint32_t store = builder.site(SiteKind::kStore, 8);
+  const std::uint32_t flush = builder.site(SiteKind::kFlush);
+  const std::uint32_t fence = builder.site(SiteKind::kFence);
+  for (std::uint64_t line = 0; line < 10; ++line) {
+    builder.store(store, kPmBase + line * kLineBytes, line);
+    builder.access(flush, kPmBase + line * kLineBytes);
+    builder.plain(fence);
+  }
+  const RunResult waiting = run_trace(builder, design("x86", "none"));
+  const RunResult free = run_trace(builder, design("free", "none"));
+  EXPECT_EQ(statistic(free, "pm.writes"), statistic(waiting, "pm.writes"));
+  EXPECT_GT(statistic(waiting, "stall.fence_ns"), 0);
+  EXPECT_EQ(statistic(free, "stall.fence_ns"), 0);
 }
 
 // Of what finds the lines to flush only the flush and the fence are left.

@@ -439,6 +439,8 @@ TEST(Crash, RefusesWhatCannotBeJudged) {
                   "nothing to verify; choose another design, for example sw-undo"});
   }
   EXPECT_THROW(crash_it({{"atomicity", "asap"}, {"run.lock_order", "simulated"}}), ConfigError);
+  EXPECT_THROW(crash_it({{"ordering", "free"}, {"atomicity", "software-undo"}}), ConfigError)
+      << "fences that order nothing leave the log no way to keep its promise";
 }
 
 TEST(Crash, TellsTheStoryOfABrokenDesign) {

@@ -257,6 +257,26 @@ TEST(OperationSchedule, AUnitDoesOneLineAtATime) {
   EXPECT_EQ(bench.statistic("backend.unit_wait_ns"), 681);
 }
 
+// Rule 7: the second one finds the unit busy for as long as the first one, which is unique, takes.
+TEST(OperationSchedule, AcknowledgedOnArrivalOperationsAreDoneBehindWrites) {
+  Chosen ideal = with_units(1);
+  ideal.backend.execution = Execution::kSerialized;
+  ideal.backend.acknowledge = Acknowledge::kArrival;
+  Janus bench(ideal);
+  bench.settle();
+  const double waited = bench.statistic("backend.unit_wait_ns");
+  EXPECT_EQ(bench.write(7, kLine), ns(0));
+  EXPECT_EQ(bench.write(8, kOther), ns(0));
+  bench.settle();
+  EXPECT_EQ(bench.statistic("backend.unit_wait_ns") - waited, 801)
+      << "721 if a write were taken for a duplicate of itself";
+  const double before = bench.statistic("backend.unit_wait_ns");
+  bench.write(7, kOther);
+  bench.write(9, kLine);
+  bench.settle();
+  EXPECT_EQ(bench.statistic("backend.unit_wait_ns") - before, 721) << "of a duplicate";
+}
+
 TEST(OperationSchedule, AsManyUnitsAsCoresHave) {
   Chosen chosen = with_units(1);
   chosen.cores = 2;

@@ -13,7 +13,7 @@ from pmemsim.presets import Kind, Preset, load_preset, preset_names
 from pmemsim.reproduce.papers import load_paper, paper_names
 
 list_app = typer.Typer(
-    no_args_is_help=True, help="List designs, machines, workloads or experiments."
+    no_args_is_help=True, help="List designs, backends, machines, workloads or experiments."
 )
 show_app = typer.Typer(
     no_args_is_help=True, help="Show every parameter of a design or a machine, with its source."
@@ -30,6 +30,12 @@ def _list_presets(kind: Kind) -> None:
 def list_designs() -> None:
     """List the designs: names for `--design` and `--designs`."""
     _list_presets("design")
+
+
+@list_app.command("backends")
+def list_backends() -> None:
+    """List the backends: names for `--backends`, and for designs before one, as in `asap@NAME`."""
+    _list_presets("backend")
 
 
 @list_app.command("machines")
@@ -64,7 +70,9 @@ def list_experiments() -> None:
 
 @show_app.command("design")
 def show_design(
-    name: Annotated[str, typer.Argument(help="A design's name, or the path of a YAML file.")],
+    name: Annotated[
+        str, typer.Argument(help="A design's name, DESIGN@BACKEND, or the path of a YAML file.")
+    ],
 ) -> None:
     """Show a design: its four layers, what they need and give, and its parameters.
 

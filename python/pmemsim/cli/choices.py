@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
+
+import typer
 
 from pmemsim.cli.console import err
 from pmemsim.errors import Problems
-from pmemsim.presets import Setting
+from pmemsim.presets import BEFORE, Setting, load_preset
 from pmemsim.simulation import Configuration, configure
+
+AS_IT_IS = "none"
+"""Among backends: a design as it is."""
+Backends = Annotated[
+    str | None,
+    typer.Option(
+        "--backends",
+        help="Each design before these backends, by commas (`pmemsim list backends`); none is the "
+        "design as it is.",
+    ),
+]
 
 
 def names_of(text: str, problems: Problems) -> list[str]:
@@ -16,6 +30,26 @@ def names_of(text: str, problems: Problems) -> list[str]:
     if not names:
         problems.add(["--designs needs at least one design; see: pmemsim list designs"])
     return distinct(names, "design", problems)
+
+
+def before_backends(designs: Sequence[str], text: str | None, problems: Problems) -> list[str]:
+    """Each design before each of these backends, by commas; None: the designs as they are."""
+    if text is None:
+        return list(designs)
+    backends = [name.strip() for name in text.split(",") if name.strip()]
+    if not backends:
+        problems.add(["--backends needs at least one backend; see: pmemsim list backends"])
+    known = []
+    for backend in distinct(backends, "backend", problems):
+        with problems.collected():
+            if backend != AS_IT_IS:
+                load_preset("backend", backend)
+            known.append(backend)
+    return [
+        design if backend == AS_IT_IS else f"{design}{BEFORE}{backend}"
+        for design in designs
+        for backend in known
+    ]
 
 
 def distinct(names: Sequence[str], what: str, problems: Problems) -> list[str]:

@@ -14,7 +14,13 @@ import typer
 from pmemsim import crash as crashing
 from pmemsim import mutants as broken
 from pmemsim import random_programs
-from pmemsim.cli.choices import configurations_of, distinct, names_of
+from pmemsim.cli.choices import (
+    Backends,
+    before_backends,
+    configurations_of,
+    distinct,
+    names_of,
+)
 from pmemsim.cli.console import out, progress_of, si, table
 from pmemsim.cli.options import (
     MOST,
@@ -63,6 +69,7 @@ def crash_command(
             help="Every design that promises atomic regions, of those that run the `--log`.",
         ),
     ] = False,
+    backends: Backends = None,
     mutants: Annotated[
         bool,
         typer.Option(
@@ -149,6 +156,7 @@ def crash_command(
         pmemsim crash mine.pmt -d sw-undo --check './mine --verify'
         pmemsim crash --all-designs --workloads queue,btree --threads 4 --points 10000
         pmemsim crash --all-designs --stress --random 100 --seed 1
+        pmemsim crash queue --design asap,lad --backends verified-janus -m janus
         pmemsim crash --mutants
 
     At each point the design's own recovery works on exactly what has survived. The image must be
@@ -167,6 +175,7 @@ def crash_command(
             "": " ".join(targets or []) or None,
             "--workloads": more_targets,
             "--all-designs": "" if all_designs else None,
+            "--backends": backends,
             "--random": random,
             "--stress": "" if stress else None,
             "--set": ", ".join(overrides or []) or None,
@@ -191,6 +200,7 @@ def crash_command(
         problems.add([f"--check-timeout {check_timeout:g}: must be more than 0, at most {_MOST_S}"])
     extra = tuple(parse_overrides(overrides or [], problems.found))
     names = _designs(designs, machine, problems, every=all_designs, log=recipe.log)
+    names = before_backends(names, backends, problems)
     configurations_of(names, machine, extra, problems)
     wanted = distinct(
         [*(targets or []), *(more_targets.split(",") if more_targets else [])], "target", problems

@@ -9,7 +9,7 @@ import typer
 
 from pmemsim import comparison as comparing
 from pmemsim import matrix as matrices
-from pmemsim.cli.choices import distinct, names_of
+from pmemsim.cli.choices import Backends, before_backends, distinct, names_of
 from pmemsim.cli.console import out, si, table
 from pmemsim.cli.execution import Execution
 from pmemsim.cli.options import (
@@ -48,6 +48,7 @@ def matrix_command(
     designs: Annotated[
         str | None, typer.Option("--designs", "-d", help="Designs, by commas; default: all.")
     ] = None,
+    backends: Backends = None,
     simulation: Simulation,
     recipe: Recipe,
     baseline: Annotated[
@@ -72,6 +73,7 @@ def matrix_command(
 
         pmemsim matrix --workloads queue,hashmap --machine asap --threads 4
         pmemsim matrix queue --designs np,asap,mine.yaml -m lalea --json out.json --plot out.png
+        pmemsim matrix queue --designs sw-undo,asap --backends none,verified-janus -m janus
 
     Of each cell: the speedup over sw-undo (or --baseline) on the same recording and machine, the
     bytes written to PM, the bytes that the design adds on the chip, and at how many crash points
@@ -87,6 +89,7 @@ def matrix_command(
         check_outputs(simulation.json_path, simulation.plot_path)
     execution.check(problems)
     names = preset_names("design") if designs is None else names_of(designs, problems)
+    names = before_backends(names, backends, problems)
     wanted = distinct(
         [*(targets or []), *(more_targets.split(",") if more_targets else [])], "target", problems
     )

@@ -54,8 +54,8 @@ def _bars(axes: Axes, measured: Measurements, group: str) -> None:
 def _lines(axes: Axes, measured: Measurements) -> None:
     experiment = measured.experiment
     first = experiment.points[0]
-    # The same point's, where the points have threads of their own and so are other programs.
-    fixed = None if any(point.threads for point in experiment.points) else first
+    # The same point's, where the points have recordings of their own, and so other programs.
+    fixed = None if any(point.is_recorded_anew for point in experiment.points) else first
     heights = {
         design: [
             measured.ratio(design, experiment.baseline, point, fixed or point).mean

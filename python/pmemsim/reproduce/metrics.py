@@ -69,6 +69,12 @@ def _misspeculations(run: Outcome) -> float | None:
     return alarms / run.regions
 
 
+def _executed_before(run: Outcome) -> float | None:
+    """Janus, 5.2.2: writes all of whose sub-operations had been executed when they came."""
+    writes = run.stats.get("backend.writes")
+    return run.stats["backend.executed_before"] / writes if writes else None
+
+
 def _mean(run: Outcome, total: str, count: str) -> float | None:
     number = run.stats.get(count)
     return run.stats[total] / number if number else None
@@ -82,5 +88,8 @@ METRICS = {
     "pm_writes": Metric("PM write traffic", _pm_writes),
     "log_latency": Metric("log entry persistence latency", _log_latency),
     "commit_latency": Metric("commit latency", _commit_latency),
+    "executed_before": Metric(
+        "share of writes that were completely pre-executed", _executed_before, counted=True
+    ),
     "misspeculations": Metric("misspeculations a region", _misspeculations, counted=True),
 }

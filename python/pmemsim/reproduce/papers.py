@@ -25,7 +25,7 @@ from pmemsim.reproduce.plan import (
 )
 from pmemsim.reproduce.shapes import SHAPES
 from pmemsim.reproduce.storage import STORAGE
-from pmemsim.workloads import MIXES, find_workload, workloads
+from pmemsim.workloads import HINTS, MIXES, find_workload, workloads
 
 _FILES = ("experiment.yaml", "expected.yaml")
 _KEYS = (
@@ -177,12 +177,13 @@ def _is_true(item: Item) -> bool:
 
 
 def _design(item: Item) -> Design:
-    field = item.fields(("preset",), ("redo", "source", "set"))
+    field = item.fields(("preset",), ("redo", "hints", "source", "set"))
     return Design(
         item.name,
         field["preset"].preset("design"),
         _settings(field.get("set")),
         field["redo"].preset("design") if "redo" in field else None,
+        field["hints"].one_of(HINTS, "hints") if "hints" in field else None,
     )
 
 
@@ -220,11 +221,18 @@ def _experiment(
 
 
 def _point(item: Item) -> Point:
-    """What is set at a point, and of how many threads the recordings are."""
+    """What is set at a point, and what differs in the recordings."""
     varied = item.entries()
     threads = varied.pop("threads", None)
-    settings = tuple((key, value.text()) for key, value in varied.items())
-    return Point(item.name, settings, threads.whole() if threads else None)
+    data_bytes = varied.pop("data_bytes", None)
+    regions_factor = varied.pop("regions_factor", None)
+    return Point(
+        item.name,
+        tuple((key, value.text()) for key, value in varied.items()),
+        threads.whole() if threads else None,
+        data_bytes.whole() if data_bytes else None,
+        regions_factor.number() if regions_factor else 1,
+    )
 
 
 def _metric(item: Item, experiment: Item, paper: str) -> str:
@@ -243,6 +251,8 @@ def _entry(
         shape = item.fields(("shape",))["shape"].one_of(SHAPES, "shape")
         return Entry(fact, "", "", shape)
     counted = METRICS[metric].counted if metric in METRICS else False
+    if metric == "storage":
+        return Entry(fact, item.fields(("of",))["of"].one_of(designs, "design"), "", "")
     field = item.fields(
         ("of",) if counted else ("of", "over"),
         ("benchmark",) if counted else ("benchmark", "at", "over_at"),

@@ -56,6 +56,8 @@ class Design:
     settings: Settings
     redo_preset: str | None = None
     """The preset for programs with a redo log; None: the same."""
+    hints: str | None = None
+    """Whose pre-execution hints its programs have; None: those of their sources."""
 
     def preset_for(self, benchmark: Benchmark) -> str:
         """The preset that runs a benchmark's program."""
@@ -70,6 +72,15 @@ class Point:
     settings: Settings
     threads: int | None = None
     """None: the paper's. All together run as many regions as at other points."""
+    data_bytes: int | None = None
+    """Of the workloads that take a size; None: the benchmarks'."""
+    regions_factor: float = 1
+    """Of the regions that are run at other points."""
+
+    @property
+    def is_recorded_anew(self) -> bool:
+        """Whether it has recordings that aren't those of other points."""
+        return self.threads is not None or self.data_bytes is not None
 
 
 @dataclass(frozen=True)
@@ -181,13 +192,14 @@ class Paper:
         run = WorkloadRun.of(
             benchmark.workload,
             threads=point.threads or self.threads,
-            regions=self._regions(benchmark, scale),
-            data_bytes=benchmark.data_bytes,
+            regions=self._regions(benchmark, point, scale),
+            data_bytes=(benchmark.data_bytes and point.data_bytes) or benchmark.data_bytes,
             seed=seed,
             items=(self.ablation.items if self.ablation else None) or benchmark.items,
             mix=benchmark.mix,
-            warm_up=self._warm_up(benchmark),
+            warm_up=self._warm_up(benchmark, point),
             log=benchmark.log,
+            hints=chosen.hints,
             whole_run=benchmark.whole_run,
         )
         machine = experiment.machine or self.machine
@@ -230,15 +242,16 @@ class Paper:
             ablations={},
         )
 
-    def _warm_up(self, benchmark: Benchmark) -> int:
+    def _warm_up(self, benchmark: Benchmark, point: Point) -> int:
         if benchmark.whole_run:
             return 0
         ablated = self.ablation.warm_up if self.ablation else None
         warm_up = self.warm_up if ablated is None else ablated
-        return round(warm_up * benchmark.regions_share)
+        return round(warm_up * benchmark.regions_share * point.regions_factor)
 
-    def _regions(self, benchmark: Benchmark, scale: Scale) -> int:
-        return max(1, round(self.regions[scale][benchmark.group] * benchmark.regions_share))
+    def _regions(self, benchmark: Benchmark, point: Point, scale: Scale) -> int:
+        regions = self.regions[scale][benchmark.group]
+        return max(1, round(regions * benchmark.regions_share * point.regions_factor))
 
 
 def _ablated(benchmarks: tuple[Benchmark, ...], ablation: Ablation) -> tuple[Benchmark, ...]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import fmean
 
 from pmemsim.reproduce.measurements import Measurements
+from pmemsim.reproduce.plan import Point
 from pmemsim.reproduce.storage import storage
 
 
@@ -181,10 +183,106 @@ def provoked_misspeculation(measured: Measurements) -> Seen:
     return Seen(holds, f"{'; '.join(seen)}; stale loads that weren't repaired: {unrepaired:g}")
 
 
+def _speedups(measured: Measurements, design: str, point: Point | None = None) -> dict[str, float]:
+    """Over the serialized backend at the same point, by benchmark."""
+    ratios = measured.ratios(design, "Serialized", point, point)
+    return {benchmark.name: fmean(of_seeds) for benchmark, of_seeds in ratios.items()}
+
+
+def _listed(numbers: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {number:.2f}" for name, number in numbers.items())
+
+
+def preexecution_speedups(measured: Measurements) -> Seen:
+    """Janus, 5.2.1: falls with cores; who gains more; parallelization gains less."""
+    points = measured.experiment.points
+    means = {point.name: measured.ratio("Janus", "Serialized", point, point).mean
+             for point in points}  # fmt: skip
+    falls = all(a > b for a, b in pairwise(means.values()))
+    by_benchmark = _speedups(measured, "Janus", points[0])
+    more = min(by_benchmark[name] for name in ("B-Tree", "TATP", "TPCC"))
+    less = max(by_benchmark[name] for name in ("Hash Table", "RB-Tree"))
+    parallel = measured.ratio("Parallel", "Serialized", points[0], points[0]).mean
+    early = measured.ratio("Janus", "Parallel", points[0], points[0]).mean
+    return Seen(
+        falls and more > less and parallel < early,
+        f"over serialized by cores: {_listed(means)}; with one: {_listed(by_benchmark)}; from "
+        f"parallelization {parallel:.2f}, from pre-execution {early:.2f}",
+    )
+
+
+def compiler_close_to_hand(measured: Measurements) -> Seen:
+    """Janus, 5.2.3: within 12% in most cases; RB-Tree and Queue gain little."""
+    by_hand = _speedups(measured, "Janus")
+    by_compiler = _speedups(measured, "Janus, compiler")
+    poor = ("RB-Tree", "Queue")
+    close = [
+        abs(by_compiler[name] / by_hand[name] - 1) <= 0.12 for name in by_hand if name not in poor
+    ]
+    holds = sum(close) > len(close) / 2 and all(
+        by_compiler[name] - 1 <= (by_hand[name] - 1) / 2 for name in poor
+    )
+    return Seen(holds, f"by hand: {_listed(by_hand)}; by the compiler: {_listed(by_compiler)}")
+
+
+def duplicates_matter_little(measured: Measurements) -> Seen:
+    """Janus, 5.2.4: with MD5 the speedup barely moves, with CRC-32 it rises."""
+    speedups = {point.name: measured.ratio("Janus", "Serialized", point, point).mean
+                for point in measured.experiment.points}  # fmt: skip
+    md5 = [speedup for name, speedup in speedups.items() if name.startswith("MD5")]
+    crc32 = [speedup for name, speedup in speedups.items() if name.startswith("CRC-32")]
+    holds = max(md5) / min(md5) - 1 <= _NO_GAIN and all(a < b for a, b in pairwise(crc32))
+    return Seen(holds, f"over serialized: {_listed(speedups)}")
+
+
+def sizes_rise_then_fall(measured: Measurements) -> Seen:
+    """Janus, 5.2.5: pre-execution gains most at some size between, parallelization ever more."""
+    points = measured.experiment.points
+    early, parallel = (
+        {point.name: measured.ratio(of, over, point, point).mean for point in points}
+        for of, over in (("Janus", "Parallel"), ("Parallel", "Serialized"))
+    )
+    most = max(early, key=early.__getitem__)
+    holds = (
+        most not in (points[0].name, points[-1].name)
+        and all(a <= b for a, b in pairwise(parallel.values()))
+    )  # fmt: skip
+    return Seen(
+        holds, f"from pre-execution: {_listed(early)}; from parallelization: {_listed(parallel)}"
+    )
+
+
+def resources_saturate(measured: Measurements) -> Seen:
+    """Janus, 5.2.6: more units and buffers help, and in B-Tree still do without any limit."""
+    points = measured.experiment.points
+    means = {point.name: measured.ratio("Janus", "Serialized", point, point).mean
+             for point in points}  # fmt: skip
+    last_step = {
+        name: at_end / before
+        for (name, before), at_end in zip(
+            _speedups(measured, "Janus", points[-2]).items(),
+            _speedups(measured, "Janus", points[-1]).values(),
+            strict=True,
+        )
+    }
+    saturated = [name for name, gain in last_step.items() if gain - 1 <= _NO_GAIN]
+    holds = (
+        all(a < b for a, b in pairwise(list(means.values())[:-1]))
+        and "B-Tree" not in saturated
+        and len(saturated) > len(last_step) / 2
+    )
+    return Seen(
+        holds,
+        f"over serialized: {_listed(means)}; unlimited over {points[-2].name}: "
+        f"{_listed(last_step)}",
+    )
+
+
 SHAPES: dict[str, Callable[[Measurements], Seen]] = {
     shape.__name__: shape
     for shape in (
         pm_latency, fences, lad_below_redu, fifo_storage, speculation_speedups, dpo_below_x86,
-        never_overflows, above_x86, provoked_misspeculation,
+        never_overflows, above_x86, provoked_misspeculation, preexecution_speedups,
+        compiler_close_to_hand, duplicates_matter_little, sizes_rise_then_fall, resources_saturate,
     )
 }  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pmemsim.errors import Error
 from pmemsim.reproduce.plan import Paper
 from pmemsim.simulation import Configuration, configure
-from pmemsim.storage import Structure, Unknown, Values, load_aware_log, storage_of
+from pmemsim.storage import Structure, Unknown, Values, janus, load_aware_log, storage_of
 
 
 def storage(paper: Paper) -> list[Structure]:
@@ -30,7 +30,16 @@ def _lalea(configuration: Configuration) -> Sequence[Structure]:
     return load_aware_log(Values(configuration))
 
 
+def _janus(configuration: Configuration) -> Sequence[Structure]:
+    """Its queues and its buffer for a core, without the caches of the operations."""
+    structures = janus(Values(configuration))
+    if isinstance(structures, Unknown):
+        raise Error(structures.reason)
+    return structures
+
+
 STORAGE: dict[str, Callable[[Configuration], Sequence[Structure]]] = {
     "asap": _whole_design,
     "lalea": _lalea,
+    "janus": _janus,
 }

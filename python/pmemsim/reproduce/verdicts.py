@@ -9,6 +9,7 @@ from pmemsim.reproduce.estimates import Estimate
 from pmemsim.reproduce.measurements import Measurements
 from pmemsim.reproduce.plan import Entry, Experiment, Paper
 from pmemsim.reproduce.shapes import SHAPES
+from pmemsim.reproduce.storage import storage
 
 TOLERANCE = 0.15
 WITHIN, OFF, HOLDS, FAILS = "within 15%", "off", "holds", "fails"
@@ -64,6 +65,9 @@ def _finding(entry: Entry, measured: Measurements) -> Finding:
         found = measured.ratio(*which, name=entry.benchmark)
         groups = measured.group_ratios(*which, name=entry.benchmark)
         values = measured.ratios(*which)
+    elif measured.experiment.metric == "storage":
+        found = Estimate(sum(structure.bytes for structure in storage(measured.paper)), 0)
+        values = {}
     else:
         found = measured.count(entry.of, entry.benchmark)
         values = measured.counts(entry.of)

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 #include "pmemsim/backend/operation_graph.hpp"
 #include "pmemsim/core/parameters.hpp"
@@ -40,8 +42,20 @@ struct BackendDefects {
   }
 };
 
+// When the sender of a write hears that it is persistent.
+enum class Acknowledge : std::uint8_t {
+  kDone,     // when its operations are done and a queue has accepted it
+  kArrival,  // as if its operations took no time; they are done behind its back
+};
+
+inline std::span<const std::string_view> choice_names(Acknowledge) {
+  static constexpr std::string_view kNames[] = {"done", "arrival"};
+  return kNames;
+}
+
 struct BackendParameters {
   Execution execution = Execution::kParallel;
+  Acknowledge acknowledge = Acknowledge::kDone;
   std::uint32_t units_per_core = 4;
   BackendDefects defects;
 
@@ -50,6 +64,10 @@ struct BackendParameters {
     visit("execution", execution, {},
           "Whether operations are done one after the other, or their sub-operations side by side "
           "where no result is needed");
+    visit(
+        "acknowledge", acknowledge, {},
+        "done: a write goes to its queue when its operations are done; arrival: at once, and they "
+        "are done behind it, as if what has arrived couldn't be lost");
     visit("units_per_core", units_per_core, {.least = 0, .most = 1024},
           "Lines whose sub-operations can be under way at a time, for each core of the machine, "
           "which share them; 0: as many as are wanted");

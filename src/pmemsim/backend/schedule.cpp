@@ -23,8 +23,12 @@ constexpr std::uint32_t node_in(std::uint64_t both) {
 }  // namespace
 
 OperationSchedule::OperationSchedule(std::vector<BackendOperation*> operations,
-                                     OperationGraph graph, std::uint32_t units)
-    : operations_(std::move(operations)), graph_(std::move(graph)), units_(units) {}
+                                     OperationGraph graph, std::uint32_t units,
+                                     Acknowledge acknowledge)
+    : operations_(std::move(operations)),
+      graph_(std::move(graph)),
+      units_(units),
+      acknowledge_(acknowledge) {}
 
 void OperationSchedule::connect(EventQueue& queue, const Memory&, Backend& backend) {
   queue_ = &queue;
@@ -100,14 +104,24 @@ bool OperationSchedule::write(const Write& write, const Prepared& prepared, Comp
     leave_if_idle(slot);
     return true;
   }
+  if (acknowledge_ == Acknowledge::kArrival) find_duplicate(work);
   go_on(slot);
   if (complete(work)) {  // within no time
     leave_if_idle(slot);
     return true;
   }
+  if (acknowledge_ == Acknowledge::kArrival) return true;
   work.finished = done;
   come_.insert({done.argument}) = slot;
   return false;
+}
+
+// Rule 7.
+void OperationSchedule::find_duplicate(Work& work) {
+  for (const OperationGraph::Node& node : graph_.nodes()) {
+    if (!node.sub.finds_duplicates) continue;
+    work.duplicate_at = operations_[node.operation]->duplicate(work.subject);
+  }
 }
 
 // Rule 4.
@@ -123,6 +137,7 @@ std::uint32_t OperationSchedule::take_over(const Write& write, const Prepared& p
     works_[slot].subject = subject;
     expected_.erase({prepared.id.number});
     if (!prepared.data) lose_data(works_[slot]);
+    statistics_.executed_before += complete(works_[slot]);
     lose_outdated(works_[slot]);
     if (works_[slot].waits) {  // now among the writes
       std::erase(expected_waiting_, slot);
@@ -185,9 +200,9 @@ void OperationSchedule::give_unit_back(Work& work) {
     first.pop_front();
     Work& next = works_[slot];
     next.waits = false;
-    if (next.finished) statistics_.unit_wait += queue_->now() - next.waits_since;
+    if (!next.expected) statistics_.unit_wait += queue_->now() - next.waits_since;
     go_on(slot);
-    if (!next.finished || !complete(next)) continue;  // else within no time
+    if (next.expected || !complete(next)) continue;  // else within no time
     queue_->schedule(queue_->now(), Phase::kController,
                      completion<&OperationSchedule::end>(*this, slot));
   }
@@ -233,7 +248,7 @@ void OperationSchedule::node_done(std::uint64_t both, Picoseconds now) {
   Work& work = works_[slot];
   if (!work.wanted) return leave_if_idle(slot);
   go_on(slot);
-  if (work.finished && complete(work)) end(slot, now);
+  if (!work.expected && complete(work)) end(slot, now);
 }
 
 void OperationSchedule::finish_node(std::uint32_t slot, std::uint32_t node) {
@@ -246,7 +261,9 @@ void OperationSchedule::finish_node(std::uint32_t slot, std::uint32_t node) {
   work.done_at[node] = queue_->now();
   const OperationGraph::Node& what = graph_.nodes()[node];
   if (!what.sub.finds_duplicates) return;
-  work.duplicate_at = operations_[what.operation]->duplicate(work.subject);
+  if (work.expected || acknowledge_ == Acknowledge::kDone) {
+    work.duplicate_at = operations_[what.operation]->duplicate(work.subject);
+  }
   if (!work.duplicate_at) return;
   work.fallen_away = graph_.unless_duplicate() & ~work.done & ~work.running;  // rule 6
   work.done |= work.fallen_away;
@@ -257,7 +274,7 @@ void OperationSchedule::finish_node(std::uint32_t slot, std::uint32_t node) {
 void OperationSchedule::end(std::uint64_t number, Picoseconds now) {
   const auto slot = static_cast<std::uint32_t>(number);
   Work& work = works_[slot];
-  if (!work.finished) return leave_if_idle(slot);  // forgotten meanwhile
+  if (!work.finished) return leave_if_idle(slot);  // forgotten meanwhile, or nobody waits
   statistics_.time += now - work.came;
   const Completion finished = work.finished;
   come_.erase({finished.argument});

@@ -19,6 +19,9 @@
 //   5  If bytes that were expected are replaced, what has been done with data is lost.
 //   6  For a line whose data are elsewhere already, what is only for data that are written falls
 //      away.
+//   7  Where writes are acknowledged on arrival, they go on at once; their sub-operations are done
+//      all the same, and find the duplicate, or none, that was there when the write came. (The
+//      ideal of Janus's 5.2.2: "write-backs don't block".)
 #pragma once
 
 #include <array>
@@ -38,6 +41,7 @@ namespace pmemsim {
 struct ScheduleStatistics {
   std::uint64_t writes = 0;
   std::uint64_t done_before = 0;
+  std::uint64_t executed_before = 0;
   Picoseconds time{};
   Picoseconds unit_wait{};
   std::uint64_t metadata_reads = 0;
@@ -47,6 +51,9 @@ struct ScheduleStatistics {
   void describe(Visitor& visit) const {
     visit("writes", writes, "writes", "Writes to PM that had operations to do");
     visit("done_before", done_before, "writes", "Of these, all was done when they came");
+    visit("executed_before", executed_before, "writes",
+          "Writes whose sub-operations had all been executed when they came, outdated ones, which "
+          "have to be done anew, among them");
     visit("time_ns", time, "Time of writes from their coming until all is done, in all");
     visit("unit_wait_ns", unit_wait, "Of this, until a unit was free");
     visit("metadata_reads", metadata_reads, "lines",
@@ -60,7 +67,7 @@ class OperationSchedule final : public BackendOperation {
  public:
   // `operations` are those that the graph is made of.
   OperationSchedule(std::vector<BackendOperation*> operations, OperationGraph graph,
-                    std::uint32_t units);
+                    std::uint32_t units, Acknowledge acknowledge);
   void connect(EventQueue& queue, const Memory& pm, Backend& backend) override;
 
   void prepare(PreparedId id, const Prediction& prediction) override;
@@ -81,7 +88,7 @@ class OperationSchedule final : public BackendOperation {
     NodeSet fallen_away = 0;  // of what counts as done
     std::optional<Line> duplicate_at{};
     std::array<Picoseconds, OperationGraph::kMostNodes> done_at{};
-    Completion finished{};  // of a write that isn't answered at once
+    Completion finished{};  // of a write that waits to be answered
     Picoseconds came{};     // of a write
     Picoseconds waits_since{};
     bool expected = true;  // and hasn't come
@@ -95,6 +102,7 @@ class OperationSchedule final : public BackendOperation {
   std::deque<std::uint32_t>& waiting(const Work& work) {
     return work.expected ? expected_waiting_ : writes_waiting_;
   }
+  void find_duplicate(Work& work);
   std::uint32_t take_over(const Write& write, const Prepared& prepared);
   void lose_data(Work& work);
   void lose_outdated(Work& work);
@@ -117,6 +125,7 @@ class OperationSchedule final : public BackendOperation {
   const std::vector<BackendOperation*> operations_;
   const OperationGraph graph_;
   const std::uint32_t units_;
+  const Acknowledge acknowledge_;
   std::uint32_t busy_units_ = 0;
   Slab<Work> works_;
   LineTable<std::uint32_t> expected_;  // by PreparedId::number: of predictions

@@ -44,6 +44,8 @@ struct Choice {
   std::vector<std::string_view> needs{};
   std::vector<std::string_view> gives{};
   Promises promises{};  // of ordering and atomicity
+  // Of ordering: its fences order nothing, so that no other layer can keep its promises either.
+  bool voids_promises = false;
   // Of what programs' recordings it runs, of atomicity.
   trace::ProgramLog log = trace::ProgramLog::kUndo;
   std::vector<ParameterGroup> parameters{};

@@ -20,6 +20,7 @@
 #include "pmemsim/design/log_problems.hpp"
 #include "pmemsim/ordering/dpo.hpp"
 #include "pmemsim/ordering/eadr.hpp"
+#include "pmemsim/ordering/free.hpp"
 #include "pmemsim/ordering/hops.hpp"
 #include "pmemsim/ordering/none.hpp"
 #include "pmemsim/ordering/pmem_spec.hpp"
@@ -133,6 +134,13 @@ ChoiceTable make_table() {
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Ordering> {
          return std::make_unique<X86Ordering>(blueprint.cores,
                                               blueprint.parameters<X86Parameters>().defects);
+       }},
+      {.name = "free",
+       .summary = "clwb and sfence that wait for nothing, and promise nothing",
+       .gives = {kOrderingFences, kDurableFences, kWritingFlushes},
+       .voids_promises = true,
+       .make = [](const Blueprint&) -> std::unique_ptr<Ordering> {
+         return std::make_unique<FreeOrdering>();
        }},
       {.name = "eadr",
        .summary = "Persistent caches: a store is persistent when it becomes visible",

@@ -27,7 +27,9 @@ class DesignConfiguration {
   const ChoiceTable& table() const { return *table_; }
 
   // What the layers promise together.
-  Promises promises() const { return ordering().promises | atomicity().promises; }
+  Promises promises() const {
+    return ordering().voids_promises ? Promises{} : ordering().promises | atomicity().promises;
+  }
 
   // nullptr if no choice in the table has such parameters.
   template <class Parameters>

@@ -9,7 +9,10 @@ namespace pmemsim {
 
 class NoOrdering : public Ordering {
  public:
-  void connect(const LayerContext& context) override { caches_ = &context.caches; }
+  void connect(const LayerContext& context) override {
+    caches_ = &context.caches;
+    program_events_ = &context.program_events;
+  }
 
   Lowering lowering() const override {
     Lowering lowering = Lowering::without({trace::Purpose::kDataFlush});
@@ -22,13 +25,17 @@ class NoOrdering : public Ordering {
   }
   // Their lines go to memory, and nobody waits.
   void non_temporal(CoreId core, Line line, ByteMask bytes, Picoseconds when) override {
-    const Completion nobody{[](void*, std::uint64_t, Picoseconds) {}, nullptr, 0};
-    caches_->combine(core, line, bytes, when, nobody);
+    caches_->combine(core, line, bytes, when, nobody());
   }
   bool fence(const Fence&, Picoseconds, Completion) override { return true; }
 
- private:
+ protected:
+  static Completion nobody() {
+    return {[](void*, std::uint64_t, Picoseconds) {}, nullptr, 0};
+  }
+
   CachePort* caches_ = nullptr;
+  const ProgramEvents* program_events_ = nullptr;
 };
 
 }  // namespace pmemsim
