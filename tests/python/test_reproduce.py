@@ -62,7 +62,17 @@ PMEM_SPEC = """
     fig10.64_hops_vs_x86
     fig11.sixteen fig11.one_entry fig12.shape misspeculation_rate synthetic
 """
-IDS = {"asap": ASAP.split(), "lalea": LALEA.split(), "pmem-spec": PMEM_SPEC.split()}
+JANUS = """
+    fig9.manual_1core fig9.manual_8core fig9.shape fig10.serialized_vs_ideal fig10.janus_vs_ideal
+    fully_preexecuted fig11.auto fig11.auto_slower fig11.shape fig12.shape fig13.shape fig14.shape
+    storage_bytes
+"""
+IDS = {
+    "asap": ASAP.split(),
+    "lalea": LALEA.split(),
+    "pmem-spec": PMEM_SPEC.split(),
+    "janus": JANUS.split(),
+}
 
 TINY = """
 paper: tiny
@@ -176,18 +186,21 @@ def test_metrics() -> None:
             "log.entry_latency_ns": 300.0, "log.persistent_entries": 3.0,
             "hw_redo.commit_latency_ns": 800.0, "hw_redo.committed": 10.0,
             "pmem_spec.load_alarms": 3.0, "pmem_spec.store_alarms": 2.0,
+            "backend.writes": 4.0, "backend.executed_before": 3.0,
         },
     )  # fmt: skip
     measured = {name: metric.of(run) for name, metric in METRICS.items()}
     assert measured == {
         "throughput": 0.05, "region_time": 15.0, "drained_region_time": 18.0, "region_rate": 1 / 15,
         "pm_writes": 10.0, "log_latency": 100.0, "commit_latency": 80.0, "misspeculations": 0.5,
+        "executed_before": 0.75,
     }  # fmt: skip
     nothing_logged = outcome(
         "0123", 10, 200.0, {"log.entry_latency_ns": 0.0, "log.persistent_entries": 0.0}
     )
     assert METRICS["log_latency"].of(nothing_logged) is None
     assert METRICS["misspeculations"].of(nothing_logged) is None
+    assert METRICS["executed_before"].of(nothing_logged) is None
     lad = outcome(
         "0123", 10, 200.0,
         {"lad.log_completion_ns": 600.0, "lad.commit_latency_ns": 900.0, "lad.committed": 10.0},
@@ -659,12 +672,162 @@ def test_a_damaged_result_is_measured_again(tmp_path: Path, cache: Path) -> None
     assert damaged.read_text() == whole
 
 
+# ---- Janus's -------------------------------------------------------------------------------------
+
+
+def test_designs_may_have_hints_and_points_sizes() -> None:
+    paper = load_paper("janus")
+    auto = paper.cases(paper.experiments["fig11"], "quick")
+    assert {(case.design, case.run.hints) for case in auto} == {
+        ("serialized", "manual"), ("janus", "manual"), ("janus", "auto"),
+    }  # fmt: skip
+    sizes = paper.cases(paper.experiments["fig13"], "quick")
+    runs = {(c.run.data_bytes, c.run.regions, c.run.warm_up) for c in sizes}
+    assert {(64, 240, 1000), (512, 120, 500), (8192, 30, 125)} <= runs
+    assert {c.run.workload for c in sizes} == {"array_swap", "queue", "hashmap", "rbtree", "btree"}
+    cores = {
+        (dict(case.settings)["core.count"], dict(case.settings)["run.instances"])
+        for case in paper.cases(paper.experiments["fig9"], "quick")
+    }
+    assert cores == {("1", "1"), ("2", "2"), ("4", "4"), ("8", "8")}
+
+
+def test_storage_of_janus_as_computed() -> None:
+    assert [s.bytes for s in storage(load_paper("janus"))] == [16 * 119 / 8, 64 * 103 / 8, 64 * 148]
+    measured = Measurements(load_paper("janus"), load_paper("janus").experiments["storage"],
+                            "quick", {})  # fmt: skip
+    (found,) = findings(measured)
+    assert (found.measured, found.ci95, found.verdict) == (10534, 0, "within 15%")
+
+
+def executed(share: float) -> Measurements:
+    return made_up(
+        load_paper("janus"), "preexecuted", lambda *_: 1.0,
+        lambda *_: {"backend.writes": 200.0, "backend.executed_before": 200 * share},
+    )  # fmt: skip
+
+
+def test_the_share_that_was_executed_before() -> None:
+    (found,) = findings(executed(0.4))
+    assert (found.measured, found.verdict) == (pytest.approx(0.4), "within 15%")
+    assert findings(executed(0.3))[0].verdict == "off"
+
+
+def janus_holds(shape: str, experiment: str, speedups: Callable[[str, str, str], float]) -> bool:
+    """Whether a shape holds of runs with these speedups: of a design, a point, a benchmark."""
+
+    def time_of(design: str, point: Point, benchmark: Benchmark, _seed: int) -> float:
+        return 1.0 if design == "Serialized" else 1 / speedups(design, point.name, benchmark.name)
+
+    return SHAPES[shape](made_up(load_paper("janus"), experiment, time_of)).holds
+
+
+def usual_speedup(design: str, point: str, benchmark: str) -> float:
+    """As the paper has it."""
+    if design == "Parallel":
+        return 1.2
+    slow = 0.8 if benchmark in ("Hash Table", "RB-Tree") else 1.0
+    return {"1": 2.4, "2": 2.2, "4": 2.0, "8": 1.8}[point] * slow
+
+
+@pytest.mark.parametrize(
+    ("which", "speedup", "there"),
+    [
+        (("Janus", "8", "Queue"), 1.7, True),
+        (("Janus", "8", "Queue"), 9.0, False),  # the mean rises
+        (("Janus", "1", "RB-Tree"), 2.5, False),
+        (("Janus", "1", "TATP"), 1.5, False),
+        (("Parallel", "1", "TPCC"), 99.0, False),
+    ],
+)
+def test_preexecution_speedups(which: tuple[str, str, str], speedup: float, there: bool) -> None:
+    def speedups(*case: str) -> float:
+        return speedup if case == which else usual_speedup(*case)
+
+    assert janus_holds("preexecution_speedups", "fig9", speedups) == there
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "speedup", "there"),
+    [("TATP", 1.9, True), ("Queue", 1.9, False), ("RB-Tree", 1.9, False)],
+)
+def test_compiler_close_to_hand(benchmark: str, speedup: float, there: bool) -> None:
+    def speedups(design: str, _: str, name: str) -> float:
+        if design == "Janus":
+            return 2.0
+        return speedup if name == benchmark else 1.1 if name in ("Queue", "RB-Tree") else 2.1
+
+    assert janus_holds("compiler_close_to_hand", "fig11", speedups) == there
+    assert not janus_holds("compiler_close_to_hand", "fig11",
+                           lambda design, *_: 2.0 if design == "Janus" else 1.0)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("point", "speedup", "there"),
+    [
+        ("MD5 75%", 2.04, True),
+        ("MD5 75%", 2.2, False),
+        ("CRC-32 50%", 1.75, False),
+        ("CRC-32 50%", 1.45, False),
+    ],
+)
+def test_duplicates_matter_little(point: str, speedup: float, there: bool) -> None:
+    usual = {"CRC-32 25%": 1.5, "CRC-32 50%": 1.6, "CRC-32 75%": 1.7}
+
+    def speedups(_: str, at: str, __: str) -> float:
+        return speedup if at == point else usual.get(at, 2.0)
+
+    assert janus_holds("duplicates_matter_little", "fig12", speedups) == there
+
+
+@pytest.mark.parametrize(
+    ("which", "speedup", "there"),
+    [
+        (("Janus", "512 B"), 2.9, True),
+        (("Janus", "64 B"), 9.0, False),
+        (("Janus", "8 KB"), 9.0, False),
+        (("Parallel", "8 KB"), 1.0, False),
+    ],
+)
+def test_sizes_rise_then_fall(which: tuple[str, str], speedup: float, there: bool) -> None:
+    sizes = [point.name for point in load_paper("janus").experiments["fig13"].points]
+
+    def speedups(design: str, at: str, _: str) -> float:
+        if (design, at) == which:
+            return speedup
+        step = sizes.index(at)
+        return 1.1 + step / 100 if design == "Parallel" else 2.8 - abs(step - 3) / 10
+
+    assert janus_holds("sizes_rise_then_fall", "fig13", speedups) == there
+
+
+@pytest.mark.parametrize(
+    ("which", "speedup", "there"),
+    [
+        (("unlimited", "Queue"), 2.05, True),
+        (("unlimited", "B-Tree"), 2.0, False),
+        (("2x", ""), 1.0, False),
+    ],
+)
+def test_resources_saturate(which: tuple[str, str], speedup: float, there: bool) -> None:
+    usual = {"1x": 1.2, "2x": 1.6, "4x": 2.0, "unlimited": 2.0}
+
+    def speedups(_: str, at: str, benchmark: str) -> float:
+        if which in ((at, benchmark), (at, "")):
+            return speedup
+        return 2.6 if (at, benchmark) == ("unlimited", "B-Tree") else usual[at]
+
+    assert janus_holds("resources_saturate", "fig14", speedups) == there
+    all_gain = usual | {"unlimited": 3.0}
+    assert not janus_holds("resources_saturate", "fig14", lambda _, at, __: all_gain[at])
+
+
 # ---- the papers ----------------------------------------------------------------------------------
 
 
 def test_every_fact_of_the_papers_is_there_and_measured_once() -> None:
     assert set(IDS) <= set(paper_names())
-    assert sum(len(ids) for ids in IDS.values()) == 63
+    assert sum(len(ids) for ids in IDS.values()) == 76
     for name, ids in IDS.items():
         paper = load_paper(name)
         assert list(paper.facts) == [f"{name.replace('-', '_')}.{fact}" for fact in ids]
@@ -712,6 +875,8 @@ def test_experiments_differ_only_in_what_the_papers_vary() -> None:
         "pm.latency_factor", "pm.interleaving", "asap.lh_wpq_entries", "asap.fence_every_region",
         "log.ring_size",  # HWRedo's: no paper has its size, and it must fill
         "core.count", "hops.path_latency", "pmem_spec.path_latency", "pmem_spec.buffer_entries",
+        "run.instances", "deduplication.fingerprint", "deduplication.drawn_percent",
+        "janus.scale",
         "pages.placement",  # the synthetic program's lines share a set by their addresses
     }  # fmt: skip
 
