@@ -13,6 +13,7 @@
 #include <limits>
 #include <optional>
 
+#include "hint_calls.hpp"
 #include "known_values.hpp"
 #include "pmemsim/trace/format.hpp"
 #include "write_backs.hpp"
@@ -370,7 +371,7 @@ class Hints {
                          : values_.is_before(data_at, address_at) ? data_at
                                                                   : address_at;
     go_to(*begin);
-    call("init", {object_});
+    call_hint(builder_, "init", {object_});
     if (address_at != nullptr) emit_address(*address_at);
     if (data_at != nullptr) emit_data(*data_at, *update);
     for (Instruction* placeholder : {address_at, data_at}) {
@@ -388,7 +389,7 @@ class Hints {
                                          {address->getType(), builder_.getInt64Ty()},
                                          {address, builder_.getInt64(-kLine)});
     }
-    call("addr", {object_, address, bytes});
+    call_hint(builder_, "addr", {object_, address, bytes});
   }
 
   void emit_data(Instruction& at, const Update& update) {
@@ -396,21 +397,21 @@ class Hints {
     if (data_alone_) {
       Value* source = values_.compute(update.source, &at);
       go_to(at);
-      call("data", {object_, source, bytes});
+      call_hint(builder_, "data", {object_, source, bytes});
       return;
     }
     Value* address = values_.compute(update.address, &at);
     Value* what = values_.compute(update.value != nullptr ? update.value : update.source, &at);
     go_to(at);
     if (update.value == nullptr) {
-      call("both", {object_, address, what, bytes});
+      call_hint(builder_, "both", {object_, address, what, bytes});
       return;
     }
     Value* word = as_word(what);
     if (constant(bytes) == 8) {
-      call("both_val", {object_, address, word});
+      call_hint(builder_, "both_val", {object_, address, word});
     } else {
-      call("both_part", {object_, address, word, bytes});
+      call_hint(builder_, "both_part", {object_, address, word, bytes});
     }
   }
 
@@ -426,25 +427,6 @@ class Hints {
   void go_to(Instruction& place) {
     builder_.SetInsertPoint(&place);
     builder_.SetCurrentDebugLocation(it_.named->getDebugLoc());
-  }
-
-  // To the optimiser it reads what it is told of, and has an effect that nothing sees; nor does it
-  // make a function too large to be inlined.
-  void call(llvm::StringRef name, llvm::ArrayRef<Value*> arguments) {
-    llvm::SmallVector<llvm::Type*, 4> types;
-    for (Value* argument : arguments) types.push_back(argument->getType());
-    const llvm::FunctionCallee callee = module_.getOrInsertFunction(
-        ("pm_pre_" + name).str(), llvm::FunctionType::get(builder_.getVoidTy(), types, false));
-    llvm::CallInst* hint = builder_.CreateCall(callee, arguments);
-    hint->setDoesNotThrow();
-    hint->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly() |
-                           llvm::MemoryEffects::argMemOnly(name == "init" ? llvm::ModRefInfo::ModRef
-                                                                          : llvm::ModRefInfo::Ref));
-    hint->addFnAttr(llvm::Attribute::WillReturn);
-    hint->addFnAttr(llvm::Attribute::get(hint->getContext(), "call-inline-cost", "0"));
-    for (unsigned i = 0; i < arguments.size(); ++i) {
-      if (arguments[i]->getType()->isPointerTy()) hint->addParamAttr(i, llvm::Attribute::NoCapture);
-    }
   }
 
   llvm::Module& module_;

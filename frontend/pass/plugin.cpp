@@ -1,21 +1,27 @@
 // The entry of the LLVM pass plug-in (clang -fpass-plugin=...): annotations are followed before all
-// optimizations, and the program is instrumented after them. Janus's hints come in between, if the
-// plug-in has its option, which clang knows if it also loads the plug-in early (-fplugin=...).
+// optimizations, and the program is instrumented after them. Pre-execution hints come in between,
+// if the plug-in has its options, which clang knows if it also loads the plug-in early
+// (-fplugin=...).
 #include <llvm/Config/llvm-config.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 
+#include <string>
+
 #include "annotated_locks.hpp"
 #include "instrument.hpp"
 #include "janus_hints.hpp"
+#include "profile_hints.hpp"
 
 namespace pmemsim::pass {
 namespace {
 
 llvm::cl::opt<bool> janus_auto("pmemsim-janus-auto",
                                llvm::cl::desc("Insert Janus's pre-execution hints"));
+llvm::cl::opt<std::string> janus_profile(
+    "pmemsim-janus-profile", llvm::cl::desc("Insert pre-execution hints at these source lines"));
 
 llvm::CodeGenOptLevel code_generation_level(llvm::OptimizationLevel level) {
   switch (level.getSpeedupLevel()) {
@@ -48,6 +54,15 @@ class JanusHintsPass : public llvm::PassInfoMixin<JanusHintsPass> {
   static bool isRequired() { return true; }  // at -O0 too
 };
 
+class ProfileHintsPass : public llvm::PassInfoMixin<ProfileHintsPass> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    return insert_profile_hints(module, janus_profile) ? llvm::PreservedAnalyses::none()
+                                                       : llvm::PreservedAnalyses::all();
+  }
+  static bool isRequired() { return true; }  // at -O0 too
+};
+
 class InstrumentPass : public llvm::PassInfoMixin<InstrumentPass> {
  public:
   explicit InstrumentPass(llvm::OptimizationLevel level) : level_(level) {}
@@ -74,9 +89,13 @@ llvmGetPassPluginInfo() {
                 });
             builder.registerPipelineEarlySimplificationEPCallback(
                 [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
-                  if (!pmemsim::pass::janus_auto) return;
-                  passes.addPass(llvm::AlwaysInlinerPass());
-                  passes.addPass(pmemsim::pass::JanusHintsPass());
+                  if (pmemsim::pass::janus_auto) {
+                    passes.addPass(llvm::AlwaysInlinerPass());
+                    passes.addPass(pmemsim::pass::JanusHintsPass());
+                  }
+                  if (!pmemsim::pass::janus_profile.empty()) {
+                    passes.addPass(pmemsim::pass::ProfileHintsPass());
+                  }
                 });
             builder.registerOptimizerLastEPCallback(
                 [](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {

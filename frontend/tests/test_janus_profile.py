@@ -1,0 +1,150 @@
+"""pmemsim-cc --janus-profile=FILE: hints behind the stores at the source lines that it names."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import Toolchain, built_toolchain, run
+from test_hints import hints as announced
+
+from pmemsim.trace import Trace
+
+BOTH_LEVELS = pytest.mark.parametrize("level", ["-O0", "-O2"])
+
+CODE = """
+#include <string.h>
+#include "pmemsim/pm.h"
+void other(long*);
+void f(volatile long* p, long n) {
+  volatile long local[8];
+  for (long i = 0; i < n; ++i) {
+    p[i] = i;
+    local[i & 7] = i;
+  }
+  memcpy((long*)p, (long*)local, 64);
+  memset((long*)p, 0, (unsigned)n);
+  other((long*)local);
+}
+"""
+LOOP, VARIABLE, COPY, FILL = 8, 9, 11, 12
+
+
+def compiled(toolchain: Toolchain, level: str, *lines: int) -> str:
+    """The intermediate code, with hints at these lines."""
+    source = toolchain.write(CODE, ".c")
+    profile = toolchain.scratch / "hints.txt"
+    profile.write_text("".join(f"{source}:{line}\n" for line in lines))
+    text = toolchain.scratch / "program.ll"
+    run(
+        toolchain.compiler(source), level, f"--janus-profile={profile}",
+        "-fverify-intermediate-code", "-S", "-emit-llvm", source, "-o", text,
+    )  # fmt: skip
+    return text.read_text()
+
+
+def hints(text: str) -> list[str]:
+    return re.findall(r"call void @pm_pre_(\w+)\(", text)
+
+
+def bytes_of(text: str) -> list[str]:
+    return re.findall(r"call void @pm_pre_both\(.*, i64 (?:noundef )?([%\w.]+)\)", text)
+
+
+@BOTH_LEVELS
+def test_behind_a_store_in_a_loop(toolchain: Toolchain, level: str) -> None:
+    text = compiled(toolchain, level, LOOP)
+    assert hints(text) == ["init", "both"]
+    assert bytes_of(text) == ["8"]
+    store = text.index("store volatile i64")
+    assert store < text.index("call void @pm_pre_both")
+
+
+@BOTH_LEVELS
+def test_behind_copies_and_fills(toolchain: Toolchain, level: str) -> None:
+    text = compiled(toolchain, level, COPY, FILL)
+    assert hints(text) == ["init", "both"] * 2
+    assert bytes_of(text)[0] == "64"
+    assert bytes_of(text)[1].startswith("%"), "as long as the fill is"
+
+
+@BOTH_LEVELS
+def test_variables_of_the_function_are_in_no_pm(toolchain: Toolchain, level: str) -> None:
+    assert hints(compiled(toolchain, level, VARIABLE)) == []
+
+
+def test_other_lines_and_files_get_none(toolchain: Toolchain) -> None:
+    assert hints(compiled(toolchain, "-O2", 1, 2, 3)) == []
+    source = toolchain.write(CODE, ".c")
+    profile = toolchain.scratch / "hints.txt"
+    profile.write_text(f"other.c:{LOOP}\n")
+    text = toolchain.scratch / "program.ll"
+    run(toolchain.compiler(source), f"--janus-profile={profile}", "-S", "-emit-llvm", source,
+        "-o", text)  # fmt: skip
+    assert hints(text.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "there"),
+    [("program.c", True), ("./program.c", False), ("rogram.c", False), ("x/program.c", False)],
+)
+def test_a_file_may_be_named_by_the_end_of_its_path(
+    toolchain: Toolchain, name: str, there: bool
+) -> None:
+    source = toolchain.write(CODE, ".c")
+    profile = toolchain.scratch / "hints.txt"
+    profile.write_text(f"{name}:{LOOP}\n")
+    text = toolchain.scratch / "program.ll"
+    run(toolchain.compiler(source), f"--janus-profile={profile}", "-S", "-emit-llvm", source,
+        "-o", text)  # fmt: skip
+    assert bool(hints(text.read_text())) == there
+
+
+def test_a_profile_that_is_none_stops_the_compiler(toolchain: Toolchain, tmp_path: Path) -> None:
+    source = toolchain.write("int main(void) { return 0; }\n", ".c")
+    cc = toolchain.compiler(source)
+    bad = tmp_path / "bad.txt"
+    bad.write_text("mine.c:12\nmine.c\n")
+    for argument, status, sentence in (
+        (f"--janus-profile={bad}", 1, "'mine.c' is no PATH:LINE"),
+        (f"--janus-profile={tmp_path / 'none'}", 2, "could not be read"),
+        ("--janus-profile", 2, "give its file behind a ="),
+    ):
+        command = [str(cc), argument, "-c", str(source), "-o", str(tmp_path / "a.o")]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == status, argument
+        assert sentence in done.stderr
+        assert not (tmp_path / "a.o").exists()
+
+
+RECORDED = """#include "pmemsim/pm.h"
+int main(void) {
+  pm_pool* pool = pm_open(0, 8 << 20, 0);
+  uint64_t* root = pm_root(pool, 64);
+  pm_roi_begin();
+  pm_begin(pool);
+  pm_log(root, 24);
+  for (uint64_t i = 0; i < 3; ++i)
+    root[i] = i + 21;
+  pm_end();
+  pm_roi_end();
+  return 0;
+}
+"""
+STORE = 9
+
+
+@BOTH_LEVELS
+def test_what_is_announced_is_what_has_been_stored(tmp_path: Path, level: str) -> None:
+    source, program, output = tmp_path / "a.c", tmp_path / "a", tmp_path / "a.pmt"
+    source.write_text(RECORDED)
+    profile = tmp_path / "hints.txt"
+    profile.write_text(f"{source}:{STORE}\n")
+    run(built_toolchain() / "bin" / "pmemsim-cc", level, f"--janus-profile={profile}", source,
+        "-o", program)  # fmt: skip
+    run(program, env={**os.environ, "PMEMSIM_TRACE": str(output)})
+    # The library hints at its own commit, before.
+    assert announced(Trace(output)) == [(8, [2, 0]), (8, [21, 0]), (8, [22, 0]), (8, [23, 0])]
