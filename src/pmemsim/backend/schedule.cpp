@@ -95,7 +95,9 @@ void OperationSchedule::discard(PreparedId id) {
 bool OperationSchedule::write(const Write& write, const Prepared& prepared, Completion done) {
   TakenOver taken;
   const std::uint32_t slot = take_over(write, prepared, taken);
-  if (observer_ != nullptr) observer_->came(done.argument, write, prepared, taken);
+  if (observer_ != nullptr) {
+    observer_->came(done.argument, write, prepared, taken, queue_->now());
+  }
   Work& work = works_[slot];
   ++statistics_.writes;
   if (complete(work)) {

@@ -155,8 +155,7 @@ void Janus::decode_one(std::uint64_t, Picoseconds now) {
     operations_.push_back({next->object, next->parts.front()});
   } else {
     ++statistics_.operations_dropped;
-    if (observer_ != nullptr)
-      observer_->lost(next->parts.front().from, HintLoss::kOperationQueue);
+    if (observer_ != nullptr) observer_->lost(next->parts.front().from, HintLoss::kOperationQueue);
   }
   next->parts.pop_front();
   if (next->parts.empty()) requests_.erase(next);
