@@ -22,6 +22,7 @@ struct Announcement {
   HintedLine which;
   std::optional<Line> line;  // if the call says which one will be written
   bool data;                 // does it say what will be?
+  bool buffered;             // does it wait for another call?
   std::uint32_t lines;       // of the call
   Picoseconds when;
 };

@@ -68,7 +68,7 @@ using SiteFindings = std::map<SiteKey, SiteFinding>;
 
 struct HintTotals {
   std::uint64_t hinted_lines = 0;
-  std::uint64_t in_time = 0;  // writes that hints have left nothing to wait for
+  std::uint64_t in_time = 0;  // writes that hints have left nothing but hashes of the tree
   std::uint64_t writes = 0;   // of the program's data
   Picoseconds waited{};       // of these
 };

@@ -1,6 +1,7 @@
 #include "pmemsim/lint/hint_lint.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -42,8 +43,22 @@ std::uint64_t recorded_line(Line line) {
 // ---- Hints
 
 void HintLint::announced(const Announcement& announcement) {
-  announced_[announcement.which] = announcement;
+  announced_.insert_or_assign(announcement.which, announcement);
+  if (announcement.line) not_started_.insert({*announcement.line, announcement.which});
   ++totals_.hinted_lines;
+}
+
+void HintLint::merged(const HintedLine& part) {
+  const auto announced = announced_.extract(part);
+  if (!announced.empty()) not_started_.erase({*announced.mapped().line, part});
+}
+
+// A write may have come before, to which rule 3 applies.
+void HintLint::started(const HintedLine& part, PreparedId id) {
+  const auto announced = announced_.find(part);
+  if (announced == announced_.end()) return;
+  if (announced->second.line) not_started_.erase({*announced->second.line, part});
+  entries_[id].push_back(part);
 }
 
 void HintLint::lost(const HintedLine& part, HintLoss where) { fail(part, cause_of(where)); }
@@ -60,7 +75,9 @@ void HintLint::outcome(const Outcome& outcome) {
 
 // Rules 3 and 6. What says no line can't wait for one's write.
 void HintLint::fail(const HintedLine& part, HintCause cause) {
-  const std::optional<Line> line = announced_.at(part).line;
+  const auto announced = announced_.find(part);
+  if (announced == announced_.end()) return;
+  const std::optional<Line> line = announced->second.line;
   const Blame blame = take(part, freed(part) ? HintCause::kFreed : cause, false);
   if (!line || blame.key.cause == HintCause::kFreed) return add(blame, {});
   forget_failed(*line);
@@ -74,6 +91,7 @@ void HintLint::forget_failed(Line line) {
 // Rule 5.
 HintLint::Blame HintLint::take(const HintedLine& part, HintCause cause, bool used) {
   const Announcement announcement = announced_.extract(part).mapped();
+  if (announcement.line) not_started_.erase({*announcement.line, part});
   const RecordedCalls::Hint& hint = thread(part.core).hints.at(part.hint);
   return {.key = {cause, hint.site, 0, hint.of_library},
           .used = used,
@@ -97,7 +115,7 @@ void HintLint::came(std::uint64_t number, const Write& write, const Prepared& pr
                     const TakenOver& taken, Picoseconds when) {
   if (write.kind != WriteKind::kData) return;
   ++totals_.writes;
-  Blame blame = missing(write.line);
+  Blame blame;
   if (const auto entry = entries_.extract(prepared.id); !entry.empty()) {
     forget_failed(write.line);
     const HintCause cause = judge(entry.mapped(), prepared, taken);
@@ -106,21 +124,35 @@ void HintLint::came(std::uint64_t number, const Write& write, const Prepared& pr
       blame = take(part, cause, true);
     } else {
       add(take(part, HintCause::kFreed, false), {});
+      blame = missing(write.line);
     }
     for (const HintedLine& other : entry.mapped()) announced_.erase(other);
-  } else if (const auto failed = failed_.extract(write.line); !failed.empty()) {
-    blame = failed.mapped();
+  } else {
+    blame = unclaimed(write.line);
   }
   blame.came = when;
+  writers_[write.line].flushed = false;
   waiting_[number] = blame;
+}
+
+// Rule 3.
+HintLint::Blame HintLint::unclaimed(Line line) {
+  const auto behind = not_started_.lower_bound({{line.number + 1}, {}});
+  if (behind != not_started_.begin() && std::prev(behind)->first == line) {
+    const HintedLine part = std::prev(behind)->second;
+    forget_failed(line);
+    return take(part, announced_.at(part).buffered ? HintCause::kNotStarted : HintCause::kTooShort,
+                false);
+  }
+  if (const auto failed = failed_.extract(line); !failed.empty()) return failed.mapped();
+  return missing(line);
 }
 
 // Rule 4.
 HintLint::Blame HintLint::missing(Line line) {
-  Writers& writers = writers_[line];
-  const bool flushed = std::exchange(writers.flushed, false);
-  return {.key = {flushed ? HintCause::kMissingAtFlush : HintCause::kMissingAtStore,
-                  flushed ? writers.flush : writers.store, writers.store, false},
+  const Writers& writers = writers_[line];
+  return {.key = {writers.flushed ? HintCause::kMissingAtFlush : HintCause::kMissingAtStore,
+                  writers.flushed ? writers.flush : writers.store, writers.store, false},
           .used = true,
           .came = kNever};
 }
@@ -140,7 +172,8 @@ const HintedLine& HintLint::whose(const Parts& parts, HintCause cause) const {
     return *std::ranges::max_element(
         parts, {}, [&](const HintedLine& part) { return announced_.at(part).when; });
   }
-  return *find(parts, cause == HintCause::kData);
+  const HintedLine* const found = find(parts, cause == HintCause::kData);
+  return found != nullptr ? *found : parts.front();
 }
 
 // The one that has the data, or that has the address.
@@ -157,9 +190,9 @@ void HintLint::done(std::uint64_t number, Picoseconds waited) {
   if (write.empty()) return;
   totals_.waited += waited;
   const Blame& blame = write.mapped();
-  const bool waits = waited > Picoseconds{};
-  totals_.in_time += blame.used && !waits && blame.key.cause < HintCause::kMissingAtFlush;
-  if (!blame.used || waits) add(blame, waited);
+  totals_.in_time +=
+      blame.key.cause == HintCause::kInTime || blame.key.cause == HintCause::kTree;
+  if (!blame.used || waited > Picoseconds{}) add(blame, waited);
 }
 
 // ---- Findings

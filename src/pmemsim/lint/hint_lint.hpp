@@ -8,8 +8,11 @@
 //      didn't hold any more. The first of these that is true counts, and of two hints, of address
 //      and data, the one that has the data if these are wrong, the later one if it wasn't done yet,
 //      else the one that has the address.
-//   3  If it has claimed nothing, to the last hint of its line whose result was lost before: for
-//      lack of room, by its age, with its thread, or since the line's counter has changed.
+//   3  If it has claimed nothing, to the last hint of its line on which nothing has been started
+//   yet:
+//      a buffered one wasn't started, another one came too late. Without such, to the last one
+//      whose result was lost: for lack of room, by its age, with its thread, or since the line's
+//      counter has changed.
 //   4  If there is none, a hint is missing: to the flush that the write comes from, or, if none has
 //      left a core since the line's last write (an eviction, a non-temporal store), to the last
 //      store to the line.
@@ -22,8 +25,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "pmemsim/backend/write_observer.hpp"
@@ -42,9 +47,9 @@ class HintLint final : public HintObserver, public WriteObserver, public Program
       : threads_(threads), call_(call) {}
 
   void announced(const Announcement& announcement) override;
-  void merged(const HintedLine& part) override { announced_.erase(part); }
+  void merged(const HintedLine& part) override;
   void lost(const HintedLine& part, HintLoss where) override;
-  void started(const HintedLine& part, PreparedId id) override { entries_[id].push_back(part); }
+  void started(const HintedLine& part, PreparedId id) override;
   void too_late(const HintedLine& part) override { fail(part, HintCause::kNotStarted); }
   void outcome(const Outcome& outcome) override;
 
@@ -88,6 +93,7 @@ class HintLint final : public HintObserver, public WriteObserver, public Program
   HintCause judge(const Parts& parts, const Prepared& prepared, const TakenOver& taken) const;
   const HintedLine& whose(const Parts& parts, HintCause cause) const;
   Blame take(const HintedLine& part, HintCause cause, bool used);
+  Blame unclaimed(Line line);
   Blame missing(Line line);
   void fail(const HintedLine& part, HintCause cause);
   void forget_failed(Line line);
@@ -95,7 +101,8 @@ class HintLint final : public HintObserver, public WriteObserver, public Program
 
   const std::span<const RecordedCalls> threads_;
   const Picoseconds call_;
-  std::map<HintedLine, Announcement> announced_;  // that nothing has become of yet
+  std::map<HintedLine, Announcement> announced_;       // that nothing has become of yet
+  std::set<std::pair<Line, HintedLine>> not_started_;  // of these, that say their line
   std::map<PreparedId, Parts> entries_;
   std::map<Line, Blame> failed_;  // the last one of each line that hasn't been written since
   std::unordered_map<std::uint64_t, Blame> waiting_;  // by the write's number

@@ -54,7 +54,9 @@ HintReport lint_hints(const trace::TraceFile& trace, std::span<const Setting> se
   machine.observe(static_cast<ProgramObserver*>(&lint));
   if (!machine.run(progress)) throw Interrupted("the simulation was interrupted");
   lint.finish();
-  HintReport report{.time = machine.end(), .totals = lint.totals()};
+  HintReport report;
+  report.time = machine.end();
+  report.totals = lint.totals();
   for (const RecordedCalls& calls : threads) report.hints += calls.hints.size();
   report.findings = by_line(lint.findings(), trace.sites());
   return report;

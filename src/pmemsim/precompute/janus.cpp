@@ -29,7 +29,7 @@ void Janus::hint(CoreId core, const Hint& hint, Picoseconds when) {
                         hint.kind == trace::HintKind::kDataBuffered;
   statistics_.requests += !starts;
   arriving_.push_back({{object_of(core, hint.object), buffered, parts_of(core, hint)}, starts});
-  if (observer_ != nullptr) tell_of(arriving_.back().request.parts, when);
+  if (observer_ != nullptr) tell_of(arriving_.back().request, when);
   context_->queue.schedule(when + parameters_.request_latency, Phase::kController,
                            completion<&Janus::arrive>(*this));
 }
@@ -53,10 +53,10 @@ std::deque<Janus::Part> Janus::parts_of(CoreId core, const Hint& hint) {
   return parts;
 }
 
-void Janus::tell_of(const std::deque<Part>& parts, Picoseconds when) const {
-  const auto lines = static_cast<std::uint32_t>(parts.size());
-  for (const Part& part : parts) {
-    observer_->announced({part.from, part.line, part.bytes != 0, lines, when});
+void Janus::tell_of(const Request& request, Picoseconds when) const {
+  const auto lines = static_cast<std::uint32_t>(request.parts.size());
+  for (const Part& part : request.parts) {
+    observer_->announced({part.from, part.line, part.bytes != 0, request.buffered, lines, when});
   }
 }
 

@@ -131,7 +131,7 @@ class Janus final : public Precompute {
 
   std::uint64_t size(std::uint32_t entries) const;
   static std::deque<Part> parts_of(CoreId core, const Hint& hint);
-  void tell_of(const std::deque<Part>& parts, Picoseconds when) const;
+  void tell_of(const Request& request, Picoseconds when) const;
   void tell_lost(const std::deque<Part>& parts, HintLoss where) const;
   void arrive(std::uint64_t, Picoseconds now);
   void enqueue(Request request);
