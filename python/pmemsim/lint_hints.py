@@ -40,11 +40,17 @@ _ADVICE = {
     ("invalidated", "tree"): (
         "other writes changed the integrity tree meanwhile, as any write does: nothing to correct"
     ),
-    ("freed", "freed"): "the memory was freed before it was written: hint only what will be written",
+    (
+        "freed",
+        "freed",
+    ): "the memory was freed before it was written: hint only what will be written",
     ("too_short", "too_short"): (
         "the write came {early} after the hint, {wait} too early: move the hint up by as much"
     ),
-    ("dropped", "request_queue"): "the request queue was full: hint less at a time, or start earlier",
+    (
+        "dropped",
+        "request_queue",
+    ): "the request queue was full: hint less at a time, or start earlier",
     ("dropped", "operation_queue"): (
         "the operation queue was full: hint fewer lines at a time, or spread the hints"
     ),
@@ -58,7 +64,8 @@ _ADVICE = {
 }
 # What is no fault of the program's, beside missing hints.
 _UNAVOIDABLE = {("invalidated", "tree")}
-_OF_LIBRARY = "a hint of pm.h's library itself: nothing to correct in the program"
+_LIBRARY_HINT = "a hint of pm.h's library itself: nothing to correct in the program"
+_LIBRARY_STORE = "stored by pm.h's library, its log or its allocator: the program can't hint it"
 
 
 @dataclass(frozen=True)
@@ -85,7 +92,7 @@ class Finding:
     store: Place | None
     """Of a missing hint: the last store to the line."""
     of_library: bool
-    """Whether the hint is one of pm.h's own."""
+    """Whether the hint is one of pm.h's own, or, of a missing hint, that store is."""
     count: int
     """Hinted lines, or writes that lacked a hint."""
     writes: int
@@ -107,7 +114,7 @@ class Finding:
     def advice(self) -> str:
         """What to do about it, a sentence."""
         if self.of_library:
-            return _OF_LIBRARY
+            return _LIBRARY_STORE if self.kind == MISSING else _LIBRARY_HINT
         numbers = {"early": _rounded(self.distance_ns), "wait": _rounded(self.missing_ns)}
         return _ADVICE[self.kind, self.reason].format(**numbers)
 

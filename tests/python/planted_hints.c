@@ -6,7 +6,7 @@ struct item {
   char rest[56];
 };
 
-/* Until the operations that a hint has started are done. */
+/* Until the operations that a hint has started are done, and all that was flushed before. */
 static void wait(void) {
   for (volatile int i = 0; i < 4000; ++i) {
   }
@@ -48,6 +48,7 @@ int main(void) {
   pm_pre_both(&object, block, &one, sizeof one); /* freed */
   wait();
   pm_free(pool, block);
+  wait();
 
   pm_pre_init(&object);
   pm_pre_both(&object, &items[7], &one, sizeof one); /* too_short */

@@ -190,8 +190,7 @@ void HintLint::done(std::uint64_t number, Picoseconds waited) {
   if (write.empty()) return;
   totals_.waited += waited;
   const Blame& blame = write.mapped();
-  totals_.in_time +=
-      blame.key.cause == HintCause::kInTime || blame.key.cause == HintCause::kTree;
+  totals_.in_time += blame.key.cause == HintCause::kInTime || blame.key.cause == HintCause::kTree;
   if (!blame.used || waited > Picoseconds{}) add(blame, waited);
 }
 

@@ -23,8 +23,9 @@ SourcePlace place_of(const trace::SiteTable& sites, std::uint32_t number) {
 std::vector<HintFinding> by_line(const SiteFindings& found, const trace::SiteTable& sites) {
   std::map<std::tuple<HintCause, SourcePlace, SourcePlace, bool>, SiteFinding> lines;
   for (const auto& [key, finding] : found) {
-    lines[{key.cause, place_of(sites, key.site), place_of(sites, key.store), key.of_library}] +=
-        finding;
+    const SourcePlace store = place_of(sites, key.store);
+    const bool of_library = key.of_library || in_library(store.file);
+    lines[{key.cause, place_of(sites, key.site), store, of_library}] += finding;
   }
   std::vector<HintFinding> findings;
   for (const auto& [key, finding] : lines) {

@@ -24,7 +24,7 @@ struct HintFinding {
   HintCause cause;
   SourcePlace place;
   SourcePlace store;  // of a missing hint: the last store to the line
-  bool of_library;
+  bool of_library;    // the hint is one of pm.h's own, or that store is
   SiteFinding found;
 };
 

@@ -1,7 +1,5 @@
 #include "pmemsim/lint/recorded_calls.hpp"
 
-#include <string_view>
-
 #include "pmemsim/core/units.hpp"
 #include "pmemsim/layers/lowered_stream.hpp"
 
@@ -10,9 +8,6 @@ namespace {
 
 using trace::MarkKind;
 using trace::SiteKind;
-
-// The library's files as its recordings name them.
-constexpr std::string_view kLibrary = "library/";
 
 class CallReader {
  public:
@@ -37,7 +32,7 @@ class CallReader {
   // Rules 1 and 2.
   void follow(std::uint32_t site) {
     const auto& record = sites_.sites()[site];
-    in_library_ = sites_.string(record.file).starts_with(kLibrary);
+    in_library_ = in_library(sites_.string(record.file));
     if (!in_library_ || caller_ == trace::kExternalSite) caller_ = site;
   }
 
@@ -97,6 +92,8 @@ class CallReader {
 };
 
 }  // namespace
+
+bool in_library(std::string_view file) { return file.starts_with("library/"); }
 
 RecordedCalls recorded_calls(const trace::TraceFile& trace, std::uint32_t thread,
                              const Lowering& lowering) {

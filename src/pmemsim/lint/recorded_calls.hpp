@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <set>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -30,6 +31,9 @@ struct RecordedCalls {
   std::set<std::pair<std::uint32_t, std::uint32_t>> freed;  // number, and which of its lines
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> flushes;  // by line: their sites
 };
+
+// Is the site's file, as recordings name it, one of pm.h's library?
+bool in_library(std::string_view file);
 
 // Of the thread, as a design's program has them. Throws trace::TraceError.
 RecordedCalls recorded_calls(const trace::TraceFile& trace, std::uint32_t thread,
