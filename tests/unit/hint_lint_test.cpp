@@ -198,6 +198,18 @@ TEST(HintLint, AResultThatHasBecomeTooOldCostsItsWriteAll) {
                           {HintCause::kMissingAtFlush, kFlush, kParallel}});
 }
 
+TEST(HintLint, WhoseWriteHasAnotherHintCostsItsCallAlone) {
+  LintBench bench(JanusValues{{"janus.most_age", "2us"}});
+  bench.both(kHintedLine, 1);
+  bench.wait(ns(2500));
+  bench.both(kHintedLine, 1);
+  bench.wait(ns(1000));
+  EXPECT_EQ(bench.flush(kHintedLine, 1), ns(0));
+  bench.flush(kHintedLine, 2);
+  expect_findings(bench, {{HintCause::kTooOld, kFirstCall, kCall},
+                          {HintCause::kMissingAtFlush, kFlush, kParallel}});
+}
+
 TEST(HintLint, ABufferedHintThatNobodyStartsIsNotStarted) {
   LintBench bench;
   bench.give(HintKind::kBothBuffered, 1, kHintedLine, data_of(1));
@@ -274,6 +286,19 @@ TEST(HintLint, WhereTheSameDataAreMayChange) {
   bench.write_out();
   bench.flush(kHintedLine, 1);
   expect_findings(bench, {{HintCause::kDuplicate, kFirstCall, kTree}});
+}
+
+TEST(HintLint, ADuplicateCountsBeforeAWindowThatIsTooShort) {
+  LintBench bench(JanusValues{{"integrity.staleness", "ignored"}});
+  bench.both(at_line(64), 1);
+  bench.wait(ns(1000));
+  bench.both(kHintedLine, 1);
+  bench.wait(kInQueue + ns(321));  // the fingerprint and its look-up are done
+  EXPECT_EQ(bench.flush(at_line(64), 1), ns(0));
+  bench.pm.drain();  // 200 ns of the tree are done when the data are on the device
+  bench.wait(ns(200));
+  bench.flush(kHintedLine, 1);
+  expect_findings(bench, {{HintCause::kDuplicate, kFirstCall + 1, kTree}});
 }
 
 TEST(HintLint, OtherWritesChangeTheTree) {
