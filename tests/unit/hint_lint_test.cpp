@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <utility>
@@ -220,6 +221,21 @@ TEST(HintLint, ABufferedHintThatNobodyStartsIsNotStarted) {
                           {HintCause::kNotStarted, kFirstCall + 1, kCall}});
 }
 
+TEST(HintLint, DataThatComeBehindTheirWriteStartNothing) {
+  LintBench bench;
+  std::array<std::byte, 2 * kLineBytes> both{};
+  std::ranges::copy(data_of(1), both.begin());
+  std::ranges::copy(data_of(2), both.begin() + kLineBytes);
+  bench.give(HintKind::kAddress, 1, kHintedLine, {}, 2 * kLineBytes);
+  bench.wait(ns(1000));
+  bench.flush(kHintedLine, 1);
+  bench.give(HintKind::kData, 1, {}, both, 2 * kLineBytes);
+  bench.wait(ns(1000));
+  EXPECT_EQ(bench.flush(at_line(1), 2), ns(0));
+  expect_findings(bench, {{HintCause::kAddressOnly, kFirstCall, kParallel},
+                          {HintCause::kNotStarted, kFirstCall + 1, kHalfCall}});
+}
+
 TEST(HintLint, DataWithoutAnAddressAreOfNoUse) {
   LintBench bench;
   bench.give(HintKind::kData, 1, {}, data_of(1));
@@ -253,7 +269,9 @@ TEST(HintLint, WrongDataAreTheFaultOfTheHintThatHasThem) {
   bench.give(HintKind::kAddress, 1, kHintedLine, {});
   bench.wait(ns(1000));
   bench.flush(kHintedLine, 2);
-  expect_findings(bench, {{HintCause::kData, kFirstCall, kParallel}});
+  bench.flush(kHintedLine, 3);  // nothing of them is left for this one
+  expect_findings(bench, {{HintCause::kData, kFirstCall, kParallel},
+                          {HintCause::kMissingAtFlush, kFlush, kParallel}});
 }
 
 TEST(HintLint, OfBufferedHintsThatBecomeOneTheLastOneCounts) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "pmemsim/layers/lowered_stream.hpp"
 #include "run_trace.hpp"
 
 namespace pmemsim {
@@ -70,6 +71,30 @@ TEST(RecordedCalls, WhatTheLibraryDoesComesFromWhereItIsCalled) {
   EXPECT_TRUE(calls.hints[0].of_library);
   EXPECT_EQ(calls.flushes.at(Line::of(kBlock).number),
             (std::vector{trace.library, trace.program, trace.own_flush}));
+}
+
+// A region that begins again gives the same hints.
+TEST(RecordedCalls, AHintsNumberIsThatOfItsPlaceInTheProgram) {
+  CallTrace trace;
+  trace.hint(kBlock, 8);
+  trace.mark(MarkKind::kRegionBegin, 1);
+  trace.hint(kBlock, 8);
+  const TemporaryTrace written(trace);
+  const trace::TraceFile file(written.path());
+  LoweredStream stream(file, 0, Lowering{}, {.hints = true});
+  trace::Operation operation;
+  const auto next_hint = [&] {
+    while (stream.next(operation) &&
+           operation.detail != static_cast<std::uint8_t>(MarkKind::kHint)) {
+    }
+    return stream.hint_number();
+  };
+  EXPECT_EQ(next_hint(), 0);
+  ASSERT_TRUE(stream.next(operation));
+  const LoweredStream::Place region = stream.before_region();
+  EXPECT_EQ(next_hint(), 1);
+  stream.go_to(region);
+  EXPECT_EQ(next_hint(), 1);
 }
 
 TEST(RecordedCalls, ThreadsAreApart) {

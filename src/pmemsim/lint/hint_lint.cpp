@@ -207,7 +207,10 @@ void HintLint::add(const Blame& blame, Picoseconds waited) {
 }
 
 void HintLint::finish() {
-  while (!announced_.empty()) fail(announced_.begin()->first, HintCause::kNotStarted);
+  while (!announced_.empty()) {
+    const HintedLine part = announced_.begin()->first;  // which goes with its place in the map
+    fail(part, HintCause::kNotStarted);
+  }
   while (!failed_.empty()) forget_failed(failed_.begin()->first);
 }
 
