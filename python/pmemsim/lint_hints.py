@@ -59,7 +59,7 @@ _ADVICE = {
     ),
     ("missing", "flush"): "not hinted: pm_pre_both as soon as address and data are known",
     ("missing", "store"): (
-        "not hinted, and written back without a flush: seldom what a program waits for"
+        "not hinted, and written back without a flush: worth one if the design's fences wait for it"
     ),
 }
 # What is no fault of the program's, beside missing hints.

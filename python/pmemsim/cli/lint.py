@@ -58,7 +58,7 @@ def lint_hints_command(
     The recording is simulated on Janus. Each finding has the source line of the hint's call, and
     the time that it has cost; the most costly stand first:
 
-    * useless: no write has used the line's result, or not its data.
+    * useless: no write has used the line's result; or address or data were never announced.
 
     * invalidated: the write came with other data, or metadata had changed.
 
