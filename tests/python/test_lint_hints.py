@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pmemsim.lint_hints import lint
+from pmemsim.lint_hints import Finding, Place, lint
 from pmemsim.simulation import configure, simulate
 from pmemsim.targets import find_target
 from support import ROOT, pmemsim
@@ -88,6 +88,26 @@ def test_five_misuses_are_found_where_they_stand(planted: Path) -> None:
     assert line in {finding["line"] for finding in of_library}
     assert {Path(finding["file"]).name for finding in found} == {PLANTED.name}
     assert not any(finding["fault"] for finding in of_library)
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason", "of_library", "fault"),
+    [
+        ("too_short", "too_short", False, True),
+        ("too_short", "too_short", True, False),
+        ("dropped", "result_buffer", False, True),
+        ("invalidated", "duplicate", False, True),
+        ("invalidated", "tree", False, False),
+        ("missing", "flush", False, False),
+    ],
+)
+def test_what_a_program_is_at_fault_for(
+    kind: str, reason: str, of_library: bool, fault: bool
+) -> None:
+    place = Place("mine.c", 7, "main")
+    finding = Finding(kind, reason, place, None, of_library, 1, 1, 681.0, 116.0, 681.0)
+    assert finding.fault is fault
+    assert ("pm.h's library" in finding.advice) is of_library
 
 
 def test_what_a_finding_says(planted: Path) -> None:
