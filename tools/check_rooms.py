@@ -35,6 +35,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "cpu": (*_ABOVE, "cache"),
     "sim": (*_ABOVE, "cache", "cpu"),
     "crash": (*_ABOVE, "backend", "recovery", "cache", "cpu", "sim"),
+    "lint": (*_ABOVE, "backend", "cache", "cpu", "sim"),
 }
 
 # The rooms of the repository that have C or C++, each with the folders and files of others that it

@@ -62,6 +62,11 @@ def crash(
     check: Callable[[], str] | None,
     progress: Callable[[float], None] | None,
 ) -> dict[str, Any]: ...
+def lint_hints(
+    trace: TraceFile,
+    settings: _Settings,
+    progress: Callable[[float], None] | None,
+) -> dict[str, Any]: ...
 
 names: dict[str, tuple[str, ...]]
 

@@ -54,7 +54,7 @@ class Waiting final : public ProgramObserver {
         ordering_(dynamic_cast<const SpeculatingOrdering&>(machine.design().ordering())) {
     machine.observe(this);
   }
-  void stored(Line) override {
+  void stored(Line, std::uint32_t) override {
     if (!ordering_.rewinding() || ordering_.rewinds() == seen_) return;
     seen_ = ordering_.rewinds();
     rewinds_ += machine_.synchronisation().waiting() > 0;

@@ -4,101 +4,21 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-#include <string>
+#include <array>
+#include <utility>
 #include <vector>
 
-#include "memory_bench.hpp"
-#include "platform.hpp"
+#include "janus_bench.hpp"
 
 namespace pmemsim {
 namespace {
 
 using trace::HintKind;
 
-constexpr Picoseconds kWay = ns(15), kTree = ns(360), kParallel = ns(681);
-constexpr std::uint64_t kAddress = kPmBase + 4096;
-constexpr Line kLine = Line::of(kAddress);
+constexpr std::uint64_t kAddress = kHintedAddress;
+constexpr Line kLine = kHintedLine;
 
-using Values = std::vector<std::pair<std::string, std::string>>;
-
-std::vector<Setting> janus_settings(const Values& more) {
-  Values all{
-      {"core.count", "2"},         {"backend", "deduplication,encryption,integrity"},
-      {"precompute", "janus"},     {"pm.wpq_entries", "64"},
-      {"pm.front_latency", "0ns"}, {"janus.decode_latency", "1ns"},
-  };
-  all.insert(all.end(), more.begin(), more.end());
-  std::vector<Setting> settings;
-  for (const auto& [key, value] : all) settings.push_back({key, value, "test"});
-  return settings;
-}
-
-struct JanusBench : Platform {
-  explicit JanusBench(const Values& more = {}) : Platform(configure(janus_settings(more))) {
-    // What the tests' writes look up is cached.
-    for (const std::uint64_t line : {0, 1, 2, 3, 64, 4096})
-      write({kLine.number + line}, 900 + line);
-    for (std::uint64_t value = 1; value < 20; ++value) {
-      hint(HintKind::kData, 1000 + static_cast<std::uint32_t>(value), 0, data_of(value));
-    }
-    run();
-    design.thread_ended(0);
-    before = statistics();
-  }
-
-  void hint(HintKind kind, std::uint32_t object, std::uint64_t address,
-            std::span<const std::byte> data, std::uint32_t bytes = kLineBytes, CoreId core = 0) {
-    design.hint(core, {kind, object, address, bytes, data}, queue.now());
-  }
-  void address(std::uint32_t object, std::uint64_t where, std::uint32_t bytes = kLineBytes) {
-    hint(HintKind::kAddress, object, where, {}, bytes);
-  }
-  void start(std::uint32_t object) { hint(HintKind::kStartBuffered, object, 0, {}, 0); }
-
-  Picoseconds write(Line line, std::uint64_t value) { return write(line, data_of(value)); }
-  Picoseconds write(Line line, const LineData& data) {
-    const Picoseconds sent = queue.now();
-    persisted = Picoseconds{-1};
-    design.pm().write({.line = line,
-                       .data = data,
-                       .persisted = completion<&JanusBench::note>(*this),
-                       .written = {}});
-    until([&] { return persisted != Picoseconds{-1}; });
-    return persisted - sent;
-  }
-  // Until all is on the device: only there are duplicates found.
-  void write_out() {
-    run();
-    pm.drain();
-    run();
-  }
-  void wait(Picoseconds time) {
-    bool reached = false;
-    queue.schedule(
-        queue.now() + time, Phase::kCore,
-        {[](void* flag, std::uint64_t, Picoseconds) { *static_cast<bool*>(flag) = true; }, &reached,
-         0});
-    until([&] { return reached; });
-  }
-  std::map<std::string, double> statistics() const {
-    StatisticsCollector collector;
-    design.statistics(collector);
-    std::map<std::string, double> found;
-    for (const Statistic& each : collector.found) found[each.name] = each.value;
-    return found;
-  }
-  // Since the test began.
-  double count(const std::string& name) const {
-    const auto found = statistics();
-    EXPECT_TRUE(found.contains("janus." + name)) << name;
-    return found.at("janus." + name) - before.at("janus." + name);
-  }
-  void note(std::uint64_t, Picoseconds when) { persisted = when; }
-
-  Picoseconds persisted{};
-  std::map<std::string, double> before;
-};
+using Values = JanusValues;
 
 // ---- What is announced
 

@@ -233,7 +233,7 @@ class OrderingBench : public PersistenceObserver,
 
   // ---- ProgramObserver
 
-  void stored(Line) override {}
+  void stored(Line, std::uint32_t) override {}
   void region_durable(CoreId core, std::uint64_t region) override {
     durable.push_back({core, region, now()});
   }

@@ -111,6 +111,9 @@ class Backend {
   void metadata_changed(Line line);
 
   const Operations& operations() const { return operations_; }
+  void observe(WriteObserver* observer) const {
+    for (const auto& operation : operations_) operation->observe(observer);
+  }
   void statistics(StatisticsCollector& collector) const;
   // Empty if nothing is held; otherwise who waits for what.
   std::string pending() const;

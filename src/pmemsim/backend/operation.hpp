@@ -25,6 +25,7 @@
 #include "pmemsim/backend/image_decoder.hpp"
 #include "pmemsim/backend/prediction.hpp"
 #include "pmemsim/backend/sub_operation.hpp"
+#include "pmemsim/backend/write_observer.hpp"
 #include "pmemsim/core/event_queue.hpp"
 #include "pmemsim/core/statistics.hpp"
 #include "pmemsim/mem/memory.hpp"
@@ -66,6 +67,8 @@ class BackendOperation {
   // Once, before the run. What `pm` holds then is as the program has written it. `backend` is to be
   // told of metadata_changed().
   virtual void connect(EventQueue&, const Memory& /*pm*/, Backend& /*backend*/) {}
+  // Who wants to know how long writes wait for what takes time.
+  virtual void observe(WriteObserver*) {}
   // Before that, of those that need the entries of lines: from now on they are there.
   virtual bool needs_entries() const { return false; }
   virtual void share(LineEntries&) {}

@@ -70,7 +70,7 @@ void OperationSchedule::lose(Work& work, NodeSet nodes) {
 }
 
 // Rule 4. In the order in which they can be done, so that what follows needs no look of its own.
-void OperationSchedule::lose_outdated(Work& work) {
+void OperationSchedule::lose_outdated(Work& work, TakenOver& taken) {
   for (std::size_t node = 0; node < graph_.nodes().size(); ++node) {
     if ((work.done & ~work.fallen_away & set_of(node)) == 0) continue;
     const OperationGraph::Node& what = graph_.nodes()[node];
@@ -79,6 +79,7 @@ void OperationSchedule::lose_outdated(Work& work) {
                               ? operation.duplicate(work.subject) != work.duplicate_at
                               : operation.outdated(what.number, work.subject, work.done_at[node]);
     if (!outdated) continue;
+    (what.sub.finds_duplicates ? taken.duplicate : taken.outdated) = true;
     const NodeSet done = work.done;
     lose(work, graph_.from(node));
     statistics_.outdated += static_cast<std::uint64_t>(std::popcount(done & ~work.done));
@@ -96,24 +97,33 @@ void OperationSchedule::discard(PreparedId id) {
 // ---- Writes
 
 bool OperationSchedule::write(const Write& write, const Prepared& prepared, Completion done) {
-  const std::uint32_t slot = take_over(write, prepared);
+  TakenOver taken;
+  const std::uint32_t slot = take_over(write, prepared, taken);
+  if (observer_ != nullptr) {
+    observer_->came(done.argument, write, prepared, taken, queue_->now());
+  }
   Work& work = works_[slot];
   ++statistics_.writes;
   if (complete(work)) {
     ++statistics_.done_before;
-    leave_if_idle(slot);
-    return true;
+    return answer_at_once(slot, done);
   }
   if (acknowledge_ == Acknowledge::kArrival) find_duplicate(work);
   go_on(slot);
-  if (complete(work)) {  // within no time
-    leave_if_idle(slot);
+  if (complete(work)) return answer_at_once(slot, done);  // within no time
+  if (acknowledge_ == Acknowledge::kArrival) {
+    tell_done(done, {});
     return true;
   }
-  if (acknowledge_ == Acknowledge::kArrival) return true;
   work.finished = done;
   come_.insert({done.argument}) = slot;
   return false;
+}
+
+bool OperationSchedule::answer_at_once(std::uint32_t slot, const Completion& done) {
+  leave_if_idle(slot);
+  tell_done(done, {});
+  return true;
 }
 
 // Rule 7.
@@ -125,7 +135,8 @@ void OperationSchedule::find_duplicate(Work& work) {
 }
 
 // Rule 4.
-std::uint32_t OperationSchedule::take_over(const Write& write, const Prepared& prepared) {
+std::uint32_t OperationSchedule::take_over(const Write& write, const Prepared& prepared,
+                                           TakenOver& taken) {
   const std::uint32_t* const there = prepared.id ? expected_.find({prepared.id.number}) : nullptr;
   const Prediction subject{.line = write.line, .data = write.data, .bytes = kWholeLine};
   std::uint32_t slot = kNoSlot;
@@ -137,8 +148,9 @@ std::uint32_t OperationSchedule::take_over(const Write& write, const Prepared& p
     works_[slot].subject = subject;
     expected_.erase({prepared.id.number});
     if (!prepared.data) lose_data(works_[slot]);
-    statistics_.executed_before += complete(works_[slot]);
-    lose_outdated(works_[slot]);
+    taken.unfinished = !complete(works_[slot]);
+    statistics_.executed_before += !taken.unfinished;
+    lose_outdated(works_[slot], taken);
     if (works_[slot].waits) {  // now among the writes
       std::erase(expected_waiting_, slot);
       works_[slot].waits = false;
@@ -275,8 +287,10 @@ void OperationSchedule::end(std::uint64_t number, Picoseconds now) {
   const auto slot = static_cast<std::uint32_t>(number);
   Work& work = works_[slot];
   if (!work.finished) return leave_if_idle(slot);  // forgotten meanwhile, or nobody waits
-  statistics_.time += now - work.came;
+  const Picoseconds waited = now - work.came;
+  statistics_.time += waited;
   const Completion finished = work.finished;
+  tell_done(finished, waited);
   come_.erase({finished.argument});
   leave_if_idle(slot);
   finished(now);

@@ -75,6 +75,7 @@ class OperationSchedule final : public BackendOperation {
   bool write(const Write& write, const Prepared& prepared, Completion done) override;
   void forget(const Completion& done) override;
   bool starts_at_once(Completion free) override;
+  void observe(WriteObserver* observer) override { observer_ = observer; }
 
   void statistics(StatisticsCollector& collector) const override;
   std::string pending() const override;
@@ -103,9 +104,9 @@ class OperationSchedule final : public BackendOperation {
     return work.expected ? expected_waiting_ : writes_waiting_;
   }
   void find_duplicate(Work& work);
-  std::uint32_t take_over(const Write& write, const Prepared& prepared);
+  std::uint32_t take_over(const Write& write, const Prepared& prepared, TakenOver& taken);
   void lose_data(Work& work);
-  void lose_outdated(Work& work);
+  void lose_outdated(Work& work, TakenOver& taken);
   void lose(Work& work, NodeSet nodes);
   void go_on(std::uint32_t slot);
   bool get_unit(std::uint32_t slot);
@@ -117,6 +118,10 @@ class OperationSchedule final : public BackendOperation {
   void finish_node(std::uint32_t slot, std::uint32_t node);
   bool complete(const Work& work) const { return work.done == graph_.all(); }
   void end(std::uint64_t slot, Picoseconds now);
+  bool answer_at_once(std::uint32_t slot, const Completion& done);
+  void tell_done(const Completion& done, Picoseconds waited) const {
+    if (observer_ != nullptr) observer_->done(done.argument, waited);
+  }
   void unwanted(std::uint32_t slot);
   void leave_if_idle(std::uint32_t slot);
 
@@ -132,6 +137,7 @@ class OperationSchedule final : public BackendOperation {
   LineTable<std::uint32_t> come_;      // by Completion::argument: of writes
   std::deque<std::uint32_t> writes_waiting_, expected_waiting_;
   Completion free_;  // for who waits to start on something
+  WriteObserver* observer_ = nullptr;
   ScheduleStatistics statistics_;
 };
 

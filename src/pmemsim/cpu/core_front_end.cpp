@@ -385,7 +385,8 @@ bool Core::dispatch_hint(const Operation& operation) {
                      static_cast<std::uint32_t>(operation.second >> 40),
                      operation.address,
                      bytes,
-                     {}},
+                     {},
+                     stream_->hint_number()},
                     {known.begin(), known.end()}});
   start(index);
   return true;

@@ -86,7 +86,7 @@ void Core::forget_wait_of_head() {
 
 void Core::take_back_stores() {
   const auto tell = [this](std::uint64_t address, std::uint32_t bytes) {
-    program_events_.stored(Line::of(address));
+    program_events_.stored(Line::of(address), trace::kExternalSite);
     design_.restored(id_, address, bytes);
   };
   if (!stores_.empty()) {

@@ -181,7 +181,7 @@ void Core::apply(const StoreEntry& head) {
     } else {
       pm_space_.newest().write(head.address, head.value.data(), head.size);
     }
-    program_events_.stored(Line::of(head.address));
+    program_events_.stored(Line::of(head.address), head.site);
     design_.visible(id_, Line::of(head.address));
   }
 }
@@ -248,6 +248,7 @@ bool Core::send_flush(const StoreEntry& head, Slot slot) {
   if (kind == trace::FlushKind::kClflush) empty_buffers(slot);  // it waits for all before it
   const bool dirty =
       kind == trace::FlushKind::kClwb ? caches_.clean(line) : caches_.invalidate(line);
+  program_events_.flushed(id_, line);
   return design_.flush(id_, line, kind, dirty, clock_.time(slot + caches_.passing_latency()),
                        resume_of_head());
 }

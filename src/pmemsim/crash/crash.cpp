@@ -202,7 +202,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     image_.registers_changed();
     point(when);
   }
-  void stored(Line line) override {
+  void stored(Line line, std::uint32_t) override {
     if (options_.subsets > 0 && !persistent_caches_) dirty_.add(line);
   }
   void persisted_in_caches(Line line, const LineData& data, Picoseconds when) override {

@@ -66,7 +66,7 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
     witness(line, "what the caches hold of the line", data, "becomes persistent", when);
     ++points_;
   }
-  void stored(Line) override {}
+  void stored(Line, std::uint32_t) override {}
   void region_durable(CoreId core, std::uint64_t region) override {
     promised(history_.region(core, region));
   }

@@ -35,6 +35,12 @@ class Design {
 
   const Promises& promises() const { return promises_; }
   const Lowering& lowering() const { return lowering_; }
+  // Before the run: who wants to know what becomes of hints, and how long writes wait for the
+  // backend's operations.
+  void observe(HintObserver* hints, WriteObserver* writes) {
+    precompute_->observe(hints);
+    pm_.observe(writes);
+  }
   // Is some layer interested in some of these?
   bool wants(std::uint32_t interests) const { return (interests_ & interests) != 0; }
   // True if instructions after a region's end may not execute before region_end() has resumed.

@@ -21,6 +21,7 @@ bool LoweredStream::keep_mark(trace::Operation& operation) {
     case MarkKind::kHint:
       // One that follows another at once announces none.
       if (std::exchange(state_.hint_given, true)) state_.hint_data.clear();
+      ++state_.hints;
       operation.address += operation.address != 0 ? copy_.address_offset : 0;
       return wanted_.hints;
     case MarkKind::kHintData:

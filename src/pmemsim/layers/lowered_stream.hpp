@@ -58,6 +58,8 @@ class LoweredStream {
   trace::FenceMeaning fence_meaning() const { return meaning_; }
   // If it was a hint: the data that it announces.
   std::span<const std::byte> hint_data() const { return state_.hint_data; }
+  // ... and which one of the thread's, from 0.
+  std::uint32_t hint_number() const { return state_.hints - 1; }
 
   // Operations read so far, those included that are not kept.
   std::uint64_t position() const { return stream_.position(); }
@@ -68,6 +70,7 @@ class LoweredStream {
     bool kept_in_part = false;  // not all of the code for this purpose counts
     trace::FenceMeaning next_meaning = trace::FenceMeaning::kBare;
     bool hint_given = false;  // its data are over with the next mark
+    std::uint32_t hints = 0;  // so far
     std::vector<std::byte> hint_data{};
   };
   struct Place {

@@ -11,8 +11,11 @@ namespace pmemsim {
 class ProgramObserver {
  public:
   virtual ~ProgramObserver() = default;
-  // A store has become visible in the coherent caches.
-  virtual void stored(Line line) = 0;
+  // A store has become visible in the coherent caches. `site` is its instruction's; 0: a store has
+  // been taken back there.
+  virtual void stored(Line line, std::uint32_t site) = 0;
+  // A flush has left the core.
+  virtual void flushed(CoreId, Line) {}
   // From now on a crash may not take the core's region back any more: its durability fence or
   // synchronous end has completed, or the design itself holds it for committed.
   virtual void region_durable(CoreId core, std::uint64_t region) = 0;
@@ -31,8 +34,11 @@ class ProgramObserver {
 class ProgramEvents {
  public:
   void observe(ProgramObserver* observer) { observer_ = observer; }
-  void stored(Line line) const {
-    if (observer_ != nullptr) observer_->stored(line);
+  void stored(Line line, std::uint32_t site) const {
+    if (observer_ != nullptr) observer_->stored(line, site);
+  }
+  void flushed(CoreId core, Line line) const {
+    if (observer_ != nullptr) observer_->flushed(core, line);
   }
   void region_durable(CoreId core, std::uint64_t region) const {
     if (observer_ != nullptr) observer_->region_durable(core, region);

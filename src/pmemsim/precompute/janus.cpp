@@ -28,13 +28,14 @@ void Janus::hint(CoreId core, const Hint& hint, Picoseconds when) {
                         hint.kind == trace::HintKind::kAddressBuffered ||
                         hint.kind == trace::HintKind::kDataBuffered;
   statistics_.requests += !starts;
-  arriving_.push_back({{object_of(core, hint.object), buffered, parts_of(hint)}, starts});
+  arriving_.push_back({{object_of(core, hint.object), buffered, parts_of(core, hint)}, starts});
+  if (observer_ != nullptr) tell_of(arriving_.back().request, when);
   context_->queue.schedule(when + parameters_.request_latency, Phase::kController,
                            completion<&Janus::arrive>(*this));
 }
 
 // Lines of what is announced; without an address, it begins at a line.
-std::deque<Janus::Part> Janus::parts_of(const Hint& hint) {
+std::deque<Janus::Part> Janus::parts_of(CoreId core, const Hint& hint) {
   std::deque<Part> parts;
   for (std::uint64_t at = 0; at < hint.bytes;) {
     const std::uint64_t offset = (hint.address + at) % kLineBytes;
@@ -45,10 +46,23 @@ std::deque<Janus::Part> Janus::parts_of(const Hint& hint) {
       std::memcpy(part.data.data() + offset, hint.data.data() + at, size);
       part.bytes = bytes_from(offset, size);
     }
+    part.from = {core, hint.number, static_cast<std::uint32_t>(parts.size())};
     parts.push_back(part);
     at += size;
   }
   return parts;
+}
+
+void Janus::tell_of(const Request& request, Picoseconds when) const {
+  const auto lines = static_cast<std::uint32_t>(request.parts.size());
+  for (const Part& part : request.parts) {
+    observer_->announced({part.from, part.line, part.bytes != 0, request.buffered, lines, when});
+  }
+}
+
+void Janus::tell_lost(const std::deque<Part>& parts, HintLoss where) const {
+  if (observer_ == nullptr) return;
+  for (const Part& part : parts) observer_->lost(part.from, where);
 }
 
 void Janus::arrive(std::uint64_t, Picoseconds) {
@@ -75,6 +89,7 @@ void Janus::enqueue(Request request) {
   if (requests_.size() >= size(parameters_.request_entries)) make_room();
   if (requests_.size() >= size(parameters_.request_entries)) {
     ++statistics_.requests_dropped;
+    tell_lost(request.parts, HintLoss::kRequestQueue);
     return;
   }
   requests_.push_back(std::move(request));
@@ -102,6 +117,8 @@ bool Janus::merge(const Request& request) {
       } else {
         take_bytes(at->data, part.data, part.bytes);
         at->bytes |= part.bytes;
+        const HintedLine before = std::exchange(at->from, part.from);
+        if (observer_ != nullptr) observer_->merged(before);
       }
     }
     return true;
@@ -112,6 +129,7 @@ bool Janus::merge(const Request& request) {
 void Janus::make_room() {
   const auto oldest = std::ranges::find_if(requests_, &Request::buffered);
   if (oldest == requests_.end()) return;
+  tell_lost(oldest->parts, HintLoss::kRequestQueue);
   requests_.erase(oldest);
   ++statistics_.requests_dropped;
 }
@@ -137,6 +155,7 @@ void Janus::decode_one(std::uint64_t, Picoseconds now) {
     operations_.push_back({next->object, next->parts.front()});
   } else {
     ++statistics_.operations_dropped;
+    if (observer_ != nullptr) observer_->lost(next->parts.front().from, HintLoss::kOperationQueue);
   }
   next->parts.pop_front();
   if (next->parts.empty()) requests_.erase(next);
@@ -183,10 +202,11 @@ void Janus::execute(const Operation& operation) {
     }
     complete_bytes(entry.part);
     const Lines::Entry joined = entry;
-    if (address) context_->pm.complete(joined.id, *joined.part.line);
+    bool there = !address || context_->pm.complete(joined.id, *joined.part.line);
     if (joined.part.bytes != 0) {
-      context_->pm.complete(joined.id, joined.part.data, joined.part.bytes);
+      there = context_->pm.complete(joined.id, joined.part.data, joined.part.bytes);
     }
+    tell_started(joined.id, part.from, there);
     return;
   }
   complete_bytes(part);
@@ -196,14 +216,27 @@ void Janus::execute(const Operation& operation) {
                                               .data = part.data,
                                               .bytes = part.bytes});
   statistics_.results_dropped += !id;
+  tell_started(id, part.from, true);
   Lines& now = lines_[object];  // outcomes of others may have come
   now.entries.push_back({id, part});
   now.open += static_cast<bool>(id);
 }
 
+void Janus::tell_started(PreparedId id, const HintedLine& line, bool there) const {
+  if (observer_ == nullptr) return;
+  if (!id) {
+    observer_->lost(line, HintLoss::kResultBuffer);
+  } else if (there) {
+    observer_->started(line, id);
+  } else {
+    observer_->too_late(line);
+  }
+}
+
 // ---- Rules 7 and 8
 
 void Janus::outcome(const Outcome& outcome) {
+  if (observer_ != nullptr) observer_->outcome(outcome);
   switch (outcome.fate) {
     case Fate::kUsed:
       ++statistics_.used;

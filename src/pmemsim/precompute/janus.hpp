@@ -85,6 +85,7 @@ class Janus final : public Precompute {
   std::uint32_t interests() const override { return kHints; }
   std::uint32_t hint_instructions() const override { return parameters_.call_instructions; }
   void hint(CoreId core, const Hint& hint, Picoseconds when) override;
+  void observe(HintObserver* observer) override { observer_ = observer; }
   void thread_ended(CoreId core) override;
   void outcome(const Outcome& outcome) override;
   void statistics(StatisticsCollector& collector) const override;
@@ -102,6 +103,7 @@ class Janus final : public Precompute {
     std::optional<Line> line{};
     LineData data{};
     ByteMask bytes = 0;  // of the data
+    HintedLine from{};
   };
   struct Request {
     Object object;
@@ -128,7 +130,9 @@ class Janus final : public Precompute {
   };
 
   std::uint64_t size(std::uint32_t entries) const;
-  static std::deque<Part> parts_of(const Hint& hint);
+  static std::deque<Part> parts_of(CoreId core, const Hint& hint);
+  void tell_of(const Request& request, Picoseconds when) const;
+  void tell_lost(const std::deque<Part>& parts, HintLoss where) const;
   void arrive(std::uint64_t, Picoseconds now);
   void enqueue(Request request);
   bool merge(const Request& request);
@@ -137,11 +141,13 @@ class Janus final : public Precompute {
   void decode_one(std::uint64_t, Picoseconds now);
   void start(std::uint64_t, Picoseconds now);
   void execute(const Operation& operation);
+  void tell_started(PreparedId id, const HintedLine& line, bool there) const;
   void complete_bytes(Part& part) const;
 
   const JanusParameters parameters_;
   const std::uint32_t cores_;
   std::optional<LayerContext> context_;
+  HintObserver* observer_ = nullptr;
   std::deque<Arriving> arriving_;
   std::deque<Request> requests_;
   std::deque<Operation> operations_;

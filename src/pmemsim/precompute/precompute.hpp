@@ -16,6 +16,7 @@
 #include "pmemsim/backend/result_buffer.hpp"
 #include "pmemsim/core/mix.hpp"
 #include "pmemsim/core/statistics.hpp"
+#include "pmemsim/layers/hint_observer.hpp"
 #include "pmemsim/layers/interest.hpp"
 #include "pmemsim/layers/layer_context.hpp"
 #include "pmemsim/trace/format.hpp"
@@ -29,6 +30,7 @@ struct Hint {
   std::uint64_t address;            // of the PM that will be written; 0: not known yet
   std::uint32_t bytes;              // that will be written
   std::span<const std::byte> data;  // as many, or none: not known yet
+  std::uint32_t number = 0;         // of the thread's hints, in program order
 };
 
 // A store of the program, to DRAM or to PM, as it retires. Locked instructions that write are
@@ -66,6 +68,8 @@ class Precompute : public PredictionObserver {
   // Instructions that a hint costs the program.
   virtual std::uint32_t hint_instructions() const { return 0; }
   virtual void hint(CoreId, const Hint&, Picoseconds) {}
+  // Who wants to know what becomes of hints.
+  virtual void observe(HintObserver*) {}
   // The core's thread has ended, or goes back to where its region began.
   virtual void thread_ended(CoreId) {}
   virtual void stored(const RetiredStore&, Picoseconds) {}

@@ -60,6 +60,8 @@ class Machine {
   void observe(PersistenceObserver* observer) { pm_.observe(observer); }
   // ... and of what the program does, and is promised.
   void observe(ProgramObserver* observer) { program_events_.observe(observer); }
+  // ... and of what becomes of hints, and how long writes wait for the backend's operations.
+  void observe(HintObserver* hints, WriteObserver* writes) { design_.observe(hints, writes); }
   std::uint64_t events() const { return queue_.executed(); }
   void describe_statistics(StatisticsCollector& collector) const;
   // What programs would read from `begin` to below `end`, and perhaps beyond, if power were lost

@@ -1,0 +1,157 @@
+"""`pmemsim lint-hints`: judge a program's pre-execution hints."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pmemsim.cli.choices import configurations_of
+from pmemsim.cli.console import duration, out, percent, progress_of, table
+from pmemsim.cli.options import (
+    Json,
+    Machine,
+    Overrides,
+    Recipe,
+    check_outputs,
+    keep_inputs,
+    options_of,
+)
+from pmemsim.cli.recordings import open_traces
+from pmemsim.errors import CheckFailed, Problems
+from pmemsim.files import write_json
+from pmemsim.lint_hints import Finding, Report, check_design, lint
+from pmemsim.parallel import Report as Told
+from pmemsim.parallel import run_all
+from pmemsim.presets import parse_overrides
+from pmemsim.targets import find_target
+
+_DEFAULT_TOP = 20
+
+
+@options_of(Recipe)
+def lint_hints_command(
+    target: Annotated[str, typer.Argument(help="A trace (.pmt) or a workload's name.")],
+    recipe: Recipe,
+    design: Annotated[
+        str,
+        typer.Option(
+            "--design", "-d", help="A design with precompute=janus, or the path of a YAML file."
+        ),
+    ] = "janus",
+    machine: Machine = "janus",
+    overrides: Overrides = None,
+    top: Annotated[
+        int, typer.Option("--top", help="Print so many findings; --json has all of them.")
+    ] = _DEFAULT_TOP,
+    json_path: Json = None,
+) -> None:
+    """Find pre-execution hints (pm_pre_...) that cost more than they save, and those that lack.
+
+    For example:
+
+        pmemsim-cc -O2 -g mine.c -o mine
+        pmemsim record -o mine.pmt -- ./mine
+        pmemsim lint-hints mine.pmt
+        pmemsim lint-hints tatp_lowlevel --hints auto --regions 1000 --json findings.json
+
+    The recording is simulated on Janus. Each finding has the source line of the hint's call, and
+    the time that it has cost; the most costly stand first:
+
+    * useless: no write has used the line's result; or address or data were never announced.
+
+    * invalidated: the write came with other data, or metadata had changed.
+
+    * freed: the memory was freed before it was written.
+
+    * too_short: the write came before the operations were done.
+
+    * dropped: a queue or the buffer had no room.
+
+    * missing: a write without a hint had to wait; the line is that of its flush, and the time what
+      a perfect hint would save.
+
+    The exit code is 1 if hints are found that the program should correct: all but missing ones,
+    those of pm.h's library, and what changes with every write (invalidated, tree). docs/hints.md
+    says how each time is computed, and what the keys of --json are.
+    """
+    problems = Problems()
+    with problems.collected():
+        check_outputs(json_path)
+    if top < 1:
+        problems.add([f"--top {top}: must be at least 1"])
+    keep_inputs(problems, [json_path], (target, design, machine))
+    extra = tuple(parse_overrides(overrides or [], problems.found))
+    configurations = configurations_of([design], machine, extra, problems)
+    for configuration in configurations:
+        with problems.collected():
+            check_design(configuration)
+    with problems.collected():
+        found = find_target(target, opt=recipe.opt, **recipe.arguments)
+    problems.raise_any()
+    (trace,) = open_traces([found], None)
+
+    def task(told: Told) -> Report:
+        return lint(trace, configurations[0], told)
+
+    with progress_of([f"{found.name} on {design}"]) as progress:
+        (report,) = run_all([task], progress=progress)
+    if json_path:
+        write_json(report.to_dict(), json_path)
+    if json_path != "-":
+        _print(report, top)
+    if report.faults:
+        raise CheckFailed(_verdict(report))
+
+
+def _print(report: Report, top: int) -> None:
+    shown = report.findings[:top]
+    if shown:
+        title = f"{report.workload}: hints on {report.design}, machine {report.machine}"
+        columns = ["finding", "at", "function", ">lines", ">time lost", "what to do"]
+        out.print(table(title, columns, [_row(finding) for finding in shown]))
+    if rest := len(report.findings) - len(shown):
+        lost = duration(sum(finding.lost_ns for finding in report.findings[top:]))
+        out.print(f"{rest} more findings ({lost}): --top {len(report.findings)} shows them")
+    for sentence in _summary(report):
+        out.print(sentence, markup=False)
+
+
+def _row(finding: Finding) -> tuple[str, ...]:
+    kind = finding.kind if finding.kind == finding.reason else f"{finding.kind}: {finding.reason}"
+    place = str(finding.place)
+    if finding.store and finding.store != finding.place:
+        place += f"\nlast stored at {finding.store}"
+    return (
+        kind,
+        place,
+        finding.place.function,
+        f"{finding.count:,}",
+        duration(finding.lost_ns),
+        finding.advice,
+    )
+
+
+def _summary(report: Report) -> list[str]:
+    waited = (
+        f"writes: {report.writes:,}, which have waited {duration(report.waited_ns)} in all for the "
+        f"backend's operations; the run takes {duration(report.time_ns)}"
+    )
+    if not report.hints:
+        return ["the recording has no hint (pm_pre_...): what is listed lacks one", waited]
+    share = percent(report.in_time / report.writes if report.writes else 0.0)
+    return [
+        f"hints called: {report.hints:,}, lines hinted: {report.hinted_lines:,}, writes that found "
+        f"all done but hashes of the tree: {report.in_time:,} ({share})",
+        waited,
+    ]
+
+
+def _verdict(report: Report) -> str:
+    faults = report.faults
+    lost = duration(sum(finding.lost_ns for finding in faults))
+    what = "1 finding" if len(faults) == 1 else f"{len(faults)} findings"
+    return (
+        f"{report.workload}: {what} of hints to correct, which have cost {lost}; the first: "
+        f"{faults[0].place}: {faults[0].kind}"
+    )

@@ -1,0 +1,232 @@
+"""Judging a program's pre-execution hints: what they have cost, what missing ones would save."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pmemsim import _core
+from pmemsim.errors import Error
+from pmemsim.simulation import Configuration, Progress, version
+from pmemsim.trace import Trace
+
+MISSING = "missing"
+
+# What to do about a finding, by its kind and reason. Of numbers it knows `early` (how long before
+# the write-back the hint was, on average) and `wait` (how long the write waited after that).
+_ADVICE = {
+    ("useless", "never_written"): "no write ever used it: remove the hint, or flush what it names",
+    ("useless", "too_old"): (
+        "its result was thrown away by age (janus.most_age): move the hint nearer to the write"
+    ),
+    ("useless", "not_started"): (
+        "its operations never started: call pm_pre_start_buf, or hint before the write"
+    ),
+    ("useless", "data_only"): (
+        "its data never got an address: add pm_pre_addr of the same pm_pre, or remove it"
+    ),
+    ("useless", "address_only"): (
+        "the write had to wait for what needs its data: add pm_pre_data of the same pm_pre"
+    ),
+    ("invalidated", "data"): (
+        "the line was written with other data than hinted: hint behind the line's last change"
+    ),
+    ("invalidated", "counter"): (
+        "an earlier write of the same line came first: hint behind that write's fence"
+    ),
+    ("invalidated", "duplicate"): (
+        "meanwhile other writes changed where its data are in PM: move the hint nearer to the write"
+    ),
+    ("invalidated", "tree"): (
+        "other writes changed the integrity tree meanwhile, as any write does: nothing to correct"
+    ),
+    (
+        "freed",
+        "freed",
+    ): "the memory was freed before it was written: hint only what will be written",
+    ("too_short", "too_short"): (
+        "the write came {early} after the hint, {wait} too early: move the hint up by as much"
+    ),
+    (
+        "dropped",
+        "request_queue",
+    ): "the request queue was full: hint less at a time, or start earlier",
+    ("dropped", "operation_queue"): (
+        "the operation queue was full: hint fewer lines at a time, or spread the hints"
+    ),
+    ("dropped", "result_buffer"): (
+        "the result buffer was full: hint nearer to the writes, and remove useless hints"
+    ),
+    ("missing", "flush"): "not hinted: pm_pre_both as soon as address and data are known",
+    ("missing", "store"): (
+        "not hinted, and written back without a flush: worth one if the design's fences wait for it"
+    ),
+}
+# What is no fault of the program's, beside missing hints.
+_UNAVOIDABLE = {("invalidated", "tree")}
+_LIBRARY_HINT = "a hint of pm.h's library itself: nothing to correct in the program"
+_LIBRARY_STORE = "stored by pm.h's library, its log or its allocator: the program can't hint it"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the program's source; `line` 0: unknown."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        """As compilers name it."""
+        return f"{self.file}:{self.line}" if self.line else self.file or "?"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong at one line."""
+
+    kind: str
+    reason: str
+    place: Place
+    """Of the hint's call; of a missing hint: of the flush, else of the store."""
+    store: Place | None
+    """Of a missing hint: the last store to the line."""
+    of_library: bool
+    """Whether the hint is one of pm.h's own, or, of a missing hint, that store is."""
+    count: int
+    """Hinted lines, or writes that lacked a hint."""
+    writes: int
+    """Of these, those whose write has come."""
+    lost_ns: float
+    distance_ns: float | None
+    """From a hint's call to its line's write, on average; None: no write came."""
+    missing_ns: float | None
+    """What such a write has waited, on average."""
+
+    @property
+    def fault(self) -> bool:
+        """Whether the program should be corrected."""
+        return not (
+            self.kind == MISSING or self.of_library or (self.kind, self.reason) in _UNAVOIDABLE
+        )
+
+    @property
+    def advice(self) -> str:
+        """What to do about it, a sentence."""
+        if self.of_library:
+            return _LIBRARY_STORE if self.kind == MISSING else _LIBRARY_HINT
+        numbers = {"early": _rounded(self.distance_ns), "wait": _rounded(self.missing_ns)}
+        return _ADVICE[self.kind, self.reason].format(**numbers)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as `--json` writes it; docs/hints.md explains every key."""
+        return {
+            "kind": self.kind,
+            "reason": self.reason,
+            "fault": self.fault,
+            **vars(self.place),
+            "store": vars(self.store) if self.store else None,
+            "of_library": self.of_library,
+            "count": self.count,
+            "writes": self.writes,
+            "lost_ns": self.lost_ns,
+            "distance_ns": self.distance_ns,
+            "missing_ns": self.missing_ns,
+            "advice": self.advice,
+        }
+
+
+def _rounded(nanoseconds: float | None) -> str:
+    return f"{nanoseconds or 0:.0f} ns"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run says of the hints of a recording."""
+
+    workload: str
+    design: str
+    machine: str
+    hints: int
+    """Calls."""
+    hinted_lines: int
+    in_time: int
+    """Writes for which a hint has had all done, but perhaps hashes of the integrity tree."""
+    writes: int
+    """Of the program's data."""
+    waited_ns: float
+    """What these have waited for the backend's operations, all together."""
+    time_ns: float
+    findings: tuple[Finding, ...]
+    """The most costly first."""
+    trace_hash: str
+
+    @property
+    def faults(self) -> list[Finding]:
+        """Those that the program should be corrected for."""
+        return [finding for finding in self.findings if finding.fault]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as `--json` writes it."""
+        return {
+            "workload": self.workload,
+            "design": self.design,
+            "machine": self.machine,
+            "hints": self.hints,
+            "hinted_lines": self.hinted_lines,
+            "in_time": self.in_time,
+            "writes": self.writes,
+            "waited_ns": self.waited_ns,
+            "time_ns": self.time_ns,
+            "findings": [finding.to_dict() for finding in self.findings],
+            "trace_hash": self.trace_hash,
+            "version": version(),
+        }
+
+
+def check_design(configuration: Configuration) -> None:
+    """Raise an `Error` for a design that doesn't see hints."""
+    values = {parameter["key"]: parameter["value"] for parameter in configuration.resolve()}
+    if values["precompute"] != "janus":
+        raise Error(
+            f"{configuration.design.name}: precompute={values['precompute']} doesn't see the "
+            "program's hints; choose a design with precompute=janus, such as janus"
+        )
+
+
+def lint(trace: Trace, configuration: Configuration, progress: Progress | None = None) -> Report:
+    """Simulate a recording on a design with Janus, and judge its hints."""
+    check_design(configuration)
+    run = _core.lint_hints(trace.file, configuration.settings, progress)
+    return Report(
+        workload=trace.name,
+        design=configuration.design.name,
+        machine=configuration.machine.name,
+        hints=run["hints"],
+        hinted_lines=run["hinted_lines"],
+        in_time=run["in_time"],
+        writes=run["writes"],
+        waited_ns=run["waited_ps"] / 1000,
+        time_ns=run["time_ps"] / 1000,
+        findings=tuple(_finding(found) for found in run["findings"]),
+        trace_hash=trace.hash,
+    )
+
+
+def _finding(found: dict[str, Any]) -> Finding:
+    missing = found["kind"] == MISSING
+    writes = found["writes"]
+    return Finding(
+        kind=found["kind"],
+        reason=found["reason"],
+        place=Place(found["file"], found["line"], found["function"]),
+        store=Place(found["store_file"], found["store_line"], found["store_function"])
+        if missing
+        else None,
+        of_library=found["of_library"],
+        count=found["count"],
+        writes=writes,
+        lost_ns=found["lost_ps"] / 1000,
+        distance_ns=found["distance_ps"] / writes / 1000 if writes and not missing else None,
+        missing_ns=found["waited_ps"] / writes / 1000 if writes else None,
+    )

@@ -1,0 +1,190 @@
+"""`pmemsim lint-hints`: misuses that are planted in a program are found where they stand."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pmemsim.lint_hints import Finding, Place, lint
+from pmemsim.simulation import configure, simulate
+from pmemsim.targets import find_target
+from support import ROOT, pmemsim
+
+PLANTED = Path(__file__).with_name("planted_hints.c")
+WITHOUT_HINTS = """
+#include "pmemsim/pm.h"
+
+int main(void) {
+  uint64_t* root = pm_root(pm_open(0, 8 << 20, 0), 64);
+  pm_roi_begin();
+  *root = 1;
+  pm_flush(root, 64);
+  pm_durable();
+  return 0;
+}
+"""
+
+
+def recorded(folder: Path, source: Path, level: str = "-O2") -> Path:
+    compiler = Path(sys.executable).with_name("pmemsim-cc")
+    program, trace = folder / "program", folder / "planted.pmt"
+    subprocess.run([compiler, level, "-g", source, "-o", program], check=True)
+    done = pmemsim("record", "-o", trace, "--", program)
+    assert done.returncode == 0, done.stderr
+    return trace
+
+
+def line_of(kind: str) -> int:
+    (line,) = [
+        number
+        for number, text in enumerate(PLANTED.read_text().splitlines(), 1)
+        if re.search(rf"/\* {kind}\b", text)
+    ]
+    return line
+
+
+@pytest.fixture(scope="module", params=["-O0", "-O2"])
+def planted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recorded(tmp_path_factory.mktemp("planted"), PLANTED, request.param)
+
+
+def findings(trace: Path, *options: str, status: int) -> list[dict[str, Any]]:
+    output = trace.with_suffix(".json")
+    done = pmemsim("lint-hints", trace, "--json", output, *options)
+    assert done.returncode == status, done.stderr
+    found: list[dict[str, Any]] = json.loads(output.read_text())["findings"]
+    return found
+
+
+def test_five_misuses_are_found_where_they_stand(planted: Path) -> None:
+    found = findings(planted, status=1)
+    own = [finding for finding in found if Path(finding["file"]).name == PLANTED.name]
+    kinds = {finding["line"]: finding["kind"] for finding in own if finding["fault"]}
+    misuses = ["useless", "invalidated", "freed", "too_short"]
+    assert kinds == {line_of(kind): kind for kind in misuses}
+    assert all(finding["count"] == 1 for finding in own if finding["fault"])
+
+    (missing,) = [finding for finding in own if finding["line"] == line_of("missing")]
+    assert missing["kind"] == "missing"
+    assert missing["count"] == 1
+    assert missing["store"]["line"] == line_of("missing") - 1
+    assert missing["function"] == "write_back"
+    assert missing["lost_ns"] >= 681  # of Janus's operations, all done anew
+    assert missing["fault"] is False
+    assert missing["of_library"] is False
+
+    # What pm_free does has the program's line.
+    (line,) = [
+        number
+        for number, text in enumerate(PLANTED.read_text().splitlines(), 1)
+        if "pm_free" in text
+    ]
+    of_library = [finding for finding in found if finding["of_library"]]
+    assert line in {finding["line"] for finding in of_library}
+    assert {Path(finding["file"]).name for finding in found} == {PLANTED.name}
+    assert not any(finding["fault"] for finding in of_library)
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason", "of_library", "fault"),
+    [
+        ("too_short", "too_short", False, True),
+        ("too_short", "too_short", True, False),
+        ("dropped", "result_buffer", False, True),
+        ("invalidated", "duplicate", False, True),
+        ("invalidated", "tree", False, False),
+        ("missing", "flush", False, False),
+    ],
+)
+def test_what_a_program_is_at_fault_for(
+    kind: str, reason: str, of_library: bool, fault: bool
+) -> None:
+    place = Place("mine.c", 7, "main")
+    finding = Finding(kind, reason, place, None, of_library, 1, 1, 681.0, 116.0, 681.0)
+    assert finding.fault is fault
+    assert ("pm.h's library" in finding.advice) is of_library
+
+
+def test_what_a_finding_says(planted: Path) -> None:
+    (too_short,) = [each for each in findings(planted, status=1) if each["kind"] == "too_short"]
+    assert set(too_short) == {
+        "kind", "reason", "fault", "file", "line", "function", "store", "of_library", "count",
+        "writes", "lost_ns", "distance_ns", "missing_ns", "advice",
+    }  # fmt: skip
+    assert 15 < too_short["distance_ns"] < 500
+    assert too_short["lost_ns"] == too_short["missing_ns"]
+    assert f"{too_short['missing_ns']:.0f} ns too early" in too_short["advice"]
+
+
+def test_the_most_costly_stand_first_and_top_leaves_out_the_rest(planted: Path) -> None:
+    found = findings(planted, status=1)
+    lost = [finding["lost_ns"] for finding in found]
+    assert lost == sorted(lost, reverse=True)
+    done = pmemsim("lint-hints", planted, "--top", "1")
+    rows = re.findall(r"^│ (\w+): (\w+) +│", done.stdout, re.M)
+    assert rows == [(found[0]["kind"], found[0]["reason"])]
+    assert f"{len(found) - 1} more findings" in done.stdout
+    assert "findings of hints to correct" in done.stderr
+
+
+def test_a_recording_without_hints_lacks_them_and_is_not_at_fault(tmp_path: Path) -> None:
+    source = tmp_path / "plain.c"
+    source.write_text(WITHOUT_HINTS)
+    trace = recorded(tmp_path, source)
+    done = pmemsim("lint-hints", trace)
+    assert done.returncode == 0, done.stderr
+    assert "the recording has no hint" in done.stdout
+    assert "missing: flush" in done.stdout
+    assert "plain.c:8" in done.stdout
+    (missing,) = findings(trace, status=0)
+    assert missing["line"] == 8
+    assert missing["store"]["line"] == 7
+
+
+def test_options_change_the_machine(planted: Path) -> None:
+    found = findings(planted, "--set", "janus.most_age=1ns", status=1)
+    assert "too_old" in {finding["reason"] for finding in found}
+
+
+@pytest.mark.parametrize("workload", ["tatp_lowlevel", "queue"])
+def test_linting_changes_nothing_and_leaves_no_waiting_out(workload: str) -> None:
+    trace = find_target(workload, threads=2, regions=200).trace()
+    configuration = configure("janus", "janus")
+    report, result = lint(trace, configuration), simulate(trace, configuration)
+    assert report.time_ns == result.time_ns
+    assert report.waited_ns == pytest.approx(result.stats["backend.time_ns"])
+    waited = sum((finding.missing_ns or 0) * finding.writes for finding in report.findings)
+    assert waited == pytest.approx(report.waited_ns)
+    merged = result.stats["janus.requests_merged"]  # each of a line
+    assert report.hinted_lines == result.stats["janus.operations"] + merged
+
+
+def test_designs_that_see_no_hints_are_refused(queue_trace: Path) -> None:
+    done = pmemsim("lint-hints", queue_trace, "--design", "parallel")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "pmemsim: parallel: precompute=none doesn't see the program's hints; choose a design with "
+        "precompute=janus, such as janus\n"
+    )
+
+
+def test_everything_wrong_is_said_at_once(tmp_path: Path) -> None:
+    done = pmemsim("lint-hints", tmp_path / "no.pmt", "--top", "0", "--set", "janus.scale=x")
+    assert done.returncode == 2
+    assert "no.pmt: there is no such trace" in done.stderr
+    assert "--top 0: must be at least 1" in done.stderr
+    assert "janus.scale" in done.stderr
+
+
+def test_the_documentation_has_every_kind_and_reason() -> None:
+    page = (ROOT / "docs" / "hints.md").read_text()
+    source = (ROOT / "src" / "pmemsim" / "lint" / "findings.cpp").read_text()
+    names = re.findall(r'\{"(\w+)", "(\w+)"\}', source)
+    assert len(names) == 16
+    for kind, reason in names:
+        assert re.search(rf"^\| `{kind}` \| `{reason}` \|", page, re.M), (kind, reason)
