@@ -36,5 +36,6 @@ void bind_errors(nanobind::module_& module);
 void bind_trace(nanobind::module_& module);
 void bind_simulator(nanobind::module_& module);
 void bind_crash(nanobind::module_& module);
+void bind_device(nanobind::module_& module);
 
 }  // namespace pmemsim::bindings
