@@ -15,16 +15,21 @@ namespace pmemsim {
 
 inline constexpr std::uint64_t kLines = 64;
 
+enum class Sealing : std::uint8_t { kNone, kEncrypted, kVerified };
+
 // Writes at random, drained; then the device is what somebody may have stolen and given back.
 class Sealed : public MemoryBench {
  public:
   explicit Sealed(bool deduplicates, const IntegrityParameters& integrity = {},
-                  const DeduplicationParameters& deduplication = {}, bool seals = true)
+                  const DeduplicationParameters& deduplication = {},
+                  Sealing sealing = Sealing::kVerified)
       : MemoryBench(roomy()) {
     Backend::Operations operations;
     if (deduplicates) operations.push_back(std::make_unique<Deduplication>(deduplication, 1));
-    if (seals) {
+    if (sealing != Sealing::kNone) {
       operations.push_back(std::make_unique<Encryption>(EncryptionParameters{}));
+    }
+    if (sealing == Sealing::kVerified) {
       operations.push_back(std::make_unique<Integrity>(integrity, 1));
     }
     add_common_operations(operations, {}, {}, 1);

@@ -253,7 +253,6 @@ void Deduplication::accepted(const Write& write, const Encoded& encoded) {
     find_no_more(contents, now);
     contents.data = write.data;
     contents.counter = encoded.seal.counter;
-    contents.waits = true;
     if (parameters_.defects.pending) find_from_now_on(write, now);
     if (before == now) return;
     ++statistics_.moved;
@@ -306,10 +305,7 @@ void Deduplication::written(const Write& write, const Encoded& encoded) {
   const Line now = encoded.seal.place;
   Contents& contents = contents_at(now);
   const bool newest = contents.counter == encoded.seal.counter && contents.references > 0;
-  if (newest) {
-    contents.waits = false;
-    if (!contents.fingerprint) find_from_now_on(write, now);
-  }
+  if (newest && !contents.fingerprint) find_from_now_on(write, now);
   const auto moved = before_.extract(encoded.seal.counter);
   if (!moved.empty()) settle(moved.mapped());
 }
@@ -386,14 +382,8 @@ bool Deduplication::is_believed(Line place, const SealedImage& image) const {
 
 std::string Deduplication::fingerprint_problem(Line place, const SealedImage& image) const {
   const auto found = contents_.find(place.number);
-  if (found == contents_.end()) return {};
+  if (found == contents_.end() || !found->second.fingerprint) return {};
   const Contents& contents = found->second;
-  const bool is_found = contents.counter != 0 && contents.references > 0 && !contents.waits;
-  if (!contents.fingerprint) {
-    return is_found
-               ? fmt::format("deduplication doesn't find the data at place {:#x}", place.address())
-               : std::string{};
-  }
   if (const auto data = image.read_at(place)) {
     const LineData plain = backend_->decode_before(*this, data->first, data->second);
     if (fingerprint_of(plain) == *contents.fingerprint) return {};

@@ -20,8 +20,9 @@
 //   4  Fingerprints, references and free places are reconstructable: from the entries and the data
 //      (4.3.2). What is kept of them is, at every crash, what recovery would rebuild from the
 //      image: but for references of entries that a dropped write has left behind, and of lines that
-//      could still be again where they were (rule 2). The table of fingerprints is in PM and
-//      cached; entries of it have 16 bytes.
+//      could still be again where they were (rule 2). Data that are there and aren't found cost no
+//      more than a write. The table of fingerprints is in PM and cached; entries of it have 16
+//      bytes.
 //
 // Where duplicates are drawn (Janus's experiments: "a deduplication ratio of 0.5"), a write of
 // these data is a duplicate or not by a number that only depends on them and the seed.
@@ -140,9 +141,8 @@ class Deduplication final : public BackendOperation, private PlaceKeeper {
   struct Contents {
     std::uint32_t references = 1;
     std::optional<std::uint64_t> fingerprint{};  // by which it is found
-    std::uint64_t counter = 0;                   // 0: it has had no data since the beginning
-    bool waits = false;                          // or was dropped: it isn't to be found
-    std::optional<std::size_t> freed_as{};       // which one of the free places
+    std::uint64_t counter = 0;
+    std::optional<std::size_t> freed_as{};  // which one of the free places
     LineData data{};
   };
   // Of what a mapping reaches: places that no line refers to, and those taken that are no line's
