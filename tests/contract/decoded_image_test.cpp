@@ -158,10 +158,10 @@ std::vector<Setting> settings_of(std::string_view atomicity, std::string_view op
 }
 
 // Designs that drop accepted writes, or don't.
-constexpr std::array<std::string_view, 4> kAtomicities{"none", "asap", "hw-redo", "hw-undo"};
+constexpr std::array<std::string_view, 5> kAtomicities{"none", "asap", "hw-redo", "hw-undo", "lad"};
 
 TEST_P(DecodedImages, AreTheSameFromNothingAsChangeByChange) {
-  constexpr std::uint64_t kEvery = 8;
+  constexpr std::uint64_t kEvery = 2;
   std::uint64_t compared = 0, something = 0;
   for (const std::string_view atomicity : kAtomicities) {
     SharedRegions program(
@@ -176,7 +176,7 @@ TEST_P(DecodedImages, AreTheSameFromNothingAsChangeByChange) {
     compared += follower.compared;
     something += follower.*GetParam().something;
   }
-  EXPECT_GT(compared, 120u) << "of each of the backends";
+  EXPECT_GT(compared, 1000u);
   EXPECT_GT(something, 0u);
 }
 
