@@ -62,7 +62,9 @@ class Decoded:
     problem: str
     """Why nothing of it is to be believed; empty: nothing is wrong."""
     unreadable: tuple[int, ...]
-    """Addresses of lines whose MAC isn't that of what they hold."""
+    """Addresses of programs' lines whose MAC isn't that of what they hold."""
+    unreadable_others: int
+    """Lines outside programs' PM, as of a hardware log, of which the same is true."""
     corrected: int
     """Lines of the device that had errors."""
     elsewhere: int
@@ -133,9 +135,15 @@ def decode(image: Path, registers: Registers, output: Path) -> Decoded:
         if found["problem"]:
             files = []
             raise _NotBelievedError
+    unreadable = [
+        address
+        for address in found["unreadable"]
+        if any(begin <= address < end for begin, end in registers.pm_regions)
+    ]
     return Decoded(
         problem=found["problem"],
-        unreadable=tuple(found["unreadable"]),
+        unreadable=tuple(unreadable),
+        unreadable_others=len(found["unreadable"]) - len(unreadable),
         corrected=found["corrected"],
         elsewhere=found["elsewhere"],
         files=tuple(files),

@@ -54,7 +54,9 @@ def test_the_workload_itself_finds_its_image_right(saved: Path, tmp_path: Path) 
     assert done.returncode == 0, done.stderr
     assert f"written: {tmp_path / 'plain'}" in done.stdout
     found = json.loads(output.read_text())
-    assert set(found) == {"problem", "unreadable", "corrected", "elsewhere", "files"}
+    assert set(found) == {
+        "problem", "unreadable", "unreadable_others", "corrected", "elsewhere", "files",
+    }  # fmt: skip
     assert (found["problem"], found["corrected"]) == ("", 0)
     assert found["elsewhere"] > 0
     command = [str(build_workload("queue")), "--verify", str(tmp_path / "plain")]
@@ -220,6 +222,21 @@ def test_what_cannot_be_saved_is_refused(
     assert done.returncode == 2, done.stdout
     assert f"pmemsim: {sentence}" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+# ASAP drops log entries whose regions have committed, and never reads them again.
+def test_lines_that_a_design_has_dropped(tmp_path: Path) -> None:
+    image, output = tmp_path / "crash.image", tmp_path / "found.json"
+    done = pmemsim(
+        "crash", *QUEUE, "--design", "asap", "--save-image", image, "--check-images", "0",
+        "--set", "backend=encryption,integrity",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    done = pmemsim("decode", image, "-o", tmp_path / "plain", "--json", output)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(output.read_text())
+    assert found["unreadable_others"] > 0
+    assert f"{found['unreadable_others']} lines outside programs' PM" in done.stdout
 
 
 # With all operations, and bits that have flipped: what is decoded is what the program finds.

@@ -19,7 +19,9 @@ _SHOWN = 20  # unreadable lines
 def decode_command(
     image: Annotated[
         Path,
-        typer.Argument(help="The device, as `pmemsim crash --save-image` writes it."),
+        typer.Argument(
+            help="The device, as `pmemsim crash --save-image` writes it.", metavar="IMAGE"
+        ),
     ],
     output: Annotated[
         Path,
@@ -79,4 +81,7 @@ def _print(found: decoding.Decoded) -> None:
             f"{len(found.unreadable)} lines can't be read: {shown}"
             + (f" and {more} more" if more > 0 else "")
         )
+    if found.unreadable_others:
+        others = found.unreadable_others
+        out.print(f"{others} lines outside programs' PM, as of a hardware log, can't be read")
     out.print("written: " + ", ".join(str(file) for file in found.files))
