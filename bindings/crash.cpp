@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
+#include "device.hpp"
 #include "pmemsim/mem/image_file.hpp"
 #include "pmemsim/sim/configuration.hpp"
 #include "pmemsim/sim/simulate.hpp"
@@ -41,10 +42,11 @@ nb::object told(const std::optional<CrashStory>& story) {
 nb::dict crash(const Path& path, const Settings& given, std::uint64_t sample, std::uint64_t seed,
                std::optional<std::int64_t> at_ps, std::uint64_t subsets, std::uint64_t inspections,
                const std::vector<Path>& paths, const nb::object& check,
-               const nb::object& progress) {
+               const std::optional<Path>& device_path, const nb::object& progress) {
   const std::vector<Setting> settings = to_settings(given);
   const std::vector<std::string> files = to_strings(paths);
   CrashResult result;
+  SurvivingRegisters left;
   {
     nb::gil_scoped_release release;
     const Configuration configuration = configure(settings);
@@ -53,6 +55,12 @@ nb::dict crash(const Path& path, const Settings& given, std::uint64_t sample, st
     CrashOptions options{
         .sample = sample, .seed = seed, .subsets = subsets, .inspections = inspections};
     if (at_ps) options.at = Picoseconds{*at_ps};
+    if (device_path) {
+      options.save = [&](const DeviceImage& device, const SurvivingRegisters& registers) {
+        write_device_image(device, device_path->string());
+        left = registers;
+      };
+    }
     options.inspect = [&](const Image& image) { return inspect(image, trace, files, check); };
     result = pmemsim::crash(trace, configuration, options,
                             [&](double share) { return report(progress, share); });
@@ -67,6 +75,7 @@ nb::dict crash(const Path& path, const Settings& given, std::uint64_t sample, st
   run["violations"] = result.violations;
   run["wall_s"] = result.wall_s;
   run["story"] = told(result.story);
+  run["registers"] = device_path ? bindings::told(left) : nb::none();
   return run;
 }
 
@@ -75,7 +84,8 @@ nb::dict crash(const Path& path, const Settings& given, std::uint64_t sample, st
 void bind_crash(nb::module_& module) {
   module.def("crash", &crash, nb::arg("trace"), nb::arg("settings"), nb::arg("sample"),
              nb::arg("seed"), nb::arg("at_ps").none(), nb::arg("subsets"), nb::arg("inspections"),
-             nb::arg("files"), nb::arg("check").none(), nb::arg("progress").none());
+             nb::arg("files"), nb::arg("check").none(), nb::arg("device").none(),
+             nb::arg("progress").none());
 }
 
 }  // namespace pmemsim::bindings

@@ -32,6 +32,8 @@ class SharedRegions {
     // at most once a region. (With more, regions could depend on each other.)
     bool false_sharing = false;
     std::uint64_t lines_per_lock = 4;
+    // So many values are stored again and again, so that lines are equal; 0: each once.
+    std::uint64_t values = 0;
   };
   explicit SharedRegions(const Options& options) : options_(options), random_(options.seed) {
     builder.pm_region(kPmBase, kPmBase + (1 << 20));
@@ -99,7 +101,8 @@ class SharedRegions {
     }
   }
   void store(std::uint64_t address) {
-    builder.store(store_, address, ++value_);
+    ++value_;
+    builder.store(store_, address, options_.values == 0 ? value_ : below(options_.values));
     written_.insert(address / kLineBytes);
   }
   void access_dram() {

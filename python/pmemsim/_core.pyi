@@ -60,12 +60,23 @@ def crash(
     inspections: int,
     files: list[str],
     check: Callable[[], str] | None,
+    device: str | None,
     progress: Callable[[float], None] | None,
 ) -> dict[str, Any]: ...
 def lint_hints(
     trace: TraceFile,
     settings: _Settings,
     progress: Callable[[float], None] | None,
+) -> dict[str, Any]: ...
+def decode(
+    device: str,
+    operations: list[str],
+    encryption_key: bytes | None,
+    authentication_key: bytes | None,
+    tree: tuple[int, list[tuple[int, int]]] | None,
+    levelling: tuple[int, list[tuple[int, int, int]]] | None,
+    ranges: list[tuple[int, int]],
+    files: list[str],
 ) -> dict[str, Any]: ...
 
 names: dict[str, tuple[str, ...]]

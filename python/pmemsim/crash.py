@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from pmemsim import _core
+from pmemsim.decode import registers_path, write_registers
 from pmemsim.errors import ConfigError, Error
-from pmemsim.files import named, temporary_folder
+from pmemsim.files import named, replacing, temporary_folder
 from pmemsim.presets import Setting, preset_names
 from pmemsim.programs import KeepGoing, ending_of, run_program
 from pmemsim.recording import build_workload
@@ -73,6 +74,8 @@ class Points:
     """The last ones at or before this time instead."""
     subsets: int = 0
     """Other images that the design leaves open, at each point."""
+    image: Path | None = None
+    """Where the device goes as the last of the points at `at_ps` leaves it."""
 
 
 @dataclass(frozen=True)
@@ -257,6 +260,7 @@ def verify(
         report(share)
 
     with temporary_folder() as folder, contextlib.ExitStack() as names:
+        image = names.enter_context(replacing(points.image)) if points.image else None
         regions = trace.metadata["pm_regions"]
         files = [str(folder / f"image{number}") for number in range(len(regions))]
         for file in files:
@@ -271,8 +275,11 @@ def verify(
             checker.images if checker else 0,
             files if checker else [],
             partial(checker.problem_of, files, keep_going) if checker else None,
+            str(image) if image else None,
             report,
         )
+    if points.image:
+        write_registers(registers_path(points.image), found["registers"], regions)
     return CrashRun(
         design=configuration.design.name,
         machine=configuration.machine.name,

@@ -35,11 +35,13 @@ class Mutant:
     workload: WorkloadRun
     stress: StressSet | None
     """What else makes the mechanism matter; the design with that alone must be right."""
+    extra: tuple[tuple[str, str], ...] = ()
+    """The same: parameters of the mutant's own, a backend that no preset has among them."""
 
     @property
     def unbroken(self) -> Mutant:
         """The same without the defect."""
-        return Mutant(self.design, "", "", "", self.workload, self.stress)
+        return Mutant(self.design, "", "", "", self.workload, self.stress, self.extra)
 
     def configuration(self, machine: str) -> Configuration:
         """The design on a machine, with the defect if there is one."""
@@ -58,7 +60,7 @@ class Mutant:
 
     @property
     def _overrides(self) -> list[tuple[str, str]]:
-        values = list(self.stress.values if self.stress else ())
+        values = [*(self.stress.values if self.stress else ()), *self.extra]
         return [*values, (self.switch, self.value)] if self.switch else values
 
 
@@ -106,7 +108,8 @@ def _mutant(entry: dict[str, Any]) -> Mutant:
     )
     stress = stress_sets()[entry["stress"]] if "stress" in entry else None
     value = str(entry.get("value", "true"))
-    return Mutant(entry["design"], entry["break"], value, entry["what"], run, stress)
+    extra = tuple((key, str(value)) for key, value in entry.get("set", {}).items())
+    return Mutant(entry["design"], entry["break"], value, entry["what"], run, stress, extra)
 
 
 def judge(

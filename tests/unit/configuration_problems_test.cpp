@@ -38,7 +38,7 @@ TEST(Configuration, SaysEverythingThatIsWrongAtOnce) {
   EXPECT_TRUE(mention(found, "core.frequency: '2': missing unit"));
   EXPECT_TRUE(mention(found, "core.width: '99' is too large; at most 16"));
   EXPECT_TRUE(mention(found,
-                      "ordering: 'x85' is not one of none, x86, eadr, dpo, hops, pmem-spec; "
+                      "ordering: 'x85' is not one of none, x86, free, eadr, dpo, hops, pmem-spec; "
                       "did you mean 'x86'?"));
   EXPECT_TRUE(mention(found, "l2.size: 100000 bytes can't be divided into"));
   EXPECT_TRUE(mention(found, "pm: "));

@@ -10,68 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "memory_bench.hpp"
-#include "pmemsim/backend/common_operations.hpp"
-#include "pmemsim/backend/deduplication.hpp"
-#include "pmemsim/backend/encryption.hpp"
-#include "pmemsim/backend/integrity.hpp"
+#include "sealed_bench.hpp"
 
 namespace pmemsim {
 namespace {
-
-constexpr std::uint64_t kLines = 64;
-
-// Writes at random, drained; then the device is what somebody may have stolen and given back.
-class Sealed : public MemoryBench {
- public:
-  explicit Sealed(bool deduplicates, const IntegrityParameters& integrity = {},
-                  const DeduplicationParameters& deduplication = {})
-      : MemoryBench(roomy()) {
-    Backend::Operations operations;
-    if (deduplicates) operations.push_back(std::make_unique<Deduplication>(deduplication, 1));
-    operations.push_back(std::make_unique<Encryption>(EncryptionParameters{}));
-    operations.push_back(std::make_unique<Integrity>(integrity, 1));
-    add_common_operations(operations, {}, {}, 1);
-    backend = std::make_unique<Backend>(queue, memory, std::move(operations), ns(0));
-  }
-  static MemoryParameters roomy() {
-    MemoryParameters parameters = simple_memory();
-    parameters.wpq_entries = 16;
-    return parameters;
-  }
-  void write(Line line, std::uint64_t value) {
-    backend->write({.line = line, .data = data_of(value), .persisted = {}, .written = {}});
-    plain[line.number] = value;
-  }
-  void write_at_random(int writes, std::uint64_t seed = 1) {
-    std::mt19937_64 random(seed);
-    for (int i = 0; i < writes; ++i) {
-      write({random() % kLines}, random() % 10);
-      if (random() % 3 == 0) run();
-    }
-    settle();
-  }
-  // Until all is on the device.
-  void settle() {
-    run();
-    drain();
-  }
-  // The device's lines that aren't zero.
-  std::map<Line, LineData> lines() const {
-    std::map<Line, LineData> found;
-    memory.device().for_each_page([&](std::uint64_t address, const std::byte*) {
-      for (std::uint64_t at = 0; at < Image::kPageBytes; at += kLineBytes) {
-        const Line line = Line::of(address + at);
-        const LineData data = memory.device().read(line);
-        if (data != LineData{}) found[line] = data;
-      }
-    });
-    return found;
-  }
-
-  std::unique_ptr<Backend> backend;
-  std::map<std::uint64_t, std::uint64_t> plain;  // by line number
-};
 
 // What recovery reads, with the registers as they are.
 struct Reading {

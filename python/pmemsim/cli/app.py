@@ -16,6 +16,7 @@ from pmemsim.cli import (
     calibrate,
     catalogue,
     crash,
+    decode,
     lint,
     matrix,
     record,
@@ -111,6 +112,7 @@ app.add_typer(trace.app, name="trace")
 app.command("run", cls=WorkloadCommand)(simulate.run_command)
 app.command("compare", cls=WorkloadCommand)(simulate.compare_command)
 app.command("crash", cls=WorkloadCommand)(crash.crash_command)
+app.command("decode")(decode.decode_command)
 app.command("matrix", cls=WorkloadCommand)(matrix.matrix_command)
 app.command("lint-hints", cls=WorkloadCommand)(lint.lint_hints_command)
 app.command("sweep")(sweep.sweep_command)

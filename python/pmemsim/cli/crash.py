@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -36,8 +37,9 @@ from pmemsim.cli.options import (
 )
 from pmemsim.cli.recordings import open_traces
 from pmemsim.crash import Case, Checker, CrashRun, Points, Refused, checker_of, verify_or_refuse
+from pmemsim.decode import registers_path
 from pmemsim.errors import CheckFailed, ConfigError, Problems
-from pmemsim.files import write_json
+from pmemsim.files import check_writable, write_json
 from pmemsim.parallel import Report, run_all
 from pmemsim.presets import parse_overrides
 from pmemsim.stress import stress_sets
@@ -144,6 +146,15 @@ def crash_command(
             show_default=f"{crashing.DEFAULT_CHECK_TIMEOUT_S:g}",
         ),
     ] = None,
+    save_image: Annotated[
+        Path | None,
+        typer.Option(
+            "--save-image",
+            help="With --at: write the device as that point leaves it, for `pmemsim decode`, and "
+            "what survives in registers to FILE.registers.json. For designs with a backend.",
+            metavar="FILE",
+        ),
+    ] = None,
     recipe: Recipe,
     json_path: Json = None,
     jobs: Jobs = None,
@@ -185,6 +196,7 @@ def crash_command(
             "--check": check,
             "--check-images": check_images,
             "--check-timeout": check_timeout,
+            "--save-image": save_image,
             **recipe.given,
         }
         problems.add(
@@ -205,7 +217,17 @@ def crash_command(
     wanted = distinct(
         [*(targets or []), *(more_targets.split(",") if more_targets else [])], "target", problems
     )
-    keep_inputs(problems, [json_path], (*wanted, *names, machine))
+    if save_image is not None:
+        alone = at is not None and len(names) == len(wanted) == 1 and not stress and random is None
+        if not alone:
+            problems.add(
+                ["--save-image: give --at, one target and one design, without --stress or --random"]
+            )
+        with problems.collected():
+            check_writable(save_image)
+        chosen_points = replace(chosen_points, image=save_image)
+    saved = [save_image, registers_path(save_image)] if save_image else []
+    keep_inputs(problems, [json_path, *saved], (*wanted, *names, machine))
     crashes = _Crashes(
         cases=[
             [Case(name, machine, extra, settings) for name in names]

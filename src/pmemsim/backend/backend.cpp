@@ -417,6 +417,19 @@ LineData Backend::decode(Line line, LineData data) const {
   return data;
 }
 
+LineData Backend::decode_before(const BackendOperation& operation, Line line, LineData data) const {
+  std::vector<std::pair<const BackendOperation*, Line>> before;
+  for (const auto& other : operations_) {
+    if (other.get() == &operation) break;
+    before.emplace_back(other.get(), line);
+    line = other->place(line);
+  }
+  for (auto other = before.rbegin(); other != before.rend(); ++other) {
+    data = other->first->decode(other->second, data);
+  }
+  return data;
+}
+
 std::span<const std::uint32_t> Backend::pending_operations() const {
   const std::span<const std::uint32_t> queued = pm_.pending_operations();
   if (held_ == 0) return queued;
@@ -510,6 +523,18 @@ std::unique_ptr<ImageDecoder> Backend::decoder() const {
   }
   if (decoders.empty()) return nullptr;
   return std::make_unique<DecoderChain>(std::move(decoders));
+}
+
+SurvivingRegisters Backend::registers() const {
+  SurvivingRegisters registers;
+  for (const auto& operation : operations_) operation->add_registers(registers);
+  return registers;
+}
+
+void Backend::add_spare_bits(DeviceImage& device) const {
+  for (const auto& operation : operations_) {
+    operation->add_spare_bits(device, [this](Line line) { return place(line); });
+  }
 }
 
 }  // namespace pmemsim

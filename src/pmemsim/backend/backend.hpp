@@ -106,6 +106,8 @@ class Backend {
   // From an operation: lines of its metadata, which lie where no program's data do.
   void read_metadata(Line line, Completion done) { pm_.read(line, done); }
   void write_metadata(Line line, const LineData& data, Completion persisted = {});
+  // ... what those before it would make of the line, when it has read that.
+  LineData decode_before(const BackendOperation& operation, Line line, LineData data) const;
   // From an operation: its results for the line, of whatever prediction or write, don't hold any
   // more.
   void metadata_changed(Line line);
@@ -119,6 +121,9 @@ class Backend {
   std::string pending() const;
   // nullptr if images are as programs have written them.
   std::unique_ptr<ImageDecoder> decoder() const;
+  // What a crash now would leave beside the bytes of the device.
+  SurvivingRegisters registers() const;
+  void add_spare_bits(DeviceImage& device) const;
 
  private:
   enum class State : std::uint8_t {

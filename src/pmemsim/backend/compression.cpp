@@ -48,4 +48,11 @@ std::unique_ptr<ImageDecoder> Compression::decoder() const {
   return std::make_unique<DecompressedImage>(*this);
 }
 
+void Compression::add_spare_bits(DeviceImage& device,
+                                 const std::function<Line(Line)>& place) const {
+  is_compressed_.for_each([&](Line line, bool compressed) {
+    if (compressed) device[place(line)].compressed = true;
+  });
+}
+
 }  // namespace pmemsim

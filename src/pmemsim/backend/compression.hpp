@@ -73,6 +73,10 @@ class Compression final : public BackendOperation {
   }
   LineData decode(Line line, const LineData& data) const override;
   std::unique_ptr<ImageDecoder> decoder() const override;
+  void add_registers(SurvivingRegisters& registers) const override {
+    registers.add_operation("compression");
+  }
+  void add_spare_bits(DeviceImage& device, const std::function<Line(Line)>& place) const override;
   void statistics(StatisticsCollector& collector) const override {
     collector.group("compression", statistics_);
   }

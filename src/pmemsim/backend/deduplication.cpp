@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "pmemsim/backend/backend.hpp"
+#include "pmemsim/backend/sealed_image.hpp"
 #include "pmemsim/core/error.hpp"
 #include "pmemsim/core/mix.hpp"
 
@@ -49,6 +52,11 @@ Deduplication::Deduplication(const DeduplicationParameters& parameters, std::uin
     : parameters_(parameters), md5_("MD5"), cache_(parameters.cache, cores) {}
 
 void Deduplication::connect(EventQueue&, const Memory&, Backend& backend) { backend_ = &backend; }
+
+void Deduplication::share(LineEntries& entries) {
+  entries_ = &entries;
+  if (parameters_.duplicates == Duplicates::kData) entries.seals().keeper = this;
+}
 
 // ---- Time
 
@@ -149,6 +157,21 @@ std::uint32_t Deduplication::references(Line place) const {
   return found == contents_.end() ? 1 : found->second.references;
 }
 
+bool Deduplication::is_taken(Line place) const {
+  const auto space = spaces_.find(window_of(place));
+  return space != spaces_.end() &&
+         place.number >= (window_of(place) + 1) * kReach - space->second.taken;
+}
+
+bool Deduplication::is_free(Line place) const {
+  const auto space = spaces_.find(window_of(place));
+  const auto found = contents_.find(place.number);
+  if (space == spaces_.end() || found == contents_.end()) return false;
+  const std::vector<Line>& free = space->second.free;
+  const std::optional<std::size_t> number = found->second.freed_as;
+  return number && *number < free.size() && free[*number] == place;
+}
+
 // Rule 1. Besides their own places, lines have some at the end of what a mapping reaches.
 Line Deduplication::place_for(Line line) const {
   const Line now = place(line);
@@ -160,6 +183,7 @@ Line Deduplication::place_for(Line line) const {
 }
 
 void Deduplication::take(Line place) {
+  note(place);
   Space& space = spaces_[window_of(place)];
   if (!space.free.empty() && space.free.back() == place) {
     space.free.pop_back();
@@ -170,11 +194,15 @@ void Deduplication::take(Line place) {
 
 // Rules 2 and 3.
 void Deduplication::leave(Line place) {
+  note(place);
   Contents& contents = contents_at(place);
   --contents.references;
   if (contents.references > (parameters_.defects.references ? 1 : 0)) return;
   find_no_more(contents, place);
-  if (!parameters_.defects.leak) spaces_[window_of(place)].free.push_back(place);
+  if (parameters_.defects.leak) return;
+  std::vector<Line>& free = spaces_[window_of(place)].free;
+  contents.freed_as = free.size();
+  free.push_back(place);
 }
 
 void Deduplication::find_no_more(Contents& contents, Line place) {
@@ -211,12 +239,15 @@ void Deduplication::sent(const Write& write, const Encoded& encoded) {
 void Deduplication::accepted(const Write& write, const Encoded& encoded) {
   statistics_.duplicates += encoded.elsewhere;
   if (parameters_.duplicates == Duplicates::kDrawn) return keep_drawn(write, encoded);
+  no_longer_stale(write.line);
   const Line before = place(write.line);
   const Line now = encoded.seal.place;
+  note(now);
   if (encoded.elsewhere) {
     if (before == now) return;
     ++contents_at(now).references;
     leave(before);
+    for (auto& [_, move] : before_) move.gone_on |= move.line == write.line;
   } else {
     Contents& contents = contents_at(now);
     find_no_more(contents, now);
@@ -226,7 +257,8 @@ void Deduplication::accepted(const Write& write, const Encoded& encoded) {
     if (before == now) return;
     ++statistics_.moved;
     contents.references = 1;
-    before_[encoded.seal.counter] = before;
+    before_[encoded.seal.counter] = {.line = write.line, .before = before};
+    owe(before, 1);
   }
   put(write.line, now);
 }
@@ -246,15 +278,26 @@ LineData Deduplication::decode(Line line, const LineData& data) const {
 
 void Deduplication::dropped(const Write& write, const Encoded& encoded, bool accepted) {
   if (!accepted || encoded.elsewhere) return;
-  const auto moved = before_.extract(encoded.seal.counter);
-  if (moved.empty()) return;
+  const auto found = before_.extract(encoded.seal.counter);
+  if (found.empty()) return;
+  const Move& move = found.mapped();
+  if (move.gone_on) return settle(move);  // dropped with a newer one that it has merged with
   const Line now = encoded.seal.place;
-  const Line before = moved.mapped();
-  if (place(write.line) == now) put(write.line, before);
+  if (place(write.line) == now) {
+    put(write.line, move.before);
+    stale_[write.line.number] = {.by_entry = now, .is = move.before};
+  }
+  owe(now, -1);
   for (auto& [_, other] : before_) {
-    if (other == now) other = before;
+    if (other.before == now) other.before = move.before;
   }
   leave(now);
+}
+
+// The line won't be where it was again.
+void Deduplication::settle(const Move& move) {
+  owe(move.before, -1);
+  leave(move.before);
 }
 
 void Deduplication::written(const Write& write, const Encoded& encoded) {
@@ -264,15 +307,90 @@ void Deduplication::written(const Write& write, const Encoded& encoded) {
   const bool newest = contents.counter == encoded.seal.counter && contents.references > 0;
   if (newest && !contents.fingerprint) find_from_now_on(write, now);
   const auto moved = before_.extract(encoded.seal.counter);
-  if (!moved.empty()) leave(moved.mapped());
+  if (!moved.empty()) settle(moved.mapped());
 }
 
 // Rule 3.
 void Deduplication::find_from_now_on(const Write& write, Line place) {
+  note(place);
   Contents& contents = contents_at(place);
   contents.fingerprint = fingerprint_of(write.data);
   by_fingerprint_.emplace(*contents.fingerprint, place);
   read_table({kTable + *contents.fingerprint % kFingerprints / kFingerprintsALine}, true);
+}
+
+// ---- Rule 4
+
+void Deduplication::note(Line place) {
+  if (changed_) changed_->insert(place.number);
+}
+
+std::vector<Line> Deduplication::changed_places() {
+  std::vector<Line> places;
+  if (changed_) {
+    for (const std::uint64_t place : *changed_) places.push_back({place});
+  }
+  changed_.emplace();
+  return places;
+}
+
+void Deduplication::owe(Line place, std::int64_t more) {
+  note(place);
+  if ((owed_[place.number] += more) == 0) owed_.erase(place.number);
+}
+
+void Deduplication::no_longer_stale(Line line) {
+  const auto stale = stale_.extract(line.number);
+  if (stale.empty()) return;
+  owe(stale.mapped().by_entry, 1);
+  owe(stale.mapped().is, -1);
+}
+
+std::uint64_t Deduplication::rebuilt_references(Line place, const SealedImage& image) const {
+  std::uint64_t references = image.references(place);
+  // A line that has never been written is at its own place.
+  if (references == 0 && !image.has_entry(place) && !is_taken(place)) references = 1;
+  const auto owed = owed_.find(place.number);
+  return references + static_cast<std::uint64_t>(owed == owed_.end() ? 0 : owed->second);
+}
+
+std::string Deduplication::problem(Line place, const SealedImage& image) const {
+  const std::uint64_t rebuilt = rebuilt_references(place, image);
+  if (rebuilt != references(place)) {
+    return fmt::format(
+        "deduplication counts {} lines whose data are at place {:#x}, and by the entries in PM "
+        "there are {}",
+        references(place), place.address(), rebuilt);
+  }
+  if (rebuilt > 0 && is_free(place)) {
+    return fmt::format("place {:#x} is free for deduplication, and {} lines have their data there",
+                       place.address(), rebuilt);
+  }
+  if (rebuilt == 0 && !is_free(place)) {
+    return fmt::format("no line has its data at place {:#x}, and for deduplication it isn't free",
+                       place.address());
+  }
+  return fingerprint_problem(place, image);
+}
+
+// Does a line refer to it by an entry that isn't stale?
+bool Deduplication::is_believed(Line place, const SealedImage& image) const {
+  const auto stale = std::ranges::count_if(
+      stale_, [place](const auto& line) { return line.second.by_entry == place; });
+  return image.references(place) > static_cast<std::uint64_t>(stale);
+}
+
+std::string Deduplication::fingerprint_problem(Line place, const SealedImage& image) const {
+  const auto found = contents_.find(place.number);
+  if (found == contents_.end() || !found->second.fingerprint) return {};
+  const Contents& contents = found->second;
+  if (const auto data = image.read_at(place)) {
+    const LineData plain = backend_->decode_before(*this, data->first, data->second);
+    if (fingerprint_of(plain) == *contents.fingerprint) return {};
+  } else if (contents.references > 0 && !is_believed(place, image)) {
+    return {};  // it is for lines that could be there again
+  }
+  return fmt::format("deduplication finds data at place {:#x} that aren't there", place.address());
 }
 
 std::unique_ptr<ImageDecoder> Deduplication::decoder() const {

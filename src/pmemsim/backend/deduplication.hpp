@@ -18,7 +18,11 @@
 //   dropped.
 //      They are found no more when their place gets others, or is free.
 //   4  Fingerprints, references and free places are reconstructable: from the entries and the data
-//      (4.3.2). The table of fingerprints is in PM and cached; entries of it have 16 bytes.
+//      (4.3.2). What is kept of them is, at every crash, what recovery would rebuild from the
+//      image: but for references of entries that a dropped write has left behind, and of lines that
+//      could still be again where they were (rule 2). Data that are there and aren't found cost no
+//      more than a write. The table of fingerprints is in PM and cached; entries of it have 16
+//      bytes.
 //
 // Where duplicates are drawn (Janus's experiments: "a deduplication ratio of 0.5"), a write of
 // these data is a duplicate or not by a number that only depends on them and the seed.
@@ -27,9 +31,11 @@
 
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "pmemsim/backend/line_entries.hpp"
+#include "pmemsim/backend/place_keeper.hpp"
 #include "pmemsim/core/event_queue.hpp"
 
 namespace pmemsim {
@@ -105,12 +111,12 @@ struct DeduplicationStatistics {
   }
 };
 
-class Deduplication final : public BackendOperation {
+class Deduplication final : public BackendOperation, private PlaceKeeper {
  public:
   Deduplication(const DeduplicationParameters& parameters, std::uint32_t cores);
   void connect(EventQueue&, const Memory& pm, Backend& backend) override;
   bool needs_entries() const override { return true; }
-  void share(LineEntries& entries) override { entries_ = &entries; }
+  void share(LineEntries& entries) override;
 
   std::vector<SubOperation> sub_operations() const override;
   std::optional<Line> look_up(std::uint32_t number, const Prediction& subject) override;
@@ -125,6 +131,9 @@ class Deduplication final : public BackendOperation {
   Line place(Line line) const override;
   LineData decode(Line line, const LineData& data) const override;
   std::unique_ptr<ImageDecoder> decoder() const override;
+  void add_registers(SurvivingRegisters& registers) const override {
+    registers.add_operation("deduplication");
+  }
   void statistics(StatisticsCollector& collector) const override;
 
  private:
@@ -133,6 +142,7 @@ class Deduplication final : public BackendOperation {
     std::uint32_t references = 1;
     std::optional<std::uint64_t> fingerprint{};  // by which it is found
     std::uint64_t counter = 0;
+    std::optional<std::size_t> freed_as{};  // which one of the free places
     LineData data{};
   };
   // Of what a mapping reaches: places that no line refers to, and those taken that are no line's
@@ -142,16 +152,39 @@ class Deduplication final : public BackendOperation {
     std::uint64_t taken = 0;
   };
 
+  // A write to another place: where its line was. Has the line gone on since, as a duplicate?
+  struct Move {
+    Line line, before;
+    bool gone_on = false;
+  };
+  // A line whose latest write was dropped: where its entry in PM says that it is, and where it is.
+  struct Stale {
+    Line by_entry, is;
+  };
+
+  std::vector<Line> changed_places() override;
+  bool is_stale(Line line) const override { return stale_.contains(line.number); }
+  std::string problem(Line place, const SealedImage& image) const override;
+  bool is_believed(Line place, const SealedImage& image) const;
+  std::string fingerprint_problem(Line place, const SealedImage& image) const;
+  std::uint64_t rebuilt_references(Line place, const SealedImage& image) const;
+  void note(Line place);
+  void owe(Line place, std::int64_t more);
+  void no_longer_stale(Line line);
+
   std::optional<Line> read_table(Line line, bool changes);
   bool drawn(const LineData& data) const;
   std::uint64_t fingerprint_of(const LineData& data) const;
   std::optional<Line> find(Line line, const LineData& data) const;
   Contents& contents_at(Line place);
   std::uint32_t references(Line place) const;
+  bool is_taken(Line place) const;
+  bool is_free(Line place) const;
   Line place_for(Line line) const;
   void put(Line line, Line place);
   void take(Line place);
   void leave(Line place);
+  void settle(const Move& move);
   void find_no_more(Contents& contents, Line place);
   void find_from_now_on(const Write& write, Line place);
   void keep_drawn(const Write& write, const Encoded& encoded);
@@ -166,7 +199,11 @@ class Deduplication final : public BackendOperation {
   std::unordered_multimap<std::uint64_t, Line> by_fingerprint_;  // places
   std::unordered_map<std::uint64_t, Space> spaces_;              // by what a mapping reaches
   std::unordered_map<std::uint64_t, LineData> kept_;             // drawn duplicates, by line
-  std::map<std::uint64_t, Line> before_;  // by counter: where the line of a moved write was
+  std::map<std::uint64_t, Move> before_;  // by the counter of a write that waits
+  // Of rule 4's exceptions.
+  std::unordered_map<std::uint64_t, Stale> stale_;        // by line
+  std::unordered_map<std::uint64_t, std::int64_t> owed_;  // by place: references beyond the entries
+  std::optional<std::unordered_set<std::uint64_t>> changed_;  // places, once they are asked for
   DeduplicationStatistics statistics_;
 };
 

@@ -80,4 +80,9 @@ LineData Encryption::decode(Line place, const LineData& data) const {
   return counter == 0 ? data : cipher_.apply(place, counter, data);
 }
 
+void Encryption::add_registers(SurvivingRegisters& registers) const {
+  registers.add_operation("encryption");
+  registers.encryption_key = encryption_key();
+}
+
 }  // namespace pmemsim

@@ -52,6 +52,7 @@ class Encryption final : public BackendOperation {
   void encode(const Write&, const Prepared&, Encoded& encoded) const override;
   void accepted(const Write& write, const Encoded&) override;
   LineData decode(Line place, const LineData& data) const override;
+  void add_registers(SurvivingRegisters& registers) const override;
 
  private:
   void make_pad(std::uint64_t slot, Picoseconds now);

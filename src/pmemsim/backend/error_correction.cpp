@@ -8,14 +8,25 @@
 namespace pmemsim {
 namespace {
 
+// What a crash leaves of a line.
+CodedLine after_crash(const ErrorCorrectionParameters& parameters, Line place,
+                      const LineData& data) {
+  CodedLine line = coded(data);
+  for (std::size_t word = 0; word < kWordsALine; ++word) {
+    const FlippedBits bits = flipped_bits(parameters.seed, place, word);
+    if (parameters.flipped_bits > 0) flip(line, word, bits.first);
+    if (parameters.flipped_bits > 1) flip(line, word, bits.second);
+  }
+  return line;
+}
+
 // Rule 3.
 class CorrectedImage final : public ImageDecoder {
  public:
   explicit CorrectedImage(const ErrorCorrectionParameters& parameters) : parameters_(parameters) {}
 
   void changed(Line place, const LineData& data, const Tell& tell) override {
-    CodedLine line = coded(data);
-    flip_some(place, line);
+    const CodedLine line = after_crash(parameters_, place, data);
     CodedLine corrected = line;
     const bool wrong = correct(corrected) == Correction::kUncorrectable;
     if (wrong && !parameters_.defects.detect) uncorrectable_.insert(place);
@@ -28,14 +39,6 @@ class CorrectedImage final : public ImageDecoder {
   }
 
  private:
-  void flip_some(Line place, CodedLine& line) const {
-    for (std::size_t word = 0; word < kWordsALine; ++word) {
-      const FlippedBits bits = flipped_bits(parameters_.seed, place, word);
-      if (parameters_.flipped_bits > 0) flip(line, word, bits.first);
-      if (parameters_.flipped_bits > 1) flip(line, word, bits.second);
-    }
-  }
-
   const ErrorCorrectionParameters parameters_;
   std::set<Line> uncorrectable_;  // and always will be: as many bits flip whatever is there
 };
@@ -61,6 +64,15 @@ std::vector<SubOperation> ErrorCorrection::sub_operations() const {
 std::unique_ptr<ImageDecoder> ErrorCorrection::decoder() const {
   if (parameters_.flipped_bits == 0) return nullptr;
   return std::make_unique<CorrectedImage>(parameters_);
+}
+
+// Of all lines: those that the run hasn't written have been standing there for longer.
+void ErrorCorrection::add_spare_bits(DeviceImage& device, const std::function<Line(Line)>&) const {
+  for (auto& [place, line] : device) {
+    const CodedLine left = after_crash(parameters_, place, line.data);
+    line.data = left.data;
+    line.check = left.check;
+  }
 }
 
 }  // namespace pmemsim

@@ -76,6 +76,10 @@ class ErrorCorrection final : public BackendOperation {
     statistics_.coded += !encoded.elsewhere;
   }
   std::unique_ptr<ImageDecoder> decoder() const override;
+  void add_registers(SurvivingRegisters& registers) const override {
+    registers.add_operation("error-correction");
+  }
+  void add_spare_bits(DeviceImage& device, const std::function<Line(Line)>& place) const override;
   void statistics(StatisticsCollector& collector) const override {
     collector.group("error_correction", statistics_);
   }

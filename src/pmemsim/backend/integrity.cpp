@@ -130,4 +130,10 @@ void Integrity::statistics(StatisticsCollector& collector) const {
   collector.group("tree_cache", cache_.statistics());
 }
 
+// The roots are those of the lines' entries.
+void Integrity::add_registers(SurvivingRegisters& registers) const {
+  registers.add_operation("integrity");
+  registers.authentication_key = authentication_key();
+}
+
 }  // namespace pmemsim

@@ -85,6 +85,7 @@ class Integrity final : public BackendOperation, private EntryVerifier {
   bool outdated(std::uint32_t number, const Prediction& subject, Picoseconds since) const override;
   void encode(const Write&, const Prepared&, Encoded& encoded) const override;
   void accepted(const Write& write, const Encoded&) override;
+  void add_registers(SurvivingRegisters& registers) const override;
   void statistics(StatisticsCollector& collector) const override;
 
  private:

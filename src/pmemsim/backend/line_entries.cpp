@@ -124,7 +124,22 @@ void LineEntries::written(const Write&, const Encoded& encoded) {
 }
 
 std::unique_ptr<ImageDecoder> LineEntries::decoder() const {
-  return std::make_unique<SealedImage>(layout(), seals_);
+  ImageKeys keys{.cipher = seals_.cipher,
+                 .authenticator = seals_.authenticator,
+                 .macs_have_address = !seals_.defects.address,
+                 .keeper = seals_.keeper};
+  if (MerkleTree* const tree = seals_.tree) {
+    keys.tree_levels = tree->levels();
+    keys.roots = [tree]() -> const MerkleTree::Roots& { return tree->roots(); };
+  }
+  return std::make_unique<SealedImage>(layout(), keys);
+}
+
+void LineEntries::add_registers(SurvivingRegisters& registers) const {
+  registers.write_counter = counter_;
+  if (MerkleTree* const tree = seals_.tree) {
+    registers.tree = {.levels = tree->levels(), .roots = tree->roots()};
+  }
 }
 
 void LineEntries::statistics(StatisticsCollector& collector) const {

@@ -62,6 +62,8 @@ class EntryLayout {
   const bool with_macs_;
 };
 
+class PlaceKeeper;
+
 // Told of lines of entries that come from PM, and have to be verified.
 class EntryVerifier {
  public:
@@ -77,6 +79,7 @@ struct Seals {
   const LineHash* authenticator = nullptr;
   MerkleTree* tree = nullptr;  // over what is persistent; its roots are in a persistent register
   EntryVerifier* verifier = nullptr;
+  PlaceKeeper* keeper = nullptr;  // of tables that recovery rebuilds
   struct {
     bool root = false, tree = false, address = false;
   } defects{};  // of integrity
@@ -113,6 +116,7 @@ class LineEntries final : public BackendOperation {
   void dropped(const Write& write, const Encoded& encoded, bool accepted) override;
   void written(const Write&, const Encoded& encoded) override;
   std::unique_ptr<ImageDecoder> decoder() const override;
+  void add_registers(SurvivingRegisters& registers) const override;
   void statistics(StatisticsCollector& collector) const override;
 
  private:

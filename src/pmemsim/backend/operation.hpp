@@ -17,14 +17,17 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "pmemsim/backend/device_image.hpp"
 #include "pmemsim/backend/image_decoder.hpp"
 #include "pmemsim/backend/prediction.hpp"
 #include "pmemsim/backend/sub_operation.hpp"
+#include "pmemsim/backend/surviving_registers.hpp"
 #include "pmemsim/backend/write_observer.hpp"
 #include "pmemsim/core/event_queue.hpp"
 #include "pmemsim/core/statistics.hpp"
@@ -130,6 +133,10 @@ class BackendOperation {
   virtual LineData decode(Line /*line*/, const LineData& data) const { return data; }
   // nullptr: images are as programs have written them.
   virtual std::unique_ptr<ImageDecoder> decoder() const { return nullptr; }
+  // If it changes lines: its name, and what it keeps in registers that survive.
+  virtual void add_registers(SurvivingRegisters&) const {}
+  // What stands beside the lines that a crash leaves. `place`: where any line stands now.
+  virtual void add_spare_bits(DeviceImage&, const std::function<Line(Line)>& /*place*/) const {}
 
   virtual void statistics(StatisticsCollector&) const {}
   virtual std::string pending() const { return {}; }

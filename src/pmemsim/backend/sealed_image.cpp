@@ -1,5 +1,9 @@
 #include "pmemsim/backend/sealed_image.hpp"
 
+#include <utility>
+
+#include "pmemsim/backend/place_keeper.hpp"
+
 namespace pmemsim {
 
 LineData unreadable_line() {
@@ -8,13 +12,14 @@ LineData unreadable_line() {
   return data;
 }
 
-SealedImage::SealedImage(const EntryLayout& layout, const Seals& seals)
-    : layout_(layout), seals_(seals), tree_(seals.tree == nullptr ? 1 : seals.tree->levels()) {}
+SealedImage::SealedImage(const EntryLayout& layout, ImageKeys keys)
+    : layout_(layout), keys_(std::move(keys)), tree_(keys_.tree_levels) {}
 
 void SealedImage::changed(Line place, const LineData& data, const Tell& tell) {
   const LineData before = device_.read(place);
   device_.write(place, data);
   if (layout_.holds_entries(place)) return entries_changed(place, before, data, tell);
+  if (keys_.keeper != nullptr) to_compare_.insert(place);
   tell(place, read(place));
   const auto others = mapped_.find(place);
   if (others == mapped_.end()) return;
@@ -24,7 +29,7 @@ void SealedImage::changed(Line place, const LineData& data, const Tell& tell) {
 void SealedImage::entries_changed(Line place, const LineData& before, const LineData& data,
                                   const Tell& tell) {
   const Line first = layout_.first_covered(place);
-  if (seals_.tree != nullptr) tree_.update(layout_.leaf_of(first), layout_.leaf(data));
+  if (keys_.roots) tree_.update(layout_.leaf_of(first), layout_.leaf(data));
   for (std::uint64_t i = 0; i < layout_.lines_covered(); ++i) {
     const Line line{first.number + i};
     const Seal old = layout_.get(before, line);
@@ -38,35 +43,95 @@ void SealedImage::entries_changed(Line place, const LineData& before, const Line
 void SealedImage::map(Line line, Line from, Line to) {
   if (from != line) mapped_[from].erase(line);
   if (to != line) mapped_[to].insert(line);
+  if (keys_.keeper != nullptr) to_compare_.insert({from, to});
 }
 
 // Rule 1.
 LineData SealedImage::read(Line line) {
-  const Seal entry = layout_.get(device_.read(layout_.line_of(line)), line);
-  const LineData data = device_.read(entry.place);
-  unreadable_.erase(line);
-  if (entry.counter == 0) return data;
-  if (seals_.authenticator != nullptr &&
-      entry.mac != mac_of(*seals_.authenticator, seals_.defects.address ? Line{} : entry.place,
-                          entry.counter, data)) {
+  const Seal entry = this->entry(line);
+  const std::optional<LineData> data = open(entry);
+  if (!data) {
     unreadable_.insert(line);
     return unreadable_line();
   }
-  if (seals_.cipher == nullptr) return data;
-  if (seals_.authenticator != nullptr) note_pad(entry, data);
-  return seals_.cipher->apply(entry.place, entry.counter, data);
+  unreadable_.erase(line);
+  if (entry.counter != 0 && keys_.cipher != nullptr && keys_.authenticator != nullptr) {
+    note_pad(entry);
+  }
+  return *data;
 }
 
-void SealedImage::note_pad(const Seal& entry, const LineData& sealed) {
+std::optional<LineData> SealedImage::open(const Seal& entry) const {
+  const LineData data = device_.read(entry.place);
+  if (entry.counter == 0) return data;
+  if (keys_.authenticator != nullptr &&
+      entry.mac != mac_of(*keys_.authenticator, keys_.macs_have_address ? entry.place : Line{},
+                          entry.counter, data)) {
+    return {};
+  }
+  if (keys_.cipher == nullptr) return data;
+  return keys_.cipher->apply(entry.place, entry.counter, data);
+}
+
+void SealedImage::note_pad(const Seal& entry) {
+  const LineData sealed = device_.read(entry.place);
   const auto [known, is_new] = sealed_.try_emplace({entry.place, entry.counter}, sealed);
   if (!is_new && known->second != sealed) pad_used_twice_ = true;
 }
 
-// Rule 2.
 std::string SealedImage::problem() const {
   if (pad_used_twice_) return "two contents of a line have been encrypted with one pad";
-  if (seals_.tree == nullptr || tree_.roots() == seals_.tree->roots()) return {};
-  return "the root of the integrity tree isn't that of the entries in PM";
+  if (keys_.roots && tree_.roots() != keys_.roots()) {
+    return "the root of the integrity tree isn't that of the entries in PM";
+  }
+  return problem_of_places();
+}
+
+std::uint64_t SealedImage::elsewhere() const {
+  std::uint64_t lines = 0;
+  for (const auto& [_, others] : mapped_) lines += others.size();
+  return lines;
+}
+
+// ---- Rule 3
+
+bool SealedImage::is_at_home(Line place) const {
+  const Seal own = entry(place);
+  return own.counter != 0 && own.place == place;
+}
+
+std::uint64_t SealedImage::references(Line place) const {
+  const auto others = mapped_.find(place);
+  return (others == mapped_.end() ? 0 : others->second.size()) + is_at_home(place);
+}
+
+std::optional<std::pair<Line, LineData>> SealedImage::read_at(Line place) const {
+  const auto read = [&](Line line) -> std::optional<std::pair<Line, LineData>> {
+    if (keys_.keeper != nullptr && keys_.keeper->is_stale(line)) return {};
+    if (const auto data = open(entry(line))) return {{line, *data}};
+    return {};
+  };
+  if (is_at_home(place)) {
+    if (const auto found = read(place)) return found;
+  }
+  const auto others = mapped_.find(place);
+  if (others == mapped_.end()) return {};
+  for (const Line line : others->second) {
+    if (const auto found = read(line)) return found;
+  }
+  return {};
+}
+
+// One that is wrong stays to be compared until it is right.
+std::string SealedImage::problem_of_places() const {
+  if (keys_.keeper == nullptr) return {};
+  for (const Line place : keys_.keeper->changed_places()) to_compare_.insert(place);
+  while (!to_compare_.empty()) {
+    std::string problem = keys_.keeper->problem(*to_compare_.begin(), *this);
+    if (!problem.empty()) return problem;
+    to_compare_.erase(to_compare_.begin());
+  }
+  return {};
 }
 
 }  // namespace pmemsim

@@ -8,9 +8,14 @@
 //      No place may have had two contents with one counter: whoever has seen both has their XOR.
 //   2  The tree is built of all lines of entries anew. If a root isn't the register's, somebody has
 //      changed entries, and nothing of the image is believed.
+//   3  Which lines refer to a place follows from the entries alone. What somebody keeps of that in
+//      volatile tables is held against it, at the places that either has changed since the last
+//      time, so that a crash costs what has changed.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "pmemsim/backend/image_decoder.hpp"
@@ -21,31 +26,57 @@ namespace pmemsim {
 // What a line holds that can't be read.
 LineData unreadable_line();
 
+// What an image is opened with; nullptr where it isn't sealed so.
+struct ImageKeys {
+  const LineCipher* cipher = nullptr;
+  const LineHash* authenticator = nullptr;
+  bool macs_have_address = true;
+  std::uint32_t tree_levels = 1;
+  std::function<const MerkleTree::Roots&()> roots{};  // what their register holds
+  PlaceKeeper* keeper = nullptr;
+};
+
 class SealedImage final : public ImageDecoder {
  public:
-  SealedImage(const EntryLayout& layout, const Seals& seals);
+  SealedImage(const EntryLayout& layout, ImageKeys keys);
 
   void changed(Line place, const LineData& data, const Tell& tell) override;
   void registers_changed(const Tell&) override {}
   std::string problem() const override;
   // Lines whose MAC isn't that of what they hold.
-  std::uint64_t unreadable() const { return unreadable_.size(); }
+  const std::set<Line>& unreadable() const { return unreadable_; }
+
+  // Lines whose data are at another's place.
+  std::uint64_t elsewhere() const;
+
+  // By its entry.
+  Line place(Line line) const { return entry(line).place; }
+  bool has_entry(Line line) const { return entry(line).counter != 0; }
+  // Lines that have an entry, and their data there.
+  std::uint64_t references(Line place) const;
+  // A line of these whose data can be read, and the data.
+  std::optional<std::pair<Line, LineData>> read_at(Line place) const;
 
  private:
   void entries_changed(Line place, const LineData& before, const LineData& data, const Tell& tell);
   void map(Line line, Line from, Line to);
+  Seal entry(Line line) const { return layout_.get(device_.read(layout_.line_of(line)), line); }
   LineData read(Line line);
-  void note_pad(const Seal& entry, const LineData& sealed);
+  std::optional<LineData> open(const Seal& entry) const;
+  bool is_at_home(Line place) const;
+  void note_pad(const Seal& entry);
+  std::string problem_of_places() const;
 
   const EntryLayout layout_;
-  const Seals seals_;
+  const ImageKeys keys_;
   Image device_;
   mutable MerkleTree tree_;
   std::set<Line> unreadable_;
   std::map<std::pair<Line, std::uint64_t>, LineData> sealed_;  // by place and counter
   bool pad_used_twice_ = false;
   std::map<Line, std::set<Line>>
-      mapped_;  // by place: lines of other addresses whose data are there
+      mapped_;                         // by place: lines of other addresses whose data are there
+  mutable std::set<Line> to_compare_;  // places, with who keeps tables of them
 };
 
 }  // namespace pmemsim

@@ -23,6 +23,12 @@ class SpareBits {
     return found == newest_.end() ? Bits{} : found->second.bits;
   }
 
+  // Calls visit(line, bits) for each that has been written.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const auto& [number, written] : newest_) visit(Line{number}, written.bits);
+  }
+
   void accepted(Line line, std::uint64_t order, Bits bits) {
     before_[order] = std::exchange(newest_[line.number], {order, bits});
   }

@@ -14,7 +14,10 @@ namespace pmemsim {
 
 class StartGap {
  public:
-  explicit StartGap(std::uint64_t lines) : lines_(lines), gap_(lines) {}
+  explicit StartGap(std::uint64_t lines) : StartGap(lines, 0, lines) {}
+  // As registers say that survived.
+  StartGap(std::uint64_t lines, std::uint64_t start, std::uint64_t gap)
+      : lines_(lines), start_(start), gap_(gap) {}
 
   std::uint64_t place_of(std::uint64_t line) const {
     const std::uint64_t place = (line + start_) % lines_;
@@ -24,6 +27,7 @@ class StartGap {
     if (place == gap_) return {};
     return ((place < gap_ ? place : place - 1) + lines_ - start_) % lines_;
   }
+  std::uint64_t start() const { return start_; }
   std::uint64_t gap() const { return gap_; }
   // Of the line that goes to the gap with its next move.
   std::uint64_t before_gap() const { return gap_ == 0 ? lines_ : gap_ - 1; }
@@ -34,7 +38,7 @@ class StartGap {
 
  private:
   std::uint64_t lines_;
-  std::uint64_t start_ = 0, gap_;
+  std::uint64_t start_, gap_;
 };
 
 }  // namespace pmemsim

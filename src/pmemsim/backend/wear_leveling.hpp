@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "pmemsim/backend/operation.hpp"
-#include "pmemsim/backend/start_gap.hpp"
+#include "pmemsim/backend/start_gap_regions.hpp"
 #include "pmemsim/core/line_table.hpp"
 
 namespace pmemsim {
@@ -73,7 +73,8 @@ struct WearLevelingStatistics {
 
 class WearLeveling final : public BackendOperation {
  public:
-  explicit WearLeveling(const WearLevelingParameters& parameters) : parameters_(parameters) {}
+  explicit WearLeveling(const WearLevelingParameters& parameters)
+      : parameters_(parameters), lines_(parameters.region_lines) {}
   void connect(EventQueue& queue, const Memory& pm, Backend& backend) override;
 
   std::vector<SubOperation> sub_operations() const override;
@@ -83,26 +84,23 @@ class WearLeveling final : public BackendOperation {
   void accepted(const Write&, const Encoded& encoded) override;
   void dropped(const Write&, const Encoded& encoded, bool) override { no_longer_sent(encoded); }
   void written(const Write&, const Encoded& encoded) override { no_longer_sent(encoded); }
-  Line place(Line line) const override;
+  Line place(Line line) const override { return lines_.place(line); }
   std::unique_ptr<ImageDecoder> decoder() const override;
+  void add_registers(SurvivingRegisters& registers) const override;
   void statistics(StatisticsCollector& collector) const override {
     collector.group("wear_leveling", statistics_);
   }
   std::string pending() const override;
 
  private:
-  class LevelledImage;
   struct Region {
-    StartGap registers;
     std::uint32_t writes = 0;  // since the last move
     bool moving = false;
     bool voided = false;
   };
 
-  std::uint64_t region_of(Line place) const;
-  Line in_region(std::uint64_t region, std::uint64_t place) const;
-  std::optional<Line> line_at(Line place) const;
-  Region& region(std::uint64_t number);
+  Line gap(std::uint64_t region);
+  Line before_gap(std::uint64_t region);
   void count_write(Line place);
   void no_longer_sent(const Encoded& encoded);
   void move_if_due(std::uint64_t number);
@@ -114,6 +112,7 @@ class WearLeveling final : public BackendOperation {
   EventQueue* queue_ = nullptr;
   const Memory* pm_ = nullptr;
   Backend* backend_ = nullptr;
+  StartGapRegions lines_;
   std::unordered_map<std::uint64_t, Region> regions_;
   LineTable<std::uint32_t> sent_;    // by place: writes that haven't been written
   LineTable<std::uint64_t> writes_;  // by place

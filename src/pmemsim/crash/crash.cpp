@@ -161,7 +161,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
  public:
   Plug(const Machine& machine, bool persistent_caches, const ProgramHistory& history,
        Recovery& recovery, ImageDecoder* decoder, const CrashOptions& options, Selection visited,
-       Selection inspected)
+       Selection inspected, std::uint64_t last_point)
       : machine_(machine),
         pm_(machine.pm()),
         newest_(machine.pm_space().newest()),
@@ -174,6 +174,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
         options_(options),
         visited_(std::move(visited)),
         inspected_(std::move(inspected)),
+        last_point_(last_point),
         visiting_(visited_.take(0)) {}
 
   void persisted(const Write& write, PersistencePoint reached, Picoseconds when) override {
@@ -285,6 +286,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     visiting_ = visited_.take(number) || inspect;
     if (!visiting_) return;
     ++result.points;
+    if (options_.save && number == last_point_) save();
     report(differs(contents_.difference()), when);
     report(visit(inspect), when);
   }
@@ -436,6 +438,12 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     return Violation{.problem = problem};
   }
 
+  void save() const {
+    DeviceImage device = device_image(image_.device());
+    design_.pm().add_spare_bits(device);
+    options_.save(device, design_.pm().registers());
+  }
+
   const Machine& machine_;
   const Memory& pm_;
   const Image& newest_;
@@ -447,6 +455,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   ContentsCheck contents_;
   const CrashOptions& options_;
   Selection visited_, inspected_;
+  const std::uint64_t last_point_;                 // of those counted beforehand
   bool visiting_;                                  // the latest point
   std::optional<std::uint64_t> latest_violation_;  // its point
   LineSet dirty_;
@@ -471,6 +480,15 @@ void check_verifiable(const Configuration& configuration) {
     problems.push_back("a crash is judged for one copy of the program; choose run.instances=1");
   }
   if (!problems.empty()) throw ConfigError(problems);
+}
+
+void check_saved(const ImageDecoder* decoder, std::uint64_t points) {
+  if (decoder == nullptr) {
+    throw ConfigError(
+        {"--save-image: the device holds what programs have written there, so that there is "
+         "nothing to decode; choose a design whose backend changes lines, for example parallel"});
+  }
+  if (points == 0) throw ConfigError({"--save-image: nothing is persistent yet at that time"});
 }
 
 // Of persistent memory: the machine's, what survives (twice, if it has to be decoded), and those of
@@ -513,8 +531,9 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   const std::unique_ptr<Recovery> recovery = design.recovery(trace);
   // What persistent caches hold is as programs have written it.
   const std::unique_ptr<ImageDecoder> decoder = persistent_caches ? nullptr : design.decoder();
+  if (options.save) check_saved(decoder.get(), all_points);
   Plug plug(machine, persistent_caches, history, *recovery, decoder.get(), options,
-            std::move(visited), Selection(std::move(inspected)));
+            std::move(visited), Selection(std::move(inspected)), all_points);
   const double counted = all_points > 0 ? kCounting : 0;
   run(machine, plug, &plug, part(progress, counted, 1 - counted));
   plug.check_all_contents();

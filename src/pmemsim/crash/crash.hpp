@@ -27,6 +27,8 @@
 #include <string>
 #include <vector>
 
+#include "pmemsim/backend/device_image.hpp"
+#include "pmemsim/backend/surviving_registers.hpp"
 #include "pmemsim/core/units.hpp"
 
 namespace pmemsim {
@@ -48,6 +50,8 @@ struct CrashOptions {
   // finds wrong, or nothing.
   std::uint64_t inspections = 0;
   std::function<std::string(const Image&)> inspect{};
+  // With `at`: shown what the last of these points leaves, before anything is decoded or recovered.
+  std::function<void(const DeviceImage&, const SurvivingRegisters&)> save{};
 };
 
 // What went wrong first, in full.

@@ -140,7 +140,7 @@ std::vector<std::string> combination_problems(const Blueprint& blueprint) {
       if (given) continue;
       std::string givers;
       for (const Choice& choice : blueprint.design.table()) {
-        if (!stands_in(choice.gives, need)) continue;
+        if (!stands_in(choice.gives, need) || choice.voids_promises) continue;
         givers += (givers.empty() ? "" : " or ") + std::string(choice.layer_name()) + "=" +
                   std::string(choice.name);
       }

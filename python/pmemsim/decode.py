@@ -1,0 +1,281 @@
+"""What a crash has left, without the simulation: a device's image, and the registers to read it.
+
+The registers' file is all that the hardware keeps without power beside PM. It is JSON, so that a
+person can see that there is nothing else in it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pmemsim import _core
+from pmemsim.errors import Error
+from pmemsim.files import replacing
+
+FORMAT = "pmemsim registers 1"
+"""What the file says that it is."""
+
+OPERATIONS = (
+    "compression", "deduplication", "encryption", "integrity", "error-correction", "wear-leveling",
+)  # fmt: skip
+"""That change lines, in the order in which a backend has them."""
+
+_KEYS = {
+    "format", "pm_regions", "operations", "encryption_key", "authentication_key", "write_counter",
+    "tree", "wear_leveling",
+}  # fmt: skip
+_KEY_BYTES = 16
+_HASH_BYTES = 8
+_MOST = 2**64 - 1
+_MOST_LEVELS = 16
+_MOST_ADDRESS = 2**47  # of a program's lines; metadata lie far above
+_LINE = 64
+
+
+@dataclass(frozen=True)
+class Registers:
+    """What survives beside the device."""
+
+    pm_regions: tuple[tuple[int, int], ...]
+    """Where programs have their PM: addresses of the first byte, and of the one behind the last."""
+    operations: tuple[str, ...]
+    """What the backend has done to lines, in its order."""
+    encryption_key: bytes | None = None
+    authentication_key: bytes | None = None
+    write_counter: int | None = None
+    tree: tuple[int, list[tuple[int, int]]] | None = None
+    """Its levels; of each tree of them the number and the root."""
+    levelling: tuple[int, list[tuple[int, int, int]]] | None = None
+    """Lines of a region; of each region the number, start and gap."""
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """What has been read."""
+
+    problem: str
+    """Why nothing of it is to be believed; empty: nothing is wrong."""
+    unreadable: tuple[int, ...]
+    """Addresses of programs' lines whose MAC isn't that of what they hold."""
+    unreadable_others: int
+    """Lines outside programs' PM, as of a hardware log, of which the same is true."""
+    corrected: int
+    """Lines of the device that had errors."""
+    elsewhere: int
+    """Lines that deduplication has put at another's place."""
+    files: tuple[Path, ...]
+    """The plain image: a file for each region of PM. None if there is a problem."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as `--json` writes it."""
+        return {**vars(self), "files": [str(file) for file in self.files]}
+
+
+def registers_path(image: Path) -> Path:
+    """Where the registers of a device's image are, unless somebody says otherwise."""
+    return image.with_name(image.name + ".registers.json")
+
+
+def write_registers(path: Path, told: dict[str, Any], regions: Sequence[dict[str, Any]]) -> None:
+    """Write what a crash has left in registers, as the simulator tells it."""
+    facts: dict[str, Any] = {
+        "format": FORMAT,
+        "pm_regions": [[hex(region["begin"]), hex(region["end"])] for region in regions],
+        "operations": told["operations"],
+    }
+    for key in ("encryption_key", "authentication_key"):
+        if told[key] is not None:
+            facts[key] = told[key].hex()
+    if told["write_counter"] is not None:
+        facts["write_counter"] = told["write_counter"]
+    if told["tree"] is not None:
+        levels, roots = told["tree"]
+        hashes = {str(number): f"{root:0{2 * _HASH_BYTES}x}" for number, root in roots}
+        facts["tree"] = {"levels": levels, "roots": hashes}
+    if told["levelling"] is not None:
+        lines, places = told["levelling"]
+        facts["wear_leveling"] = {
+            "region_lines": lines,
+            "regions": {str(number): {"start": start, "gap": gap} for number, start, gap in places},
+        }
+    with replacing(path) as partial:
+        partial.write_text(json.dumps(facts, indent=2) + "\n")
+
+
+class _NotBelievedError(Exception):
+    """Nothing of the image is to be believed, so nothing of it is to be written."""
+
+
+def decode(image: Path, registers: Registers, output: Path) -> Decoded:
+    """Read a device's image with the registers alone, and write what programs would find there.
+
+    Of several regions of PM the second and later ones go beside `output`, with their number added.
+    """
+    files = [
+        output if number == 0 else output.with_name(f"{output.name}.{number}")
+        for number in range(len(registers.pm_regions))
+    ]
+    with suppress(_NotBelievedError), ExitStack() as partials:
+        found = _core.decode(
+            str(image),
+            list(registers.operations),
+            registers.encryption_key,
+            registers.authentication_key,
+            registers.tree,
+            registers.levelling,
+            list(registers.pm_regions),
+            [str(partials.enter_context(replacing(file))) for file in files],
+        )
+        if found["problem"]:
+            files = []
+            raise _NotBelievedError
+    unreadable = [
+        address
+        for address in found["unreadable"]
+        if any(begin <= address < end for begin, end in registers.pm_regions)
+    ]
+    return Decoded(
+        problem=found["problem"],
+        unreadable=tuple(unreadable),
+        unreadable_others=len(found["unreadable"]) - len(unreadable),
+        corrected=found["corrected"],
+        elsewhere=found["elsewhere"],
+        files=tuple(files),
+    )
+
+
+# ---- Reading the registers' file, whoever has written it
+
+
+def read_registers(path: Path) -> Registers:
+    """Read the registers' file; an `Error` says what is wrong with it."""
+    try:
+        facts = json.loads(path.read_bytes())
+    except OSError as error:
+        raise Error(f"{path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise Error(f"{path}: is not JSON ({error})") from error
+    try:
+        return _registers(facts)
+    except _WrongError as wrong:
+        raise Error(f"{path}: {wrong}") from wrong
+
+
+class _WrongError(Exception):
+    """What is wrong with the file."""
+
+
+def _registers(facts: object) -> Registers:
+    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+        raise _WrongError("has no registers, as pmemsim crash --save-image writes them")
+    if unknown := sorted(set(facts) - _KEYS):
+        raise _WrongError(f"has {unknown[0]}, which no register is")
+    operations = _operations(facts.get("operations"))
+    tree = _tree(facts["tree"]) if "tree" in facts else None
+    levelling = _levelling(facts["wear_leveling"]) if "wear_leveling" in facts else None
+    registers = Registers(
+        pm_regions=_pm_regions(facts.get("pm_regions")),
+        operations=operations,
+        encryption_key=_key(facts, "encryption_key"),
+        authentication_key=_key(facts, "authentication_key"),
+        write_counter=_whole(facts["write_counter"], "write_counter", 0, _MOST)
+        if "write_counter" in facts
+        else None,
+        tree=tree,
+        levelling=levelling,
+    )
+    for operation, key, value in (
+        ("encryption", "encryption_key", registers.encryption_key),
+        ("integrity", "authentication_key", registers.authentication_key),
+        ("integrity", "tree", registers.tree),
+        ("wear-leveling", "wear_leveling", registers.levelling),
+    ):
+        if operation in operations and value is None:
+            raise _WrongError(f"lacks {key}, which {operation} needs")
+    return registers
+
+
+def _operations(names: object) -> tuple[str, ...]:
+    if not isinstance(names, list):
+        raise _WrongError("operations must be a list of names")
+    right = [name for name in OPERATIONS if name in names]
+    if names != right:
+        raise _WrongError(f"operations must be some of {', '.join(OPERATIONS)}, in this order")
+    return tuple(right)
+
+
+def _pm_regions(regions: object) -> tuple[tuple[int, int], ...]:
+    if not isinstance(regions, list) or not regions:
+        raise _WrongError("pm_regions must be a list of addresses, begin and end of each region")
+    found = []
+    for region in regions:
+        if not isinstance(region, list) or len(region) != 2:
+            raise _WrongError("pm_regions must have two addresses a region, begin and end")
+        begin, end = (_hexadecimal(address, "pm_regions", _MOST_ADDRESS) for address in region)
+        if begin >= end or begin % _LINE or end % _LINE:
+            raise _WrongError(f"pm_regions: {region[0]} to {region[1]} is no range of whole lines")
+        found.append((begin, end))
+    return tuple(found)
+
+
+def _tree(tree: object) -> tuple[int, list[tuple[int, int]]]:
+    if not isinstance(tree, dict) or set(tree) != {"levels", "roots"}:
+        raise _WrongError("tree must have levels and roots")
+    if not isinstance(tree["roots"], dict):
+        raise _WrongError("tree.roots must have the root of each tree by its number")
+    roots = [
+        (_number(number, "tree.roots"), _hexadecimal(root, "tree.roots", _MOST))
+        for number, root in tree["roots"].items()
+    ]
+    return _whole(tree["levels"], "tree.levels", 1, _MOST_LEVELS), roots
+
+
+def _levelling(levelling: object) -> tuple[int, list[tuple[int, int, int]]]:
+    if not isinstance(levelling, dict) or set(levelling) != {"region_lines", "regions"}:
+        raise _WrongError("wear_leveling must have region_lines and regions")
+    lines = _whole(levelling["region_lines"], "wear_leveling.region_lines", 2, _MOST_ADDRESS)
+    if not isinstance(levelling["regions"], dict):
+        raise _WrongError("wear_leveling.regions must have the registers of each by its number")
+    regions = []
+    for number, registers in levelling["regions"].items():
+        if not isinstance(registers, dict) or set(registers) != {"start", "gap"}:
+            raise _WrongError("wear_leveling.regions must have start and gap of each")
+        start = _whole(registers["start"], "wear_leveling.regions: start", 0, lines - 1)
+        gap = _whole(registers["gap"], "wear_leveling.regions: gap", 0, lines)
+        regions.append((_number(number, "wear_leveling.regions"), start, gap))
+    return lines, regions
+
+
+def _key(facts: dict[str, Any], name: str) -> bytes | None:
+    if name not in facts:
+        return None
+    digits = facts[name]
+    if not isinstance(digits, str) or not re.fullmatch(r"[0-9a-f]{32}", digits):
+        raise _WrongError(f"{name} must have {2 * _KEY_BYTES} hexadecimal digits")
+    return bytes.fromhex(digits)
+
+
+def _whole(value: object, name: str, least: int, most: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise _WrongError(f"{name} must be a whole number from {least} to {most}")
+    return value
+
+
+def _number(text: str, name: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,20}", text) or int(text) > _MOST:
+        raise _WrongError(f"{name}: {text} is no number of one")
+    return int(text)
+
+
+def _hexadecimal(text: object, name: str, most: int) -> int:
+    if not isinstance(text, str) or not re.fullmatch(r"(0x)?[0-9a-f]{1,16}", text):
+        raise _WrongError(f"{name}: {text!r} is no hexadecimal number")
+    if int(text, 16) > most:
+        raise _WrongError(f"{name}: {text} is more than {most:#x}")
+    return int(text, 16)

@@ -1,0 +1,259 @@
+"""`pmemsim decode`: a device's image and the registers that survived, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import pmemsim
+
+QUEUE = ("queue", "--threads", "2", "--regions", "40", "--at", "40us")
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an image, and the registers beside it."""
+    folder = tmp_path_factory.mktemp("saved")
+    done = pmemsim(
+        "crash", *QUEUE, "--design", "parallel", "--save-image", folder / "crash.image",
+        "--check-images", "0",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def copy(saved: Path, tmp_path: Path) -> Path:
+    """The same, to be changed."""
+    shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "crash.image"
+
+
+def registers_of(image: Path) -> Path:
+    return image.with_name("crash.image.registers.json")
+
+
+def change(image: Path, what: Callable[[dict[str, Any]], object]) -> None:
+    facts = json.loads(registers_of(image).read_text())
+    what(facts)
+    registers_of(image).write_text(json.dumps(facts))
+
+
+# The files are all it gets: the folder has no recording, and the program that judges the image
+# opens it as any program opens its pool again.
+def test_the_workload_itself_finds_its_image_right(saved: Path, tmp_path: Path) -> None:
+    from pmemsim.programs import run_program
+    from pmemsim.recording import build_workload
+
+    output = tmp_path / "found.json"
+    done = pmemsim("decode", saved / "crash.image", "-o", tmp_path / "plain", "--json", output)
+    assert done.returncode == 0, done.stderr
+    assert f"written: {tmp_path / 'plain'}" in done.stdout
+    found = json.loads(output.read_text())
+    assert set(found) == {
+        "problem", "unreadable", "unreadable_others", "corrected", "elsewhere", "files",
+    }  # fmt: skip
+    assert (found["problem"], found["corrected"]) == ("", 0)
+    assert found["elsewhere"] > 0
+    command = [str(build_workload("queue")), "--verify", str(tmp_path / "plain")]
+    assert run_program(command, lambda: None) == 0
+
+
+def test_nothing_is_readable_without_it(saved: Path, tmp_path: Path) -> None:
+    done = pmemsim("decode", saved / "crash.image", "-o", tmp_path / "plain")
+    assert done.returncode == 0
+    device = (saved / "crash.image").read_bytes()
+    plain = (tmp_path / "plain").read_bytes()
+    lines = {plain[at : at + 64] for at in range(0, len(plain), 64)} - {bytes(64)}
+    assert len(lines) > 50
+    there = {device[at + 8 : at + 72] for at in range(16, len(device), 88)}
+    # What was written before the recording began stands there as it was.
+    assert len(lines - there) > 20
+
+
+def test_registers_hold_nothing_else(saved: Path) -> None:
+    facts = json.loads((saved / "crash.image.registers.json").read_text())
+    assert set(facts) == {
+        "format", "pm_regions", "operations", "encryption_key", "authentication_key",
+        "write_counter", "tree",
+    }  # fmt: skip
+    assert facts["operations"] == ["deduplication", "encryption", "integrity"]
+    assert facts["tree"]["levels"] == 9
+
+
+def test_an_image_whose_root_is_another_is_not_believed(copy: Path, tmp_path: Path) -> None:
+    def other_root(facts: dict[str, Any]) -> None:
+        number = next(iter(facts["tree"]["roots"]))
+        facts["tree"]["roots"][number] = "0123456789abcdef"
+
+    change(copy, other_root)
+    done = pmemsim("decode", copy, "-o", tmp_path / "plain")
+    assert done.returncode == 1
+    assert done.stderr.split(": ", 2)[2].strip() == (
+        "nothing of it is to be believed: the root of the integrity tree isn't that of the "
+        "entries in PM"
+    )
+    assert not (tmp_path / "plain").exists()
+
+
+def test_lines_that_cannot_be_read_are_listed(copy: Path, tmp_path: Path) -> None:
+    change(copy, lambda facts: facts.update(authentication_key="00" * 16))
+    done = pmemsim("decode", copy, "-o", tmp_path / "plain", "--json", tmp_path / "found")
+    assert done.returncode == 0, done.stderr
+    unreadable = json.loads((tmp_path / "found").read_text())["unreadable"]
+    assert f"{len(unreadable)} lines can't be read: {unreadable[0]:#x}, " in done.stdout
+    assert f"and {len(unreadable) - 20} more" in done.stdout
+
+
+def set_to(key: str, value: object) -> Callable[[dict[str, Any]], object]:
+    return lambda facts: facts.update({key: value})
+
+
+@pytest.mark.parametrize(
+    ("what", "sentence"),
+    [
+        (set_to("format", "x"), "has no registers, as pmemsim crash --save-image writes them"),
+        (set_to("cache", 3), "has cache, which no register is"),
+        (set_to("operations", 3), "operations must be a list of names"),
+        (set_to("operations", ["encryption", "deduplication"]), "operations must be some of"),
+        (set_to("operations", [["encryption"]]), "operations must be some of"),
+        (set_to("operations", ["wear-leveling"]), "lacks wear_leveling, which wear-leveling needs"),
+        (lambda facts: facts.pop("encryption_key"), "lacks encryption_key, which encryption needs"),
+        (lambda facts: facts.pop("tree"), "lacks tree, which integrity needs"),
+        (set_to("encryption_key", "00"), "encryption_key must have 32 hexadecimal digits"),
+        (set_to("encryption_key", None), "encryption_key must have 32 hexadecimal digits"),
+        (set_to("write_counter", -1), "write_counter must be a whole number from 0 to"),
+        (set_to("write_counter", True), "write_counter must be a whole number from 0 to"),
+        (set_to("tree", []), "tree must have levels and roots"),
+        (set_to("tree", {"levels": 99, "roots": {}}), "tree.levels must be a whole number from 1"),
+        (set_to("tree", {"levels": 9, "roots": []}), "tree.roots must have the root of each tree"),
+        (set_to("tree", {"levels": 9, "roots": {"x": "0"}}), "tree.roots: x is no number of one"),
+        (set_to("tree", {"levels": 9, "roots": {"0": 0}}), "tree.roots: 0 is no hexadecimal"),
+        (set_to("pm_regions", []), "pm_regions must be a list of addresses"),
+        (set_to("pm_regions", [["0x0"]]), "pm_regions must have two addresses a region"),
+        (set_to("pm_regions", [["0x40", "0x41"]]), "pm_regions: 0x40 to 0x41 is no range"),
+        (set_to("pm_regions", [["0x0", "0xffffffffffff"]]), "pm_regions: 0xffffffffffff is more"),
+        (set_to("wear_leveling", {}), "wear_leveling must have region_lines and regions"),
+        (
+            set_to("wear_leveling", {"region_lines": 4, "regions": {"0": {"start": 4, "gap": 0}}}),
+            "wear_leveling.regions: start must be a whole number from 0 to 3",
+        ),
+        (
+            set_to("wear_leveling", {"region_lines": 4, "regions": {"0": {"start": 0, "gap": 5}}}),
+            "wear_leveling.regions: gap must be a whole number from 0 to 4",
+        ),
+    ],
+)
+def test_registers_that_cannot_be_are_refused(
+    copy: Path, tmp_path: Path, what: Callable[[dict[str, Any]], object], sentence: str
+) -> None:
+    change(copy, what)
+    done = pmemsim("decode", copy, "-o", tmp_path / "plain")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"pmemsim: {registers_of(copy)}: {sentence}")
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "plain").exists()
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"3", b"\xff", b"[" * 100_000])
+def test_a_file_that_has_no_registers_is_refused(copy: Path, tmp_path: Path, text: bytes) -> None:
+    registers_of(copy).write_bytes(text)
+    done = pmemsim("decode", copy, "-o", tmp_path / "plain")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"pmemsim: {registers_of(copy)}: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_damaged_device_is_refused(copy: Path, tmp_path: Path) -> None:
+    copy.write_bytes(copy.read_bytes()[:-1])
+    done = pmemsim("decode", copy, "-o", tmp_path / "plain")
+    assert done.returncode == 2
+    assert done.stderr == f"pmemsim: {copy}: is damaged: it ends within a line\n"
+
+
+def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
+    done = pmemsim("decode", tmp_path / "none", "-o", tmp_path / "plain")
+    assert done.returncode == 2
+    assert f"{tmp_path / 'none.registers.json'}: No such file" in done.stderr
+
+
+def test_inputs_are_kept(copy: Path) -> None:
+    done = pmemsim("decode", copy, "-o", copy)
+    assert done.returncode == 2
+    assert "reads or writes it already" in done.stderr
+
+
+# Whatever bit somebody changes: the image is refused, or the line named, or it is of one that
+# nobody refers to.
+def test_changed_bits_are_found_out(copy: Path, tmp_path: Path) -> None:
+    right, image = tmp_path / "right", copy.read_bytes()
+    assert pmemsim("decode", copy, "-o", right).returncode == 0
+    found_out = 0
+    for at in range(100, len(image), len(image) // 12):
+        changed = bytearray(image)
+        changed[at] ^= 4
+        copy.write_bytes(changed)
+        plain = tmp_path / f"plain{at}"
+        done = pmemsim("decode", copy, "-o", plain)
+        found_out += done.returncode > 0 or "can't be read" in done.stdout
+        assert "Traceback" not in done.stderr
+    assert found_out > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--design", "parallel"], "--save-image: give --at, one target and one design"),
+        (["--design", "asap,parallel", "--at", "20us"], "--save-image: give --at, one target"),
+        (["--design", "asap", "--at", "20us"], "--save-image: the device holds what programs"),
+        (["--design", "parallel", "--at", "1ps"], "--save-image: nothing is persistent yet"),
+    ],
+)
+def test_what_cannot_be_saved_is_refused(
+    tmp_path: Path, arguments: list[str], sentence: str
+) -> None:
+    done = pmemsim(
+        "crash", *QUEUE[:5], *arguments, "--save-image", tmp_path / "image", "--check-images", "0"
+    )
+    assert done.returncode == 2, done.stdout
+    assert f"pmemsim: {sentence}" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+# ASAP drops log entries whose regions have committed, and never reads them again.
+def test_lines_that_a_design_has_dropped(tmp_path: Path) -> None:
+    image, output = tmp_path / "crash.image", tmp_path / "found.json"
+    done = pmemsim(
+        "crash", *QUEUE, "--design", "asap", "--save-image", image, "--check-images", "0",
+        "--set", "backend=encryption,integrity",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    done = pmemsim("decode", image, "-o", tmp_path / "plain", "--json", output)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(output.read_text())
+    assert found["unreadable_others"] > 0
+    assert f"{found['unreadable_others']} lines outside programs' PM" in done.stdout
+
+
+# With all operations, and bits that have flipped: what is decoded is what the program finds.
+def test_all_operations(tmp_path: Path) -> None:
+    from pmemsim.programs import run_program
+    from pmemsim.recording import build_workload
+
+    operations = "compression,deduplication,encryption,integrity,error-correction,wear-leveling"
+    image = tmp_path / "crash.image"
+    done = pmemsim(
+        "crash", *QUEUE, "--design", "parallel", "--save-image", image, "--check-images", "0",
+        "--set", f"backend={operations}", "--set", "error_correction.flipped_bits=1",
+        "--set", "wear_leveling.region_lines=8", "--set", "wear_leveling.writes_per_move=3",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    done = pmemsim("decode", image, "-o", tmp_path / "plain")
+    assert done.returncode == 0, done.stderr
+    assert "had errors, which are corrected" in done.stdout
+    command = [str(build_workload("queue")), "--verify", str(tmp_path / "plain")]
+    assert run_program(command, lambda: None) == 0

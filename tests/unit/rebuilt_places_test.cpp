@@ -1,0 +1,219 @@
+// What recovery rebuilds of deduplication's tables from an image, and that whatever is kept
+// otherwise is found out.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "pmemsim/backend/keys.hpp"
+#include "pmemsim/backend/sealed_image.hpp"
+#include "sealed_bench.hpp"
+
+namespace pmemsim {
+namespace {
+
+constexpr Line kLastPlace{(std::uint64_t{1} << 28) - 1};  // that mappings of these lines reach
+
+class Bench : public Sealed {
+ public:
+  explicit Bench(const DeduplicationParameters& parameters = {},
+                 Sealing sealing = Sealing::kVerified)
+      : Sealed(true, {}, parameters, sealing) {}
+  // One after the other, each on the device before the next.
+  void write_all(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& writes) {
+    for (const auto& [line, value] : writes) {
+      write({line}, value);
+      settle();
+    }
+  }
+  // Of an image that is read from nothing, so that all places are compared.
+  std::string problem(const std::map<Line, LineData>& image) const {
+    const std::unique_ptr<ImageDecoder> decoder = backend->decoder();
+    for (const auto& [line, data] : image) decoder->changed(line, data, [](Line, auto&) {});
+    return decoder->problem();
+  }
+  std::string problem() const { return problem(lines()); }
+};
+
+TEST(RebuiltPlaces, AreThoseOfTheEntries) {
+  Bench bench;
+  bench.write_all({{1, 42}, {2, 42}, {3, 42}, {1, 43}});
+  const LineCipher cipher(encryption_key());
+  const LineHash authenticator(authentication_key());
+  SealedImage image(EntryLayout(true), {.cipher = &cipher, .authenticator = &authenticator});
+  for (const auto& [line, data] : bench.lines()) image.changed(line, data, [](Line, auto&) {});
+  EXPECT_EQ(image.references({1}), 2u) << "lines 2 and 3";
+  EXPECT_EQ(image.place({2}), Line{1});
+  EXPECT_EQ(image.place({1}), Line{3}) << "the place that was free last";
+  EXPECT_EQ(image.references({3}), 1u);
+  EXPECT_EQ(image.references({2}), 0u);
+  EXPECT_EQ(image.elsewhere(), 3u);
+  EXPECT_TRUE(image.has_entry({2}));
+  EXPECT_FALSE(image.has_entry({4}));
+  EXPECT_FALSE(image.has_entry(kLastPlace));
+  EXPECT_EQ(image.read_at({1})->second, data_of(42));
+  EXPECT_EQ(image.read_at({3}), std::pair(Line{1}, data_of(43)));
+  EXPECT_FALSE(image.read_at({2}));
+}
+
+TEST(RebuiltPlaces, AreWhatDeduplicationKeeps) {
+  Bench bench;
+  bench.write_all({{1, 42}, {2, 42}, {1, 43}, {3, 43}, {2, 43}, {1, 44}, {5, 42}, {2, 42}});
+  EXPECT_EQ(bench.problem(), "");
+  bench.write_all({{1, 50}, {2, 50}, {3, 50}, {5, 50}, {1, 1}, {2, 2}, {3, 3}, {5, 5}});
+  EXPECT_EQ(bench.problem(), "");
+}
+
+// A line leaves its own place to others before any other place is free.
+TEST(RebuiltPlaces, AreFreeAtTheEndOfWhatMappingsReach) {
+  Bench bench;
+  bench.write_all({{1, 42}, {2, 42}, {2, 7}, {1, 42}});
+  EXPECT_EQ(bench.problem(), "");
+  bench.write_all({{3, 42}, {4, 42}, {3, 8}, {1, 9}, {4, 10}});
+  EXPECT_EQ(bench.problem(), "");
+}
+
+TEST(RebuiltPlaces, ShowALeak) {
+  DeduplicationParameters broken;
+  broken.defects.leak = true;
+  Bench bench(broken);
+  bench.write_all({{1, 42}, {2, 43}});
+  EXPECT_EQ(bench.problem(), "");
+  bench.write_all({{2, 42}});
+  EXPECT_EQ(bench.problem(),
+            "no line has its data at place 0x80, and for deduplication it isn't free");
+}
+
+TEST(RebuiltPlaces, ShowAPlaceThatIsFreeTooEarly) {
+  DeduplicationParameters broken;
+  broken.defects.references = true;
+  Bench bench(broken);
+  bench.write_all({{1, 42}, {2, 42}, {3, 42}, {2, 50}});
+  EXPECT_EQ(bench.problem(), "") << "two are left";
+  bench.write_all({{3, 51}});
+  EXPECT_EQ(bench.problem(),
+            "place 0x40 is free for deduplication, and 1 lines have their data there");
+}
+
+TEST(RebuiltPlaces, ShowAFingerprintOfDataThatAreGone) {
+  DeduplicationParameters broken;
+  broken.defects.fingerprint = true;
+  Bench bench(broken);
+  bench.write_all({{1, 42}});
+  EXPECT_EQ(bench.problem(), "");
+  bench.write_all({{1, 43}});
+  EXPECT_EQ(bench.problem(), "deduplication finds data at place 0x40 that aren't there");
+}
+
+TEST(RebuiltPlaces, ShowAFingerprintOfAPlaceThatIsFree) {
+  DeduplicationParameters broken;
+  broken.defects.fingerprint = true;
+  Bench bench(broken);
+  bench.write_all({{1, 42}, {2, 43}, {2, 42}});
+  EXPECT_EQ(bench.problem(), "deduplication finds data at place 0x80 that aren't there");
+}
+
+TEST(RebuiltPlaces, ShowDataThatCannotBeRead) {
+  Bench bench;
+  bench.write_all({{1, 42}, {2, 42}});
+  std::map<Line, LineData> lines = bench.lines();
+  lines[{1}][9] ^= std::byte{1};
+  EXPECT_EQ(bench.problem(lines), "deduplication finds data at place 0x40 that aren't there");
+}
+
+// Without a tree, nothing else would show that an entry is another.
+TEST(RebuiltPlaces, ShowAnEntryThatIsAnother) {
+  Bench bench({}, Sealing::kNone);
+  bench.write_all({{1, 42}, {2, 42}, {3, 43}});
+  const std::unique_ptr<ImageDecoder> decoder = bench.backend->decoder();
+  const auto ignore = [](Line, const LineData&) {};
+  for (const auto& [line, data] : bench.lines()) decoder->changed(line, data, ignore);
+  EXPECT_EQ(decoder->problem(), "");
+  const EntryLayout layout(false);
+  const LineData right = bench.lines().at(layout.line_of({2}));
+  LineData wrong = right;
+  layout.put(wrong, {2}, layout.get(right, {3}));
+  decoder->changed(layout.line_of({2}), wrong, ignore);
+  const std::string problem =
+      "deduplication counts 2 lines whose data are at place 0x40, and by the entries in PM "
+      "there are 1";
+  EXPECT_EQ(decoder->problem(), problem);
+  EXPECT_EQ(decoder->problem(), problem) << "as long as it is so";
+  decoder->changed(layout.line_of({2}), right, ignore);
+  EXPECT_EQ(decoder->problem(), "");
+}
+
+// At every change of what survives.
+class Watch final : public PersistenceObserver {
+ public:
+  explicit Watch(Bench& bench) : bench_(bench), decoder_(bench.backend->decoder()) {
+    bench.memory.observe(this);
+  }
+  void persisted(const Write& write, PersistencePoint, Picoseconds) override {
+    change(write.line, write.data);
+    look();
+  }
+  void persisted_with_next(const Write& write) override { change(write.line, write.data); }
+  void dropped(const Write& write, Picoseconds) override {
+    change(write.line, bench_.memory.surviving(write.line));
+    look();
+  }
+  std::string problem;
+  int points = 0;
+
+ private:
+  void change(Line place, const LineData& data) {
+    decoder_->changed(place, data, [](Line, auto&) {});
+  }
+  void look() {
+    ++points;
+    if (problem.empty()) problem = decoder_->problem();
+  }
+  Bench& bench_;
+  const std::unique_ptr<ImageDecoder> decoder_;
+};
+
+// A place is left when the line's new data are written, and nothing in the image changes with it.
+TEST(RebuiltPlaces, AreComparedWhereTheImageStaysTheSame) {
+  DeduplicationParameters broken;
+  broken.defects.references = true;
+  Bench bench(broken);
+  Watch watch(bench);
+  bench.write_all({{1, 42}, {2, 42}, {1, 43}});
+  EXPECT_EQ(watch.problem, "") << "when line 1 moved, both still counted";
+  bench.write_all({{5, 77}});
+  EXPECT_EQ(watch.problem,
+            "place 0x40 is free for deduplication, and 1 lines have their data there");
+}
+
+class RebuiltAtRandom : public testing::TestWithParam<Sealing> {};
+INSTANTIATE_TEST_SUITE_P(Sealed, RebuiltAtRandom,
+                         testing::Values(Sealing::kNone, Sealing::kEncrypted, Sealing::kVerified));
+
+TEST_P(RebuiltAtRandom, IsWhatIsKept) {
+  int points = 0, drops = 0;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    Bench bench({}, GetParam());
+    Watch watch(bench);
+    std::mt19937_64 random(seed);
+    std::vector<WriteId> ids;
+    for (int i = 0; i < 150; ++i) {
+      ids.push_back(bench.write({random() % 12}, random() % 6));
+      if (random() % 2 == 0) bench.run_until(bench.queue.now() + ns(random() % 800));
+      if (random() % 3 == 0) drops += bench.backend->drop(ids[random() % ids.size()]);
+      if (random() % 40 == 0) bench.settle();
+    }
+    bench.settle();
+    EXPECT_EQ(watch.problem, "") << seed;
+    EXPECT_EQ(bench.problem(), "") << "seed " << seed << ": all places at the end";
+    points += watch.points;
+  }
+  EXPECT_GT(points, 2000);
+  EXPECT_GT(drops, 100);
+}
+
+}  // namespace
+}  // namespace pmemsim
