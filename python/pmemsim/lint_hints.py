@@ -166,6 +166,16 @@ class Report:
         """Those that the program should be corrected for."""
         return [finding for finding in self.findings if finding.fault]
 
+    @property
+    def profile(self) -> list[str]:
+        """Source lines whose stores a hint should follow, as `pmemsim-cc --janus-profile` reads.
+
+        Those that were the last ones to lines which were written without a hint and had to wait,
+        the most costly first; none in pm.h's library.
+        """
+        missing = (f for f in self.findings if f.kind == MISSING and not f.of_library)
+        return list(dict.fromkeys(str(f.store) for f in missing if f.store and f.store.line))
+
     def to_dict(self) -> dict[str, Any]:
         """The report as `--json` writes it."""
         return {

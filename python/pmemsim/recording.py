@@ -21,7 +21,7 @@ from pmemsim.processes import Processes
 from pmemsim.programs import KeepGoing, ending_of, run_program
 from pmemsim.toolchain import compiler, toolchain_dir
 from pmemsim.trace import Trace
-from pmemsim.workloads import HINTS, LOGS, WorkloadRun, find_workload, toolchain_hash
+from pmemsim.workloads import HINTS, LOGS, WorkloadRun, find_workload, hints_name, toolchain_hash
 
 
 def record(
@@ -145,7 +145,7 @@ def build_workload(
     """Build a workload for recording, or reuse the program built earlier; returns its path."""
     workload = find_workload(name)
     cxx = compiler("pmemsim-c++")
-    folder = cache_dir() / "programs" / f"{toolchain_hash()[:16]}-{opt}-{log}-{hints}"
+    folder = cache_dir() / "programs" / f"{toolchain_hash()[:16]}-{opt}-{log}-{hints_name(hints)}"
     program = folder / name
     if program.is_file():
         return program
@@ -165,6 +165,8 @@ def build_workload(
         command.append("-DWORKLOAD_WITHOUT_HINTS")
     if hints == "auto":
         command.append("--janus-auto")
+    elif hints not in HINTS:
+        command.append(f"--janus-profile={hints}")
     with _made_once(program) as fresh:
         if fresh is None:
             return program

@@ -19,10 +19,13 @@ OPTIMISATIONS = ("O0", "O1", "O2", "O3")
 MIXES = ("insert-update", "insert", "read-update", "insert-delete")
 LOGS = ("undo", "redo")
 HINTS = ("manual", "auto", "none")
-"""Whose pre-execution hints: those of the workload's source, the compiler's, or nobody's."""
+"""Whose pre-execution hints: those of the workload's source, the compiler's, or nobody's.
+
+Or the path of a profile, whose source lines get some (`pmemsim lint-hints --profile`).
+"""
 Argument = int | float | str | None
 """Of a workload; None: not given."""
-NAMES = {"mix": MIXES, "log": LOGS, "hints": HINTS}
+NAMES = {"mix": MIXES, "log": LOGS}
 # What the programs take (workloads/common/workload.hpp).
 WHOLE_NUMBERS = {
     "threads": range(1, 127 + 1),
@@ -78,7 +81,7 @@ class WorkloadRun:
     log: str = LOGS[0]
     """The software log that its library has: one of `LOGS`."""
     hints: str = HINTS[0]
-    """Whose pre-execution hints its program has: one of `HINTS`."""
+    """Whose pre-execution hints its program has: one of `HINTS`, or a profile's path."""
     whole_run: bool = False
     """Whether the set-up and the warm-up are part of what is recorded and measured."""
 
@@ -156,13 +159,24 @@ class WorkloadRun:
         These are the sources, the tools, the arguments, and the turns that threads take.
         """
         parts: tuple[Any, ...] = (
-            *(toolchain_hash(), self.opt, self.log, self.hints),
+            *(toolchain_hash(), self.opt, self.log, hints_name(self.hints)),
             self.arguments,
         )
         if turns := os.environ.get("PMEMSIM_QUANTUM"):
             parts = (*parts, turns)
         key = hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
         return cache_dir() / "traces" / f"{self.workload}-{key}.pmt"
+
+
+def hints_name(hints: str) -> str:
+    """One of `HINTS`, or what a profile is told apart by: its contents."""
+    if hints in HINTS:
+        return hints
+    try:
+        contents = Path(hints).read_bytes()
+    except OSError as error:
+        raise Error(f"{hints}: could not be read: {error.strerror}") from error
+    return f"profile-{hashlib.sha256(contents).hexdigest()[:16]}"
 
 
 @cache
@@ -215,6 +229,13 @@ def argument_problems(opt: str | None = None, **arguments: Argument) -> list[str
         if key in NAMES:
             if value not in NAMES[key]:
                 problems.append(f"{given}: must be one of {', '.join(NAMES[key])}")
+            continue
+        if key == "hints":
+            if value not in HINTS and not Path(str(value)).is_file():
+                problems.append(
+                    f"{given}: must be one of {', '.join(HINTS)}, or a file that pmemsim "
+                    "lint-hints --profile has written"
+                )
             continue
         if key == "whole_run":
             continue

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from duplicates import STORES
+from pmemsim.errors import ConfigError
 from pmemsim.recording import record_workload
 from pmemsim.workloads import HINTS, WorkloadRun, workloads
 from support import SMALL_ITEMS, pmemsim
@@ -144,6 +145,16 @@ def test_recordings_are_kept_apart() -> None:
     assert len({run.cached_trace for run in runs}) == len(HINTS)
     assert runs[0] == WorkloadRun.of("queue")
     assert runs[0].arguments == runs[1].arguments
+
+
+def test_hints_of_a_profile_are_told_apart_by_its_lines(tmp_path: Path) -> None:
+    first, same, other = (tmp_path / name for name in ("a.txt", "b.txt", "c.txt"))
+    for path, text in ((first, "a.cpp:1\n"), (same, "a.cpp:1\n"), (other, "a.cpp:2\n")):
+        path.write_text(text)
+    traces = [WorkloadRun.of("queue", hints=str(p)).cached_trace for p in (first, same, other)]
+    assert traces[0] == traces[1] != traces[2]
+    with pytest.raises(ConfigError, match="or a file that pmemsim lint-hints --profile"):
+        WorkloadRun.of("queue", hints=str(tmp_path / "none.txt"))
 
 
 def test_the_command_line_takes_hints(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,7 +20,7 @@ from pmemsim.cli.options import (
 )
 from pmemsim.cli.recordings import open_traces
 from pmemsim.errors import CheckFailed, Problems
-from pmemsim.files import write_json
+from pmemsim.files import check_writable, replacing, write_json
 from pmemsim.lint_hints import Finding, Report, check_design, lint
 from pmemsim.parallel import Report as Told
 from pmemsim.parallel import run_all
@@ -44,6 +45,14 @@ def lint_hints_command(
     top: Annotated[
         int, typer.Option("--top", help="Print so many findings; --json has all of them.")
     ] = _DEFAULT_TOP,
+    profile: Annotated[
+        Path | None,
+        typer.Option(
+            "--profile",
+            help="Write the source lines whose stores lack a hint to this file, for "
+            "pmemsim-cc --janus-profile=FILE.",
+        ),
+    ] = None,
     json_path: Json = None,
 ) -> None:
     """Find pre-execution hints (pm_pre_...) that cost more than they save, and those that lack.
@@ -54,6 +63,11 @@ def lint_hints_command(
         pmemsim record -o mine.pmt -- ./mine
         pmemsim lint-hints mine.pmt
         pmemsim lint-hints tatp_lowlevel --hints auto --regions 1000 --json findings.json
+
+    Hints where this run lacks them, without a change to the source:
+
+        pmemsim lint-hints mine.pmt --profile lines.txt
+        pmemsim-cc -O2 -g --janus-profile=lines.txt mine.c -o mine
 
     The recording is simulated on Janus. Each finding has the source line of the hint's call, and
     the time that it has cost; the most costly stand first:
@@ -78,9 +92,11 @@ def lint_hints_command(
     problems = Problems()
     with problems.collected():
         check_outputs(json_path)
+        if profile:
+            check_writable(profile)
     if top < 1:
         problems.add([f"--top {top}: must be at least 1"])
-    keep_inputs(problems, [json_path], (target, design, machine))
+    keep_inputs(problems, [json_path, profile], (target, design, machine))
     extra = tuple(parse_overrides(overrides or [], problems.found))
     configurations = configurations_of([design], machine, extra, problems)
     for configuration in configurations:
@@ -98,6 +114,9 @@ def lint_hints_command(
         (report,) = run_all([task], progress=progress)
     if json_path:
         write_json(report.to_dict(), json_path)
+    if profile:
+        with replacing(profile) as partial:
+            partial.write_text("".join(f"{line}\n" for line in report.profile))
     if json_path != "-":
         _print(report, top)
     if report.faults:

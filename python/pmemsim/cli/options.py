@@ -109,7 +109,8 @@ class Recipe:
         typer.Option(
             "--hints",
             help="Whose pre-execution hints a workload's program has: manual, those of its source; "
-            "auto, those that the compiler finds (pmemsim-cc --janus-auto); or none.",
+            "auto, those that the compiler finds (pmemsim-cc --janus-auto); none; or a file that "
+            "`pmemsim lint-hints --profile` has written: behind the stores at its source lines.",
             show_default="manual",
         ),
     ] = None
