@@ -30,10 +30,10 @@ int main(void) {
 """
 
 
-def recorded(folder: Path, source: Path, level: str = "-O2") -> Path:
+def recorded(folder: Path, source: Path, level: str = "-O2", *options: str) -> Path:
     compiler = Path(sys.executable).with_name("pmemsim-cc")
     program, trace = folder / "program", folder / "planted.pmt"
-    subprocess.run([compiler, level, "-g", source, "-o", program], check=True)
+    subprocess.run([compiler, level, "-g", *options, source, "-o", program], check=True)
     done = pmemsim("record", "-o", trace, "--", program)
     assert done.returncode == 0, done.stderr
     return trace
@@ -144,6 +144,69 @@ def test_a_recording_without_hints_lacks_them_and_is_not_at_fault(tmp_path: Path
     (missing,) = findings(trace, status=0)
     assert missing["line"] == 8
     assert missing["store"]["line"] == 7
+
+
+# Between the store and its flush there is time for all but the tree's root.
+WITH_A_WINDOW = """
+#include "pmemsim/pm.h"
+
+int main(void) {
+  uint64_t* root = pm_root(pm_open(0, 8 << 20, 0), 64 * 64);
+  pm_roi_begin();
+  for (uint64_t i = 0; i < 64; ++i) {
+    root[8 * i] = i;
+    for (volatile uint64_t work = 0; work < 2000; ++work);
+    pm_flush(&root[8 * i], 8);
+    pm_durable();
+  }
+  return 0;
+}
+"""
+
+
+def test_a_profile_gives_hints_where_they_lack(tmp_path: Path) -> None:
+    source, profile = tmp_path / "window.c", tmp_path / "lines.txt"
+    source.write_text(WITH_A_WINDOW)
+    trace = recorded(tmp_path, source)
+    before = tmp_path / "before.json"
+    done = pmemsim("lint-hints", trace, "--profile", profile, "--json", before)
+    assert done.returncode == 0, done.stderr
+    (line,) = profile.read_text().splitlines()
+    assert line.endswith("window.c:8")
+    hinted = recorded(tmp_path, source, "-O2", f"--janus-profile={profile}")
+    after = tmp_path / "after.json"
+    assert pmemsim("lint-hints", hinted, "--json", after).returncode == 0
+    plain, better = (json.loads(path.read_text()) for path in (before, after))
+    assert (plain["hints"], better["hints"]) == (0, 64)
+    assert better["in_time"] == 64
+    assert better["waited_ns"] < plain["waited_ns"] / 2
+    assert better["time_ns"] < plain["time_ns"]
+
+
+def test_a_profile_that_cannot_be_written_is_refused_before(queue_trace: Path) -> None:
+    done = pmemsim("lint-hints", queue_trace, "--profile", queue_trace)
+    assert done.returncode == 2
+    assert "would" in done.stderr
+    done = pmemsim("lint-hints", queue_trace, "--profile", "/no/such/folder/lines.txt")
+    assert done.returncode == 2
+    assert "/no/such/folder" in done.stderr
+
+
+def test_a_workload_takes_a_profile(tmp_path: Path) -> None:
+    profile, small = tmp_path / "lines.txt", ("--regions", "50", "--threads", "1")
+    done = pmemsim("lint-hints", "queue", "--hints", "none", *small, "--profile", profile)
+    assert done.returncode == 0, done.stderr
+    lines = profile.read_text().splitlines()
+    assert lines
+    assert all(":" in line and not line.startswith("library/") for line in lines)
+    hints = []
+    for which in ("none", str(profile)):
+        done = pmemsim("lint-hints", "queue", "--hints", which, *small, "--json", "-")
+        hints.append(json.loads(done.stdout)["hints"])
+    assert hints[1] >= hints[0] + 50, "the library's own, and those at the lines"
+    done = pmemsim("record", "queue", "--hints", "no.txt", "-o", tmp_path / "a.pmt")
+    assert done.returncode == 2
+    assert "or a file that pmemsim lint-hints --profile has written" in done.stderr
 
 
 def test_options_change_the_machine(planted: Path) -> None:
