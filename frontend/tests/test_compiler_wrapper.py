@@ -44,7 +44,9 @@ def test_help_begins_with_what_is_its_own(toolchain: Toolchain) -> None:
         )
         assert f"{compiler.name} -O2 -g mine.c -o mine" in second
         assert third == "Beyond that:"
-        assert [option.split()[0] for option in options] == ["--janus-auto"]
+        assert [option.split()[0] for option in options] == [
+            "--janus-auto", "--janus-profile=FILE",
+        ]  # fmt: skip
         assert rest == run(clang, "--help").stdout
 
 

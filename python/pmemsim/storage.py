@@ -442,6 +442,7 @@ def janus(value: Values) -> Structures:
 STORAGE: dict[tuple[str, str], Callable[[Values], Structures]] = {
     ("ordering", "none"): _nothing,
     ("ordering", "x86"): _nothing,
+    ("ordering", "free"): _nothing,
     # What it adds is energy: a battery that empties the caches.
     ("ordering", "eadr"): _nothing,
     ("ordering", "dpo"): _dpo,

@@ -160,7 +160,10 @@ def test_hints_of_a_profile_are_told_apart_by_its_lines(tmp_path: Path) -> None:
 def test_the_command_line_takes_hints(tmp_path: Path) -> None:
     done = pmemsim("record", "queue", "--hints", "all", "-o", tmp_path / "queue.pmt")
     assert done.returncode == 2
-    assert done.stderr == "pmemsim: --hints all: must be one of manual, auto, none\n"
+    assert done.stderr == (
+        "pmemsim: --hints all: must be one of manual, auto, none, or a file that pmemsim "
+        "lint-hints --profile has written\n"
+    )
     output = tmp_path / "tatp.pmt"
     done = pmemsim(
         "record", "tatp", "--regions", "10", "--threads", "1", "--hints", "auto", "-o", output

@@ -209,7 +209,7 @@ def test_nothing_of_a_machine_is_left_to_hidden_defaults(machine: str) -> None:
 @pytest.mark.parametrize("design", preset_names("design"))
 def test_every_design_fits_every_machine(machine: str, design: str) -> None:
     """But where data and metadata can't become persistent in one step."""
-    with_metadata = design in ("serialized", "parallel", "janus")
+    with_metadata = design in ("serialized", "parallel", "janus", "ideal", "ideal-free")
     if with_metadata and machine in ("cxl-gpf", "lalea"):
         with pytest.raises(ConfigError, match="persistent in one step with their data"):
             resolved(load_preset("machine", machine), load_preset("design", design))
@@ -217,7 +217,7 @@ def test_every_design_fits_every_machine(machine: str, design: str) -> None:
         resolved(load_preset("machine", machine), load_preset("design", design))
 
 
-@pytest.mark.parametrize("kind", ["machine", "design"])
+@pytest.mark.parametrize("kind", ["machine", "design", "backend"])
 def test_presets_say_what_they_are_and_where_they_come_from(kind: str) -> None:
     for name in preset_names(kind):  # type: ignore[arg-type]
         preset = load_preset(kind, name)  # type: ignore[arg-type]
