@@ -1,16 +1,15 @@
-// Pre-execution hints where a profile of the program wants them (`pmemsim-cc
-// --janus-profile=FILE`), beyond Janus, whose pass (janus_hints.hpp) hints at what it can prove,
-// and so never at what a loop or another function writes back.
+// Pre-execution hints where a profile of the program wants them (--janus-profile of pmemsim-cc),
+// beyond Janus, whose pass (janus_hints.hpp) hints at what it can prove, and so never at what a
+// loop or another function writes back.
 //
-//   1  FILE has source lines, as `PATH:LINE`: those whose stores are the last ones to lines that
-//   are
-//      then written back without a hint. `pmemsim lint-hints --profile FILE` writes it. Of two names
-//      of a file one may be the other's end, since compilers shorten them by the folder they run in.
+//   1  The profile has source lines, as PATH:LINE: those whose stores are the last ones to lines
+//      that are then written back without a hint; `pmemsim lint-hints --profile` writes it. Of two
+//      names of a file one may be the other's end, since compilers shorten them by their folder.
 //   2  Behind each store and each copy there, pm_pre_both() announces what has been stored, as it
 //      is then, on an object of its own. Other bytes of the same lines count as they are then, too.
 //   3  Nothing has to be proved: a hint that turns out wrong costs time and nothing else.
-//   4  Variables of the function are in no PM. Whether other memory is, hints find out when they
-//   run. 5  Stores stay as they are, in their order.
+//   4  Variables of the function are in no PM. Of other memory, hints find out when they run.
+//   5  Stores stay as they are, in their order.
 #pragma once
 
 #include <llvm/IR/Module.h>

@@ -82,6 +82,7 @@ REFUSED = {
     (design, "written")
     for design in (
         "lad", "lad+lalea", "redu+blom", "redu+lalea+blom", "serialized", "parallel", "janus",
+        "ideal",
     )
 }  # fmt: skip
 

@@ -709,7 +709,8 @@ def executed(share: float) -> Measurements:
 
 def test_the_share_that_was_executed_before() -> None:
     (found,) = findings(executed(0.4))
-    assert (found.measured, found.verdict) == (pytest.approx(0.4), "within 15%")
+    assert found.measured == pytest.approx(0.4)
+    assert found.verdict == "within 15%"
     assert findings(executed(0.3))[0].verdict == "off"
 
 

@@ -3,7 +3,7 @@
 //
 //   D1  the fingerprint of the data: MD5, or CRC-32
 //   D2  looking it up among those of the data that PM has. With CRC-32, which different data have
-//   in
+//      in
 //       common, the line that was found is read and compared.
 //   D3  the address mapping is changed: the line's entry is looked up (line_entries.hpp)
 //   D4  the entry is encrypted. [Open: its time; that of AES] It stands beside the counter, so not
@@ -12,11 +12,9 @@
 //   1  A place has as many references as lines whose data are there. A write to a line leaves its
 //      place to the others, if there are any, and goes to a free one; otherwise it stays.
 //   2  A place that no line refers to is free, as soon as its line's new data are written: until
-//   then
-//      they could be dropped, and the line were again where it was.
+//      then they could be dropped, and the line were again where it was.
 //   3  Data are found by their fingerprint once they are written: a write that waits could be
-//   dropped.
-//      They are found no more when their place gets others, or is free.
+//      dropped. They are found no more when their place gets others, or is free.
 //   4  Fingerprints, references and free places are reconstructable: from the entries and the data
 //      (4.3.2). What is kept of them is, at every crash, what recovery would rebuild from the
 //      image: but for references of entries that a dropped write has left behind, and of lines that

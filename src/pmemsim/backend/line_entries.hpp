@@ -8,16 +8,14 @@
 //      [Open: neither paper says where MACs are. Beside the counter, whoever reads a line's counter
 //      has what it is to be checked with.]
 //   2  A write's data, entry and MAC are persistent in one step (metadata atomicity, 4.3.2).
-//   Entries
-//      of other lines go along as they are persistent already.
+//      Entries of other lines go along as they are persistent already.
 //   3  Counters come from one persistent register, which has counted every write that was sent,
 //      whatever a crash has lost: no pad, of a place and a counter, is used for two plaintexts.
 //      [Open: a counter for each line would begin again where a crash has lost the last one, or a
 //      mapping has taken its place.] A line that hasn't been written since the memory was switched
 //      on has counter 0: it stands there in the clear.
 //   4  A line whose data are elsewhere has the counter and the MAC of that place. (The paper's
-//   entry
-//      is a counter or a mapping; where both fit, reading takes one look-up.)
+//      entry is a counter or a mapping; where both fit, reading takes one look-up.)
 //   5  Data that are dropped from a queue although they were accepted leave their entry behind: the
 //      line can't be read until it is written again. Who drops them doesn't read it.
 #pragma once

@@ -2,10 +2,9 @@
 // of the tree's roots, and nothing else.
 //
 //   1  A line's entry is looked up in the image: where its data are, and their MAC, which must be
-//   that
-//      of what is there; otherwise the line can't be read. A crash leaves such a line only where
-//      its data have been dropped, or where a write didn't take its entry along.
-//      No place may have had two contents with one counter: whoever has seen both has their XOR.
+//      that of what is there; otherwise the line can't be read. A crash leaves such a line only
+//      where its data have been dropped, or where a write didn't take its entry along. No place may
+//      have had two contents with one counter: whoever has seen both has their XOR.
 //   2  The tree is built of all lines of entries anew. If a root isn't the register's, somebody has
 //      changed entries, and nothing of the image is believed.
 //   3  Which lines refer to a place follows from the entries alone. What somebody keeps of that in

@@ -8,8 +8,7 @@
 //      didn't hold any more. The first of these that is true counts, and of two hints, of address
 //      and data, the one that has the data if these are wrong, the later one if it wasn't done yet,
 //      else the one that has the address.
-//   3  If it has claimed nothing, to the last hint of its line on which nothing has been started
-//   yet:
+//   3  If it has claimed nothing, to the last hint of its line on which nothing was started yet:
 //      a buffered one wasn't started, another one came too late. Without such, to the last one
 //      whose result was lost: for lack of room, by its age, with its thread, or since the line's
 //      counter has changed.

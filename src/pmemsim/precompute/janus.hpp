@@ -7,23 +7,19 @@
 //      object: PRE_ID, thread and transaction. The data are those at the time of the call. It comes
 //      to the request queue, which all cores share. [Open: when; a write-back's way later]
 //   2  Immediate requests go on as soon as the decoder is free. Buffered ones wait for
-//   PRE_START_BUF
-//      of their object; those of one object that touch the same lines, or lines beside each other,
-//      become one (4.3.2, 4.4).
+//      PRE_START_BUF of their object; those of one object that touch the same lines, or lines
+//      beside each other, become one (4.3.2, 4.4).
 //   3  While the request queue is full, the oldest buffered request leaves it for a new one (4.6);
-//   if
-//      there is none, the new one is dropped (4.3.2).
+//      if there is none, the new one is dropped (4.3.2).
 //   4  The decoder makes operations of a line each, one after the other (4.3.2). [Open: one a
-//   cycle]
-//      While the operation queue is full, new ones are dropped.
+//      cycle] While the operation queue is full, new ones are dropped.
 //   5  An operation leaves the queue for a unit when one is free, and opens an entry of the
 //      intermediate result buffer then; while that is full, it is dropped (4.3.2).
 //   6  The n-th line of an object's addresses and the n-th line of its data are one entry. [Open]
 //      Bytes of a line that weren't announced are as the line has them then. [Open]
 //   7  An entry goes when its write comes, when it is too old, with its thread (4.6), with its
-//   range of
-//      addresses, or when its line's counter changes (backend/result_buffer.hpp). What a write may
-//      use is said in backend/schedule.hpp, rule 4.
+//      range of addresses, or when its line's counter changes (backend/result_buffer.hpp). What a
+//      write may use is said in backend/schedule.hpp, rule 4.
 //   8  A thread that ends, or is taken back, takes its requests and operations along (4.6).
 #pragma once
 
