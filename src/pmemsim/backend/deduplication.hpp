@@ -3,8 +3,7 @@
 //
 //   D1  the fingerprint of the data: MD5, or CRC-32
 //   D2  looking it up among those of the data that PM has. With CRC-32, which different data have
-//      in
-//       common, the line that was found is read and compared.
+//       in common, the line that was found is read and compared.
 //   D3  the address mapping is changed: the line's entry is looked up (line_entries.hpp)
 //   D4  the entry is encrypted. [Open: its time; that of AES] It stands beside the counter, so not
 //       before E1.
