@@ -1,7 +1,7 @@
 // The entry of the LLVM pass plug-in (clang -fpass-plugin=...): annotations are followed before all
 // optimizations, and the program is instrumented after them. Pre-execution hints come in between,
-// if the plug-in has its options, which clang knows if it also loads the plug-in early
-// (-fplugin=...).
+// those of a profile last, if the plug-in has its options, which clang knows if it also loads the
+// plug-in early (-fplugin=...).
 #include <llvm/Config/llvm-config.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
@@ -89,16 +89,15 @@ llvmGetPassPluginInfo() {
                 });
             builder.registerPipelineEarlySimplificationEPCallback(
                 [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
-                  if (pmemsim::pass::janus_auto) {
-                    passes.addPass(llvm::AlwaysInlinerPass());
-                    passes.addPass(pmemsim::pass::JanusHintsPass());
-                  }
-                  if (!pmemsim::pass::janus_profile.empty()) {
-                    passes.addPass(pmemsim::pass::ProfileHintsPass());
-                  }
+                  if (!pmemsim::pass::janus_auto) return;
+                  passes.addPass(llvm::AlwaysInlinerPass());
+                  passes.addPass(pmemsim::pass::JanusHintsPass());
                 });
             builder.registerOptimizerLastEPCallback(
                 [](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
+                  if (!pmemsim::pass::janus_profile.empty()) {
+                    passes.addPass(pmemsim::pass::ProfileHintsPass());
+                  }
                   passes.addPass(pmemsim::pass::InstrumentPass(level));
                 });
           }};

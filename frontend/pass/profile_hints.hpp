@@ -9,7 +9,8 @@
 //      is then, on an object of its own. Other bytes of the same lines count as they are then, too.
 //   3  Nothing has to be proved: a hint that turns out wrong costs time and nothing else.
 //   4  Variables of the function are in no PM. Of other memory, hints find out when they run.
-//   5  Stores stay as they are, in their order.
+//   5  The program's stores stay as they are, in their order: what the optimiser has left of them
+//      gets hints, as the profile has seen them.
 #pragma once
 
 #include <llvm/IR/Module.h>

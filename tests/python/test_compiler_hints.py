@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from duplicates import STORES
 from pmemsim.errors import ConfigError
+from pmemsim.lint_hints import lint
 from pmemsim.recording import record_workload
+from pmemsim.simulation import configure
 from pmemsim.workloads import HINTS, WorkloadRun, workloads
 from support import SMALL_ITEMS, pmemsim
 
@@ -73,6 +75,30 @@ def test_the_compilers_hints_leave_the_stores_as_they_are(workload: str) -> None
     assert stored_bytes(none) == stored_bytes(auto)
     counts = [trace.summary()["total"]["instructions"] for trace in (none, auto)]
     assert counts[1] == pytest.approx(counts[0], rel=0.02)
+
+
+@pytest.mark.parametrize("workload", workloads())
+def test_so_do_those_of_a_profile(workload: str, tmp_path: Path) -> None:
+    """Each announces what has just been stored."""
+    none = recorded(workload, "none")
+    lines = lint(none, configure("janus", "janus")).profile
+    assert lines
+    profile = tmp_path / "lines.txt"
+    profile.write_text("".join(f"{line}\n" for line in lines))
+    hinted = recorded(workload, str(profile))
+    assert stored_bytes(none) == stored_bytes(hinted)
+    of_library = sum(kind != "store" for kind, _, _ in events(none))
+    stored: dict[int, int] = {}
+    announced = 0
+    for kind, address, value in events(hinted):
+        if kind == "store":
+            stored |= dict(enumerate(value, address))
+        elif kind == "both":
+            announced += 1
+            for i, byte in enumerate(value):
+                assert stored.get(address + i, byte) == byte
+    assert announced > 0
+    assert sum(kind != "store" for kind, _, _ in events(hinted)) == announced + of_library
 
 
 @pytest.mark.parametrize("workload", ["array_swap", "queue", "tatp_lowlevel", "linked_list"])

@@ -32,8 +32,9 @@ std::vector<HintFinding> by_line(const SiteFindings& found, const trace::SiteTab
     const auto& [cause, place, store, of_library] = key;
     findings.push_back({cause, place, store, of_library, finding});
   }
-  std::ranges::stable_sort(findings, std::ranges::greater{},
-                           [](const HintFinding& each) { return each.found.lost; });
+  std::ranges::sort(findings, {}, [](const HintFinding& each) {
+    return std::tuple(-each.found.lost.count, each.cause, each.place, each.store, each.of_library);
+  });
   return findings;
 }
 
