@@ -173,6 +173,17 @@ TEST(OperationSchedule, AWriteThatComesEarlierWaitsForTheRest) {  // 4.3.1
   bench.prepare(kLine, 1);
   bench.wait(ns(400));
   EXPECT_EQ(bench.write(1), kParallel - ns(400));
+  EXPECT_EQ(bench.statistic("backend.executed_before"), 0);
+}
+
+TEST(OperationSchedule, WhatOthersHaveOutdatedSinceHadBeenExecutedBefore) {  // 5.2.2
+  Janus bench;
+  bench.prepare(kLine, 1);
+  bench.wait(kParallel);
+  bench.write(2, kOther);  // changes the tree's root
+  EXPECT_GT(bench.write(1), ns(0));
+  EXPECT_EQ(bench.statistic("backend.executed_before"), 1);
+  EXPECT_EQ(bench.statistic("backend.done_before"), 0);
 }
 
 TEST(OperationSchedule, OfTheAddressAloneOnlyThePadIsDone) {
