@@ -158,7 +158,10 @@ def read_registers(path: Path) -> Registers:
     try:
         facts = json.loads(path.read_bytes())
     except OSError as error:
-        raise Error(f"{path}: {error.strerror or error}") from error
+        raise Error(
+            f"{path}: the registers could not be read: {error.strerror or error}; pmemsim crash "
+            "--save-image writes them beside its image, and --registers names another file"
+        ) from error
     except (ValueError, RecursionError) as error:
         raise Error(f"{path}: is not JSON ({error})") from error
     try:

@@ -119,6 +119,8 @@ def parse_overrides(assignments: Iterable[str], problems: list[str]) -> list[Set
 def _load(kind: Kind, name: str, problems: list[str], inheriting: tuple[Path, ...]) -> Preset:
     if kind == "design" and BEFORE in name and not Path(name).is_file():
         design, _, backend = name.partition(BEFORE)
+        if not design or not backend:
+            raise Error(f"{name}: write DESIGN{BEFORE}BACKEND; pmemsim list backends names these")
         return _before(design, backend, problems, inheriting)
     path = _find(kind, name)
     if path in inheriting:

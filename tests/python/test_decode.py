@@ -178,7 +178,11 @@ def test_a_damaged_device_is_refused(copy: Path, tmp_path: Path) -> None:
 def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
     done = pmemsim("decode", tmp_path / "none", "-o", tmp_path / "plain")
     assert done.returncode == 2
-    assert f"{tmp_path / 'none.registers.json'}: No such file" in done.stderr
+    assert (
+        f"{tmp_path / 'none.registers.json'}: the registers could not be read: No such file"
+        in done.stderr
+    )
+    assert "--registers names another file" in done.stderr
 
 
 def test_inputs_are_kept(copy: Path) -> None:

@@ -143,6 +143,9 @@ def test_an_unknown_backend_gets_a_suggestion() -> None:
         load_preset("design", "asap@verified")
     with pytest.raises(Error, match=r"unknown design 'asp'; did you mean 'asap'\?"):
         load_preset("design", "asp@verified-janus")
+    for half in ("asap@", "@verified-janus", "@"):
+        with pytest.raises(Error, match=f"^{half}: write DESIGN@BACKEND; pmemsim list backends"):
+            load_preset("design", half)
     with pytest.raises(Error, match="unknown machine 'asap@verified-janus'"):
         load_preset("machine", "asap@verified-janus")
 
