@@ -92,6 +92,16 @@ def test_designs_before_backends(tmp_path: Path) -> None:
         assert late["storage_bytes"] < early["storage_bytes"]  # type: ignore[operator]
 
 
+def test_a_backends_file_is_not_overwritten(tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text("name: own\nsummary: mine\nparameters: {backend: encryption}\n")
+    done = pmemsim("matrix", "queue", "--designs", "asap", "-m", "janus", "--backends", own,
+                   "--json", own)  # fmt: skip
+    assert done.returncode == 2
+    assert "this command reads or writes it already" in done.stderr
+    assert own.read_text().startswith("name: own")
+
+
 def test_backends_that_there_are_not() -> None:
     done = pmemsim("matrix", "queue", "--designs", "asap", "-m", "janus", "--backends", "no,none")
     assert done.returncode == 2

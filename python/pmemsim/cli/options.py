@@ -20,7 +20,7 @@ from typer.core import TyperCommand, TyperOption
 
 from pmemsim.errors import Error, Problems
 from pmemsim.files import check_writable, overwritten
-from pmemsim.presets import Setting, parse_overrides
+from pmemsim.presets import BEFORE, Setting, parse_overrides
 from pmemsim.workloads import workloads
 
 Command = Callable[..., None]
@@ -235,7 +235,9 @@ def keep_inputs(
 ) -> None:
     """Add outputs that would take the place of one another, or of a file that `inputs` names."""
     paths = [Path(output) for output in outputs if output and str(output) != "-"]
-    problems.add(overwritten(paths, [Path(name) for name in inputs if Path(name).suffix]))
+    # A design's and a backend's file may stand in one name.
+    named = [part for name in inputs for part in (name, *name.split(BEFORE))]
+    problems.add(overwritten(paths, [Path(name) for name in named if Path(name).suffix]))
 
 
 def check_outputs(json_path: str | None, plot_path: Path | None = None) -> None:
