@@ -53,7 +53,7 @@ static void* allocate_chunks(struct thread* thread, uint64_t lines) {
   const uint64_t count = (lines + CHUNK_LINES - 1) / CHUNK_LINES;
   int64_t first = count <= pool->chunks ? chunks_take(pool, count) : -1;
   if (first < 0) return NULL;
-  defer(thread, &pool->chunk_table[first].use, chunk_use(CHUNK_LARGE, 0, 0, count));
+  chunk_defer(thread, first, chunk_use(CHUNK_LARGE, 0, 0, count));
   return chunk_address(pool, (uint64_t)first);
 }
 
@@ -102,7 +102,7 @@ static void free_in_region(struct thread* thread, unsigned char* memory) {
     if (shelf->magazines > 0 && slot < MAGAZINE_BLOCKS)
       foresee(thread, &shelf->chain[shelf->current]->block[slot]);
   } else if (chunk_use_kind(use) == CHUNK_LARGE && offset == 0) {
-    defer(thread, &pool->chunk_table[chunk].use, 0);
+    chunk_defer(thread, chunk, 0);
     array_reserve(&thread->released, thread->released_count, &thread->released_capacity,
                   sizeof *thread->released);
     thread->released[thread->released_count++] = (struct chunk_run){chunk, chunk_use_count(use)};

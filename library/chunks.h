@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "changes.h"
 #include "internal.h"
 
 /* The first number of a run of free chunks at or behind `from`, or -1 if there is none. */
@@ -39,6 +40,13 @@ inline void chunks_release(struct pm_pool* pool, struct chunk_run run) {
   memset(pool->chunk_taken + run.first, 0, run.count);
   if (run.first < pool->chunk_cursor) pool->chunk_cursor = run.first;
   pthread_mutex_unlock(&pool->chunk_lock);
+}
+
+/* What the chunk will be used for, if the region commits. Recovery finds the logs in the table. */
+static inline void chunk_defer(struct thread* thread, uint64_t chunk, uint64_t use) {
+  uint64_t* word = &thread->pool->chunk_table[chunk].use;
+  mark(MARK_READ_FIRST, (uintptr_t)word, 0);
+  defer(thread, word, use);
 }
 
 #endif

@@ -21,6 +21,7 @@ enum mark {
   MARK_HINT = 9,
   MARK_FENCE_REGIONS = 10,
   MARK_HINT_DATA = 11,
+  MARK_READ_FIRST = 12,
 };
 
 enum purpose {

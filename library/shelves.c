@@ -14,7 +14,7 @@ uint64_t cut_block(struct thread* thread, unsigned number) {
   if (shelf->next == shelf->end) {
     int64_t chunk = chunks_take(pool, 1);
     if (chunk < 0) return 0;
-    defer(thread, &pool->chunk_table[chunk].use, chunk_use(CHUNK_BLOCKS, number, 0, 0));
+    chunk_defer(thread, chunk, chunk_use(CHUNK_BLOCKS, number, 0, 0));
     shelf->next = (uintptr_t)chunk_address(pool, (uint64_t)chunk);
     shelf->end = shelf->next + CHUNK_BYTES / bytes * bytes;
     defer(thread, &line->end, shelf->end);
@@ -30,6 +30,7 @@ static bool add_magazine(struct thread* thread, unsigned number) {
   struct shelf* shelf = shelf_of(thread, number);
   struct magazine* magazine = (struct magazine*)(uintptr_t)cut_block(thread, MAGAZINE_CLASS);
   if (!magazine) return false;
+  mark(MARK_ALLOCATE, (uintptr_t)magazine, sizeof *magazine);
   region_clear(thread, magazine, sizeof *magazine);
   flush_at_end(thread, magazine, sizeof *magazine);
   uint64_t* link = shelf->magazines > 0

@@ -121,6 +121,7 @@ class Follower final : public PersistenceObserver {
 struct Backends {
   std::string_view operations;
   std::uint64_t Follower::* something;  // that there must have been
+  std::string_view metadata_atomicity = "write-through";
 };
 
 class DecodedImages : public testing::TestWithParam<Backends> {};
@@ -136,9 +137,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Backends{"deduplication,encryption,integrity,wear-leveling", &Follower::moved},
                     Backends{"compression,deduplication,encryption,integrity,"
                              "error-correction,wear-leveling",
-                             &Follower::compressed}));
+                             &Follower::compressed},
+                    Backends{"encryption,integrity", &Follower::unreadable, "selective"},
+                    Backends{"deduplication,encryption,integrity", &Follower::unreadable,
+                             "selective"}));
 
-std::vector<Setting> settings_of(std::string_view atomicity, std::string_view operations) {
+std::vector<Setting> settings_of(std::string_view atomicity, const Backends& backends) {
+  const std::string_view operations = backends.operations;
   std::vector<KeyValue> more{{"ordering", "x86"},      {"atomicity", atomicity},
                              {"core.count", "3"},      {"l1.size", "256B"},
                              {"l1.ways", "2"},         {"l2.size", "0B"},
@@ -149,6 +154,9 @@ std::vector<Setting> settings_of(std::string_view atomicity, std::string_view op
   const auto has = [&](std::string_view name) {
     return operations.find(name) != std::string_view::npos;
   };
+  if (has("encryption")) {
+    more.emplace_back("backend.metadata_atomicity", backends.metadata_atomicity);
+  }
   if (has("error-correction")) more.emplace_back("error_correction.flipped_bits", "1");
   if (has("wear-leveling")) {
     more.emplace_back("wear_leveling.region_lines", "8");
@@ -168,7 +176,7 @@ TEST_P(DecodedImages, AreTheSameFromNothingAsChangeByChange) {
         {.seed = 1, .threads = 3, .regions = 40, .lines_per_lock = 6, .values = 3});
     const TemporaryTrace temporary(program.builder);
     const trace::TraceFile file(temporary.path());
-    Machine machine(configure(settings_of(atomicity, GetParam().operations)), file);
+    Machine machine(configure(settings_of(atomicity, GetParam())), file);
     Follower follower(machine, kEvery);
     machine.observe(&follower);
     ASSERT_TRUE(machine.run({}));

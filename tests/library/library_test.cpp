@@ -38,6 +38,7 @@ static_assert(MARK_ALLOCATE == int(trace::MarkKind::kAllocate));
 static_assert(MARK_FREE == int(trace::MarkKind::kFree));
 static_assert(MARK_HINT == int(trace::MarkKind::kHint));
 static_assert(MARK_HINT_DATA == int(trace::MarkKind::kHintData));
+static_assert(MARK_READ_FIRST == int(trace::MarkKind::kReadFirst));
 static_assert(MARK_FENCE_REGIONS == int(trace::MarkKind::kFenceRegions));
 static_assert(PURPOSE_PROGRAM == int(trace::Purpose::kProgram));
 static_assert(PURPOSE_LOG == int(trace::Purpose::kLog));

@@ -281,6 +281,22 @@ TEST(Oracle, WhatIsFreedAndAllocatedAgainMattersUntilTheRegionThatFreesItIsThere
   EXPECT_EQ(judge.holds(kB, 3).holds(kA, kB).verdict(), std::nullopt);
 }
 
+// ... and can't be read before: then the whole block is nobody's until the region commits.
+TEST(Oracle, KnowsThatLinesOfUnfinishedRegionsMayBeUnreadable) {
+  Program program;
+  program.begin().allocate(kB, 64).store(kB, 1).store(kA, kB).end();
+  program.begin().store(kB + 8, 2).store(kA, 7).end();
+  const auto holds = [&](bool lines_readable, std::uint64_t pointer, std::uint64_t other) {
+    Judge judge(program,
+                {.promises = kX86Regions, .lines_whole = true, .lines_readable = lines_readable});
+    return judge.holds(kA, pointer).holds(kB, pointer == 0 ? 5 : 1).holds(kB + 8, other).verdict();
+  };
+  EXPECT_EQ(holds(false, 0, 5), std::nullopt);
+  EXPECT_EQ(holds(true, 0, 5), Fault::kForeignValue);
+  EXPECT_EQ(holds(false, kB, 0), std::nullopt);
+  EXPECT_EQ(holds(false, kB, 5), Fault::kForeignValue);
+}
+
 TEST(Oracle, MemoryOfOnesOwnThatIsFreedAtOnceMayHoldAnything) {
   Program program;
   program.begin().allocate(kB, 8).store(kB, 1).free(kB).store(kA, 2).end();

@@ -22,7 +22,8 @@ class Sealed : public MemoryBench {
  public:
   explicit Sealed(bool deduplicates, const IntegrityParameters& integrity = {},
                   const DeduplicationParameters& deduplication = {},
-                  Sealing sealing = Sealing::kVerified)
+                  Sealing sealing = Sealing::kVerified, bool defers = false,
+                  const MetadataCacheParameters& counter_cache = {})
       : MemoryBench(roomy()) {
     Backend::Operations operations;
     if (deduplicates) operations.push_back(std::make_unique<Deduplication>(deduplication, 1));
@@ -32,7 +33,7 @@ class Sealed : public MemoryBench {
     if (sealing == Sealing::kVerified) {
       operations.push_back(std::make_unique<Integrity>(integrity, 1));
     }
-    add_common_operations(operations, {}, {}, 1);
+    add_common_operations(operations, {}, counter_cache, 1, 1, defers);
     backend = std::make_unique<Backend>(queue, memory, std::move(operations), ns(0));
   }
   static MemoryParameters roomy() {

@@ -57,6 +57,10 @@ class Atomicity {
   virtual bool commits_synchronously() const { return false; }
   virtual bool fence_regions(CoreId, Picoseconds, Completion) { return true; }
   // The thread leaves the core, maybe in the middle of a region, and may go on on another one.
+  // Does recovery give the lines that unfinished regions have written their old contents back, each
+  // as a whole, so that it needn't read them? A region's commit then is a store for that purpose,
+  // or waits for Backend::publish().
+  virtual bool restores_lines() const { return false; }
   virtual bool context_switch(CoreId, Picoseconds, Completion) { return true; }
 
   virtual bool store(const Store&, Picoseconds, Completion) { return true; }

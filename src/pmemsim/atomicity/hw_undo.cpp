@@ -105,7 +105,22 @@ bool HwUndo::settled(const PerCore& core) const {
 // Something has been acknowledged: the region may commit if it has waited for that.
 void HwUndo::settle(std::uint64_t number, Picoseconds now) {
   PerCore& core = cores_[number];
-  if (!core.waiting || !settled(core)) return;
+  if (core.waiting && !core.publishing && settled(core) && publish(number)) commit_late(core, now);
+}
+
+bool HwUndo::publish(std::uint64_t number) {
+  const bool published = context_->pm.publish(completion<&HwUndo::published>(*this, number));
+  cores_[number].publishing = !published;
+  return published;
+}
+
+void HwUndo::published(std::uint64_t number, Picoseconds now) {
+  PerCore& core = cores_[number];
+  core.publishing = false;
+  commit_late(core, now);
+}
+
+void HwUndo::commit_late(PerCore& core, Picoseconds now) {
   statistics_.commit_latency += now - core.waiting_since;
   commit(core);
   std::exchange(core.waiting, {})(now);
@@ -129,7 +144,7 @@ Eviction HwUndo::evicted(Line line, const LineData&, Picoseconds) {
 
 bool HwUndo::region_end(CoreId number, std::uint64_t, Picoseconds when, Completion resume) {
   PerCore& core = cores_[number];
-  if (settled(core)) {
+  if (settled(core) && publish(number)) {
     commit(core);
     return true;
   }
@@ -159,8 +174,11 @@ void HwUndo::statistics(StatisticsCollector& collector) const {
 
 std::string HwUndo::pending() const {
   return sentences(cores_.size(), [this](std::size_t core) {
+    if (cores_[core].publishing) {
+      return "core " + std::to_string(core) + " commits when its lines could be read";
+    }
     return settled(cores_[core])
-               ? ""
+               ? std::string()
                : "log writes of core " + std::to_string(core) + " not acknowledged";
   });
 }

@@ -6,9 +6,10 @@
 //   2  Log before data: until its log entry is acknowledged, a line may not leave the caches.
 //      Flushes of it wait, evictions of it are put off.
 //   3  The program flushes its data at the region's end and fences; the flushes overlap.
-//   4  A region commits when its log entries, and what was put off, are persistent. The core's
-//      register of the last committed region changes, and log writes that are still in the write
-//      pending queue are dropped (log write removal).
+//   4  A region commits when its log entries, and what was put off, are persistent, and a crash
+//      would leave its lines so that they can be read. The core's register of the last committed
+//      region changes, and log writes that are still in the write pending queue are dropped (log
+//      write removal).
 //   5  The headers of a region's records stand in a persistent queue at the controllers; a header
 //      whose record is full is written to PM (hardware_log.hpp). A store whose entry needs a header
 //      waits while there is no room for it.
@@ -56,6 +57,7 @@ class HwUndo final : public Atomicity {
   Lowering lowering() const override;
   std::uint32_t interests() const override { return kStores | kRegions | kEvictions | kFlushes; }
   bool commits_synchronously() const override { return true; }
+  bool restores_lines() const override { return true; }
 
   bool region_begin(CoreId core, std::uint64_t region, Picoseconds when, Completion) override;
   bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) override;
@@ -82,7 +84,8 @@ class HwUndo final : public Atomicity {
     LineTable<bool> logged;       // the lines that the region has an entry of
     std::uint32_t evictions = 0;  // that were put off, without acknowledgement
     Picoseconds waiting_since{};
-    Completion waiting;  // the region's end
+    Completion waiting;       // the region's end
+    bool publishing = false;  // waits for Backend::publish() alone
     // A store that waits for room for a header.
     Completion blocked;
     Line line;
@@ -101,6 +104,9 @@ class HwUndo final : public Atomicity {
   void eviction_acknowledged(std::uint64_t core, Picoseconds now);
   void settle(std::uint64_t core, Picoseconds now);
   bool settled(const PerCore& core) const;
+  bool publish(std::uint64_t core);
+  void published(std::uint64_t core, Picoseconds now);
+  void commit_late(PerCore& core, Picoseconds now);
   void commit(PerCore& core);
 
   std::optional<LayerContext> context_;

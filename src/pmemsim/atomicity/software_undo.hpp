@@ -23,6 +23,8 @@ class SoftwareUndo final : public Atomicity {
     return lowering;
   }
 
+  bool restores_lines() const override { return true; }
+
  private:
   const SoftwareUndoDefects defects_;
 };

@@ -121,7 +121,7 @@ void Backend::send(std::uint32_t slot) {
   Encoded encoded = encode(passing);
   if (!encoded.metadata.empty()) {
     passing.state = State::kNoRoom;
-    without_room_.push_back(id_of(slot));
+    without_room_.push_back({.write = id_of(slot)});
     if (without_room_.size() == 1) send_with_metadata(0, queue_.now());
     return;
   }
@@ -185,6 +185,29 @@ void Backend::write_metadata(Line line, const LineData& data, Completion persist
              .written = {}});
 }
 
+// Maybe from within a queue, which has to be through first.
+void Backend::write_back(Line line, const BackendOperation& operation, Completion persisting) {
+  without_room_.push_back(
+      {.write = {}, .line = line, .operation = &operation, .persisting = persisting});
+  if (without_room_.size() > 1) return;
+  queue_.schedule(queue_.now(), Phase::kController,
+                  completion<&Backend::send_with_metadata>(*this));
+}
+
+bool Backend::publish(Completion done) {
+  bool published = true;
+  for (const auto& operation : operations_) published = operation->publish(done) && published;
+  return published;
+}
+
+std::optional<LineData> Backend::evicted(Line line, const LineData& data) const {
+  std::optional<LineData> left = data;
+  for (const auto& operation : operations_) {
+    if (left) left = operation->evicted(line, *left);
+  }
+  return left;
+}
+
 // Rule 8: the metadata's write stands for the line's.
 void Backend::carry(std::uint32_t slot, Write& metadata) {
   metadata.persisted = writes_[slot].write.persisted;
@@ -207,14 +230,30 @@ Write Backend::as_sent(std::uint32_t slot) {
 // longer in the list.
 void Backend::send_with_metadata(std::uint64_t, Picoseconds) {
   while (!without_room_.empty()) {
-    const WriteId id = without_room_.front();
+    const Waiting waiting = without_room_.front();
     without_room_.pop_front();
-    const std::uint32_t slot = slot_of(id);
-    if (slot == kNoSlot || send_together(slot)) continue;
-    without_room_.push_front(id);
+    if (send_waiting(waiting)) continue;
+    without_room_.push_front(waiting);
     pm_.await_room(completion<&Backend::send_with_metadata>(*this));
     return;
   }
+}
+
+bool Backend::send_waiting(const Waiting& waiting) {
+  if (waiting.operation != nullptr) return send_metadata(waiting);
+  const std::uint32_t slot = slot_of(waiting.write);
+  return slot == kNoSlot || send_together(slot);
+}
+
+bool Backend::send_metadata(const Waiting& waiting) {
+  const Write write{.line = waiting.line,
+                    .kind = WriteKind::kMetadata,
+                    .data = waiting.operation->metadata(waiting.line),
+                    .persisted = {},
+                    .written = {},
+                    .persisting = waiting.persisting};
+  WriteId id;
+  return pm_.write_together({&write, 1}, false, {&id, 1});
 }
 
 bool Backend::send_together(std::uint32_t slot) {

@@ -32,6 +32,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -106,12 +107,28 @@ class Backend {
   // From an operation: lines of its metadata, which lie where no program's data do.
   void read_metadata(Line line, Completion done) { pm_.read(line, done); }
   void write_metadata(Line line, const LineData& data, Completion persisted = {});
+  // The same once there is room, as the operation has the line then; `persisting` is as that of a
+  // Write.
+  void write_back(Line line, const BackendOperation& operation, Completion persisting);
   // ... what those before it would make of the line, when it has read that.
   LineData decode_before(const BackendOperation& operation, Line line, LineData data) const;
   // From an operation: its results for the line, of whatever prediction or write, don't hold any
   // more.
   void metadata_changed(Line line);
 
+  // ---- For designs whose crashes may leave lines that can't be read, and that recovery restores.
+
+  void stored(Line line, EntryNeed need) {
+    for (const auto& operation : operations_) operation->stored(line, need);
+  }
+  // Before a commit that isn't a write. True: what has been accepted could be read after a crash;
+  // otherwise `done` will be called when it could.
+  bool publish(Completion done);
+  // What a crash would leave to be read if the line had just been accepted because the caches have
+  // evicted it; nothing if it would have to wait.
+  std::optional<LineData> evicted(Line line, const LineData& data) const;
+
+  const BackendDefects& defects() const { return defects_; }
   const Operations& operations() const { return operations_; }
   void observe(WriteObserver* observer) const {
     for (const auto& operation : operations_) operation->observe(observer);
@@ -148,6 +165,13 @@ class Backend {
 
     bool here() const { return state <= State::kNoRoom; }
   };
+  // Without room: a write and its metadata, or a line of metadata by itself.
+  struct Waiting {
+    WriteId write;
+    Line line{};
+    const BackendOperation* operation = nullptr;  // if it is that
+    Completion persisting{};
+  };
   struct Reading {
     Line line;
     Completion done;
@@ -166,7 +190,9 @@ class Backend {
   void leaves(Passing& passing, Encoded encoded);
   void discard_prepared(Passing& passing);
   void send_with_metadata(std::uint64_t, Picoseconds now);
+  bool send_waiting(const Waiting& waiting);
   bool send_together(std::uint32_t slot);
+  bool send_metadata(const Waiting& waiting);
   void accepted(std::uint64_t slot, Picoseconds now);
   void written(std::uint64_t slot, Picoseconds now);
   void read_located(std::uint64_t slot, Picoseconds now);
@@ -193,7 +219,7 @@ class Backend {
   ResultBuffer results_;
   Slab<Passing> writes_;
   LineTable<std::uint32_t> newest_;  // by line: its newest write
-  std::deque<WriteId> without_room_;
+  std::deque<Waiting> without_room_;
   Slab<Reading> reads_;
   std::uint64_t order_ = 0;
   std::uint64_t left_ = 0;

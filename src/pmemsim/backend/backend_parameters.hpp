@@ -22,6 +22,8 @@ struct BackendDefects {
   bool prepared_line = false;
   bool prepared_data = false;
   bool metadata_changed = false;
+  bool publication = false;
+  bool log_entries = false;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -39,6 +41,10 @@ struct BackendDefects {
                  "a write takes a prepared result of its line whatever data that is for");
     visit.defect("metadata_changed", metadata_changed,
                  "prepared results outlive the metadata that they were worked out with");
+    visit.defect("publication", publication,
+                 "a commit doesn't wait for the entries of what was written before it");
+    visit.defect("log_entries", log_entries,
+                 "the entries of log records stay in the cache until a commit, as those of data");
   }
 };
 
@@ -53,9 +59,21 @@ inline std::span<const std::string_view> choice_names(Acknowledge) {
   return kNames;
 }
 
+// Which writes are persistent in one step with their line's entry (Janus, 4.3.2).
+enum class MetadataAtomicity : std::uint8_t {
+  kWriteThrough,  // all
+  kSelective,     // those that a crash couldn't undo without (backend/line_entries.hpp)
+};
+
+inline std::span<const std::string_view> choice_names(MetadataAtomicity) {
+  static constexpr std::string_view kNames[] = {"write-through", "selective"};
+  return kNames;
+}
+
 struct BackendParameters {
   Execution execution = Execution::kParallel;
   Acknowledge acknowledge = Acknowledge::kDone;
+  MetadataAtomicity metadata_atomicity = MetadataAtomicity::kWriteThrough;
   std::uint32_t units_per_core = 4;
   BackendDefects defects;
 
@@ -68,6 +86,9 @@ struct BackendParameters {
         "acknowledge", acknowledge, {},
         "done: a write goes to its queue when its operations are done; arrival: at once, and they "
         "are done behind it, as if what has arrived couldn't be lost");
+    visit("metadata_atomicity", metadata_atomicity, {},
+          "write-through: a line's entry is written together with its data; selective: those of "
+          "lines that an undo log would restore are written when their region commits");
     visit("units_per_core", units_per_core, {.least = 0, .most = 1024},
           "Lines whose sub-operations can be under way at a time, for each core of the machine, "
           "which share them; 0: as many as are wanted");

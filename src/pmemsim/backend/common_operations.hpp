@@ -9,6 +9,6 @@ namespace pmemsim {
 
 void add_common_operations(Backend::Operations& operations, const BackendParameters& parameters,
                            const MetadataCacheParameters& counter_cache, std::uint32_t cores,
-                           std::uint32_t unit_scale = 1);
+                           std::uint32_t unit_scale = 1, bool entries_may_come_later = false);
 
 }  // namespace pmemsim

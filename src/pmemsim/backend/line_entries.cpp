@@ -47,11 +47,21 @@ std::uint64_t mac_of(const LineHash& authenticator, Line place, std::uint64_t co
   return authenticator.of(std::as_bytes(std::span(which)), data);
 }
 
-void LineEntries::connect(EventQueue&, const Memory&, Backend& backend) { backend_ = &backend; }
+void LineEntries::connect(EventQueue& queue, const Memory&, Backend& backend) {
+  backend_ = &backend;
+  deferred_.connect(queue, backend, *this);
+}
+
+// Puts it into the cache if it isn't there.
+bool LineEntries::cached(Line entries, bool changes) {
+  const MetadataCache::Found found = cache_.look_up(entries, changes);
+  if (found.evicted) deferred_.write_back(*found.evicted);
+  return found.hit;
+}
 
 std::optional<Line> LineEntries::look_up_entry(Line line) {
   const Line entries = layout().line_of(line);
-  if (cache_.look_up(entries, false).hit) return {};
+  if (cached(entries, false)) return {};
   if (seals_.verifier != nullptr) seals_.verifier->entries_missed(entries);
   return entries;
 }
@@ -79,7 +89,13 @@ LineData LineEntries::contents(Line entries) const {
 
 // ---- Rules 2 to 5
 
+bool LineEntries::write(const Write& write, const Prepared&, Completion done) {
+  return need(write) != EntryNeed::kCommit || publish(done);
+}
+
+// Where the data are elsewhere, the entry is all that there is to write.
 void LineEntries::encode(const Write& write, const Prepared&, Encoded& encoded) const {
+  if (!encoded.elsewhere && need(write) == EntryNeed::kLater) return;
   const Line entries = layout().line_of(write.line);
   LineData data = contents(entries);
   layout().put(data, write.line, encoded.seal);
@@ -102,10 +118,29 @@ void LineEntries::accepted(const Write& write, const Encoded& encoded) {
     if (newest == nullptr) newest = &(seals_at_.insert(entry.place) = {.place = entry.place});
     before_[entry.counter] = std::exchange(*newest, entry);
   }
-  cache_.look_up(entries, false);
+  const bool later = encoded.metadata.empty();
+  cached(entries, later);
+  if (later) return deferred_.deferred(entries);
+  cache_.clean(entries);
+  persistent(entries, seals_.defects.tree ? stale : contents(entries));
+}
+
+void LineEntries::written_back(std::uint64_t entries, Picoseconds now) {
+  persistent({entries}, contents({entries}));
+  deferred_.written_back(now);
+}
+
+void LineEntries::persistent(Line entries, const LineData& contents) {
   if (seals_.tree == nullptr || seals_.defects.root) return;
-  const LineData leaf = seals_.defects.tree ? stale : contents(entries);
-  seals_.tree->update(layout().leaf_of(line), layout().leaf(leaf));
+  const Line first = layout().first_covered(entries);
+  seals_.tree->update(layout().leaf_of(first), layout().leaf(contents));
+}
+
+std::optional<LineData> LineEntries::evicted(Line line, const LineData& data) const {
+  const EntryNeed need = this->need({.line = line, .persisted = {}, .written = {}});
+  if (need == EntryNeed::kLater) return unreadable_line();
+  if (need == EntryNeed::kCommit && !deferred_.published()) return {};
+  return data;
 }
 
 void LineEntries::dropped(const Write&, const Encoded& encoded, bool accepted) {
@@ -127,7 +162,7 @@ std::unique_ptr<ImageDecoder> LineEntries::decoder() const {
   ImageKeys keys{.cipher = seals_.cipher,
                  .authenticator = seals_.authenticator,
                  .macs_have_address = !seals_.defects.address,
-                 .keeper = seals_.keeper};
+                 .keeper = defers_ ? nullptr : seals_.keeper};
   if (MerkleTree* const tree = seals_.tree) {
     keys.tree_levels = tree->levels();
     keys.roots = [tree]() -> const MerkleTree::Roots& { return tree->roots(); };
@@ -144,6 +179,7 @@ void LineEntries::add_registers(SurvivingRegisters& registers) const {
 
 void LineEntries::statistics(StatisticsCollector& collector) const {
   collector.group("counter_cache", cache_.statistics());
+  if (defers_) collector.group("deferred_entries", deferred_.statistics());
 }
 
 }  // namespace pmemsim

@@ -7,8 +7,8 @@
 //      so that a line of entries covers four of data; without integrity it has no MAC and 8 bytes.
 //      [Open: neither paper says where MACs are. Beside the counter, whoever reads a line's counter
 //      has what it is to be checked with.]
-//   2  A write's data, entry and MAC are persistent in one step (metadata atomicity, 4.3.2).
-//      Entries of other lines go along as they are persistent already.
+//   2  A write's data, entry and MAC are persistent in one step (metadata atomicity, 4.3.2), unless
+//      its entry may come later (deferred_entries.hpp). Entries of other lines go along.
 //   3  Counters come from one persistent register, which has counted every write that was sent,
 //      whatever a crash has lost: no pad, of a place and a counter, is used for two plaintexts.
 //      [Open: a counter for each line would begin again where a crash has lost the last one, or a
@@ -25,6 +25,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "pmemsim/backend/deferred_entries.hpp"
 #include "pmemsim/backend/line_crypto.hpp"
 #include "pmemsim/backend/merkle_tree.hpp"
 #include "pmemsim/backend/metadata_cache.hpp"
@@ -89,11 +90,13 @@ std::uint64_t mac_of(const LineHash& authenticator, Line place, std::uint64_t co
 
 class LineEntries final : public BackendOperation {
  public:
-  LineEntries(const MetadataCacheParameters& cache, std::uint32_t cores) : cache_(cache, cores) {}
+  // `defers`: entries may come later than their data.
+  LineEntries(const MetadataCacheParameters& cache, std::uint32_t cores, bool defers)
+      : cache_(cache, cores), defers_(defers), deferred_(cache_) {}
   // By operations that seal lines, before the run.
   Seals& seals() { return seals_; }
 
-  void connect(EventQueue&, const Memory&, Backend& backend) override;
+  void connect(EventQueue& queue, const Memory&, Backend& backend) override;
   std::uint32_t most_metadata() const override { return 1; }
 
   // The line of entries that has to be read first, if it isn't cached.
@@ -103,26 +106,42 @@ class LineEntries final : public BackendOperation {
   void begin_seal(Encoded& encoded) const {
     if (encoded.seal.counter == 0) encoded.seal = {.place = encoded.place, .counter = counter_ + 1};
   }
-  // That is persistent.
+  // Of its newest data that have been accepted.
   Seal entry_of(Line line) const;
   // Of the newest data there that have been accepted, and not dropped. Counter 0: in the clear.
   Seal seal_at(Line place) const;
 
+  bool write(const Write& write, const Prepared&, Completion done) override;
+  void forget(const Completion& done) override { deferred_.forget(done); }
   void encode(const Write& write, const Prepared&, Encoded& encoded) const override;
   void sent(const Write&, const Encoded& encoded) override;
   void accepted(const Write& write, const Encoded& encoded) override;
   void dropped(const Write& write, const Encoded& encoded, bool accepted) override;
   void written(const Write&, const Encoded& encoded) override;
+  void stored(Line line, EntryNeed need) override { deferred_.stored(line, need); }
+  bool publish(Completion done) override { return deferred_.publish(done); }
+  LineData metadata(Line entries) const override { return contents(entries); }
+  // From within the queue: the line of entries that DeferredEntries has sent is persistent.
+  void written_back(std::uint64_t entries, Picoseconds now);
+  std::optional<LineData> evicted(Line line, const LineData& data) const override;
   std::unique_ptr<ImageDecoder> decoder() const override;
   void add_registers(SurvivingRegisters& registers) const override;
   void statistics(StatisticsCollector& collector) const override;
+  std::string pending() const override { return deferred_.pending(); }
 
  private:
+  EntryNeed need(const Write& write) const {
+    return defers_ ? deferred_.need(write) : EntryNeed::kTogether;
+  }
+  bool cached(Line entries, bool changes);
+  void persistent(Line entries, const LineData& contents);
   LineData contents(Line entries) const;
   EntryLayout layout() const { return EntryLayout(seals_.authenticator != nullptr); }
 
   Seals seals_;
   MetadataCache cache_;
+  const bool defers_;
+  DeferredEntries deferred_;
   Backend* backend_ = nullptr;
   std::uint64_t counter_ = 0;  // a persistent register
   LineTable<Seal> entries_;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "pmemsim/core/cache_array.hpp"
 #include "pmemsim/core/parameters.hpp"
@@ -60,6 +61,11 @@ class MetadataCache {
     }
     ++statistics_.misses;
     return {.hit = false, .evicted = install(line, changes)};
+  }
+  // PM has the line as it is from now on. False if it had, or the line isn't there.
+  bool clean(Line line) {
+    const std::size_t way = lines_.find(line);
+    return way != kNoWay && std::exchange(lines_.meta(way).changed, false);
   }
   bool contains(Line line) const { return lines_.find(line) != kNoWay; }
   const MetadataCacheStatistics& statistics() const { return statistics_; }

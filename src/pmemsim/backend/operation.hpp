@@ -64,6 +64,14 @@ struct Encoded {
   Seal seal{};
 };
 
+// When the entry of a line has to be persistent, if not all are with their data
+// (backend/line_entries.hpp).
+enum class EntryNeed : std::uint8_t {
+  kLater,     // a region wrote the line, and recovery would undo that: when it commits
+  kTogether,  // in one step with the data
+  kCommit,    // the same, and those of all lines written before it sooner
+};
+
 class BackendOperation {
  public:
   virtual ~BackendOperation() = default;
@@ -127,6 +135,16 @@ class BackendOperation {
   virtual void dropped(const Write&, const Encoded&, bool /*accepted*/) {}
   // It has left its queue for the device: it can't be dropped any more.
   virtual void written(const Write&, const Encoded&) {}
+
+  // A program's store to the line is about to become visible.
+  virtual void stored(Line, EntryNeed) {}
+  // True: what has been accepted could be read after a crash. Otherwise `done` will be called once,
+  // when what has been until now could.
+  virtual bool publish(Completion /*done*/) { return true; }
+  // What a line of its metadata that it has asked Backend::write_back() for holds now.
+  virtual LineData metadata(Line) const { return {}; }
+  // Backend::evicted()
+  virtual std::optional<LineData> evicted(Line, const LineData& data) const { return data; }
 
   // Where a line stands now, and what it holds there means.
   virtual Line place(Line line) const { return line; }

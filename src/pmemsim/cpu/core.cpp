@@ -76,7 +76,8 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
 
 void Core::run(const trace::TraceFile& file, std::uint32_t thread, const ProgramCopy& copy) {
   const LoweredStream::WantedMarks wanted{.region_fences = design_.wants(kRegions),
-                                          .hints = design_.wants(kHints)};
+                                          .hints = design_.wants(kHints),
+                                          .read_first = design_.defers_entries()};
   stream_ = std::make_unique<LoweredStream>(file, thread, design_.lowering(), wanted, copy);
   sites_ = &file.sites();
   producers_.assign(sites_->sites().size(), {});

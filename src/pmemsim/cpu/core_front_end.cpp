@@ -327,6 +327,10 @@ bool Core::dispatch_recurrence(const Operation& operation) {
 bool Core::dispatch_mark(const Operation& operation) {
   const auto mark = static_cast<MarkKind>(operation.detail);
   if (mark == MarkKind::kHint) return dispatch_hint(operation);
+  if (mark == MarkKind::kReadFirst) {
+    design_.read_first(Line::of(operation.address));
+    return true;
+  }
   const bool layers_care = design_.wants(kRegions | kRewind);
   const bool end = mark == MarkKind::kRegionEnd;
   const bool serialising =
@@ -506,6 +510,7 @@ StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation
   store.object = operation.object;
   store.version = operation.version;
   store.kind = kind;
+  store.purpose = stream_->purpose();
   store.detail = operation.detail;
   store.size = operation.size;
   store.stage = store.told = store.asked = 0;

@@ -198,7 +198,7 @@ bool Core::tell_layers(StoreEntry& head, Slot& slot) {
   const bool atomic = head.kind == StoreKind::kAtomicStore || head.kind == StoreKind::kLocked;
   const Store store{
       id_,         head.site, head.address, head.size, head.value.data(), pm_space_.newest(),
-      head.region, atomic};
+      head.region, atomic,    head.purpose};
   if (design_.wants(kStores) &&
       !design_.store(head.asked, store, clock_.time(slot), resume_of_head())) {
     head.told = kAsks - 1;

@@ -42,6 +42,7 @@ struct StoreEntry {
   std::uint32_t object, version;
   std::uint32_t synchronisation;  // of what takes or gives something: its number
   StoreKind kind;
+  trace::Purpose purpose;
   std::uint8_t detail;  // FlushKind, SyncKind, FenceMeaning
   std::uint8_t size;
   std::uint8_t stage;  // steps done at the head of the queue; odd while it waits to be resumed

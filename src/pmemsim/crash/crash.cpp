@@ -275,7 +275,9 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     if (options_.subsets == 0) return data;
     for (std::size_t i = before; i < image_.changed().size(); ++i) {
       const Line line = image_.changed()[i];
-      if (image_.survived(line) == newest_.read(line)) dirty_.remove(line);
+      const LineData newest = newest_.read(line);
+      const LineData survived = image_.survived(line);
+      if (survived == newest || survived == design_.pm().evicted(line, newest)) dirty_.remove(line);
     }
     return data;
   }
@@ -408,7 +410,12 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
       const Line line = dirty_.at(random() % dirty_.size());
       const bool chosen = std::any_of(written.begin(), written.end(),
                                       [&](const auto& other) { return other.first == line; });
-      if (!chosen && design_.may_leave(line)) written.emplace_back(line, newest_.read(line));
+      const LineData newest = newest_.read(line);
+      // What the device has already may have been written since it was dirty.
+      if (chosen || !design_.may_leave(line) || image_.survived(line) == newest) continue;
+      if (const auto left = design_.pm().evicted(line, newest)) {
+        written.emplace_back(line, *left);
+      }
     }
     if (written.empty()) return {};
     std::optional<Violation> violation = visit_instead(written);
@@ -507,7 +514,8 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   const ProgramHistory history(
       trace, design.lowering(),
       {.promises = design.promises(),
-       .lines_whole = configuration.pm.persistence == PersistencePoint::kAccepted});
+       .lines_whole = configuration.pm.persistence == PersistencePoint::kAccepted,
+       .lines_readable = !design.defers_entries()});
 
   const bool persistent_caches = design.promises().caches_persist;
   std::uint64_t all_points = 0, latest = 0;

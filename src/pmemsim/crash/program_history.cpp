@@ -51,6 +51,10 @@ class ProgramHistory::Thread {
   void end() { end_region(); }
 
  private:
+  struct Allocation {
+    std::uint64_t address, bytes;
+  };
+
   bool has_object() const {
     return trace::layout_of(static_cast<std::uint8_t>(operation_.kind)).object != 0;
   }
@@ -161,7 +165,7 @@ class ProgramHistory::Thread {
     newest_.write(operation_.address, operation_.value, operation_.size);
     for_each_word([&](std::uint64_t address) {
       if (region_ != kNone) {
-        store_inside(address);
+        store_inside_line(address);
       } else {
         store_outside(address);
       }
@@ -234,6 +238,13 @@ class ProgramHistory::Thread {
     if (allocated_here(address)) versions.back().free = true;
     versions.push_back({unit, value(address)});
     return {word, static_cast<std::uint32_t>(versions.size() - 1), operation_.site};
+  }
+
+  // The whole line comes with the region if a crash may leave it unreadable before.
+  void store_inside_line(std::uint64_t address) {
+    if (guarantees_.lines_readable || !allocated_here(address)) return store_inside(address);
+    const std::uint64_t line = Line::of(address).address();
+    for (std::uint64_t at = 0; at < kLineBytes; at += kWordBytes) store_inside(line + at);
   }
 
   void store_inside(std::uint64_t address) {
@@ -387,9 +398,6 @@ class ProgramHistory::Thread {
   std::vector<UnitId> storing_;                             // ... those of the present one, so far
   std::vector<UnitId> stored_;                              // the same, since the last fence
   std::unordered_map<std::uint64_t, UnitId> last_of_line_;  // the same, by line
-  struct Allocation {
-    std::uint64_t address, bytes;
-  };
   std::vector<Allocation> allocated_;
   std::vector<Write> writes_;
   std::vector<UnitId> follows_;

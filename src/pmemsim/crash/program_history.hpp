@@ -28,7 +28,10 @@
 // that communicate through locks and volatile data alone are independent.
 //
 // What memory holds from the region that frees it to the one that allocates it again is nobody's
-// business: it may be anything, as soon as the one is there, and as long as the other isn't.
+// business: it may be anything, as soon as the one is there, and as long as the other isn't. Where
+// a crash may leave lines of unfinished regions that can't be read, that goes for the other words,
+// too, of lines that the allocating region stores to: with its commit they are what they were
+// before.
 //
 // The order of threads is that of the recording: acquisitions follow their releases
 // (happens_before.hpp). Without synchronisation nobody knows in which order threads have stored to
@@ -86,6 +89,8 @@ class ProgramHistory {
   struct Guarantees {
     Promises promises;  // without whole regions, all stores count as being outside regions
     bool lines_whole;   // a crash leaves a line as it was at some time
+    // ... also if an unfinished region has written it.
+    bool lines_readable = true;
   };
   // `lowering` says which flushes and fences the design's program has. Throws trace::TraceError.
   ProgramHistory(const trace::TraceFile& trace, const Lowering& lowering,

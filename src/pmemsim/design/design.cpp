@@ -11,7 +11,14 @@
 namespace pmemsim {
 namespace {
 
-Backend::Operations make_operations(const Blueprint& blueprint) {
+// May entries of lines come later than their data?
+bool entries_may_come_later(const Blueprint& blueprint, const Atomicity& atomicity) {
+  const auto* const parameters = blueprint.design.find_parameters<BackendParameters>();
+  return parameters != nullptr && parameters->metadata_atomicity == MetadataAtomicity::kSelective &&
+         atomicity.restores_lines();
+}
+
+Backend::Operations make_operations(const Blueprint& blueprint, bool entries_may_come_later) {
   Backend::Operations operations;
   for (const Choice* const choice : blueprint.design.operations()) {
     operations.push_back(std::get<Choice::MakeOperation>(choice->make)(blueprint));
@@ -21,7 +28,8 @@ Backend::Operations make_operations(const Blueprint& blueprint) {
   if (parameters != nullptr && cache != nullptr) {
     const auto* const janus = blueprint.design.find_parameters<JanusParameters>();
     const std::uint32_t scale = janus == nullptr ? 1 : janus->scale;
-    add_common_operations(operations, *parameters, *cache, blueprint.cores, scale);
+    add_common_operations(operations, *parameters, *cache, blueprint.cores, scale,
+                          entries_may_come_later);
   }
   return operations;
 }
@@ -58,12 +66,14 @@ Design::Design(const Blueprint& blueprint, EventQueue& queue, Memory& pm)
       promises_(blueprint.design.promises()),
       ordering_(std::get<Choice::MakeOrdering>(blueprint.design.ordering().make)(blueprint)),
       atomicity_(std::get<Choice::MakeAtomicity>(blueprint.design.atomicity().make)(blueprint)),
-      pm_(queue, pm, make_operations(blueprint), blueprint.pm.front_latency,
+      defers_entries_(entries_may_come_later(blueprint, *atomicity_)),
+      pm_(queue, pm, make_operations(blueprint, defers_entries_), blueprint.pm.front_latency,
           backend_defects(blueprint)),
       precompute_(std::get<Choice::MakePrecompute>(blueprint.design.precompute().make)(blueprint)),
       ordering_interests_(ordering_->interests()),
       atomicity_interests_(atomicity_->interests()),
-      interests_(ordering_interests_ | atomicity_interests_ | precompute_->interests()),
+      interests_(ordering_interests_ | atomicity_interests_ | precompute_->interests() |
+                 (defers_entries_ ? std::uint32_t{kStores} : 0)),
       commits_synchronously_(atomicity_->commits_synchronously()),
       lowering_(pmemsim::lowering(blueprint, *ordering_, *atomicity_)),
       fences_(blueprint.cores),
@@ -91,12 +101,20 @@ namespace {
 // Of the layers, who has been asked.
 enum : std::uint8_t { kNobody = 0, kAtomicity = 1, kBoth = 2 };
 
+// Of the store's line.
+EntryNeed entry_need(const Store& store) {
+  if (store.purpose == trace::Purpose::kCommit) return EntryNeed::kCommit;
+  const bool undone = store.region != 0 && store.purpose == trace::Purpose::kProgram;
+  return undone ? EntryNeed::kLater : EntryNeed::kTogether;
+}
+
 }  // namespace
 
 // Rule 1. A layer that has let the store wait isn't asked again.
 bool Design::store(std::uint8_t& asked, const Store& store, Picoseconds when, Completion resume) {
   if (asked == kNobody) {
     asked = kAtomicity;
+    if (defers_entries_) pm_.stored(store.line(), entry_need(store));
     if (atomicity_wants(kStores) && !atomicity_->store(store, when, resume)) return false;
   }
   if (asked == kAtomicity) {

@@ -41,6 +41,10 @@ class Design {
     precompute_->observe(hints);
     pm_.observe(writes);
   }
+  // May a crash leave lines that unfinished regions have written so that they can't be read?
+  bool defers_entries() const { return defers_entries_; }
+  // ... but not this one.
+  void read_first(Line line) { pm_.stored(line, EntryNeed::kTogether); }
   // Is some layer interested in some of these?
   bool wants(std::uint32_t interests) const { return (interests_ & interests) != 0; }
   // True if instructions after a region's end may not execute before region_end() has resumed.
@@ -172,6 +176,7 @@ class Design {
   const Promises promises_;
   const std::unique_ptr<Ordering> ordering_;
   const std::unique_ptr<Atomicity> atomicity_;
+  const bool defers_entries_;
   Backend pm_;
   const std::unique_ptr<Precompute> precompute_;
   const std::uint32_t ordering_interests_, atomicity_interests_, interests_;

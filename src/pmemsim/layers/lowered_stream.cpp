@@ -36,6 +36,9 @@ bool LoweredStream::keep_mark(trace::Operation& operation) {
     case MarkKind::kFree:
       operation.address += copy_.address_offset;
       return wanted_.allocations;
+    case MarkKind::kReadFirst:
+      operation.address += copy_.address_offset;
+      return wanted_.read_first;
     default:
       return false;
   }

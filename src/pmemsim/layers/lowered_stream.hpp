@@ -32,6 +32,7 @@ class LoweredStream {
     bool region_fences = false;
     bool hints = false;
     bool allocations = false;
+    bool read_first = false;
   };
 
   LoweredStream(const trace::TraceFile& file, std::uint32_t thread, const Lowering& lowering,

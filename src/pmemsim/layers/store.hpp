@@ -8,6 +8,7 @@
 
 #include "pmemsim/core/units.hpp"
 #include "pmemsim/mem/image.hpp"
+#include "pmemsim/trace/format.hpp"
 
 namespace pmemsim {
 
@@ -21,6 +22,7 @@ struct Store {
   const Image& newest;     // without this store
   std::uint64_t region;    // the outermost region it belongs to; 0: none
   bool atomic = false;     // of an atomic variable
+  trace::Purpose purpose = trace::Purpose::kProgram;
 
   Line line() const { return Line::of(address); }
   ByteMask bytes() const { return bytes_from(address % kLineBytes, size); }

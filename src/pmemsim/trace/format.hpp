@@ -128,8 +128,9 @@ enum class MarkKind : std::uint8_t {
   kHint = 9,           // first: address, second: bytes | HintKind << 32 | object << 40 (Janus)
   kFenceRegions = 10,  // asap_fence: wait until this thread's regions have committed
   kHintData = 11,      // first, second: 16 more bytes of the data that the next kHint announces
+  kReadFirst = 12,     // first: address. Recovery reads its line before it undoes anything.
 };
-inline constexpr std::uint8_t kMarkKinds = 12;
+inline constexpr std::uint8_t kMarkKinds = 13;
 
 // What a stretch of code is for. Lowering drops the purposes that a design's program would not
 // contain (docs/trace_format.md has the table).

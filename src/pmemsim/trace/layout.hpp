@@ -90,7 +90,7 @@ constexpr bool has_result(SiteKind kind) {
 // Is the mark's first word an address (0: none)?
 constexpr bool has_address(MarkKind kind) {
   return kind == MarkKind::kLogRange || kind == MarkKind::kAllocate || kind == MarkKind::kFree ||
-         kind == MarkKind::kHint;
+         kind == MarkKind::kHint || kind == MarkKind::kReadFirst;
 }
 
 // A built-in site that has no use yet does nothing.

@@ -1,0 +1,216 @@
+// Selective metadata atomicity: which entries of lines come later than their data, when they do,
+// and what a crash in between leaves.
+#include "pmemsim/backend/deferred_entries.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "pmemsim/backend/sealed_image.hpp"
+#include "sealed_bench.hpp"
+
+namespace pmemsim {
+namespace {
+
+constexpr Line kA{0}, kB{1}, kFar{40};  // the first two have their entries in one line
+
+// Follows what would survive, change by change.
+class Selective : public Sealed, public PersistenceObserver {
+ public:
+  explicit Selective(bool deduplicates = false, const MetadataCacheParameters& cache = {},
+                     Sealing sealing = Sealing::kVerified)
+      : Sealed(deduplicates, {}, {}, sealing, true, cache), decoder_(backend->decoder()) {
+    memory.observe(this);
+  }
+
+  void persisted(const Write& write, PersistencePoint, Picoseconds) override {
+    persisted_with_next(write);
+    EXPECT_EQ(decoder_->problem(), "");
+    ++changes;
+  }
+  void persisted_with_next(const Write& write) override {
+    order.push_back(write.line);
+    decoder_->registers_changed({});
+    decoder_->changed(write.line, memory.surviving(write.line),
+                      [this](Line line, const LineData& data) { read_[line] = data; });
+  }
+  void dropped(const Write&, Picoseconds) override {}
+
+  // A store, and the line's write as a flush sends it.
+  WriteId store(Line line, std::uint64_t value, EntryNeed need) {
+    backend->stored(line, need);
+    return write(line, value);
+  }
+  bool readable(Line line) const { return read(line) == data_of(plain.at(line.number)); }
+  LineData read(Line line) const {
+    const auto found = read_.find(line);
+    return found == read_.end() ? LineData{} : found->second;
+  }
+  void note(std::uint64_t number, Picoseconds) { done.push_back(number); }
+  bool publish(std::uint64_t number) {
+    return backend->publish(completion<&Selective::note>(*this, number));
+  }
+  // By its place in the order of what has become persistent; -1: hasn't.
+  std::ptrdiff_t when(Line line) const {
+    const auto found = std::ranges::find(order, line);
+    return found == order.end() ? -1 : found - order.begin();
+  }
+  static Line entries_of(Line line) { return EntryLayout(true).line_of(line); }
+
+  std::vector<Line> order;
+  std::vector<std::uint64_t> done;
+  std::uint64_t changes = 0;
+
+ private:
+  std::unique_ptr<ImageDecoder> decoder_;
+  std::map<Line, LineData> read_;
+};
+
+TEST(DeferredEntries, LeaveLinesUnreadableUntilACommit) {
+  Selective bench;
+  bench.store(kA, 1, EntryNeed::kLater);
+  bench.run();
+  EXPECT_FALSE(bench.readable(kA));
+  bench.store(kFar, 3, EntryNeed::kCommit);
+  bench.run();
+  EXPECT_TRUE(bench.readable(kA));
+  EXPECT_TRUE(bench.readable(kFar));
+  EXPECT_LT(bench.when(kA), bench.when(Selective::entries_of(kA)));
+  EXPECT_LT(bench.when(Selective::entries_of(kA)), bench.when(kFar));
+  bench.store(kA, 2, EntryNeed::kLater);
+  bench.run();
+  EXPECT_EQ(bench.read(kA), unreadable_line());
+  EXPECT_EQ(bench.backend->newest(kA), data_of(2));
+}
+
+TEST(DeferredEntries, GoWithTheDataOfLogsAndOfStoresOutsideRegions) {
+  Selective bench;
+  bench.store(kA, 1, EntryNeed::kTogether);
+  for (const WriteKind kind : {WriteKind::kLog, WriteKind::kLogHeader}) {
+    const Line line{20 + 10 * static_cast<std::uint64_t>(kind)};
+    bench.plain[line.number] = 7;
+    bench.backend->write(
+        {.line = line, .kind = kind, .data = data_of(7), .persisted = {}, .written = {}});
+  }
+  bench.run();
+  for (const auto& [number, _] : bench.plain) EXPECT_TRUE(bench.readable({number})) << number;
+  EXPECT_TRUE(bench.publish(1)) << "nothing has been left behind";
+}
+
+TEST(DeferredEntries, AreNoLongerOnceALineHasBeenStoredToOutsideRegions) {
+  Selective bench;
+  bench.store(kA, 1, EntryNeed::kTogether);
+  bench.store(kA, 2, EntryNeed::kLater);
+  bench.run();
+  EXPECT_TRUE(bench.readable(kA));
+}
+
+TEST(DeferredEntries, GoAlongWithOthersOfTheirLine) {
+  Selective bench;
+  bench.store(kA, 1, EntryNeed::kLater);
+  bench.run();
+  bench.store(kB, 2, EntryNeed::kTogether);
+  bench.run();
+  EXPECT_TRUE(bench.readable(kA));
+  EXPECT_TRUE(bench.publish(1));
+}
+
+TEST(DeferredEntries, ArePublishedOnce) {
+  Selective bench;
+  bench.store(kA, 1, EntryNeed::kLater);
+  bench.store(kFar, 2, EntryNeed::kLater);
+  bench.run();
+  EXPECT_FALSE(bench.publish(1));
+  EXPECT_FALSE(bench.publish(2)) << "they are under way";
+  bench.run();
+  EXPECT_EQ(bench.done, (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_TRUE(bench.readable(kA));
+  EXPECT_TRUE(bench.readable(kFar));
+  EXPECT_TRUE(bench.publish(3));
+}
+
+// A cache of two lines.
+TEST(DeferredEntries, AreWrittenWhenTheyAreEvicted) {
+  Selective bench(false, {.size_per_core = {128}, .ways = 2});
+  bench.store({0}, 1, EntryNeed::kLater);
+  bench.run();
+  bench.store({8}, 2, EntryNeed::kLater);
+  bench.run();
+  EXPECT_EQ(bench.when(Selective::entries_of({0})), -1);
+  bench.store({16}, 3, EntryNeed::kLater);
+  bench.run();
+  EXPECT_TRUE(bench.readable({0}));
+  EXPECT_FALSE(bench.readable({8}));
+  EXPECT_FALSE(bench.publish(1));
+  bench.run();
+  for (const auto& [number, _] : bench.plain) EXPECT_TRUE(bench.readable({number})) << number;
+}
+
+TEST(DeferredEntries, OfDuplicatesAreWhatIsWritten) {
+  Selective bench(true);
+  bench.store(kA, 1, EntryNeed::kTogether);
+  bench.settle();
+  bench.store(kFar, 1, EntryNeed::kLater);
+  bench.run();
+  EXPECT_TRUE(bench.readable(kFar));
+}
+
+TEST(DeferredEntries, AreWrittenAlthoughTheCommitIsDropped) {
+  Selective bench;
+  bench.store(kA, 1, EntryNeed::kLater);
+  bench.run();
+  const WriteId commit = bench.store(kFar, 3, EntryNeed::kCommit);
+  EXPECT_TRUE(bench.backend->drop(commit));
+  bench.plain.erase(kFar.number);
+  bench.run();
+  EXPECT_EQ(bench.when(kFar), -1);
+  EXPECT_TRUE(bench.readable(kA));
+}
+
+TEST(DeferredEntries, AreWhatAnEvictionWouldLeaveBehind) {
+  Selective bench;
+  bench.backend->stored(kA, EntryNeed::kLater);
+  bench.backend->stored(kB, EntryNeed::kTogether);
+  bench.backend->stored(kFar, EntryNeed::kCommit);
+  EXPECT_EQ(bench.backend->evicted(kA, data_of(1)), unreadable_line());
+  EXPECT_EQ(bench.backend->evicted(kB, data_of(1)), data_of(1));
+  EXPECT_EQ(bench.backend->evicted(kFar, data_of(1)), data_of(1));
+  bench.store(kA, 1, EntryNeed::kLater);
+  bench.run();
+  EXPECT_EQ(bench.backend->evicted(kFar, data_of(1)), std::nullopt) << "it would have to wait";
+}
+
+// Whatever comes in which order: no image is refused, what mustn't wait never does, and a commit
+// leaves nothing behind that has been accepted before it came.
+class RandomNeeds : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(WithDeduplication, RandomNeeds, testing::Bool());
+
+TEST_P(RandomNeeds, AreKept) {
+  Selective bench(GetParam(), {.size_per_core = {256}, .ways = 2});
+  std::mt19937_64 random(1);
+  constexpr std::uint64_t kLater = 48;  // lines from there on never wait
+  std::uint64_t unreadable = 0;
+  for (int step = 0; step < 3000; ++step) {
+    const Line line{random() % kLines};
+    bench.store(line, random() % 1000,
+                line.number < kLater ? EntryNeed::kLater : EntryNeed::kTogether);
+    if (random() % 4 == 0) bench.run();
+    if (random() % 16 != 0) continue;
+    bench.run();
+    for (const auto& [number, _] : bench.plain) {
+      if (number >= kLater) EXPECT_TRUE(bench.readable({number})) << number;
+      unreadable += !bench.readable({number});
+    }
+    if (!bench.publish(1)) bench.run();
+    for (const auto& [number, _] : bench.plain) EXPECT_TRUE(bench.readable({number})) << number;
+  }
+  EXPECT_GT(unreadable, 100u);
+  EXPECT_GT(bench.changes, 1000u);
+}
+
+}  // namespace
+}  // namespace pmemsim
