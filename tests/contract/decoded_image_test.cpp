@@ -21,8 +21,11 @@ class Follower final : public PersistenceObserver {
  public:
   Follower(const Machine& machine, std::uint64_t every)
       : machine_(machine), decoder_(machine.design().decoder()), every_(every) {
+    decoder_->begin(machine.pm().device());
     machine.pm().device().for_each_page([&](std::uint64_t address, const std::byte* page) {
       device_.write(address, page, Image::kPageBytes);
+    });
+    machine.pm_space().newest().for_each_page([&](std::uint64_t address, const std::byte* page) {
       plain_.write(address, page, Image::kPageBytes);
     });
   }
@@ -177,6 +180,7 @@ TEST_P(DecodedImages, AreTheSameFromNothingAsChangeByChange) {
     const TemporaryTrace temporary(program.builder);
     const trace::TraceFile file(temporary.path());
     Machine machine(configure(settings_of(atomicity, GetParam())), file);
+    machine.format();
     Follower follower(machine, kEvery);
     machine.observe(&follower);
     ASSERT_TRUE(machine.run({}));

@@ -192,7 +192,7 @@ struct ImageBench {
   EventQueue queue;
   const Memory pm{queue, MemoryParameters{}};
   Procedure recovery;
-  CrashImage image{pm, recovery};
+  CrashImage image{pm, pm.device(), recovery, nullptr};
 };
 
 // Repairs one line, as long as it is asked to.
@@ -250,7 +250,7 @@ class RestartedRecovery : public testing::Test {
         {.promises = {.whole_regions = true, .fences = FencePromise::kFlushed},
          .lines_whole = true});
     Scripted recovery(std::move(script));
-    CrashImage image(pm_, recovery);
+    CrashImage image(pm_, pm_.device(), recovery, nullptr);
     image.recover();
     image.judged();
     image.undo_recovery();

@@ -26,7 +26,7 @@ class Comparison final : public PersistenceObserver {
       : pm_(machine.pm()),
         design_(dynamic_cast<const HwRedo&>(machine.design().atomicity())),
         recovery_(design_),
-        image_(pm_, recovery_) {}
+        image_(pm_, pm_.device(), recovery_, nullptr) {}
 
   void persisted(const Write& write, PersistencePoint, Picoseconds) override {
     survived_.write(write.line, write.data);

@@ -45,6 +45,12 @@ class Sealed : public MemoryBench {
     plain[line.number] = value;
     return backend->write({.line = line, .data = data_of(value), .persisted = {}, .written = {}});
   }
+  // What programs find there, as if it had been written before.
+  void find(const std::map<std::uint64_t, std::uint64_t>& values) {
+    plain = values;
+    for (const auto& [line, value] : values) memory.device().write({line}, data_of(value));
+    backend->format(memory.device());
+  }
   void write_at_random(int writes, std::uint64_t seed = 1) {
     std::mt19937_64 random(seed);
     for (int i = 0; i < writes; ++i) {

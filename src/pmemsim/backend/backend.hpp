@@ -128,6 +128,10 @@ class Backend {
   // evicted it; nothing if it would have to wait.
   std::optional<LineData> evicted(Line line, const LineData& data) const;
 
+  // Before the run: the device's contents are as they would be if they had been written here.
+  void format(Image& device) {
+    for (const auto& operation : operations_) operation->format(device);
+  }
   const BackendDefects& defects() const { return defects_; }
   const Operations& operations() const { return operations_; }
   void observe(WriteObserver* observer) const {

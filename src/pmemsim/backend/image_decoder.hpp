@@ -21,6 +21,8 @@ class ImageDecoder {
   using Tell = std::function<void(Line, const LineData&)>;
 
   virtual ~ImageDecoder() = default;
+  // Before all changes: what the device holds when the run begins, as Backend::format() has left it.
+  virtual void begin(const Image& /*device*/) {}
   // The device, or a queue that survives, holds that now.
   virtual void changed(Line place, const LineData& data, const Tell& tell) = 0;
   // What the operation keeps in persistent registers may have changed.
@@ -40,6 +42,9 @@ class DecoderChain final : public ImageDecoder {
   // In the order of the operations.
   explicit DecoderChain(Decoders decoders) : decoders_(std::move(decoders)) {}
 
+  void begin(const Image& device) override {
+    for (const auto& decoder : decoders_) decoder->begin(device);
+  }
   void changed(Line place, const LineData& data, const Tell& tell) override {
     pass(decoders_.size(), place, data, tell);
   }

@@ -1,6 +1,7 @@
 #include "pmemsim/backend/line_entries.hpp"
 
 #include <cstring>
+#include <vector>
 
 #include "pmemsim/backend/backend.hpp"
 #include "pmemsim/backend/sealed_image.hpp"
@@ -50,6 +51,43 @@ std::uint64_t mac_of(const LineHash& authenticator, Line place, std::uint64_t co
 void LineEntries::connect(EventQueue& queue, const Memory&, Backend& backend) {
   backend_ = &backend;
   deferred_.connect(queue, backend, *this);
+}
+
+// Rule 3.
+void LineEntries::format(Image& device) {
+  if (seals_.cipher == nullptr && seals_.authenticator == nullptr) return;
+  std::vector<Line> lines;
+  device.for_each_page([&](std::uint64_t address, const std::byte*) {
+    for (std::uint64_t at = 0; at < Image::kPageBytes; at += kLineBytes) {
+      const Line line = Line::of(address + at);
+      if (device.read(line) != LineData{}) lines.push_back(line);
+    }
+  });
+  std::vector<Line> entries;
+  for (const Line line : lines) {
+    format_line(device, line);
+    if (entries.empty() || entries.back() != layout().line_of(line)) {
+      entries.push_back(layout().line_of(line));
+    }
+  }
+  for (const Line line : entries) {
+    const LineData formatted = contents(line);
+    device.write(line, formatted);
+    persistent(line, formatted);
+  }
+}
+
+void LineEntries::format_line(Image& device, Line line) {
+  counter_ = kFormatCounter;
+  Seal seal{.place = line, .counter = counter_};
+  LineData data = device.read(line);
+  if (seals_.cipher != nullptr) data = seals_.cipher->apply(line, seal.counter, data);
+  if (seals_.authenticator != nullptr) {
+    const Line place = seals_.defects.address ? Line{} : line;
+    seal.mac = mac_of(*seals_.authenticator, place, seal.counter, data);
+  }
+  device.write(line, data);
+  entries_.insert(line) = seals_at_.insert(line) = seal;
 }
 
 // Puts it into the cache if it isn't there.

@@ -12,8 +12,9 @@
 //   3  Counters come from one persistent register, which has counted every write that was sent,
 //      whatever a crash has lost: no pad, of a place and a counter, is used for two plaintexts.
 //      [Open: a counter for each line would begin again where a crash has lost the last one, or a
-//      mapping has taken its place.] A line that hasn't been written since the memory was switched
-//      on has counter 0: it stands there in the clear.
+//      mapping has taken its place.] A line that has never been written has counter 0, and is zero;
+//      what programs find there has counter 1. (Where nobody looks at the device, it stands there in
+//      the clear.)
 //   4  A line whose data are elsewhere has the counter and the MAC of that place. (The paper's
 //      entry is a counter or a mapping; where both fit, reading takes one look-up.)
 //   5  Data that are dropped from a queue although they were accepted leave their entry behind: the
@@ -84,6 +85,9 @@ struct Seals {
   } defects{};  // of integrity
 };
 
+// Of what programs find in memory.
+inline constexpr std::uint64_t kFormatCounter = 1;
+
 // What a MAC is made of: ciphertext, address and counter.
 std::uint64_t mac_of(const LineHash& authenticator, Line place, std::uint64_t counter,
                      const LineData& data);
@@ -97,6 +101,7 @@ class LineEntries final : public BackendOperation {
   Seals& seals() { return seals_; }
 
   void connect(EventQueue& queue, const Memory&, Backend& backend) override;
+  void format(Image& device) override;
   std::uint32_t most_metadata() const override { return 1; }
 
   // The line of entries that has to be read first, if it isn't cached.
@@ -133,6 +138,7 @@ class LineEntries final : public BackendOperation {
   EntryNeed need(const Write& write) const {
     return defers_ ? deferred_.need(write) : EntryNeed::kTogether;
   }
+  void format_line(Image& device, Line line);
   bool cached(Line entries, bool changes);
   void persistent(Line entries, const LineData& contents);
   LineData contents(Line entries) const;

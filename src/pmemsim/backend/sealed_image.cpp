@@ -15,8 +15,24 @@ LineData unreadable_line() {
 SealedImage::SealedImage(const EntryLayout& layout, ImageKeys keys)
     : layout_(layout), keys_(std::move(keys)), tree_(keys_.tree_levels) {}
 
+// Lines are where they belong, and whoever begins knows what is written there.
+void SealedImage::begin(const Image& device) {
+  device.for_each_page([&](std::uint64_t address, const std::byte* page) {
+    device_.write(address, page, Image::kPageBytes);
+    for (std::uint64_t at = 0; at < Image::kPageBytes && keys_.roots; at += kLineBytes) {
+      const Line place = Line::of(address + at);
+      if (!layout_.holds_entries(place)) return;
+      tree_.update(layout_.leaf_of(layout_.first_covered(place)),
+                   layout_.leaf(device_.read(place)));
+    }
+  });
+}
+
 void SealedImage::changed(Line place, const LineData& data, const Tell& tell) {
   const LineData before = device_.read(place);
+  if (const Seal own = entry(place); own.counter == kFormatCounter && own.place == place) {
+    sealed_.try_emplace({place, kFormatCounter}, before);
+  }
   device_.write(place, data);
   if (layout_.holds_entries(place)) return entries_changed(place, before, data, tell);
   if (keys_.keeper != nullptr) to_compare_.insert(place);
@@ -63,7 +79,10 @@ LineData SealedImage::read(Line line) {
 
 std::optional<LineData> SealedImage::open(const Seal& entry) const {
   const LineData data = device_.read(entry.place);
-  if (entry.counter == 0) return data;
+  if (entry.counter == 0) {
+    const bool verified = keys_.authenticator != nullptr;
+    return verified && (data != LineData{} || entry.mac != 0) ? std::nullopt : std::optional(data);
+  }
   if (keys_.authenticator != nullptr &&
       entry.mac != mac_of(*keys_.authenticator, keys_.macs_have_address ? entry.place : Line{},
                           entry.counter, data)) {

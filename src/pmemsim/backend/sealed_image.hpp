@@ -39,6 +39,7 @@ class SealedImage final : public ImageDecoder {
  public:
   SealedImage(const EntryLayout& layout, ImageKeys keys);
 
+  void begin(const Image& device) override;
   void changed(Line place, const LineData& data, const Tell& tell) override;
   void registers_changed(const Tell&) override {}
   std::string problem() const override;

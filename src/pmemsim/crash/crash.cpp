@@ -169,7 +169,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
         persistent_caches_(persistent_caches),
         history_(history),
         oracle_(history),
-        image_(pm_, recovery, decoder),
+        image_(pm_, newest_, recovery, decoder),
         contents_(pm_, image_),
         options_(options),
         visited_(std::move(visited)),
@@ -510,6 +510,7 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   check_room(trace, kCopies);
   const auto start = std::chrono::steady_clock::now();
   Machine machine(configuration, trace);
+  machine.format();
   const Design& design = machine.design();
   const ProgramHistory history(
       trace, design.lowering(),

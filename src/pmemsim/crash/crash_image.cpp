@@ -20,15 +20,20 @@ bool same_words(const ProgramHistory& history, Line line, const LineData& one,
 
 }  // namespace
 
-CrashImage::CrashImage(const Memory& pm, Recovery& recovery, ImageDecoder* decoder)
+CrashImage::CrashImage(const Memory& pm, const Image& plain, Recovery& recovery,
+                       ImageDecoder* decoder)
     : recovery_(recovery), decoder_(decoder) {
-  pm.device().for_each_page([&](std::uint64_t address, const std::byte* page) {
+  plain.for_each_page([&](std::uint64_t address, const std::byte* page) {
     image_.write(address, page, Image::kPageBytes);
-    if (decoder_ != nullptr) device_.write(address, page, Image::kPageBytes);
     for (std::uint64_t at = 0; at < Image::kPageBytes; at += kLineBytes) {
       const Line line = Line::of(address + at);
       recovery_.changed(line, image_.read(line));
     }
+  });
+  if (decoder_ == nullptr) return;
+  decoder_->begin(pm.device());
+  pm.device().for_each_page([&](std::uint64_t address, const std::byte* page) {
+    device_.write(address, page, Image::kPageBytes);
   });
 }
 

@@ -17,8 +17,9 @@ namespace pmemsim {
 
 class CrashImage final : public Oracle::ImageReader {
  public:
-  // `decoder`: what has to read the device before recovery can; nullptr: nothing.
-  CrashImage(const Memory& pm, Recovery& recovery, ImageDecoder* decoder = nullptr);
+  // Before the run: `plain` is what programs find there. `decoder`: what has to read the device
+  // before recovery can; nullptr: nothing.
+  CrashImage(const Memory& pm, const Image& plain, Recovery& recovery, ImageDecoder* decoder);
 
   // What survives on the device has changed there.
   void update(Line place, const LineData& data);

@@ -294,6 +294,7 @@ CrashStory tell_story(const Violation& violation, const Configuration& configura
     story.lines.push_back(std::move(line));
   }
   Machine machine(configuration, trace);
+  machine.format();
   Witness witness(violation, machine, machine.design().promises().caches_persist, history);
   machine.observe(static_cast<PersistenceObserver*>(&witness));
   machine.observe(static_cast<ProgramObserver*>(&witness));

@@ -56,6 +56,9 @@ class Machine {
   const PmSpace& pm_space() const { return pm_space_; }
   const Design& design() const { return design_; }
   const Synchronisation& synchronisation() const { return synchronisation_; }
+  // Before run(), for who judges what a crash leaves: PM holds what the program finds there as the
+  // backend would have written it. Times are the same without.
+  void format() { design_.format(pm_.device()); }
   // Before run(): whom to tell of every change of what would survive a crash.
   void observe(PersistenceObserver* observer) { pm_.observe(observer); }
   // ... and of what the program does, and is promised.
