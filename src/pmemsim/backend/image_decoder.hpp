@@ -21,7 +21,8 @@ class ImageDecoder {
   using Tell = std::function<void(Line, const LineData&)>;
 
   virtual ~ImageDecoder() = default;
-  // Before all changes: what the device holds when the run begins, as Backend::format() has left it.
+  // Before all changes: what the device holds when the run begins, as Backend::format() has left
+  // it.
   virtual void begin(const Image& /*device*/) {}
   // The device, or a queue that survives, holds that now.
   virtual void changed(Line place, const LineData& data, const Tell& tell) = 0;

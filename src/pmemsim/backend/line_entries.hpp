@@ -13,8 +13,8 @@
 //      whatever a crash has lost: no pad, of a place and a counter, is used for two plaintexts.
 //      [Open: a counter for each line would begin again where a crash has lost the last one, or a
 //      mapping has taken its place.] A line that has never been written has counter 0, and is zero;
-//      what programs find there has counter 1. (Where nobody looks at the device, it stands there in
-//      the clear.)
+//      what programs find there has counter 1. (Where nobody looks at the device, it stands there
+//      in the clear.)
 //   4  A line whose data are elsewhere has the counter and the MAC of that place. (The paper's
 //      entry is a counter or a mapping; where both fit, reading takes one look-up.)
 //   5  Data that are dropped from a queue although they were accepted leave their entry behind: the

@@ -78,8 +78,8 @@ class BackendOperation {
   // Once, before the run. What `pm` holds then is as the program has written it. `backend` is to be
   // told of metadata_changed().
   virtual void connect(EventQueue&, const Memory& /*pm*/, Backend& /*backend*/) {}
-  // Before the run, after connect(), if somebody will look at the device: it holds what programs find
-  // there in the clear, and should hold it as if the operation had written it.
+  // Before the run, after connect(), if somebody will look at the device: it holds what programs
+  // find there in the clear, and should hold it as if the operation had written it.
   virtual void format(Image& /*device*/) {}
   // Who wants to know how long writes wait for what takes time.
   virtual void observe(WriteObserver*) {}
