@@ -89,9 +89,11 @@ TEST(Compression, IsUndoneBehindOtherOperations) {
   bench.write_at_random(1, 1000, 16, false);
   EXPECT_EQ(bench.problem, "");
   const double duplicates = bench.statistic("deduplication.duplicates");
+  const double coalesced = bench.statistic("backend.coalesced");
   EXPECT_GT(duplicates, 0);
+  EXPECT_GT(coalesced, 0);
   EXPECT_EQ(bench.statistic("compression.compressed") +
-                bench.statistic("compression.incompressible") + duplicates,
+                bench.statistic("compression.incompressible") + duplicates + coalesced,
             1000);
 }
 

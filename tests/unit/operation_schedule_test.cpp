@@ -357,5 +357,84 @@ TEST(OperationSchedule, Crc32IsShorterAndComparesWhatItFinds) {
   EXPECT_EQ(bench.statistic("deduplication.duplicates"), 1);
 }
 
+// ---- A newer write of a line that is still worked on
+
+// The fingerprint that is being made is of no use any more, and its unit makes it to its end.
+TEST(Coalescing, DataBeginAnew) {
+  Janus bench;
+  const Picoseconds sent = bench.queue.now();
+  const WriteId first = bench.send(1);
+  bench.wait(ns(100));
+  EXPECT_EQ(bench.send(2), first);
+  EXPECT_EQ(bench.took(bench.writes - 1, sent), kMd5 + kParallel);
+  EXPECT_EQ(bench.took(bench.writes, sent), kMd5 + kParallel);
+  EXPECT_EQ(bench.backend->newest(kLine), data_of(2));
+  EXPECT_EQ(bench.statistic("backend.coalesced"), 1);
+}
+
+TEST(Coalescing, TheSameDataGoOn) {
+  Janus bench;
+  const Picoseconds sent = bench.queue.now();
+  bench.send(1);
+  bench.wait(ns(100));
+  bench.send(1);
+  EXPECT_EQ(bench.took(bench.writes, sent), kParallel);
+}
+
+TEST(Coalescing, PartsOfALineComeTogether) {
+  Janus bench;
+  bench.write(7);
+  LineData data = data_of(1);
+  data[8] = std::byte{2};
+  for (const ByteMask bytes : {bytes_from(0, 8), bytes_from(8, 8)}) {
+    bench.backend->write(
+        {.line = kLine, .data = data, .persisted = {}, .written = {}, .bytes = bytes});
+  }
+  bench.settle();
+  EXPECT_EQ(bench.backend->newest(kLine), data);
+  EXPECT_EQ(bench.statistic("backend.coalesced"), 1);
+}
+
+TEST(Coalescing, IsOfOneKindAndOwner) {
+  Janus bench;
+  bench.send(1);
+  for (const auto& [kind, owner] : {std::pair{WriteKind::kLog, 0}, {WriteKind::kData, 1}}) {
+    bench.backend->write({.line = kLine,
+                          .kind = kind,
+                          .owner = static_cast<std::uint64_t>(owner),
+                          .data = data_of(2),
+                          .persisted = {},
+                          .written = {}});
+  }
+  bench.settle();
+  EXPECT_EQ(bench.statistic("backend.coalesced"), 0);
+}
+
+// What is prepared for the newer one is for a write of its own.
+TEST(Coalescing, IsNotOfWhatWasPrepared) {
+  Janus bench;
+  bench.prepare(kLine, 2);
+  bench.settle();
+  bench.send(1);  // takes what was prepared, of the line
+  bench.prepare(kLine, 3);
+  bench.send(3);
+  bench.settle();
+  EXPECT_EQ(bench.statistic("backend.coalesced"), 0);
+  EXPECT_EQ(bench.backend->newest(kLine), data_of(3));
+}
+
+TEST(Coalescing, WritesAreDroppedTogether) {
+  Janus bench;
+  bench.write(9);
+  bench.send(1);
+  const WriteId id = bench.send(2);
+  EXPECT_TRUE(bench.backend->drop(id));
+  EXPECT_FALSE(bench.backend->drop(id));
+  bench.settle();
+  EXPECT_TRUE(bench.persisted_at[bench.writes].empty());
+  EXPECT_TRUE(bench.persisted_at[bench.writes - 1].empty());
+  EXPECT_EQ(bench.backend->newest(kLine), data_of(9));
+}
+
 }  // namespace
 }  // namespace pmemsim

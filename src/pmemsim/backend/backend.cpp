@@ -61,7 +61,57 @@ WriteId Backend::write_reserved(const Write& write) {
   return take(write, true);
 }
 
+// Rule 2. The write that would bring this one; kNoSlot: none.
+std::uint32_t Backend::bringer(const Write& write) const {
+  const std::uint32_t* const newest = newest_.find(write.line);
+  if (newest == nullptr || results_.expects(write.line)) return kNoSlot;
+  const Passing& older = writes_[*newest];
+  const bool at_work = older.state == State::kHeld && older.unfinished != 0 && !older.reserved;
+  if (!at_work || older.write.kind != write.kind || older.write.owner != write.owner ||
+      older.write.home != write.home) {
+    return kNoSlot;
+  }
+  const bool may = std::ranges::all_of(
+      operations_, [&](const auto& operation) { return operation->may_bring(write); });
+  return may ? *newest : kNoSlot;
+}
+
+void Backend::bring(std::uint32_t slot, const Write& newer) {
+  Passing& passing = writes_[slot];
+  if (passing.acknowledgements == kNoSlot) {
+    passing.acknowledgements = acknowledgements_.take();
+    acknowledgements_[passing.acknowledgements] = {passing.write.persisted};
+    passing.write.persisted = completion<&Backend::acknowledge>(*this, passing.acknowledgements);
+  }
+  acknowledgements_[passing.acknowledgements].push_back(newer.persisted);
+  passing.brought.push_back({newer.persisting, newer.written});
+  passing.write.add_newer(newer);
+  passing.prepared.data = false;
+  for (std::size_t i = 0; i < operations_.size(); ++i) {
+    operations_[i]->brings(
+        passing.write, completion<&Backend::operation_done>(*this, i << kOperationShift | slot));
+  }
+}
+
+// There won't be any.
+void Backend::forget_acknowledgements(const Passing& passing) {
+  if (passing.acknowledgements != kNoSlot) acknowledgements_.give_back(passing.acknowledgements);
+}
+
+void Backend::acknowledge(std::uint64_t number, Picoseconds now) {
+  const auto slot = static_cast<std::uint32_t>(number);
+  const std::vector<Completion> all = std::exchange(acknowledgements_[slot], {});
+  acknowledgements_.give_back(slot);
+  for (const Completion& persisted : all) {
+    if (persisted) persisted(now);
+  }
+}
+
 WriteId Backend::take(const Write& write, bool reserved) {
+  if (const std::uint32_t older = reserved ? kNoSlot : bringer(write); older != kNoSlot) {
+    bring(older, write);
+    return id_of(older);
+  }
   const std::uint32_t slot = writes_.take();
   Passing& passing = writes_[slot];
   passing = {.write = write, .order = ++order_, .in_queue = {}, .encoded = {}};
@@ -295,6 +345,9 @@ void Backend::accepted(std::uint64_t number, Picoseconds now) {
   if (passing.here()) leaves(passing, Encoded(passing.encoded));
   passing.state = State::kAccepted;
   if (passing.write.persisting) passing.write.persisting(now);
+  for (const Brought& brought : passing.brought) {
+    if (brought.persisting) brought.persisting(now);
+  }
   for (const auto& operation : operations_) {
     if (!defects_.registers) operation->accepted(passing.write, passing.encoded);
   }
@@ -310,9 +363,12 @@ void Backend::written(std::uint64_t number, Picoseconds now) {
   for (std::uint32_t older = passing.older; older != kNoSlot; older = writes_[older].older) {
     writes_[older].overwritten = true;
   }
-  const Completion written = passing.write.written;
+  std::vector<Brought> all = passing.brought;
+  all.push_back({.persisting = {}, .written = passing.write.written});
   forget(slot);
-  if (written) written(now);
+  for (const Brought& one : all) {
+    if (one.written) one.written(now);
+  }
 }
 
 void Backend::no_longer_here(const Passing& passing) {
@@ -394,6 +450,7 @@ bool Backend::drop(WriteId id) {
           completion<&Backend::operation_done>(*this, i << kOperationShift | slot));
     }
     no_longer_here(passing);
+    forget_acknowledgements(passing);
     const bool reserved = passing.reserved;
     forget(slot);
     if (reserved) pm_.release(channel_of(line));
@@ -416,6 +473,7 @@ void Backend::dropped_from_queue(Line line, WriteId in_queue) {
       for (const auto& operation : operations_) {
         operation->dropped(passing.write, passing.encoded, passing.state == State::kAccepted);
       }
+      if (passing.state != State::kAccepted) forget_acknowledgements(passing);
       forget(slot);
     }
     slot = older;

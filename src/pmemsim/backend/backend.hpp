@@ -10,6 +10,9 @@
 //      answered from it, if what is held has all bytes of the line.
 //   2  The writes of a line go on in the order in which they came, each when the one before has
 //      been accepted.
+//      One that comes while operations are still at work on the one before is brought by that one,
+//      as writes merge in a queue: they have one identity, kind and owner, and are accepted or
+//      dropped together. [Open: neither paper says what becomes of it.]
 //   3  A write goes to the queues as the operations encode it then: elsewhere, perhaps, and
 //      together with metadata, which are accepted in the same step. Until there is room for all of
 //      it, it waits behind the others that do.
@@ -153,6 +156,10 @@ class Backend {
     kSent,      // to the queues, but not accepted
     kAccepted,  // but not written yet
   };
+  // What is to be told of a write that an older one brings.
+  struct Brought {
+    Completion persisting, written;
+  };
   // A write, from its arrival until it has been written.
   struct Passing {
     Write write;
@@ -166,6 +173,8 @@ class Backend {
     Prepared prepared{};       // what it may use of what was prepared
     WriteId in_queue;
     Encoded encoded;  // once it is sent
+    std::vector<Brought> brought{};
+    std::uint32_t acknowledgements = kNoSlot;  // of all, if it brings others
 
     bool here() const { return state <= State::kNoRoom; }
   };
@@ -183,6 +192,10 @@ class Backend {
   };
 
   WriteId take(const Write& write, bool reserved);
+  std::uint32_t bringer(const Write& write) const;
+  void bring(std::uint32_t slot, const Write& newer);
+  void acknowledge(std::uint64_t slot, Picoseconds now);
+  void forget_acknowledgements(const Passing& passing);
   bool overtaken(const Write& write);
   void operation_done(std::uint64_t slot_and_operation, Picoseconds now);
   void send_next(Line line);
@@ -222,6 +235,7 @@ class Backend {
   const BackendDefects defects_;
   ResultBuffer results_;
   Slab<Passing> writes_;
+  Slab<std::vector<Completion>> acknowledgements_;
   LineTable<std::uint32_t> newest_;  // by line: its newest write
   std::deque<Waiting> without_room_;
   Slab<Reading> reads_;

@@ -117,6 +117,8 @@ class LineEntries final : public BackendOperation {
   Seal seal_at(Line place) const;
 
   bool write(const Write& write, const Prepared&, Completion done) override;
+  // A commit has to wait for what has been accepted before it came, not before the other one did.
+  bool may_bring(const Write& newer) const override { return need(newer) != EntryNeed::kCommit; }
   void forget(const Completion& done) override { deferred_.forget(done); }
   void encode(const Write& write, const Prepared&, Encoded& encoded) const override;
   void sent(const Write&, const Encoded& encoded) override;

@@ -118,6 +118,11 @@ class BackendOperation {
   virtual bool write(const Write&, const Prepared& /*prepared*/, Completion /*done*/) {
     return true;
   }
+  // A write has come for a line that another one is still held for. May that one bring its data,
+  // too?
+  virtual bool may_bring(const Write& /*newer*/) const { return true; }
+  // It does: the write that `done` is waited for, if it still is, holds that now.
+  virtual void brings(const Write& /*both*/, const Completion& /*done*/) {}
   // A write that it hasn't done with has been dropped: `done` must not be called any more.
   virtual void forget(const Completion& /*done*/) {}
   // The same for a read.

@@ -60,6 +60,8 @@ class ResultBuffer {
   void discard_range(Line first, Line end, Fate fate);
   void discard_all();
 
+  // Is there something for a write of the line?
+  bool expects(Line line) const { return newest_.find(line) != nullptr; }
   // What a write that has come may use. The outcome is told by claimed(), when it is known whether
   // the operations have something left to do.
   Prepared claim(const Write& write);

@@ -161,6 +161,18 @@ std::uint32_t OperationSchedule::take_over(const Write& write, const Prepared& p
   return slot;
 }
 
+// Rule 5.
+void OperationSchedule::brings(const Write& both, const Completion& done) {
+  ++statistics_.coalesced;
+  const std::uint32_t* const there = come_.find({done.argument});
+  if (there == nullptr) return;
+  const std::uint32_t slot = *there;
+  Work& work = works_[slot];
+  if (work.subject.data != both.data) lose_data(work);
+  work.subject.data = both.data;
+  go_on(slot);
+}
+
 void OperationSchedule::forget(const Completion& done) {
   const std::uint32_t* const there = come_.find({done.argument});
   if (there == nullptr) return;

@@ -16,7 +16,9 @@
 //      to its end, and then anew.
 //      What would come out differently now, since other writes have changed what it was worked out
 //      with, is lost, and all that follows from it (4.3.1).
-//   5  If bytes that were expected are replaced, what has been done with data is lost.
+//   5  If bytes that were expected are replaced, what has been done with data is lost. The same if
+//   a
+//      write that has come brings the data of a newer one, too.
 //   6  For a line whose data are elsewhere already, what is only for data that are written falls
 //      away.
 //   7  Where writes are acknowledged on arrival, they go on at once; their sub-operations are done
@@ -46,6 +48,7 @@ struct ScheduleStatistics {
   Picoseconds unit_wait{};
   std::uint64_t metadata_reads = 0;
   std::uint64_t outdated = 0;
+  std::uint64_t coalesced = 0;
 
   template <class Visitor>
   void describe(Visitor& visit) const {
@@ -60,6 +63,8 @@ struct ScheduleStatistics {
           "Lines of metadata that sub-operations read from PM");
     visit("outdated", outdated, "sub-operations",
           "Done before their write came, and lost since other writes have changed metadata");
+    visit("coalesced", coalesced, "writes",
+          "Writes whose data one of their line brought that wasn't done yet; not among the others");
   }
 };
 
@@ -73,6 +78,7 @@ class OperationSchedule final : public BackendOperation {
   void prepare(PreparedId id, const Prediction& prediction) override;
   void discard(PreparedId id) override;
   bool write(const Write& write, const Prepared& prepared, Completion done) override;
+  void brings(const Write& both, const Completion& done) override;
   void forget(const Completion& done) override;
   bool starts_at_once(Completion free) override;
   void observe(WriteObserver* observer) override { observer_ = observer; }
