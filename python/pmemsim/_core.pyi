@@ -73,6 +73,7 @@ def decode(
     operations: list[str],
     encryption_key: bytes | None,
     authentication_key: bytes | None,
+    published_macs: bool,
     tree: tuple[int, list[tuple[int, int]]] | None,
     levelling: tuple[int, list[tuple[int, int, int]]] | None,
     ranges: list[tuple[int, int]],

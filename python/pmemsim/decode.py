@@ -27,8 +27,8 @@ OPERATIONS = (
 """That change lines, in the order in which a backend has them."""
 
 _KEYS = {
-    "format", "pm_regions", "operations", "encryption_key", "authentication_key", "write_counter",
-    "tree", "wear_leveling",
+    "format", "pm_regions", "operations", "encryption_key", "authentication_key", "published_macs",
+    "write_counter", "tree", "wear_leveling",
 }  # fmt: skip
 _KEY_BYTES = 16
 _HASH_BYTES = 8
@@ -48,6 +48,8 @@ class Registers:
     """What the backend has done to lines, in its order."""
     encryption_key: bytes | None = None
     authentication_key: bytes | None = None
+    published_macs: bool = False
+    """They are hashes that need no key."""
     write_counter: int | None = None
     tree: tuple[int, list[tuple[int, int]]] | None = None
     """Its levels; of each tree of them the number and the root."""
@@ -92,6 +94,8 @@ def write_registers(path: Path, told: dict[str, Any], regions: Sequence[dict[str
     for key in ("encryption_key", "authentication_key"):
         if told[key] is not None:
             facts[key] = told[key].hex()
+    if told["published_macs"]:
+        facts["published_macs"] = True
     if told["write_counter"] is not None:
         facts["write_counter"] = told["write_counter"]
     if told["tree"] is not None:
@@ -127,6 +131,7 @@ def decode(image: Path, registers: Registers, output: Path) -> Decoded:
             list(registers.operations),
             registers.encryption_key,
             registers.authentication_key,
+            registers.published_macs,
             registers.tree,
             registers.levelling,
             list(registers.pm_regions),
@@ -187,21 +192,30 @@ def _registers(facts: object) -> Registers:
         operations=operations,
         encryption_key=_key(facts, "encryption_key"),
         authentication_key=_key(facts, "authentication_key"),
+        published_macs=_published_macs(facts),
         write_counter=_whole(facts["write_counter"], "write_counter", 0, _MOST)
         if "write_counter" in facts
         else None,
         tree=tree,
         levelling=levelling,
     )
+    key_of_macs = True if registers.published_macs else registers.authentication_key
     for operation, key, value in (
         ("encryption", "encryption_key", registers.encryption_key),
-        ("integrity", "authentication_key", registers.authentication_key),
+        ("integrity", "authentication_key", key_of_macs),
         ("integrity", "tree", registers.tree),
         ("wear-leveling", "wear_leveling", registers.levelling),
     ):
         if operation in operations and value is None:
             raise _WrongError(f"lacks {key}, which {operation} needs")
     return registers
+
+
+def _published_macs(facts: dict[str, Any]) -> bool:
+    published = facts.get("published_macs", False)
+    if not isinstance(published, bool):
+        raise _WrongError("published_macs must be true or false")
+    return published
 
 
 def _operations(names: object) -> tuple[str, ...]:

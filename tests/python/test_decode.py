@@ -126,6 +126,7 @@ def set_to(key: str, value: object) -> Callable[[dict[str, Any]], object]:
         (lambda facts: facts.pop("tree"), "lacks tree, which integrity needs"),
         (set_to("encryption_key", "00"), "encryption_key must have 32 hexadecimal digits"),
         (set_to("encryption_key", None), "encryption_key must have 32 hexadecimal digits"),
+        (set_to("published_macs", 1), "published_macs must be true or false"),
         (set_to("write_counter", -1), "write_counter must be a whole number from 0 to"),
         (set_to("write_counter", True), "write_counter must be a whole number from 0 to"),
         (set_to("tree", []), "tree must have levels and roots"),
@@ -241,6 +242,20 @@ def test_lines_that_a_design_has_dropped(tmp_path: Path) -> None:
     found = json.loads(output.read_text())
     assert found["unreadable_others"] > 0
     assert f"{found['unreadable_others']} lines outside programs' PM" in done.stdout
+
+
+def test_published_macs_need_no_key(tmp_path: Path) -> None:
+    image = tmp_path / "crash.image"
+    done = pmemsim(
+        "crash", *QUEUE, "--design", "parallel", "--save-image", image, "--check-images", "0",
+        "--set", "integrity.mac=published", "--set", "deduplication.duplicates=data",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    facts = json.loads((tmp_path / "crash.image.registers.json").read_text())
+    assert facts["published_macs"] is True
+    assert "authentication_key" not in facts
+    done = pmemsim("decode", image, "-o", tmp_path / "plain")
+    assert done.returncode == 0, done.stderr
 
 
 # With all operations, and bits that have flipped: what is decoded is what the program finds.

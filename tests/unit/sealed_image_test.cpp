@@ -219,6 +219,29 @@ TEST(SealedImage, AMacWithoutTheAddressLetsLinesBeSwapped) {
   EXPECT_NE(Reading(*bench.backend, lines).lines.at({3}), unreadable_line());
 }
 
+// As published: whoever has an image can change a line's data and make the MAC for them, and put
+// the data and MAC of a counter's one line in another's place. Only the counters' tree holds.
+TEST(SealedImage, APublishedMacCanBeMadeByAnybody) {
+  IntegrityParameters published;
+  published.mac = MacForm::kPublished;
+  for (const bool keyed : {true, false}) {
+    Sealed bench(false, keyed ? IntegrityParameters{} : published);
+    bench.write({3}, 103);
+    bench.settle();
+    std::map<Line, LineData> lines = bench.lines();
+    EXPECT_TRUE(Reading(*bench.backend, lines).is(bench.plain));
+    const EntryLayout layout(true);
+    LineData& entries = lines[layout.line_of({3})];
+    Seal entry = layout.get(entries, {3});
+    lines[{3}][0] ^= std::byte{1};
+    entry.mac = mac_of(LineHash("SHA1"), {}, entry.counter, lines[{3}]);
+    layout.put(entries, {3}, entry);
+    const Reading reading(*bench.backend, lines);
+    EXPECT_EQ(reading.problem, "");
+    EXPECT_EQ(reading.lines.at({3}) == unreadable_line(), keyed);
+  }
+}
+
 // Places that no line refers to are taken again, before others are.
 TEST(Deduplication, LosesNoPlace) {
   for (const bool leaks : {false, true}) {

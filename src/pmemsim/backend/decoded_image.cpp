@@ -24,7 +24,11 @@ class Decoder {
   explicit Decoder(const SurvivingRegisters& registers) : registers_(registers) {
     check();
     if (registers.encryption_key) cipher_.emplace(*registers.encryption_key);
-    if (registers.authentication_key) authenticator_.emplace(*registers.authentication_key);
+    if (registers.published_macs) {
+      authenticator_.emplace("SHA1");
+    } else if (registers.authentication_key) {
+      authenticator_.emplace(*registers.authentication_key);
+    }
     if (std::ranges::any_of(kSealing, [&](std::string_view name) { return has(name); })) {
       sealed_.emplace(EntryLayout(has("integrity")), keys());
     }
@@ -59,7 +63,8 @@ class Decoder {
       }
     };
     need("encryption", registers_.encryption_key.has_value(), "an encryption key");
-    need("integrity", registers_.authentication_key.has_value(), "an authentication key");
+    need("integrity", registers_.published_macs || registers_.authentication_key.has_value(),
+         "an authentication key");
     need("integrity", registers_.tree.has_value(), "the roots of the tree");
     need("wear-leveling", registers_.levelling.has_value(), "those of the regions");
     if (!problems.empty()) throw ConfigError(problems);
@@ -68,6 +73,7 @@ class Decoder {
     ImageKeys keys{.cipher = has("encryption") ? &*cipher_ : nullptr};
     if (!has("integrity")) return keys;
     keys.authenticator = &*authenticator_;
+    keys.macs_have_address = !registers_.published_macs;
     keys.tree_levels = registers_.tree->levels;
     keys.roots = [this]() -> const MerkleTree::Roots& { return registers_.tree->roots; };
     return keys;

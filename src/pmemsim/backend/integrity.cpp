@@ -33,7 +33,8 @@ constexpr std::uint32_t kMac = 0, kLeaf = 1;  // numbers of sub-operations; node
 
 Integrity::Integrity(const IntegrityParameters& parameters, std::uint32_t cores)
     : parameters_(parameters),
-      authenticator_(authentication_key()),
+      authenticator_(parameters.mac == MacForm::kKeyed ? LineHash(authentication_key())
+                                                       : LineHash("SHA1")),
       tree_(parameters.levels),
       cache_(parameters.cache, cores) {}
 
@@ -44,7 +45,7 @@ void Integrity::share(LineEntries& entries) {
   entries.seals().verifier = this;
   entries.seals().defects = {.root = parameters_.defects.root,
                              .tree = parameters_.defects.tree,
-                             .address = parameters_.defects.address};
+                             .address = !macs_have_address()};
 }
 
 std::vector<SubOperation> Integrity::sub_operations() const {
@@ -110,7 +111,7 @@ void Integrity::entries_missed(Line entries) {
 void Integrity::encode(const Write&, const Prepared&, Encoded& encoded) const {
   if (encoded.elsewhere) return;
   entries_->begin_seal(encoded);
-  const Line place = parameters_.defects.address ? Line{} : encoded.place;
+  const Line place = macs_have_address() ? encoded.place : Line{};
   encoded.seal.mac = mac_of(authenticator_, place, encoded.seal.counter, encoded.data);
   if (parameters_.defects.mac) encoded.seal.mac = entries_->seal_at(encoded.place).mac;
 }
@@ -133,7 +134,8 @@ void Integrity::statistics(StatisticsCollector& collector) const {
 // The roots are those of the lines' entries.
 void Integrity::add_registers(SurvivingRegisters& registers) const {
   registers.add_operation("integrity");
-  registers.authentication_key = authentication_key();
+  registers.published_macs = parameters_.mac == MacForm::kPublished;
+  if (!registers.published_macs) registers.authentication_key = authentication_key();
 }
 
 }  // namespace pmemsim

@@ -2,7 +2,10 @@
 // lines' counters, whose root is in a persistent register.
 //
 //   E4      the MAC: a keyed hash of ciphertext, address and counter. (The paper counts it among
-//           encryption's steps, since it comes with integrity; its time is that of a hash.)
+//           encryption's steps, since it comes with integrity; its time is that of a hash. As
+//           published, 4.2, it is of ciphertext and counter, and nothing says that it is keyed:
+//           then anybody can make one, or put a line's data, MAC and counter in another line's
+//           place.)
 //   I1      the hash of the leaf: of the line of entries that the line's own is in
 //   I2, ... the hashes above it, up to the root: with nodes of eight hashes and 4 GB, nine in all
 //
@@ -43,10 +46,18 @@ inline std::span<const std::string_view> choice_names(Staleness) {
   return kNames;
 }
 
+enum class MacForm : std::uint8_t { kKeyed, kPublished };
+
+inline std::span<const std::string_view> choice_names(MacForm) {
+  static constexpr std::string_view kNames[] = {"keyed", "published"};
+  return kNames;
+}
+
 struct IntegrityParameters {
   Picoseconds hash_latency{40'000};
   std::uint32_t levels = 9;
   Staleness staleness = Staleness::kSharedLevels;
+  MacForm mac = MacForm::kKeyed;
   MetadataCacheParameters cache;
   IntegrityDefects defects;
 
@@ -58,6 +69,10 @@ struct IntegrityParameters {
     visit("staleness", staleness, {},
           "Of hashes made before their write comes: those above what other writes have changed "
           "are made anew, or all hold");
+    visit(
+        "mac", mac, {},
+        "keyed: MACs are HMACs of ciphertext, address and counter; published: hashes of ciphertext "
+        "and counter, which anybody can make");
     visit.group("cache", cache);
     defects.describe(visit);
   }
@@ -90,6 +105,9 @@ class Integrity final : public BackendOperation, private EntryVerifier {
 
  private:
   void entries_missed(Line entries) override;
+  bool macs_have_address() const {
+    return parameters_.mac == MacForm::kKeyed && !parameters_.defects.address;
+  }
   std::uint64_t leaf_of(Line line) const { return EntryLayout(true).leaf_of(line); }
   Line node_hashed(std::uint32_t number, Line line) const;
   bool cached(Line node, bool changes);

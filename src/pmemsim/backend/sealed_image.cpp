@@ -17,6 +17,7 @@ SealedImage::SealedImage(const EntryLayout& layout, ImageKeys keys)
 
 // Lines are where they belong, and whoever begins knows what is written there.
 void SealedImage::begin(const Image& device) {
+  formatted_ = true;
   device.for_each_page([&](std::uint64_t address, const std::byte* page) {
     device_.write(address, page, Image::kPageBytes);
     for (std::uint64_t at = 0; at < Image::kPageBytes && keys_.roots; at += kLineBytes) {
@@ -30,9 +31,7 @@ void SealedImage::begin(const Image& device) {
 
 void SealedImage::changed(Line place, const LineData& data, const Tell& tell) {
   const LineData before = device_.read(place);
-  if (const Seal own = entry(place); own.counter == kFormatCounter && own.place == place) {
-    sealed_.try_emplace({place, kFormatCounter}, before);
-  }
+  if (formatted_) note_format(place, before);
   device_.write(place, data);
   if (layout_.holds_entries(place)) return entries_changed(place, before, data, tell);
   if (keys_.keeper != nullptr) to_compare_.insert(place);
@@ -96,6 +95,12 @@ void SealedImage::note_pad(const Seal& entry) {
   const LineData sealed = device_.read(entry.place);
   const auto [known, is_new] = sealed_.try_emplace({entry.place, entry.counter}, sealed);
   if (!is_new && known->second != sealed) pad_used_twice_ = true;
+}
+
+void SealedImage::note_format(Line place, const LineData& before) {
+  const Seal own = entry(place);
+  if (own.counter != kFormatCounter || own.place != place) return;
+  sealed_.try_emplace({place, own.counter}, before);
 }
 
 std::string SealedImage::problem() const {

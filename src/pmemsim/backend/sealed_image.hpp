@@ -65,6 +65,7 @@ class SealedImage final : public ImageDecoder {
   std::optional<LineData> open(const Seal& entry) const;
   bool is_at_home(Line place) const;
   void note_pad(const Seal& entry);
+  void note_format(Line place, const LineData& before);
   std::string problem_of_places() const;
 
   const EntryLayout layout_;
@@ -74,6 +75,7 @@ class SealedImage final : public ImageDecoder {
   std::set<Line> unreadable_;
   std::map<std::pair<Line, std::uint64_t>, LineData> sealed_;  // by place and counter
   bool pad_used_twice_ = false;
+  bool formatted_ = false;  // lines were there before
   std::map<Line, std::set<Line>>
       mapped_;                         // by place: lines of other addresses whose data are there
   mutable std::set<Line> to_compare_;  // places, with who keeps tables of them

@@ -29,6 +29,7 @@ struct SurvivingRegisters {
   std::vector<std::string> operations;
   // Each is there if the operation is that needs it.
   std::optional<Key> encryption_key, authentication_key;
+  bool published_macs = false;  // need no key
   std::optional<std::uint64_t> write_counter;
   std::optional<Tree> tree;
   std::optional<Levelling> levelling;
