@@ -50,7 +50,10 @@ class Selective : public Sealed, public PersistenceObserver {
     const auto found = read_.find(line);
     return found == read_.end() ? LineData{} : found->second;
   }
-  void note(std::uint64_t number, Picoseconds) { done.push_back(number); }
+  void note(std::uint64_t number, Picoseconds) {
+    done.push_back(number);
+    for (const auto& [line, _] : plain) unreadable_when_done += !readable({line});
+  }
   bool publish(std::uint64_t number) {
     return backend->publish(completion<&Selective::note>(*this, number));
   }
@@ -63,7 +66,7 @@ class Selective : public Sealed, public PersistenceObserver {
 
   std::vector<Line> order;
   std::vector<std::uint64_t> done;
-  std::uint64_t changes = 0;
+  std::uint64_t changes = 0, unreadable_when_done = 0;
 
  private:
   std::unique_ptr<ImageDecoder> decoder_;
@@ -128,6 +131,7 @@ TEST(DeferredEntries, ArePublishedOnce) {
   EXPECT_FALSE(bench.publish(2)) << "they are under way";
   bench.run();
   EXPECT_EQ(bench.done, (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(bench.unreadable_when_done, 0u);
   EXPECT_TRUE(bench.readable(kA));
   EXPECT_TRUE(bench.readable(kFar));
   EXPECT_TRUE(bench.publish(3));
@@ -182,6 +186,17 @@ TEST(DeferredEntries, AreWhatAnEvictionWouldLeaveBehind) {
   bench.store(kA, 1, EntryNeed::kLater);
   bench.run();
   EXPECT_EQ(bench.backend->evicted(kFar, data_of(1)), std::nullopt) << "it would have to wait";
+}
+
+// One that came sooner has waited for less.
+TEST(DeferredEntries, AreWaitedForByEachCommit) {
+  Selective bench;
+  bench.store(kFar, 1, EntryNeed::kCommit);
+  bench.store(kA, 2, EntryNeed::kLater);
+  bench.run_until(bench.queue.now() + ns(1));
+  bench.store(kFar, 3, EntryNeed::kCommit);
+  bench.run();
+  EXPECT_EQ(std::ranges::count(bench.order, kFar), 2) << "they don't come together";
 }
 
 // Whatever comes in which order: no image is refused, what mustn't wait never does, and a commit

@@ -89,6 +89,7 @@ class Janus : public MemoryBench, public PredictionObserver {
                            .persisted = completion<&Janus::note>(*this, ++writes),
                            .written = {}});
   }
+  Completion noting(std::uint64_t number) { return completion<&Janus::note>(*this, number); }
   Picoseconds took(std::uint64_t number, Picoseconds sent) {
     while (persisted_at[number].empty()) {
       if (queue.step()) continue;
@@ -379,6 +380,28 @@ TEST(Coalescing, TheSameDataGoOn) {
   bench.wait(ns(100));
   bench.send(1);
   EXPECT_EQ(bench.took(bench.writes, sent), kParallel);
+}
+
+TEST(Coalescing, TheNewerDataMayBeElsewhereAlready) {
+  Janus bench(serialized());
+  bench.write(7, kOther);
+  bench.settle();
+  const Picoseconds sent = bench.queue.now();
+  bench.send(1);
+  bench.wait(ns(100));
+  bench.send(7);
+  EXPECT_EQ(bench.took(bench.writes, sent), kMd5 + kSerializedDuplicate);
+}
+
+TEST(Coalescing, AllHearThatTheyAreWritten) {
+  Janus bench;
+  const std::uint64_t first = bench.writes + 100;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    bench.backend->write(
+        {.line = kLine, .data = data_of(i), .persisted = {}, .written = bench.noting(first + i)});
+  }
+  bench.settle();
+  for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(bench.persisted_at[first + i].size(), 1u) << i;
 }
 
 TEST(Coalescing, PartsOfALineComeTogether) {

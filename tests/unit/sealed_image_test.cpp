@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "pmemsim/backend/keys.hpp"
 #include "sealed_bench.hpp"
 
 namespace pmemsim {
@@ -93,6 +94,25 @@ TEST_P(SealedImages, HoldWhatWasThereBefore) {
   bench.write({3}, 11);
   bench.settle();
   EXPECT_TRUE(Reading(*bench.backend, bench.lines()).is(bench.plain));
+}
+
+// The pad of what was there before is used, too.
+TEST_P(SealedImages, KnowThePadsOfWhatWasThereBefore) {
+  Sealed bench(GetParam());
+  bench.find({{1, 11}});
+  const std::unique_ptr<ImageDecoder> decoder = bench.backend->decoder();
+  decoder->begin(bench.memory.device());
+  const EntryLayout layout(true);
+  LineData entries = bench.memory.device().read(layout.line_of({1}));
+  Seal entry = layout.get(entries, {1});
+  const LineData again = LineCipher(encryption_key()).apply({1}, entry.counter, data_of(12));
+  entry.mac = mac_of(LineHash(authentication_key()), {1}, entry.counter, again);
+  layout.put(entries, {1}, entry);
+  const auto nobody = [](Line, const LineData&) {};
+  decoder->changed({1}, again, nobody);
+  EXPECT_EQ(decoder->problem(), "");
+  decoder->changed(layout.line_of({1}), entries, nobody);
+  EXPECT_EQ(decoder->problem(), "two contents of a line have been encrypted with one pad");
 }
 
 // A line that nobody has ever written is zero, and its entry, too.

@@ -105,7 +105,7 @@ bool HwUndo::settled(const PerCore& core) const {
 // Something has been acknowledged: the region may commit if it has waited for that.
 void HwUndo::settle(std::uint64_t number, Picoseconds now) {
   PerCore& core = cores_[number];
-  if (core.waiting && !core.publishing && settled(core) && publish(number)) commit_late(core, now);
+  if (core.waiting && settled(core) && publish(number)) commit_late(core, now);
 }
 
 bool HwUndo::publish(std::uint64_t number) {

@@ -24,9 +24,9 @@ void DeferredEntries::stored(Line line, EntryNeed need) {
 }
 
 EntryNeed DeferredEntries::need(const Write& write) const {
+  // No program stores to lines of hardware logs.
   const EntryNeed* const known = needs_.find(write.line);
-  const bool data = write.kind == WriteKind::kData;
-  const EntryNeed need = data && known != nullptr ? *known : EntryNeed::kTogether;
+  const EntryNeed need = known != nullptr ? *known : EntryNeed::kTogether;
   return backend_->defects().log_entries && need == EntryNeed::kTogether ? EntryNeed::kLater : need;
 }
 

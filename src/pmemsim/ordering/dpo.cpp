@@ -76,7 +76,7 @@ void DpoOrdering::enter(CoreId core, const LeavingStore& store) {
     }
     buffer.entries.push_back({.line = line, .after = std::exchange(buffer.after, {})});
     Place* const youngest = youngest_.find(line);
-    (youngest != nullptr ? *youngest : youngest_.insert(line)) = {core, buffer.youngest()};
+    (youngest != nullptr ? *youngest : youngest_.insert(line)) = Place{core, buffer.youngest()};
   }
   ++statistics_.stores;
   statistics_.coalesced += join;
