@@ -120,8 +120,11 @@ constexpr std::uint32_t sync_site(SyncKind kind) {
   return kFirstSyncSite + static_cast<std::uint32_t>(kind);
 }
 
-// In recordings that are older than their kinds, built-in sites from here on are unused.
-inline constexpr std::uint32_t kFirstLaterSite = sync_site(SyncKind::kConditionWait);
+// In recordings that are older than its kind, the built-in site is unused.
+constexpr bool came_later(std::uint32_t site) {
+  return site >= sync_site(SyncKind::kConditionWait) ||
+         (site >= mark_site(MarkKind::kReadFirst) && site < kFirstSyncSite);
+}
 
 // Which synchronisation records wait; the others raise a version.
 constexpr bool is_acquire(SyncKind kind) { return static_cast<std::uint8_t>(kind) % 2 == 0; }

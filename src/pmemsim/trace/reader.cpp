@@ -127,7 +127,7 @@ bool is_builtin(const SiteRecord& site, std::uint32_t number) {
   const auto equals = [&](const SiteRecord& wanted) {
     return std::memcmp(&site, &wanted, sizeof(site)) == 0;
   };
-  return equals(builtin_site(number)) || (number >= kFirstLaterSite && equals(unused_site()));
+  return equals(builtin_site(number)) || (came_later(number) && equals(unused_site()));
 }
 
 // What is wrong with a site, or nullptr.
