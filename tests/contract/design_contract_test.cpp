@@ -381,6 +381,59 @@ TEST_P(SoftwareLogContract, SurvivesEveryCrashUnderStress) {
   });
 }
 
+// Entries of lines that come later than their data (selective metadata atomicity), where lines are
+// evicted within regions and meet their flushes on the way.
+class SelectiveMetadata : public testing::TestWithParam<std::string_view> {
+ protected:
+  SharedRun run(std::uint32_t seed, std::string_view wpq_entries, std::string_view defect) const {
+    Layers list = settings(
+        {{"atomicity", GetParam()},
+         {"backend", seed % 2 == 0 ? "encryption,integrity" : "deduplication,encryption,integrity"},
+         {"backend.metadata_atomicity", "selective"},
+         {"counter_cache.size_per_core", "256B"},
+         {"counter_cache.ways", "2"},
+         {"l1.size", "256B"},
+         {"l1.ways", "2"},
+         {"l2.size", "0B"},
+         {"shared.size", "1KiB"},
+         {"shared.size_per_core", "0B"},
+         {"shared.ways", "2"},
+         {"pm.wpq_entries", wpq_entries},
+         {"pm.controllers", "2"}});
+    if (!defect.empty()) list.push_back({"backend.break." + std::string(defect), "true", "test"});
+    const Configuration configuration = configure(list);
+    if (GetParam() != "software-undo") {
+      return crash_shared({.seed = seed, .threads = 1 + seed % 4}, configuration);
+    }
+    LoggedRegions program(trace::ProgramLog::kUndo, seed, 1 + seed % 4, 30);
+    return crash_program(program.builder, configuration);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Of, SelectiveMetadata,
+                         testing::Values("software-undo", "hw-undo", "asap", "hw-redo", "lad"));
+
+TEST_P(SelectiveMetadata, SurvivesEveryCrash) {
+  const std::uint32_t programs = long_tests() ? 200 : 12;
+  for (std::uint32_t seed = 1; seed <= programs; ++seed) {
+    for (const std::string_view wpq_entries : {"4", "32"}) {
+      const SharedRun run = this->run(seed, wpq_entries, "");
+      EXPECT_EQ(run.problem, "") << seed << " " << wpq_entries;
+      EXPECT_GT(run.crashes, 100u);
+    }
+  }
+}
+
+TEST_P(SelectiveMetadata, CrashesShowWhatIsLeftOut) {
+  if (GetParam() != "software-undo" && GetParam() != "hw-undo") return;  // write everything through
+  for (const std::string_view defect : {"publication", "log_entries"}) {
+    bool found = false;
+    for (std::uint32_t seed = 1; seed <= 6 && !found; ++seed) {
+      found = !run(seed, "32", defect).problem.empty();
+    }
+    EXPECT_TRUE(found) << defect;
+  }
+}
+
 // A program whose log is broken goes wrong, so that the above says something.
 bool goes_wrong(trace::ProgramLog log, const std::string& atomicity, const std::string& defect) {
   for (std::uint32_t seed = 1; seed <= 12; ++seed) {

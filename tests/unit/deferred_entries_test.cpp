@@ -188,6 +188,19 @@ TEST(DeferredEntries, AreWhatAnEvictionWouldLeaveBehind) {
   EXPECT_EQ(bench.backend->evicted(kFar, data_of(1)), std::nullopt) << "it would have to wait";
 }
 
+// It left the caches before what a region has committed with, and comes later.
+TEST(DeferredEntries, AreNoneOfWhatComesLate) {
+  Selective bench;
+  const std::uint64_t left = bench.backend->leaving();
+  bench.store(kA, 2, EntryNeed::kLater);
+  bench.run();
+  if (!bench.publish(1)) bench.run();
+  bench.backend->write(
+      {.line = kA, .data = data_of(1), .persisted = {}, .written = {}, .left = left});
+  bench.run();
+  EXPECT_TRUE(bench.readable(kA));
+}
+
 // One that came sooner has waited for less.
 TEST(DeferredEntries, AreWaitedForByEachCommit) {
   Selective bench;

@@ -38,6 +38,7 @@ Backend::Backend(EventQueue& queue, Memory& pm, Operations operations, Picosecon
 
 WriteId Backend::write(const Write& write) {
   if (write.kind == WriteKind::kData && overtaken(write)) {
+    stored(write.line, EntryNeed::kTogether);
     Write newest = write;
     newest.data = this->newest(write.line);
     newest.left = *last_left_.find(write.line);  // not now, since what leaves later may have left
@@ -228,11 +229,21 @@ void Backend::metadata_changed(Line line) {
 }
 
 void Backend::write_metadata(Line line, const LineData& data, Completion persisted) {
-  pm_.write({.line = line,
-             .kind = WriteKind::kMetadata,
-             .data = data,
-             .persisted = persisted,
-             .written = {}});
+  const Write write{.line = line,
+                    .kind = WriteKind::kMetadata,
+                    .data = data,
+                    .persisted = persisted,
+                    .written = {}};
+  if (!within_step_) {
+    pm_.write(write);
+    return;
+  }
+  behind_step_.push_back(write);
+  queue_.schedule(queue_.now(), Phase::kController, completion<&Backend::write_behind_step>(*this));
+}
+
+void Backend::write_behind_step(std::uint64_t, Picoseconds) {
+  for (const Write& write : std::exchange(behind_step_, {})) pm_.write(write);
 }
 
 // Maybe from within a queue, which has to be through first.
@@ -348,9 +359,11 @@ void Backend::accepted(std::uint64_t number, Picoseconds now) {
   for (const Brought& brought : passing.brought) {
     if (brought.persisting) brought.persisting(now);
   }
+  within_step_ = true;
   for (const auto& operation : operations_) {
     if (!defects_.registers) operation->accepted(passing.write, passing.encoded);
   }
+  within_step_ = false;
   if (*newest_.find(passing.write.line) == slot) return;
   queue_.schedule(now, Phase::kController,
                   completion<&Backend::send_next_later>(*this, passing.write.line.number));
@@ -359,7 +372,9 @@ void Backend::accepted(std::uint64_t number, Picoseconds now) {
 void Backend::written(std::uint64_t number, Picoseconds now) {
   const auto slot = static_cast<std::uint32_t>(number);
   const Passing& passing = writes_[slot];
+  within_step_ = true;
   for (const auto& operation : operations_) operation->written(passing.write, passing.encoded);
+  within_step_ = false;
   for (std::uint32_t older = passing.older; older != kNoSlot; older = writes_[older].older) {
     writes_[older].overwritten = true;
   }

@@ -24,7 +24,8 @@
 //      write that comes takes the results that fit it along, until it goes on or is dropped. If it
 //      is a part whose line turns out to hold something else, those of the data are lost.
 //   6  Data that have left the caches are under way for a time that depends on their way. If what
-//      left later has come sooner, what left before brings the line's newest contents instead.
+//      left later has come sooner, what left before brings the line's newest contents instead. They
+//      may be those of a region that has committed meanwhile.
 //   7  A line belongs to a channel and a bank by its address (channel_of(), bank_of()), whatever
 //      the operations make of it. An entry reserved for it there is given back if it goes to
 //      another channel, or nowhere.
@@ -109,6 +110,8 @@ class Backend {
   void discard_all() { results_.discard_all(); }
   // From an operation: lines of its metadata, which lie where no program's data do.
   void read_metadata(Line line, Completion done) { pm_.read(line, done); }
+  // From within accepted() or written() it goes to its queue when they are over: what becomes
+  // persistent in one step isn't to be seen in part.
   void write_metadata(Line line, const LineData& data, Completion persisted = {});
   // The same once there is room, as the operation has the line then; `persisting` is as that of a
   // Write.
@@ -207,6 +210,7 @@ class Backend {
   void leaves(Passing& passing, Encoded encoded);
   void discard_prepared(Passing& passing);
   void send_with_metadata(std::uint64_t, Picoseconds now);
+  void write_behind_step(std::uint64_t, Picoseconds now);
   bool send_waiting(const Waiting& waiting);
   bool send_together(std::uint32_t slot);
   bool send_metadata(const Waiting& waiting);
@@ -238,6 +242,8 @@ class Backend {
   Slab<std::vector<Completion>> acknowledgements_;
   LineTable<std::uint32_t> newest_;  // by line: its newest write
   std::deque<Waiting> without_room_;
+  bool within_step_ = false;        // operations hear that a write has been accepted, or written
+  std::vector<Write> behind_step_;  // metadata
   Slab<Reading> reads_;
   std::uint64_t order_ = 0;
   std::uint64_t left_ = 0;

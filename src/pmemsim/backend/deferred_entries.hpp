@@ -6,6 +6,8 @@
 //      since a log that can't be read undoes nothing, of a commit, and of what a program stores
 //      outside regions, where nothing but the store itself makes it count. [Open: "writes that can
 //      immediately affect the crash consistency status" (4.3.2). Programs have no call for it.]
+//      The same goes for a line that comes to the controller late, with what a region has written
+//      that has committed meanwhile.
 //   2  The others, which are those of lines that only regions have written so far, may come later.
 //      A crash in between leaves new data with an old entry: the line can't be read. Recovery gives
 //      it its old contents back, as a whole.

@@ -125,7 +125,9 @@ class LineEntries final : public BackendOperation {
   void accepted(const Write& write, const Encoded& encoded) override;
   void dropped(const Write& write, const Encoded& encoded, bool accepted) override;
   void written(const Write&, const Encoded& encoded) override;
-  void stored(Line line, EntryNeed need) override { deferred_.stored(line, need); }
+  void stored(Line line, EntryNeed need) override {
+    if (defers_) deferred_.stored(line, need);
+  }
   bool publish(Completion done) override { return deferred_.publish(done); }
   LineData metadata(Line entries) const override { return contents(entries); }
   // From within the queue: the line of entries that DeferredEntries has sent is persistent.
