@@ -13,8 +13,8 @@
 namespace pmemsim {
 namespace {
 
-constexpr Line kLine{0};
-constexpr Picoseconds kO1 = ns(1000), kAes = ns(40);
+constexpr Line kAccessed{0};
+constexpr Picoseconds kO1 = ns(1000), kPad = ns(40);
 
 auto oram(std::uint32_t levels, std::uint32_t bucket_lines, Picoseconds latency = kO1) {
   OramParameters parameters;
@@ -36,24 +36,24 @@ struct Traffic : OperationsBench {
 
 TEST(Oram, TakesItsTimeForWritesAndReads) {
   OperationsBench bench(oram(3, 4));
-  EXPECT_EQ(bench.write(kLine, some_data(1)), kO1);
+  EXPECT_EQ(bench.write(kAccessed, some_data(1)), kO1);
   bench.settle();
-  EXPECT_EQ(bench.read(kLine), kO1);
+  EXPECT_EQ(bench.read(kAccessed), kO1);
 }
 
 TEST(Oram, IsBesideThePad) {
   OperationsBench bench(std::make_unique<Encryption>(EncryptionParameters{}), oram(0, 1, ns(10)));
-  bench.write(kLine, some_data(1));
-  EXPECT_EQ(bench.write(kLine, some_data(2)), kAes);
+  bench.write(kAccessed, some_data(1));
+  EXPECT_EQ(bench.write(kAccessed, some_data(2)), kPad);
 }
 
 TEST(Oram, ReadsAndWritesAPathForEachAccess) {
   Traffic bench(oram(3, 4));
-  bench.write(kLine, some_data(1));
+  bench.write(kAccessed, some_data(1));
   bench.settle();
   EXPECT_EQ(bench.memory.statistics().reads, 4 * 4u);
   EXPECT_EQ(bench.path_writes.size(), 4 * 4u) << "root, two buckets and leaf, 4 lines each";
-  bench.read(kLine);
+  bench.read(kAccessed);
   bench.settle();
   EXPECT_EQ(bench.memory.statistics().reads, 2 * 4 * 4 + 1u);
   EXPECT_EQ(bench.statistic("oram.accesses"), 2);
@@ -63,7 +63,7 @@ TEST(Oram, ReadsAndWritesAPathForEachAccess) {
 TEST(Oram, PathsLeadFromTheRootToEveryLeaf) {
   Traffic bench(oram(2, 1, ns(200)));
   for (int i = 0; i < 100; ++i) {
-    bench.write(kLine, some_data(1));
+    bench.write(kAccessed, some_data(1));
     bench.settle();
   }
   ASSERT_EQ(bench.path_writes.size(), 1 + 2 + 4u) << "buckets";

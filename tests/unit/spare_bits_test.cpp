@@ -6,7 +6,7 @@
 namespace pmemsim {
 namespace {
 
-constexpr Line kLine{0}, kOther{1};
+constexpr Line kLine{0}, kOtherLine{1};
 
 struct ThreeWrites {
   ThreeWrites() {
@@ -23,7 +23,7 @@ struct ThreeWrites {
 TEST(SpareBits, AreThoseOfTheNewestWrite) {
   ThreeWrites bench;
   EXPECT_EQ(bench.bits.of(kLine), 3);
-  EXPECT_EQ(bench.bits.of(kOther), 0);
+  EXPECT_EQ(bench.bits.of(kOtherLine), 0);
 }
 
 TEST(SpareBits, AreAgainThoseBeforeAWriteThatIsDropped) {
