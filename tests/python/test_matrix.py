@@ -86,10 +86,10 @@ def test_designs_before_backends(tmp_path: Path) -> None:
             found[f"{design}{backend}"] for backend in ("", "@verified-janus",
                                                         "@verified-serialized")
         )  # fmt: skip
-        # What is held longer can be dropped more often, so that ASAP's programs, which wait for
-        # none of it, needn't be faster alone than behind operations that start early.
-        assert alone["speedup"] > late["speedup"]  # type: ignore[operator]
-        assert early["speedup"] > late["speedup"]  # type: ignore[operator]
+        # ASAP's programs wait for no write, so that hints needn't make so few regions faster.
+        fastest = max(early["speedup"], late["speedup"])  # type: ignore[type-var]
+        assert alone["speedup"] > fastest  # type: ignore[operator]
+        assert design == "asap" or early["speedup"] == fastest
         assert alone["pm_write_bytes"] < late["pm_write_bytes"]  # type: ignore[operator]
         assert alone["storage_bytes"] < late["storage_bytes"]  # type: ignore[operator]
         assert late["storage_bytes"] < early["storage_bytes"]  # type: ignore[operator]
