@@ -87,9 +87,9 @@ def test_designs_before_backends(tmp_path: Path) -> None:
                                                         "@verified-serialized")
         )  # fmt: skip
         # ASAP's programs wait for no write, so that hints needn't make so few regions faster.
-        fastest = max(early["speedup"], late["speedup"])  # type: ignore[type-var]
-        assert alone["speedup"] > fastest  # type: ignore[operator]
-        assert design == "asap" or early["speedup"] == fastest
+        assert alone["speedup"] > late["speedup"]  # type: ignore[operator]
+        assert alone["speedup"] > early["speedup"]  # type: ignore[operator]
+        assert design == "asap" or early["speedup"] > late["speedup"]  # type: ignore[operator]
         assert alone["pm_write_bytes"] < late["pm_write_bytes"]  # type: ignore[operator]
         assert alone["storage_bytes"] < late["storage_bytes"]  # type: ignore[operator]
         assert late["storage_bytes"] < early["storage_bytes"]  # type: ignore[operator]
