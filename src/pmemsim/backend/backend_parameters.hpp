@@ -62,7 +62,7 @@ inline std::span<const std::string_view> choice_names(Acknowledge) {
 // Which writes are persistent in one step with their line's entry (Janus, 4.3.2).
 enum class MetadataAtomicity : std::uint8_t {
   kWriteThrough,  // all
-  kSelective,     // those that a crash couldn't undo without (backend/line_entries.hpp)
+  kSelective,     // those that a crash couldn't undo without (backend/deferred_entries.hpp)
 };
 
 inline std::span<const std::string_view> choice_names(MetadataAtomicity) {

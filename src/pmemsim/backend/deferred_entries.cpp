@@ -23,9 +23,9 @@ void DeferredEntries::stored(Line line, EntryNeed need) {
   }
 }
 
-EntryNeed DeferredEntries::need(const Write& write) const {
+EntryNeed DeferredEntries::need(Line line) const {
   // No program stores to lines of hardware logs.
-  const EntryNeed* const known = needs_.find(write.line);
+  const EntryNeed* const known = needs_.find(line);
   const EntryNeed need = known != nullptr ? *known : EntryNeed::kTogether;
   return backend_->defects().log_entries && need == EntryNeed::kTogether ? EntryNeed::kLater : need;
 }

@@ -45,7 +45,7 @@ class DeferredEntries {
   void connect(EventQueue& queue, Backend& backend, LineEntries& entries);
 
   void stored(Line line, EntryNeed need);
-  EntryNeed need(const Write& write) const;
+  EntryNeed need(Line line) const;
 
   // A write has been accepted without its entry, which is in that line.
   void deferred(Line entries);

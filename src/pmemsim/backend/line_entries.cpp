@@ -128,12 +128,12 @@ LineData LineEntries::contents(Line entries) const {
 // ---- Rules 2 to 5
 
 bool LineEntries::write(const Write& write, const Prepared&, Completion done) {
-  return need(write) != EntryNeed::kCommit || publish(done);
+  return need(write.line) != EntryNeed::kCommit || publish(done);
 }
 
 // Where the data are elsewhere, the entry is all that there is to write.
 void LineEntries::encode(const Write& write, const Prepared&, Encoded& encoded) const {
-  if (!encoded.elsewhere && need(write) == EntryNeed::kLater) return;
+  if (!encoded.elsewhere && need(write.line) == EntryNeed::kLater) return;
   const Line entries = layout().line_of(write.line);
   LineData data = contents(entries);
   layout().put(data, write.line, encoded.seal);
@@ -175,7 +175,7 @@ void LineEntries::persistent(Line entries, const LineData& contents) {
 }
 
 std::optional<LineData> LineEntries::evicted(Line line, const LineData& data) const {
-  const EntryNeed need = this->need({.line = line, .persisted = {}, .written = {}});
+  const EntryNeed need = this->need(line);
   if (need == EntryNeed::kLater) return unreadable_line();
   if (need == EntryNeed::kCommit && !deferred_.published()) return {};
   return data;

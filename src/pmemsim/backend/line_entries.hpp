@@ -118,7 +118,9 @@ class LineEntries final : public BackendOperation {
 
   bool write(const Write& write, const Prepared&, Completion done) override;
   // A commit has to wait for what has been accepted before it came, not before the other one did.
-  bool may_bring(const Write& newer) const override { return need(newer) != EntryNeed::kCommit; }
+  bool may_bring(const Write& newer) const override {
+    return need(newer.line) != EntryNeed::kCommit;
+  }
   void forget(const Completion& done) override { deferred_.forget(done); }
   void encode(const Write& write, const Prepared&, Encoded& encoded) const override;
   void sent(const Write&, const Encoded& encoded) override;
@@ -139,9 +141,7 @@ class LineEntries final : public BackendOperation {
   std::string pending() const override { return deferred_.pending(); }
 
  private:
-  EntryNeed need(const Write& write) const {
-    return defers_ ? deferred_.need(write) : EntryNeed::kTogether;
-  }
+  EntryNeed need(Line line) const { return defers_ ? deferred_.need(line) : EntryNeed::kTogether; }
   void format_line(Image& device, Line line);
   bool cached(Line entries, bool changes);
   void persistent(Line entries, const LineData& contents);
