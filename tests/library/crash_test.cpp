@@ -369,10 +369,11 @@ TEST_F(CrashEverywhere, OneThreadFindsWhatItCommitted) {
   }
 }
 
+// How many images there are depends on how the threads meet: about 250.
 TEST_F(CrashEverywhere, ThreadsFindWhatTheyCommitted) {
-  const Outcome outcome = run(kThreads, 25, 12, 11);
+  const Outcome outcome = run(kThreads, 25, 8, 11);
   EXPECT_EQ(0u, outcome.wrong) << outcome.first_problem;
-  EXPECT_GT(outcome.images, 100u);
+  EXPECT_GT(outcome.images, 50u);
   EXPECT_GT(outcome.rolled_back, 20u);
 }
 
