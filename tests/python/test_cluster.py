@@ -263,6 +263,24 @@ def test_a_job_that_kills_its_process_is_a_failure(monkeypatch: pytest.MonkeyPat
     assert others == results_of(LocalProcesses(2), jobs[1:])
 
 
+class Telling(Simulate):
+    """Work that says how its process manages its memory."""
+
+    def run(self, *_: object) -> dict[str, Any]:
+        return {"tunables": os.environ["GLIBC_TUNABLES"]}
+
+
+def test_processes_that_simulate_have_huge_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    job = Job(small_jobs()[0].trace, Telling(configure("np", "asap")))
+    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
+    (ours,) = results_of(LocalProcesses(1), [job])
+    assert ours == {"tunables": "glibc.malloc.hugetlb=1"}
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=1")
+    (both,) = results_of(LocalProcesses(1), [job])
+    assert both == {"tunables": "glibc.malloc.hugetlb=1:glibc.malloc.check=1"}
+
+
 def test_a_job_that_is_refused_is_a_failure() -> None:
     trace = small_jobs()[0].trace
     few = Job(trace, Simulate(configure("np", "asap", {"core.count": 1})))
