@@ -233,6 +233,7 @@ void PmemSpecOrdering::set_backed_up(PerCore& core, bool backed_up) {
 
 // Rule 6.
 Picoseconds PmemSpecOrdering::window_time() const {
+  if (parameters_.backed_up_windows == BackedUpWindows::kGoOn) return context_->queue.now();
   const Picoseconds now = backed_up_ > 0 ? backed_up_since_ : context_->queue.now();
   return now - statistics_.backed_up_time;
 }
@@ -362,8 +363,8 @@ bool PmemSpecOrdering::release(CoreId number, Picoseconds, Completion resume) {
 void PmemSpecOrdering::synchronised(CoreId number, trace::SyncKind kind, Picoseconds) {
   PerCore& core = cores_[number];
   if (trace::is_lock(kind)) {
-    ++core.locks;
-    assign(core);
+    const bool inner = core.locks++ > 0;
+    if (!inner || parameters_.inner_locks == InnerLocks::kNewId) assign(core);
   } else if (trace::is_unlock(kind)) {
     if (core.locks > 0) --core.locks;
     if (core.locks == 0) core.id.reset();
