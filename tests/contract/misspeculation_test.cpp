@@ -312,15 +312,23 @@ Found crash_overtaken_store(const std::vector<KeyValue>& more) {
   return found;
 }
 
-// The IDs stay with their threads over context switches, too.
-TEST(PublishedPmemSpec, TakesRegionsBackWhoseStoresArriveInTheWrongOrder) {
-  for (const std::string_view slice : {"0ns", "20ns"}) {
-    const Found found = crash_overtaken_store({{"core.time_slice", slice}});
-    report(found);
-    EXPECT_EQ(found.missing_updates, 1u);
-    EXPECT_EQ(found.aborts, 2u);
-    EXPECT_EQ(found.violating, 0u) << found.story;
-  }
+class OvertakenStores : public testing::TestWithParam<std::vector<KeyValue>> {};
+INSTANTIATE_TEST_SUITE_P(
+    , OvertakenStores,
+    testing::Values(std::vector<KeyValue>{}, std::vector<KeyValue>{{"pmem_spec.recovery", "eager"}},
+                    std::vector<KeyValue>{{"pmem_spec.retries", "0"}},
+                    std::vector<KeyValue>{{"pmem_spec.recovery", "eager"},
+                                          {"pmem_spec.retries", "0"}},
+                    // Thread 1 has its ID when it is taken off its core, behind its log.
+                    std::vector<KeyValue>{{"core.time_slice", "20ns"},
+                                          {"pmem_spec.inner_locks", "outer-id"}}));
+
+TEST_P(OvertakenStores, TakeTheirRegionsBack) {
+  const Found found = crash_overtaken_store(GetParam());
+  report(found);
+  EXPECT_EQ(found.missing_updates, 1u);
+  EXPECT_GE(found.aborts, 2u);
+  EXPECT_EQ(found.violating, 0u) << found.story;
 }
 
 TEST(PmemSpecWithoutIds, OvertakenStoresStay) {

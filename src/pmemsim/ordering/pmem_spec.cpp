@@ -107,17 +107,17 @@ void PmemSpecOrdering::leave_early(CoreId number) {
   enter(number, store);
 }
 
+// Rules 1 and 11. What is executed again takes with it what others have stored there since.
 void PmemSpecOrdering::visible(CoreId number, Line line) {
   PerCore& core = cores_[number];
   stale_.stored(line, core.leaving.bytes());
-  if (std::exchange(core.entered, false)) return;
-  Travelling store{.line = line, .bytes = core.leaving.bytes()};
-  core.leaving.copy_to(store.data);
-  if (parameters_.defects.masks) {
-    store.bytes = kWholeLine;
-    store.data = context_->pm_space.newest().read(line);
-  }
-  enter(number, store);
+  const LineData newest = context_->pm_space.newest().read(line);
+  LineData own = newest;
+  core.leaving.copy_to(own);
+  if (std::exchange(core.entered, false) && own == newest) return;
+  enter(number, {.line = line,
+                 .bytes = parameters_.defects.masks ? kWholeLine : core.leaving.bytes(),
+                 .data = newest});
   core.speculates = false;
   core.speculated = core.left;
 }

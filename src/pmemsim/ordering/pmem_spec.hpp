@@ -53,6 +53,8 @@
 //      marked (6.2.2, eager). It waits until its stores have arrived; then it writes what was there
 //      before, the latest store first; when that has arrived, and no interrupt is under way, it
 //      begins again. Lines that it writes then count as being in the caches: reads of them wait.
+//      Bytes that others have stored to since stay as they are, in PM, too: what is written, and
+//      then stored again, is what is visible there (open: 6.2 has no such regions).
 //  12  After `retries` times, nobody speculates until the region is over: stores of all cores
 //      become visible when they have arrived. It begins again when those before have, and no alarm
 //      is left; then nothing can be stale that it reads, and it isn't marked any more. (Open. If
