@@ -28,7 +28,7 @@ def test_a_cell_is_crashed_at_ten_thousand_points(tmp_path: Path) -> None:
     """Unless the user says otherwise; of a run that has more."""
     out = tmp_path / "out.json"
     done = pmemsim("matrix", "queue", "--designs", "sw-undo", "-m", "asap", "--threads", "4",
-                   "--regions", "2000", "--json", out)  # fmt: skip
+                   "--regions", "1300", "--json", out)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert cells_of(out)["queue", "sw-undo"]["points"] == 10_000
 
