@@ -315,13 +315,12 @@ Found crash_overtaken_store(const std::vector<KeyValue>& more) {
 class OvertakenStores : public testing::TestWithParam<std::vector<KeyValue>> {};
 INSTANTIATE_TEST_SUITE_P(
     , OvertakenStores,
-    testing::Values(std::vector<KeyValue>{}, std::vector<KeyValue>{{"pmem_spec.recovery", "eager"}},
-                    std::vector<KeyValue>{{"pmem_spec.retries", "0"}},
-                    std::vector<KeyValue>{{"pmem_spec.recovery", "eager"},
-                                          {"pmem_spec.retries", "0"}},
-                    // Thread 1 has its ID when it is taken off its core, behind its log.
-                    std::vector<KeyValue>{{"core.time_slice", "20ns"},
-                                          {"pmem_spec.inner_locks", "outer-id"}}));
+    testing::Values(
+        std::vector<KeyValue>{}, std::vector<KeyValue>{{"pmem_spec.recovery", "eager"}},
+        std::vector<KeyValue>{{"pmem_spec.retries", "0"}},
+        std::vector<KeyValue>{{"pmem_spec.recovery", "eager"}, {"pmem_spec.retries", "0"}},
+        // Thread 1 has its ID when it is taken off its core, behind its log.
+        std::vector<KeyValue>{{"core.time_slice", "20ns"}, {"pmem_spec.inner_locks", "outer-id"}}));
 
 TEST_P(OvertakenStores, TakeTheirRegionsBack) {
   const Found found = crash_overtaken_store(GetParam());
