@@ -1,11 +1,12 @@
-// Random programs that keep an undo or a redo log of their own, as the library does (library/log.c,
+// Programs that keep an undo or a redo log of their own, as the library does (library/log.c,
 // library/redo.c), in a pool as the library's recovery finds it: for crashing designs that leave
 // the log to the program.
 //
-// Threads hold the lock of what they share from before a region's begin until after its end. With
-// an undo log a region first logs the lines that it will store to, in the records of its thread's
-// segment; then come its stores, their flushes, and the commit. With a redo log it first logs the
-// words that it will store; then come the commit, its stores, their flushes, and the log's release.
+// With an undo log a region first logs the lines that it will store to, in the records of its
+// thread's segment; then come its stores, their flushes, and the commit. With a redo log it first
+// logs the words that it will store; then come the commit, its stores, their flushes, and the log's
+// release. In random programs threads hold the lock of what they share from before a region's begin
+// until after its end.
 #pragma once
 
 #include <array>
@@ -17,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "pmemsim/trace/reader.hpp"
 #include "run_trace.hpp"
 
 extern "C" {
@@ -28,13 +30,16 @@ uint64_t record_checksum(const struct record* record, uint64_t offset);
 
 namespace pmemsim {
 
-class LoggedRegions {
+// What such programs are made of.
+class LoggedProgram {
  public:
-  // After each store, a region loads up to `loads` words of what it stores to, or might, or its
-  // thread has stored just before it, and takes its time.
-  LoggedRegions(trace::ProgramLog log, std::uint32_t seed, std::uint32_t threads, int regions,
-                std::uint64_t loads = 0)
-      : log_(log), threads_(threads), loads_(loads), random_(seed) {
+  trace::TraceBuilder builder;
+
+ protected:
+  using Words = std::map<std::uint64_t, std::uint64_t>;  // by address
+  using Lines = std::set<std::uint64_t>;
+
+  LoggedProgram(trace::ProgramLog log, std::uint32_t threads) : threads_(threads) {
     builder.pm_region(kPmBase, kPmBase + kPoolBytes,
                       log == trace::ProgramLog::kRedo ? trace::kRedoPool : trace::kUndoPool);
     make_pool();
@@ -46,22 +51,80 @@ class LoggedRegions {
       builder.thread(thread);
       builder.mark(trace::MarkKind::kRoiBegin);
     }
-    for (int i = 0; i < regions; ++i) add_region();
   }
 
-  trace::TraceBuilder builder;
+  // A word of the lines behind the logs.
+  std::uint64_t data(std::uint64_t line, std::uint64_t word = 0) const {
+    return chunk(threads_) + line * kLineBytes + word * 8;
+  }
+  static std::uint64_t log_of(std::uint32_t thread) { return chunk(thread); }
+
+  void lock(std::uint32_t lock) {
+    builder.sync(trace::SyncKind::kMutexLock, kDramBase + lock * 64, lock, versions_[lock]);
+  }
+  void unlock(std::uint32_t lock) {
+    builder.sync(trace::SyncKind::kMutexUnlock, kDramBase + lock * 64, lock, ++versions_[lock]);
+  }
+  void begin() { builder.mark(trace::MarkKind::kRegionBegin, 1); }
+  void end() { builder.mark(trace::MarkKind::kRegionEnd, 1); }
+  void load(std::uint64_t address) { builder.access(load_, address); }
+  void store(std::uint64_t address, std::uint64_t value) {
+    builder.store(store_, address, value);
+    words_[address] = value;
+  }
+  void flush(trace::Purpose why, trace::FenceMeaning meaning, const Lines& lines) {
+    purpose(why);
+    for (const std::uint64_t line : lines) builder.access(clwb_, line * kLineBytes);
+    builder.mark(trace::MarkKind::kNextFence, static_cast<std::uint64_t>(meaning));
+    builder.plain(sfence_);
+    purpose(trace::Purpose::kProgram);
+  }
+  void purpose(trace::Purpose purpose) {
+    builder.mark(trace::MarkKind::kPurpose, static_cast<std::uint64_t>(purpose));
+  }
+
+  // ---- An undo log
+
+  void log(std::uint32_t thread, const Lines& to_be_logged) {
+    purpose(trace::Purpose::kLog);
+    const std::vector<std::uint64_t> all(to_be_logged.begin(), to_be_logged.end());
+    std::span<const std::uint64_t> lines = all;
+    Lines written;
+    std::uint64_t place = log_of(thread);
+    while (!lines.empty()) {
+      const std::size_t count = std::min<std::size_t>(lines.size(), RECORD_LINES);
+      for (const std::uint64_t line : log_record(thread, place, lines.first(count))) {
+        written.insert(line);
+      }
+      place += (1 + count) * kLineBytes;
+      lines = lines.subspan(count);
+    }
+    flush(trace::Purpose::kLog, trace::FenceMeaning::kOrder, written);
+  }
+  void commit(std::uint32_t thread) {
+    purpose(trace::Purpose::kCommit);
+    const std::uint64_t place = kPmBase + COMMIT_OFFSET + thread * sizeof(commit_line);
+    store(place, ++committed_[thread]);
+    flush(trace::Purpose::kCommit, trace::FenceMeaning::kDurable, {place / kLineBytes});
+  }
+
+  // ---- A redo log
+
+  void say_to_redo(std::uint32_t thread, trace::Purpose why, trace::FenceMeaning meaning,
+                   std::uint64_t entries) {
+    purpose(why);
+    const std::uint64_t line = kPmBase + COMMIT_OFFSET + thread * sizeof(commit_line);
+    store(line + offsetof(commit_line, to_redo), entries);
+    flush(why, meaning, {line / kLineBytes});
+  }
 
  private:
-  using Words = std::map<std::uint64_t, std::uint64_t>;  // by address
-
   static constexpr std::uint64_t kPoolBytes = 1 << 20;
-  static constexpr std::uint32_t kLocks = 2, kLinesEach = 4;  // of each lock and each thread
 
   template <class Detail>
   std::uint32_t detailed(Detail detail, trace::SiteKind kind) {
     return builder.site(kind, 0, 1, {}, {}, static_cast<std::uint8_t>(detail));
   }
-  std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
   static std::uint64_t chunk(std::uint64_t number) {
     return kPmBase + first_chunk_offset(kPoolBytes) + number * CHUNK_BYTES;
   }
@@ -89,78 +152,6 @@ class LoggedRegions {
     builder.image_page(kPmBase + offset - offset % page.size(), page);
   }
 
-  void add_region() {
-    const auto thread = static_cast<std::uint32_t>(below(threads_));
-    const auto lock = static_cast<std::uint32_t>(below(kLocks));
-    builder.thread(thread);
-    builder.sync(trace::SyncKind::kMutexLock, kDramBase + lock * 64, lock, versions_[lock]);
-    outside_ = word(kLocks + threads_ + thread);
-    if (loads_ > 0) store(outside_, ++value_);
-    builder.mark(trace::MarkKind::kRegionBegin, 1);
-    Words stores;
-    for (std::uint64_t i = 1 + below(8); i > 0; --i) {
-      stores[word(below(2) == 0 ? lock : kLocks + thread)] = ++value_;
-    }
-    std::set<std::uint64_t> lines;
-    for (const auto& [address, _] : stores) lines.insert(address / kLineBytes);
-    if (log_ == trace::ProgramLog::kRedo) {
-      log_new(thread, lock, stores);
-      say_to_redo(thread, trace::Purpose::kCommit, trace::FenceMeaning::kOrder, stores.size());
-    } else {
-      log(thread, std::vector(lines.begin(), lines.end()));
-    }
-    for (const auto& [address, value] : stores) {
-      store(address, value);
-      // With a redo log, a region that stores in place has done all else.
-      if (log_ == trace::ProgramLog::kUndo) load(addresses(stores), lock, thread);
-    }
-    flush(trace::Purpose::kDataFlush, trace::FenceMeaning::kOrder, lines);
-    if (log_ == trace::ProgramLog::kRedo) {
-      say_to_redo(thread, trace::Purpose::kRelease, trace::FenceMeaning::kDurable, 0);
-    } else {
-      commit(thread);
-    }
-    builder.mark(trace::MarkKind::kRegionEnd, 1);
-    builder.sync(trace::SyncKind::kMutexUnlock, kDramBase + lock * 64, lock, ++versions_[lock]);
-  }
-  std::uint64_t word(std::uint64_t group) {
-    return chunk(threads_) + (group * kLinesEach + below(kLinesEach)) * kLineBytes + below(8) * 8;
-  }
-  static std::vector<std::uint64_t> addresses(const Words& words) {
-    std::vector<std::uint64_t> list;
-    for (const auto& [address, _] : words) list.push_back(address);
-    return list;
-  }
-  // Of these, or of what the region might store to, or what was stored just before it.
-  void load(const std::vector<std::uint64_t>& stored, std::uint32_t lock, std::uint32_t thread) {
-    if (loads_ == 0) return;
-    for (std::uint64_t i = below(loads_ + 1); i > 0; --i) {
-      builder.external(static_cast<std::uint32_t>(1 + below(400)));
-      const std::uint64_t other = word(below(2) == 0 ? lock : kLocks + thread);
-      builder.access(load_, below(4) == 0   ? outside_
-                            : below(2) == 0 ? stored[below(stored.size())]
-                                            : other);
-    }
-  }
-  void store(std::uint64_t address, std::uint64_t value) {
-    builder.store(store_, address, value);
-    words_[address] = value;
-  }
-
-  void log(std::uint32_t thread, std::span<const std::uint64_t> lines) {
-    purpose(trace::Purpose::kLog);
-    std::set<std::uint64_t> written;
-    std::uint64_t place = chunk(thread);
-    while (!lines.empty()) {
-      const std::size_t count = std::min<std::size_t>(lines.size(), RECORD_LINES);
-      for (const std::uint64_t line : log_record(thread, place, lines.first(count))) {
-        written.insert(line);
-      }
-      place += (1 + count) * kLineBytes;
-      lines = lines.subspan(count);
-    }
-    flush(trace::Purpose::kLog, trace::FenceMeaning::kOrder, written);
-  }
   // Returns the lines that it takes.
   std::vector<std::uint64_t> log_record(std::uint32_t thread, std::uint64_t place,
                                         std::span<const std::uint64_t> lines) {
@@ -193,55 +184,103 @@ class LoggedRegions {
     }
     return data;
   }
-  void commit(std::uint32_t thread) {
-    purpose(trace::Purpose::kCommit);
-    const std::uint64_t place = kPmBase + COMMIT_OFFSET + thread * sizeof(commit_line);
-    store(place, ++committed_[thread]);
-    flush(trace::Purpose::kCommit, trace::FenceMeaning::kDurable, {place / kLineBytes});
+
+  const std::uint32_t threads_;
+  std::uint32_t load_ = 0, store_ = 0, clwb_ = 0, sfence_ = 0;
+  std::map<std::uint32_t, std::uint32_t> versions_;   // by lock
+  std::map<std::uint32_t, std::uint64_t> committed_;  // by thread
+  Words words_;                                       // what PM holds
+};
+
+// Random ones.
+class LoggedRegions : public LoggedProgram {
+ public:
+  // After each store, a region loads up to `loads` words of what it stores to, or might, or its
+  // thread has stored just before it, and takes its time.
+  LoggedRegions(trace::ProgramLog log, std::uint32_t seed, std::uint32_t threads, int regions,
+                std::uint64_t loads = 0)
+      : LoggedProgram(log, threads), log_(log), threads_(threads), loads_(loads), random_(seed) {
+    for (int i = 0; i < regions; ++i) add_region();
+  }
+
+ private:
+  static constexpr std::uint32_t kLocks = 2, kLinesEach = 4;  // of each lock and each thread
+
+  std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
+
+  void add_region() {
+    const auto thread = static_cast<std::uint32_t>(below(threads_));
+    const auto number = static_cast<std::uint32_t>(below(kLocks));
+    builder.thread(thread);
+    lock(number);
+    outside_ = word(kLocks + threads_ + thread);
+    if (loads_ > 0) store(outside_, ++value_);
+    begin();
+    Words stores;
+    for (std::uint64_t i = 1 + below(8); i > 0; --i) {
+      stores[word(below(2) == 0 ? number : kLocks + thread)] = ++value_;
+    }
+    Lines lines;
+    for (const auto& [address, _] : stores) lines.insert(address / kLineBytes);
+    if (log_ == trace::ProgramLog::kRedo) {
+      log_new(thread, number, stores);
+      say_to_redo(thread, trace::Purpose::kCommit, trace::FenceMeaning::kOrder, stores.size());
+    } else {
+      log(thread, lines);
+    }
+    for (const auto& [address, value] : stores) {
+      store(address, value);
+      // With a redo log, a region that stores in place has done all else.
+      if (log_ == trace::ProgramLog::kUndo) load_some(addresses(stores), number, thread);
+    }
+    flush(trace::Purpose::kDataFlush, trace::FenceMeaning::kOrder, lines);
+    if (log_ == trace::ProgramLog::kRedo) {
+      say_to_redo(thread, trace::Purpose::kRelease, trace::FenceMeaning::kDurable, 0);
+    } else {
+      commit(thread);
+    }
+    end();
+    unlock(number);
+  }
+  std::uint64_t word(std::uint64_t group) {
+    const std::uint64_t line = group * kLinesEach + below(kLinesEach);
+    return data(line, below(8));
+  }
+  static std::vector<std::uint64_t> addresses(const Words& words) {
+    std::vector<std::uint64_t> list;
+    for (const auto& [address, _] : words) list.push_back(address);
+    return list;
+  }
+  // Of these, or of what the region might store to, or what was stored just before it.
+  void load_some(const std::vector<std::uint64_t>& stored, std::uint32_t lock,
+                 std::uint32_t thread) {
+    if (loads_ == 0) return;
+    for (std::uint64_t i = below(loads_ + 1); i > 0; --i) {
+      builder.external(static_cast<std::uint32_t>(1 + below(400)));
+      const std::uint64_t other = word(below(2) == 0 ? lock : kLocks + thread);
+      load(below(4) == 0 ? outside_ : below(2) == 0 ? stored[below(stored.size())] : other);
+    }
   }
 
   void log_new(std::uint32_t thread, std::uint32_t lock, const Words& stores) {
     purpose(trace::Purpose::kLog);
-    std::set<std::uint64_t> written;
-    std::uint64_t place = chunk(thread);
+    Lines written;
+    std::uint64_t place = log_of(thread);
     for (const auto& [address, value] : stores) {
       store(place + offsetof(redo_entry, offset), address - kPmBase);
       store(place + offsetof(redo_entry, value), value);
-      load({place, place + offsetof(redo_entry, value), chunk(thread)}, lock, thread);
+      load_some({place, place + offsetof(redo_entry, value), log_of(thread)}, lock, thread);
       written.insert(place / kLineBytes);
       place += sizeof(redo_entry);
     }
     flush(trace::Purpose::kLog, trace::FenceMeaning::kOrder, written);
-  }
-  void say_to_redo(std::uint32_t thread, trace::Purpose why, trace::FenceMeaning meaning,
-                   std::uint64_t entries) {
-    purpose(why);
-    const std::uint64_t line = kPmBase + COMMIT_OFFSET + thread * sizeof(commit_line);
-    store(line + offsetof(commit_line, to_redo), entries);
-    flush(why, meaning, {line / kLineBytes});
-  }
-
-  void purpose(trace::Purpose purpose) {
-    builder.mark(trace::MarkKind::kPurpose, static_cast<std::uint64_t>(purpose));
-  }
-  void flush(trace::Purpose why, trace::FenceMeaning meaning,
-             const std::set<std::uint64_t>& lines) {
-    purpose(why);
-    for (const std::uint64_t line : lines) builder.access(clwb_, line * kLineBytes);
-    builder.mark(trace::MarkKind::kNextFence, static_cast<std::uint64_t>(meaning));
-    builder.plain(sfence_);
-    purpose(trace::Purpose::kProgram);
   }
 
   const trace::ProgramLog log_;
   const std::uint32_t threads_;
   const std::uint64_t loads_;
   std::mt19937_64 random_;
-  std::uint32_t load_ = 0, store_ = 0, clwb_ = 0, sfence_ = 0;
-  std::map<std::uint32_t, std::uint32_t> versions_;   // by lock
-  std::map<std::uint32_t, std::uint64_t> committed_;  // by thread
-  std::uint64_t outside_ = 0;                         // stored to before the region
-  Words words_;                                       // what PM holds
+  std::uint64_t outside_ = 0;  // stored to before the region
   std::uint64_t value_ = 0;
 };
 

@@ -21,6 +21,7 @@ namespace {
 struct Found {
   std::uint64_t programs = 0, misspeculating = 0, violating = 0;
   std::uint64_t points = 0, stale_reads = 0, alarms = 0, aborts = 0, without_speculation = 0;
+  std::uint64_t missing_updates = 0;  // alarms of stores to the same bytes, in the wrong order
   std::string story;
 };
 
@@ -79,6 +80,7 @@ void run_and_crash(trace::TraceBuilder& builder, const Configuration& configurat
   const std::uint64_t alarms = count(machine, "load_alarms") + count(machine, "store_alarms");
   found.alarms += alarms;
   found.misspeculating += alarms > 0;
+  found.missing_updates += count(machine, "store_alarms") - count(machine, "false_store_alarms");
   found.aborts += count(machine, "aborts");
   found.without_speculation += count(machine, "without_speculation");
   const CrashResult result = crash(file, configuration, {}, {});
@@ -172,6 +174,22 @@ TEST(PublishedPmemSpec, CommitsBeforeTheInterruptComes) {
   EXPECT_NE(found.story.find("has read line"), std::string::npos) << found.story;
 }
 
+// With windows as long as an idle path: enough, unless they go on while a path isn't idle.
+TEST(PmemSpecWhoseWindowsGoOn, MissesStaleReadsWhilePathsAreBackedUp) {
+  const auto crashed = [](const char* windows) {
+    const Found found = crash_regions(kEnough, "1",
+                                      {{"pmem_spec.backed_up_windows", windows},
+                                       {"pm.wpq_entries", "2"},
+                                       {"pm.write_latency", "2us"},
+                                       {"pmem_spec.path_latency", "100ns"},
+                                       {"pmem_spec.window", "100ns"}});
+    report(found);
+    return found.violating;
+  };
+  EXPECT_EQ(crashed("stand-still"), 0u);
+  EXPECT_GT(crashed("go-on"), 0u);
+}
+
 TEST(PublishedPmemSpec, HitsTheStaleLineAgain) {
   const Found found = crash_regions(kEnough, "1", {{"pmem_spec.alarmed_lines", "published"}});
   report(found);
@@ -226,6 +244,111 @@ TEST(PublishedPmemSpec, LetsAStoreOvertakeWhatItsThreadHasRead) {
   report(published);
   EXPECT_EQ(published.violating, 1u);
   EXPECT_NE(published.story.find("depends on that"), std::string::npos) << published.story;
+}
+
+// Two regions with critical sections inside, which store to one word; the store of the first is
+// overtaken. Thread 1 stores behind a row of others, which change nothing and for which the
+// controller has no room. Thread 0 logs and stores when it has the lock, and commits when the first
+// region is over. Recovery undoes thread 0's region first, as it has to here.
+class OvertakenStore : public LoggedProgram {
+ public:
+  OvertakenStore() : LoggedProgram(trace::ProgramLog::kUndo, 2) {
+    builder.thread(1);
+    for (std::uint64_t line = 1; line <= kLines; ++line) load(data(line));
+    load_shared_and_log(1);
+    lock(kUntilTheFirstIsOver);
+    begin();
+    log(1, {shared() / kLineBytes});
+    builder.external(kWhile);  // the log is persistent
+    for (std::uint64_t line = 1; line <= kLines; ++line) store(data(line), 0);
+    lock(kShared);
+    store(shared(), 100);
+    unlock(kShared);
+    end_region(1);
+    unlock(kUntilTheFirstIsOver);
+    builder.thread(0);
+    load_shared_and_log(0);
+    begin();
+    lock(kShared);
+    log(0, {shared() / kLineBytes});
+    store(shared(), 200);
+    unlock(kShared);
+    lock(kUntilTheFirstIsOver);
+    unlock(kUntilTheFirstIsOver);
+    end_region(0);
+  }
+
+ private:
+  static constexpr std::uint32_t kUntilTheFirstIsOver = 0, kShared = 1;  // locks
+  static constexpr std::uint64_t kLines = 30;
+  static constexpr std::uint32_t kWhile = 100'000;  // instructions
+
+  std::uint64_t shared() const { return data(0); }
+  // So that they are in the caches when they are stored to.
+  void load_shared_and_log(std::uint32_t thread) {
+    load(shared());
+    for (std::uint64_t line = 0; line < 2; ++line) load(log_of(thread) + line * kLineBytes);
+  }
+  void end_region(std::uint32_t thread) {
+    flush(trace::Purpose::kDataFlush, trace::FenceMeaning::kOrder, {shared() / kLineBytes});
+    commit(thread);
+    end();
+  }
+};
+Found crash_overtaken_store(const std::vector<KeyValue>& more) {
+  OvertakenStore program;
+  Found found;
+  run_and_crash(program.builder,
+                configure(settings({{"ordering", "pmem-spec"},
+                                    {"atomicity", "software-undo"},
+                                    {"pm.device", "fixed"},
+                                    {"pm.write_latency", "1us"},
+                                    {"pm.wpq_entries", "2"},
+                                    {"pmem_spec.path_latency", "100ns"},
+                                    {"pmem_spec.buffer_entries", "16"},
+                                    {"pmem_spec.releases", "published"}},
+                                   more)),
+                found);
+  return found;
+}
+
+class OvertakenStores : public testing::TestWithParam<std::vector<KeyValue>> {};
+INSTANTIATE_TEST_SUITE_P(
+    , OvertakenStores,
+    testing::Values(
+        std::vector<KeyValue>{}, std::vector<KeyValue>{{"pmem_spec.recovery", "eager"}},
+        std::vector<KeyValue>{{"pmem_spec.retries", "0"}},
+        std::vector<KeyValue>{{"pmem_spec.recovery", "eager"}, {"pmem_spec.retries", "0"}},
+        // Thread 1 has its ID when it is taken off its core, behind its log.
+        std::vector<KeyValue>{{"core.time_slice", "20ns"}, {"pmem_spec.inner_locks", "outer-id"}}));
+
+TEST_P(OvertakenStores, TakeTheirRegionsBack) {
+  const Found found = crash_overtaken_store(GetParam());
+  report(found);
+  EXPECT_EQ(found.missing_updates, 1u);
+  EXPECT_GE(found.aborts, 2u);
+  EXPECT_EQ(found.violating, 0u) << found.story;
+}
+
+TEST(PmemSpecWithoutIds, OvertakenStoresStay) {
+  const Found found = crash_overtaken_store({{"pmem_spec.break.tags", "true"}});
+  report(found);
+  EXPECT_EQ(found.alarms, 0u);
+  EXPECT_EQ(found.violating, 1u);
+  EXPECT_NE(found.story.find("it should hold 0xc8"), std::string::npos) << found.story;
+}
+// Where releases wait, they find nothing, and nothing is lost without them.
+TEST(PmemSpecWithoutIds, NothingIsLostWhereReleasesWait) {
+  for (const char* tags : {"false", "true"}) {
+    const std::vector<KeyValue> more{{"pmem_spec.break.tags", tags}};
+    for (const Found& found : {crash_regions(long_tests() ? 400 : 20, "1", more),
+                               crash_stores(long_tests() ? 400 : 20, "1", more)}) {
+      report(found);
+      EXPECT_EQ(found.violating, 0u) << found.story;
+      EXPECT_EQ(found.missing_updates, 0u);
+    }
+  }
+  EXPECT_EQ(crash_overtaken_store({{"pmem_spec.releases", "wait"}}).alarms, 0u);
 }
 
 class BrokenPmemSpec : public testing::TestWithParam<const char*> {

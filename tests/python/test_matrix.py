@@ -24,6 +24,15 @@ def cells_of(path: Path) -> dict[tuple[str, str], dict[str, object]]:
     }
 
 
+def test_a_cell_is_crashed_at_ten_thousand_points(tmp_path: Path) -> None:
+    """Unless the user says otherwise; of a run that has more."""
+    out = tmp_path / "out.json"
+    done = pmemsim("matrix", "queue", "--designs", "sw-undo", "-m", "asap", "--threads", "4",
+                   "--regions", "1300", "--json", out)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert cells_of(out)["queue", "sw-undo"]["points"] == 10_000
+
+
 def test_every_design_side_by_side(tmp_path: Path) -> None:
     """All presets on two workloads, few points of each."""
     out, plot = tmp_path / "out.json", tmp_path / "out.png"

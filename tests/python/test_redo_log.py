@@ -62,12 +62,18 @@ def test_a_region_logs_commits_stores_in_place_and_releases(workload: str, opt: 
     assert set(last[stored.index]) == {"commit"}
 
 
-@pytest.mark.parametrize("opt", ["O0", "O2"])
+@pytest.mark.parametrize(
+    ("design", "opt"),
+    [("sw-redo", "O0"), ("sw-redo", "O2"), ("dpo-redo", "O2"), ("hops-redo", "O2"),
+     ("pmem-spec-redo", "O2")],
+)  # fmt: skip
 @pytest.mark.parametrize("workload", REDO)
-def test_it_recovers_wherever_it_crashes(workload: str, opt: str, tmp_path: Path) -> None:
+def test_it_recovers_wherever_it_crashes(
+    workload: str, design: str, opt: str, tmp_path: Path
+) -> None:
     output = tmp_path / "crash.json"
     done = pmemsim(
-        "crash", workload, "--design", "sw-redo", "--log", "redo", *SMALL_OPTIONS, "--opt", opt,
+        "crash", workload, "--design", design, "--log", "redo", *SMALL_OPTIONS, "--opt", opt,
         "--subsets", "1", "--check-images", "4", "--json", output,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -76,6 +76,25 @@ def test_headers_stand_in_a_queue_or_cost_nothing() -> None:
     assert bytes_of("redu+blom") == bytes_of("redu")
 
 
+LINE_ENTRY = 48 + 64 * 8 + 64  # address, data, mask, in bits
+
+
+@pytest.mark.parametrize(("machine", "channels"), [("pmem-spec", 1), ("asap", 2)])
+def test_the_persist_orderings_by_hand(machine: str, channels: int) -> None:
+    """PMEM-Spec prints 64 B for its buffer; what the others have is the model's."""
+    cores, lines = {
+        "pmem-spec": (8, (8 * 64 + 16 * 1024) * 1024 // 64),
+        "asap": (18, (18 * (32 + 1024) + 8 * 1024) * 1024 // 64),
+    }[machine]
+    assert bytes_of("pmem-spec", machine) == channels * 64 + cores * 4
+    others = cores * 32
+    assert bytes_of("dpo", machine) == cores * 8 * (LINE_ENTRY + others) / 8
+    buffers = cores * 32 * (LINE_ENTRY + others) / 8
+    assert bytes_of("hops", machine) == buffers + cores * others / 8 + lines / 8 + channels * 1024
+    more = bytes_of("pmem-spec", machine, pmem_spec__buffer_entries=16)
+    assert more == channels * 256 + cores * 4
+
+
 def test_larger_structures_cost_more() -> None:
     assert bytes_of("hw-redo", hw_redo__log_buffer_entries=9) - bytes_of("hw-redo") == 18 * 70
     assert bytes_of("lad", core__count=36) > bytes_of("lad")

@@ -122,6 +122,13 @@ TEST_F(HierarchyTest, MissesGoToTheirMemory) {
   EXPECT_EQ(hierarchy.statistics().dram_reads, 1u);
 }
 
+// What the shared cache evicts has no way from an L1 before it.
+TEST_F(HierarchyTest, TheWayOutBeginsInTheSharedCacheTheWayDownInTheCore) {
+  EXPECT_EQ(hierarchy.way_out(), ns(20 + 7));
+  EXPECT_EQ(hierarchy.way_down(0), ns(4 + 20 + 7));
+  EXPECT_EQ(hierarchy.way_back(), ns(9));
+}
+
 TEST_F(HierarchyTest, StatesFollowMesi) {
   const Line line = pm_line(0);
   EXPECT_EQ(ask(0, line, false).state, LineState::kExclusive);

@@ -382,6 +382,32 @@ TEST_F(PmemSpecWithABackedUpPath, WindowsGoOnWhereTheyStood) {
   EXPECT_EQ(count("load_alarms"), 0);
 }
 
+struct PmemSpecWhoseWindowsGoOn : PmemSpecBench {
+  PmemSpecWhoseWindowsGoOn() : PmemSpecBench(going_on(), {.wpq_entries = 1}) {}
+  static PmemSpecParameters going_on() {
+    PmemSpecParameters parameters;
+    parameters.backed_up_windows = BackedUpWindows::kGoOn;
+    return parameters;
+  }
+  // Line 1 is watched from 12 on. Its store arrives after so long.
+  void store_after(Picoseconds arrival) {
+    for (const std::uint64_t line : {0, 4, 8}) bench.store(1, pm_word(line), line);
+    bench.at(ns(5), [this] { bench.evict(kL1); });
+    bench.at(ns(15), [this] { bench.fetch(0, kL1); });
+    bench.at(arrival - ns(20), [this] { bench.store(0, kW1, 1); });
+    bench.run();
+  }
+};
+TEST_F(PmemSpecWhoseWindowsGoOn, TheyAreOverWhileAPathIsBackedUp) {
+  store_after(ns(52));
+  EXPECT_EQ(count("load_alarms"), 0);
+  EXPECT_EQ(count("backed_up_time_ns"), 208 - 21) << "line 1 waits behind line 8";
+}
+TEST_F(PmemSpecWhoseWindowsGoOn, UntilThenTheyFindOut) {
+  store_after(ns(52) - kNextPs);
+  EXPECT_EQ(count("load_alarms"), 1);
+}
+
 // ---- Rule 7: figure 7
 
 // Both store to A under a lock, core 0 first; but that store has ten others before it.
@@ -441,6 +467,48 @@ TEST_F(PmemSpecFigure7, AnInnerLocksIdStaysUntilTheOutermostIsGivenBack) {
   bench.store(0, kW0, 1);  // with none
   bench.run();
   EXPECT_EQ(count("store_alarms"), 2);
+}
+TEST_F(PmemSpecFigure7, StoresUnderAnInnerLockCarryANewerId) {
+  bench.lock(0);  // 1
+  bench.lock(1);  // 2
+  bench.store(1, kW0, 2);
+  bench.unlock(1);
+  bench.at(ns(5), [this] {
+    bench.lock(0);  // 3
+    bench.store(0, kW0, 3);
+  });
+  bench.run();
+  EXPECT_EQ(count("assigned_ids"), 3);
+  EXPECT_EQ(count("store_alarms"), 0);
+}
+struct PmemSpecThatKeepsTheOuterId : PmemSpecBench {
+  PmemSpecThatKeepsTheOuterId() : PmemSpecBench(keeping_it()) {}
+  static PmemSpecParameters keeping_it() {
+    PmemSpecParameters parameters;
+    parameters.inner_locks = InnerLocks::kOuterId;
+    return parameters;
+  }
+};
+TEST_F(PmemSpecThatKeepsTheOuterId, AnInnerLockMakesAnAlarmOfTheRightOrder) {
+  bench.lock(0);  // 1
+  bench.lock(1);  // 2
+  bench.store(1, kW0, 2);
+  bench.unlock(1);
+  bench.at(ns(5), [this] {
+    bench.lock(0);
+    bench.store(0, kW0, 3);  // with 1
+  });
+  bench.run();
+  EXPECT_EQ(count("assigned_ids"), 2);
+  EXPECT_EQ(count("store_alarms"), 1);
+  EXPECT_EQ(bench.in_pm(kW0), 3);
+}
+TEST_F(PmemSpecThatKeepsTheOuterId, TheNextOutermostLockBringsANewOne) {
+  for (int i = 0; i < 2; ++i) {
+    bench.lock(0);
+    bench.unlock(0);
+  }
+  EXPECT_EQ(count("assigned_ids"), 2);
 }
 // A recording may begin with locks that are held.
 TEST_F(PmemSpecFigure7, AnUnlockWithoutALockDoesNoHarm) {

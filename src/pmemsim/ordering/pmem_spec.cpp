@@ -107,17 +107,17 @@ void PmemSpecOrdering::leave_early(CoreId number) {
   enter(number, store);
 }
 
+// Rules 1 and 11. What is executed again takes with it what others have stored there since.
 void PmemSpecOrdering::visible(CoreId number, Line line) {
   PerCore& core = cores_[number];
   stale_.stored(line, core.leaving.bytes());
-  if (std::exchange(core.entered, false)) return;
-  Travelling store{.line = line, .bytes = core.leaving.bytes()};
-  core.leaving.copy_to(store.data);
-  if (parameters_.defects.masks) {
-    store.bytes = kWholeLine;
-    store.data = context_->pm_space.newest().read(line);
-  }
-  enter(number, store);
+  const LineData newest = context_->pm_space.newest().read(line);
+  LineData own = newest;
+  core.leaving.copy_to(own);
+  if (std::exchange(core.entered, false) && own == newest) return;
+  enter(number, {.line = line,
+                 .bytes = parameters_.defects.masks ? kWholeLine : core.leaving.bytes(),
+                 .data = newest});
   core.speculates = false;
   core.speculated = core.left;
 }
@@ -233,6 +233,7 @@ void PmemSpecOrdering::set_backed_up(PerCore& core, bool backed_up) {
 
 // Rule 6.
 Picoseconds PmemSpecOrdering::window_time() const {
+  if (parameters_.backed_up_windows == BackedUpWindows::kGoOn) return context_->queue.now();
   const Picoseconds now = backed_up_ > 0 ? backed_up_since_ : context_->queue.now();
   return now - statistics_.backed_up_time;
 }
@@ -362,8 +363,8 @@ bool PmemSpecOrdering::release(CoreId number, Picoseconds, Completion resume) {
 void PmemSpecOrdering::synchronised(CoreId number, trace::SyncKind kind, Picoseconds) {
   PerCore& core = cores_[number];
   if (trace::is_lock(kind)) {
-    ++core.locks;
-    assign(core);
+    const bool inner = core.locks++ > 0;
+    if (!inner || parameters_.inner_locks == InnerLocks::kNewId) assign(core);
   } else if (trace::is_unlock(kind)) {
     if (core.locks > 0) --core.locks;
     if (core.locks == 0) core.id.reset();

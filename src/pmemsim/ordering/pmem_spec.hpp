@@ -33,11 +33,12 @@
 //
 // Misspeculation
 //   6  The speculation buffers find out (speculation_buffer.hpp). The window is as long as the idle
-//      path times the cores (8.1). While a path is backed up, windows stand still (open).
+//      path times the cores (8.1). While a path is backed up, windows stand still (open:
+//      `backed_up_windows`).
 //   7  Whoever takes a lock gets the next speculation ID, which its stores carry until it has given
-//      back its last lock; inner locks bring newer IDs (5.2.2; inner locks are open). A region that
-//      goes back under a lock gets a new one, for what it has restored may carry a later one than
-//      it began with.
+//      back its last lock; inner locks bring newer IDs (5.2.2; inner locks are open:
+//      `inner_locks`). A region that goes back under a lock gets a new one, for what it has
+//      restored may carry a later one than it began with.
 //   8  When a buffer overflows, all cores pause until it doesn't (5.3).
 //   9  A misspeculated line is written down, and an interrupt comes to the handler (6.1.1); lines
 //      found meanwhile queue (open). The handler marks the threads that are in regions (6.2), and
@@ -52,6 +53,8 @@
 //      marked (6.2.2, eager). It waits until its stores have arrived; then it writes what was there
 //      before, the latest store first; when that has arrived, and no interrupt is under way, it
 //      begins again. Lines that it writes then count as being in the caches: reads of them wait.
+//      Bytes that others have stored to since stay as they are, in PM, too: what is written, and
+//      then stored again, is what is visible there (open: 6.2 has no such regions).
 //  12  After `retries` times, nobody speculates until the region is over: stores of all cores
 //      become visible when they have arrived. It begins again when those before have, and no alarm
 //      is left; then nothing can be stale that it reads, and it isn't marked any more. (Open. If

@@ -27,6 +27,12 @@ enum class SpecRecovery : std::uint8_t {
   kEager,  // 6.2.2: at once
 };
 
+// What a speculation window does while a persist path is backed up.
+enum class BackedUpWindows : std::uint8_t { kStandStill, kGoOn };
+
+// The speculation ID of stores under an inner lock.
+enum class InnerLocks : std::uint8_t { kNewId, kOuterId };
+
 // Where the paper leaves something unsound: as it should be, or as it is published.
 enum class CommitCheck : std::uint8_t { kWaits, kPublished };
 enum class Releases : std::uint8_t { kWait, kPublished };
@@ -43,6 +49,14 @@ inline std::span<const std::string_view> choice_names(Detection) {
 }
 inline std::span<const std::string_view> choice_names(SpecRecovery) {
   static constexpr std::string_view kNames[] = {"lazy", "eager"};
+  return kNames;
+}
+inline std::span<const std::string_view> choice_names(BackedUpWindows) {
+  static constexpr std::string_view kNames[] = {"stand-still", "go-on"};
+  return kNames;
+}
+inline std::span<const std::string_view> choice_names(InnerLocks) {
+  static constexpr std::string_view kNames[] = {"new-id", "outer-id"};
   return kNames;
 }
 inline std::span<const std::string_view> choice_names(CommitCheck) {
@@ -87,10 +101,12 @@ struct PmemSpecDefects {
 struct PmemSpecParameters {
   Picoseconds path_latency{20'000};
   Picoseconds window{0};
+  BackedUpWindows backed_up_windows = BackedUpWindows::kStandStill;
   std::uint32_t buffer_entries = 4;
   Allocation allocation = Allocation::kWriteBacksAndTagged;
   Detection detection = Detection::kEvictions;
   Picoseconds assign_latency{20'000};
+  InnerLocks inner_locks = InnerLocks::kNewId;
   Picoseconds interrupt_latency{2'000'000};
   SpecRecovery recovery = SpecRecovery::kLazy;
   std::uint32_t retries = 3;
@@ -108,6 +124,9 @@ struct PmemSpecParameters {
           "Persist path: from a core's store queue to the PM controllers");
     visit("window", window, {.most = kSecond},
           "Speculation window; 0ps: as many idle persist paths as the machine has cores");
+    visit("backed_up_windows", backed_up_windows, {},
+          "Whether windows stand still while a persist path is backed up, or go on, so that a "
+          "store which waits there can come too late to be found out");
     visit("buffer_entries", buffer_entries, {.least = 1, .most = 4096},
           "Speculation buffer of a controller: lines that are watched");
     visit("allocation", allocation, {},
@@ -118,6 +137,9 @@ struct PmemSpecParameters {
           "every store that misses is misspeculation");
     visit("assign_latency", assign_latency, {.most = kSecond},
           "spec-assign: how long it takes to increment the counter that all cores share");
+    visit("inner_locks", inner_locks, {},
+          "Whether stores under an inner lock carry a new speculation ID, or keep the outer one's, "
+          "which is older than what others have stored under the inner lock meanwhile");
     visit("interrupt_latency", interrupt_latency, {.most = kSecond},
           "From misspeculation to the handler that marks the threads");
     visit("recovery", recovery, {},

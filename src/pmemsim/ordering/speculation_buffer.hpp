@@ -20,7 +20,7 @@
 //   4  What needs an entry when none is free keeps a place in the controller's input, where it is
 //      searched as if it had one; overflows() until enough have been freed. (5.3: "all cores
 //      pause"; what is under way then goes on.)
-//   5  Windows are measured by a clock of their own (`now`), which stands still while a persist
+//   5  Windows are measured by a clock of their own (`now`), which can stand still while a persist
 //      path is backed up.
 //   6  The naive scheme (5.1.2) watches what was read instead: a read makes an entry, or a new
 //      window, and any store to the line is misspeculation.
