@@ -1,8 +1,9 @@
-// One cache's tags, and the two private levels on top of them.
+// One cache's tags, and on top of them the two private levels, and a cache of metadata.
 #include <gtest/gtest.h>
 
 #include <cstddef>
 
+#include "pmemsim/backend/metadata_cache.hpp"
 #include "pmemsim/cache/private_caches.hpp"
 #include "pmemsim/core/cache_array.hpp"
 
@@ -158,6 +159,41 @@ TEST(PrivateWithoutL2, LooksUpAndEvictsInTheL1Alone) {
   EXPECT_EQ(departure.line, Line{0});
   EXPECT_TRUE(departure.dirty);
   EXPECT_FALSE(caches.invalidate({1}));
+}
+
+// An eighth of it is filled, with the levels of a tree, say.
+TEST(MetadataCache, AreasThatLiePowersOfTwoApartHaveSetsOfTheirOwn) {
+  MetadataCache cache({.size_per_core = {512 << 10}, .ways = 16}, 1);
+  const auto look_up_all = [&] {
+    for (std::uint64_t area = 0; area < 64; ++area) {
+      for (std::uint64_t line = 0; line < 16; ++line) cache.look_up({(area << 48) + line}, true);
+    }
+  };
+  look_up_all();
+  look_up_all();
+  EXPECT_EQ(cache.statistics().misses, 64u * 16);
+  EXPECT_EQ(cache.statistics().hits, 64u * 16);
+  EXPECT_EQ(cache.statistics().write_backs, 0u);
+}
+
+TEST(MetadataCache, AnAreaAsLargeAsItFillsIt) {
+  MetadataCache cache({.size_per_core = {256 << 10}, .ways = 16}, 1);
+  constexpr std::uint64_t kBegin = 5 << 12;
+  for (std::uint64_t line = 0; line < 4096; ++line) cache.look_up({kBegin + line}, false);
+  for (std::uint64_t line = 0; line < 4096; ++line) EXPECT_TRUE(cache.contains({kBegin + line}));
+}
+
+TEST(MetadataCache, NamesTheLineThatItEvictsIfPmHasItOtherwise) {
+  MetadataCache cache({.size_per_core = {2 * 64}, .ways = 2}, 1);
+  const Line first{(7ull << 48) + 9}, second{8}, third{5000}, fourth{70'000};
+  EXPECT_FALSE(cache.look_up(first, true).hit);
+  EXPECT_TRUE(cache.look_up(first, false).hit);
+  cache.look_up(second, true);
+  EXPECT_TRUE(cache.clean(second));
+  EXPECT_FALSE(cache.clean(second));
+  EXPECT_EQ(cache.look_up(third, false).evicted, first);
+  EXPECT_EQ(cache.look_up(fourth, false).evicted, std::nullopt) << "PM has the second one";
+  EXPECT_FALSE(cache.contains(second));
 }
 
 }  // namespace

@@ -53,6 +53,15 @@ struct JanusBench : Platform {
   void address(std::uint32_t object, std::uint64_t where, std::uint32_t bytes = kLineBytes) {
     hint(trace::HintKind::kAddress, object, where, {}, bytes);
   }
+  // Of a line for each value.
+  void lines(std::uint32_t object, std::uint64_t where, const std::vector<std::uint64_t>& values) {
+    std::vector<std::byte> data;
+    for (const std::uint64_t value : values) {
+      const LineData line = data_of(value);
+      data.insert(data.end(), line.begin(), line.end());
+    }
+    hint(trace::HintKind::kBoth, object, where, data, static_cast<std::uint32_t>(data.size()));
+  }
   void start(std::uint32_t object) { hint(trace::HintKind::kStartBuffered, object, 0, {}, 0); }
 
   Picoseconds write(Line line, std::uint64_t value) { return write(line, data_of(value)); }

@@ -20,6 +20,15 @@ constexpr Line kLine = kHintedLine;
 
 using Values = JanusValues;
 
+// Of which an unexpected write takes as long as the tree, whatever its data.
+const Values kOneCore{{"core.count", "1"}, {"backend", "encryption,integrity"}};
+const std::pair<std::string, std::string> kOneUnit{"backend.units_per_core", "1"};
+
+Values with(Values values, const Values& more) {
+  values.insert(values.end(), more.begin(), more.end());
+  return values;
+}
+
 // ---- What is announced
 
 TEST(Janus, AnnouncedInTimeAWriteHasNothingLeftToDo) {
@@ -73,6 +82,26 @@ TEST(Janus, ObjectsOfTwoThreadsAreTwo) {
   EXPECT_EQ(bench.count("used_in_part"), 1);
 }
 
+// Of the data nothing can be used, and what follows from the line is further on in the older entry.
+TEST(Janus, OfEntriesWithOtherDataTheOldestIsTaken) {
+  JanusBench bench(Values{{"backend", "encryption,integrity"}});
+  bench.hint(HintKind::kBoth, 1, kAddress, data_of(1));
+  bench.wait(ns(1000));
+  bench.hint(HintKind::kBoth, 2, kAddress, data_of(2));
+  bench.wait(kWay + ns(1));
+  EXPECT_EQ(bench.write(kLine, 3), ns(40))
+      << "the MAC; the pad and the tree are those of the first";
+}
+
+TEST(Janus, OfEntriesWithTheSameDataTheNewestIsTaken) {
+  JanusBench bench(Values{{"backend", "encryption,integrity"}});
+  bench.hint(HintKind::kBoth, 1, kAddress, data_of(1));
+  bench.wait(ns(1000));
+  bench.hint(HintKind::kBoth, 2, kAddress, data_of(1));
+  bench.wait(kWay + ns(1));
+  EXPECT_EQ(bench.write(kLine, 1), kTree);
+}
+
 // ---- The request queue
 
 TEST(Janus, BufferedRequestsWaitAndThoseOfOneLineBecomeOne) {  // Figure 8b
@@ -124,33 +153,109 @@ TEST(Janus, AFullRequestQueueOfImmediateOnesDropsTheNewOne) {
   EXPECT_EQ(bench.count("operations"), 2);
 }
 
+TEST(Janus, TheDecoderTakesOneRequestAfterTheOtherLineByLine) {
+  const auto left_to_do = [](std::uint64_t line) {
+    JanusBench bench(with(kOneCore, {{"janus.decode_latency", "100ns"}}));
+    bench.hint(HintKind::kBothBuffered, 1, kAddress, data_of(1));
+    bench.lines(2, kAddress + 64, {2, 3});
+    bench.hint(HintKind::kBoth, 3, kAddress + 3 * 64, data_of(4));
+    bench.start(1);  // it hasn't lost its place
+    bench.wait(kWay + ns(100) + kTree);
+    EXPECT_EQ(bench.count("operations"), 4);
+    return bench.write({kLine.number + line}, line + 1);
+  };
+  EXPECT_EQ(left_to_do(0), ns(0));
+  EXPECT_EQ(left_to_do(1), ns(100));
+  EXPECT_EQ(left_to_do(2), ns(200));
+  EXPECT_EQ(left_to_do(3), ns(300));
+}
+
 // ---- The operation queue and the result buffer
 
 TEST(Janus, AFullOperationQueueDropsNewOnes) {
-  JanusBench bench(Values{{"janus.operation_entries", "1"}, {"backend.units_per_core", "1"}});
-  bench.hint(HintKind::kBoth, 1, kAddress, {}, 6 * kLineBytes);  // addresses alone
-  std::array<std::byte, 6 * kLineBytes> data{};
-  for (std::uint64_t i = 0; i < 6; ++i) std::ranges::copy(data_of(10 + i), data.begin() + i * 64);
-  bench.hint(HintKind::kBoth, 2, kAddress, data, 6 * kLineBytes);
-  bench.wait(ns(100));
-  EXPECT_EQ(bench.count("operations"), 12);
-  EXPECT_GE(bench.count("operations_dropped"), 2) << "two units work, two lines wait";
+  const auto left_to_do = [](std::uint64_t line) {
+    JanusBench bench(with(kOneCore, {{"janus.operation_entries", "1"}, kOneUnit}));
+    bench.lines(1, kAddress, {1, 2, 3, 4});
+    bench.wait(ns(2000));
+    EXPECT_EQ(bench.count("operations"), 4);
+    EXPECT_EQ(bench.count("operations_dropped"), 2);
+    return bench.write({kLine.number + line}, line + 1);
+  };
+  EXPECT_EQ(left_to_do(0), ns(0)) << "the unit had it";
+  EXPECT_EQ(left_to_do(1), ns(0)) << "the queue had it";
+  EXPECT_EQ(left_to_do(2), kTree);
+  EXPECT_EQ(left_to_do(3), kTree);
 }
 
 TEST(Janus, AFullResultBufferDropsNewOnes) {
-  JanusBench bench(Values{{"janus.result_entries", "1"}});
-  bench.address(1, kAddress, 3 * kLineBytes);
-  bench.wait(ns(1000));
-  EXPECT_EQ(bench.count("results_dropped"), 1);
-  JanusBench scaled(Values{{"janus.result_entries", "1"}, {"janus.scale", "2"}});
-  scaled.address(1, kAddress, 3 * kLineBytes);
-  scaled.wait(ns(1000));
-  EXPECT_EQ(scaled.count("results_dropped"), 0);
-  JanusBench unlimited(Values{{"janus.result_entries", "1"}, {"janus.scale", "0"}});
-  unlimited.address(1, kAddress, 300 * kLineBytes);
-  unlimited.wait(ns(100'000));
-  EXPECT_EQ(unlimited.count("results_dropped"), 0);
+  const auto left_to_do = [](std::uint64_t line) {
+    JanusBench bench(with(kOneCore, {{"janus.result_entries", "2"}}));
+    bench.lines(1, kAddress, {1, 2, 3, 4});
+    bench.wait(ns(1000));
+    EXPECT_EQ(bench.count("results_dropped"), 2);
+    return bench.write({kLine.number + line}, line + 1);
+  };
+  EXPECT_EQ(left_to_do(0), ns(0));
+  EXPECT_EQ(left_to_do(1), ns(0));
+  EXPECT_EQ(left_to_do(2), kTree);
+  EXPECT_EQ(left_to_do(3), kTree);
 }
+
+// ---- Figure 14: all structures so many times
+
+TEST(Janus, ScaleIsOfTheUnits) {
+  const auto left_to_do = [](const char* scale) {
+    JanusBench bench(with(kOneCore, {kOneUnit, {"janus.scale", scale}}));
+    bench.lines(1, kAddress, {1, 2});
+    bench.wait(kWay + ns(2) + kTree);
+    return bench.write({kLine.number + 1}, 2);
+  };
+  EXPECT_EQ(left_to_do("1"), kTree - ns(1)) << "it began when the first line was done";
+  EXPECT_EQ(left_to_do("2"), ns(0)) << "they were done side by side";
+  EXPECT_EQ(left_to_do("0"), ns(0));
+}
+
+TEST(Janus, ScaleIsOfTheRequestQueue) {
+  const auto dropped = [](const char* scale) {
+    JanusBench bench(with(kOneCore, {{"janus.request_entries", "2"}, {"janus.scale", scale}}));
+    for (std::uint32_t object = 1; object <= 7; ++object) {
+      bench.hint(HintKind::kBothBuffered, object, kAddress, data_of(object));
+    }
+    bench.wait(ns(100));
+    return bench.count("requests_dropped");
+  };
+  EXPECT_EQ(dropped("1"), 5);
+  EXPECT_EQ(dropped("2"), 3);
+  EXPECT_EQ(dropped("3"), 1);
+  EXPECT_EQ(dropped("0"), 0);
+}
+
+TEST(Janus, ScaleIsOfTheOperationQueue) {
+  const auto dropped = [](const char* scale) {
+    JanusBench bench(
+        with(kOneCore, {{"janus.operation_entries", "2"}, kOneUnit, {"janus.scale", scale}}));
+    bench.lines(1, kAddress, {1, 2, 3, 4, 5, 6, 7, 8});
+    bench.wait(ns(100));
+    return bench.count("operations_dropped");
+  };
+  EXPECT_EQ(dropped("1"), 5) << "the unit has one line, the queue two";
+  EXPECT_EQ(dropped("2"), 2) << "of each twice as many";
+  EXPECT_EQ(dropped("0"), 0);
+}
+
+TEST(Janus, ScaleIsOfTheResultBuffer) {
+  const auto dropped = [](const char* scale) {
+    JanusBench bench(with(kOneCore, {{"janus.result_entries", "2"}, {"janus.scale", scale}}));
+    bench.address(1, kAddress, 7 * kLineBytes);
+    bench.wait(ns(2000));
+    return bench.count("results_dropped");
+  };
+  EXPECT_EQ(dropped("1"), 5);
+  EXPECT_EQ(dropped("2"), 3);
+  EXPECT_EQ(dropped("0"), 0);
+}
+
+// ---- What goes unused
 
 TEST(Janus, ResultsHaveALifetime) {
   JanusBench bench(Values{{"janus.most_age", "2us"}});
@@ -172,6 +277,59 @@ TEST(Janus, AThreadThatEndsTakesAllAlong) {
   EXPECT_EQ(bench.count("operations"), 1);
   EXPECT_EQ(bench.count("unused"), 1);
   EXPECT_EQ(bench.write(kLine, 1), kParallel);
+}
+
+// Memory that is swapped: its results, and all that is on its way to them.
+TEST(Janus, LinesInARangeAreDiscardedWhereverTheyAre) {
+  const auto left_to_do = [](std::uint64_t line, bool swapped) {
+    JanusBench bench(with(kOneCore, {kOneUnit, {"integrity.staleness", "ignored"}}));
+    Janus janus({}, 1);
+    janus.connect(bench.context());
+    bench.design.pm().expect_predictions(janus.result_buffer(), janus);
+    const auto hint = [&](HintKind kind, std::uint64_t first, std::span<const std::byte> data) {
+      const auto bytes = static_cast<std::uint32_t>(data.size());
+      const auto object = static_cast<std::uint32_t>(1 + first);
+      janus.hint(0, {kind, object, kAddress + first * 64, bytes, data}, bench.queue.now());
+    };
+    hint(HintKind::kBoth, 0, data_of(1));
+    bench.wait(ns(1000));  // the result buffer has it
+    std::array<std::byte, 2 * kLineBytes> both{};
+    std::ranges::copy(data_of(3), both.begin());
+    std::ranges::copy(data_of(4), both.begin() + kLineBytes);
+    hint(HintKind::kBothBuffered, 1, data_of(2));
+    hint(HintKind::kBoth, 2, both);
+    bench.wait(ns(100));  // the request queue, the unit and the operation queue have a line each
+    hint(HintKind::kBoth, 64, data_of(5));
+    hint(HintKind::kStartBuffered, 1, {});
+    if (swapped) janus.discard_range(kLine, {kLine.number + 4});
+    bench.wait(ns(5000));
+    return bench.write({kLine.number + line}, line == 64 ? 5 : line + 1);
+  };
+  for (const std::uint64_t line : {0, 1, 2, 3}) {
+    EXPECT_EQ(left_to_do(line, false), ns(0)) << line;
+    EXPECT_EQ(left_to_do(line, true), kTree) << line;
+  }
+  EXPECT_EQ(left_to_do(64, true), ns(0)) << "it isn't among them";
+}
+
+TEST(Janus, LinesOnTheirWayAreDiscardedToo) {
+  const auto left_to_do = [](std::uint64_t first, std::uint64_t end) {  // for the second of two
+    JanusBench bench(kOneCore);
+    Janus janus({}, 1);
+    janus.connect(bench.context());
+    bench.design.pm().expect_predictions(janus.result_buffer(), janus);
+    std::array<std::byte, 2 * kLineBytes> both{};
+    std::ranges::copy(data_of(1), both.begin());
+    std::ranges::copy(data_of(2), both.begin() + kLineBytes);
+    janus.hint(0, {HintKind::kBoth, 1, kAddress, 2 * kLineBytes, both}, bench.queue.now());
+    bench.wait(kWay - ns(1));
+    janus.discard_range({kLine.number + first}, {kLine.number + end});
+    bench.wait(ns(1000));
+    return bench.write({kLine.number + 1}, 2);
+  };
+  EXPECT_EQ(left_to_do(0, 1), ns(0));
+  EXPECT_EQ(left_to_do(1, 2), kTree);
+  EXPECT_EQ(left_to_do(2, 3), ns(0));
 }
 
 // ---- What other writes do to results
@@ -231,6 +389,44 @@ TEST(Janus, ADuplicateThatHasComeIsLookedUpAnew) {
   bench.write(other, 1);
   bench.write_out();
   EXPECT_EQ(bench.write(kLine, 1), kTree);
+}
+
+// ---- What is used although it doesn't hold (docs/crash.md)
+
+Values broken(const char* defect, bool is_broken) {
+  return {{std::string("backend.break.") + defect, is_broken ? "true" : "false"}};
+}
+
+TEST(JanusDefect, ResultsForOtherDataAreUsedAndWritten) {
+  for (const bool defect : {false, true}) {
+    JanusBench bench(broken("prepared_data", defect));
+    bench.hint(HintKind::kBoth, 1, kAddress, data_of(1));
+    bench.wait(ns(1000));
+    EXPECT_EQ(bench.write(kLine, 2), defect ? ns(0) : kParallel);
+    EXPECT_EQ(value_of(bench.design.pm().surviving(kLine)), defect ? 1u : 2u);
+  }
+}
+
+TEST(JanusDefect, ResultsForAnotherLineAreUsed) {
+  for (const bool defect : {false, true}) {
+    JanusBench bench(broken("prepared_line", defect));
+    bench.hint(HintKind::kBoth, 1, kAddress + 64, data_of(1));
+    bench.wait(ns(1000));
+    EXPECT_EQ(bench.write(kLine, 1), defect ? ns(0) : kParallel);
+    EXPECT_EQ(value_of(bench.design.pm().surviving(kLine)), 1u);
+  }
+}
+
+TEST(JanusDefect, ResultsForAnOldCounterAreUsed) {
+  for (const bool defect : {false, true}) {
+    JanusBench bench(broken("metadata_changed", defect));
+    bench.hint(HintKind::kBoth, 1, kAddress, data_of(1));
+    bench.hint(HintKind::kBoth, 2, kAddress, data_of(2));
+    bench.wait(ns(1000));
+    bench.write(kLine, 1);
+    EXPECT_EQ(bench.write(kLine, 2), defect ? kTree : kParallel) << "the tree has changed as well";
+    EXPECT_EQ(value_of(bench.design.pm().surviving(kLine)), 2u);
+  }
 }
 
 }  // namespace

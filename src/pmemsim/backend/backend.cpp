@@ -87,7 +87,7 @@ void Backend::bring(std::uint32_t slot, const Write& newer) {
   acknowledgements_[passing.acknowledgements].push_back(newer.persisted);
   passing.brought.push_back({newer.persisting, newer.written});
   passing.write.add_newer(newer);
-  passing.prepared.data = false;
+  passing.prepared.data.reset();
   for (std::size_t i = 0; i < operations_.size(); ++i) {
     operations_[i]->brings(
         passing.write, completion<&Backend::operation_done>(*this, i << kOperationShift | slot));
@@ -185,14 +185,21 @@ void Backend::send(std::uint32_t slot) {
   writes_[slot].in_queue = id;
 }
 
-// Rule 4.
+// Rules 4 and 5.
 Encoded Backend::encode(Passing& passing) const {
   Write& write = passing.write;
   if (write.bytes != kWholeLine) {
     const LineData before = write.data;
     take_bytes(write.data, accepted_newest(write.line), ~write.bytes);
-    if (write.data != before) passing.prepared.data = false;
+    if (write.data != before) passing.prepared.data.reset();
   }
+  if (!passing.prepared.data) return encode(write, passing);
+  Write worked_out = write;
+  worked_out.data = *passing.prepared.data;
+  return encode(worked_out, passing);
+}
+
+Encoded Backend::encode(const Write& write, const Passing& passing) const {
   Encoded encoded{.place = write.line, .data = write.data, .order = passing.order};
   for (const auto& operation : operations_) operation->encode(write, passing.prepared, encoded);
   return encoded;

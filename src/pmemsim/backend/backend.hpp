@@ -22,7 +22,8 @@
 //      A write whose bytes one behind it has taken with it can't be dropped any more.
 //   5  Operations may start before a write comes, on what somebody predicts (result_buffer.hpp). A
 //      write that comes takes the results that fit it along, until it goes on or is dropped. If it
-//      is a part whose line turns out to hold something else, those of the data are lost.
+//      is a part whose line turns out to hold something else, those of the data are lost. Where it
+//      uses those of the data, what is encoded are the data that they were worked out with.
 //   6  Data that have left the caches are under way for a time that depends on their way. If what
 //      left later has come sooner, what left before brings the line's newest contents instead. They
 //      may be those of a region that has committed meanwhile.
@@ -205,6 +206,7 @@ class Backend {
   void send_next_later(std::uint64_t line, Picoseconds now);
   void send(std::uint32_t slot);
   Encoded encode(Passing& passing) const;
+  Encoded encode(const Write& write, const Passing& passing) const;
   Write as_sent(std::uint32_t slot);
   void carry(std::uint32_t slot, Write& metadata);
   void leaves(Passing& passing, Encoded encoded);

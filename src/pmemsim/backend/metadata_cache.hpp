@@ -4,6 +4,9 @@
 //
 // A line is there from the look-up that misses on, although it has yet to be read: a second one at
 // that time finds it.
+//
+// Each area of metadata begins at a set of its own. Else those that lie powers of two apart, as the
+// levels of a tree do, and the copies of a program (run.instances), would all begin at the first.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +14,7 @@
 #include <utility>
 
 #include "pmemsim/core/cache_array.hpp"
+#include "pmemsim/core/mix.hpp"
 #include "pmemsim/core/parameters.hpp"
 
 namespace pmemsim {
@@ -52,7 +56,7 @@ class MetadataCache {
   };
   // Puts the line there if it isn't. `changes`: it will differ from PM.
   Found look_up(Line line, bool changes) {
-    const std::size_t way = lines_.find(line);
+    const std::size_t way = lines_.find(moved(line));
     if (way != kNoWay) {
       lines_.touch(way);
       lines_.meta(way).changed |= changes;
@@ -64,10 +68,10 @@ class MetadataCache {
   }
   // PM has the line as it is from now on. False if it had, or the line isn't there.
   bool clean(Line line) {
-    const std::size_t way = lines_.find(line);
+    const std::size_t way = lines_.find(moved(line));
     return way != kNoWay && std::exchange(lines_.meta(way).changed, false);
   }
-  bool contains(Line line) const { return lines_.find(line) != kNoWay; }
+  bool contains(Line line) const { return lines_.find(moved(line)) != kNoWay; }
   const MetadataCacheStatistics& statistics() const { return statistics_; }
 
  private:
@@ -75,11 +79,18 @@ class MetadataCache {
     bool changed = false;  // PM has something older
   };
 
+  static constexpr std::uint64_t kAreaLines = 4096;
+
+  // Within its area; of what it returns, it returns the line.
+  static Line moved(Line line) {
+    return {line.number ^ mix(line.number / kAreaLines) % kAreaLines};
+  }
+
   std::optional<Line> install(Line line, bool changes) {
-    const std::size_t way = lines_.victim(line);
+    const std::size_t way = lines_.victim(moved(line));
     const bool written = lines_.occupied(way) && lines_.meta(way).changed;
-    const Line evicted = lines_.line(way);
-    lines_.install(way, line, {changes});
+    const Line evicted = moved(lines_.line(way));
+    lines_.install(way, moved(line), {changes});
     if (!written) return {};
     ++statistics_.write_backs;
     return evicted;

@@ -135,7 +135,7 @@ class BackendOperation {
   virtual bool locate(Line, Completion /*done*/) { return true; }
 
   // What would go to the queues if the write were accepted now; other operations come before and
-  // after this one. `prepared`: what is left of that of write().
+  // after this one. `prepared`: what is left of that of write(); if it has data, so has the write.
   virtual void encode(const Write&, const Prepared& /*prepared*/, Encoded&) const {}
   virtual void sent(const Write&, const Encoded&) {}
   virtual void accepted(const Write&, const Encoded&) {}

@@ -31,7 +31,8 @@ struct PreparedId {
 // What a write may use.
 struct Prepared {
   PreparedId id{};
-  bool data = false;  // all of it; otherwise what follows from the line, not from the data
+  // All of it, which was worked out with these data; otherwise what follows from the line alone.
+  std::optional<LineData> data{};
 };
 
 enum class Fate : std::uint8_t {

@@ -100,7 +100,8 @@ Prepared ResultBuffer::claim(const Write& write) {
   outcome.fate = data ? Fate::kUsed : Fate::kUsedInPart;
   outcome.differing = differing(prediction, write);
   outcome.when = queue_.now();
-  return {outcome.id, data && prediction.whole()};
+  if (!data || !prediction.whole()) return {outcome.id};
+  return {outcome.id, prediction.data};
 }
 
 std::uint32_t ResultBuffer::find(const Write& write) const {

@@ -10,7 +10,8 @@
 //   3  A write claims one entry of its line at most, which leaves the buffer with that: of those
 //      whose data are the write's, the one that has known its line for the shortest time. If there
 //      is none, the one that has known it for the longest time, and of this only what follows from
-//      the line may be used.
+//      the line may be used. [Open. That is the same for all entries of the line, so that nothing
+//      is lost with those that have got less far.]
 //   4  An entry goes unused when it is discarded: by its identity, with its thread's, with those of
 //      a range of addresses, or because it has become too old, counted from the first step. Age is
 //      looked at whenever the buffer is used; the outcome has the time at which it was reached.

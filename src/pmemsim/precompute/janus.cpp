@@ -149,7 +149,7 @@ void Janus::decode_one(std::uint64_t, Picoseconds now) {
   decoding_ = false;
   const auto next =
       std::ranges::find_if(requests_, [](const Request& request) { return !request.buffered; });
-  if (next == requests_.end()) return;  // it has gone with its thread
+  if (next == requests_.end()) return;  // it has gone with its thread, or its page
   ++statistics_.operations;
   if (operations_.size() < size(parameters_.operation_entries)) {
     operations_.push_back({next->object, next->parts.front()});
@@ -269,6 +269,17 @@ void Janus::thread_ended(CoreId core) {
   for (Arriving& arriving : arriving_) {
     if (core_of(arriving.request.object) == core) arriving.request.parts.clear();
   }
+}
+
+void Janus::discard_range(Line first, Line end) {
+  const auto swapped = [&](const Part& part) {
+    return part.line && *part.line >= first && *part.line < end;
+  };
+  for (Arriving& arriving : arriving_) std::erase_if(arriving.request.parts, swapped);
+  for (Request& request : requests_) std::erase_if(request.parts, swapped);
+  std::erase_if(requests_, [](const Request& each) { return each.parts.empty(); });
+  std::erase_if(operations_, [&](const Operation& each) { return swapped(each.part); });
+  context_->pm.discard_range(first, end);
 }
 
 void Janus::statistics(StatisticsCollector& collector) const {
