@@ -245,7 +245,8 @@ void Deduplication::accepted(const Write& write, const Encoded& encoded) {
   note(now);
   if (encoded.elsewhere) {
     if (before == now) return;
-    ++contents_at(now).references;
+    Contents& contents = contents_at(now);
+    if (!parameters_.defects.count || contents.references != 2) ++contents.references;
     leave(before);
     for (auto& [_, move] : before_) move.gone_on |= move.line == write.line;
   } else {

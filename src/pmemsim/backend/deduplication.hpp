@@ -57,6 +57,7 @@ struct DeduplicationDefects {
   bool pending = false;
   bool leak = false;
 
+  bool count = false;
   template <class Visitor>
   void describe(Visitor& visit) {
     visit.defect("references", references, "a place is free while one line still refers to it");
@@ -65,6 +66,7 @@ struct DeduplicationDefects {
     visit.defect("pending", pending, "data are found that may still be dropped from their queue");
     visit.defect("leak", leak, "a place that no line refers to is never free again");
   }
+    visit.defect("count", count, "of a place with two references, the next one isn't counted");
 };
 
 struct DeduplicationParameters {

@@ -200,7 +200,8 @@ std::unique_ptr<ImageDecoder> LineEntries::decoder() const {
   ImageKeys keys{.cipher = seals_.cipher,
                  .authenticator = seals_.authenticator,
                  .macs_have_address = !seals_.defects.address,
-                 .keeper = defers_ ? nullptr : seals_.keeper};
+                 .keeper = seals_.keeper,
+                 .entries_behind = [this] { return !deferred_.published(); }};
   if (MerkleTree* const tree = seals_.tree) {
     keys.tree_levels = tree->levels();
     keys.roots = [tree]() -> const MerkleTree::Roots& { return tree->roots(); };

@@ -9,7 +9,9 @@
 //      changed entries, and nothing of the image is believed.
 //   3  Which lines refer to a place follows from the entries alone. What somebody keeps of that in
 //      volatile tables is held against it, at the places that either has changed since the last
-//      time, so that a crash costs what has changed.
+//      time, so that a crash costs what has changed. While entries in PM are behind the tables, as
+//      recovery will put them back, there is nothing to compare; what has changed is kept for
+//      later.
 #pragma once
 
 #include <functional>
@@ -33,6 +35,7 @@ struct ImageKeys {
   std::uint32_t tree_levels = 1;
   std::function<const MerkleTree::Roots&()> roots{};  // what their register holds
   PlaceKeeper* keeper = nullptr;
+  std::function<bool()> entries_behind{};  // lines' data are in PM, and their entries aren't
 };
 
 class SealedImage final : public ImageDecoder {
