@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -80,12 +81,7 @@ std::optional<Line> Deduplication::look_up(std::uint32_t number, const Predictio
     return read_table({kTable + entry / kFingerprintsALine}, false);
   }
   const bool compares = parameters_.fingerprint == Fingerprint::kCrc32;
-  if (compares && number == kTableRead + 1) {
-    const auto found = by_fingerprint_.find(fingerprint_of(subject.data));
-    if (found == by_fingerprint_.end()) return {};
-    ++statistics_.compared;
-    return found->second;
-  }
+  if (compares && number == kTableRead + 1) return compare(subject.data);
   const bool maps = number == (compares ? 3 : 2);
   return maps ? entries_->look_up_entry(*subject.line) : std::nullopt;
 }
@@ -94,6 +90,20 @@ std::optional<Line> Deduplication::read_table(Line line, bool changes) {
   const MetadataCache::Found found = cache_.look_up(line, changes);
   if (found.evicted) backend_->write_metadata(*found.evicted, {});
   return found.hit ? std::nullopt : std::optional(line);
+}
+
+// The line that is read last, if there is one.
+std::optional<Line> Deduplication::compare(const LineData& data) {
+  const auto [first, end] = by_fingerprint_.equal_range(fingerprint_of(data));
+  std::optional<Line> last;
+  std::set<LineData> read;
+  for (auto at = first; at != end; ++at) {
+    if (!read.insert(contents_.at(at->second.number).data).second) continue;
+    if (last) backend_->read_metadata(*last, {});
+    last = at->second;
+    ++statistics_.compared;
+  }
+  return last;
 }
 
 std::optional<Line> Deduplication::duplicate(const Prediction& subject) {

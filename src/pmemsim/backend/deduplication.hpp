@@ -3,7 +3,8 @@
 //
 //   D1  the fingerprint of the data: MD5, or CRC-32
 //   D2  looking it up among those of the data that PM has. With CRC-32, which different data have
-//       in common, the line that was found is read and compared.
+//       in common, each line that was found is read and compared. [Open: in which order, if there
+//       are several; all at once. Places with the same data count as one.]
 //   D3  the address mapping is changed: the line's entry is looked up (line_entries.hpp)
 //   D4  the entry is encrypted. [Open: its time; that of AES] It stands beside the counter, so not
 //       before E1.
@@ -56,8 +57,8 @@ struct DeduplicationDefects {
   bool mapping = false;
   bool pending = false;
   bool leak = false;
-
   bool count = false;
+
   template <class Visitor>
   void describe(Visitor& visit) {
     visit.defect("references", references, "a place is free while one line still refers to it");
@@ -65,8 +66,8 @@ struct DeduplicationDefects {
     visit.defect("mapping", mapping, "the entry of a duplicate keeps the place of the data before");
     visit.defect("pending", pending, "data are found that may still be dropped from their queue");
     visit.defect("leak", leak, "a place that no line refers to is never free again");
-  }
     visit.defect("count", count, "of a place with two references, the next one isn't counted");
+  }
 };
 
 struct DeduplicationParameters {
@@ -172,6 +173,7 @@ class Deduplication final : public BackendOperation, private PlaceKeeper {
   void no_longer_stale(Line line);
 
   std::optional<Line> read_table(Line line, bool changes);
+  std::optional<Line> compare(const LineData& data);
   bool drawn(const LineData& data) const;
   std::uint64_t fingerprint_of(const LineData& data) const;
   std::optional<Line> find(Line line, const LineData& data) const;
