@@ -224,6 +224,26 @@ TEST(RebuiltPlaces, AreComparedWhenEntriesHaveBeenPublished) {
   }
 }
 
+// What changes while entries are behind, and nothing of the image with it, is compared later.
+TEST(RebuiltPlaces, AreRememberedWhileEntriesAreBehind) {
+  DeduplicationParameters broken;
+  broken.defects.references = true;
+  Bench bench(broken, Sealing::kVerified, true);
+  Watch watch(bench);
+  for (const std::uint64_t line : {9, 10}) bench.backend->stored({line}, EntryNeed::kLater);
+  bench.write_all({{1, 42}, {2, 42}});
+  bench.write({1}, 43);
+  bench.run();  // it is in its queue
+  bench.write({9}, 44);
+  bench.run();
+  bench.settle();  // its former place is left
+  bench.write_all({{10, 45}});
+  EXPECT_EQ(watch.problem, "");
+  if (!bench.publish()) bench.settle();
+  EXPECT_EQ(watch.problem,
+            "place 0x40 is free for deduplication, and 1 lines have their data there");
+}
+
 struct Kept {
   Sealing sealing;
   bool defers = false;

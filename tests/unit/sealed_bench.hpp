@@ -23,8 +23,8 @@ class Sealed : public MemoryBench {
   explicit Sealed(bool deduplicates, const IntegrityParameters& integrity = {},
                   const DeduplicationParameters& deduplication = {},
                   Sealing sealing = Sealing::kVerified, bool defers = false,
-                  const MetadataCacheParameters& counter_cache = {}, Picoseconds front_latency = {})
-      : MemoryBench(roomy(front_latency)) {
+                  const MetadataCacheParameters& counter_cache = {})
+      : MemoryBench(roomy()) {
     Backend::Operations operations;
     if (deduplicates) operations.push_back(std::make_unique<Deduplication>(deduplication, 1));
     if (sealing != Sealing::kNone) {
@@ -36,9 +36,8 @@ class Sealed : public MemoryBench {
     add_common_operations(operations, {}, counter_cache, 1, 1, defers);
     backend = std::make_unique<Backend>(queue, memory, std::move(operations), ns(0));
   }
-  static MemoryParameters roomy(Picoseconds front_latency) {
+  static MemoryParameters roomy() {
     MemoryParameters parameters = simple_memory();
-    parameters.front_latency = front_latency;
     parameters.wpq_entries = 16;
     return parameters;
   }

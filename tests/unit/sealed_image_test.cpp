@@ -253,7 +253,7 @@ TEST_P(SealedImages, NobodyCanMakeAMacWithoutTheKey) {
 
 // ---- Machines that are switched on again
 
-// A crash comes when a write is on its way to its queue, where it can have been seen; then another
+// A crash comes when a write waits for room in its queue, where it can have been seen; then another
 // machine writes the same line. Its counters go on from where the first one's register says.
 struct TwoMachines {
   // `counter`: what the second one finds in that register, if it isn't what the first one left.
@@ -263,8 +263,13 @@ struct TwoMachines {
     first.write({2}, 22);
     first.settle();
     accepted = *first.backend->registers().write_counter;
+    first.backend->stored({1}, EntryNeed::kLater);  // with its entry, it would wait here for room
     first.write({1}, 12);
-    first.run_until(first.queue.now() + ns(9 * 40 + 10));  // the tree, and a part of its way
+    first.run_until(first.queue.now() + ns(9 * 40 - 10));  // the tree is nearly done
+    for (std::uint64_t i = 0; i < 40; ++i) {               // the queue is full of others
+      first.memory.write({.line = {4096 + 8 * i}, .data = {}, .persisted = {}, .written = {}});
+    }
+    first.run_until(first.queue.now() + ns(20));
     surviving = first.backend->surviving({1});
     SurvivingRegisters registers = first.backend->registers();
     crashed = first.lines();
@@ -276,6 +281,8 @@ struct TwoMachines {
         entries->restart(second.memory.device(), registers);
       }
     }
+    first.settle();
+    first.write({3}, 33);  // whose entry is beside that of line 1
     first.settle();
     found = second.backend->newest({1});
     second.write({1}, 13);
@@ -292,7 +299,7 @@ struct TwoMachines {
     return decoder->problem();
   }
 
-  Sealed first{false, {}, {}, Sealing::kVerified, false, {}, ns(50)};
+  Sealed first{false, {}, {}, Sealing::kVerified, true};
   Sealed second{false};
   std::map<Line, LineData> crashed;
   std::uint64_t accepted = 0, left = 0;
