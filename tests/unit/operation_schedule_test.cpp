@@ -24,7 +24,7 @@ constexpr Picoseconds kMd5 = ns(321), kTree = ns(9 * 40), kAes = ns(40), kHash =
 constexpr Picoseconds kSerialized = kMd5 + kAes + kAes + kHash + kTree;
 constexpr Picoseconds kSerializedDuplicate = kMd5 + kAes + kTree;
 constexpr Picoseconds kParallel = kMd5 + kTree;
-constexpr Picoseconds kPmRead = ns(30 + 10 + 20 + 5);  // where a bank has another row open
+constexpr Picoseconds kConflictRead = ns(30 + 10 + 20 + 5);  // where a bank has another row open
 static_assert(kSerialized == ns(801) && kSerializedDuplicate == ns(721) && kParallel == ns(681));
 
 struct Chosen {
@@ -182,7 +182,7 @@ TEST(OperationSchedule, AMissInTheTreeWaitsForPm) {
   Janus bench(chosen);
   EXPECT_EQ(bench.write(1, kOther), kHash * 2) << "its node was the last";
   bench.settle();
-  EXPECT_EQ(bench.write(1), kHash + kPmRead + kHash);
+  EXPECT_EQ(bench.write(1), kHash + kConflictRead + kHash);
   EXPECT_EQ(bench.statistic("backend.metadata_reads"), bench.reads_before + 1);
 }
 
@@ -190,7 +190,7 @@ TEST(OperationSchedule, AMissInTheTableOfFingerprintsWaitsForPm) {
   Chosen chosen;
   chosen.deduplication.cache = {.size_per_core = {64}, .ways = 1};
   Janus bench(chosen);
-  EXPECT_EQ(bench.write(1), kMd5 + kPmRead + kTree);
+  EXPECT_EQ(bench.write(1), kMd5 + kConflictRead + kTree);
   EXPECT_EQ(bench.statistic("backend.metadata_reads"), bench.reads_before + 1);
   bench.settle();
   EXPECT_EQ(bench.write(1), kParallel) << "the line of the table that was looked up last";
@@ -236,7 +236,7 @@ TEST(OperationSchedule, DedupTakes300nsFromTheDataOn) {
 
 // In another bank than its line of entries. Closed banks: 10 + 20 + 5 ns for a line of entries; a
 // line that comes beside it has the bus 5 ns later. Open rows: 20 + 5 ns.
-constexpr Line kRead{2};
+constexpr Line kOtherBank{2};
 
 Chosen reading(Picoseconds aes, bool deduplicates = false) {
   Chosen chosen{.deduplicates = deduplicates, .verifies = false, .caches_all = false};
@@ -246,27 +246,27 @@ Chosen reading(Picoseconds aes, bool deduplicates = false) {
 
 TEST(Reading, MakesThePadBesideTheReadOfPm) {  // 2.2
   Janus slow(reading(ns(40)));
-  slow.read(kRead);
+  slow.read(kOtherBank);
   slow.wait(ns(1000));
-  EXPECT_EQ(slow.read(kRead), ns(40)) << "the pad";
+  EXPECT_EQ(slow.read(kOtherBank), ns(40)) << "the pad";
   Janus quick(reading(ns(10)));
-  quick.read(kRead);
+  quick.read(kOtherBank);
   quick.wait(ns(1000));
-  EXPECT_EQ(quick.read(kRead), ns(25)) << "PM";
+  EXPECT_EQ(quick.read(kOtherBank), ns(25)) << "PM";
 }
 
 TEST(Reading, MakesThePadBehindAMissingEntry) {
-  EXPECT_EQ(Janus(reading(ns(40))).read(kRead), ns(35 + 40));
-  EXPECT_EQ(Janus(reading(ns(10))).read(kRead), ns(35 + 10));
-  EXPECT_EQ(Janus(reading(ns(1))).read(kRead), ns(35 + 5)) << "PM, beside the entry";
+  EXPECT_EQ(Janus(reading(ns(40))).read(kOtherBank), ns(35 + 40));
+  EXPECT_EQ(Janus(reading(ns(10))).read(kOtherBank), ns(35 + 10));
+  EXPECT_EQ(Janus(reading(ns(1))).read(kOtherBank), ns(35 + 5)) << "PM, beside the entry";
 }
 
 TEST(Reading, LooksUpTheMappingFirst) {
-  EXPECT_EQ(Janus(reading(ns(40), true)).read(kRead), ns(35 + 40));
+  EXPECT_EQ(Janus(reading(ns(40), true)).read(kOtherBank), ns(35 + 40));
   Janus quick(reading(ns(10), true));
-  EXPECT_EQ(quick.read(kRead), ns(35 + 35)) << "the entry, then the line";
+  EXPECT_EQ(quick.read(kOtherBank), ns(35 + 35)) << "the entry, then the line";
   quick.wait(ns(1000));
-  EXPECT_EQ(quick.read(kRead), ns(25)) << "the mapping is known";
+  EXPECT_EQ(quick.read(kOtherBank), ns(25)) << "the mapping is known";
 }
 
 // Up to the first node that is cached: of eight on a leaf's way below the root.
