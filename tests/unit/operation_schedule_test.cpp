@@ -174,6 +174,13 @@ TEST(OperationSchedule, AMissWaitsForPm) {
       << "the line of entries";
 }
 
+TEST(OperationSchedule, AMissingEntryIsReadBeforeThePadIsMade) {
+  Janus bench({.deduplicates = false, .verifies = false, .caches_all = false});
+  EXPECT_EQ(bench.write(1), ns(10 + 20 + 5) + kAes);
+  bench.settle();
+  EXPECT_EQ(bench.write(2), kAes);
+}
+
 // Nodes of the tree come one after the other, since each is a hash of the one below.
 TEST(OperationSchedule, AMissInTheTreeWaitsForPm) {
   Chosen chosen{.deduplicates = false};
