@@ -244,6 +244,71 @@ TEST(RebuiltPlaces, AreRememberedWhileEntriesAreBehind) {
             "place 0x40 is free for deduplication, and 1 lines have their data there");
 }
 
+// Writes that wait for room in their queue have their places, and their lines aren't there yet:
+// that of line 1 the place that line 2 has left, that of line 2 one that no line had before.
+class Waiting {
+ public:
+  explicit Waiting(const DeduplicationParameters& parameters = {})
+      : bench(parameters, Sealing::kVerified, true), watch(bench) {
+    bench.write_all({{1, 42}, {2, 42}});
+    for (const std::uint64_t line : {1, 2}) bench.backend->stored({line}, EntryNeed::kLater);
+    first = bench.write({1}, 43);
+    second = bench.write({2}, 44);
+    bench.run_until(bench.queue.now() + ns(600));  // their operations are nearly done
+    for (std::uint64_t i = 0; i < 40; ++i) {
+      bench.memory.write({.line = {4096 + 8 * i}, .data = {}, .persisted = {}, .written = {}});
+    }
+    bench.run_until(bench.queue.now() + ns(500));
+  }
+  // Until all has been compared.
+  void settle() {
+    bench.settle();
+    if (!bench.publish()) bench.settle();
+  }
+  Bench bench;
+  Watch watch;
+  WriteId first, second;
+};
+
+TEST(RebuiltPlaces, AreNotComparedBeforeTheirWriteIsAccepted) {
+  Waiting waiting;
+  EXPECT_EQ(waiting.bench.backend->surviving({1}), data_of(42));
+  EXPECT_TRUE(waiting.bench.publish()) << "no queue has it";
+  waiting.settle();
+  EXPECT_EQ(waiting.watch.problem, "");
+  EXPECT_EQ(waiting.bench.problem(), "");
+  EXPECT_NE(waiting.bench.memory.device().read({2}), LineData{});
+  EXPECT_NE(waiting.bench.memory.device().read(kLastPlace), LineData{});
+}
+
+TEST(RebuiltPlaces, AreComparedOnceTheirWriteIsAccepted) {
+  DeduplicationParameters broken;
+  broken.defects.count = true;
+  Waiting waiting(broken);
+  waiting.settle();
+  waiting.bench.write_all({{20, 43}});
+  EXPECT_EQ(waiting.watch.problem, "");
+  waiting.bench.write_all({{21, 43}});
+  EXPECT_EQ(waiting.watch.problem,
+            "deduplication counts 2 lines whose data are at place 0x80, and by the entries in PM "
+            "there are 3");
+}
+
+TEST(RebuiltPlaces, AreFreeAgainIfTheirWriteIsDropped) {
+  Waiting waiting;
+  Bench& bench = waiting.bench;
+  EXPECT_TRUE(bench.backend->drop(waiting.second));
+  EXPECT_TRUE(bench.backend->drop(waiting.first));
+  waiting.settle();
+  EXPECT_EQ(waiting.watch.problem, "");
+  EXPECT_EQ(bench.problem(), "");
+  bench.write_all({{1, 45}});
+  waiting.settle();
+  EXPECT_EQ(waiting.watch.problem, "");
+  EXPECT_NE(bench.memory.device().read({2}), LineData{}) << "that is free, and so taken";
+  EXPECT_EQ(bench.memory.device().read(kLastPlace), LineData{}) << "no other one is";
+}
+
 struct Kept {
   Sealing sealing;
   bool defers = false;

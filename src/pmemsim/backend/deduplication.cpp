@@ -209,9 +209,12 @@ void Deduplication::leave(Line place) {
   --contents.references;
   if (contents.references > (parameters_.defects.references ? 1 : 0)) return;
   find_no_more(contents, place);
-  if (parameters_.defects.leak) return;
+  if (!parameters_.defects.leak) make_free(place);
+}
+
+void Deduplication::make_free(Line place) {
   std::vector<Line>& free = spaces_[window_of(place)].free;
-  contents.freed_as = free.size();
+  contents_at(place).freed_as = free.size();
   free.push_back(place);
 }
 
@@ -243,7 +246,9 @@ void Deduplication::encode(const Write& write, const Prepared&, Encoded& encoded
 
 void Deduplication::sent(const Write& write, const Encoded& encoded) {
   if (encoded.elsewhere || encoded.seal.place == place(write.line)) return;
-  if (parameters_.duplicates == Duplicates::kData) take(encoded.seal.place);
+  if (parameters_.duplicates == Duplicates::kDrawn) return;
+  take(encoded.seal.place);
+  reserved_.insert(encoded.seal.place.number);
 }
 
 void Deduplication::accepted(const Write& write, const Encoded& encoded) {
@@ -253,6 +258,7 @@ void Deduplication::accepted(const Write& write, const Encoded& encoded) {
   const Line before = place(write.line);
   const Line now = encoded.seal.place;
   note(now);
+  reserved_.erase(now.number);
   if (encoded.elsewhere) {
     if (before == now) return;
     Contents& contents = contents_at(now);
@@ -288,7 +294,8 @@ LineData Deduplication::decode(Line line, const LineData& data) const {
 }
 
 void Deduplication::dropped(const Write& write, const Encoded& encoded, bool accepted) {
-  if (!accepted || encoded.elsewhere) return;
+  if (encoded.elsewhere) return;
+  if (!accepted) return give_back(encoded.seal.place);
   const auto found = before_.extract(encoded.seal.counter);
   if (found.empty()) return;
   const Move& move = found.mapped();
@@ -303,6 +310,14 @@ void Deduplication::dropped(const Write& write, const Encoded& encoded, bool acc
     if (other.before == now) other.before = move.before;
   }
   leave(now);
+}
+
+// It has been taken for a write that won't come.
+void Deduplication::give_back(Line place) {
+  if (reserved_.erase(place.number) == 0) return;
+  note(place);
+  contents_at(place).references = 0;
+  make_free(place);
 }
 
 // The line won't be where it was again.
@@ -366,6 +381,7 @@ std::uint64_t Deduplication::rebuilt_references(Line place, const SealedImage& i
 }
 
 std::string Deduplication::problem(Line place, const SealedImage& image) const {
+  if (reserved_.contains(place.number)) return {};
   const std::uint64_t rebuilt = rebuilt_references(place, image);
   if (rebuilt != references(place)) {
     return fmt::format(

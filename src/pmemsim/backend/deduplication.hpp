@@ -17,8 +17,9 @@
 //      dropped. They are found no more when their place gets others, or is free.
 //   4  Fingerprints, references and free places are reconstructable: from the entries and the data
 //      (4.3.2). What is kept of them is, at every crash, what recovery would rebuild from the
-//      image: but for references of entries that a dropped write has left behind, and of lines that
-//      could still be again where they were (rule 2). Data that are there and aren't found cost no
+//      image: but for references of entries that a dropped write has left behind, of lines that
+//      could still be again where they were (rule 2), and places of writes that have been sent and
+//      wait for room in their queue. Data that are there and aren't found cost no
 //      more than a write. The table of fingerprints is in PM and cached; entries of it have 16
 //      bytes.
 //
@@ -185,6 +186,8 @@ class Deduplication final : public BackendOperation, private PlaceKeeper {
   void put(Line line, Line place);
   void take(Line place);
   void leave(Line place);
+  void make_free(Line place);
+  void give_back(Line place);
   void settle(const Move& move);
   void find_no_more(Contents& contents, Line place);
   void find_from_now_on(const Write& write, Line place);
@@ -200,7 +203,8 @@ class Deduplication final : public BackendOperation, private PlaceKeeper {
   std::unordered_multimap<std::uint64_t, Line> by_fingerprint_;  // places
   std::unordered_map<std::uint64_t, Space> spaces_;              // by what a mapping reaches
   std::unordered_map<std::uint64_t, LineData> kept_;             // drawn duplicates, by line
-  std::map<std::uint64_t, Move> before_;  // by the counter of a write that waits
+  std::map<std::uint64_t, Move> before_;        // by the counter of a write that waits
+  std::unordered_set<std::uint64_t> reserved_;  // places of writes that aren't accepted yet
   // Of rule 4's exceptions.
   std::unordered_map<std::uint64_t, Stale> stale_;        // by line
   std::unordered_map<std::uint64_t, std::int64_t> owed_;  // by place: references beyond the entries
