@@ -229,6 +229,16 @@ def test_settings_that_no_design_takes_are_refused() -> None:
     assert done.stderr.count("core.count=1") == 1
 
 
+def test_drawn_duplicates_are_refused() -> None:
+    drawn = ("--set", "deduplication.duplicates=drawn")
+    done = pmemsim("crash", "queue", "-d", "parallel", *TINY, *drawn)
+    assert done.returncode == 2
+    assert (
+        "deduplication.duplicates=drawn is for time and traffic, since nothing is really where it "
+        "is said to be; to crash it, choose deduplication.duplicates=data"
+    ) in " ".join(done.stderr.split())
+
+
 def seen_again(story: str) -> str:
     """What the command that a story ends with says."""
     (line,) = [line for line in story.splitlines() if "to see it again:" in line]

@@ -141,6 +141,38 @@ PAPERS = {
     "pmweaver": PMWEAVER_TABLE_I,
 }
 
+# Backends have figures of their own. A row that the table lacks names the paper's section, or its
+# artifact.
+PMWEAVER_ENC_VERI: Figures = [
+    ("II-B1", "backend", "encryption,integrity"),
+    ("II-B1: what needs the address doesn't wait for the data", "backend.execution", "parallel"),
+    ("VI-A1: metadata are written through", "backend.metadata_atomicity", "write-through"),
+    ("no number of units", "backend.units_per_core", "0"),
+    ("AES-128 40 ns", "encryption.aes_latency", "40ns"),
+    ("SHA-1 40 ns", "integrity.hash_latency", "40ns"),
+    ("SHA-1 40 ns: the MAC", "integrity.mac_latency", "40ns"),
+    ("artifact: 1 + 12 hashes", "integrity.levels", "13"),
+    ("artifact: AES, then the hashes", "integrity.leaf_after", "pad"),
+    ("integrity cache 256 KB", "integrity.cache.size_per_core", "256KiB"),
+    ("artifact: 16-way", "integrity.cache.ways", "16"),
+    ("counter cache 256 KB", "counter_cache.size_per_core", "256KiB"),
+    ("artifact: 16-way", "counter_cache.ways", "16"),
+]
+PMWEAVER_DEDUP: Figures = [
+    ("II-B2", "backend", "deduplication"),
+    ("artifact: the fingerprint needs the data alone", "backend.execution", "parallel"),
+    ("VI-A1: metadata are written through", "backend.metadata_atomicity", "write-through"),
+    ("no number of units", "backend.units_per_core", "0"),
+    ("no comparing", "deduplication.fingerprint", "md5"),
+    ("artifact: 300 ns", "deduplication.md5_latency", "300ns"),
+    ("artifact: entries aren't encrypted", "deduplication.entry_latency", "0ps"),
+    ("a cache of 256 KB", "deduplication.cache.size_per_core", "256KiB"),
+    ("artifact: 16-way", "deduplication.cache.ways", "16"),
+    ("counter cache 256 KB, which holds mappings", "counter_cache.size_per_core", "256KiB"),
+    ("artifact: 16-way", "counter_cache.ways", "16"),
+]
+BACKENDS = {"enc+veri": PMWEAVER_ENC_VERI, "dedup": PMWEAVER_DEDUP}
+
 # The rest of the papers' tables: no machine parameter says it, so docs/machines.md has to.
 NOT_IN_PRESETS = {
     "asap": [
@@ -196,6 +228,20 @@ NOT_IN_PRESETS = {
 )
 def test_every_figure_of_the_papers_tables(machine: str, row: str, key: str, value: str) -> None:
     assert resolved(load_preset("machine", machine))[key] == value, row
+
+
+@pytest.mark.parametrize(
+    ("backend", "row", "key", "value"),
+    [(backend, *figure) for backend, table in BACKENDS.items() for figure in table],
+)
+def test_every_figure_of_pmweavers_backends(backend: str, row: str, key: str, value: str) -> None:
+    assert resolved(load_preset("backend", backend))[key] == value, row
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_pmweavers_backends_say_nothing_else(backend: str) -> None:
+    given = {setting.key for setting in load_preset("backend", backend).settings}
+    assert given == {key for _, key, _ in BACKENDS[backend]}
 
 
 @pytest.mark.parametrize("machine", preset_names("machine"))

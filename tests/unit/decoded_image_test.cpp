@@ -35,6 +35,22 @@ TEST(DecodedImage, IsWhatWasWritten) {
   EXPECT_GT(image.elsewhere, 10u);
 }
 
+// Lines of metadata are nobody's, and say nothing that is believed.
+TEST(DecodedImage, TakesNothingFromNodesOfTheTree) {
+  IntegrityParameters integrity;
+  integrity.cache = {.size_per_core = {128}, .ways = 2};
+  Sealed bench(false, integrity);
+  bench.write_at_random(300);
+  const DeviceImage device = device_image(bench.memory.device());
+  EXPECT_TRUE(device.lower_bound({std::uint64_t{1} << 54}) != device.end());
+  const DecodedImage image = decode(device, bench.backend->registers());
+  EXPECT_EQ(image.problem, "");
+  EXPECT_EQ(image.unreadable, std::vector<Line>{});
+  for (const auto& [line, value] : bench.plain) {
+    EXPECT_EQ(image.plain.read({line}), data_of(value));
+  }
+}
+
 TEST(DecodedImage, RegistersAreOfTheOperations) {
   const SurvivingRegisters registers = Saved().registers();
   EXPECT_EQ(registers.operations,

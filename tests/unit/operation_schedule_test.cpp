@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -23,6 +24,7 @@ constexpr Picoseconds kMd5 = ns(321), kTree = ns(9 * 40), kAes = ns(40), kHash =
 constexpr Picoseconds kSerialized = kMd5 + kAes + kAes + kHash + kTree;
 constexpr Picoseconds kSerializedDuplicate = kMd5 + kAes + kTree;
 constexpr Picoseconds kParallel = kMd5 + kTree;
+constexpr Picoseconds kConflictRead = ns(30 + 10 + 20 + 5);  // where a bank has another row open
 static_assert(kSerialized == ns(801) && kSerializedDuplicate == ns(721) && kParallel == ns(681));
 
 struct Chosen {
@@ -30,6 +32,11 @@ struct Chosen {
   DeduplicationParameters deduplication{};
   bool deduplicates = true;
   std::uint32_t cores = 1;
+  EncryptionParameters encryption{};
+  IntegrityParameters integrity{};
+  bool encrypts = true;
+  bool verifies = true;
+  bool caches_all = true;  // of what the tests' writes look up
 };
 
 // Encryption, integrity and deduplication before a memory, and somebody who predicts.
@@ -40,12 +47,14 @@ class Janus : public MemoryBench, public PredictionObserver {
     if (chosen.deduplicates) {
       operations.push_back(std::make_unique<Deduplication>(chosen.deduplication, chosen.cores));
     }
-    operations.push_back(std::make_unique<Encryption>(EncryptionParameters{}));
-    operations.push_back(std::make_unique<Integrity>(IntegrityParameters{}, chosen.cores));
+    if (chosen.encrypts) operations.push_back(std::make_unique<Encryption>(chosen.encryption));
+    if (chosen.verifies) {
+      operations.push_back(std::make_unique<Integrity>(chosen.integrity, chosen.cores));
+    }
     add_common_operations(operations, chosen.backend, {}, chosen.cores);
     backend = std::make_unique<Backend>(queue, memory, std::move(operations), ns(0));
     backend->expect_predictions({.entries = 64}, *this);
-    cache_all();
+    if (chosen.caches_all) cache_all();
   }
   // What the tests' writes look up.
   void cache_all() {
@@ -81,6 +90,12 @@ class Janus : public MemoryBench, public PredictionObserver {
   Picoseconds write(std::uint64_t value, Line line = kLine) {
     const Picoseconds sent = queue.now();
     send(value, line);
+    return took(writes, sent);
+  }
+  // The same for a read.
+  Picoseconds read(Line line) {
+    const Picoseconds sent = queue.now();
+    backend->read(line, noting(++writes));
     return took(writes, sent);
   }
   WriteId send(std::uint64_t value, Line line = kLine) {
@@ -157,6 +172,169 @@ TEST(OperationSchedule, AMissWaitsForPm) {
   EXPECT_GT(missed, cached);
   EXPECT_EQ(bench.statistic("backend.metadata_reads"), bench.reads_before + 1)
       << "the line of entries";
+}
+
+TEST(OperationSchedule, AMissingEntryIsReadBeforeThePadIsMade) {
+  Janus bench({.deduplicates = false, .verifies = false, .caches_all = false});
+  EXPECT_EQ(bench.write(1), ns(10 + 20 + 5) + kAes);
+  bench.settle();
+  EXPECT_EQ(bench.write(2), kAes);
+}
+
+// Nodes of the tree come one after the other, since each is a hash of the one below.
+TEST(OperationSchedule, AMissInTheTreeWaitsForPm) {
+  Chosen chosen{.deduplicates = false};
+  chosen.integrity.levels = 2;
+  chosen.integrity.cache = {.size_per_core = {64}, .ways = 1};
+  Janus bench(chosen);
+  EXPECT_EQ(bench.write(1, kOther), kHash * 2) << "its node was the last";
+  bench.settle();
+  EXPECT_EQ(bench.write(1), kHash + kConflictRead + kHash);
+  EXPECT_EQ(bench.statistic("backend.metadata_reads"), bench.reads_before + 1);
+}
+
+TEST(OperationSchedule, AMissInTheTableOfFingerprintsWaitsForPm) {
+  Chosen chosen;
+  chosen.deduplication.cache = {.size_per_core = {64}, .ways = 1};
+  Janus bench(chosen);
+  EXPECT_EQ(bench.write(1), kMd5 + kConflictRead + kTree);
+  EXPECT_EQ(bench.statistic("backend.metadata_reads"), bench.reads_before + 1);
+  bench.settle();
+  EXPECT_EQ(bench.write(1), kParallel) << "the line of the table that was looked up last";
+}
+
+TEST(OperationSchedule, AMacTakesAsLongAsItIsSaidTo) {
+  Chosen chosen{.deduplicates = false};
+  chosen.integrity.levels = 1;
+  chosen.integrity.mac_latency = ns(100);
+  Janus bench(chosen);
+  EXPECT_EQ(bench.write(1), kAes + ns(100));
+}
+
+// ---- PMWeaver's operations (readings of its II-B, with all cached)
+
+TEST(OperationSchedule, EncVeriTakes560ns) {
+  Chosen chosen{.deduplicates = false};
+  chosen.integrity.levels = 13;
+  chosen.integrity.leaf_after = LeafAfter::kPad;
+  Janus bench(chosen);
+  EXPECT_EQ(bench.write(1), ns(40 + 13 * 40));
+  chosen.integrity.leaf_after = LeafAfter::kCounter;
+  Janus sooner(chosen);
+  EXPECT_EQ(sooner.write(1), ns(13 * 40));
+}
+
+TEST(OperationSchedule, DedupTakes300nsFromTheDataOn) {
+  Chosen chosen{.encrypts = false, .verifies = false};
+  chosen.deduplication.md5_latency = ns(300);
+  chosen.deduplication.entry_latency = ns(0);
+  Janus bench(chosen);
+  EXPECT_EQ(bench.write(1), ns(300));
+  bench.settle();
+  EXPECT_EQ(bench.write(1, kOther), ns(300)) << "a duplicate";
+  const PreparedId id = bench.prepare(kLine, {});
+  bench.wait(ns(500));
+  bench.backend->complete(id, data_of(3), kWholeLine);
+  bench.wait(ns(100));
+  EXPECT_EQ(bench.write(3), ns(200));
+}
+
+// ---- Reads
+
+// In another bank than its line of entries. Closed banks: 10 + 20 + 5 ns for a line of entries; a
+// line that comes beside it has the bus 5 ns later. Open rows: 20 + 5 ns.
+constexpr Line kOtherBank{2};
+
+Chosen reading(Picoseconds aes, bool deduplicates = false) {
+  Chosen chosen{.deduplicates = deduplicates, .verifies = false, .caches_all = false};
+  chosen.encryption.aes_latency = aes;
+  return chosen;
+}
+
+TEST(Reading, MakesThePadBesideTheReadOfPm) {  // 2.2
+  Janus slow(reading(ns(40)));
+  slow.read(kOtherBank);
+  slow.wait(ns(1000));
+  EXPECT_EQ(slow.read(kOtherBank), ns(40)) << "the pad";
+  Janus quick(reading(ns(10)));
+  quick.read(kOtherBank);
+  quick.wait(ns(1000));
+  EXPECT_EQ(quick.read(kOtherBank), ns(25)) << "PM";
+}
+
+TEST(Reading, MakesThePadBehindAMissingEntry) {
+  EXPECT_EQ(Janus(reading(ns(40))).read(kOtherBank), ns(35 + 40));
+  EXPECT_EQ(Janus(reading(ns(10))).read(kOtherBank), ns(35 + 10));
+  EXPECT_EQ(Janus(reading(ns(1))).read(kOtherBank), ns(35 + 5)) << "PM, beside the entry";
+}
+
+TEST(Reading, LooksUpTheMappingFirst) {
+  EXPECT_EQ(Janus(reading(ns(40), true)).read(kOtherBank), ns(35 + 40));
+  Janus quick(reading(ns(10), true));
+  EXPECT_EQ(quick.read(kOtherBank), ns(35 + 35)) << "the entry, then the line";
+  quick.wait(ns(1000));
+  EXPECT_EQ(quick.read(kOtherBank), ns(25)) << "the mapping is known";
+}
+
+// Up to the first node that is cached: of eight on a leaf's way below the root.
+TEST(Reading, VerifiesEntriesThatMiss) {
+  Janus bench({.deduplicates = false, .caches_all = false});
+  const auto verified_by = [&](Line line) {
+    const double before = bench.statistic("integrity.nodes_verified");
+    bench.read(line);
+    return bench.statistic("integrity.nodes_verified") - before;
+  };
+  EXPECT_EQ(verified_by({0}), 8) << "all";
+  EXPECT_EQ(verified_by({1}), 0) << "the entry is cached";
+  EXPECT_EQ(verified_by({4}), 0) << "leaf 1 is below the same node";
+  EXPECT_EQ(verified_by({4 * 8}), 1);
+  EXPECT_EQ(verified_by({4 * 8 * 8 * 8}), 3);
+}
+
+// ---- Drawn duplicates
+
+std::vector<bool> draws(std::uint32_t percent, std::uint32_t seed) {
+  DeduplicationParameters parameters;
+  parameters.duplicates = Duplicates::kDrawn;
+  parameters.drawn_percent = percent;
+  parameters.seed = seed;
+  Deduplication deduplication(parameters, 1);
+  std::vector<bool> found;
+  for (std::uint64_t value = 0; value < 10'000; ++value) {
+    found.push_back(deduplication.duplicate({.line = kLine, .data = data_of(value)}).has_value());
+  }
+  return found;
+}
+
+TEST(DrawnDuplicates, AreTheShareThatIsAskedFor) {
+  for (const std::uint32_t percent : {0u, 25u, 50u, 75u, 100u}) {
+    const auto drawn = std::ranges::count(draws(percent, 1), true);
+    // Three standard deviations of 10,000 draws are at most 1.5%; of none and of all, nothing.
+    EXPECT_NEAR(drawn, 100 * percent, percent % 100 == 0 ? 0 : 150) << percent;
+  }
+}
+
+TEST(DrawnDuplicates, FollowFromDataAndSeed) {
+  EXPECT_EQ(draws(50, 1), draws(50, 1));
+  const std::vector<bool> one = draws(50, 1), other = draws(50, 2);
+  int same = 0;
+  for (std::size_t i = 0; i < one.size(); ++i) same += one[i] == other[i];
+  EXPECT_NEAR(same, 5000, 150) << "as if they knew nothing of each other";
+}
+
+TEST(DrawnDuplicates, AreWhatWritesBecome) {
+  Chosen chosen;
+  chosen.deduplication.duplicates = Duplicates::kDrawn;
+  Janus bench(chosen);
+  const double before = bench.statistic("deduplication.duplicates");
+  for (std::uint64_t value = 0; value < 200; ++value) {
+    bench.write(value);
+    bench.settle();
+    EXPECT_EQ(bench.backend->newest(kLine), data_of(value));
+  }
+  const std::vector<bool> drawn = draws(50, 1);
+  EXPECT_EQ(bench.statistic("deduplication.duplicates") - before,
+            std::count(drawn.begin(), drawn.begin() + 200, true));
 }
 
 // ---- With something early

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -80,12 +81,7 @@ std::optional<Line> Deduplication::look_up(std::uint32_t number, const Predictio
     return read_table({kTable + entry / kFingerprintsALine}, false);
   }
   const bool compares = parameters_.fingerprint == Fingerprint::kCrc32;
-  if (compares && number == kTableRead + 1) {
-    const auto found = by_fingerprint_.find(fingerprint_of(subject.data));
-    if (found == by_fingerprint_.end()) return {};
-    ++statistics_.compared;
-    return found->second;
-  }
+  if (compares && number == kTableRead + 1) return compare(subject.data);
   const bool maps = number == (compares ? 3 : 2);
   return maps ? entries_->look_up_entry(*subject.line) : std::nullopt;
 }
@@ -94,6 +90,20 @@ std::optional<Line> Deduplication::read_table(Line line, bool changes) {
   const MetadataCache::Found found = cache_.look_up(line, changes);
   if (found.evicted) backend_->write_metadata(*found.evicted, {});
   return found.hit ? std::nullopt : std::optional(line);
+}
+
+// The line that is read last, if there is one.
+std::optional<Line> Deduplication::compare(const LineData& data) {
+  const auto [first, end] = by_fingerprint_.equal_range(fingerprint_of(data));
+  std::optional<Line> last;
+  std::set<LineData> read;
+  for (auto at = first; at != end; ++at) {
+    if (!read.insert(contents_.at(at->second.number).data).second) continue;
+    if (last) backend_->read_metadata(*last, {});
+    last = at->second;
+    ++statistics_.compared;
+  }
+  return last;
 }
 
 std::optional<Line> Deduplication::duplicate(const Prediction& subject) {
@@ -199,9 +209,12 @@ void Deduplication::leave(Line place) {
   --contents.references;
   if (contents.references > (parameters_.defects.references ? 1 : 0)) return;
   find_no_more(contents, place);
-  if (parameters_.defects.leak) return;
+  if (!parameters_.defects.leak) make_free(place);
+}
+
+void Deduplication::make_free(Line place) {
   std::vector<Line>& free = spaces_[window_of(place)].free;
-  contents.freed_as = free.size();
+  contents_at(place).freed_as = free.size();
   free.push_back(place);
 }
 
@@ -233,7 +246,9 @@ void Deduplication::encode(const Write& write, const Prepared&, Encoded& encoded
 
 void Deduplication::sent(const Write& write, const Encoded& encoded) {
   if (encoded.elsewhere || encoded.seal.place == place(write.line)) return;
-  if (parameters_.duplicates == Duplicates::kData) take(encoded.seal.place);
+  if (parameters_.duplicates == Duplicates::kDrawn) return;
+  take(encoded.seal.place);
+  reserved_.insert(encoded.seal.place.number);
 }
 
 void Deduplication::accepted(const Write& write, const Encoded& encoded) {
@@ -243,9 +258,11 @@ void Deduplication::accepted(const Write& write, const Encoded& encoded) {
   const Line before = place(write.line);
   const Line now = encoded.seal.place;
   note(now);
+  reserved_.erase(now.number);
   if (encoded.elsewhere) {
     if (before == now) return;
-    ++contents_at(now).references;
+    Contents& contents = contents_at(now);
+    if (!parameters_.defects.count || contents.references != 2) ++contents.references;
     leave(before);
     for (auto& [_, move] : before_) move.gone_on |= move.line == write.line;
   } else {
@@ -277,7 +294,8 @@ LineData Deduplication::decode(Line line, const LineData& data) const {
 }
 
 void Deduplication::dropped(const Write& write, const Encoded& encoded, bool accepted) {
-  if (!accepted || encoded.elsewhere) return;
+  if (encoded.elsewhere) return;
+  if (!accepted) return give_back(encoded.seal.place);
   const auto found = before_.extract(encoded.seal.counter);
   if (found.empty()) return;
   const Move& move = found.mapped();
@@ -292,6 +310,14 @@ void Deduplication::dropped(const Write& write, const Encoded& encoded, bool acc
     if (other.before == now) other.before = move.before;
   }
   leave(now);
+}
+
+// It has been taken for a write that won't come.
+void Deduplication::give_back(Line place) {
+  if (reserved_.erase(place.number) == 0) return;
+  note(place);
+  contents_at(place).references = 0;
+  make_free(place);
 }
 
 // The line won't be where it was again.
@@ -355,6 +381,7 @@ std::uint64_t Deduplication::rebuilt_references(Line place, const SealedImage& i
 }
 
 std::string Deduplication::problem(Line place, const SealedImage& image) const {
+  if (reserved_.contains(place.number)) return {};
   const std::uint64_t rebuilt = rebuilt_references(place, image);
   if (rebuilt != references(place)) {
     return fmt::format(

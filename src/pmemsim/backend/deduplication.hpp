@@ -3,7 +3,8 @@
 //
 //   D1  the fingerprint of the data: MD5, or CRC-32
 //   D2  looking it up among those of the data that PM has. With CRC-32, which different data have
-//       in common, the line that was found is read and compared.
+//       in common, each line that was found is read and compared. [Open: in which order, if there
+//       are several; all at once. Places with the same data count as one.]
 //   D3  the address mapping is changed: the line's entry is looked up (line_entries.hpp)
 //   D4  the entry is encrypted. [Open: its time; that of AES] It stands beside the counter, so not
 //       before E1.
@@ -16,8 +17,9 @@
 //      dropped. They are found no more when their place gets others, or is free.
 //   4  Fingerprints, references and free places are reconstructable: from the entries and the data
 //      (4.3.2). What is kept of them is, at every crash, what recovery would rebuild from the
-//      image: but for references of entries that a dropped write has left behind, and of lines that
-//      could still be again where they were (rule 2). Data that are there and aren't found cost no
+//      image: but for references of entries that a dropped write has left behind, of lines that
+//      could still be again where they were (rule 2), and places of writes that have been sent and
+//      wait for room in their queue. Data that are there and aren't found cost no
 //      more than a write. The table of fingerprints is in PM and cached; entries of it have 16
 //      bytes.
 //
@@ -56,6 +58,7 @@ struct DeduplicationDefects {
   bool mapping = false;
   bool pending = false;
   bool leak = false;
+  bool count = false;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -64,6 +67,7 @@ struct DeduplicationDefects {
     visit.defect("mapping", mapping, "the entry of a duplicate keeps the place of the data before");
     visit.defect("pending", pending, "data are found that may still be dropped from their queue");
     visit.defect("leak", leak, "a place that no line refers to is never free again");
+    visit.defect("count", count, "of a place with two references, the next one isn't counted");
   }
 };
 
@@ -170,6 +174,7 @@ class Deduplication final : public BackendOperation, private PlaceKeeper {
   void no_longer_stale(Line line);
 
   std::optional<Line> read_table(Line line, bool changes);
+  std::optional<Line> compare(const LineData& data);
   bool drawn(const LineData& data) const;
   std::uint64_t fingerprint_of(const LineData& data) const;
   std::optional<Line> find(Line line, const LineData& data) const;
@@ -181,6 +186,8 @@ class Deduplication final : public BackendOperation, private PlaceKeeper {
   void put(Line line, Line place);
   void take(Line place);
   void leave(Line place);
+  void make_free(Line place);
+  void give_back(Line place);
   void settle(const Move& move);
   void find_no_more(Contents& contents, Line place);
   void find_from_now_on(const Write& write, Line place);
@@ -196,7 +203,8 @@ class Deduplication final : public BackendOperation, private PlaceKeeper {
   std::unordered_multimap<std::uint64_t, Line> by_fingerprint_;  // places
   std::unordered_map<std::uint64_t, Space> spaces_;              // by what a mapping reaches
   std::unordered_map<std::uint64_t, LineData> kept_;             // drawn duplicates, by line
-  std::map<std::uint64_t, Move> before_;  // by the counter of a write that waits
+  std::map<std::uint64_t, Move> before_;        // by the counter of a write that waits
+  std::unordered_set<std::uint64_t> reserved_;  // places of writes that aren't accepted yet
   // Of rule 4's exceptions.
   std::unordered_map<std::uint64_t, Stale> stale_;        // by line
   std::unordered_map<std::uint64_t, std::int64_t> owed_;  // by place: references beyond the entries

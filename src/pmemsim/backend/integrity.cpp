@@ -50,13 +50,14 @@ void Integrity::share(LineEntries& entries) {
 
 std::vector<SubOperation> Integrity::sub_operations() const {
   const Picoseconds hash = parameters_.hash_latency;
+  const std::string leaf_after = parameters_.leaf_after == LeafAfter::kPad ? "E2" : "E1";
   std::vector<SubOperation> all{
       {.name = "E4",
-       .latency = hash,
+       .latency = parameters_.mac_latency,
        .external = {.address = true, .data = true},
        .after = {"E3", "D2", "C1"},
        .unless_duplicate = true},
-      {.name = "I1", .latency = hash, .external = {.address = true}, .after = {"E1", "D2"}}};
+      {.name = "I1", .latency = hash, .external = {.address = true}, .after = {leaf_after, "D2"}}};
   while (all.size() <= parameters_.levels) {
     const std::size_t number = all.size();
     all.push_back({.name = hash_name(number), .latency = hash, .after = {hash_name(number - 1)}});

@@ -2,11 +2,12 @@
 // lines' counters, whose root is in a persistent register.
 //
 //   E4      the MAC: a keyed hash of ciphertext, address and counter. (The paper counts it among
-//           encryption's steps, since it comes with integrity; its time is that of a hash. As
+//           encryption's steps, since it comes with integrity. [Open: its time; that of SHA-1] As
 //           published, 4.2, it is of ciphertext and counter, and nothing says that it is keyed:
 //           then anybody can make one, or put a line's data, MAC and counter in another line's
 //           place.)
-//   I1      the hash of the leaf: of the line of entries that the line's own is in
+//   I1      the hash of the leaf: of the line of entries that the line's own is in. (In PMWeaver's
+//           artifact after the pad, too.)
 //   I2, ... the hashes above it, up to the root: with nodes of eight hashes and 4 GB, nine in all
 //
 // A line of entries that comes from PM is verified from its leaf up to the first node that is
@@ -53,8 +54,18 @@ inline std::span<const std::string_view> choice_names(MacForm) {
   return kNames;
 }
 
+// When the hash of the leaf may begin.
+enum class LeafAfter : std::uint8_t { kCounter, kPad };
+
+inline std::span<const std::string_view> choice_names(LeafAfter) {
+  static constexpr std::string_view kNames[] = {"counter", "pad"};
+  return kNames;
+}
+
 struct IntegrityParameters {
   Picoseconds hash_latency{40'000};
+  Picoseconds mac_latency{40'000};
+  LeafAfter leaf_after = LeafAfter::kCounter;
   std::uint32_t levels = 9;
   Staleness staleness = Staleness::kSharedLevels;
   MacForm mac = MacForm::kKeyed;
@@ -63,7 +74,11 @@ struct IntegrityParameters {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("hash_latency", hash_latency, {.most = 1e9}, "A hash: a MAC, or a node of the tree");
+    visit("hash_latency", hash_latency, {.most = 1e9}, "The hash of a node of the tree");
+    visit("mac_latency", mac_latency, {.most = 1e9}, "A line's MAC");
+    visit("leaf_after", leaf_after, {},
+          "What the tree's hashes wait for: the line's new counter, or the pad as well, as if one "
+          "unit made both");
     visit("levels", levels, {.least = 1, .most = 16},
           "Hashes from a line of entries up to the root, both among them");
     visit("staleness", staleness, {},

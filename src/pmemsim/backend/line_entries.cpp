@@ -90,6 +90,26 @@ void LineEntries::format_line(Image& device, Line line) {
   entries_.insert(line) = seals_at_.insert(line) = seal;
 }
 
+void LineEntries::restart(const Image& device, const SurvivingRegisters& registers) {
+  counter_ = *registers.write_counter;
+  device.for_each_page([&](std::uint64_t address, const std::byte*) {
+    for (std::uint64_t at = 0; at < Image::kPageBytes; at += kLineBytes) {
+      const Line place = Line::of(address + at);
+      if (layout().holds_entries(place)) take_over(place, device.read(place));
+    }
+  });
+}
+
+void LineEntries::take_over(Line entries, const LineData& contents) {
+  const Line first = layout().first_covered(entries);
+  for (std::uint64_t i = 0; i < layout().lines_covered(); ++i) {
+    const Line line{first.number + i};
+    const Seal entry = layout().get(contents, line);
+    if (entry.counter != 0) entries_.insert(line) = seals_at_.insert(line) = entry;
+  }
+  persistent(entries, contents);
+}
+
 // Puts it into the cache if it isn't there.
 bool LineEntries::cached(Line entries, bool changes) {
   const MetadataCache::Found found = cache_.look_up(entries, changes);
@@ -200,7 +220,8 @@ std::unique_ptr<ImageDecoder> LineEntries::decoder() const {
   ImageKeys keys{.cipher = seals_.cipher,
                  .authenticator = seals_.authenticator,
                  .macs_have_address = !seals_.defects.address,
-                 .keeper = defers_ ? nullptr : seals_.keeper};
+                 .keeper = seals_.keeper,
+                 .entries_behind = [this] { return !deferred_.published(); }};
   if (MerkleTree* const tree = seals_.tree) {
     keys.tree_levels = tree->levels();
     keys.roots = [tree]() -> const MerkleTree::Roots& { return tree->roots(); };

@@ -10,7 +10,8 @@
 //   2  A write's data, entry and MAC are persistent in one step (metadata atomicity, 4.3.2), unless
 //      its entry may come later (deferred_entries.hpp). Entries of other lines go along.
 //   3  Counters come from one persistent register, which has counted every write that was sent,
-//      whatever a crash has lost: no pad, of a place and a counter, is used for two plaintexts.
+//      whatever a crash has lost: no pad, of a place and a counter, is used for two plaintexts. A
+//      machine that is switched on again goes on from there.
 //      [Open: a counter for each line would begin again where a crash has lost the last one, or a
 //      mapping has taken its place.] A line that has never been written has counter 0, and is zero;
 //      what programs find there has counter 1. (Where nobody looks at the device, it stands there
@@ -46,6 +47,8 @@ class EntryLayout {
   bool holds_entries(Line place) const {
     return place.number >= kEntries && place.number < 2 * kEntries;
   }
+  // Behind all entries: what operations keep there is rebuilt of entries and data.
+  bool holds_others(Line place) const { return place.number >= 2 * kEntries; }
   // The first line whose entry is there.
   Line first_covered(Line entries) const { return {(entries.number - kEntries) * lines_covered()}; }
   Seal get(const LineData& entries, Line line) const;
@@ -102,6 +105,9 @@ class LineEntries final : public BackendOperation {
 
   void connect(EventQueue& queue, const Memory&, Backend& backend) override;
   void format(Image& device) override;
+  // Instead: the device holds what a crash has left, and these registers have survived. Tables that
+  // deduplication keeps aren't rebuilt.
+  void restart(const Image& device, const SurvivingRegisters& registers);
   std::uint32_t most_metadata() const override { return 1; }
 
   // The line of entries that has to be read first, if it isn't cached.
@@ -143,6 +149,7 @@ class LineEntries final : public BackendOperation {
  private:
   EntryNeed need(Line line) const { return defers_ ? deferred_.need(line) : EntryNeed::kTogether; }
   void format_line(Image& device, Line line);
+  void take_over(Line entries, const LineData& contents);
   bool cached(Line entries, bool changes);
   void persistent(Line entries, const LineData& contents);
   LineData contents(Line entries) const;

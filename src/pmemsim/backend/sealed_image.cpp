@@ -30,6 +30,7 @@ void SealedImage::begin(const Image& device) {
 }
 
 void SealedImage::changed(Line place, const LineData& data, const Tell& tell) {
+  if (layout_.holds_others(place)) return;
   const LineData before = device_.read(place);
   if (formatted_) note_format(place, before);
   device_.write(place, data);
@@ -150,6 +151,7 @@ std::optional<std::pair<Line, LineData>> SealedImage::read_at(Line place) const 
 std::string SealedImage::problem_of_places() const {
   if (keys_.keeper == nullptr) return {};
   for (const Line place : keys_.keeper->changed_places()) to_compare_.insert(place);
+  if (keys_.entries_behind && keys_.entries_behind()) return {};
   while (!to_compare_.empty()) {
     std::string problem = keys_.keeper->problem(*to_compare_.begin(), *this);
     if (!problem.empty()) return problem;

@@ -6,10 +6,12 @@
 //      where its data have been dropped, or where a write didn't take its entry along. No place may
 //      have had two contents with one counter: whoever has seen both has their XOR.
 //   2  The tree is built of all lines of entries anew. If a root isn't the register's, somebody has
-//      changed entries, and nothing of the image is believed.
+//      changed entries, and nothing of the image is believed. Its nodes in PM are not looked at.
 //   3  Which lines refer to a place follows from the entries alone. What somebody keeps of that in
 //      volatile tables is held against it, at the places that either has changed since the last
-//      time, so that a crash costs what has changed.
+//      time, so that a crash costs what has changed. While entries in PM are behind the tables, as
+//      recovery will put them back, there is nothing to compare; what has changed is kept for
+//      later.
 #pragma once
 
 #include <functional>
@@ -33,6 +35,7 @@ struct ImageKeys {
   std::uint32_t tree_levels = 1;
   std::function<const MerkleTree::Roots&()> roots{};  // what their register holds
   PlaceKeeper* keeper = nullptr;
+  std::function<bool()> entries_behind{};  // lines' data are in PM, and their entries aren't
 };
 
 class SealedImage final : public ImageDecoder {
