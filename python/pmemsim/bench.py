@@ -16,6 +16,7 @@ from statistics import geometric_mean
 from typing import Any
 
 from pmemsim.errors import Error
+from pmemsim.executor import environment_of_simulations
 from pmemsim.host_counters import callgrind_ratio, count_instructions, peak_memory_bytes
 from pmemsim.presets import Setting, parse_overrides
 from pmemsim.simulation import configure, simulate
@@ -170,7 +171,9 @@ def _measure_apart(
     command = [
         sys.executable, "-m", "pmemsim.bench", str(recording.trace), design, machine, *assignments,
     ]  # fmt: skip
-    child = subprocess.run(command, capture_output=True, text=True, check=False)
+    child = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment_of_simulations()
+    )
     if child.returncode != 0:
         raise Error(f"bench of {recording.workload} on {design} failed: {child.stderr.strip()}")
     measured = Measurement(

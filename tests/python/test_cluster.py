@@ -149,6 +149,28 @@ def test_a_sweep_is_the_same_on_a_cluster_that_loses_a_worker(
     assert here.read_bytes() == there.read_bytes()
 
 
+def test_a_matrix_is_the_same_on_a_cluster(tmp_path: Path, workers: Workers) -> None:
+    """Runs and crash runs, those of a design that promises nothing and of one that can't run."""
+    workers.add()
+    workers.add()
+    arguments = (
+        "matrix", "--workloads", "queue,hashmap", "--designs", "np,sw-undo,asap,hops,sw-redo",
+        "--machine", "asap", "--threads", "2", "--regions", "200", "--points", "300",
+    )  # fmt: skip
+    texts = []
+    for name, more in (("here", ()), ("there", ("--scheduler", workers.address))):
+        file = tmp_path / f"{name}.json"
+        environment = cache_with_recordings(tmp_path / name)
+        done = pmemsim(*arguments, *more, "--json", file, environment=environment)
+        assert done.returncode == 0, done.stderr
+        texts.append(file.read_bytes())
+    assert texts[0] == texts[1]
+    cells = json.loads(texts[0])["cells"]
+    assert len(cells) == 10
+    assert sum(cell["points"] == 300 and cell["violations"] == 0 for cell in cells) == 6
+    assert any(list((cache / "recordings").glob("[!.]*.pmt")) for cache in workers.caches)
+
+
 def small_jobs() -> list[Job]:
     trace = find_target("queue", threads=2, regions=200).trace()
     return [Job(trace, Simulate(configure(design, "asap"))) for design in ("np", "sw-undo")]
@@ -239,6 +261,24 @@ def test_a_job_that_kills_its_process_is_a_failure(monkeypatch: pytest.MonkeyPat
     assert isinstance(dead, Failure)
     assert "died of signal SIGKILL; if memory ran out, do fewer at once (--jobs)" in dead.reason
     assert others == results_of(LocalProcesses(2), jobs[1:])
+
+
+class Telling(Simulate):
+    """Work that says how its process manages its memory."""
+
+    def run(self, *_: object) -> dict[str, Any]:
+        return {"tunables": os.environ["GLIBC_TUNABLES"]}
+
+
+def test_processes_that_simulate_have_huge_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    job = Job(small_jobs()[0].trace, Telling(configure("np", "asap")))
+    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
+    (ours,) = results_of(LocalProcesses(1), [job])
+    assert ours == {"tunables": "glibc.malloc.hugetlb=1"}
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=1")
+    (both,) = results_of(LocalProcesses(1), [job])
+    assert both == {"tunables": "glibc.malloc.hugetlb=1:glibc.malloc.check=1"}
 
 
 def test_a_job_that_is_refused_is_a_failure() -> None:

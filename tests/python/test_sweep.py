@@ -82,6 +82,9 @@ def test_everything_that_is_wrong_is_said_at_once_with_its_line(tmp_path: Path) 
   threads: [0, x, 1, 1]
   duplicate_ratio: 2
   opt: O7
+  log: undone
+  hints: nobody's
+  whole_run: maybe
   pm.wpq_entires: 3
   pm.read_latency: [100]
   pm.banks_per_rank: []
@@ -97,7 +100,7 @@ paired:
     with pytest.raises(ConfigError) as error:
         read_spec(path)
     assert [problem.removeprefix(str(path)) for problem in error.value.problems] == [
-        ":10: pared: unknown key; did you mean 'paired'?",
+        ":13: pared: unknown key; did you mean 'paired'?",
         ":2: workload: unknown workload 'queu'; did you mean 'queue'? (a trace's name ends with "
         ".pmt)",
         ":3: design: unknown design 'sw-undoo'; did you mean 'sw-undo'?",
@@ -106,12 +109,16 @@ paired:
         ":4: threads: the value '1' stands twice; remove one",
         ":5: duplicate_ratio: '2' must be from 0 to 1",
         ":6: opt: 'O7' must be one of O0, O1, O2, O3",
-        ":7: pm.wpq_entires: unknown axis; did you mean 'pm.wpq_entries'?",
-        ":8: pm.read_latency: '100': missing unit; write 100ns",
-        ":9: pm.banks_per_rank: has no values; give at least one",
-        ":12: paired: needs at least two lists; one alone belongs into 'axes'",
-        ":13: paired: the lists must be of one length, but core.rob_entries has 2, seed has 1",
-        ":15: threads: stands twice; remove one",
+        ":7: log: 'undone' must be one of undo, redo",
+        ":8: hints: 'nobody's' must be one of manual, auto, none, or a file that pmemsim "
+        "lint-hints --profile has written",
+        ":9: whole_run: 'maybe' must be true or false",
+        ":10: pm.wpq_entires: unknown axis; did you mean 'pm.wpq_entries'?",
+        ":11: pm.read_latency: '100': missing unit; write 100ns",
+        ":12: pm.banks_per_rank: has no values; give at least one",
+        ":15: paired: needs at least two lists; one alone belongs into 'axes'",
+        ":16: paired: the lists must be of one length, but core.rob_entries has 2, seed has 1",
+        ":18: threads: stands twice; remove one",
         ":1: there is no machine; add to 'axes', say: 'machine: asap'",
     ]
 
@@ -189,6 +196,31 @@ def test_a_row_has_the_axes_and_what_a_run_says(cache: Path, tmp_path: Path) -> 
             assert row[name] == value, name
     # A statistic that a design hasn't is missing, not 0.
     assert frame["asap.committed"].isna().tolist() == [True] * 4 + [False] * 4
+
+
+def test_a_design_goes_with_its_programs_log(cache: Path, tmp_path: Path) -> None:
+    done = sweep(
+        cache,
+        tmp_path,
+        text="""
+axes:
+  workload: vacation
+  machine: asap
+  regions: 20
+  items: 50
+  hints: none
+  whole_run: [false, true]
+paired:
+  - design: [sw-undo, sw-redo]
+    log: [undo, redo]
+""",
+    )
+    assert done.returncode == 0, done.stderr
+    frame = pd.read_parquet(tmp_path / "sweep.parquet")
+    assert list(frame["log"]) == ["undo", "redo"] * 2
+    assert frame["whole_run"].tolist() == [False, False, True, True]
+    assert frame["trace_hash"].nunique() == 4
+    assert (frame["instructions"][2:].to_numpy() > 2 * frame["instructions"][:2].to_numpy()).all()
 
 
 def pmemsim_run(*arguments: str) -> dict[str, object]:

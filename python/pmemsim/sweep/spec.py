@@ -30,13 +30,13 @@ from pmemsim.simulation import check_values
 from pmemsim.targets import find_target
 from pmemsim.workloads import WHOLE_NUMBERS, argument_problems
 
-Value = int | float | str
+Value = bool | int | float | str
 Combination = Mapping[str, Value]
 """A value of each axis, by its name, in the file's order."""
 
 REQUIRED = {"workload": "workload: queue", "design": "design: sw-undo", "machine": "machine: asap"}
 """What every point needs, with an example."""
-RECIPE = (*WHOLE_NUMBERS, "duplicate_ratio", "mix", "opt")
+RECIPE = (*WHOLE_NUMBERS, "duplicate_ratio", "mix", "log", "hints", "whole_run", "opt")
 """How a workload is recorded."""
 _NUMBERS: dict[str, Callable[[str], int | float]] = {
     **dict.fromkeys(WHOLE_NUMBERS, int),
@@ -144,6 +144,10 @@ def _value(name: str, item: Item) -> Value:
         check_values([Setting(name, item.text(), item.place)])
         return item.text()
     text = item.text()
+    if name == "whole_run":
+        if text not in ("true", "false"):
+            raise item.error(f"'{text}' must be true or false")
+        return text == "true"
     try:
         if name == "workload":
             find_target(text)

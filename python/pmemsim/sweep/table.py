@@ -77,6 +77,8 @@ def _type_of(name: str, axes: Sequence[str], rows: Iterable[Row]) -> pa.DataType
         kinds = {type(row[name]) for row in rows}
         if kinds == {int}:
             return pa.int64() if all(row[name] < 1 << 63 for row in rows) else pa.uint64()
+        if kinds == {bool}:
+            return pa.bool_()
         return pa.float64() if kinds == {float} else pa.string()
     if name in (*_STATE, *_TEXTS):
         return pa.string()
