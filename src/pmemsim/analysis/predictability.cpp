@@ -89,10 +89,10 @@ class Thread {
  private:
   // A PM line that the thread has stored to.
   struct Written {
-    std::uint16_t chunks = 0;             // stored to since the last write-back, a bit each
-    std::uint32_t last_site = 0;          // of the last store
-    std::uint64_t last_instruction = 0;   // its number
-    std::uint64_t since = 0;              // the last write-back: the number of the store before it
+    std::uint16_t chunks = 0;            // stored to since the last write-back, a bit each
+    std::uint32_t last_site = 0;         // of the last store
+    std::uint64_t last_instruction = 0;  // its number
+    std::uint64_t since = 0;             // the last write-back: the number of the store before it
   };
 
   void store(const trace::Operation& operation, bool cached) {
@@ -250,10 +250,9 @@ PredictabilityReport predictability(const trace::TraceFile& trace,
                                     const std::function<bool(double)>& progress) {
   constexpr std::uint64_t kBetweenReports = 1 << 20;
   Image memory;
-  trace::for_each_image_page(
-      trace, [&](std::uint64_t address, std::span<const std::byte> bytes) {
-        memory.write(address, bytes.data(), bytes.size());
-      });
+  trace::for_each_image_page(trace, [&](std::uint64_t address, std::span<const std::byte> bytes) {
+    memory.write(address, bytes.data(), bytes.size());
+  });
   Totals totals;
   totals.by_site.resize(trace.sites().sites().size());
   const auto all = static_cast<double>(operations_of(trace));

@@ -1,7 +1,7 @@
 // How predictable the writes of a program are, from its recording alone: whether the address and
-// the data of a write-back stand in earlier stores (PMWeaver, figure 10's ideal predictor), how soon
-// it follows the line's last store (figure 7), and how few sets of store instructions it comes from
-// (figure 11). No time is simulated.
+// the data of a write-back stand in earlier stores (PMWeaver, figure 10's ideal predictor), how
+// soon it follows the line's last store (figure 7), and how few sets of store instructions it comes
+// from (figure 11). No time is simulated.
 //
 //   1  A write-back is a flush of a PM line that the same thread has stored to since its last one.
 //      Evictions and non-temporal stores are none, as the paper's learner doesn't see them.
@@ -37,7 +37,7 @@ struct Predictable {
     bool operator==(const Found&) const = default;
   };
   std::uint64_t write_backs = 0;
-  Found all;         // in all earlier stores
+  Found all;          // in all earlier stores
   Found without_own;  // in those beside the line's own
 
   Predictable& operator+=(const Predictable& other);
@@ -46,8 +46,8 @@ struct Predictable {
 
 // Instructions from a line's last store to its write-back: up to and including each bound.
 inline constexpr std::array<std::uint64_t, 19> kDistanceBounds = {
-    1,     2,     5,      10,     20,     50,     100,     200,     500,    1000,
-    2000,  5000,  10'000, 20'000, 50'000, 100'000, 200'000, 500'000, 1'000'000};
+    1,    2,    5,      10,     20,     50,      100,     200,     500,      1000,
+    2000, 5000, 10'000, 20'000, 50'000, 100'000, 200'000, 500'000, 1'000'000};
 
 // The sets of store instructions that are listed (figure 11 has so many).
 inline constexpr std::size_t kListedSets = 20;
@@ -65,8 +65,8 @@ struct PredictabilityReport {
   std::vector<ByLine> by_line;  // the most write-backs first
   // Write-backs within each bound, not those within the bound before; the last: beyond all.
   std::array<std::uint64_t, kDistanceBounds.size() + 1> distances{};
-  std::uint64_t store_sets = 0;        // different ones, of write-backs found whole
-  std::vector<StoreSet> listed_sets;   // the most frequent first, kListedSets at most
+  std::uint64_t store_sets = 0;       // different ones, of write-backs found whole
+  std::vector<StoreSet> listed_sets;  // the most frequent first, kListedSets at most
   std::uint64_t instructions = 0;
   std::uint64_t stores = 0;
   std::uint64_t other_flushes = 0;  // of PM lines: those that are no write-backs

@@ -11,7 +11,7 @@ namespace pmemsim {
 
 // One store: the piece of it that has the value, if it has several.
 struct ValueStore {
-  Line line;  // written to
+  Line line;               // written to
   std::uint64_t when = 0;  // its number among the thread's stores, from 1 on
   std::uint32_t site = 0;
 };

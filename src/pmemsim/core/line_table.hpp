@@ -71,8 +71,7 @@ class FlatTable {
   std::size_t place(Key key) const {
     const std::size_t mask = entries_.size() - 1;
     std::size_t at = home(key);
-    while (entries_[at].generation == generation_ && entries_[at].key != key)
-      at = (at + 1) & mask;
+    while (entries_[at].generation == generation_ && entries_[at].key != key) at = (at + 1) & mask;
     return at;
   }
 

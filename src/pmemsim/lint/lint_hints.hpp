@@ -19,7 +19,7 @@ struct HintFinding {
   HintCause cause;
   trace::SourcePlace place;
   trace::SourcePlace store;  // of a missing hint: the last store to the line
-  bool of_library;    // the hint is one of pm.h's own, or that store is
+  bool of_library;           // the hint is one of pm.h's own, or that store is
   SiteFinding found;
 };
 
