@@ -63,6 +63,9 @@ def crash(
     device: str | None,
     progress: Callable[[float], None] | None,
 ) -> dict[str, Any]: ...
+def predictability(
+    trace: TraceFile, progress: Callable[[float], None] | None
+) -> dict[str, Any]: ...
 def lint_hints(
     trace: TraceFile,
     settings: _Settings,

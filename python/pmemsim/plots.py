@@ -11,6 +11,7 @@ from pmemsim.comparison import Comparison, breakdown
 from pmemsim.errors import Error
 from pmemsim.files import check_writable, replacing
 from pmemsim.matrix import Matrix
+from pmemsim.predictability import ALL_STORES, WITHOUT_OWN_STORES, Predictability
 from pmemsim.simulation import Result
 
 try:
@@ -105,6 +106,47 @@ def plot_matrix(matrix: Matrix, path: Path) -> None:
         )
 
     save(draw, path, (width, height))
+
+
+def plot_predictability(recordings: Sequence[Predictability], path: Path) -> None:
+    """What stands in earlier stores; how soon lines are written back; by how many store sets."""
+    names = [f"{each.workload} {each.optimization}".strip() for each in recordings]
+
+    def draw(figure: Figure) -> None:
+        top, middle, bottom = figure.subplots(3, 1)
+        for index, (stores, what, label) in enumerate(_PREDICTABLE):
+            places = [group - 0.4 + 0.2 * (index + 0.5) for group in range(len(names))]
+            shares = [100 * each.total.share(stores, what) for each in recordings]
+            top.bar(places, shares, 0.18, label=label, color=_COLOURS[index])
+        top.set_xticks(range(len(names)), names, rotation=20, ha="right")
+        top.set_ylabel("write-backs (%)")
+        top.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        for index, (name, each) in enumerate(zip(names, recordings, strict=True)):
+            colour = _COLOURS[index % len(_COLOURS)]
+            bounds = [bound for bound, _ in each.distances if bound is not None]
+            counts = np.cumsum([count for _, count in each.distances])[: len(bounds)]
+            middle.plot(bounds, 100 * counts / max(each.total.write_backs, 1), color=colour)
+            sets = [found.write_backs for found in each.most_frequent_sets]
+            covered = 100 * np.cumsum(sets) / max(each.total.write_backs, 1)
+            bottom.plot(range(1, len(sets) + 1), covered, color=colour, label=name)
+        middle.set_xscale("log")
+        middle.set_xlabel("instructions from a line's last store to its write-back, at most")
+        middle.set_ylabel("write-backs (%)")
+        bottom.set_xlabel("most frequent sets of store instructions")
+        bottom.set_ylabel("write-backs (%)")
+        for axes in (top, middle, bottom):
+            axes.set_ylim(0, 100)
+        figure.legend(ncols=4, loc="outside lower center", fontsize=8)
+
+    save(draw, path, (max(6.5, 1.5 + 0.7 * len(names)), 8.0))
+
+
+_PREDICTABLE = (
+    (ALL_STORES, "address", "address"),
+    (ALL_STORES, "data_4_bytes", "data"),
+    (ALL_STORES, "both_4_bytes", "both"),
+    (WITHOUT_OWN_STORES, "both_4_bytes", "both, without the line's own stores"),
+)
 
 
 def _heat_map(

@@ -151,14 +151,17 @@ def build_workload(
         return program
     share = toolchain_dir() / "share" / "pmemsim"
     common = share / "workloads" / "common"
+    level, _, library = opt.partition("+")
     command = [
         str(cxx),
-        f"-{opt}",
+        f"-{level}",
         "-std=c++20",
         f"-I{common}",
         # A recording must not depend on the folder that pmemsim is installed in.
         f"-ffile-prefix-map={share}/=",
     ]
+    if library:
+        command.append(f"--pm-library={library}")
     if log == "redo":
         command.append("-DPM_REDO_LOG")
     if hints != "manual":

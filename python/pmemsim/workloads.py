@@ -16,6 +16,8 @@ from pmemsim.files import OWN_YAML, cache_dir
 from pmemsim.toolchain import toolchain_dir
 
 OPTIMISATIONS = ("O0", "O1", "O2", "O3")
+LIBRARY_OPTIMISATIONS = ("O0", "O2")
+"""Those that pm.h's library is there in; it has the program's, unless `O0+O2` chooses another."""
 MIXES = ("insert-update", "insert", "read-update", "insert-delete")
 LOGS = ("undo", "redo")
 HINTS = ("manual", "auto", "none")
@@ -63,7 +65,7 @@ class WorkloadRun:
 
     workload: str
     opt: str
-    """Optimisation level: O0, O1, O2 or O3."""
+    """Optimisation level: O0, O1, O2 or O3; of the program and of pm.h's library: O0+O2."""
     threads: int
     regions: int
     """Atomic regions in the measured part."""
@@ -217,11 +219,19 @@ def unknown_workload(name: str) -> str:
     return f"unknown workload '{name}'" + did_you_mean(name, workloads())
 
 
+def _is_level(opt: str) -> bool:
+    program, joined, library = opt.partition("+")
+    return program in OPTIMISATIONS and (not joined or library in LIBRARY_OPTIMISATIONS)
+
+
 def argument_problems(opt: str | None = None, **arguments: Argument) -> list[str]:
     """What is wrong with arguments (None: not given), whatever workload they are for."""
     problems = []
-    if opt is not None and opt not in OPTIMISATIONS:
-        problems.append(f"--opt {opt}: must be one of {', '.join(OPTIMISATIONS)}")
+    if opt is not None and not _is_level(opt):
+        problems.append(
+            f"--opt {opt}: must be one of {', '.join(OPTIMISATIONS)}, or the program's and its "
+            "pm library's (O0 or O2), as in O0+O2"
+        )
     for key, value in arguments.items():
         given = f"--{key.replace('_', '-')} {value}"
         if value is None:

@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from pmemsim.cli import (
+    analyze,
     calibrate,
     catalogue,
     crash,
@@ -114,6 +115,7 @@ app.command("compare", cls=WorkloadCommand)(simulate.compare_command)
 app.command("crash", cls=WorkloadCommand)(crash.crash_command)
 app.command("decode")(decode.decode_command)
 app.command("matrix", cls=WorkloadCommand)(matrix.matrix_command)
+app.add_typer(analyze.app, name="analyze")
 app.command("lint-hints", cls=WorkloadCommand)(lint.lint_hints_command)
 app.command("sweep")(sweep.sweep_command)
 app.command("reproduce")(reproduce.reproduce_command)

@@ -52,7 +52,10 @@ class Recipe:
     opt: Annotated[
         str | None,
         typer.Option(
-            "--opt", help="Optimisation level of a workload: O0, O1, O2 or O3.", show_default="O2"
+            "--opt",
+            help="Optimisation level of a workload: O0, O1, O2 or O3; O0+O2: the program's, and "
+            "that of pm.h's library.",
+            show_default="O2",
         ),
     ] = None
     threads: Annotated[

@@ -38,4 +38,10 @@ class StuckError : public Error {
   using Error::Error;
 };
 
+// Whoever had this done wants no more of it.
+class Interrupted : public Error {
+ public:
+  using Error::Error;
+};
+
 }  // namespace pmemsim

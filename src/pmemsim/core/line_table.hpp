@@ -1,4 +1,4 @@
-// Tables from lines to values, found in one or two steps.
+// Tables from lines, or other numbers, to values, found in one or two steps.
 #pragma once
 
 #include <cstdint>
@@ -10,31 +10,31 @@
 namespace pmemsim {
 
 // For what one region touches: emptied at once. Values stay where they are until the table grows or
-// a line is erased.
-template <class Value>
-class LineTable {
+// a key is erased. A key is a type with nothing but a `number`.
+template <class Key, class Value>
+class FlatTable {
  public:
-  Value* find(Line line) {
-    Entry& entry = entries_[place(line)];
+  Value* find(Key key) {
+    Entry& entry = entries_[place(key)];
     return entry.generation == generation_ ? &entry.value : nullptr;
   }
-  const Value* find(Line line) const { return const_cast<LineTable*>(this)->find(line); }
+  const Value* find(Key key) const { return const_cast<FlatTable*>(this)->find(key); }
 
-  // The line must not be there.
-  Value& insert(Line line) {
+  // The key must not be there.
+  Value& insert(Key key) {
     if (2 * ++size_ > entries_.size()) grow();
-    Entry& entry = entries_[place(line)];
-    entry = {generation_, line, {}};
+    Entry& entry = entries_[place(key)];
+    entry = {generation_, key, {}};
     return entry.value;
   }
 
-  // The line must be there. What stands behind it, and not at its own place, moves up.
-  void erase(Line line) {
+  // The key must be there. What stands behind it, and not at its own place, moves up.
+  void erase(Key key) {
     const std::size_t mask = entries_.size() - 1;
-    std::size_t hole = place(line);
+    std::size_t hole = place(key);
     for (std::size_t at = (hole + 1) & mask; entries_[at].generation == generation_;
          at = (at + 1) & mask) {
-      if (((at - home(entries_[at].line)) & mask) < ((at - hole) & mask)) continue;
+      if (((at - home(entries_[at].key)) & mask) < ((at - hole) & mask)) continue;
       entries_[hole] = entries_[at];
       hole = at;
     }
@@ -43,11 +43,11 @@ class LineTable {
   }
 
   std::size_t size() const { return size_; }
-  // visit(line, value), in no particular order.
+  // visit(key, value), in no particular order.
   template <class Visit>
   void for_each(Visit visit) const {
     for (const Entry& entry : entries_) {
-      if (entry.generation == generation_) visit(entry.line, entry.value);
+      if (entry.generation == generation_) visit(entry.key, entry.value);
     }
   }
 
@@ -59,20 +59,19 @@ class LineTable {
  private:
   struct Entry {
     std::uint64_t generation = 0;
-    Line line;
+    Key key;
     Value value{};
   };
 
-  // Where the line would stand in an empty table.
-  std::size_t home(Line line) const {
-    return ((line.number * 0x9e3779b97f4a7c15) >> 32) & (entries_.size() - 1);
+  // Where the key would stand in an empty table.
+  std::size_t home(Key key) const {
+    return ((key.number * 0x9e3779b97f4a7c15) >> 32) & (entries_.size() - 1);
   }
   // Where it stands, or where it would.
-  std::size_t place(Line line) const {
+  std::size_t place(Key key) const {
     const std::size_t mask = entries_.size() - 1;
-    std::size_t at = home(line);
-    while (entries_[at].generation == generation_ && entries_[at].line != line)
-      at = (at + 1) & mask;
+    std::size_t at = home(key);
+    while (entries_[at].generation == generation_ && entries_[at].key != key) at = (at + 1) & mask;
     return at;
   }
 
@@ -80,7 +79,7 @@ class LineTable {
     std::vector<Entry> old(2 * entries_.size());
     old.swap(entries_);
     for (const Entry& entry : old) {
-      if (entry.generation == generation_) entries_[place(entry.line)] = entry;
+      if (entry.generation == generation_) entries_[place(entry.key)] = entry;
     }
   }
 
@@ -88,6 +87,9 @@ class LineTable {
   std::uint64_t generation_ = 1;
   std::size_t size_ = 0;
 };
+
+template <class Value>
+using LineTable = FlatTable<Line, Value>;
 
 // For larger values, of lines that come and go one by one: values stay where they are.
 template <class Value>

@@ -13,19 +13,13 @@
 namespace pmemsim {
 namespace {
 
-SourcePlace place_of(const trace::SiteTable& sites, std::uint32_t number) {
-  const trace::SiteRecord& site = sites.sites()[number];
-  return {std::string(sites.string(site.file)), std::string(sites.string(site.function)),
-          site.line};
-}
-
 // One finding a line: a line may have several sites, and code be inlined in several places.
 std::vector<HintFinding> by_line(const SiteFindings& found, const trace::SiteTable& sites) {
-  std::map<std::tuple<HintCause, SourcePlace, SourcePlace, bool>, SiteFinding> lines;
+  std::map<std::tuple<HintCause, trace::SourcePlace, trace::SourcePlace, bool>, SiteFinding> lines;
   for (const auto& [key, finding] : found) {
-    const SourcePlace store = place_of(sites, key.store);
+    const trace::SourcePlace store = trace::place_of(sites, key.store);
     const bool of_library = key.of_library || in_library(store.file);
-    lines[{key.cause, place_of(sites, key.site), store, of_library}] += finding;
+    lines[{key.cause, trace::place_of(sites, key.site), store, of_library}] += finding;
   }
   std::vector<HintFinding> findings;
   for (const auto& [key, finding] : lines) {

@@ -11,20 +11,15 @@
 #include "pmemsim/core/parameters.hpp"
 #include "pmemsim/lint/findings.hpp"
 #include "pmemsim/trace/reader.hpp"
+#include "pmemsim/trace/source_place.hpp"
 
 namespace pmemsim {
 
-struct SourcePlace {
-  std::string file, function;
-  std::uint32_t line = 0;
-  auto operator<=>(const SourcePlace&) const = default;
-};
-
 struct HintFinding {
   HintCause cause;
-  SourcePlace place;
-  SourcePlace store;  // of a missing hint: the last store to the line
-  bool of_library;    // the hint is one of pm.h's own, or that store is
+  trace::SourcePlace place;
+  trace::SourcePlace store;  // of a missing hint: the last store to the line
+  bool of_library;           // the hint is one of pm.h's own, or that store is
   SiteFinding found;
 };
 

@@ -28,11 +28,6 @@ struct RunResult {
   std::vector<Statistic> statistics;
 };
 
-class Interrupted : public Error {
- public:
-  using Error::Error;
-};
-
 // Throws ConfigError, with the places of these settings, if the trace doesn't fit the machine.
 void check_fit(const trace::TraceFile& trace, const Configuration& configuration,
                std::span<const Setting> settings);

@@ -1,0 +1,186 @@
+"""`pmemsim analyze`: what a recording shows without simulating time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pmemsim.cli.choices import distinct
+from pmemsim.cli.console import out, percent, progress_of, table
+from pmemsim.cli.options import (
+    Jobs,
+    Json,
+    Recipe,
+    WorkloadCommand,
+    check_jobs,
+    check_outputs,
+    keep_inputs,
+    options_of,
+)
+from pmemsim.cli.recordings import open_traces
+from pmemsim.errors import Problems
+from pmemsim.files import write_json
+from pmemsim.parallel import Report, run_all
+from pmemsim.predictability import (
+    ALL_STORES,
+    SHARES,
+    WITHOUT_OWN_STORES,
+    Found,
+    Predictability,
+    predictability,
+)
+from pmemsim.targets import Target, find_target
+from pmemsim.trace import Trace
+
+app = typer.Typer(no_args_is_help=True, help="Analyse recordings without simulating time.")
+
+_DEFAULT_TOP = 15
+_COLUMNS = ("address", "data", "both", "data by 8 bytes", "both")
+
+
+@dataclass(frozen=True)
+class Recipes(Recipe):
+    """How workloads are recorded, at several optimisation levels."""
+
+    opt: Annotated[
+        str | None,
+        typer.Option(
+            "--opt",
+            help="Optimisation levels of workloads, by commas: O0, O1, O2 or O3; O0+O2: the "
+            "program's, and that of pm.h's library.",
+            show_default="O2",
+        ),
+    ] = None
+
+
+@app.command("predictability", cls=WorkloadCommand)
+@options_of(Recipes)
+def predictability_command(
+    targets: Annotated[list[str], typer.Argument(help="Workloads' names or traces (.pmt).")],
+    recipes: Recipes,
+    top: Annotated[
+        int,
+        typer.Option(
+            "--top", help="Source lines to print of one recording; --json has all of them."
+        ),
+    ] = _DEFAULT_TOP,
+    json_path: Json = None,
+    plot_path: Annotated[
+        Path | None,
+        typer.Option("--plot", help="Write a plot; the suffix chooses png, pdf or svg."),
+    ] = None,
+    jobs: Jobs = None,
+) -> None:
+    """Say how often address and data of write-backs stand in earlier stores.
+
+    That is what a predictor without limits could find, and bounds what PMWeaver can (figure 10 of
+    its paper). For example:
+
+        pmemsim analyze predictability mine.pmt
+        pmemsim analyze predictability queue hashmap --opt O0,O2 --plot predictability.png
+
+    A write-back is a flush of a line of persistent memory that its thread has stored to since the
+    last one. Its address is found if an 8-byte value of an earlier store lies in the line; its data
+    are if each 4-byte chunk (or 8-byte word) that was stored equals one of an earlier store. The
+    line's own stores are earlier stores, too; the right half of the table leaves them out.
+
+    Also printed: within how many instructions of the line's last store it is written back (the
+    paper's figure 7), the share of write-backs that come from the 20 most frequent sets of store
+    instructions (figure 11), and, of one recording, all of this by source line of the last store.
+    """
+    problems = Problems()
+    with problems.collected():
+        check_jobs(jobs)
+    with problems.collected():
+        check_outputs(json_path, plot_path)
+    if top < 0:
+        problems.add([f"--top {top}: must not be negative"])
+    keep_inputs(problems, [json_path, plot_path], targets)
+    traces = open_traces(_targets(targets, recipes, problems), jobs)
+    with progress_of([_label(trace) for trace in traces]) as progress:
+        found = run_all([_Task(trace) for trace in traces], jobs, progress)
+    if json_path:
+        write_json({"recordings": [each.to_dict() for each in found]}, json_path)
+    if plot_path:
+        from pmemsim.plots import plot_predictability
+
+        plot_predictability(found, plot_path)
+    if json_path != "-":
+        _print(found, top)
+
+
+@dataclass(frozen=True)
+class _Task:
+    trace: Trace
+
+    def __call__(self, report: Report) -> Predictability:
+        return predictability(self.trace, report)
+
+
+def _targets(names: Sequence[str], recipes: Recipes, problems: Problems) -> list[Target]:
+    levels: list[str | None] = [None]
+    if recipes.opt is not None:
+        levels = list(distinct(recipes.opt.split(","), "level", problems))
+    found = []
+    for name in distinct(names, "target", problems):
+        for level in levels:
+            with problems.collected():
+                found.append(find_target(name, opt=level, **recipes.arguments))
+    problems.raise_any()
+    return found
+
+
+def _label(trace: Trace) -> str:
+    return f"{trace.name} {trace.metadata.get('optimization', '')}".strip()
+
+
+def _print(found: Sequence[Predictability], top: int) -> None:
+    columns = ["workload", "opt", ">write-backs", *(f">{name}" for name in _COLUMNS)]
+    without_own = [f">{name} without own" for name in _COLUMNS]
+    rows = [
+        (each.workload, each.optimization, f"{each.total.write_backs:,}", *_shares(each.total))
+        for each in found
+    ]
+    title = "write-backs that stand in earlier stores, with the line's own ones and without"
+    out.print(table(title, [*columns, *without_own], rows))
+    out.print(table("", ["workload", "opt", *_FURTHER], [_further(each) for each in found]))
+    if len(found) == 1 and top > 0:
+        lines = found[0].by_line[:top]
+        rows = [
+            (str(line), line.function, f"{part.write_backs:,}", *_shares(part))
+            for line, part in lines
+        ]
+        columns = ["last stored at", "function", *columns[2:]]
+        out.print(table("by source line", [*columns, *without_own], rows))
+        if rest := len(found[0].by_line) - len(lines):
+            out.print(f"{rest} more lines: --top {len(found[0].by_line)} shows them")
+
+
+def _shares(found: Found) -> list[str]:
+    return [
+        percent(found.share(stores, what))
+        for stores in (ALL_STORES, WITHOUT_OWN_STORES)
+        for what in SHARES
+    ]
+
+
+_FURTHER = (
+    ">half within instructions", ">90% within", ">sets of stores", ">of the 20 most frequent",
+    ">flushes that write nothing back",
+)  # fmt: skip
+
+
+def _further(each: Predictability) -> tuple[str, ...]:
+    bounds = [each.distance_of(share) for share in (0.5, 0.9)]
+    return (
+        each.workload,
+        each.optimization,
+        *("more" if bound is None else f"{bound:,}" for bound in bounds),
+        f"{each.store_sets:,}",
+        percent(each.frequent_share),
+        f"{each.other_flushes:,}",
+    )

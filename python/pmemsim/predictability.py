@@ -1,0 +1,145 @@
+"""How predictable the writes of recordings are, without simulating time (PMWeaver, section III)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pmemsim import _core
+from pmemsim.simulation import Progress, version
+from pmemsim.trace import Trace
+
+SHARES = ("address", "data_4_bytes", "both_4_bytes", "data_8_bytes", "both_8_bytes")
+"""What can stand in earlier stores: the address, the data by 4 or 8 bytes, the address and them."""
+ALL_STORES, WITHOUT_OWN_STORES = "in_all_stores", "without_own_stores"
+"""With the line's own stores since its last write-back, or without them."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Write-backs, and how many of them stand in earlier stores."""
+
+    write_backs: int
+    in_all_stores: dict[str, int]
+    """By `SHARES`."""
+    without_own_stores: dict[str, int]
+
+    def share(self, stores: str, what: str) -> float:
+        """Which share was found: `stores` is one of the two above, `what` one of `SHARES`."""
+        counts: dict[str, int] = getattr(self, stores)
+        return counts[what] / self.write_backs if self.write_backs else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts as `--json` writes them."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """A place in the program's source; `line` 0: unknown."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        """As compilers name it."""
+        return f"{self.file}:{self.line}" if self.line else self.file or "?"
+
+
+@dataclass(frozen=True)
+class StoreSet:
+    """Store instructions that have held a write-back's address and data first."""
+
+    write_backs: int
+    stores: tuple[SourceLine, ...]
+
+
+@dataclass(frozen=True)
+class Predictability:
+    """What an ideal predictor would find in a recording."""
+
+    workload: str
+    optimization: str
+    """The level that the recording says it was compiled at; empty if it doesn't."""
+    total: Found
+    by_line: tuple[tuple[SourceLine, Found], ...]
+    """By the last store to the line before its write-back; the most write-backs first."""
+    distances: tuple[tuple[int | None, int], ...]
+    """Instructions from a line's last store, at most so many, and how many write-backs have that,
+    without those of the bound before; None: more."""
+    store_sets: int
+    """Different sets of store instructions that write-backs were found in."""
+    most_frequent_sets: tuple[StoreSet, ...]
+    """The 20 most frequent."""
+    instructions: int
+    stores: int
+    other_flushes: int
+    """Flushes of lines that the thread hadn't stored to since the last one: no write-backs."""
+    trace_hash: str
+
+    @property
+    def frequent_share(self) -> float:
+        """Share of the write-backs that come from the 20 most frequent sets (figure 11)."""
+        covered = sum(found.write_backs for found in self.most_frequent_sets)
+        return covered / self.total.write_backs if self.total.write_backs else 0.0
+
+    def distance_of(self, share: float) -> int | None:
+        """The bound within which this share of the write-backs follow their last store."""
+        seen = 0
+        for bound, count in self.distances:
+            seen += count
+            if seen >= share * self.total.write_backs:
+                return bound
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as `--json` writes it; docs/results.md explains every key."""
+        return {
+            "workload": self.workload,
+            "optimization": self.optimization,
+            "total": self.total.to_dict(),
+            "by_line": [{**vars(line), **found.to_dict()} for line, found in self.by_line],
+            "distances": [
+                {"instructions": bound, "write_backs": count} for bound, count in self.distances
+            ],
+            "store_sets": self.store_sets,
+            "most_frequent_sets": [
+                {
+                    "write_backs": found.write_backs,
+                    "stores": [vars(line) for line in found.stores],
+                }
+                for found in self.most_frequent_sets
+            ],
+            "instructions": self.instructions,
+            "stores": self.stores,
+            "other_flushes": self.other_flushes,
+            "trace_hash": self.trace_hash,
+            "version": version(),
+        }
+
+
+def predictability(trace: Trace, progress: Progress | None = None) -> Predictability:
+    """Read a recording to its end; `progress` is told the share that has been read."""
+    found = _core.predictability(trace.file, progress)
+    return Predictability(
+        workload=trace.name,
+        optimization=str(trace.metadata.get("optimization", "")),
+        total=Found(**found["total"]),
+        by_line=tuple(_line(entry) for entry in found["by_line"]),
+        distances=tuple((bin["instructions"], bin["write_backs"]) for bin in found["distances"]),
+        store_sets=found["store_sets"],
+        most_frequent_sets=tuple(
+            StoreSet(entry["write_backs"], tuple(SourceLine(**line) for line in entry["stores"]))
+            for entry in found["most_frequent_sets"]
+        ),
+        instructions=found["instructions"],
+        stores=found["stores"],
+        other_flushes=found["other_flushes"],
+        trace_hash=trace.hash,
+    )
+
+
+def _line(entry: dict[str, Any]) -> tuple[SourceLine, Found]:
+    place = SourceLine(entry["file"], entry["line"], entry["function"])
+    return place, Found(entry["write_backs"], entry["in_all_stores"], entry["without_own_stores"])
