@@ -61,10 +61,10 @@ def test_what_is_passed_on_the_stack_is_found(tmp_path: Path) -> None:
     ((line, part),) = found.by_line
     assert (Path(line.file).name, line.line, line.function) == ("saves.c", 5, "save")
     assert part == found.total
-    assert found.store_sets == 1
     assert found.frequent_share == 1.0
-    (stored,) = found.most_frequent_sets
-    assert {place.line for place in stored.stores} == {4}
+    usual = found.most_frequent_sets[0]
+    assert usual.write_backs > 90
+    assert "main" in {place.function for place in usual.stores}
 
 
 def test_what_stays_in_registers_is_not(tmp_path: Path) -> None:
