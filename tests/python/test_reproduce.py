@@ -379,6 +379,29 @@ def test_a_whole_run_has_no_warm_up() -> None:
     assert {(run.whole_run, run.warm_up > 0) for run in runs} == {(True, False), (False, True)}
 
 
+@pytest.mark.parametrize("figure", ["fig9", "fig10", "fig11", "fig12", "misspeculation"])
+def test_memcached_has_values_of_its_own_size(figure: str) -> None:
+    paper = load_paper("pmem-spec")
+    cases = paper.cases(paper.experiments[figure], "quick")
+    assert {(case.run.workload, case.run.data_bytes) for case in cases} == {
+        ("array_swap", 64), ("queue", 64), ("hashmap", 64), ("rbtree", 64), ("tatp", None),
+        ("tpcc", None), ("vacation", None), ("memcached", 1024),
+    }  # fmt: skip
+
+
+def test_a_benchmarks_own_size_comes_before_its_groups(tmp_path: Path) -> None:
+    plan = write_paper(tmp_path / "tiny") / "experiment.yaml"
+    text = plan.read_text().replace("regions: 0.5}", "data_bytes: 192}\n  R: {workload: rbtree}")
+    plan.write_text(text.replace("contention, threads: 1", "contention, data_bytes: 256"))
+    paper = load_paper(str(plan.parent))
+    assert [(b.name, b.group, b.data_bytes) for b in paper.benchmarks] == [
+        ("Q", "small", 192), ("R", "small", 64), ("Q", "large", 192), ("R", "large", 128),
+    ]  # fmt: skip
+    # A size that an ablation gives is that of all benchmarks.
+    ablated = paper.ablated(paper.ablations["one-thread"])
+    assert {benchmark.data_bytes for benchmark in ablated.benchmarks} == {256}
+
+
 def test_an_experiment_may_have_benchmarks_of_its_own() -> None:
     paper = load_paper("pmem-spec")
     own = {case.run.workload for case in paper.cases(paper.experiments["synthetic"], "quick")}
@@ -396,8 +419,8 @@ def test_an_entry_may_be_of_one_benchmark_and_of_two_points() -> None:
 
     found = {f.entry.fact.id: f for f in findings(made_up(paper, "fig9", time_of))}
     assert found["pmem_spec.fig9.vacation"].measured == pytest.approx(2.0)
-    assert found["pmem_spec.fig9.vacation"].benchmarks == {"Vacation 64 B": 2.0}
-    assert found["pmem_spec.fig9.vacation"].groups["64 B"].mean == pytest.approx(2.0)
+    assert found["pmem_spec.fig9.vacation"].benchmarks == {"Vacation sizes of 8.1": 2.0}
+    assert found["pmem_spec.fig9.vacation"].groups["sizes of 8.1"].mean == pytest.approx(2.0)
     assert found["pmem_spec.fig9.memcached"].measured == pytest.approx(4.0)
     assert found["pmem_spec.fig9.spec_vs_x86"].measured == pytest.approx(8 ** (1 / 8))
 
@@ -435,7 +458,7 @@ def test_a_count_of_zero_is_compared() -> None:
     assert never.ratio is None
     (twice,) = findings(misspeculated({"TPCC": 200.0}))
     assert twice.measured == pytest.approx(2.0 / 8)  # the mean of eight benchmarks
-    assert twice.benchmarks["TPCC 64 B"] == 2.0
+    assert twice.benchmarks["TPCC sizes of 8.1"] == 2.0
     assert twice.verdict == "off"
 
 
@@ -1172,6 +1195,10 @@ BROKEN = [
     ("regions: 0.5", "regions: -1", "regions: '-1' must be a number above 0"),
     ("large: 80}", "huge: 80}", "huge: unknown key; known are: large, small"),
     (", large: 80}", "}", "experiment.yaml:10: paper: the key 'large' is missing"),
+    ("regions: 0.5", "data_bytes: 60", "yaml:15: data_bytes: --data-bytes 60: must be 64 to 8192"),
+    ("regions: 0.5", "data_bytes: x", "experiment.yaml:15: data_bytes: 'x' must be a whole number"),
+    ("queue, regions: 0.5", "tatp, data_bytes: 64", "tatp has sizes of its own; leave it out"),
+    ("{data_bytes: 128}", "{data_bytes: 8200}", "experiment.yaml:13: data_bytes: --data-bytes 82"),
     ("workload: queue", "workload: quene", "unknown workload 'quene'; did you mean 'queue'?"),
     ("metric: throughput", "metric: storage", "metric: unknown metric 'storage'; known are:"),
     ("{value: asap,", "{value: asab,", "value: unknown machine 'asab'; did you mean 'asap'?"),

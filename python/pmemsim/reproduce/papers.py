@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from pmemsim.document import Item, read
-from pmemsim.errors import Error, did_you_mean
+from pmemsim.errors import ConfigError, Error, did_you_mean, in_one
 from pmemsim.reproduce.facts import Fact
 from pmemsim.reproduce.metrics import METRICS
 from pmemsim.reproduce.plan import (
@@ -25,7 +25,7 @@ from pmemsim.reproduce.plan import (
 )
 from pmemsim.reproduce.shapes import SHAPES
 from pmemsim.reproduce.storage import STORAGE
-from pmemsim.workloads import HINTS, MIXES, find_workload, workloads
+from pmemsim.workloads import HINTS, MIXES, WorkloadRun, find_workload, workloads
 
 _FILES = ("experiment.yaml", "expected.yaml")
 _KEYS = (
@@ -146,14 +146,15 @@ def _benchmarks(item: Item, groups: dict[str, Item]) -> tuple[Benchmark, ...]:
 
 
 def _benchmark(item: Item, group: Item) -> Benchmark:
-    field = item.fields(("workload",), ("regions", "items", "mix", *_PROGRAM_KEYS, "source"))
-    size = group.fields((), _GROUP_KEYS).get("data_bytes")
+    field = item.fields(
+        ("workload",), ("regions", "items", "data_bytes", "mix", *_PROGRAM_KEYS, "source")
+    )
     workload = field["workload"].one_of(workloads(), "workload")
     return Benchmark(
         item.name,
         group.name,
         workload,
-        size.whole() if size and takes_data_bytes(workload) else None,
+        _data_bytes(workload, field.get("data_bytes"), group),
         field["regions"].number() if "regions" in field else 1,
         field["items"].whole() if "items" in field else None,
         field["mix"].one_of(_mixes_of(workload), "mix") if "mix" in field else None,
@@ -161,6 +162,18 @@ def _benchmark(item: Item, group: Item) -> Benchmark:
         "whole_run" in field and _is_true(field["whole_run"]),
         _is_beside(group),
     )
+
+
+def _data_bytes(workload: str, own: Item | None, group: Item) -> int | None:
+    """A benchmark's own size, or the group's if the workload takes one."""
+    of_group = group.fields((), _GROUP_KEYS).get("data_bytes")
+    size = own or (of_group if takes_data_bytes(workload) else None)
+    if size is None:
+        return None
+    try:
+        return WorkloadRun.of(workload, data_bytes=size.whole()).data_bytes
+    except ConfigError as error:
+        raise size.error(in_one(error)) from error
 
 
 def _mixes_of(workload: str) -> tuple[str, ...]:
