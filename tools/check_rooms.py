@@ -26,6 +26,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "core": (),
     "trace": ("core",),
     "mem": ("core",),
+    # What a recording shows by itself, without a machine.
+    "analysis": ("core", "trace", "mem"),
     "backend": ("core", "mem"),
     "layers": _BASE,
     **dict.fromkeys(_LAYERS, (*_BASE, "layers")),
