@@ -205,8 +205,9 @@ std::vector<PredictabilityReport::ByLine> by_line(const std::vector<Predictable>
   }
   std::vector<PredictabilityReport::ByLine> list;
   for (const auto& [place, found] : lines) list.push_back({place, found});
-  std::ranges::stable_sort(list, std::ranges::greater{},
-                           [](const auto& each) { return each.found.write_backs; });
+  std::ranges::sort(list, {}, [](const auto& each) {
+    return std::pair(UINT64_MAX - each.found.write_backs, each.store);
+  });
   return list;
 }
 
