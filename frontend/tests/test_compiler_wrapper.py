@@ -45,9 +45,27 @@ def test_help_begins_with_what_is_its_own(toolchain: Toolchain) -> None:
         assert f"{compiler.name} -O2 -g mine.c -o mine" in second
         assert third == "Beyond that:"
         assert [option.split()[0] for option in options] == [
-            "--janus-auto", "--janus-profile=FILE",
+            "--pm-library=LEVEL", "--janus-auto", "--janus-profile=FILE",
         ]  # fmt: skip
         assert rest == run(clang, "--help").stdout
+
+
+def test_the_pm_librarys_level_may_be_another(toolchain: Toolchain) -> None:
+    """Which one is linked shows in the size of its code."""
+    source = toolchain.write(
+        "#include <pmemsim/pm.h>\nint main(void) { return !pm_open(0, 0, 0); }"
+    )
+    sizes = {}
+    for options in (("-O0",), ("-O0", "--pm-library=O2"), ("-O2",), ("-O2", "--pm-library=O0")):
+        program = toolchain.scratch / "program"
+        run(toolchain.cc, *options, source, "-o", program)
+        symbols = run("nm", "-S", program).stdout.splitlines()
+        (line,) = [line for line in symbols if line.endswith(" pm_open")]
+        sizes[options] = int(line.split()[1], 16)
+    not_optimised, other, optimised, another = sizes.values()
+    assert other == optimised != not_optimised == another
+    complaint = fails(toolchain.cc, "--pm-library=O1", source)
+    assert "the pm library comes as --pm-library=O0 and as --pm-library=O2" in complaint
 
 
 def test_stages(toolchain: Toolchain) -> None:

@@ -108,7 +108,8 @@ paired:
         ":4: threads: 'x' is not a number",
         ":4: threads: the value '1' stands twice; remove one",
         ":5: duplicate_ratio: '2' must be from 0 to 1",
-        ":6: opt: 'O7' must be one of O0, O1, O2, O3",
+        ":6: opt: 'O7' must be one of O0, O1, O2, O3, or the program's and its pm library's (O0 or "
+        "O2), as in O0+O2",
         ":7: log: 'undone' must be one of undo, redo",
         ":8: hints: 'nobody's' must be one of manual, auto, none, or a file that pmemsim "
         "lint-hints --profile has written",
