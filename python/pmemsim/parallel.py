@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from typing import TypeVar
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from typing import Any, TypeVar
 
+_POLL_S = 0.1
 Value = TypeVar("Value")
 Report = Callable[[float], None]
 """Told the fraction of a job that is done; raises `Cancelled` when the job should stop."""
@@ -53,7 +54,7 @@ def run_all(
         try:
             # Ctrl-C may come here, too: a job runs before the pool that starts it knows its thread.
             futures = [pool.submit(run, index) for index in range(len(tasks))]
-            wait(futures, return_when=FIRST_EXCEPTION)
+            _wait(futures)
         finally:
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
@@ -63,3 +64,15 @@ def run_all(
         if not isinstance(error, Cancelled):
             raise error
     return [future.result() for future in futures]
+
+
+def _wait(futures: Sequence[Future[Any]]) -> None:
+    """Until all are done, or one has failed.
+
+    In short waits: a signal that comes before one begins, or to another thread, doesn't end it.
+    """
+    pending: Collection[Future[Any]] = futures
+    while pending:
+        done, pending = wait(pending, _POLL_S, FIRST_EXCEPTION)
+        if any(future.exception() for future in done):
+            return

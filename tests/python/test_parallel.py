@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections.abc import Callable
 
 import pytest
-from pmemsim.parallel import Report, run_all
+from pmemsim.parallel import Cancelled, Report, run_all
 
 
 def test_results_come_in_the_order_of_the_tasks() -> None:
@@ -87,3 +88,24 @@ def test_an_interrupt_while_jobs_are_started_stops_them(monkeypatch: pytest.Monk
     with pytest.raises(KeyboardInterrupt):
         run_all([endless(stopped)])
     assert stopped.wait(10)
+
+
+def test_a_signal_that_nobody_was_woken_by_ends_all_jobs() -> None:
+    """It has come to another thread than the one that waits."""
+    stopped = threading.Event()
+
+    def task(report: Report) -> None:
+        time.sleep(0.2)  # until that one waits
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        until = time.monotonic() + 20
+        try:
+            while time.monotonic() < until:
+                report(0.5)
+                time.sleep(0.01)
+        except Cancelled:
+            stopped.set()
+            raise
+
+    with pytest.raises(KeyboardInterrupt):
+        run_all([task])
+    assert stopped.is_set()
