@@ -8,7 +8,7 @@ from typing import Any
 from pmemsim import _core
 from pmemsim.errors import Error
 from pmemsim.simulation import Configuration, Progress, version
-from pmemsim.trace import Trace
+from pmemsim.trace import Place, Trace
 
 MISSING = "missing"
 
@@ -66,19 +66,6 @@ _ADVICE = {
 _UNAVOIDABLE = {("invalidated", "tree")}
 _LIBRARY_HINT = "a hint of pm.h's library itself: nothing to correct in the program"
 _LIBRARY_STORE = "stored by pm.h's library, its log or its allocator: the program can't hint it"
-
-
-@dataclass(frozen=True)
-class Place:
-    """A line of the program's source; `line` 0: unknown."""
-
-    file: str
-    line: int
-    function: str
-
-    def __str__(self) -> str:
-        """As compilers name it."""
-        return f"{self.file}:{self.line}" if self.line else self.file or "?"
 
 
 @dataclass(frozen=True)

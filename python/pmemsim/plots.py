@@ -108,6 +108,14 @@ def plot_matrix(matrix: Matrix, path: Path) -> None:
     save(draw, path, (width, height))
 
 
+_PREDICTABLE = (
+    (ALL_STORES, "address", "address"),
+    (ALL_STORES, "data_4_bytes", "data"),
+    (ALL_STORES, "both_4_bytes", "both"),
+    (WITHOUT_OWN_STORES, "both_4_bytes", "both, without the line's own stores"),
+)
+
+
 def plot_predictability(recordings: Sequence[Predictability], path: Path) -> None:
     """What stands in earlier stores; how soon lines are written back; by how many store sets."""
     names = [f"{each.workload} {each.optimization}".strip() for each in recordings]
@@ -139,14 +147,6 @@ def plot_predictability(recordings: Sequence[Predictability], path: Path) -> Non
         figure.legend(ncols=4, loc="outside lower center", fontsize=8)
 
     save(draw, path, (max(6.5, 1.5 + 0.7 * len(names)), 8.0))
-
-
-_PREDICTABLE = (
-    (ALL_STORES, "address", "address"),
-    (ALL_STORES, "data_4_bytes", "data"),
-    (ALL_STORES, "both_4_bytes", "both"),
-    (WITHOUT_OWN_STORES, "both_4_bytes", "both, without the line's own stores"),
-)
 
 
 def _heat_map(

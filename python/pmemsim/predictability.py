@@ -7,7 +7,7 @@ from typing import Any
 
 from pmemsim import _core
 from pmemsim.simulation import Progress, version
-from pmemsim.trace import Trace
+from pmemsim.trace import Place, Trace
 
 SHARES = ("address", "data_4_bytes", "both_4_bytes", "data_8_bytes", "both_8_bytes")
 """What can stand in earlier stores: the address, the data by 4 or 8 bytes, the address and them."""
@@ -35,24 +35,11 @@ class Found:
 
 
 @dataclass(frozen=True)
-class SourceLine:
-    """A place in the program's source; `line` 0: unknown."""
-
-    file: str
-    line: int
-    function: str
-
-    def __str__(self) -> str:
-        """As compilers name it."""
-        return f"{self.file}:{self.line}" if self.line else self.file or "?"
-
-
-@dataclass(frozen=True)
 class StoreSet:
     """Store instructions that have held a write-back's address and data first."""
 
     write_backs: int
-    stores: tuple[SourceLine, ...]
+    stores: tuple[Place, ...]
 
 
 @dataclass(frozen=True)
@@ -63,7 +50,7 @@ class Predictability:
     optimization: str
     """The level that the recording says it was compiled at; empty if it doesn't."""
     total: Found
-    by_line: tuple[tuple[SourceLine, Found], ...]
+    by_line: tuple[tuple[Place, Found], ...]
     """By the last store to the line before its write-back; the most write-backs first."""
     distances: tuple[tuple[int | None, int], ...]
     """Instructions from a line's last store, at most so many, and how many write-backs have that,
@@ -94,7 +81,7 @@ class Predictability:
         return None
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as `--json` writes it; docs/results.md explains every key."""
+        """The result as `--json` writes it; docs/predictability.md explains every key."""
         return {
             "workload": self.workload,
             "optimization": self.optimization,
@@ -130,7 +117,7 @@ def predictability(trace: Trace, progress: Progress | None = None) -> Predictabi
         distances=tuple((bin["instructions"], bin["write_backs"]) for bin in found["distances"]),
         store_sets=found["store_sets"],
         most_frequent_sets=tuple(
-            StoreSet(entry["write_backs"], tuple(SourceLine(**line) for line in entry["stores"]))
+            StoreSet(entry["write_backs"], tuple(Place(**line) for line in entry["stores"]))
             for entry in found["most_frequent_sets"]
         ),
         instructions=found["instructions"],
@@ -140,6 +127,6 @@ def predictability(trace: Trace, progress: Progress | None = None) -> Predictabi
     )
 
 
-def _line(entry: dict[str, Any]) -> tuple[SourceLine, Found]:
-    place = SourceLine(entry["file"], entry["line"], entry["function"])
+def _line(entry: dict[str, Any]) -> tuple[Place, Found]:
+    place = Place(entry["file"], entry["line"], entry["function"])
     return place, Found(entry["write_backs"], entry["in_all_stores"], entry["without_own_stores"])

@@ -61,6 +61,19 @@ class Operations:
         return self.values[begin : begin + int(record["size"])].tobytes()
 
 
+@dataclass(frozen=True)
+class Place:
+    """A line of the program's source; `line` 0: unknown."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        """As compilers name it."""
+        return f"{self.file}:{self.line}" if self.line else self.file or "?"
+
+
 def _named(codes: npt.NDArray[Any], names: tuple[str, ...]) -> pd.Categorical[Any]:
     import pandas as pd
 

@@ -90,7 +90,7 @@ def predictability_command(
 
     Also printed: within how many instructions of the line's last store it is written back (the
     paper's figure 7), the share of write-backs that come from the 20 most frequent sets of store
-    instructions (figure 11), and, of one recording, all of this by source line of the last store.
+    instructions (figure 11), and, of one recording, the shares by source line of the last store.
     """
     problems = Problems()
     with problems.collected():

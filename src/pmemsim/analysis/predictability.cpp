@@ -135,43 +135,40 @@ class Thread {
       ++totals_.report.other_flushes;
       return;
     }
-    const LineData data = memory_.read(number);
-    Predictable one;
-    one.write_backs = 1;
-    const Match all = match(number, *line, data, true);
-    one.all = all.found();
-    one.without_own = match(number, *line, data, false).found();
+    match(number, *line);
+    Predictable one{.write_backs = 1, .all = all_.found(), .without_own = without_own_.found()};
     totals_.by_site[line->last_site] += one;
-    if (all.address && all.chunks) count_set(number, *line, data);
+    if (all_.address && all_.chunks) count_set();
     count_distance(instructions_ - line->last_instruction);
     line->chunks = 0;
     line->since = stores_;
   }
 
-  // Rules 3 to 5.
-  Match match(Line number, const Written& line, const LineData& data, bool own) const {
-    const auto holds = [&](const ValueHistory& history, std::uint64_t value) {
-      return own ? history.find(value) != nullptr : history.beside(value, number, line.since);
+  // Rules 3 to 6.
+  void match(Line number, const Written& line) {
+    const LineData data = memory_.read(number);
+    all_ = without_own_ = {true, true, true};
+    sites_.clear();
+    const auto look = [&](const ValueHistory& history, std::uint64_t value, bool Match::* part) {
+      const ValueHistory::Sight sight = history.look(value, number, line.since);
+      all_.*part &= sight.oldest != nullptr;
+      without_own_.*part &= sight.beside;
+      return sight.oldest;
     };
-    Match match{holds(addresses_, number.number), true, true};
+    const auto keep = [&](const ValueStore* store) {
+      if (store != nullptr) sites_.push_back(store->site);
+    };
+    keep(look(addresses_, number.number, &Match::address));
     for (std::size_t chunk = 0; chunk < kChunks; ++chunk) {
       if ((line.chunks >> chunk & 1) == 0) continue;
       const std::byte* const at = data.data() + chunk * kChunkBytes;
-      match.chunks = match.chunks && holds(chunks_, load<std::uint32_t>(at));
+      keep(look(chunks_, load<std::uint32_t>(at), &Match::chunks));
       const std::byte* const word = data.data() + chunk / 2 * kWordBytes;
-      match.words = match.words && holds(words_, load<std::uint64_t>(word));
+      look(words_, load<std::uint64_t>(word), &Match::words);
     }
-    return match;
   }
 
-  // Rule 6.
-  void count_set(Line number, const Written& line, const LineData& data) {
-    sites_.assign({addresses_.find(number.number)->site});
-    for (std::size_t chunk = 0; chunk < kChunks; ++chunk) {
-      if ((line.chunks >> chunk & 1) == 0) continue;
-      const std::byte* const at = data.data() + chunk * kChunkBytes;
-      sites_.push_back(chunks_.find(load<std::uint32_t>(at))->site);
-    }
+  void count_set() {
     std::ranges::sort(sites_);
     const auto repeated = std::ranges::unique(sites_);
     sites_.erase(repeated.begin(), repeated.end());
@@ -192,7 +189,9 @@ class Thread {
   ValueHistory chunks_, words_;
   ValueHistory addresses_;  // words that are addresses of PM, by their line
   LineTable<Written> written_;
-  std::vector<std::uint32_t> sites_;  // of the set at hand
+  // Of the write-back at hand.
+  Match all_{}, without_own_{};
+  std::vector<std::uint32_t> sites_;
   std::uint64_t instructions_ = 0, stores_ = 0;
 };
 

@@ -26,17 +26,15 @@ class ValueHistory {
     }
   }
 
-  // The oldest store of the value; nullptr: none.
-  const ValueStore* find(std::uint64_t value) const {
+  struct Sight {
+    const ValueStore* oldest = nullptr;  // store of the value; nullptr: none
+    bool beside = false;                 // others than the stores to the line after `since` have it
+  };
+  Sight look(std::uint64_t value, Line line, std::uint64_t since) const {
     const Known* known = first_.find({value});
-    return known == nullptr ? nullptr : &known->first;
-  }
-
-  // Whether anything but the stores to this line after `since` has stored it.
-  bool beside(std::uint64_t value, Line line, std::uint64_t since) const {
-    const Known* known = first_.find({value});
-    if (known == nullptr) return false;
-    return known->first.line != line || known->first.when <= since || known->elsewhere;
+    if (known == nullptr) return {};
+    return {&known->first,
+            known->first.line != line || known->first.when <= since || known->elsewhere};
   }
 
  private:
