@@ -26,6 +26,7 @@
 #include "pmemsim/ordering/pmem_spec.hpp"
 #include "pmemsim/ordering/x86.hpp"
 #include "pmemsim/precompute/janus.hpp"
+#include "pmemsim/precompute/pmweaver.hpp"
 #include "pmemsim/recovery/asap.hpp"
 #include "pmemsim/recovery/hardware_recovery.hpp"
 #include "pmemsim/recovery/lad.hpp"
@@ -366,6 +367,14 @@ ChoiceTable make_table() {
        .parameters = Groups{ParameterGroup::of<JanusParameters>("janus")},
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Precompute> {
          return std::make_unique<Janus>(blueprint.parameters<JanusParameters>(), blueprint.cores);
+       }},
+      {.name = "pmweaver",
+       .summary = "Operations start on writes that the cores' earlier stores predict (PMWeaver)",
+       .needs = {kSubOperations},
+       .parameters = Groups{ParameterGroup::of<PmWeaverParameters>("pmweaver")},
+       .make = [](const Blueprint& blueprint) -> std::unique_ptr<Precompute> {
+         return std::make_unique<PmWeaver>(blueprint.parameters<PmWeaverParameters>(),
+                                           blueprint.cores);
        }},
   };
 }

@@ -1,0 +1,144 @@
+// Predictions that wait for values: PMWeaver's pending prediction table (V-B2, Figure 15).
+//
+//   1  It has two levels: the index generator finds, by the instruction, the predictions that wait
+//      for it; a pending prediction collects the values.
+//   2  A store fills all that waits for its instruction, the first time that it comes. [Open]
+//   3  What is zero, or isn't predicted, is filled from the beginning. Of a pattern whose data
+//      aren't to be trusted the address alone is predicted (V-C1).
+//   4  When all is filled, the prediction is made, and leaves.
+//   5  While all pending predictions are taken, a new one takes the oldest one's place; while the
+//      index generator is full, a new instruction takes the place of the one that came first. What
+//      waits for that will never be filled. [Open; the latter is the artifact's rule]
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "pmemsim/precompute/prediction_table.hpp"
+#include "pmemsim/precompute/write_pattern.hpp"
+
+namespace pmemsim {
+
+// A write that is expected, as far as stores have told.
+struct PredictedWrite {
+  std::uint64_t path = 0;  // of the pattern
+  Line line;
+  std::array<std::uint32_t, kChunksALine> chunks{};
+  ChunkMask known = 0;  // the chunks that the pattern has stored
+  bool with_data = false;
+};
+
+class PendingPredictions {
+ public:
+  PendingPredictions(std::size_t predictions, std::size_t sites)
+      : most_(predictions), most_sites_(sites) {}
+
+  // How many of these had to go for it: predictions and instructions.
+  struct Dropped {
+    std::uint32_t predictions = 0, sites = 0;
+  };
+  Dropped open(const PredictionTable::Entry& entry) {
+    Dropped dropped;
+    if (pending_.size() == most_) {
+      drop_oldest();
+      ++dropped.predictions;
+    }
+    Pending& added = pending_.emplace_back();
+    added.number = ++numbers_;
+    added.pattern = entry.pattern;
+    added.write.path = entry.path;
+    added.write.with_data = entry.predicts_data();
+    if (added.write.with_data) {
+      added.waits_for = entry.pattern.from_stores;
+      added.write.known = entry.pattern.from_stores | entry.pattern.zero;
+    }
+    dropped.sites += wait_for(entry.pattern.address.site, added.number);
+    for (std::size_t chunk = 0; chunk < kChunksALine; ++chunk) {
+      if ((added.waits_for >> chunk & 1) == 0) continue;
+      dropped.sites += wait_for(entry.pattern.chunks[chunk].site, added.number);
+    }
+    return dropped;
+  }
+
+  // Calls made(PredictedWrite) for each prediction that has all it needs now.
+  template <class Made>
+  void stored(std::uint64_t site, std::span<const std::byte> value, Made made) {
+    for (std::size_t i = 0; i < waiting_.size();) {
+      if (waiting_[i].site != site) {
+        ++i;
+        continue;
+      }
+      const std::uint64_t number = waiting_[i].number;
+      waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
+      const auto found = std::ranges::find(pending_, number, &Pending::number);
+      if (found == pending_.end() || !fill(*found, site, value)) continue;
+      const PredictedWrite write = found->write;
+      pending_.erase(found);
+      made(write);
+    }
+  }
+
+  void clear() {
+    pending_.clear();
+    waiting_.clear();
+  }
+  std::size_t size() const { return pending_.size(); }
+
+ private:
+  struct Pending {
+    std::uint64_t number = 0;
+    WritePattern pattern;
+    PredictedWrite write;
+    ChunkMask waits_for = 0;
+    bool waits_for_address = true;
+  };
+  struct Waiting {
+    std::uint64_t site, number;
+  };
+
+  std::uint32_t wait_for(std::uint64_t site, std::uint64_t number) {
+    const auto there = [&](const Waiting& one) { return one.site == site && one.number == number; };
+    if (std::ranges::any_of(waiting_, there)) return 0;
+    const bool full = waiting_.size() == most_sites_;
+    if (full) waiting_.erase(waiting_.begin());
+    waiting_.push_back({site, number});
+    return full ? 1 : 0;
+  }
+
+  void drop_oldest() {
+    std::erase_if(waiting_,
+                  [&](const Waiting& one) { return one.number == pending_.front().number; });
+    pending_.erase(pending_.begin());
+  }
+
+  // Whether it has all now.
+  static bool fill(Pending& pending, std::uint64_t site, std::span<const std::byte> value) {
+    const ValueSource& address = pending.pattern.address;
+    if (address.site == site && address.offset + sizeof(std::uint64_t) <= value.size()) {
+      std::uint64_t word;
+      std::memcpy(&word, &value[address.offset], sizeof word);
+      pending.write.line = Line::of(word);
+      pending.waits_for_address = false;
+    }
+    for (std::size_t chunk = 0; chunk < kChunksALine; ++chunk) {
+      const ValueSource& source = pending.pattern.chunks[chunk];
+      if ((pending.waits_for >> chunk & 1) == 0 || source.site != site) continue;
+      if (source.offset + sizeof(std::uint32_t) > value.size()) continue;
+      std::memcpy(&pending.write.chunks[chunk], &value[source.offset], sizeof(std::uint32_t));
+      pending.waits_for &= static_cast<ChunkMask>(~(1u << chunk));
+    }
+    return !pending.waits_for_address && pending.waits_for == 0;
+  }
+
+  std::size_t most_, most_sites_;
+  std::vector<Pending> pending_;  // the oldest first
+  std::vector<Waiting> waiting_;  // the index generator, the oldest first
+  std::uint64_t numbers_ = 0;
+};
+
+}  // namespace pmemsim

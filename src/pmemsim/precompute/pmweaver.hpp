@@ -1,0 +1,132 @@
+// PMWeaver: hardware predicts what will be written from what is stored, and operations on it start
+// before the write comes.
+//
+//   S. Mahar, S. Liu, K. Seemakhupt, V. Young, S. Khan: Write Prediction for Persistent Memory
+//   Systems. PACT 2021.
+//
+//   1  Each core has a learner and predictor of its own (write_learner.hpp, timeout_predictor.hpp),
+//      which see its stores as they retire, to PM and to DRAM. [Open: when]
+//   2  A line counts as stored to from its last write-back on, by whatever way it has left; only
+//      flushes teach. [Open; the artifact's rule] What another core has stored there teaches
+//      nobody.
+//   3  A prediction has its values, merged with the bytes that aren't predicted as the caches have
+//      them when it is sent (V-B2), and comes to the result buffer after a fixed time. A line that
+//      isn't PM is dropped.
+//   4  The timeout predictor sends a line as the caches have it (V-D2).
+//   5  The result buffer is shared; so many lines for each core, so many predictions of a line
+//      (predicted_lines.hpp). A write that comes uses the newest of its line whose data are its
+//      own; if there is none, the address was right (V-C2; backend/result_buffer.hpp).
+//   6  What becomes of a prediction changes the confidence of its pattern (prediction_table.hpp).
+//      Before that nothing is changed that anybody sees (III-C).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "pmemsim/core/line_table.hpp"
+#include "pmemsim/core/slab.hpp"
+#include "pmemsim/precompute/pmweaver_parameters.hpp"
+#include "pmemsim/precompute/precompute.hpp"
+#include "pmemsim/precompute/predicted_lines.hpp"
+#include "pmemsim/precompute/timeout_predictor.hpp"
+#include "pmemsim/precompute/write_learner.hpp"
+
+namespace pmemsim {
+
+struct PmWeaverStatistics {
+  std::uint64_t by_stores = 0;
+  std::uint64_t by_timeout = 0;
+  std::uint64_t not_pm = 0;
+  std::uint64_t displaced = 0;
+  std::uint64_t right_by_stores = 0;
+  std::uint64_t right_by_timeout = 0;
+  std::uint64_t right_late = 0;
+  std::uint64_t address_right = 0;
+  std::uint64_t changed = 0;
+  std::uint64_t unused = 0;
+  Picoseconds early{};
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("by_stores", by_stores, "predictions", "Predictions made from stores");
+    visit("by_timeout", by_timeout, "predictions", "Predictions of lines left alone for a while");
+    visit("not_pm", not_pm, "predictions", "Predictions whose address wasn't PM's, beside these");
+    visit("displaced", displaced, "predictions",
+          "Predictions that had to make room for others in the result buffer");
+    visit("right_by_stores", right_by_stores, "writes",
+          "Writes whose address and data were predicted, from stores");
+    visit("right_by_timeout", right_by_timeout, "writes", "The same, by the timeout");
+    visit("right_late", right_late, "writes",
+          "Of both, those that had something left to do when they came");
+    visit("address_right", address_right, "writes",
+          "Writes whose address was predicted, but not their data");
+    visit("changed", changed, "predictions",
+          "Predictions lost since another write has changed their line's counter");
+    visit("unused", unused, "predictions",
+          "Predictions that nobody has written until they were displaced, or the run was over");
+    visit("early_ns", early,
+          "From a prediction until its write, in all, of writes whose address or more was right");
+  }
+};
+
+class PmWeaver final : public Precompute {
+ public:
+  PmWeaver(const PmWeaverParameters& parameters, std::uint32_t cores);
+  void connect(const LayerContext& context) override { context_.emplace(context); }
+  ResultBufferSize result_buffer() const override;
+  std::uint32_t interests() const override { return kAllStores | kWriteBacks; }
+  void stored(const RetiredStore& store, Picoseconds when) override;
+  void written_back(CoreId core, Line line, const LineData& data, WriteBack how,
+                    Picoseconds when) override;
+  void thread_ended(CoreId core) override;
+  void outcome(const Outcome& outcome) override;
+  void statistics(StatisticsCollector& collector) const override;
+
+ private:
+  struct PerCore {
+    WriteLearner learner;
+    TimeoutPredictor timeout;
+  };
+  // Chunks of a line that were stored to since its last write-back, all by one core.
+  struct Stored {
+    CoreId core = 0;
+    ChunkMask chunks = 0;
+  };
+  // On its way to the result buffer, or there.
+  struct Predicted {
+    CoreId core = 0;
+    bool by_timeout = false;
+    PredictedWrite write;
+    Picoseconds made{};
+    bool wanted = true;
+  };
+
+  void note_store(const RetiredStore& store, Picoseconds when);
+  void send(const Predicted& predicted, Picoseconds when);
+  void arrive(std::uint64_t slot, Picoseconds now);
+  void look(std::uint64_t slot, Picoseconds now);
+  void look_at(CoreId core, Line line, Picoseconds when);
+  Prediction prediction_of(const Predicted& predicted, std::uint64_t number) const;
+  void right(const Predicted& predicted, const Outcome& outcome);
+  void address_right(const Predicted& predicted, const Outcome& outcome);
+  void unused(const Predicted& predicted, Fate fate);
+
+  const PmWeaverParameters parameters_;
+  std::optional<LayerContext> context_;
+  std::vector<PerCore> cores_;
+  LineTable<Stored> stored_;
+  PredictedLines lines_;
+  Slab<Predicted> sent_;
+  std::vector<std::uint32_t> on_their_way_;  // slots
+  struct Look {
+    CoreId core;
+    Line line;
+  };
+  Slab<Look> looks_;
+  LearnerStatistics learnt_;
+  PmWeaverStatistics statistics_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,90 @@
+// The values that were stored last: PMWeaver's store history buffer (V-A2, Figure 14b).
+//
+//   1  It is set-associative, by value. An entry is a 4-byte chunk of a store's value, or an 8-byte
+//      word of it; words are found by the line that they are an address of. [Open: the paper has
+//      4- and 8-byte matches in one buffer. A store of 8 bytes takes three entries here.]
+//   2  A new entry takes the oldest one's place in its set.
+//   3  Of several that match, the oldest counts (V-B1: "the one with a lower timestamp value").
+//   4  An entry has the path before its store.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "pmemsim/core/mix.hpp"
+#include "pmemsim/core/units.hpp"
+
+namespace pmemsim {
+
+class StoreHistory {
+ public:
+  static constexpr std::size_t kChunkBytes = 4, kWordBytes = 8;
+
+  struct Entry {
+    std::uint64_t key = 0;
+    std::uint64_t when = 0;  // number of the store, from 1 on; 0: empty
+    std::uint64_t site = 0;
+    std::uint64_t path = 0;    // its hash before the store
+    std::uint32_t offset = 0;  // in the store's value
+  };
+
+  StoreHistory(std::size_t entries, std::size_t ways) : ways_(ways), entries_(entries) {}
+
+  void add(std::span<const std::byte> value, std::uint64_t site, std::uint64_t path) {
+    ++now_;
+    for (std::size_t at = 0; at + kChunkBytes <= value.size(); at += kChunkBytes) {
+      const auto offset = static_cast<std::uint32_t>(at);
+      put({chunk_key(load<std::uint32_t>(&value[at])), now_, site, path, offset});
+      if (at % kWordBytes != 0 || at + kWordBytes > value.size()) continue;
+      put({line_key(Line::of(load<std::uint64_t>(&value[at]))), now_, site, path, offset});
+    }
+  }
+
+  // Who has stored this chunk, or an address within this line; nullptr: nobody that is known.
+  const Entry* find_chunk(std::uint32_t chunk) const { return oldest(chunk_key(chunk)); }
+  const Entry* find_address(Line line) const { return oldest(line_key(line)); }
+
+ private:
+  // Lines have fewer bits than this one.
+  static constexpr std::uint64_t kChunk = std::uint64_t{1} << 63;
+  static std::uint64_t chunk_key(std::uint32_t chunk) { return kChunk | chunk; }
+  static std::uint64_t line_key(Line line) { return line.number; }
+
+  template <class Integer>
+  static Integer load(const std::byte* from) {
+    Integer value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+  }
+
+  std::size_t set_of(std::uint64_t key) const {
+    return mix(key) % (entries_.size() / ways_) * ways_;
+  }
+  void put(const Entry& entry) {
+    Entry* const set = &entries_[set_of(entry.key)];
+    Entry* oldest = set;
+    for (Entry* at = set + 1; at != set + ways_; ++at) {
+      if (at->when < oldest->when) oldest = at;
+    }
+    *oldest = entry;
+  }
+  const Entry* oldest(std::uint64_t key) const {
+    const Entry* const set = &entries_[set_of(key)];
+    const Entry* found = nullptr;
+    for (const Entry* at = set; at != set + ways_; ++at) {
+      if (at->when == 0 || at->key != key) continue;
+      if (found == nullptr || at->when < found->when) found = at;
+    }
+    return found;
+  }
+
+  std::size_t ways_;
+  std::vector<Entry> entries_;
+  std::uint64_t now_ = 0;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,105 @@
+// What PMWeaver has in each core: it learns where writes come from, and predicts them (section IV).
+//
+//   1  A store's value enters the history, with the path before it. (V-A)
+//   2  Only stores of 4 or 8 bytes do the following. [Open; the artifact's rule]
+//   3  The store enters the path. Is the path in the table, a prediction is pending from now on;
+//      then the store's value fills what waits for its instruction. So a pattern that begins with a
+//      store is found at the store before. (V-B; Figure 13)
+//   4  A flush of a line that was stored to since its last write-back teaches: its address must
+//   stand
+//      in the history, and each chunk that was stored to, unless it is zero. The pattern is kept
+//      under the path before the oldest of these stores. (V-B1, V-D1)
+//   5  If not all is found, nothing is learnt. [Open; the artifact's rule.] With
+//      `learn_address_alone` the address is.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "pmemsim/mem/image.hpp"
+#include "pmemsim/precompute/pending_predictions.hpp"
+#include "pmemsim/precompute/pmweaver_parameters.hpp"
+#include "pmemsim/precompute/precompute.hpp"
+#include "pmemsim/precompute/prediction_table.hpp"
+#include "pmemsim/precompute/store_history.hpp"
+#include "pmemsim/precompute/store_path.hpp"
+
+namespace pmemsim {
+
+struct LearnerStatistics {
+  std::uint64_t write_backs = 0;
+  std::uint64_t address_unknown = 0;
+  std::uint64_t data_unknown = 0;
+  std::uint64_t learnt = 0;
+  std::uint64_t replaced = 0;
+  std::uint64_t kept = 0;
+  std::uint64_t triggered = 0;
+  std::uint64_t pending_dropped = 0;
+  std::uint64_t index_dropped = 0;
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("write_backs", write_backs, "lines", "Flushes of lines stored to since the last one");
+    visit("address_unknown", address_unknown, "lines",
+          "Of these, whose address doesn't stand in the store history");
+    visit("data_unknown", data_unknown, "lines",
+          "Of these, whose address stands there, but not all of their data");
+    visit("learnt", learnt, "patterns", "Patterns that are new in the prediction table");
+    visit("replaced", replaced, "patterns", "Patterns that have taken an untrusted one's place");
+    visit("kept", kept, "patterns", "Patterns that another one of their path has kept out");
+    visit("triggered", triggered, "predictions", "Predictions that a path has begun");
+    visit("pending_dropped", pending_dropped, "predictions",
+          "Pending predictions that had to make room for others");
+    visit("index_dropped", index_dropped, "instructions",
+          "Instructions that had to make room for others in the index generator");
+  }
+};
+
+class WriteLearner {
+ public:
+  explicit WriteLearner(const PmWeaverParameters& parameters)
+      : parameters_(parameters),
+        path_(parameters.path_length),
+        history_(parameters.history_entries, parameters.history_ways),
+        table_(parameters.table_entries, parameters.table_ways),
+        pending_(parameters.pending_entries, parameters.index_entries) {}
+
+  // Rule 2.
+  static bool follows(const RetiredStore& store) {
+    return store.value.size() == StoreHistory::kChunkBytes ||
+           store.value.size() == StoreHistory::kWordBytes;
+  }
+
+  // Calls made(PredictedWrite).
+  template <class Made>
+  void stored(const RetiredStore& store, LearnerStatistics& statistics, Made made) {
+    history_.add(store.value, store.site, path_.hash());
+    if (!follows(store)) return;
+    path_.push(store.site);
+    if (const PredictionTable::Entry* entry = table_.find(path_.hash());
+        entry != nullptr && entry->predicts_address()) {
+      ++statistics.triggered;
+      const PendingPredictions::Dropped dropped = pending_.open(*entry);
+      statistics.pending_dropped += dropped.predictions;
+      statistics.index_dropped += dropped.sites;
+    }
+    pending_.stored(store.site, store.value, made);
+  }
+
+  // A flush of a line of whose chunks these were stored to since its last write-back.
+  void written_back(Line line, const LineData& data, ChunkMask stored,
+                    LearnerStatistics& statistics);
+
+  PredictionTable& table() { return table_; }
+  void thread_ended() { pending_.clear(); }
+
+ private:
+  const PmWeaverParameters parameters_;
+  StorePath path_;
+  StoreHistory history_;
+  PredictionTable table_;
+  PendingPredictions pending_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,31 @@
+// Where the address and the data of a write come from: what PMWeaver learns, and predicts by.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "pmemsim/core/units.hpp"
+
+namespace pmemsim {
+
+inline constexpr std::size_t kChunksALine = kLineBytes / 4;
+// Chunks of a line, a bit each.
+using ChunkMask = std::uint16_t;
+
+// Bytes of the value that a store instruction stores.
+struct ValueSource {
+  std::uint64_t site = 0;
+  std::uint32_t offset = 0;
+  bool operator==(const ValueSource&) const = default;
+};
+
+struct WritePattern {
+  ValueSource address;  // 8 bytes, an address within the line
+  std::array<ValueSource, kChunksALine> chunks{};
+  ChunkMask from_stores = 0;  // chunks that have a source
+  ChunkMask zero = 0;         // chunks that are zero, which nobody has to store (V-D1)
+  bool operator==(const WritePattern&) const = default;
+};
+
+}  // namespace pmemsim

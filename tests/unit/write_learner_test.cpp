@@ -1,0 +1,429 @@
+// PMWeaver's structures, one by one and together in a core, on stores written by hand.
+#include "pmemsim/precompute/write_learner.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "pmemsim/precompute/predicted_lines.hpp"
+#include "pmemsim/precompute/timeout_predictor.hpp"
+
+namespace pmemsim {
+namespace {
+
+constexpr Line kWritten{(std::uint64_t{5} << 32) / kLineBytes + 1000};
+constexpr std::uint64_t kWrittenAddress = kWritten.address();
+
+std::vector<std::byte> bytes_of(std::uint64_t value, std::size_t size = 8) {
+  std::vector<std::byte> bytes(size);
+  std::memcpy(bytes.data(), &value, size);
+  return bytes;
+}
+
+// ---- The path
+
+TEST(StorePathOfStores, ShiftsEachLaterSiteByOneMore) {
+  StorePath path(3);
+  EXPECT_EQ(path.hash(), 0u);
+  path.push(5);
+  EXPECT_EQ(path.hash(), 5u << 2) << "nothing yet, nothing yet, 5";
+  path.push(6);
+  path.push(7);
+  EXPECT_EQ(path.hash(), 5u ^ 6u << 1 ^ 7u << 2);
+  path.push(8);
+  EXPECT_EQ(path.hash(), 6u ^ 7u << 1 ^ 8u << 2);
+}
+
+TEST(StorePathOfStores, ForgetsNothingItHasShiftedOut) {
+  constexpr std::size_t kLength = 64;
+  StorePath path(kLength);
+  std::mt19937_64 random(1);
+  std::vector<std::uint64_t> sites;
+  for (int i = 0; i < 1000; ++i) {
+    sites.push_back(random());
+    path.push(sites.back());
+  }
+  std::uint64_t hash = 0;
+  for (std::size_t i = 0; i < kLength; ++i) {
+    hash ^= (sites[sites.size() - kLength + i] & 0xffff'ffff'ffff) << i;
+  }
+  EXPECT_EQ(path.hash(), hash);
+}
+
+// ---- The history
+
+TEST(StoreHistory, FindsChunksAndAddressesOfTheOldestStore) {
+  StoreHistory history(64, 4);
+  history.add(bytes_of(0x0000'0007'0000'0009), 1, 11);
+  history.add(bytes_of(7, 4), 2, 12);
+  history.add(bytes_of(kWrittenAddress + 63), 3, 13);
+  history.add(bytes_of(kWrittenAddress), 4, 14);
+  const StoreHistory::Entry* const seven = history.find_chunk(7);
+  ASSERT_NE(seven, nullptr);
+  EXPECT_EQ(seven->site, 1u);
+  EXPECT_EQ(seven->offset, 4u);
+  EXPECT_EQ(seven->path, 11u);
+  EXPECT_EQ(history.find_chunk(9)->offset, 0u);
+  EXPECT_EQ(history.find_address(kWritten)->site, 3u);
+  EXPECT_EQ(history.find_address({kWritten.number + 1}), nullptr);
+  EXPECT_EQ(history.find_chunk(8), nullptr);
+}
+
+TEST(StoreHistory, HasNoneOfSmallStores) {
+  StoreHistory history(64, 4);
+  history.add(bytes_of(7, 2), 1, 11);
+  EXPECT_EQ(history.find_chunk(7), nullptr);
+}
+
+TEST(StoreHistory, ANewEntryTakesTheOldestOnesPlaceInItsSet) {
+  StoreHistory history(4, 4);
+  for (std::uint64_t value = 1; value <= 4; ++value) history.add(bytes_of(value, 4), value, 0);
+  EXPECT_NE(history.find_chunk(1), nullptr);
+  history.add(bytes_of(5, 4), 5, 0);
+  EXPECT_EQ(history.find_chunk(1), nullptr);
+  EXPECT_NE(history.find_chunk(2), nullptr);
+  history.add(bytes_of(2, 4), 6, 0);  // the third oldest there is now, and the newest
+  EXPECT_EQ(history.find_chunk(2)->site, 6u) << "2's first entry was the oldest";
+}
+
+// ---- The table
+
+WritePattern pattern_of(std::uint64_t site) {
+  return {.address = {site, 0}, .chunks = {{{site + 1, 4}}}, .from_stores = 1};
+}
+
+TEST(PredictionTable, KeepsAPatternThatIsTrusted) {
+  PredictionTable table(4, 4);
+  EXPECT_EQ(table.find(1), nullptr);
+  EXPECT_EQ(table.learn(1, pattern_of(10), true), PredictionTable::Learnt::kNew);
+  EXPECT_EQ(table.learn(1, pattern_of(10), true), PredictionTable::Learnt::kConfirmed);
+  WritePattern other = pattern_of(20);
+  other.zero = 6;
+  for (std::uint32_t left = PredictionTable::kFirst; left >= PredictionTable::kPredicts; --left) {
+    EXPECT_EQ(table.find(1)->data_confidence, left);
+    EXPECT_EQ(table.learn(1, other, true), PredictionTable::Learnt::kKept);
+    EXPECT_EQ(table.find(1)->pattern.address.site, 10u);
+    EXPECT_EQ(table.find(1)->pattern.zero, 6) << "what is zero is learnt anew";
+  }
+  EXPECT_FALSE(table.find(1)->predicts_data());
+  EXPECT_TRUE(table.find(1)->predicts_address());
+  EXPECT_EQ(table.learn(1, other, true), PredictionTable::Learnt::kReplaced);
+  EXPECT_EQ(table.find(1)->pattern, other);
+  EXPECT_EQ(table.find(1)->data_confidence, PredictionTable::kFirst);
+}
+
+TEST(PredictionTable, ConfidenceFollowsWhatBecomesOfPredictions) {
+  PredictionTable table(4, 4);
+  table.learn(1, pattern_of(10), true);
+  const auto expect = [&](std::uint32_t address, std::uint32_t data) {
+    EXPECT_EQ(table.find(1)->address_confidence, address);
+    EXPECT_EQ(table.find(1)->data_confidence, data);
+  };
+  table.address_right(1);
+  table.data_wrong(1);
+  expect(7, 5);
+  table.address_right(1);
+  expect(7, 5);
+  table.data_right(1);
+  expect(7, 6);
+  for (int i = 0; i < 6; ++i) table.unused(1);
+  expect(1, 0);
+  EXPECT_FALSE(table.find(1)->predicts_address());
+  for (int i = 0; i < 3; ++i) table.unused(1);
+  expect(0, 0);
+  table.address_right(2);  // another path's has taken its place, or was never there
+}
+
+TEST(PredictionTable, TheLeastTrustedGoesThenTheOldest) {
+  PredictionTable table(3, 3);
+  for (std::uint64_t path = 1; path <= 3; ++path) table.learn(path, pattern_of(path), true);
+  table.data_wrong(2);
+  table.learn(4, pattern_of(4), true);
+  EXPECT_EQ(table.find(2), nullptr);
+  table.learn(5, pattern_of(5), true);
+  EXPECT_EQ(table.find(1), nullptr) << "all are trusted the same";
+  EXPECT_NE(table.find(3), nullptr);
+}
+
+TEST(PredictionTable, WithoutDataTheAddressAloneIsPredicted) {
+  PredictionTable table(4, 4);
+  table.learn(1, pattern_of(10), false);
+  EXPECT_TRUE(table.find(1)->predicts_address());
+  EXPECT_FALSE(table.find(1)->predicts_data());
+}
+
+// ---- Pending predictions
+
+PredictionTable::Entry entry_of(const WritePattern& pattern, bool with_data = true) {
+  return {.path = 99,
+          .learnt = 1,
+          .address_confidence = PredictionTable::kFirst,
+          .data_confidence = with_data ? PredictionTable::kFirst : 0,
+          .pattern = pattern};
+}
+
+struct Collected {
+  std::vector<PredictedWrite> writes;
+  void operator()(const PredictedWrite& write) { writes.push_back(write); }
+};
+
+TEST(PendingPredictions, AreMadeWhenTheLastValueHasCome) {
+  PendingPredictions pending(8, 128);
+  WritePattern pattern{.address = {1, 0}, .from_stores = 0b101, .zero = 0b1000};
+  pattern.chunks[0] = {2, 4};
+  pattern.chunks[2] = {3, 0};
+  pending.open(entry_of(pattern));
+  Collected made;
+  const auto store = [&](std::uint64_t site, std::uint64_t value) {
+    pending.stored(site, bytes_of(value), std::ref(made));
+  };
+  store(1, kWrittenAddress + 40);
+  store(2, 0x0000'0005'0000'0004);
+  store(2, 0x0000'0006'0000'0004);  // not the first one any more
+  store(1, 64);
+  EXPECT_TRUE(made.writes.empty());
+  store(3, 7);
+  ASSERT_EQ(made.writes.size(), 1u);
+  const PredictedWrite& write = made.writes[0];
+  EXPECT_EQ(write.path, 99u);
+  EXPECT_EQ(write.line, kWritten);
+  EXPECT_EQ(write.known, 0b1101);
+  EXPECT_EQ(write.chunks[0], 5u);
+  EXPECT_EQ(write.chunks[2], 7u);
+  EXPECT_EQ(write.chunks[3], 0u);
+  EXPECT_TRUE(write.with_data);
+  EXPECT_EQ(pending.size(), 0u);
+}
+
+TEST(PendingPredictions, OneStoreMayHoldAll) {
+  PendingPredictions pending(8, 128);
+  WritePattern pattern{.address = {1, 0}, .from_stores = 0b11};
+  pattern.chunks = {{{1, 0}, {1, 4}}};
+  pending.open(entry_of(pattern));
+  Collected made;
+  pending.stored(1, bytes_of(kWrittenAddress), std::ref(made));
+  ASSERT_EQ(made.writes.size(), 1u);
+  EXPECT_EQ(made.writes[0].chunks[0], kWrittenAddress & 0xffff'ffff);
+  EXPECT_EQ(made.writes[0].chunks[1], kWrittenAddress >> 32);
+}
+
+TEST(PendingPredictions, OfUntrustedDataOnlyTheAddressIsWaitedFor) {
+  PendingPredictions pending(8, 128);
+  pending.open(entry_of(pattern_of(1), false));
+  Collected made;
+  pending.stored(1, bytes_of(kWrittenAddress), std::ref(made));
+  ASSERT_EQ(made.writes.size(), 1u);
+  EXPECT_FALSE(made.writes[0].with_data);
+  EXPECT_EQ(made.writes[0].known, 0);
+}
+
+TEST(PendingPredictions, AValueFillsAllThatWaitForIt) {
+  PendingPredictions pending(8, 128);
+  pending.open(entry_of(pattern_of(1), false));
+  pending.open(entry_of(pattern_of(1), false));
+  Collected made;
+  pending.stored(1, bytes_of(kWrittenAddress), std::ref(made));
+  EXPECT_EQ(made.writes.size(), 2u);
+}
+
+TEST(PendingPredictions, TheOldestMakesRoom) {
+  PendingPredictions pending(2, 128);
+  EXPECT_EQ(pending.open(entry_of(pattern_of(1), false)).predictions, 0u);
+  EXPECT_EQ(pending.open(entry_of(pattern_of(2), false)).predictions, 0u);
+  EXPECT_EQ(pending.open(entry_of(pattern_of(3), false)).predictions, 1u);
+  Collected made;
+  for (std::uint64_t site = 1; site <= 3; ++site) {
+    pending.stored(site, bytes_of(kWrittenAddress + site * 64), std::ref(made));
+  }
+  ASSERT_EQ(made.writes.size(), 2u);
+  EXPECT_EQ(made.writes[0].line.number, kWritten.number + 2);
+}
+
+TEST(PendingPredictions, AnInstructionThatHadToGoNeverFills) {
+  PendingPredictions pending(8, 2);
+  EXPECT_EQ(pending.open(entry_of(pattern_of(1))).sites, 0u);  // sites 1 and 2
+  EXPECT_EQ(pending.open(entry_of(pattern_of(7), false)).sites, 1u);
+  Collected made;
+  pending.stored(1, bytes_of(kWrittenAddress), std::ref(made));
+  pending.stored(2, bytes_of(5), std::ref(made));
+  EXPECT_TRUE(made.writes.empty());
+  pending.stored(7, bytes_of(kWrittenAddress), std::ref(made));
+  EXPECT_EQ(made.writes.size(), 1u);
+}
+
+// ---- The timeout
+
+constexpr Picoseconds at(std::int64_t nanoseconds) { return Picoseconds{nanoseconds * 1000}; }
+
+TEST(TimeoutPredictor, FiresOnceWhenNobodyHasStoredForSoLong) {
+  TimeoutPredictor timeout(4, at(150));
+  EXPECT_EQ(timeout.stored(kWritten, at(0)), at(150));
+  EXPECT_EQ(timeout.stored(kWritten, at(100)), std::nullopt) << "somebody looks at it already";
+  const auto first = timeout.look(kWritten, at(150));
+  EXPECT_FALSE(first.fires);
+  EXPECT_EQ(first.again, at(250));
+  EXPECT_TRUE(timeout.look(kWritten, at(250)).fires);
+  EXPECT_FALSE(timeout.look(kWritten, at(250)).fires);
+  EXPECT_EQ(timeout.stored(kWritten, at(300)), at(450)) << "the next store sets it back";
+  EXPECT_TRUE(timeout.look(kWritten, at(450)).fires);
+}
+
+TEST(TimeoutPredictor, ALineThatIsWrittenBackLeaves) {
+  TimeoutPredictor timeout(4, at(150));
+  timeout.stored(kWritten, at(0));
+  timeout.written_back(kWritten);
+  EXPECT_EQ(timeout.stored(kWritten, at(100)), at(250));
+  const auto stale = timeout.look(kWritten, at(150));  // of the time before
+  EXPECT_FALSE(stale.fires);
+  EXPECT_EQ(stale.again, std::nullopt);
+  EXPECT_TRUE(timeout.look(kWritten, at(250)).fires);
+}
+
+TEST(TimeoutPredictor, TheLineStoredToLongestAgoMakesRoom) {
+  TimeoutPredictor timeout(2, at(150));
+  timeout.stored({1}, at(0));
+  timeout.stored({2}, at(1));
+  timeout.stored({1}, at(2));
+  timeout.stored({3}, at(3));
+  EXPECT_EQ(timeout.look({2}, at(151)).again, std::nullopt);
+  EXPECT_EQ(timeout.look({1}, at(150)).again, at(152));
+}
+
+// ---- The result buffer's lines
+
+TEST(PredictedLines, TheLinePredictedLongestAgoGoesWithAllOfIt) {
+  PredictedLines lines(2, 2);
+  EXPECT_TRUE(lines.in_the_way({1}).empty());
+  lines.add({1}, {11});
+  lines.add({1}, {12});
+  lines.add({2}, {21});
+  EXPECT_EQ(lines.in_the_way({1}), std::vector<PreparedId>{{11}}) << "its oldest candidate";
+  EXPECT_EQ(lines.in_the_way({3}), (std::vector<PreparedId>{{11}, {12}}));
+  lines.remove({1}, {11});
+  lines.add({1}, {13});
+  EXPECT_EQ(lines.in_the_way({3}), std::vector<PreparedId>{{21}});
+  lines.remove({2}, {21});
+  EXPECT_TRUE(lines.in_the_way({3}).empty());
+}
+
+// ---- A core's learner
+
+// Of the paper's Figure 3a, update(): stores that build an address and a value, of which a line is
+// made later.
+struct Core {
+  explicit Core(const PmWeaverParameters& parameters = {}) : learner(parameters) {}
+
+  void store(std::uint64_t site, std::uint64_t value, std::size_t size = 8) {
+    const auto bytes = bytes_of(value, size);
+    learner.stored({0, site, 0x5000, bytes}, statistics, std::ref(made));
+  }
+  void flush(Line line, const LineData& data, ChunkMask stored) {
+    learner.written_back(line, data, stored, statistics);
+  }
+  // Three stores before, the address, the value, and two stores behind it; then the flush.
+  void update(Line line, std::uint64_t value) {
+    store(101, 1);
+    store(102, 2);
+    store(201, line.address());
+    store(202, value);
+    store(103, 3);
+    LineData data{};
+    std::memcpy(&data[8], &value, sizeof value);
+    flush(line, data, 0b1100);
+  }
+
+  WriteLearner learner;
+  LearnerStatistics statistics;
+  Collected made;
+};
+
+TEST(WriteLearner, PredictsThePathsSecondWrite) {
+  Core core;
+  for (std::uint64_t i = 0; i < 32; ++i) core.store(300 + i, 1000 + i);  // the same path each time
+  core.update(kWritten, 0x55);
+  EXPECT_EQ(core.statistics.learnt, 1u);
+  EXPECT_TRUE(core.made.writes.empty());
+  for (std::uint64_t i = 0; i < 32; ++i) core.store(300 + i, 1000 + i);
+  core.store(101, 1);
+  core.store(102, 2);
+  EXPECT_EQ(core.statistics.triggered, 1u) << "at the store before the oldest that is needed";
+  const Line next{kWritten.number + 5};
+  core.store(201, next.address() + 8);
+  EXPECT_TRUE(core.made.writes.empty());
+  core.store(202, 0x77);
+  ASSERT_EQ(core.made.writes.size(), 1u);
+  EXPECT_EQ(core.made.writes[0].line, next);
+  EXPECT_EQ(core.made.writes[0].known, 0b1100) << "the upper half was zero";
+  EXPECT_EQ(core.made.writes[0].chunks[2], 0x77u);
+  EXPECT_EQ(core.made.writes[0].chunks[3], 0u);
+}
+
+TEST(WriteLearner, AnotherPathPredictsNothing) {
+  Core core;
+  core.update(kWritten, 0x55);
+  core.store(999, 1);
+  core.store(201, kWrittenAddress);
+  core.store(202, 0x77);
+  EXPECT_EQ(core.statistics.triggered, 0u);
+}
+
+TEST(WriteLearner, LearnsNothingOfWhatItDoesNotFind) {
+  Core core;
+  core.store(202, 0x55);
+  LineData data{};
+  data[0] = std::byte{0x55};
+  core.flush(kWritten, data, 1);
+  EXPECT_EQ(core.statistics.address_unknown, 1u);
+  core.store(201, kWrittenAddress);
+  data[4] = std::byte{0x56};
+  core.flush(kWritten, data, 0b11);
+  EXPECT_EQ(core.statistics.data_unknown, 1u);
+  EXPECT_EQ(core.statistics.learnt, 0u);
+  core.flush(kWritten, data, 0b01);  // the other chunk wasn't stored to
+  EXPECT_EQ(core.statistics.learnt, 1u);
+  EXPECT_EQ(core.statistics.write_backs, 3u);
+}
+
+TEST(WriteLearner, MayLearnTheAddressAlone) {
+  PmWeaverParameters parameters;
+  parameters.learn_address_alone = true;
+  Core core(parameters);
+  LineData data{};
+  data[0] = std::byte{0x55};
+  for (int i = 0; i < 2; ++i) {
+    for (std::uint64_t j = 0; j < 32; ++j) core.store(300 + j, 1000 + j);
+    core.store(201, kWrittenAddress);
+    core.flush(kWritten, data, 1);
+  }
+  EXPECT_EQ(core.statistics.learnt, 1u);
+  ASSERT_EQ(core.made.writes.size(), 1u);
+  EXPECT_FALSE(core.made.writes[0].with_data);
+}
+
+TEST(WriteLearner, ZerosNeedAStoreIfTheyAreNotLearnt) {
+  PmWeaverParameters parameters;
+  parameters.zeros = false;
+  Core core(parameters);
+  core.store(201, kWrittenAddress);  // whose upper half isn't zero
+  core.flush(kWritten, {}, 1);
+  EXPECT_EQ(core.statistics.data_unknown, 1u);
+  core.store(202, 5);  // whose is
+  core.flush(kWritten, {}, 1);
+  EXPECT_EQ(core.statistics.learnt, 1u);
+}
+
+TEST(WriteLearner, SmallStoresAreNoPartOfThePath) {
+  Core core;
+  for (std::uint64_t i = 0; i < 32; ++i) core.store(300 + i, 1000 + i);
+  core.update(kWritten, 0x55);
+  for (std::uint64_t i = 0; i < 32; ++i) core.store(300 + i, 1000 + i);
+  core.store(101, 1);
+  core.store(500, 9, 2);
+  core.store(102, 2);
+  EXPECT_EQ(core.statistics.triggered, 1u);
+}
+
+}  // namespace
+}  // namespace pmemsim
