@@ -439,6 +439,41 @@ def janus(value: Values) -> Structures:
     ]
 
 
+def _pmweaver(value: Values) -> Structures:
+    """Table I; the paper prints sizes of structures, from which those of entries follow."""
+
+    def structure(
+        name: str, key: str, bits: float, formula: str, printed: float, where: str = "Table I"
+    ) -> Structure:
+        entries = value.number(key)
+        return Structure(
+            f"{name}, each core",
+            f"{entries} x {formula}",
+            entries * bits / _BITS,
+            value.cores,
+            where,
+            printed,
+        )
+
+    results = value.number("pmweaver.result_lines") * value.number("pmweaver.results_a_line")
+    return [
+        structure("PC path", "pmweaver.path_length", 64, "64 bit", 256, "V-A1, VI-B9"),
+        structure("store history buffer", "pmweaver.history_entries", 140, "140 bit", 8960),
+        structure("prediction table", "pmweaver.table_entries", 18 * 64, "18 x 64 bit", 4608),
+        structure("timeout predictor table", "pmweaver.timeout_entries", 68, "68 bit", 34),
+        structure("index generator", "pmweaver.index_entries", 70, "70 bit", 1126),
+        structure("pending predictions", "pmweaver.pending_entries", 73 * _BITS, "73 B", 584),
+        Structure(
+            "prediction result buffer, shared, for each core",
+            f"{results} x 152 B",
+            results * 152,
+            value.cores,
+            "Table I",
+            38912,
+        ),
+    ]
+
+
 STORAGE: dict[tuple[str, str], Callable[[Values], Structures]] = {
     ("ordering", "none"): _nothing,
     ("ordering", "x86"): _nothing,
@@ -466,5 +501,6 @@ STORAGE: dict[tuple[str, str], Callable[[Values], Structures]] = {
     ("backend", "oram"): _oram,
     ("precompute", "none"): _nothing,
     ("precompute", "janus"): janus,
+    ("precompute", "pmweaver"): _pmweaver,
 }
 """What each choice of a layer adds; every choice has a row."""

@@ -2,6 +2,8 @@
 // it, how it is made, and which procedure recovers it. To add one is to add its row.
 #include "pmemsim/design/choices.hpp"
 
+#include <fmt/format.h>
+
 #include "pmemsim/atomicity/asap.hpp"
 #include "pmemsim/atomicity/hw_redo.hpp"
 #include "pmemsim/atomicity/hw_undo.hpp"
@@ -102,6 +104,20 @@ std::vector<std::string> compression_problems(const Blueprint& blueprint, const 
   return {
       "backend=compression makes a line of which a crash leaves some words, as it may with "
       "pm.persistence=written, unreadable; choose pm.persistence=accepted"};
+}
+
+std::vector<std::string> pmweaver_problems(const Blueprint& blueprint, const Choice&) {
+  const auto& parameters = blueprint.parameters<PmWeaverParameters>();
+  std::vector<std::string> problems;
+  const auto check = [&](std::string_view name, std::uint32_t entries, std::uint32_t ways) {
+    if (entries % ways == 0) return;
+    problems.push_back(
+        fmt::format("pmweaver.{0}_entries={1} is no multiple of pmweaver.{0}_ways={2}; make it one",
+                    name, entries, ways));
+  };
+  check("history", parameters.history_entries, parameters.history_ways);
+  check("table", parameters.table_entries, parameters.table_ways);
+  return problems;
 }
 
 template <class Design>
@@ -372,6 +388,7 @@ ChoiceTable make_table() {
        .summary = "Operations start on writes that the cores' earlier stores predict (PMWeaver)",
        .needs = {kSubOperations},
        .parameters = Groups{ParameterGroup::of<PmWeaverParameters>("pmweaver")},
+       .problems = pmweaver_problems,
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Precompute> {
          return std::make_unique<PmWeaver>(blueprint.parameters<PmWeaverParameters>(),
                                            blueprint.cores);

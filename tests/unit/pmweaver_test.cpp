@@ -1,0 +1,254 @@
+// PMWeaver in front of operations: when predictions are made, what writes find, and what becomes of
+// predictions; stores and flushes by hand.
+#include "pmemsim/precompute/pmweaver.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "memory_bench.hpp"
+#include "platform.hpp"
+
+namespace pmemsim {
+namespace {
+
+// Encryption and integrity, whose metadata are cached: the tree needs the address alone.
+constexpr Picoseconds kUnpredicted = ns(360), kMac = ns(40);
+constexpr std::uint64_t kItems = kPmBase + 4096;
+constexpr std::uint64_t kDram = 0x5000;
+
+using Values = std::vector<std::pair<std::string, std::string>>;
+
+std::vector<Setting> weaver_settings(const Values& more) {
+  Values all{{"core.count", "2"},
+             {"backend", "encryption,integrity"},
+             {"backend.units_per_core", "0"},
+             {"precompute", "pmweaver"},
+             {"pm.wpq_entries", "64"},
+             {"pm.front_latency", "0ns"}};
+  all.insert(all.end(), more.begin(), more.end());
+  std::vector<Setting> settings;
+  for (const auto& [key, value] : all) settings.push_back({key, value, "test"});
+  return settings;
+}
+
+struct WeaverBench : Platform {
+  explicit WeaverBench(const Values& more = {}) : Platform(configure(weaver_settings(more))) {
+    for (std::uint64_t line = 0; line < 8; ++line) write({Line::of(kItems).number + line}, {});
+    run();
+    before = statistics();
+  }
+
+  // A store retires; if it is PM's, the caches have it.
+  void store(std::uint64_t site, std::uint64_t address, std::uint64_t value, CoreId core = 0) {
+    std::vector<std::byte> bytes(sizeof value);
+    std::memcpy(bytes.data(), &value, sizeof value);
+    design.stored({core, site, address, bytes}, queue.now());
+    if (pm_space.contains(address)) pm_space.newest().write(address, bytes.data(), bytes.size());
+  }
+  // The line leaves the caches by a flush; how long its write takes.
+  Picoseconds flush(Line line, CoreId core = 0) {
+    const LineData data = pm_space.newest().read(line);
+    design.written_back(core, line, data, WriteBack::kFlush, queue.now());
+    return write(line, data);
+  }
+  // Stores that are the same each time, then an item's address and value, then the item.
+  void announce(std::uint64_t address, std::uint64_t value, CoreId core = 0) {
+    for (std::uint64_t i = 0; i < 32; ++i) store(300 + i, kDram + 8 * i, 10'000 + i, core);
+    store(201, kDram + 512, address, core);
+    store(202, kDram + 520, value, core);
+  }
+  Picoseconds item(std::uint64_t address, std::uint64_t value, Picoseconds between,
+                   CoreId core = 0) {
+    announce(address, value, core);
+    wait(between);
+    store(203, address, value, core);
+    return flush(Line::of(address), core);
+  }
+
+  Picoseconds write(Line line, const LineData& data) {
+    const Picoseconds sent = queue.now();
+    persisted = Picoseconds{-1};
+    design.pm().write({.line = line,
+                       .data = data,
+                       .persisted = completion<&WeaverBench::note>(*this),
+                       .written = {}});
+    until([&] { return persisted != Picoseconds{-1}; });
+    return persisted - sent;
+  }
+  void note(std::uint64_t, Picoseconds when) { persisted = when; }
+  void wait(Picoseconds time) {
+    bool reached = false;
+    queue.schedule(
+        queue.now() + time, Phase::kCore,
+        {[](void* flag, std::uint64_t, Picoseconds) { *static_cast<bool*>(flag) = true; }, &reached,
+         0});
+    until([&] { return reached; });
+  }
+  std::map<std::string, double> statistics() const {
+    StatisticsCollector collector;
+    design.statistics(collector);
+    std::map<std::string, double> found;
+    for (const Statistic& each : collector.found) found[each.name] = each.value;
+    return found;
+  }
+  double count(const std::string& name) const {
+    const auto found = statistics();
+    EXPECT_TRUE(found.contains("pmweaver." + name)) << name;
+    return found.at("pmweaver." + name) - before.at("pmweaver." + name);
+  }
+
+  Picoseconds persisted{};
+  std::map<std::string, double> before;
+};
+
+const std::pair<std::string, std::string> kNoTimeout{"pmweaver.timeout_entries", "0"};
+// From the last store that a prediction needs until it is in the result buffer.
+constexpr Picoseconds kMade = ns(3 + 5);
+
+TEST(PmWeaver, TheSecondWriteOfAPathHasNothingLeftToDo) {
+  WeaverBench bench({kNoTimeout});
+  EXPECT_EQ(bench.item(kItems, 5, ns(1000)), kUnpredicted);
+  EXPECT_EQ(bench.count("learnt"), 1);
+  EXPECT_EQ(bench.item(kItems + 64, 6, kMade + kUnpredicted), ns(0));
+  EXPECT_EQ(bench.count("by_stores"), 1);
+  EXPECT_EQ(bench.count("right_by_stores"), 1);
+  EXPECT_EQ(bench.count("right_late"), 0);
+  EXPECT_EQ(bench.count("early_ns"), (kUnpredicted + ns(5)).count / 1000);
+}
+
+TEST(PmWeaver, AWriteThatComesEarlySavesWhatIsDone) {
+  WeaverBench bench({kNoTimeout});
+  bench.item(kItems, 5, ns(1000));
+  EXPECT_EQ(bench.item(kItems + 64, 6, kMade + ns(100)), kUnpredicted - ns(100));
+  EXPECT_EQ(bench.count("right_late"), 1);
+}
+
+TEST(PmWeaver, AWriteBeforeThePredictionFindsNone) {
+  WeaverBench bench({kNoTimeout});
+  bench.item(kItems, 5, ns(1000));
+  EXPECT_EQ(bench.item(kItems + 64, 6, kMade - ns(1)), kUnpredicted);
+}
+
+TEST(PmWeaver, OfOtherDataTheAddressWasRight) {
+  WeaverBench bench({kNoTimeout});
+  bench.item(kItems, 5, ns(1000));
+  bench.announce(kItems + 64, 6);
+  bench.wait(ns(1000));
+  bench.store(203, kItems + 64, 7);
+  EXPECT_EQ(bench.flush(Line::of(kItems + 64)), kMac) << "what needs the data is done anew";
+  EXPECT_EQ(bench.count("address_right"), 1);
+  EXPECT_EQ(bench.count("right_by_stores"), 0);
+}
+
+TEST(PmWeaver, BytesThatAreNotPredictedAreAsTheCachesHaveThem) {
+  WeaverBench bench({kNoTimeout});
+  bench.item(kItems, 5, ns(1000));
+  bench.store(400, kItems + 64 + 32, 99);  // another part of the line
+  EXPECT_EQ(bench.item(kItems + 64, 6, ns(1000)), ns(0));
+  EXPECT_EQ(bench.count("right_by_stores"), 1);
+}
+
+TEST(PmWeaver, OnlyTheAddressIsPredictedIfSoConfigured) {
+  WeaverBench bench({kNoTimeout, {"pmweaver.predicted", "address"}});
+  bench.item(kItems, 5, ns(1000));
+  EXPECT_EQ(bench.item(kItems + 64, 6, ns(1000)), kMac);
+  EXPECT_EQ(bench.count("address_right"), 1);
+}
+
+TEST(PmWeaver, CoresLearnForThemselves) {
+  WeaverBench bench({kNoTimeout});
+  bench.item(kItems, 5, ns(1000), 0);
+  EXPECT_EQ(bench.item(kItems + 64, 6, ns(1000), 1), kUnpredicted);
+  EXPECT_EQ(bench.item(kItems + 128, 7, ns(1000), 1), ns(0));
+}
+
+TEST(PmWeaver, WhatAnotherCoreHasStoredTeachesNobody) {
+  WeaverBench bench({kNoTimeout});
+  bench.announce(kItems, 5, 0);
+  bench.store(203, kItems, 5, 0);
+  bench.flush(Line::of(kItems), 1);
+  EXPECT_EQ(bench.count("write_backs"), 0);
+}
+
+TEST(PmWeaver, EvictionsTeachNobody) {
+  WeaverBench bench({kNoTimeout});
+  bench.announce(kItems, 5);
+  bench.store(203, kItems, 5);
+  bench.design.written_back(0, Line::of(kItems), {}, WriteBack::kEviction, bench.queue.now());
+  bench.flush(Line::of(kItems));
+  EXPECT_EQ(bench.count("write_backs"), 0);
+}
+
+TEST(PmWeaver, AnAddressThatIsNoPmIsDropped) {
+  WeaverBench bench({kNoTimeout});
+  bench.item(kItems, 5, ns(1000));
+  bench.announce(kDram + 4096, 6);
+  bench.wait(ns(1000));
+  EXPECT_EQ(bench.count("not_pm"), 1);
+  EXPECT_EQ(bench.count("by_stores"), 0);
+}
+
+TEST(PmWeaver, ALineLeftAloneIsPredictedAsItIs) {
+  WeaverBench bench;
+  bench.store(203, kItems, 5);
+  bench.wait(ns(100));
+  bench.store(204, kItems + 8, 6);
+  bench.wait(ns(150 + 5) + kUnpredicted);
+  EXPECT_EQ(bench.flush(Line::of(kItems)), ns(0));
+  EXPECT_EQ(bench.count("by_timeout"), 1) << "counted from the last store";
+  EXPECT_EQ(bench.count("right_by_timeout"), 1);
+}
+
+TEST(PmWeaver, ALineWrittenBackInTimeIsNotLeftAlone) {
+  WeaverBench bench;
+  bench.store(203, kItems, 5);
+  bench.wait(ns(149));
+  bench.flush(Line::of(kItems));
+  bench.wait(ns(1000));
+  EXPECT_EQ(bench.count("by_timeout"), 0);
+}
+
+TEST(PmWeaver, TheOldestCandidateOfALineMakesRoom) {
+  WeaverBench bench({kNoTimeout, {"pmweaver.results_a_line", "2"}});
+  bench.item(kItems, 5, ns(1000));
+  for (std::uint64_t value = 1; value <= 3; ++value) {
+    bench.announce(kItems + 64, value);
+    bench.wait(ns(1000));
+  }
+  EXPECT_EQ(bench.count("displaced"), 1);
+  EXPECT_EQ(bench.count("unused"), 1);
+  bench.store(203, kItems + 64, 2);
+  EXPECT_EQ(bench.flush(Line::of(kItems + 64)), ns(0)) << "the second one is there";
+}
+
+TEST(PmWeaver, PredictionsThatNobodyUsesAreGivenUp) {
+  WeaverBench bench({kNoTimeout,
+                     {"pmweaver.results_a_line", "1"},
+                     {"pmweaver.result_lines", "1"},
+                     {"core.count", "1"}});
+  bench.item(kItems, 5, ns(1000));
+  for (int i = 0; i < 20; ++i) {
+    bench.announce(kItems + 64, 6);
+    bench.wait(ns(1000));
+  }
+  EXPECT_EQ(bench.count("triggered"), 6) << "5 unused ones lower the confidence from 6 to 1";
+  EXPECT_EQ(bench.count("unused"), 5);
+}
+
+TEST(PmWeaver, AThreadThatEndsTakesItsPredictionsAlong) {
+  WeaverBench bench({kNoTimeout});
+  bench.item(kItems, 5, ns(1000));
+  bench.announce(kItems + 64, 6);
+  bench.design.thread_ended(0);
+  bench.wait(ns(1000));
+  bench.store(203, kItems + 64, 6);
+  EXPECT_EQ(bench.flush(Line::of(kItems + 64)), kUnpredicted);
+}
+
+}  // namespace
+}  // namespace pmemsim
