@@ -240,6 +240,61 @@ TEST(PmWeaver, PredictionsThatNobodyUsesAreGivenUp) {
   EXPECT_EQ(bench.count("unused"), 5);
 }
 
+// ---- What other writes change (V-C3)
+
+const std::pair<std::string, std::string> kAtOnce{"backend.outdated_results", "at-once"};
+
+TEST(PmWeaver, HashesThatAnotherWriteHasChangedAreMadeAtOnce) {
+  for (const bool at_once : {false, true}) {
+    WeaverBench bench(at_once ? Values{kNoTimeout, kAtOnce} : Values{kNoTimeout});
+    bench.item(kItems, 5, ns(1000));
+    bench.announce(kItems + 64, 6);
+    bench.wait(ns(1000));
+    bench.write(Line::of(kItems + 128), data_of(9));  // in the same line of entries
+    bench.wait(ns(1000));
+    bench.store(203, kItems + 64, 6);
+    EXPECT_EQ(bench.flush(Line::of(kItems + 64)), at_once ? ns(0) : kUnpredicted);
+  }
+}
+
+TEST(PmWeaver, WhatIsMadeAnewMayNotBeDoneYet) {
+  WeaverBench bench({kNoTimeout, kAtOnce});
+  bench.item(kItems, 5, ns(1000));
+  bench.announce(kItems + 64, 6);
+  bench.wait(ns(1000));
+  bench.write(Line::of(kItems + 128), data_of(9));
+  bench.wait(ns(100));
+  bench.store(203, kItems + 64, 6);
+  EXPECT_EQ(bench.flush(Line::of(kItems + 64)), kUnpredicted - ns(100));
+}
+
+TEST(PmWeaver, WhatIsUnderWayWhenAnotherWriteIsAcceptedIsMadeAnewToo) {
+  WeaverBench bench({kNoTimeout, kAtOnce});
+  bench.item(kItems, 5, ns(1000));
+  bench.announce(kItems + 64, 6);
+  const Picoseconds other = bench.write(Line::of(kItems + 128), data_of(9));  // begun together
+  EXPECT_EQ(other, kUnpredicted);
+  bench.wait(ns(1000));
+  bench.store(203, kItems + 64, 6);
+  EXPECT_EQ(bench.flush(Line::of(kItems + 64)), ns(0));
+}
+
+TEST(PmWeaver, APredictionOutlivesAWriteOfItsLine) {
+  for (const bool at_once : {false, true}) {
+    WeaverBench bench(at_once ? Values{kNoTimeout, kAtOnce} : Values{kNoTimeout});
+    bench.item(kItems, 5, ns(1000));
+    bench.announce(kItems + 64, 6);
+    bench.announce(kItems + 64, 7);
+    bench.wait(ns(1000));
+    bench.store(203, kItems + 64, 6);
+    EXPECT_EQ(bench.flush(Line::of(kItems + 64)), ns(0));
+    bench.wait(ns(1000));
+    bench.store(203, kItems + 64, 7);
+    EXPECT_EQ(bench.flush(Line::of(kItems + 64)), at_once ? ns(0) : kUnpredicted);
+    EXPECT_EQ(bench.count("changed"), at_once ? 0 : 1);
+  }
+}
+
 TEST(PmWeaver, AThreadThatEndsTakesItsPredictionsAlong) {
   WeaverBench bench({kNoTimeout});
   bench.item(kItems, 5, ns(1000));

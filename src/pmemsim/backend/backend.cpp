@@ -30,6 +30,7 @@ Backend::Backend(EventQueue& queue, Memory& pm, Operations operations, Picosecon
     operation->connect(queue, pm, *this);
     together += operation->most_metadata();
     after_read_ += operation->after_read();
+    renews_ |= operation->renews();
   }
   pm.expect_together(together);
 }
@@ -227,7 +228,7 @@ void Backend::discard_prepared(Passing& passing) {
 
 void Backend::metadata_changed(Line line) {
   if (defects_.metadata_changed) return;
-  results_.discard_range(line, {line.number + 1}, Fate::kMetadataChanged);
+  if (!renews_) results_.discard_range(line, {line.number + 1}, Fate::kMetadataChanged);
   const std::uint32_t* const newest = newest_.find(line);
   for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest;
        slot != kNoSlot && writes_[slot].here(); slot = writes_[slot].older) {

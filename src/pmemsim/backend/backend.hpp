@@ -120,7 +120,7 @@ class Backend {
   // ... what those before it would make of the line, when it has read that.
   LineData decode_before(const BackendOperation& operation, Line line, LineData data) const;
   // From an operation: its results for the line, of whatever prediction or write, don't hold any
-  // more.
+  // more. Predictions stay if somebody works out anew what they have lost.
   void metadata_changed(Line line);
 
   // ---- For designs whose crashes may leave lines that can't be read, and that recovery restores.
@@ -237,6 +237,7 @@ class Backend {
   Memory& pm_;
   const Operations operations_;
   const Picoseconds forward_latency_;
+  bool renews_ = false;       // some operation does what is outdated anew
   Picoseconds after_read_{};  // of all operations
   const BackendDefects defects_;
   ResultBuffer results_;

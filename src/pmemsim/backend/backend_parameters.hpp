@@ -70,11 +70,25 @@ inline std::span<const std::string_view> choice_names(MetadataAtomicity) {
   return kNames;
 }
 
+// When what is expected is worked out anew, after other writes have changed what it was worked out
+// with.
+enum class OutdatedResults : std::uint8_t {
+  kWhenWritten,  // when its write comes; if the line's own metadata have changed, not at all
+                 // (Janus)
+  kAtOnce,       // PMWeaver, V-C3
+};
+
+inline std::span<const std::string_view> choice_names(OutdatedResults) {
+  static constexpr std::string_view kNames[] = {"when-written", "at-once"};
+  return kNames;
+}
+
 struct BackendParameters {
   Execution execution = Execution::kParallel;
   Acknowledge acknowledge = Acknowledge::kDone;
   MetadataAtomicity metadata_atomicity = MetadataAtomicity::kWriteThrough;
   std::uint32_t units_per_core = 4;
+  OutdatedResults outdated_results = OutdatedResults::kWhenWritten;
   BackendDefects defects;
 
   template <class Visitor>
@@ -92,6 +106,9 @@ struct BackendParameters {
     visit("units_per_core", units_per_core, {.least = 0, .most = 1024},
           "Lines whose sub-operations can be under way at a time, for each core of the machine, "
           "which share them; 0: as many as are wanted");
+    visit("outdated_results", outdated_results, {},
+          "When results that other writes have outdated are worked out anew: when-written, when "
+          "their own write comes, and not at all if their line's counter has changed; at-once");
     defects.describe(visit);
   }
 };

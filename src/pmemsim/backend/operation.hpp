@@ -108,6 +108,8 @@ class BackendOperation {
   // A write is expected: start on it, as far as the prediction goes. Called again with the same
   // identity when more is known of it, or bytes of its data have been replaced.
   virtual void prepare(PreparedId, const Prediction&) {}
+  // Does it notice by itself which results don't hold any more, and work them out anew?
+  virtual bool renews() const { return false; }
   // The results aren't needed any more. Once for each identity, whatever has become of it.
   virtual void discard(PreparedId) {}
 

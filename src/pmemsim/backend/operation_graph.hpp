@@ -49,8 +49,9 @@ class OperationGraph {
   NodeSet all() const { return all_; }
   // Those that can be done once all of `done` are, with these inputs.
   NodeSet ready(NodeSet done, Inputs known) const;
-  // Those that need data, or nothing but the address.
+  // Those that need data, maybe beside the address; those that need the address.
   NodeSet of_data() const { return of_data_; }
+  NodeSet of_address() const { return of_address_; }
   // The node, and all that wait for it, by whatever way.
   NodeSet from(std::size_t node) const { return from_[node]; }
   // Those that fall away for duplicates.
@@ -63,7 +64,7 @@ class OperationGraph {
 
   std::vector<Node> nodes_;
   std::vector<NodeSet> from_;
-  NodeSet all_ = 0, of_data_ = 0, unless_duplicate_ = 0;
+  NodeSet all_ = 0, of_data_ = 0, of_address_ = 0, unless_duplicate_ = 0;
 };
 
 }  // namespace pmemsim

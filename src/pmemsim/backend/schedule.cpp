@@ -1,5 +1,6 @@
 #include "pmemsim/backend/schedule.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -24,11 +25,12 @@ constexpr std::uint32_t node_in(std::uint64_t both) {
 
 OperationSchedule::OperationSchedule(std::vector<BackendOperation*> operations,
                                      OperationGraph graph, std::uint32_t units,
-                                     Acknowledge acknowledge)
+                                     Acknowledge acknowledge, OutdatedResults outdated)
     : operations_(std::move(operations)),
       graph_(std::move(graph)),
       units_(units),
-      acknowledge_(acknowledge) {}
+      acknowledge_(acknowledge),
+      outdated_(outdated) {}
 
 void OperationSchedule::connect(EventQueue& queue, const Memory&, Backend& backend) {
   queue_ = &queue;
@@ -84,6 +86,49 @@ void OperationSchedule::lose_outdated(Work& work, TakenOver& taken) {
     lose(work, graph_.from(node));
     statistics_.outdated += static_cast<std::uint64_t>(std::popcount(done & ~work.done));
   }
+}
+
+// When everybody has been told of what is accepted now.
+void OperationSchedule::accepted(const Write& write, const Encoded&) {
+  if (!renews() || expected_.size() == 0) return;
+  accepted_.push_back(write.line);
+  if (accepted_.size() > 1) return;
+  queue_->schedule(queue_->now(), Phase::kController, completion<&OperationSchedule::renew>(*this));
+}
+
+void OperationSchedule::renew(std::uint64_t, Picoseconds now) {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>>
+      expected;  // in the order of their identities
+  expected_.for_each([&](Line id, std::uint32_t slot) { expected.push_back({id.number, slot}); });
+  std::ranges::sort(expected);
+  for (const auto& [id, slot] : expected) {
+    Work& work = works_[slot];
+    if (!work.subject.line) continue;
+    const bool own = std::ranges::find(accepted_, *work.subject.line) != accepted_.end();
+    const NodeSet lost = own ? graph_.of_address() : outdated_now(work, now);
+    if (lost == 0) continue;
+    const NodeSet before = work.done | work.running;
+    lose(work, lost);
+    const NodeSet left = work.done | (work.running & ~work.useless);
+    statistics_.renewed += static_cast<std::uint64_t>(std::popcount(before & ~left));
+    go_on(slot);
+  }
+  accepted_.clear();
+}
+
+// What is under way has begun before this moment.
+NodeSet OperationSchedule::outdated_now(const Work& work, Picoseconds now) const {
+  NodeSet outdated = 0;
+  for (NodeSet left = (work.done & ~work.fallen_away) | work.running; left != 0; left &= left - 1) {
+    const auto node = static_cast<std::size_t>(std::countr_zero(left));
+    const OperationGraph::Node& what = graph_.nodes()[node];
+    const BackendOperation& operation = *operations_[what.operation];
+    const Picoseconds since = (work.done & set_of(node)) != 0 ? work.done_at[node] : now;
+    if (!what.sub.finds_duplicates && operation.outdated(what.number, work.subject, since)) {
+      outdated |= graph_.from(node);
+    }
+  }
+  return outdated;
 }
 
 void OperationSchedule::discard(PreparedId id) {

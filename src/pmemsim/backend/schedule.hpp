@@ -16,9 +16,12 @@
 //      to its end, and then anew.
 //      What would come out differently now, since other writes have changed what it was worked out
 //      with, is lost, and all that follows from it (4.3.1).
+//      With `outdated_results=at-once` that is found when the other write is accepted, and what was
+//      lost is done anew then, before the expected write comes (PMWeaver, V-C3). For the line of
+//      the accepted write itself that is all that needs the address. [Open: that all writes do so;
+//      the paper has it of those that were unpredicted, or wrong]
 //   5  If bytes that were expected are replaced, what has been done with data is lost. The same if
-//   a
-//      write that has come brings the data of a newer one, too.
+//      a write that has come brings the data of a newer one, too.
 //   6  For a line whose data are elsewhere already, what is only for data that are written falls
 //      away.
 //   7  Where writes are acknowledged on arrival, they go on at once; their sub-operations are done
@@ -48,6 +51,7 @@ struct ScheduleStatistics {
   Picoseconds unit_wait{};
   std::uint64_t metadata_reads = 0;
   std::uint64_t outdated = 0;
+  std::uint64_t renewed = 0;
   std::uint64_t coalesced = 0;
 
   template <class Visitor>
@@ -63,6 +67,8 @@ struct ScheduleStatistics {
           "Lines of metadata that sub-operations read from PM");
     visit("outdated", outdated, "sub-operations",
           "Done before their write came, and lost since other writes have changed metadata");
+    visit("renewed", renewed, "sub-operations",
+          "Of expected writes, done or under way, and lost at once since others were accepted");
     visit("coalesced", coalesced, "writes",
           "Writes whose data one of their line brought that wasn't done yet; not among the others");
   }
@@ -72,14 +78,16 @@ class OperationSchedule final : public BackendOperation {
  public:
   // `operations` are those that the graph is made of.
   OperationSchedule(std::vector<BackendOperation*> operations, OperationGraph graph,
-                    std::uint32_t units, Acknowledge acknowledge);
+                    std::uint32_t units, Acknowledge acknowledge, OutdatedResults outdated);
   void connect(EventQueue& queue, const Memory& pm, Backend& backend) override;
 
   void prepare(PreparedId id, const Prediction& prediction) override;
+  bool renews() const override { return outdated_ == OutdatedResults::kAtOnce; }
   void discard(PreparedId id) override;
   bool write(const Write& write, const Prepared& prepared, Completion done) override;
   void brings(const Write& both, const Completion& done) override;
   void forget(const Completion& done) override;
+  void accepted(const Write& write, const Encoded&) override;
   bool starts_at_once(Completion free) override;
   void observe(WriteObserver* observer) override { observer_ = observer; }
 
@@ -114,6 +122,8 @@ class OperationSchedule final : public BackendOperation {
   void lose_data(Work& work);
   void lose_outdated(Work& work, TakenOver& taken);
   void lose(Work& work, NodeSet nodes);
+  void renew(std::uint64_t, Picoseconds now);
+  NodeSet outdated_now(const Work& work, Picoseconds now) const;
   void go_on(std::uint32_t slot);
   bool get_unit(std::uint32_t slot);
   void give_unit_back(Work& work);
@@ -137,6 +147,8 @@ class OperationSchedule final : public BackendOperation {
   const OperationGraph graph_;
   const std::uint32_t units_;
   const Acknowledge acknowledge_;
+  const OutdatedResults outdated_;
+  std::vector<Line> accepted_;  // in this moment
   std::uint32_t busy_units_ = 0;
   Slab<Work> works_;
   LineTable<std::uint32_t> expected_;  // by PreparedId::number: of predictions
