@@ -55,7 +55,7 @@ TEST(StorePathOfStores, ForgetsNothingItHasShiftedOut) {
 // ---- The history
 
 TEST(StoreHistory, FindsChunksAndAddressesOfTheOldestStore) {
-  StoreHistory history(64, 4);
+  StoreHistory history = StoreHistory::by_value(64, 4);
   history.add(bytes_of(0x0000'0007'0000'0009), 1, 11);
   history.add(bytes_of(7, 4), 2, 12);
   history.add(bytes_of(kWrittenAddress + 63), 3, 13);
@@ -72,13 +72,13 @@ TEST(StoreHistory, FindsChunksAndAddressesOfTheOldestStore) {
 }
 
 TEST(StoreHistory, HasNoneOfSmallStores) {
-  StoreHistory history(64, 4);
+  StoreHistory history = StoreHistory::by_value(64, 4);
   history.add(bytes_of(7, 2), 1, 11);
   EXPECT_EQ(history.find_chunk(7), nullptr);
 }
 
 TEST(StoreHistory, ANewEntryTakesTheOldestOnesPlaceInItsSet) {
-  StoreHistory history(4, 4);
+  StoreHistory history = StoreHistory::by_value(4, 4);
   for (std::uint64_t value = 1; value <= 4; ++value) history.add(bytes_of(value, 4), value, 0);
   EXPECT_NE(history.find_chunk(1), nullptr);
   history.add(bytes_of(5, 4), 5, 0);
