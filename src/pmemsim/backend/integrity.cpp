@@ -54,13 +54,21 @@ std::vector<SubOperation> Integrity::sub_operations() const {
   std::vector<SubOperation> all{
       {.name = "E4",
        .latency = parameters_.mac_latency,
+       .work = WorkKind::kMac,
        .external = {.address = true, .data = true},
        .after = {"E3", "D2", "C1"},
        .unless_duplicate = true},
-      {.name = "I1", .latency = hash, .external = {.address = true}, .after = {leaf_after, "D2"}}};
+      {.name = "I1",
+       .latency = hash,
+       .work = WorkKind::kTreeHash,
+       .external = {.address = true},
+       .after = {leaf_after, "D2"}}};
   while (all.size() <= parameters_.levels) {
     const std::size_t number = all.size();
-    all.push_back({.name = hash_name(number), .latency = hash, .after = {hash_name(number - 1)}});
+    all.push_back({.name = hash_name(number),
+                   .latency = hash,
+                   .work = WorkKind::kTreeHash,
+                   .after = {hash_name(number - 1)}});
   }
   return all;
 }
