@@ -125,6 +125,7 @@ struct Backends {
   std::string_view operations;
   std::uint64_t Follower::* something;  // that there must have been
   std::string_view metadata_atomicity = "write-through";
+  std::string_view persist_nodes = "leaves";
 };
 
 class DecodedImages : public testing::TestWithParam<Backends> {};
@@ -143,16 +144,26 @@ INSTANTIATE_TEST_SUITE_P(
                              &Follower::compressed},
                     Backends{"encryption,integrity", &Follower::unreadable, "selective"},
                     Backends{"deduplication,encryption,integrity", &Follower::unreadable,
-                             "selective"}));
+                             "selective"},
+                    Backends{"encryption,integrity", &Follower::unreadable, "write-through", "all"},
+                    Backends{"deduplication,encryption,integrity,wear-leveling", &Follower::moved,
+                             "selective", "all"}));
 
 std::vector<Setting> settings_of(std::string_view atomicity, const Backends& backends) {
   const std::string_view operations = backends.operations;
-  std::vector<KeyValue> more{{"ordering", "x86"},      {"atomicity", atomicity},
-                             {"core.count", "3"},      {"l1.size", "256B"},
-                             {"l1.ways", "2"},         {"l2.size", "0B"},
-                             {"shared.size", "16KiB"}, {"shared.size_per_core", "0B"},
-                             {"shared.ways", "2"},     {"pm.controllers", "2"},
-                             {"pm.wpq_entries", "8"},  {"log.ring_size", "8KiB"},
+  const bool nodes = backends.persist_nodes == "all";
+  std::vector<KeyValue> more{{"ordering", "x86"},
+                             {"atomicity", atomicity},
+                             {"core.count", "3"},
+                             {"l1.size", "256B"},
+                             {"l1.ways", "2"},
+                             {"l2.size", "0B"},
+                             {"shared.size", "16KiB"},
+                             {"shared.size_per_core", "0B"},
+                             {"shared.ways", "2"},
+                             {"pm.controllers", "2"},
+                             {"pm.wpq_entries", nodes ? "12" : "8"},
+                             {"log.ring_size", "8KiB"},
                              {"backend", operations}};
   const auto has = [&](std::string_view name) {
     return operations.find(name) != std::string_view::npos;
@@ -160,6 +171,7 @@ std::vector<Setting> settings_of(std::string_view atomicity, const Backends& bac
   if (has("encryption")) {
     more.emplace_back("backend.metadata_atomicity", backends.metadata_atomicity);
   }
+  if (has("integrity")) more.emplace_back("integrity.persist_nodes", backends.persist_nodes);
   if (has("error-correction")) more.emplace_back("error_correction.flipped_bits", "1");
   if (has("wear-leveling")) {
     more.emplace_back("wear_leveling.region_lines", "8");
