@@ -46,7 +46,7 @@ class Follower final : public PersistenceObserver {
   }
 
   std::uint64_t points = 0, compared = 0, drops = 0;
-  std::uint64_t unreadable = 0, elsewhere = 0, corrected = 0, compressed = 0, moved = 0;
+  std::uint64_t unreadable = 0, elsewhere = 0, corrected = 0, compressed = 0, moved = 0, nodes = 0;
   std::string problem;
 
  private:
@@ -107,7 +107,10 @@ class Follower final : public PersistenceObserver {
     unreadable += decoded.unreadable.size();
     elsewhere += decoded.elsewhere;
     corrected += decoded.corrected;
-    for (const auto& [_, line] : device) compressed += line.compressed;
+    for (const auto& [place, line] : device) {
+      compressed += line.compressed;
+      nodes += is_node(place);
+    }
     if (registers.levelling) {
       for (const auto& [_, region] : registers.levelling->regions) {
         moved += region.start() > 0 || region.gap() < registers.levelling->region_lines;
@@ -145,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Backends{"encryption,integrity", &Follower::unreadable, "selective"},
                     Backends{"deduplication,encryption,integrity", &Follower::unreadable,
                              "selective"},
-                    Backends{"encryption,integrity", &Follower::unreadable, "write-through", "all"},
+                    Backends{"encryption,integrity", &Follower::nodes, "write-through", "all"},
                     Backends{"deduplication,encryption,integrity,wear-leveling", &Follower::moved,
                              "selective", "all"}));
 

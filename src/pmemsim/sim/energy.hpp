@@ -26,7 +26,7 @@ struct EnergyParameters {
   Picojoules check_bits{1};
   Milliwatts predictor{403};
   Picojoules predictor_store{50};
-  Picojoules predictor_flush{3294};
+  Picojoules predictor_flush{3297};
   Picojoules prediction{160};
   Picojoules validation{295};
 
