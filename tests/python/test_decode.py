@@ -279,7 +279,7 @@ def test_persisted_nodes_are_held_against_what_is_below_them(tmp_path: Path) -> 
     image.write_bytes(changed)
     done = pmemsim("decode", image, "-o", tmp_path / "plain")
     assert done.returncode == 1
-    assert "a node of the integrity tree in PM isn't that of what is below it" in done.stdout
+    assert "a node of the integrity tree in PM isn't that of what is below it" in done.stderr
     registers.write_text(json.dumps({**facts, "nodes_persisted": False}))
     assert pmemsim("decode", image, "-o", tmp_path / "plain").returncode == 0, "nobody looks"
     registers.write_text(json.dumps({**facts, "nodes_persisted": 1}))
