@@ -13,7 +13,7 @@ TWICE = ("total", "unused")  # what stands in other parts, too
 
 
 def run(tmp_path: Path, design: str, *settings: str) -> dict[str, float]:
-    """The statistics of a run on PMWeaver's machine."""
+    """The statistics of a run on PMWeaver's machine, and its time."""
     output = tmp_path / "run.json"
     options = [option for setting in settings for option in ("--set", setting)]
     done = pmemsim(
@@ -21,9 +21,8 @@ def run(tmp_path: Path, design: str, *settings: str) -> dict[str, float]:
         *options, "--json", output,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    stats = json.loads(output.read_text())["stats"]
-    assert isinstance(stats, dict)
-    return stats
+    found = json.loads(output.read_text())
+    return {**found["stats"], "time_ns": found["time_ns"]}
 
 
 def parts(stats: dict[str, float]) -> dict[str, float]:
@@ -48,6 +47,7 @@ def test_pmweavers_run_by_hand(tmp_path: Path) -> None:
     )
     line = 64
     expected = {
+        "cores": stats["time_ns"] * 2 * 13000,  # two threads, 13 W
         "pm_reads": stats["pm.bytes_read"] / line * 1741,
         "pm_data_writes": stats["pm.data_bytes_written"] / line * 9134,
         "pads": (stats["backend.pads"] + stats["encryption.read_pads"]) * 312,

@@ -180,6 +180,30 @@ TEST(DeferredEntries, BringTheNodesAboveThem) {
   EXPECT_EQ(std::ranges::count_if(bench.order, [](Line line) { return is_node(line); }), 8);
 }
 
+// By themselves, or with another of their line: then the cache has nothing that PM hasn't.
+TEST(DeferredEntries, LeaveNoNodeToBeWrittenAgain) {
+  IntegrityParameters integrity;
+  integrity.persist_nodes = PersistNodes::kAll;
+  integrity.cache = {.size_per_core = {16 * kLineBytes}, .ways = 16};
+  for (const bool together : {false, true}) {
+    Selective bench(false, {}, Sealing::kVerified, integrity);
+    bench.store(kA, 1, EntryNeed::kLater);
+    bench.run();
+    if (together) {
+      bench.store(kB, 2, EntryNeed::kTogether);
+    } else {
+      EXPECT_FALSE(bench.publish(1));
+    }
+    bench.run();
+    for (std::uint64_t far = 1; far < 4; ++far) {  // which evicts the lowest nodes
+      bench.store({far << 14}, 3, EntryNeed::kTogether);
+      bench.run();
+    }
+    EXPECT_EQ(bench.statistic("tree_cache.write_backs"), 0) << together;
+    EXPECT_EQ(bench.statistic("metadata.lowest_nodes_written"), 1 + 3) << together;
+  }
+}
+
 TEST(DeferredEntries, AreWrittenAlthoughTheCommitIsDropped) {
   Selective bench;
   bench.store(kA, 1, EntryNeed::kLater);

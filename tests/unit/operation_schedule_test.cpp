@@ -291,6 +291,10 @@ TEST(Executed, ForWhatNobodyWritesIsInVain) {
   bench.backend->discard(id);
   bench.settle();
   EXPECT_EQ(executed.news(), (Executed::Counts{1, 1, 3, 1, 1, 3})) << "the third hash has begun";
+  const PreparedId done = bench.prepare(kLine, 1);
+  bench.wait(ns(1000));
+  bench.backend->discard(done);
+  EXPECT_EQ(executed.news(), (Executed::Counts{1, 1, 9, 1, 1, 9}));
 }
 
 // Both lines have the five highest of nine hashes in common.

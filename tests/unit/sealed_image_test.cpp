@@ -202,6 +202,10 @@ TEST_P(SealedImages, WithNodesAreReadAsTheyWereWritten) {
   const std::unique_ptr<ImageDecoder> decoder = bench.backend->decoder();
   decoder->begin(bench.memory.device());
   EXPECT_EQ(decoder->problem(), "");
+  bench.memory.device().write(node_line(1, 0), {});
+  const std::unique_ptr<ImageDecoder> without = bench.backend->decoder();
+  without->begin(bench.memory.device());
+  EXPECT_NE(without->problem(), "");
 }
 
 TEST_P(SealedImages, AnyBitOfAPersistedNodeIsFoundOut) {
