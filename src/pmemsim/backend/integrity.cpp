@@ -80,11 +80,23 @@ std::optional<Line> Integrity::look_up(std::uint32_t number, const Prediction& s
   return node;
 }
 
-bool Integrity::outdated(std::uint32_t number, const Prediction& subject, Picoseconds since) const {
-  if (number == kMac || ignores_changes()) return false;
-  if (parameters_.staleness == Staleness::kAllHashes) return last_unpredicted_ >= since;
+Picoseconds Integrity::changed_at(std::uint32_t number, const Prediction& subject) const {
+  if (number == kMac || ignores_changes()) return kAlways;
+  if (parameters_.staleness == Staleness::kAllHashes) return last_unpredicted_;
   const Picoseconds* const changed = changed_.find(node_hashed(number, *subject.line));
-  return changed != nullptr && *changed >= since;
+  return changed == nullptr ? kAlways : *changed;
+}
+
+// The lowest node that both lines have is hashed anew, and so is what follows.
+std::optional<std::uint32_t> Integrity::outdates(const Write& write, const Encoded& encoded,
+                                                 Line other) const {
+  const bool only_unpredicted = parameters_.staleness != Staleness::kSharedLevels;
+  if (ignores_changes() || (only_unpredicted && encoded.predicted)) return {};
+  if (parameters_.staleness == Staleness::kAllHashes) return kLeaf;
+  for (std::uint32_t number = kLeaf; number < kLeaf + parameters_.levels; ++number) {
+    if (node_hashed(number, write.line) == node_hashed(number, other)) return number;
+  }
+  return {};
 }
 
 // Puts it into the cache if it isn't there.

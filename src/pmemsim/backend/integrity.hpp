@@ -162,7 +162,9 @@ class Integrity final : public BackendOperation, private EntryVerifier {
 
   std::vector<SubOperation> sub_operations() const override;
   std::optional<Line> look_up(std::uint32_t number, const Prediction& subject) override;
-  bool outdated(std::uint32_t number, const Prediction& subject, Picoseconds since) const override;
+  Picoseconds changed_at(std::uint32_t number, const Prediction& subject) const override;
+  std::optional<std::uint32_t> outdates(const Write& write, const Encoded& encoded,
+                                        Line other) const override;
   void encode(const Write&, const Prepared&, Encoded& encoded) const override;
   void accepted(const Write& write, const Encoded&) override;
   void add_registers(SurvivingRegisters& registers) const override;
@@ -190,7 +192,7 @@ class Integrity final : public BackendOperation, private EntryVerifier {
   const LineHash authenticator_;
   MerkleTree tree_;
   MetadataCache cache_;
-  Picoseconds last_unpredicted_{-1};
+  Picoseconds last_unpredicted_ = kAlways;
   LineTable<Picoseconds> changed_;  // nodes, and lines of entries: when a write has been accepted
   EventQueue* queue_ = nullptr;
   Backend* backend_ = nullptr;

@@ -100,9 +100,17 @@ class BackendOperation {
   virtual std::optional<Line> look_up(std::uint32_t /*number*/, const Prediction&) { return {}; }
   // One that finds duplicates is done: where these data are already.
   virtual std::optional<Line> duplicate(const Prediction&) { return {}; }
-  // Would what the sub-operation has worked out at that time come out differently now?
-  virtual bool outdated(std::uint32_t /*number*/, const Prediction&, Picoseconds /*since*/) const {
-    return false;
+  // Since when the sub-operation would come out as it would now, but for duplicates that it finds;
+  // kAlways: it always would have.
+  static constexpr Picoseconds kAlways{-1};
+  virtual Picoseconds changed_at(std::uint32_t /*number*/, const Prediction&) const {
+    return kAlways;
+  }
+  // From which of its sub-operations on what was worked out for another line comes out differently
+  // now that the write is accepted.
+  virtual std::optional<std::uint32_t> outdates(const Write&, const Encoded&,
+                                                Line /*other*/) const {
+    return {};
   }
   // Of what takes time: would it start on a prediction at once? If not, `free` is called once, when
   // it would.

@@ -53,6 +53,7 @@ void OperationGraph::find_inputs() {
         if ((node.before & set_of(other)) != 0) node.inputs = node.inputs | nodes_[other].inputs;
       }
       found |= set_of(i);
+      order_.push_back(i);
       --left;
     }
     if (left == before) throw std::logic_error("sub-operations wait for each other in a circle");

@@ -52,6 +52,8 @@ class OperationGraph {
   // Those that need data, maybe beside the address; those that need the address.
   NodeSet of_data() const { return of_data_; }
   NodeSet of_address() const { return of_address_; }
+  // All of them, each behind those that it waits for.
+  std::span<const std::size_t> order() const { return order_; }
   // The node, and all that wait for it, by whatever way.
   NodeSet from(std::size_t node) const { return from_[node]; }
   // Those that fall away for duplicates.
@@ -63,6 +65,7 @@ class OperationGraph {
   void find_what_follows();
 
   std::vector<Node> nodes_;
+  std::vector<std::size_t> order_;
   std::vector<NodeSet> from_;
   NodeSet all_ = 0, of_data_ = 0, of_address_ = 0, unless_duplicate_ = 0;
 };

@@ -1,6 +1,5 @@
 #include "pmemsim/backend/schedule.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -33,11 +32,15 @@ OperationSchedule::OperationSchedule(std::vector<BackendOperation*> operations,
   for (const OperationGraph::Node& node : graph_.nodes()) {
     works_done_.of(node.sub.work).there = true;
   }
+  if (parameters_.outdated_results != OutdatedResults::kWhenWritten) {
+    expected_writes_.emplace(operations_, graph_, parameters_, works_done_);
+  }
 }
 
 void OperationSchedule::connect(EventQueue& queue, const Memory&, Backend& backend) {
   queue_ = &queue;
   backend_ = &backend;
+  if (expected_writes_) expected_writes_->connect(queue, backend);
 }
 
 Inputs OperationSchedule::known(const Work& work) const {
@@ -47,6 +50,7 @@ Inputs OperationSchedule::known(const Work& work) const {
 // ---- What is expected
 
 void OperationSchedule::prepare(PreparedId id, const Prediction& prediction) {
+  if (expected_writes_) return expected_writes_->prepare(id, prediction);
   const std::uint32_t* const there = expected_.find({id.number});
   const std::uint32_t slot = there != nullptr ? *there : works_.take();
   Work& work = works_[slot];
@@ -80,9 +84,10 @@ void OperationSchedule::lose_outdated(Work& work, TakenOver& taken) {
     if ((work.done & ~work.fallen_away & set_of(node)) == 0) continue;
     const OperationGraph::Node& what = graph_.nodes()[node];
     BackendOperation& operation = *operations_[what.operation];
-    const bool outdated = what.sub.finds_duplicates
-                              ? operation.duplicate(work.subject) != work.duplicate_at
-                              : operation.outdated(what.number, work.subject, work.done_at[node]);
+    const bool outdated =
+        what.sub.finds_duplicates
+            ? operation.duplicate(work.subject) != work.duplicate_at
+            : operation.changed_at(what.number, work.subject) >= work.done_at[node];
     if (!outdated) continue;
     (what.sub.finds_duplicates ? taken.duplicate : taken.outdated) = true;
     const NodeSet done = work.done;
@@ -91,51 +96,12 @@ void OperationSchedule::lose_outdated(Work& work, TakenOver& taken) {
   }
 }
 
-// When everybody has been told of what is accepted now.
-void OperationSchedule::accepted(const Write& write, const Encoded&) {
-  const bool at_once = parameters_.outdated_results == OutdatedResults::kAtOnce;
-  if (!at_once || expected_.size() == 0 || parameters_.defects.metadata_changed) return;
-  accepted_.push_back(write.line);
-  if (accepted_.size() > 1) return;
-  queue_->schedule(queue_->now(), Phase::kController, completion<&OperationSchedule::renew>(*this));
-}
-
-void OperationSchedule::renew(std::uint64_t, Picoseconds now) {
-  std::vector<std::pair<std::uint64_t, std::uint32_t>>
-      expected;  // in the order of their identities
-  expected_.for_each([&](Line id, std::uint32_t slot) { expected.push_back({id.number, slot}); });
-  std::ranges::sort(expected);
-  for (const auto& [id, slot] : expected) {
-    Work& work = works_[slot];
-    if (!work.subject.line) continue;
-    const bool own = std::ranges::find(accepted_, *work.subject.line) != accepted_.end();
-    const NodeSet lost = own ? graph_.of_address() : outdated_now(work, now);
-    if (lost == 0) continue;
-    const NodeSet before = work.done | work.running;
-    lose(work, lost);
-    const NodeSet left = work.done | (work.running & ~work.useless);
-    statistics_.renewed += static_cast<std::uint64_t>(std::popcount(before & ~left));
-    go_on(slot);
-  }
-  accepted_.clear();
-}
-
-// What is under way has begun before this moment.
-NodeSet OperationSchedule::outdated_now(const Work& work, Picoseconds now) const {
-  NodeSet outdated = 0;
-  for (NodeSet left = (work.done & ~work.fallen_away) | work.running; left != 0; left &= left - 1) {
-    const auto node = static_cast<std::size_t>(std::countr_zero(left));
-    const OperationGraph::Node& what = graph_.nodes()[node];
-    const BackendOperation& operation = *operations_[what.operation];
-    const Picoseconds since = (work.done & set_of(node)) != 0 ? work.done_at[node] : now;
-    if (!what.sub.finds_duplicates && operation.outdated(what.number, work.subject, since)) {
-      outdated |= graph_.from(node);
-    }
-  }
-  return outdated;
+void OperationSchedule::accepted(const Write& write, const Encoded& encoded) {
+  if (expected_writes_) expected_writes_->accepted(write, encoded);
 }
 
 void OperationSchedule::discard(PreparedId id) {
+  if (expected_writes_) return expected_writes_->discard(id);
   const std::uint32_t* const there = expected_.find({id.number});
   if (there == nullptr) return;  // a write has taken it over
   const std::uint32_t slot = *there;
@@ -186,6 +152,7 @@ void OperationSchedule::find_duplicate(Work& work) {
 // Rule 4.
 std::uint32_t OperationSchedule::take_over(const Write& write, const Prepared& prepared,
                                            TakenOver& taken) {
+  if (expected_writes_) return take_over_expected(write, prepared, taken);
   const std::uint32_t* const there = prepared.id ? expected_.find({prepared.id.number}) : nullptr;
   const Prediction subject{.line = write.line, .data = write.data, .bytes = kWholeLine};
   std::uint32_t slot = kNoSlot;
@@ -199,7 +166,7 @@ std::uint32_t OperationSchedule::take_over(const Write& write, const Prepared& p
     if (!prepared.data) lose_data(works_[slot]);
     taken.unfinished = !complete(works_[slot]);
     statistics_.executed_before += !taken.unfinished;
-    if (parameters_.outdated_results != OutdatedResults::kNever) lose_outdated(works_[slot], taken);
+    lose_outdated(works_[slot], taken);
     if (works_[slot].waits) {  // now among the writes
       std::erase(expected_waiting_, slot);
       works_[slot].waits = false;
@@ -207,6 +174,34 @@ std::uint32_t OperationSchedule::take_over(const Write& write, const Prepared& p
   }
   works_[slot].expected = false;
   works_[slot].came = queue_->now();
+  return slot;
+}
+
+// What is under way there goes on here.
+std::uint32_t OperationSchedule::take_over_expected(const Write& write, const Prepared& prepared,
+                                                    TakenOver& taken) {
+  const std::uint32_t slot = works_.take();
+  Work& work = works_[slot];
+  work = {.subject = {.line = write.line, .data = write.data, .bytes = kWholeLine},
+          .came = queue_->now(),
+          .expected = false};
+  if (!prepared.id || !expected_writes_->has(prepared.id)) return slot;
+  const ExpectedWrites::Progress found =
+      expected_writes_->take(prepared.id, prepared.data.has_value());
+  work.done = found.done;
+  work.running = found.running;
+  work.done_at = found.done_at;
+  if (work.running != 0) get_unit(slot);
+  for (NodeSet running = work.running; running != 0; running &= running - 1) {
+    const auto node = static_cast<std::uint32_t>(std::countr_zero(running));
+    queue_->schedule(found.done_at[node], Phase::kController,
+                     completion<&OperationSchedule::node_done>(*this, slot_and_node(slot, node)));
+  }
+  for (std::size_t node = 0; node < graph_.nodes().size(); ++node) {
+    if ((work.done & set_of(node)) != 0) look_for_duplicate(work, node);
+  }
+  taken.unfinished = !complete(work);
+  statistics_.executed_before += !taken.unfinished;
   return slot;
 }
 
@@ -335,6 +330,11 @@ void OperationSchedule::finish_node(std::uint32_t slot, std::uint32_t node) {
   if (useless) return;
   work.done |= set_of(node);
   work.done_at[node] = queue_->now();
+  look_for_duplicate(work, node);
+}
+
+// Of a sub-operation that is done.
+void OperationSchedule::look_for_duplicate(Work& work, std::size_t node) {
   const OperationGraph::Node& what = graph_.nodes()[node];
   if (!what.sub.finds_duplicates) return;
   if (work.expected || !acknowledges_on_arrival()) {
@@ -389,6 +389,7 @@ void OperationSchedule::count_used(const Work& work) {
 void OperationSchedule::statistics(StatisticsCollector& collector) const {
   collector.group("backend", statistics_);
   collector.group("backend", works_done_);
+  if (expected_writes_) expected_writes_->statistics(collector);
 }
 
 std::string OperationSchedule::pending() const {

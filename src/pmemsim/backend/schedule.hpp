@@ -16,10 +16,8 @@
 //      to its end, and then anew.
 //      What would come out differently now, since other writes have changed what it was worked out
 //      with, is lost, and all that follows from it (4.3.1).
-//      With `outdated_results=at-once` that is found when the other write is accepted, and what was
-//      lost is done anew then, before the expected write comes (PMWeaver, V-C3). For the line of
-//      the accepted write itself that is all that needs the address. [Open: that all writes do so;
-//      the paper has it of those that were unpredicted, or wrong]
+//      Where that is found when the other write is accepted, or never, what is expected is worked
+//      out by rules of its own (expected_writes.hpp).
 //   5  If bytes that were expected are replaced, what has been done with data is lost. The same if
 //      a write that has come brings the data of a newer one, too.
 //   6  For a line whose data are elsewhere already, what is only for data that are written falls
@@ -36,8 +34,10 @@
 #include <vector>
 
 #include "pmemsim/backend/backend_parameters.hpp"
+#include "pmemsim/backend/expected_writes.hpp"
 #include "pmemsim/backend/operation.hpp"
 #include "pmemsim/backend/operation_graph.hpp"
+#include "pmemsim/backend/work_statistics.hpp"
 #include "pmemsim/core/line_table.hpp"
 #include "pmemsim/core/slab.hpp"
 
@@ -51,7 +51,6 @@ struct ScheduleStatistics {
   Picoseconds unit_wait{};
   std::uint64_t metadata_reads = 0;
   std::uint64_t outdated = 0;
-  std::uint64_t renewed = 0;
   std::uint64_t coalesced = 0;
 
   template <class Visitor>
@@ -67,33 +66,8 @@ struct ScheduleStatistics {
           "Lines of metadata that sub-operations read from PM");
     visit("outdated", outdated, "sub-operations",
           "Done before their write came, and lost since other writes have changed metadata");
-    visit("renewed", renewed, "sub-operations",
-          "Of expected writes, done or under way, and lost at once since others were accepted");
     visit("coalesced", coalesced, "writes",
           "Writes whose data one of their line brought that wasn't done yet; not among the others");
-  }
-};
-
-// Sub-operations that have been executed to their end, by what they work out.
-struct WorkStatistics {
-  struct Count {
-    bool there = false;  // some operation has such
-    std::uint64_t executed = 0, used = 0;
-  };
-  std::array<Count, kWorkKinds> counts{};
-
-  Count& of(WorkKind work) { return counts.at(static_cast<std::size_t>(work)); }
-
-  template <class Visitor>
-  void describe(Visitor& visit) const {
-    for (std::size_t work = 1; work < kWorkKinds; ++work) {
-      const Count& count = counts[work];
-      if (!count.there) continue;
-      const std::string name(kWorkNames[work]);
-      visit(name, count.executed, "sub-operations", "Executed: " + name);
-      visit(name + "_unused", count.executed - count.used, "sub-operations",
-            "Of these, in vain: useless when they ended, outdated later, or of what nobody wrote");
-    }
   }
 };
 
@@ -105,9 +79,7 @@ class OperationSchedule final : public BackendOperation {
   void connect(EventQueue& queue, const Memory& pm, Backend& backend) override;
 
   void prepare(PreparedId id, const Prediction& prediction) override;
-  bool keeps_outdated() const override {
-    return parameters_.outdated_results != OutdatedResults::kWhenWritten;
-  }
+  bool keeps_outdated() const override { return expected_writes_.has_value(); }
   void discard(PreparedId id) override;
   bool write(const Write& write, const Prepared& prepared, Completion done) override;
   void brings(const Write& both, const Completion& done) override;
@@ -147,8 +119,8 @@ class OperationSchedule final : public BackendOperation {
   void lose_data(Work& work);
   void lose_outdated(Work& work, TakenOver& taken);
   void lose(Work& work, NodeSet nodes);
-  void renew(std::uint64_t, Picoseconds now);
-  NodeSet outdated_now(const Work& work, Picoseconds now) const;
+  std::uint32_t take_over_expected(const Write& write, const Prepared& prepared, TakenOver& taken);
+  void look_for_duplicate(Work& work, std::size_t node);
   void go_on(std::uint32_t slot);
   bool get_unit(std::uint32_t slot);
   void give_unit_back(Work& work);
@@ -174,7 +146,6 @@ class OperationSchedule final : public BackendOperation {
   const OperationGraph graph_;
   const std::uint32_t units_;
   const BackendParameters parameters_;
-  std::vector<Line> accepted_;  // in this moment
   std::uint32_t busy_units_ = 0;
   Slab<Work> works_;
   LineTable<std::uint32_t> expected_;  // by PreparedId::number: of predictions
@@ -184,6 +155,7 @@ class OperationSchedule final : public BackendOperation {
   WriteObserver* observer_ = nullptr;
   ScheduleStatistics statistics_;
   WorkStatistics works_done_;
+  std::optional<ExpectedWrites> expected_writes_;
 };
 
 }  // namespace pmemsim

@@ -1,10 +1,13 @@
 #include "pmemsim/design/backend_problems.hpp"
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <variant>
+
+#include "pmemsim/backend/backend_parameters.hpp"
 
 namespace pmemsim {
 namespace {
@@ -48,11 +51,27 @@ std::string order_problem(const Blueprint& blueprint) {
       fmt::join(chosen, ","), fmt::join(right, ","));
 }
 
+std::string units_problem(const Blueprint& blueprint) {
+  const auto* const backend = blueprint.design.find_parameters<BackendParameters>();
+  if (backend == nullptr || backend->outdated_results == OutdatedResults::kWhenWritten ||
+      backend->units_per_core == 0) {
+    return {};
+  }
+  return fmt::format(
+      "backend.outdated_results=at-once and never are worked out for as many units as are wanted, "
+      "and backend.units_per_core is {}; choose backend.units_per_core=0, or "
+      "backend.outdated_results=when-written",
+      backend->units_per_core);
+}
+
 }  // namespace
 
 std::vector<std::string> backend_problems(const Blueprint& blueprint) {
   std::vector<std::string> problems;
   if (const std::string problem = order_problem(blueprint); !problem.empty()) {
+    problems.push_back(problem);
+  }
+  if (const std::string problem = units_problem(blueprint); !problem.empty()) {
     problems.push_back(problem);
   }
   const MostMetadata most = most_metadata(blueprint);
