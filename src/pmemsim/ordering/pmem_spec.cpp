@@ -112,9 +112,7 @@ void PmemSpecOrdering::visible(CoreId number, Line line) {
   PerCore& core = cores_[number];
   stale_.stored(line, core.leaving.bytes());
   const LineData newest = context_->pm_space.newest().read(line);
-  LineData own = newest;
-  core.leaving.copy_to(own);
-  if (std::exchange(core.entered, false) && own == newest) return;
+  if (std::exchange(core.entered, false) && core.leaving.is_in(newest)) return;
   enter(number, {.line = line,
                  .bytes = parameters_.defects.masks ? kWholeLine : core.leaving.bytes(),
                  .data = newest});
