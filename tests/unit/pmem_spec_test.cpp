@@ -67,6 +67,19 @@ TEST_F(PmemSpecWithASlowEntrance, StoresFollowAtThatInterval) {
   EXPECT_EQ(bench.arrivals.back(), (Arrival{pm_line_of(10), 10, ns(40)}));
 }
 
+// A store may wait until ten others have entered: windows are 2 * (20 + 10 * 2) ns long.
+TEST_F(PmemSpecWithASlowEntrance, WindowsCoverWhatAStoreWaitsBeforeItEnters) {
+  for (const Picoseconds arrival : {ns(87) - kNextPs, ns(87 + 100)}) {
+    const Picoseconds begin = bench.now();
+    bench.evict(kL0);  // at 7, and the second time at 107
+    bench.at(begin + ns(10), [this] { bench.fetch(1, kL0); });
+    bench.at(arrival - ns(20), [this] { bench.store(0, kW0, 1); });
+    bench.run_until(ns(100));
+  }
+  bench.run();
+  EXPECT_EQ(count("load_alarms"), 1);
+}
+
 struct PmemSpecPathOfTwoStores : PmemSpecBench {
   PmemSpecPathOfTwoStores() : PmemSpecBench(holding(2)) {}
   static PmemSpecParameters holding(std::uint32_t stores) {

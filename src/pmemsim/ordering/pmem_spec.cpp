@@ -39,24 +39,9 @@ void PmemSpecOrdering::Statistics::describe(Visitor& visit) const {
         "Regions that were executed without speculation");
 }
 
-namespace {
-
-// Rule 6.
-Picoseconds window(std::uint32_t cores, const PmemSpecParameters& parameters) {
-  if (parameters.defects.window) return {};
-  if (parameters.window > Picoseconds{0}) return parameters.window;
-  return Picoseconds{parameters.path_latency.count * cores};
-}
-
-}  // namespace
-
 PmemSpecOrdering::PmemSpecOrdering(const Surroundings& surroundings,
                                    const PmemSpecParameters& parameters)
-    : surroundings_(surroundings),
-      parameters_(parameters),
-      window_(window(surroundings.cores, parameters)),
-      cores_(surroundings.cores),
-      buffers_(surroundings.controllers, SpeculationBuffer(parameters, window_)) {}
+    : surroundings_(surroundings), parameters_(parameters), cores_(surroundings.cores) {}
 
 void PmemSpecOrdering::connect(const LayerContext& context) {
   context_.emplace(context);
@@ -69,6 +54,19 @@ void PmemSpecOrdering::connect(const LayerContext& context) {
     path_stores_ = static_cast<std::size_t>(std::max<std::int64_t>(stores, 1));
   }
   acknowledgement_ = surroundings_.acknowledgement + context.caches.way_back();
+  window_ = window();
+  buffers_.assign(surroundings_.controllers, SpeculationBuffer(parameters_, window_));
+}
+
+// Rule 6. Where stores enter slower than they leave the store queue, one waits no longer than all
+// that a path holds take to enter.
+Picoseconds PmemSpecOrdering::window() const {
+  if (parameters_.defects.window) return {};
+  if (parameters_.window > Picoseconds{0}) return parameters_.window;
+  const Picoseconds cycle = context_->clock.duration(cycles(1));
+  Picoseconds path = parameters_.path_latency;
+  if (store_interval_ > cycle) path += store_interval_ * static_cast<std::int64_t>(path_stores_);
+  return path * static_cast<std::int64_t>(cores_.size());
 }
 
 // Before a commit there is a place where regions look at their mark (rule 10).
@@ -147,12 +145,13 @@ void PmemSpecOrdering::restored(CoreId number, std::uint64_t address, std::uint3
 void PmemSpecOrdering::enter(CoreId number, Travelling store) {
   PerCore& core = cores_[number];
   store.id = core.id;
-  store.departed = max(core.departs, context_->queue.now());
-  core.departs = store.departed + store_interval_;
+  store.left = context_->queue.now();
+  const Picoseconds departs = max(core.departs, store.left);
+  core.departs = departs + store_interval_;
   core.path.push_back(store);
   ++core.left;
   ++statistics_.stores;
-  context_->queue.schedule(store.departed + parameters_.path_latency, Phase::kController,
+  context_->queue.schedule(departs + parameters_.path_latency, Phase::kController,
                            completion<&PmemSpecOrdering::arrive>(*this, number));
 }
 
@@ -456,7 +455,7 @@ void PmemSpecOrdering::read_waiting(Line line) {
 }
 
 void PmemSpecOrdering::check(const Travelling& store, Picoseconds now) {
-  statistics_.late_persists += now - store.departed > window_;
+  statistics_.late_persists += now - store.left > window_;
   const auto found =
       buffer_of(store.line).persist({store.line, store.bytes, store.id}, window_time());
   pause_if_full();

@@ -35,8 +35,8 @@
 //
 // Misspeculation
 //   6  The speculation buffers find out (speculation_buffer.hpp). The window is as long as the idle
-//      path times the cores (8.1). While a path is backed up, windows stand still (open:
-//      `backed_up_windows`).
+//      path times the cores (8.1), with what stores may wait where they enter it slowly. While a
+//      path is backed up, windows stand still (open: `backed_up_windows`).
 //   7  Whoever takes a lock gets the next speculation ID, which its stores carry until it has given
 //      back its last lock; inner locks bring newer IDs (5.2.2; inner locks are open:
 //      `inner_locks`). A region that goes back under a lock gets a new one, for what it has
@@ -128,7 +128,7 @@ class PmemSpecOrdering final : public Ordering {
     ByteMask bytes;
     LineData data{};
     std::optional<std::uint32_t> id{};
-    Picoseconds departed{};
+    Picoseconds left{};  // the store queue
     bool restores = false;
   };
   // A fence that isn't fulfilled.
@@ -213,6 +213,7 @@ class PmemSpecOrdering final : public Ordering {
   bool changes_controller(PerCore& core, Line line, Picoseconds now);
   void accepted(std::uint64_t core, Picoseconds now);
   void set_backed_up(PerCore& core, bool backed_up);
+  Picoseconds window() const;
   Picoseconds window_time() const;
   // Waiting.
   bool knows(PerCore& core, std::uint64_t stores);
@@ -250,11 +251,10 @@ class PmemSpecOrdering final : public Ordering {
 
   const Surroundings surroundings_;
   const PmemSpecParameters parameters_;
-  const Picoseconds window_;
   std::vector<PerCore> cores_;
   std::vector<SpeculationBuffer> buffers_;  // by controller
   std::optional<LayerContext> context_;
-  Picoseconds store_interval_{}, acknowledgement_{};
+  Picoseconds store_interval_{}, acknowledgement_{}, window_{};
   Picoseconds look_again_{};  // after so long, where nobody tells when it is time
   std::size_t path_stores_ = 1;
   StaleLines stale_;

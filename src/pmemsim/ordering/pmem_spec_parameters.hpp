@@ -164,8 +164,10 @@ struct PmemSpecParameters {
     visit("barrier_stops", barrier_stops, {},
           "What waits behind a spec-barrier: stores to PM, and what is handed over to others, or "
           "all that follows in the store queue");
-    visit("window", window, {.most = kSecond},
-          "Speculation window; 0ps: as many idle persist paths as the machine has cores");
+    visit(
+        "window", window, {.most = kSecond},
+        "Speculation window; 0ps: as many idle persist paths as the machine has cores, and, where "
+        "stores take more than a cycle to enter a path, what those that it holds take");
     visit("backed_up_windows", backed_up_windows, {},
           "Whether windows stand still while a persist path is backed up, or go on, so that a "
           "store which waits there can come too late to be found out");
