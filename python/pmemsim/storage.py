@@ -352,7 +352,7 @@ def _hops(value: Values) -> list[Structure]:
 
 def _pmem_spec(value: Values) -> list[Structure]:
     entries = value.number("pmem_spec.buffer_entries")
-    address, state, number, inserted = 64, 2, 32, 30
+    address, state, number, inserted = 64, 2, value.number("pmem_spec.id_bits"), 30
     return [
         Structure(
             "speculation buffer, a channel",

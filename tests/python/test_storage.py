@@ -148,6 +148,8 @@ def test_the_persist_orderings_by_hand(machine: str, channels: int) -> None:
     assert bytes_of("hops", machine) == buffers + cores * others / 8 + lines / 8 + channels * 1024
     more = bytes_of("pmem-spec", machine, pmem_spec__buffer_entries=16)
     assert more == channels * 256 + cores * 4
+    shorter_ids = bytes_of("pmem-spec", machine, pmem_spec__id_bits=16)
+    assert shorter_ids == channels * 4 * 14 + cores * 2
 
 
 def test_larger_structures_cost_more() -> None:

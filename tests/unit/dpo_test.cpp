@@ -37,6 +37,42 @@ TEST_F(DpoTest, TheCoresTakeTurns) {
   EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL2, 3, ns(40)}, {kL1, 2, ns(60)}}));
 }
 
+struct DpoOldestFirst : DpoTest {
+  DpoOldestFirst() : DpoTest({.turn = DpoTurn::kOldest, .defects = {}}) {}
+};
+TEST_F(DpoOldestFirst, TheStoreThatCameFirstLeavesFirst) {
+  bench.store(1, kW0, 1);
+  bench.store(1, kW1, 2);
+  bench.store(1, kW2, 3);
+  bench.store(0, pm_word(3), 4);
+  bench.store(1, pm_word(4), 5);
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)},
+                                      {kL1, 2, ns(40)},
+                                      {kL2, 3, ns(60)},
+                                      {pm_line_of(3), 4, ns(80)},
+                                      {pm_line_of(4), 5, ns(100)}}));
+}
+TEST_F(DpoOldestFirst, OfThoseThatMayLeave) {
+  bench.store(0, kW0, 1);
+  bench.store(0, kW1, 2);
+  bench.store(1, kW1, 3);  // follows that, which is acknowledged at 53
+  bench.store(0, kW2, 4);
+  bench.run();
+  EXPECT_EQ(bench.arrivals,
+            (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(40)}, {kL2, 4, ns(60)}, {kL1, 3, ns(80)}}));
+}
+
+struct DpoWhoseTokenComesBack : DpoTest {
+  DpoWhoseTokenComesBack() : DpoTest({.token_until = DpoToken::kAcknowledged, .defects = {}}) {}
+};
+TEST_F(DpoWhoseTokenComesBack, TheNextLeavesWhenTheCoreHasHeardOfTheOneBefore) {
+  bench.store(0, kW0, 1);
+  bench.store(1, kW1, 2);
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(53)}}));
+}
+
 // The token is held until the controller, whose queue is full, has accepted the write. Lines 0, 4
 // and 8 are of one bank, which takes 94 ns for each.
 struct DpoWithAFullQueue : DpoTest {
@@ -282,6 +318,19 @@ TEST_F(DpoTest, AFenceOfUnknownMeaningWaitsToo) {
   const Answer& bare = bench.fence(0, trace::FenceMeaning::kBare);
   bench.run();
   EXPECT_EQ(bare.when, ns(33));
+}
+
+struct DpoWhoseFencesAllDrain : DpoTest {
+  DpoWhoseFencesAllDrain() : DpoTest({.draining_fences = DpoDrains::kAll, .defects = {}}) {}
+};
+TEST_F(DpoWhoseFencesAllDrain, AnOrderingFenceWaitsToo) {
+  EXPECT_TRUE(bench.ofence(0).at_once) << "the buffer is empty";
+  bench.store(0, kW0, 1);
+  const Answer& fence = bench.ofence(0);
+  EXPECT_FALSE(fence.at_once);
+  bench.run();
+  EXPECT_EQ(fence.when, ns(33));
+  EXPECT_EQ(bench.fulfilled.back(), (Notice{0, 2, ns(33)}));
 }
 
 TEST_F(DpoTest, AFenceWaitsForNoOtherCore) {

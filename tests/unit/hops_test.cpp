@@ -147,6 +147,42 @@ TEST_F(HopsTest, ADfenceOfAnEmptyBufferIsOverAtOnce) {
   EXPECT_EQ(count("dfences"), 0);
 }
 
+struct HopsWhoseOfencesOnlyEndEpochs : HopsTest {
+  HopsWhoseOfencesOnlyEndEpochs() : HopsTest({.ofence = Ofence::kEndsEpoch, .defects = {}}) {}
+};
+TEST_F(HopsWhoseOfencesOnlyEndEpochs, TheBufferWaitsForItsInterval) {
+  bench.store(0, kW0, 1);
+  EXPECT_TRUE(bench.ofence(0).at_once);
+  bench.store(0, kW1, 2);
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(1020)}, {kL1, 2, ns(1053)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(1033)}}));
+  EXPECT_EQ(count("epochs"), 1);
+}
+TEST_F(HopsWhoseOfencesOnlyEndEpochs, ADfenceFlushesAllTheSame) {
+  bench.store(0, kW0, 1);
+  bench.ofence(0);
+  bench.at(ns(10), [&] { bench.dfence(0); });
+  bench.run();
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(30)}}));
+}
+
+struct HopsWhoseDfencesStopAll : HopsTest {
+  HopsWhoseDfencesStopAll()
+      : HopsTest({.dfence_stops = DurableFence::kStopsStoreQueue, .defects = {}}) {}
+};
+TEST_F(HopsWhoseDfencesStopAll, TheStoreQueueWaits) {
+  EXPECT_TRUE(bench.dfence(0).at_once) << "the buffer is empty";
+  bench.store(0, kW0, 1);
+  EXPECT_TRUE(bench.ofence(0).at_once);
+  const Answer& dfence = bench.dfence(0);
+  EXPECT_FALSE(dfence.at_once);
+  bench.run();
+  EXPECT_EQ(dfence.when, ns(33));
+  EXPECT_EQ(bench.fulfilled.back(), (Notice{0, 3, ns(33)}));
+  EXPECT_TRUE(bench.store(0, kW1, 2).at_once);
+}
+
 // Rule 8.
 TEST_F(HopsTest, ARegionIsDurableWhenTheDfenceBeforeItsEndIsOver) {
   bench.begin(0, 1);

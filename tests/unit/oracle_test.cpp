@@ -633,6 +633,24 @@ TEST(Oracle, ARegionFollowsTheStoreOutsideRegionsThatItReads) {
   EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
 }
 
+// What it has read is made durable by whoever has stored it; but it comes before what follows.
+TEST(Oracle, AFencePromisesWhatItsOwnThreadHasStored) {
+  Program program;
+  program.on(0).store(kA, 1).before(0, 1).on(1).store(kC, 3).load(kA).fence().store(kB, 2);
+  Judge judge(program, {.promises = kReadsInOrder, .lines_whole = true});
+  judge.oracle.promise(judge.history.fence(1, 1));
+  EXPECT_EQ(judge.verdict(), Fault::kLost);
+  EXPECT_EQ(judge.holds(kC, 3).verdict(), std::nullopt);
+  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+}
+TEST(Oracle, AFenceOfAThreadThatHasOnlyReadPromisesNothing) {
+  Program program;
+  program.on(0).store(kA, 1).before(0, 1).on(1).load(kA).fence();
+  const Judge judge(program, {.promises = kReadsInOrder, .lines_whole = true});
+  EXPECT_EQ(judge.history.fence(1, 1), ProgramHistory::kNone);
+}
+
 TEST(Oracle, HoldsWhatIsVisibleForDurableAtAFenceWithoutFlushes) {
   Program program;
   program.store(kA, 1).store(kB, 2).fence();

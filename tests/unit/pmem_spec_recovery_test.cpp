@@ -46,6 +46,34 @@ TEST_F(PmemSpecHandler, LinesFoundMeanwhileQueue) {
             (std::vector<std::pair<Line, Picoseconds>>{{kL0, kHandled}, {kL1, kHandled}}));
 }
 
+// One address (6.1.1): of line 0 nobody knows any more when the handler runs.
+struct PmemSpecThatKeepsOneAlarm : PmemSpecBench {
+  PmemSpecThatKeepsOneAlarm()
+      : PmemSpecBench(spec_with([](PmemSpecParameters& p) { p.alarm_entries = 1; })) {}
+};
+TEST_F(PmemSpecThatKeepsOneAlarm, ALineFoundMeanwhileTakesItsPlace) {
+  misspeculate(0, 1);
+  bench.at(ns(1000), [this] {
+    bench.store(1, kW1, 2);
+    bench.evict(kL1);
+  });
+  bench.at(ns(1010), [this] { bench.fetch(1, kL1); });
+  bench.run();
+  EXPECT_EQ(count("load_alarms"), 2);
+  EXPECT_EQ(count("lost_alarms"), 1);
+  EXPECT_EQ(bench.dropped_lines, (std::vector<std::pair<Line, Picoseconds>>{{kL1, kHandled}}));
+  bench.load(0, kW0);
+  EXPECT_EQ(bench.stale_loads.size(), 2) << "the line is still in the caches";
+}
+TEST_F(PmemSpecThatKeepsOneAlarm, TheSameLineNeedsNoOther) {
+  misspeculate(0, 1);
+  bench.at(ns(1000), [this] { misspeculate(0, 2); });
+  bench.run();
+  EXPECT_EQ(count("load_alarms"), 2);
+  EXPECT_EQ(count("lost_alarms"), 0);
+  EXPECT_EQ(bench.dropped_lines.size(), 1);
+}
+
 // The alarm of 20 ns is over, for what was under way then, at 60.
 struct PmemSpecWithAnEarlyHandler : PmemSpecBench {
   PmemSpecWithAnEarlyHandler()

@@ -48,6 +48,62 @@ TEST_F(PmemSpecPaths, AFullPathStopsTheStoreQueue) {
   EXPECT_EQ(bench.arrivals.back(), (Arrival{kL0, 40, ns(40)}));
 }
 
+// One in 2 ns: room for ten.
+struct PmemSpecWithASlowEntrance : PmemSpecBench {
+  PmemSpecWithASlowEntrance() : PmemSpecBench(slow()) {}
+  static PmemSpecParameters slow() {
+    PmemSpecParameters parameters;
+    parameters.store_interval = picoseconds(2000);
+    return parameters;
+  }
+};
+TEST_F(PmemSpecWithASlowEntrance, StoresFollowAtThatInterval) {
+  for (std::uint64_t i = 0; i < 10; ++i) EXPECT_TRUE(bench.store(0, pm_word(i), i).at_once);
+  const Answer& next = bench.store(0, pm_word(10), 10);
+  EXPECT_FALSE(next.at_once);
+  bench.run();
+  EXPECT_EQ(next.when, ns(20));
+  EXPECT_EQ(bench.arrivals[1], (Arrival{kL1, 1, ns(22)}));
+  EXPECT_EQ(bench.arrivals.back(), (Arrival{pm_line_of(10), 10, ns(40)}));
+}
+
+// A store may wait until ten others have entered: windows are 2 * (20 + 10 * 2) ns long.
+TEST_F(PmemSpecWithASlowEntrance, WindowsCoverWhatAStoreWaitsBeforeItEnters) {
+  for (const Picoseconds arrival : {ns(87) - kNextPs, ns(87 + 100)}) {
+    const Picoseconds begin = bench.now();
+    bench.evict(kL0);  // at 7, and the second time at 107
+    bench.at(begin + ns(10), [this] { bench.fetch(1, kL0); });
+    bench.at(arrival - ns(20), [this] { bench.store(0, kW0, 1); });
+    bench.run_until(ns(100));
+  }
+  bench.run();
+  EXPECT_EQ(count("load_alarms"), 1);
+}
+
+struct PmemSpecPathOfTwoStores : PmemSpecBench {
+  PmemSpecPathOfTwoStores() : PmemSpecBench(holding(2)) {}
+  static PmemSpecParameters holding(std::uint32_t stores) {
+    PmemSpecParameters parameters;
+    parameters.path_stores = stores;
+    return parameters;
+  }
+};
+TEST_F(PmemSpecPathOfTwoStores, TheThirdWaitsForTheFirst) {
+  for (const std::uint64_t word : {kW0, kW1}) EXPECT_TRUE(bench.store(0, word, 1).at_once);
+  const Answer& third = bench.store(0, kW2, 2);
+  bench.run();
+  EXPECT_EQ(third.when, ns(20));
+  EXPECT_EQ(bench.arrivals.back(), (Arrival{kL2, 2, ns(40)}));
+}
+// More than enter it in its latency: they wait before the controller.
+struct PmemSpecPathWithABuffer : PmemSpecBench {
+  PmemSpecPathWithABuffer() : PmemSpecBench(PmemSpecPathOfTwoStores::holding(41)) {}
+};
+TEST_F(PmemSpecPathWithABuffer, HoldsMoreThanEnterItInItsLatency) {
+  for (std::uint64_t i = 0; i < 41; ++i) EXPECT_TRUE(bench.store(0, pm_word(i % 16), i).at_once);
+  EXPECT_FALSE(bench.store(0, kW0, 41).at_once);
+}
+
 // A queue of one entry: lines 0, 4, 8 are of one bank, which writes each for 94 ns.
 struct PmemSpecWithAFullQueue : PmemSpecBench {
   PmemSpecWithAFullQueue() : PmemSpecBench({}, {.wpq_entries = 1}) {}
@@ -182,6 +238,26 @@ TEST_F(PmemSpecBarriers, OrderingFencesStopNothingOutsideRegions) {
   EXPECT_TRUE(bench.store(0, kW1, 2).at_once);
   bench.run();
   EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(33)}}));
+}
+
+struct PmemSpecWhoseBarriersStopAll : PmemSpecBench {
+  PmemSpecWhoseBarriersStopAll() : PmemSpecBench(stopping()) {}
+  static PmemSpecParameters stopping() {
+    PmemSpecParameters parameters;
+    parameters.barrier_stops = DurableFence::kStopsStoreQueue;
+    return parameters;
+  }
+};
+TEST_F(PmemSpecWhoseBarriersStopAll, TheStoreQueueWaits) {
+  EXPECT_TRUE(bench.dfence(0).at_once) << "nothing is on its way";
+  bench.store(0, kW0, 1);
+  const Answer& barrier = bench.dfence(0);
+  EXPECT_FALSE(barrier.at_once);
+  bench.run();
+  EXPECT_EQ(barrier.when, ns(33));
+  EXPECT_EQ(bench.fulfilled.back(), (Notice{0, 2, ns(33)}));
+  EXPECT_TRUE(bench.store(0, kW1, 2).at_once);
+  EXPECT_TRUE(bench.ofence(0).at_once) << "which stops nothing";
 }
 
 struct PmemSpecWithoutBarriers : PmemSpecBench {
@@ -382,6 +458,46 @@ TEST_F(PmemSpecWithABackedUpPath, WindowsGoOnWhereTheyStood) {
   EXPECT_EQ(count("load_alarms"), 0);
 }
 
+// Line 8 has come at 21, and waits before the controller until 114; it is evicted, and read at 30.
+struct PmemSpecThatChecks : PmemSpecBench {
+  explicit PmemSpecThatChecks(StoreCheck check)
+      : PmemSpecBench(checking(check), {.wpq_entries = 1}) {}
+  static PmemSpecParameters checking(StoreCheck check) {
+    PmemSpecParameters parameters;
+    parameters.store_check = check;
+    return parameters;
+  }
+  void read_what_waits() {
+    for (const std::uint64_t line : {0, 4, 8}) bench.store(0, pm_word(line), line);
+    bench.at(ns(20), [this] { bench.evict(pm_line_of(8)); });
+    bench.at(ns(30), [this] { bench.fetch(1, pm_line_of(8)); });
+    bench.run();
+    EXPECT_EQ(bench.arrivals.back(), (Arrival{pm_line_of(8), 8, ns(114)}));
+    EXPECT_EQ(count("stale_reads"), 0) << "the read finds what waits";
+  }
+};
+struct PmemSpecThatChecksArrivals : PmemSpecThatChecks {
+  PmemSpecThatChecksArrivals() : PmemSpecThatChecks(StoreCheck::kArrival) {}
+};
+TEST_F(PmemSpecThatChecksArrivals, AReadOfWhatWaitsIsRight) {
+  read_what_waits();
+  EXPECT_EQ(count("load_alarms"), 0);
+}
+struct PmemSpecThatChecksAcceptance : PmemSpecThatChecks {
+  PmemSpecThatChecksAcceptance() : PmemSpecThatChecks(StoreCheck::kAcceptance) {}
+};
+TEST_F(PmemSpecThatChecksAcceptance, AReadOfWhatWaitsIsAFalseAlarm) {
+  read_what_waits();
+  EXPECT_EQ(count("load_alarms"), 1);
+  EXPECT_EQ(count("false_load_alarms"), 1);
+}
+TEST_F(PmemSpecThatChecksAcceptance, AStaleReadIsFoundAllTheSame) {
+  misspeculate(0, 1);
+  bench.run();
+  EXPECT_EQ(count("load_alarms"), 1);
+  EXPECT_EQ(count("false_load_alarms"), 0);
+}
+
 struct PmemSpecWhoseWindowsGoOn : PmemSpecBench {
   PmemSpecWhoseWindowsGoOn() : PmemSpecBench(going_on(), {.wpq_entries = 1}) {}
   static PmemSpecParameters going_on() {
@@ -510,6 +626,43 @@ TEST_F(PmemSpecThatKeepsTheOuterId, TheNextOutermostLockBringsANewOne) {
   }
   EXPECT_EQ(count("assigned_ids"), 2);
 }
+// IDs of two bits come round: the fourth one is 0, and 1 looks newer than that.
+struct PmemSpecWithShortIds : PmemSpecBench {
+  explicit PmemSpecWithShortIds(std::uint32_t bits = 2) : PmemSpecBench(with_ids(bits)) {}
+  static PmemSpecParameters with_ids(std::uint32_t bits) {
+    PmemSpecParameters parameters;
+    parameters.id_bits = bits;
+    parameters.releases = Releases::kPublished;
+    return parameters;
+  }
+  // Core 1 takes the lock so often after core 0; its store arrives first.
+  void overtake_after(int locks) {
+    bench.lock(0);
+    for (int i = 0; i < locks; ++i) {
+      bench.lock(1);
+      if (i < locks - 1) bench.unlock(1);
+    }
+    bench.store(1, kW0, 2);
+    bench.store(0, kW0, 1);
+    bench.run();
+  }
+};
+TEST_F(PmemSpecWithShortIds, WithinHalfTheCircleAnAlarmComes) {
+  overtake_after(2);
+  EXPECT_EQ(count("store_alarms"), 1);
+}
+TEST_F(PmemSpecWithShortIds, BeyondThatAStoreThatIsOvertakenLooksNewer) {
+  overtake_after(3);
+  EXPECT_EQ(count("store_alarms"), 0);
+}
+struct PmemSpecWithIdsOfThreeBits : PmemSpecWithShortIds {
+  PmemSpecWithIdsOfThreeBits() : PmemSpecWithShortIds(3) {}
+};
+TEST_F(PmemSpecWithIdsOfThreeBits, ItDoesNotWithOneBitMore) {
+  overtake_after(3);
+  EXPECT_EQ(count("store_alarms"), 1);
+}
+
 // A recording may begin with locks that are held.
 TEST_F(PmemSpecFigure7, AnUnlockWithoutALockDoesNoHarm) {
   bench.unlock(0);
@@ -563,6 +716,35 @@ TEST_F(PmemSpecOfOneEntry, StoresOfCriticalSectionsNeedEntriesToo) {
   bench.run();
   EXPECT_EQ(bench.paused, (Notices{{0, 0, ns(20) + kBenchCycle}, {1, 0, ns(20) + kBenchCycle}}));
   EXPECT_EQ(bench.resumed, (Notices{{0, 0, ns(60)}, {1, 0, ns(60)}}));
+}
+
+// From 10 to 47, two lines are watched.
+TEST_F(PmemSpecOfOneEntry, StoresLeaveTheirQueuesMeanwhile) {
+  bench.evict(kL0);
+  bench.at(ns(3), [&] { bench.evict(kL1); });
+  bench.at(ns(20), [&] { EXPECT_TRUE(bench.store(0, kW2, 1).at_once); });
+  bench.run();
+}
+struct PmemSpecThatStopsStoresToo : PmemSpecBench {
+  PmemSpecThatStopsStoresToo() : PmemSpecBench(stopping()) {}
+  static PmemSpecParameters stopping() {
+    PmemSpecParameters parameters;
+    parameters.buffer_entries = 1;
+    parameters.full_buffer_stops = FullBuffer::kCoresAndPmStores;
+    return parameters;
+  }
+};
+TEST_F(PmemSpecThatStopsStoresToo, TheyLeaveWhenTheBufferHasRoom) {
+  const Answer* store = nullptr;
+  bench.evict(kL0);
+  bench.at(ns(3), [&] { bench.evict(kL1); });
+  bench.at(ns(9), [&] { EXPECT_TRUE(bench.store(0, kW2, 1).at_once); });
+  bench.at(ns(20), [&] { store = &bench.store(0, kW2, 2); });
+  bench.run();
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(store->when, ns(47));
+  EXPECT_EQ(bench.resumed, (Notices{{0, 0, ns(47)}, {1, 0, ns(47)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL2, 1, ns(29)}, {kL2, 2, ns(67)}}));
 }
 
 struct PmemSpecOfOneEntryAndAFullQueue : PmemSpecOfOneEntry {

@@ -223,6 +223,20 @@ TEST_F(SpeculationBufferTest, IdsAreComparedModulo2To32) {
   EXPECT_EQ(persist(kWatched, 0x7fff'ffff, ns(50)), Verdict::kStore);
 }
 
+struct ShortIds : SpeculationBufferTest {
+  ShortIds() {
+    parameters.id_bits = 3;
+    buffer = SpeculationBuffer(parameters, kWindow);
+  }
+};
+TEST_F(ShortIds, AreComparedModuloTheirWidth) {
+  EXPECT_EQ(persist(kWatched, 7, ns(0)), Verdict::kRight);
+  EXPECT_EQ(persist(kWatched, 0, ns(10)), Verdict::kRight) << "0 comes after the last one";
+  EXPECT_EQ(persist(kWatched, 7, ns(20)), Verdict::kStore);
+  EXPECT_EQ(persist(kWatched, 4, ns(30)), Verdict::kStore) << "half the circle away";
+  EXPECT_EQ(persist(kWatched, 3, ns(40)), Verdict::kRight) << "less than that, the other way";
+}
+
 // Two locks that guard two words of a line.
 TEST_F(SpeculationBufferTest, AnAlarmBetweenDifferentBytesIsFalse) {
   persist(kWatched, 2, ns(0), kSecondWord);
@@ -325,6 +339,37 @@ TEST_F(NaiveSpeculationBuffer, WriteBacksAreNothingToIt) {
 TEST_F(NaiveSpeculationBuffer, FindsStoresInTheWrongOrderLikeTheOther) {
   EXPECT_EQ(persist(kWatched, 2, ns(0)), Verdict::kRight);
   EXPECT_EQ(persist(kWatched, 1, ns(10)), Verdict::kStore);
+}
+
+// ---- What its states protect from, taken away
+
+struct ForgetfulSpeculationBuffer : SpeculationBufferTest {
+  ForgetfulSpeculationBuffer() {
+    parameters.defects.second_write_back = true;
+    buffer = SpeculationBuffer(parameters, kWindow);
+  }
+};
+TEST_F(ForgetfulSpeculationBuffer, ASecondWriteBackHidesTheRead) {
+  speculate(ns(0));
+  evict(ns(100));
+  EXPECT_EQ(persist(ns(110)), Verdict::kRight);
+  speculate(ns(120));
+  EXPECT_EQ(persist(ns(130)), Verdict::kLoad) << "with nothing between it is found";
+}
+
+struct SatisfiedSpeculationBuffer : SpeculationBufferTest {
+  SatisfiedSpeculationBuffer() {
+    parameters.defects.early_store = true;
+    buffer = SpeculationBuffer(parameters, kWindow);
+  }
+};
+TEST_F(SatisfiedSpeculationBuffer, AStoreHidesTheReadBehindIt) {
+  evict(ns(0));
+  EXPECT_EQ(persist(ns(10)), Verdict::kRight);
+  buffer.read(kWatched, true, ns(20));
+  EXPECT_EQ(persist(ns(30)), Verdict::kRight);
+  speculate(ns(40));
+  EXPECT_EQ(persist(ns(50)), Verdict::kLoad) << "with nothing between it is found";
 }
 
 // ---- Without a window (pmem_spec.break.window)

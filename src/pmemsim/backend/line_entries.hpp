@@ -120,7 +120,8 @@ class LineEntries final : public BackendOperation {
   void connect(EventQueue& queue, const Memory&, Backend& backend) override;
   void format(Image& device) override;
   // Instead: the device holds what a crash has left, and these registers have survived. Tables that
-  // deduplication keeps aren't rebuilt.
+  // deduplication keeps aren't rebuilt. (No command goes on after a crash. That rule 3 holds over
+  // one can be seen only by going on: tests do.)
   void restart(const Image& device, const SurvivingRegisters& registers);
   std::uint32_t most_metadata() const override { return 1; }
 

@@ -204,10 +204,7 @@ class ProgramHistory::Thread {
     read_ = writer;
     std::vector<UnitId> follows{writer};
     if (fence_ != kNone) follows.push_back(fence_);
-    const UnitId unit = new_unit(0);
-    history_.units_[unit].fence = operation_.site;
-    finish(unit, {}, follows);
-    fence_ = unit;
+    fence_ = new_fence(follows);
     if (region_ != kNone) follows_.push_back(fence_);
   }
 
@@ -359,7 +356,7 @@ class ProgramHistory::Thread {
   void fence() {
     if (static_cast<trace::FenceKind>(operation_.detail) == trace::FenceKind::kLfence) return;
     if (guarantees_.promises.fences != FencePromise::kNothing) cover_stores();
-    history_.fences_[number_].push_back(fence_);
+    history_.fences_[number_].push_back(promised_);
   }
   // A fence that covers all stores covers those that are persistent in their order by the last of
   // them.
@@ -372,14 +369,21 @@ class ProgramHistory::Thread {
     stored_.clear();
     if (!flushed_.empty()) add_fence();
   }
+  // Of what others have stored it promises nothing; but what comes after it follows what this
+  // thread has read of that before.
   void add_fence() {
+    if (promised_ != kNone) flushed_.push_back(promised_);
+    const UnitId fence = new_fence(flushed_);
+    flushed_.clear();
+    fence_ = fence_ == promised_ ? fence : new_fence({{fence, fence_}});
+    promised_ = fence;
+    if (region_ != kNone) follows_.push_back(fence_);
+  }
+  UnitId new_fence(const std::vector<UnitId>& follows) {
     const UnitId unit = new_unit(0);
     history_.units_[unit].fence = operation_.site;
-    if (fence_ != kNone) flushed_.push_back(fence_);
-    finish(unit, {}, flushed_);
-    flushed_.clear();
-    fence_ = unit;
-    if (region_ != kNone) follows_.push_back(fence_);
+    finish(unit, {}, follows);
+    return unit;
   }
 
   ProgramHistory& history_;
@@ -391,12 +395,13 @@ class ProgramHistory::Thread {
   Image& newest_;
   Operation operation_{};
   bool more_ = false;
-  UnitId region_ = kNone;                                   // the one begun
-  UnitId fence_ = kNone;                                    // the latest
-  UnitId read_ = kNone;                                     // of another thread: the latest
-  std::vector<UnitId> last_store_;                          // outside regions: its words
-  std::vector<UnitId> storing_;                             // ... those of the present one, so far
-  std::vector<UnitId> stored_;                              // the same, since the last fence
+  UnitId region_ = kNone;           // the one begun
+  UnitId fence_ = kNone;            // the latest, or what stands for what was read
+  UnitId promised_ = kNone;         // by the latest fence
+  UnitId read_ = kNone;             // of another thread: the latest
+  std::vector<UnitId> last_store_;  // outside regions: its words
+  std::vector<UnitId> storing_;     // ... those of the present one, so far
+  std::vector<UnitId> stored_;      // the same, since the last fence
   std::unordered_map<std::uint64_t, UnitId> last_of_line_;  // the same, by line
   std::vector<Allocation> allocated_;
   std::vector<Write> writes_;

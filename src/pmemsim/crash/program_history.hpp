@@ -15,7 +15,8 @@
 // whatever their lines.
 //
 // Where a design promises it (Promises::reads_in_order), what a thread does follows what it has
-// read from another thread's units before, as if there were a fence behind those.
+// read from another thread's units before, as if there were a fence behind those. (A fence that has
+// completed promises nothing of them: their own thread's fences do.)
 //
 // What comes after a fence, inside regions or outside, follows what its thread had stored outside
 // regions before the fence: all of it, or what it had flushed, as the design promises; a design

@@ -49,6 +49,9 @@ struct LeavingStore {
   void copy_to(LineData& data) const {
     std::copy_n(value, size, data.begin() + address % kLineBytes);
   }
+  bool is_in(const LineData& data) const {
+    return std::equal(value, value + size, data.begin() + address % kLineBytes);
+  }
 };
 
 // When it has retired.

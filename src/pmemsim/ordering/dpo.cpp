@@ -74,7 +74,8 @@ void DpoOrdering::enter(CoreId core, const LeavingStore& store) {
       ++statistics_.barriers;
       buffer.entries.push_back({});
     }
-    buffer.entries.push_back({.line = line, .after = std::exchange(buffer.after, {})});
+    buffer.entries.push_back(
+        {.line = line, .order = ++entered_, .after = std::exchange(buffer.after, {})});
     Place* const youngest = youngest_.find(line);
     (youngest != nullptr ? *youngest : youngest_.insert(line)) = Place{core, buffer.youngest()};
   }
@@ -134,7 +135,8 @@ bool DpoOrdering::fence(const Fence& fence, Picoseconds, Completion resume) {
     context_->program_events.fence_fulfilled(fence.core, fence.number);
     return true;
   }
-  const bool waits = fence.meaning != trace::FenceMeaning::kOrder;
+  const bool waits = fence.meaning != trace::FenceMeaning::kOrder ||
+                     parameters_.draining_fences == DpoDrains::kAll;
   buffer.fences.push_back({fence.number, buffer.youngest(), waits ? resume : Completion{}});
   return !waits;
 }
@@ -145,28 +147,37 @@ void DpoOrdering::send_next() {
 }
 
 bool DpoOrdering::send_one() {
+  const std::optional<CoreId> core = next_core();
+  if (!core) return false;
+  Buffer& buffer = buffers_[*core];
+  Entry& entry = buffer.entries[buffer.left++];
+  const bool swapped = parameters_.defects.order && buffer.left < buffer.entries.size() &&
+                       buffer.entries[buffer.left].bytes != 0;
+  if (swapped) std::swap(entry, buffer.entries[buffer.left]);
+  turn_ = *core + 1;
+  ++statistics_.flushes;
+  path_.send({.line = entry.line,
+              .data = entry.data,
+              .persisted = {},
+              .written = {},
+              .persisting = completion<&DpoOrdering::accepted>(*this, *core),
+              .bytes = entry.bytes},
+             context_->queue.now(), completion<&DpoOrdering::acknowledged>(*this, *core));
+  return true;
+}
+
+std::optional<CoreId> DpoOrdering::next_core() {
+  std::optional<CoreId> next;
+  const auto order = [this](CoreId core) {
+    return buffers_[core].entries[buffers_[core].left].order;
+  };
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     const auto core = static_cast<CoreId>((turn_ + i) % buffers_.size());
-    Buffer& buffer = buffers_[core];
-    if (!can_leave(buffer)) continue;
-    Entry* const next = &buffer.entries[buffer.left++];
-    const bool swapped = parameters_.defects.order && buffer.left < buffer.entries.size() &&
-                         buffer.entries[buffer.left].bytes != 0;
-    if (swapped) std::swap(*next, buffer.entries[buffer.left]);
-    const Entry& entry = *next;
-    turn_ = core + 1;
-    ++statistics_.flushes;
-    const Completion accepted = completion<&DpoOrdering::accepted>(*this, core);
-    path_.send({.line = entry.line,
-                .data = entry.data,
-                .persisted = {},
-                .written = {},
-                .persisting = accepted,
-                .bytes = entry.bytes},
-               context_->queue.now(), completion<&DpoOrdering::acknowledged>(*this, core));
-    return true;
+    if (!can_leave(buffers_[core])) continue;
+    if (parameters_.turn == DpoTurn::kCores) return core;
+    if (!next || order(core) < order(*next)) next = core;
   }
-  return false;
+  return next;
 }
 
 // The oldest entry that hasn't left and isn't a barrier: those leave with the entry before them.
@@ -181,6 +192,7 @@ bool DpoOrdering::can_leave(Buffer& buffer) const {
 }
 
 void DpoOrdering::accepted(std::uint64_t, Picoseconds) {
+  if (parameters_.token_until == DpoToken::kAcknowledged) return;
   under_way_ = false;
   context_->queue.schedule(
       context_->queue.now(), Phase::kController,
@@ -189,6 +201,7 @@ void DpoOrdering::accepted(std::uint64_t, Picoseconds) {
 }
 
 void DpoOrdering::acknowledged(std::uint64_t core, Picoseconds now) {
+  if (parameters_.token_until == DpoToken::kAcknowledged) under_way_ = false;
   free_entries(static_cast<CoreId>(core), now);
   send_next();
 }

@@ -18,7 +18,7 @@
 //   3  Entries leave in their order. In the whole machine only one write is under way at a time
 //      (8.2.2: "globally serializes PM stores and allows only a single flush to the persistent
 //      memory controller at once"): the next leaves when it has been accepted, of the cores in
-//      turn. An entry is free when its write has been acknowledged.
+//      turn (open: `token_until`, `turn`). An entry is free when its write has been acknowledged.
 //   4  A store to, or a load from, a line that another core's buffer holds makes the next entry of
 //      its own core depend on the youngest such entry: it leaves when that is persistent.
 //   5  Reads of PM that miss the caches ask all buffers, so that they are never stale. Bytes that
@@ -27,14 +27,16 @@
 //   7  Each core whose buffer has to be asked takes `snoop_latency` of every line that comes to a
 //      core's caches (8.3.1: the burden of the coherence bus grows with the cores).
 //   8  A fence that makes durable waits until its core's buffer is empty, and so does one of
-//      unknown meaning: the paper doesn't say how durability is known. Other fences are fulfilled
-//      when what was in the buffer before them is persistent.
+//      unknown meaning: the paper doesn't say how durability is known (`draining_fences`: all wait,
+//      since an sfence doesn't say what it is for). Other fences are fulfilled when what was in the
+//      buffer before them is persistent.
 //
 // Left out: that a store waits for stores before another core's loads of its line (DPO's barriers
 // have Bloom filters of loads). No program finds that out from what it has read.
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -84,6 +86,7 @@ class DpoOrdering final : public Ordering {
     ByteMask bytes = 0;  // none: a barrier
     LineData data{};
     bool depended_on = false;
+    std::uint64_t order = 0;  // in which the stores of all cores came
     std::vector<Place> after{};
   };
   // That isn't fulfilled yet.
@@ -117,6 +120,7 @@ class DpoOrdering final : public Ordering {
   bool joins(const Buffer& buffer, Line line) const;
   void send_next();
   bool send_one();
+  std::optional<CoreId> next_core();
   bool holds_whole(Line line) const;
   bool can_leave(Buffer& buffer) const;
   void accepted(std::uint64_t core, Picoseconds now);
@@ -132,6 +136,7 @@ class DpoOrdering final : public Ordering {
   StaleLines stale_;
   bool under_way_ = false;
   CoreId turn_ = 0;
+  std::uint64_t entered_ = 0;  // entries, of all cores
   Statistics statistics_;
 };
 

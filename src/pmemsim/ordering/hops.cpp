@@ -122,12 +122,13 @@ void HopsOrdering::end_epoch(CoreId number) {
 }
 
 // Rule 2.
-bool HopsOrdering::fence(const Fence& fence, Picoseconds, Completion) {
+bool HopsOrdering::fence(const Fence& fence, Picoseconds, Completion resume) {
   PerCore& core = cores_[fence.core];
-  end_epoch(fence.core);
-  if (core.in_use > 0) begin_flushing(fence.core);
-  epochs_persist(fence.core);
   const bool dfence = fence.meaning != trace::FenceMeaning::kOrder;
+  const bool flushes = dfence || parameters_.ofence == Ofence::kFlushes;
+  end_epoch(fence.core);
+  if (core.in_use > 0 && flushes) begin_flushing(fence.core);
+  epochs_persist(fence.core);
   const bool over = core.persisted + 1 == core.present();
   if (over || (dfence && parameters_.defects.dfence)) {
     context_->program_events.fence_fulfilled(fence.core, fence.number);
@@ -136,7 +137,9 @@ bool HopsOrdering::fence(const Fence& fence, Picoseconds, Completion) {
   core.fences.push_back({core.present() - 1, fence.number});
   core.durable = core.durable || dfence;
   statistics_.dfences += dfence;
-  return true;
+  if (!dfence || parameters_.dfence_stops == DurableFence::kStopsPmStores) return true;
+  core.waiting = resume;
+  return false;
 }
 
 // Rule 8.

@@ -12,9 +12,10 @@
 //      with its bytes. If an entry of the same line and epoch hasn't been sent, it joins that one.
 //      While the buffer is full, it waits. (MA)
 //   2  ofence ends the core's epoch and goes on; the buffer begins to flush (PMEM-Spec, 8.1:
-//      "flushes the persist-buffer asynchronously"). dfence does the same; until the buffer is
-//      empty, the core's next store to PM and whatever it hands over to other threads wait, and
-//      nothing else (8.2.1: dfence doesn't block volatile operations).
+//      "flushes the persist-buffer asynchronously"; in MA it doesn't: `ofence`). dfence ends the
+//      epoch and flushes; until the buffer is empty, the core's next store to PM and whatever it
+//      hands over to other threads wait, and nothing else (8.2.1: dfence doesn't block volatile
+//      operations; in MA it does: `dfence_stops`).
 //   3  A buffer flushes until it is empty; it begins as rule 2 says, with `flush_threshold`
 //      entries, `flush_interval` after a store has found it empty (MA), and while a read waits
 //      (rule 6). One entry leaves a cycle, of the oldest epoch alone; the next epoch's when all of
@@ -114,7 +115,7 @@ class HopsOrdering final : public Ordering {
     std::deque<PendingFence> fences;
     std::vector<std::uint64_t> ended;  // regions, while a dfence waits
     LeavingStore leaving;
-    Completion waiting;  // that store, for room or a dfence; or what is handed over
+    Completion waiting;  // that store, or a dfence; or what is handed over
 
     EpochNumber present() const { return persisted + epochs.size(); }
     Epoch& epoch(EpochNumber number) { return epochs[number - persisted - 1]; }

@@ -1,9 +1,24 @@
 // What HOPS has (ASPLOS 2017; PMEM-Spec, 8.1).
 #pragma once
 
+#include <span>
+#include <string_view>
+
 #include "pmemsim/core/parameters.hpp"
+#include "pmemsim/ordering/durable_fence.hpp"
 
 namespace pmemsim {
+
+// What an ofence does besides ending its core's epoch.
+enum class Ofence : std::uint8_t {
+  kFlushes,    // PMEM-Spec, 8.1
+  kEndsEpoch,  // nothing: multifacet's model
+};
+
+inline std::span<const std::string_view> choice_names(Ofence) {
+  static constexpr std::string_view kNames[] = {"flushes", "ends-epoch"};
+  return kNames;
+}
 
 // Deliberate defects, so that crash tests can show that they would find them.
 struct HopsDefects {
@@ -25,6 +40,8 @@ struct HopsParameters {
   std::uint32_t buffer_entries = 32;
   std::uint32_t flush_threshold = 16;
   Delay flush_interval = cycles(2000);
+  Ofence ofence = Ofence::kFlushes;
+  DurableFence dfence_stops = DurableFence::kStopsPmStores;
   Picoseconds path_latency{20'000};
   Picoseconds poll_interval{500'000};
   Bytes filter_size{1024};
@@ -40,6 +57,11 @@ struct HopsParameters {
           "Entries with which a persist buffer begins to flush without being asked");
     visit("flush_interval", flush_interval, {.least = 1, .most = 1e12},
           "Time after which it begins to flush, however few they are");
+    visit("ofence", ofence, {},
+          "Whether an ofence lets the persist buffer begin to flush, too, or ends an epoch alone");
+    visit("dfence_stops", dfence_stops, {},
+          "What waits behind a dfence: stores to PM, and what is handed over to others, or all "
+          "that follows in the store queue");
     visit("path_latency", path_latency, {.least = 1, .most = 1e9},
           "From a core's persist buffer to the PM controllers");
     visit("poll_interval", poll_interval, {.least = 1, .most = 1e12},

@@ -29,6 +29,8 @@ void PmemSpecOrdering::Statistics::describe(Visitor& visit) const {
   visit("assigned_ids", assigned, "IDs", "Speculation IDs assigned");
   visit("overflows", overflows, "pauses", "Times that all cores paused for a full buffer");
   visit("overflow_time_ns", overflow_time, "How long they did");
+  visit("lost_alarms", lost_alarms, "lines",
+        "Misspeculated lines that were overwritten before the handler dropped them");
   visit("interrupts", interrupts, "interrupts", "Times that the handler ran");
   visit("aborts", aborts, "regions", "Regions that were taken back");
   visit("abort_time_ns", abort_time,
@@ -37,33 +39,34 @@ void PmemSpecOrdering::Statistics::describe(Visitor& visit) const {
         "Regions that were executed without speculation");
 }
 
-namespace {
-
-// Rule 6.
-Picoseconds window(std::uint32_t cores, const PmemSpecParameters& parameters) {
-  if (parameters.defects.window) return {};
-  if (parameters.window > Picoseconds{0}) return parameters.window;
-  return Picoseconds{parameters.path_latency.count * cores};
-}
-
-}  // namespace
-
 PmemSpecOrdering::PmemSpecOrdering(const Surroundings& surroundings,
                                    const PmemSpecParameters& parameters)
-    : surroundings_(surroundings),
-      parameters_(parameters),
-      window_(window(surroundings.cores, parameters)),
-      cores_(surroundings.cores),
-      buffers_(surroundings.controllers, SpeculationBuffer(parameters, window_)) {}
+    : surroundings_(surroundings), parameters_(parameters), cores_(surroundings.cores) {}
 
 void PmemSpecOrdering::connect(const LayerContext& context) {
   context_.emplace(context);
   stale_.connect(context);
-  cycle_ = context.clock.duration(cycles(1));
-  look_again_ = max(parameters_.path_latency, cycle_);
-  const std::int64_t stores = parameters_.path_latency.count / cycle_.count;
-  path_stores_ = static_cast<std::size_t>(std::max<std::int64_t>(stores, 1));
+  store_interval_ = context.clock.duration(parameters_.store_interval);
+  look_again_ = max(parameters_.path_latency, context.clock.duration(cycles(1)));
+  path_stores_ = parameters_.path_stores;
+  if (path_stores_ == 0) {
+    const std::int64_t stores = parameters_.path_latency.count / store_interval_.count;
+    path_stores_ = static_cast<std::size_t>(std::max<std::int64_t>(stores, 1));
+  }
   acknowledgement_ = surroundings_.acknowledgement + context.caches.way_back();
+  window_ = window();
+  buffers_.assign(surroundings_.controllers, SpeculationBuffer(parameters_, window_));
+}
+
+// Rule 6. Where stores enter slower than they leave the store queue, one waits no longer than all
+// that a path holds take to enter.
+Picoseconds PmemSpecOrdering::window() const {
+  if (parameters_.defects.window) return {};
+  if (parameters_.window > Picoseconds{0}) return parameters_.window;
+  const Picoseconds cycle = context_->clock.duration(cycles(1));
+  Picoseconds path = parameters_.path_latency;
+  if (store_interval_ > cycle) path += store_interval_ * static_cast<std::int64_t>(path_stores_);
+  return path * static_cast<std::int64_t>(cores_.size());
 }
 
 // Before a commit there is a place where regions look at their mark (rule 10).
@@ -94,8 +97,9 @@ bool PmemSpecOrdering::store(const Store& store, Picoseconds, Completion resume)
   return wait(store.core, WaitsFor::kArrivals, resume);
 }
 
-// Rules 1 and 4.
+// Rules 1, 4 and 8.
 bool PmemSpecOrdering::may_store(const PerCore& core) const {
+  if (paused_ && parameters_.full_buffer_stops == FullBuffer::kCoresAndPmStores) return false;
   return core.barriers == 0 && core.left - core.given < path_stores_;
 }
 
@@ -112,9 +116,7 @@ void PmemSpecOrdering::visible(CoreId number, Line line) {
   PerCore& core = cores_[number];
   stale_.stored(line, core.leaving.bytes());
   const LineData newest = context_->pm_space.newest().read(line);
-  LineData own = newest;
-  core.leaving.copy_to(own);
-  if (std::exchange(core.entered, false) && own == newest) return;
+  if (std::exchange(core.entered, false) && core.leaving.is_in(newest)) return;
   enter(number, {.line = line,
                  .bytes = parameters_.defects.masks ? kWholeLine : core.leaving.bytes(),
                  .data = newest});
@@ -143,12 +145,13 @@ void PmemSpecOrdering::restored(CoreId number, std::uint64_t address, std::uint3
 void PmemSpecOrdering::enter(CoreId number, Travelling store) {
   PerCore& core = cores_[number];
   store.id = core.id;
-  store.departed = max(core.departs, context_->queue.now());
-  core.departs = store.departed + cycle_;
+  store.left = context_->queue.now();
+  const Picoseconds departs = max(core.departs, store.left);
+  core.departs = departs + store_interval_;
   core.path.push_back(store);
   ++core.left;
   ++statistics_.stores;
-  context_->queue.schedule(store.departed + parameters_.path_latency, Phase::kController,
+  context_->queue.schedule(departs + parameters_.path_latency, Phase::kController,
                            completion<&PmemSpecOrdering::arrive>(*this, number));
 }
 
@@ -179,7 +182,11 @@ void PmemSpecOrdering::give(std::uint64_t number, Picoseconds now) {
       context_->queue.schedule(now, Phase::kCore,
                                completion<&PmemSpecOrdering::go_on>(*this, number));
     }
-    check(store, now);
+    if (parameters_.store_check == StoreCheck::kArrival) {
+      check(store, now);
+    } else {
+      core.unchecked.push_back(store);
+    }
     core.giving = true;
     context_->pm.write({.line = store.line,
                         .data = store.data,
@@ -211,6 +218,11 @@ void PmemSpecOrdering::accepted(std::uint64_t number, Picoseconds now) {
   PerCore& core = cores_[number];
   ++core.accepted;
   core.accepted_at = now;
+  if (!core.unchecked.empty()) {
+    const Travelling store = core.unchecked.front();
+    core.unchecked.pop_front();
+    check(store, now);
+  }
   const bool fence = !core.fences.empty() && core.fences.front().until <= core.accepted;
   if (fence || (core.waits_for > WaitsFor::kRoom && core.wait_until <= core.accepted)) {
     hear_later(static_cast<CoreId>(number));
@@ -339,6 +351,9 @@ bool PmemSpecOrdering::fence(const Fence& fence, Picoseconds, Completion resume)
   } else {
     core.fences.push_back({core.left, fence.number, barrier});
     core.barriers += barrier;
+    if (barrier && parameters_.barrier_stops == DurableFence::kStopsStoreQueue) {
+      return wait(fence.core, WaitsFor::kArrivals, resume);
+    }
     if (core.accepted == core.left) hear_later(fence.core);
   }
   const bool commits = !barrier && core.region != 0;
@@ -373,7 +388,8 @@ void PmemSpecOrdering::synchronised(CoreId number, trace::SyncKind kind, Picosec
 
 void PmemSpecOrdering::assign(PerCore& core) {
   ++statistics_.assigned;
-  if (!parameters_.defects.tags) core.id = ++next_id_;
+  ++next_id_;
+  if (!parameters_.defects.tags) core.id = next_id_ & (UINT32_MAX >> (32 - parameters_.id_bits));
 }
 
 void PmemSpecOrdering::load(const Load& load, Picoseconds) {
@@ -439,7 +455,7 @@ void PmemSpecOrdering::read_waiting(Line line) {
 }
 
 void PmemSpecOrdering::check(const Travelling& store, Picoseconds now) {
-  statistics_.late_persists += now - store.departed > window_;
+  statistics_.late_persists += now - store.left > window_;
   const auto found =
       buffer_of(store.line).persist({store.line, store.bytes, store.id}, window_time());
   pause_if_full();
@@ -463,6 +479,10 @@ void PmemSpecOrdering::alarm(Line line) {
   if (known != alarms_.end()) {
     known->until = until;
   } else {
+    if (parameters_.alarm_entries > 0 && alarms_.size() == parameters_.alarm_entries) {
+      ++statistics_.lost_alarms;
+      alarms_.erase(alarms_.begin());
+    }
     alarms_.push_back({line, until});
   }
   if (std::exchange(interrupt_, true)) return;
@@ -547,7 +567,11 @@ void PmemSpecOrdering::resume_when_free(std::uint64_t, Picoseconds now) {
   }
   paused_ = false;
   statistics_.overflow_time += now - paused_since_;
-  for (CoreId core = 0; core < context_->threads.cores(); ++core) resume(core);
+  for (CoreId core = 0; core < context_->threads.cores(); ++core) {
+    resume(core);
+    const bool stopped = parameters_.full_buffer_stops == FullBuffer::kCoresAndPmStores;
+    if (stopped && cores_[core].waits_for == WaitsFor::kRoom) go_on(core, now);
+  }
 }
 
 void PmemSpecOrdering::pause(CoreId core) {

@@ -9,9 +9,10 @@
 // The paths
 //   1  A store to PM that leaves the store queue goes to the L1 and down its core's persist path:
 //      its bytes, not the line, which would carry other cores' words with it. Stores of a core
-//      arrive in their order, those of different cores in any order (4.2). One enters a cycle. The
-//      path buffers nothing (4.2): when the controller has no room, it is backed up, and when it is
-//      full of stores, the store queue waits (open).
+//      arrive in their order, those of different cores in any order (4.2). One enters a cycle
+//      (open: `store_interval`). The path buffers nothing (4.2): when the controller has no room,
+//      it is backed up, and when it is full of stores, the store queue waits (open:
+//      `path_stores`).
 //   2  Dirty lines of PM that the shared cache evicts are dropped; the controller is told of the
 //      write-back, and of reads, which get what PM has then (4.2, 5.1).
 //   3  Several controllers (7: a limitation; this is an extension). A path ends before all of them.
@@ -23,7 +24,8 @@
 // Durability
 //   4  spec-barrier waits until all earlier stores of its core have arrived and the core has heard
 //      of that. It doesn't block volatile operations (8.2.1): loads and stores to DRAM go on; the
-//      next store to PM, and whatever is handed over to other threads, wait (open).
+//      next store to PM, and whatever is handed over to other threads, wait (open:
+//      `barrier_stops`).
 //   5  What a thread hands over to others, a lock or the value of an atomic variable, waits until
 //      its stores have arrived; an atomic variable in PM is written when its value has. Otherwise a
 //      thread could read another's store in the caches, under its lock, and its own next store
@@ -33,17 +35,19 @@
 //
 // Misspeculation
 //   6  The speculation buffers find out (speculation_buffer.hpp). The window is as long as the idle
-//      path times the cores (8.1). While a path is backed up, windows stand still (open:
-//      `backed_up_windows`).
+//      path times the cores (8.1), with what stores may wait where they enter it slowly. While a
+//      path is backed up, windows stand still (open: `backed_up_windows`).
 //   7  Whoever takes a lock gets the next speculation ID, which its stores carry until it has given
 //      back its last lock; inner locks bring newer IDs (5.2.2; inner locks are open:
 //      `inner_locks`). A region that goes back under a lock gets a new one, for what it has
 //      restored may carry a later one than it began with.
-//   8  When a buffer overflows, all cores pause until it doesn't (5.3).
+//   8  When a buffer overflows, all cores pause until it doesn't (5.3; whether stores to PM leave
+//      store queues meanwhile is open: `full_buffer_stops`).
 //   9  A misspeculated line is written down, and an interrupt comes to the handler (6.1.1); lines
-//      found meanwhile queue (open). The handler marks the threads that are in regions (6.2), and
-//      drops the line from all caches, where it is as stale as it was read, once the stores that
-//      were under way have arrived. (Published: it stays, and the region, executed again, hits it.)
+//      found meanwhile queue (open: `alarm_entries`; published: one address). The handler marks
+//      the threads that are in regions (6.2), and drops the line from all caches, where it is as
+//      stale as it was read, once the stores that were under way have arrived. (Published: it
+//      stays, and the region, executed again, hits it.)
 //  10  A region looks at its mark before its commit, and at its end, for a region that has only
 //  read
 //      has no commit; it waits until its stores have arrived and no interrupt is under way. By then
@@ -124,7 +128,7 @@ class PmemSpecOrdering final : public Ordering {
     ByteMask bytes;
     LineData data{};
     std::optional<std::uint32_t> id{};
-    Picoseconds departed{};
+    Picoseconds left{};  // the store queue
     bool restores = false;
   };
   // A fence that isn't fulfilled.
@@ -148,9 +152,10 @@ class PmemSpecOrdering final : public Ordering {
     Picoseconds departs{};                                         // the next, at the soonest
     Picoseconds accepted_at{};                                     // the last that was
     std::uint32_t controller = 0;                                  // its
-    bool giving = false;              // a store to its controller, just now
-    bool backed_up = false;           // the controller doesn't take the next
-    bool changes_controller = false;  // the next waits, for it goes to another controller
+    std::deque<Travelling> unchecked;  // given, and looked at when accepted, in this order
+    bool giving = false;               // a store to its controller, just now
+    bool backed_up = false;            // the controller doesn't take the next
+    bool changes_controller = false;   // the next waits, for it goes to another controller
     std::deque<PendingFence> fences;
     std::uint32_t barriers = 0;        // of these
     std::vector<std::uint64_t> ended;  // regions, until those are over
@@ -192,7 +197,8 @@ class PmemSpecOrdering final : public Ordering {
     std::uint64_t stores = 0, write_backs = 0, controller_changes = 0, late_persists = 0;
     std::uint64_t load_alarms = 0, false_load_alarms = 0, store_alarms = 0, false_store_alarms = 0;
     std::uint64_t stale_reads = 0, missed_stale_reads = 0, unrepaired_loads = 0;
-    std::uint64_t interrupts = 0, aborts = 0, without_speculation = 0, assigned = 0;
+    std::uint64_t lost_alarms = 0, interrupts = 0, aborts = 0, without_speculation = 0,
+                  assigned = 0;
     std::uint64_t overflows = 0;
     Picoseconds overflow_time{}, backed_up_time{}, abort_time{};
     template <class Visitor>
@@ -207,6 +213,7 @@ class PmemSpecOrdering final : public Ordering {
   bool changes_controller(PerCore& core, Line line, Picoseconds now);
   void accepted(std::uint64_t core, Picoseconds now);
   void set_backed_up(PerCore& core, bool backed_up);
+  Picoseconds window() const;
   Picoseconds window_time() const;
   // Waiting.
   bool knows(PerCore& core, std::uint64_t stores);
@@ -244,11 +251,10 @@ class PmemSpecOrdering final : public Ordering {
 
   const Surroundings surroundings_;
   const PmemSpecParameters parameters_;
-  const Picoseconds window_;
   std::vector<PerCore> cores_;
   std::vector<SpeculationBuffer> buffers_;  // by controller
   std::optional<LayerContext> context_;
-  Picoseconds cycle_{}, acknowledgement_{};
+  Picoseconds store_interval_{}, acknowledgement_{}, window_{};
   Picoseconds look_again_{};  // after so long, where nobody tells when it is time
   std::size_t path_stores_ = 1;
   StaleLines stale_;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "pmemsim/core/parameters.hpp"
+#include "pmemsim/ordering/durable_fence.hpp"
 
 namespace pmemsim {
 
@@ -30,6 +31,18 @@ enum class SpecRecovery : std::uint8_t {
 // What a speculation window does while a persist path is backed up.
 enum class BackedUpWindows : std::uint8_t { kStandStill, kGoOn };
 
+// When a store is looked at by the speculation buffer.
+enum class StoreCheck : std::uint8_t {
+  kArrival,     // though the controller may have no room for it yet
+  kAcceptance,  // so that reads which come while it waits look as if they had been too early
+};
+
+// What stands still while a speculation buffer is full.
+enum class FullBuffer : std::uint8_t {
+  kCores,             // which dispatch and retire nothing; what is in store queues goes on
+  kCoresAndPmStores,  // and no store to PM leaves its store queue
+};
+
 // The speculation ID of stores under an inner lock.
 enum class InnerLocks : std::uint8_t { kNewId, kOuterId };
 
@@ -53,6 +66,14 @@ inline std::span<const std::string_view> choice_names(SpecRecovery) {
 }
 inline std::span<const std::string_view> choice_names(BackedUpWindows) {
   static constexpr std::string_view kNames[] = {"stand-still", "go-on"};
+  return kNames;
+}
+inline std::span<const std::string_view> choice_names(StoreCheck) {
+  static constexpr std::string_view kNames[] = {"arrival", "acceptance"};
+  return kNames;
+}
+inline std::span<const std::string_view> choice_names(FullBuffer) {
+  static constexpr std::string_view kNames[] = {"cores", "cores+pm-stores"};
   return kNames;
 }
 inline std::span<const std::string_view> choice_names(InnerLocks) {
@@ -80,6 +101,8 @@ inline std::span<const std::string_view> choice_names(SpecControllers) {
 struct PmemSpecDefects {
   bool detection = false;
   bool window = false;
+  bool second_write_back = false;
+  bool early_store = false;
   bool tags = false;
   bool masks = false;
   bool order = false;
@@ -90,6 +113,10 @@ struct PmemSpecDefects {
   void describe(Visitor& visit) {
     visit.defect("detection", detection, "nobody is told of misspeculation");
     visit.defect("window", window, "the speculation window is over at once");
+    visit.defect("second_write_back", second_write_back,
+                 "a second write-back of a line makes it forget that it was read");
+    visit.defect("early_store", early_store,
+                 "an evicted line isn't watched any more when one store to it has arrived");
     visit.defect("tags", tags, "stores of critical sections carry no speculation ID");
     visit.defect("masks", masks, "the persist path carries whole lines as they are in the L1");
     visit.defect("order", order, "nothing orders stores to different controllers");
@@ -100,12 +127,18 @@ struct PmemSpecDefects {
 
 struct PmemSpecParameters {
   Picoseconds path_latency{20'000};
+  Delay store_interval = cycles(1);
+  std::uint32_t path_stores = 0;
+  DurableFence barrier_stops = DurableFence::kStopsPmStores;
   Picoseconds window{0};
   BackedUpWindows backed_up_windows = BackedUpWindows::kStandStill;
   std::uint32_t buffer_entries = 4;
   Allocation allocation = Allocation::kWriteBacksAndTagged;
   Detection detection = Detection::kEvictions;
+  StoreCheck store_check = StoreCheck::kArrival;
+  FullBuffer full_buffer_stops = FullBuffer::kCores;
   Picoseconds assign_latency{20'000};
+  std::uint32_t id_bits = 32;
   InnerLocks inner_locks = InnerLocks::kNewId;
   Picoseconds interrupt_latency{2'000'000};
   SpecRecovery recovery = SpecRecovery::kLazy;
@@ -113,6 +146,7 @@ struct PmemSpecParameters {
   CommitCheck commit_check = CommitCheck::kWaits;
   Releases releases = Releases::kWait;
   AlarmedLines alarmed_lines = AlarmedLines::kDropped;
+  std::uint32_t alarm_entries = 0;
   SpecControllers controllers = SpecControllers::kOrdered;
   Picoseconds controller_latency{20'000};
   PmemSpecDefects defects;
@@ -122,8 +156,18 @@ struct PmemSpecParameters {
     constexpr double kSecond = 1e12;
     visit("path_latency", path_latency, {.least = 1, .most = 1e9},
           "Persist path: from a core's store queue to the PM controllers");
-    visit("window", window, {.most = kSecond},
-          "Speculation window; 0ps: as many idle persist paths as the machine has cores");
+    visit("store_interval", store_interval, {.least = 1, .most = 1e9},
+          "From one store entering a persist path until the next one does, at the soonest");
+    visit("path_stores", path_stores, {.most = 1e6},
+          "Stores that a persist path holds, those before a full controller included; 0: as many "
+          "as enter it in its latency");
+    visit("barrier_stops", barrier_stops, {},
+          "What waits behind a spec-barrier: stores to PM, and what is handed over to others, or "
+          "all that follows in the store queue");
+    visit(
+        "window", window, {.most = kSecond},
+        "Speculation window; 0ps: as many idle persist paths as the machine has cores, and, where "
+        "stores take more than a cycle to enter a path, what those that it holds take");
     visit("backed_up_windows", backed_up_windows, {},
           "Whether windows stand still while a persist path is backed up, or go on, so that a "
           "store which waits there can come too late to be found out");
@@ -135,8 +179,18 @@ struct PmemSpecParameters {
     visit("detection", detection, {},
           "Whether evicted lines are watched, or fetched ones, as by the naive scheme, for which "
           "every store that misses is misspeculation");
+    visit(
+        "store_check", store_check, {},
+        "Whether a store is looked at when it arrives, or when the controller has room for it, so "
+        "that a read which comes meanwhile makes a false alarm");
+    visit("full_buffer_stops", full_buffer_stops, {},
+          "What a full speculation buffer stops: the cores, or also the stores to PM that are in "
+          "their store queues");
     visit("assign_latency", assign_latency, {.most = kSecond},
           "spec-assign: how long it takes to increment the counter that all cores share");
+    visit("id_bits", id_bits, {.least = 2, .most = 32},
+          "Width of a speculation ID; with few bits they come round within a window, so that older "
+          "ones look newer");
     visit("inner_locks", inner_locks, {},
           "Whether stores under an inner lock carry a new speculation ID, or keep the outer one's, "
           "which is older than what others have stored under the inner lock meanwhile");
@@ -155,6 +209,9 @@ struct PmemSpecParameters {
     visit("alarmed_lines", alarmed_lines, {},
           "Whether the handler drops misspeculated lines from the caches, or leaves them there, "
           "where the region finds them again");
+    visit("alarm_entries", alarm_entries, {.most = 4096},
+          "Misspeculated lines that are kept for the handler, of which the oldest is overwritten "
+          "and stays in the caches; 0: as many as there are; 1: as published");
     visit("controllers", controllers, {},
           "Whether stores to different controllers are ordered, or not, which only a machine with "
           "one can do with");

@@ -11,12 +11,15 @@
 //
 //      Most lines have no entry and are in state Initial. An entry is freed when its window is
 //      over. The paper's drawing (figure 5) leaves open what a second write-back does: the line
-//      stays Speculated, for otherwise write-back, read, write-back, store would go unnoticed.
+//      stays Speculated, for otherwise write-back, read, write-back, store would go unnoticed
+//      (break.second_write_back). Nor is it said why a store leaves a line Evict: another one may
+//      still be under way (break.early_store).
 //   2  A store of a critical section carries a speculation ID. If the line's entry has a larger
 //      one, that is misspeculation; otherwise the entry takes it over, and a new window begins. IDs
-//      are compared modulo 2^32. Where allocation says so, such a store makes an entry if there is
-//      none.
-//   3  Requests are looked at when they arrive, whether the queue has room for them or not.
+//      have `id_bits`, and are compared modulo 2 to that. Where allocation says so, such a store
+//      makes an entry if there is none.
+//   3  Requests are looked at when they arrive, whether the queue has room for them or not; stores
+//      when they are accepted, if `store_check` says so.
 //   4  What needs an entry when none is free keeps a place in the controller's input, where it is
 //      searched as if it had one; overflows() until enough have been freed. (5.3: "all cores
 //      pause"; what is under way then goes on.)
@@ -76,8 +79,8 @@ class SpeculationBuffer {
   Entry& find_or_insert(Line line, Picoseconds now);
   void expire(Picoseconds now);
   std::optional<Misspeculation> check_load(Entry& entry);
-  static bool is_older(std::uint32_t id, std::uint32_t than) {
-    return static_cast<std::int32_t>(id - than) < 0;
+  bool is_older(std::uint32_t id, std::uint32_t than) const {
+    return static_cast<std::int32_t>((id - than) << (32 - parameters_.id_bits)) < 0;
   }
 
   PmemSpecParameters parameters_;
