@@ -237,7 +237,8 @@ void ExpectedWrites::accepted(const Write& write, const Encoded& encoded) {
 }
 
 void ExpectedWrites::begin_anew(Address& address) {
-  const Expected nobody{.subject = {.line = address.line}};
+  Expected nobody;
+  nobody.subject.line = address.line;
   const NodeSet nodes = graph_.all() & ~graph_.of_data();
   const When found = when(&address, nobody, false);
   count(found, nodes, true);
