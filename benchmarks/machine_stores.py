@@ -49,7 +49,7 @@ class Event:
     """A store, or the flush of a line."""
 
     kind: str
-    """store, copy, push, call, flush; library: a store of another library's code."""
+    """store, copy, push, call, flush; library: a store of the C library's."""
     address: int
     value: bytes = b""
     place: int = 0
@@ -73,16 +73,14 @@ def executed_events(program: Path, arguments: list[str]) -> Iterator[Event]:
     own = disassemble(program)
     with Stepped([str(program), *arguments]) as stepped:
         stepped.go_to(int(places["pm_roi_begin"], 16))
-        others: dict[int, Instruction] = {}
-        for library, begin in stepped.libraries().items():
-            others |= disassemble(library, begin)
+        library = disassemble(*stepped.c_library())
         waiting: tuple[str, int, int, int] | None = None
         for place in stepped.steps_to(int(places["pm_roi_end"], 16)):
             if waiting is not None:
                 kind, address, size, store = waiting
                 yield Event(kind, address, stepped.read(address, size), store)
             waiting = None
-            instruction = own.get(place) or others.get(place)
+            instruction = own.get(place) or library.get(place)
             if instruction is None:
                 continue
             address = instruction.address(stepped.registers)

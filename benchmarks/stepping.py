@@ -55,14 +55,13 @@ class Stepped:
         """What memory holds."""
         return os.pread(self._memory, size, address)
 
-    def libraries(self) -> dict[Path, int]:
-        """The shared libraries that are mapped, and where each begins."""
-        begins: dict[Path, int] = {}
+    def c_library(self) -> tuple[Path, int]:
+        """The C library, and where it begins."""
         for line in Path(f"/proc/{self._process}/maps").read_text().splitlines():
             addresses, _, _, _, _, *name = line.split(maxsplit=5)
-            if name and ".so" in name[0]:
-                begins.setdefault(Path(name[0]), int(addresses.partition("-")[0], 16))
-        return begins
+            if name and Path(name[0]).name.startswith("libc.so"):
+                return Path(name[0]), int(addresses.partition("-")[0], 16)
+        raise RuntimeError("the program has no C library")
 
     def go_to(self, address: int) -> None:
         """Let the program run until it comes to an address."""
