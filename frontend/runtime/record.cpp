@@ -439,10 +439,16 @@ PMEMSIM_EXPORT void pmemsim_rt_store(std::uint32_t site, volatile void* address,
 }
 
 // What other code pushes, such as the C library that starts a thread, depends on where that lies.
+// Optimized code, such as the recorder's, has anything in the frame pointer: then it isn't a
+// frame's.
 PMEMSIM_EXPORT void pmemsim_rt_pushed(std::uint32_t site, volatile void* address,
                                       const void* caller) {
-  if (caller >= &__executable_start && caller < &etext) {
-    pmemsim_rt_store(site, address, sizeof(std::uint64_t));
+  constexpr std::uintptr_t kLargestFrame = 1 << 20;
+  if (caller < &__executable_start || caller >= &etext) return;
+  const std::uintptr_t word = *static_cast<volatile std::uintptr_t*>(address);
+  const bool is_frame = word - reinterpret_cast<std::uintptr_t>(address) < kLargestFrame;
+  if (is_frame || word == reinterpret_cast<std::uintptr_t>(caller)) {
+    pmemsim_rt_store(site, address, sizeof word);
   }
 }
 

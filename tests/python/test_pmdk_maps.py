@@ -7,14 +7,14 @@ from pmdk_maps import change
 
 EXAMPLE = """#include <stdio.h>
 #define MAX_INSERTS 500
-static int insert(struct map_ctx *mapc, int nops)
+static int insert(int nops)
 {
 	TX_BEGIN(mapc->pop) {
-		map_create(mapc, &map, NULL);
+		map_create(mapc, 0);
 
 		/* insert all */
 		for (int i = 0; i < nops; ++i)
-			map_insert(mapc, map, rand(), item().oid);
+			map_insert(mapc, rand());
 	} TX_ONABORT {
 		aborted = 1;
 	} TX_END
@@ -25,10 +25,10 @@ int main(void) { srand((unsigned)time(NULL)); }
 CHANGED = """#include <pmemsim/pm.h>
 #include <stdio.h>
 #define MAX_INSERTS 512
-static int insert(struct map_ctx *mapc, int nops)
+static int insert(int nops)
 {
-	map_create(mapc, &map, NULL); pm_roi_begin(); for (int i = 0; i < nops; ++i) TX_BEGIN(mapc->pop) {
-			map_insert(mapc, map, rand(), item().oid);
+	map_create(mapc, 0); pm_roi_begin(); for (int i = 0; i < nops; ++i) TX_BEGIN(mapc->pop) {
+			map_insert(mapc, rand());
 	} TX_ONABORT {
 		aborted = 1;
 	} TX_END
