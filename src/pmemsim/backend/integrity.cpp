@@ -93,8 +93,8 @@ std::optional<std::uint32_t> Integrity::outdates(const Write& write, const Encod
   const bool only_unpredicted = parameters_.staleness != Staleness::kSharedLevels;
   if (ignores_changes() || (only_unpredicted && encoded.predicted)) return {};
   if (parameters_.staleness == Staleness::kAllHashes) return kLeaf;
-  for (std::uint32_t number = kLeaf; number < kLeaf + parameters_.levels; ++number) {
-    if (node_hashed(number, write.line) == node_hashed(number, other)) return number;
+  for (std::uint32_t level = 0; level < parameters_.levels; ++level) {
+    if (MerkleTree::above(leaf_of(write.line) ^ leaf_of(other), level) == 0) return kLeaf + level;
   }
   return {};
 }

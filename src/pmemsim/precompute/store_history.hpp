@@ -68,7 +68,7 @@ class StoreHistory {
   static constexpr std::size_t kMostEntries = 3;  // of a store
 
   StoreHistory(std::size_t entries, std::size_t ways, std::uint64_t stores)
-      : ways_(ways), stores_(stores), entries_(entries) {}
+      : ways_(ways), stores_(stores), entries_(entries), next_(entries / ways) {}
 
   // Lines have fewer bits than this one.
   static constexpr std::uint64_t kChunk = std::uint64_t{1} << 63;
@@ -83,22 +83,17 @@ class StoreHistory {
   }
 
   std::size_t set_of(std::uint64_t key) const {
-    return mix(key) % (entries_.size() / ways_) * ways_;
+    return next_.size() == 1 ? 0 : mix(key) % next_.size();
   }
+  // A set's oldest entry is the one that was put there first.
   void put(const Entry& entry) {
-    if (is_queue()) {
-      entries_[next_++ % entries_.size()] = entry;
-      return;
-    }
-    Entry* const set = &entries_[set_of(entry.key)];
-    Entry* oldest = set;
-    for (Entry* at = set + 1; at != set + ways_; ++at) {
-      if (at->when < oldest->when) oldest = at;
-    }
-    *oldest = entry;
+    const std::size_t set = set_of(entry.key);
+    std::size_t& next = next_[set];
+    entries_[set * ways_ + next] = entry;
+    next = next + 1 == ways_ ? 0 : next + 1;
   }
   const Entry* oldest(std::uint64_t key) const {
-    const Entry* const set = &entries_[set_of(key)];
+    const Entry* const set = &entries_[set_of(key) * ways_];
     const Entry* found = nullptr;
     for (const Entry* at = set; at != set + ways_; ++at) {
       if (at->when == 0 || at->key != key || now_ - at->when >= stores_) continue;
@@ -110,8 +105,8 @@ class StoreHistory {
   std::size_t ways_;
   std::uint64_t stores_;  // older ones don't count
   std::vector<Entry> entries_;
+  std::vector<std::size_t> next_;  // of each set: where its oldest entry is
   std::uint64_t now_ = 0;
-  std::size_t next_ = 0;  // of a queue
 };
 
 }  // namespace pmemsim
