@@ -18,7 +18,7 @@ from pmemsim.toolchain import toolchain_dir
 OPTIMISATIONS = ("O0", "O1", "O2", "O3")
 LIBRARY_OPTIMISATIONS = ("O0", "O2")
 """Those that pm.h's library is there in; it has the program's, unless `O0+O2` chooses another."""
-MIXES = ("insert-update", "insert", "read-update", "insert-delete")
+MIXES = ("insert-update", "insert", "read-update", "insert-delete", "pmweaver")
 LOGS = ("undo", "redo")
 HINTS = ("manual", "auto", "none")
 """Whose pre-execution hints: those of the workload's source, the compiler's, or nobody's.
@@ -33,7 +33,7 @@ WHOLE_NUMBERS = {
     "threads": range(1, 127 + 1),
     "regions": range(1, 2**32 + 1),
     "warm_up": range(2**32 + 1),
-    "data_bytes": range(64, 8192 + 1, 8),
+    "data_bytes": range(8, 8192 + 1, 8),
     "seed": range(2**64),
     "items": range(2, 2**28 + 1),
 }
@@ -53,8 +53,9 @@ class Workload:
     """Whose authors measure it."""
     data_multiple: int
     """Of what `data_bytes` must be a multiple, because so many items share them."""
+    least_data_bytes: int = 64
     mixes: tuple[str, ...] = ()
-    """What a map's regions can do instead of inserting and updating items."""
+    """What its regions can do instead of inserting and updating items."""
     logs: tuple[str, ...] = LOGS[:1]
     """With which software logs it can be built."""
 
@@ -119,6 +120,11 @@ class WorkloadRun:
             problems.append(
                 f"--data-bytes {self.data_bytes}: {self.workload} needs a multiple of "
                 f"{workload.data_multiple}"
+            )
+        if not problems and self.data_bytes and self.data_bytes < workload.least_data_bytes:
+            problems.append(
+                f"--data-bytes {self.data_bytes}: {self.workload} needs "
+                f"{workload.least_data_bytes} or more"
             )
         if problems:
             raise ConfigError(problems)
@@ -200,6 +206,7 @@ def workloads() -> dict[str, Workload]:
             {key.replace("-", "_"): value for key, value in entry["arguments"].items()},
             tuple(entry["papers"]),
             entry.get("data-multiple", WHOLE_NUMBERS["data_bytes"].step),
+            entry.get("least-data-bytes", Workload.least_data_bytes),
             tuple(entry.get("mixes", ())),
             tuple(entry.get("logs", LOGS[:1])),
         )

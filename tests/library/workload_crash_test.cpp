@@ -27,6 +27,9 @@ namespace hashmap {
 namespace linked_list {
 #include "linked_list/linked_list.cpp"
 }
+namespace queue {
+#include "queue_lowlevel/queue_lowlevel.cpp"
+}
 
 namespace {
 
@@ -114,7 +117,8 @@ class LowLevel : public testing::Test {
 
 using Structures = testing::Types<workload::SwapWorkload<array_swap::ArraySwapLowLevel>,
                                   workload::Map<hashmap::LowLevelHashMap>,
-                                  workload::Map<linked_list::LinkedLists>>;
+                                  workload::Map<linked_list::LinkedLists>,
+                                  queue::LowLevelQueues>;
 TYPED_TEST_SUITE(LowLevel, Structures);
 
 TYPED_TEST(LowLevel, IsWholeWhereverItCrashes) { EXPECT_TRUE(this->is_whole_in_all()); }

@@ -142,7 +142,8 @@ TEST(Workloads, RefuseEachOthersPools) {
 // left of two of them isn't whole.
 INSTANTIATE_TEST_SUITE_P(All, Workload,
                          testing::Values("array_swap", "array_swap_lowlevel", "string_swap",
-                                         "queue", "linked_list", "hashmap", "hashmap_lowlevel",
+                                         "queue", "queue_lowlevel", "linked_list", "hashmap",
+                                         "hashmap_lowlevel",
                                          "rbtree", "btree", "ctree", "binary_tree", "skiplist",
                                          "echo", "vacation", "vacation_redo", "memcached",
                                          "memcached_redo", "tatp", "tatp_lowlevel", "tpcc",

@@ -70,9 +70,10 @@ def test_the_default_is_a_mix_like_the_others() -> None:
 
 def test_each_workload_has_the_mixes_that_it_says() -> None:
     can = {name: workload.mixes for name, workload in workloads().items() if workload.mixes}
-    assert set(can) == {*MAPS, "linked_list", "hashmap_lowlevel"}
-    for mixes in can.values():
-        assert "insert" in mixes
+    assert set(can) == {*MAPS, "linked_list", "hashmap_lowlevel", "tatp_lowlevel", "tpcc_lowlevel"}
+    for name, mixes in can.items():
+        assert ("pmweaver" in mixes) == (name != "linked_list")
+        assert ("insert" in mixes) == (name not in ("tatp_lowlevel", "tpcc_lowlevel"))
         assert set(mixes) <= set(MIXES[1:])
     with pytest.raises(ConfigError, match="--mix insert-delete: hashmap can do insert-update, ins"):
         WorkloadRun.of("hashmap", mix="insert-delete")

@@ -1602,7 +1602,7 @@ BROKEN = [
     ("regions: 0.5", "regions: -1", "regions: '-1' must be a number above 0"),
     ("large: 80}", "huge: 80}", "huge: unknown key; known are: large, small"),
     (", large: 80}", "}", "experiment.yaml:10: paper: the key 'large' is missing"),
-    ("regions: 0.5", "data_bytes: 60", "yaml:15: data_bytes: --data-bytes 60: must be 64 to 8192"),
+    ("regions: 0.5", "data_bytes: 60", "yaml:15: data_bytes: --data-bytes 60: must be 8 to 8192"),
     ("regions: 0.5", "data_bytes: x", "experiment.yaml:15: data_bytes: 'x' must be a whole number"),
     ("queue, regions: 0.5", "tatp, data_bytes: 64", "tatp has sizes of its own; leave it out"),
     ("{data_bytes: 128}", "{data_bytes: 8200}", "experiment.yaml:13: data_bytes: --data-bytes 82"),

@@ -64,7 +64,7 @@ class BTrees : public workload::Trees {
 
   BTrees(pm_pool* pool, Root* root) : pool_(pool), root_(root) {}
 
-  void create() {
+  void create(const workload::Options&) {
     for (Tree& tree : root_->tree) {
       tree.top = static_cast<Node*>(workload::require(pm_alloc(pool_, sizeof(Node))));
       *tree.top = {};

@@ -62,6 +62,15 @@ class Chains {
     return item.remove ? kRemoved : kUpdated;
   }
 
+  // Puts an item that the chain hasn't at its end, which it looks for behind the first fence.
+  Tally append(Node** link, const Operation& item, Scratch& cache) {
+    Node* node = new_node(nullptr, item, cache);
+    while (*link) link = &(*link)->next;
+    if constexpr (kHints) announce_pointer(link, node);
+    set(link, node);
+    return kAdded;
+  }
+
   // `belongs(key)`: whether the key may be in this chain.
   template <class Belongs>
   void check(const Node* node, Census& census, Belongs belongs) const {
@@ -84,6 +93,16 @@ class Chains {
     pm_flush(node, sizeof *node + data_bytes_);
     pm_order();
     set(link, node);
+  }
+
+  Node* new_node(Node* next, const Operation& item, Scratch& cache) {
+    Node* node = static_cast<Node*>(nodes_.take(cache));
+    if constexpr (kHints) item.announce_address(node);
+    *node = {next, item.key, item.stamp};
+    item.store_data(node);
+    pm_flush(node, sizeof *node + data_bytes_);
+    pm_order();
+    return node;
   }
 
   static void set(Node** link, Node* node) {

@@ -4,7 +4,9 @@
 //  - insert-update, insert-delete: half of the keys, for the set-up inserts header.items of twice
 //    as many;
 //  - read-update: all, for there are as many keys as items;
-//  - insert: none of those that regions draw, for each region has a key of its own.
+//  - insert: none of those that regions draw, for each region has a key of its own;
+//  - pmweaver: the same with keys in a random order, far from each other. Of several trees all are
+//    in the first, as in a program that has one.
 //
 // A map is a class
 //
@@ -12,12 +14,13 @@
 //   static constexpr bool kRegions           whether it needs atomic regions
 //   static constexpr bool kRemoves           whether it also removes items
 //   static constexpr bool kReads             whether it can leave an item as it is
+//   static constexpr bool kPmweaver          whether PMWeaver is measured with such a map
 //   static constexpr std::size_t kLocks      how many locks, one of which protects a key:
 //   std::size_t lock_of(key)
 //   struct Root                              its root object, which begins with a Header
 //   struct Scratch                           what a thread reuses from region to region
 //   Map(pm_pool*, Root*)
-//   void create()                            makes an empty map out of a root with a header
+//   void create(const Options&)              makes an empty map out of a root with a header
 //   void take_over()                         goes on with the map of an earlier run
 //   Tally execute(const Operation&, Scratch&)  one region, under the key's lock
 //   void check(Census&)                      adds every item, and reports what else is wrong
@@ -46,6 +49,7 @@ struct Operation : NewItem {
   using NewItem::NewItem;
   bool remove = false;  // if the map has it, rather than update it
   bool read = false;    // the same
+  bool at_end = false;  // of a chain, rather than in front of it, if the map hasn't it
 
   // Gives the item that is there the new stamp and the new data. Nothing is declared yet.
   template <class Node>
@@ -81,6 +85,19 @@ constexpr std::uint64_t scattered(std::uint64_t index, std::uint64_t power_of_tw
   return index * kGolden & (power_of_two - 1);
 }
 
+// The numbers below a power of two in a random order, without a list of them.
+constexpr std::uint64_t shuffled(std::uint64_t index, std::uint64_t power_of_two,
+                                 std::uint64_t seed) {
+  const std::uint64_t mask = power_of_two - 1;
+  const int half = std::bit_width(mask) / 2 + 1;
+  std::uint64_t word = index;
+  for (std::uint64_t round = 0; round < 4; ++round) {
+    word = (word + mix(seed + round)) * kGolden & mask;
+    word ^= word >> half;
+  }
+  return word;
+}
+
 // What the maps that are trees have in common. There are several, so that threads find some that
 // are not locked: key k is in tree k % kTrees, and each has a lock. Empty ones are all zero.
 struct Trees {
@@ -89,11 +106,12 @@ struct Trees {
   static constexpr bool kRegions = true;
   static constexpr bool kRemoves = false;
   static constexpr bool kReads = true;
+  static constexpr bool kPmweaver = true;
 
   struct Scratch {};
 
   static std::size_t lock_of(std::uint64_t key) { return key % kTrees; }
-  void create() {}
+  void create(const Options&) {}
   void take_over() {}
 };
 
@@ -142,33 +160,38 @@ class Map {
  public:
   static constexpr About kAbout = [] {
     About about = Structure::kAbout;
-    const auto add = [&about](Mix mix) { about.mixes |= 1u << static_cast<unsigned>(mix); };
+    about.least_data_bytes = 8;
+    const auto add = [&about](Mix mix) { about.mixes |= bit_of(mix); };
     add(Mix::kInsertUpdate);
     add(Mix::kInsert);
     if (Structure::kReads) add(Mix::kReadUpdate);
     if (Structure::kRemoves) add(Mix::kInsertDelete);
+    if (Structure::kPmweaver) add(Mix::kPmweaver);
     return about;
   }();
 
   static std::uint64_t pool_bytes(const Options& options) {
-    return pool_bytes_for(options, std::max(2 * options.items, key_space(options)));
+    const std::uint64_t keys = key_space(options);
+    const std::uint64_t most = options.mix == Mix::kPmweaver ? inserted(options) : keys;
+    return pool_bytes_for(options, std::max(2 * options.items, most));
   }
 
   Map(pm_pool* pool, const Options& options) : Map(pool, root_of<Root>(pool)) {
     describe(root_->header, kAbout, options);
     root_->header.key_space = key_space(options);
     pm_flush(&root_->header, sizeof root_->header);
-    structure_.create();
+    structure_.create(options);
     pm_flush(root_, sizeof *root_);
     pm_durable();
 
     Random random(options.seed, 0);
     Operation operation(options.data_bytes);
     Scratch scratch;
-    const bool all = options.mix == Mix::kInsert || options.mix == Mix::kReadUpdate;
-    const std::uint64_t order = std::bit_ceil(keys());
+    operation.at_end = options.mix == Mix::kPmweaver;
     for (std::uint64_t items = 0, index = 0; items < options.items; ++index) {
-      const std::uint64_t key = all ? scattered(index, order) : random.below(keys());
+      const std::uint64_t key = options.mix == Mix::kReadUpdate
+                                    ? scattered(index, std::bit_ceil(keys()))
+                                    : draw_key(root_->header, options.mix, index, random);
       const std::uint64_t stamp = random.next();
       if (key >= keys()) continue;
       operation.make(root_->header.payload(), key, stamp);
@@ -191,15 +214,14 @@ class Map {
 
     Operation empty() const { return Operation(header_.data_bytes); }
     void draw(Operation& operation) {
-      const std::uint64_t keys = header_.keys();
-      const std::uint64_t key =
-          mix_ == Mix::kInsert ? scattered(next_++, keys) : random_.below(keys);
+      const std::uint64_t key = draw_key(header_, mix_, next_++, random_);
       const std::uint64_t stamp = random_.next();
       if constexpr (Structure::kRemoves) {
         operation.remove =
             mix_ == Mix::kInsertDelete || (mix_ == Mix::kInsertUpdate && random_.below(2) == 0);
       }
       operation.read = mix_ == Mix::kReadUpdate && random_.below(2) == 0;
+      operation.at_end = mix_ == Mix::kPmweaver;
       operation.make(header_.payload(), key, stamp);
     }
 
@@ -207,7 +229,7 @@ class Map {
     const Header& header_;
     Random random_;
     Mix mix_;
-    std::uint64_t next_;  // index of the key that is inserted next
+    std::uint64_t next_;  // index of the key, where regions insert only
   };
 
   Requests<Source> draw(const Work& work) const {
@@ -237,11 +259,35 @@ class Map {
   Map(pm_pool* pool, Root* root)
       : pool_(pool), root_(root), structure_(pool, root), locks_(Structure::kLocks) {}
 
+  // In a tree, of several, that all keys are in: one in so many. In between are further keys than
+  // are ever inserted.
+  static constexpr std::uint64_t kKeysOfTrees = [] {
+    if constexpr (requires { Structure::kTrees; }) return Structure::kTrees;
+    return std::uint64_t{1};
+  }();
+  static constexpr std::uint64_t kSparse = 16;
+
+  static std::uint64_t draw_key(const Header& header, Mix mix, std::uint64_t index,
+                                Random& random) {
+    const std::uint64_t keys = header.keys();
+    if (mix == Mix::kInsert) return scattered(index, keys);
+    if (mix == Mix::kPmweaver)
+      return kKeysOfTrees * shuffled(index, keys / kKeysOfTrees, header.seed);
+    return random.below(keys);
+  }
+
+  // With the regions, where these insert only.
+  static std::uint64_t inserted(const Options& options) {
+    return options.items + options.all_regions();
+  }
+
   // What the header says of it: a power of two where regions insert only.
   static std::uint64_t key_space(const Options& options) {
     switch (options.mix) {
       case Mix::kInsert:
-        return std::bit_ceil(options.items + options.all_regions());
+        return std::bit_ceil(inserted(options));
+      case Mix::kPmweaver:
+        return kKeysOfTrees * kSparse * std::bit_ceil(inserted(options));
       case Mix::kReadUpdate:
         return options.items;
       case Mix::kInsertUpdate:

@@ -44,9 +44,10 @@ enum class Mix : std::uint8_t {
   kInsert,        // insert those that aren't there, which all are not
   kReadUpdate,    // of items that are all there, read every other one, update the others
   kInsertDelete,  // insert those that aren't there, remove the others
+  kPmweaver,      // what the programs do that PMWeaver is measured with
 };
 inline constexpr std::string_view kMixes[] = {"insert-update", "insert", "read-update",
-                                              "insert-delete"};
+                                              "insert-delete", "pmweaver"};
 
 struct About {
   const char* name;
@@ -56,7 +57,10 @@ struct About {
   const char* fixed_size = nullptr;  // why --data-bytes cannot be chosen, if so
   std::uint64_t data_multiple = 8;   // of what --data-bytes must be a multiple
   unsigned mixes = 0;                // a bit for each Mix that --mix can choose
+  std::uint64_t least_data_bytes = 64;
 };
+
+constexpr unsigned bit_of(Mix mix) { return 1u << static_cast<unsigned>(mix); }
 
 struct Options {
   unsigned threads = 4;
@@ -153,9 +157,9 @@ inline void print_help(const About& about) {
   if (about.fixed_size != nullptr)
     std::printf("  no --data-bytes: %s\n", about.fixed_size);
   else
-    std::printf("  --data-bytes N   size of an item's data, 64 to 8192, a multiple of %" PRIu64
-                " (default %" PRIu64 ")\n",
-                about.data_multiple, about.default_data_bytes);
+    std::printf("  --data-bytes N   size of an item's data, %" PRIu64
+                " to 8192, a multiple of %" PRIu64 " (default %" PRIu64 ")\n",
+                about.least_data_bytes, about.data_multiple, about.default_data_bytes);
   std::printf(
       "  --seed N         of the random keys and values (default 1)\n"
       "  --duplicate-ratio R\n"
@@ -177,8 +181,9 @@ inline void print_help(const About& about) {
       about.default_items,
       about.mixes == 0 ? ""
                        : "  --mix MIX        what regions do: insert-update (default), insert, "
-                         "read-update or\n"
-                         "                   insert-delete, as far as the structure can\n");
+                         "read-update,\n"
+                         "                   insert-delete or pmweaver, as far as the program "
+                         "can\n");
 }
 
 inline std::uint64_t number(std::string_view option, std::string_view text, std::uint64_t least,
@@ -203,7 +208,7 @@ inline Mix mix_named(std::string_view name) {
   const auto found = std::ranges::find(kMixes, name);
   if (found == std::end(kMixes))
     refuse("--mix " + std::string(name) +
-           ": must be insert-update, insert, read-update or insert-delete");
+           ": must be insert-update, insert, read-update, insert-delete or pmweaver");
   return static_cast<Mix>(found - std::begin(kMixes));
 }
 
@@ -215,7 +220,7 @@ inline void set_option(Options& options, std::string_view name, std::string_view
   else if (name == "--warm-up")
     options.warm_up = number(name, value, 0, UINT64_C(1) << 32);
   else if (name == "--data-bytes")
-    options.data_bytes = number(name, value, 64, 8192);
+    options.data_bytes = number(name, value, 8, 8192);
   else if (name == "--seed")
     options.seed = number(name, value, 0, UINT64_MAX);
   else if (name == "--items")
@@ -257,11 +262,14 @@ inline Options parse(const About& about, int argc, char** argv) {
     set_option(options, name, value);
     if (value.empty()) refuse(std::string(name) + " needs a value");
   }
+  if (options.data_bytes < about.least_data_bytes)
+    refuse("--data-bytes " + std::to_string(options.data_bytes) + ": must be " +
+           std::to_string(about.least_data_bytes) + " or more");
   if (options.data_bytes % about.data_multiple != 0)
     refuse("--data-bytes " + std::to_string(options.data_bytes) + ": must be a multiple of " +
            std::to_string(about.data_multiple));
   if (options.mix != Mix::kInsertUpdate &&
-      (about.mixes >> static_cast<unsigned>(options.mix) & 1) == 0)
+      (about.mixes & bit_of(options.mix)) == 0)
     refuse("--mix " + std::string(kMixes[static_cast<unsigned>(options.mix)]) + ": " + about.name +
            " has no such operations");
   return options;

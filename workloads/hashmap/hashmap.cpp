@@ -27,6 +27,7 @@ class HashMap {
   static constexpr bool kRegions = true;
   static constexpr bool kRemoves = false;
   static constexpr bool kReads = true;
+  static constexpr bool kPmweaver = true;
 
   struct alignas(PM_LINE_BYTES) Node {
     Node* next;
@@ -44,7 +45,9 @@ class HashMap {
 
   HashMap(pm_pool* pool, Root* root) : pool_(pool), root_(root) {}
 
-  void create() { root_->buckets.create(pool_, 2 * root_->header.items); }
+  void create(const workload::Options& options) {
+    root_->buckets.create(pool_, 2 * options.items);
+  }
   void take_over() {}
 
   std::size_t lock_of(std::uint64_t key) const { return root_->buckets.lock_of(key); }

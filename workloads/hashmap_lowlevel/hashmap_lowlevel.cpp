@@ -4,6 +4,7 @@
 // One operation: takes a random key out of twice as many as there are items at the start; if the
 // map has it, puts a new node in the place of its node, otherwise in front of its bucket's chain.
 // The node is made durable, then the pointer to it is switched: two fences (common/chains.hpp).
+// With --mix pmweaver there are 4007 buckets, and the pointer is the one at the chain's end.
 //
 // In PM: Root {Header header; u64 nodes, node_count, node_bytes; u64 bucket_count; u64 buckets},
 // buckets being the address of bucket_count words, each the address of a chain's first node or 0.
@@ -30,6 +31,8 @@ class LowLevelHashMap {
   static constexpr bool kRegions = false;
   static constexpr bool kRemoves = false;
   static constexpr bool kReads = false;
+  static constexpr bool kPmweaver = true;
+  static constexpr std::uint64_t kPmweaversBuckets = 4007;
 
   using Node = workload::ChainNode;
   using Scratch = workload::Chains::Scratch;
@@ -44,8 +47,9 @@ class LowLevelHashMap {
 
   LowLevelHashMap(pm_pool* pool, Root* root) : pool_(pool), root_(root), chains_(&root->nodes) {}
 
-  void create() {
-    root_->buckets.create(pool_, 2 * root_->header.items);
+  void create(const workload::Options& options) {
+    const bool pmweaver = options.mix == workload::Mix::kPmweaver;
+    root_->buckets.create(pool_, pmweaver ? kPmweaversBuckets : 2 * options.items);
     chains_.create(pool_, root_->header);
   }
 
@@ -58,7 +62,9 @@ class LowLevelHashMap {
   std::size_t lock_of(std::uint64_t key) const { return root_->buckets.lock_of(key); }
 
   workload::Tally execute(const workload::Operation& item, Scratch& cache) {
-    return chains_.execute(root_->buckets.of(item.key), item, cache);
+    Node** bucket = root_->buckets.of(item.key);
+    return item.at_end ? chains_.append(bucket, item, cache)
+                       : chains_.execute(bucket, item, cache);
   }
 
   void check(workload::Census& census) const {

@@ -27,6 +27,7 @@ class LinkedLists {
   static constexpr bool kRegions = false;
   static constexpr bool kRemoves = true;
   static constexpr bool kReads = false;
+  static constexpr bool kPmweaver = false;
   static constexpr std::uint64_t kLists = 64;
   static constexpr std::size_t kLocks = kLists;
 
@@ -45,7 +46,7 @@ class LinkedLists {
 
   LinkedLists(pm_pool* pool, Root* root) : pool_(pool), root_(root), chains_(&root->nodes) {}
 
-  void create() { chains_.create(pool_, root_->header); }
+  void create(const workload::Options&) { chains_.create(pool_, root_->header); }
 
   void take_over() {
     chains_.take_over(root_->header);

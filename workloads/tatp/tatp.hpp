@@ -158,6 +158,7 @@ class Tables {
   explicit Tables(pm_pool* pool) : root_(workload::root_of<Root>(pool)), locks_(kLocks) {}
 
   Root& root() { return *root_; }
+  std::uint64_t subscribers() const { return root_->header.items; }
   std::mutex& lock_of(const Subscriber* row) { return locks_[row->s_id % kLocks]; }
 
   // What a terminal asks for next: the subscriber by the standard's non-uniform distribution.
@@ -168,6 +169,10 @@ class Tables {
     const std::uint64_t drawn = random.below(a + 1) | (1 + random.below(n));
     const auto s_id = static_cast<std::uint32_t>(drawn % n + 1);
     return {Number::of(s_id), location(s_id, random.next())};
+  }
+
+  Update update(std::uint32_t s_id, std::uint64_t random) const {
+    return {Number::of(s_id), location(s_id, random)};
   }
 
   // By the index on sub_nbr.
@@ -203,7 +208,6 @@ class Tables {
     return table;
   }
 
-  std::uint64_t subscribers() const { return root_->header.items; }
   static std::uint64_t hash(const Number& number) {
     return workload::mix(number.word(0) ^ workload::mix(number.word(1)));
   }

@@ -3,6 +3,8 @@
 //
 // One transaction: finds a subscriber by its sub_nbr; copies its row to the thread's log, fence;
 // sets the log valid, fence; sets vlr_location, fence; sets the log invalid, fence. Four fences.
+// With --mix pmweaver the logs are not in PM, so that no crash would be undone; the location is one
+// word, which persists whole, so that there is nothing to undo.
 //
 // In PM: the tables of tatp (../tatp/tatp.hpp); Root.logs is the address of PM_MAX_THREADS logs of
 // 192 bytes: Log {Subscriber row; line {u64 valid}}. A log whose valid is 1 holds a row as it has
@@ -29,7 +31,8 @@ class TatpLowLevel {
       "Sets the location of a subscriber, found by its number (TATP's UPDATE_LOCATION), with an\n"
       "undo log of its own instead of atomic regions: --regions counts transactions. --items is\n"
       "the number of subscribers; the other tables follow from it.",
-      10000, 64, "the standard fixes the sizes of the rows"};
+      10000, 64, "the standard fixes the sizes of the rows", 8,
+      workload::bit_of(workload::Mix::kPmweaver)};
 
   static std::uint64_t pool_bytes(const workload::Options& options) {
     return tatp::Tables::pool_bytes(options);
@@ -49,11 +52,43 @@ class TatpLowLevel {
     for (unsigned thread = 0; thread < PM_MAX_THREADS; ++thread) undo(log_of(thread));
   }
 
-  tatp::Tables::Requests draw(const workload::Work& work) const { return tables_.requests(work); }
+  // What a thread's terminal asks for. PMWeaver's divides a random number by the number of
+  // subscribers that it is below, so that it asks for the first nearly always, and knows 34
+  // locations.
+  struct Terminal {
+    using Request = tatp::Update;
 
-  workload::Tally run(const workload::Work& work, tatp::Tables::Requests& requests) {
-    for (std::uint64_t i = 0; i < work.regions; ++i)
-      update_location(requests.next(), log_of(work.thread));
+    const tatp::Tables& tables;
+    bool pmweaver;
+    workload::Random random;
+
+    Request empty() const { return {}; }
+    void draw(Request& request) {
+      if (!pmweaver) {
+        request = tables.draw(random);
+        return;
+      }
+      const std::uint64_t all = tables.subscribers();
+      const std::uint64_t s_id = (1 + random.below(all)) / all + 1;
+      request = tables.update(static_cast<std::uint32_t>(s_id), random.below(34));
+    }
+  };
+  using Requests = workload::Requests<Terminal>;
+
+  Requests draw(const workload::Work& work) const {
+    const bool pmweaver = work.mix == workload::Mix::kPmweaver;
+    return {Terminal{tables_, pmweaver, work.random()}, work.regions, sizeof(tatp::Update)};
+  }
+
+  workload::Tally run(const workload::Work& work, Requests& requests) {
+    if (work.mix == workload::Mix::kPmweaver) {
+      Log log;
+      for (std::uint64_t i = 0; i < work.regions; ++i)
+        update_location<false>(requests.next(), log);
+    } else {
+      for (std::uint64_t i = 0; i < work.regions; ++i)
+        update_location<true>(requests.next(), log_of(work.thread));
+    }
     return {};
   }
 
@@ -62,17 +97,18 @@ class TatpLowLevel {
  private:
   Log& log_of(unsigned thread) { return static_cast<Log*>(tables_.root().logs)[thread]; }
 
+  template <bool kLogInPm>
   void update_location(const tatp::Update& update, Log& log) {
+    constexpr bool kLogHints = workload::kHints && kLogInPm;
     // The log lies where it always does, and will be set valid.
-    if constexpr (workload::kHints) workload::announce_value(&log.valid, 1);
+    if constexpr (kLogHints) workload::announce_value(&log.valid, 1);
 
     tatp::Subscriber* row = tables_.find(update.sub_nbr);
     const std::lock_guard lock(tables_.lock_of(row));
     // Under the lock nobody else can change the row, which would make these void.
-    if constexpr (workload::kHints) {
-      workload::announce(&log.row, row, sizeof *row);
+    if constexpr (kLogHints) workload::announce(&log.row, row, sizeof *row);
+    if constexpr (workload::kHints)
       workload::announce(&row->vlr_location, &update.vlr_location, sizeof row->vlr_location);
-    }
 
     log.row = *row;
     pm_flush(&log.row, sizeof log.row);
@@ -82,7 +118,7 @@ class TatpLowLevel {
     pm_flush(&log.valid, sizeof log.valid);
     pm_order();
     // Not earlier: the two values are written to the same line.
-    if constexpr (workload::kHints) workload::announce_value(&log.valid, 0);
+    if constexpr (kLogHints) workload::announce_value(&log.valid, 0);
 
     row->vlr_location = update.vlr_location;
     pm_flush(row, sizeof *row);

@@ -9,6 +9,8 @@
 //   set the log invalid.
 // The rows of order_line need no copy: what they replace belongs to no order any more (rows.hpp).
 //
+// With --mix pmweaver all orders are placed at one warehouse (Terminal).
+//
 // In PM: the tables of tpcc (../tpcc/rows.hpp); Root.logs is the address of PM_MAX_THREADS logs,
 // laid out as the structure Log below. Each transaction of a thread has a number. The log is valid
 // if `begun` and `finished` differ; `begun` is then the number of the transaction that recovery has
@@ -22,6 +24,8 @@
 // used twice: `begun` only grows.
 //
 // Locks: those of tpcc (../tpcc/order_entry.hpp), until the log is invalid again.
+#include <set>
+
 #include "../tpcc/consistency.hpp"
 #include "../tpcc/order_entry.hpp"
 #include "../tpcc/population.hpp"
@@ -78,7 +82,8 @@ class TpccLowLevel {
       "Places orders of 5 to 15 items (TPC-C's NewOrder), at one of 4 warehouses, with an undo\n"
       "log of its own instead of atomic regions: --regions counts transactions. --items is the\n"
       "number of items; the other tables follow from it.",
-      10000, 64, "the standard fixes the sizes of the rows"};
+      10000, 64, "the standard fixes the sizes of the rows", 8,
+      workload::bit_of(workload::Mix::kPmweaver)};
 
   static std::uint64_t pool_bytes(const workload::Options& options) {
     return tpcc::Population::pool_bytes(options);
@@ -99,11 +104,50 @@ class TpccLowLevel {
     for (unsigned thread = 0; thread < PM_MAX_THREADS; ++thread) undo(log_of(thread));
   }
 
-  tpcc::OrderEntry::Requests draw(const workload::Work& work) const {
-    return entry_.requests(work);
+  // What a thread's terminal asks for. PMWeaver's has one warehouse, customers and items that are
+  // equally likely, and orders seven of each item.
+  class Terminal {
+   public:
+    using Request = tpcc::Request;
+
+    Terminal(const tpcc::OrderEntry& entry, const workload::Work& work)
+        : entry_(entry), work_(work), random_(work.random()) {}
+
+    Request empty() const { return {}; }
+    void draw(Request& request) {
+      const std::uint64_t number = number_++;
+      request = work_.mix == workload::Mix::kPmweaver ? draw_as_pmweaver(number)
+                                                      : entry_.draw(work_.thread, number, random_);
+    }
+
+   private:
+    Request draw_as_pmweaver(std::uint64_t number) {
+      Request request{1, one_of(tpcc::kDistricts), one_of(entry_.root().customers), number, 0, {}};
+      request.count = tpcc::kMinLines - 1 + one_of(tpcc::kMaxLines - tpcc::kMinLines + 1);
+      std::set<std::uint32_t> items;
+      while (items.size() < request.count) items.insert(one_of(entry_.items()));
+      std::ranges::transform(items, request.lines.begin(), [](std::uint32_t i_id) {
+        return Request::Line{i_id, 1, 7};
+      });
+      return request;
+    }
+
+    std::uint32_t one_of(std::uint64_t count) {
+      return static_cast<std::uint32_t>(1 + random_.below(count));
+    }
+
+    const tpcc::OrderEntry& entry_;
+    workload::Work work_;
+    std::uint64_t number_ = 0;
+    workload::Random random_;
+  };
+  using Requests = workload::Requests<Terminal>;
+
+  Requests draw(const workload::Work& work) const {
+    return {Terminal(entry_, work), work.regions, sizeof(tpcc::Request)};
   }
 
-  workload::Tally run(const workload::Work& work, tpcc::OrderEntry::Requests& requests) {
+  workload::Tally run(const workload::Work& work, Requests& requests) {
     tpcc::Transaction transaction;
     for (std::uint64_t done = 0; done < work.regions;) {
       transaction.request = requests.next();

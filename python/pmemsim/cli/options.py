@@ -65,7 +65,8 @@ class Recipe:
     data_bytes: Annotated[
         int | None,
         typer.Option(
-            "--data-bytes", help="Bytes of one datum of a workload: 64 to 8192, a multiple of 8."
+            "--data-bytes",
+            help="Bytes of one datum of a workload: 64 (maps: 8) to 8192, a multiple of 8.",
         ),
     ] = None
     seed: Annotated[
@@ -87,7 +88,8 @@ class Recipe:
         str | None,
         typer.Option(
             "--mix",
-            help="What a map's regions do: insert-update, insert, read-update or insert-delete.",
+            help="What a workload's regions do: insert-update, insert, read-update, insert-delete, "
+            "or pmweaver, what PMWeaver's do.",
         ),
     ] = None
     warm_up: Annotated[

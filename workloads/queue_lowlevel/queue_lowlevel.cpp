@@ -1,0 +1,228 @@
+// queue_lowlevel: linked queues without log and locks, as Janus and PMWeaver ("linked list")
+// measure them: bare flushes and fences, no atomic regions.
+//
+// One operation: with even odds enqueues a new item or dequeues the first. To enqueue, fills a
+// node, links it behind the last, flushes it, fence; sets the tail, fence. To dequeue, sets the
+// head, fence. A queue with one item enqueues in any case, a full one dequeues.
+//
+// In PM: Root {Header header; u64 nodes, queues, nodes_of_queue; from byte 128 on Queue
+// queue[PM_MAX_THREADS]}, nodes being the address of `queues` times nodes_of_queue nodes. Queue is
+// a line {u64 tail} and a line {u64 head}, the addresses of the last and of the first node. Node is
+// a line {u64 value; u64 next; zeros}. The upper half of a value follows from the lower one, so
+// that a value that nobody enqueued is noticed.
+//
+// Why no crash finds a torn queue: the tail leads to a node only once that is durable. That the
+// last node leads to it, too, is durable only when the line happens to be written back. Recovery
+// doesn't need it: nodes are used in the order in which they lie, round and round, so that a node's
+// next is its neighbour.
+//
+// Locks: none that an operation takes. Each thread has a queue of its own, and keeps its lock as
+// long as it runs; threads that go on with a pool of fewer queues share these one after the other.
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "hints.hpp"
+#include "random.hpp"
+#include "requests.hpp"
+#include "workload.hpp"
+
+namespace {
+
+class LowLevelQueues {
+ public:
+  static constexpr workload::About kAbout = {
+      "queue_lowlevel",
+      "Enqueues an item to a linked queue of the thread's own, or dequeues one, with even odds,\n"
+      "without a log: --regions counts such operations. --items is the number of items in each\n"
+      "queue.",
+      500, 64, "a node is a line"};
+
+  static std::uint64_t pool_bytes(const workload::Options& options) {
+    return workload::pool_bytes_for(options, options.threads * nodes_for(options));
+  }
+
+  LowLevelQueues(pm_pool* pool, const workload::Options& options)
+      : LowLevelQueues(workload::root_of<Root>(pool)) {
+    workload::describe(root_->header, kAbout, options);
+    root_->queues = options.threads;
+    root_->nodes_of_queue = nodes_for(options);
+    const std::uint64_t bytes = root_->queues * root_->nodes_of_queue * sizeof(Node);
+    root_->nodes = static_cast<Node*>(workload::require(pm_alloc(pool, bytes)));
+    std::memset(static_cast<void*>(root_->nodes), 0, bytes);
+    workload::Random random(options.seed, 0);
+    for (std::uint64_t i = 0; i < root_->queues; ++i) fill(i, options.items, random);
+    pm_flush(root_->nodes, bytes);
+    pm_flush(root_, sizeof *root_);
+    workload::set_ready(root_->header);
+  }
+
+  explicit LowLevelQueues(pm_pool* pool) : LowLevelQueues(workload::root_of<Root>(pool)) {
+    for (std::uint64_t i = 0; i < root_->queues; ++i)
+      if (is_whole(i)) link_all(i);
+  }
+
+  struct Source {
+    struct Request {
+      bool dequeue;
+      std::uint64_t value;
+    };
+
+    const workload::Header& header;
+    workload::Random random;
+
+    Request empty() const { return {}; }
+    void draw(Request& request) {
+      request.dequeue = random.below(2) == 0;
+      request.value = draw_value(header, random);
+    }
+  };
+
+  workload::Requests<Source> draw(const workload::Work& work) const {
+    return {Source{root_->header, work.random()}, work.regions, sizeof(Source::Request)};
+  }
+
+  workload::Tally run(const workload::Work& work, workload::Requests<Source>& requests) {
+    const std::uint64_t number = work.thread % root_->queues;
+    const std::lock_guard lock(locks_[number]);
+    Queue& queue = root_->queue[number];
+    workload::Tally tally;
+    for (std::uint64_t i = 0; i < work.regions; ++i) {
+      const Source::Request& request = requests.next();
+      Node* next = neighbour(number, queue.tail);
+      const bool dequeues = request.dequeue ? queue.head != queue.tail : next == queue.head;
+      if (dequeues) {
+        dequeue(queue);
+        ++tally.removed;
+      } else {
+        enqueue(queue, next, request.value);
+        ++tally.added;
+      }
+    }
+    return tally;
+  }
+
+  workload::Check check() const {
+    std::uint64_t items = 0;
+    for (std::uint64_t i = 0; i < root_->queues; ++i) {
+      const std::string name = "queue " + std::to_string(i);
+      if (!is_whole(i)) return {name + " begins or ends at no node"};
+      const Queue& queue = root_->queue[i];
+      for (const Node* node = queue.head;; node = node->next, ++items) {
+        if (node->value != whole_value(node->value)) return {name + " has an incomplete node"};
+        if (node == queue.tail) break;
+        if (node->next != neighbour(i, node)) return {name + " leads to a wrong node"};
+      }
+      ++items;
+    }
+    return {"", items};
+  }
+
+ private:
+  struct alignas(PM_LINE_BYTES) Node {
+    std::uint64_t value;
+    Node* next;
+    std::uint64_t unused[6];
+  };
+  static_assert(sizeof(Node) == PM_LINE_BYTES);
+
+  struct Queue {
+    alignas(PM_LINE_BYTES) Node* tail;
+    alignas(PM_LINE_BYTES) Node* head;
+  };
+
+  struct Root {
+    workload::Header header;
+    Node* nodes;
+    std::uint64_t queues, nodes_of_queue;
+    alignas(PM_LINE_BYTES) Queue queue[PM_MAX_THREADS];
+  };
+
+  static constexpr std::uint64_t kDuplicates = 16;
+
+  explicit LowLevelQueues(Root* root) : root_(root), locks_(PM_MAX_THREADS) {}
+
+  // So many that a queue is seldom full.
+  static std::uint64_t nodes_for(const workload::Options& options) { return 2 * options.items; }
+
+  static std::uint64_t whole_value(std::uint64_t value) {
+    const std::uint64_t low = value & 0xffffffff;
+    return workload::mix(~low) << 32 | low;
+  }
+
+  static std::uint64_t draw_value(const workload::Header& header, workload::Random& random) {
+    const bool duplicate = random.next() < header.duplicates;
+    return whole_value(duplicate ? random.below(kDuplicates) : random.next());
+  }
+
+  void enqueue(Queue& queue, Node* node, std::uint64_t value) {
+    const Node item = {value, nullptr, {}};
+    if constexpr (workload::kHints) {
+      workload::announce(node, &item, sizeof item);
+      workload::announce_pointer(&queue.tail, node);
+    }
+    std::memcpy(static_cast<void*>(node), &item, sizeof item);
+    queue.tail->next = node;
+    pm_flush(node, sizeof *node);
+    pm_order();
+
+    queue.tail = node;
+    pm_flush(&queue.tail, sizeof queue.tail);
+    pm_durable();
+  }
+
+  void dequeue(Queue& queue) {
+    Node* first = queue.head;
+    if constexpr (workload::kHints) workload::announce_pointer(&queue.head, first->next);
+    queue.head = first->next;
+    pm_flush(&queue.head, sizeof queue.head);
+    pm_durable();
+  }
+
+  // ---- Set-up and recovery ----------------------------------------------------------------------
+
+  Node* first_of(std::uint64_t number) const {
+    return root_->nodes + number * root_->nodes_of_queue;
+  }
+  Node* neighbour(std::uint64_t number, const Node* node) const {
+    Node* first = first_of(number);
+    const std::int64_t index = node - first + 1;
+    return index == static_cast<std::int64_t>(root_->nodes_of_queue) ? first : first + index;
+  }
+
+  void fill(std::uint64_t number, std::uint64_t items, workload::Random& random) {
+    Node* first = first_of(number);
+    for (std::uint64_t i = 0; i < items; ++i) {
+      first[i].value = draw_value(root_->header, random);
+      if (i + 1 < items) first[i].next = &first[i + 1];
+    }
+    root_->queue[number].head = first;
+    root_->queue[number].tail = first + items - 1;
+  }
+
+  bool is_whole(std::uint64_t number) const {
+    if (number >= PM_MAX_THREADS) return false;
+    const auto has = [&](const Node* node) {
+      const std::uint64_t bytes = reinterpret_cast<std::uintptr_t>(node) -
+                                  reinterpret_cast<std::uintptr_t>(first_of(number));
+      return bytes < root_->nodes_of_queue * sizeof(Node) && bytes % sizeof(Node) == 0;
+    };
+    return has(root_->queue[number].head) && has(root_->queue[number].tail);
+  }
+
+  void link_all(std::uint64_t number) {
+    const Queue& queue = root_->queue[number];
+    for (Node* node = queue.head; node != queue.tail; node = node->next) {
+      node->next = neighbour(number, node);
+      pm_flush(&node->next, sizeof node->next);
+    }
+    pm_durable();
+  }
+
+  Root* root_;
+  std::vector<std::mutex> locks_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return workload::main<LowLevelQueues>(argc, argv); }
