@@ -952,12 +952,15 @@ def test_programs_have_hints_where_a_design_listens() -> None:
 def test_programs_have_the_artifacts_sizes() -> None:
     paper = load_paper("pmweaver")
     runs = {case.run for case in paper.cases(paper.experiments["fig1"], "quick")}
-    assert {(run.workload, run.items, run.regions, run.threads, run.warm_up) for run in runs} == {
-        ("btree", None, 512, 1, 0), ("ctree", None, 512, 1, 0), ("rbtree", None, 512, 1, 0),
-        ("skiplist", None, 512, 1, 0), ("hashmap", None, 512, 1, 0),
-        ("linked_list", 500, 400, 1, 0), ("hashmap_lowlevel", 1000, 500, 1, 0),
-        ("array_swap_lowlevel", 10000, 1000, 1, 0), ("tatp_lowlevel", 1000, 3000, 1, 0),
-        ("tpcc_lowlevel", None, 100, 1, 0),
+    assert {run.threads for run in runs} == {1}
+    assert {run.warm_up for run in runs} == {0}
+    assert {(run.workload, run.mix, run.items, run.data_bytes, run.regions) for run in runs} == {
+        ("btree", "pmweaver", 2, 8, 512), ("ctree", "pmweaver", 2, 8, 512),
+        ("rbtree", "pmweaver", 2, 8, 512), ("skiplist", "pmweaver", 2, 8, 512),
+        ("hashmap", "pmweaver", 2, 8, 512), ("queue_lowlevel", None, 500, None, 400),
+        ("hashmap_lowlevel", "pmweaver", 1000, 64, 500),
+        ("array_swap_lowlevel", None, 10000, 64, 1000), ("tatp_lowlevel", "pmweaver", 1000, None, 3000),
+        ("tpcc_lowlevel", "pmweaver", None, None, 100),
     }  # fmt: skip
 
 
