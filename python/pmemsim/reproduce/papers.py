@@ -236,7 +236,7 @@ def _experiment(
     measured: tuple[str, ...] = ("",)
     if "designs" in field:
         measured = tuple(name.one_of(designs, "design") for name in field["designs"].items())
-    vary = field["vary"].fields(("name", "points")) if "vary" in field else {}
+    vary = field["vary"].fields(("name", "points"), ("of",)) if "vary" in field else {}
     named = vary["points"].entries() if vary else {}
     points = {name: _point(point) for name, point in named.items()}
     benchmarks = _benchmarks(field["benchmarks"], groups) if "benchmarks" in field else of_paper
@@ -250,6 +250,9 @@ def _experiment(
         machine=_sourced(field["machine"]).preset("machine") if "machine" in field else None,
         settings=_settings(field.get("set")),
         varies=vary["name"].text() if vary else "",
+        varied=tuple(name.one_of(measured, "design") for name in vary["of"].items())
+        if "of" in vary
+        else measured,
         points=tuple(points.values()) or (Point("", ()),),
         benchmarks=benchmarks,
         entries=tuple(

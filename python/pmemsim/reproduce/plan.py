@@ -131,6 +131,8 @@ class Experiment:
     """None: the paper's."""
     settings: Settings
     varies: str
+    varied: tuple[str, ...]
+    """The designs that what is set at points concerns."""
     points: tuple[Point, ...]
     """At least one, whose name is empty if nothing varies."""
     benchmarks: tuple[Benchmark, ...]
@@ -217,7 +219,7 @@ class Paper:
             **dict(self.settings),
             **dict(chosen.settings),
             **dict(experiment.settings),
-            **dict(point.settings),
+            **dict(point.settings if design in experiment.varied else ()),
             **dict(self.ablation.settings if self.ablation else ()),
         }
         run = self._run(point, benchmark, seed, scale, chosen.hints or self.hints)
