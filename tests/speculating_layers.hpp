@@ -39,9 +39,9 @@ struct SpeculationParameters {
 // that is taken back count for nothing until they are executed again, and then in their old places.
 // (Of a region's stores to one place only the last is known. So none may lie across another one, or
 // come before and after one of another thread's.)
-class StoreHistory {
+class RepeatedStores {
  public:
-  explicit StoreHistory(std::uint32_t cores) : latest_(cores) {}
+  explicit RepeatedStores(std::uint32_t cores) : latest_(cores) {}
 
   // Before the first store to the line: what it holds without one.
   void begins_with(Line line, const LineData& data) {
@@ -231,7 +231,7 @@ class SpeculatingOrdering final : public NoOrdering {
   std::mt19937_64 random_;
   std::optional<LayerContext> context_;
   std::vector<Announced> announced_;
-  StoreHistory history_;
+  RepeatedStores history_;
   CoreId paused_begin_ = 0, paused_end_ = 0;
   std::uint64_t restored_ = 0, alarms_ = 0;
   std::uint64_t rewinds_ = 0, pauses_ = 0, wrong_ = 0;

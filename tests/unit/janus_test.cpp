@@ -425,7 +425,7 @@ TEST(JanusDefect, ResultsForAnOldCounterAreUsed) {
     bench.wait(ns(1000));
     bench.write(kLine, 1);
     EXPECT_EQ(bench.write(kLine, 2), defect ? kTree : kParallel) << "the tree has changed as well";
-    EXPECT_EQ(value_of(bench.design.pm().surviving(kLine)), 2u);
+    EXPECT_EQ(value_of(bench.design.pm().surviving(kLine)) == 2, !defect) << "of another pad";
   }
 }
 

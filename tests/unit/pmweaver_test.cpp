@@ -257,6 +257,64 @@ TEST(PmWeaver, HashesThatAnotherWriteHasChangedAreMadeAtOnce) {
   }
 }
 
+// The write of another line, predicted or not, after a prediction for kItems + 64: how long that's
+// own write takes.
+Picoseconds after_another(const Values& settings, bool predicted) {
+  WeaverBench bench(settings);
+  bench.item(kItems, 5, ns(1000));
+  bench.announce(kItems + 64, 6);
+  bench.wait(ns(1000));
+  if (predicted) {
+    EXPECT_EQ(bench.item(kItems + 128, 7, ns(1000)), ns(0));
+  } else {
+    bench.write(Line::of(kItems + 128), data_of(9));
+  }
+  bench.store(203, kItems + 64, 6);
+  return bench.flush(Line::of(kItems + 64));
+}
+
+TEST(PmWeaver, WritesThatWerePredictedOutdateNothingIfSoConfigured) {
+  const std::pair<std::string, std::string> unpredicted{"integrity.staleness", "unpredicted"};
+  EXPECT_EQ(after_another({kNoTimeout, kAtOnce}, true), kUnpredicted) << "every write does";
+  EXPECT_EQ(after_another({kNoTimeout, kAtOnce, unpredicted}, true), ns(0));
+  EXPECT_EQ(after_another({kNoTimeout, kAtOnce, unpredicted}, false), kUnpredicted);
+}
+
+TEST(PmWeaver, AWriteFarAwayOutdatesSharedLevelsOrAllHashes) {
+  const auto far = [](const Values& more) {
+    Values all{kNoTimeout};
+    all.insert(all.end(), more.begin(), more.end());
+    WeaverBench bench(all);
+    const Line far_away{Line::of(kItems).number + 4 * 8 * 8};  // the leaf and two nodes are others
+    bench.write(far_away, data_of(1));
+    bench.item(kItems, 5, ns(1000));
+    bench.announce(kItems + 64, 6);
+    bench.wait(ns(1000));
+    bench.write(far_away, data_of(2));
+    bench.store(203, kItems + 64, 6);
+    return bench.flush(Line::of(kItems + 64));
+  };
+  const Picoseconds all_hashes = far({{"integrity.staleness", "unpredicted-all-hashes"}});
+  EXPECT_EQ(all_hashes, kUnpredicted);
+  EXPECT_EQ(far({{"integrity.staleness", "unpredicted"}}), kUnpredicted - ns(120));
+  EXPECT_EQ(far({{"integrity.staleness", "ignored"}}), ns(0));
+}
+
+TEST(PmWeaver, NothingIsOutdatedIfSoConfigured) {
+  const std::pair<std::string, std::string> never{"backend.outdated_results", "never"};
+  EXPECT_EQ(after_another({kNoTimeout, never}, false), ns(0));
+}
+
+TEST(PmWeaver, WhatIsUnderWayWhenItsLineIsWrittenIsMadeAnew) {
+  WeaverBench bench({kNoTimeout, kAtOnce});
+  bench.item(kItems, 5, ns(1000));
+  bench.announce(kItems + 64, 6);
+  bench.write(Line::of(kItems + 64), data_of(9));  // comes before the prediction does
+  bench.wait(ns(100));
+  bench.store(203, kItems + 64, 6);
+  EXPECT_EQ(bench.flush(Line::of(kItems + 64)), kUnpredicted - ns(100));
+}
+
 TEST(PmWeaver, WhatIsMadeAnewMayNotBeDoneYet) {
   WeaverBench bench({kNoTimeout, kAtOnce});
   bench.item(kItems, 5, ns(1000));
@@ -303,6 +361,50 @@ TEST(PmWeaver, AThreadThatEndsTakesItsPredictionsAlong) {
   bench.wait(ns(1000));
   bench.store(203, kItems + 64, 6);
   EXPECT_EQ(bench.flush(Line::of(kItems + 64)), kUnpredicted);
+}
+
+// ---- What is counted
+
+TEST(PmWeaver, CountsHowSoonWriteBacksCome) {
+  WeaverBench bench(Values{{"pmweaver.predicted", "nothing"}});
+  bench.store(203, kItems, 5);
+  bench.wait(ns(100));
+  bench.flush(Line::of(kItems));
+  bench.store(203, kItems, 5);
+  bench.wait(ns(611));
+  bench.flush(Line::of(kItems));
+  EXPECT_EQ(bench.count("write_backs"), 2);
+  EXPECT_EQ(bench.count("write_backs_within_50ns"), 0);
+  EXPECT_EQ(bench.count("write_backs_within_100ns"), 1);
+  EXPECT_EQ(bench.count("write_backs_within_610ns"), 1);
+  EXPECT_EQ(bench.count("write_backs_within_1000ns"), 2);
+  EXPECT_EQ(bench.count("by_timeout") + bench.count("right_by_timeout"), 1) << "made, not sent";
+}
+
+TEST(PmWeaver, CountsHowEarlyAndHowLatePredictionsAre) {
+  WeaverBench bench({kNoTimeout});
+  bench.item(kItems, 5, ns(1000));
+  bench.item(kItems + 64, 6, ns(3 + 49));  // right, 49 ns before
+  bench.announce(kItems + 128, 7);
+  bench.wait(ns(3 + 50));
+  bench.store(203, kItems + 128, 8);
+  bench.flush(Line::of(kItems + 128));  // its address was
+  EXPECT_EQ(bench.count("early_ns"), 99);
+  EXPECT_EQ(bench.count("right_early_ns"), 49);
+  EXPECT_EQ(bench.count("known_late"), 1);
+  EXPECT_EQ(bench.count("address_seen"), 2);
+}
+
+TEST(PmWeaver, OfTheArtifactSendsLinesThatMakeRoom) {
+  WeaverBench bench({{"pmweaver.variant", "artifact"}, {"pmweaver.timeout", "500ns"}});
+  for (std::uint64_t line = 0; line < 5; ++line) bench.store(203, kItems + 64 * line, 5);
+  EXPECT_EQ(bench.count("by_timeout"), 1) << "of four entries";
+  bench.wait(ns(1000));
+  EXPECT_EQ(bench.count("by_timeout"), 1) << "nobody stores";
+  EXPECT_EQ(bench.flush(Line::of(kItems)), ns(0));
+  EXPECT_EQ(bench.count("write_backs"), 0) << "what was stored to it is forgotten";
+  bench.store(203, kItems + 64, 5);
+  EXPECT_EQ(bench.count("by_timeout"), 5);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "pmemsim/precompute/line_accumulator.hpp"
 #include "pmemsim/precompute/predicted_lines.hpp"
 #include "pmemsim/precompute/timeout_predictor.hpp"
 
@@ -55,7 +56,7 @@ TEST(StorePathOfStores, ForgetsNothingItHasShiftedOut) {
 // ---- The history
 
 TEST(StoreHistory, FindsChunksAndAddressesOfTheOldestStore) {
-  StoreHistory history(64, 4);
+  StoreHistory history = StoreHistory::by_value(64, 4);
   history.add(bytes_of(0x0000'0007'0000'0009), 1, 11);
   history.add(bytes_of(7, 4), 2, 12);
   history.add(bytes_of(kWrittenAddress + 63), 3, 13);
@@ -72,13 +73,13 @@ TEST(StoreHistory, FindsChunksAndAddressesOfTheOldestStore) {
 }
 
 TEST(StoreHistory, HasNoneOfSmallStores) {
-  StoreHistory history(64, 4);
+  StoreHistory history = StoreHistory::by_value(64, 4);
   history.add(bytes_of(7, 2), 1, 11);
   EXPECT_EQ(history.find_chunk(7), nullptr);
 }
 
 TEST(StoreHistory, ANewEntryTakesTheOldestOnesPlaceInItsSet) {
-  StoreHistory history(4, 4);
+  StoreHistory history = StoreHistory::by_value(4, 4);
   for (std::uint64_t value = 1; value <= 4; ++value) history.add(bytes_of(value, 4), value, 0);
   EXPECT_NE(history.find_chunk(1), nullptr);
   history.add(bytes_of(5, 4), 5, 0);
@@ -86,6 +87,17 @@ TEST(StoreHistory, ANewEntryTakesTheOldestOnesPlaceInItsSet) {
   EXPECT_NE(history.find_chunk(2), nullptr);
   history.add(bytes_of(2, 4), 6, 0);  // the third oldest there is now, and the newest
   EXPECT_EQ(history.find_chunk(2)->site, 6u) << "2's first entry was the oldest";
+}
+
+TEST(StoreHistory, AsAQueueHasTheLatestStoresWhateverTheirValues) {
+  StoreHistory history = StoreHistory::queue(4);
+  for (std::uint64_t site = 1; site <= 4; ++site) history.add(bytes_of(7), site, 0);
+  EXPECT_EQ(history.find_chunk(7)->site, 1u);
+  history.add(bytes_of(7, 2), 5, 0);  // counts, though nothing of it is found
+  EXPECT_EQ(history.find_chunk(7)->site, 2u);
+  history.forget(history.find_chunk(7)->when);
+  EXPECT_EQ(history.find_chunk(7)->site, 3u);
+  EXPECT_EQ(history.find_chunk(0)->site, 3u) << "the upper half; that of 2 is forgotten, too";
 }
 
 // ---- The table
@@ -152,6 +164,47 @@ TEST(PredictionTable, WithoutDataTheAddressAloneIsPredicted) {
   table.learn(1, pattern_of(10), false);
   EXPECT_TRUE(table.find(1)->predicts_address());
   EXPECT_FALSE(table.find(1)->predicts_data());
+}
+
+TEST(PredictionTable, OfTheArtifactTrustsAllAndForgetsWhatWasNeverRight) {
+  PredictionTable table = PredictionTable::as_artifact();
+  EXPECT_EQ(table.find(1), nullptr);
+  EXPECT_EQ(table.learn(1, pattern_of(10), true), PredictionTable::Learnt::kNew);
+  table.learn(2, pattern_of(20), true);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(table.learn(1, pattern_of(30), true), PredictionTable::Learnt::kKept);
+    table.unused(1);
+    table.data_wrong(1);
+  }
+  EXPECT_TRUE(table.find(1)->predicts_data());
+  EXPECT_EQ(table.find(1)->pattern, pattern_of(10));
+  table.data_right(2);
+  for (std::uint64_t path = 3; path <= 9; ++path) table.learn(path, pattern_of(path), true);
+  EXPECT_NE(table.find(1), nullptr) << "eight others";
+  table.learn(10, pattern_of(10), true);
+  EXPECT_EQ(table.find(1), nullptr);
+  for (std::uint64_t path = 11; path <= 50; ++path) table.learn(path, pattern_of(path), true);
+  EXPECT_NE(table.find(2), nullptr) << "it was right once";
+}
+
+TEST(PredictionTable, OfTheArtifactFindsConstants) {
+  PredictionTable table = PredictionTable::as_artifact();
+  table.learn(1, pattern_of(10), true);
+  const auto times = [&] { return table.find(1)->constants[3].times; };
+  table.chunk_wrong(1, 3, 55);
+  EXPECT_EQ(times(), 0u);
+  table.chunk_wrong(1, 3, 55);
+  table.chunk_wrong(1, 3, 55);
+  EXPECT_EQ(times(), 2u);
+  table.chunk_wrong(1, 3, 56);
+  EXPECT_EQ(times(), 1u);
+  EXPECT_EQ(table.find(1)->constants[3].value, 56u);
+  table.chunk_wrong(2, 3, 55);  // nobody's
+
+  PredictionTable paper(4, 4);
+  paper.learn(1, pattern_of(10), true);
+  for (int i = 0; i < 3; ++i) paper.chunk_wrong(1, 3, 55);
+  EXPECT_EQ(paper.find(1)->constants[3].times, 0u);
 }
 
 // ---- Pending predictions
@@ -291,6 +344,29 @@ TEST(TimeoutPredictor, TheLineStoredToLongestAgoMakesRoom) {
   EXPECT_EQ(timeout.look({1}, at(150)).again, at(152));
 }
 
+struct Sent {
+  std::vector<std::pair<std::uint64_t, bool>> lines;
+  void operator()(Line line, bool left) { lines.emplace_back(line.number, left); }
+};
+
+TEST(LineAccumulator, SendsLinesAtALaterStoreOnceOrAsTheyLeave) {
+  LineAccumulator accumulator(2, at(500));
+  Sent sent;
+  accumulator.stored({1}, at(0), std::ref(sent));
+  accumulator.stored({2}, at(499), std::ref(sent));
+  EXPECT_TRUE(sent.lines.empty());
+  accumulator.stored({2}, at(500), std::ref(sent));
+  EXPECT_EQ(sent.lines, (std::vector<std::pair<std::uint64_t, bool>>{{1, false}}));
+  accumulator.stored({2}, at(600), std::ref(sent));
+  EXPECT_EQ(sent.lines.size(), 1u) << "once";
+  accumulator.stored({1}, at(700), std::ref(sent));
+  accumulator.stored({3}, at(800), std::ref(sent));
+  EXPECT_EQ(sent.lines.back(), (std::pair<std::uint64_t, bool>{1, true})) << "it came first";
+  accumulator.written_back({2});
+  accumulator.stored({4}, at(900), std::ref(sent));
+  EXPECT_EQ(sent.lines.size(), 2u) << "there is room again";
+}
+
 // ---- The result buffer's lines
 
 TEST(PredictedLines, TheLinePredictedLongestAgoGoesWithAllOfIt) {
@@ -423,6 +499,36 @@ TEST(WriteLearner, SmallStoresAreNoPartOfThePath) {
   core.store(500, 9, 2);
   core.store(102, 2);
   EXPECT_EQ(core.statistics.triggered, 1u);
+}
+
+TEST(WriteLearner, OfTheArtifactUsesAStoreOnce) {
+  PmWeaverParameters parameters;
+  parameters.variant = PmWeaverVariant::kArtifact;
+  Core core(parameters);
+  LineData data{};
+  data[0] = std::byte{7};
+  core.store(201, kWrittenAddress);
+  core.store(202, 7, 4);
+  core.flush(kWritten, data, 1);
+  EXPECT_EQ(core.statistics.learnt, 1u);
+  core.flush(kWritten, data, 1);
+  EXPECT_EQ(core.statistics.address_unknown, 1u);
+}
+
+TEST(WriteLearner, OfTheArtifactPredictsConstants) {
+  PmWeaverParameters parameters;
+  parameters.variant = PmWeaverVariant::kArtifact;
+  parameters.path_length = 3;
+  Core core(parameters);
+  core.store(103, 3);  // the same path each time
+  core.update(kWritten, 7);
+  core.update(kWritten, 8);
+  ASSERT_EQ(core.made.writes.size(), 1u);
+  EXPECT_EQ(core.made.writes[0].chunks[2], 8u);
+  for (int i = 0; i < 2; ++i) core.learner.table().chunk_wrong(core.made.writes[0].path, 2, 9);
+  core.update(kWritten, 10);
+  ASSERT_EQ(core.made.writes.size(), 2u);
+  EXPECT_EQ(core.made.writes[1].chunks[2], 9u);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ Backend::Backend(EventQueue& queue, Memory& pm, Operations operations, Picosecon
     operation->connect(queue, pm, *this);
     together += operation->most_metadata();
     after_read_ += operation->after_read();
-    renews_ |= operation->renews();
+    keeps_outdated_ |= operation->keeps_outdated();
   }
   pm.expect_together(together);
 }
@@ -202,6 +202,7 @@ Encoded Backend::encode(Passing& passing) const {
 
 Encoded Backend::encode(const Write& write, const Passing& passing) const {
   Encoded encoded{.place = write.line, .data = write.data, .order = passing.order};
+  encoded.predicted = passing.prepared.data.has_value();
   for (const auto& operation : operations_) operation->encode(write, passing.prepared, encoded);
   return encoded;
 }
@@ -227,8 +228,11 @@ void Backend::discard_prepared(Passing& passing) {
 }
 
 void Backend::metadata_changed(Line line) {
-  if (defects_.metadata_changed) return;
-  if (!renews_) results_.discard_range(line, {line.number + 1}, Fate::kMetadataChanged);
+  if (defects_.metadata_changed) {
+    results_.outlive(line);
+    return;
+  }
+  if (!keeps_outdated_) results_.discard_range(line, {line.number + 1}, Fate::kMetadataChanged);
   const std::uint32_t* const newest = newest_.find(line);
   for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest;
        slot != kNoSlot && writes_[slot].here(); slot = writes_[slot].older) {

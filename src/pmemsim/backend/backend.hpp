@@ -237,8 +237,8 @@ class Backend {
   Memory& pm_;
   const Operations operations_;
   const Picoseconds forward_latency_;
-  bool renews_ = false;       // some operation does what is outdated anew
-  Picoseconds after_read_{};  // of all operations
+  bool keeps_outdated_ = false;  // some operation sees to what is outdated
+  Picoseconds after_read_{};     // of all operations
   const BackendDefects defects_;
   ResultBuffer results_;
   Slab<Passing> writes_;

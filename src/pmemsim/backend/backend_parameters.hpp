@@ -22,6 +22,7 @@ struct BackendDefects {
   bool prepared_line = false;
   bool prepared_data = false;
   bool metadata_changed = false;
+  bool used_twice = false;
   bool publication = false;
   bool log_entries = false;
 
@@ -41,6 +42,8 @@ struct BackendDefects {
                  "a write takes a prepared result of its line whatever data that is for");
     visit.defect("metadata_changed", metadata_changed,
                  "prepared results outlive the metadata that they were worked out with");
+    visit.defect("used_twice", used_twice,
+                 "a prepared result that a write has used is there for the next one of its line");
     visit.defect("publication", publication,
                  "a commit doesn't wait for the entries of what was written before it");
     visit.defect("log_entries", log_entries,
@@ -76,10 +79,11 @@ enum class OutdatedResults : std::uint8_t {
   kWhenWritten,  // when its write comes; if the line's own metadata have changed, not at all
                  // (Janus)
   kAtOnce,       // PMWeaver, V-C3
+  kNever,        // as if nothing were outdated
 };
 
 inline std::span<const std::string_view> choice_names(OutdatedResults) {
-  static constexpr std::string_view kNames[] = {"when-written", "at-once"};
+  static constexpr std::string_view kNames[] = {"when-written", "at-once", "never"};
   return kNames;
 }
 
@@ -88,6 +92,7 @@ struct BackendParameters {
   Acknowledge acknowledge = Acknowledge::kDone;
   MetadataAtomicity metadata_atomicity = MetadataAtomicity::kWriteThrough;
   std::uint32_t units_per_core = 4;
+  Picoseconds miss_latency{};
   OutdatedResults outdated_results = OutdatedResults::kWhenWritten;
   BackendDefects defects;
 
@@ -106,9 +111,13 @@ struct BackendParameters {
     visit("units_per_core", units_per_core, {.least = 0, .most = 1024},
           "Lines whose sub-operations can be under way at a time, for each core of the machine, "
           "which share them; 0: as many as are wanted");
+    visit("miss_latency", miss_latency, {.most = 1e9},
+          "What it takes to get a line of metadata that isn't cached; 0: a read of PM, with its "
+          "queues and banks");
     visit("outdated_results", outdated_results, {},
           "When results that other writes have outdated are worked out anew: when-written, when "
-          "their own write comes, and not at all if their line's counter has changed; at-once");
+          "their own write comes, and not at all if their line's counter has changed; at-once; "
+          "never, which no hardware may do, but shows what it costs");
     defects.describe(visit);
   }
 };

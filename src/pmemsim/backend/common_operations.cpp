@@ -34,10 +34,9 @@ void add_common_operations(Backend::Operations& operations, const BackendParamet
     graph.push_back(operation->sub_operations());
   }
   if (std::ranges::all_of(graph, &std::vector<SubOperation>::empty)) return;
-  operations.push_back(
-      std::make_unique<OperationSchedule>(chosen, OperationGraph(graph, parameters.execution),
-                                          parameters.units_per_core * cores * unit_scale,
-                                          parameters.acknowledge, parameters.outdated_results));
+  operations.push_back(std::make_unique<OperationSchedule>(
+      chosen, OperationGraph(graph, parameters.execution),
+      parameters.units_per_core * cores * unit_scale, parameters));
 }
 
 }  // namespace pmemsim

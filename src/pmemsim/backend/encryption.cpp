@@ -61,14 +61,13 @@ void Encryption::pad_made(std::uint64_t number, Picoseconds now) {
   done(now);
 }
 
-void Encryption::encode(const Write&, const Prepared&, Encoded& encoded) const {
+void Encryption::encode(const Write&, const Prepared& prepared, Encoded& encoded) const {
   if (encoded.elsewhere) return;
   entries_->begin_seal(encoded);
-  if (parameters_.defects.counter) {
-    const std::uint64_t before = entries_->seal_at(encoded.place).counter;
-    if (before != 0) encoded.seal.counter = before;
-  }
-  encoded.data = cipher_.apply(encoded.place, encoded.seal.counter, encoded.data);
+  const std::uint64_t before = entries_->seal_at(encoded.place).counter;
+  if (parameters_.defects.counter && before != 0) encoded.seal.counter = before;
+  const std::uint64_t pad = prepared.outlived ? before : encoded.seal.counter;
+  encoded.data = cipher_.apply(encoded.place, pad, encoded.data);
 }
 
 void Encryption::accepted(const Write& write, const Encoded& encoded) {

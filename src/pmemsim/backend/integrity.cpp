@@ -84,7 +84,8 @@ std::optional<Line> Integrity::look_up(std::uint32_t number, const Prediction& s
 }
 
 bool Integrity::outdated(std::uint32_t number, const Prediction& subject, Picoseconds since) const {
-  if (number == kMac || parameters_.staleness == Staleness::kIgnored) return false;
+  if (number == kMac || ignores_changes()) return false;
+  if (parameters_.staleness == Staleness::kAllHashes) return last_unpredicted_ >= since;
   const Picoseconds* const changed = changed_.find(node_hashed(number, *subject.line));
   return changed != nullptr && *changed >= since;
 }
@@ -109,7 +110,9 @@ void Integrity::entries_missed(Line entries) {
   }
 }
 
-void Integrity::encode(const Write&, const Prepared&, Encoded& encoded) const {
+void Integrity::encode(const Write& write, const Prepared& prepared, Encoded& encoded) const {
+  encoded.stale_hashes =
+      parameters_.defects.stale_nodes && prepared.data && changed_since(prepared.since, write.line);
   if (encoded.elsewhere) return;
   entries_->begin_seal(encoded);
   const Line place = macs_have_address() ? encoded.place : Line{};
@@ -117,14 +120,28 @@ void Integrity::encode(const Write&, const Prepared&, Encoded& encoded) const {
   if (parameters_.defects.mac) encoded.seal.mac = entries_->seal_at(encoded.place).mac;
 }
 
-void Integrity::accepted(const Write& write, const Encoded&) {
+void Integrity::accepted(const Write& write, const Encoded& encoded) {
+  if (!encoded.predicted) last_unpredicted_ = queue_->now();
+  const bool outdates = parameters_.staleness != Staleness::kUnpredicted || !encoded.predicted;
   for (std::uint32_t number = kLeaf; number < kLeaf + parameters_.levels; ++number) {
     const Line node = node_hashed(number, write.line);
-    Picoseconds* changed = changed_.find(node);
-    if (changed == nullptr) changed = &changed_.insert(node);
-    *changed = queue_->now();
+    if (outdates) note_change(node);
     if (number != kLeaf) cached(node, true);
   }
+}
+
+bool Integrity::changed_since(Picoseconds since, Line line) const {
+  for (std::uint32_t number = kLeaf; number < kLeaf + parameters_.levels; ++number) {
+    const Picoseconds* const changed = changed_.find(node_hashed(number, line));
+    if (changed != nullptr && *changed >= since) return true;
+  }
+  return false;
+}
+
+void Integrity::note_change(Line node) {
+  Picoseconds* changed = changed_.find(node);
+  if (changed == nullptr) changed = &changed_.insert(node);
+  *changed = queue_->now();
 }
 
 void Integrity::statistics(StatisticsCollector& collector) const {

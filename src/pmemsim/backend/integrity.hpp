@@ -16,8 +16,10 @@
 //
 // What has been hashed for a write that is expected is of the tree as it was. Every write changes
 // the root, so that read strictly nothing could be done early (4.3.1). [Open: hashes below the
-// lowest node that has been changed since hold; those from there on are made anew when the write
-// comes, as PMWeaver does, V-C3. Or nobody cares.]
+// lowest node that has been changed since hold; those from there on are made anew. Or nobody
+// cares.] PMWeaver (V-C3) has that of writes that were unpredicted or wrong: hashes of predictions
+// must have been made one upon the other then, in the order of their writes, which is taken to be
+// so.
 #pragma once
 
 #include "pmemsim/backend/line_entries.hpp"
@@ -30,6 +32,7 @@ struct IntegrityDefects {
   bool tree = false;
   bool mac = false;
   bool address = false;
+  bool stale_nodes = false;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -37,13 +40,23 @@ struct IntegrityDefects {
     visit.defect("tree", tree, "a leaf is hashed as it was before the write");
     visit.defect("mac", mac, "the entry keeps the MAC of the data before");
     visit.defect("address", address, "MACs aren't of the address");
+    visit.defect("stale_nodes", stale_nodes,
+                 "hashes made before their write came are used although other writes have changed "
+                 "what they were made of");
   }
 };
 
-enum class Staleness : std::uint8_t { kSharedLevels, kIgnored };
+// Which hashes made before their write comes don't hold after another write.
+enum class Staleness : std::uint8_t {
+  kSharedLevels,  // those above what it has changed
+  kUnpredicted,   // the same, if it wasn't predicted as a whole (PMWeaver, V-C3)
+  kAllHashes,     // all, if it wasn't predicted as a whole (PMWeaver's artifact)
+  kIgnored,       // none
+};
 
 inline std::span<const std::string_view> choice_names(Staleness) {
-  static constexpr std::string_view kNames[] = {"shared-levels", "ignored"};
+  static constexpr std::string_view kNames[] = {"shared-levels", "unpredicted",
+                                                "unpredicted-all-hashes", "ignored"};
   return kNames;
 }
 
@@ -82,8 +95,9 @@ struct IntegrityParameters {
     visit("levels", levels, {.least = 1, .most = 16},
           "Hashes from a line of entries up to the root, both among them");
     visit("staleness", staleness, {},
-          "Of hashes made before their write comes: those above what other writes have changed "
-          "are made anew, or all hold");
+          "Hashes made before their write comes that don't hold after another one and are made "
+          "anew. shared-levels: those above what it has changed; unpredicted: the same, if it "
+          "wasn't predicted as a whole; unpredicted-all-hashes: all of them then; ignored: none");
     visit(
         "mac", mac, {},
         "keyed: MACs are HMACs of ciphertext, address and counter; published: hashes of ciphertext "
@@ -126,11 +140,17 @@ class Integrity final : public BackendOperation, private EntryVerifier {
   std::uint64_t leaf_of(Line line) const { return EntryLayout(true).leaf_of(line); }
   Line node_hashed(std::uint32_t number, Line line) const;
   bool cached(Line node, bool changes);
+  void note_change(Line node);
+  bool changed_since(Picoseconds since, Line line) const;
+  bool ignores_changes() const {
+    return parameters_.staleness == Staleness::kIgnored || parameters_.defects.stale_nodes;
+  }
 
   const IntegrityParameters parameters_;
   const LineHash authenticator_;
   MerkleTree tree_;
   MetadataCache cache_;
+  Picoseconds last_unpredicted_{-1};
   LineTable<Picoseconds> changed_;  // nodes, and lines of entries: when a write has been accepted
   EventQueue* queue_ = nullptr;
   Backend* backend_ = nullptr;

@@ -168,7 +168,8 @@ void LineEntries::accepted(const Write& write, const Encoded& encoded) {
   const Line line = write.line;
   const Seal& entry = encoded.seal;
   const Line entries = layout().line_of(line);
-  const LineData stale = seals_.defects.tree ? contents(entries) : LineData{};
+  const bool is_stale = seals_.defects.tree || encoded.stale_hashes;
+  const LineData stale = is_stale ? contents(entries) : LineData{};
   Seal* const known = entries_.find(line);
   (known != nullptr ? *known : entries_.insert(line)) = entry;
   if (!encoded.elsewhere) {
@@ -180,7 +181,7 @@ void LineEntries::accepted(const Write& write, const Encoded& encoded) {
   cached(entries, later);
   if (later) return deferred_.deferred(entries);
   cache_.clean(entries);
-  persistent(entries, seals_.defects.tree ? stale : contents(entries));
+  persistent(entries, is_stale ? stale : contents(entries));
 }
 
 void LineEntries::written_back(std::uint64_t entries, Picoseconds now) {

@@ -59,6 +59,9 @@ struct Encoded {
   std::vector<Metadata> metadata{};  // accepted together with the data, or not at all
   // The data are there already: metadata alone are written.
   bool elsewhere = false;
+  bool predicted = false;  // as a whole, before it came
+  bool stale_hashes =
+      false;  // those that were predicted are of other metadata: a deliberate defect
   // The line's entry, if it has one. Its place is that of the data as they are when they are
   // sealed.
   Seal seal{};
@@ -108,8 +111,8 @@ class BackendOperation {
   // A write is expected: start on it, as far as the prediction goes. Called again with the same
   // identity when more is known of it, or bytes of its data have been replaced.
   virtual void prepare(PreparedId, const Prediction&) {}
-  // Does it notice by itself which results don't hold any more, and work them out anew?
-  virtual bool renews() const { return false; }
+  // Does it see to results that don't hold any more by itself?
+  virtual bool keeps_outdated() const { return false; }
   // The results aren't needed any more. Once for each identity, whatever has become of it.
   virtual void discard(PreparedId) {}
 

@@ -16,7 +16,8 @@ struct Prediction {
   std::uint64_t number = 0;    // whatever the precompute layer knows it by
   std::optional<Line> line{};  // not known yet: only what follows from the data can be prepared
   LineData data{};
-  ByteMask bytes = 0;  // of the data that are known
+  ByteMask bytes = 0;              // of the data that are known
+  ByteMask compared = kWholeLine;  // with a write's; fewer would be a defect of who predicts
 
   bool whole() const { return bytes == kWholeLine; }
 };
@@ -33,6 +34,8 @@ struct Prepared {
   PreparedId id{};
   // All of it, which was worked out with these data; otherwise what follows from the line alone.
   std::optional<LineData> data{};
+  Picoseconds since{};    // when it was prepared
+  bool outlived = false;  // the line's counter has changed since: a deliberate defect
 };
 
 enum class Fate : std::uint8_t {
@@ -53,6 +56,7 @@ struct Outcome {
   Fate fate;
   Picoseconds when;
   ByteMask differing = 0;  // known bytes that the write had otherwise
+  LineData written{};      // by the write
   bool late = false;       // used, but some operation still had something to do for the write
 };
 

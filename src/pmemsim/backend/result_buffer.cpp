@@ -18,7 +18,8 @@ ByteMask differing(const Prediction& prediction, const Write& write) {
 }
 
 bool same_data(const Prediction& prediction, const Write& write) {
-  return prediction.whole() && prediction.data == write.data;
+  if (!prediction.whole()) return false;
+  return prediction.data == write.data || (differing(prediction, write) & prediction.compared) == 0;
 }
 
 }  // namespace
@@ -92,16 +93,41 @@ void ResultBuffer::add_to_line(std::uint32_t slot) {
 Prepared ResultBuffer::claim(const Write& write) {
   discard_old();
   const std::uint32_t slot = find(write);
-  if (slot == kNoSlot) return {};
+  if (slot == kNoSlot) return used_before(write);
   leave(slot);
-  const Prediction& prediction = entries_[slot].prediction;
+  const Entry& entry = entries_[slot];
+  const Prediction& prediction = entry.prediction;
   Outcome& outcome = entries_[slot].outcome;
   const bool data = defects_.prepared_data || same_data(prediction, write);
   outcome.fate = data ? Fate::kUsed : Fate::kUsedInPart;
   outcome.differing = differing(prediction, write);
+  outcome.written = write.data;
   outcome.when = queue_.now();
-  if (!data || !prediction.whole()) return {outcome.id};
-  return {outcome.id, prediction.data};
+  if (!data || !prediction.whole()) return {.id = outcome.id};
+  if (defects_.used_twice) note_used(write);
+  return {.id = outcome.id,
+          .data = prediction.data,
+          .since = entry.prepared,
+          .outlived = entry.outlived};
+}
+
+void ResultBuffer::note_used(const Write& write) {
+  LineData* const known = used_.find(write.line);
+  (known != nullptr ? *known : used_.insert(write.line)) = write.data;
+}
+
+Prepared ResultBuffer::used_before(const Write& write) const {
+  const LineData* const used = used_.find(write.line);
+  if (used == nullptr || *used != write.data) return {};
+  return {.data = *used, .outlived = true};
+}
+
+void ResultBuffer::outlive(Line line) {
+  const std::uint32_t* const newest = newest_.find(line);
+  for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest; slot != kNoSlot;
+       slot = entries_[slot].older) {
+    entries_[slot].outlived = true;
+  }
 }
 
 std::uint32_t ResultBuffer::find(const Write& write) const {

@@ -60,6 +60,8 @@ class ResultBuffer {
   void discard_thread(CoreId core);
   void discard_range(Line first, Line end, Fate fate);
   void discard_all();
+  // Deliberate defect: those of the line are used although its counter has changed.
+  void outlive(Line line);
 
   // Is there something for a write of the line?
   bool expects(Line line) const { return newest_.find(line) != nullptr; }
@@ -71,8 +73,9 @@ class ResultBuffer {
  private:
   struct Entry {
     Prediction prediction;
-    Outcome outcome{};              // as far as it is known; without identity: no entry
-    Picoseconds prepared{};         // since when
+    Outcome outcome{};       // as far as it is known; without identity: no entry
+    Picoseconds prepared{};  // since when
+    bool outlived = false;
     std::uint32_t older = kNoSlot;  // the entry of the line that knew it before this one
     std::uint32_t previous = kNoSlot, next = kNoSlot;  // by age
   };
@@ -87,6 +90,8 @@ class ResultBuffer {
   void discard_each(Fate fate, const Which& which);
   void discard_old();
   std::uint32_t find(const Write& write) const;
+  void note_used(const Write& write);
+  Prepared used_before(const Write& write) const;
 
   const EventQueue& queue_;
   const Operations& operations_;
@@ -96,6 +101,7 @@ class ResultBuffer {
   Slab<Entry> entries_;
   RequestList<Entry> by_age_;        // not those that are being claimed
   LineTable<std::uint32_t> newest_;  // by line: the entry that has known it for the shortest time
+  LineTable<LineData> used_;         // where results are used twice, a deliberate defect
   std::uint32_t taken_ = 0;
   std::uint64_t order_ = 0;
 };

@@ -25,12 +25,11 @@ constexpr std::uint32_t node_in(std::uint64_t both) {
 
 OperationSchedule::OperationSchedule(std::vector<BackendOperation*> operations,
                                      OperationGraph graph, std::uint32_t units,
-                                     Acknowledge acknowledge, OutdatedResults outdated)
+                                     const BackendParameters& parameters)
     : operations_(std::move(operations)),
       graph_(std::move(graph)),
       units_(units),
-      acknowledge_(acknowledge),
-      outdated_(outdated) {}
+      parameters_(parameters) {}
 
 void OperationSchedule::connect(EventQueue& queue, const Memory&, Backend& backend) {
   queue_ = &queue;
@@ -90,7 +89,8 @@ void OperationSchedule::lose_outdated(Work& work, TakenOver& taken) {
 
 // When everybody has been told of what is accepted now.
 void OperationSchedule::accepted(const Write& write, const Encoded&) {
-  if (!renews() || expected_.size() == 0) return;
+  const bool at_once = parameters_.outdated_results == OutdatedResults::kAtOnce;
+  if (!at_once || expected_.size() == 0 || parameters_.defects.metadata_changed) return;
   accepted_.push_back(write.line);
   if (accepted_.size() > 1) return;
   queue_->schedule(queue_->now(), Phase::kController, completion<&OperationSchedule::renew>(*this));
@@ -153,10 +153,10 @@ bool OperationSchedule::write(const Write& write, const Prepared& prepared, Comp
     ++statistics_.done_before;
     return answer_at_once(slot, done);
   }
-  if (acknowledge_ == Acknowledge::kArrival) find_duplicate(work);
+  if (acknowledges_on_arrival()) find_duplicate(work);
   go_on(slot);
   if (complete(work)) return answer_at_once(slot, done);  // within no time
-  if (acknowledge_ == Acknowledge::kArrival) {
+  if (acknowledges_on_arrival()) {
     tell_done(done, {});
     return true;
   }
@@ -195,7 +195,7 @@ std::uint32_t OperationSchedule::take_over(const Write& write, const Prepared& p
     if (!prepared.data) lose_data(works_[slot]);
     taken.unfinished = !complete(works_[slot]);
     statistics_.executed_before += !taken.unfinished;
-    lose_outdated(works_[slot], taken);
+    if (parameters_.outdated_results != OutdatedResults::kNever) lose_outdated(works_[slot], taken);
     if (works_[slot].waits) {  // now among the writes
       std::erase(expected_waiting_, slot);
       works_[slot].waits = false;
@@ -295,8 +295,10 @@ void OperationSchedule::start(std::uint32_t slot, std::uint32_t node) {
   const auto missing = operations_[what.operation]->look_up(what.number, work.subject);
   if (!missing) return begin(slot, node);
   ++statistics_.metadata_reads;
-  backend_->read_metadata(
-      *missing, completion<&OperationSchedule::fetched>(*this, slot_and_node(slot, node)));
+  const Completion fetched =
+      completion<&OperationSchedule::fetched>(*this, slot_and_node(slot, node));
+  if (parameters_.miss_latency == Picoseconds{}) return backend_->read_metadata(*missing, fetched);
+  queue_->schedule(queue_->now() + parameters_.miss_latency, Phase::kController, fetched);
 }
 
 // Rule 3.
@@ -330,7 +332,7 @@ void OperationSchedule::finish_node(std::uint32_t slot, std::uint32_t node) {
   work.done_at[node] = queue_->now();
   const OperationGraph::Node& what = graph_.nodes()[node];
   if (!what.sub.finds_duplicates) return;
-  if (work.expected || acknowledge_ == Acknowledge::kDone) {
+  if (work.expected || !acknowledges_on_arrival()) {
     work.duplicate_at = operations_[what.operation]->duplicate(work.subject);
   }
   if (!work.duplicate_at) return;

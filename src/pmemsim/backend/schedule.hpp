@@ -76,13 +76,15 @@ struct ScheduleStatistics {
 
 class OperationSchedule final : public BackendOperation {
  public:
-  // `operations` are those that the graph is made of.
+  // `operations` are those that the graph is made of, `units` those of all cores.
   OperationSchedule(std::vector<BackendOperation*> operations, OperationGraph graph,
-                    std::uint32_t units, Acknowledge acknowledge, OutdatedResults outdated);
+                    std::uint32_t units, const BackendParameters& parameters);
   void connect(EventQueue& queue, const Memory& pm, Backend& backend) override;
 
   void prepare(PreparedId id, const Prediction& prediction) override;
-  bool renews() const override { return outdated_ == OutdatedResults::kAtOnce; }
+  bool keeps_outdated() const override {
+    return parameters_.outdated_results != OutdatedResults::kWhenWritten;
+  }
   void discard(PreparedId id) override;
   bool write(const Write& write, const Prepared& prepared, Completion done) override;
   void brings(const Write& both, const Completion& done) override;
@@ -132,6 +134,7 @@ class OperationSchedule final : public BackendOperation {
   void fetched(std::uint64_t slot_and_node, Picoseconds now);
   void node_done(std::uint64_t slot_and_node, Picoseconds now);
   void finish_node(std::uint32_t slot, std::uint32_t node);
+  bool acknowledges_on_arrival() const { return parameters_.acknowledge == Acknowledge::kArrival; }
   bool complete(const Work& work) const { return work.done == graph_.all(); }
   void end(std::uint64_t slot, Picoseconds now);
   bool answer_at_once(std::uint32_t slot, const Completion& done);
@@ -146,8 +149,7 @@ class OperationSchedule final : public BackendOperation {
   const std::vector<BackendOperation*> operations_;
   const OperationGraph graph_;
   const std::uint32_t units_;
-  const Acknowledge acknowledge_;
-  const OutdatedResults outdated_;
+  const BackendParameters parameters_;
   std::vector<Line> accepted_;  // in this moment
   std::uint32_t busy_units_ = 0;
   Slab<Work> works_;

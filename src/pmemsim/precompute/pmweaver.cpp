@@ -4,13 +4,24 @@
 #include <cstring>
 
 namespace pmemsim {
+namespace {
+
+constexpr Picoseconds kLate{50'000};  // the artifact's word for it
+
+constexpr ByteMask bytes_of_chunk(std::size_t chunk) {
+  constexpr ByteMask kFirst = (ByteMask{1} << StoreHistory::kChunkBytes) - 1;
+  return kFirst << chunk * StoreHistory::kChunkBytes;
+}
+
+}  // namespace
 
 PmWeaver::PmWeaver(const PmWeaverParameters& parameters, std::uint32_t cores)
     : parameters_(parameters),
       lines_(std::size_t{parameters.result_lines} * cores, parameters.results_a_line) {
   for (std::uint32_t core = 0; core < cores; ++core) {
     cores_.push_back({WriteLearner(parameters),
-                      TimeoutPredictor(parameters.timeout_entries, parameters.timeout)});
+                      TimeoutPredictor(parameters.timeout_entries, parameters.timeout),
+                      LineAccumulator(parameters.timeout_entries, parameters.timeout)});
   }
 }
 
@@ -38,6 +49,7 @@ void PmWeaver::stored(const RetiredStore& store, Picoseconds when) {
 
 void PmWeaver::note_store(const RetiredStore& store, Picoseconds when) {
   const Line line = Line::of(store.address);
+  if (parameters_.timeout_entries != 0) note_time(store.core, line, when);
   Stored* found = stored_.find(line);
   if (found == nullptr) found = &stored_.insert(line);
   if (found->core != store.core) *found = {.core = store.core};
@@ -47,18 +59,30 @@ void PmWeaver::note_store(const RetiredStore& store, Picoseconds when) {
   for (std::uint64_t chunk = first; chunk <= last; ++chunk) {
     found->chunks |= static_cast<ChunkMask>(1u << chunk);
   }
-  if (parameters_.timeout_entries == 0) return;
-  if (const auto look = cores_[store.core].timeout.stored(line, when)) {
-    look_at(store.core, line, *look);
+  found->latest = when;
+}
+
+void PmWeaver::note_time(CoreId core, Line line, Picoseconds when) {
+  if (!parameters_.as_artifact()) {
+    const auto look = cores_[core].timeout.stored(line, when);
+    if (look) look_at(core, line, *look);
+    return;
   }
+  cores_[core].accumulator.stored(line, when, [&](Line as_it_is, bool left) {
+    send_as_it_is(core, as_it_is, when);
+    if (left) stored_.erase(as_it_is);
+  });
 }
 
 void PmWeaver::written_back(CoreId core, Line line, const LineData& data, WriteBack how,
-                            Picoseconds) {
+                            Picoseconds when) {
+  statistics_.address_seen += predicted_.find(line) != nullptr;
   cores_[core].timeout.written_back(line);
+  cores_[core].accumulator.written_back(line);
   Stored* const found = stored_.find(line);
   if (found == nullptr) return;
   if (how == WriteBack::kFlush && found->core == core) {
+    gaps_.count(when - found->latest);
     cores_[core].learner.written_back(line, data, found->chunks, learnt_);
   }
   stored_.erase(line);
@@ -67,6 +91,7 @@ void PmWeaver::written_back(CoreId core, Line line, const LineData& data, WriteB
 void PmWeaver::thread_ended(CoreId core) {
   cores_[core].learner.thread_ended();
   cores_[core].timeout.clear();
+  cores_[core].accumulator.clear();
   for (const std::uint32_t slot : on_their_way_) {
     if (sent_[slot].core == core) sent_[slot].wanted = false;
   }
@@ -75,6 +100,7 @@ void PmWeaver::thread_ended(CoreId core) {
 // ---- Rules 3 and 5
 
 void PmWeaver::send(const Predicted& predicted, Picoseconds when) {
+  if (parameters_.predicted == pmemsim::Predicted::kNothing) return;
   const std::uint32_t slot = sent_.take();
   sent_[slot] = predicted;
   sent_[slot].made = when;
@@ -97,18 +123,25 @@ void PmWeaver::arrive(std::uint64_t number, Picoseconds) {
   }
   if (!id) return sent_.give_back(slot);
   lines_.add(predicted.write.line, id);
+  if (predicted_.find(predicted.write.line) == nullptr) {
+    predicted_.insert(predicted.write.line) = true;
+  }
 }
 
 Prediction PmWeaver::prediction_of(const Predicted& predicted, std::uint64_t number) const {
   const PredictedWrite& write = predicted.write;
   Prediction prediction{.core = predicted.core, .number = number, .line = write.line};
   if (!write.with_data || parameters_.predicted == pmemsim::Predicted::kAddress) return prediction;
-  prediction.data = context_->pm_space.newest().read(write.line);
+  const bool merges_wrong = parameters_.defects.merge && !predicted.by_timeout;
+  const Line merged{write.line.number + (merges_wrong ? 1 : 0)};
+  prediction.data = context_->pm_space.newest().read(merged);
   prediction.bytes = kWholeLine;
+  if (merges_wrong) prediction.compared = 0;
   for (std::size_t chunk = 0; chunk < kChunksALine; ++chunk) {
     if ((write.known >> chunk & 1) == 0) continue;
     std::memcpy(&prediction.data[chunk * sizeof(std::uint32_t)], &write.chunks[chunk],
                 sizeof(std::uint32_t));
+    if (merges_wrong) prediction.compared |= bytes_of_chunk(chunk);
   }
   return prediction;
 }
@@ -126,10 +159,12 @@ void PmWeaver::look(std::uint64_t slot, Picoseconds now) {
   looks_.give_back(static_cast<std::uint32_t>(slot));
   const TimeoutPredictor::Look found = cores_[look.core].timeout.look(look.line, now);
   if (found.again) look_at(look.core, look.line, *found.again);
-  if (!found.fires) return;
+  if (found.fires) send_as_it_is(look.core, look.line, now);
+}
+
+void PmWeaver::send_as_it_is(CoreId core, Line line, Picoseconds when) {
   ++statistics_.by_timeout;
-  send({.core = look.core, .by_timeout = true, .write = {.line = look.line, .with_data = true}},
-       now);
+  send({.core = core, .by_timeout = true, .write = {.line = line, .with_data = true}}, when);
 }
 
 // ---- Rule 6
@@ -152,7 +187,8 @@ void PmWeaver::outcome(const Outcome& outcome) {
 void PmWeaver::right(const Predicted& predicted, const Outcome& outcome) {
   ++(predicted.by_timeout ? statistics_.right_by_timeout : statistics_.right_by_stores);
   statistics_.right_late += outcome.late;
-  statistics_.early += outcome.when - predicted.made;
+  statistics_.right_early += outcome.when - predicted.made;
+  note_early(predicted, outcome);
   if (predicted.by_timeout) return;
   PredictionTable& table = cores_[predicted.core].learner.table();
   table.address_right(predicted.write.path);
@@ -161,11 +197,27 @@ void PmWeaver::right(const Predicted& predicted, const Outcome& outcome) {
 
 void PmWeaver::address_right(const Predicted& predicted, const Outcome& outcome) {
   ++statistics_.address_right;
-  statistics_.early += outcome.when - predicted.made;
+  note_early(predicted, outcome);
   if (predicted.by_timeout) return;
   PredictionTable& table = cores_[predicted.core].learner.table();
   table.address_right(predicted.write.path);
-  if (outcome.differing != 0) table.data_wrong(predicted.write.path);
+  if (outcome.differing != 0) data_wrong(predicted, outcome, table);
+}
+
+void PmWeaver::note_early(const Predicted& predicted, const Outcome& outcome) {
+  const Picoseconds early = outcome.when - predicted.made;
+  statistics_.early += early;
+  statistics_.known_late += early < kLate;
+}
+
+void PmWeaver::data_wrong(const Predicted& predicted, const Outcome& outcome,
+                          PredictionTable& table) {
+  table.data_wrong(predicted.write.path);
+  for (std::size_t chunk = 0; chunk < kChunksALine; ++chunk) {
+    const bool known = (predicted.write.known >> chunk & 1) != 0;
+    if (!known || (outcome.differing & bytes_of_chunk(chunk)) == 0) continue;
+    table.chunk_wrong(predicted.write.path, chunk, chunk_of(outcome.written, chunk));
+  }
 }
 
 void PmWeaver::unused(const Predicted& predicted, Fate fate) {
@@ -181,6 +233,7 @@ void PmWeaver::unused(const Predicted& predicted, Fate fate) {
 void PmWeaver::statistics(StatisticsCollector& collector) const {
   collector.group("pmweaver", learnt_);
   collector.group("pmweaver", statistics_);
+  collector.group("pmweaver", gaps_);
 }
 
 }  // namespace pmemsim

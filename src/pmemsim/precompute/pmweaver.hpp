@@ -20,13 +20,15 @@
 //      Before that nothing is changed that anybody sees (III-C).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
+#include <string>
 #include <vector>
 
 #include "pmemsim/core/line_table.hpp"
 #include "pmemsim/core/slab.hpp"
+#include "pmemsim/precompute/line_accumulator.hpp"
 #include "pmemsim/precompute/pmweaver_parameters.hpp"
 #include "pmemsim/precompute/precompute.hpp"
 #include "pmemsim/precompute/predicted_lines.hpp"
@@ -46,7 +48,9 @@ struct PmWeaverStatistics {
   std::uint64_t address_right = 0;
   std::uint64_t changed = 0;
   std::uint64_t unused = 0;
-  Picoseconds early{};
+  std::uint64_t known_late = 0;
+  std::uint64_t address_seen = 0;
+  Picoseconds early{}, right_early{};
 
   template <class Visitor>
   void describe(Visitor& visit) const {
@@ -68,6 +72,31 @@ struct PmWeaverStatistics {
           "Predictions that nobody has written until they were displaced, or the run was over");
     visit("early_ns", early,
           "From a prediction until its write, in all, of writes whose address or more was right");
+    visit("right_early_ns", right_early, "The same, of writes whose data were right, too");
+    visit("known_late", known_late, "writes",
+          "Writes whose address or more was right, but predicted less than 50 ns before they came");
+    visit("address_seen", address_seen, "lines",
+          "Lines that left the caches and had been predicted at any time before");
+  }
+};
+
+// How long after the last store to a line it is flushed (Figure 7).
+struct WriteBackGaps {
+  static constexpr std::array<std::uint64_t, 9> kLimitsNs{10,  50,   100,  150,  300,
+                                                          610, 1000, 3000, 10000};
+  std::array<std::uint64_t, kLimitsNs.size()> within{};
+
+  void count(Picoseconds gap) {
+    for (std::size_t i = 0; i < kLimitsNs.size(); ++i) {
+      within[i] += gap.count <= static_cast<std::int64_t>(kLimitsNs[i]) * 1000;
+    }
+  }
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    for (std::size_t i = 0; i < kLimitsNs.size(); ++i) {
+      visit("write_backs_within_" + std::to_string(kLimitsNs[i]) + "ns", within[i], "lines",
+            "Of the write-backs, those that came so soon after the last store to their line");
+    }
   }
 };
 
@@ -88,11 +117,13 @@ class PmWeaver final : public Precompute {
   struct PerCore {
     WriteLearner learner;
     TimeoutPredictor timeout;
+    LineAccumulator accumulator;  // instead; the artifact's
   };
   // Chunks of a line that were stored to since its last write-back, all by one core.
   struct Stored {
     CoreId core = 0;
     ChunkMask chunks = 0;
+    Picoseconds latest{};
   };
   // On its way to the result buffer, or there.
   struct Predicted {
@@ -104,6 +135,8 @@ class PmWeaver final : public Precompute {
   };
 
   void note_store(const RetiredStore& store, Picoseconds when);
+  void note_time(CoreId core, Line line, Picoseconds when);
+  void send_as_it_is(CoreId core, Line line, Picoseconds when);
   void send(const Predicted& predicted, Picoseconds when);
   void arrive(std::uint64_t slot, Picoseconds now);
   void look(std::uint64_t slot, Picoseconds now);
@@ -111,12 +144,16 @@ class PmWeaver final : public Precompute {
   Prediction prediction_of(const Predicted& predicted, std::uint64_t number) const;
   void right(const Predicted& predicted, const Outcome& outcome);
   void address_right(const Predicted& predicted, const Outcome& outcome);
+  void note_early(const Predicted& predicted, const Outcome& outcome);
+  static void data_wrong(const Predicted& predicted, const Outcome& outcome,
+                         PredictionTable& table);
   void unused(const Predicted& predicted, Fate fate);
 
   const PmWeaverParameters parameters_;
   std::optional<LayerContext> context_;
   std::vector<PerCore> cores_;
   LineTable<Stored> stored_;
+  LineTable<bool> predicted_;  // at some time
   PredictedLines lines_;
   Slab<Predicted> sent_;
   std::vector<std::uint32_t> on_their_way_;  // slots
@@ -127,6 +164,7 @@ class PmWeaver final : public Precompute {
   Slab<Look> looks_;
   LearnerStatistics learnt_;
   PmWeaverStatistics statistics_;
+  WriteBackGaps gaps_;
 };
 
 }  // namespace pmemsim

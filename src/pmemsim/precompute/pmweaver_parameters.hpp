@@ -9,14 +9,35 @@
 namespace pmemsim {
 
 // What of a write is worked out early.
-enum class Predicted : std::uint8_t { kAddressAndData, kAddress };
+enum class Predicted : std::uint8_t { kAddressAndData, kAddress, kNothing };
 
 inline std::span<const std::string_view> choice_names(Predicted) {
-  static constexpr std::string_view kNames[] = {"address+data", "address"};
+  static constexpr std::string_view kNames[] = {"address+data", "address", "nothing"};
   return kNames;
 }
 
+// Where the authors' artifact does something else than the paper says.
+enum class PmWeaverVariant : std::uint8_t { kPaper, kArtifact };
+
+inline std::span<const std::string_view> choice_names(PmWeaverVariant) {
+  static constexpr std::string_view kNames[] = {"paper", "artifact"};
+  return kNames;
+}
+
+// Deliberate defects, so that crash tests can show that they would find them.
+struct PmWeaverDefects {
+  bool merge = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.defect("merge", merge,
+                 "what isn't predicted of a line is merged from the next one, and isn't compared "
+                 "with the write");
+  }
+};
+
 struct PmWeaverParameters {
+  PmWeaverVariant variant = PmWeaverVariant::kPaper;
   std::uint32_t path_length = 32;
   std::uint32_t history_entries = 512;
   std::uint32_t history_ways = 16;
@@ -33,16 +54,23 @@ struct PmWeaverParameters {
   Predicted predicted = Predicted::kAddressAndData;
   bool learn_address_alone = false;
   bool zeros = true;
+  PmWeaverDefects defects;
+
+  bool as_artifact() const { return variant == PmWeaverVariant::kArtifact; }
 
   template <class Visitor>
   void describe(Visitor& visit) {
+    visit(
+        "variant", variant, {},
+        "Whose rules: the paper's, or its artifact's, where these differ: what is learnt and kept, "
+        "timeouts, and constants instead of zeros (docs/model.md)");
     visit("path_length", path_length, {.least = 1, .most = 64},
           "PC path: store instructions that it looks back");
     visit("history_entries", history_entries, {.least = 1, .most = 1e6},
           "Store history buffer of a core: values");
     visit("history_ways", history_ways, {.least = 1, .most = 1e6}, "Its ways");
     visit("table_entries", table_entries, {.least = 1, .most = 1e6},
-          "Prediction table of a core: patterns");
+          "Prediction table of a core: patterns (the artifact has no limit)");
     visit("table_ways", table_ways, {.least = 1, .most = 1e6}, "Its ways");
     visit("index_entries", index_entries, {.least = 1, .most = 1e6},
           "Index generator of a core: instructions that predictions wait for");
@@ -61,10 +89,13 @@ struct PmWeaverParameters {
           "other");
     visit("result_latency", result_latency, {.most = 1e9},
           "Until a prediction has come to the result buffer");
-    visit("predicted", predicted, {}, "What of a write is worked out early");
+    visit("predicted", predicted, {},
+          "What of a write is worked out early; nothing: stores and write-backs are counted, that "
+          "is all");
     visit("learn_address_alone", learn_address_alone, {},
           "Whether a write whose data aren't all found is learnt by its address");
     visit("zeros", zeros, {}, "Whether chunks that are zero are predicted without a store");
+    defects.describe(visit);
   }
 };
 

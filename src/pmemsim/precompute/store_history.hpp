@@ -6,6 +6,9 @@
 //   2  A new entry takes the oldest one's place in its set.
 //   3  Of several that match, the oldest counts (V-B1: "the one with a lower timestamp value").
 //   4  An entry has the path before its store.
+//
+// The artifact has a queue of so many stores instead, which is looked through from the oldest on;
+// once a write-back was learnt from, or not, what was found for it counts for no other one.
 #pragma once
 
 #include <array>
@@ -32,7 +35,12 @@ class StoreHistory {
     std::uint32_t offset = 0;  // in the store's value
   };
 
-  StoreHistory(std::size_t entries, std::size_t ways) : ways_(ways), entries_(entries) {}
+  static StoreHistory by_value(std::size_t entries, std::size_t ways) {
+    return StoreHistory(entries, ways, kNoLimit);
+  }
+  static StoreHistory queue(std::size_t stores) {
+    return StoreHistory(stores * kMostEntries, stores * kMostEntries, stores);
+  }
 
   void add(std::span<const std::byte> value, std::uint64_t site, std::uint64_t path) {
     ++now_;
@@ -47,8 +55,21 @@ class StoreHistory {
   // Who has stored this chunk, or an address within this line; nullptr: nobody that is known.
   const Entry* find_chunk(std::uint32_t chunk) const { return oldest(chunk_key(chunk)); }
   const Entry* find_address(Line line) const { return oldest(line_key(line)); }
+  // A store counts no more.
+  void forget(std::uint64_t when) {
+    for (Entry& entry : entries_) {
+      if (entry.when == when) entry.when = 0;
+    }
+  }
+  bool is_queue() const { return stores_ != kNoLimit; }
 
  private:
+  static constexpr std::uint64_t kNoLimit = UINT64_MAX;
+  static constexpr std::size_t kMostEntries = 3;  // of a store
+
+  StoreHistory(std::size_t entries, std::size_t ways, std::uint64_t stores)
+      : ways_(ways), stores_(stores), entries_(entries) {}
+
   // Lines have fewer bits than this one.
   static constexpr std::uint64_t kChunk = std::uint64_t{1} << 63;
   static std::uint64_t chunk_key(std::uint32_t chunk) { return kChunk | chunk; }
@@ -65,6 +86,10 @@ class StoreHistory {
     return mix(key) % (entries_.size() / ways_) * ways_;
   }
   void put(const Entry& entry) {
+    if (is_queue()) {
+      entries_[next_++ % entries_.size()] = entry;
+      return;
+    }
     Entry* const set = &entries_[set_of(entry.key)];
     Entry* oldest = set;
     for (Entry* at = set + 1; at != set + ways_; ++at) {
@@ -76,15 +101,17 @@ class StoreHistory {
     const Entry* const set = &entries_[set_of(key)];
     const Entry* found = nullptr;
     for (const Entry* at = set; at != set + ways_; ++at) {
-      if (at->when == 0 || at->key != key) continue;
+      if (at->when == 0 || at->key != key || now_ - at->when >= stores_) continue;
       if (found == nullptr || at->when < found->when) found = at;
     }
     return found;
   }
 
   std::size_t ways_;
+  std::uint64_t stores_;  // older ones don't count
   std::vector<Entry> entries_;
   std::uint64_t now_ = 0;
+  std::size_t next_ = 0;  // of a queue
 };
 
 }  // namespace pmemsim

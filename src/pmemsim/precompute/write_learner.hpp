@@ -6,16 +6,18 @@
 //      then the store's value fills what waits for its instruction. So a pattern that begins with a
 //      store is found at the store before. (V-B; Figure 13)
 //   4  A flush of a line that was stored to since its last write-back teaches: its address must
-//   stand
-//      in the history, and each chunk that was stored to, unless it is zero. The pattern is kept
-//      under the path before the oldest of these stores. (V-B1, V-D1)
+//      stand in the history, and each chunk that was stored to, unless it is zero. The pattern is
+//      kept under the path before the oldest of these stores. (V-B1, V-D1)
 //   5  If not all is found, nothing is learnt. [Open; the artifact's rule.] With
 //      `learn_address_alone` the address is.
+//   6  Where zeros are looked for like other values, their stores don't tell the path. [Open; the
+//      artifact's rule]
 #pragma once
 
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include "pmemsim/mem/image.hpp"
 #include "pmemsim/precompute/pending_predictions.hpp"
@@ -61,8 +63,12 @@ class WriteLearner {
   explicit WriteLearner(const PmWeaverParameters& parameters)
       : parameters_(parameters),
         path_(parameters.path_length),
-        history_(parameters.history_entries, parameters.history_ways),
-        table_(parameters.table_entries, parameters.table_ways),
+        history_(parameters.as_artifact()
+                     ? StoreHistory::queue(parameters.history_entries)
+                     : StoreHistory::by_value(parameters.history_entries, parameters.history_ways)),
+        table_(parameters.as_artifact()
+                   ? PredictionTable::as_artifact()
+                   : PredictionTable(parameters.table_entries, parameters.table_ways)),
         pending_(parameters.pending_entries, parameters.index_entries) {}
 
   // Rule 2.
@@ -84,7 +90,10 @@ class WriteLearner {
       statistics.pending_dropped += dropped.predictions;
       statistics.index_dropped += dropped.sites;
     }
-    pending_.stored(store.site, store.value, made);
+    pending_.stored(store.site, store.value, [&](PredictedWrite write) {
+      if (parameters_.as_artifact()) put_constants(write);
+      made(write);
+    });
   }
 
   // A flush of a line of whose chunks these were stored to since its last write-back.
@@ -95,6 +104,17 @@ class WriteLearner {
   void thread_ended() { pending_.clear(); }
 
  private:
+  struct Found {
+    WritePattern pattern;
+    const StoreHistory::Entry* address = nullptr;
+    const StoreHistory::Entry* oldest = nullptr;  // of all that tell the path
+    bool data = true;                             // whether all chunks were found
+    std::vector<std::uint64_t> stores;            // that are used up now; the artifact's
+  };
+  Found look_for(Line line, const LineData& data, ChunkMask stored) const;
+  void learn(const Found& found, LearnerStatistics& statistics);
+  void put_constants(PredictedWrite& write) const;
+
   const PmWeaverParameters parameters_;
   StorePath path_;
   StoreHistory history_;

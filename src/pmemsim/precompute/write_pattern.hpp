@@ -4,8 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "pmemsim/core/units.hpp"
+#include "pmemsim/mem/image.hpp"
 
 namespace pmemsim {
 
@@ -19,6 +21,12 @@ struct ValueSource {
   std::uint32_t offset = 0;
   bool operator==(const ValueSource&) const = default;
 };
+
+inline std::uint32_t chunk_of(const LineData& data, std::size_t chunk) {
+  std::uint32_t value;
+  std::memcpy(&value, &data[chunk * sizeof value], sizeof value);
+  return value;
+}
 
 struct WritePattern {
   ValueSource address;  // 8 bytes, an address within the line
