@@ -1267,7 +1267,7 @@ def test_experiments_differ_only_in_what_the_papers_vary() -> None:
         "run.instances", "deduplication.fingerprint", "deduplication.drawn_percent",
         "janus.scale",
         "pages.placement",  # the synthetic program's lines share a set by their addresses
-        "precompute", "integrity.staleness", "pmweaver.predicted", "pmweaver.path_length",
+        "precompute", "backend.outdated_results", "pmweaver.predicted", "pmweaver.path_length",
         "pmweaver.history_entries", "pmweaver.table_entries", "pmweaver.index_entries",
         "pmweaver.pending_entries", "pmweaver.timeout_entries", "pmweaver.result_lines",
     }  # fmt: skip
