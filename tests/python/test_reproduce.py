@@ -496,6 +496,27 @@ def test_a_count_of_zero_is_compared() -> None:
     assert twice.verdict == "off"
 
 
+def test_a_value_may_be_of_another_point(tmp_path: Path) -> None:
+    folder = write_paper(tmp_path / "tiny")
+    plan = (folder / "experiment.yaml").read_text()
+    before, found, after = plan.partition("  latency:")
+    after = after.replace("throughput", "misspeculations").replace("    baseline: NP\n", "")
+    after = after.replace("entries: {}", "entries: {tiny.other: {of: SW, at: 4x}}")
+    (folder / "experiment.yaml").write_text(before + found + after)
+    (folder / "expected.yaml").write_text(FACTS + FACTS.replace("tiny.speed", "tiny.other"))
+    (finding,) = findings(
+        made_up(
+            load_paper(str(folder)), "latency", lambda *_: 1.0,
+            lambda _, point, *__: {
+                "pmem_spec.load_alarms": 300.0 if point.name == "4x" else 0.0,
+                "pmem_spec.store_alarms": 0.0,
+            },
+        )
+    )  # fmt: skip
+    assert finding.measured == pytest.approx(3.0)
+    assert finding.benchmarks == pytest.approx({"Q small": 3.0, "Q large": 3.0})
+
+
 def test_a_count_that_a_design_has_not_is_an_error() -> None:
     measured = made_up(load_paper("pmem-spec"), "misspeculation", lambda *_: 1.0)
     with pytest.raises(Error, match="PMEM-Spec has no misspeculations a region"):
