@@ -55,14 +55,16 @@ nb::object told(const std::optional<SurvivingRegisters::Levelling>& levelling) {
 nb::dict decode(const Path& device, const std::vector<std::string>& operations,
                 const std::optional<nb::bytes>& encryption_key,
                 const std::optional<nb::bytes>& authentication_key, bool published_macs,
-                const std::optional<Tree>& tree, const std::optional<Levelling>& levelling,
-                const std::vector<Range>& ranges, const std::vector<Path>& files) {
+                const std::optional<Tree>& tree, bool nodes_persisted,
+                const std::optional<Levelling>& levelling, const std::vector<Range>& ranges,
+                const std::vector<Path>& files) {
   SurvivingRegisters registers{.operations = operations,
                                .encryption_key = to_key(encryption_key),
                                .authentication_key = to_key(authentication_key),
                                .published_macs = published_macs,
                                .write_counter = {},
                                .tree = {},
+                               .nodes_persisted = nodes_persisted,
                                .levelling = {}};
   if (tree) {
     const auto& [levels, roots] = *tree;
@@ -105,6 +107,7 @@ nb::object told(const SurvivingRegisters& registers) {
   all["published_macs"] = registers.published_macs;
   all["write_counter"] = registers.write_counter;
   all["tree"] = told(registers.tree);
+  all["nodes_persisted"] = registers.nodes_persisted;
   all["levelling"] = told(registers.levelling);
   return all;
 }
@@ -112,8 +115,8 @@ nb::object told(const SurvivingRegisters& registers) {
 void bind_device(nb::module_& module) {
   module.def("decode", &decode, nb::arg("device"), nb::arg("operations"),
              nb::arg("encryption_key").none(), nb::arg("authentication_key").none(),
-             nb::arg("published_macs"), nb::arg("tree").none(), nb::arg("levelling").none(),
-             nb::arg("ranges"), nb::arg("files"));
+             nb::arg("published_macs"), nb::arg("tree").none(), nb::arg("nodes_persisted"),
+             nb::arg("levelling").none(), nb::arg("ranges"), nb::arg("files"));
 }
 
 }  // namespace pmemsim::bindings

@@ -78,6 +78,7 @@ def decode(
     authentication_key: bytes | None,
     published_macs: bool,
     tree: tuple[int, list[tuple[int, int]]] | None,
+    nodes_persisted: bool,
     levelling: tuple[int, list[tuple[int, int, int]]] | None,
     ranges: list[tuple[int, int]],
     files: list[str],

@@ -28,7 +28,7 @@ OPERATIONS = (
 
 _KEYS = {
     "format", "pm_regions", "operations", "encryption_key", "authentication_key", "published_macs",
-    "write_counter", "tree", "wear_leveling",
+    "write_counter", "tree", "nodes_persisted", "wear_leveling",
 }  # fmt: skip
 _KEY_BYTES = 16
 _HASH_BYTES = 8
@@ -53,6 +53,8 @@ class Registers:
     write_counter: int | None = None
     tree: tuple[int, list[tuple[int, int]]] | None = None
     """Its levels; of each tree of them the number and the root."""
+    nodes_persisted: bool = False
+    """Its nodes in PM are those of what is below them."""
     levelling: tuple[int, list[tuple[int, int, int]]] | None = None
     """Lines of a region; of each region the number, start and gap."""
 
@@ -102,6 +104,8 @@ def write_registers(path: Path, told: dict[str, Any], regions: Sequence[dict[str
         levels, roots = told["tree"]
         hashes = {str(number): f"{root:0{2 * _HASH_BYTES}x}" for number, root in roots}
         facts["tree"] = {"levels": levels, "roots": hashes}
+    if told["nodes_persisted"]:
+        facts["nodes_persisted"] = True
     if told["levelling"] is not None:
         lines, places = told["levelling"]
         facts["wear_leveling"] = {
@@ -133,6 +137,7 @@ def decode(image: Path, registers: Registers, output: Path) -> Decoded:
             registers.authentication_key,
             registers.published_macs,
             registers.tree,
+            registers.nodes_persisted,
             registers.levelling,
             list(registers.pm_regions),
             [str(partials.enter_context(replacing(file))) for file in files],
@@ -192,11 +197,12 @@ def _registers(facts: object) -> Registers:
         operations=operations,
         encryption_key=_key(facts, "encryption_key"),
         authentication_key=_key(facts, "authentication_key"),
-        published_macs=_published_macs(facts),
+        published_macs=_flag(facts, "published_macs"),
         write_counter=_whole(facts["write_counter"], "write_counter", 0, _MOST)
         if "write_counter" in facts
         else None,
         tree=tree,
+        nodes_persisted=_flag(facts, "nodes_persisted"),
         levelling=levelling,
     )
     key_of_macs = True if registers.published_macs else registers.authentication_key
@@ -211,11 +217,11 @@ def _registers(facts: object) -> Registers:
     return registers
 
 
-def _published_macs(facts: dict[str, Any]) -> bool:
-    published = facts.get("published_macs", False)
-    if not isinstance(published, bool):
-        raise _WrongError("published_macs must be true or false")
-    return published
+def _flag(facts: dict[str, Any], name: str) -> bool:
+    flag = facts.get(name, False)
+    if not isinstance(flag, bool):
+        raise _WrongError(f"{name} must be true or false")
+    return flag
 
 
 def _operations(names: object) -> tuple[str, ...]:

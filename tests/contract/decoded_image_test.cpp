@@ -46,7 +46,7 @@ class Follower final : public PersistenceObserver {
   }
 
   std::uint64_t points = 0, compared = 0, drops = 0;
-  std::uint64_t unreadable = 0, elsewhere = 0, corrected = 0, compressed = 0, moved = 0;
+  std::uint64_t unreadable = 0, elsewhere = 0, corrected = 0, compressed = 0, moved = 0, nodes = 0;
   std::string problem;
 
  private:
@@ -107,7 +107,10 @@ class Follower final : public PersistenceObserver {
     unreadable += decoded.unreadable.size();
     elsewhere += decoded.elsewhere;
     corrected += decoded.corrected;
-    for (const auto& [_, line] : device) compressed += line.compressed;
+    for (const auto& [place, line] : device) {
+      compressed += line.compressed;
+      nodes += is_node(place);
+    }
     if (registers.levelling) {
       for (const auto& [_, region] : registers.levelling->regions) {
         moved += region.start() > 0 || region.gap() < registers.levelling->region_lines;
@@ -125,6 +128,7 @@ struct Backends {
   std::string_view operations;
   std::uint64_t Follower::* something;  // that there must have been
   std::string_view metadata_atomicity = "write-through";
+  std::string_view persist_nodes = "leaves";
 };
 
 class DecodedImages : public testing::TestWithParam<Backends> {};
@@ -143,16 +147,26 @@ INSTANTIATE_TEST_SUITE_P(
                              &Follower::compressed},
                     Backends{"encryption,integrity", &Follower::unreadable, "selective"},
                     Backends{"deduplication,encryption,integrity", &Follower::unreadable,
-                             "selective"}));
+                             "selective"},
+                    Backends{"encryption,integrity", &Follower::nodes, "write-through", "all"},
+                    Backends{"deduplication,encryption,integrity,wear-leveling", &Follower::moved,
+                             "selective", "all"}));
 
 std::vector<Setting> settings_of(std::string_view atomicity, const Backends& backends) {
   const std::string_view operations = backends.operations;
-  std::vector<KeyValue> more{{"ordering", "x86"},      {"atomicity", atomicity},
-                             {"core.count", "3"},      {"l1.size", "256B"},
-                             {"l1.ways", "2"},         {"l2.size", "0B"},
-                             {"shared.size", "16KiB"}, {"shared.size_per_core", "0B"},
-                             {"shared.ways", "2"},     {"pm.controllers", "2"},
-                             {"pm.wpq_entries", "8"},  {"log.ring_size", "8KiB"},
+  const bool nodes = backends.persist_nodes == "all";
+  std::vector<KeyValue> more{{"ordering", "x86"},
+                             {"atomicity", atomicity},
+                             {"core.count", "3"},
+                             {"l1.size", "256B"},
+                             {"l1.ways", "2"},
+                             {"l2.size", "0B"},
+                             {"shared.size", "16KiB"},
+                             {"shared.size_per_core", "0B"},
+                             {"shared.ways", "2"},
+                             {"pm.controllers", "2"},
+                             {"pm.wpq_entries", nodes ? "12" : "8"},
+                             {"log.ring_size", "8KiB"},
                              {"backend", operations}};
   const auto has = [&](std::string_view name) {
     return operations.find(name) != std::string_view::npos;
@@ -160,6 +174,7 @@ std::vector<Setting> settings_of(std::string_view atomicity, const Backends& bac
   if (has("encryption")) {
     more.emplace_back("backend.metadata_atomicity", backends.metadata_atomicity);
   }
+  if (has("integrity")) more.emplace_back("integrity.persist_nodes", backends.persist_nodes);
   if (has("error-correction")) more.emplace_back("error_correction.flipped_bits", "1");
   if (has("wear-leveling")) {
     more.emplace_back("wear_leveling.region_lines", "8");

@@ -118,6 +118,16 @@ def test_undo_logs_before_entries_that_come_later(tmp_path: Path) -> None:
     assert len(runs) == 2
 
 
+def test_nodes_of_the_tree_that_are_persisted(tmp_path: Path) -> None:
+    for metadata in ("write-through", "selective"):
+        runs = runs_before_backends(
+            tmp_path / "crash.json", "--design", "sw-undo,hw-undo,asap,lad", "--backends",
+            "verified-janus", "--set", "integrity.persist_nodes=all",
+            "--set", f"backend.metadata_atomicity={metadata}",
+        )  # fmt: skip
+        assert len(runs) == 4
+
+
 # The designs that keep in the write pending queue what must survive, or have metadata beside data.
 REFUSED = {
     (design, "written")

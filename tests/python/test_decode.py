@@ -258,6 +258,35 @@ def test_published_macs_need_no_key(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+# Nodes are the lines from 2 ** 54 on.
+def test_persisted_nodes_are_held_against_what_is_below_them(tmp_path: Path) -> None:
+    image = tmp_path / "crash.image"
+    done = pmemsim(
+        "crash", *QUEUE, "--design", "parallel", "--save-image", image, "--check-images", "0",
+        "--set", "integrity.persist_nodes=all", "--set", "backend=encryption,integrity",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    registers = tmp_path / "crash.image.registers.json"
+    facts = json.loads(registers.read_text())
+    assert facts["nodes_persisted"] is True
+    right = image.read_bytes()
+    assert pmemsim("decode", image, "-o", tmp_path / "plain").returncode == 0
+    at = next(
+        at for at in range(16, len(right), 88) if int.from_bytes(right[at : at + 8], "little") >> 54
+    )
+    changed = bytearray(right)
+    changed[at + 8] ^= 1
+    image.write_bytes(changed)
+    done = pmemsim("decode", image, "-o", tmp_path / "plain")
+    assert done.returncode == 1
+    assert "a node of the integrity tree in PM isn't that of what is below it" in done.stderr
+    registers.write_text(json.dumps({**facts, "nodes_persisted": False}))
+    assert pmemsim("decode", image, "-o", tmp_path / "plain").returncode == 0, "nobody looks"
+    registers.write_text(json.dumps({**facts, "nodes_persisted": 1}))
+    done = pmemsim("decode", image, "-o", tmp_path / "plain")
+    assert "nodes_persisted must be true or false" in done.stderr
+
+
 # With all operations, and bits that have flipped: what is decoded is what the program finds.
 def test_all_operations(tmp_path: Path) -> None:
     from pmemsim.programs import run_program

@@ -45,6 +45,61 @@ def test_janus_by_hand() -> None:
     assert bytes_of("janus", "janus", janus__scale=2) == 2 * queues + caches
 
 
+PMWEAVER = "sw-undo@enc+veri-pmweaver"
+
+
+@pytest.mark.parametrize(
+    ("name", "printed", "digits"),
+    [
+        ("PC path, each core", 0.25, 2),  # not in Table I; what VI-B9's sum has more than it
+        ("store history buffer, each core", 8.75, 2),
+        ("prediction table, each core", 4.5, 1),
+        ("timeout predictor table, each core", 34 / 1024, 9),
+        ("index generator, each core", 1.1, 1),
+        ("pending predictions, each core", 0.57, 2),
+        ("prediction result buffer, shared, for each core", 38, 0),
+    ],
+)
+def test_pmweavers_structures_are_those_of_table_i(name: str, printed: float, digits: int) -> None:
+    """In kB, as many digits as the paper prints."""
+    structures = storage_of(configure(PMWEAVER, "pmweaver"))
+    assert not isinstance(structures, Unknown)
+    (structure,) = [structure for structure in structures if structure.name == name]
+    assert round(structure.bytes / 1024, digits) == round(printed, digits)
+    assert structure.count == 4, "cores of the machine"
+    assert structure.printed is not None
+    assert abs(structure.printed / 1024 - printed) < 0.01
+
+
+def test_pmweaver_by_hand() -> None:
+    """VI-B9: learner and predictor take 15.2 kB a core, and the validator 38 kB."""
+    core = 32 * 8 + 512 * 140 / 8 + 32 * 18 * 8 + 4 * 68 / 8 + 128 * 70 / 8 + 8 * 73
+    assert round(core / 1024, 1) == 15.2
+    validator = 16 * 16 * 152
+    assert validator == 38 * 1024
+    operations = 4 * 2 * 256 * 1024 + 2 * 8
+    assert bytes_of(PMWEAVER, "pmweaver") == 4 * (core + validator) + operations
+    assert bytes_of("sw-undo@enc+veri", "pmweaver") == operations
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "more"),
+    [
+        ("pmweaver__path_length", 64, 32 * 8),
+        ("pmweaver__history_entries", 1024, 8960),
+        ("pmweaver__table_entries", 64, 4608),
+        ("pmweaver__timeout_entries", 8, 34),
+        ("pmweaver__index_entries", 256, 1120),
+        ("pmweaver__pending_entries", 16, 584),
+        ("pmweaver__result_lines", 32, 38912),
+        ("pmweaver__results_a_line", 32, 38912),
+    ],
+)
+def test_pmweavers_structures_grow_with_their_entries(key: str, value: int, more: int) -> None:
+    grown = bytes_of(PMWEAVER, "pmweaver", **{key: value})
+    assert grown - bytes_of(PMWEAVER, "pmweaver") == 4 * more
+
+
 @pytest.mark.parametrize("design", ["np", "sw-undo", "sw-data-only", "x86-bare", "eadr"])
 def test_software_costs_nothing(design: str) -> None:
     assert bytes_of(design) == 0

@@ -94,7 +94,7 @@ TEST(Parameters, DelaysAreTimesOrCycles) {
             "'200cycles' is too large; at most 100cycles");
 }
 
-TEST(Parameters, FrequenciesSizesBandwidths) {
+TEST(Parameters, FrequenciesSizesBandwidthsEnergiesPowers) {
   EXPECT_EQ(parsed<Hertz>("2GHz").count, 2'000'000'000u);
   EXPECT_EQ(parsed<Hertz>("2.45GHz").count, 2'450'000'000u);
   EXPECT_EQ(problem<Hertz>("2"), "'2': missing unit; write 2GHz");
@@ -110,6 +110,12 @@ TEST(Parameters, FrequenciesSizesBandwidths) {
   EXPECT_EQ(problem<Bandwidth>("6.6"), "'6.6': missing unit; write 6.6GB/s");
   EXPECT_EQ(problem<Bandwidth>("6GiB/s"),
             "'6GiB/s': unknown unit 'GiB/s'; use B/s, kB/s, MB/s, GB/s or TB/s");
+  EXPECT_EQ(parsed<Picojoules>("300pJ").count, 300);
+  EXPECT_EQ(parsed<Picojoules>("1.628nJ").count, 1628);
+  EXPECT_EQ(problem<Picojoules>("300"), "'300': missing unit; write 300pJ");
+  EXPECT_EQ(problem<Picojoules>("0.5pJ"), "'0.5pJ' is finer than 1pJ");
+  EXPECT_EQ(parsed<Milliwatts>("13W").count, 13'000);
+  EXPECT_EQ(problem<Milliwatts>("13kW"), "'13kW': unknown unit 'kW'; use mW or W");
 }
 
 TEST(Parameters, RatiosAreFractionsOrPercent) {
@@ -129,6 +135,8 @@ TEST(Parameters, LimitsAreWrittenForPeople) {
   EXPECT_EQ(format_limits({.most = 1e9}, Bandwidth{}), "at most 1GB/s");
   EXPECT_EQ(format_limits({.least = 64, .most = 1 << 20, .power_of_two = true}, Bytes{}),
             "64B to 1MiB, a power of two");
+  EXPECT_EQ(format_limits({.most = 1e12}, Picojoules{}), "at most 1000mJ");
+  EXPECT_EQ(format_limits({.most = 1e6}, Milliwatts{}), "at most 1000W");
   EXPECT_EQ(format_limits({.power_of_two = true}, std::uint32_t{}), "a power of two");
   EXPECT_EQ(format_limits({}, Delay{}), "");
   EXPECT_EQ(format_limits({.most = 1e6}, Delay{}), "at most 1us, or at most 1000000cycles");
@@ -146,6 +154,8 @@ TEST(Parameters, ValuesAreWrittenForPeople) {
   EXPECT_EQ(format_value(Bytes{32768}), "32KiB");
   EXPECT_EQ(format_value(Bytes{1536}), "1536B");
   EXPECT_EQ(format_value(Bandwidth{6'600'000'000}), "6.6GB/s");
+  EXPECT_EQ(format_value(Picojoules{1628}), "1.628nJ");
+  EXPECT_EQ(format_value(Milliwatts{403}), "403mW");
   EXPECT_EQ(format_value(Ratio{0.85}), "0.85");
   EXPECT_EQ(format_value(Ratio{1e-7}), "0.0000001");
   EXPECT_EQ(format_value(true), "true");
@@ -174,6 +184,8 @@ TEST(Parameters, WhatIsWrittenReadsBack) {
     EXPECT_EQ(parsed<Hertz>(format_value(Hertz{u})).count, u);
     EXPECT_EQ(parsed<Bytes>(format_value(Bytes{u})).count, u);
     EXPECT_EQ(parsed<Bandwidth>(format_value(Bandwidth{u})).count, u);
+    EXPECT_EQ(parsed<Picojoules>(format_value(Picojoules{n})).count, n);
+    EXPECT_EQ(parsed<Milliwatts>(format_value(Milliwatts{n})).count, n);
     const Delay delay{n, i % 2 == 0};
     EXPECT_EQ(parsed<Delay>(format_value(delay)).count, n);
     EXPECT_EQ(parsed<Delay>(format_value(delay)).cycles, delay.cycles);
@@ -206,6 +218,8 @@ TEST(Parameters, AnyTextIsReadOrRefused) {
     check(Hertz{});
     check(Bytes{});
     check(Bandwidth{});
+    check(Picojoules{});
+    check(Milliwatts{});
   }
 }
 

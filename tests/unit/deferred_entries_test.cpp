@@ -22,8 +22,9 @@ constexpr Line kA{0}, kB{1}, kFar{40};  // the first two have their entries in o
 class Selective : public Sealed, public PersistenceObserver {
  public:
   explicit Selective(bool deduplicates = false, const MetadataCacheParameters& cache = {},
-                     Sealing sealing = Sealing::kVerified)
-      : Sealed(deduplicates, {}, {}, sealing, true, cache), decoder_(backend->decoder()) {
+                     Sealing sealing = Sealing::kVerified,
+                     const IntegrityParameters& integrity = {})
+      : Sealed(deduplicates, integrity, {}, sealing, true, cache), decoder_(backend->decoder()) {
     memory.observe(this);
   }
 
@@ -163,6 +164,46 @@ TEST(DeferredEntries, OfDuplicatesAreWhatIsWritten) {
   EXPECT_TRUE(bench.readable(kFar));
 }
 
+TEST(DeferredEntries, BringTheNodesAboveThem) {
+  IntegrityParameters integrity;
+  integrity.persist_nodes = PersistNodes::kAll;
+  Selective bench(false, {}, Sealing::kVerified, integrity);
+  bench.store(kA, 1, EntryNeed::kLater);
+  bench.run();
+  EXPECT_EQ(bench.statistic("metadata.lowest_nodes_written"), 0);
+  EXPECT_FALSE(bench.publish(1));
+  bench.run();
+  EXPECT_TRUE(bench.readable(kA));
+  EXPECT_EQ(bench.statistic("metadata.entries_written"), 1);
+  EXPECT_EQ(bench.statistic("metadata.lowest_nodes_written"), 1);
+  EXPECT_EQ(bench.statistic("metadata.higher_nodes_written"), 7);
+  EXPECT_EQ(std::ranges::count_if(bench.order, [](Line line) { return is_node(line); }), 8);
+}
+
+// By themselves, or with another of their line: then the cache has nothing that PM hasn't.
+TEST(DeferredEntries, LeaveNoNodeToBeWrittenAgain) {
+  IntegrityParameters integrity;
+  integrity.persist_nodes = PersistNodes::kAll;
+  integrity.cache = {.size_per_core = {16 * kLineBytes}, .ways = 16};
+  for (const bool together : {false, true}) {
+    Selective bench(false, {}, Sealing::kVerified, integrity);
+    bench.store(kA, 1, EntryNeed::kLater);
+    bench.run();
+    if (together) {
+      bench.store(kB, 2, EntryNeed::kTogether);
+    } else {
+      EXPECT_FALSE(bench.publish(1));
+    }
+    bench.run();
+    for (std::uint64_t far = 1; far < 4; ++far) {  // which evicts the lowest nodes
+      bench.store({far << 14}, 3, EntryNeed::kTogether);
+      bench.run();
+    }
+    EXPECT_EQ(bench.statistic("tree_cache.write_backs"), 0) << together;
+    EXPECT_EQ(bench.statistic("metadata.lowest_nodes_written"), 1 + 3) << together;
+  }
+}
+
 TEST(DeferredEntries, AreWrittenAlthoughTheCommitIsDropped) {
   Selective bench;
   bench.store(kA, 1, EntryNeed::kLater);
@@ -214,11 +255,16 @@ TEST(DeferredEntries, AreWaitedForByEachCommit) {
 
 // Whatever comes in which order: no image is refused, what mustn't wait never does, and a commit
 // leaves nothing behind that has been accepted before it came.
-class RandomNeeds : public testing::TestWithParam<bool> {};
-INSTANTIATE_TEST_SUITE_P(WithDeduplication, RandomNeeds, testing::Bool());
+class RandomNeeds : public testing::TestWithParam<std::tuple<bool, PersistNodes>> {};
+INSTANTIATE_TEST_SUITE_P(WithDeduplication, RandomNeeds,
+                         testing::Combine(testing::Bool(), testing::Values(PersistNodes::kLeaves,
+                                                                           PersistNodes::kAll)));
 
 TEST_P(RandomNeeds, AreKept) {
-  Selective bench(GetParam(), {.size_per_core = {256}, .ways = 2});
+  const auto& [deduplicates, persist_nodes] = GetParam();
+  IntegrityParameters integrity;
+  integrity.persist_nodes = persist_nodes;
+  Selective bench(deduplicates, {.size_per_core = {256}, .ways = 2}, Sealing::kVerified, integrity);
   std::mt19937_64 random(1);
   constexpr std::uint64_t kLater = 48;  // lines from there on never wait
   std::uint64_t unreadable = 0;

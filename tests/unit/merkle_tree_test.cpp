@@ -45,6 +45,27 @@ TEST(MerkleTree, HashesEightToOneUpToTheRoot) {
   EXPECT_EQ(MerkleTree::above(10, 2), 0u);
 }
 
+// As the tree is with another leaf, which isn't there yet.
+TEST(MerkleTree, TellsTheNodesThatAWriteWillChange) {
+  MerkleTree tree(4);
+  tree.update(10, data_of(1));
+  const auto nodes = tree.nodes_above(11, data_of(2));
+  const MerkleTree::Roots before = tree.roots();
+  EXPECT_EQ(before.size(), 1u);
+  tree.update(11, data_of(2));
+  ASSERT_EQ(nodes.size(), 3u);
+  for (std::uint32_t level = 1; level <= 3; ++level) {
+    const Line node = node_line(level, MerkleTree::above(11, level));
+    EXPECT_EQ(nodes[level - 1].first, node);
+    EXPECT_EQ(nodes[level - 1].second, tree.node(node)) << level;
+    EXPECT_TRUE(is_node(node));
+    EXPECT_EQ(level_of(node), level);
+    EXPECT_EQ(number_of(node), MerkleTree::above(11, level));
+  }
+  EXPECT_NE(tree.roots(), before) << "it was as it had been";
+  EXPECT_EQ(tree.all_nodes().size(), 3u);
+}
+
 TEST(MerkleTree, OfZerosHasNoRoot) {
   MerkleTree tree(4);
   EXPECT_TRUE(tree.roots().empty());

@@ -239,6 +239,89 @@ TEST(OperationSchedule, DedupTakes300nsFromTheDataOn) {
   EXPECT_EQ(bench.write(3), ns(200));
 }
 
+// ---- What is executed, and in vain
+
+// Since they were last asked for.
+class Executed {
+ public:
+  explicit Executed(const Janus& bench) : bench_(bench) { news(); }
+  using Counts = std::vector<double>;  // pads, MACs, hashes of the tree; of each, those in vain
+  Counts news() {
+    Counts now;
+    for (const char* const name :
+         {"pads", "macs", "tree_hashes", "pads_unused", "macs_unused", "tree_hashes_unused"}) {
+      now.push_back(bench_.statistic(std::string("backend.") + name));
+    }
+    Counts news = now;
+    for (std::size_t i = 0; i < before_.size(); ++i) news[i] -= before_[i];
+    before_ = now;
+    return news;
+  }
+
+ private:
+  const Janus& bench_;
+  Counts before_;
+};
+
+TEST(Executed, IsWhatAWriteNeeds) {
+  Janus bench({.deduplicates = false});
+  Executed executed(bench);
+  bench.write(1);
+  EXPECT_EQ(executed.news(), (Executed::Counts{1, 1, 9, 0, 0, 0}));
+  bench.prepare(kLine, 2);
+  bench.wait(ns(1000));
+  bench.write(2);
+  EXPECT_EQ(executed.news(), (Executed::Counts{1, 1, 9, 0, 0, 0})) << "before it came";
+}
+
+TEST(Executed, OfOtherDataIsInVain) {
+  Janus bench({.deduplicates = false});
+  Executed executed(bench);
+  bench.prepare(kLine, 1);
+  bench.wait(ns(1000));
+  bench.write(2);
+  EXPECT_EQ(executed.news(), (Executed::Counts{1, 2, 9, 0, 1, 0})) << "the MAC";
+}
+
+TEST(Executed, ForWhatNobodyWritesIsInVain) {
+  Janus bench({.deduplicates = false});
+  Executed executed(bench);
+  const PreparedId id = bench.prepare(kLine, 1);
+  bench.wait(ns(100));
+  bench.backend->discard(id);
+  bench.settle();
+  EXPECT_EQ(executed.news(), (Executed::Counts{1, 1, 3, 1, 1, 3})) << "the third hash has begun";
+  const PreparedId done = bench.prepare(kLine, 1);
+  bench.wait(ns(1000));
+  bench.backend->discard(done);
+  EXPECT_EQ(executed.news(), (Executed::Counts{1, 1, 9, 1, 1, 9}));
+}
+
+// Both lines have the five highest of nine hashes in common.
+TEST(Executed, OfWhatOthersHaveOutdatedIsInVain) {
+  Janus bench({.deduplicates = false});
+  Executed executed(bench);
+  bench.prepare(kLine, 1);
+  bench.wait(ns(1000));
+  bench.write(2, kOther);
+  bench.write(1);
+  EXPECT_EQ(executed.news(), (Executed::Counts{2, 2, 9 + 9 + 5, 0, 0, 5}));
+}
+
+// The pad is made beside the fingerprint, and another one for the entry.
+TEST(Executed, OfADuplicateThePadIsInVain) {
+  Janus bench;
+  bench.write(77);
+  bench.settle();
+  Executed executed(bench);
+  const double before = bench.statistic("backend.md5s");
+  bench.write(77, kOther);
+  EXPECT_EQ(executed.news(), (Executed::Counts{2, 0, 9, 1, 0, 0}));
+  EXPECT_EQ(bench.statistic("backend.md5s") - before, 1);
+  EXPECT_EQ(bench.statistic("backend.md5s_unused"), bench.statistic("backend.md5s") - 4)
+      << "set-up has looked nine fingerprints up, and four writes have come";
+}
+
 // ---- Reads
 
 // In another bank than its line of entries. Closed banks: 10 + 20 + 5 ns for a line of entries; a
@@ -260,6 +343,15 @@ TEST(Reading, MakesThePadBesideTheReadOfPm) {  // 2.2
   quick.read(kOtherBank);
   quick.wait(ns(1000));
   EXPECT_EQ(quick.read(kOtherBank), ns(25)) << "PM";
+}
+
+TEST(Reading, CountsItsPads) {
+  Janus bench(reading(ns(40)));
+  bench.read(kOtherBank);
+  bench.wait(ns(1000));
+  bench.read(kOtherBank);
+  EXPECT_EQ(bench.statistic("encryption.read_pads"), 2);
+  EXPECT_EQ(bench.statistic("backend.pads"), 0) << "those are writes'";
 }
 
 TEST(Reading, MakesThePadBehindAMissingEntry) {

@@ -1,9 +1,12 @@
 // A workbench for lines that are deduplicated, encrypted and verified.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <map>
 #include <memory>
 #include <random>
+#include <string>
 
 #include "memory_bench.hpp"
 #include "pmemsim/backend/common_operations.hpp"
@@ -38,7 +41,7 @@ class Sealed : public MemoryBench {
   }
   static MemoryParameters roomy() {
     MemoryParameters parameters = simple_memory();
-    parameters.wpq_entries = 16;
+    parameters.wpq_entries = 16;  // a write with an entry and eight nodes takes ten
     return parameters;
   }
   WriteId write(Line line, std::uint64_t value) {
@@ -63,6 +66,15 @@ class Sealed : public MemoryBench {
   void settle() {
     run();
     drain();
+  }
+  double statistic(const std::string& name) const {
+    StatisticsCollector collector;
+    backend->statistics(collector);
+    for (const Statistic& found : collector.found) {
+      if (found.name == name) return found.value;
+    }
+    ADD_FAILURE() << "there is no statistic " << name;
+    return 0;
   }
   // The device's lines that aren't zero.
   std::map<Line, LineData> lines() const {

@@ -67,9 +67,13 @@ IntegrityParameters with_nodes_in_pm() {
   return parameters;
 }
 
-bool is_node(Line line) {
-  return line.number >= std::uint64_t{1} << 54 && line.number < std::uint64_t{1} << 55;
+// All of them, with their entries.
+IntegrityParameters with_nodes_persisted() {
+  IntegrityParameters parameters;
+  parameters.persist_nodes = PersistNodes::kAll;
+  return parameters;
 }
+
 std::int64_t nodes_in(const std::map<Line, LineData>& lines) {
   return std::ranges::count_if(lines, [](const auto& line) { return is_node(line.first); });
 }
@@ -170,6 +174,102 @@ TEST_P(SealedImages, AnyBitThatIsFlippedIsFoundOut) {
   }
   EXPECT_GT(found_out, 1500);
   EXPECT_LT(harmless, found_out) << "places that no line refers to";
+}
+
+// ---- Nodes that are persisted with what is below them
+
+TEST_P(SealedImages, HoldAllNodesOrThoseThatAreEvicted) {
+  Sealed leaves(GetParam());
+  leaves.write({1}, 11);
+  leaves.settle();
+  EXPECT_EQ(nodes_in(leaves.lines()), 0);
+  Sealed all(GetParam(), with_nodes_persisted());
+  all.write({1}, 11);
+  all.settle();
+  EXPECT_EQ(nodes_in(all.lines()), 8) << "of nine levels the highest is the root";
+  all.write({40}, 12);
+  all.settle();
+  EXPECT_EQ(nodes_in(all.lines()), 9) << "leaf 10 is below another of the lowest nodes";
+  EXPECT_TRUE(Reading(*all.backend, all.lines()).is(all.plain));
+}
+
+TEST_P(SealedImages, WithNodesAreReadAsTheyWereWritten) {
+  Sealed bench(GetParam(), with_nodes_persisted());
+  bench.find({{1, 11}, {70, 12}});
+  EXPECT_EQ(nodes_in(bench.lines()), 9) << "of what was there before";
+  bench.write_at_random(1000);
+  EXPECT_TRUE(Reading(*bench.backend, bench.lines()).is(bench.plain));
+  const std::unique_ptr<ImageDecoder> decoder = bench.backend->decoder();
+  decoder->begin(bench.memory.device());
+  EXPECT_EQ(decoder->problem(), "");
+  bench.memory.device().write(node_line(1, 0), {});
+  const std::unique_ptr<ImageDecoder> without = bench.backend->decoder();
+  without->begin(bench.memory.device());
+  EXPECT_NE(without->problem(), "");
+}
+
+TEST_P(SealedImages, AnyBitOfAPersistedNodeIsFoundOut) {
+  Sealed bench(GetParam(), with_nodes_persisted());
+  bench.write_at_random(200);
+  const std::map<Line, LineData> lines = bench.lines();
+  EXPECT_GT(nodes_in(lines), 8);
+  std::mt19937_64 random(1);
+  for (const auto& [line, data] : lines) {
+    if (!is_node(line)) continue;
+    for (int i = 0; i < 8; ++i) {
+      const std::size_t bit = random() % (8 * kLineBytes);
+      std::map<Line, LineData> changed = lines;
+      changed[line][bit / 8] ^= std::byte{1} << bit % 8;
+      EXPECT_EQ(Reading(*bench.backend, changed).problem,
+                "a node of the integrity tree in PM isn't that of what is below it");
+    }
+    std::map<Line, LineData> without = lines;
+    without.erase(line);
+    EXPECT_NE(Reading(*bench.backend, without).problem, "");
+  }
+}
+
+TEST_P(SealedImages, OlderNodesAreFoundOut) {
+  Sealed bench(GetParam(), with_nodes_persisted());
+  bench.write_at_random(200);
+  const std::map<Line, LineData> older = bench.lines();
+  bench.write({5}, 2000);
+  bench.settle();
+  std::map<Line, LineData> lines = bench.lines();
+  for (const auto& [line, data] : older) {
+    if (is_node(line)) lines[line] = data;
+  }
+  EXPECT_NE(Reading(*bench.backend, lines).problem, "");
+}
+
+TEST(Metadata, AreToldApart) {
+  for (const bool all : {false, true}) {
+    Sealed bench(false, all ? with_nodes_persisted() : IntegrityParameters{});
+    bench.write({1}, 11);
+    bench.run();
+    bench.write({2}, 12);  // with an entry beside that
+    bench.run();
+    bench.write({40}, 13);
+    bench.settle();
+    EXPECT_EQ(bench.statistic("metadata.entries_written"), 3);
+    EXPECT_EQ(bench.statistic("metadata.lowest_nodes_written"), all ? 3 : 0);
+    EXPECT_EQ(bench.statistic("metadata.higher_nodes_written"), all ? 3 * 7 : 0);
+    EXPECT_EQ(bench.statistic("metadata.entries_read"), 2);
+    EXPECT_EQ(bench.statistic("metadata.nodes_read"), 8 + 1) << "leaf 10: the lowest alone";
+  }
+}
+
+// A cache of two nodes evicts six of eight, again and again; with `all` PM has them as they are.
+TEST(Metadata, AreNotWrittenTwice) {
+  IntegrityParameters parameters = with_nodes_persisted();
+  parameters.cache = with_nodes_in_pm().cache;
+  Sealed bench(false, parameters);
+  for (std::uint64_t line = 0; line < 4; ++line) {
+    bench.write({64 * line}, 11);
+    bench.settle();
+  }
+  EXPECT_EQ(bench.statistic("tree_cache.write_backs"), 0);
+  EXPECT_EQ(bench.statistic("metadata.lowest_nodes_written"), 4);
 }
 
 TEST_P(SealedImages, LinesThatAreSwappedAreFoundOut) {

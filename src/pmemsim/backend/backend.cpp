@@ -14,6 +14,14 @@ constexpr unsigned kOperationShift = 32;         // of a completion's argument; 
 
 constexpr std::uint64_t bit(std::size_t operation) { return std::uint64_t{1} << operation; }
 
+Write as_metadata(const Encoded::Metadata& metadata) {
+  return {.line = metadata.line,
+          .kind = WriteKind::kMetadata,
+          .data = metadata.data,
+          .persisted = {},
+          .written = {}};
+}
+
 }  // namespace
 
 Backend::Backend(EventQueue& queue, Memory& pm, Operations operations, Picoseconds forward_latency,
@@ -319,14 +327,13 @@ bool Backend::send_waiting(const Waiting& waiting) {
 }
 
 bool Backend::send_metadata(const Waiting& waiting) {
-  const Write write{.line = waiting.line,
-                    .kind = WriteKind::kMetadata,
-                    .data = waiting.operation->metadata(waiting.line),
-                    .persisted = {},
-                    .written = {},
-                    .persisting = waiting.persisting};
-  WriteId id;
-  return pm_.write_together({&write, 1}, false, {&id, 1});
+  std::vector<Write> writes;
+  for (const Encoded::Metadata& metadata : waiting.operation->metadata(waiting.line)) {
+    writes.push_back(as_metadata(metadata));
+  }
+  writes.front().persisting = waiting.persisting;
+  std::vector<WriteId> ids(writes.size());
+  return pm_.write_together(writes, false, ids);
 }
 
 bool Backend::send_together(std::uint32_t slot) {
@@ -335,11 +342,7 @@ bool Backend::send_together(std::uint32_t slot) {
   std::vector<Write> writes;
   if (!passing.encoded.elsewhere) writes.push_back(as_sent(slot));
   for (const Encoded::Metadata& metadata : passing.encoded.metadata) {
-    writes.push_back({.line = metadata.line,
-                      .kind = WriteKind::kMetadata,
-                      .data = metadata.data,
-                      .persisted = {},
-                      .written = {}});
+    writes.push_back(as_metadata(metadata));
   }
   if (passing.encoded.elsewhere) carry(slot, writes.front());
   if (defects_.metadata) {

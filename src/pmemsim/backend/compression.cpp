@@ -18,7 +18,10 @@ class Compression::DecompressedImage final : public ImageDecoder {
 };
 
 std::vector<SubOperation> Compression::sub_operations() const {
-  return {{.name = "C1", .latency = parameters_.latency, .external = {.data = true}}};
+  return {{.name = "C1",
+           .latency = parameters_.latency,
+           .work = WorkKind::kCompression,
+           .external = {.data = true}}};
 }
 
 // Rule 1.

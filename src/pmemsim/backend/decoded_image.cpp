@@ -76,6 +76,7 @@ class Decoder {
     keys.macs_have_address = !registers_.published_macs;
     keys.tree_levels = registers_.tree->levels;
     keys.roots = [this]() -> const MerkleTree::Roots& { return registers_.tree->roots; };
+    keys.nodes_persisted = registers_.nodes_persisted;
     return keys;
   }
 

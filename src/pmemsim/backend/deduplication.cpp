@@ -66,12 +66,17 @@ std::vector<SubOperation> Deduplication::sub_operations() const {
   std::vector<SubOperation> all{
       {.name = "D1",
        .latency = md5 ? parameters_.md5_latency : parameters_.crc32_latency,
+       .work = md5 ? WorkKind::kMd5 : WorkKind::kCrc32,
        .external = {.data = true},
        .after = {"C1"}}};
   if (!md5) all.push_back({.name = "D2 table", .after = {"D1"}});
   all.push_back({.name = "D2", .after = {"D1", "D2 table"}, .finds_duplicates = true});
   all.push_back({.name = "D3", .external = {.address = true}, .after = {"D2"}});
-  all.push_back({.name = "D4", .latency = parameters_.entry_latency, .after = {"D3", "E1"}});
+  const bool encrypts = parameters_.entry_latency > Picoseconds{};
+  all.push_back({.name = "D4",
+                 .latency = parameters_.entry_latency,
+                 .work = encrypts ? WorkKind::kPad : WorkKind::kNone,
+                 .after = {"D3", "E1"}});
   return all;
 }
 

@@ -23,6 +23,7 @@ std::vector<SubOperation> Encryption::sub_operations() const {
       {.name = "E1", .external = {.address = true}, .unless_duplicate = true},
       {.name = "E2",
        .latency = parameters_.aes_latency,
+       .work = WorkKind::kPad,
        .external = {.address = true},
        .after = {"E1"},
        .unless_duplicate = true},
@@ -50,6 +51,7 @@ bool Encryption::read(Line line, Completion done) {
 }
 
 void Encryption::make_pad(std::uint64_t slot, Picoseconds now) {
+  ++statistics_.read_pads;
   queue_->schedule(now + parameters_.aes_latency, Phase::kController,
                    completion<&Encryption::pad_made>(*this, slot));
 }
@@ -77,6 +79,10 @@ void Encryption::accepted(const Write& write, const Encoded& encoded) {
 LineData Encryption::decode(Line place, const LineData& data) const {
   const std::uint64_t counter = entries_->seal_at(place).counter;
   return counter == 0 ? data : cipher_.apply(place, counter, data);
+}
+
+void Encryption::statistics(StatisticsCollector& collector) const {
+  collector.group("encryption", statistics_);
 }
 
 void Encryption::add_registers(SurvivingRegisters& registers) const {

@@ -39,6 +39,15 @@ struct EncryptionParameters {
   }
 };
 
+struct EncryptionStatistics {
+  std::uint64_t read_pads = 0;
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("read_pads", read_pads, "lines", "Pads made for reads");
+  }
+};
+
 class Encryption final : public BackendOperation {
  public:
   explicit Encryption(const EncryptionParameters& parameters);
@@ -53,6 +62,7 @@ class Encryption final : public BackendOperation {
   void accepted(const Write& write, const Encoded&) override;
   LineData decode(Line place, const LineData& data) const override;
   void add_registers(SurvivingRegisters& registers) const override;
+  void statistics(StatisticsCollector& collector) const override;
 
  private:
   void make_pad(std::uint64_t slot, Picoseconds now);
@@ -64,6 +74,7 @@ class Encryption final : public BackendOperation {
   Backend* backend_ = nullptr;
   LineEntries* entries_ = nullptr;
   Slab<Completion> reads_;
+  EncryptionStatistics statistics_;
 };
 
 }  // namespace pmemsim

@@ -56,6 +56,7 @@ FlippedBits flipped_bits(std::uint32_t seed, Line place, std::size_t word) {
 std::vector<SubOperation> ErrorCorrection::sub_operations() const {
   return {{.name = "X1",
            .latency = parameters_.latency,
+           .work = WorkKind::kCheckBits,
            .external = {.data = true},
            .after = {"C1", "E3"},
            .unless_duplicate = true}};

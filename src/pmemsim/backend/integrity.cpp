@@ -6,20 +6,6 @@
 namespace pmemsim {
 namespace {
 
-constexpr std::uint64_t kNodes = std::uint64_t{1} << 54;  // as line numbers
-constexpr unsigned kNumberBits = 48;                      // of a node on its level
-
-Line node_line(std::uint32_t level, std::uint64_t number) {
-  return {kNodes + (std::uint64_t{level} << kNumberBits) + number};
-}
-std::uint32_t level_of(Line node) {
-  return static_cast<std::uint32_t>((node.number - kNodes) >> kNumberBits);
-}
-std::uint64_t number_of(Line node) { return node.number & ((std::uint64_t{1} << kNumberBits) - 1); }
-Line node_above(std::uint64_t leaf, std::uint32_t level) {
-  return node_line(level, MerkleTree::above(leaf, level));
-}
-
 // A node of the graph, counted from the leaf.
 std::string hash_name(std::size_t number) {
   std::string name = "I";
@@ -42,25 +28,34 @@ void Integrity::share(LineEntries& entries) {
   entries_ = &entries;
   entries.seals().authenticator = &authenticator_;
   entries.seals().tree = &tree_;
+  entries.seals().persist_nodes = persists_nodes();
   entries.seals().verifier = this;
   entries.seals().defects = {.root = parameters_.defects.root,
                              .tree = parameters_.defects.tree,
-                             .address = !macs_have_address()};
+                             .address = !macs_have_address(),
+                             .nodes = parameters_.defects.nodes};
 }
 
 std::vector<SubOperation> Integrity::sub_operations() const {
   const Picoseconds hash = parameters_.hash_latency;
   const std::string leaf_after = parameters_.leaf_after == LeafAfter::kPad ? "E2" : "E1";
-  std::vector<SubOperation> all{
-      {.name = "E4",
-       .latency = parameters_.mac_latency,
-       .external = {.address = true, .data = true},
-       .after = {"E3", "D2", "C1"},
-       .unless_duplicate = true},
-      {.name = "I1", .latency = hash, .external = {.address = true}, .after = {leaf_after, "D2"}}};
+  std::vector<SubOperation> all{{.name = "E4",
+                                 .latency = parameters_.mac_latency,
+                                 .work = WorkKind::kMac,
+                                 .external = {.address = true, .data = true},
+                                 .after = {"E3", "D2", "C1"},
+                                 .unless_duplicate = true},
+                                {.name = "I1",
+                                 .latency = hash,
+                                 .work = WorkKind::kTreeHash,
+                                 .external = {.address = true},
+                                 .after = {leaf_after, "D2"}}};
   while (all.size() <= parameters_.levels) {
     const std::size_t number = all.size();
-    all.push_back({.name = hash_name(number), .latency = hash, .after = {hash_name(number - 1)}});
+    all.push_back({.name = hash_name(number),
+                   .latency = hash,
+                   .work = WorkKind::kTreeHash,
+                   .after = {hash_name(number - 1)}});
   }
   return all;
 }
@@ -73,14 +68,16 @@ void Integrity::connect(EventQueue& queue, const Memory&, Backend& backend) {
 // What a sub-operation makes a hash of: the line of entries, or a node.
 Line Integrity::node_hashed(std::uint32_t number, Line line) const {
   if (number == kLeaf) return EntryLayout(true).line_of(line);
-  return node_above(leaf_of(line), number - kLeaf);
+  return MerkleTree::node_above(leaf_of(line), number - kLeaf);
 }
 
 std::optional<Line> Integrity::look_up(std::uint32_t number, const Prediction& subject) {
   if (number == kMac) return {};
   if (number == kLeaf) return entries_->look_up_entry(*subject.line);
   const Line node = node_hashed(number, *subject.line);
-  return cached(node, false) ? std::nullopt : std::optional(node);
+  if (cached(node, false)) return {};
+  ++nodes_.read;
+  return node;
 }
 
 bool Integrity::outdated(std::uint32_t number, const Prediction& subject, Picoseconds since) const {
@@ -94,8 +91,8 @@ bool Integrity::outdated(std::uint32_t number, const Prediction& subject, Picose
 bool Integrity::cached(Line node, bool changes) {
   const MetadataCache::Found found = cache_.look_up(node, changes);
   if (found.evicted) {
-    backend_->write_metadata(*found.evicted,
-                             tree_.node(level_of(*found.evicted), number_of(*found.evicted)));
+    count_written(*found.evicted);
+    backend_->write_metadata(*found.evicted, tree_.node(*found.evicted));
   }
   return found.hit;
 }
@@ -103,9 +100,10 @@ bool Integrity::cached(Line node, bool changes) {
 void Integrity::entries_missed(Line entries) {
   const std::uint64_t leaf = leaf_of(EntryLayout(true).first_covered(entries));
   for (std::uint32_t level = 1; level < parameters_.levels; ++level) {
-    const Line node = node_above(leaf, level);
+    const Line node = MerkleTree::node_above(leaf, level);
     if (cached(node, false)) return;
     ++statistics_.nodes_verified;
+    ++nodes_.read;
     backend_->read_metadata(node, {});
   }
 }
@@ -120,13 +118,37 @@ void Integrity::encode(const Write& write, const Prepared& prepared, Encoded& en
   if (parameters_.defects.mac) encoded.seal.mac = entries_->seal_at(encoded.place).mac;
 }
 
+void Integrity::entries_written_back(Line entries) {
+  if (!persists_nodes()) return;
+  const std::uint64_t leaf = leaf_of(EntryLayout(true).first_covered(entries));
+  for (std::uint32_t level = 1; level < parameters_.levels; ++level) {
+    const Line node = MerkleTree::node_above(leaf, level);
+    count_written(node);
+    cache_.clean(node);
+  }
+}
+
+void Integrity::count_written(Line node) {
+  ++(level_of(node) == 1 ? nodes_.lowest_written : nodes_.higher_written);
+}
+
+// Puts it into the cache if it isn't there. `persisted`: PM has it, too.
+void Integrity::node_changed(Line node, bool persisted) {
+  cached(node, !persisted);
+  if (!persisted) return;
+  count_written(node);
+  cache_.clean(node);
+}
+
+// Without metadata, the line's entry comes later.
 void Integrity::accepted(const Write& write, const Encoded& encoded) {
   if (!encoded.predicted) last_unpredicted_ = queue_->now();
   const bool outdates = parameters_.staleness != Staleness::kUnpredicted || !encoded.predicted;
+  const bool persisted = persists_nodes() && !encoded.metadata.empty();
   for (std::uint32_t number = kLeaf; number < kLeaf + parameters_.levels; ++number) {
     const Line node = node_hashed(number, write.line);
     if (outdates) note_change(node);
-    if (number != kLeaf) cached(node, true);
+    if (number != kLeaf) node_changed(node, persisted);
   }
 }
 
@@ -147,6 +169,7 @@ void Integrity::note_change(Line node) {
 void Integrity::statistics(StatisticsCollector& collector) const {
   collector.group("integrity", statistics_);
   collector.group("tree_cache", cache_.statistics());
+  collector.group("metadata", nodes_);
 }
 
 // The roots are those of the lines' entries.

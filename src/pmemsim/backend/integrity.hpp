@@ -12,7 +12,12 @@
 //
 // A line of entries that comes from PM is verified from its leaf up to the first node that is
 // cached (2.2: "uses caching to reduce the number of verification steps"). [Open: data don't wait
-// for that.] Nodes are written to PM when they are evicted; recovery builds the tree anew.
+// for that.]
+//
+// Entries, the tree's leaves, are persistent with their data, and recovery builds the tree anew.
+// [Open: the nodes, `persist_nodes`.] With `leaves` they are written when they are evicted, and
+// recovery doesn't look at them; with `all` those above an entry are persistent in one step with
+// it, and recovery holds them against what is below them.
 //
 // What has been hashed for a write that is expected is of the tree as it was. Every write changes
 // the root, so that read strictly nothing could be done early (4.3.1). [Open: hashes below the
@@ -33,6 +38,7 @@ struct IntegrityDefects {
   bool mac = false;
   bool address = false;
   bool stale_nodes = false;
+  bool nodes = false;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -43,6 +49,7 @@ struct IntegrityDefects {
     visit.defect("stale_nodes", stale_nodes,
                  "hashes made before their write came are used although other writes have changed "
                  "what they were made of");
+    visit.defect("nodes", nodes, "nodes are persisted as they were before the write");
   }
 };
 
@@ -75,11 +82,21 @@ inline std::span<const std::string_view> choice_names(LeafAfter) {
   return kNames;
 }
 
+// What of the tree is persistent in one step with the data (strict or leaf persistence, Thomas et
+// al., ASPLOS 2024).
+enum class PersistNodes : std::uint8_t { kLeaves, kAll };
+
+inline std::span<const std::string_view> choice_names(PersistNodes) {
+  static constexpr std::string_view kNames[] = {"leaves", "all"};
+  return kNames;
+}
+
 struct IntegrityParameters {
   Picoseconds hash_latency{40'000};
   Picoseconds mac_latency{40'000};
   LeafAfter leaf_after = LeafAfter::kCounter;
   std::uint32_t levels = 9;
+  PersistNodes persist_nodes = PersistNodes::kLeaves;
   Staleness staleness = Staleness::kSharedLevels;
   MacForm mac = MacForm::kKeyed;
   MetadataCacheParameters cache;
@@ -94,6 +111,10 @@ struct IntegrityParameters {
           "unit made both");
     visit("levels", levels, {.least = 1, .most = 16},
           "Hashes from a line of entries up to the root, both among them");
+    visit("persist_nodes", persist_nodes, {},
+          "What of the tree is persistent together with the data: leaves, the lines of entries "
+          "alone, so that nodes are written when they are evicted; all, the nodes up to the root, "
+          "too");
     visit("staleness", staleness, {},
           "Hashes made before their write comes that don't hold after another one and are made "
           "anew. shared-levels: those above what it has changed; unpredicted: the same, if it "
@@ -117,12 +138,27 @@ struct IntegrityStatistics {
   }
 };
 
+struct NodeStatistics {
+  std::uint64_t read = 0, lowest_written = 0, higher_written = 0;
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("nodes_read", read, "lines", "Nodes of the tree asked from PM");
+    visit("lowest_nodes_written", lowest_written, "lines",
+          "Nodes of hashes of entries sent to PM, with these or evicted");
+    visit("higher_nodes_written", higher_written, "lines",
+          "Nodes of hashes of nodes sent to PM, with entries or evicted");
+  }
+};
+
 class Integrity final : public BackendOperation, private EntryVerifier {
  public:
   Integrity(const IntegrityParameters& parameters, std::uint32_t cores);
   void connect(EventQueue& queue, const Memory&, Backend& backend) override;
   bool needs_entries() const override { return true; }
   void share(LineEntries& entries) override;
+  // Beside the entries.
+  std::uint32_t most_metadata() const override { return persists_nodes() ? tree_.levels() - 1 : 0; }
 
   std::vector<SubOperation> sub_operations() const override;
   std::optional<Line> look_up(std::uint32_t number, const Prediction& subject) override;
@@ -134,6 +170,10 @@ class Integrity final : public BackendOperation, private EntryVerifier {
 
  private:
   void entries_missed(Line entries) override;
+  void entries_written_back(Line entries) override;
+  bool persists_nodes() const { return parameters_.persist_nodes == PersistNodes::kAll; }
+  void node_changed(Line node, bool persisted);
+  void count_written(Line node);
   bool macs_have_address() const {
     return parameters_.mac == MacForm::kKeyed && !parameters_.defects.address;
   }
@@ -156,6 +196,7 @@ class Integrity final : public BackendOperation, private EntryVerifier {
   Backend* backend_ = nullptr;
   LineEntries* entries_ = nullptr;
   IntegrityStatistics statistics_;
+  NodeStatistics nodes_;
 };
 
 }  // namespace pmemsim

@@ -75,6 +75,8 @@ void LineEntries::format(Image& device) {
     device.write(line, formatted);
     persistent(line, formatted);
   }
+  if (!seals_.persist_nodes) return;
+  for (const Line node : seals_.tree->all_nodes()) device.write(node, seals_.tree->node(node));
 }
 
 void LineEntries::format_line(Image& device, Line line) {
@@ -120,6 +122,7 @@ bool LineEntries::cached(Line entries, bool changes) {
 std::optional<Line> LineEntries::look_up_entry(Line line) {
   const Line entries = layout().line_of(line);
   if (cached(entries, false)) return {};
+  ++statistics_.read;
   if (seals_.verifier != nullptr) seals_.verifier->entries_missed(entries);
   return entries;
 }
@@ -158,6 +161,25 @@ void LineEntries::encode(const Write& write, const Prepared&, Encoded& encoded) 
   LineData data = contents(entries);
   layout().put(data, write.line, encoded.seal);
   encoded.metadata.push_back({entries, data});
+  add_nodes(entries, data, encoded.metadata);
+}
+
+// As the tree is when the line of entries holds that.
+void LineEntries::add_nodes(Line entries, const LineData& data,
+                            std::vector<Encoded::Metadata>& metadata) const {
+  if (!seals_.persist_nodes) return;
+  const bool stale = seals_.defects.tree || seals_.defects.nodes;
+  const LineData leaf = layout().leaf(stale ? contents(entries) : data);
+  for (const auto& [node, contents] : seals_.tree->nodes_above(leaf_of(entries), leaf)) {
+    metadata.push_back({node, contents});
+  }
+}
+
+std::vector<Encoded::Metadata> LineEntries::metadata(Line entries) const {
+  const LineData data = contents(entries);
+  std::vector<Encoded::Metadata> metadata{{entries, data}};
+  add_nodes(entries, data, metadata);
+  return metadata;
 }
 
 void LineEntries::sent(const Write&, const Encoded& encoded) {
@@ -180,19 +202,21 @@ void LineEntries::accepted(const Write& write, const Encoded& encoded) {
   const bool later = encoded.metadata.empty();
   cached(entries, later);
   if (later) return deferred_.deferred(entries);
+  ++statistics_.written;
   cache_.clean(entries);
   persistent(entries, is_stale ? stale : contents(entries));
 }
 
 void LineEntries::written_back(std::uint64_t entries, Picoseconds now) {
+  ++statistics_.written;
   persistent({entries}, contents({entries}));
+  if (seals_.verifier != nullptr) seals_.verifier->entries_written_back({entries});
   deferred_.written_back(now);
 }
 
 void LineEntries::persistent(Line entries, const LineData& contents) {
   if (seals_.tree == nullptr || seals_.defects.root) return;
-  const Line first = layout().first_covered(entries);
-  seals_.tree->update(layout().leaf_of(first), layout().leaf(contents));
+  seals_.tree->update(leaf_of(entries), layout().leaf(contents));
 }
 
 std::optional<LineData> LineEntries::evicted(Line line, const LineData& data) const {
@@ -226,6 +250,7 @@ std::unique_ptr<ImageDecoder> LineEntries::decoder() const {
   if (MerkleTree* const tree = seals_.tree) {
     keys.tree_levels = tree->levels();
     keys.roots = [tree]() -> const MerkleTree::Roots& { return tree->roots(); };
+    keys.nodes_persisted = seals_.persist_nodes;
   }
   return std::make_unique<SealedImage>(layout(), keys);
 }
@@ -234,11 +259,13 @@ void LineEntries::add_registers(SurvivingRegisters& registers) const {
   registers.write_counter = counter_;
   if (MerkleTree* const tree = seals_.tree) {
     registers.tree = {.levels = tree->levels(), .roots = tree->roots()};
+    registers.nodes_persisted = seals_.persist_nodes;
   }
 }
 
 void LineEntries::statistics(StatisticsCollector& collector) const {
   collector.group("counter_cache", cache_.statistics());
+  collector.group("metadata", statistics_);
   if (defers_) collector.group("deferred_entries", deferred_.statistics());
 }
 

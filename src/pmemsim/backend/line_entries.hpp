@@ -67,10 +67,12 @@ class EntryLayout {
 
 class PlaceKeeper;
 
-// Told of lines of entries that come from PM, and have to be verified.
+// Told of lines of entries that come from PM, and have to be verified, and of those that have
+// become persistent later than their data.
 class EntryVerifier {
  public:
   virtual void entries_missed(Line entries) = 0;
+  virtual void entries_written_back(Line entries) = 0;
 
  protected:
   ~EntryVerifier() = default;
@@ -81,10 +83,11 @@ struct Seals {
   const LineCipher* cipher = nullptr;
   const LineHash* authenticator = nullptr;
   MerkleTree* tree = nullptr;  // over what is persistent; its roots are in a persistent register
+  bool persist_nodes = false;  // of the tree, in one step with the entries below
   EntryVerifier* verifier = nullptr;
   PlaceKeeper* keeper = nullptr;  // of tables that recovery rebuilds
   struct {
-    bool root = false, tree = false, address = false;
+    bool root = false, tree = false, address = false, nodes = false;
   } defects{};  // of integrity
 };
 
@@ -94,6 +97,17 @@ inline constexpr std::uint64_t kFormatCounter = 1;
 // What a MAC is made of: ciphertext, address and counter.
 std::uint64_t mac_of(const LineHash& authenticator, Line place, std::uint64_t counter,
                      const LineData& data);
+
+struct EntryStatistics {
+  std::uint64_t read = 0, written = 0;
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("entries_read", read, "lines", "Lines of entries (counters and MACs) asked from PM");
+    visit("entries_written", written, "lines",
+          "Lines of entries sent to PM, with their data or later");
+  }
+};
 
 class LineEntries final : public BackendOperation {
  public:
@@ -137,7 +151,7 @@ class LineEntries final : public BackendOperation {
     if (defers_) deferred_.stored(line, need);
   }
   bool publish(Completion done) override { return deferred_.publish(done); }
-  LineData metadata(Line entries) const override { return contents(entries); }
+  std::vector<Encoded::Metadata> metadata(Line entries) const override;
   // From within the queue: the line of entries that DeferredEntries has sent is persistent.
   void written_back(std::uint64_t entries, Picoseconds now);
   std::optional<LineData> evicted(Line line, const LineData& data) const override;
@@ -153,6 +167,11 @@ class LineEntries final : public BackendOperation {
   bool cached(Line entries, bool changes);
   void persistent(Line entries, const LineData& contents);
   LineData contents(Line entries) const;
+  void add_nodes(Line entries, const LineData& data,
+                 std::vector<Encoded::Metadata>& metadata) const;
+  std::uint64_t leaf_of(Line entries) const {
+    return layout().leaf_of(layout().first_covered(entries));
+  }
   EntryLayout layout() const { return EntryLayout(seals_.authenticator != nullptr); }
 
   Seals seals_;
@@ -165,6 +184,7 @@ class LineEntries final : public BackendOperation {
   LineTable<Seal> seals_at_;  // by place
   // Of accepted data that could still be dropped, by their counter: those before them.
   std::unordered_map<std::uint64_t, Seal> before_;
+  EntryStatistics statistics_;
 };
 
 }  // namespace pmemsim

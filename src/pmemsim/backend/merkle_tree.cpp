@@ -59,12 +59,38 @@ const MerkleTree::Roots& MerkleTree::roots() {
   return roots_;
 }
 
-LineData MerkleTree::node(std::uint32_t level, std::uint64_t number) {
-  work_out();
-  const Node& node = find(level, number);
+LineData MerkleTree::line_of(const Node& node) {
   LineData line;
   std::memcpy(line.data(), node.data(), sizeof node);
   return line;
+}
+
+LineData MerkleTree::node(std::uint32_t level, std::uint64_t number) {
+  work_out();
+  return line_of(find(level, number));
+}
+
+std::vector<std::pair<Line, LineData>> MerkleTree::nodes_above(std::uint64_t leaf,
+                                                               const LineData& contents) {
+  work_out();
+  std::vector<std::pair<Line, LineData>> nodes;
+  std::uint64_t below = hash(leaf, contents);
+  for (std::uint32_t level = 1; level < levels_; ++level) {
+    Node node = find(level, above(leaf, level));
+    node[above(leaf, level - 1) % kArity] = below;
+    nodes.emplace_back(node_above(leaf, level), line_of(node));
+    below = hash(node);
+  }
+  return nodes;
+}
+
+std::vector<Line> MerkleTree::all_nodes() {
+  work_out();
+  std::vector<Line> nodes;
+  for (std::uint32_t level = 1; level < levels_; ++level) {
+    for (const auto& [number, _] : nodes_[level]) nodes.push_back(node_line(level, number));
+  }
+  return nodes;
 }
 
 }  // namespace pmemsim

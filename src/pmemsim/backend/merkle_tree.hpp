@@ -12,12 +12,28 @@
 #include <set>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "pmemsim/backend/line_crypto.hpp"
 #include "pmemsim/mem/image.hpp"
 
 namespace pmemsim {
+
+// A node of the tree as a line of PM.
+constexpr std::uint64_t kNodes = std::uint64_t{1} << 54;  // as line numbers, up to twice that
+constexpr unsigned kNodeNumberBits = 48;                  // of a node on its level
+
+constexpr bool is_node(Line line) { return line.number >= kNodes && line.number < 2 * kNodes; }
+constexpr Line node_line(std::uint32_t level, std::uint64_t number) {
+  return {kNodes + (std::uint64_t{level} << kNodeNumberBits) + number};
+}
+constexpr std::uint32_t level_of(Line node) {
+  return static_cast<std::uint32_t>((node.number - kNodes) >> kNodeNumberBits);
+}
+constexpr std::uint64_t number_of(Line node) {
+  return node.number & ((std::uint64_t{1} << kNodeNumberBits) - 1);
+}
 
 class MerkleTree {
  public:
@@ -34,10 +50,18 @@ class MerkleTree {
   // The node above so many levels of hashes, at least one; its number is that of its first leaf by
   // so many arities.
   LineData node(std::uint32_t level, std::uint64_t number);
+  LineData node(Line node) { return this->node(level_of(node), number_of(node)); }
+  // The nodes above a leaf, from the lowest on, as they were if it held that.
+  std::vector<std::pair<Line, LineData>> nodes_above(std::uint64_t leaf, const LineData& contents);
+  // All that aren't as if everything below were zero.
+  std::vector<Line> all_nodes();
 
   // Where the leaf's node stands on that level.
   static std::uint64_t above(std::uint64_t leaf, std::uint32_t level) {
     return leaf >> (kBitsALevel * level);
+  }
+  static Line node_above(std::uint64_t leaf, std::uint32_t level) {
+    return node_line(level, above(leaf, level));
   }
 
  private:
@@ -48,6 +72,7 @@ class MerkleTree {
   std::uint64_t hash(const Node& node) const;
   std::uint64_t hash(std::uint64_t leaf, const LineData& contents) const;
   Node& find(std::uint32_t level, std::uint64_t number);
+  static LineData line_of(const Node& node);
 
   const std::uint32_t levels_;
   const LineHash hash_;

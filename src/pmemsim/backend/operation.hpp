@@ -154,8 +154,9 @@ class BackendOperation {
   // True: what has been accepted could be read after a crash. Otherwise `done` will be called once,
   // when what has been until now could.
   virtual bool publish(Completion /*done*/) { return true; }
-  // What a line of its metadata that it has asked Backend::write_back() for holds now.
-  virtual LineData metadata(Line) const { return {}; }
+  // What a line of its metadata that it has asked Backend::write_back() for holds now, and others
+  // that have to become persistent in one step with it, behind it.
+  virtual std::vector<Encoded::Metadata> metadata(Line) const { return {}; }
   // Backend::evicted()
   virtual std::optional<LineData> evicted(Line, const LineData& data) const { return data; }
 

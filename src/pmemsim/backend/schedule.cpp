@@ -29,7 +29,11 @@ OperationSchedule::OperationSchedule(std::vector<BackendOperation*> operations,
     : operations_(std::move(operations)),
       graph_(std::move(graph)),
       units_(units),
-      parameters_(parameters) {}
+      parameters_(parameters) {
+  for (const OperationGraph::Node& node : graph_.nodes()) {
+    works_done_.of(node.sub.work).there = true;
+  }
+}
 
 void OperationSchedule::connect(EventQueue& queue, const Memory&, Backend& backend) {
   queue_ = &queue;
@@ -324,6 +328,7 @@ void OperationSchedule::node_done(std::uint64_t both, Picoseconds now) {
 
 void OperationSchedule::finish_node(std::uint32_t slot, std::uint32_t node) {
   Work& work = works_[slot];
+  ++works_done_.of(graph_.nodes()[node].sub.work).executed;
   work.running &= ~set_of(node);
   const bool useless = (work.useless & set_of(node)) != 0;
   work.useless &= ~set_of(node);
@@ -366,12 +371,24 @@ void OperationSchedule::unwanted(std::uint32_t slot) {
 void OperationSchedule::leave_if_idle(std::uint32_t slot) {
   Work& work = works_[slot];
   if (work.running != 0) return;
+  if (!work.expected && complete(work)) count_used(work);
   if (work.has_unit) give_unit_back(work);
   works_.give_back(slot);
 }
 
+// What is only for data that are written is in vain if they are elsewhere, whenever that was found.
+void OperationSchedule::count_used(const Work& work) {
+  NodeSet left = work.done & ~work.fallen_away;
+  if (work.duplicate_at) left &= ~graph_.unless_duplicate();
+  for (; left != 0; left &= left - 1) {
+    const auto node = static_cast<std::size_t>(std::countr_zero(left));
+    ++works_done_.of(graph_.nodes()[node].sub.work).used;
+  }
+}
+
 void OperationSchedule::statistics(StatisticsCollector& collector) const {
   collector.group("backend", statistics_);
+  collector.group("backend", works_done_);
 }
 
 std::string OperationSchedule::pending() const {

@@ -74,6 +74,29 @@ struct ScheduleStatistics {
   }
 };
 
+// Sub-operations that have been executed to their end, by what they work out.
+struct WorkStatistics {
+  struct Count {
+    bool there = false;  // some operation has such
+    std::uint64_t executed = 0, used = 0;
+  };
+  std::array<Count, kWorkKinds> counts{};
+
+  Count& of(WorkKind work) { return counts.at(static_cast<std::size_t>(work)); }
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    for (std::size_t work = 1; work < kWorkKinds; ++work) {
+      const Count& count = counts[work];
+      if (!count.there) continue;
+      const std::string name(kWorkNames[work]);
+      visit(name, count.executed, "sub-operations", "Executed: " + name);
+      visit(name + "_unused", count.executed - count.used, "sub-operations",
+            "Of these, in vain: useless when they ended, outdated later, or of what nobody wrote");
+    }
+  }
+};
+
 class OperationSchedule final : public BackendOperation {
  public:
   // `operations` are those that the graph is made of, `units` those of all cores.
@@ -141,6 +164,7 @@ class OperationSchedule final : public BackendOperation {
   void tell_done(const Completion& done, Picoseconds waited) const {
     if (observer_ != nullptr) observer_->done(done.argument, waited);
   }
+  void count_used(const Work& work);
   void unwanted(std::uint32_t slot);
   void leave_if_idle(std::uint32_t slot);
 
@@ -159,6 +183,7 @@ class OperationSchedule final : public BackendOperation {
   Completion free_;  // for who waits to start on something
   WriteObserver* observer_ = nullptr;
   ScheduleStatistics statistics_;
+  WorkStatistics works_done_;
 };
 
 }  // namespace pmemsim

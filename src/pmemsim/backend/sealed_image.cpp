@@ -23,13 +23,18 @@ void SealedImage::begin(const Image& device) {
     for (std::uint64_t at = 0; at < Image::kPageBytes && keys_.roots; at += kLineBytes) {
       const Line place = Line::of(address + at);
       if (!layout_.holds_entries(place)) return;
-      tree_.update(layout_.leaf_of(layout_.first_covered(place)),
-                   layout_.leaf(device_.read(place)));
+      const std::uint64_t leaf = layout_.leaf_of(layout_.first_covered(place));
+      tree_.update(leaf, layout_.leaf(device_.read(place)));
+      note_nodes(leaf);
     }
   });
 }
 
 void SealedImage::changed(Line place, const LineData& data, const Tell& tell) {
+  if (keys_.nodes_persisted && is_node(place)) {
+    device_.write(place, data);
+    nodes_to_compare_.insert(place);
+  }
   if (layout_.holds_others(place)) return;
   const LineData before = device_.read(place);
   if (formatted_) note_format(place, before);
@@ -46,6 +51,7 @@ void SealedImage::entries_changed(Line place, const LineData& before, const Line
                                   const Tell& tell) {
   const Line first = layout_.first_covered(place);
   if (keys_.roots) tree_.update(layout_.leaf_of(first), layout_.leaf(data));
+  note_nodes(layout_.leaf_of(first));
   for (std::uint64_t i = 0; i < layout_.lines_covered(); ++i) {
     const Line line{first.number + i};
     const Seal old = layout_.get(before, line);
@@ -109,7 +115,29 @@ std::string SealedImage::problem() const {
   if (keys_.roots && tree_.roots() != keys_.roots()) {
     return "the root of the integrity tree isn't that of the entries in PM";
   }
+  if (std::string problem = problem_of_nodes(); !problem.empty()) return problem;
   return problem_of_places();
+}
+
+// ---- Rule 2
+
+void SealedImage::note_nodes(std::uint64_t leaf) {
+  if (!keys_.nodes_persisted) return;
+  for (std::uint32_t level = 1; level < keys_.tree_levels; ++level) {
+    nodes_to_compare_.insert(MerkleTree::node_above(leaf, level));
+  }
+}
+
+// One that is wrong stays to be compared until it is right.
+std::string SealedImage::problem_of_nodes() const {
+  while (!nodes_to_compare_.empty()) {
+    const Line node = *nodes_to_compare_.begin();
+    if (device_.read(node) != tree_.node(node)) {
+      return "a node of the integrity tree in PM isn't that of what is below it";
+    }
+    nodes_to_compare_.erase(nodes_to_compare_.begin());
+  }
+  return {};
 }
 
 std::uint64_t SealedImage::elsewhere() const {

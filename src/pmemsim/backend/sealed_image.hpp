@@ -6,7 +6,9 @@
 //      where its data have been dropped, or where a write didn't take its entry along. No place may
 //      have had two contents with one counter: whoever has seen both has their XOR.
 //   2  The tree is built of all lines of entries anew. If a root isn't the register's, somebody has
-//      changed entries, and nothing of the image is believed. Its nodes in PM are not looked at.
+//      changed entries, and nothing of the image is believed. Its nodes in PM are looked at if
+//      each is persistent with what is below it: they must be those of this tree, so that who
+//      verifies a line by its path alone believes what is here believed.
 //   3  Which lines refer to a place follows from the entries alone. What somebody keeps of that in
 //      volatile tables is held against it, at the places that either has changed since the last
 //      time, so that a crash costs what has changed. While entries in PM are behind the tables, as
@@ -34,6 +36,7 @@ struct ImageKeys {
   bool macs_have_address = true;
   std::uint32_t tree_levels = 1;
   std::function<const MerkleTree::Roots&()> roots{};  // what their register holds
+  bool nodes_persisted = false;
   PlaceKeeper* keeper = nullptr;
   std::function<bool()> entries_behind{};  // lines' data are in PM, and their entries aren't
 };
@@ -69,6 +72,8 @@ class SealedImage final : public ImageDecoder {
   bool is_at_home(Line place) const;
   void note_pad(const Seal& entry);
   void note_format(Line place, const LineData& before);
+  void note_nodes(std::uint64_t leaf);
+  std::string problem_of_nodes() const;
   std::string problem_of_places() const;
 
   const EntryLayout layout_;
@@ -79,6 +84,7 @@ class SealedImage final : public ImageDecoder {
   std::map<std::pair<Line, std::uint64_t>, LineData> sealed_;  // by place and counter
   bool pad_used_twice_ = false;
   bool formatted_ = false;  // lines were there before
+  mutable std::set<Line> nodes_to_compare_;
   std::map<Line, std::set<Line>>
       mapped_;                         // by place: lines of other addresses whose data are there
   mutable std::set<Line> to_compare_;  // places, with who keeps tables of them

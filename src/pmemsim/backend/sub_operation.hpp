@@ -2,7 +2,10 @@
 // graph.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pmemsim/core/units.hpp"
@@ -23,9 +26,26 @@ struct Inputs {
   }
 };
 
+// What a sub-operation works out, as far as that takes energy (sim/energy.hpp).
+enum class WorkKind : std::uint8_t {
+  kNone,
+  kPad,
+  kMac,
+  kTreeHash,
+  kMd5,
+  kCrc32,
+  kCompression,
+  kCheckBits,
+};
+inline constexpr std::size_t kWorkKinds = 8;
+// In statistics.
+inline constexpr std::array<std::string_view, kWorkKinds> kWorkNames{
+    "", "pads", "macs", "tree_hashes", "md5s", "crc32s", "compressions", "check_bits"};
+
 struct SubOperation {
   std::string name;  // as the paper has it: E1
   Picoseconds latency{0};
+  WorkKind work = WorkKind::kNone;
   Inputs external{};  // not those that come by way of `after`
   // Whose results it needs. Names of operations that aren't chosen stand for nothing.
   std::vector<std::string> after{};

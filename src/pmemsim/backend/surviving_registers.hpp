@@ -32,6 +32,7 @@ struct SurvivingRegisters {
   bool published_macs = false;  // need no key
   std::optional<std::uint64_t> write_counter;
   std::optional<Tree> tree;
+  bool nodes_persisted = false;  // of the tree, with what is below them
   std::optional<Levelling> levelling;
 };
 

@@ -23,7 +23,7 @@ struct Decimal {
   std::string_view unit;
 };
 
-// Units of one type. `scale` is how many base units (ps, Hz, B, B/s) one of them is.
+// Units of one type. `scale` is how many base units (ps, Hz, B, B/s, pJ, mW) one of them is.
 struct Unit {
   std::string_view name;
   std::uint64_t scale;
@@ -40,6 +40,9 @@ constexpr Unit kBandwidthUnits[] = {{"B/s", 1},
                                     {"MB/s", 1'000'000},
                                     {"GB/s", 1'000'000'000},
                                     {"TB/s", 1'000'000'000'000}};
+constexpr Unit kEnergyUnits[] = {
+    {"pJ", 1}, {"nJ", 1'000}, {"uJ", 1'000'000}, {"mJ", 1'000'000'000}};
+constexpr Unit kPowerUnits[] = {{"mW", 1}, {"W", 1'000}};
 constexpr Unit kCycleUnits[] = {{"cycles", 1}, {"cycle", 1}};
 
 // More digits (after leading zeros) mean nothing in any unit; with any scale, Wide holds these.
@@ -291,6 +294,14 @@ Problem parse_value(std::string_view text, const Limits& limits, Bandwidth& valu
   return parse_with_units(text, limits, kBandwidthUnits, "6GB/s", value);
 }
 
+Problem parse_value(std::string_view text, const Limits& limits, Picojoules& value) {
+  return parse_with_units(text, limits, kEnergyUnits, "300pJ", value);
+}
+
+Problem parse_value(std::string_view text, const Limits& limits, Milliwatts& value) {
+  return parse_with_units(text, limits, kPowerUnits, "13W", value);
+}
+
 Problem parse_choice(std::string_view text, std::span<const std::string_view> choices, int& index) {
   const auto found = std::find(choices.begin(), choices.end(), text);
   if (found != choices.end()) {
@@ -377,6 +388,14 @@ std::string format_value(Bytes value) {
 
 std::string format_value(Bandwidth value) { return format_decimal(value.count, kBandwidthUnits); }
 
+std::string format_value(Picojoules value) {
+  return format_decimal(static_cast<std::uint64_t>(value.count), kEnergyUnits);
+}
+
+std::string format_value(Milliwatts value) {
+  return format_decimal(static_cast<std::uint64_t>(value.count), kPowerUnits);
+}
+
 namespace {
 
 template <class Format>
@@ -423,6 +442,12 @@ std::string format_limits(const Limits& limits, Hertz) { return range_of_units<H
 std::string format_limits(const Limits& limits, Bytes) { return range_of_units<Bytes>(limits); }
 std::string format_limits(const Limits& limits, Bandwidth) {
   return range_of_units<Bandwidth>(limits);
+}
+std::string format_limits(const Limits& limits, Picojoules) {
+  return range_of_units<Picojoules>(limits);
+}
+std::string format_limits(const Limits& limits, Milliwatts) {
+  return range_of_units<Milliwatts>(limits);
 }
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {

@@ -8,8 +8,8 @@
 //
 // What is parsed, checked, printed and documented comes from there. Supported types: std::uint32_t
 // (a count), bool, Ratio, Picoseconds ("2ns"), Delay ("2ns" or "4cycles" of the cores' clock),
-// Hertz ("2GHz"), Bytes ("32KiB"), Bandwidth ("6.6GB/s"), enums that have a choice_names(), and one
-// or several of some names (NamedChoice, NamedChoices).
+// Hertz ("2GHz"), Bytes ("32KiB"), Bandwidth ("6.6GB/s"), Picojoules ("1.2nJ"), Milliwatts ("13W"),
+// enums that have a choice_names(), and one or several of some names (NamedChoice, NamedChoices).
 //
 // A deliberate defect, so that crash tests can show that they would find it, is declared by
 // visit.defect("flush", flush, "a flush doesn't write its line back"). Its key has kDefects before
@@ -109,6 +109,8 @@ std::optional<std::string> parse_value(std::string_view text, const Limits&, Del
 std::optional<std::string> parse_value(std::string_view text, const Limits&, Hertz& value);
 std::optional<std::string> parse_value(std::string_view text, const Limits&, Bytes& value);
 std::optional<std::string> parse_value(std::string_view text, const Limits&, Bandwidth& value);
+std::optional<std::string> parse_value(std::string_view text, const Limits&, Picojoules& value);
+std::optional<std::string> parse_value(std::string_view text, const Limits&, Milliwatts& value);
 std::optional<std::string> parse_choice(std::string_view text,
                                         std::span<const std::string_view> choices, int& index);
 std::optional<std::string> parse_value(std::string_view text, const Limits&, NamedChoice& value);
@@ -121,6 +123,8 @@ std::string format_value(Delay value);
 std::string format_value(Hertz value);
 std::string format_value(Bytes value);
 std::string format_value(Bandwidth value);
+std::string format_value(Picojoules value);
+std::string format_value(Milliwatts value);
 std::string format_value(const NamedChoice& value);
 std::string format_value(const NamedChoices& value);
 
@@ -133,6 +137,8 @@ std::string format_limits(const Limits& limits, Delay);
 std::string format_limits(const Limits& limits, Hertz);
 std::string format_limits(const Limits& limits, Bytes);
 std::string format_limits(const Limits& limits, Bandwidth);
+std::string format_limits(const Limits& limits, Picojoules);
+std::string format_limits(const Limits& limits, Milliwatts);
 
 constexpr std::string_view type_name(std::uint32_t) { return "count"; }
 constexpr std::string_view type_name(bool) { return "flag"; }
@@ -142,6 +148,8 @@ constexpr std::string_view type_name(Delay) { return "delay"; }
 constexpr std::string_view type_name(Hertz) { return "frequency"; }
 constexpr std::string_view type_name(Bytes) { return "size"; }
 constexpr std::string_view type_name(Bandwidth) { return "bandwidth"; }
+constexpr std::string_view type_name(Picojoules) { return "energy"; }
+constexpr std::string_view type_name(Milliwatts) { return "power"; }
 constexpr std::string_view type_name(const NamedChoice&) { return "choice"; }
 constexpr std::string_view type_name(const NamedChoices&) { return "choices"; }
 

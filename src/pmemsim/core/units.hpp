@@ -1,4 +1,4 @@
-// Time, frequency and addresses as types of their own, so that a cycle can't be taken for a
+// Time, frequency, energy and addresses as types of their own, so that a cycle can't be taken for a
 // picosecond nor a byte address for a line.
 #pragma once
 
@@ -41,6 +41,17 @@ struct Hertz {
 struct Bytes {
   std::uint64_t count = 0;
   constexpr auto operator<=>(const Bytes&) const = default;
+};
+
+struct Picojoules {
+  std::int64_t count = 0;
+  constexpr auto operator<=>(const Picojoules&) const = default;
+};
+
+// A milliwatt is a picojoule in each nanosecond.
+struct Milliwatts {
+  std::int64_t count = 0;
+  constexpr auto operator<=>(const Milliwatts&) const = default;
 };
 
 inline constexpr std::uint64_t kLineBytes = 64;

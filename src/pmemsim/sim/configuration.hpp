@@ -16,6 +16,7 @@
 #include "pmemsim/cpu/tlb.hpp"
 #include "pmemsim/design/design_configuration.hpp"
 #include "pmemsim/mem/memory_parameters.hpp"
+#include "pmemsim/sim/energy.hpp"
 
 namespace pmemsim {
 
@@ -54,6 +55,7 @@ struct Configuration {
   PathParameters path;
   MemoryParameters dram;
   MemoryParameters pm;
+  EnergyParameters energy;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -70,6 +72,7 @@ struct Configuration {
     visit.group("dram", dram);
     visit.group("pm", pm);
     visit.group("pm", pm.defects);  // what DRAM holds doesn't matter to a crash
+    visit.group("energy", energy);
     design.describe_parameters(visit);
   }
 

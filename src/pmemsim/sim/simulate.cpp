@@ -50,6 +50,10 @@ void Machine::describe_statistics(StatisticsCollector& collector) const {
   collector.group("pm", pm_.statistics());
   collector.group("dram", dram_.statistics());
   design_.statistics(collector);
+  if (!configuration_.design.operations().empty()) {
+    const Picoseconds core_time = end() * cores_used_;
+    collector.group("energy", energy_of(configuration_.energy, collector.found, core_time));
+  }
   collector("events", queue_.executed(), "events", "Events that the simulation executed");
 }
 
