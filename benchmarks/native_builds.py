@@ -42,18 +42,22 @@ def folder_of(opt: str, more: Path | None) -> Path:
 
 
 def build_native(
-    workload: str, opt: str, more: Path | None = None, link_options: tuple[str, ...] = ()
+    workload: str, opt: str, more: Path | None = None, options: tuple[str, ...] = ()
 ) -> Path:
     """Compile a workload without any recording; returns the program's path.
 
-    `more` is another C source of the program.
+    `opt` is the level, or the program's and the library's, as in O0+O2; `more` is another C source
+    of the program.
     """
+    level, _, library_level = opt.partition("+")
+    library = library_objects(library_level or level, more)
     program = folder_of(opt, more) / workload
+    program.parent.mkdir(parents=True, exist_ok=True)
     source = ROOT / "workloads" / workload / f"{workload}.cpp"
     link: list[str | Path] = [
-        need("clang++-19", "clang-19"), f"-{opt}", "-std=c++20", INCLUDE,
-        f"-I{ROOT / 'workloads' / 'common'}", source, *library_objects(opt, more), *link_options,
-        "-lpthread", "-o", program,
+        need("clang++-19", "clang-19"), f"-{level}", "-std=c++20", INCLUDE,
+        f"-I{ROOT / 'workloads' / 'common'}", source, *library, *options, "-lpthread", "-o",
+        program,
     ]  # fmt: skip
     subprocess.run(link, check=True)
     return program

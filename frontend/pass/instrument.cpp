@@ -2,6 +2,7 @@
 
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/ValueHandle.h>
 #include <llvm/TargetParser/Triple.h>
 
 #include <utility>
@@ -32,8 +33,12 @@ bool may_take_lock(const llvm::Instruction& atomic) {
 
 class FunctionInstrumenter {
  public:
-  FunctionInstrumenter(llvm::Function& function, const Context& context)
-      : function_(function), recorder_(function, context), builder_(recorder_.builder()) {}
+  FunctionInstrumenter(llvm::Function& function, const Context& context,
+                       llvm::CodeGenOptLevel level)
+      : function_(function),
+        recorder_(function, context),
+        builder_(recorder_.builder()),
+        stack_stores_(level == llvm::CodeGenOptLevel::None) {}
 
   void run() {
     // Instrumenting splits blocks, so what there is to do is listed first.
@@ -44,15 +49,53 @@ class FunctionInstrumenter {
     }
     for (const auto& block : blocks) {
       recorder_.enter(block);
+      if (stack_stores_ && &block == &blocks.front()) record_pushes(*block.front());
       record_recurrences(block);
-      for (llvm::Instruction* instruction : block) {
-        recorder_.reach(*instruction);
-        visit(*instruction);
+      for (std::size_t i = 0; i < block.size(); ++i) {
+        recorder_.reach(*block[i]);
+        const bool spilled = stack_stores_ && recorder_.context().counts.of(*block[i]).spilled;
+        const llvm::WeakTrackingVH result(block[i]);  // a copy's call is erased
+        visit(*block[i]);
+        if (spilled && result == block[i] && i + 1 < block.size())
+          record_spill(*block[i], *block[i + 1]);
       }
     }
   }
 
  private:
+  // ---- What the code generator stores to the stack beyond the program's own stores -------------
+
+  // Where to return to, and the caller's frame pointer.
+  void record_pushes(llvm::Instruction& first) {
+    builder_.SetInsertPoint(&*first.getParent()->getFirstInsertionPt());
+    llvm::Value* top = builder_.CreateIntrinsic(llvm::Intrinsic::addressofreturnaddress,
+                                                {builder_.getPtrTy()}, {});
+    record_push(top, 0);
+    if (function_.getFnAttribute("frame-pointer").getValueAsString() == "all")
+      record_push(top, -kWordBytes);
+  }
+
+  void record_push(llvm::Value* top, std::int64_t offset) {
+    Site site = recorder_.site(SiteKind::kStore);
+    site.size = kWordBytes;
+    const std::uint32_t number = recorder_.add(std::move(site));
+    llvm::Value* caller =
+        builder_.CreateIntrinsic(llvm::Intrinsic::returnaddress, {}, {builder_.getInt32(0)});
+    recorder_.call("pushed", number, {recorder_.offset_pointer(top, offset), caller});
+  }
+
+  // A result that waits in memory: here, in a variable of its own.
+  void record_spill(llvm::Instruction& result, llvm::Instruction& next) {
+    llvm::Type* type = result.getType();
+    if (!type->isIntegerTy() && !type->isPointerTy()) return;
+    llvm::BasicBlock& entry = function_.getEntryBlock();
+    builder_.SetInsertPoint(&entry, entry.getFirstInsertionPt());
+    llvm::Value* place = builder_.CreateAlloca(type);
+    recorder_.insert_at(&next, result);
+    llvm::StoreInst* store = builder_.CreateStore(&result, place);
+    recorder_.record_stores(*store, SiteKind::kStore, place, &result, recorder_.size_of(type));
+  }
+
   // All of a loop's head behind its phis, in their order.
   void record_recurrences(const std::vector<llvm::Instruction*>& block) {
     llvm::Instruction* place = &*block.front()->getParent()->getFirstInsertionPt();
@@ -275,9 +318,12 @@ class FunctionInstrumenter {
     recorder_.call("foreign_after", number);
   }
 
+  static constexpr std::int64_t kWordBytes = 8;
+
   llvm::Function& function_;
   Recorder recorder_;
   llvm::IRBuilder<>& builder_;
+  bool stack_stores_;  // without optimization they are half of all stores
 };
 
 // ---- The module --------------------------------------------------------------------------------
@@ -348,7 +394,7 @@ bool instrument(llvm::Module& module, llvm::CodeGenOptLevel level) {
   RuntimeCalls runtime(module);
   const Context context{module, counts, loop_phis, dependences, table, runtime};
   drop_memory_attributes(module);
-  for (llvm::Function* function : functions) FunctionInstrumenter(*function, context).run();
+  for (llvm::Function* function : functions) FunctionInstrumenter(*function, context, level).run();
   if (table.empty()) return true;
   table.emit();
   return true;

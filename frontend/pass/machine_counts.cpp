@@ -4,9 +4,11 @@
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/CodeGen/MachineBlockFrequencyInfo.h>
 #include <llvm/CodeGen/MachineBranchProbabilityInfo.h>
+#include <llvm/CodeGen/MachineFrameInfo.h>
 #include <llvm/CodeGen/MachineFunctionPass.h>
 #include <llvm/CodeGen/MachineModuleInfo.h>
 #include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/PseudoSourceValue.h>
 #include <llvm/CodeGen/TargetInstrInfo.h>
 #include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/CodeGen/TargetSubtargetInfo.h>
@@ -113,6 +115,29 @@ unsigned executed(const llvm::MachineInstr& instruction, const llvm::TargetInstr
   return 1;
 }
 
+// Stores a register to a place that only the code generator knows of?
+bool spills(const llvm::MachineInstr& instruction) {
+  const llvm::MachineFrameInfo& frame = instruction.getMF()->getFrameInfo();
+  return llvm::any_of(instruction.memoperands(), [&](const llvm::MachineMemOperand* access) {
+    const auto* place =
+        llvm::dyn_cast_or_null<llvm::FixedStackPseudoSourceValue>(access->getPseudoValue());
+    return access->isStore() && place != nullptr &&
+           frame.isSpillSlotObjectIndex(place->getFrameIndex());
+  });
+}
+
+// Of what is spilled, the instruction that has computed it.
+const llvm::MachineInstr* source_of_spill(const llvm::MachineInstr& spill) {
+  const llvm::MachineOperand& stored = spill.getOperand(spill.getNumExplicitOperands() - 1);
+  if (!stored.isReg()) return nullptr;
+  const llvm::TargetRegisterInfo* registers = spill.getMF()->getSubtarget().getRegisterInfo();
+  for (const llvm::MachineInstr* before = spill.getPrevNode(); before != nullptr;
+       before = before->getPrevNode()) {
+    if (before->modifiesRegister(stored.getReg(), registers)) return before;
+  }
+  return nullptr;
+}
+
 // Counts one function's final machine code.
 class FunctionCount {
  public:
@@ -135,6 +160,7 @@ class FunctionCount {
       count.instructions += share.instructions;
       count.calls |= share.calls;
     }
+    for (const Id id : spilled_) counts[numbering_[id]].spilled = true;
   }
 
  private:
@@ -155,6 +181,7 @@ class FunctionCount {
     for (const llvm::MachineInstr& instruction : block.instrs()) {
       const unsigned executes = executed(instruction, info_);
       if (executes == 0) continue;
+      if (spills(instruction)) note_spill(instruction);
       waiting += executes * reached;
       if (instruction.isConditionalBranch()) reached -= taken(instruction, block);
       const llvm::DebugLoc& location = instruction.getDebugLoc();
@@ -169,6 +196,12 @@ class FunctionCount {
     } else if (waiting > 0) {
       unnumbered_.push_back({&block, waiting});
     }
+  }
+
+  void note_spill(const llvm::MachineInstr& spill) {
+    const llvm::MachineInstr* source = source_of_spill(spill);
+    if (source == nullptr || !source->getDebugLoc()) return;
+    if (const Id id = source->getDebugLoc().getLine(); id != 0) spilled_.push_back(id);
   }
 
   void add(std::size_t first, const Share& share) {
@@ -269,6 +302,7 @@ class FunctionCount {
   const llvm::MachineBranchProbabilityInfo* probabilities_;
   const llvm::TargetInstrInfo& info_;
   std::vector<Share> shares_;
+  std::vector<Id> spilled_;
   llvm::DenseMap<const llvm::MachineBasicBlock*, std::size_t> last_;  // its last one in shares_
   std::vector<std::pair<const llvm::MachineBasicBlock*, double>> unnumbered_;
 };

@@ -18,6 +18,7 @@ namespace pmemsim::pass {
 struct MachineCount {
   double instructions = 0;  // a mean where the back end duplicated or merged code
   bool calls = false;       // a call is among them: a library call, for most LLVM instructions
+  bool spilled = false;     // the result is stored to the stack, for want of registers
 };
 
 class MachineCounts {

@@ -58,6 +58,9 @@ void pmemsim_rt_register(struct pmemsim_rt_module* module);
 void pmemsim_rt_load(uint32_t site, const volatile void* address);
 // After the store: the runtime reads the stored bytes back.
 void pmemsim_rt_store(uint32_t site, volatile void* address, uint32_t size);
+// At a function's entry: the word at `address` was pushed by the call, which returns to `caller`,
+// or behind it.
+void pmemsim_rt_pushed(uint32_t site, volatile void* address, const void* caller);
 // Before the access: gives other threads their turn while this one would spin.
 void pmemsim_rt_atomic_before(uint32_t site, const volatile void* address);
 void pmemsim_rt_atomic_load(uint32_t site, const volatile void* address, uint32_t size);

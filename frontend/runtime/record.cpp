@@ -9,6 +9,9 @@
 #include "objects.hpp"
 #include "runtime.hpp"
 
+// The linker's: where the program's code begins and ends.
+extern "C" const char __executable_start, etext;  // NOLINT(bugprone-reserved-identifier)
+
 namespace pmemsim::rt {
 namespace {
 
@@ -433,6 +436,20 @@ PMEMSIM_EXPORT void pmemsim_rt_store(std::uint32_t site, volatile void* address,
   put_value(at, address, size);
   end_record(site, at);
   count(site);
+}
+
+// What other code pushes, such as the C library that starts a thread, depends on where that lies.
+// Optimized code, such as the recorder's, has anything in the frame pointer: then it isn't a
+// frame's.
+PMEMSIM_EXPORT void pmemsim_rt_pushed(std::uint32_t site, volatile void* address,
+                                      const void* caller) {
+  constexpr std::uintptr_t kLargestFrame = 1 << 20;
+  if (caller < &__executable_start || caller >= &etext) return;
+  const std::uintptr_t word = *static_cast<volatile std::uintptr_t*>(address);
+  const bool is_frame = word - reinterpret_cast<std::uintptr_t>(address) < kLargestFrame;
+  if (is_frame || word == reinterpret_cast<std::uintptr_t>(caller)) {
+    pmemsim_rt_store(site, address, sizeof word);
+  }
 }
 
 PMEMSIM_EXPORT void pmemsim_rt_atomic_before(std::uint32_t site, const volatile void* address) {

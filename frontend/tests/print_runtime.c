@@ -97,6 +97,10 @@ void pmemsim_rt_load(uint32_t site, const volatile void* address) {
 void pmemsim_rt_store(uint32_t site, volatile void* address, uint32_t size) {
   print("store", site, address, size, 0);
 }
+void pmemsim_rt_pushed(uint32_t site, volatile void* address, const void* caller) {
+  (void)caller;
+  print("pushed_store", site, address, 8, 0);
+}
 void pmemsim_rt_atomic_before(uint32_t site, const volatile void* address) {
   (void)site, (void)address;
 }

@@ -72,6 +72,41 @@ int main(void) {
         assert op.site.file.endswith("program.c")
 
 
+def test_what_the_code_generator_stores(toolchain: Toolchain, level: str) -> None:
+    """At -O0: where to return to, the frame pointer, and results that wait for others."""
+    recording = toolchain.record(
+        """
+__attribute__((noinline)) long twice(long x) { __asm__("" : "+r"(x)); return 2 * x; }
+__attribute__((noinline)) long both(long x) { return twice(x) - twice(x + 1) - twice(x + 2); }
+int main(void) { return both(100) + 206 == 0 ? 0 : 1; }
+""",
+        level,
+    )
+    pushed = recording.named("pushed_store")
+    spilled = [
+        struct.unpack("<q", op.value)[0]
+        for op in recording.of(Kind.STORE, function="both")
+        if op.name == "store" and op.bytes == 8
+    ]
+    if level != "-O0":
+        assert not pushed
+        assert not spilled
+        return
+    # Of main, of both, and three times of twice.
+    assert [op.site.function for op in pushed] == 2 * ["main"] + 2 * ["both"] + 6 * ["twice"]
+    returns, frames = pushed[::2], pushed[1::2]
+    for top, below in zip(returns, frames, strict=True):
+        assert top.address == below.address + 8
+    in_both = [struct.unpack("<Q", op.value)[0] for op in returns[2:]]
+    assert in_both == sorted(set(in_both))
+    assert in_both[2] - in_both[0] < 1000
+    # The frame pointer of both, by what main's callee has below its own.
+    assert len({op.value for op in frames[2:]}) == 1
+    assert struct.unpack("<Q", frames[2].value)[0] == frames[1].address
+    # The parameter, then what waits while twice runs again.
+    assert spilled == [100, 200, -2]
+
+
 NAMES = {CLWB: "clwb", CLFLUSHOPT: "clflushopt", CLFLUSH: "clflush"}
 FLUSHES = {
     "intrinsic clflush": ("_mm_clflush(p)", CLFLUSH),

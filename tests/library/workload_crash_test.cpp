@@ -117,8 +117,7 @@ class LowLevel : public testing::Test {
 
 using Structures = testing::Types<workload::SwapWorkload<array_swap::ArraySwapLowLevel>,
                                   workload::Map<hashmap::LowLevelHashMap>,
-                                  workload::Map<linked_list::LinkedLists>,
-                                  queue::LowLevelQueues>;
+                                  workload::Map<linked_list::LinkedLists>, queue::LowLevelQueues>;
 TYPED_TEST_SUITE(LowLevel, Structures);
 
 TYPED_TEST(LowLevel, IsWholeWhereverItCrashes) { EXPECT_TRUE(this->is_whole_in_all()); }

@@ -143,11 +143,11 @@ TEST(Workloads, RefuseEachOthersPools) {
 INSTANTIATE_TEST_SUITE_P(All, Workload,
                          testing::Values("array_swap", "array_swap_lowlevel", "string_swap",
                                          "queue", "queue_lowlevel", "linked_list", "hashmap",
-                                         "hashmap_lowlevel",
-                                         "rbtree", "btree", "ctree", "binary_tree", "skiplist",
-                                         "echo", "vacation", "vacation_redo", "memcached",
-                                         "memcached_redo", "tatp", "tatp_lowlevel", "tpcc",
-                                         "tpcc_lowlevel", "streaming", "load_misspeculation"),
+                                         "hashmap_lowlevel", "rbtree", "btree", "ctree",
+                                         "binary_tree", "skiplist", "echo", "vacation",
+                                         "vacation_redo", "memcached", "memcached_redo", "tatp",
+                                         "tatp_lowlevel", "tpcc", "tpcc_lowlevel", "streaming",
+                                         "load_misspeculation"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pmemsim.errors import ConfigError
 from pmemsim.targets import find_target
-from pmemsim.workloads import WorkloadRun
+from pmemsim.workloads import Argument, WorkloadRun
 from structures import READERS, TREES, Pool, mix
 
 import pmemsim
@@ -22,9 +22,10 @@ STOCK_BYTES, WAREHOUSES = 320, 4
 NODE_BYTES = 64
 
 
-def recorded(workload: str, **arguments: int | str) -> Trace:
+def recorded(workload: str, **arguments: Argument) -> Trace:
     """A recording of 200 regions by one thread."""
-    return find_target(workload, threads=1, regions=REGIONS, **arguments).trace()
+    of: dict[str, Argument] = {"threads": 1, "regions": REGIONS, **arguments}
+    return find_target(workload, opt=None, **of).trace()
 
 
 def pool_after(trace: Trace, folder: Path) -> Pool:

@@ -97,7 +97,14 @@ class Chains {
 
   Node* new_node(Node* next, const Operation& item, Scratch& cache) {
     Node* node = static_cast<Node*>(nodes_.take(cache));
-    if constexpr (kHints) item.announce_address(node);
+    if constexpr (kHints) {
+      pm_pre fields;
+      pm_pre_init(&fields);
+      pm_pre_both_buf(&fields, &node->next, &next, sizeof next);
+      pm_pre_both_buf(&fields, &node->key, &item.key, 2 * sizeof item.key);
+      pm_pre_start_buf(&fields);
+      item.announce_address(node);
+    }
     *node = {next, item.key, item.stamp};
     item.store_data(node);
     pm_flush(node, sizeof *node + data_bytes_);

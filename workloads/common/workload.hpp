@@ -268,8 +268,7 @@ inline Options parse(const About& about, int argc, char** argv) {
   if (options.data_bytes % about.data_multiple != 0)
     refuse("--data-bytes " + std::to_string(options.data_bytes) + ": must be a multiple of " +
            std::to_string(about.data_multiple));
-  if (options.mix != Mix::kInsertUpdate &&
-      (about.mixes & bit_of(options.mix)) == 0)
+  if (options.mix != Mix::kInsertUpdate && (about.mixes & bit_of(options.mix)) == 0)
     refuse("--mix " + std::string(kMixes[static_cast<unsigned>(options.mix)]) + ": " + about.name +
            " has no such operations");
   return options;

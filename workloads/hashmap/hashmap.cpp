@@ -45,9 +45,7 @@ class HashMap {
 
   HashMap(pm_pool* pool, Root* root) : pool_(pool), root_(root) {}
 
-  void create(const workload::Options& options) {
-    root_->buckets.create(pool_, 2 * options.items);
-  }
+  void create(const workload::Options& options) { root_->buckets.create(pool_, 2 * options.items); }
   void take_over() {}
 
   std::size_t lock_of(std::uint64_t key) const { return root_->buckets.lock_of(key); }

@@ -63,8 +63,7 @@ class LowLevelHashMap {
 
   workload::Tally execute(const workload::Operation& item, Scratch& cache) {
     Node** bucket = root_->buckets.of(item.key);
-    return item.at_end ? chains_.append(bucket, item, cache)
-                       : chains_.execute(bucket, item, cache);
+    return item.at_end ? chains_.append(bucket, item, cache) : chains_.execute(bucket, item, cache);
   }
 
   void check(workload::Census& census) const {

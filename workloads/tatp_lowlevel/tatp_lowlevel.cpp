@@ -31,7 +31,10 @@ class TatpLowLevel {
       "Sets the location of a subscriber, found by its number (TATP's UPDATE_LOCATION), with an\n"
       "undo log of its own instead of atomic regions: --regions counts transactions. --items is\n"
       "the number of subscribers; the other tables follow from it.",
-      10000, 64, "the standard fixes the sizes of the rows", 8,
+      10000,
+      64,
+      "the standard fixes the sizes of the rows",
+      8,
       workload::bit_of(workload::Mix::kPmweaver)};
 
   static std::uint64_t pool_bytes(const workload::Options& options) {
@@ -83,8 +86,7 @@ class TatpLowLevel {
   workload::Tally run(const workload::Work& work, Requests& requests) {
     if (work.mix == workload::Mix::kPmweaver) {
       Log log;
-      for (std::uint64_t i = 0; i < work.regions; ++i)
-        update_location<false>(requests.next(), log);
+      for (std::uint64_t i = 0; i < work.regions; ++i) update_location<false>(requests.next(), log);
     } else {
       for (std::uint64_t i = 0; i < work.regions; ++i)
         update_location<true>(requests.next(), log_of(work.thread));

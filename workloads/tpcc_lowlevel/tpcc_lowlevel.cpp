@@ -82,7 +82,10 @@ class TpccLowLevel {
       "Places orders of 5 to 15 items (TPC-C's NewOrder), at one of 4 warehouses, with an undo\n"
       "log of its own instead of atomic regions: --regions counts transactions. --items is the\n"
       "number of items; the other tables follow from it.",
-      10000, 64, "the standard fixes the sizes of the rows", 8,
+      10000,
+      64,
+      "the standard fixes the sizes of the rows",
+      8,
       workload::bit_of(workload::Mix::kPmweaver)};
 
   static std::uint64_t pool_bytes(const workload::Options& options) {
@@ -126,9 +129,8 @@ class TpccLowLevel {
       request.count = tpcc::kMinLines - 1 + one_of(tpcc::kMaxLines - tpcc::kMinLines + 1);
       std::set<std::uint32_t> items;
       while (items.size() < request.count) items.insert(one_of(entry_.items()));
-      std::ranges::transform(items, request.lines.begin(), [](std::uint32_t i_id) {
-        return Request::Line{i_id, 1, 7};
-      });
+      std::ranges::transform(items, request.lines.begin(),
+                             [](std::uint32_t i_id) { return Request::Line{i_id, 1, 7}; });
       return request;
     }
 
