@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from pmemsim.errors import ConfigError, Error, did_you_mean, in_one
-from pmemsim.presets import Kind, load_preset, preset_names
+from pmemsim.presets import BEFORE, Kind, load_preset, preset_names
 
 
 class Item:
@@ -100,11 +100,23 @@ class Item:
         return name
 
     def preset(self, kind: Kind) -> str:
-        """A machine or a design: a name that there is, or the path of a YAML file."""
+        """A machine or a design: a name that there is, or the path of a YAML file.
+
+        A design may stand before a backend: `asap@enc+veri`.
+        """
         name = self.text()
         if "/" in name or name.endswith((".yaml", ".yml")):
             return name
-        return self.one_of(preset_names(kind), kind)
+        design, before, backend = name.partition(BEFORE)
+        if kind == "design" and before:
+            self._known(design, "design")
+            return f"{design}{BEFORE}{self._known(backend, 'backend')}"
+        return self._known(name, kind)
+
+    def _known(self, name: str, kind: Kind) -> str:
+        if name not in preset_names(kind):
+            raise self.error(f"unknown {kind} '{name}'{did_you_mean(name, preset_names(kind))}")
+        return name
 
     def preset_file(self, kind: Kind) -> str:
         """As `preset`; the file of one's own has been read, and has nothing wrong."""

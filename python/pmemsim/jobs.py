@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from pmemsim import _core
 from pmemsim.crash import Points, verify
+from pmemsim.predictability import predictability
 from pmemsim.simulation import (
     Configuration,
     Progress,
@@ -28,7 +29,7 @@ from pmemsim.trace import Trace
 
 @dataclass(frozen=True)
 class Outcome:
-    """What is kept of one simulation."""
+    """What is kept of one simulation, or of a look at a recording, which takes no time."""
 
     trace_hash: str
     threads: int
@@ -62,8 +63,8 @@ class Work(Protocol):
     """What to do with a recording. It goes to other processes, so it holds values alone."""
 
     @property
-    def configuration(self) -> Configuration:
-        """The design and the machine."""
+    def configuration(self) -> Configuration | None:
+        """The design and the machine, if any."""
 
     @property
     def label(self) -> str:
@@ -99,6 +100,37 @@ class Simulate:
     def run(self, trace: Trace, contents: StartingContents, report: Progress) -> dict[str, Any]:
         """Simulate it."""
         return asdict(Outcome.of(simulate(trace, self.configuration, report, contents=contents)))
+
+    def has_given(self, value: dict[str, Any]) -> bool:
+        """Whether this has an outcome's values."""
+        return value.keys() == Outcome.__dataclass_fields__.keys()
+
+
+@dataclass(frozen=True)
+class Analyze:
+    """Look at the recording without simulating time; the result is an `Outcome`."""
+
+    configuration: None = None
+
+    @property
+    def label(self) -> str:
+        """What is done."""
+        return "analysed"
+
+    @property
+    def options(self) -> list[object]:
+        """What the result holds, in case older ones are kept: the names of its values."""
+        return ["analyze", list(Outcome.__dataclass_fields__)]
+
+    def run(self, trace: Trace, contents: StartingContents, report: Progress) -> dict[str, Any]:
+        """Read it to its end."""
+        found = predictability(trace, report)
+        return asdict(
+            Outcome(
+                trace.hash, trace.threads, found.instructions, 0, 0.0, 0,
+                {f"predictability.{name}": float(n) for name, n in found.counts().items()},
+            )
+        )  # fmt: skip
 
     def has_given(self, value: dict[str, Any]) -> bool:
         """Whether this has an outcome's values."""
@@ -144,7 +176,9 @@ class Job:
     @cached_property
     def key(self) -> str:
         """Identifies the result: recording, every parameter, and the simulator's version."""
-        parameters = [(p["key"], p["value"]) for p in self.work.configuration.resolve()]
+        configuration = self.work.configuration
+        resolved = configuration.resolve() if configuration else []
+        parameters = [(p["key"], p["value"]) for p in resolved]
         text = json.dumps([self.trace.hash, parameters, *simulator_identity(), self.work.options])
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 

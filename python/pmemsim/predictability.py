@@ -68,8 +68,18 @@ class Predictability:
     @property
     def frequent_share(self) -> float:
         """Share of the write-backs that come from the 20 most frequent sets (figure 11)."""
-        covered = sum(found.write_backs for found in self.most_frequent_sets)
-        return covered / self.total.write_backs if self.total.write_backs else 0.0
+        return self._frequent / self.total.write_backs if self.total.write_backs else 0.0
+
+    @property
+    def _frequent(self) -> int:
+        return sum(found.write_backs for found in self.most_frequent_sets)
+
+    def counts(self) -> dict[str, int]:
+        """Write-backs by what an ideal predictor finds of them: the figures of the paper."""
+        own = {f"found_{what}": n for what, n in self.total.in_all_stores.items()}
+        others = {f"found_{what}_elsewhere": n for what, n in self.total.without_own_stores.items()}
+        whole = {"write_backs": self.total.write_backs, "most_frequent_sets": self._frequent}
+        return {**whole, **own, **others}
 
     def distance_of(self, share: float) -> int | None:
         """The bound within which this share of the write-backs follow their last store."""

@@ -439,7 +439,7 @@ def janus(value: Values) -> Structures:
     ]
 
 
-def _pmweaver(value: Values) -> Structures:
+def pmweaver(value: Values) -> Structures:
     """Table I; the paper prints sizes of structures, from which those of entries follow."""
 
     def structure(
@@ -501,6 +501,6 @@ STORAGE: dict[tuple[str, str], Callable[[Values], Structures]] = {
     ("backend", "oram"): _oram,
     ("precompute", "none"): _nothing,
     ("precompute", "janus"): janus,
-    ("precompute", "pmweaver"): _pmweaver,
+    ("precompute", "pmweaver"): pmweaver,
 }
 """What each choice of a layer adds; every choice has a row."""

@@ -20,7 +20,6 @@ from pmemsim.files import check_writable, write_json
 from pmemsim.jobs import Job
 from pmemsim.reproduce import runs
 from pmemsim.reproduce.measurements import Measurements
-from pmemsim.reproduce.metrics import METRICS
 from pmemsim.reproduce.papers import is_paper, load_paper
 from pmemsim.reproduce.plan import Experiment, Paper, Scale
 from pmemsim.reproduce.report import to_dict
@@ -151,8 +150,7 @@ def _raise(_: Job, failure: Failure | None) -> None:
 
 
 def _draw(measured: Measurements, folder: Path) -> Path | None:
-    metric = measured.experiment.metric
-    if metric == "storage" or METRICS[metric].counted:
+    if measured.experiment.metric == "storage":
         return None
     from pmemsim.reproduce.figures import draw
 
@@ -196,7 +194,7 @@ def _row(finding: Finding) -> list[str]:
         ]
         cells = [
             fact.id,
-            f"{fact.value:g}",
+            f"{fact.value:g} {fact.unit}".strip(),
             f"{finding.measured:.3f} ± {finding.ci95:.3f}",
             "" if finding.ratio is None else f"{finding.ratio:.2f}",
             finding.verdict,

@@ -19,6 +19,10 @@ class Estimate:
     ci95: float
     """Half the width of the 95% confidence interval; 0 for a single seed."""
 
+    def less_one(self) -> Estimate:
+        """By how much it is above 1."""
+        return Estimate(self.mean - 1, self.ci95)
+
 
 def estimate(values: Sequence[float]) -> Estimate:
     """Mean and confidence interval of up to ten independent values."""

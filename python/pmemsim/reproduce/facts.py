@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+UNITS = {"ns": 1, "B": 1, "KB": 1024}
+"""Each with how much of a metric's own unit it is."""
+
 
 @dataclass(frozen=True)
 class Fact:
@@ -14,6 +17,8 @@ class Fact:
     """Section and figure."""
     what: str
     value: float | None
-    """A ratio; None if the fact is a shape."""
+    """None if the fact is a shape."""
     shape: str
     """What must hold; empty if the fact is a number."""
+    unit: str = ""
+    """One of `UNITS`; empty: a ratio, a share or how many."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import statistics
+from collections.abc import Iterator, Sequence
+from math import nan
 from pathlib import Path
+from statistics import fmean
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -16,12 +18,11 @@ from pmemsim.reproduce.metrics import METRICS
 def draw(measured: Measurements, path: Path) -> None:
     """Draw an experiment's figure."""
     if measured.experiment.varies:
-        save(lambda figure: _lines(figure.subplots(), measured), path, (5.5, 3.8))
+        save(lambda figure: _lines(figure, measured), path, (5.5, 3.8))
         return
     groups = measured.paper.groups
-    width = 1.2 + 0.34 * len(measured.experiment.benchmarks) / len(groups) * (
-        len(measured.experiment.designs) + 1
-    )
+    series = len(measured.experiment.designs) * len(_metrics(measured))
+    width = 1.2 + 0.34 * len(measured.experiment.benchmarks) / len(groups) * (series + 1)
 
     def bars(figure: Figure) -> None:
         for row, group in zip(figure.subplots(len(groups), squeeze=False), groups, strict=True):
@@ -36,35 +37,84 @@ def _title(measured: Measurements) -> str:
     return f"{experiment.title} ({measured.paper.name.upper()}, {experiment.where})"
 
 
+def _is_normalised(measured: Measurements) -> bool:
+    """Whether values are shown over the baseline's."""
+    experiment = measured.experiment
+    return bool(experiment.baseline) and METRICS[experiment.metric].compared != "never"
+
+
+def _metrics(measured: Measurements) -> Sequence[str]:
+    experiment = measured.experiment
+    return (experiment.metric,) if _is_normalised(measured) else experiment.metrics
+
+
+def _label(measured: Measurements) -> str:
+    return ", ".join(METRICS[metric].label for metric in _metrics(measured))
+
+
 def _bars(axes: Axes, measured: Measurements, group: str) -> None:
     experiment = measured.experiment
-    names = [b.name for b in measured.experiment.benchmarks if b.group == group]
-    heights = {}
-    for design in experiment.designs:
-        ratios = measured.ratios(design, experiment.baseline)
-        means = {b.name: statistics.fmean(r) for b, r in ratios.items() if b.group == group}
-        bars = [means.get(name, float("nan")) for name in names]
-        mean = measured.ratio(design, experiment.baseline, group=group).mean
-        heights[design] = [*bars, mean]
-    grouped_bars(axes, [*names, "geomean"], heights)
+    names = [b.name for b in experiment.benchmarks if b.group == group]
     size = f", {group}" if len(measured.paper.groups) > 1 else ""
-    axes.set_ylabel(f"{METRICS[experiment.metric].label} over {experiment.baseline}{size}")
+    if _is_normalised(measured):
+        over, mean = f" over {experiment.baseline}{size}", "geomean"
+        heights = {design: _ratios(measured, design, group, names) for design in experiment.designs}
+    else:
+        over, mean = size, "mean"
+        heights = {
+            label: _values(of_metric, design, group, names)
+            for label, of_metric, design in _each(measured)
+        }
+    grouped_bars(axes, [*names, mean], heights)
+    axes.set_ylabel(_label(measured) + over)
 
 
-def _lines(axes: Axes, measured: Measurements) -> None:
+def _ratios(measured: Measurements, design: str, group: str, names: Sequence[str]) -> list[float]:
+    baseline = measured.experiment.baseline
+    ratios = measured.ratios(design, baseline)
+    means = {b.name: fmean(of_seeds) for b, of_seeds in ratios.items() if b.group == group}
+    bars = [means.get(name, nan) for name in names]
+    return [*bars, measured.ratio(design, baseline, group=group).mean]
+
+
+def _values(measured: Measurements, design: str, group: str, names: Sequence[str]) -> list[float]:
+    counts = measured.counts(design)
+    means = {b.name: fmean(of_seeds) for b, of_seeds in counts.items() if b.group == group}
+    return [*(means.get(name, nan) for name in names), fmean(means.values())]
+
+
+def _each(measured: Measurements) -> Iterator[tuple[str, Measurements, str]]:
+    """Every design by every metric, with what tells it apart from the others."""
+    metrics, designs = _metrics(measured), measured.experiment.designs
+    for design in designs:
+        for metric in metrics:
+            label = METRICS[metric].label
+            named = design if len(metrics) == 1 else f"{design}: {label}"
+            yield named if design else label, measured.by(metric), design
+
+
+def _lines(figure: Figure, measured: Measurements) -> None:
+    axes = figure.subplots()
     experiment = measured.experiment
     first = experiment.points[0]
     # The same point's, where the points have recordings of their own, and so other programs.
     fixed = None if any(point.is_recorded_anew for point in experiment.points) else first
-    heights = {
-        design: [
-            measured.ratio(design, experiment.baseline, point, fixed or point).mean
-            for point in experiment.points
-        ]
-        for design in experiment.designs
-    }
+    if _is_normalised(measured):
+        heights = {
+            design: [
+                measured.ratio(design, experiment.baseline, point, fixed or point).mean
+                for point in experiment.points
+            ]
+            for design in experiment.designs
+        }
+        at = f" at {fixed.name}" if fixed else ""
+        axes.set_ylabel(f"{_label(measured)} over {experiment.baseline}{at}, geomean")
+    else:
+        heights = {
+            label: [of_metric.count(design, point).mean for point in experiment.points]
+            for label, of_metric, design in _each(measured)
+        }
+        axes.set_ylabel(f"{_label(measured)}, mean")
     lines(axes, [point.name for point in experiment.points], heights)
     axes.set_xlabel(experiment.varies)
-    at = f" at {fixed.name}" if fixed else ""
-    axes.set_ylabel(f"{METRICS[experiment.metric].label} over {experiment.baseline}{at}, geomean")
-    axes.figure.suptitle(_title(measured), fontsize=10)
+    figure.suptitle(_title(measured), fontsize=10)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean, geometric_mean
 
 from pmemsim.errors import Error
 from pmemsim.jobs import Outcome
 from pmemsim.reproduce.estimates import Estimate, estimate
 from pmemsim.reproduce.metrics import METRICS
-from pmemsim.reproduce.plan import Benchmark, Case, Experiment, Paper, Point, Scale
+from pmemsim.reproduce.plan import MEANS, Benchmark, Case, Experiment, Paper, Point, Scale
 
 
 @dataclass(frozen=True)
@@ -58,17 +58,17 @@ class Measurements:
 
     def ratio(
         self, of: str, over: str, of_point: Point | None = None, over_point: Point | None = None,
-        group: str | None = None, name: str | None = None,
+        group: str | None = None, name: str | None = None, mean: str = MEANS[0],
     ) -> Estimate:  # fmt: skip
-        """Geometric mean of the benchmarks, then the mean of the seeds.
+        """The mean of the benchmarks, then that of the seeds.
 
         Of one group, or of all that are compared with the paper; of the benchmark of that name, or
         of all.
         """
         ratios = self.ratios(of, over, of_point, over_point)
         chosen = [
-            values
-            for benchmark, values in ratios.items()
+            benchmark
+            for benchmark in ratios
             if (benchmark.group == group if group else not benchmark.beside)
             and name in (None, benchmark.name)
         ]
@@ -77,11 +77,24 @@ class Measurements:
                 f"{self.paper.name} {self.experiment.id}: only benchmarks that stand beside have a "
                 f"{METRICS[self.experiment.metric].label} on both {of} and {over}"
             )
-        return estimate([geometric_mean(of_seed) for of_seed in zip(*chosen, strict=True)])
+        if mean == "of-sums":
+            sums = (
+                self._sums(design, point, chosen)
+                for design, point in ((of, of_point), (over, over_point))
+            )
+            return estimate([a / b for a, b in zip(*sums, strict=True)])
+        average = geometric_mean if mean == "geometric" else fmean
+        by_seed = zip(*(ratios[benchmark] for benchmark in chosen), strict=True)
+        return estimate([average(of_seed) for of_seed in by_seed])
+
+    def _sums(self, design: str, point: Point | None, of: Sequence[Benchmark]) -> list[float]:
+        """The metric of these benchmarks together, one value a seed."""
+        counts = self.counts(design, point)
+        return [sum(of_seed) for of_seed in zip(*(counts[one] for one in of), strict=True)]
 
     def group_ratios(
         self, of: str, over: str, of_point: Point | None = None, over_point: Point | None = None,
-        name: str | None = None,
+        name: str | None = None, mean: str = MEANS[0],
     ) -> dict[str, Estimate]:  # fmt: skip
         """`ratio` of every group by its name."""
         found = {
@@ -90,28 +103,37 @@ class Measurements:
             if name in (None, benchmark.name)
         }
         return {
-            group: self.ratio(of, over, of_point, over_point, group, name)
+            group: self.ratio(of, over, of_point, over_point, group, name, mean)
             for group in self.paper.groups
             if group in found
         }
 
-    def counts(self, of: str, name: str | None = None) -> dict[Benchmark, list[float]]:
-        """The metric itself, one value a seed, of the benchmark of that name, or of all."""
+    def counts(
+        self, of: str, point: Point | None = None, name: str | None = None
+    ) -> dict[Benchmark, list[float]]:
+        """The metric itself, one value a seed, of one benchmark, or of all that have it."""
         found = {}
+        at = point or self.experiment.points[0]
         for benchmark in self.experiment.benchmarks:
             if name not in (None, benchmark.name):
                 continue
-            first = self.experiment.points[0]
-            values = [self.value(of, first, benchmark, seed) for seed in self.paper.seeds]
-            found[benchmark] = [value for value in values if value is not None]
-            if len(found[benchmark]) < len(values):
-                raise Error(
-                    f"{self.paper.name} {self.experiment.id}: {of} has no "
-                    f"{METRICS[self.experiment.metric].label}"
-                )
+            values = [self.value(of, at, benchmark, seed) for seed in self.paper.seeds]
+            known = [value for value in values if value is not None]
+            if len(known) == len(values):
+                found[benchmark] = known
+        if not found:
+            raise Error(
+                f"{self.paper.name} {self.experiment.id}: {of or 'the recording'} has no "
+                f"{METRICS[self.experiment.metric].label}"
+            )
         return found
 
-    def count(self, of: str, name: str | None = None) -> Estimate:
+    def count(self, of: str, point: Point | None = None, name: str | None = None) -> Estimate:
         """Arithmetic mean of the benchmarks, then the mean of the seeds: it may be 0."""
-        counts = [values for b, values in self.counts(of, name).items() if not b.beside]
+        counts = [values for b, values in self.counts(of, point, name).items() if not b.beside]
         return estimate([fmean(of_seed) for of_seed in zip(*counts, strict=True)])
+
+    def by(self, metric: str | None) -> Measurements:
+        """The same by another metric; None: by the experiment's."""
+        experiment = replace(self.experiment, metric=metric or self.experiment.metric)
+        return replace(self, experiment=experiment)

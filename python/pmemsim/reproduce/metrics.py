@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from pmemsim.jobs import Outcome
 
+Comparison = Literal["always", "never", "optional"]
 _LINE_BYTES = 64
+_BOTH_RIGHT = ("pmweaver.right_by_stores", "pmweaver.right_by_timeout")
 # What tells the latency of commits, and how many there were. LAD's own commits wait for the data,
 # too.
 _COMMITS = (
@@ -22,12 +25,24 @@ class Metric:
 
     label: str
     of: Callable[[Outcome], float | None]
-    counted: bool = False
-    """Whether the papers report it as it is, instead of over another design's; it may be 0."""
+    compared: Comparison = "always"
+    """Whether papers report it over another design's. What they never do may be 0."""
+    of_recording: bool = False
+    """Whether recordings have it, whatever design runs them."""
 
 
 def _throughput(run: Outcome) -> float | None:
     return run.regions / run.time_ns
+
+
+def _execution_time(run: Outcome) -> float | None:
+    """PMWeaver, VI-B1: of the measured part, regions or not."""
+    return run.time_ns
+
+
+def _speed(run: Outcome) -> float | None:
+    """Its inverse."""
+    return 1 / run.time_ns
 
 
 def _region_time(run: Outcome) -> float | None:
@@ -75,13 +90,88 @@ def _executed_before(run: Outcome) -> float | None:
     return run.stats["backend.executed_before"] / writes if writes else None
 
 
+def _support_latency(run: Outcome) -> float | None:
+    """PMWeaver, VI-B6: from a PM write's coming until its operations are done, in ns."""
+    return _mean(run, "backend.time_ns", "backend.writes")
+
+
+def _both_right(run: Outcome) -> float | None:
+    """PMWeaver, VI-B4: PM writes whose address and data were predicted, from stores or not."""
+    return _share(run, _BOTH_RIGHT, "backend.writes")
+
+
+def _address_right(run: Outcome) -> float | None:
+    """The same, of the address, whatever the data."""
+    return _share(run, (*_BOTH_RIGHT, "pmweaver.address_right"), "backend.writes")
+
+
+def _right_by_stores(run: Outcome) -> float | None:
+    """PMWeaver, VI-B5: writes whose address and data were predicted from stores."""
+    return _share(run, ("pmweaver.right_by_stores",), "backend.writes")
+
+
+def _right_by_timeout(run: Outcome) -> float | None:
+    """The same, since nobody had stored to the line for a while."""
+    return _share(run, ("pmweaver.right_by_timeout",), "backend.writes")
+
+
+def _accuracy(run: Outcome) -> float | None:
+    """PMWeaver, VI-B8: correctly predicted writes of all predictions."""
+    made = sum(run.stats.get(f"pmweaver.{name}", 0.0) for name in ("by_stores", "by_timeout"))
+    return sum(run.stats[name] for name in _BOTH_RIGHT) / made if made else None
+
+
+def _lead(run: Outcome) -> float | None:
+    """PMWeaver, VI-B6: from a prediction of address and data until its write, in ns."""
+    right = sum(run.stats.get(name, 0.0) for name in _BOTH_RIGHT)
+    return run.stats["pmweaver.right_early_ns"] / right if right else None
+
+
+def _lead_of_all(run: Outcome) -> float | None:
+    """The same as PMWeaver's artifact has it: over all PM writes, unpredicted ones with 0."""
+    return _share(run, ("pmweaver.right_early_ns",), "backend.writes")
+
+
+def _address_seen(run: Outcome) -> float | None:
+    """As PMWeaver's artifact has it: writes of lines that were predicted at any time before."""
+    return _share(run, ("pmweaver.address_seen",), "backend.writes")
+
+
+def _known_late(run: Outcome) -> float | None:
+    """PMWeaver, VI-B6: PM writes whose prediction came less than 50 ns before them."""
+    return _share(run, ("pmweaver.known_late",), "backend.writes")
+
+
+def _soon_written_back(run: Outcome) -> float | None:
+    """PMWeaver, II-D: lines that are flushed within 610 ns of the last store to them."""
+    return _share(run, ("pmweaver.write_backs_within_610ns",), "pmweaver.write_backs")
+
+
+def _energy(run: Outcome) -> float | None:
+    """PMWeaver, VI-B10: that of the operations and of what predicts, for the same work."""
+    return run.stats.get("energy.total_nj")
+
+
+def _found(what: str) -> Callable[[Outcome], float | None]:
+    """PMWeaver, III-A: write-backs of which this stands in earlier stores."""
+    return lambda run: _share(run, (f"predictability.{what}",), "predictability.write_backs")
+
+
+def _share(run: Outcome, parts: Iterable[str], whole: str) -> float | None:
+    number = run.stats.get(whole)
+    if not number or any(part not in run.stats for part in parts):
+        return None
+    return sum(run.stats[part] for part in parts) / number
+
+
 def _mean(run: Outcome, total: str, count: str) -> float | None:
-    number = run.stats.get(count)
-    return run.stats[total] / number if number else None
+    return _share(run, (total,), count)
 
 
 METRICS = {
     "throughput": Metric("throughput", _throughput),
+    "execution_time": Metric("execution time", _execution_time),
+    "speed": Metric("speed", _speed),
     "region_time": Metric("cycles per atomic region", _region_time),
     "drained_region_time": Metric("cycles until regions have drained", _drained_region_time),
     "region_rate": Metric("throughput inside regions", _region_rate),
@@ -89,7 +179,31 @@ METRICS = {
     "log_latency": Metric("log entry persistence latency", _log_latency),
     "commit_latency": Metric("commit latency", _commit_latency),
     "executed_before": Metric(
-        "share of writes that were completely pre-executed", _executed_before, counted=True
+        "share of writes that were completely pre-executed", _executed_before, "never"
     ),
-    "misspeculations": Metric("misspeculations a region", _misspeculations, counted=True),
+    "misspeculations": Metric("misspeculations a region", _misspeculations, "never"),
+    "support_latency": Metric("latency of a write's operations", _support_latency, "optional"),
+    "address_right": Metric("address right", _address_right, "never"),
+    "both_right": Metric("address and data right", _both_right, "never"),
+    "right_by_stores": Metric("right from stores", _right_by_stores, "never"),
+    "right_by_timeout": Metric("right by timeout", _right_by_timeout, "never"),
+    "accuracy": Metric("useful predictions", _accuracy, "never"),
+    "lead": Metric("time from prediction to write (ns)", _lead, "never"),
+    "lead_of_all": Metric("time from prediction to write, 0 without (ns)", _lead_of_all, "never"),
+    "address_seen": Metric("address predicted before", _address_seen, "never"),
+    "known_late": Metric("predicted too late", _known_late, "never"),
+    "soon_written_back": Metric("write-backs within 610 ns", _soon_written_back, "never"),
+    "energy": Metric("energy", _energy),
+    **{
+        name: Metric(label, _found(what), "never", of_recording=True)
+        for name, label, what in (
+            ("address_found", "address", "found_address"),
+            ("data_found", "data", "found_data_4_bytes"),
+            ("both_found", "both", "found_both_4_bytes"),
+            ("address_found_elsewhere", "address, in others", "found_address_elsewhere"),
+            ("data_found_elsewhere", "data, in others", "found_data_4_bytes_elsewhere"),
+            ("both_found_elsewhere", "both, in others", "found_both_4_bytes_elsewhere"),
+            ("frequent_sets", "share of the 20 most frequent sets", "most_frequent_sets"),
+        )
+    },
 }

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from pmemsim.document import Item, read
 from pmemsim.errors import ConfigError, Error, did_you_mean, in_one
-from pmemsim.reproduce.facts import Fact
-from pmemsim.reproduce.metrics import METRICS
+from pmemsim.reproduce.facts import UNITS, Fact
+from pmemsim.reproduce.metrics import METRICS, Metric
 from pmemsim.reproduce.plan import (
+    MEANS,
     SCALES,
     Ablation,
     Benchmark,
@@ -25,7 +26,14 @@ from pmemsim.reproduce.plan import (
 )
 from pmemsim.reproduce.shapes import SHAPES
 from pmemsim.reproduce.storage import STORAGE
-from pmemsim.workloads import HINTS, MIXES, WorkloadRun, find_workload, workloads
+from pmemsim.workloads import (
+    HINTS,
+    MIXES,
+    WorkloadRun,
+    argument_problems,
+    find_workload,
+    workloads,
+)
 
 _FILES = ("experiment.yaml", "expected.yaml")
 _KEYS = (
@@ -33,14 +41,15 @@ _KEYS = (
     "benchmarks", "designs", "experiments", "ablations",
 )  # fmt: skip
 # What leaves the caches as a longer run would: regions of all threads, before those that are
-# measured.
-_OPTIONAL_KEYS = ("warm_up",)
+# measured. How programs are built.
+_OPTIONAL_KEYS = ("warm_up", "programs")
+_BUILD_KEYS = ("opt", "hints", "source")
 _PROGRAM_KEYS = ("log", "whole_run")
 _GROUP_KEYS = ("data_bytes", "beside")
 # What an ablation can change.
 _DIFFERENCES = (
-    "set", "designs", "threads", "regions_factor", "data_bytes", "items", "warm_up", "whole_run",
-    "metric", "without",
+    "set", "designs", "threads", "regions_factor", "data_bytes", "items", "warm_up", "opt",
+    "whole_run", "metric", "without",
 )  # fmt: skip
 
 
@@ -82,7 +91,7 @@ def load_paper(name: str) -> Paper:
 def _facts(file: Item) -> dict[str, Fact]:
     facts: dict[str, Fact] = {}
     for item in file.items():
-        field = item.fields(("id", "where"), ("value", "what", "shape"))
+        field = item.fields(("id", "where"), ("value", "unit", "what", "shape"))
         name = field["id"].text()
         if name in facts:
             raise field["id"].error(f"'{name}' stands twice; remove one")
@@ -94,6 +103,7 @@ def _facts(file: Item) -> dict[str, Fact]:
             field["what"].text() if "what" in field else "",
             field["value"].number(or_zero=True) if "value" in field else None,
             field["shape"].text() if "shape" in field else "",
+            field["unit"].one_of(UNITS, "unit") if "unit" in field else "",
         )
     return facts
 
@@ -106,6 +116,7 @@ def _paper(file: Item, facts: dict[str, Fact]) -> Paper:
         raise plan["groups"].error("all stand beside; one must be compared with the paper")
     benchmarks = _benchmarks(plan["benchmarks"], groups)
     designs = {name: _design(item) for name, item in plan["designs"].entries().items()}
+    programs = plan["programs"].fields((), _BUILD_KEYS) if "programs" in plan else {}
     experiments = {
         name: _experiment(item, plan["paper"].text(), designs, facts, benchmarks, groups)
         for name, item in plan["experiments"].entries().items()
@@ -123,6 +134,8 @@ def _paper(file: Item, facts: dict[str, Fact]) -> Paper:
             for scale, counts in plan["scales"].fields(SCALES).items()
         },
         warm_up=_sourced(plan["warm_up"]).whole(least=0) if "warm_up" in plan else 0,
+        opt=_opt(programs.get("opt")),
+        hints=_hints(programs.get("hints")),
         benchmarks=benchmarks,
         designs=designs,
         experiments=experiments,
@@ -196,8 +209,18 @@ def _design(item: Item) -> Design:
         field["preset"].preset("design"),
         _settings(field.get("set")),
         field["redo"].preset("design") if "redo" in field else None,
-        field["hints"].one_of(HINTS, "hints") if "hints" in field else None,
+        _hints(field.get("hints")),
     )
+
+
+def _hints(item: Item | None) -> str | None:
+    return item.one_of(HINTS, "hints") if item else None
+
+
+def _opt(item: Item | None) -> str | None:
+    if item and (problems := argument_problems(item.text())):
+        raise item.error(problems[0])
+    return item.text() if item else None
 
 
 def _experiment(
@@ -205,14 +228,17 @@ def _experiment(
     of_paper: tuple[Benchmark, ...], groups: dict[str, Item],
 ) -> Experiment:  # fmt: skip
     field = item.fields(
-        ("title", "where", "metric", "designs", "baseline", "entries"),
-        ("set", "vary", "machine", "benchmarks"),
+        ("title", "where", "metric", "entries"),
+        ("designs", "baseline", "set", "vary", "machine", "benchmarks"),
     )
-    measured = tuple(name.one_of(designs, "design") for name in field["designs"].items())
-    vary = field["vary"].fields(("name", "points")) if "vary" in field else {}
+    metric = _metric(field["metric"], item, paper)
+    _check_needs(item, metric)
+    measured: tuple[str, ...] = ("",)
+    if "designs" in field:
+        measured = tuple(name.one_of(designs, "design") for name in field["designs"].items())
+    vary = field["vary"].fields(("name", "points"), ("of",)) if "vary" in field else {}
     named = vary["points"].entries() if vary else {}
     points = {name: _point(point) for name, point in named.items()}
-    metric = _metric(field["metric"], item, paper)
     benchmarks = _benchmarks(field["benchmarks"], groups) if "benchmarks" in field else of_paper
     return Experiment(
         id=item.name,
@@ -220,10 +246,13 @@ def _experiment(
         where=field["where"].text(),
         metric=metric,
         designs=measured,
-        baseline=field["baseline"].one_of(measured, "design"),
+        baseline=field["baseline"].one_of(measured, "design") if "baseline" in field else "",
         machine=_sourced(field["machine"]).preset("machine") if "machine" in field else None,
         settings=_settings(field.get("set")),
         varies=vary["name"].text() if vary else "",
+        varied=tuple(name.one_of(measured, "design") for name in vary["of"].items())
+        if "of" in vary
+        else measured,
         points=tuple(points.values()) or (Point("", ()),),
         benchmarks=benchmarks,
         entries=tuple(
@@ -239,18 +268,30 @@ def _point(item: Item) -> Point:
     threads = varied.pop("threads", None)
     data_bytes = varied.pop("data_bytes", None)
     regions_factor = varied.pop("regions_factor", None)
+    opt = varied.pop("opt", None)
     return Point(
         item.name,
         tuple((key, value.text()) for key, value in varied.items()),
         threads.whole() if threads else None,
         data_bytes.whole() if data_bytes else None,
         regions_factor.number() if regions_factor else 1,
+        _opt(opt),
     )
 
 
 def _metric(item: Item, experiment: Item, paper: str) -> str:
     computed = paper in STORAGE and experiment.name == "storage"
     return item.one_of([*METRICS, "storage"] if computed else METRICS, "metric")
+
+
+def _check_needs(experiment: Item, metric: str) -> None:
+    """What recordings have needs no design, and what isn't compared no baseline."""
+    known = METRICS.get(metric)
+    needed = [] if known and known.of_recording else ["designs"]
+    if known is None or known.compared == "always":
+        needed.append("baseline")
+    useless = [] if needed else ["designs", "baseline"]
+    experiment.fields(needed, [key for key in experiment.entries() if key not in useless])
 
 
 def _entry(
@@ -263,24 +304,37 @@ def _entry(
     if fact.shape:
         shape = item.fields(("shape",))["shape"].one_of(SHAPES, "shape")
         return Entry(fact, "", "", shape)
-    counted = METRICS[metric].counted if metric in METRICS else False
     if metric == "storage":
         return Entry(fact, item.fields(("of",))["of"].one_of(designs, "design"), "", "")
-    field = item.fields(
-        ("of",) if counted else ("of", "over"),
-        ("benchmark",) if counted else ("benchmark", "at", "over_at"),
-    )
+    own = item.entries().get("metric")
+    chosen = METRICS[own.one_of(METRICS, "metric") if own else metric]
+    if own and chosen.of_recording != METRICS[metric].of_recording:
+        raise own.error(f"{metric}, the experiment's, needs designs, or this; not both")
+    field = item.fields(*_entry_keys(chosen, is_compared="over" in item.entries()))
     names = {benchmark.name for benchmark in benchmarks}
     at = points[field["at"].one_of(points, "point")] if "at" in field else None
     return Entry(
         fact,
-        field["of"].one_of(designs, "design"),
-        "" if counted else field["over"].one_of(designs, "design"),
+        field["of"].one_of(designs, "design") if "of" in field else "",
+        field["over"].one_of(designs, "design") if "over" in field else "",
         "",
         at,
         points[field["over_at"].one_of(points, "point")] if "over_at" in field else at,
         field["benchmark"].one_of(names, "benchmark") if "benchmark" in field else None,
+        own.text() if own else None,
+        field["mean"].one_of(MEANS, "mean") if "mean" in field else MEANS[0],
+        "less_one" in field and _is_true(field["less_one"]),
     )
+
+
+def _entry_keys(metric: Metric, *, is_compared: bool) -> tuple[list[str], list[str]]:
+    """What an entry of this metric must have, and what it may have."""
+    required = [] if metric.of_recording else ["of"]
+    optional = ["metric", "benchmark", "at"]
+    if metric.compared == "always" or (is_compared and metric.compared == "optional"):
+        required.append("over")
+        optional += ["over_at", "mean", "less_one"]
+    return required, optional
 
 
 def _ablation(
@@ -309,6 +363,7 @@ def _ablation(
         field["data_bytes"].whole() if "data_bytes" in field else None,
         field["items"].whole() if "items" in field else None,
         field["warm_up"].whole(least=0) if "warm_up" in field else None,
+        _opt(field.get("opt")),
         _is_true(field["whole_run"]) if "whole_run" in field else None,
         field["metric"].one_of(METRICS, "metric") if "metric" in field else None,
         tuple(name.one_of(benchmarks, "benchmark") for name in left_out),

@@ -10,16 +10,21 @@ from pmemsim.workloads import WorkloadRun, find_workload
 
 Scale = Literal["quick", "paper"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
+MEANS = ("geometric", "arithmetic", "of-sums")
+"""Over benchmarks: of the ratios, or the ratio of what all of them sum up to."""
 Settings = tuple[tuple[str, str], ...]
 """Parameters with their values, in an order of their own."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One simulation: a recording on a design and a machine, with what is set beside them."""
+    """One simulation: a recording on a design and a machine, with what is set beside them.
+
+    Or a recording that is looked at without simulating time: then without a design.
+    """
 
     run: WorkloadRun
-    design: str
+    design: str | None
     machine: str
     settings: Settings
 
@@ -76,19 +81,22 @@ class Point:
     """Of the workloads that take a size; None: the benchmarks'."""
     regions_factor: float = 1
     """Of the regions that are run at other points."""
+    opt: str | None = None
+    """The optimisation level of its recordings; None: the paper's."""
 
     @property
     def is_recorded_anew(self) -> bool:
         """Whether it has recordings that aren't those of other points."""
-        return self.threads is not None or self.data_bytes is not None
+        return (self.threads, self.data_bytes, self.opt) != (None, None, None)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """How an experiment measures one fact: one design over another, or a shape's check."""
+    """How an experiment measures one fact: a metric, one design over another, a shape's check."""
 
     fact: Fact
     of: str
+    """Empty if recordings alone have the metric."""
     over: str
     """Empty if the entry is the metric itself, without anything that it is compared with."""
     shape: str
@@ -99,6 +107,12 @@ class Entry:
     """Where `over` is measured; None: at the first point."""
     benchmark: str | None = None
     """The only one that counts; None: all."""
+    metric: str | None = None
+    """None: the experiment's."""
+    mean: str = MEANS[0]
+    """One of `MEANS`, of ratios; that of values is always arithmetic."""
+    less_one: bool = False
+    """Whether the paper says by how much the ratio is above 1."""
 
 
 @dataclass(frozen=True)
@@ -110,17 +124,26 @@ class Experiment:
     where: str
     metric: str
     designs: tuple[str, ...]
+    """One without a name if recordings alone are looked at."""
     baseline: str
-    """What figures normalise to, at the first point."""
+    """What figures normalise to, at the first point; empty if they show the metric itself."""
     machine: str | None
     """None: the paper's."""
     settings: Settings
     varies: str
+    varied: tuple[str, ...]
+    """The designs that what is set at points concerns."""
     points: tuple[Point, ...]
     """At least one, whose name is empty if nothing varies."""
     benchmarks: tuple[Benchmark, ...]
     """The paper's, or the experiment's own."""
     entries: tuple[Entry, ...]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Its own, and those of its entries."""
+        others = [entry.metric for entry in self.entries if entry.metric]
+        return tuple(dict.fromkeys([self.metric, *others]))
 
 
 @dataclass(frozen=True)
@@ -139,6 +162,8 @@ class Ablation:
     items: int | None
     """Of the workloads' data before the measured part."""
     warm_up: int | None
+    opt: str | None
+    """The optimisation level of all recordings; None: the paper's."""
     whole_run: bool | None
     """Of all benchmarks; None: as the paper has each."""
     metric: str | None
@@ -162,6 +187,10 @@ class Paper:
     """By scale and group, of all threads together."""
     warm_up: int
     """Regions before the measured part, of all threads together."""
+    opt: str | None
+    """The optimisation level of its recordings; None: pmemsim's default."""
+    hints: str | None
+    """Whose pre-execution hints programs have; None: those of their sources."""
     benchmarks: tuple[Benchmark, ...]
     designs: dict[str, Design]
     experiments: dict[str, Experiment]
@@ -180,17 +209,28 @@ class Paper:
         seed: int, scale: Scale,
     ) -> Case:  # fmt: skip
         """The simulation behind one bar (or point) of an experiment's figure."""
+        machine = experiment.machine or self.machine
+        if not design:
+            run = self._run(point, benchmark, seed, scale, self.hints)
+            return Case(run, None, machine, ())
         chosen = self.designs[design]
         settings = {
             "run.instances": str(self.instances),
             **dict(self.settings),
             **dict(chosen.settings),
             **dict(experiment.settings),
-            **dict(point.settings),
+            **dict(point.settings if design in experiment.varied else ()),
             **dict(self.ablation.settings if self.ablation else ()),
         }
-        run = WorkloadRun.of(
+        run = self._run(point, benchmark, seed, scale, chosen.hints or self.hints)
+        return Case(run, chosen.preset_for(benchmark), machine, tuple(settings.items()))
+
+    def _run(
+        self, point: Point, benchmark: Benchmark, seed: int, scale: Scale, hints: str | None
+    ) -> WorkloadRun:
+        return WorkloadRun.of(
             benchmark.workload,
+            opt=point.opt or self.opt,
             threads=point.threads or self.threads,
             regions=self._regions(benchmark, point, scale),
             data_bytes=(benchmark.data_bytes and point.data_bytes) or benchmark.data_bytes,
@@ -199,11 +239,9 @@ class Paper:
             mix=benchmark.mix,
             warm_up=self._warm_up(benchmark, point),
             log=benchmark.log,
-            hints=chosen.hints,
+            hints=hints,
             whole_run=benchmark.whole_run,
         )
-        machine = experiment.machine or self.machine
-        return Case(run, chosen.preset_for(benchmark), machine, tuple(settings.items()))
 
     def cases(self, experiment: Experiment, scale: Scale) -> list[Case]:
         """All simulations of an experiment; none if it is computed from the configuration."""
@@ -224,6 +262,7 @@ class Paper:
             self,
             ablation=ablation,
             threads=ablation.threads or self.threads,
+            opt=ablation.opt or self.opt,
             benchmarks=_ablated(self.benchmarks, ablation),
             designs={**self.designs, **ablation.designs},
             regions={

@@ -32,6 +32,7 @@ def _entry(finding: Finding) -> dict[str, Any]:
         "id": fact.id,
         "paper": fact.shape if fact.value is None else fact.value,
         "measured": finding.seen if finding.measured is None else finding.measured,
+        "unit": fact.unit,
         "ci95": finding.ci95,
         "ratio": finding.ratio,
         "verdict": finding.verdict,
@@ -58,10 +59,11 @@ def _values(measured: Measurements) -> list[dict[str, Any]]:
             "benchmark": benchmark.name,
             "group": benchmark.group,
             "seed": seed,
-            "metric": measured.experiment.metric,
-            "value": measured.value(design, point, benchmark, seed),
+            "metric": metric,
+            "value": measured.by(metric).value(design, point, benchmark, seed),
             "trace_hash": measured.outcome(design, point, benchmark, seed).trace_hash,
         }
+        for metric in measured.experiment.metrics
         for design in measured.experiment.designs
         for point in measured.experiment.points
         for benchmark in measured.experiment.benchmarks

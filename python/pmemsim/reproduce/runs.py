@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pmemsim.jobs import Job, Simulate
+from pmemsim.jobs import Analyze, Job, Simulate, Work
 from pmemsim.reproduce.plan import Case
 from pmemsim.simulation import Configuration, configure
 from pmemsim.trace import Trace
@@ -13,7 +13,9 @@ from pmemsim.workloads import WorkloadRun
 
 def configurations(cases: Iterable[Case]) -> dict[tuple[str, str, object], Configuration]:
     """The checked configurations of all cases, each once; raises `ConfigError` for a bad one."""
-    wanted = dict.fromkeys((case.design, case.machine, case.settings) for case in cases)
+    wanted = dict.fromkeys(
+        (case.design, case.machine, case.settings) for case in cases if case.design
+    )
     return {
         (design, machine, settings): configure(design, machine, dict(settings))
         for design, machine, settings in wanted
@@ -21,9 +23,12 @@ def configurations(cases: Iterable[Case]) -> dict[tuple[str, str, object], Confi
 
 
 def prepare(cases: Sequence[Case], traces: dict[WorkloadRun, Trace]) -> dict[Case, Job]:
-    """The cases' simulations, given their recordings."""
+    """The cases' simulations, or looks at recordings alone, given the recordings."""
     known = configurations(cases)
-    return {
-        case: Job(traces[case.run], Simulate(known[case.design, case.machine, case.settings]))
-        for case in cases
-    }
+
+    def work(case: Case) -> Work:
+        if case.design is None:
+            return Analyze()
+        return Simulate(known[case.design, case.machine, case.settings])
+
+    return {case: Job(traces[case.run], work(case)) for case in cases}

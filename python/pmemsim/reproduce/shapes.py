@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import fmean
+from math import nan
+from statistics import fmean, geometric_mean
 
 from pmemsim.reproduce.measurements import Measurements
 from pmemsim.reproduce.plan import Point
@@ -278,11 +279,116 @@ def resources_saturate(measured: Measurements) -> Seen:
     )
 
 
+_SYSTEMS = ("Enc+Veri", "Dedup")
+_TRANSACTIONAL = ("B-Tree", "C-Tree", "RB-Tree", "Skiplist", "Hashmap TX")
+
+
+def _gains(measured: Measurements, system: str, what: str) -> dict[str, float]:
+    """PMWeaver's speedups, or another's, over the system without it, by benchmark."""
+    ratios = measured.ratios(f"{system}, {what}", system)
+    return {benchmark.name: fmean(of_seeds) for benchmark, of_seeds in ratios.items()}
+
+
+def addresses_and_data(measured: Measurements) -> Seen:
+    """PMWeaver, VI-B2: low-level programs gain more; which system gains by what."""
+    holds, seen = True, []
+    of_addresses = {}
+    for system in _SYSTEMS:
+        gains = _gains(measured, system, "PMWeaver")
+        transactional = geometric_mean(gains[name] for name in _TRANSACTIONAL)
+        low_level = geometric_mean(
+            gain for name, gain in gains.items() if name not in _TRANSACTIONAL
+        )
+        whole = measured.ratio(f"{system}, PMWeaver", system).mean
+        alone = measured.ratio(f"{system}, address", system).mean
+        of_addresses[system] = (alone - 1) / (whole - 1) if whole > 1 else nan
+        holds = holds and low_level > transactional
+        seen.append(
+            f"{system}: transactional {transactional:.2f}, low-level {low_level:.2f}; all "
+            f"{whole:.2f}, by addresses alone {alone:.2f}"
+        )
+    mostly = of_addresses["Enc+Veri"] > 0.5 > of_addresses["Dedup"]
+    return Seen(holds and mostly, "; ".join(seen))
+
+
+def hints_below_prediction(measured: Measurements) -> Seen:
+    """PMWeaver, VI-B3: Janus is below it in most programs, above on one of each system."""
+    above = {"Enc+Veri": "TPCC", "Dedup": "Hashmap Low-Level"}
+    holds, seen = True, []
+    for system in _SYSTEMS:
+        by_hints = _gains(measured, system, "Janus")
+        predicted = _gains(measured, system, "PMWeaver")
+        below = [name for name in by_hints if by_hints[name] < predicted[name]]
+        holds = holds and len(below) > len(by_hints) / 2 and above[system] not in below
+        seen.append(
+            f"{system}: Janus {_listed(by_hints)}, below PMWeaver in {len(below)} of "
+            f"{len(by_hints)}, {above[system]} {predicted[above[system]]:.2f} there"
+        )
+    return Seen(holds, "; ".join(seen))
+
+
+def _speedups_at_points(measured: Measurements) -> dict[str, dict[str, float]]:
+    """PMWeaver's speedup at each point over the system without it there, by system."""
+    return {
+        system: {
+            point.name: measured.ratio(f"{system}, PMWeaver", system, point, point).mean
+            for point in measured.experiment.points
+        }
+        for system in _SYSTEMS
+    }
+
+
+def _by_system(speedups: Mapping[str, Mapping[str, float]]) -> str:
+    return "; ".join(f"{system}: {_listed(of_points)}" for system, of_points in speedups.items())
+
+
+def instances_keep_speedup(measured: Measurements) -> Seen:
+    """PMWeaver, VI-B7: with more instances about the speedup of one."""
+    speedups = _speedups_at_points(measured)
+    holds = all(
+        speedup > 1 and abs(speedup / of_points["1"] - 1) <= _ABOUT
+        for of_points in speedups.values()
+        for speedup in of_points.values()
+    )
+    return Seen(holds, f"speedup by instances: {_by_system(speedups)}")
+
+
+def longer_paths(measured: Measurements) -> Seen:
+    """PMWeaver, VI-B8: a longer PC path covers slightly less, more accurately."""
+    points = measured.experiment.points
+    coverage, accuracy = (
+        {p.name: measured.by(metric).count("Enc+Veri, PMWeaver", p).mean for p in points}
+        for metric in ("both_right", "accuracy")
+    )
+    covered, right = list(coverage.values()), list(accuracy.values())
+    holds = (
+        all(a >= b for a, b in pairwise(covered))
+        and covered[-1] >= covered[0] * (1 - _ABOUT)
+        and all(a <= b for a, b in pairwise(right))
+        and covered[0] > covered[-1]
+        and right[0] < right[-1]
+    )
+    return Seen(holds, f"coverage {_listed(coverage)}; accuracy {_listed(accuracy)}")
+
+
+def structures_suffice(measured: Measurements) -> Seen:
+    """PMWeaver, VI-B8: larger structures help up to those of Table I, and hardly beyond."""
+    speedups = _speedups_at_points(measured)
+    holds = all(
+        of_points["0.25x"] < of_points["0.5x"] < of_points["1x"]
+        and abs(of_points["32x"] / of_points["1x"] - 1) <= _NO_GAIN
+        for of_points in speedups.values()
+    )
+    return Seen(holds, f"speedup by size: {_by_system(speedups)}")
+
+
 SHAPES: dict[str, Callable[[Measurements], Seen]] = {
     shape.__name__: shape
     for shape in (
         pm_latency, fences, lad_below_redu, fifo_storage, speculation_speedups, dpo_below_x86,
         never_overflows, above_x86, provoked_misspeculation, preexecution_speedups,
         compiler_close_to_hand, duplicates_matter_little, sizes_rise_then_fall, resources_saturate,
+        addresses_and_data, hints_below_prediction, instances_keep_speedup, longer_paths,
+        structures_suffice,
     )
 }  # fmt: skip

@@ -6,10 +6,11 @@ import statistics
 from dataclasses import dataclass
 
 from pmemsim.reproduce.estimates import Estimate
+from pmemsim.reproduce.facts import UNITS
 from pmemsim.reproduce.measurements import Measurements
-from pmemsim.reproduce.plan import Entry, Experiment, Paper
+from pmemsim.reproduce.plan import Benchmark, Entry, Experiment, Paper
 from pmemsim.reproduce.shapes import SHAPES
-from pmemsim.reproduce.storage import storage
+from pmemsim.reproduce.storage import counted
 
 TOLERANCE = 0.15
 WITHIN, OFF, HOLDS, FAILS = "within 15%", "off", "holds", "fails"
@@ -59,22 +60,35 @@ def _finding(entry: Entry, measured: Measurements) -> Finding:
     if reported is None:
         seen = SHAPES[entry.shape](measured)
         return Finding(*where, None, None, HOLDS if seen.holds else FAILS, seen.text, {}, {})
-    groups: dict[str, Estimate] = {}
-    if entry.over:
-        which = (entry.of, entry.over, entry.at, entry.over_at)
-        found = measured.ratio(*which, name=entry.benchmark)
-        groups = measured.group_ratios(*which, name=entry.benchmark)
-        values = measured.ratios(*which)
-    elif measured.experiment.metric == "storage":
-        found = Estimate(sum(structure.bytes for structure in storage(measured.paper)), 0)
-        values = {}
-    else:
-        found = measured.count(entry.of, entry.benchmark)
-        values = measured.counts(entry.of)
+    found, groups, values = _value(entry, measured.by(entry.metric))
     benchmarks = {
         f"{benchmark.name} {benchmark.group}": statistics.fmean(of_seeds)
         for benchmark, of_seeds in values.items()
         if entry.benchmark in (None, benchmark.name)
     }
+    if entry.less_one:
+        found = found.less_one()
+        groups = {group: ratio.less_one() for group, ratio in groups.items()}
+        benchmarks = {name: ratio - 1 for name, ratio in benchmarks.items()}
     verdict = verdict_of(found.mean, reported)
     return Finding(*where, found.mean, found.ci95, verdict, "", groups, benchmarks)
+
+
+def _value(
+    entry: Entry, measured: Measurements
+) -> tuple[Estimate, dict[str, Estimate], dict[Benchmark, list[float]]]:
+    """An entry's value, that of each size of the data, and those of the benchmarks by seed."""
+    if entry.over:
+        which = (entry.of, entry.over, entry.at, entry.over_at)
+        return (
+            measured.ratio(*which, name=entry.benchmark, mean=entry.mean),
+            measured.group_ratios(*which, name=entry.benchmark, mean=entry.mean),
+            measured.ratios(*which),
+        )
+    if measured.experiment.metric == "storage":
+        size = sum(structure.bytes for structure in counted(measured.paper))
+        return Estimate(size / UNITS[entry.fact.unit or "B"], 0), {}, {}
+    return (
+        measured.count(entry.of, entry.at, entry.benchmark), {},
+        measured.counts(entry.of, entry.at),
+    )  # fmt: skip
