@@ -312,22 +312,30 @@ constexpr Picoseconds at(std::int64_t nanoseconds) { return Picoseconds{nanoseco
 
 TEST(TimeoutPredictor, FiresOnceWhenNobodyHasStoredForSoLong) {
   TimeoutPredictor timeout(4, at(150));
-  EXPECT_EQ(timeout.stored(kWritten, at(0)), at(150));
-  EXPECT_EQ(timeout.stored(kWritten, at(100)), std::nullopt) << "somebody looks at it already";
+  EXPECT_EQ(timeout.stored(kWritten, at(0), at(0)), at(150));
+  EXPECT_EQ(timeout.stored(kWritten, at(100), at(100)), std::nullopt)
+      << "somebody looks at it already";
   const auto first = timeout.look(kWritten, at(150));
   EXPECT_FALSE(first.fires);
   EXPECT_EQ(first.again, at(250));
   EXPECT_TRUE(timeout.look(kWritten, at(250)).fires);
   EXPECT_FALSE(timeout.look(kWritten, at(250)).fires);
-  EXPECT_EQ(timeout.stored(kWritten, at(300)), at(450)) << "the next store sets it back";
+  EXPECT_EQ(timeout.stored(kWritten, at(300), at(300)), at(450)) << "the next store sets it back";
   EXPECT_TRUE(timeout.look(kWritten, at(450)).fires);
+}
+
+TEST(TimeoutPredictor, LooksNeverBeforeItIsTold) {
+  TimeoutPredictor timeout(4, at(150));
+  EXPECT_EQ(timeout.stored(kWritten, at(0), at(100)), at(150));
+  EXPECT_EQ(timeout.stored({1}, at(0), at(200)), at(200)) << "its store retired long ago";
+  EXPECT_TRUE(timeout.look({1}, at(200)).fires);
 }
 
 TEST(TimeoutPredictor, ALineThatIsWrittenBackLeaves) {
   TimeoutPredictor timeout(4, at(150));
-  timeout.stored(kWritten, at(0));
+  timeout.stored(kWritten, at(0), at(0));
   timeout.written_back(kWritten);
-  EXPECT_EQ(timeout.stored(kWritten, at(100)), at(250));
+  EXPECT_EQ(timeout.stored(kWritten, at(100), at(100)), at(250));
   const auto stale = timeout.look(kWritten, at(150));  // of the time before
   EXPECT_FALSE(stale.fires);
   EXPECT_EQ(stale.again, std::nullopt);
@@ -336,10 +344,10 @@ TEST(TimeoutPredictor, ALineThatIsWrittenBackLeaves) {
 
 TEST(TimeoutPredictor, TheLineStoredToLongestAgoMakesRoom) {
   TimeoutPredictor timeout(2, at(150));
-  timeout.stored({1}, at(0));
-  timeout.stored({2}, at(1));
-  timeout.stored({1}, at(2));
-  timeout.stored({3}, at(3));
+  timeout.stored({1}, at(0), at(0));
+  timeout.stored({2}, at(1), at(1));
+  timeout.stored({1}, at(2), at(2));
+  timeout.stored({3}, at(3), at(3));
   EXPECT_EQ(timeout.look({2}, at(151)).again, std::nullopt);
   EXPECT_EQ(timeout.look({1}, at(150)).again, at(152));
 }

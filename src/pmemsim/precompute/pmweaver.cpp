@@ -64,7 +64,7 @@ void PmWeaver::note_store(const RetiredStore& store, Picoseconds when) {
 
 void PmWeaver::note_time(CoreId core, Line line, Picoseconds when) {
   if (!parameters_.as_artifact()) {
-    const auto look = cores_[core].timeout.stored(line, when);
+    const auto look = cores_[core].timeout.stored(line, when, context_->queue.now());
     if (look) look_at(core, line, *look);
     return;
   }
@@ -105,8 +105,8 @@ void PmWeaver::send(const Predicted& predicted, Picoseconds when) {
   sent_[slot] = predicted;
   sent_[slot].made = when;
   on_their_way_.push_back(slot);
-  context_->queue.schedule(when + parameters_.result_latency, Phase::kController,
-                           completion<&PmWeaver::arrive>(*this, slot));
+  const Picoseconds comes = std::max(when + parameters_.result_latency, context_->queue.now());
+  context_->queue.schedule(comes, Phase::kController, completion<&PmWeaver::arrive>(*this, slot));
 }
 
 void PmWeaver::arrive(std::uint64_t number, Picoseconds) {

@@ -5,7 +5,8 @@
 //   Systems. PACT 2021.
 //
 //   1  Each core has a learner and predictor of its own (write_learner.hpp, timeout_predictor.hpp),
-//      which see its stores as they retire, to PM and to DRAM. [Open: when]
+//      which see its stores as they retire, to PM and to DRAM. [Open: when] Where the core tells of
+//      a store after it has retired, nothing comes of it before that.
 //   2  A line counts as stored to from its last write-back on, by whatever way it has left; only
 //      flushes teach. [Open; the artifact's rule] What another core has stored there teaches
 //      nobody.

@@ -22,8 +22,9 @@ class TimeoutPredictor {
  public:
   TimeoutPredictor(std::size_t entries, Picoseconds timeout) : most_(entries), timeout_(timeout) {}
 
-  // When the line has to be looked at, if nobody is going to.
-  std::optional<Picoseconds> stored(Line line, Picoseconds now) {
+  // When the line has to be looked at, if nobody is going to. The store may have retired before
+  // now.
+  std::optional<Picoseconds> stored(Line line, Picoseconds when, Picoseconds now) {
     auto found = std::ranges::find(entries_, line, &Entry::line);
     if (found == entries_.end()) {
       if (entries_.size() == most_) {
@@ -31,9 +32,9 @@ class TimeoutPredictor {
       }
       found = entries_.insert(entries_.end(), {.line = line});
     }
-    found->stored = now;
+    found->stored = when;
     if (found->look != kNever) return {};
-    return found->look = now + timeout_;
+    return found->look = std::max(when + timeout_, now);
   }
 
   void written_back(Line line) {
