@@ -462,9 +462,8 @@ def test_every_switch_that_breaks_a_design_is_a_mutant() -> None:
     others = switches - {mutant.switch for mutant in mutants()}
     # A forger of images, bits that nobody can correct, and lines that are dropped and read again
     # are for unit tests, and writes of one line that take different times for the contract's
-    # backend; and nothing but time follows from results for another line or an old counter.
+    # backend; and nothing but time follows from results for another line.
     assert others == {
-        "backend.break.metadata_changed",
         "backend.break.order",
         "backend.break.prepared_line",
         "backend.break.registers",

@@ -18,6 +18,7 @@
 //
 // Locks: none that an operation takes. Each thread has a queue of its own, and keeps its lock as
 // long as it runs; threads that go on with a pool of fewer queues share these one after the other.
+#include <algorithm>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -109,7 +110,7 @@ class LowLevelQueues {
       if (!is_whole(i)) return {name + " begins or ends at no node"};
       const Queue& queue = root_->queue[i];
       for (const Node* node = queue.head;; node = node->next, ++items) {
-        if (node->value != whole_value(node->value)) return {name + " has an incomplete node"};
+        if (!is_complete(*node)) return {name + " has an incomplete node"};
         if (node == queue.tail) break;
         if (node->next != neighbour(i, node)) return {name + " leads to a wrong node"};
       }
@@ -148,6 +149,11 @@ class LowLevelQueues {
   static std::uint64_t whole_value(std::uint64_t value) {
     const std::uint64_t low = value & 0xffffffff;
     return workload::mix(~low) << 32 | low;
+  }
+
+  static bool is_complete(const Node& node) {
+    const auto is_zero = [](std::uint64_t word) { return word == 0; };
+    return node.value == whole_value(node.value) && std::ranges::all_of(node.unused, is_zero);
   }
 
   static std::uint64_t draw_value(const workload::Header& header, workload::Random& random) {
