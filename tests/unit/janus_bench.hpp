@@ -81,21 +81,6 @@ struct JanusBench : Platform {
     pm.drain();
     run();
   }
-  void wait(Picoseconds time) {
-    bool reached = false;
-    queue.schedule(
-        queue.now() + time, Phase::kCore,
-        {[](void* flag, std::uint64_t, Picoseconds) { *static_cast<bool*>(flag) = true; }, &reached,
-         0});
-    until([&] { return reached; });
-  }
-  std::map<std::string, double> statistics() const {
-    StatisticsCollector collector;
-    design.statistics(collector);
-    std::map<std::string, double> found;
-    for (const Statistic& each : collector.found) found[each.name] = each.value;
-    return found;
-  }
   // Since the test began.
   double count(const std::string& name) const {
     const auto found = statistics();

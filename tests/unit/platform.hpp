@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -39,6 +41,22 @@ struct Platform {
   void run() {
     while (queue.step()) {
     }
+  }
+  void wait(Picoseconds time) {
+    bool reached = false;
+    queue.schedule(
+        queue.now() + time, Phase::kCore,
+        {[](void* flag, std::uint64_t, Picoseconds) { *static_cast<bool*>(flag) = true; }, &reached,
+         0});
+    until([&] { return reached; });
+  }
+  // Of the design, by name.
+  std::map<std::string, double> statistics() const {
+    StatisticsCollector collector;
+    design.statistics(collector);
+    std::map<std::string, double> found;
+    for (const Statistic& each : collector.found) found[each.name] = each.value;
+    return found;
   }
   Picoseconds now() const { return queue.now(); }
   Picoseconds way_down() const { return caches.way_down(0); }

@@ -22,7 +22,6 @@ OperationGraph::OperationGraph(const std::vector<std::vector<SubOperation>>& ope
   for (std::size_t node = 0; node < nodes_.size(); ++node) {
     all_ |= set_of(node);
     if (nodes_[node].inputs.data) of_data_ |= set_of(node);
-    if (nodes_[node].inputs.address) of_address_ |= set_of(node);
     if (nodes_[node].sub.unless_duplicate) unless_duplicate_ |= set_of(node);
   }
 }

@@ -49,9 +49,8 @@ class OperationGraph {
   NodeSet all() const { return all_; }
   // Those that can be done once all of `done` are, with these inputs.
   NodeSet ready(NodeSet done, Inputs known) const;
-  // Those that need data, maybe beside the address; those that need the address.
+  // Those that need data, maybe beside the address.
   NodeSet of_data() const { return of_data_; }
-  NodeSet of_address() const { return of_address_; }
   // All of them, each behind those that it waits for.
   std::span<const std::size_t> order() const { return order_; }
   // The node, and all that wait for it, by whatever way.
@@ -67,7 +66,7 @@ class OperationGraph {
   std::vector<Node> nodes_;
   std::vector<std::size_t> order_;
   std::vector<NodeSet> from_;
-  NodeSet all_ = 0, of_data_ = 0, of_address_ = 0, unless_duplicate_ = 0;
+  NodeSet all_ = 0, of_data_ = 0, unless_duplicate_ = 0;
 };
 
 }  // namespace pmemsim
