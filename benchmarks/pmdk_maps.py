@@ -4,12 +4,15 @@
 
 SOURCE is PMDK's source tree, of which a copy is built: the library at -O2, as it builds itself, the
 example at -O0. FOLDER (the working directory) gets the recordings. Prints how often address, data
-and both of a write-back stand in earlier stores, and both without the line's own.
+and both of a write-back stand in earlier stores, and both without the line's own; and what becomes
+of them on PMWeaver's machine: slowdown by operations and speedup by prediction, how much of the
+writes is predicted, how long before, and what that leaves of the operations' latency.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
 import shutil
@@ -18,9 +21,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pandas as pd
+from pmemsim.jobs import Outcome
 from pmemsim.predictability import ALL_STORES, SHARES, WITHOUT_OWN_STORES, predictability
+from pmemsim.reproduce.metrics import METRICS
 from pmemsim.toolchain import compiler
 
+import pmemsim
 from pmemsim.trace import Trace
 
 MAPS = ("btree", "ctree", "rbtree", "skiplist", "hashmap_tx")
@@ -84,6 +91,48 @@ def record(tree: Path, name: str, recording: Path, environment: dict[str, str]) 
     )  # fmt: skip
 
 
+def found_in_stores(recording: Path) -> dict[str, float]:
+    """What figure 10 would have of it."""
+    found = predictability(Trace(recording)).total
+    return {
+        "write-backs": found.write_backs,
+        **{what: found.share(ALL_STORES, what) for what in SHARES[:3]},
+        "both, without own": found.share(WITHOUT_OWN_STORES, SHARES[2]),
+    }
+
+
+def simulated(recording: Path) -> dict[str, float]:
+    """What figures 1, 18, 21, 23 and 24 would have of it."""
+    original = run(recording, "sw-undo")
+    found: dict[str, float] = {}
+    for backend in ("enc+veri", "dedup"):
+        without = run(recording, f"sw-undo@{backend}")
+        predicted = run(recording, f"sw-undo@{backend}-pmweaver")
+        found |= {
+            f"{backend}: instructions a write": without.instructions / without.stats["pm.writes"],
+            f"{backend}: slowdown": without.time_ns / original.time_ns,
+            f"{backend}: speedup": without.time_ns / predicted.time_ns,
+            f"{backend}: address": measured("address_right", predicted),
+            f"{backend}: both": measured("both_right", predicted),
+            f"{backend}: lead (ns)": measured("lead", predicted),
+            f"{backend}: latency": measured("support_latency", without)
+            / measured("support_latency", predicted),
+        }
+    return found
+
+
+def run(recording: Path, design: str) -> Outcome:
+    """Simulate a recording on PMWeaver's machine, as `pmemsim reproduce pmweaver` does."""
+    settings = {"core.count": 1, "backend.miss_latency": "40ns"}
+    return Outcome.of(pmemsim.run(recording, design=design, machine="pmweaver", overrides=settings))
+
+
+def measured(metric: str, of: Outcome) -> float:
+    """A metric of the figures; NaN where a run has none."""
+    value = METRICS[metric].of(of)
+    return math.nan if value is None else value
+
+
 def main() -> None:
     """Build, record and print a table."""
     parser = argparse.ArgumentParser(
@@ -99,13 +148,12 @@ def main() -> None:
         tree = Path(scratch) / "pmdk"
         shutil.copytree(arguments.source, tree, symlinks=True)
         build(tree, environment)
+        rows = {}
         for name in MAPS:
             recording = (arguments.folder / f"pmdk_{name}.pmt").resolve()
             record(tree, name, recording, environment)
-            found = predictability(Trace(recording)).total
-            shares = [found.share(ALL_STORES, what) for what in SHARES[:3]]
-            shares.append(found.share(WITHOUT_OWN_STORES, SHARES[2]))
-            print(f"{name}: {found.write_backs} write-backs", *(f"{x:.1%}" for x in shares))
+            rows[name] = found_in_stores(recording) | simulated(recording)
+    print(pd.DataFrame(rows).to_string(float_format="{:.3f}".format))
 
 
 if __name__ == "__main__":

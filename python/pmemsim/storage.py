@@ -456,6 +456,23 @@ def pmweaver(value: Values) -> Structures:
         )
 
     results = value.number("pmweaver.result_lines") * value.number("pmweaver.results_a_line")
+    entries = value.number("pmweaver.table_entries")
+    alternatives = {
+        "pmweaver.next_pointers": Structure(
+            "next pointers of patterns, each core",
+            f"{entries} x 4 bit",
+            entries * 4 / _BITS,
+            value.cores,
+            "VII; a word of a line, or none",
+        ),
+        "pmweaver.value_deltas": Structure(
+            "last writes of patterns and differences, each core",
+            f"{entries} x (2 x (64 bit address + 64 B line) + 17 bit)",
+            entries * (2 * (64 + 64 * _BITS) + 17) / _BITS,
+            value.cores,
+            "VII; as the model has them",
+        ),
+    }
     return [
         structure("PC path", "pmweaver.path_length", 64, "64 bit", 256, "V-A1, VI-B9"),
         structure("store history buffer", "pmweaver.history_entries", 140, "140 bit", 8960),
@@ -471,6 +488,7 @@ def pmweaver(value: Values) -> Structures:
             "Table I",
             38912,
         ),
+        *(structure for key, structure in alternatives.items() if value.text(key) == "true"),
     ]
 
 

@@ -955,7 +955,20 @@ def test_recordings_alone_are_looked_at_by_level() -> None:
     assert {(case.run.opt, case.run.hints) for case in cases} == {
         ("O0+O2", "none"), ("O0", "none"), ("O2", "none"),
     }  # fmt: skip
-    assert paper.experiments["fig10"].points[0].is_recorded_anew
+    assert not paper.experiments["fig10"].points[0].is_recorded_anew
+    assert paper.experiments["fig10"].points[1].is_recorded_anew
+
+
+def test_programs_without_a_library_are_not_optimised_unless_all_are() -> None:
+    def levels(paper: Paper) -> dict[str, str]:
+        cases = paper.cases(paper.experiments["fig18"], "quick")
+        return {case.run.workload: case.run.opt for case in cases}
+
+    paper = load_paper("pmweaver")
+    usual = levels(paper)
+    assert usual["btree"] == "O0+O2"
+    assert {usual[name] for name in usual if name.endswith("_lowlevel")} == {"O0"}
+    assert set(levels(paper.ablated(paper.ablations["all-O2"])).values()) == {"O2"}
 
 
 def test_programs_have_hints_where_a_design_listens() -> None:

@@ -227,8 +227,8 @@ TEST(PendingPredictions, AreMadeWhenTheLastValueHasCome) {
   WritePattern pattern{.address = {1, 0}, .from_stores = 0b101, .zero = 0b1000};
   pattern.chunks[0] = {2, 4};
   pattern.chunks[2] = {3, 0};
-  pending.open(entry_of(pattern));
   Collected made;
+  pending.open(entry_of(pattern), std::ref(made));
   const auto store = [&](std::uint64_t site, std::uint64_t value) {
     pending.stored(site, bytes_of(value), std::ref(made));
   };
@@ -254,8 +254,8 @@ TEST(PendingPredictions, OneStoreMayHoldAll) {
   PendingPredictions pending(8, 128);
   WritePattern pattern{.address = {1, 0}, .from_stores = 0b11};
   pattern.chunks = {{{1, 0}, {1, 4}}};
-  pending.open(entry_of(pattern));
   Collected made;
+  pending.open(entry_of(pattern), std::ref(made));
   pending.stored(1, bytes_of(kWrittenAddress), std::ref(made));
   ASSERT_EQ(made.writes.size(), 1u);
   EXPECT_EQ(made.writes[0].chunks[0], kWrittenAddress & 0xffff'ffff);
@@ -264,8 +264,8 @@ TEST(PendingPredictions, OneStoreMayHoldAll) {
 
 TEST(PendingPredictions, OfUntrustedDataOnlyTheAddressIsWaitedFor) {
   PendingPredictions pending(8, 128);
-  pending.open(entry_of(pattern_of(1), false));
   Collected made;
+  pending.open(entry_of(pattern_of(1), false), std::ref(made));
   pending.stored(1, bytes_of(kWrittenAddress), std::ref(made));
   ASSERT_EQ(made.writes.size(), 1u);
   EXPECT_FALSE(made.writes[0].with_data);
@@ -274,19 +274,19 @@ TEST(PendingPredictions, OfUntrustedDataOnlyTheAddressIsWaitedFor) {
 
 TEST(PendingPredictions, AValueFillsAllThatWaitForIt) {
   PendingPredictions pending(8, 128);
-  pending.open(entry_of(pattern_of(1), false));
-  pending.open(entry_of(pattern_of(1), false));
   Collected made;
+  pending.open(entry_of(pattern_of(1), false), std::ref(made));
+  pending.open(entry_of(pattern_of(1), false), std::ref(made));
   pending.stored(1, bytes_of(kWrittenAddress), std::ref(made));
   EXPECT_EQ(made.writes.size(), 2u);
 }
 
 TEST(PendingPredictions, TheOldestMakesRoom) {
   PendingPredictions pending(2, 128);
-  EXPECT_EQ(pending.open(entry_of(pattern_of(1), false)).predictions, 0u);
-  EXPECT_EQ(pending.open(entry_of(pattern_of(2), false)).predictions, 0u);
-  EXPECT_EQ(pending.open(entry_of(pattern_of(3), false)).predictions, 1u);
   Collected made;
+  EXPECT_EQ(pending.open(entry_of(pattern_of(1), false), std::ref(made)).predictions, 0u);
+  EXPECT_EQ(pending.open(entry_of(pattern_of(2), false), std::ref(made)).predictions, 0u);
+  EXPECT_EQ(pending.open(entry_of(pattern_of(3), false), std::ref(made)).predictions, 1u);
   for (std::uint64_t site = 1; site <= 3; ++site) {
     pending.stored(site, bytes_of(kWrittenAddress + site * 64), std::ref(made));
   }
@@ -296,14 +296,37 @@ TEST(PendingPredictions, TheOldestMakesRoom) {
 
 TEST(PendingPredictions, AnInstructionThatHadToGoNeverFills) {
   PendingPredictions pending(8, 2);
-  EXPECT_EQ(pending.open(entry_of(pattern_of(1))).sites, 0u);  // sites 1 and 2
-  EXPECT_EQ(pending.open(entry_of(pattern_of(7), false)).sites, 1u);
   Collected made;
+  EXPECT_EQ(pending.open(entry_of(pattern_of(1)), std::ref(made)).sites, 0u);  // sites 1 and 2
+  EXPECT_EQ(pending.open(entry_of(pattern_of(7), false), std::ref(made)).sites, 1u);
   pending.stored(1, bytes_of(kWrittenAddress), std::ref(made));
   pending.stored(2, bytes_of(5), std::ref(made));
   EXPECT_TRUE(made.writes.empty());
   pending.stored(7, bytes_of(kWrittenAddress), std::ref(made));
   EXPECT_EQ(made.writes.size(), 1u);
+}
+
+TEST(PendingPredictions, DeltasAreFilledFromTheLastWrite) {
+  PendingPredictions pending(8, 128);
+  Collected made;
+  PredictionTable::Entry entry = entry_of({.from_stores = 1, .zero = 0b1000});
+  entry.pattern.chunks[0] = {2, 0};
+  entry.last = {.line = kWritten, .chunks = {1, 0xffff'ffff, 70}};
+  entry.deltas = {.address = true, .chunks = 0b110, .line = 3, .values = {9, 2, 7}};
+  pending.open(entry, std::ref(made));
+  EXPECT_TRUE(made.writes.empty());
+  pending.stored(2, bytes_of(5), std::ref(made));
+  ASSERT_EQ(made.writes.size(), 1u);
+  EXPECT_EQ(made.writes[0].line.number, kWritten.number + 3);
+  EXPECT_EQ(made.writes[0].known, 0b1111);
+  EXPECT_EQ(made.writes[0].chunks[0], 5u);
+  EXPECT_EQ(made.writes[0].chunks[1], 1u) << "around the end";
+  EXPECT_EQ(made.writes[0].chunks[2], 77u);
+  entry.data_confidence = 0;
+  pending.open(entry, std::ref(made));
+  ASSERT_EQ(made.writes.size(), 2u) << "the address alone, at once";
+  EXPECT_EQ(made.writes[1].known, 0);
+  EXPECT_EQ(pending.size(), 0u);
 }
 
 // ---- The timeout
@@ -484,6 +507,73 @@ TEST(WriteLearner, MayLearnTheAddressAlone) {
   EXPECT_EQ(core.statistics.learnt, 1u);
   ASSERT_EQ(core.made.writes.size(), 1u);
   EXPECT_FALSE(core.made.writes[0].with_data);
+}
+
+// The same stores each time, the last of them the value; then the flush of a line that no store
+// has.
+void in_a_register(Core& core, Line line, std::uint64_t value, std::uint32_t count) {
+  for (std::uint64_t j = 0; j < 32; ++j) core.store(300 + j, 1000 + j);
+  core.store(202, value);
+  LineData data{};
+  std::memcpy(&data[0], &value, sizeof value);
+  std::memcpy(&data[8], &count, sizeof count);
+  core.flush(line, data, 0b111);
+}
+
+TEST(WriteLearner, PredictsByTheDifferenceFromThePathsLastWrite) {
+  PmWeaverParameters parameters;
+  parameters.value_deltas = true;
+  Core core(parameters);
+  in_a_register(core, kWritten, 0x55, 70'000);
+  EXPECT_EQ(core.statistics.address_unknown, 1u) << "there is no last write";
+  in_a_register(core, {kWritten.number + 2}, 0x56, 70'003);
+  EXPECT_EQ(core.statistics.address_unknown, 1u);
+  EXPECT_EQ(core.statistics.by_delta, 1u);
+  EXPECT_EQ(core.statistics.replaced, 1u) << "the entry that had the last write alone";
+  EXPECT_TRUE(core.made.writes.empty());
+  in_a_register(core, {kWritten.number + 9}, 0x57, 70'003);
+  ASSERT_EQ(core.made.writes.size(), 1u);
+  EXPECT_EQ(core.made.writes[0].line.number, kWritten.number + 4);
+  EXPECT_EQ(core.made.writes[0].chunks[0], 0x57u);
+  EXPECT_EQ(core.made.writes[0].chunks[2], 70'006u);
+  EXPECT_EQ(core.made.writes[0].known, 0b111);
+  in_a_register(core, kWritten, 0x58, 1);
+  ASSERT_EQ(core.made.writes.size(), 2u) << "the difference stays, the last write is the last";
+  EXPECT_EQ(core.made.writes[1].line.number, kWritten.number + 11);
+  EXPECT_EQ(core.made.writes[1].chunks[2], 70'006u);
+}
+
+TEST(WriteLearner, FollowsAStoredPointerToTheNextOne) {
+  PmWeaverParameters parameters;
+  parameters.next_pointers = true;
+  Core core(parameters);
+  constexpr Line kHolder{kWritten.number - 10}, kOther{kWritten.number + 10};
+  PmSpace pm;
+  pm.add({kHolder.address(), kHolder.address() + 4096});
+  core.learner.sees(pm);
+  const auto points_to = [&](std::uint64_t address) {
+    pm.newest().write(kHolder.address() + 24, reinterpret_cast<const std::byte*>(&address), 8);
+  };
+  const auto update = [&](Line line, std::uint64_t value) {
+    for (std::uint64_t j = 0; j < 32; ++j) core.store(300 + j, 1000 + j);
+    core.store(400, 0x7000);  // points to DRAM
+    core.store(401, kHolder.address() + 8);
+    core.store(202, value);
+    LineData data{};
+    std::memcpy(&data[0], &value, sizeof value);
+    core.flush(line, data, 0b11);
+  };
+  points_to(kOther.address());
+  update(kWritten, 0x55);
+  EXPECT_EQ(core.statistics.address_unknown, 1u) << "the pointer leads elsewhere";
+  points_to(kWrittenAddress + 40);
+  update(kWritten, 0x55);
+  EXPECT_EQ(core.statistics.by_next_pointer, 1u);
+  points_to(kOther.address());
+  update(kOther, 0x66);
+  ASSERT_EQ(core.made.writes.size(), 1u);
+  EXPECT_EQ(core.made.writes[0].line, kOther) << "as the line has it now";
+  EXPECT_EQ(core.made.writes[0].chunks[0], 0x66u);
 }
 
 TEST(WriteLearner, ZerosNeedAStoreIfTheyAreNotLearnt) {

@@ -44,7 +44,7 @@ _KEYS = (
 # measured. How programs are built.
 _OPTIONAL_KEYS = ("warm_up", "programs")
 _BUILD_KEYS = ("opt", "hints", "source")
-_PROGRAM_KEYS = ("log", "whole_run")
+_PROGRAM_KEYS = ("log", "whole_run", "opt")
 _GROUP_KEYS = ("data_bytes", "beside")
 # What an ablation can change.
 _DIFFERENCES = (
@@ -172,6 +172,7 @@ def _benchmark(item: Item, group: Item) -> Benchmark:
         field["items"].whole() if "items" in field else None,
         field["mix"].one_of(_mixes_of(workload), "mix") if "mix" in field else None,
         field["log"].one_of(find_workload(workload).logs, "log") if "log" in field else None,
+        _opt(field.get("opt")),
         "whole_run" in field and _is_true(field["whole_run"]),
         _is_beside(group),
     )

@@ -46,6 +46,8 @@ class Benchmark:
     """What a map's regions do; None: as the workload has it."""
     log: str | None = None
     """The software log in its program; None: undo."""
+    opt: str | None = None
+    """The optimisation level of its recordings; None: the paper's."""
     whole_run: bool = False
     """Whether the paper's times are those of whole runs, set-up included."""
     beside: bool = False
@@ -230,7 +232,7 @@ class Paper:
     ) -> WorkloadRun:
         return WorkloadRun.of(
             benchmark.workload,
-            opt=point.opt or self.opt,
+            opt=point.opt or benchmark.opt or self.opt,
             threads=point.threads or self.threads,
             regions=self._regions(benchmark, point, scale),
             data_bytes=(benchmark.data_bytes and point.data_bytes) or benchmark.data_bytes,
@@ -297,6 +299,8 @@ def _ablated(benchmarks: tuple[Benchmark, ...], ablation: Ablation) -> tuple[Ben
     def ablated(benchmark: Benchmark) -> Benchmark:
         if ablation.data_bytes and takes_data_bytes(benchmark.workload):
             benchmark = replace(benchmark, data_bytes=ablation.data_bytes)
+        if ablation.opt:
+            benchmark = replace(benchmark, opt=ablation.opt)
         if ablation.whole_run is not None:
             benchmark = replace(benchmark, whole_run=ablation.whole_run)
         return benchmark

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "pmemsim/backend/backend_parameters.hpp"
+#include "pmemsim/precompute/pmweaver_parameters.hpp"
 
 namespace pmemsim {
 namespace {
@@ -64,15 +65,22 @@ std::string units_problem(const Blueprint& blueprint) {
       backend->units_per_core);
 }
 
+std::string predictors_problem(const Blueprint& blueprint) {
+  const auto* const pmweaver = blueprint.design.find_parameters<PmWeaverParameters>();
+  if (pmweaver == nullptr || !pmweaver->as_artifact()) return {};
+  if (!pmweaver->next_pointers && !pmweaver->value_deltas) return {};
+  return "pmweaver.variant=artifact has a table of its own, in which pmweaver.next_pointers and "
+         "value_deltas have no place; choose pmweaver.variant=paper, or leave both false";
+}
+
 }  // namespace
 
 std::vector<std::string> backend_problems(const Blueprint& blueprint) {
   std::vector<std::string> problems;
-  if (const std::string problem = order_problem(blueprint); !problem.empty()) {
-    problems.push_back(problem);
-  }
-  if (const std::string problem = units_problem(blueprint); !problem.empty()) {
-    problems.push_back(problem);
+  for (const auto& problem_of : {order_problem, units_problem, predictors_problem}) {
+    if (const std::string problem = problem_of(blueprint); !problem.empty()) {
+      problems.push_back(problem);
+    }
   }
   const MostMetadata most = most_metadata(blueprint);
   if (most.lines == 0) return problems;

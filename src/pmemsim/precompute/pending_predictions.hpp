@@ -6,7 +6,10 @@
 //   3  What is zero, or isn't predicted, is filled from the beginning. Of a pattern whose data
 //      aren't to be trusted the address alone is predicted (V-C1).
 //   4  When all is filled, the prediction is made, and leaves.
-//   5  While all pending predictions are taken, a new one takes the oldest one's place; while the
+//   5  Where what stores don't tell is predicted by its difference from the path's last write, that
+//   is
+//      filled from the beginning, too (value_deltas.hpp).
+//   6  While all pending predictions are taken, a new one takes the oldest one's place; while the
 //      index generator is full, a new instruction takes the place of the one that came first. What
 //      waits for that will never be filled. [Open; the latter is the artifact's rule]
 #pragma once
@@ -16,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,6 +35,8 @@ struct PredictedWrite {
   std::array<std::uint32_t, kChunksALine> chunks{};
   ChunkMask known = 0;  // the chunks that the pattern has stored
   bool with_data = false;
+  // The line isn't that, but the one whose address it has at this word (next_pointers.hpp).
+  std::optional<std::uint8_t> next_pointer{};
 };
 
 class PendingPredictions {
@@ -42,7 +48,9 @@ class PendingPredictions {
   struct Dropped {
     std::uint32_t predictions = 0, sites = 0;
   };
-  Dropped open(const PredictionTable::Entry& entry) {
+  // Calls made(PredictedWrite) where deltas have told all of it.
+  template <class Made>
+  Dropped open(const PredictionTable::Entry& entry, Made made) {
     Dropped dropped;
     if (pending_.size() == most_) {
       drop_oldest();
@@ -53,14 +61,23 @@ class PendingPredictions {
     added.pattern = entry.pattern;
     added.write.path = entry.path;
     added.write.with_data = entry.predicts_data();
+    added.write.next_pointer = entry.pattern.next_pointer;
     if (added.write.with_data) {
       added.waits_for = entry.pattern.from_stores;
       added.write.known = entry.pattern.from_stores | entry.pattern.zero;
     }
-    dropped.sites += wait_for(entry.pattern.address.site, added.number);
+    if (entry.deltas.any()) add_deltas(added, entry);
+    if (added.waits_for_address) {
+      dropped.sites += wait_for(entry.pattern.address.site, added.number);
+    }
     for (std::size_t chunk = 0; chunk < kChunksALine; ++chunk) {
       if ((added.waits_for >> chunk & 1) == 0) continue;
       dropped.sites += wait_for(entry.pattern.chunks[chunk].site, added.number);
+    }
+    if (added.has_all()) {
+      const PredictedWrite write = added.write;
+      pending_.pop_back();
+      made(write);
     }
     return dropped;
   }
@@ -96,6 +113,7 @@ class PendingPredictions {
     PredictedWrite write;
     ChunkMask waits_for = 0;
     bool waits_for_address = true;
+    bool has_all() const { return !waits_for_address && waits_for == 0; }
   };
   struct Waiting {
     std::uint64_t site, number;
@@ -110,6 +128,20 @@ class PendingPredictions {
     return full ? 1 : 0;
   }
 
+  static void add_deltas(Pending& pending, const PredictionTable::Entry& entry) {
+    PredictedWrite& write = pending.write;
+    if (entry.deltas.address) {
+      write.line = {entry.last.line.number + entry.deltas.line};
+      pending.waits_for_address = false;
+    }
+    if (!write.with_data) return;
+    write.known |= entry.deltas.chunks;
+    for (std::size_t chunk = 0; chunk < kChunksALine; ++chunk) {
+      if ((entry.deltas.chunks >> chunk & 1) == 0) continue;
+      write.chunks[chunk] = entry.last.chunks[chunk] + entry.deltas.values[chunk];
+    }
+  }
+
   void drop_oldest() {
     std::erase_if(waiting_,
                   [&](const Waiting& one) { return one.number == pending_.front().number; });
@@ -119,7 +151,8 @@ class PendingPredictions {
   // Whether it has all now.
   static bool fill(Pending& pending, std::uint64_t site, std::span<const std::byte> value) {
     const ValueSource& address = pending.pattern.address;
-    if (address.site == site && address.offset + sizeof(std::uint64_t) <= value.size()) {
+    if (pending.waits_for_address && address.site == site &&
+        address.offset + sizeof(std::uint64_t) <= value.size()) {
       std::uint64_t word;
       std::memcpy(&word, &value[address.offset], sizeof word);
       pending.write.line = Line::of(word);
@@ -132,7 +165,7 @@ class PendingPredictions {
       std::memcpy(&pending.write.chunks[chunk], &value[source.offset], sizeof(std::uint32_t));
       pending.waits_for &= static_cast<ChunkMask>(~(1u << chunk));
     }
-    return !pending.waits_for_address && pending.waits_for == 0;
+    return pending.has_all();
   }
 
   std::size_t most_, most_sites_;

@@ -104,7 +104,10 @@ struct WriteBackGaps {
 class PmWeaver final : public Precompute {
  public:
   PmWeaver(const PmWeaverParameters& parameters, std::uint32_t cores);
-  void connect(const LayerContext& context) override { context_.emplace(context); }
+  void connect(const LayerContext& context) override {
+    context_.emplace(context);
+    for (PerCore& core : cores_) core.learner.sees(context.pm_space);
+  }
   ResultBufferSize result_buffer() const override;
   std::uint32_t interests() const override { return kAllStores | kWriteBacks; }
   void stored(const RetiredStore& store, Picoseconds when) override;

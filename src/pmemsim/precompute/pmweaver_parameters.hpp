@@ -54,6 +54,8 @@ struct PmWeaverParameters {
   Predicted predicted = Predicted::kAddressAndData;
   bool learn_address_alone = false;
   bool zeros = true;
+  bool next_pointers = false;
+  bool value_deltas = false;
   PmWeaverDefects defects;
 
   bool as_artifact() const { return variant == PmWeaverVariant::kArtifact; }
@@ -95,6 +97,12 @@ struct PmWeaverParameters {
     visit("learn_address_alone", learn_address_alone, {},
           "Whether a write whose data aren't all found is learnt by its address");
     visit("zeros", zeros, {}, "Whether chunks that are zero are predicted without a store");
+    visit("next_pointers", next_pointers, {},
+          "Whether an address that no store has is looked for in the lines that stored pointers "
+          "lead to (named in VII; not the artifact's)");
+    visit("value_deltas", value_deltas, {},
+          "Whether addresses and data that no store has are predicted by their difference from the "
+          "last write of the same path (named in VII; not the artifact's)");
     defects.describe(visit);
   }
 };

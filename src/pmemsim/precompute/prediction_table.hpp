@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "pmemsim/core/mix.hpp"
+#include "pmemsim/precompute/value_deltas.hpp"
 #include "pmemsim/precompute/write_pattern.hpp"
 
 namespace pmemsim {
@@ -42,7 +43,10 @@ class PredictionTable {
     std::uint64_t path = 0;
     std::uint64_t learnt = 0;  // when, as a number from 1 on; 0: empty
     std::uint32_t address_confidence = 0, data_confidence = 0;
-    WritePattern pattern;
+    WritePattern pattern{};
+    // What its stores don't tell, where that is predicted (value_deltas.hpp).
+    ValueDeltas deltas{};
+    LastWrite last{};
     // The artifact's.
     bool was_right = false;
     std::array<Constant, kChunksALine> constants{};
@@ -62,22 +66,31 @@ class PredictionTable {
     return found == set.end() ? nullptr : &*found;
   }
 
-  // `whole`: the pattern has all data; else its address alone is to be predicted.
-  Learnt learn(std::uint64_t path, const WritePattern& pattern, bool whole) {
+  // `whole`: the pattern, with the deltas, has all data; else its address alone is to be predicted.
+  Learnt learn(std::uint64_t path, const WritePattern& pattern, bool whole,
+               const ValueDeltas& deltas = {}) {
     Entry* const known = known_by(path);
     if (has_no_limit()) return learn_as_artifact(known, path, pattern);
+    const std::uint32_t data_confidence = whole ? kFirst : 0;
     if (known == nullptr) {
-      put(victim(path), path, pattern, whole);
+      *victim(path) = entry(path, pattern, data_confidence, deltas);
       return Learnt::kNew;
     }
     if (known->address_confidence < kPredicts || known->data_confidence < kPredicts) {
-      put(known, path, pattern, whole);
+      *known = entry(path, pattern, data_confidence, deltas);
       return Learnt::kReplaced;
     }
-    if (known->pattern == pattern) return Learnt::kConfirmed;
+    if (known->pattern == pattern && known->deltas == deltas) return Learnt::kConfirmed;
     --known->data_confidence;
     known->pattern.zero = pattern.zero;
     return Learnt::kKept;
+  }
+  // The last write of a path, which deltas count from; a path of which nothing could be learnt has
+  // an entry for that alone.
+  void wrote(std::uint64_t path, const LastWrite& write) {
+    Entry* known = known_by(path);
+    if (known == nullptr) *(known = victim(path)) = {.path = path, .learnt = ++now_};
+    known->last = write;
   }
 
   void address_right(std::uint64_t path) { change(path, 1, 0); }
@@ -117,15 +130,17 @@ class PredictionTable {
     std::erase_if(entries_, [&](const Entry& entry) {
       return !entry.was_right && now_ - entry.learnt >= kMostAge;
     });
-    put(&entries_.emplace_back(), path, pattern, true);
+    entries_.push_back(entry(path, pattern, kFirst, {}));
     return Learnt::kNew;
   }
-  void put(Entry* entry, std::uint64_t path, const WritePattern& pattern, bool whole) {
-    *entry = {.path = path,
-              .learnt = ++now_,
-              .address_confidence = kFirst,
-              .data_confidence = whole ? kFirst : 0,
-              .pattern = pattern};
+  Entry entry(std::uint64_t path, const WritePattern& pattern, std::uint32_t data_confidence,
+              const ValueDeltas& deltas) {
+    return {.path = path,
+            .learnt = ++now_,
+            .address_confidence = kFirst,
+            .data_confidence = data_confidence,
+            .pattern = pattern,
+            .deltas = deltas};
   }
   void change(std::uint64_t path, int address, int data) {
     Entry* const entry = known_by(path);

@@ -55,6 +55,14 @@ class StoreHistory {
   // Who has stored this chunk, or an address within this line; nullptr: nobody that is known.
   const Entry* find_chunk(std::uint32_t chunk) const { return oldest(chunk_key(chunk)); }
   const Entry* find_address(Line line) const { return oldest(line_key(line)); }
+  // Visits all that may be addresses, as (entry, line).
+  template <class Visitor>
+  void addresses(Visitor visit) const {
+    for (const Entry& entry : entries_) {
+      const bool counts = entry.when != 0 && now_ - entry.when < stores_;
+      if (counts && (entry.key & kChunk) == 0) visit(entry, Line{entry.key});
+    }
+  }
   // A store counts no more.
   void forget(std::uint64_t when) {
     for (Entry& entry : entries_) {

@@ -5,11 +5,18 @@ namespace pmemsim {
 void WriteLearner::written_back(Line line, const LineData& data, ChunkMask stored,
                                 LearnerStatistics& statistics) {
   ++statistics.write_backs;
-  const Found found = look_for(line, data, stored);
-  const bool address = found.address != nullptr;
-  statistics.address_unknown += !address;
-  statistics.data_unknown += address && !found.data;
-  if (address && (found.data || parameters_.learn_address_alone)) learn(found, statistics);
+  Found found = look_for(line, data, stored);
+  if (parameters_.next_pointers && found.address == nullptr) look_for_pointer(line, found);
+  const LastWrite write = parameters_.value_deltas ? LastWrite::of(line, data) : LastWrite{};
+  if (parameters_.value_deltas) compare_with_last(write, found);
+  statistics.address_unknown += !found.has_address();
+  statistics.data_unknown += found.has_address() && !found.has_data();
+  statistics.by_next_pointer += found.pattern.next_pointer.has_value();
+  statistics.by_delta += found.deltas.any();
+  if (found.has_address() && (found.has_data() || parameters_.learn_address_alone)) {
+    learn(found, statistics);
+  }
+  if (parameters_.value_deltas && found.oldest != nullptr) table_.wrote(found.oldest->path, write);
   for (const std::uint64_t when : found.stores) history_.forget(when);
 }
 
@@ -35,8 +42,10 @@ WriteLearner::Found WriteLearner::look_for(Line line, const LineData& data,
       continue;
     }
     const StoreHistory::Entry* const source = history_.find_chunk(value);
-    found.data = found.data && source != nullptr;
-    if (source == nullptr) continue;
+    if (source == nullptr) {
+      found.missing |= bit;
+      continue;
+    }
     found.pattern.from_stores |= bit;
     found.pattern.chunks[chunk] = {source->site, source->offset};
     use(*source, value != 0);
@@ -44,11 +53,35 @@ WriteLearner::Found WriteLearner::look_for(Line line, const LineData& data,
   return found;
 }
 
+void WriteLearner::look_for_pointer(Line line, Found& found) const {
+  history_.addresses([&](const StoreHistory::Entry& entry, Line holder) {
+    if (found.address != nullptr && found.address->when < entry.when) return;
+    const auto word = pointers_->word_to(holder, line);
+    if (!word) return;
+    found.address = &entry;
+    found.pattern.address = {entry.site, entry.offset};
+    found.pattern.next_pointer = word;
+  });
+  if (found.address == nullptr) return;
+  if (found.oldest == nullptr || found.address->when < found.oldest->when) {
+    found.oldest = found.address;
+  }
+}
+
+void WriteLearner::compare_with_last(const LastWrite& write, Found& found) const {
+  if (found.oldest == nullptr) return;
+  const PredictionTable::Entry* const known = table_.find(found.oldest->path);
+  if (known == nullptr) return;
+  found.deltas = ValueDeltas::between(known->last, write, found.address == nullptr, found.missing);
+}
+
 void WriteLearner::learn(const Found& found, LearnerStatistics& statistics) {
-  const std::uint64_t path = (found.data ? found.oldest : found.address)->path;
-  const WritePattern pattern =
-      found.data ? found.pattern : WritePattern{.address = found.pattern.address};
-  switch (table_.learn(path, pattern, found.data)) {
+  const bool whole = found.has_data();
+  const std::uint64_t path = (whole ? found.oldest : found.address)->path;
+  const WritePattern pattern = whole ? found.pattern
+                                     : WritePattern{.address = found.pattern.address,
+                                                    .next_pointer = found.pattern.next_pointer};
+  switch (table_.learn(path, pattern, whole, found.deltas)) {
     case PredictionTable::Learnt::kNew:
       ++statistics.learnt;
       break;

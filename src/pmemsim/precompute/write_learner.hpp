@@ -10,7 +10,11 @@
 //      kept under the path before the oldest of these stores. (V-B1, V-D1)
 //   5  If not all is found, nothing is learnt. [Open; the artifact's rule.] With
 //      `learn_address_alone` the address is.
-//   6  Where zeros are looked for like other values, their stores don't tell the path. [Open; the
+//   6  With `next_pointers` and `value_deltas`, predictors that the paper names as ones to take in
+//      (VII), an address that isn't in the history is looked for where stored pointers lead
+//      (next_pointers.hpp); and what is found nowhere is told by the path's last write
+//      (value_deltas.hpp).
+//   7  Where zeros are looked for like other values, their stores don't tell the path. [Open; the
 //      artifact's rule]
 #pragma once
 
@@ -20,6 +24,7 @@
 #include <vector>
 
 #include "pmemsim/mem/image.hpp"
+#include "pmemsim/precompute/next_pointers.hpp"
 #include "pmemsim/precompute/pending_predictions.hpp"
 #include "pmemsim/precompute/pmweaver_parameters.hpp"
 #include "pmemsim/precompute/precompute.hpp"
@@ -33,6 +38,8 @@ struct LearnerStatistics {
   std::uint64_t write_backs = 0;
   std::uint64_t address_unknown = 0;
   std::uint64_t data_unknown = 0;
+  std::uint64_t by_next_pointer = 0;
+  std::uint64_t by_delta = 0;
   std::uint64_t learnt = 0;
   std::uint64_t replaced = 0;
   std::uint64_t kept = 0;
@@ -44,9 +51,13 @@ struct LearnerStatistics {
   void describe(Visitor& visit) const {
     visit("write_backs", write_backs, "lines", "Flushes of lines stored to since the last one");
     visit("address_unknown", address_unknown, "lines",
-          "Of these, whose address doesn't stand in the store history");
+          "Of these, whose address isn't known: it doesn't stand in the store history");
     visit("data_unknown", data_unknown, "lines",
-          "Of these, whose address stands there, but not all of their data");
+          "Of these, whose address is known, but not all of their data");
+    visit("by_next_pointer", by_next_pointer, "lines",
+          "Of these, whose address a line has that the history has the address of");
+    visit("by_delta", by_delta, "lines",
+          "Of these, of which something is known by its difference from their path's last write");
     visit("learnt", learnt, "patterns", "Patterns that are new in the prediction table");
     visit("replaced", replaced, "patterns", "Patterns that have taken an untrusted one's place");
     visit("kept", kept, "patterns", "Patterns that another one of their path has kept out");
@@ -71,6 +82,9 @@ class WriteLearner {
                    : PredictionTable(parameters.table_entries, parameters.table_ways)),
         pending_(parameters.pending_entries, parameters.index_entries) {}
 
+  // Whose lines pointers lead to.
+  void sees(const PmSpace& pm) { pointers_.emplace(pm); }
+
   // Rule 2.
   static bool follows(const RetiredStore& store) {
     return store.value.size() == StoreHistory::kChunkBytes ||
@@ -83,17 +97,19 @@ class WriteLearner {
     history_.add(store.value, store.site, path_.hash());
     if (!follows(store)) return;
     path_.push(store.site);
+    const auto predicted = [&](PredictedWrite write) {
+      if (write.next_pointer) write.line = pointers_->follow(write.line, *write.next_pointer);
+      if (parameters_.as_artifact()) put_constants(write);
+      made(write);
+    };
     if (const PredictionTable::Entry* entry = table_.find(path_.hash());
         entry != nullptr && entry->predicts_address()) {
       ++statistics.triggered;
-      const PendingPredictions::Dropped dropped = pending_.open(*entry);
+      const PendingPredictions::Dropped dropped = pending_.open(*entry, predicted);
       statistics.pending_dropped += dropped.predictions;
       statistics.index_dropped += dropped.sites;
     }
-    pending_.stored(store.site, store.value, [&](PredictedWrite write) {
-      if (parameters_.as_artifact()) put_constants(write);
-      made(write);
-    });
+    pending_.stored(store.site, store.value, predicted);
   }
 
   // A flush of a line of whose chunks these were stored to since its last write-back.
@@ -108,10 +124,16 @@ class WriteLearner {
     WritePattern pattern;
     const StoreHistory::Entry* address = nullptr;
     const StoreHistory::Entry* oldest = nullptr;  // of all that tell the path
-    bool data = true;                             // whether all chunks were found
-    std::vector<std::uint64_t> stores;            // that are used up now; the artifact's
+    ChunkMask missing = 0;                        // chunks that weren't found
+    ValueDeltas deltas;
+    std::vector<std::uint64_t> stores;  // that are used up now; the artifact's
+
+    bool has_address() const { return address != nullptr || deltas.address; }
+    bool has_data() const { return missing == deltas.chunks; }
   };
   Found look_for(Line line, const LineData& data, ChunkMask stored) const;
+  void look_for_pointer(Line line, Found& found) const;
+  void compare_with_last(const LastWrite& write, Found& found) const;
   void learn(const Found& found, LearnerStatistics& statistics);
   void put_constants(PredictedWrite& write) const;
 
@@ -120,6 +142,7 @@ class WriteLearner {
   StoreHistory history_;
   PredictionTable table_;
   PendingPredictions pending_;
+  std::optional<NextPointers> pointers_;
 };
 
 }  // namespace pmemsim

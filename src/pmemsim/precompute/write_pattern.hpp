@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "pmemsim/core/units.hpp"
 #include "pmemsim/mem/image.hpp"
@@ -30,6 +31,8 @@ inline std::uint32_t chunk_of(const LineData& data, std::size_t chunk) {
 
 struct WritePattern {
   ValueSource address;  // 8 bytes, an address within the line
+  // Instead: an address within a line that has it at this word (next_pointers.hpp).
+  std::optional<std::uint8_t> next_pointer{};
   std::array<ValueSource, kChunksALine> chunks{};
   ChunkMask from_stores = 0;  // chunks that have a source
   ChunkMask zero = 0;         // chunks that are zero, which nobody has to store (V-D1)
