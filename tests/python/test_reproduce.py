@@ -700,11 +700,12 @@ def test_bars_of_values_have_each_metric_and_their_mean(monkeypatch: pytest.Monk
             },
         ), monkeypatch,
     )  # fmt: skip
-    assert labels(axes.get_xticklabels()) == ["O0+O2", "O0", "O2"]
+    assert labels(axes.get_xticklabels()) == ["artifact's", "O0", "O2"]
     assert axes.get_ylabel() == "address, data, both, mean"
     lines = {str(line.get_label()): line.get_ydata() for line in axes.lines}
     assert lines["address"] == pytest.approx([0.45] * 3)
-    assert lines["data"] == pytest.approx([0.6, 0.8, 0.2])
+    # Half of the artifact's programs are at -O0: these are the same recordings at both points.
+    assert lines["data"] == pytest.approx([(0.6 + 0.8) / 2, 0.8, 0.2])
     assert lines["both"] == pytest.approx([0.1] * 3)
 
     (axes,) = drawn(
@@ -982,7 +983,6 @@ def test_programs_have_hints_where_a_design_listens() -> None:
             ("", None, "none"), ("", "janus", "manual"), ("-pmweaver", None, "none")
         )
     }  # fmt: skip
-    assert {case.run.opt for case in cases} == {"O0+O2"}
 
 
 def test_points_may_concern_some_designs_alone() -> None:
@@ -1011,7 +1011,7 @@ def test_programs_have_the_artifacts_sizes() -> None:
         ("btree", "pmweaver", 2, 8, 512), ("ctree", "pmweaver", 2, 8, 512),
         ("rbtree", "pmweaver", 2, 8, 512), ("skiplist", "pmweaver", 2, 8, 512),
         ("hashmap", "pmweaver", 2, 8, 512), ("queue_lowlevel", None, 500, None, 400),
-        ("hashmap_lowlevel", "pmweaver", 1000, 64, 500),
+        ("hashmap_lowlevel", "pmweaver", 1000, 8, 500),
         ("array_swap_lowlevel", None, 10000, 64, 1000),
         ("tatp_lowlevel", "pmweaver", 1000, None, 3000),
         ("tpcc_lowlevel", "pmweaver", None, None, 100),

@@ -113,7 +113,12 @@ class CritBitTrees : public workload::Trees {
 
     Item* item = allocate_item(operation);
     Node* node = static_cast<Node*>(workload::require(pm_alloc(pool_, sizeof(Node))));
-    if constexpr (workload::kHints) workload::announce_value(link, Link(node).word());
+    if constexpr (workload::kHints) {
+      Node copy{.bit = bit, .child = {*link, *link}};
+      *copy.towards(operation.key) = Link(item);
+      workload::announce(node, &copy, sizeof copy.bit + sizeof copy.child);
+      workload::announce_value(link, Link(node).word());
+    }
     pm_log(link, sizeof *link);
     store_item(item, operation);
     node->bit = bit;
