@@ -253,6 +253,44 @@ TEST(Choices, OfTheBackendStandInTheOrderInWhichTheyWork) {
   EXPECT_NE(problem("error-correction,encryption"), "");
 }
 
+// The first problem of a PM that encrypts, with PMWeaver and these settings; empty: none.
+std::string pmweavers_problem(
+    const std::vector<std::pair<std::string_view, std::string_view>>& more) {
+  std::vector<std::pair<std::string_view, std::string_view>> all{{"backend", "encryption"},
+                                                                 {"precompute", "pmweaver"}};
+  all.insert(all.end(), more.begin(), more.end());
+  std::vector<Setting> list;
+  for (const auto& [key, value] : all) {
+    list.push_back({std::string(key), std::string(value), "test"});
+  }
+  try {
+    configure(list);
+  } catch (const ConfigError& error) {
+    return error.problems().at(0);
+  }
+  return "";
+}
+
+TEST(Choices, ResultsAreOutdatedAtOnceWithUnitsForAll) {
+  using P = std::pair<std::string_view, std::string_view>;
+  const P at_once{"backend.outdated_results", "at-once"}, few{"backend.units_per_core", "4"},
+      for_all{"backend.units_per_core", "0"};
+  EXPECT_EQ(pmweavers_problem({at_once, for_all}), "");
+  EXPECT_EQ(pmweavers_problem({few}), "");
+  EXPECT_EQ(pmweavers_problem({at_once, few}).find("test: backend.outdated_results=at-once"), 0u);
+}
+
+TEST(Choices, TheArtifactsTableHasNoOtherPredictors) {
+  using P = std::pair<std::string_view, std::string_view>;
+  const P artifact{"pmweaver.variant", "artifact"};
+  EXPECT_EQ(pmweavers_problem({artifact}), "");
+  for (const std::string_view key : {"pmweaver.next_pointers", "pmweaver.value_deltas"}) {
+    const P predictor{key, "true"};
+    EXPECT_EQ(pmweavers_problem({predictor}), "");
+    EXPECT_EQ(pmweavers_problem({artifact, predictor}).find("test: pmweaver.variant=artifact"), 0u);
+  }
+}
+
 // A layer that holds several choices takes a list of them.
 TEST(Choices, OfTheBackendAreAList) {
   ChoiceTable table = choices();

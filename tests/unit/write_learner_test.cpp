@@ -309,7 +309,7 @@ TEST(PendingPredictions, AnInstructionThatHadToGoNeverFills) {
 TEST(PendingPredictions, DeltasAreFilledFromTheLastWrite) {
   PendingPredictions pending(8, 128);
   Collected made;
-  PredictionTable::Entry entry = entry_of({.from_stores = 1, .zero = 0b1000});
+  PredictionTable::Entry entry = entry_of({.address = {}, .from_stores = 1, .zero = 0b1000});
   entry.pattern.chunks[0] = {2, 0};
   entry.last = {.line = kWritten, .chunks = {1, 0xffff'ffff, 70}};
   entry.deltas = {.address = true, .chunks = 0b110, .line = 3, .values = {9, 2, 7}};
