@@ -310,12 +310,12 @@ TEST(PendingPredictions, DeltasAreFilledFromTheLastWrite) {
   PendingPredictions pending(8, 128);
   Collected made;
   PredictionTable::Entry entry = entry_of({.address = {}, .from_stores = 1, .zero = 0b1000});
-  entry.pattern.chunks[0] = {2, 0};
+  entry.pattern.chunks[0] = {0, 0};  // and the address has no source: it isn't that instruction's
   entry.last = {.line = kWritten, .chunks = {1, 0xffff'ffff, 70}};
   entry.deltas = {.address = true, .chunks = 0b110, .line = 3, .values = {9, 2, 7}};
   pending.open(entry, std::ref(made));
   EXPECT_TRUE(made.writes.empty());
-  pending.stored(2, bytes_of(5), std::ref(made));
+  pending.stored(0, bytes_of(5), std::ref(made));
   ASSERT_EQ(made.writes.size(), 1u);
   EXPECT_EQ(made.writes[0].line.number, kWritten.number + 3);
   EXPECT_EQ(made.writes[0].known, 0b1111);
@@ -537,6 +537,7 @@ TEST(WriteLearner, PredictsByTheDifferenceFromThePathsLastWrite) {
   EXPECT_EQ(core.made.writes[0].chunks[0], 0x57u);
   EXPECT_EQ(core.made.writes[0].chunks[2], 70'006u);
   EXPECT_EQ(core.made.writes[0].known, 0b111);
+  EXPECT_EQ(core.statistics.kept, 1u) << "another difference";
   in_a_register(core, kWritten, 0x58, 1);
   ASSERT_EQ(core.made.writes.size(), 2u) << "the difference stays, the last write is the last";
   EXPECT_EQ(core.made.writes[1].line.number, kWritten.number + 11);
@@ -547,32 +548,39 @@ TEST(WriteLearner, FollowsAStoredPointerToTheNextOne) {
   PmWeaverParameters parameters;
   parameters.next_pointers = true;
   Core core(parameters);
-  constexpr Line kHolder{kWritten.number - 10}, kOther{kWritten.number + 10};
-  PmSpace pm;
-  pm.add({kHolder.address(), kHolder.address() + 4096});
+  constexpr Line kHolder{kWritten.number - 10}, kLater{kWritten.number - 20},
+      kOther{kWritten.number + 10};
+  Image pm;
   core.learner.sees(pm);
-  const auto points_to = [&](std::uint64_t address) {
-    pm.newest().write(kHolder.address() + 24, reinterpret_cast<const std::byte*>(&address), 8);
+  const auto point = [&](Line holder, std::uint64_t address) {
+    pm.write(holder.address() + 24, reinterpret_cast<const std::byte*>(&address), 8);
+  };
+  const auto store_before = [&] {
+    for (std::uint64_t j = 0; j < 32; ++j) core.store(300 + j, 1000 + j);
+    core.store(400, 0x7000);  // leads nowhere
   };
   const auto update = [&](Line line, std::uint64_t value) {
-    for (std::uint64_t j = 0; j < 32; ++j) core.store(300 + j, 1000 + j);
-    core.store(400, 0x7000);  // points to DRAM
     core.store(401, kHolder.address() + 8);
+    core.store(402, kLater.address());
     core.store(202, value);
     LineData data{};
     std::memcpy(&data[0], &value, sizeof value);
     core.flush(line, data, 0b11);
   };
-  points_to(kOther.address());
+  store_before();
   update(kWritten, 0x55);
-  EXPECT_EQ(core.statistics.address_unknown, 1u) << "the pointer leads elsewhere";
-  points_to(kWrittenAddress + 40);
+  EXPECT_EQ(core.statistics.address_unknown, 1u) << "no pointer leads there";
+  point(kHolder, kWrittenAddress + 40);
+  point(kLater, kWrittenAddress);
+  store_before();
   update(kWritten, 0x55);
   EXPECT_EQ(core.statistics.by_next_pointer, 1u);
-  points_to(kOther.address());
+  point(kHolder, kOther.address());
+  store_before();
+  EXPECT_EQ(core.statistics.triggered, 1u) << "at the store before the pointer's";
   update(kOther, 0x66);
   ASSERT_EQ(core.made.writes.size(), 1u);
-  EXPECT_EQ(core.made.writes[0].line, kOther) << "as the line has it now";
+  EXPECT_EQ(core.made.writes[0].line, kOther) << "the first store's, as its line has it now";
   EXPECT_EQ(core.made.writes[0].chunks[0], 0x66u);
 }
 

@@ -12,26 +12,24 @@
 #include <cstring>
 #include <optional>
 
-#include "pmemsim/layers/pm_space.hpp"
+#include "pmemsim/mem/image.hpp"
 
 namespace pmemsim {
 
 class NextPointers {
  public:
-  explicit NextPointers(const PmSpace& pm) : pm_(&pm) {}
+  // The newest contents of PM; what isn't PM holds nothing there.
+  explicit NextPointers(const Image& pm) : pm_(&pm) {}
 
   // Which word of the line holds an address within the other one.
   std::optional<std::uint8_t> word_to(Line holder, Line pointed) const {
-    if (!pm_->contains(holder)) return {};
-    const LineData data = pm_->newest().read(holder);
+    const LineData data = pm_->read(holder);
     for (std::uint8_t word = 0; word < kWords; ++word) {
       if (line_at(data, word) == pointed) return word;
     }
     return {};
   }
-  Line follow(Line holder, std::uint8_t word) const {
-    return line_at(pm_->newest().read(holder), word);
-  }
+  Line follow(Line holder, std::uint8_t word) const { return line_at(pm_->read(holder), word); }
 
  private:
   static constexpr std::uint8_t kWords = kLineBytes / sizeof(std::uint64_t);
@@ -42,7 +40,7 @@ class NextPointers {
     return Line::of(address);
   }
 
-  const PmSpace* pm_;
+  const Image* pm_;
 };
 
 }  // namespace pmemsim

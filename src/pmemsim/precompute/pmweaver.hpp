@@ -106,7 +106,7 @@ class PmWeaver final : public Precompute {
   PmWeaver(const PmWeaverParameters& parameters, std::uint32_t cores);
   void connect(const LayerContext& context) override {
     context_.emplace(context);
-    for (PerCore& core : cores_) core.learner.sees(context.pm_space);
+    for (PerCore& core : cores_) core.learner.sees(context.pm_space.newest());
   }
   ResultBufferSize result_buffer() const override;
   std::uint32_t interests() const override { return kAllStores | kWriteBacks; }

@@ -83,7 +83,7 @@ class WriteLearner {
         pending_(parameters.pending_entries, parameters.index_entries) {}
 
   // Whose lines pointers lead to.
-  void sees(const PmSpace& pm) { pointers_.emplace(pm); }
+  void sees(const Image& pm) { pointers_.emplace(pm); }
 
   // Rule 2.
   static bool follows(const RetiredStore& store) {
