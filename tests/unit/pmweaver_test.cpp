@@ -104,6 +104,11 @@ TEST(PmWeaver, TheSecondWriteOfAPathHasNothingLeftToDo) {
   EXPECT_EQ(bench.count("right_by_stores"), 1);
   EXPECT_EQ(bench.count("right_late"), 0);
   EXPECT_EQ(bench.count("early_ns"), (kUnpredicted + ns(5)).count / 1000);
+  for (const std::string structure : {"table", "pending", "results"}) {
+    EXPECT_EQ(bench.count(structure + ".hits"), 1) << structure;
+    EXPECT_EQ(bench.count(structure + ".most"), 1) << structure;
+  }
+  EXPECT_EQ(bench.count("index.hits"), 2) << "the address's store, the value's";
 }
 
 TEST(PmWeaver, AWriteThatComesEarlySavesWhatIsDone) {
@@ -205,7 +210,7 @@ TEST(PmWeaver, TheOldestCandidateOfALineMakesRoom) {
     bench.announce(kItems + 64, value);
     bench.wait(ns(1000));
   }
-  EXPECT_EQ(bench.count("displaced"), 1);
+  EXPECT_EQ(bench.count("results.displaced"), 1);
   EXPECT_EQ(bench.count("unused"), 1);
   bench.store(203, kItems + 64, 2);
   EXPECT_EQ(bench.flush(Line::of(kItems + 64)), ns(0)) << "the second one is there";

@@ -87,6 +87,9 @@ TEST(StoreHistory, ANewEntryTakesTheOldestOnesPlaceInItsSet) {
   EXPECT_NE(history.find_chunk(2), nullptr);
   history.add(bytes_of(2, 4), 6, 0);  // the third oldest there is now, and the newest
   EXPECT_EQ(history.find_chunk(2)->site, 6u) << "2's first entry was the oldest";
+  EXPECT_EQ(history.use().most, 4u);
+  EXPECT_EQ(history.use().displaced, 2u);
+  EXPECT_EQ(history.use().hits, 3u) << "1, 2 and 2; of what isn't there, none";
 }
 
 TEST(StoreHistory, AsAQueueHasTheLatestStoresWhateverTheirValues) {
@@ -157,6 +160,8 @@ TEST(PredictionTable, TheLeastTrustedGoesThenTheOldest) {
   table.learn(5, pattern_of(5), true);
   EXPECT_EQ(table.find(1), nullptr) << "all are trusted the same";
   EXPECT_NE(table.find(3), nullptr);
+  EXPECT_EQ(table.use().most, 3u);
+  EXPECT_EQ(table.use().displaced, 2u);
 }
 
 TEST(PredictionTable, WithoutDataTheAddressAloneIsPredicted) {
@@ -248,6 +253,8 @@ TEST(PendingPredictions, AreMadeWhenTheLastValueHasCome) {
   EXPECT_EQ(write.chunks[3], 0u);
   EXPECT_TRUE(write.with_data);
   EXPECT_EQ(pending.size(), 0u);
+  EXPECT_EQ(pending.predictions().hits, 1u);
+  EXPECT_EQ(pending.index().hits, 3u) << "once for each instruction";
 }
 
 TEST(PendingPredictions, OneStoreMayHoldAll) {
@@ -284,9 +291,12 @@ TEST(PendingPredictions, AValueFillsAllThatWaitForIt) {
 TEST(PendingPredictions, TheOldestMakesRoom) {
   PendingPredictions pending(2, 128);
   Collected made;
-  EXPECT_EQ(pending.open(entry_of(pattern_of(1), false), std::ref(made)).predictions, 0u);
-  EXPECT_EQ(pending.open(entry_of(pattern_of(2), false), std::ref(made)).predictions, 0u);
-  EXPECT_EQ(pending.open(entry_of(pattern_of(3), false), std::ref(made)).predictions, 1u);
+  for (std::uint64_t site = 1; site <= 3; ++site) {
+    EXPECT_EQ(pending.predictions().displaced, 0u);
+    pending.open(entry_of(pattern_of(site), false), std::ref(made));
+  }
+  EXPECT_EQ(pending.predictions().displaced, 1u);
+  EXPECT_EQ(pending.predictions().most, 2u);
   for (std::uint64_t site = 1; site <= 3; ++site) {
     pending.stored(site, bytes_of(kWrittenAddress + site * 64), std::ref(made));
   }
@@ -297,8 +307,11 @@ TEST(PendingPredictions, TheOldestMakesRoom) {
 TEST(PendingPredictions, AnInstructionThatHadToGoNeverFills) {
   PendingPredictions pending(8, 2);
   Collected made;
-  EXPECT_EQ(pending.open(entry_of(pattern_of(1)), std::ref(made)).sites, 0u);  // sites 1 and 2
-  EXPECT_EQ(pending.open(entry_of(pattern_of(7), false), std::ref(made)).sites, 1u);
+  pending.open(entry_of(pattern_of(1)), std::ref(made));  // sites 1 and 2
+  EXPECT_EQ(pending.index().displaced, 0u);
+  pending.open(entry_of(pattern_of(7), false), std::ref(made));
+  EXPECT_EQ(pending.index().displaced, 1u);
+  EXPECT_EQ(pending.index().most, 2u);
   pending.stored(1, bytes_of(kWrittenAddress), std::ref(made));
   pending.stored(2, bytes_of(5), std::ref(made));
   EXPECT_TRUE(made.writes.empty());
@@ -373,6 +386,11 @@ TEST(TimeoutPredictor, TheLineStoredToLongestAgoMakesRoom) {
   timeout.stored({3}, at(3), at(3));
   EXPECT_EQ(timeout.look({2}, at(151)).again, std::nullopt);
   EXPECT_EQ(timeout.look({1}, at(150)).again, at(152));
+  EXPECT_EQ(timeout.use().hits, 0u);
+  EXPECT_TRUE(timeout.look({1}, at(152)).fires);
+  EXPECT_EQ(timeout.use().hits, 1u);
+  EXPECT_EQ(timeout.use().most, 2u);
+  EXPECT_EQ(timeout.use().displaced, 1u);
 }
 
 struct Sent {
@@ -396,6 +414,9 @@ TEST(LineAccumulator, SendsLinesAtALaterStoreOnceOrAsTheyLeave) {
   accumulator.written_back({2});
   accumulator.stored({4}, at(900), std::ref(sent));
   EXPECT_EQ(sent.lines.size(), 2u) << "there is room again";
+  EXPECT_EQ(accumulator.use().hits, 1u);
+  EXPECT_EQ(accumulator.use().displaced, 1u);
+  EXPECT_EQ(accumulator.use().most, 2u);
 }
 
 // ---- The result buffer's lines
@@ -413,6 +434,7 @@ TEST(PredictedLines, TheLinePredictedLongestAgoGoesWithAllOfIt) {
   EXPECT_EQ(lines.in_the_way({3}), std::vector<PreparedId>{{21}});
   lines.remove({2}, {21});
   EXPECT_TRUE(lines.in_the_way({3}).empty());
+  EXPECT_EQ(lines.use().most, 3u) << "predictions of all lines";
 }
 
 // ---- A core's learner

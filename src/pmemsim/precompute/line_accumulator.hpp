@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "pmemsim/core/units.hpp"
+#include "pmemsim/precompute/structure_use.hpp"
 
 namespace pmemsim {
 
@@ -27,6 +28,7 @@ class LineAccumulator {
   void stored(Line line, Picoseconds now, Sent sent) {
     for (Entry& entry : entries_) {
       if (entry.sent || now - entry.stored < timeout_) continue;
+      ++use_.hits;
       entry.sent = true;
       sent(entry.line, false);
     }
@@ -35,9 +37,11 @@ class LineAccumulator {
       if (entries_.size() == most_) {
         const Line left = entries_.front().line;
         entries_.erase(entries_.begin());
+        ++use_.displaced;
         sent(left, true);
       }
       found = entries_.insert(entries_.end(), {.line = line});
+      use_.filled(entries_.size());
     }
     found->stored = now;
     found->sent = false;
@@ -47,6 +51,7 @@ class LineAccumulator {
     std::erase_if(entries_, [&](const Entry& entry) { return entry.line == line; });
   }
   void clear() { entries_.clear(); }
+  const StructureUse& use() const { return use_; }
 
  private:
   struct Entry {
@@ -57,6 +62,7 @@ class LineAccumulator {
   std::size_t most_;
   Picoseconds timeout_;
   std::vector<Entry> entries_;  // the one that came first first
+  StructureUse use_;
 };
 
 }  // namespace pmemsim

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "pmemsim/precompute/prediction_table.hpp"
+#include "pmemsim/precompute/structure_use.hpp"
 #include "pmemsim/precompute/write_pattern.hpp"
 
 namespace pmemsim {
@@ -44,18 +45,10 @@ class PendingPredictions {
   PendingPredictions(std::size_t predictions, std::size_t sites)
       : most_(predictions), most_sites_(sites) {}
 
-  // How many of these had to go for it: predictions and instructions.
-  struct Dropped {
-    std::uint32_t predictions = 0, sites = 0;
-  };
   // Calls made(PredictedWrite) where deltas have told all of it.
   template <class Made>
-  Dropped open(const PredictionTable::Entry& entry, Made made) {
-    Dropped dropped;
-    if (pending_.size() == most_) {
-      drop_oldest();
-      ++dropped.predictions;
-    }
+  void open(const PredictionTable::Entry& entry, Made made) {
+    if (pending_.size() == most_) drop_oldest();
     Pending& added = pending_.emplace_back();
     added.number = ++numbers_;
     added.pattern = entry.pattern;
@@ -68,18 +61,18 @@ class PendingPredictions {
     }
     if (entry.deltas.any()) add_deltas(added, entry);
     if (added.waits_for_address) {
-      dropped.sites += wait_for(entry.pattern.address.site, added.number);
+      wait_for(entry.pattern.address.site, added.number);
     }
     for (std::size_t chunk = 0; chunk < kChunksALine; ++chunk) {
       if ((added.waits_for >> chunk & 1) == 0) continue;
-      dropped.sites += wait_for(entry.pattern.chunks[chunk].site, added.number);
+      wait_for(entry.pattern.chunks[chunk].site, added.number);
     }
-    if (added.has_all()) {
-      const PredictedWrite write = added.write;
-      pending_.pop_back();
-      made(write);
-    }
-    return dropped;
+    predictions_.filled(pending_.size());
+    if (!added.has_all()) return;
+    ++predictions_.hits;
+    const PredictedWrite write = added.write;
+    pending_.pop_back();
+    made(write);
   }
 
   // Calls made(PredictedWrite) for each prediction that has all it needs now.
@@ -90,10 +83,12 @@ class PendingPredictions {
         ++i;
         continue;
       }
+      ++index_.hits;
       const std::uint64_t number = waiting_[i].number;
       waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
       const auto found = std::ranges::find(pending_, number, &Pending::number);
       if (found == pending_.end() || !fill(*found, site, value)) continue;
+      ++predictions_.hits;
       const PredictedWrite write = found->write;
       pending_.erase(found);
       made(write);
@@ -105,6 +100,8 @@ class PendingPredictions {
     waiting_.clear();
   }
   std::size_t size() const { return pending_.size(); }
+  const StructureUse& predictions() const { return predictions_; }
+  const StructureUse& index() const { return index_; }
 
  private:
   struct Pending {
@@ -119,13 +116,15 @@ class PendingPredictions {
     std::uint64_t site, number;
   };
 
-  std::uint32_t wait_for(std::uint64_t site, std::uint64_t number) {
+  void wait_for(std::uint64_t site, std::uint64_t number) {
     const auto there = [&](const Waiting& one) { return one.site == site && one.number == number; };
-    if (std::ranges::any_of(waiting_, there)) return 0;
-    const bool full = waiting_.size() == most_sites_;
-    if (full) waiting_.erase(waiting_.begin());
+    if (std::ranges::any_of(waiting_, there)) return;
+    if (waiting_.size() == most_sites_) {
+      ++index_.displaced;
+      waiting_.erase(waiting_.begin());
+    }
     waiting_.push_back({site, number});
-    return full ? 1 : 0;
+    index_.filled(waiting_.size());
   }
 
   static void add_deltas(Pending& pending, const PredictionTable::Entry& entry) {
@@ -143,6 +142,7 @@ class PendingPredictions {
   }
 
   void drop_oldest() {
+    ++predictions_.displaced;
     std::erase_if(waiting_,
                   [&](const Waiting& one) { return one.number == pending_.front().number; });
     pending_.erase(pending_.begin());
@@ -172,6 +172,7 @@ class PendingPredictions {
   std::vector<Pending> pending_;  // the oldest first
   std::vector<Waiting> waiting_;  // the index generator, the oldest first
   std::uint64_t numbers_ = 0;
+  StructureUse predictions_, index_;
 };
 
 }  // namespace pmemsim

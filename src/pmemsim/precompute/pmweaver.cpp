@@ -116,7 +116,7 @@ void PmWeaver::arrive(std::uint64_t number, Picoseconds) {
   PreparedId id;
   if (predicted.wanted) {
     for (const PreparedId other : lines_.in_the_way(predicted.write.line)) {
-      ++statistics_.displaced;
+      lines_.displaced();
       context_->pm.discard(other);
     }
     id = context_->pm.prepare(prediction_of(predicted, slot));
@@ -176,8 +176,10 @@ void PmWeaver::outcome(const Outcome& outcome) {
   lines_.remove(predicted.write.line, outcome.id);
   switch (outcome.fate) {
     case Fate::kUsed:
+      lines_.used();
       return right(predicted, outcome);
     case Fate::kUsedInPart:
+      lines_.used();
       return address_right(predicted, outcome);
     default:
       return unused(predicted, outcome.fate);
@@ -234,6 +236,21 @@ void PmWeaver::statistics(StatisticsCollector& collector) const {
   collector.group("pmweaver", learnt_);
   collector.group("pmweaver", statistics_);
   collector.group("pmweaver", gaps_);
+  StructureUse history, table, index, pending, timeouts;
+  for (const PerCore& core : cores_) {
+    history += core.learner.history().use();
+    table += core.learner.table().use();
+    index += core.learner.pending().index();
+    pending += core.learner.pending().predictions();
+    timeouts += core.timeout.use();
+    timeouts += core.accumulator.use();
+  }
+  collector.group("pmweaver.history", history);
+  collector.group("pmweaver.table", table);
+  collector.group("pmweaver.index", index);
+  collector.group("pmweaver.pending", pending);
+  collector.group("pmweaver.timeouts", timeouts);
+  collector.group("pmweaver.results", lines_.use());
 }
 
 }  // namespace pmemsim

@@ -42,7 +42,6 @@ struct PmWeaverStatistics {
   std::uint64_t by_stores = 0;
   std::uint64_t by_timeout = 0;
   std::uint64_t not_pm = 0;
-  std::uint64_t displaced = 0;
   std::uint64_t right_by_stores = 0;
   std::uint64_t right_by_timeout = 0;
   std::uint64_t right_late = 0;
@@ -58,8 +57,6 @@ struct PmWeaverStatistics {
     visit("by_stores", by_stores, "predictions", "Predictions made from stores");
     visit("by_timeout", by_timeout, "predictions", "Predictions of lines left alone for a while");
     visit("not_pm", not_pm, "predictions", "Predictions whose address wasn't PM's, beside these");
-    visit("displaced", displaced, "predictions",
-          "Predictions that had to make room for others in the result buffer");
     visit("right_by_stores", right_by_stores, "writes",
           "Writes whose address and data were predicted, from stores");
     visit("right_by_timeout", right_by_timeout, "writes", "The same, by the timeout");

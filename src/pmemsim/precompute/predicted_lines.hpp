@@ -11,6 +11,7 @@
 
 #include "pmemsim/backend/prediction.hpp"
 #include "pmemsim/core/units.hpp"
+#include "pmemsim/precompute/structure_use.hpp"
 
 namespace pmemsim {
 
@@ -32,15 +33,22 @@ class PredictedLines {
     auto found = find(line);
     if (found == known_.end()) found = known_.insert(known_.end(), {line, {}});
     found->candidates.push_back(id);
+    use_.filled(++predictions_);
     std::rotate(found, found + 1, known_.end());
   }
 
   void remove(Line line, PreparedId id) {
     const auto found = find(line);
     if (found == known_.end()) return;
-    std::erase(found->candidates, id);
+    predictions_ -= std::erase(found->candidates, id);
     if (found->candidates.empty()) known_.erase(found);
   }
+
+  // A prediction has to go for another one.
+  void displaced() { ++use_.displaced; }
+  // A write that came has used one.
+  void used() { ++use_.hits; }
+  const StructureUse& use() const { return use_; }
 
  private:
   struct Known {
@@ -56,6 +64,8 @@ class PredictedLines {
 
   std::size_t lines_, most_;
   std::vector<Known> known_;  // the one predicted longest ago first
+  std::uint64_t predictions_ = 0;
+  StructureUse use_;
 };
 
 }  // namespace pmemsim

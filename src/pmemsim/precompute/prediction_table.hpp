@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "pmemsim/core/mix.hpp"
+#include "pmemsim/precompute/structure_use.hpp"
 #include "pmemsim/precompute/value_deltas.hpp"
 #include "pmemsim/precompute/write_pattern.hpp"
 
@@ -73,7 +74,7 @@ class PredictionTable {
     if (has_no_limit()) return learn_as_artifact(known, path, pattern);
     const std::uint32_t data_confidence = whole ? kFirst : 0;
     if (known == nullptr) {
-      *victim(path) = entry(path, pattern, data_confidence, deltas);
+      *room(path) = entry(path, pattern, data_confidence, deltas);
       return Learnt::kNew;
     }
     if (known->address_confidence < kPredicts || known->data_confidence < kPredicts) {
@@ -89,9 +90,13 @@ class PredictionTable {
   // an entry for that alone.
   void wrote(std::uint64_t path, const LastWrite& write) {
     Entry* known = known_by(path);
-    if (known == nullptr) *(known = victim(path)) = {.path = path, .learnt = ++now_};
+    if (known == nullptr) *(known = room(path)) = {.path = path, .learnt = ++now_};
     known->last = write;
   }
+
+  // The pattern begins a prediction.
+  void triggered() { ++use_.hits; }
+  const StructureUse& use() const { return use_; }
 
   void address_right(std::uint64_t path) { change(path, 1, 0); }
   void data_right(std::uint64_t path) { change(path, 0, 1); }
@@ -119,6 +124,15 @@ class PredictionTable {
     return std::span(entries_).subspan(mix(path) % (entries_.size() / ways_) * ways_, ways_);
   }
   Entry* known_by(std::uint64_t path) { return const_cast<Entry*>(find(path)); }
+  Entry* room(std::uint64_t path) {
+    Entry* const entry = victim(path);
+    if (entry->learnt == 0) {
+      use_.filled(++used_);
+    } else {
+      ++use_.displaced;
+    }
+    return entry;
+  }
   Entry* victim(std::uint64_t path) {
     const auto trust = [](const Entry& entry) {
       return std::pair(entry.address_confidence + entry.data_confidence, entry.learnt);
@@ -127,10 +141,11 @@ class PredictionTable {
   }
   Learnt learn_as_artifact(const Entry* known, std::uint64_t path, const WritePattern& pattern) {
     if (known != nullptr) return known->pattern == pattern ? Learnt::kConfirmed : Learnt::kKept;
-    std::erase_if(entries_, [&](const Entry& entry) {
+    use_.displaced += std::erase_if(entries_, [&](const Entry& entry) {
       return !entry.was_right && now_ - entry.learnt >= kMostAge;
     });
     entries_.push_back(entry(path, pattern, kFirst, {}));
+    use_.filled(entries_.size());
     return Learnt::kNew;
   }
   Entry entry(std::uint64_t path, const WritePattern& pattern, std::uint32_t data_confidence,
@@ -158,6 +173,8 @@ class PredictionTable {
   std::size_t ways_;
   std::vector<Entry> entries_;
   std::uint64_t now_ = 0;
+  std::uint64_t used_ = 0;
+  StructureUse use_;
 };
 
 }  // namespace pmemsim

@@ -20,6 +20,7 @@
 
 #include "pmemsim/core/mix.hpp"
 #include "pmemsim/core/units.hpp"
+#include "pmemsim/precompute/structure_use.hpp"
 
 namespace pmemsim {
 
@@ -53,8 +54,8 @@ class StoreHistory {
   }
 
   // Who has stored this chunk, or an address within this line; nullptr: nobody that is known.
-  const Entry* find_chunk(std::uint32_t chunk) const { return oldest(chunk_key(chunk)); }
-  const Entry* find_address(Line line) const { return oldest(line_key(line)); }
+  const Entry* find_chunk(std::uint32_t chunk) { return found(oldest(chunk_key(chunk))); }
+  const Entry* find_address(Line line) { return found(oldest(line_key(line))); }
   // Visits all that may be addresses, as (entry, line).
   template <class Visitor>
   void addresses(Visitor visit) const {
@@ -66,10 +67,13 @@ class StoreHistory {
   // A store counts no more.
   void forget(std::uint64_t when) {
     for (Entry& entry : entries_) {
-      if (entry.when == when) entry.when = 0;
+      if (entry.when != when) continue;
+      entry.when = 0;
+      --used_;
     }
   }
   bool is_queue() const { return stores_ != kNoLimit; }
+  const StructureUse& use() const { return use_; }
 
  private:
   static constexpr std::uint64_t kNoLimit = UINT64_MAX;
@@ -97,8 +101,18 @@ class StoreHistory {
   void put(const Entry& entry) {
     const std::size_t set = set_of(entry.key);
     std::size_t& next = next_[set];
-    entries_[set * ways_ + next] = entry;
+    Entry& place = entries_[set * ways_ + next];
+    if (place.when == 0) {
+      use_.filled(++used_);
+    } else {
+      ++use_.displaced;
+    }
+    place = entry;
     next = next + 1 == ways_ ? 0 : next + 1;
+  }
+  const Entry* found(const Entry* entry) {
+    use_.hits += entry != nullptr;
+    return entry;
   }
   const Entry* oldest(std::uint64_t key) const {
     const Entry* const set = &entries_[set_of(key) * ways_];
@@ -115,6 +129,8 @@ class StoreHistory {
   std::vector<Entry> entries_;
   std::vector<std::size_t> next_;  // of each set: where its oldest entry is
   std::uint64_t now_ = 0;
+  std::uint64_t used_ = 0;
+  StructureUse use_;
 };
 
 }  // namespace pmemsim

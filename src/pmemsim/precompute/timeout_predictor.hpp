@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "pmemsim/core/units.hpp"
+#include "pmemsim/precompute/structure_use.hpp"
 
 namespace pmemsim {
 
@@ -28,9 +29,11 @@ class TimeoutPredictor {
     auto found = std::ranges::find(entries_, line, &Entry::line);
     if (found == entries_.end()) {
       if (entries_.size() == most_) {
+        ++use_.displaced;
         entries_.erase(std::ranges::min_element(entries_, {}, &Entry::stored));
       }
       found = entries_.insert(entries_.end(), {.line = line});
+      use_.filled(entries_.size());
     }
     found->stored = when;
     if (found->look != kNever) return {};
@@ -41,6 +44,7 @@ class TimeoutPredictor {
     std::erase_if(entries_, [&](const Entry& entry) { return entry.line == line; });
   }
   void clear() { entries_.clear(); }
+  const StructureUse& use() const { return use_; }
 
   // What a look shows: the line fires, or is to be looked at again, or neither, since it has left.
   struct Look {
@@ -53,6 +57,7 @@ class TimeoutPredictor {
     const Picoseconds due = found->stored + timeout_;
     found->look = due > now ? due : kNever;
     if (due > now) return {.again = due};
+    ++use_.hits;
     return {.fires = true};
   }
 
@@ -65,6 +70,7 @@ class TimeoutPredictor {
   std::size_t most_;
   Picoseconds timeout_;
   std::vector<Entry> entries_;
+  StructureUse use_;
 };
 
 }  // namespace pmemsim

@@ -20,8 +20,7 @@ void WriteLearner::written_back(Line line, const LineData& data, ChunkMask store
   for (const std::uint64_t when : found.stores) history_.forget(when);
 }
 
-WriteLearner::Found WriteLearner::look_for(Line line, const LineData& data,
-                                           ChunkMask stored) const {
+WriteLearner::Found WriteLearner::look_for(Line line, const LineData& data, ChunkMask stored) {
   Found found;
   const auto use = [&](const StoreHistory::Entry& entry, bool tells_path) {
     if (history_.is_queue()) found.stores.push_back(entry.when);

@@ -44,8 +44,6 @@ struct LearnerStatistics {
   std::uint64_t replaced = 0;
   std::uint64_t kept = 0;
   std::uint64_t triggered = 0;
-  std::uint64_t pending_dropped = 0;
-  std::uint64_t index_dropped = 0;
 
   template <class Visitor>
   void describe(Visitor& visit) const {
@@ -62,10 +60,6 @@ struct LearnerStatistics {
     visit("replaced", replaced, "patterns", "Patterns that have taken an untrusted one's place");
     visit("kept", kept, "patterns", "Patterns that another one of their path has kept out");
     visit("triggered", triggered, "predictions", "Predictions that a path has begun");
-    visit("pending_dropped", pending_dropped, "predictions",
-          "Pending predictions that had to make room for others");
-    visit("index_dropped", index_dropped, "instructions",
-          "Instructions that had to make room for others in the index generator");
   }
 };
 
@@ -105,9 +99,8 @@ class WriteLearner {
     if (const PredictionTable::Entry* entry = table_.find(path_.hash());
         entry != nullptr && entry->predicts_address()) {
       ++statistics.triggered;
-      const PendingPredictions::Dropped dropped = pending_.open(*entry, predicted);
-      statistics.pending_dropped += dropped.predictions;
-      statistics.index_dropped += dropped.sites;
+      table_.triggered();
+      pending_.open(*entry, predicted);
     }
     pending_.stored(store.site, store.value, predicted);
   }
@@ -117,6 +110,9 @@ class WriteLearner {
                     LearnerStatistics& statistics);
 
   PredictionTable& table() { return table_; }
+  const PredictionTable& table() const { return table_; }
+  const StoreHistory& history() const { return history_; }
+  const PendingPredictions& pending() const { return pending_; }
   void thread_ended() { pending_.clear(); }
 
  private:
@@ -131,7 +127,7 @@ class WriteLearner {
     bool has_address() const { return address != nullptr || deltas.address; }
     bool has_data() const { return missing == deltas.chunks; }
   };
-  Found look_for(Line line, const LineData& data, ChunkMask stored) const;
+  Found look_for(Line line, const LineData& data, ChunkMask stored);
   void look_for_pointer(Line line, Found& found) const;
   void compare_with_last(const LastWrite& write, Found& found) const;
   void learn(const Found& found, LearnerStatistics& statistics);

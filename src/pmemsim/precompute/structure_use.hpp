@@ -1,0 +1,33 @@
+// How full one of PMWeaver's structures has been, what was found in it, and what had to go.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace pmemsim {
+
+struct StructureUse {
+  std::uint64_t most = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t displaced = 0;
+
+  void filled(std::uint64_t entries) { most = std::max(most, entries); }
+  // Of another core.
+  StructureUse& operator+=(const StructureUse& other) {
+    filled(other.most);
+    hits += other.hits;
+    displaced += other.displaced;
+    return *this;
+  }
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("most", most, "entries",
+          "Entries in use at a time, at most, of a core or what cores share");
+    visit("hits", hits, "look-ups",
+          "Look-ups that found what they looked for, or entries that were completed");
+    visit("displaced", displaced, "entries", "Entries that had to make room for others");
+  }
+};
+
+}  // namespace pmemsim
