@@ -143,6 +143,8 @@ class CrashRun:
     threads: int
     seed: int
     """The recording's."""
+    schedule: int
+    """The recording's interleaving of threads; 0: the recorder's own."""
     points: int
     """Crash points visited."""
     all_points: int
@@ -290,7 +292,8 @@ def verify(
         stress=stress,
         workload=trace.name,
         threads=trace.threads,
-        seed=int(trace.metadata.get("seed", 0)),
+        seed=trace.seed,
+        schedule=trace.schedule,
         points=found["points"],
         all_points=found["all_points"],
         images=found["images"],

@@ -133,6 +133,8 @@ class Result:
     """The resolved configuration: key, value with unit, place and description of all."""
     trace_hash: str
     version: str
+    schedule: int = 0
+    """The recording's interleaving of threads; 0: the recorder's own."""
 
     @property
     def regions_per_s(self) -> float:
@@ -169,6 +171,7 @@ class Result:
             "machine": self.machine,
             "threads": self.threads,
             "seed": self.seed,
+            "schedule": self.schedule,
             "instructions": self.instructions,
             "time_ns": self.time_ns,
             "regions": self.regions,
@@ -235,7 +238,7 @@ def simulate(
         design=configuration.design.name,
         machine=configuration.machine.name,
         threads=run["threads"],
-        seed=int(trace.metadata.get("seed", 0)),
+        seed=trace.seed,
         instructions=run["instructions"],
         time_ns=run["time_ps"] / 1000,
         regions=run["regions"],
@@ -248,6 +251,7 @@ def simulate(
         configuration=tuple(run["resolved"]),
         trace_hash=trace.hash,
         version=version(),
+        schedule=trace.schedule,
     )
 
 

@@ -32,8 +32,8 @@ def test_every_point_of_a_design_is_right(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     (run,) = json.loads(output.read_text())["runs"]
     assert set(run) == {
-        "design", "machine", "stress", "workload", "threads", "seed", "programs", "points",
-        "all_points", "images", "repaired", "restarts", "checked", "unchecked",
+        "design", "machine", "stress", "workload", "threads", "seed", "schedule", "programs",
+        "points", "all_points", "images", "repaired", "restarts", "checked", "unchecked",
         "violations", "wall_s",
         "points_per_s", "story",
     }  # fmt: skip

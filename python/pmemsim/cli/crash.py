@@ -535,5 +535,5 @@ def _fail_if_wrong(runs: Sequence[CrashRun]) -> None:
 
 def _named(run: CrashRun) -> str:
     stress = f" with {run.stress}" if run.stress else ""
-    seed = f" of seed {run.seed}" if run.workload == random_programs.WORKLOAD else ""
+    seed = f" of seed {run.seed}" if run.workload.startswith(random_programs.WORKLOAD) else ""
     return f"{run.design} on {run.workload}{seed}{stress}"
