@@ -17,7 +17,7 @@ def configurations(cases: Iterable[Case]) -> dict[tuple[str, str, object], Confi
     wanted = dict.fromkeys(
         (case.design, case.machine, case.settings) for case in cases if case.design
     )
-    found = {
+    found: dict[tuple[str, str, object], Configuration] = {
         (design, machine, settings): configure(design, machine, dict(settings))
         for design, machine, settings in wanted
     }
