@@ -12,6 +12,7 @@
 #include "bindings.hpp"
 #include "pmemsim/design/choices.hpp"
 #include "pmemsim/sim/configuration.hpp"
+#include "pmemsim/sim/idle_settings.hpp"
 #include "pmemsim/sim/machine.hpp"
 #include "pmemsim/sim/simulate.hpp"
 
@@ -107,6 +108,15 @@ nb::list notes(const Settings& given) {
   return found;
 }
 
+// Settings that change nothing, with a sentence each.
+nb::dict idle_settings(const Settings& given) {
+  nb::dict found;
+  for (const IdleSetting& idle : pmemsim::idle_settings(to_settings(given))) {
+    found[idle.key.c_str()] = idle.why;
+  }
+  return found;
+}
+
 // Whether a design runs recordings of programs with a redo log (it then runs no others).
 bool runs_redo_logs(const Settings& given) {
   return configure(to_settings(given)).design.atomicity().log == trace::ProgramLog::kRedo;
@@ -161,6 +171,7 @@ void bind_simulator(nb::module_& module) {
   module.def("layers", &list_layers);
   module.def("check_values", &check_values, nb::arg("settings"));
   module.def("promises_whole_regions", &promises_whole_regions, nb::arg("settings"));
+  module.def("idle_settings", &idle_settings, nb::arg("settings"));
   module.def("notes", &notes, nb::arg("settings"));
   module.def("runs_redo_logs", &runs_redo_logs, nb::arg("settings"));
   module.def("resolve", &resolve, nb::arg("settings"));

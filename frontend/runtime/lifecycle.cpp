@@ -258,6 +258,7 @@ void start(int count, char** arguments, char** environment) {
   set_stack_canary();
   recorded_process = getpid();
   configure_quantum();
+  configure_turns();
   configure_region_of_interest();
   const char* metadata = std::getenv("PMEMSIM_METADATA");
   configure_metadata(metadata, count, arguments);

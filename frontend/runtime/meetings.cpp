@@ -1,6 +1,7 @@
 #include "meetings.hpp"
 
 #include "runtime.hpp"
+#include "schedules.hpp"
 
 namespace pmemsim::rt {
 namespace {
@@ -21,6 +22,10 @@ bool used_by_others(const Users& users) {
 }  // namespace
 
 void meet(const Users& users) {
+  if (walks_at_random()) {
+    if (ends_turn_here()) let_others_catch_up();
+    return;
+  }
   if (used_by_others(users) && is_ahead()) let_others_catch_up();
 }
 

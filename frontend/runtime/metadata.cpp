@@ -6,6 +6,7 @@
 
 #include "objects.hpp"
 #include "runtime.hpp"
+#include "schedules.hpp"
 
 namespace pmemsim::rt {
 namespace {
@@ -238,6 +239,9 @@ void write_metadata(const Counts& counts, std::uint32_t thread_count) {
   add_arguments(text);
   text.add(", \"threads\": %u, \"sync_objects\": %u, \"quantum\": %ld, ", thread_count,
            object_count(), quantum);
+  if (walks_at_random()) {
+    text.add("\"schedule\": %lu, \"schedule_seed\": %lu, ", schedule.number, schedule.seed);
+  }
   text.add("\"operations\": %lu, \"instructions\": {\"instrumented\": %lu, \"external\": %lu}, ",
            counts.operations, counts.instrumented, counts.external);
   text.add("\"turns_by_real_time\": %lu, ", tokens_lost());

@@ -21,6 +21,8 @@
 //                      because it is, leave notes. Not set: every process writes PMEMSIM_TRACE.
 //   PMEMSIM_PROCESS    the name of the process to record. Not set: the first one.
 //   PMEMSIM_QUANTUM    instructions that a thread runs before it is the next one's turn (2000)
+//   PMEMSIM_SCHEDULE   NUMBER:SEED, which interleaving of the threads (schedules.hpp). Not set, and
+//                      number 0: the scheduler's own.
 #ifndef PMEMSIM_RT_H
 #define PMEMSIM_RT_H
 

@@ -90,6 +90,33 @@ std::uint8_t* cursor_of(const Thread& thread) {
   return thread.stepping ? thread.hot_before_stepping.cursor : thread.hot->cursor;
 }
 
+// schedules.hpp, rule 1.
+bool is_point(const std::uint8_t* record) {
+  std::uint32_t head;
+  std::memcpy(&head, record, sizeof(head));
+  const trace::SiteRecord& site = sites[head >> 1];
+  switch (static_cast<SiteKind>(site.kind)) {
+    case SiteKind::kNonTemporal:
+    case SiteKind::kFlush:
+    case SiteKind::kFence:
+    case SiteKind::kAtomicLoad:
+    case SiteKind::kAtomicStore:
+    case SiteKind::kAtomicUpdate:
+    case SiteKind::kSync:
+      return true;
+    case SiteKind::kLoad:
+    case SiteKind::kStore:
+    case SiteKind::kCopyLoad:
+    case SiteKind::kCopyStore: {
+      const void* address;
+      std::memcpy(&address, record + kHeadBytes, sizeof(address));
+      return is_persistent(address);
+    }
+    default:
+      return false;
+  }
+}
+
 void forget_spins(Thread& thread) {
   for (SpinCandidate& spin : thread.spins) spin.last = nullptr;
 }
@@ -139,7 +166,7 @@ PMEMSIM_SLOW std::uint8_t* make_room_slowly(std::uint32_t site) {
     submit_records(*thread);
     forget_spins(*thread);
   }
-  thread->buffer = thread->placed = take_buffer();
+  thread->buffer = thread->placed = thread->seen = take_buffer();
   thread->has_operations = true;
   hot.cursor = thread->buffer;
   hot.limit = end_of_room(*thread);
@@ -366,6 +393,16 @@ void put_external(std::uint64_t instructions) {
     end_record(trace::kExternalSite, at);
     counts.external += static_cast<std::uint32_t>(instructions);
   }
+}
+
+bool has_passed_point() {
+  if (self->buffer == nullptr || !recording()) return false;
+  if (self->seen > hot.cursor) self->seen = hot.cursor;  // records have been taken back
+  bool found = false;
+  for (; self->seen < hot.cursor; self->seen += record_bytes(self->seen)) {
+    found = found || is_point(self->seen);
+  }
+  return found;
 }
 
 std::uint8_t* end_of_room(const Thread& thread) {

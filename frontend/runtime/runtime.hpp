@@ -9,8 +9,8 @@
 //                                messages; memory of its own; the C library's functions
 //   operators, heap, stacks, processes
 //                                know nothing of recording
-//   scheduler, meetings, objects, own_locks, record, sites, output, places, persistent, mapping,
-//   flushes, warm, external, threads, processor, signals, watchdog
+//   scheduler, schedules, meetings, objects, own_locks, record, sites, output, places, persistent,
+//   mapping, flushes, warm, external, threads, processor, signals, watchdog
 //                                the recorder. A turn that ends stops stepping and reaps threads, a
 //                                record may end a turn or a buffer: these call each other.
 //   clock, locks, waits, blocking, metadata    what waits for time, threads or descriptors
@@ -111,6 +111,7 @@ struct Thread {
 
   // Recording.
   std::uint8_t* buffer;  // begin of the current one; nullptr: none
+  std::uint8_t* seen;    // up to here its records have been looked at for points
   std::uint8_t* placed;  // up to here its records have the addresses that the trace is to have
   SpinCandidate spins[4];
   std::uint8_t before[16];  // of the atomic access that is about to happen
@@ -186,6 +187,8 @@ void abandon_output();  // async-signal-safe
 extern std::int64_t quantum;
 extern List<Thread*, 1u << 20> threads;
 
+// From the environment; `quantum` is known.
+void configure_turns();
 void add_thread(Thread* thread);  // which may have a turn from now on
 void keep_only_self();            // in a forked child
 // The calling thread waits for its first turn.
@@ -284,6 +287,9 @@ struct Counts {
 Counts recorded_counts();
 // Where things stand in the trace is about to change; it counts for what is recorded from now on.
 void place_records();
+// Is there a point of schedules.hpp, rule 1, in what the calling thread has recorded since the last
+// time that this was asked?
+bool has_passed_point();
 // The site that a thread has recorded last, for messages.
 std::uint32_t last_site(const Thread& thread);
 

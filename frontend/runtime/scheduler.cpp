@@ -13,6 +13,7 @@
 // 5. A spinning thread gets a turn now and then even if what it looks at hasn't changed (it may
 //    count its tries), and whenever nobody else can run.
 // 6. A thread that is ahead of another gives its turn away where they may meet (meetings.hpp).
+// 7. Of other schedules than the first, schedules.hpp says how long turns last, and whose is next.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -25,6 +26,7 @@
 #include "objects.hpp"
 #include "real.hpp"
 #include "runtime.hpp"
+#include "schedules.hpp"
 
 namespace pmemsim::rt {
 
@@ -42,6 +44,11 @@ constexpr std::uint64_t kLongestSpin = 100'000;  // rule 5, in nanoseconds
 constexpr std::int64_t kLead = 100;  // rule 6, in instructions: about a short critical section
 constexpr int kIdlePollMilliseconds = 10;  // of real time, when all wait for something outside
 constexpr std::size_t kWipedBytes = 2048;  // more than calls of the C library that wait take
+
+// How much a thread executes before its turn's end is thought of: a quantum; one operation where
+// every operation may be the last.
+std::int64_t stretch = 0;      // until configured
+std::int64_t turn_so_far = 0;  // what the current turn has executed in stretches before this one
 
 std::uint64_t clock_base = 0;  // virtual nanoseconds up to the current turn
 Thread* just_ended = nullptr;
@@ -109,7 +116,7 @@ bool past_deadline(const Thread& thread) {
 
 // Of the holder of the token.
 std::uint64_t own_progress() {
-  return self->progress + static_cast<std::uint64_t>(quantum - hot.budget);
+  return self->progress + static_cast<std::uint64_t>(stretch - hot.budget);
 }
 
 void end_wait(Thread& thread, bool timed_out) {
@@ -166,8 +173,19 @@ Thread* first_behind(std::uint32_t from, Accepts accepts) {
   fail("a deadlock of the program's own; no trace was written");
 }
 
-// Who comes next of those that can run now; nullptr: nobody can.
-Thread* runnable() {
+// Any of the other threads that can run now; nullptr: none can.
+Thread* any_other() {
+  Thread* chosen = nullptr;
+  std::uint64_t seen = 0;
+  first_behind(self->slot, [&](Thread& thread) {
+    if (&thread != self && can_run(thread) && draw(++seen) == 0) chosen = &thread;
+    return false;
+  });
+  return chosen;
+}
+
+// The thread that has made least progress of those that can run now; nullptr: none can.
+Thread* least_advanced() {
   Thread* next = nullptr;
   const auto count = static_cast<std::uint32_t>(live.size());
   for (std::uint32_t step = 1; step <= count; ++step) {
@@ -175,7 +193,15 @@ Thread* runnable() {
     if (!can_run(*thread)) continue;
     if (next == nullptr || thread->progress < next->progress) next = thread;
   }
-  if (next != nullptr) return next;
+  return next;
+}
+
+// Who comes next of those that can run now; nullptr: nobody can.
+Thread* runnable() {
+  if (walks_at_random()) {
+    if (Thread* other = any_other()) return other;
+  }
+  if (Thread* next = least_advanced()) return next;
   return first_behind(self->slot,
                       [](const Thread& thread) { return thread.state == State::kSpinning; });
 }
@@ -238,7 +264,8 @@ Thread* pick() {
 void begin_turn() {
   self->state = State::kRunnable;
   self->deadline = 0;
-  hot.budget = quantum;
+  hot.budget = stretch;
+  turn_so_far = 0;
   ++turns;
 }
 
@@ -250,8 +277,10 @@ void settle(std::int64_t executed) {
 
 void end_turn() {
   if (self->stepping) stop_stepping();
-  settle(quantum - hot.budget);
-  hot.budget = quantum;
+  const std::int64_t executed = stretch - hot.budget;
+  settle(executed);
+  turn_so_far += executed;
+  hot.budget = stretch;
 }
 
 // Ends the turn and returns at the next one.
@@ -267,7 +296,12 @@ void switch_threads() {
 
 }  // namespace
 
-std::uint64_t now() { return clock_base + static_cast<std::uint64_t>(quantum - hot.budget); }
+void configure_turns() {
+  configure_schedule();
+  stretch = walks_at_random() ? 0 : quantum;
+}
+
+std::uint64_t now() { return clock_base + static_cast<std::uint64_t>(stretch - hot.budget); }
 
 void add_thread(Thread* thread) {
   thread->index = static_cast<std::uint32_t>(threads.size());
@@ -306,7 +340,7 @@ void lose_token() {
     self->state = State::kRunnable;
     return;
   }
-  settle(quantum - hot.budget);
+  settle(stretch - hot.budget);
   ++lost_tokens;
   // Whatever it records next finds no room and no budget, and that way comes back.
   hot.limit = nullptr;
@@ -353,6 +387,11 @@ void quantum_over() {
   if (!active()) {
     hot.budget = INT64_MAX;
     return;
+  }
+  if (walks_at_random() && !only_thread()) {
+    end_turn();
+    const bool at_point = has_passed_point();  // also where the turn ends anyway
+    if (turn_so_far < quantum && !(at_point && ends_turn_here())) return;
   }
   if (only_thread()) {
     end_turn();

@@ -605,6 +605,8 @@ def test_full_disk(build: Callable[[str, str], Path], tmp_path: Path) -> None:
     ("variable", "value", "complaint"),
     [
         ("PMEMSIM_QUANTUM", "0", "must be a number of instructions"),
+        ("PMEMSIM_SCHEDULE", "3", "a schedule's number and a seed, as in 3:1"),
+        ("PMEMSIM_SCHEDULE", "-3:1", "a schedule's number and a seed, as in 3:1"),
         ("PMEMSIM_METADATA", '{"a": }', "not a JSON object"),
         ("PMEMSIM_PM_RANGE", "2000:1000", "LO below HI"),
         ("PMEMSIM_PM_HINT", "1000,2001", "it must be ADDRESS[,ADDRESS...], of pages"),

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pmemsim import comparison
 from pmemsim.comparison import Comparison
-from pmemsim.errors import Error, Problems
+from pmemsim.errors import ConfigError, Error, Problems
 from pmemsim.parallel import Report, run_all
-from pmemsim.simulation import Progress, Result, configure, simulate
+from pmemsim.simulation import Configuration, Progress, Result, configure, idle_problems, simulate
 from pmemsim.targets import find_target
 from pmemsim.trace import Trace
 
@@ -22,6 +22,11 @@ def _check_list(what: str, value: object, example: str) -> None:
     """Raise an `Error` for one name where several are expected, and for none at all."""
     if isinstance(value, str | Path | Trace) or not value:
         raise Error(f"{what}: must be a list of at least one, as in {example}")
+
+
+def _refuse_idle(configurations: Sequence[Configuration]) -> None:
+    if problems := idle_problems(configurations):
+        raise ConfigError(problems)
 
 
 def run(
@@ -37,12 +42,13 @@ def run(
 
     `trace` is a `Trace`, the path of a `.pmt` file, or a workload's name. `design` and `machine`
     are names of presets or paths of YAML files. `overrides` maps parameters to values with their
-    units, as in `{"core.rob_entries": 128, "pm.read_latency": "300ns"}`. `progress` is called with
+    units, as in `{"core.rob_entries": 128, "pm.latency_factor": 4}`. `progress` is called with
     the fraction that is done. `image` is a file for what survives when power is lost after the
     run, as the program would find it when it maps its PM again. Raises `Error`, `ConfigError` or
     `TraceError` for bad input.
     """
     configuration = configure(design, machine, overrides)
+    _refuse_idle([configuration])
     return simulate(_trace(trace), configuration, progress, Path(image) if image else None)
 
 
@@ -71,6 +77,7 @@ def compare(
         with problems.collected():
             configurations.append(configure(design, machine, overrides))
     problems.raise_any()
+    _refuse_idle(configurations)
 
     def task(trace: Trace | str | Path) -> Callable[[Report], Trace]:
         return lambda _: _trace(trace)

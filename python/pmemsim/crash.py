@@ -143,6 +143,8 @@ class CrashRun:
     threads: int
     seed: int
     """The recording's."""
+    schedule: int
+    """The recording's interleaving of threads; 0: the recorder's own."""
     points: int
     """Crash points visited."""
     all_points: int
@@ -155,6 +157,8 @@ class CrashRun:
     """Times that a recovery was stopped by a crash of its own and run again."""
     checked: int
     """Images that the program's own checker has seen."""
+    unchecked: int | None
+    """Images that it hasn't seen; None: there was no checker."""
     violations: int
     """Points at which something was wrong."""
     wall_s: float
@@ -246,7 +250,9 @@ def verify(
     """Crash a design at the points of a recording, recover, and judge what is left.
 
     `command` is how the user would see the first problem again; `stress` names the stress settings
-    in the configuration. Raises `ConfigError` for a design that promises nothing.
+    in the configuration. Raises `ConfigError` for a design that promises nothing, and `Error` where
+    nothing would be judged: no persistent memory, no regions although the design promises nothing
+    but these, nothing that becomes persistent, or a checker that sees no image.
     """
     share = 0.0
 
@@ -286,13 +292,15 @@ def verify(
         stress=stress,
         workload=trace.name,
         threads=trace.threads,
-        seed=int(trace.metadata.get("seed", 0)),
+        seed=trace.seed,
+        schedule=trace.schedule,
         points=found["points"],
         all_points=found["all_points"],
         images=found["images"],
         repaired=found["repaired"],
         restarts=found["restarts"],
         checked=found["inspected"],
+        unchecked=found["images"] - found["inspected"] if checker else None,
         violations=found["violations"],
         wall_s=found["wall_s"],
         story=_story(found["story"], command),

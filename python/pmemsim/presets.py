@@ -52,6 +52,8 @@ class Setting:
     value: str
     place: str
     source: str = ""
+    ships: bool = False
+    """Whether it comes with pmemsim: such a one may be there for designs other than the chosen."""
 
 
 @dataclass(frozen=True)
@@ -299,5 +301,5 @@ def _settings(node: yaml.Node | None, path: Path, problems: list[str]) -> list[S
             value_node = entry["value"]
         value = _scalar(value_node, key, path, problems)
         if value is not None:
-            settings.append(Setting(key, value, _place(path, value_node), source))
+            settings.append(Setting(key, value, _place(path, value_node), source, _is_own(path)))
     return settings

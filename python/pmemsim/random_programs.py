@@ -85,6 +85,11 @@ def _sum(runs: Sequence[CrashRun]) -> CrashRun:
         repaired=sum(run.repaired for run in runs),
         restarts=sum(run.restarts for run in runs),
         checked=sum(run.checked for run in runs),
+        unchecked=(
+            None
+            if any(run.unchecked is None for run in runs)
+            else sum(run.unchecked or 0 for run in runs)
+        ),
         violations=sum(run.violations for run in runs),
         wall_s=sum(run.wall_s for run in runs),
         story=stories[0] if stories else None,

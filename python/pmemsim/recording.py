@@ -34,6 +34,8 @@ def record(
     pm_hints: Sequence[str] = (),
     pm_heap: bool = False,
     process: str | None = None,
+    schedule: int = 0,
+    seed: int = 1,
     keep_going: KeepGoing | None = None,
 ) -> Trace:
     """Run a program that was built by `pmemsim-cc` or `pmemsim-c++`, and record it.
@@ -44,7 +46,8 @@ def record(
     Besides what the program maps through `pmemsim/pm.h`, these count as persistent memory: files
     mapped from below `pm_paths`, the address ranges `pm_ranges` (`LO:HI`, hexadecimal), what it
     asks `mmap` for at the addresses `pm_hints` (hexadecimal), and with `pm_heap` everything that it
-    allocates. Raises `RecordError` if the program cannot be run or
+    allocates. `schedule` chooses another interleaving of its threads, of those that `seed` gives.
+    Raises `RecordError` if the program cannot be run or
     fails; the output file then does not exist.
     """
     output = Path(output)
@@ -65,19 +68,25 @@ def record(
         environment["PMEMSIM_PM_HINT"] = ",".join(pm_hints)
     if pm_heap:
         environment["PMEMSIM_PM_HEAP"] = "1"
+    environment |= _of_schedule(schedule, seed)
     with _made_beside(output) as fresh, Processes.noted() as processes:
         environment["PMEMSIM_TRACE"] = str(fresh)
         environment["PMEMSIM_PROCESSES"] = str(processes.folder)
         environment["PMEMSIM_PROCESS"] = Path(process or "").name
         status = _run([program, *command[1:]], environment, keep_going)
         if status != 0:
-            raise RecordError(f"{command[0]}: {ending_of(status)}; no trace was kept")
+            under = f" under schedule {schedule}" if schedule else ""
+            raise RecordError(f"{command[0]}: {ending_of(status)}{under}; no trace was kept")
         processes.await_recorded(keep_going)
         if not fresh.is_file():
             raise RecordError(f"{command[0]}: {processes.why_nothing(process)}")
         if others := processes.not_recorded():
             print(f"pmemsim: {others}", file=sys.stderr)
     return Trace(output)
+
+
+def _of_schedule(schedule: int, seed: int) -> dict[str, str]:
+    return {"PMEMSIM_SCHEDULE": f"{schedule}:{seed}"} if schedule else {}
 
 
 def record_workload(
@@ -103,6 +112,7 @@ def record_uncached(run: WorkloadRun, output: Path, keep_going: KeepGoing | None
     """Build and record a workload, and keep nothing but `output`."""
     program = build_workload(run.workload, run.opt, keep_going, run.log, run.hints)
     environment = {
+        **_of_schedule(run.schedule, run.seed),
         "PMEMSIM_TRACE": str(output),
         "PMEMSIM_PROCESSES": "",  # those of a `pmemsim record` around this one are not ours
         "PMEMSIM_METADATA": json.dumps(

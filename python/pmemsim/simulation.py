@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -37,6 +37,12 @@ class Configuration:
         """Everything that differs from the defaults; later settings win."""
         return _as_tuples((*self.machine.settings, *self.design.settings, *self.overrides))
 
+    @property
+    def by_hand(self) -> tuple[Setting, ...]:
+        """What the user has set: in presets of their own, and beside them."""
+        every = (*self.machine.settings, *self.design.settings, *self.overrides)
+        return tuple(setting for setting in every if not setting.ships)
+
     def resolve(self) -> list[dict[str, str]]:
         """Every parameter with its final value (unit included) and the place it comes from.
 
@@ -59,7 +65,7 @@ def configure(
 ) -> Configuration:
     """Load and check a design and a machine (names of presets, or paths of YAML files).
 
-    `overrides` maps parameters to values with units, as in `{"pm.read_latency": "300ns"}`.
+    `overrides` maps parameters to values with units, as in `{"pm.latency_factor": 4}`.
     Raises `ConfigError` with everything that is wrong.
     """
     if overrides is not None and not isinstance(overrides, Mapping):
@@ -82,6 +88,26 @@ def configure(
         configuration.resolve()
     problems.raise_any()
     return configuration
+
+
+def idle_problems(configurations: Sequence[Configuration]) -> list[str]:
+    """What has been set by hand and changes nothing in any of these configurations.
+
+    A sentence each. What presets of pmemsim's own set may be there for others.
+    """
+    problems: dict[tuple[str, str], str] = {}
+    used: set[tuple[str, str]] = set()
+    for configuration in configurations:
+        by_hand = configuration.by_hand
+        idle = _core.idle_settings(configuration.settings) if by_hand else {}
+        for setting in by_hand:
+            what = (setting.place, setting.key)
+            if setting.key in idle:
+                problem = f"{setting.place}: {setting.key}={setting.value} {idle[setting.key]}"
+                problems.setdefault(what, problem)
+            else:
+                used.add(what)
+    return [problem for what, problem in problems.items() if what not in used]
 
 
 def check_values(settings: Iterable[Setting]) -> None:
@@ -133,6 +159,8 @@ class Result:
     """The resolved configuration: key, value with unit, place and description of all."""
     trace_hash: str
     version: str
+    schedule: int = 0
+    """The recording's interleaving of threads; 0: the recorder's own."""
 
     @property
     def regions_per_s(self) -> float:
@@ -169,6 +197,7 @@ class Result:
             "machine": self.machine,
             "threads": self.threads,
             "seed": self.seed,
+            "schedule": self.schedule,
             "instructions": self.instructions,
             "time_ns": self.time_ns,
             "regions": self.regions,
@@ -235,7 +264,7 @@ def simulate(
         design=configuration.design.name,
         machine=configuration.machine.name,
         threads=run["threads"],
-        seed=int(trace.metadata.get("seed", 0)),
+        seed=trace.seed,
         instructions=run["instructions"],
         time_ns=run["time_ps"] / 1000,
         regions=run["regions"],
@@ -248,6 +277,7 @@ def simulate(
         configuration=tuple(run["resolved"]),
         trace_hash=trace.hash,
         version=version(),
+        schedule=trace.schedule,
     )
 
 

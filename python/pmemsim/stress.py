@@ -23,7 +23,8 @@ class StressSet:
     @property
     def settings(self) -> tuple[Setting, ...]:
         """The parameters as a configuration takes them."""
-        return tuple(Setting(key, value, f"--stress {self.name}") for key, value in self.values)
+        place = f"--stress {self.name}"
+        return tuple(Setting(key, value, place, ships=True) for key, value in self.values)
 
 
 @cache

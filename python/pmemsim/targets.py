@@ -41,8 +41,8 @@ def find_target(text: str, *, opt: str | None = None, **arguments: Argument) -> 
     """A target by the name of a workload or the path of a trace.
 
     `opt` and `arguments` (threads, regions, data_bytes, seed, duplicate_ratio, items, mix,
-    warm_up, log, whole_run; None: the default) say how a workload is recorded; with a trace they
-    are an `Error`, because a recording can't be changed any more.
+    warm_up, log, whole_run, schedule; None: the default) say how a workload is recorded; with a
+    trace they are an `Error`, because a recording can't be changed any more.
     """
     if text.endswith(".pmt") or "/" in text:
         path = Path(text)

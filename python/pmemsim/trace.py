@@ -115,8 +115,22 @@ class Trace:
 
     @property
     def name(self) -> str:
-        """The workload's name; for a program of the user's own, the program's."""
-        return str(self.metadata.get("workload") or Path(self.metadata["program"]).name)
+        """The workload's name; for a program of the user's own, the program's.
+
+        With its schedule, unless that is the first.
+        """
+        name = str(self.metadata.get("workload") or Path(self.metadata["program"]).name)
+        return f"{name} (schedule {self.schedule})" if self.schedule else name
+
+    @property
+    def schedule(self) -> int:
+        """Which interleaving of the threads; 0: the recorder's own."""
+        return int(self.metadata.get("schedule", 0))
+
+    @property
+    def seed(self) -> int:
+        """The workload's seed; of another program that of its schedule, or 0."""
+        return int(self.metadata.get("seed", self.metadata.get("schedule_seed", 0)))
 
     @property
     def hash(self) -> str:

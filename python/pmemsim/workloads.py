@@ -36,6 +36,7 @@ WHOLE_NUMBERS = {
     "data_bytes": range(8, 8192 + 1, 8),
     "seed": range(2**64),
     "items": range(2, 2**28 + 1),
+    "schedule": range(2**32),
 }
 
 
@@ -87,6 +88,8 @@ class WorkloadRun:
     """Whose pre-execution hints its program has: one of `HINTS`, or a profile's path."""
     whole_run: bool = False
     """Whether the set-up and the warm-up are part of what is recorded and measured."""
+    schedule: int = 0
+    """Which interleaving of its threads, of those that its seed gives; 0: the recorder's own."""
 
     def __post_init__(self) -> None:
         workload = find_workload(self.workload)
@@ -104,6 +107,7 @@ class WorkloadRun:
             log=self.log,
             hints=self.hints,
             whole_run=self.whole_run,
+            schedule=self.schedule,
         )
         if not problems and self.mix and self.mix not in (MIXES[0], *workload.mixes):
             can = ", ".join((MIXES[0], *workload.mixes)) if workload.mixes else "nothing else"
@@ -172,6 +176,8 @@ class WorkloadRun:
         )
         if turns := os.environ.get("PMEMSIM_QUANTUM"):
             parts = (*parts, turns)
+        if self.schedule:
+            parts = (*parts, f"schedule {self.schedule}")
         key = hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
         return cache_dir() / "traces" / f"{self.workload}-{key}.pmt"
 

@@ -39,8 +39,8 @@ axes:
   regions: 200
   pm.wpq_entries: {ENTRIES}
 paired:
-  - pm.read_latency: [100ns, 200ns, 300ns, 400ns, 500ns]
-    pm.write_latency: [50ns, 100ns, 150ns, 200ns, 250ns]
+  - pm.trcd: [100ns, 200ns, 300ns, 400ns, 500ns]
+    pm.twr: [50ns, 100ns, 150ns, 200ns, 250ns]
 """
 
 

@@ -32,13 +32,16 @@ def test_every_point_of_a_design_is_right(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     (run,) = json.loads(output.read_text())["runs"]
     assert set(run) == {
-        "design", "machine", "stress", "workload", "threads", "seed", "programs", "points",
-        "all_points", "images", "repaired", "restarts", "checked", "violations", "wall_s",
+        "design", "machine", "stress", "workload", "threads", "seed", "schedule", "programs",
+        "points", "all_points", "images", "repaired", "restarts", "checked", "unchecked",
+        "violations", "wall_s",
         "points_per_s", "story",
     }  # fmt: skip
     assert (run["design"], run["workload"], run["threads"]) == ("asap", "queue", 2)
     assert run["images"] > run["points"] == run["all_points"] > 100
     assert run["checked"] == 10
+    assert run["unchecked"] == run["images"] - 10
+    assert f"10 of {run['images']:,}" in done.stdout
     assert run["violations"] == 0
     assert run["story"] is None
     assert (run["stress"], run["seed"], run["programs"]) == ("", 1, 1)
@@ -74,7 +77,9 @@ def test_a_sample_of_points(queue_trace: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     (run,) = json.loads(output.read_text())["runs"]
     assert run["points"] == 50 < run["all_points"]
-    assert run["checked"] == 0
+    assert (run["checked"], run["unchecked"]) == (0, None)
+    assert f"50 of {run['all_points']:,}" in done.stdout
+    assert "no check" in done.stdout
 
 
 # One of each kind of atomicity and ordering, before all that other papers' PM does to writes.
@@ -406,6 +411,10 @@ def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_p
         (["queue", "--design", "asap", "--check-images", "-1"], "--check-images -1: must be 0 to"),
         (["queue", "--design", "asap", "--check-timeout", "0"], "--check-timeout 0: must be more"),
         (["queue", "--design", "asap", "--check", "/no/such"], "can't be run"),
+        (
+            ["queue", "--design", "asap", "--check", "true", "--check-images", "0"],
+            "nothing would be checked; leave one out",
+        ),
         (["queue", "--design", "asap", "--check", "'"], "write it as in a shell"),
         (["queue", "--design", "asap", "--set", "run.lock_order=simulated"], "can't be judged"),
         (["queue", "queue", "--design", "asap"], "target 'queue' stands twice"),
@@ -441,6 +450,84 @@ def test_what_cannot_be_with_a_recording_is_refused(
     done = pmemsim("crash", queue_trace, "--design", "asap", *arguments)
     assert done.returncode == 2, done.stderr
     assert f"pmemsim: {sentence}" in done.stderr
+
+
+# Stores to PM, or to the stack, and perhaps flushes.
+WITHOUT_REGIONS = """
+#include <pmemsim/pm.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv) {
+  int where = atoi(argv[1]);
+  pm_pool *pool = where > 0 ? pm_open("words.pool", 1 << 23, 0) : NULL;
+  unsigned long stack[8];
+  volatile unsigned long *words = where > 0 ? pm_root(pool, 64) : (void *)stack;
+  (void)argc;
+  pm_roi_begin();
+  for (int i = 0; i < 8; i++) {
+    words[0] = words[0] + 1;
+    if (where < 2) continue;
+    __builtin_ia32_clflush((void *)words);
+    __builtin_ia32_sfence();
+  }
+  pm_roi_end();
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def without_regions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("without_regions")
+    source = folder / "words.c"
+    source.write_text(WITHOUT_REGIONS)
+    program = source.with_suffix("")
+    compiler = Path(sys.executable).with_name("pmemsim-cc")
+    subprocess.run([compiler, "-O2", source, "-o", program], check=True)
+    traces = {}
+    for number, what in enumerate(("volatile", "unflushed", "persisted")):
+        traces[what] = folder / f"{what}.pmt"
+        done = pmemsim("record", "-o", traces[what], "--", program, str(number), cwd=folder)
+        assert done.returncode == 0, done.stderr
+    return traces
+
+
+@pytest.mark.parametrize(
+    ("what", "design", "sentence"),
+    [
+        ("volatile", "x86-bare", "has no persistent memory, so that a crash leaves nothing"),
+        ("volatile", "asap", "has no persistent memory"),
+        ("unflushed", "x86-bare", "nothing of it became persistent or was promised to be"),
+        ("persisted", "sw-undo", "has no atomic regions, and without them atomicity=software-undo"),
+        ("persisted", "x86-bare,asap", "choose --design x86-bare, which judges"),
+    ],
+)
+def test_what_judges_nothing_is_no_success(
+    without_regions: dict[str, Path], tmp_path: Path, what: str, design: str, sentence: str
+) -> None:
+    output = tmp_path / "crash.json"
+    done = pmemsim("crash", without_regions[what], "-d", design, "--json", output)
+    assert done.returncode == 2, done.stdout
+    assert f"{without_regions[what]}: " in done.stderr
+    assert sentence in done.stderr
+    assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["-d", "x86-bare"], ["-d", "sw-undo", "--check", "true"], ["-d", "eadr"], ["-d", "hops"]],
+)
+def test_what_is_judged_without_regions(
+    without_regions: dict[str, Path], options: list[str]
+) -> None:
+    done = pmemsim("crash", without_regions["persisted"], *options)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_check_that_has_seen_nothing_is_no_success(without_regions: dict[str, Path]) -> None:
+    done = pmemsim("crash", without_regions["unflushed"], "-d", "sw-undo", "--check", "true")
+    assert done.returncode == 2
+    assert "no image was judged" in done.stderr
 
 
 def test_three_mechanisms_or_more_of_each_design_are_broken() -> None:

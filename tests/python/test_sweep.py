@@ -29,8 +29,8 @@ axes:
   threads: [1, 2]
   regions: 200
 paired:
-  - pm.read_latency: [100ns, 300ns]
-    pm.write_latency: [50ns, 150ns]
+  - pm.trcd: [100ns, 300ns]
+    pm.twr: [50ns, 150ns]
 """
 
 
@@ -61,8 +61,8 @@ def written(folder: Path, text: str) -> Path:
 def test_axes_multiply_and_pairs_go_together(tmp_path: Path) -> None:
     spec = read_spec(written(tmp_path, SWEEP))
     assert spec.names == [
-        "workload", "design", "machine", "threads", "regions", "pm.read_latency",
-        "pm.write_latency",
+        "workload", "design", "machine", "threads", "regions", "pm.trcd",
+        "pm.twr",
     ]  # fmt: skip
     points = [tuple(values.values()) for values in spec.combinations()]
     assert points == [
@@ -86,11 +86,11 @@ def test_everything_that_is_wrong_is_said_at_once_with_its_line(tmp_path: Path) 
   hints: nobody's
   whole_run: maybe
   pm.wpq_entires: 3
-  pm.read_latency: [100]
+  pm.trcd: [100]
   pm.banks_per_rank: []
 pared: []
 paired:
-  - pm.write_latency: [50ns, 150ns]
+  - pm.twr: [50ns, 150ns]
   - core.rob_entries: [64, 128]
     seed: [1]
   - threads: [1, 1]
@@ -115,7 +115,7 @@ paired:
         "lint-hints --profile has written",
         ":9: whole_run: 'maybe' must be true or false",
         ":10: pm.wpq_entires: unknown axis; did you mean 'pm.wpq_entries'?",
-        ":11: pm.read_latency: '100': missing unit; write 100ns",
+        ":11: pm.trcd: '100': missing unit; write 100ns",
         ":12: pm.banks_per_rank: has no values; give at least one",
         ":15: paired: needs at least two lists; one alone belongs into 'axes'",
         ":16: paired: the lists must be of one length, but core.rob_entries has 2, seed has 1",
@@ -179,12 +179,12 @@ def test_a_row_has_the_axes_and_what_a_run_says(cache: Path, tmp_path: Path) -> 
     assert "8 of 8 points have results; all are in sweep.parquet" in done.stdout
     frame = pd.read_parquet(tmp_path / "sweep.parquet")
     assert list(frame.columns[:10]) == [
-        "workload", "design", "machine", "threads", "regions", "pm.read_latency",
-        "pm.write_latency", "point", "status", "reason",
+        "workload", "design", "machine", "threads", "regions", "pm.trcd",
+        "pm.twr", "point", "status", "reason",
     ]  # fmt: skip
     assert list(frame["threads"]) == [1, 1, 2, 2] * 2
     row = frame.iloc[-1]
-    latencies = ("--set", "pm.read_latency=300ns", "--set", "pm.write_latency=150ns")
+    latencies = ("--set", "pm.trcd=300ns", "--set", "pm.twr=150ns")
     run = pmemsim_run("--design", "asap", "--threads", "2", "--regions", "200", *latencies)
     assert row["cores"] == run["threads"]
     assert row["completed_regions"] == run["regions"]

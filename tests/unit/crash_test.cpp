@@ -401,6 +401,8 @@ TEST(Crash, HoldsARecoveryThatGivesUpForAViolation) {
   builder.thread(0);
   builder.store(builder.site(trace::SiteKind::kStore, 8, 1), kPmBase, 1);
   builder.access(builder.site(trace::SiteKind::kFlush), kPmBase);
+  builder.mark(trace::MarkKind::kRegionBegin, 1);
+  builder.mark(trace::MarkKind::kRegionEnd, 1);
   std::string metadata = builder.default_metadata();
   metadata.replace(metadata.find(R"("source": "test")"), 16, R"("source": "pm_open")");
   builder.metadata(metadata);
@@ -441,6 +443,91 @@ TEST(Crash, RefusesWhatCannotBeJudged) {
   EXPECT_THROW(crash_it({{"atomicity", "asap"}, {"run.lock_order", "simulated"}}), ConfigError);
   EXPECT_THROW(crash_it({{"ordering", "free"}, {"atomicity", "software-undo"}}), ConfigError)
       << "fences that order nothing leave the log no way to keep its promise";
+}
+
+// The sentence that a crash of the program is refused with, without its file; empty: none.
+std::string why_not_judged(trace::TraceBuilder& builder, const std::vector<KeyValue>& design,
+                           const CrashOptions& options = {}) {
+  const TemporaryTrace temporary(builder);
+  try {
+    crash(trace::TraceFile(temporary.path()), configure(settings({{"core.count", "1"}}, design)),
+          options, {});
+    return "";
+  } catch (const Error& error) {
+    EXPECT_TRUE(std::string_view(error.what()).starts_with(temporary.path() + ": "));
+    return std::string(error.what()).substr(temporary.path().size() + 2);
+  }
+}
+
+const std::vector<KeyValue> kBareX86{{"ordering", "x86"}, {"atomicity", "none"}};
+const std::vector<KeyValue> kSoftwareUndo{{"ordering", "x86"}, {"atomicity", "software-undo"}};
+
+TEST(Crash, RefusesAProgramWithoutPersistentMemory) {
+  trace::TraceBuilder builder;
+  builder.thread(0);
+  builder.store(builder.site(trace::SiteKind::kStore, 8, 1), 0x1000, 1);
+  EXPECT_TRUE(why_not_judged(builder, kBareX86).starts_with("has no persistent memory"));
+}
+
+TEST(Crash, RefusesAProgramThatOnlyReads) {
+  Flushing program;
+  program.builder.thread(0);
+  program.builder.access(program.builder.site(trace::SiteKind::kLoad, 8, 1), kPmBase);
+  EXPECT_TRUE(why_not_judged(program.builder, kBareX86)
+                  .starts_with("stores nothing to its persistent memory"));
+}
+
+TEST(Crash, RefusesAProgramOfWhichNothingBecomesPersistent) {
+  Flushing program;
+  program.builder.thread(0);
+  program.builder.store(program.store, kPmBase, 1);
+  EXPECT_TRUE(why_not_judged(program.builder, kBareX86)
+                  .starts_with("nothing of it became persistent or was promised to be"));
+}
+
+// x86 is all that a log of regions has for it; other orderings and backends have more, and so has
+// somebody who looks at the images.
+TEST(Crash, RefusesAProgramWithoutRegionsWhereADesignAddsNothingElse) {
+  Flushing program;
+  program.builder.thread(0);
+  program.builder.store(program.store, kPmBase, 1);
+  program.builder.access(program.clwb, kPmBase);
+  program.builder.plain(program.sfence);
+  EXPECT_TRUE(why_not_judged(program.builder, kSoftwareUndo)
+                  .starts_with("has no atomic regions, and without them atomicity=software-undo"));
+  EXPECT_TRUE(why_not_judged(program.builder, {{"ordering", "x86"}, {"atomicity", "asap"}})
+                  .starts_with("has no atomic regions, and without them atomicity=asap"));
+  EXPECT_EQ(why_not_judged(program.builder, kBareX86), "");
+  EXPECT_EQ(why_not_judged(program.builder, {{"ordering", "eadr"}, {"atomicity", "software-undo"}}),
+            "");
+  EXPECT_EQ(why_not_judged(
+                program.builder,
+                {{"ordering", "x86"}, {"atomicity", "software-undo"}, {"backend", "encryption"}}),
+            "");
+  int seen = 0;
+  CrashOptions shown{.inspections = 1};
+  shown.inspect = [&](const Image&) {
+    ++seen;
+    return std::string();
+  };
+  EXPECT_EQ(why_not_judged(program.builder, kSoftwareUndo, shown), "");
+  EXPECT_EQ(seen, 1);
+}
+
+// The region is promised, although nothing ever persists.
+TEST(Crash, RefusesToCallACheckDoneThatHasSeenNothing) {
+  trace::TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1 << 20));
+  const std::uint32_t store = builder.site(trace::SiteKind::kStore, 8, 1);
+  builder.thread(0);
+  builder.store(store, kPmBase, 1);
+  builder.mark(trace::MarkKind::kRegionBegin, 1);
+  builder.mark(trace::MarkKind::kRegionEnd, 1);
+  EXPECT_EQ(why_not_judged(builder, kSoftwareUndo), "");
+  CrashOptions shown{.inspections = 1};
+  shown.inspect = [](const Image&) { return std::string(); };
+  EXPECT_TRUE(why_not_judged(builder, kSoftwareUndo, shown)
+                  .starts_with("nothing of it became persistent, so that the program that checks"));
 }
 
 TEST(Crash, TellsTheStoryOfABrokenDesign) {
@@ -568,8 +655,7 @@ CrashResult crash_lines_flushed(const std::vector<KeyValue>& others,
   store_and_flush(2, last);
   const TemporaryTrace temporary(builder);
   return crash(trace::TraceFile(temporary.path()),
-               configure(settings({{"ordering", "x86"}, {"atomicity", "software-undo"}}, others)),
-               {}, {});
+               configure(settings({{"ordering", "x86"}, {"atomicity", "none"}}, others)), {}, {});
 }
 
 // What memory tells is right in all of these: the oracle, which believes it, finds nothing.

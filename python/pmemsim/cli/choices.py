@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from pmemsim.cli.console import err
-from pmemsim.errors import Problems
+from pmemsim.errors import Error, Problems
 from pmemsim.presets import BEFORE, Setting, load_preset
-from pmemsim.simulation import Configuration, configure
+from pmemsim.simulation import Configuration, configure, idle_problems
 
 AS_IT_IS = "none"
 """Among backends: a design as it is."""
@@ -61,12 +62,24 @@ def distinct(names: Sequence[str], what: str, problems: Problems) -> list[str]:
     return each
 
 
+def refuse_idle(
+    designs: Sequence[str], machine: str, extra: tuple[Setting, ...], problems: Problems
+) -> None:
+    """Note what is set by hand and used by none of the designs that work on the machine."""
+    able = []
+    for design in designs:
+        with contextlib.suppress(Error):
+            able.append(configure(design, machine, extra=extra))
+    problems.add(idle_problems(able))
+
+
 def configurations_of(
     designs: Sequence[str], machine: str, extra: tuple[Setting, ...], problems: Problems
 ) -> list[Configuration]:
     """The designs on a machine, with what is set beside them.
 
-    Says on standard error what a user has to know of how one works there.
+    Says on standard error what a user has to know of how one works there. What is set by hand, and
+    none of them uses, is a problem.
     """
     configurations = []
     for design in designs:
@@ -74,4 +87,7 @@ def configurations_of(
             configurations.append(configure(design, machine, extra=extra))
             for note in configurations[-1].notes:
                 err.print(f"{design} on {machine}: {note}", markup=False)
+    # Of a design that is wrong nobody knows what it would have used.
+    if len(configurations) == len(designs):
+        problems.add(idle_problems(configurations))
     return configurations

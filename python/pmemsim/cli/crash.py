@@ -174,7 +174,9 @@ def crash_command(
     what some set of whole regions leaves, with all that they depend on and all that was promised.
     A design without atomic regions (x86-bare) must keep what was flushed and fenced; one that
     promises nothing (np) is refused.
-    The exit code is 0 if no image is wrong, 1 if one is; then the first one's story is told.
+    The exit code is 0 if no image is wrong, 1 if one is; then the first one's story is told. It is
+    2 where nothing would be judged: no persistent memory, no regions on a design that promises
+    nothing else, a check that has seen no image.
     """
     problems = Problems()
     with problems.collected():
@@ -210,6 +212,8 @@ def crash_command(
         _check_whole("--check-images", check_images, 0, problems)
     if check_timeout is not None and not 0 < check_timeout <= _MOST_S:
         problems.add([f"--check-timeout {check_timeout:g}: must be more than 0, at most {_MOST_S}"])
+    if check is not None and check_images == 0:
+        problems.add(["--check and --check-images 0: nothing would be checked; leave one out"])
     extra = tuple(parse_overrides(overrides or [], problems.found))
     names = _designs(designs, machine, problems, every=all_designs, log=recipe.log)
     names = before_backends(names, backends, problems)
@@ -475,10 +479,10 @@ def _print_runs(runs: Sequence[CrashRun]) -> None:
         "workload": lambda run: run.workload,
         ">programs": lambda run: f"{run.programs:,}",
         ">threads": lambda run: str(run.threads),
-        ">points": lambda run: f"{run.points:,}",
+        ">points": lambda run: _part(run.points, run.all_points),
         ">images": lambda run: f"{run.images:,}",
         ">recoveries restarted": lambda run: f"{run.restarts:,}",
-        ">images checked by the program": lambda run: f"{run.checked:,}",
+        ">images checked by the program": _checked,
         ">violations": lambda run: f"{run.violations:,}",
         ">points/s": lambda run: si(run.points_per_s),
     }
@@ -488,6 +492,16 @@ def _print_runs(runs: Sequence[CrashRun]) -> None:
         del columns[">programs"]
     rows = [[cell(run) for cell in columns.values()] for run in runs]
     out.print(table(f"machine {runs[0].machine}", list(columns), rows))
+
+
+def _part(some: int, of_all: int) -> str:
+    return f"{some:,}" if some == of_all else f"{some:,} of {of_all:,}"
+
+
+def _checked(run: CrashRun) -> str:
+    if run.unchecked is None:
+        return "no check"
+    return _part(run.checked, run.checked + run.unchecked)
 
 
 def _print_refused(refused: Sequence[Refused]) -> None:
@@ -521,5 +535,5 @@ def _fail_if_wrong(runs: Sequence[CrashRun]) -> None:
 
 def _named(run: CrashRun) -> str:
     stress = f" with {run.stress}" if run.stress else ""
-    seed = f" of seed {run.seed}" if run.workload == random_programs.WORKLOAD else ""
+    seed = f" of seed {run.seed}" if run.workload.startswith(random_programs.WORKLOAD) else ""
     return f"{run.design} on {run.workload}{seed}{stress}"

@@ -9,7 +9,7 @@ import typer
 
 from pmemsim import comparison as comparing
 from pmemsim import matrix as matrices
-from pmemsim.cli.choices import Backends, before_backends, distinct, names_of
+from pmemsim.cli.choices import Backends, before_backends, distinct, names_of, refuse_idle
 from pmemsim.cli.console import out, si, table
 from pmemsim.cli.execution import Execution
 from pmemsim.cli.options import (
@@ -99,6 +99,7 @@ def matrix_command(
     keep_inputs(problems, outputs, (*wanted, *names, baseline, simulation.machine))
     extra = simulation.settings(problems.found)
     _check_names([*names, baseline], simulation.machine, extra, problems)
+    refuse_idle([*names, baseline], simulation.machine, extra, problems)
     chosen_points = Points(sample_of(points, problems))
     found = []
     for target in wanted:

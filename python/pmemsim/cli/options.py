@@ -119,6 +119,14 @@ class Recipe:
             show_default="manual",
         ),
     ] = None
+    schedule: Annotated[
+        int | None,
+        typer.Option(
+            "--schedule",
+            help="Which interleaving of threads, of those that --seed gives: a whole number.",
+            show_default="0, the recorder's own",
+        ),
+    ] = None
     whole_run: Annotated[
         bool | None,
         typer.Option(

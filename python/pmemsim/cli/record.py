@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import which
 from typing import Annotated
@@ -18,7 +18,7 @@ from pmemsim.flushes import flushes_outside_pm
 from pmemsim.parallel import Report, run_all
 from pmemsim.recording import check_hint, check_pm_path, check_range, record, record_workload
 from pmemsim.trace import Trace
-from pmemsim.workloads import WorkloadRun, unknown_workload, workloads
+from pmemsim.workloads import WorkloadRun, argument_problems, unknown_workload, workloads
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,15 @@ def record_command(
             "not the first of all.",
         ),
     ] = None,
+    schedules: Annotated[
+        int | None,
+        typer.Option(
+            "--schedules",
+            help="Record so many interleavings of the threads, schedules 0 (the usual one) to N-1, "
+            "of --seed: `-o mine.pmt` then stands for mine.0.pmt, mine.1.pmt, ...",
+            metavar="N",
+        ),
+    ] = None,
     *,
     recipe: Recipe,
 ) -> None:
@@ -100,16 +109,25 @@ def record_command(
         pmemsim record vacation --log redo -o vacation-redo.pmt
         pmemsim record --all --out-dir traces
 
+    Other interleavings of threads, so that bugs which need one are reached; the same again:
+
+        pmemsim record --schedules 50 -o mine.pmt -- ./mine
+        pmemsim record --schedule 17 -o again.pmt -- ./mine
+        pmemsim record queue --schedules 3 -o queue.pmt
+
+    A program that finds a pool which an earlier run has left starts from there: with schedules give
+    a script that removes the pool first.
     With `--all`, `--data-bytes` is for the workloads that take it; the others have their own sizes.
     """
+    wanted = _schedules(schedules, recipe)
     if program and name is None and _is_workload(program):
         name, program = program[0], None
     if program:
-        _refuse(recipe)
+        _refuse(recipe, wanted)
         if all_workloads or out_dir:
             raise Error("--all and --out-dir are for pmemsim's workloads; leave out the program")
         memory = _Memory(pm_path or [], pm_range or [], pm_hint or [], pm_heap)
-        _own(program, output, name, memory, process)
+        _own(program, output, name, memory, process, wanted, recipe.seed)
         return
     if pm_path or pm_range or pm_hint or pm_heap or process:
         raise Error(
@@ -125,14 +143,41 @@ def record_command(
             raise Error("--all records every workload into --out-dir; leave out --name and -o")
         if out_dir.exists() and not out_dir.is_dir():
             raise Error(f"--out-dir {out_dir}: is not a folder")
-        _all(recipe, out_dir)
+        _all(recipe, out_dir, wanted)
     elif name:
-        _one(name, recipe, output)
+        _one(name, recipe, output, wanted)
     else:
         raise Error(
             "nothing to record: give a program of your own after --, as in 'pmemsim record -o "
             "mine.pmt -- ./mine', or a workload's name, or --all"
         )
+
+
+_MOST_SCHEDULES = 10_000
+
+
+@dataclass(frozen=True)
+class _Schedules:
+    """Which interleavings to record, each into a file of its own if there are several."""
+
+    numbers: tuple[int, ...]
+    several: bool
+
+    def output(self, output: Path, number: int) -> Path:
+        return output.with_suffix(f".{number}{output.suffix}") if self.several else output
+
+
+def _schedules(count: int | None, recipe: Recipe) -> _Schedules:
+    problems = Problems()
+    problems.add(argument_problems(schedule=recipe.schedule))
+    if count is not None and not 1 <= count <= _MOST_SCHEDULES:
+        problems.add([f"--schedules {count}: must be 1 to {_MOST_SCHEDULES}"])
+    if count is not None and recipe.schedule is not None:
+        problems.add(["--schedules and --schedule: give one of them"])
+    problems.raise_any()
+    if count is not None:
+        return _Schedules(tuple(range(count)), several=True)
+    return _Schedules((recipe.schedule or 0,), several=False)
 
 
 def _is_workload(program: list[str]) -> bool:
@@ -146,7 +191,7 @@ def _is_workload(program: list[str]) -> bool:
     raise Error(f"{unknown_workload(word)} (a program of your own is given by its path: ./{word})")
 
 
-def _all(recipe: Recipe, out_dir: Path) -> None:
+def _all(recipe: Recipe, out_dir: Path, schedules: _Schedules) -> None:
     problems = Problems()
     runs = []
     if recipe.log or recipe.whole_run:
@@ -155,38 +200,41 @@ def _all(recipe: Recipe, out_dir: Path) -> None:
         taken = {
             key: value
             for key, value in recipe.arguments.items()
-            if key in (*workload.arguments, "hints")
+            if key in (*workload.arguments, "hints", "schedule")
         }
         with problems.collected():
             runs.append(WorkloadRun.of(workload.name, opt=recipe.opt, **taken))
     problems.raise_any()
     out_dir.mkdir(parents=True, exist_ok=True)
-    _workloads(runs, [out_dir / f"{run.workload}.pmt" for run in runs])
+    _workloads(runs, [out_dir / f"{run.workload}.pmt" for run in runs], schedules)
 
 
-def _one(name: str, recipe: Recipe, output: Path | None) -> None:
+def _one(name: str, recipe: Recipe, output: Path | None, schedules: _Schedules) -> None:
     problems = Problems()
     with problems.collected():
         run = WorkloadRun.of(name, opt=recipe.opt, **recipe.arguments)
     with problems.collected():
-        path = _needed(output)
+        path = _needed(output, schedules)
     problems.raise_any()
-    _workloads([run], [path])
+    _workloads([run], [path], schedules)
 
 
-def _needed(output: Path | None) -> Path:
+def _needed(output: Path | None, schedules: _Schedules) -> Path:
     if output is None:
         raise Error("say where to write the trace: -o NAME.pmt")
     if output.suffix != ".pmt":
         raise Error(f"{output}: a trace's name must end with .pmt")
-    check_writable(output)
+    for number in schedules.numbers:
+        check_writable(schedules.output(output, number))
     return output
 
 
-def _refuse(recipe: Recipe) -> None:
-    if recipe.given:
+def _refuse(recipe: Recipe, schedules: _Schedules) -> None:
+    of_schedules = ["--schedule", "--seed"] if schedules.numbers != (0,) else ["--schedule"]
+    given = [option for option in recipe.given if option not in of_schedules]
+    if given:
         raise Error(
-            f"leave out {', '.join(recipe.given)}: for pmemsim's workloads only; your own program "
+            f"leave out {', '.join(given)}: for pmemsim's workloads only; your own program "
             "takes its arguments after --"
         )
 
@@ -197,10 +245,13 @@ def _own(
     name: str | None,
     memory: _Memory,
     process: str | None,
+    schedules: _Schedules,
+    seed: int | None,
 ) -> None:
     problems = Problems()
     with problems.collected():
-        trace = _needed(output)
+        path = _needed(output, schedules)
+    problems.add(argument_problems(seed=seed))
     for path in memory.paths:
         with problems.collected():
             check_pm_path(path)
@@ -213,27 +264,57 @@ def _own(
             hints.append(check_hint(text))
     problems.raise_any()
 
-    def task(report: Report) -> Trace:
+    def recorded(schedule: int, report: Report, done: float) -> Trace:
         return record(
             program,
-            trace,
+            schedules.output(path, schedule),
             name=name,
             pm_paths=memory.paths,
             pm_ranges=ranges,
             pm_hints=hints,
             pm_heap=memory.heap,
             process=process,
-            keep_going=lambda: report(0.0),
+            schedule=schedule,
+            seed=1 if seed is None else seed,
+            keep_going=lambda: report(done),
         )
 
-    _say(run_all([task])[0])
+    # One after the other, for the program may have files that it works on.
+    def task(report: Report) -> None:
+        for index, schedule in enumerate(schedules.numbers):
+            trace = recorded(schedule, report, index / len(schedules.numbers))
+            _say(trace)
+            if trace.threads == 1 and schedules.numbers != (0,):
+                _say_nothing_changes(trace.name, schedules)
+                return
+
+    run_all([task])
 
 
-def _workloads(runs: list[WorkloadRun], outputs: list[Path]) -> None:
+def _say_nothing_changes(name: str, schedules: _Schedules) -> None:
+    only = "; only schedule 0 was recorded" if schedules.several else ""
+    err.print(f"pmemsim: note: {name} has one thread, which schedules don't change{only}")
+
+
+def _workloads(runs: list[WorkloadRun], outputs: list[Path], schedules: _Schedules) -> None:
+    named = list(zip(runs, outputs, strict=True))
+    runs, outputs = [], []
+    for run, output in named:
+        numbers = schedules.numbers
+        if run.threads == 1 and numbers != (0,):
+            _say_nothing_changes(run.workload, schedules)
+            numbers = numbers[:1]
+        runs += [replace(run, schedule=number) for number in numbers]
+        outputs += [schedules.output(output, number) for number in numbers]
+
     def task(run: WorkloadRun, output: Path) -> Callable[[Report], Trace]:
         return lambda report: record_workload(run, output, keep_going=lambda: report(0.5))
 
-    with progress_of([f"recording {run.workload}" for run in runs]) as progress:
+    labels = [
+        f"recording {run.workload}" + (f" (schedule {run.schedule})" if run.schedule else "")
+        for run in runs
+    ]
+    with progress_of(labels) as progress:
         tasks = [task(run, output) for run, output in zip(runs, outputs, strict=True)]
         traces = run_all(tasks, progress=progress)
     for trace in traces:

@@ -10,7 +10,7 @@ import typer
 
 from pmemsim import bench as benchmark
 from pmemsim import comparison as comparing
-from pmemsim.cli.choices import configurations_of, distinct, names_of
+from pmemsim.cli.choices import configurations_of, distinct, names_of, refuse_idle
 from pmemsim.cli.console import duration, err, out, percent, progress_of, si, table
 from pmemsim.cli.options import (
     Jobs,
@@ -172,6 +172,7 @@ def bench_command(
     for design in chosen if designs is not None else ("np",):
         with problems.collected():
             configure(design, machine, extra=extra)
+    refuse_idle(chosen, machine, extra, problems)
     measured = distinct(names or benchmark.WORKLOADS, "target", problems)
     keep_inputs(problems, [json_path], (*measured, *chosen, machine))
     for name in measured:

@@ -51,8 +51,8 @@ def sweep_command(
           machine: asap
           threads: [1, 2, 4]
         paired:
-          - pm.read_latency: [100ns, 300ns]
-            pm.write_latency: [50ns, 150ns]
+          - pm.trcd: [14ns, 140ns]
+            pm.twr: [15ns, 150ns]
 
         pmemsim sweep latency.yaml
         pmemsim sweep latency.yaml --scheduler tcp://host:8786

@@ -53,7 +53,13 @@ def _info_of_one(trace: Trace, as_json: bool) -> None:
     summary = trace.summary()
     unit = _unit(trace, summary)
     if as_json:
-        facts = {"hash": trace.hash, **trace.metadata, "region": unit, "summary": summary}
+        facts = {
+            "hash": trace.hash,
+            "schedule": 0,
+            **trace.metadata,
+            "region": unit,
+            "summary": summary,
+        }
         print(json.dumps(facts, indent=2))
         return
     out.print(table(str(trace.path), ["recording", "value"], _facts(trace, summary)))
@@ -172,6 +178,7 @@ def _facts(trace: Trace, summary: dict[str, Any]) -> list[tuple[str, str]]:
         ("recorded by", f"pmemsim {metadata.get('pmemsim', '?')}"),
         ("hash", trace.hash),
         ("threads", str(trace.threads)),
+        ("schedule", f"{trace.schedule} of seed {trace.seed}" if trace.schedule else "0"),
         ("persistent memory", "\n".join(regions) or "none"),
         *([("flushes of other memory", outside)] if outside else []),
         ("instructions", f"{instructions:,}"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from pmemsim.errors import ConfigError
 from pmemsim.jobs import Analyze, Job, Simulate, Work
 from pmemsim.reproduce.plan import Case
-from pmemsim.simulation import Configuration, configure
+from pmemsim.simulation import Configuration, configure, idle_problems
 from pmemsim.trace import Trace
 from pmemsim.workloads import WorkloadRun
 
@@ -16,10 +17,13 @@ def configurations(cases: Iterable[Case]) -> dict[tuple[str, str, object], Confi
     wanted = dict.fromkeys(
         (case.design, case.machine, case.settings) for case in cases if case.design
     )
-    return {
+    found: dict[tuple[str, str, object], Configuration] = {
         (design, machine, settings): configure(design, machine, dict(settings))
         for design, machine, settings in wanted
     }
+    if problems := idle_problems(list(found.values())):
+        raise ConfigError(problems)
+    return found
 
 
 def prepare(cases: Sequence[Case], traces: dict[WorkloadRun, Trace]) -> dict[Case, Job]:

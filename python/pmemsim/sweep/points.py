@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
-from pmemsim.errors import Error, in_one
+from pmemsim.errors import ConfigError, Error, in_one
 from pmemsim.jobs import Job, Simulate
 from pmemsim.presets import Setting
-from pmemsim.simulation import Configuration, configure
+from pmemsim.simulation import Configuration, configure, idle_problems
 from pmemsim.sweep.spec import RECIPE, REQUIRED, Combination
 from pmemsim.targets import Target, find_target
 from pmemsim.trace import Trace
@@ -42,14 +41,18 @@ def points_of(combinations: Sequence[Combination], opened: Opened, place: str) -
     }
     traces |= zip(able, opened(list(able.values())), strict=True)
 
-    @cache
+    made: dict[tuple[str, str, tuple[Setting, ...]], Configuration | Error] = {}
+
     def configuration(
         design: str, machine: str, settings: tuple[Setting, ...]
     ) -> Configuration | Error:
-        try:
-            return configure(design, machine, extra=settings)
-        except Error as error:
-            return error
+        wanted = (design, machine, settings)
+        if wanted not in made:
+            try:
+                made[wanted] = configure(design, machine, extra=settings)
+            except Error as error:
+                made[wanted] = error
+        return made[wanted]
 
     def point(values: Combination) -> Point:
         settings = tuple(
@@ -64,7 +67,12 @@ def points_of(combinations: Sequence[Combination], opened: Opened, place: str) -
             return Point(values, None, "; ".join(in_one(error) for error in wrong))
         return Point(values, Job(trace, Simulate(configured)), "")
 
-    return [point(values) for values in combinations]
+    points = [point(values) for values in combinations]
+    # Nothing that can be simulated would show a difference along such an axis.
+    configured = [found for found in made.values() if isinstance(found, Configuration)]
+    if problems := idle_problems(configured):
+        raise ConfigError(problems)
+    return points
 
 
 def _recipe_of(values: Combination) -> tuple[object, ...]:

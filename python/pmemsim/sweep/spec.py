@@ -7,8 +7,8 @@
       threads: [1, 2, 4]                   # and whatever else says how a workload is recorded
       pm.wpq_entries: [16, 64]             # any parameter, with the values that --set takes
     paired:                                # lists of one length, whose values go together
-      - pm.read_latency: [100ns, 300ns]
-        pm.write_latency: [50ns, 150ns]
+      - pm.trcd: [14ns, 140ns]
+        pm.twr: [15ns, 150ns]
 
 The values of `paired` count as one axis. Whatever is wrong with a value by itself is an error of
 the file; values that don't go together are a point that fails.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <span>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -489,6 +490,61 @@ void check_verifiable(const Configuration& configuration) {
   if (!problems.empty()) throw ConfigError(problems);
 }
 
+// Without regions, a design that adds nothing but those would be judged by what it has of x86.
+bool adds_regions_alone(const Promises& promises) {
+  return promises.whole_regions && promises.fences == FencePromise::kFlushed &&
+         !promises.stores_in_order && !promises.caches_persist;
+}
+
+// A run that judges nothing is no success.
+void check_judgeable(const trace::TraceFile& trace, const Configuration& configuration,
+                     const ProgramHistory& history, const CrashOptions& options,
+                     bool image_is_decoded) {
+  const std::string& path = trace.path();
+  if (trace.metadata().pm_regions.empty()) {
+    throw Error(fmt::format(
+        "{}: has no persistent memory, so that a crash leaves nothing to judge; record it again, "
+        "and say what is persistent by pm.h, --pm-path, --pm-range, --pm-hint or --pm-heap",
+        path));
+  }
+  if (history.words() == 0) {
+    throw Error(fmt::format(
+        "{}: stores nothing to its persistent memory, so that there is nothing to judge; record a "
+        "run that does",
+        path));
+  }
+  const std::span<const ProgramHistory::Unit> units = history.units();
+  const bool regions =
+      std::any_of(units.begin(), units.end(), [](const auto& unit) { return unit.region != 0; });
+  const DesignConfiguration& design = configuration.design;
+  if (!regions && !image_is_decoded && options.inspections == 0 &&
+      adds_regions_alone(design.promises())) {
+    throw Error(fmt::format(
+        "{}: has no atomic regions, and without them atomicity={} promises nothing that x86 "
+        "doesn't, so that there is nothing of it to judge; choose --design x86-bare, which judges "
+        "what the program flushes and fences, or give a program that checks images (--check)",
+        path, design.atomicity().name));
+  }
+}
+
+// What was promised to be judged, and wasn't.
+void check_judged(const trace::TraceFile& trace, const CrashOptions& options,
+                  const CrashResult& result) {
+  if (result.violations > 0) return;
+  if (result.images == 0) {
+    throw Error(fmt::format(
+        "{}: nothing of it became persistent or was promised to be, so that no image was judged; "
+        "does the program flush and fence what it stores?",
+        trace.path()));
+  }
+  if (options.inspections > 0 && result.inspected == 0) {
+    throw Error(fmt::format(
+        "{}: nothing of it became persistent, so that the program that checks images has seen "
+        "none; leave it out by --check-images 0",
+        trace.path()));
+  }
+}
+
 void check_saved(const ImageDecoder* decoder, std::uint64_t points) {
   if (decoder == nullptr) {
     throw ConfigError(
@@ -519,6 +575,9 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
        .lines_readable = !design.defers_entries()});
 
   const bool persistent_caches = design.promises().caches_persist;
+  // What persistent caches hold is as programs have written it.
+  const std::unique_ptr<ImageDecoder> decoder = persistent_caches ? nullptr : design.decoder();
+  check_judgeable(trace, configuration, history, options, decoder != nullptr);
   std::uint64_t all_points = 0, latest = 0;
   if (options.sample > 0 || options.at || options.inspections > 0) {
     Machine counted(configuration, trace);
@@ -538,8 +597,6 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   }
 
   const std::unique_ptr<Recovery> recovery = design.recovery(trace);
-  // What persistent caches hold is as programs have written it.
-  const std::unique_ptr<ImageDecoder> decoder = persistent_caches ? nullptr : design.decoder();
   if (options.save) check_saved(decoder.get(), all_points);
   Plug plug(machine, persistent_caches, history, *recovery, decoder.get(), options,
             std::move(visited), Selection(std::move(inspected)), all_points);
@@ -550,6 +607,7 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   if (options.at && plug.result.images == 0) {
     throw ConfigError({"--at: nothing is persistent or promised yet at that time"});
   }
+  check_judged(trace, options, plug.result);
   plug.result.wall_s = wall.count();
   if (plug.first) plug.result.story = tell_story(*plug.first, configuration, trace, history);
   return plug.result;

@@ -1,8 +1,26 @@
 #include "pmemsim/mem/memory_parameters.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 
 namespace pmemsim {
+
+std::vector<DeviceKind> MemoryParameters::devices_of(std::string_view name) {
+  using enum DeviceKind;
+  static constexpr std::string_view kOfRows[] = {"trcd", "tcl",  "tcwd", "trp",
+                                                 "tras", "twr",  "twtr", "trtp",
+                                                 "trtw", "trrd", "tfaw", "page_policy"};
+  static constexpr std::string_view kOfBuffers[] = {"internal_line",       "read_buffer_lines",
+                                                    "write_buffer_lines",  "buffer_latency",
+                                                    "media_read_interval", "media_write_interval"};
+  if (std::ranges::find(kOfRows, name) != std::end(kOfRows)) return {kDram};
+  if (std::ranges::find(kOfBuffers, name) != std::end(kOfBuffers)) return {kBuffered};
+  if (name == "read_latency") return {kFixed, kBuffered};
+  if (name == "write_latency") return {kFixed};
+  return {kDram, kFixed, kBuffered};
+}
 
 std::vector<std::string> MemoryParameters::problems() const {
   std::vector<std::string> found;

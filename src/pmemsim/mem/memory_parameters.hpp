@@ -122,6 +122,10 @@ struct MemoryParameters {
   std::uint32_t channels() const { return controllers * channels_per_controller; }
   std::uint32_t banks() const { return ranks * banks_per_rank; }  // of a channel
 
+  // The kinds of device that a parameter of this name means something to; all, if nothing else is
+  // known.
+  static std::vector<DeviceKind> devices_of(std::string_view name);
+
   // What is wrong although every value by itself is within its limits; empty if nothing.
   std::vector<std::string> problems() const;
 

@@ -1,0 +1,133 @@
+"""What is set by hand and changes nothing is refused; presets may have it for others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pmemsim.errors import ConfigError
+from pmemsim.presets import Setting, preset_names
+from pmemsim.reproduce.plan import Case
+from pmemsim.reproduce.runs import configurations
+from pmemsim.simulation import configure, idle_problems
+from pmemsim.stress import stress_sets
+from pmemsim.workloads import WorkloadRun
+from support import pmemsim
+
+import pmemsim as package
+
+ON_DRAM = "has no effect with pm.device=dram; choose pm.device=fixed or buffered"
+ON_UNDO = "has no effect with atomicity=software-undo; choose atomicity=asap, or leave it out"
+
+
+def own_design(folder: Path) -> Path:
+    path = folder / "own.yaml"
+    path.write_text(
+        "name: own\nsummary: mine\ninherits: sw-undo\nparameters:\n  asap.cl_entries: 4\n"
+    )
+    return path
+
+
+def own_machine(folder: Path) -> Path:
+    path = folder / "machine.yaml"
+    path.write_text(
+        "name: mine\nsummary: mine\ninherits: asap\nparameters:\n  pm.read_latency: 9ns\n"
+    )
+    return path
+
+
+@pytest.mark.parametrize("command", ["run", "compare", "crash", "bench", "matrix"])
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("pm.read_latency=300ns", f"--set: pm.read_latency=300ns {ON_DRAM}"),
+        ("asap.cl_entries=2", f"--set: asap.cl_entries=2 {ON_UNDO}"),
+    ],
+)
+def test_commands_refuse_what_none_of_their_designs_uses(
+    queue_trace: Path, command: str, setting: str, sentence: str
+) -> None:
+    option = "--design" if command in ("run", "crash") else "--designs"
+    done = pmemsim(command, queue_trace, option, "sw-undo", "-m", "asap", "--set", setting)
+    assert done.returncode == 2, done.stdout
+    assert sentence in " ".join(done.stderr.split())
+
+
+def test_what_one_of_several_designs_uses_is_taken(queue_trace: Path) -> None:
+    set_it = ("-m", "asap", "--set", "asap.cl_entries=2")
+    done = pmemsim("compare", queue_trace, "-d", "sw-undo,asap", *set_it)
+    assert done.returncode == 0, done.stderr
+    done = pmemsim("crash", queue_trace, "-d", "sw-undo,asap", *set_it, "--points", "9")
+    assert done.returncode == 0, done.stderr
+
+
+def test_files_of_ones_own_are_told_with_their_line(queue_trace: Path, tmp_path: Path) -> None:
+    design, machine = own_design(tmp_path), own_machine(tmp_path)
+    done = pmemsim("run", queue_trace, "-d", design, "-m", "asap")
+    assert done.returncode == 2
+    assert f"{design}:5: asap.cl_entries=4 {ON_UNDO}" in " ".join(done.stderr.split())
+    done = pmemsim("run", queue_trace, "-d", "sw-undo", "-m", machine)
+    assert done.returncode == 2
+    assert f"{machine}:5: pm.read_latency=9ns {ON_DRAM}" in " ".join(done.stderr.split())
+    # Beside another design that uses what --set says, but not what the first one's file does.
+    done = pmemsim("compare", queue_trace, "-d", f"asap,{design}", "-m", "asap")
+    assert done.returncode == 2
+    assert "asap.cl_entries=4" in done.stderr
+    # What makes the file's line mean something.
+    chosen = ("--set", "pm.device=fixed", "--set", "pm.write_latency=9ns")
+    assert pmemsim("run", queue_trace, "-d", "sw-undo", "-m", machine, *chosen).returncode == 0
+
+
+def test_the_interface_of_python_refuses_them_too(queue_trace: Path) -> None:
+    idle = {"pm.read_latency": "300ns"}
+    with pytest.raises(ConfigError, match=r"overrides: pm\.read_latency=300ns has no effect"):
+        package.run(queue_trace, design="sw-undo", machine="asap", overrides=idle)
+    with pytest.raises(ConfigError, match=r"has no effect with pm\.device=dram"):
+        package.compare([queue_trace], designs=["sw-undo"], machine="asap", overrides=idle)
+
+
+def test_a_sweep_along_what_nothing_uses_is_refused(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.yaml"
+    axes = "axes:\n  workload: queue\n  threads: 1\n  regions: 20\n  machine: asap\n"
+    spec.write_text(f"{axes}  design: sw-undo\n  asap.cl_entries: [2, 4]\n")
+    done = pmemsim("sweep", spec)
+    assert done.returncode == 2
+    text = " ".join(done.stderr.split())
+    assert f"{spec}: asap.cl_entries=2 {ON_UNDO}" in text
+    assert "asap.cl_entries=4" not in text, "once is enough"
+    # Of several designs, one that uses it will do; and so will one of several devices.
+    spec.write_text(f"{axes}  design: [sw-undo, asap]\n  asap.cl_entries: [2, 4]\n")
+    assert pmemsim("sweep", spec).returncode == 0
+    other = tmp_path / "other.yaml"
+    other.write_text(
+        f"{axes}  design: sw-undo\n  pm.device: [dram, fixed]\n  pm.read_latency: [9ns, 90ns]\n"
+    )
+    assert pmemsim("sweep", other).returncode == 0
+
+
+def test_an_experiment_file_may_not_have_them_either() -> None:
+    run = WorkloadRun.of("queue", threads=1, regions=9)
+    idle = Case(run, "sw-undo", "asap", (("asap.cl_entries", "2"),))
+    using = Case(run, "asap", "asap", (("asap.cl_entries", "2"),))
+    with pytest.raises(ConfigError, match=r"asap\.cl_entries=2 has no effect"):
+        configurations([idle])
+    assert len(configurations([idle, using])) == 2
+
+
+def test_what_ships_is_taken_everywhere() -> None:
+    """Machines for all devices, designs that leave out a layer's parts, settings of stress."""
+    for machine in preset_names("machine"):
+        for design in preset_names("design"):
+            try:
+                configuration = configure(design, machine)
+            except ConfigError:
+                continue
+            assert configuration.by_hand == ()
+            assert idle_problems([configuration]) == []
+    for stress in stress_sets().values():
+        configuration = configure("sw-undo", "asap", extra=stress.settings)
+        assert idle_problems([configuration]) == []
+    by_hand = Setting("asap.cl_entries", "1", "--set")
+    stressed = configure("sw-undo", "asap", extra=(*stress.settings, by_hand))
+    assert stressed.by_hand == (by_hand,)
+    assert len(idle_problems([stressed])) == 1
