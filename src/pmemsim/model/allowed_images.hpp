@@ -56,6 +56,7 @@ class AllowedImages {
   // How many there are; at most so many, unless `complete`.
   double possible() const { return complete_ ? static_cast<double>(shown()) : survey_.possible; }
   bool complete() const { return complete_; }
+  std::uint64_t instants() const { return survey_.instants; }
 
   // Where the image's crash stands, and which of an open line's pieces it holds.
   const PersistencyModel& model() const { return *model_; }

@@ -94,6 +94,7 @@ class PersistencyModel {
   // none.
   std::uint32_t flushed_at(Line line, const Piece& piece) const;
 
+  PersistencyRules rules() const { return rules_; }
   // The operation that makes something sure: it comes right after the crash. False at the end.
   bool at_end() const { return ended_; }
   const VisibleOrder& next_operation() const { return order_; }

@@ -64,7 +64,8 @@ bool VisibleOrder::can_execute(const Thread& thread) const {
 }
 
 void VisibleOrder::release(const Operation& operation) {
-  if (!synchronises(operation) || !releases(operation)) return;
+  released_ = synchronises(operation) && releases(operation);
+  if (!released_) return;
   std::uint32_t& version = versions_[operation.object];
   version = std::max(version, operation.version);
 }
@@ -73,7 +74,14 @@ void VisibleOrder::release(const Operation& operation) {
 bool VisibleOrder::goes_on(const Thread& thread, std::uint64_t before) const {
   if (!thread.more) return false;
   if (is_copy(thread.operation) && thread.number == before + 1) return true;
-  return thread.got <= turn_ends_ && can_execute(thread);
+  if (synchronises(thread.operation) || (released_ && ends_a_wait())) return false;
+  return thread.got < turn_ends_;
+}
+
+bool VisibleOrder::ends_a_wait() const {
+  return std::ranges::any_of(threads_, [&](const auto& thread) {
+    return thread->waits && thread->more && can_execute(*thread);
+  });
 }
 
 bool VisibleOrder::next() {
@@ -90,24 +98,25 @@ bool VisibleOrder::next() {
   return true;
 }
 
-// A thread that has waited stands where the one stands that let it go on.
+// A thread that has waited stands where the one stands that let it go on, and comes first.
 bool VisibleOrder::choose() {
   const std::uint64_t now = threads_[current_]->got;
   Thread* chosen = nullptr;
-  bool ended = true;
+  bool ended = true, has_waited = false;
   for (std::uint32_t number = 0; number < threads_.size(); ++number) {
     Thread& thread = *threads_[number];
     if (!thread.more) continue;
     ended = false;
-    if (!can_execute(thread)) {
-      thread.waits = true;
-      continue;
-    }
-    if (thread.waits) thread.got = std::max(thread.got, now);
-    thread.waits = false;
-    if (chosen != nullptr && chosen->got <= thread.got) continue;
+    const bool waited = thread.waits;
+    thread.waits = !can_execute(thread);
+    if (thread.waits) continue;
+    if (waited) thread.got = std::max(thread.got, now);
+    const bool better = chosen == nullptr || (waited && !has_waited) ||
+                        (waited == has_waited && thread.got < chosen->got);
+    if (!better) continue;
     chosen = &thread;
     current_ = number;
+    has_waited = waited;
   }
   if (chosen == nullptr) {
     if (ended) return false;

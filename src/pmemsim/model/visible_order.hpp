@@ -3,10 +3,11 @@
 //   1  A thread's operations come in its own order.
 //   2  Acquisitions of locks and atomic accesses wait for the release that the recording says, as
 //      in a simulation with the recorded order of locks.
-//   3  What that leaves open goes by turns, as when recording: the thread that has got least far
-//   has
-//      the next one, which ends after kTurn operations, or when the thread has to wait. The
-//      recorder writes its turns down nowhere, so that threads that access memory without
+//   3  What that leaves open goes by turns: the thread that has got least far has the next one,
+//   which
+//      ends after kTurn operations, and before one that synchronises, where threads may meet. A
+//      thread that has waited goes on at once when what it has waited for has come. The recorder
+//      writes its own turns down nowhere, so that threads that access memory without
 //      synchronisation (data races) may have met in another order than here.
 //   4  A copy (memcpy, memset, rep movs) is not interrupted.
 #pragma once
@@ -47,6 +48,7 @@ class VisibleOrder {
   void read(Thread& thread) const;
   bool can_execute(const Thread& thread) const;
   bool goes_on(const Thread& thread, std::uint64_t before) const;
+  bool ends_a_wait() const;
   bool choose();
   void release(const trace::Operation& operation);
 
@@ -55,7 +57,7 @@ class VisibleOrder {
   std::vector<std::uint32_t> versions_;  // of synchronisation objects
   std::uint32_t current_ = 0;
   std::uint64_t turn_ends_ = 0;
-  bool begun_ = false;
+  bool begun_ = false, released_ = false;
 };
 
 }  // namespace pmemsim
