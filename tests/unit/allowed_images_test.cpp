@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -104,6 +105,18 @@ TEST(AllowedImages, ExactlyAsManyAsThereAreIsAll) {
   EXPECT_EQ(fewer.all().size(), 7);
   EXPECT_FALSE(fewer.images().complete());
   EXPECT_EQ(fewer.images().possible(), 8);
+}
+
+TEST(AllowedImages, MoreThanCanBeCountedAreShownAllTheSame) {
+  Program program;
+  for (std::uint64_t word = 0; word < kLines * 8; ++word) {
+    for (std::uint64_t value = 1; value < 9; ++value) {
+      program.push_back({0, Do::kNonTemporal, word * 8, value});
+    }
+  }
+  ShownImages shown(program, 100);
+  EXPECT_EQ(shown.images().possible(), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(shown.all().size(), 100);
 }
 
 TEST(AllowedImages, OfFewNearlyAllAreFound) {

@@ -73,8 +73,9 @@ class LikelySets {
 
   std::vector<LikelySet> take() {
     for (const bool rest : {true, false}) add({.how = How::kWhole, .rest = rest}, 0);
-    for (const auto& [line, pieces] : newest_lines()) units({line}, *pieces);
-    for (const auto& [line, pieces] : newest_lines()) cuts({line}, *pieces);
+    const Lines lines = newest_lines();
+    for (const auto& [line, pieces] : lines) units({line}, *pieces);
+    for (const auto& [line, pieces] : lines) cuts({line}, *pieces);
     return std::move(sets_);
   }
 
@@ -84,9 +85,11 @@ class LikelySets {
   Lines newest_lines() const {
     Lines lines;
     for (const auto& [line, pieces] : model_.open()) lines.emplace_back(line, &pieces);
-    std::ranges::stable_sort(lines, std::ranges::greater{},
-                             [](const auto& line) { return line.second->back().order; });
-    if (!model_.at_end() && lines.size() > kMostUnits) lines.resize(kMostUnits);
+    const std::size_t most = model_.at_end() ? lines.size() : std::min(lines.size(), kMostUnits);
+    std::ranges::partial_sort(lines, lines.begin() + static_cast<std::ptrdiff_t>(most),
+                              std::ranges::greater{},
+                              [](const auto& line) { return line.second->back().order; });
+    lines.resize(most);
     return lines;
   }
 

@@ -1,5 +1,7 @@
 #include "pmemsim/model/survey.hpp"
 
+#include <cmath>
+
 #include "pmemsim/model/line_states.hpp"
 #include "pmemsim/model/piece_set.hpp"
 
@@ -13,7 +15,7 @@ double new_sets(const PersistencyModel& model) {
     all *= count_states(pieces, UINT64_MAX);
     old *= count_states(pieces, model.last_order());
   }
-  return all - old;
+  return std::isinf(all) ? all : all - old;
 }
 
 }  // namespace
