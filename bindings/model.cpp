@@ -52,6 +52,21 @@ class ModelImages {
     }
   }
 
+  // By their numbers: lines that have lost something visible, those first that were stored to
+  // first.
+  std::vector<std::uint64_t> lost_lines() const {
+    std::vector<std::uint64_t> numbers;
+    for (const Line line : images_.lost_lines()) numbers.push_back(line.number);
+    return numbers;
+  }
+  // Instead of the image, it without or with these lines' losses.
+  void bring_back(const std::vector<std::uint64_t>& numbers, bool back) {
+    for (const std::uint64_t number : numbers) {
+      images_.bring_back({number}, back);
+      whole_.write(Line{number}, images_.contents({number}));
+    }
+  }
+
   const AllowedImages& images() const { return images_; }
   std::vector<std::string> story() const { return image_story(trace_, images_); }
 
@@ -73,6 +88,19 @@ void bind_model(nb::module_& module) {
       .def("next", &ModelImages::next, released)
       .def("write", &ModelImages::write, nb::arg("files"), released)
       .def("story", &ModelImages::story, released)
+      .def("lost_lines", &ModelImages::lost_lines)
+      .def(
+          "bring_back",
+          [](ModelImages& images, const std::vector<std::uint64_t>& lines) {
+            images.bring_back(lines, true);
+          },
+          nb::arg("lines"))
+      .def(
+          "lose_again",
+          [](ModelImages& images, const std::vector<std::uint64_t>& lines) {
+            images.bring_back(lines, false);
+          },
+          nb::arg("lines"))
       .def_prop_ro("possible", [](const ModelImages& images) { return images.images().possible(); })
       .def_prop_ro("complete", [](const ModelImages& images) { return images.images().complete(); })
       .def_prop_ro("instants",

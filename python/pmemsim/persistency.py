@@ -31,6 +31,9 @@ DEFAULT_BUDGET = "2000"
 _SECONDS = {"ms": 0.001, "s": 1, "min": 60, "h": 3600}
 _TIME = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(_SECONDS)})")
 _MOST_IMAGES = 10**12
+# An image that was rejected quickly is reduced to what matters, in so many attempts or a few more.
+_QUICK_S = 1.0
+_MOST_TRIES = 200
 
 
 @dataclass(frozen=True)
@@ -230,8 +233,11 @@ class _Shown:
                 names.enter_context(named(Path(file), f"{folder.parent} (TMPDIR)"))
             while self._next():
                 self.images.write(files)
+                began = time.monotonic()
                 problem = self.checker.problem_of(files, self._report)
                 self.checked += 1
+                if problem and time.monotonic() - began < _QUICK_S:
+                    problem = self._with_less_lost(files, problem)
                 if problem or self.wanted.image is not None:
                     self._keep()
                 if problem:
@@ -244,6 +250,28 @@ class _Shown:
         if self.wanted.image is not None and self.made < self.wanted.image:
             raise Error(f"--image {self.wanted.image}: there are {self.made:,} images only")
         return None
+
+    def _with_less_lost(self, files: list[str], problem: str) -> str:
+        """Bring lines back that the image has lost, as many as leave it rejected.
+
+        What is left is what matters. Returns what the checker says of that image.
+        """
+        lost = self.images.lost_lines()
+        size, tries = len(lost), 0
+        while size > 1 and tries < _MOST_TRIES:
+            size = (size + 1) // 2
+            for first in range(0, len(lost), size):
+                back = lost[first : first + size]
+                self.images.bring_back(back)
+                self.images.write(files)
+                tries += 1
+                if said := self.checker.problem_of(files, self._report):
+                    problem = said
+                else:
+                    self.images.lose_again(back)
+            lost = self.images.lost_lines()
+            size = min(size, len(lost))
+        return problem
 
     def _next(self) -> bool:
         if self._time_is_over():

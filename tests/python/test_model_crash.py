@@ -87,6 +87,14 @@ def test_what_is_right_is_not_accused(build: Build, bug: int) -> None:
     assert "81 of 81" in done.stdout
 
 
+def test_a_story_names_only_what_matters(build: Build) -> None:
+    """Each value may be missing, from the second image on; one is enough."""
+    lost = crash(build(PARTIAL_LINE)).stderr.split("lost, although it was visible:")[1]
+    lost = lost.split("there, although")[0].split("to see it again")[0]
+    (only,) = [line for line in lost.splitlines() if "published_items.c" in line]
+    assert re.search(rf"{line_of('value')}, thread 0: 8 bytes from 0x\w+: never flushed", only)
+
+
 def test_a_story_says_where_all_threads_have_come_to(build: Build) -> None:
     text = crash(build(OTHER_THREAD)).stderr
     assert re.search(r"the crash comes right before the sfence of thread 0 at \S+items.c:\d+", text)

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -50,13 +51,20 @@ TEST(VisibleOrder, PassesOverWhatLeavesMemoryAsItIs) {
 
 TEST(VisibleOrder, WhoWaitsGoesOnAtOnce) {
   OrderTrace trace;
-  trace.thread(0).atomic(trace.atomic_load, kDramBase, 0, 2);
-  trace.stores(0, 1);
+  trace.thread(1).atomic(trace.atomic_load, kDramBase, 0, 2);
+  trace.stores(1, 1);
   for (const std::uint32_t version : {1, 2, 3}) {
-    trace.stores(1, 1);
-    trace.thread(1).atomic(trace.atomic_store, kDramBase, 0, version);
+    trace.stores(0, 1);
+    trace.thread(0).atomic(trace.atomic_store, kDramBase, 0, version);
   }
-  EXPECT_EQ(trace.order(), (Order{{1, 0}, {1, 1}, {1, 2}, {1, 3}, {0, 0}, {0, 1}, {1, 4}, {1, 5}}));
+  EXPECT_EQ(trace.order(), (Order{{0, 0}, {0, 1}, {0, 2}, {0, 3}, {1, 0}, {1, 1}, {0, 4}, {0, 5}}));
+}
+
+TEST(VisibleOrder, WritesOfAnAtomicVariableComeInTheirOrder) {
+  OrderTrace trace;
+  trace.thread(0).atomic(trace.atomic_store, kDramBase, 0, 2);
+  trace.thread(1).atomic(trace.atomic_store, kDramBase, 0, 1);
+  EXPECT_EQ(trace.order(), (Order{{1, 0}, {0, 0}}));
 }
 
 TEST(VisibleOrder, ThreadsMeetWhereTheySynchronise) {

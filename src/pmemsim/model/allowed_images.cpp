@@ -61,6 +61,7 @@ AllowedImages::AllowedImages(const trace::TraceFile& trace, PersistencyRules rul
 bool AllowedImages::next() {
   base_changes_.clear();
   base_is_another_ = false;
+  brought_back_.clear();
   while (phase_ == Phase::kAll || shown() < most_) {
     while (next_candidate()) {
       if (hashes_.insert(hash()).second) return true;
@@ -212,10 +213,42 @@ std::uint64_t AllowedImages::hash() const {
 }
 
 Presence AllowedImages::present(Line line, const PersistencyModel::Pieces& pieces) const {
+  if (brought_back_.contains(line.number)) return Presence(pieces.size(), true);
   if (!all_) return presence(set_, line, pieces);
   std::size_t index = 0;
   while (all_->line(index) != line) ++index;
   return all_->present(index);
+}
+
+// ---- What an image has lost
+// ----------------------------------------------------------------------
+
+std::vector<Line> AllowedImages::lost_lines() const {
+  std::vector<std::pair<std::uint64_t, Line>> lost;
+  for (const auto& [number, pieces] : model_->open()) {
+    const Presence there = present({number}, pieces);
+    if (std::ranges::find(there, false) != there.end()) {
+      lost.emplace_back(pieces.back().order, Line{number});
+    }
+  }
+  std::ranges::sort(lost);
+  std::vector<Line> lines;
+  for (const auto& [order, line] : lost) lines.push_back(line);
+  return lines;
+}
+
+void AllowedImages::bring_back(Line line, bool back) {
+  if (back) {
+    brought_back_.insert(line.number);
+  } else {
+    brought_back_.erase(line.number);
+  }
+}
+
+LineData AllowedImages::contents(Line line) const {
+  const PersistencyModel::Pieces& pieces = model_->open().at(line.number);
+  const Presence there = present(line, pieces);
+  return contents_of(base().read(line), pieces, [&](std::size_t i) { return there[i]; });
 }
 
 }  // namespace pmemsim

@@ -62,6 +62,13 @@ class AllowedImages {
   const PersistencyModel& model() const { return *model_; }
   Presence present(Line line, const PersistencyModel::Pieces& pieces) const;
 
+  // Lines whose open pieces aren't all there, in the order in which they were last stored to.
+  std::vector<Line> lost_lines() const;
+  // Whoever asks which losses matter may take lines of the image as they were visible, until the
+  // next image: lines are independent, so that this is an allowed image, too.
+  void bring_back(Line line, bool back);
+  LineData contents(Line line) const;
+
  private:
   enum class Phase : std::uint8_t { kBegin, kAll, kLikely, kRandom, kEnd };
 
@@ -93,6 +100,7 @@ class AllowedImages {
   std::uint64_t draws_left_ = 0;
   PieceSet set_{};
 
+  std::unordered_set<std::uint64_t> brought_back_;
   std::vector<Change> changes_;
   std::vector<Line> base_changes_;
   bool base_is_another_ = true, complete_ = false;
