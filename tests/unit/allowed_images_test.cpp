@@ -12,16 +12,10 @@
 
 #include "litmus_program.hpp"
 
-namespace pmemsim {
+namespace pmemsim::litmus {
 namespace {
 
-using litmus::Bytes;
-using litmus::Do;
-using litmus::Images;
-using litmus::Program;
-using litmus::Step;
-
-constexpr std::size_t kLines = 24;
+constexpr std::size_t kShownLines = 24;
 
 // As somebody keeps them who is told of changes only.
 class ShownImages {
@@ -36,7 +30,8 @@ class ShownImages {
   std::optional<Bytes> next() {
     if (!images_.next()) return std::nullopt;
     if (images_.base_is_another()) {
-      for (std::size_t line = 0; line < kLines; ++line) take(Line::of(kPmBase + line * kLineBytes));
+      for (std::size_t line = 0; line < kShownLines; ++line)
+        take(Line::of(kPmBase + line * kLineBytes));
     }
     for (const Line line : images_.base_changes()) take(line);
     Bytes image = base_;
@@ -56,11 +51,11 @@ class ShownImages {
     std::memcpy(image.data() + (line.address() - kPmBase), data.data(), kLineBytes);
   }
 
-  litmus::Recorder recorder_;
+  Recorder recorder_;
   TemporaryTrace file_;
   trace::TraceFile trace_;
   AllowedImages images_;
-  Bytes base_ = Bytes(kLines * kLineBytes);
+  Bytes base_ = Bytes(kShownLines * kLineBytes);
 };
 
 Images distinct(const std::vector<Bytes>& shown) { return {shown.begin(), shown.end()}; }
@@ -73,13 +68,13 @@ Program open_lines(std::uint64_t lines) {
   return program;
 }
 Bytes with_lines(std::initializer_list<std::size_t> lines) {
-  Bytes image(kLines * kLineBytes);
+  Bytes image(kShownLines * kLineBytes);
   for (const std::size_t line : lines) image[line * 64] = 1;
   return image;
 }
 Bytes with_all_lines_but(std::optional<std::size_t> missing) {
-  Bytes image(kLines * kLineBytes);
-  for (std::size_t line = 0; line < kLines; ++line) image[line * 64] = line == missing ? 0 : 1;
+  Bytes image(kShownLines * kLineBytes);
+  for (std::size_t line = 0; line < kShownLines; ++line) image[line * 64] = line == missing ? 0 : 1;
   return image;
 }
 
@@ -87,7 +82,7 @@ TEST(AllowedImages, AreAllIfThereAreNoMoreThanAskedFor) {
   const Program program{{0, Do::kStore, 0, 1},      {0, Do::kStore, 64, 1},  {0, Do::kClwb, 0},
                         {0, Do::kSfence},           {1, Do::kStore, 128, 1}, {0, Do::kStore, 72, 1},
                         {1, Do::kNonTemporal, 8, 1}};
-  const litmus::Definition definition(program, PersistencyRules::kPx86, kLines);
+  const Definition definition(program, PersistencyRules::kPx86, kShownLines);
   for (const std::uint64_t most : {std::uint64_t{100}, AllowedImages::kNoEnd}) {
     ShownImages shown(program, most);
     const std::vector<Bytes> all = shown.all();
@@ -104,7 +99,7 @@ TEST(AllowedImages, TheSameLineOnAnotherBaseIsAnotherImage) {
                             Step{0, Do::kStore, 64, 1}, Step{0, Do::kStore, 0, 5}}) {
     program.insert(program.end(), {store, {0, Do::kClwb, store.at}, {0, Do::kSfence}});
   }
-  const litmus::Definition definition(program, PersistencyRules::kPx86, kLines);
+  const Definition definition(program, PersistencyRules::kPx86, kShownLines);
   EXPECT_EQ(distinct(ShownImages(program, 100).all()), definition.images());
 }
 
@@ -120,7 +115,7 @@ TEST(AllowedImages, ExactlyAsManyAsThereAreIsAll) {
 
 TEST(AllowedImages, MoreThanCanBeCountedAreShownAllTheSame) {
   Program program;
-  for (std::uint64_t word = 16; word < kLines * 8; ++word) {
+  for (std::uint64_t word = 16; word < kShownLines * 8; ++word) {
     for (std::uint64_t value = 1; value < 9; ++value) {
       program.push_back({1, Do::kNonTemporal, word * 8, value});
     }
@@ -140,23 +135,23 @@ TEST(AllowedImages, OfFewNearlyAllAreFound) {
 }
 
 TEST(AllowedImages, LikelyBugsComeFirst) {
-  ShownImages shown(open_lines(kLines), 500);
-  EXPECT_EQ(shown.images().possible(), 1 << kLines);
+  ShownImages shown(open_lines(kShownLines), 500);
+  EXPECT_EQ(shown.images().possible(), 1 << kShownLines);
   EXPECT_EQ(shown.next(), with_all_lines_but(std::nullopt));
   EXPECT_EQ(shown.next(), with_lines({}));
   Images next;
-  for (std::size_t i = 0; i < 2 * kLines; ++i) next.insert(*shown.next());
-  for (std::size_t line = 0; line < kLines; ++line) {
+  for (std::size_t i = 0; i < 2 * kShownLines; ++i) next.insert(*shown.next());
+  for (std::size_t line = 0; line < kShownLines; ++line) {
     EXPECT_TRUE(next.contains(with_lines({line})));
     EXPECT_TRUE(next.contains(with_all_lines_but(line)));
   }
   const std::vector<Bytes> random = shown.all();
-  EXPECT_EQ(random.size(), 500 - 2 - 2 * kLines);
+  EXPECT_EQ(random.size(), 500 - 2 - 2 * kShownLines);
   EXPECT_EQ(distinct(random).size(), random.size());
 }
 
 TEST(AllowedImages, ALineIsCutWhileTheRestIsThereAndWhileItIsNot) {
-  Program program = open_lines(kLines);
+  Program program = open_lines(kShownLines);
   program.push_back({0, Do::kStore, 8, 1});
   ShownImages shown(program, 200);
   const Images images = distinct(shown.all());
@@ -165,21 +160,21 @@ TEST(AllowedImages, ALineIsCutWhileTheRestIsThereAndWhileItIsNot) {
 }
 
 TEST(AllowedImages, ACopysWordsAreMissingOneByOne) {
-  Program program = open_lines(kLines - 1);
-  program.push_back({0, Do::kCopy, (kLines - 1) * 64, 1, 32});
+  Program program = open_lines(kShownLines - 1);
+  program.push_back({0, Do::kCopy, (kShownLines - 1) * 64, 1, 32});
   ShownImages shown(program, 200);
   const Images images = distinct(shown.all());
   for (const std::size_t missing : {0, 8, 16, 24}) {
     Bytes image = with_all_lines_but(std::nullopt);
     for (const std::size_t word : {0, 8, 16, 24}) {
-      image[(kLines - 1) * 64 + word] = word != missing ? 1 : 0;
+      image[(kShownLines - 1) * 64 + word] = word != missing ? 1 : 0;
     }
     EXPECT_TRUE(images.contains(image)) << missing;
   }
 }
 
 TEST(AllowedImages, ANonTemporalWordIsMissingAlone) {
-  Program program = open_lines(kLines);
+  Program program = open_lines(kShownLines);
   program.push_back({0, Do::kNonTemporal, 8, 1});
   program.push_back({0, Do::kNonTemporal, 16, 1});
   ShownImages shown(program, 200);
@@ -225,7 +220,7 @@ TEST(AllowedImages, LoopsAreMetAllAlong) {
 }
 
 TEST(AllowedImages, ASeedGivesTheSameImagesAgain) {
-  const Program program = open_lines(kLines);
+  const Program program = open_lines(kShownLines);
   const std::vector<Bytes> once = ShownImages(program, 300, 5).all();
   EXPECT_EQ(once, ShownImages(program, 300, 5).all());
   EXPECT_NE(once, ShownImages(program, 300, 6).all());
@@ -246,7 +241,7 @@ TEST(AllowedImages, RandomOnesAreAllowed) {
   }
   program.push_back({0, Do::kSfence});
   program.push_back({0, Do::kCopy, 256, 0x0101010101010101, 16});
-  const litmus::Definition definition(program, PersistencyRules::kPx86, kLines);
+  const Definition definition(program, PersistencyRules::kPx86, kShownLines);
   const Images allowed = definition.images();
   const std::vector<Bytes> shown = ShownImages(program, 1000).all();
   EXPECT_EQ(shown.size(), 1000);
@@ -255,17 +250,17 @@ TEST(AllowedImages, RandomOnesAreAllowed) {
 }
 
 TEST(AllowedImages, LossesCanBeBroughtBackOneByOne) {
-  ShownImages shown(open_lines(kLines), 100);
+  ShownImages shown(open_lines(kShownLines), 100);
   shown.next();
   EXPECT_TRUE(shown.images().lost_lines().empty());
   ASSERT_EQ(shown.next(), with_lines({}));
   AllowedImages& images = shown.images();
   std::vector<Line> lost = images.lost_lines();
-  ASSERT_EQ(lost.size(), kLines);
+  ASSERT_EQ(lost.size(), kShownLines);
   EXPECT_EQ(lost.front().address(), kPmBase);
   images.bring_back(lost[3], true);
   EXPECT_EQ(images.contents(lost[3]).front(), std::byte{1});
-  EXPECT_EQ(images.lost_lines().size(), kLines - 1);
+  EXPECT_EQ(images.lost_lines().size(), kShownLines - 1);
   EXPECT_EQ(images.present(lost[3], images.model().open().at(lost[3].number)), Presence{true});
   images.bring_back(lost[3], false);
   EXPECT_EQ(images.contents(lost[3]).front(), std::byte{0});
@@ -286,4 +281,4 @@ TEST(AllowedImages, SaysWhichPiecesAnImageHolds) {
 }
 
 }  // namespace
-}  // namespace pmemsim
+}  // namespace pmemsim::litmus

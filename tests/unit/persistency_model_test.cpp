@@ -16,25 +16,19 @@
 #include "long_tests.hpp"
 #include "pmemsim/model/all_images.hpp"
 
-namespace pmemsim {
+namespace pmemsim::litmus {
 namespace {
 
-using litmus::Bytes;
-using litmus::Do;
-using litmus::Images;
-using litmus::Program;
-using litmus::Step;
-
-constexpr std::size_t kLines = 3;
+constexpr std::size_t kProgramLines = 3;
 constexpr std::uint64_t kX = 0, kY = 64, kZ = 128;
 constexpr std::uint64_t kSameLine = 8;  // as x
 
 Bytes bytes_of(const Image& base, const AllImages& images) {
-  Bytes bytes(kLines * kLineBytes);
+  Bytes bytes(kProgramLines * kLineBytes);
   const auto put = [&](Line line, const LineData& data) {
     std::memcpy(bytes.data() + (line.address() - kPmBase), data.data(), kLineBytes);
   };
-  for (std::size_t line = 0; line < kLines; ++line) {
+  for (std::size_t line = 0; line < kProgramLines; ++line) {
     const Line number = Line::of(kPmBase + line * kLineBytes);
     put(number, base.read(number));
   }
@@ -49,7 +43,7 @@ struct Found {
 
 Found all_of(const Program& program, PersistencyRules rules = PersistencyRules::kPx86,
              std::uint32_t threads = 2) {
-  litmus::Recorder recorder(program, threads);
+  Recorder recorder(program, threads);
   const TemporaryTrace file(recorder.trace());
   const trace::TraceFile trace(file.path());
   PersistencyModel model(trace, rules);
@@ -286,7 +280,7 @@ Step random_step(std::mt19937& random) {
       Do::kClwb,  Do::kClflushopt, Do::kClflush, Do::kSfence, Do::kSfence,      Do::kMfence,
       Do::kLock,  Do::kLfence,     Do::kExchange};
   Step step{up_to(2), kWeighted[up_to(kWeighted.size())]};
-  step.at = up_to(kLines) * kLineBytes + up_to(3) * 8;
+  step.at = up_to(kProgramLines) * kLineBytes + up_to(3) * 8;
   step.value = 0x0101010101010101 * up_to(3);
   if (step.what == Do::kStore) {
     step.size = std::array<std::uint8_t, 4>{4, 8, 8, 16}[up_to(4)];
@@ -317,7 +311,7 @@ void compare_random_programs(PersistencyRules rules, std::uint32_t seed, std::si
     Program program;
     const std::size_t steps = 1 + random() % 10;
     while (program.size() < steps) program.push_back(random_step(random));
-    const litmus::Definition definition(program, rules, kLines);
+    const Definition definition(program, rules, kProgramLines);
     if (definition.words() > 12) continue;
     ASSERT_TRUE(all_of(program, rules).images == definition.images()) << written(program);
     ++compared;
@@ -333,4 +327,4 @@ TEST(PersistencyModel, AllImagesOfRandomProgramsAreThoseOfTheDefinitionOnEadr) {
 }
 
 }  // namespace
-}  // namespace pmemsim
+}  // namespace pmemsim::litmus

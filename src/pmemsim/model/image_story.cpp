@@ -19,13 +19,13 @@ using trace::SiteKind;
 
 constexpr std::size_t kMostStores = 20;  // that are listed of each sort
 
-std::string place(const trace::TraceFile& trace, std::uint32_t number) {
+std::string source_line(const trace::TraceFile& trace, std::uint32_t number) {
   const trace::SiteRecord& site = trace.sites().sites()[number];
   if (site.line == 0) return "an unknown line";
   return fmt::format("{}:{}", trace.sites().string(site.file), site.line);
 }
 
-std::string name(const Operation& operation) {
+std::string name_of(const Operation& operation) {
   switch (operation.kind) {
     case SiteKind::kFlush:
       return std::string(trace::name_of(static_cast<trace::FlushKind>(operation.detail)));
@@ -98,14 +98,15 @@ class Story {
     } else {
       const VisibleOrder& next = model_.next_operation();
       lines_.push_back(fmt::format("the crash comes right before the {} of thread {} at {}",
-                                   name(next.operation()), next.thread(),
-                                   place(trace_, next.operation().site)));
+                                   name_of(next.operation()), next.thread(),
+                                   source_line(trace_, next.operation().site)));
     }
     for (std::uint32_t thread = 0; thread < model_.last_operations().size(); ++thread) {
       const std::uint32_t site = model_.last_operations()[thread].site;
-      lines_.push_back(site == PersistencyModel::kNone
-                           ? fmt::format("thread {} has done nothing yet", thread)
-                           : fmt::format("thread {} has come to {}", thread, place(trace_, site)));
+      lines_.push_back(
+          site == PersistencyModel::kNone
+              ? fmt::format("thread {} has done nothing yet", thread)
+              : fmt::format("thread {} has come to {}", thread, source_line(trace_, site)));
     }
   }
 
@@ -115,11 +116,11 @@ class Story {
     if (const std::uint32_t flush = model_.flushed_at(line, piece);
         flush != PersistencyModel::kNone) {
       return fmt::format("flushed at {}, no fence of that thread before the crash",
-                         place(trace_, flush));
+                         source_line(trace_, flush));
     }
     const auto later = flushes_.find(line.number);
     if (later == flushes_.end()) return "never flushed";
-    return fmt::format("not flushed yet ({} does it)", place(trace_, later->second));
+    return fmt::format("not flushed yet ({} does it)", source_line(trace_, later->second));
   }
 
   // The latest first: what is lost of long ago is rarely what has gone wrong.
@@ -136,8 +137,8 @@ class Story {
       const std::string more =
           extent.lines.size() > 1 ? fmt::format(" in {} lines", extent.lines.size()) : "";
       lines_.push_back(fmt::format("  {}, thread {}: {} bytes{} from {:#x}: {}",
-                                   place(trace_, site), thread, extent.bytes, more, extent.first,
-                                   why));
+                                   source_line(trace_, site), thread, extent.bytes, more,
+                                   extent.first, why));
     }
     if (sorted.size() > kMostStores) {
       lines_.push_back(fmt::format("  and {} more", sorted.size() - kMostStores));
