@@ -39,5 +39,6 @@ void bind_crash(nanobind::module_& module);
 void bind_lint(nanobind::module_& module);
 void bind_analysis(nanobind::module_& module);
 void bind_device(nanobind::module_& module);
+void bind_model(nanobind::module_& module);
 
 }  // namespace pmemsim::bindings

@@ -60,4 +60,5 @@ NB_MODULE(_core, module) {
   pmemsim::bindings::bind_lint(module);
   pmemsim::bindings::bind_analysis(module);
   pmemsim::bindings::bind_device(module);
+  pmemsim::bindings::bind_model(module);
 }

@@ -28,6 +28,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "mem": ("core",),
     # What a recording shows by itself, without a machine.
     "analysis": ("core", "trace", "mem"),
+    "model": ("core", "trace", "mem"),
     "backend": ("core", "mem"),
     "layers": _BASE,
     **dict.fromkeys(_LAYERS, (*_BASE, "layers")),

@@ -23,11 +23,11 @@ from pmemsim.cli.choices import (
     names_of,
 )
 from pmemsim.cli.console import out, progress_of, si, table
+from pmemsim.cli.model_crash import ModelOptions, crash_by_model
 from pmemsim.cli.options import (
     MOST,
     Jobs,
     Json,
-    Machine,
     Recipe,
     check_jobs,
     check_outputs,
@@ -41,6 +41,7 @@ from pmemsim.decode import registers_path
 from pmemsim.errors import CheckFailed, ConfigError, Problems
 from pmemsim.files import check_writable, write_json
 from pmemsim.parallel import Report, run_all
+from pmemsim.persistency import DEFAULT_BUDGET
 from pmemsim.presets import parse_overrides
 from pmemsim.stress import stress_sets
 from pmemsim.targets import Target, find_target
@@ -51,6 +52,7 @@ _TIME = re.compile(r"(\d+(?:\.\d+)?)(ps|ns|us|ms|s)")
 _PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 _MOST_S = 10**6
 _MOST_SUBSETS = 10**5  # some seconds of work at each point, which ends before Ctrl-C is heard
+_MACHINE = "asap"
 _MOST_PROGRAMS = 10**5  # half a day of work; all are listed before the first begins
 
 
@@ -91,7 +93,35 @@ def crash_command(
             "regions (x86-bare) are judged by what the programs have flushed and fenced.",
         ),
     ] = None,
-    machine: Machine = "asap",
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            help="Instead of designs: show --check what a persistency model allows, whatever a "
+            "machine does: px86, or eadr.",
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            "--budget",
+            help="With --model: how many images, as in 10000, 30s or `all`; likely bugs come "
+            "first, then random images (with --seed).",
+            show_default=DEFAULT_BUDGET,
+        ),
+    ] = None,
+    image: Annotated[
+        int | None, typer.Option("--image", help="With --model: only the image of this number.")
+    ] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            "--machine",
+            "-m",
+            help="A machine's name, or the path of a YAML file.",
+            show_default=_MACHINE,
+        ),
+    ] = None,
     overrides: Annotated[
         list[str] | None,
         typer.Option("--set", "-s", help="Set a parameter, as in `pm.wpq_entries=4`; repeatable."),
@@ -151,7 +181,8 @@ def crash_command(
         typer.Option(
             "--save-image",
             help="With --at: write the device as that point leaves it, for `pmemsim decode`, and "
-            "what survives in registers to FILE.registers.json. For designs with a backend.",
+            "what survives in registers to FILE.registers.json. For designs with a backend. With "
+            "--model: write the image that was rejected, or that of --image.",
             metavar="FILE",
         ),
     ] = None,
@@ -169,11 +200,14 @@ def crash_command(
         pmemsim crash --all-designs --stress --random 100 --seed 1
         pmemsim crash queue --design asap,lad --backends verified-janus -m janus
         pmemsim crash --mutants
+        pmemsim crash mine.pmt --model px86 --check './mine --verify'
 
     At each point the design's own recovery works on exactly what has survived. The image must be
     what some set of whole regions leaves, with all that they depend on and all that was promised.
     A design without atomic regions (x86-bare) must keep what was flushed and fenced; one that
     promises nothing (np) is refused.
+    With --model, a program is judged instead: its checker sees images that x86 allows, where a
+    store that isn't flushed and fenced may be there or not, until it rejects one.
     The exit code is 0 if no image is wrong, 1 if one is; then the first one's story is told. It is
     2 where nothing would be judged: no persistent memory, no regions on a design that promises
     nothing else, a check that has seen no image.
@@ -183,6 +217,36 @@ def crash_command(
         check_outputs(json_path)
     with problems.collected():
         check_jobs(jobs)
+    if check_timeout is not None and not 0 < check_timeout <= _MOST_S:
+        problems.add([f"--check-timeout {check_timeout:g}: must be more than 0, at most {_MOST_S}"])
+    if model is not None:
+        return crash_by_model(
+            [*(targets or []), *(more_targets.split(",") if more_targets else [])],
+            lambda target: _find_target(target, recipe),
+            recipe,
+            ModelOptions(model, budget, image, save_image, check, check_timeout, json_path, jobs),
+            {
+                "--design": designs,
+                "--all-designs": "" if all_designs else None,
+                "--machine": machine,
+                "--backends": backends,
+                "--mutants": "" if mutants else None,
+                "--random": random,
+                "--set": ", ".join(overrides or []) or None,
+                "--stress": "" if stress else None,
+                "--points": points if points != "all" else None,
+                "--at": at,
+                "--subsets": subsets or None,
+                "--check-images": check_images,
+            },
+            problems,
+        )
+    problems.add(
+        f"{option} {value}: goes with --model"
+        for option, value in (("--budget", budget), ("--image", image))
+        if value is not None
+    )
+    machine = _MACHINE if machine is None else machine
     if mutants:
         given: dict[str, object] = {
             "": " ".join(targets or []) or None,
@@ -210,8 +274,6 @@ def crash_command(
     chosen_points = _points(points, recipe.seed, at, subsets, problems)
     if check_images is not None:
         _check_whole("--check-images", check_images, 0, problems)
-    if check_timeout is not None and not 0 < check_timeout <= _MOST_S:
-        problems.add([f"--check-timeout {check_timeout:g}: must be more than 0, at most {_MOST_S}"])
     if check is not None and check_images == 0:
         problems.add(["--check and --check-images 0: nothing would be checked; leave one out"])
     extra = tuple(parse_overrides(overrides or [], problems.found))

@@ -1,0 +1,172 @@
+"""`pmemsim crash --model`: the images that a persistency model allows, shown to a checker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pmemsim.cli.console import out, progress_of, si, table
+from pmemsim.cli.options import Recipe, keep_inputs
+from pmemsim.cli.recordings import open_traces
+from pmemsim.crash import Checker, checker_of
+from pmemsim.errors import CheckFailed, Error, Problems, did_you_mean
+from pmemsim.files import check_writable, write_json
+from pmemsim.parallel import Report, run_all
+from pmemsim.persistency import (
+    DEFAULT_BUDGET,
+    MODELS,
+    Budget,
+    ModelRun,
+    Wanted,
+    repeating_command,
+    show_images,
+)
+from pmemsim.targets import Target
+from pmemsim.trace import Trace
+from pmemsim.workloads import argument_problems
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """What the command line says of images that a model allows."""
+
+    model: str
+    budget: str | None
+    image: int | None
+    save_image: Path | None
+    check: str | None
+    check_timeout: float | None
+    json_path: str | None
+    jobs: int | None
+
+
+def crash_by_model(
+    targets: Sequence[str],
+    find: Callable[[str], Target],
+    recipe: Recipe,
+    options: ModelOptions,
+    others: Mapping[str, object],
+    problems: Problems,
+) -> None:
+    """Show a checker what the model allows. `others` are options that have no meaning here."""
+    problems.add(
+        f"{option} {value}".strip() + f": --model {options.model} has no design and no machine; "
+        "leave it out"
+        for option, value in others.items()
+        if value is not None
+    )
+    wanted = _wanted(targets, recipe, options, problems)
+    found = []
+    for target in targets:
+        with problems.collected():
+            found.append(find(target))
+    problems.raise_any()
+    assert wanted is not None
+    traces = open_traces(found, options.jobs)
+    checkers = [_checker(trace, options, problems) for trace in traces]
+    problems.raise_any()
+    words = [] if options.check is None else ["--check", options.check]
+    if options.check_timeout is not None:
+        words += ["--check-timeout", f"{options.check_timeout:g}"]
+    given = {name: value for name, value in recipe.given.items() if name != "--seed"}
+    for name, value in given.items():
+        words += [name] if value is True else [name, str(value)]
+
+    def task(target: str, trace: Trace, checker: Checker) -> Callable[[Report], ModelRun]:
+        command = repeating_command(target, wanted, words)
+        return lambda report: show_images(trace, wanted, checker, command, report)
+
+    with progress_of([f"{trace.name} by {options.model}" for trace in traces]) as progress:
+        tasks = [
+            task(target, trace, checker)
+            for target, trace, checker in zip(targets, traces, checkers, strict=True)
+            if checker is not None
+        ]
+        runs = run_all(tasks, options.jobs, progress)
+    if options.json_path:
+        write_json({"runs": [run.to_dict() for run in runs]}, options.json_path)
+    if options.json_path != "-":
+        _print(runs)
+    _fail_if_rejected(runs)
+
+
+def _wanted(
+    targets: Sequence[str], recipe: Recipe, options: ModelOptions, problems: Problems
+) -> Wanted | None:
+    if options.model not in MODELS:
+        problems.add(
+            [f"--model {options.model}: there is none{did_you_mean(options.model, MODELS)}"]
+        )
+    if not targets:
+        problems.add(["name at least one target: a workload or a trace (.pmt)"])
+    problems.add(argument_problems(seed=recipe.seed))
+    if options.image is not None and options.image < 1:
+        problems.add([f"--image {options.image}: must be at least 1"])
+    if len(targets) > 1 and (options.image is not None or options.save_image is not None):
+        problems.add(["--image and --save-image: give one target"])
+    if options.save_image is not None:
+        with problems.collected():
+            check_writable(options.save_image)
+    keep_inputs(problems, [options.json_path, options.save_image], targets)
+    with problems.collected():
+        return Wanted(
+            model=options.model,
+            budget=Budget.of(DEFAULT_BUDGET if options.budget is None else options.budget),
+            seed=1 if recipe.seed is None else recipe.seed,
+            image=options.image,
+            keep=options.save_image,
+        )
+    return None
+
+
+def _checker(trace: Trace, options: ModelOptions, problems: Problems) -> Checker | None:
+    with problems.collected():
+        checker = checker_of(trace, options.check, None, options.check_timeout)
+        if checker is None:
+            raise Error(
+                f"{trace.name}: nothing judges its images; give a program with --check that "
+                "recovers what is in the file that its last argument names, and exits with 0 if "
+                "that is consistent (pmemsim's workloads have one of their own)"
+            )
+        return checker
+    return None
+
+
+def _print(runs: Sequence[ModelRun]) -> None:
+    columns = [
+        "model", "workload", ">threads", ">instants", ">images checked", ">rejected", ">images/s",
+    ]  # fmt: skip
+    rows = [
+        (
+            run.model,
+            run.workload,
+            str(run.threads),
+            f"{run.instants:,}",
+            run.extent,
+            "1" if run.story else "0",
+            si(run.images_per_s),
+        )
+        for run in runs
+    ]
+    out.print(table("", columns, rows))
+
+
+def _fail_if_rejected(runs: Sequence[ModelRun]) -> None:
+    rejected = [run for run in runs if run.story is not None]
+    if not rejected:
+        return
+    first = rejected[0]
+    story = first.story
+    assert story is not None
+    lines = [
+        f"{first.workload} isn't crash-safe by {first.model}: {story.lines[0]}",
+        f"  that was image {story.image:,} ({first.extent} were checked)",
+        *(f"  {line}" for line in story.lines[1:]),
+        f"  to see it again: {story.command}",
+    ]
+    if len(rejected) > 1:
+        lines.append(
+            f"  rejected, too: images of {', '.join(run.workload for run in rejected[1:])}"
+        )
+    raise CheckFailed("\n".join(lines))

@@ -1,0 +1,320 @@
+"""Is a program crash-safe? Its recording's images by x86's persistency model, and its checker."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+import shlex
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pmemsim import _core
+from pmemsim.crash import Checker
+from pmemsim.errors import ConfigError, Error
+from pmemsim.files import named, replacing, temporary_folder
+from pmemsim.simulation import Progress
+from pmemsim.trace import Trace
+
+MODELS = {
+    "px86": "x86's persistency model: what isn't flushed and fenced may be there or not",
+    "eadr": "x86 with caches that survive: only unfenced non-temporal stores may be missing",
+}
+"""What each model is, by name."""
+
+DEFAULT_BUDGET = "2000"
+"""Images that a checker sees, unless the user says otherwise."""
+
+_SECONDS = {"ms": 0.001, "s": 1, "min": 60, "h": 3600}
+_TIME = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(_SECONDS)})")
+_MOST_IMAGES = 10**12
+# An image that was rejected quickly is reduced to what matters, in so many attempts or a few more.
+_QUICK_S = 1.0
+_MOST_TRIES = 200
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How many images are shown to a checker."""
+
+    text: str
+    """As the user writes it."""
+    images: int | None = None
+    """At most so many."""
+    seconds: float | None = None
+    """Until so much time is over."""
+
+    @classmethod
+    def of(cls, text: str) -> Budget:
+        """`10000` images, `30s`, or `all`. Raises an `Error` for anything else."""
+        if text == "all":
+            return cls(text)
+        if match := _TIME.fullmatch(text):
+            seconds = float(match[1]) * _SECONDS[match[2]]
+            if 0 < seconds < math.inf:
+                return cls(text, seconds=seconds)
+        elif text.isdecimal() and len(text) < 20 and 1 <= int(text) <= _MOST_IMAGES:
+            return cls(text, images=int(text))
+        raise Error(
+            f"--budget {text}: give a number of images (1 to {_MOST_IMAGES}), a time, as in 30s or "
+            "5min, or `all`"
+        )
+
+    @property
+    def most(self) -> int:
+        """For the images' order: how many are wanted at most."""
+        if self.images is not None:
+            return self.images
+        if self.seconds is not None:
+            return _core.NO_END_OF_MODEL_IMAGES
+        return int(_core.MOST_MODEL_IMAGES)
+
+
+@dataclass(frozen=True)
+class ImageStory:
+    """The first image that was rejected."""
+
+    image: int
+    """Its number, from 1."""
+    lines: tuple[str, ...]
+    command: str
+    """A command that shows it again."""
+
+
+@dataclass(frozen=True)
+class ModelRun:
+    """One recording's images, as far as a checker has seen them."""
+
+    model: str
+    workload: str
+    threads: int
+    seed: int
+    """The one that random images were drawn with."""
+    budget: str
+    images: int
+    """Those that the checker has seen."""
+    possible: float
+    """How many there are; `complete` says whether exactly so many, or at most."""
+    complete: bool
+    instants: int
+    """Instants at which a crash leaves images that no earlier one leaves."""
+    wall_s: float
+    story: ImageStory | None
+
+    @property
+    def images_per_s(self) -> float:
+        """Images made and checked a second."""
+        return self.images / self.wall_s if self.wall_s else 0.0
+
+    @property
+    def extent(self) -> str:
+        """How much of what is possible was seen."""
+        of = "of" if self.complete else "of at most"
+        return f"{self.images:,} {of} {_count(self.possible)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The run as `--json` writes it; docs/crash.md explains every key."""
+        values = {name: value for name, value in vars(self).items() if name != "story"}
+        if math.isinf(self.possible):
+            values["possible"] = None
+        story = vars(self.story) if self.story else None
+        return {**values, "images_per_s": self.images_per_s, "story": story}
+
+
+def _count(number: float) -> str:
+    if math.isinf(number):
+        return "more than 1e308"
+    return f"{number:,.0f}" if number < 10**12 else f"{number:.3g}"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which images of a model are shown, and what becomes of one that is rejected."""
+
+    model: str
+    budget: Budget
+    seed: int = 1
+    image: int | None = None
+    """Only the one of this number."""
+    keep: Path | None = None
+    """Where the rejected image goes, or the only one."""
+
+
+def show_images(
+    trace: Trace, wanted: Wanted, checker: Checker, command: str, progress: Progress | None = None
+) -> ModelRun:
+    """Show images that the model allows to a checker, until it rejects one.
+
+    `command` is how the user would see the rejected one again. Raises an `Error` where there is
+    nothing to judge.
+    """
+    _refuse_without_pm(trace)
+    begin = time.monotonic()
+    file = _core.TraceFile(str(trace.path))
+    images = _core.ModelImages(file, wanted.model == "eadr", wanted.seed, wanted.budget.most)
+    _refuse_too_many(trace, wanted.budget, images.possible)
+    shown = _Shown(trace, wanted, checker, images, begin, progress)
+    story = shown.first_rejected(command)
+    if story is None and images.complete and images.possible == 1:
+        raise Error(
+            f"{trace.name}: stores nothing to its persistent memory in the recorded part, so that "
+            "no crash can be told from another; record the part that does (docs/recording.md)"
+        )
+    return ModelRun(
+        model=wanted.model,
+        workload=trace.name,
+        threads=trace.threads,
+        seed=wanted.seed,
+        budget=wanted.budget.text,
+        images=shown.checked,
+        possible=images.possible,
+        complete=images.complete,
+        instants=images.instants,
+        wall_s=time.monotonic() - begin,
+        story=story,
+    )
+
+
+def _refuse_without_pm(trace: Trace) -> None:
+    if not trace.metadata["pm_regions"]:
+        raise Error(
+            f"{trace.name}: has no persistent memory, so that there is nothing to crash; "
+            "docs/recording.md says how to tell the recorder what is persistent"
+        )
+
+
+def _refuse_too_many(trace: Trace, budget: Budget, possible: float) -> None:
+    if budget.text == "all" and possible > _core.MOST_MODEL_IMAGES:
+        raise ConfigError(
+            [
+                f"--budget all: {trace.name} may leave up to {_count(possible)} images, more than "
+                f"{_count(_core.MOST_MODEL_IMAGES)}; give a number or a time"
+            ]
+        )
+
+
+def _memory() -> Path | None:
+    """Where files are in memory, which is faster, unless the user says where they go."""
+    memory = Path("/dev/shm")
+    if "TMPDIR" in os.environ or not os.access(memory, os.W_OK):
+        return None
+    return memory
+
+
+class _Shown:
+    """Images on their way to a checker."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        wanted: Wanted,
+        checker: Checker,
+        images: _core.ModelImages,
+        begin: float,
+        progress: Progress | None,
+    ) -> None:
+        self.wanted = wanted
+        self.checker = checker
+        self.images = images
+        self.begin = begin
+        self.progress = progress
+        self.regions = len(trace.metadata["pm_regions"])
+        self.checked = 0
+        self.made = 0
+
+    def first_rejected(self, command: str) -> ImageStory | None:
+        """The story of the first image that is rejected, if one is."""
+        with temporary_folder(_memory()) as folder, contextlib.ExitStack() as names:
+            files = [str(folder / f"image{number}") for number in range(self.regions)]
+            for file in files:
+                names.enter_context(named(Path(file), f"{folder.parent} (TMPDIR)"))
+            while self._next():
+                self.images.write(files)
+                began = time.monotonic()
+                problem = self.checker.problem_of(files, self._report)
+                self.checked += 1
+                if problem and time.monotonic() - began < _QUICK_S:
+                    problem = self._with_less_lost(files, problem)
+                if problem or self.wanted.image is not None:
+                    self._keep()
+                if problem:
+                    lines = (problem, *self.images.story())
+                    again = f"{command} --image {self.made}"
+                    return ImageStory(self.made, lines, again)
+                if self.wanted.image is not None:
+                    break
+                self._report()
+        if self.wanted.image is not None and self.made < self.wanted.image:
+            raise Error(f"--image {self.wanted.image}: there are {self.made:,} images only")
+        return None
+
+    def _with_less_lost(self, files: list[str], problem: str) -> str:
+        """Bring lines back that the image has lost, as many as leave it rejected.
+
+        What is left is what matters. Returns what the checker says of that image.
+        """
+        lost = self.images.lost_lines()
+        size, tries = len(lost), 0
+        while size > 1 and tries < _MOST_TRIES:
+            size = (size + 1) // 2
+            for first in range(0, len(lost), size):
+                back = lost[first : first + size]
+                self.images.bring_back(back)
+                self.images.write(files)
+                tries += 1
+                if said := self.checker.problem_of(files, self._report):
+                    problem = said
+                else:
+                    self.images.lose_again(back)
+            lost = self.images.lost_lines()
+            size = min(size, len(lost))
+        return problem
+
+    def _next(self) -> bool:
+        if self._time_is_over():
+            return False
+        while self.images.next():
+            self.made += 1
+            if self.wanted.image is None or self.made == self.wanted.image:
+                return True
+        return False
+
+    def _time_is_over(self) -> bool:
+        limit = self.wanted.budget.seconds
+        if limit is None or self.wanted.image is not None or not self.checked:
+            return False
+        return time.monotonic() - self.begin > limit
+
+    def _keep(self) -> None:
+        if self.wanted.keep is None:
+            return
+        paths = kept_files(self.wanted.keep, self.regions)
+        with contextlib.ExitStack() as stack:
+            self.images.write([str(stack.enter_context(replacing(path))) for path in paths])
+
+    def _report(self) -> None:
+        if self.progress is None:
+            return
+        limit = self.wanted.budget.seconds
+        if limit is not None:
+            self.progress(min((time.monotonic() - self.begin) / limit, 0.999))
+        else:
+            self.progress(
+                min(self.checked / min(self.wanted.budget.most, self.images.possible), 0.999)
+            )
+
+
+def kept_files(path: Path, regions: int) -> list[Path]:
+    """Where an image is kept: of several regions, a file of each."""
+    if regions == 1:
+        return [path]
+    return [path.with_name(f"{path.name}.{number}") for number in range(regions)]
+
+
+def repeating_command(target: str, wanted: Wanted, words: list[str]) -> str:
+    """The words of a command that makes the same images."""
+    given = ["--model", wanted.model, "--budget", wanted.budget.text, "--seed", str(wanted.seed)]
+    return shlex.join(["pmemsim", "crash", target, *given, *words])

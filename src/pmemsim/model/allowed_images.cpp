@@ -1,0 +1,254 @@
+#include "pmemsim/model/allowed_images.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "pmemsim/core/mix.hpp"
+
+namespace pmemsim {
+namespace {
+
+constexpr std::uint64_t kRoundsForNothing = 3;
+constexpr std::uint64_t kLeastDraws = 1024;  // of a round
+
+std::uint64_t hash_of(Line line, const LineData& data) {
+  std::uint64_t hash = mix(line.number);
+  for (std::size_t at = 0; at < data.size(); at += sizeof(hash)) {
+    std::uint64_t word;
+    std::memcpy(&word, data.data() + at, sizeof(word));
+    hash = mix(hash + word);
+  }
+  return hash;
+}
+
+// The part'th of `parts` nearly equal parts of a number.
+std::uint64_t share(std::uint64_t number, std::uint64_t part, std::uint64_t parts) {
+  const auto upto = [&](std::uint64_t end) {
+    return static_cast<std::uint64_t>(static_cast<__uint128_t>(number) * end / parts);
+  };
+  return upto(part + 1) - upto(part);
+}
+
+// The most of each code that together aren't more than `most`.
+std::uint64_t last_quota(const Survey& survey, std::uint64_t most) {
+  const auto together = [&](std::uint64_t quota) {
+    std::uint64_t sum = 0;
+    for (const auto& [code, count] : survey.likely) sum += std::min(count, quota);
+    return sum;
+  };
+  std::uint64_t largest = 0;
+  for (const auto& [code, count] : survey.likely) largest = std::max(largest, count);
+  if (together(largest) <= most) return largest;
+  std::uint64_t low = 0, high = largest;  // `high` is too many
+  while (low + 1 < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (together(middle) <= most ? low : high) = middle;
+  }
+  return low;
+}
+
+}  // namespace
+
+AllowedImages::AllowedImages(const trace::TraceFile& trace, PersistencyRules rules,
+                             std::uint64_t seed, std::uint64_t most)
+    : trace_(trace),
+      rules_(rules),
+      seed_(seed),
+      most_(most),
+      survey_(survey(trace, rules)),
+      last_quota_(last_quota(survey_, most)) {}
+
+bool AllowedImages::next() {
+  base_changes_.clear();
+  base_is_another_ = false;
+  brought_back_.clear();
+  while (phase_ == Phase::kAll || shown() < most_) {
+    while (next_candidate()) {
+      if (hashes_.insert(hash()).second) return true;
+    }
+    if (!model_ || !next_instant()) {
+      if (!next_round()) return false;
+    }
+  }
+  return false;
+}
+
+// ---- Rounds ------------------------------------------------------------------------------------
+
+bool AllowedImages::next_round() {
+  const bool few = survey_.possible <= kMostAll;
+  switch (phase_) {
+    case Phase::kBegin:
+      if (few && survey_.possible <= static_cast<double>(most_) && most_ != kNoEnd) {
+        begin_round(Phase::kAll);
+      } else {
+        quota_ = std::min<std::uint64_t>(1, last_quota_);
+        begin_round(Phase::kLikely);
+      }
+      return true;
+    case Phase::kLikely:
+      if (quota_ < last_quota_) {
+        quota_ = std::min(quota_ * 4, last_quota_);
+        begin_round(Phase::kLikely);
+      } else {
+        begin_round(few && most_ == kNoEnd ? Phase::kAll : Phase::kRandom);
+      }
+      return true;
+    case Phase::kRandom:
+      found_nothing_ = shown() > shown_before_ ? 0 : found_nothing_ + 1;
+      if (found_nothing_ == kRoundsForNothing) break;
+      begin_round(Phase::kRandom);
+      return true;
+    default:
+      complete_ = phase_ == Phase::kAll;
+      break;
+  }
+  phase_ = Phase::kEnd;
+  return false;
+}
+
+void AllowedImages::begin_round(Phase phase) {
+  phase_ = phase;
+  model_.emplace(trace_, rules_);
+  base_is_another_ = true;
+  base_changes_.clear();
+  base_lines_.clear();
+  base_hash_ = 0;
+  met_.clear();
+  instant_ = 0;
+  shown_before_ = shown();
+  draws_ = std::max(kLeastDraws, survey_.instants);
+  if (found_nothing_ == 0) draws_ = std::min(draws_, most_ - shown());
+  next_instant();
+}
+
+bool AllowedImages::next_instant() {
+  if (!model_->next()) return false;
+  note_base();
+  if (phase_ == Phase::kAll) all_.emplace(*model_, instant_ == 0);
+  if (phase_ == Phase::kLikely) take_likely();
+  if (phase_ == Phase::kRandom) draws_left_ = share(draws_, instant_, survey_.instants);
+  ++instant_;
+  return true;
+}
+
+void AllowedImages::note_base() {
+  for (const Line line : model_->base_changes()) {
+    const std::uint64_t now = hash_of(line, base().read(line));
+    std::uint64_t& before = base_lines_.at(line.number);
+    base_hash_ ^= before ^ now;
+    before = now;
+    base_changes_.push_back(line);
+  }
+  for (const auto& [number, pieces] : model_->open()) {
+    if (base_lines_.contains(number)) continue;
+    base_lines_.emplace(number, hash_of({number}, base().read({number})));
+  }
+}
+
+// ---- Images of an instant ----------------------------------------------------------------------
+
+void AllowedImages::take_likely() {
+  sets_.clear();
+  for (const LikelySet& likely : likely_sets(*model_)) {
+    if (is_chosen(likely.code)) sets_.push_back(likely.set);
+  }
+  std::ranges::reverse(sets_);
+}
+
+// Rule 2. If there are more codes than images, some of them, by chance.
+bool AllowedImages::is_chosen(std::uint64_t code) {
+  const std::uint64_t number = met_[code]++;
+  const std::uint64_t count = survey_.likely.at(code);
+  if (quota_ > 0) return share(std::min(quota_, count), number, count) > 0;
+  return number == 0 && mix(code ^ seed_) % survey_.likely.size() < most_;
+}
+
+bool AllowedImages::next_candidate() {
+  if (all_) {
+    if (all_->next()) {
+      compose_from_all();
+      return true;
+    }
+    all_.reset();
+    return false;
+  }
+  if (!sets_.empty()) {
+    set_ = sets_.back();
+    sets_.pop_back();
+  } else if (draws_left_ > 0) {
+    --draws_left_;
+    set_ = {.how = PieceSet::How::kRandom, .seed = mix(seed_) + ++drawn_};
+  } else {
+    return false;
+  }
+  compose();
+  return true;
+}
+
+void AllowedImages::compose() {
+  changes_.clear();
+  for (const auto& [number, pieces] : model_->open()) {
+    const Presence there = presence(set_, {number}, pieces);
+    change({number},
+           contents_of(base().read({number}), pieces, [&](std::size_t i) { return there[i]; }));
+  }
+}
+
+void AllowedImages::compose_from_all() {
+  changes_.clear();
+  for (std::size_t i = 0; i < all_->lines(); ++i) change(all_->line(i), all_->contents(i));
+}
+
+void AllowedImages::change(Line line, const LineData& data) {
+  if (data != base().read(line)) changes_.emplace_back(line, data);
+}
+
+std::uint64_t AllowedImages::hash() const {
+  std::uint64_t hash = base_hash_;
+  for (const auto& [line, data] : changes_) {
+    hash ^= base_lines_.at(line.number) ^ hash_of(line, data);
+  }
+  return hash;
+}
+
+Presence AllowedImages::present(Line line, const PersistencyModel::Pieces& pieces) const {
+  if (brought_back_.contains(line.number)) return Presence(pieces.size(), true);
+  if (!all_) return presence(set_, line, pieces);
+  std::size_t index = 0;
+  while (all_->line(index) != line) ++index;
+  return all_->present(index);
+}
+
+// ---- What an image has lost
+// ----------------------------------------------------------------------
+
+std::vector<Line> AllowedImages::lost_lines() const {
+  std::vector<std::pair<std::uint64_t, Line>> lost;
+  for (const auto& [number, pieces] : model_->open()) {
+    const Presence there = present({number}, pieces);
+    if (std::ranges::find(there, false) != there.end()) {
+      lost.emplace_back(pieces.back().order, Line{number});
+    }
+  }
+  std::ranges::sort(lost);
+  std::vector<Line> lines;
+  for (const auto& [order, line] : lost) lines.push_back(line);
+  return lines;
+}
+
+void AllowedImages::bring_back(Line line, bool back) {
+  if (back) {
+    brought_back_.insert(line.number);
+  } else {
+    brought_back_.erase(line.number);
+  }
+}
+
+LineData AllowedImages::contents(Line line) const {
+  const PersistencyModel::Pieces& pieces = model_->open().at(line.number);
+  const Presence there = present(line, pieces);
+  return contents_of(base().read(line), pieces, [&](std::size_t i) { return there[i]; });
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,160 @@
+#include "pmemsim/model/image_story.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "pmemsim/trace/names.hpp"
+
+namespace pmemsim {
+namespace {
+
+using Piece = PersistencyModel::Piece;
+using trace::Operation;
+using trace::SiteKind;
+
+constexpr std::size_t kMostStores = 20;  // that are listed of each sort
+
+std::string source_line(const trace::TraceFile& trace, std::uint32_t number) {
+  const trace::SiteRecord& site = trace.sites().sites()[number];
+  if (site.line == 0) return "an unknown line";
+  return fmt::format("{}:{}", trace.sites().string(site.file), site.line);
+}
+
+std::string name_of(const Operation& operation) {
+  switch (operation.kind) {
+    case SiteKind::kFlush:
+      return std::string(trace::name_of(static_cast<trace::FlushKind>(operation.detail)));
+    case SiteKind::kFence:
+      return std::string(trace::name_of(static_cast<trace::FenceKind>(operation.detail)));
+    case SiteKind::kAtomicUpdate:
+    case SiteKind::kAtomicStore:
+      return "locked instruction";
+    case SiteKind::kSync:
+      return "acquisition of a lock";
+    default:
+      return "store";
+  }
+}
+
+// By line: the site of the first flush of it after the crash.
+using LaterFlushes = std::unordered_map<std::uint64_t, std::uint32_t>;
+
+LaterFlushes later_flushes(const trace::TraceFile& trace, const PersistencyModel& model) {
+  LaterFlushes found;
+  if (model.at_end()) return found;
+  const VisibleOrder& crash = model.next_operation();
+  VisibleOrder order(trace);
+  bool later = false;
+  while (order.next()) {
+    later = later || (order.thread() == crash.thread() && order.number() == crash.number());
+    const Operation& operation = order.operation();
+    if (!later || operation.kind != SiteKind::kFlush) continue;
+    found.try_emplace(Line::of(operation.address).number, operation.site);
+  }
+  return found;
+}
+
+class Story {
+ public:
+  Story(const trace::TraceFile& trace, const AllowedImages& images)
+      : trace_(trace), model_(images.model()), flushes_(later_flushes(trace, model_)) {
+    where();
+    Stores lost, there;
+    for (const auto& [number, pieces] : model_.open()) {
+      const Line line{number};
+      const Presence present = images.present(line, pieces);
+      for (std::size_t i = 0; i < pieces.size(); ++i) {
+        if (pieces[i].sure) continue;
+        Stores& stores = present[i] ? there : lost;
+        stores[{pieces[i].site, pieces[i].thread, why(line, pieces[i])}].add(line, pieces[i]);
+      }
+    }
+    list("lost, although it was visible:", lost);
+    list("there, although it needn't be:", there);
+  }
+  std::vector<std::string> take() { return std::move(lines_); }
+
+ private:
+  struct Extent {
+    std::uint64_t first = 0, bytes = 0, order = 0;
+    std::set<std::uint64_t> lines;
+    void add(Line line, const Piece& piece) {
+      if (bytes == 0) first = line.address() + piece.offset;
+      bytes += piece.size;
+      order = std::max(order, piece.order);
+      lines.insert(line.number);
+    }
+  };
+  using Stores = std::map<std::tuple<std::uint32_t, std::uint32_t, std::string>, Extent>;
+
+  void where() {
+    if (model_.at_end()) {
+      lines_.emplace_back("the crash comes at the end of the recording");
+    } else {
+      const VisibleOrder& next = model_.next_operation();
+      lines_.push_back(fmt::format("the crash comes right before the {} of thread {} at {}",
+                                   name_of(next.operation()), next.thread(),
+                                   source_line(trace_, next.operation().site)));
+    }
+    for (std::uint32_t thread = 0; thread < model_.last_operations().size(); ++thread) {
+      const std::uint32_t site = model_.last_operations()[thread].site;
+      lines_.push_back(
+          site == PersistencyModel::kNone
+              ? fmt::format("thread {} has done nothing yet", thread)
+              : fmt::format("thread {} has come to {}", thread, source_line(trace_, site)));
+    }
+  }
+
+  std::string why(Line line, const Piece& piece) const {
+    if (piece.non_temporal) return "non-temporal, and no fence of its thread before the crash";
+    if (model_.rules() == PersistencyRules::kEadr) return "the last thing that became visible";
+    if (const std::uint32_t flush = model_.flushed_at(line, piece);
+        flush != PersistencyModel::kNone) {
+      return fmt::format("flushed at {}, no fence of that thread before the crash",
+                         source_line(trace_, flush));
+    }
+    const auto later = flushes_.find(line.number);
+    if (later == flushes_.end()) return "never flushed";
+    return fmt::format("not flushed yet ({} does it)", source_line(trace_, later->second));
+  }
+
+  // The latest first: what is lost of long ago is rarely what has gone wrong.
+  void list(std::string title, const Stores& stores) {
+    if (stores.empty()) return;
+    lines_.push_back(std::move(title));
+    std::vector<const Stores::value_type*> sorted;
+    for (const auto& entry : stores) sorted.push_back(&entry);
+    std::ranges::sort(sorted, std::ranges::greater{},
+                      [](const auto* entry) { return entry->second.order; });
+    for (std::size_t i = 0; i < std::min(sorted.size(), kMostStores); ++i) {
+      const auto& [site, thread, why] = sorted[i]->first;
+      const Extent& extent = sorted[i]->second;
+      const std::string more =
+          extent.lines.size() > 1 ? fmt::format(" in {} lines", extent.lines.size()) : "";
+      lines_.push_back(fmt::format("  {}, thread {}: {} bytes{} from {:#x}: {}",
+                                   source_line(trace_, site), thread, extent.bytes, more,
+                                   extent.first, why));
+    }
+    if (sorted.size() > kMostStores) {
+      lines_.push_back(fmt::format("  and {} more", sorted.size() - kMostStores));
+    }
+  }
+
+  const trace::TraceFile& trace_;
+  const PersistencyModel& model_;
+  const LaterFlushes flushes_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+std::vector<std::string> image_story(const trace::TraceFile& trace, const AllowedImages& images) {
+  return Story(trace, images).take();
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,20 @@
+// How much there is to see: what a recording's images are counted by before they are made.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "pmemsim/model/persistency_model.hpp"
+
+namespace pmemsim {
+
+struct Survey {
+  double possible = 1;  // sets of pieces; images are as many, or fewer if two hold the same
+  std::uint64_t instants = 0;
+  std::unordered_map<std::uint64_t, std::uint64_t> likely;  // by LikelySet::code: how many
+};
+
+// Throws trace::TraceError.
+Survey survey(const trace::TraceFile& trace, PersistencyRules rules);
+
+}  // namespace pmemsim

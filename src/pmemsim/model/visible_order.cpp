@@ -1,0 +1,132 @@
+#include "pmemsim/model/visible_order.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "pmemsim/trace/layout.hpp"
+
+namespace pmemsim {
+
+using trace::Operation;
+using trace::SiteKind;
+
+namespace {
+
+constexpr trace::KindSet kKinds{
+    SiteKind::kStore,        SiteKind::kNonTemporal, SiteKind::kAtomicLoad, SiteKind::kAtomicStore,
+    SiteKind::kAtomicUpdate, SiteKind::kCopyLoad,    SiteKind::kCopyStore,  SiteKind::kFlush,
+    SiteKind::kFence,        SiteKind::kSync};
+
+bool synchronises(const Operation& operation) {
+  return trace::layout_of(static_cast<std::uint8_t>(operation.kind)).object != 0;
+}
+
+bool releases(const Operation& operation) {
+  switch (operation.kind) {
+    case SiteKind::kSync:
+      return !trace::is_acquire(static_cast<trace::SyncKind>(operation.detail));
+    case SiteKind::kAtomicStore:
+      return true;
+    default:
+      return operation.kind == SiteKind::kAtomicUpdate && operation.flag;
+  }
+}
+
+bool is_copy(const Operation& operation) {
+  return operation.kind == SiteKind::kCopyLoad || operation.kind == SiteKind::kCopyStore;
+}
+
+}  // namespace
+
+VisibleOrder::VisibleOrder(const trace::TraceFile& trace)
+    : trace_(trace), versions_(trace.metadata().sync_objects) {
+  for (std::uint32_t number = 0; number < trace.metadata().threads; ++number) {
+    threads_.push_back(std::make_unique<Thread>(trace, number));
+    read(*threads_.back());
+  }
+}
+
+void VisibleOrder::read(Thread& thread) const {
+  const std::uint64_t before = thread.stream.position();
+  thread.stream.skip_to(kKinds);
+  thread.more = thread.stream.next(thread.operation);
+  thread.number = thread.more ? thread.stream.position() - 1 : thread.stream.position();
+  thread.got += thread.stream.position() - before;
+}
+
+bool VisibleOrder::can_execute(const Thread& thread) const {
+  const Operation& operation = thread.operation;
+  if (!synchronises(operation)) return true;
+  const std::uint32_t version = versions_[operation.object];
+  if (!releases(operation)) return version >= operation.version;
+  return operation.kind == SiteKind::kSync || version + 1 >= operation.version;
+}
+
+void VisibleOrder::release(const Operation& operation) {
+  released_ = synchronises(operation) && releases(operation);
+  if (!released_) return;
+  std::uint32_t& version = versions_[operation.object];
+  version = std::max(version, operation.version);
+}
+
+// Its last operation was number `before`.
+bool VisibleOrder::goes_on(const Thread& thread, std::uint64_t before) const {
+  if (!thread.more) return false;
+  if (is_copy(thread.operation) && thread.number == before + 1) return true;
+  if (synchronises(thread.operation) || (released_ && ends_a_wait())) return false;
+  return thread.got < turn_ends_;
+}
+
+bool VisibleOrder::ends_a_wait() const {
+  return std::ranges::any_of(threads_, [&](const auto& thread) {
+    return thread->waits && thread->more && can_execute(*thread);
+  });
+}
+
+bool VisibleOrder::next() {
+  if (begun_) {
+    Thread& thread = *threads_[current_];
+    const std::uint64_t before = thread.number;
+    read(thread);
+    if (!goes_on(thread, before) && !choose()) return false;
+  } else {
+    begun_ = true;
+    if (!choose()) return false;
+  }
+  release(operation());
+  return true;
+}
+
+// A thread that has waited stands where the one stands that let it go on, and comes first.
+bool VisibleOrder::choose() {
+  const std::uint64_t now = threads_[current_]->got;
+  Thread* chosen = nullptr;
+  bool ended = true, has_waited = false;
+  for (std::uint32_t number = 0; number < threads_.size(); ++number) {
+    Thread& thread = *threads_[number];
+    if (!thread.more) continue;
+    ended = false;
+    const bool waited = thread.waits;
+    thread.waits = !can_execute(thread);
+    if (thread.waits) continue;
+    if (waited) thread.got = std::max(thread.got, now);
+    const bool better = chosen == nullptr || (waited && !has_waited) ||
+                        (waited == has_waited && thread.got < chosen->got);
+    if (!better) continue;
+    chosen = &thread;
+    current_ = number;
+    has_waited = waited;
+  }
+  if (chosen == nullptr) {
+    if (ended) return false;
+    throw trace::TraceError(fmt::format(
+        "{}: the threads can't go on, each waits for another (pmemsim trace verify says for what); "
+        "record it again",
+        trace_.path()));
+  }
+  turn_ends_ = chosen->got + kTurn;
+  return true;
+}
+
+}  // namespace pmemsim

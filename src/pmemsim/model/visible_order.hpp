@@ -1,0 +1,63 @@
+// All threads' operations on memory in the one order in which they became visible.
+//
+//   1  A thread's operations come in its own order.
+//   2  Acquisitions of locks and atomic accesses wait for the release that the recording says, as
+//      in a simulation with the recorded order of locks.
+//   3  What that leaves open goes by turns: the thread that has got least far has the next one,
+//   which
+//      ends after kTurn operations, and before one that synchronises, where threads may meet. A
+//      thread that has waited goes on at once when what it has waited for has come. The recorder
+//      writes its own turns down nowhere, so that threads that access memory without
+//      synchronisation (data races) may have met in another order than here.
+//   4  A copy (memcpy, memset, rep movs) is not interrupted.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "pmemsim/trace/reader.hpp"
+
+namespace pmemsim {
+
+class VisibleOrder {
+ public:
+  static constexpr std::uint64_t kTurn = 2000;
+
+  explicit VisibleOrder(const trace::TraceFile& trace);
+
+  // Goes to the next operation: a store, load of a copy, atomic access, flush, fence or call that
+  // synchronises. False at the end. Throws trace::TraceError.
+  bool next();
+
+  const trace::Operation& operation() const { return threads_[current_]->operation; }
+  std::uint32_t thread() const { return current_; }
+  // Which of the thread's operations it is, from 0.
+  std::uint64_t number() const { return threads_[current_]->number; }
+
+ private:
+  struct Thread {
+    Thread(const trace::TraceFile& trace, std::uint32_t thread) : stream(trace, thread) {}
+    trace::OperationStream stream;
+    trace::Operation operation{};
+    std::uint64_t number = 0;
+    std::uint64_t got = 0;  // how far it has got, for its turns
+    bool more = false, waits = false;
+  };
+
+  void read(Thread& thread) const;
+  bool can_execute(const Thread& thread) const;
+  bool goes_on(const Thread& thread, std::uint64_t before) const;
+  bool ends_a_wait() const;
+  bool choose();
+  void release(const trace::Operation& operation);
+
+  const trace::TraceFile& trace_;
+  std::vector<std::unique_ptr<Thread>> threads_;
+  std::vector<std::uint32_t> versions_;  // of synchronisation objects
+  std::uint32_t current_ = 0;
+  std::uint64_t turn_ends_ = 0;
+  bool begun_ = false, released_ = false;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,221 @@
+"""`pmemsim crash --model`: images that x86's persistency model allows, and a program's checker."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from pmemsim.errors import Error
+from pmemsim.persistency import Budget
+from support import pmemsim
+
+SOURCE = Path(__file__).with_name("published_items.c")
+RANGE = "500000000000:500000002000"
+Build = Callable[[int], tuple[Path, Path]]
+
+# The mistakes of the program, by number.
+(
+    RIGHT, DATA_NOT_FLUSHED, NO_FENCE, STORED_AFTER_FLUSH, PARTIAL_LINE, NT_NO_FENCE, OTHER_THREAD,
+    OTHER_THREADS_TWIN,
+) = range(8)  # fmt: skip
+
+
+def line_of(comment: str) -> str:
+    """The place of a line of the program."""
+    lines = SOURCE.read_text().splitlines()
+    (number,) = [number for number, line in enumerate(lines, 1) if line.endswith(f"// {comment}")]
+    return f"published_items.c:{number}"
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """The program with a mistake, and its recording."""
+    folder = tmp_path_factory.mktemp("items")
+
+    @cache
+    def built(bug: int) -> tuple[Path, Path]:
+        program, trace = folder / f"items{bug}", folder / f"items{bug}.pmt"
+        compiler = Path(sys.executable).with_name("pmemsim-cc")
+        options = ["-O1", "-mclwb", "-pthread", f"-DBUG={bug}"]
+        subprocess.run([compiler, *options, SOURCE, "-o", program], check=True)
+        done = pmemsim("record", "-o", trace, "--pm-range", RANGE, "--", program)
+        assert done.returncode == 0, done.stderr
+        return program, trace
+
+    return built
+
+
+def crash(built: tuple[Path, Path], *options: str | Path) -> subprocess.CompletedProcess[str]:
+    program, trace = built
+    return pmemsim("crash", trace, "--model", "px86", "--check", program, *options)
+
+
+@pytest.mark.parametrize(
+    ("bug", "store", "why"),
+    [
+        (DATA_NOT_FLUSHED, "value", "never flushed"),
+        (NO_FENCE, "value", r"flushed at \S+, no fence of that thread before the crash"),
+        (STORED_AFTER_FLUSH, "late value", "never flushed"),
+        (PARTIAL_LINE, "value", "never flushed"),
+        (NT_NO_FENCE, "streamed value", "non-temporal, and no fence of its thread"),
+        (OTHER_THREAD, "other's value", r"not flushed yet \(\S+ does it\)"),
+    ],
+)
+def test_a_bug_is_found_and_its_line_named(build: Build, bug: int, store: str, why: str) -> None:
+    done = crash(build(bug))
+    assert done.returncode == 1, done.stderr
+    assert re.search(r"isn't crash-safe by px86: .* status 1: item \d+ is counted", done.stderr)
+    lost = done.stderr.split("lost, although it was visible:")[1]
+    assert re.search(rf"{re.escape(line_of(store))}, thread \d: .*: {why}", lost), done.stderr
+    again = pmemsim(*shlex.split(done.stderr.split("to see it again: pmemsim")[1]))
+    assert again.returncode == 1
+    assert again.stderr.split("were checked)")[1] == done.stderr.split("were checked)")[1]
+
+
+@pytest.mark.parametrize("bug", [RIGHT, OTHER_THREADS_TWIN])
+def test_what_is_right_is_not_accused(build: Build, bug: int) -> None:
+    done = crash(build(bug))
+    assert done.returncode == 0, done.stderr
+    # Of each item: nothing, either line, both; and the count.
+    assert "81 of 81" in done.stdout
+
+
+def test_a_story_names_only_what_matters(build: Build) -> None:
+    """Each value may be missing, from the second image on; one is enough."""
+    lost = crash(build(PARTIAL_LINE)).stderr.split("lost, although it was visible:")[1]
+    lost = lost.split("there, although")[0].split("to see it again")[0]
+    (only,) = [line for line in lost.splitlines() if "published_items.c" in line]
+    assert re.search(rf"{line_of('value')}, thread 0: 8 bytes from 0x\w+: never flushed", only)
+
+
+def test_a_story_says_where_all_threads_have_come_to(build: Build) -> None:
+    text = crash(build(OTHER_THREAD)).stderr
+    assert re.search(r"the crash comes right before the sfence of thread 0 at \S+items.c:\d+", text)
+    assert re.search(r"thread 0 has come to \S+items.c:\d+", text)
+    assert re.search(r"thread 1 has come to \S+items.c:\d+", text)
+
+
+def test_caches_that_survive_need_no_flush(build: Build) -> None:
+    for bug, code in {NO_FENCE: 0, PARTIAL_LINE: 0, OTHER_THREAD: 0, NT_NO_FENCE: 1}.items():
+        program, trace = build(bug)
+        done = pmemsim("crash", trace, "--model", "eadr", "--check", program)
+        assert done.returncode == code, (bug, done.stderr)
+
+
+def test_what_was_seen_is_said(build: Build, tmp_path: Path) -> None:
+    output = tmp_path / "out.json"
+    done = crash(build(PARTIAL_LINE), "--budget", "1", "--json", output)
+    assert done.returncode == 0
+    assert "1 of at most 5,242,876" in done.stdout
+    (run,) = json.loads(output.read_text())["runs"]
+    assert set(run) == {
+        "model", "workload", "threads", "seed", "budget", "images", "possible", "complete",
+        "instants", "wall_s", "images_per_s", "story",
+    }  # fmt: skip
+    assert (run["images"], run["possible"], run["complete"]) == (1, 5242876, False)
+    done = crash(build(PARTIAL_LINE), "--json", output)
+    (run,) = json.loads(output.read_text())["runs"]
+    assert run["story"]["image"] == run["images"] == 2
+    assert "--image 2" in run["story"]["command"]
+
+
+def test_budgets(build: Build) -> None:
+    assert crash(build(RIGHT), "--budget", "all").returncode == 0
+    done = crash(build(RIGHT), "--budget", "0.05s")
+    assert done.returncode == 0
+    assert "81 of 81" not in done.stdout
+    assert Budget.of("1.5min").seconds == 90
+    for text in ("", "0", "-1", "1.5", "0s", "3 s", "many"):
+        with pytest.raises(Error, match=f"--budget {re.escape(text)}: give a number of images"):
+            Budget.of(text)
+
+
+def test_too_many_images_for_all_are_refused(tmp_path: Path) -> None:
+    done = pmemsim("crash", "rbtree", "--model", "px86", "--budget", "all", "--threads", "2",
+                   "--regions", "40")  # fmt: skip
+    assert done.returncode == 2
+    assert "--budget all: rbtree may leave up to" in done.stderr
+
+
+def test_an_image_is_kept(build: Build, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    program, trace = build(NO_FENCE)
+    done = crash((program, trace), "--save-image", kept)
+    assert done.returncode == 1
+    assert kept.stat().st_size == 0x2000
+    assert subprocess.run([program, kept], check=False, capture_output=True).returncode == 1
+    done = crash((program, trace), "--save-image", kept, "--image", "1")
+    assert done.returncode == 0
+    assert subprocess.run([program, kept], check=False).returncode == 0
+    done = crash(build(RIGHT), "--image", "100")
+    assert done.returncode == 2
+    assert "--image 100: there are 81 images only" in done.stderr
+
+
+@pytest.mark.parametrize("model", ["px86", "eadr"])
+def test_workloads_have_a_checker_and_are_right(model: str) -> None:
+    done = pmemsim("crash", "hashmap", "--model", model, "--threads", "2", "--regions", "20",
+                   "--budget", "60")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "60 of at most" in done.stdout
+
+
+def test_what_can_not_be_judged_is_refused(build: Build, tmp_path: Path) -> None:
+    program, trace = build(RIGHT)
+    done = pmemsim("crash", trace, "--model", "px86")
+    assert done.returncode == 2
+    assert "nothing judges its images; give a program with --check" in done.stderr
+    for options, sentence in {
+        ("-d", "asap"): "--design asap: --model px86 has no design and no machine; leave it out",
+        ("-m", "lad"): "--machine lad: --model px86 has no design and no machine",
+        ("--check-images", "3"): "--check-images 3: --model px86 has no design",
+        ("--budget", "x"): "--budget x: give a number of images",
+        ("--image", "0"): "--image 0: must be at least 1",
+        ("--check-timeout", "0"): "--check-timeout 0: must be more than 0",
+    }.items():
+        done = crash((program, trace), *options)
+        assert done.returncode == 2
+        assert sentence in done.stderr
+    done = pmemsim("crash", trace, "--model", "px", "--check", program)
+    assert done.returncode == 2
+    assert "--model px: there is none; did you mean 'px86'?" in done.stderr
+    done = pmemsim("crash", trace, "-d", "asap", "--budget", "3")
+    assert done.returncode == 2
+    assert "--budget 3: goes with --model" in done.stderr
+
+
+def test_a_recording_without_persistent_memory_is_refused(build: Build, tmp_path: Path) -> None:
+    program, _ = build(RIGHT)
+    none, untouched = tmp_path / "none.pmt", tmp_path / "untouched.pmt"
+    assert pmemsim("record", "-o", none, "--", program).returncode == 0
+    done = crash((program, none))
+    assert done.returncode == 2
+    assert "has no persistent memory, so that there is nothing to crash" in done.stderr
+    # Behind the pool.
+    behind = ["--pm-range", "500000001000:500000002000"]
+    assert pmemsim("record", "-o", untouched, *behind, "--", program).returncode == 0
+    done = pmemsim("crash", untouched, "--model", "px86", "--check", "true")
+    assert done.returncode == 2
+    assert "stores nothing to its persistent memory in the recorded part" in done.stderr
+
+
+def test_a_checker_that_crashes_or_hangs_rejects(build: Build, tmp_path: Path) -> None:
+    _, trace = build(RIGHT)
+    script = tmp_path / "check"
+    script.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    script.chmod(0o755)
+    done = pmemsim("crash", trace, "--model", "px86", "--check", script)
+    assert done.returncode == 1
+    assert "died of signal SIGSEGV" in done.stderr
+    script.write_text("#!/bin/sh\nsleep 100\n")
+    done = pmemsim("crash", trace, "--model", "px86", "--check", script, "--check-timeout", "0.5")
+    assert done.returncode == 1
+    assert "didn't end within 0.5 s" in done.stderr
+    assert "--check-timeout 0.5" in done.stderr.split("to see it again")[1]

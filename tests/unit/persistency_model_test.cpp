@@ -1,0 +1,330 @@
+// The images that x86's persistency model allows: litmus tests of the papers, and small random
+// programs against an enumerator written from the definition.
+#include "pmemsim/model/persistency_model.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "litmus_program.hpp"
+#include "long_tests.hpp"
+#include "pmemsim/model/all_images.hpp"
+
+namespace pmemsim::litmus {
+namespace {
+
+constexpr std::size_t kProgramLines = 3;
+constexpr std::uint64_t kX = 0, kY = 64, kZ = 128;
+constexpr std::uint64_t kSameLine = 8;  // as x
+
+Bytes bytes_of(const Image& base, const AllImages& images) {
+  Bytes bytes(kProgramLines * kLineBytes);
+  const auto put = [&](Line line, const LineData& data) {
+    std::memcpy(bytes.data() + (line.address() - kPmBase), data.data(), kLineBytes);
+  };
+  for (std::size_t line = 0; line < kProgramLines; ++line) {
+    const Line number = Line::of(kPmBase + line * kLineBytes);
+    put(number, base.read(number));
+  }
+  for (std::size_t i = 0; i < images.lines(); ++i) put(images.line(i), images.contents(i));
+  return bytes;
+}
+
+struct Found {
+  Images images;
+  std::size_t instants = 0, shown = 0;
+};
+
+Found all_of(const Program& program, PersistencyRules rules = PersistencyRules::kPx86,
+             std::uint32_t threads = 2) {
+  Recorder recorder(program, threads);
+  const TemporaryTrace file(recorder.trace());
+  const trace::TraceFile trace(file.path());
+  PersistencyModel model(trace, rules);
+  Found found;
+  while (model.next()) {
+    AllImages images(model, ++found.instants == 1);
+    while (images.next()) {
+      found.images.insert(bytes_of(model.base(), images));
+      ++found.shown;
+    }
+  }
+  return found;
+}
+
+// The first bytes of x, y and so on, as the images have them.
+std::set<std::vector<int>> values(const Program& program, const std::vector<std::uint64_t>& places,
+                                  PersistencyRules rules = PersistencyRules::kPx86) {
+  std::set<std::vector<int>> values;
+  for (const Bytes& image : all_of(program, rules).images) {
+    std::vector<int> row;
+    for (const std::uint64_t place : places) row.push_back(image[place]);
+    values.insert(row);
+  }
+  return values;
+}
+
+using Values = std::set<std::vector<int>>;
+
+Step store(std::uint32_t thread, std::uint64_t at, std::uint64_t value = 1, std::uint8_t size = 8) {
+  return {thread, Do::kStore, at, value, size};
+}
+Step non_temporal(std::uint32_t thread, std::uint64_t at, std::uint64_t value = 1) {
+  return {thread, Do::kNonTemporal, at, value};
+}
+Step on(std::uint32_t thread, Do what, std::uint64_t at = 0) { return {thread, what, at}; }
+
+// ---- Litmus tests: Raad et al. 2020, figures 1 to 3, and Khyzha and Lahav 2021, section 2 -------
+
+const Values kAny{{0, 0}, {0, 1}, {1, 0}, {1, 1}};
+const Values kInOrder{{0, 0}, {1, 0}, {1, 1}};
+
+TEST(Px86, StoresToDifferentLinesHaveNoOrder) {
+  EXPECT_EQ(values({store(0, kX), store(0, kY)}, {kX, kY}), kAny);
+}
+
+TEST(Px86, StoresToOneLinePersistInTheirOrder) {
+  EXPECT_EQ(values({store(0, kX), store(0, kSameLine)}, {kX, kSameLine}), kInOrder);
+  EXPECT_EQ(values({store(0, kX), store(1, kSameLine)}, {kX, kSameLine}), kInOrder);
+}
+
+TEST(Px86, AFenceAloneOrdersNothing) {
+  for (const Do fence : {Do::kSfence, Do::kMfence, Do::kLock}) {
+    EXPECT_EQ(values({store(0, kX), on(0, fence), store(0, kY)}, {kX, kY}), kAny);
+  }
+}
+
+TEST(Px86, ClflushIsOrderedWithLaterStores) {
+  EXPECT_EQ(values({store(0, kX), on(0, Do::kClflush, kX), store(0, kY)}, {kX, kY}), kInOrder);
+  // Of whichever thread.
+  EXPECT_EQ(values({store(0, kX), on(1, Do::kClflush, kX), store(1, kY)}, {kX, kY}), kInOrder);
+  EXPECT_EQ(values({store(0, kX), on(0, Do::kClflush, kX), store(1, kY)}, {kX, kY}), kInOrder);
+  // It may come late itself: nothing forces x out as long as nothing comes after it.
+  EXPECT_EQ(values({store(0, kX), on(0, Do::kClflush, kX)}, {kX}), (Values{{0}, {1}}));
+}
+
+TEST(Px86, ClflushoptAndClwbAreNotOrderedWithLaterStores) {
+  for (const Do flush : {Do::kClflushopt, Do::kClwb}) {
+    EXPECT_EQ(values({store(0, kX), on(0, flush, kX), store(0, kY)}, {kX, kY}), kAny);
+  }
+}
+
+TEST(Px86, ClflushoptAndClwbAreOrderedByFences) {
+  for (const Do flush : {Do::kClflushopt, Do::kClwb}) {
+    for (const Do fence : {Do::kSfence, Do::kMfence, Do::kLock}) {
+      EXPECT_EQ(values({store(0, kX), on(0, flush, kX), on(0, fence), store(0, kY)}, {kX, kY}),
+                kInOrder);
+    }
+    // A locked instruction of the same thread, and its own store.
+    EXPECT_EQ(
+        values({store(0, kX), on(0, flush, kX), {0, Do::kExchange, kZ, 1}, store(0, kY)}, {kX, kY}),
+        kInOrder);
+    EXPECT_EQ(values({store(0, kX), on(0, flush, kX), {0, Do::kExchange, kY, 1}}, {kX, kY}),
+              kInOrder);
+  }
+}
+
+TEST(Px86, WhatNoFenceIs) {
+  for (const Step& step : {on(0, Do::kLfence), on(1, Do::kSfence), Step{1, Do::kExchange, kZ, 1}}) {
+    EXPECT_EQ(values({store(0, kX), on(0, Do::kClwb, kX), step, store(0, kY)}, {kX, kY}), kAny);
+  }
+}
+
+TEST(Px86, AFlushCoversWhatItsLineHeldThen) {
+  const auto x_and_y = [](const Program& program) { return values(program, {kX, kY}); };
+  EXPECT_EQ(x_and_y({on(0, Do::kClwb, kX), store(0, kX), on(0, Do::kSfence), store(0, kY)}), kAny);
+  EXPECT_EQ(x_and_y({store(0, kX), on(0, Do::kClwb, kX), store(0, kX, 2), on(0, Do::kSfence),
+                     store(0, kY)}),
+            (Values{{0, 0}, {1, 0}, {2, 0}, {1, 1}, {2, 1}}));
+  EXPECT_EQ(x_and_y({store(0, kX), on(0, Do::kClflush, kX), store(0, kX, 2), store(0, kY)}),
+            (Values{{0, 0}, {1, 0}, {2, 0}, {1, 1}, {2, 1}}));
+  // Of two flushes before the fence, the second one's, too.
+  EXPECT_EQ(x_and_y({store(0, kX), on(0, Do::kClwb, kX), store(0, kX, 2), on(0, Do::kClwb, kX),
+                     on(0, Do::kSfence), store(0, kY)}),
+            (Values{{0, 0}, {1, 0}, {2, 0}, {2, 1}}));
+  // Its line, not others.
+  EXPECT_EQ(x_and_y({store(0, kX), on(0, Do::kClflush, kZ), store(0, kY)}), kAny);
+  // The other thread's store, too.
+  EXPECT_EQ(x_and_y({store(1, kX), on(0, Do::kClwb, kX), on(0, Do::kSfence), store(1, kY)}),
+            kInOrder);
+}
+
+TEST(Px86, AFlushOfAnotherThreadWaitsForThatThreadsFence) {
+  const Program program{store(0, kX), on(1, Do::kClwb, kX), on(0, Do::kSfence), store(0, kY)};
+  EXPECT_EQ(values(program, {kX, kY}), kAny);
+  Program fenced = program;
+  fenced.insert(fenced.end() - 1, on(1, Do::kMfence));
+  EXPECT_EQ(values(fenced, {kX, kY}), kInOrder);
+}
+
+TEST(Px86, TwoThreadsWithLockedInstructions) {
+  // Message passing: data, flush; exchange of the flag; the reader stores what it makes of it.
+  EXPECT_EQ(values({store(0, kX), on(0, Do::kClwb, kX), {0, Do::kExchange, kZ, 1}, store(1, kY)},
+                   {kX, kY}),
+            kInOrder);
+  // The reader's exchange doesn't fence the writer's flush.
+  EXPECT_EQ(values({store(0, kX), on(0, Do::kClwb, kX), {1, Do::kExchange, kZ, 1}, store(1, kY)},
+                   {kX, kY}),
+            kAny);
+}
+
+TEST(Px86, StoresTearAtEightBytes) {
+  const std::uint64_t ones = 0x0101010101010101;
+  EXPECT_EQ(values({store(0, kX, ones, 16)}, {kX, kX + 7, kX + 8}),
+            (Values{{0, 0, 0}, {1, 1, 0}, {1, 1, 1}}));
+  // Across a word, and across a line.
+  EXPECT_EQ(values({store(0, kX + 4, ones)}, {kX + 4, kX + 8}), kInOrder);
+  EXPECT_EQ(values({store(0, kY - 4, ones)}, {kY - 4, kY}), kAny);
+}
+
+TEST(Px86, ACopysWordsHaveNoOrder) {
+  const Step copy{0, Do::kCopy, kX, 0x0101010101010101, 16};
+  EXPECT_EQ(values({copy}, {kX, kX + 8}), kAny);
+  // What comes after it does.
+  const Values copied = values({copy, store(0, kX + 16)}, {kX, kX + 8, kX + 16});
+  EXPECT_EQ(copied, (Values{{0, 0, 0}, {0, 1, 0}, {1, 0, 0}, {1, 1, 0}, {1, 1, 1}}));
+  // Two copies, one after the other.
+  EXPECT_EQ(values({{0, Do::kCopy, kX, 1}, {0, Do::kCopy, kX + 8, 1}}, {kX, kX + 8}), kInOrder);
+}
+
+TEST(Px86, NonTemporalStoresWaitForAFenceAlone) {
+  EXPECT_EQ(values({non_temporal(0, kX), store(0, kY)}, {kX, kY}), kAny);
+  EXPECT_EQ(values({non_temporal(0, kX), on(0, Do::kSfence), store(0, kY)}, {kX, kY}), kInOrder);
+  EXPECT_EQ(values({non_temporal(0, kX), on(1, Do::kSfence), store(0, kY)}, {kX, kY}), kAny);
+  EXPECT_EQ(values({non_temporal(0, kX), on(0, Do::kClflush, kX), store(0, kY)}, {kX, kY}), kAny);
+  // Words of one line, too.
+  EXPECT_EQ(values({non_temporal(0, kX), non_temporal(0, kSameLine)}, {kX, kSameLine}), kAny);
+}
+
+TEST(Px86, APointerFlippedBeforeItsDataIsFound) {
+  const Program wrong{store(0, kX, 7), store(0, kY), on(0, Do::kClwb, kX), on(0, Do::kClwb, kY),
+                      on(0, Do::kSfence)};
+  const Program right{store(0, kX, 7), on(0, Do::kClwb, kX), on(0, Do::kSfence),
+                      store(0, kY),    on(0, Do::kClwb, kY), on(0, Do::kSfence)};
+  EXPECT_TRUE(values(wrong, {kX, kY}).contains({0, 1}));
+  EXPECT_FALSE(values(right, {kX, kY}).contains({0, 1}));
+}
+
+TEST(Eadr, StoresPersistInTheirOrder) {
+  EXPECT_EQ(values({store(0, kX), store(0, kY)}, {kX, kY}, PersistencyRules::kEadr), kInOrder);
+  EXPECT_EQ(values({store(0, kX), store(1, kY)}, {kX, kY}, PersistencyRules::kEadr), kInOrder);
+  EXPECT_EQ(values({store(0, kX, 1, 16), store(0, kY)}, {kX, kX + 8, kY}, PersistencyRules::kEadr),
+            (Values{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {1, 1, 1}}));
+}
+
+TEST(Eadr, NonTemporalStoresMayBeMissingUntilTheirFence) {
+  const auto x_and_y = [](const Program& program) {
+    return values(program, {kX, kY}, PersistencyRules::kEadr);
+  };
+  EXPECT_EQ(x_and_y({non_temporal(0, kX), store(0, kY)}), kAny);
+  EXPECT_EQ(x_and_y({non_temporal(0, kX), on(0, Do::kSfence), store(0, kY)}), kInOrder);
+  EXPECT_EQ(x_and_y({store(0, kX), non_temporal(0, kY)}), kInOrder);
+}
+
+// ---- Instants
+// ------------------------------------------------------------------------------------
+
+TEST(PersistencyModel, OnlyInstantsMatterThatHaveSomethingNew) {
+  // Each before a fence that makes something sure, and the end.
+  const Program program{store(0, kX), on(0, Do::kClwb, kX), on(0, Do::kSfence), on(0, Do::kSfence),
+                        store(0, kY), on(0, Do::kClwb, kY), on(0, Do::kSfence)};
+  const Found found = all_of(program);
+  EXPECT_EQ(found.instants, 2);
+  EXPECT_EQ(found.images.size(), 3);
+  EXPECT_EQ(all_of({store(0, kX), on(0, Do::kSfence), store(0, kY)}).instants, 1);
+  EXPECT_EQ(all_of({}).instants, 1);
+}
+
+TEST(PersistencyModel, EachSetOfPiecesIsShownOnce) {
+  // Of lines that stay open over several instants.
+  Program program{store(0, kZ)};
+  for (std::uint64_t value = 1; value < 5; ++value) {
+    program.insert(program.end(), {store(0, kX, value), on(0, Do::kClwb, kX), on(0, Do::kSfence)});
+  }
+  const Found found = all_of(program);
+  EXPECT_EQ(found.images.size(), 2 * 5);
+  EXPECT_EQ(found.shown, found.images.size());
+  // The last piece before an instant is an old one at the next.
+  const Found two =
+      all_of({store(0, kX), store(0, kZ), on(0, Do::kClwb, kX), on(0, Do::kSfence), store(0, kY)});
+  EXPECT_EQ(two.images.size(), 4 + 2);
+  EXPECT_EQ(two.shown, two.images.size());
+}
+
+TEST(PersistencyModel, WhatIsWrittenAgainIsNothingNew) {
+  EXPECT_EQ(all_of({store(0, kX), store(0, kX), store(0, kX)}).shown, 2);
+  EXPECT_EQ(all_of({store(0, kX, 0)}).shown, 1);
+  // Nor what a non-temporal store could leave earlier.
+  EXPECT_EQ(all_of({store(0, kX, 5), store(0, kY), on(0, Do::kClwb, kY), on(0, Do::kSfence),
+                    non_temporal(0, kX, 5)})
+                .shown,
+            4);
+}
+
+// ---- Random programs
+// -----------------------------------------------------------------------------
+
+Step random_step(std::mt19937& random) {
+  const auto up_to = [&](std::uint32_t most) {
+    return static_cast<std::uint32_t>(random() % most);
+  };
+  constexpr std::array kWeighted{
+      Do::kStore, Do::kStore,      Do::kStore,   Do::kStore,  Do::kStore,       Do::kCopy,
+      Do::kCopy,  Do::kClwb,       Do::kClwb,    Do::kClwb,   Do::kNonTemporal, Do::kNonTemporal,
+      Do::kClwb,  Do::kClflushopt, Do::kClflush, Do::kSfence, Do::kSfence,      Do::kMfence,
+      Do::kLock,  Do::kLfence,     Do::kExchange};
+  Step step{up_to(2), kWeighted[up_to(kWeighted.size())]};
+  step.at = up_to(kProgramLines) * kLineBytes + up_to(3) * 8;
+  step.value = 0x0101010101010101 * up_to(3);
+  if (step.what == Do::kStore) {
+    step.size = std::array<std::uint8_t, 4>{4, 8, 8, 16}[up_to(4)];
+    if (step.size <= 8 && up_to(4) == 0) step.at += 4;
+  } else if (step.what == Do::kCopy) {
+    step.size = static_cast<std::uint8_t>(8 + up_to(17));
+  } else if (step.what == Do::kNonTemporal && up_to(3) == 0) {
+    step.size = 4;
+  }
+  return step;
+}
+
+std::string written(const Program& program) {
+  constexpr std::array kNames{"store",   "copy",   "non-temporal", "exchange", "clwb", "clflushopt",
+                              "clflush", "sfence", "mfence",       "lfence",   "lock"};
+  std::string text;
+  for (const Step& step : program) {
+    text +=
+        fmt::format("{}: {} at {}, {} bytes of {:x}\n", step.thread,
+                    kNames[static_cast<std::size_t>(step.what)], step.at, step.size, step.value);
+  }
+  return text;
+}
+
+void compare_random_programs(PersistencyRules rules, std::uint32_t seed, std::size_t programs) {
+  std::mt19937 random(seed);
+  for (std::size_t compared = 0; compared < programs;) {
+    Program program;
+    const std::size_t steps = 1 + random() % 10;
+    while (program.size() < steps) program.push_back(random_step(random));
+    const Definition definition(program, rules, kProgramLines);
+    if (definition.words() > 12) continue;
+    ASSERT_TRUE(all_of(program, rules).images == definition.images()) << written(program);
+    ++compared;
+  }
+}
+
+TEST(PersistencyModel, AllImagesOfRandomProgramsAreThoseOfTheDefinition) {
+  compare_random_programs(PersistencyRules::kPx86, 1, long_tests() ? 20'000 : 1'000);
+}
+
+TEST(PersistencyModel, AllImagesOfRandomProgramsAreThoseOfTheDefinitionOnEadr) {
+  compare_random_programs(PersistencyRules::kEadr, 2, long_tests() ? 20'000 : 500);
+}
+
+}  // namespace
+}  // namespace pmemsim::litmus

@@ -1,0 +1,124 @@
+// The order in which the operations of all threads are taken.
+#include "pmemsim/model/visible_order.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "run_trace.hpp"
+
+namespace pmemsim {
+namespace {
+
+using trace::SiteKind;
+using trace::SyncKind;
+
+struct OrderTrace : trace::TraceBuilder {
+  OrderTrace() { pm_region(kPmBase, kPmBase + 4096); }
+
+  void stores(std::uint32_t thread, int count) {
+    for (int i = 0; i < count; ++i) this->thread(thread).store(store_site, kPmBase, 1);
+  }
+  // Thread and number of each operation.
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> order() {
+    const TemporaryTrace file(*this);
+    const trace::TraceFile trace(file.path());
+    VisibleOrder order(trace);
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> found;
+    while (order.next()) found.emplace_back(order.thread(), order.number());
+    return found;
+  }
+
+  const std::uint32_t store_site = site(SiteKind::kStore, 8);
+  const std::uint32_t branch_site = site(SiteKind::kBranch);
+  const std::uint32_t load_site = site(SiteKind::kCopyLoad);
+  const std::uint32_t copy_site = site(SiteKind::kCopyStore);
+  const std::uint32_t atomic_store = site(SiteKind::kAtomicStore, 8);
+  const std::uint32_t atomic_load = site(SiteKind::kAtomicLoad, 8);
+};
+
+using Order = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
+
+TEST(VisibleOrder, PassesOverWhatLeavesMemoryAsItIs) {
+  OrderTrace trace;
+  trace.stores(0, 1);
+  trace.branch(trace.branch_site, true);
+  trace.stores(0, 1);
+  EXPECT_EQ(trace.order(), (Order{{0, 0}, {0, 2}}));
+}
+
+TEST(VisibleOrder, WhoWaitsGoesOnAtOnce) {
+  OrderTrace trace;
+  trace.thread(1).atomic(trace.atomic_load, kDramBase, 0, 2);
+  trace.stores(1, 1);
+  for (const std::uint32_t version : {1, 2, 3}) {
+    trace.stores(0, 1);
+    trace.thread(0).atomic(trace.atomic_store, kDramBase, 0, version);
+  }
+  EXPECT_EQ(trace.order(), (Order{{0, 0}, {0, 1}, {0, 2}, {0, 3}, {1, 0}, {1, 1}, {0, 4}, {0, 5}}));
+}
+
+TEST(VisibleOrder, WritesOfAnAtomicVariableComeInTheirOrder) {
+  OrderTrace trace;
+  trace.thread(0).atomic(trace.atomic_store, kDramBase, 0, 2);
+  trace.thread(1).atomic(trace.atomic_store, kDramBase, 0, 1);
+  EXPECT_EQ(trace.order(), (Order{{1, 0}, {0, 0}}));
+}
+
+TEST(VisibleOrder, ThreadsMeetWhereTheySynchronise) {
+  OrderTrace trace;
+  trace.stores(0, 2);
+  trace.thread(0).atomic(trace.atomic_store, kDramBase, 0, 1);
+  trace.stores(1, 3);
+  EXPECT_EQ(trace.order(), (Order{{0, 0}, {0, 1}, {1, 0}, {1, 1}, {1, 2}, {0, 2}}));
+}
+
+TEST(VisibleOrder, LocksAreTakenInTheirOrder) {
+  OrderTrace trace;
+  trace.thread(0).sync(SyncKind::kMutexLock, kDramBase, 0, 1);
+  trace.thread(1).sync(SyncKind::kMutexLock, kDramBase, 0, 0);
+  trace.stores(1, 1);
+  trace.thread(1).sync(SyncKind::kMutexUnlock, kDramBase, 0, 1);
+  EXPECT_EQ(trace.order(), (Order{{1, 0}, {1, 1}, {1, 2}, {0, 0}}));
+}
+
+TEST(VisibleOrder, TurnsEnd) {
+  OrderTrace trace;
+  constexpr int kMany = static_cast<int>(VisibleOrder::kTurn) + 100;
+  trace.stores(0, kMany);
+  trace.stores(1, kMany);
+  const Order order = trace.order();
+  std::vector<std::size_t> changes;
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (order[i].first != order[i - 1].first) changes.push_back(i);
+  }
+  ASSERT_EQ(changes.size(), 3);
+  EXPECT_EQ(changes[0], VisibleOrder::kTurn);
+  EXPECT_EQ(order.size(), 2 * kMany);
+}
+
+TEST(VisibleOrder, ACopyIsNotInterrupted) {
+  OrderTrace trace;
+  trace.stores(0, static_cast<int>(VisibleOrder::kTurn) - 1);
+  for (int piece = 0; piece < 4; ++piece) {
+    trace.thread(0).copy(trace.load_site, kDramBase, 16);
+    trace.thread(0).copy(trace.copy_site, kPmBase, 16, 1);
+  }
+  trace.stores(0, 1);
+  trace.stores(1, 1);
+  const Order order = trace.order();
+  const auto other = std::ranges::find(order, std::uint32_t{1}, &Order::value_type::first);
+  EXPECT_EQ(other - order.begin(), VisibleOrder::kTurn - 1 + 8);
+}
+
+TEST(VisibleOrder, ThreadsThatWaitForEachOtherAreRefused) {
+  OrderTrace trace;
+  trace.thread(0).sync(SyncKind::kMutexLock, kDramBase, 0, 1);
+  trace.thread(1).sync(SyncKind::kMutexLock, kDramBase, 0, 1);
+  EXPECT_THROW(trace.order(), trace::TraceError);
+}
+
+}  // namespace
+}  // namespace pmemsim
