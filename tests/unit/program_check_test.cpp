@@ -239,7 +239,7 @@ TEST(ProgramCheck, ClflushNeedsNone) {
 // A node at kLine, its pointer at kOther.
 TEST(ProgramCheck, APointerToWhatIsFlushedButNotFencedIsFound) {
   CheckedTrace trace;
-  trace.persist(kOther, 0);
+  trace.persist(kOther, 1);
   trace.put(kLine);
   trace.clwb(kLine);
   trace.store(trace.second, kOther, kLine + 16);
@@ -250,7 +250,7 @@ TEST(ProgramCheck, APointerToWhatIsFlushedButNotFencedIsFound) {
 
 TEST(ProgramCheck, APointerBehindTheFenceIsNot) {
   CheckedTrace trace;
-  trace.persist(kOther, 0);
+  trace.persist(kOther, 1);
   trace.persist(kLine);
   trace.persist(kOther, kLine);
   EXPECT_EQ(trace.check(), Found{});
@@ -268,7 +268,7 @@ TEST(ProgramCheck, APointerToItsOwnLinePersistsWithIt) {
 }
 
 // kLine -> kOther, both new: who finds neither finds nothing wrong.
-TEST(ProgramCheck, APointerInWhatIsPublishedLaterIsNot) {
+TEST(ProgramCheck, APointerInWhatIsNewIsNot) {
   CheckedTrace trace;
   trace.put(kLine);
   trace.clwb(kLine);
@@ -279,19 +279,32 @@ TEST(ProgramCheck, APointerInWhatIsPublishedLaterIsNot) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, OneInAPlaceToWhichNothingLeadsIs) {
+TEST(ProgramCheck, APointerWhereZeroWasMayBePartOfSettingUp) {
+  for (const bool reached : {false, true}) {
+    CheckedTrace trace;
+    trace.persist(kOther, 0);
+    if (reached) trace.persist(kThird, kOther);
+    trace.put(kLine);
+    trace.clwb(kLine);
+    trace.store(trace.second, kOther, kLine);
+    trace.clwb(kOther);
+    trace.sfence();
+    EXPECT_EQ(trace.check(), reached ? Found{"flushed-not-fenced:published 20/11"} : Found{});
+  }
+}
+
+TEST(ProgramCheck, WhatTheRecordingBeganWithCanBeReached) {
   CheckedTrace trace;
+  trace.image_page(kOther & ~std::uint64_t{4095}, std::byte{1});
   trace.put(kLine);
   trace.clwb(kLine);
-  trace.put(kOther + 8, kLine);
-  trace.clwb(kOther);
-  trace.sfence();
+  trace.persist(kOther, kLine);
   EXPECT_EQ(trace.check(), Found{"flushed-not-fenced:published 20/10"});
 }
 
 TEST(ProgramCheck, APointerLeadsToAllOfAnAllocation) {
   CheckedTrace trace;
-  trace.persist(kOther, 0);
+  trace.persist(kOther, 1);
   trace.mark(MarkKind::kAllocate, kLine, 128);
   trace.persist(kLine);
   trace.put(kLine + 64);
@@ -302,7 +315,7 @@ TEST(ProgramCheck, APointerLeadsToAllOfAnAllocation) {
 
 TEST(ProgramCheck, APointerBeforeTheFlushIsFound) {
   CheckedTrace trace;
-  trace.persist(kOther, 0);
+  trace.persist(kOther, 1);
   trace.put(kLine);
   trace.store(trace.second, kOther, kLine);
   trace.clwb(kLine);
@@ -314,7 +327,7 @@ TEST(ProgramCheck, APointerBeforeTheFlushIsFound) {
 // Only what is new: other lines may hold what needn't persist with the pointer.
 TEST(ProgramCheck, APointerToAnOldLineIsNot) {
   CheckedTrace trace;
-  trace.persist(kOther, 0);
+  trace.persist(kOther, 1);
   trace.persist(kLine);
   trace.put(kLine);
   trace.store(trace.second, kOther, kLine);
@@ -365,7 +378,7 @@ TEST(ProgramCheck, NonTemporalStoresNeedAFence) {
 
 TEST(ProgramCheck, APointerToThemToo) {
   CheckedTrace trace;
-  trace.persist(kOther, 0);
+  trace.persist(kOther, 1);
   trace.store(trace.nt_site, kLine, 1);
   trace.persist(kOther, kLine);
   EXPECT_EQ(trace.check(), Found{"nt-not-fenced:published 60/10"});
@@ -396,7 +409,7 @@ TEST(ProgramCheck, AFenceRightBehindItIs) {
 
 TEST(ProgramCheck, APointerBehindTakingALockIsFound) {
   CheckedTrace trace;
-  trace.persist(kOther, 0);
+  trace.persist(kOther, 1);
   trace.put(kLine);
   trace.clwb(kLine);
   trace.sync(SyncKind::kMutexLock, kLockWord, 0, 0);
@@ -460,6 +473,15 @@ TEST(ProgramCheck, WhatWasStoredBeforeTheRecordingMayNeedAFlush) {
   trace.clwb(kLine);
   trace.sfence();
   EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, ARecordingOfMoreThanTheMeasuredPartKnows) {
+  CheckedTrace trace;
+  trace.persist(kOther);
+  trace.mark(MarkKind::kRoiBegin);
+  trace.clwb(kLine);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{"useless-flush:clean 20"});
 }
 
 TEST(ProgramCheck, FlushesOfVolatileMemoryAreUseless) {
@@ -734,6 +756,17 @@ TEST(ProgramCheck, AddressesOfVolatileMemoryAreFound) {
   EXPECT_EQ(trace.check(), Found{"volatile-pointer 10"});
 }
 
+// A structure that is copied whole may have holes, in which anything stands.
+TEST(ProgramCheck, CopiesOfThemAreNot) {
+  CheckedTrace trace;
+  const std::uint32_t copy = trace.at(15, SiteKind::kCopyStore, 0);
+  trace.put(kHeapWord, 1);
+  trace.copy(copy, kLine, 8, kHeapWord);
+  trace.clwb(kLine);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
 TEST(ProgramCheck, NumbersAreNot) {
   CheckedTrace trace;
   trace.put(kHeapWord, 1);
@@ -788,6 +821,17 @@ TEST(ProgramCheck, WhatTheLibraryIsCalledForStandsWhereItIsCalled) {
   trace.put(kLine);
   trace.access(flush, kLine);
   EXPECT_EQ(trace.check(), Found{"flushed-not-fenced:end 10/10"});
+}
+
+// It calls nobody back.
+TEST(ProgramCheck, TheLibraryIsNoCaller) {
+  CheckedTrace trace;
+  const std::uint32_t inside = trace.at(82, SiteKind::kExecute, 0, 0, 0, "library");
+  trace.plain(inside);
+  trace.put(kLine);
+  const Report report = trace.report();
+  ASSERT_EQ(report.findings.size(), 1);
+  EXPECT_TRUE(report.findings[0].calls.empty());
 }
 
 TEST(ProgramCheck, ThreadsThatWaitForEachOtherAreRefused) {

@@ -52,7 +52,8 @@ Finding Findings::describe(const Key& key, const Found& found) const {
 Contexts::Node Findings::next_call(Contexts::Node node) const {
   while (node != Contexts::kRoot) {
     const Contexts::Call& call = contexts_[node];
-    if (!sites_.string(sites_.sites()[call.site].file).starts_with("/usr/")) break;
+    const std::string_view file = sites_.string(sites_.sites()[call.site].file);
+    if (!in_library(call.site) && !file.starts_with("/usr/")) break;
     node = call.parent;
   }
   return node;

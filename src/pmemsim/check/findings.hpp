@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,7 @@ class Findings {
   explicit Findings(const trace::SiteTable& sites);
 
   Contexts& contexts() { return contexts_; }
+  std::span<const trace::SiteRecord> sites() const { return sites_.sites(); }
   // Is the site in pm.h's library?
   bool in_library(std::uint32_t site) const { return library_[site] != 0; }
 
@@ -53,7 +55,7 @@ class Findings {
   // Where the program stands: behind the calls into the library.
   At in_program(At at) const;
   Finding describe(const Key& key, const Found& found) const;
-  // The next call of the program's, or kRoot: inlined code of system headers says nothing.
+  // The next call in the program's own code, or kRoot: inlined system headers say nothing.
   Contexts::Node next_call(Contexts::Node node) const;
   trace::SourcePlace caller(Contexts::Node context) const;
 

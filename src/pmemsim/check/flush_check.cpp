@@ -7,8 +7,8 @@ namespace {
 
 // Of a large block that a pointer leads to, the first lines are looked at.
 constexpr std::uint64_t kMostLines = 64;
-// Pointers may lead to the beginning of something that is so long, if allocations aren't known.
-constexpr std::uint64_t kReach = 1024;
+// Without known allocations: what a pointer leads to is taken to be so long.
+constexpr std::uint64_t kReach = 256;
 constexpr std::size_t kMostInVain = 1 << 20;
 constexpr Line kNoLine{UINT64_MAX};
 
@@ -105,50 +105,45 @@ void FlushCheck::allocated(std::uint64_t address, std::uint64_t bytes) {
 // ---- Pointers
 
 void FlushCheck::publish(const At& at, std::uint64_t place, std::uint64_t pointer, By by) {
-  if (!shared_.doubts.empty()) forget_doubts(pointer);
-  if (!by.program || by.in_region) return;
+  if (!by.program) return;
   const auto block = allocations_.find(pointer);
   const Line first = Line::of(block ? block->address : pointer);
-  const Line last = Line::of(block ? block->address + block->bytes - 1 : pointer);
+  const Line last = Line::of((block ? block->address + block->bytes : pointer + kReach) - 1);
+  const bool judged = !by.in_region && can_be_reached(place);
   for (std::uint64_t i = first.number; i <= last.number && i - first.number < kMostLines; ++i) {
-    if (Line{i} != Line::of(place)) publish_line(at, place, {i});
+    LineState* const state = shared_.lines.find({i});
+    if (state == nullptr) continue;
+    state->pointed = true;
+    const bool leads_there = block || i == Line::of(pointer).number;
+    if (judged && leads_there && Line{i} != Line::of(place)) publish_line(at, {i}, *state);
   }
 }
 
 // Rules P3 and P4.
-void FlushCheck::publish_line(const At& at, std::uint64_t place, Line target) {
-  const LineState* const state = shared_.lines.find(target);
-  if (state == nullptr || state->racy) return;
-  const bool own = state->version > 0 && state->store.thread == thread_;
-  if (!shared_.eadr && own && state->store_count > 0 && state->persisted == 0 && !state->flushed &&
-      !state->told) {
-    return doubt(Kind::kPublishedUnflushed, state->stores[0], at, place);
+void FlushCheck::publish_line(const At& at, Line target, const LineState& state) {
+  if (state.racy) return;
+  const bool own = state.version > 0 && state.store.thread == thread_;
+  if (!shared_.eadr && own && state.store_count > 0 && state.persisted == 0 && !state.flushed &&
+      !state.told) {
+    return findings_.add(Kind::kPublishedUnflushed, Reason::kPublished, state.stores[0], at);
   }
-  if (!state->pending || state->flush.thread != thread_) return;
+  if (!state.pending || state.flush.thread != thread_) return;
   for (Unfenced& flush : unfenced_) {
-    if (flush.line != target || !flush.judged || !same(flush.at, state->flush)) continue;
+    if (flush.line != target || !flush.judged || !same(flush.at, state.flush)) continue;
     const Kind kind = flush.locked        ? Kind::kLockedFenceOnly
                       : flush.past_caches ? Kind::kNtNotFenced
                                           : Kind::kFlushedNotFenced;
-    doubt(kind, flush.at, at, place);
+    findings_.add(kind, Reason::kPublished, flush.at, at);
   }
 }
 
 // Rule P5.
-void FlushCheck::doubt(Kind kind, const At& at, const At& other, std::uint64_t place) {
+bool FlushCheck::can_be_reached(std::uint64_t place) const {
+  const Words word = words_of(place, 1);
+  const Words used = words_in_use(shared_.memory->read(Line::of(place)));
   const LineState* const state = shared_.lines.find(Line::of(place));
-  if (state != nullptr && (state->persisted & words_of(place, kWordBytes)) != 0) {
-    findings_.add(kind, Reason::kPublished, at, other);
-  } else {
-    shared_.doubts.emplace(place, Doubt{kind, at, other});
-  }
-}
-
-void FlushCheck::forget_doubts(std::uint64_t pointer) {
-  const auto block = allocations_.find(pointer);
-  const std::uint64_t first = block ? block->address : Line::of(pointer).address();
-  const std::uint64_t end = block ? block->address + block->bytes : pointer + kReach;
-  shared_.doubts.erase(shared_.doubts.lower_bound(first), shared_.doubts.lower_bound(end));
+  if (state == nullptr) return (used & word) != 0;
+  return (state->persisted & word) != 0 && ((used & word) != 0 || state->pointed);
 }
 
 // ---- Flushes
@@ -341,11 +336,8 @@ void FlushCheck::end(const At& at) {
   check_late(kNoLine);
 }
 
-// Rules P1, P5 and P8.
+// Rules P1 and P8.
 void FlushCheck::finish(Findings& findings, const Shared& shared) {
-  for (const auto& [place, doubt] : shared.doubts) {
-    findings.add(doubt.kind, Reason::kPublished, doubt.at, doubt.other);
-  }
   for (const InVain& flush : shared.in_vain) {
     const LineState* const state = shared.lines.find(flush.line);
     if (!state->racy) findings.add(Kind::kUselessFlush, flush.reason, flush.at, flush.other);

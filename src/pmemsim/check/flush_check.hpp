@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -17,11 +16,6 @@ namespace pmemsim::check {
 
 class FlushCheck {
  public:
-  // A pointer has been stored to a place of which it isn't known whether it can be reached (P5).
-  struct Doubt {
-    Kind kind;
-    At at, other;
-  };
   // A flush that seems useless, of a line on which threads may turn out to race.
   struct InVain {
     Line line;
@@ -30,7 +24,6 @@ class FlushCheck {
   };
   struct Shared {
     Lines lines{};
-    std::multimap<std::uint64_t, Doubt> doubts{};  // by the place's address
     std::vector<InVain> in_vain{};
     const Image* memory = nullptr;  // as it is now
     bool from_the_start = true;
@@ -112,9 +105,8 @@ class FlushCheck {
   void accuse_unlocked(const Unfenced& flush);
   void note_unlock(const At& at);
   void check_late(Line except);
-  void publish_line(const At& at, std::uint64_t place, Line target);
-  void doubt(Kind kind, const At& at, const At& other, std::uint64_t place);
-  void forget_doubts(std::uint64_t pointer);
+  bool can_be_reached(std::uint64_t place) const;
+  void publish_line(const At& at, Line target, const LineState& state);
 
   Findings& findings_;
   Shared& shared_;

@@ -31,6 +31,7 @@ struct LineState {
   bool flushed = false;  // ever
   bool pending = false;  // the last flush hasn't ended
   bool told = false;     // of the stores since the last flush
+  bool pointed = false;  // a pointer to it has been stored in PM
   Words dirty = 0;       // stored to since the last flush
   Words unsure = 0;      // ... since the last flush that has ended
   Words persisted = 0;   // covered by a flush that has ended, ever

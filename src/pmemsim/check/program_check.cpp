@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "pmemsim/check/allocations.hpp"
+#include "pmemsim/check/call_stack.hpp"
 #include "pmemsim/check/findings.hpp"
 #include "pmemsim/check/flush_check.hpp"
 #include "pmemsim/check/lines.hpp"
@@ -75,7 +76,7 @@ class Thread {
       : program_(program),
         pm_(program.trace.metadata()),
         stream_(program.trace, number),
-        calls_(program.findings.contexts(), program.trace.sites()),
+        calls_(program.findings),
         flushes_(program.findings, program.flushes, program.allocations, program.order, number),
         regions_(program.findings, program.regions, program.order, number, program.redo),
         reads_(program.findings, program.flushes.lines, flushes_, program.trace.sites(),
@@ -228,6 +229,12 @@ class Thread {
     }
   }
 
+  // What is copied may never have been written.
+  bool is_word() const {
+    return operation_.size == kWordBytes && operation_.kind != SiteKind::kCopyStore &&
+           operation_.address % kWordBytes == 0;
+  }
+
   // Of the words that are stored.
   void look_at_pointers(const At& now, FlushCheck::By by) {
     for (std::uint32_t i = 0; i + kWordBytes <= operation_.size; i += kWordBytes) {
@@ -237,11 +244,12 @@ class Thread {
       if (word >= trace::kMaxAddress || word < kLowestPointer) continue;
       if (pm_.contains(word)) {
         flushes_.publish(now, place, word, by);
-        const bool torn = place % kWordBytes != 0 && operation_.kind == SiteKind::kStore;
-        if (torn && operation_.size == kWordBytes && by.program && !by.in_region) {
+        const bool torn = operation_.kind == SiteKind::kStore && operation_.size == kWordBytes &&
+                          place % kWordBytes != 0;
+        if (torn && by.program && !by.in_region) {
           program_.findings.add(Kind::kTornPublish, Reason::kNone, now);
         }
-      } else if (by.program && place % kWordBytes == 0 && !program_.whole_heap &&
+      } else if (by.program && is_word() && !program_.whole_heap &&
                  program_.touched.contains(word)) {
         program_.findings.add(Kind::kVolatilePointer, Reason::kNone, now);
       }
@@ -277,9 +285,7 @@ class Thread {
   void mark() {
     switch (static_cast<MarkKind>(operation_.detail)) {
       case MarkKind::kRoiBegin:
-        program_.report.from_the_start = false;
-        program_.flushes.from_the_start = false;
-        return;
+        return begin_measured_part();
       case MarkKind::kRegionBegin:
         if (!regions_.open()) flushes_.region_begin(at());
         return regions_.begin();
@@ -303,6 +309,13 @@ class Thread {
       default:
         return;
     }
+  }
+
+  // Most recordings begin with it; some have what is before, too.
+  void begin_measured_part() {
+    if (program_.report.pm_stores > 0) return;
+    program_.report.from_the_start = false;
+    program_.flushes.from_the_start = false;
   }
 
   void end_region() {

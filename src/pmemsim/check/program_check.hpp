@@ -17,8 +17,10 @@
 //       clflush is ordered with later stores.
 //   P4  published-unflushed: as P3's pointer, to a line that is new and hasn't been flushed at all
 //       since its stores.
-//   P5  A place can be reached if its line was persistent before the store, or if no pointer to
-//       it, or to what stands a little before it, is stored later.
+//   P5  A place can be reached if its word was persistent before the store, and wasn't zero, or a
+//       pointer to its line, or its allocation, has been stored in PM by the program. (What is
+//       stored where zero was may belong to something that is being set up, and counts only once a
+//       flag says so.)
 //   P6  locked-fence-only: P3, but a lock was taken or given back in between (by a function: its
 //       locked instructions are a fence on most systems, but nobody promises them).
 //   P7  flushed-by-another: P3's end, but another thread's fence follows for certain.
@@ -57,7 +59,7 @@ struct Report {
   std::uint64_t operations = 0, instructions = 0;
   std::uint64_t pm_stores = 0, flushes = 0, fences = 0;
   std::uint64_t regions = 0, allocations = 0;
-  bool from_the_start = true;  // the recording has no pm_roi_begin
+  bool from_the_start = true;  // the recording doesn't begin at pm_roi_begin
 };
 
 // Calls progress(share) now and then; false ends it (Interrupted). Throws trace::TraceError.
