@@ -123,6 +123,19 @@ TEST(ProgramCheck, TheStoresSinceTheLastFlushAreNamed) {
   EXPECT_EQ(trace.check(), Found{"never-flushed 11"});
 }
 
+TEST(ProgramCheck, LinesAreCountedAndTheFirstIsTheFirst) {
+  CheckedTrace trace;
+  const std::uint32_t same_line = trace.at(10, SiteKind::kStore, 4);
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    trace.put(kLine + 64 * i);
+    trace.store(same_line, kLine + 64 * i + 8, 1);
+  }
+  const Report report = trace.report();
+  ASSERT_EQ(report.findings.size(), 1);
+  EXPECT_EQ(report.findings[0].count, 50);
+  EXPECT_EQ(report.findings[0].operation, 0);
+}
+
 TEST(ProgramCheck, VolatileMemoryNeedsNoFlush) {
   CheckedTrace trace;
   trace.put(kHeapWord);
@@ -197,6 +210,46 @@ TEST(ProgramCheck, AndSoItIsIfTheFlushComesBeforeAnythingElse) {
   trace.sfence();
   trace.clwb(kLine);
   trace.sfence();
+  trace.persist(kOther);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, AFlushBeforeTheFenceEndsIt) {
+  CheckedTrace trace;
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.store(trace.second, kLine + 8, 1);
+  trace.clwb(kLine);
+  trace.sfence();
+  trace.put(kLine);
+  trace.persist(kOther);
+  trace.clwb(kLine);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, AFlushBehindTheFenceEndsItToo) {
+  CheckedTrace trace;
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.store(trace.second, kLine + 8, 1);
+  trace.sfence();
+  trace.clwb(kLine);
+  trace.sfence();
+  trace.put(kLine);
+  trace.persist(kOther);
+  trace.clwb(kLine);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, StoresToTheSameLineDoNotDependOnIt) {
+  CheckedTrace trace;
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.store(trace.second, kLine + 8, 1);
+  trace.sfence();
+  trace.persist(kLine);
   trace.persist(kOther);
   EXPECT_EQ(trace.check(), Found{});
 }
@@ -302,6 +355,16 @@ TEST(ProgramCheck, WhatTheRecordingBeganWithCanBeReached) {
   EXPECT_EQ(trace.check(), Found{"flushed-not-fenced:published 20/10"});
 }
 
+TEST(ProgramCheck, APointerLeadsToItsLineAlone) {
+  CheckedTrace trace;
+  trace.persist(kOther, 1);
+  trace.persist(kLine);
+  trace.put(kLine + 64);
+  trace.clwb(kLine + 64);
+  trace.persist(kOther, kLine);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
 TEST(ProgramCheck, APointerLeadsToAllOfAnAllocation) {
   CheckedTrace trace;
   trace.persist(kOther, 1);
@@ -337,6 +400,30 @@ TEST(ProgramCheck, APointerToAnOldLineIsNot) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
+TEST(ProgramCheck, NorIsOneToWhatTheRecordingBeganWith) {
+  CheckedTrace trace;
+  trace.image_page(kLine & ~std::uint64_t{4095}, std::byte{1});
+  trace.persist(kOther, 1);
+  trace.put(kLine);
+  trace.store(trace.second, kOther, kLine);
+  trace.clwb(kLine);
+  trace.clwb(kOther);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, AnUnlockDependsOnWhatWasFlushedUnderTheLock) {
+  CheckedTrace trace;
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.sync(SyncKind::kMutexLock, kLockWord, 0, 0, true);
+  trace.sync(SyncKind::kMutexUnlock, kLockWord, 0, 1, true);
+  trace.begin();
+  trace.end();
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
 TEST(ProgramCheck, AnUnlockBehindAFlushIsFound) {
   for (const bool fenced : {false, true}) {
     CheckedTrace trace;
@@ -348,6 +435,18 @@ TEST(ProgramCheck, AnUnlockBehindAFlushIsFound) {
     trace.persist(kOther);
     EXPECT_EQ(trace.check(), fenced ? Found{} : Found{"flushed-not-fenced:unlock 20/20"});
   }
+}
+
+TEST(ProgramCheck, OfNestedLocksTheOutermostCounts) {
+  CheckedTrace trace;
+  trace.sync(SyncKind::kMutexLock, kLockWord, 0, 0, true);
+  trace.sync(SyncKind::kMutexLock, kLockWord + 64, 1, 0, true);
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.sync(SyncKind::kMutexUnlock, kLockWord + 64, 1, 1, true);
+  trace.sfence();
+  trace.sync(SyncKind::kMutexUnlock, kLockWord, 0, 1, true);
+  EXPECT_EQ(trace.check(), Found{});
 }
 
 TEST(ProgramCheck, ARegionsEndBehindAFlushIsFound) {
@@ -396,6 +495,17 @@ TEST(ProgramCheck, ALocksFunctionIsNoFence) {
   EXPECT_EQ(trace.check(), Found{"locked-fence-only:unlock 20/20"});
 }
 
+TEST(ProgramCheck, AWriteLockIsOneLock) {
+  CheckedTrace trace;
+  trace.sync(SyncKind::kWriteLock, kLockWord, 0, 0);
+  trace.sync(SyncKind::kWriteLock, 0, 1, 0);
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.sync(SyncKind::kWriteUnlock, kLockWord, 0, 1);
+  trace.persist(kOther);
+  EXPECT_EQ(trace.check(), Found{"locked-fence-only:unlock 20/20"});
+}
+
 TEST(ProgramCheck, AFenceRightBehindItIs) {
   CheckedTrace trace;
   trace.sync(SyncKind::kMutexLock, kLockWord, 0, 0);
@@ -427,6 +537,16 @@ TEST(ProgramCheck, AnotherThreadsFenceIsNone) {
   trace.plain(others);
   trace.persist(kOther);
   EXPECT_EQ(trace.check(), (Found{"flushed-by-another:end 20/32", "useless-fence 32"}));
+}
+
+TEST(ProgramCheck, AFenceWithoutAnOrderMayHaveComeBefore) {
+  CheckedTrace trace;
+  const std::uint32_t others = trace.fence_at(32);
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.thread(1);
+  trace.plain(others);
+  EXPECT_EQ(trace.check(), (Found{"flushed-not-fenced:end 20/20", "useless-fence 32"}));
 }
 
 TEST(ProgramCheck, AnotherThreadsFlushWithItsFenceIs) {
@@ -586,6 +706,16 @@ TEST(ProgramCheck, ARangeDeclaredTwiceCosts) {
   EXPECT_EQ(trace.check(), Found{"logged-twice 40/40"});
 }
 
+TEST(ProgramCheck, AnotherRangeOfTheLineIsNotTheSame) {
+  CheckedTrace trace;
+  trace.begin();
+  trace.log(kLine);
+  trace.log(kLine + 8);
+  trace.put(kLine);
+  trace.end();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
 TEST(ProgramCheck, TwoOpenRegionsOfOneLineAreFound) {
   for (const bool ordered : {false, true}) {
     CheckedTrace trace;
@@ -682,6 +812,29 @@ TEST(ProgramCheck, WithoutAnOrderNothingIsKnown) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
+TEST(ProgramCheck, OnesOwnDataComeBeforeWhatIsMadeOfThem) {
+  ReadingTrace trace;
+  trace.thread(1);
+  trace.sfence();
+  trace.thread(0);
+  trace.put(kLine);
+  trace.access(trace.load_site, kLine);
+  trace.store(trace.made, kOther, 1);
+  trace.clwb(kLine);
+  trace.clwb(kOther);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{"useless-fence 30"});
+}
+
+TEST(ProgramCheck, AStoreToTheSameLinePersistsWithIt) {
+  ReadingTrace trace;
+  trace.read(false);
+  trace.store(trace.made, kLine + 8, 1);
+  trace.clwb(kLine);
+  trace.finish();
+  EXPECT_EQ(trace.check(), Found{"useless-flush:clean 20"});
+}
+
 // ---- A1, A2
 
 TEST(ProgramCheck, AccessesToFreedMemoryAreFound) {
@@ -693,6 +846,19 @@ TEST(ProgramCheck, AccessesToFreedMemoryAreFound) {
   trace.persist(kLine);
   trace.access(trace.load_site, kLine + 128);
   EXPECT_EQ(trace.check(), (Found{"used-after-free:stored 10/30", "used-after-free:loaded 50/30"}));
+}
+
+TEST(ProgramCheck, WhatAnotherThreadFreesMayBeUsedBefore) {
+  for (const bool ordered : {false, true}) {
+    CheckedTrace trace;
+    trace.plain(trace.log_call);
+    trace.mark(MarkKind::kFree, kLine);
+    if (ordered) trace.hand_over();
+    trace.thread(1);
+    trace.persist(kOther);
+    trace.access(trace.load_site, kLine);
+    EXPECT_EQ(trace.check(), ordered ? Found{"used-after-free:loaded 50/40"} : Found{});
+  }
 }
 
 TEST(ProgramCheck, WhatIsAllocatedAgainMayBeUsed) {
@@ -823,7 +989,6 @@ TEST(ProgramCheck, WhatTheLibraryIsCalledForStandsWhereItIsCalled) {
   EXPECT_EQ(trace.check(), Found{"flushed-not-fenced:end 10/10"});
 }
 
-// It calls nobody back.
 TEST(ProgramCheck, TheLibraryIsNoCaller) {
   CheckedTrace trace;
   const std::uint32_t inside = trace.at(82, SiteKind::kExecute, 0, 0, 0, "library");

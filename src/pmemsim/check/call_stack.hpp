@@ -50,16 +50,10 @@ class CallStack {
       return;
     }
     if (open_.size() == kDeepest) open_.clear();
-    if (!findings_.in_library(site)) leave_library();
     const Contexts::Node node =
         open_.empty() ? Contexts::kRoot
                       : findings_.contexts().called(open_.back().node, open_.back().last);
     open_.push_back({function, site, node});
-  }
-
-  // The library calls nobody back: it has returned to a caller that has done nothing recorded yet.
-  void leave_library() {
-    while (!open_.empty() && findings_.in_library(open_.back().last)) open_.pop_back();
   }
 
   Findings& findings_;

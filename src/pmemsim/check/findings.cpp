@@ -26,7 +26,9 @@ At Findings::in_program(At at) const {
 void Findings::add(Kind kind, Reason reason, const At& at, const At& other) {
   const At program = in_program(at);
   Found& found = found_[{kind, reason, program.site, program.context, in_program(other).site}];
-  if (found.count++ == 0) found.first = program;
+  const bool earlier = std::tie(program.thread, program.operation) <
+                       std::tie(found.first.thread, found.first.operation);
+  if (found.count++ == 0 || earlier) found.first = program;
 }
 
 void Findings::executed(const At& at) {

@@ -30,6 +30,12 @@ class Findings {
   // Is the site in pm.h's library?
   bool in_library(std::uint32_t site) const { return library_[site] != 0; }
 
+  // Are the operations of one source line?
+  bool on_one_line(const At& a, const At& b) const {
+    const trace::SiteRecord &first = sites()[a.site], &second = sites()[b.site];
+    return first.line == second.line && first.file == second.file;
+  }
+
   void add(Kind kind, Reason reason, const At& at) { add(kind, reason, at, At{}); }
   void add(Kind kind, Reason reason, const At& at, const At& other);
   // A flush or a fence: how often a place has executed, beside how often in vain.

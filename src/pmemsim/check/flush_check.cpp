@@ -68,7 +68,7 @@ void FlushCheck::store(const At& at, std::uint64_t address, std::uint64_t bytes,
   }
   const auto end = state.stores.begin() + state.store_count;
   const bool known = std::any_of(state.stores.begin(), end,
-                                 [&](const At& other) { return other.site == at.site; });
+                                 [&](const At& other) { return findings_.on_one_line(other, at); });
   if (!known && state.store_count < LineState::kStores) state.stores[state.store_count++] = at;
 }
 
