@@ -417,8 +417,8 @@ def _notes(
     notes = []
     if not from_the_start:
         notes.append(
-            "the recording begins at pm_roi_begin: what was stored before, and isn't flushed, isn't "
-            "known"
+            "the recording begins at pm_roi_begin: what was stored before, and isn't flushed, "
+            "isn't known"
         )
     if model == "px86" and counts["flushes"] == 0:
         notes.append(

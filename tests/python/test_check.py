@@ -1,4 +1,4 @@
-"""`pmemsim check`: bugs that are planted in programs are found where they stand, twins have none."""
+"""`pmemsim check`: bugs that are planted are found where they stand, and twins have none."""
 
 from __future__ import annotations
 

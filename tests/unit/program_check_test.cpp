@@ -835,6 +835,31 @@ TEST(ProgramCheck, AStoreToTheSameLinePersistsWithIt) {
   EXPECT_EQ(trace.check(), Found{"useless-flush:clean 20"});
 }
 
+TEST(ProgramCheck, AddressesAreMadeOfPointersNotOfIndices) {
+  for (const std::uint8_t bytes : {8, 4}) {
+    ReadingTrace trace;
+    const std::uint32_t load = trace.at(52, SiteKind::kLoad, bytes);
+    const std::uint32_t through =
+        trace.site(SiteKind::kStore, 8, 1, {(load << 8) | 1}, {}, 0, 0, {"mine.c", "work", 16});
+    trace.read(false);
+    trace.access(load, kLine);
+    trace.store(through, kOther, 1);
+    trace.finish();
+    EXPECT_EQ(trace.check(), bytes == 8 ? Found{"reads-unpersisted 52/16"} : Found{});
+  }
+}
+
+TEST(ProgramCheck, WhatIsNeverFlushedIsNotTheReadersFault) {
+  ReadingTrace trace;
+  trace.put(kLine);
+  trace.hand_over();
+  trace.access(trace.load_site, kLine);
+  trace.store(trace.made, kOther, 1);
+  trace.clwb(kOther);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{"never-flushed 10"});
+}
+
 // ---- A1, A2
 
 TEST(ProgramCheck, AccessesToFreedMemoryAreFound) {

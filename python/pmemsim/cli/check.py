@@ -151,9 +151,9 @@ def _summary(report: Report) -> list[str]:
     faults = len(report.faults)
     sentences = [
         f"{report.workload}: {_findings(faults)} that can lose data, "
-        f"{len(report.findings) - faults} that cost time or room; {counts['pm_stores']:,} stores to "
-        f"persistent memory, {counts['flushes']:,} flushes, {counts['fences']:,} fences, "
-        f"{counts['regions']:,} regions"
+        f"{len(report.findings) - faults} that cost time or room; "
+        f"{counts['pm_stores']:,} stores to persistent memory, {counts['flushes']:,} flushes, "
+        f"{counts['fences']:,} fences, {counts['regions']:,} regions"
     ]
     if report.suppressed:
         sentences.append(f"suppressed: {_findings(len(report.suppressed))}")

@@ -3,12 +3,13 @@
 #include <cstring>
 #include <iterator>
 
+#include "pmemsim/check/lines.hpp"
+
 namespace pmemsim::check {
 namespace {
 
 // Of large blocks, the first lines tell enough.
 constexpr std::uint64_t kMostFreedLines = 1024;
-constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
 // What a program may keep in a pointer's upper bits is no part of the address.
 constexpr std::uint64_t kAddressBits = trace::kMaxAddress - 1;
 

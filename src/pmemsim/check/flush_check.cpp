@@ -165,6 +165,7 @@ void FlushCheck::flush(const At& at, std::uint64_t address, trace::FlushKind kin
   }
   state.known = true;
   state.flushed = true;
+  ++state.flushes;
   if (useless && state.pending) return;
   const bool covers = state.dirty != 0;
   state.dirty = 0;

@@ -39,7 +39,8 @@ struct LineState {
   Words run = 0;         // stored to by the last store's thread, since another has
 
   std::uint32_t version = 0;  // counts stores
-  At store{};                 // the last one, whoever's
+  std::uint32_t flushes = 0;
+  At store{};  // the last one, whoever's
   HappensBefore::Epoch stored = 0;
   At flush{};  // the last one
   // When it has ended.

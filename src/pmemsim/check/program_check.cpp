@@ -59,6 +59,7 @@ struct Program {
   Allocations allocations;
   FlushCheck::Shared flushes;
   RegionCheck::Shared regions;
+  ReadCheck::Shared built;
   std::vector<FlushCheck*> threads;  // by number
   LineTable<bool> log_lines;         // that a software log has written
   Touched touched;
@@ -79,8 +80,8 @@ class Thread {
         calls_(program.findings),
         flushes_(program.findings, program.flushes, program.allocations, program.order, number),
         regions_(program.findings, program.regions, program.order, number, program.redo),
-        reads_(program.findings, program.flushes.lines, flushes_, program.trace.sites(),
-               program.order, number),
+        reads_(program.built, program.flushes.lines, flushes_, program.trace.sites(), program.order,
+               number),
         number_(number) {
     program.threads.push_back(&flushes_);
     more_ = stream_.next(operation_);
@@ -396,6 +397,7 @@ Report check_program(const trace::TraceFile& trace, const Options& options,
   Program program(trace, options);
   Walk(program).go(progress);
   FlushCheck::finish(program.findings, program.flushes);
+  ReadCheck::finish(program.findings, program.built, program.flushes.lines);
   if (program.allocations.any()) {
     program.allocations.find_leaks(program.memory, program.log_lines);
   }

@@ -29,9 +29,10 @@
 //       flush or non-temporal store of its thread since the last fence. Neither is said of what was
 //       possibly done before the recording began, nor of lines on which threads race.
 //   P9  reads-unpersisted: a thread loads a word that another has stored to before, for certain,
-//       and that isn't sure to persist; and stores to another line of PM an address or a value
-//       computed from it, directly or by way of words of its own volatile memory, while it
-//       still isn't. Atomic updates aren't looked at, nor stores inside regions.
+//       and that isn't sure to persist; and stores to another line of PM a value computed from it,
+//       or at an address computed from it if it is eight bytes wide (a pointer), directly or by way
+//       of words of its own volatile memory, while it still isn't. Atomic updates aren't looked at,
+//       nor stores inside regions, nor words whose line nobody flushes any more (P1).
 //   P10 volatile-pointer: an aligned word is stored to PM that is the address of volatile memory
 //       which the recording has accessed, in the same line. Addresses below 4 GiB might be numbers.
 //   P11 torn-publish: a pointer into PM is stored, outside regions, across an 8-byte border.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <vector>
 
 #include "pmemsim/check/findings.hpp"
 #include "pmemsim/check/flush_check.hpp"
@@ -15,9 +16,17 @@ namespace pmemsim::check {
 
 class ReadCheck {
  public:
-  ReadCheck(Findings& findings, const Lines& lines, const FlushCheck& flushes,
+  // A store made from data that weren't sure, and how often their line had been flushed.
+  struct Built {
+    Line line;
+    std::uint32_t flushes;
+    At read, store;
+  };
+  using Shared = std::vector<Built>;
+
+  ReadCheck(Shared& built, const Lines& lines, const FlushCheck& flushes,
             const trace::SiteTable& sites, const HappensBefore& order, CoreId thread)
-      : findings_(findings),
+      : built_(built),
         lines_(lines),
         flushes_(flushes),
         sites_(sites),
@@ -30,18 +39,22 @@ class ReadCheck {
   void load_volatile(const At& at, std::uint64_t address);
   void store_volatile(const At& at, std::uint64_t address);
 
+  // When all threads have ended. Data that nobody ever flushes are a finding of their own.
+  static void finish(Findings& findings, const Shared& built, const Lines& lines);
+
  private:
   struct Read {
     At at;
     Line line;
     Words words;
+    bool pointer;           // may be one
     std::uint32_t version;  // of the line
   };
 
   const Read* read_by(const At& store, bool data_only) const;
   bool still_unsure(const Read& read) const;
 
-  Findings& findings_;
+  Shared& built_;
   const Lines& lines_;
   const FlushCheck& flushes_;
   const trace::SiteTable& sites_;
