@@ -870,7 +870,7 @@ TEST(ProgramCheck, AccessesToFreedMemoryAreFound) {
   trace.access(trace.load_site, kLine + 64);
   trace.persist(kLine);
   trace.access(trace.load_site, kLine + 128);
-  EXPECT_EQ(trace.check(), (Found{"used-after-free:stored 10/30", "used-after-free:loaded 50/30"}));
+  EXPECT_EQ(trace.check(), (Found{"used-after-free:loaded 50/30", "used-after-free:stored 10/30"}));
 }
 
 TEST(ProgramCheck, WhatAnotherThreadFreesMayBeUsedBefore) {

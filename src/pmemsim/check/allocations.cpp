@@ -9,7 +9,9 @@ namespace pmemsim::check {
 namespace {
 
 // Of large blocks, the first lines tell enough.
-constexpr std::uint64_t kMostFreedLines = 1024;
+constexpr std::uint64_t kMostFreedLines = 1 << 16;
+// A damaged recording may tell of blocks of any size.
+constexpr std::uint64_t kMostReachedLines = 1 << 24;
 // What a program may keep in a pointer's upper bits is no part of the address.
 constexpr std::uint64_t kAddressBits = trace::kMaxAddress - 1;
 
@@ -20,9 +22,10 @@ void Allocations::allocate(const At& at, std::uint64_t address, std::uint64_t by
   any_ = true;
   live_.insert_or_assign(address, Allocated{bytes == 0 ? 1 : bytes, at, false});
   if (in_region) open_[at.thread].allocated.push_back(address);
-  const std::uint64_t last = Line::of(address + (bytes == 0 ? 0 : bytes - 1)).number;
-  for (std::uint64_t line = Line::of(address).number; line <= last && freed_.size() > 0; ++line) {
-    if (freed_.find({line}) != nullptr) freed_.erase({line});
+  const std::uint64_t first = Line::of(address).number;
+  const std::uint64_t lines = (bytes + kLineBytes - 1) / kLineBytes;
+  for (std::uint64_t i = 0; i < lines && i < kMostFreedLines && freed_.size() > 0; ++i) {
+    if (freed_.find({first + i}) != nullptr) freed_.erase({first + i});
   }
 }
 
@@ -109,9 +112,10 @@ void Allocations::find_leaks(const Image& memory, const LineTable<bool>& log) {
   while (!reached.empty()) {
     const Block block = reached.back();
     reached.pop_back();
-    const std::uint64_t last = Line::of(block.address + block.bytes - 1).number;
-    for (std::uint64_t line = Line::of(block.address).number; line <= last; ++line) {
-      reach_from(memory, {line}, reached);
+    const std::uint64_t first = Line::of(block.address).number;
+    const std::uint64_t lines = (block.bytes + kLineBytes - 1) / kLineBytes;
+    for (std::uint64_t i = 0; i < lines && i < kMostReachedLines; ++i) {
+      reach_from(memory, {first + i}, reached);
     }
   }
   for (const auto& [thread, region] : open_) {

@@ -92,8 +92,9 @@ std::vector<Finding> Findings::list() const {
   }
   std::vector<Finding> list;
   for (auto& [places, finding] : lines) list.push_back(std::move(finding));
-  std::ranges::stable_sort(list, {}, [](const Finding& each) {
-    return std::tuple(!loses_data(each.kind), each.kind, UINT64_MAX - each.count);
+  std::ranges::sort(list, {}, [](const Finding& each) {
+    return std::tuple(each.kind, UINT64_MAX - each.count, each.thread, each.operation, each.place,
+                      each.other);
   });
   return list;
 }

@@ -5,6 +5,9 @@
 namespace pmemsim::check {
 namespace {
 
+// Of larger ranges it is only known that they are declared.
+constexpr std::uint64_t kMostDeclared = std::uint64_t{1} << 26;
+
 // Calls visit(line, bytes of it) for each line of a range.
 template <class Visit>
 void for_each_line(std::uint64_t address, std::uint64_t bytes, Visit visit) {
@@ -47,6 +50,7 @@ void RegionCheck::allocated(std::uint64_t address, std::uint64_t bytes) {
 
 void RegionCheck::declare(const At& at, std::uint64_t address, std::uint64_t bytes) {
   if (!open() || redo_ || bytes == 0) return;
+  if (bytes > kMostDeclared) return allocated(address, bytes);
   bool before = true;
   At first{};
   for_each_line(address, bytes, [&](Line number, ByteMask mask) {
