@@ -38,6 +38,7 @@ void bind_simulator(nanobind::module_& module);
 void bind_crash(nanobind::module_& module);
 void bind_lint(nanobind::module_& module);
 void bind_analysis(nanobind::module_& module);
+void bind_check(nanobind::module_& module);
 void bind_device(nanobind::module_& module);
 void bind_model(nanobind::module_& module);
 

@@ -59,6 +59,7 @@ NB_MODULE(_core, module) {
   pmemsim::bindings::bind_crash(module);
   pmemsim::bindings::bind_lint(module);
   pmemsim::bindings::bind_analysis(module);
+  pmemsim::bindings::bind_check(module);
   pmemsim::bindings::bind_device(module);
   pmemsim::bindings::bind_model(module);
 }

@@ -38,6 +38,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "cpu": (*_ABOVE, "cache"),
     "sim": (*_ABOVE, "cache", "cpu"),
     "crash": (*_ABOVE, "backend", "recovery", "cache", "cpu", "sim"),
+    # What a program does with persistent memory, without a machine; the order of its threads is
+    # that of the crash engine.
+    "check": ("core", "trace", "mem", "crash"),
     "lint": (*_ABOVE, "backend", "cache", "cpu", "sim"),
 }
 

@@ -67,6 +67,9 @@ def crash(
 def predictability(
     trace: TraceFile, progress: Callable[[float], None] | None
 ) -> dict[str, Any]: ...
+def check_program(
+    trace: TraceFile, eadr: bool, progress: Callable[[float], None] | None
+) -> dict[str, Any]: ...
 def lint_hints(
     trace: TraceFile,
     settings: _Settings,

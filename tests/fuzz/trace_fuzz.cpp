@@ -1,5 +1,6 @@
 // Fuzz target: whatever bytes are read as a trace, the reader ends in a TraceError or at the end;
-// so does what a run and a crash make of the trace before they simulate, in little memory.
+// so does the check of its program, and what a run and a crash make of the trace before they
+// simulate, in little memory.
 //
 // The first byte of the input chooses: a whole file as it stands; the contents of frames, which are
 // then written with right checksums, since a fuzzer would never get past those; or edits of a valid
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "edited_trace.hpp"
+#include "pmemsim/check/program_check.hpp"
 #include "pmemsim/crash/program_history.hpp"
 #include "pmemsim/sim/machine.hpp"
 #include "pmemsim/trace/dump.hpp"
@@ -107,6 +109,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const TraceFile file(path());
     read(file);
+    pmemsim::check::check_program(file, {}, [](double) { return true; });
     prepare(file);
   } catch (const TraceError&) {
   } catch (const pmemsim::ConfigError&) {  // more threads than cores, say

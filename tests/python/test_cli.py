@@ -165,7 +165,7 @@ def test_bad_input_is_refused_in_a_sentence(arguments: list[str], sentence: str)
         (["run", "q", "--desing", "np"], ["run: --desing: unknown option; did you mean --design?"]),
         (
             ["nosuch"],
-            ["nosuch: unknown command; known are: analyze, bench, calibrate, compare, "],
+            ["nosuch: unknown command; known are: analyze, bench, calibrate, check, "],
         ),
         (["trace", "inf"], ["trace: inf: unknown command; did you mean 'info'?"]),
         (["run", "queue", "more", *ON_ASAP], ["run: more: is more than it takes; leave it out"]),

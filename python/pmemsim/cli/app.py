@@ -16,6 +16,7 @@ from pmemsim.cli import (
     analyze,
     calibrate,
     catalogue,
+    check,
     crash,
     decode,
     lint,
@@ -112,6 +113,7 @@ app.command("record", cls=WorkloadCommand)(record.record_command)
 app.add_typer(trace.app, name="trace")
 app.command("run", cls=WorkloadCommand)(simulate.run_command)
 app.command("compare", cls=WorkloadCommand)(simulate.compare_command)
+app.command("check", cls=WorkloadCommand)(check.check_command)
 app.command("crash", cls=WorkloadCommand)(crash.crash_command)
 app.command("decode")(decode.decode_command)
 app.command("matrix", cls=WorkloadCommand)(matrix.matrix_command)

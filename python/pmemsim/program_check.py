@@ -1,0 +1,432 @@
+"""What a recorded program does wrong with persistent memory (PM), found without a machine."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pmemsim import _core
+from pmemsim.document import Item, read
+from pmemsim.errors import ConfigError, Error
+from pmemsim.simulation import Progress, version
+from pmemsim.trace import Place, Trace
+
+Model = Literal["px86", "eadr"]
+MODELS: tuple[Model, ...] = ("px86", "eadr")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A class of findings."""
+
+    name: str
+    loses_data: bool
+    """Whether a crash can lose or break data; else it only costs time or room."""
+    meaning: str
+    """What is found."""
+    effect: str
+    """What it may break or cost, a sentence."""
+
+
+_KINDS = (
+    Kind(
+        "never-flushed",
+        True,
+        "a store whose line isn't flushed behind it until the recording's end",
+        "a crash at any later time may lose the store",
+    ),
+    Kind(
+        "stored-after-flush",
+        True,
+        "a store to a line between its flush and the fence, not flushed before the program goes on",
+        "the fence doesn't cover the store: a crash behind it may lose it",
+    ),
+    Kind(
+        "flushed-not-fenced",
+        True,
+        "clwb or clflushopt without a fence before something that depends on it",
+        "what comes after may persist first, and a crash leaves it without this",
+    ),
+    Kind(
+        "published-unflushed",
+        True,
+        "a pointer to a new line is stored before the line's stores are flushed",
+        "the pointer may persist first, and a crash leaves it leading to garbage",
+    ),
+    Kind(
+        "nt-not-fenced",
+        True,
+        "non-temporal stores without a fence before something that depends on them",
+        "what comes after may persist first, and a crash leaves it without this",
+    ),
+    Kind(
+        "locked-fence-only",
+        True,
+        "a flush with nothing but a call of a lock's function as its fence",
+        "no lock promises to be a fence for flushes: another one may lose the data",
+    ),
+    Kind(
+        "flushed-by-another",
+        True,
+        "a flush of one thread that only another thread's fence follows",
+        "a fence waits for its own thread's flushes alone: a crash may lose the data",
+    ),
+    Kind(
+        "not-logged",
+        True,
+        "a region's store to a line of which it has declared nothing to pm_log",
+        "a crash in the region leaves the store there: it isn't undone",
+    ),
+    Kind(
+        "logged-late",
+        True,
+        "a range passed to pm_log after the region has stored to its line",
+        "the log has the new contents: a crash in the region can't undo them",
+    ),
+    Kind(
+        "logged-by-two",
+        True,
+        "a line that two regions of different threads declare which may be open at once",
+        "undoing one region also undoes what the other has committed in the line",
+    ),
+    Kind(
+        "reads-unpersisted",
+        True,
+        "a store made from another thread's data that isn't sure to persist yet",
+        "a crash may leave the store without the data that it was made from",
+    ),
+    Kind(
+        "used-after-free",
+        True,
+        "an access to memory that was freed before",
+        "who allocates it next finds it changed, or the access finds somebody else's data",
+    ),
+    Kind(
+        "volatile-pointer",
+        True,
+        "the address of volatile memory stored to PM",
+        "after a restart it leads to nothing: whoever follows it crashes or corrupts memory",
+    ),
+    Kind(
+        "torn-publish",
+        True,
+        "a pointer into PM stored across an 8-byte border",
+        "a crash may leave half of it: eight aligned bytes are all that persists at once",
+    ),
+    Kind(
+        "leaked",
+        False,
+        "memory of pm_alloc to which nothing leads at the end",
+        "no restart gives it back",
+    ),
+    Kind(
+        "logged-twice",
+        False,
+        "a range passed to pm_log that the region has declared already",
+        "costs a search in the log",
+    ),
+    Kind(
+        "useless-flush",
+        False,
+        "a flush with nothing to write back",
+        "costs the flush, and with clflush and clflushopt the line's next miss",
+    ),
+    Kind(
+        "useless-fence",
+        False,
+        "an sfence with nothing of its thread to wait for",
+        "costs the fence",
+    ),
+)
+KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
+
+# What the other side of a finding is, by kind; by kind and reason where that tells more.
+_OTHER = {
+    "stored-after-flush": "flushed at {}",
+    "published-unflushed": "the pointer is stored at {}",
+    "flushed-by-another": "the other thread's fence: {}",
+    "logged-late": "stored at {} before",
+    "logged-twice": "declared at {} before",
+    "logged-by-two": "the other region: {}",
+    "reads-unpersisted": "the store made from it: {}",
+    "used-after-free": "freed at {}",
+    "published": "a pointer to it is stored at {}",
+    "region_end": "the region ends at {}",
+    "unlock": "the lock is given back at {}",
+    "end": "the recording of the thread ends",
+    "flushed_before": "flushed at {} before",
+}  # fmt: skip
+_REASONS = {
+    "clean": "never stored to in the recording",
+    "outside_pm": "not persistent memory, as far as the recording says",
+    "stored": "a store",
+    "loaded": "a load",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong at one line."""
+
+    kind: str
+    reason: str
+    """What depends on a flush, or why one is useless; empty for most kinds."""
+    place: Place
+    calls: tuple[Place, ...]
+    """By which calls the program came there the first time, the innermost first."""
+    other: Place | None
+    """The other side: where the line was flushed, the pointer stored, the memory freed."""
+    count: int
+    executions: int
+    """Of a useless flush or fence: how often the place was executed."""
+    thread: int
+    operation: int
+    """Of the first occurrence, in its thread, from 0, as `pmemsim trace dump` counts."""
+
+    @property
+    def loses_data(self) -> bool:
+        """Whether a crash can lose or break data."""
+        return KINDS[self.kind].loses_data
+
+    @property
+    def effect(self) -> str:
+        """What it may break or cost."""
+        return KINDS[self.kind].effect
+
+    @property
+    def story(self) -> str:
+        """What there is to know beside the place; may be empty."""
+        told = [_REASONS[self.reason]] if self.reason in _REASONS else []
+        if self.kind == "flushed-by-another":
+            sentence = _OTHER[self.kind]
+        else:
+            sentence = _OTHER.get(self.reason) or _OTHER.get(self.kind, "")
+        if sentence and (self.other or "{}" not in sentence):
+            told.append(sentence.format(self.other))
+        return ", ".join(told)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as `--json` writes it; docs/check.md explains every key."""
+        return {
+            "kind": self.kind,
+            "reason": self.reason,
+            "loses_data": self.loses_data,
+            **vars(self.place),
+            "calls": [vars(call) for call in self.calls],
+            "other": vars(self.other) if self.other else None,
+            "count": self.count,
+            "executions": self.executions or None,
+            "first": {"thread": self.thread, "operation": self.operation},
+            "effect": self.effect,
+        }
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """A case that is meant, by a file of `--suppress`."""
+
+    kind: str
+    source: str
+    """A glob of `FILE:LINE`, or of `FILE` alone."""
+    function: str
+    """A glob; empty: any."""
+    comment: str
+    place: str
+    """Where it stands in its file."""
+
+    def covers(self, finding: Finding) -> bool:
+        """Whether the finding's line, or a call that has led there, is meant."""
+        return finding.kind == self.kind and any(
+            self._names(place) for place in (finding.place, *finding.calls)
+        )
+
+    def _names(self, place: Place) -> bool:
+        names = (place.file, str(place), Path(place.file).name, Path(str(place)).name)
+        return any(fnmatch.fnmatchcase(name, self.source) for name in names) and (
+            not self.function or fnmatch.fnmatchcase(place.function, self.function)
+        )
+
+
+def read_suppressions(path: Path) -> tuple[Suppression, ...]:
+    """The suppressions of a file; raises a `ConfigError` with all that is wrong."""
+    found, problems = [], []
+    for item in read(path).items():
+        try:
+            found.append(_suppression(item))
+        except ConfigError as error:
+            problems += error.problems
+        except Error as error:
+            problems.append(str(error))
+    if problems:
+        raise ConfigError(problems)
+    return tuple(found)
+
+
+def _suppression(item: Item) -> Suppression:
+    fields = item.fields(["kind", "source", "comment"], ["function"])
+    return Suppression(
+        kind=fields["kind"].one_of(KINDS, "kind of finding"),
+        source=fields["source"].text(),
+        function=fields["function"].text() if "function" in fields else "",
+        comment=fields["comment"].text(),
+        place=item.place,
+    )
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a recording shows of its program."""
+
+    workload: str
+    model: Model
+    counts: dict[str, int]
+    """Operations, instructions, stores to PM, flushes, fences, regions, allocations."""
+    findings: tuple[Finding, ...]
+    """Those that can lose data first, then by kind and count."""
+    suppressed: tuple[tuple[Finding, Suppression], ...]
+    unused: tuple[Suppression, ...]
+    """Suppressions that no finding has needed."""
+    not_looked_for: dict[str, str]
+    """Kinds that this recording can't show, and why."""
+    notes: tuple[str, ...]
+    """What the recording lacks, so that findings may be missing."""
+    trace_hash: str
+
+    @property
+    def faults(self) -> list[Finding]:
+        """Those that can lose data."""
+        return [finding for finding in self.findings if finding.loses_data]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as `--json` writes it."""
+        return {
+            "workload": self.workload,
+            "model": self.model,
+            **self.counts,
+            "findings": [finding.to_dict() for finding in self.findings],
+            "suppressed": [
+                {**finding.to_dict(), "comment": by.comment, "suppression": by.place}
+                for finding, by in self.suppressed
+            ],
+            "unused_suppressions": [suppression.place for suppression in self.unused],
+            "not_looked_for": self.not_looked_for,
+            "notes": list(self.notes),
+            "trace_hash": self.trace_hash,
+            "version": version(),
+        }
+
+
+_COUNTS = (
+    "operations", "instructions", "pm_stores", "flushes", "fences", "regions", "allocations",
+)  # fmt: skip
+
+
+def check_program(
+    trace: Trace,
+    model: Model = "px86",
+    suppressions: Sequence[Suppression] = (),
+    progress: Progress | None = None,
+) -> Report:
+    """Go through a recording once; raises an `Error` if it has nothing to judge."""
+    _check_has_pm(trace)
+    found = _core.check_program(trace.file, model == "eadr", progress)
+    counts = {name: int(found[name]) for name in _COUNTS}
+    if counts["pm_stores"] == 0:
+        raise Error(
+            f"{trace.path}: stores nothing to its persistent memory, so there is nothing to judge; "
+            "record the part of the program that does"
+        )
+    findings = [_finding(entry) for entry in found["findings"]]
+    suppressed = [
+        (finding, by)
+        for finding in findings
+        for by in [next((each for each in suppressions if each.covers(finding)), None)]
+        if by
+    ]
+    hidden = {id(finding) for finding, _ in suppressed}
+    return Report(
+        workload=trace.name,
+        model=model,
+        counts=counts,
+        findings=tuple(finding for finding in findings if id(finding) not in hidden),
+        suppressed=tuple(suppressed),
+        unused=tuple(
+            each for each in suppressions if not any(each.covers(finding) for finding in findings)
+        ),
+        not_looked_for=_not_looked_for(trace, model, counts),
+        notes=tuple(_notes(trace, model, counts, from_the_start=found["from_the_start"])),
+        trace_hash=trace.hash,
+    )
+
+
+def _check_has_pm(trace: Trace) -> None:
+    if not trace.metadata["pm_regions"]:
+        raise Error(
+            f"{trace.path}: has no persistent memory, so there is nothing to judge; record it with "
+            "--pm-path, --pm-range, --pm-hint or --pm-heap, which say what is persistent"
+        )
+
+
+def _finding(entry: dict[str, Any]) -> Finding:
+    return Finding(
+        kind=entry["kind"],
+        reason=entry["reason"],
+        place=Place(**(entry["place"] or {"file": "", "line": 0, "function": ""})),
+        calls=tuple(Place(**call) for call in entry["calls"] if call),
+        other=Place(**entry["other"]) if entry["other"] else None,
+        count=entry["count"],
+        executions=entry["executions"],
+        thread=entry["thread"],
+        operation=entry["operation"],
+    )
+
+
+_OF_FLUSHES = (
+    "never-flushed", "stored-after-flush", "flushed-not-fenced", "published-unflushed",
+    "locked-fence-only", "flushed-by-another", "reads-unpersisted", "useless-flush",
+    "useless-fence",
+)  # fmt: skip
+_OF_REGIONS = ("not-logged", "logged-late", "logged-by-two", "logged-twice")
+
+
+def _not_looked_for(trace: Trace, model: Model, counts: dict[str, int]) -> dict[str, str]:
+    reasons: dict[str, str] = {}
+    if counts["regions"] == 0:
+        reasons |= dict.fromkeys(_OF_REGIONS, "the recording has no atomic region (pm_begin)")
+    if any(region["source"] == "pm_open, redo log" for region in trace.metadata["pm_regions"]):
+        reasons |= dict.fromkeys(_OF_REGIONS[1:], "the program has a redo log")
+    if counts["allocations"] == 0:
+        reasons["leaked"] = "the recording has no pm_alloc"
+        reasons["used-after-free"] = "the recording has no pm_alloc"
+    if trace.threads == 1:
+        one = ("flushed-by-another", "reads-unpersisted", "logged-by-two")
+        reasons |= dict.fromkeys(one, "the recording has one thread")
+    if any(region["source"] == "--pm-heap" for region in trace.metadata["pm_regions"]):
+        reasons["volatile-pointer"] = "the whole heap counts as persistent (--pm-heap)"
+    if model == "eadr":
+        reasons |= dict.fromkeys(_OF_FLUSHES, "with eADR, caches survive")
+    return reasons
+
+
+def _notes(
+    trace: Trace, model: Model, counts: dict[str, int], *, from_the_start: bool
+) -> list[str]:
+    notes = []
+    if not from_the_start:
+        notes.append(
+            "the recording begins at pm_roi_begin: what was stored before, and isn't flushed, "
+            "isn't known"
+        )
+    if model == "px86" and counts["flushes"] == 0:
+        notes.append(
+            "the recording has no flush; if they stand in code that pmemsim-cc hasn't compiled, "
+            "compile it, and if the program is meant for eADR, give --model eadr"
+        )
+    if trace.metadata.get("turns_by_real_time"):
+        notes.append(
+            "threads slept where the recorder doesn't see it: another recording may differ"
+        )
+    return notes

@@ -1,0 +1,252 @@
+"""`pmemsim check`: bugs that are planted are found where they stand, and twins have none."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pmemsim.errors import ConfigError
+from pmemsim.program_check import KINDS, check_program, read_suppressions
+from support import ROOT, SMALL, pmemsim
+
+from pmemsim.trace import Trace
+
+HERE = Path(__file__).parent
+BARE, REGIONS = "planted_bugs.c", "planted_region_bugs.c"
+RANGE = ("--pm-range", "100000000000:100000010000")
+
+
+def planted(source: str) -> dict[str, int]:
+    """The kinds of a file's bugs, and the lines of those."""
+    lines = (HERE / source).read_text().splitlines()
+    marked = [(re.search(r"/\* ([a-z]+-?[a-z-]*) \*/", text), n) for n, text in enumerate(lines, 1)]
+    return {match[1]: number for match, number in marked if match and match[1] in KINDS}
+
+
+PLANTED = [(source, kind) for source in (BARE, REGIONS) for kind in planted(source)]
+
+
+def compiled(folder: Path, source: Path, level: str = "-O2") -> Path:
+    compiler = Path(sys.executable).with_name("pmemsim-cc")
+    program = folder / source.stem
+    subprocess.run([compiler, level, "-g", source, "-o", program], check=True)
+    return program
+
+
+@pytest.fixture(scope="module", params=["-O0", "-O2"])
+def programs(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("planted")
+    return {source: compiled(folder, HERE / source, request.param) for source in (BARE, REGIONS)}
+
+
+def recorded(program: Path, *arguments: str) -> Path:
+    trace = program.parent / f"{'-'.join([program.name, *arguments])}.pmt"
+    pm = RANGE if program.name == Path(BARE).stem else ()
+    done = pmemsim("record", "-o", trace, *pm, "--", program, *arguments)
+    assert done.returncode == 0, done.stderr
+    return trace
+
+
+def checked(trace: Path, *options: str | Path, status: int) -> dict[str, Any]:
+    output = trace.with_suffix(".json")
+    done = pmemsim("check", trace, "--json", output, *options)
+    assert done.returncode == status, done.stdout + done.stderr
+    report: dict[str, Any] = json.loads(output.read_text())
+    return report
+
+
+def test_every_kind_is_planted() -> None:
+    assert {kind for _, kind in PLANTED} == set(KINDS)
+
+
+@pytest.mark.parametrize(("source", "kind"), PLANTED)
+def test_a_planted_bug_is_found_where_it_stands(
+    programs: dict[str, Path], source: str, kind: str
+) -> None:
+    report = checked(
+        recorded(programs[source], kind, "bug"), status=1 if KINDS[kind].loses_data else 0
+    )
+    places = {(Path(found["file"]).name, found["line"]) for found in _of(report, kind)}
+    assert places == {(source, planted(source)[kind])}
+
+
+@pytest.mark.parametrize(("source", "kind"), PLANTED)
+def test_its_twin_has_none(programs: dict[str, Path], source: str, kind: str) -> None:
+    assert checked(recorded(programs[source], kind, "twin"), status=0)["findings"] == []
+
+
+def _of(report: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [finding for finding in report["findings"] if finding["kind"] == kind]
+
+
+@pytest.fixture(scope="module")
+def never_flushed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    program = compiled(tmp_path_factory.mktemp("never"), HERE / BARE)
+    return recorded(program, "never-flushed", "bug")
+
+
+def test_a_finding_says_all_there_is_to_know(never_flushed: Path) -> None:
+    (finding,) = checked(never_flushed, status=1)["findings"]
+    first = finding.pop("first")
+    assert finding.pop("calls")[-1]["function"] == "main"
+    assert finding.pop("file").endswith(BARE)
+    assert finding == {
+        "kind": "never-flushed",
+        "reason": "",
+        "loses_data": True,
+        "line": planted(BARE)["never-flushed"],
+        "function": "never_flushed",
+        "other": None,
+        "count": 1,
+        "executions": None,
+        "effect": KINDS["never-flushed"].effect,
+    }
+    dump = pmemsim(
+        "trace", "dump", never_flushed, "--thread", str(first["thread"]),
+        "--first", str(first["operation"]), "--count", "1",
+    )  # fmt: skip
+    assert f"{BARE}:{planted(BARE)['never-flushed']}" in dump.stdout
+
+
+def test_the_command_prints_the_findings_and_fails(never_flushed: Path) -> None:
+    done = pmemsim("check", never_flushed)
+    assert done.returncode == 1
+    assert "never-flushed" in done.stdout
+    assert f"{BARE}:{planted(BARE)['never-flushed']}" in done.stdout
+    assert "not looked for, since the recording has no atomic region" in done.stdout
+    assert "1 finding that can lose data; the first:" in done.stderr
+
+
+def test_with_eadr_flushes_are_not_judged(never_flushed: Path) -> None:
+    report = checked(never_flushed, "--model", "eadr", status=0)
+    assert report["findings"] == []
+    assert report["not_looked_for"]["never-flushed"] == "with eADR, caches survive"
+
+
+def suppressions(folder: Path, **fields: str) -> Path:
+    entry = {"kind": "never-flushed", "source": "*", "comment": "meant", **fields}
+    path = folder / "meant.yaml"
+    lines = [f'{key}: "{value}"' for key, value in entry.items()]
+    path.write_text("- " + "\n  ".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"source": f"{BARE}:*"},
+        {"source": f"*/{BARE}", "function": "never_*"},
+        {"source": f"{BARE}:{planted(BARE)['never-flushed']}"},
+        {"function": "main"},  # from where it was called
+    ],
+)
+def test_what_is_meant_is_suppressed(
+    never_flushed: Path, tmp_path: Path, fields: dict[str, str]
+) -> None:
+    path = suppressions(tmp_path, **fields)
+    report = checked(never_flushed, "--suppress", path, status=0)
+    assert report["findings"] == []
+    (suppressed,) = report["suppressed"]
+    assert suppressed["comment"] == "meant"
+    assert suppressed["suppression"] == f"{path}:1"
+    assert report["unused_suppressions"] == []
+
+
+@pytest.mark.parametrize(
+    "fields", [{"kind": "leaked"}, {"source": "other.c"}, {"function": "persist"}]
+)
+def test_an_unused_suppression_is_said(
+    never_flushed: Path, tmp_path: Path, fields: dict[str, str]
+) -> None:
+    path = suppressions(tmp_path, **fields)
+    done = pmemsim("check", never_flushed, "--suppress", path)
+    assert done.returncode == 1
+    assert f"{path}:1: suppresses nothing; remove it" in done.stderr
+
+
+def test_all_that_is_wrong_with_a_suppression_file_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "meant.yaml"
+    path.write_text("- kind: never-flush\n  source: a.c\n  comment: x\n- kind: leaked\n")
+    with pytest.raises(ConfigError) as error:
+        read_suppressions(path)
+    assert f"{path}:1: kind: unknown kind of finding 'never-flush'" in error.value.problems[0]
+    assert "did you mean 'never-flushed'?" in error.value.problems[0]
+    assert any("the key 'comment' is missing" in problem for problem in error.value.problems)
+
+
+def test_bad_arguments_are_said_at_once(never_flushed: Path, tmp_path: Path) -> None:
+    done = pmemsim(
+        "check", never_flushed, "--model", "x86", "--top", "0", "--suppress", tmp_path / "none"
+    )
+    assert done.returncode == 2
+    assert "--model x86: unknown model 'x86'; did you mean 'px86'?" in done.stderr
+    assert "--top 0: must be at least 1" in done.stderr
+    assert f"{tmp_path / 'none'}: can't be read" in done.stderr
+
+
+WITHOUT_PM = "int main(void) { volatile int x = 1; return x - 1; }\n"
+
+
+@pytest.mark.parametrize(
+    ("pm", "reason"),
+    [((), "has no persistent memory"), (("--pm-heap",), "stores nothing to its persistent memory")],
+)
+def test_what_has_nothing_to_judge_is_refused(
+    tmp_path: Path, pm: tuple[str, ...], reason: str
+) -> None:
+    source = tmp_path / "plain.c"
+    source.write_text(WITHOUT_PM)
+    trace = tmp_path / "plain.pmt"
+    made = pmemsim("record", "-o", trace, *pm, "--", compiled(tmp_path, source))
+    assert made.returncode == 0, made.stderr
+    done = pmemsim("check", trace)
+    assert done.returncode == 2
+    assert "there is nothing to judge" in done.stderr
+    assert reason in done.stderr
+
+
+# By hand: the link from the last node is meant to be written back by chance, as the workload's
+# comment says, since recovery goes by the nodes' places. The other two break rules on purpose: one
+# gives locks back inside regions, the other does whatever comes.
+KNOWN = {
+    "queue_lowlevel": {"never-flushed", "published-unflushed"},
+    "store_misspeculation": {"logged-by-two"},
+    "random": {
+        "never-flushed", "locked-fence-only", "flushed-by-another", "stored-after-flush",
+        "nt-not-fenced", "flushed-not-fenced",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("opt", ["O0", "O2"])
+@pytest.mark.parametrize(
+    "workload",
+    ["queue", "queue_lowlevel", "hashmap_lowlevel", "memcached", "store_misspeculation", "echo"],
+)
+def test_workloads_have_no_findings_but_known_ones(workload: str, opt: str) -> None:
+    done = pmemsim("check", workload, "--opt", opt, *SMALL, "--json", "-")
+    kinds = {
+        finding["kind"] for finding in json.loads(done.stdout)["findings"] if finding["loses_data"]
+    }
+    assert kinds <= KNOWN.get(workload, set())
+    assert done.returncode == (1 if kinds else 0)
+
+
+def test_from_python(queue_trace: Path) -> None:
+    report = check_program(Trace(queue_trace))
+    assert report.faults == []
+    assert report.counts["regions"] == 200
+    assert report.notes[0].startswith("the recording begins at pm_roi_begin")
+
+
+def test_every_kind_is_documented() -> None:
+    page = (ROOT / "docs" / "check.md").read_text()
+    for kind in KINDS.values():
+        assert f"\n| `{kind.name}` | {'data' if kind.loses_data else 'cost'} |" in page

@@ -1,0 +1,1042 @@
+// What the check of a program finds, on traces by hand: each kind with a twin that has nothing to
+// be found.
+#include "pmemsim/check/program_check.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pmemsim/core/error.hpp"
+#include "run_trace.hpp"
+
+namespace pmemsim::check {
+namespace {
+
+using trace::FenceKind;
+using trace::FlushKind;
+using trace::MarkKind;
+using trace::Purpose;
+using trace::SiteKind;
+using trace::SyncKind;
+
+constexpr std::uint64_t kLine = kPmBase + (1 << 16);
+constexpr std::uint64_t kOther = kLine + (1 << 14), kThird = kOther + (1 << 14);
+constexpr std::uint64_t kHeapWord = 0x555500000000;
+constexpr std::uint64_t kLockWord = 0x555500001000;
+
+// Source lines tell the sites apart.
+struct CheckedTrace : trace::TraceBuilder {
+  explicit CheckedTrace(std::string_view source = "/mnt/pmem/file") {
+    pm_region(kPmBase, kPmBase + (1 << 20), source);
+  }
+
+  std::uint32_t at(std::uint32_t line, SiteKind kind, std::uint8_t size, std::uint8_t detail = 0,
+                   std::uint8_t flags = 0, const std::string& function = "work",
+                   std::vector<std::uint32_t> data = {}) {
+    const std::string file = function == "library" ? "library/log.c" : "mine.c";
+    return site(kind, size, 1, {}, std::move(data), detail, flags, {file, function, line});
+  }
+  std::uint32_t flush_at(std::uint32_t line, FlushKind kind = FlushKind::kClwb) {
+    return at(line, SiteKind::kFlush, 0, static_cast<std::uint8_t>(kind));
+  }
+  std::uint32_t fence_at(std::uint32_t line, FenceKind kind = FenceKind::kSfence) {
+    return at(line, SiteKind::kFence, 0, static_cast<std::uint8_t>(kind));
+  }
+
+  void put(std::uint64_t address, std::uint64_t value = 7) { store(store_site, address, value); }
+  void clwb(std::uint64_t address) { access(clwb_site, address); }
+  void sfence() { plain(sfence_site); }
+  void persist(std::uint64_t address, std::uint64_t value = 7) {
+    put(address, value);
+    clwb(address);
+    sfence();
+  }
+  void begin() { mark(MarkKind::kRegionBegin, 1); }
+  void end() { mark(MarkKind::kRegionEnd, 1); }
+  void log(std::uint64_t address, std::uint64_t bytes = 8) {
+    plain(log_call);
+    mark(MarkKind::kLogRange, address, bytes);
+  }
+  // Thread 0 has stored, thread 1 goes on behind that.
+  void hand_over(std::uint32_t version = 1) {
+    sync(SyncKind::kThreadCreate, kLockWord, 0, version);
+    thread(1);
+    sync(SyncKind::kThreadStart, kLockWord, 0, version);
+  }
+
+  Report report(const Options& options = {}) {
+    const TemporaryTrace file(*this);
+    return check_program(trace::TraceFile(file.path()), options, [](double) { return true; });
+  }
+  // The findings as `kind line`, with `:reason` and `/line of the other side`.
+  std::vector<std::string> check(const Options& options = {}) {
+    std::vector<std::string> found;
+    for (const Finding& finding : report(options).findings) {
+      std::string text(name_of(finding.kind));
+      if (finding.reason != Reason::kNone) text += ":" + std::string(name_of(finding.reason));
+      text += " " + std::to_string(finding.place.line);
+      if (finding.other.line != 0) text += "/" + std::to_string(finding.other.line);
+      if (finding.count > 1) text += " x" + std::to_string(finding.count);
+      found.push_back(text);
+    }
+    return found;
+  }
+
+  const std::uint32_t store_site = at(10, SiteKind::kStore, 8);
+  const std::uint32_t clwb_site = flush_at(20);
+  const std::uint32_t sfence_site = fence_at(30);
+  const std::uint32_t log_call = at(40, SiteKind::kExecute, 0);
+  const std::uint32_t load_site = at(50, SiteKind::kLoad, 8);
+  const std::uint32_t nt_site = at(60, SiteKind::kNonTemporal, 8);
+  const std::uint32_t second = at(11, SiteKind::kStore, 8);
+};
+
+using Found = std::vector<std::string>;
+
+// ---- P1
+
+TEST(ProgramCheck, AStoreWithoutAFlushIsFound) {
+  CheckedTrace trace;
+  trace.persist(kLine);
+  trace.put(kOther);
+  trace.sfence();
+  trace.persist(kThird);
+  EXPECT_EQ(trace.check(), (Found{"never-flushed 10", "useless-fence 30"}));
+}
+
+TEST(ProgramCheck, WhatIsFlushedAndFencedIsNot) {
+  CheckedTrace trace;
+  trace.put(kLine);
+  trace.store(trace.second, kLine + 8, 1);
+  trace.clwb(kLine + 8);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, TheStoresSinceTheLastFlushAreNamed) {
+  CheckedTrace trace;
+  trace.persist(kLine);
+  trace.store(trace.second, kLine + 8, 1);
+  EXPECT_EQ(trace.check(), Found{"never-flushed 11"});
+}
+
+TEST(ProgramCheck, LinesAreCountedAndTheFirstIsTheFirst) {
+  CheckedTrace trace;
+  const std::uint32_t same_line = trace.at(10, SiteKind::kStore, 4);
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    trace.put(kLine + 64 * i);
+    trace.store(same_line, kLine + 64 * i + 8, 1);
+  }
+  const Report report = trace.report();
+  ASSERT_EQ(report.findings.size(), 1);
+  EXPECT_EQ(report.findings[0].count, 50);
+  EXPECT_EQ(report.findings[0].operation, 0);
+}
+
+TEST(ProgramCheck, VolatileMemoryNeedsNoFlush) {
+  CheckedTrace trace;
+  trace.put(kHeapWord);
+  trace.persist(kLine);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, AStoreAcrossLinesNeedsBothFlushes) {
+  CheckedTrace trace;
+  trace.put(kLine - 4);
+  trace.clwb(kLine);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{"never-flushed 10"});
+}
+
+TEST(ProgramCheck, WithEadrNothingIsFlushed) {
+  CheckedTrace trace;
+  trace.put(kLine);
+  EXPECT_EQ(trace.check({.eadr = true}), Found{});
+}
+
+TEST(ProgramCheck, TheWordsOfLocksNeedNotPersist) {
+  CheckedTrace trace;
+  const auto takes = static_cast<std::uint8_t>(trace::LockRole::kTakes);
+  const std::uint32_t lock = trace.at(70, SiteKind::kAtomicUpdate, 8, takes);
+  const std::uint32_t counter = trace.at(71, SiteKind::kAtomicUpdate, 8);
+  trace.atomic(lock, kLine, 0, 1, 1, true);
+  EXPECT_EQ(trace.check(), Found{});
+  trace.atomic(counter, kOther, 1, 1, 1, true);
+  EXPECT_EQ(trace.check(), Found{"never-flushed 71"});
+}
+
+// ---- P2
+
+TEST(ProgramCheck, AStoreBehindItsFlushIsntCoveredByTheFence) {
+  CheckedTrace trace;
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.store(trace.second, kLine + 8, 1);
+  trace.sfence();
+  trace.persist(kOther);
+  trace.clwb(kLine);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{"stored-after-flush 11/20"});
+}
+
+TEST(ProgramCheck, NorIsItIfNothingFollows) {
+  CheckedTrace trace;
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.store(trace.second, kLine + 8, 1);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{"stored-after-flush 11/20"});
+}
+
+TEST(ProgramCheck, FlushedAgainItIs) {
+  CheckedTrace trace;
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.store(trace.second, kLine + 8, 1);
+  trace.clwb(kLine);
+  trace.sfence();
+  trace.persist(kOther);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, AndSoItIsIfTheFlushComesBeforeAnythingElse) {
+  CheckedTrace trace;
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.store(trace.second, kLine + 8, 1);
+  trace.sfence();
+  trace.clwb(kLine);
+  trace.sfence();
+  trace.persist(kOther);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, AFlushBeforeTheFenceEndsIt) {
+  CheckedTrace trace;
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.store(trace.second, kLine + 8, 1);
+  trace.clwb(kLine);
+  trace.sfence();
+  trace.put(kLine);
+  trace.persist(kOther);
+  trace.clwb(kLine);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, AFlushBehindTheFenceEndsItToo) {
+  CheckedTrace trace;
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.store(trace.second, kLine + 8, 1);
+  trace.sfence();
+  trace.clwb(kLine);
+  trace.sfence();
+  trace.put(kLine);
+  trace.persist(kOther);
+  trace.clwb(kLine);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, StoresToTheSameLineDoNotDependOnIt) {
+  CheckedTrace trace;
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.store(trace.second, kLine + 8, 1);
+  trace.sfence();
+  trace.persist(kLine);
+  trace.persist(kOther);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+// ---- P3, P4, P5
+
+TEST(ProgramCheck, AFlushWithoutAFenceAtTheEndIsFound) {
+  CheckedTrace trace;
+  trace.put(kLine);
+  trace.clwb(kLine);
+  EXPECT_EQ(trace.check(), Found{"flushed-not-fenced:end 20/20"});
+}
+
+TEST(ProgramCheck, LfenceIsNoFence) {
+  CheckedTrace trace;
+  const std::uint32_t lfence = trace.fence_at(31, FenceKind::kLfence);
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.plain(lfence);
+  EXPECT_EQ(trace.check(), Found{"flushed-not-fenced:end 20/31"});
+}
+
+TEST(ProgramCheck, ALockedInstructionIsOne) {
+  CheckedTrace trace;
+  const std::uint32_t locked = trace.at(70, SiteKind::kAtomicUpdate, 8, 0, trace::kSiteFullFence);
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.atomic(locked, kHeapWord, 0, 1, 1, true);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, ClflushNeedsNone) {
+  CheckedTrace trace;
+  const std::uint32_t clflush = trace.flush_at(21, FlushKind::kClflush);
+  trace.put(kLine);
+  trace.access(clflush, kLine);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+// A node at kLine, its pointer at kOther.
+TEST(ProgramCheck, APointerToWhatIsFlushedButNotFencedIsFound) {
+  CheckedTrace trace;
+  trace.persist(kOther, 1);
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.store(trace.second, kOther, kLine + 16);
+  trace.clwb(kOther);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{"flushed-not-fenced:published 20/11"});
+}
+
+TEST(ProgramCheck, APointerBehindTheFenceIsNot) {
+  CheckedTrace trace;
+  trace.persist(kOther, 1);
+  trace.persist(kLine);
+  trace.persist(kOther, kLine);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, APointerToItsOwnLinePersistsWithIt) {
+  CheckedTrace trace;
+  trace.persist(kLine);
+  trace.put(kLine + 8);
+  trace.clwb(kLine);
+  trace.put(kLine, kLine + 8);
+  trace.clwb(kLine);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+// kLine -> kOther, both new: who finds neither finds nothing wrong.
+TEST(ProgramCheck, APointerInWhatIsNewIsNot) {
+  CheckedTrace trace;
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.put(kOther + 8, kLine);
+  trace.clwb(kOther);
+  trace.sfence();
+  trace.persist(kThird, kOther);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, APointerWhereZeroWasMayBePartOfSettingUp) {
+  for (const bool reached : {false, true}) {
+    CheckedTrace trace;
+    trace.persist(kOther, 0);
+    if (reached) trace.persist(kThird, kOther);
+    trace.put(kLine);
+    trace.clwb(kLine);
+    trace.store(trace.second, kOther, kLine);
+    trace.clwb(kOther);
+    trace.sfence();
+    EXPECT_EQ(trace.check(), reached ? Found{"flushed-not-fenced:published 20/11"} : Found{});
+  }
+}
+
+TEST(ProgramCheck, WhatTheRecordingBeganWithCanBeReached) {
+  CheckedTrace trace;
+  trace.image_page(kOther & ~std::uint64_t{4095}, std::byte{1});
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.persist(kOther, kLine);
+  EXPECT_EQ(trace.check(), Found{"flushed-not-fenced:published 20/10"});
+}
+
+TEST(ProgramCheck, APointerLeadsToItsLineAlone) {
+  CheckedTrace trace;
+  trace.persist(kOther, 1);
+  trace.persist(kLine);
+  trace.put(kLine + 64);
+  trace.clwb(kLine + 64);
+  trace.persist(kOther, kLine);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, APointerLeadsToAllOfAnAllocation) {
+  CheckedTrace trace;
+  trace.persist(kOther, 1);
+  trace.mark(MarkKind::kAllocate, kLine, 128);
+  trace.persist(kLine);
+  trace.put(kLine + 64);
+  trace.clwb(kLine + 64);
+  trace.persist(kOther, kLine);
+  EXPECT_EQ(trace.check(), Found{"flushed-not-fenced:published 20/10"});
+}
+
+TEST(ProgramCheck, APointerBeforeTheFlushIsFound) {
+  CheckedTrace trace;
+  trace.persist(kOther, 1);
+  trace.put(kLine);
+  trace.store(trace.second, kOther, kLine);
+  trace.clwb(kLine);
+  trace.clwb(kOther);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{"published-unflushed:published 10/11"});
+}
+
+// Only what is new: other lines may hold what needn't persist with the pointer.
+TEST(ProgramCheck, APointerToAnOldLineIsNot) {
+  CheckedTrace trace;
+  trace.persist(kOther, 1);
+  trace.persist(kLine);
+  trace.put(kLine);
+  trace.store(trace.second, kOther, kLine);
+  trace.clwb(kLine);
+  trace.clwb(kOther);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, NorIsOneToWhatTheRecordingBeganWith) {
+  CheckedTrace trace;
+  trace.image_page(kLine & ~std::uint64_t{4095}, std::byte{1});
+  trace.persist(kOther, 1);
+  trace.put(kLine);
+  trace.store(trace.second, kOther, kLine);
+  trace.clwb(kLine);
+  trace.clwb(kOther);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, AnUnlockDependsOnWhatWasFlushedUnderTheLock) {
+  CheckedTrace trace;
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.sync(SyncKind::kMutexLock, kLockWord, 0, 0, true);
+  trace.sync(SyncKind::kMutexUnlock, kLockWord, 0, 1, true);
+  trace.begin();
+  trace.end();
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, AnUnlockBehindAFlushIsFound) {
+  for (const bool fenced : {false, true}) {
+    CheckedTrace trace;
+    trace.sync(SyncKind::kMutexLock, kLockWord, 0, 0, true);
+    trace.put(kLine);
+    trace.clwb(kLine);
+    if (fenced) trace.sfence();
+    trace.sync(SyncKind::kMutexUnlock, kLockWord, 0, 1, true);
+    trace.persist(kOther);
+    EXPECT_EQ(trace.check(), fenced ? Found{} : Found{"flushed-not-fenced:unlock 20/20"});
+  }
+}
+
+TEST(ProgramCheck, OfNestedLocksTheOutermostCounts) {
+  CheckedTrace trace;
+  trace.sync(SyncKind::kMutexLock, kLockWord, 0, 0, true);
+  trace.sync(SyncKind::kMutexLock, kLockWord + 64, 1, 0, true);
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.sync(SyncKind::kMutexUnlock, kLockWord + 64, 1, 1, true);
+  trace.sfence();
+  trace.sync(SyncKind::kMutexUnlock, kLockWord, 0, 1, true);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, ARegionsEndBehindAFlushIsFound) {
+  for (const bool fenced : {false, true}) {
+    CheckedTrace trace;
+    trace.begin();
+    trace.log(kLine);
+    trace.put(kLine);
+    trace.clwb(kLine);
+    if (fenced) trace.sfence();
+    trace.end();
+    EXPECT_EQ(trace.check(), fenced ? Found{} : Found{"flushed-not-fenced:region_end 20/20"});
+  }
+}
+
+// ---- Non-temporal stores
+
+TEST(ProgramCheck, NonTemporalStoresNeedAFence) {
+  for (const bool fenced : {false, true}) {
+    CheckedTrace trace;
+    trace.store(trace.nt_site, kLine, 1);
+    if (fenced) trace.sfence();
+    for (const bool eadr : {false, true}) {
+      EXPECT_EQ(trace.check({.eadr = eadr}), fenced ? Found{} : Found{"nt-not-fenced:end 60/60"});
+    }
+  }
+}
+
+TEST(ProgramCheck, APointerToThemToo) {
+  CheckedTrace trace;
+  trace.persist(kOther, 1);
+  trace.store(trace.nt_site, kLine, 1);
+  trace.persist(kOther, kLine);
+  EXPECT_EQ(trace.check(), Found{"nt-not-fenced:published 60/10"});
+}
+
+// ---- P6, P7
+
+TEST(ProgramCheck, ALocksFunctionIsNoFence) {
+  CheckedTrace trace;
+  trace.sync(SyncKind::kMutexLock, kLockWord, 0, 0);
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.sync(SyncKind::kMutexUnlock, kLockWord, 0, 1);
+  trace.persist(kOther);
+  EXPECT_EQ(trace.check(), Found{"locked-fence-only:unlock 20/20"});
+}
+
+TEST(ProgramCheck, AWriteLockIsOneLock) {
+  CheckedTrace trace;
+  trace.sync(SyncKind::kWriteLock, kLockWord, 0, 0);
+  trace.sync(SyncKind::kWriteLock, 0, 1, 0);
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.sync(SyncKind::kWriteUnlock, kLockWord, 0, 1);
+  trace.persist(kOther);
+  EXPECT_EQ(trace.check(), Found{"locked-fence-only:unlock 20/20"});
+}
+
+TEST(ProgramCheck, AFenceRightBehindItIs) {
+  CheckedTrace trace;
+  trace.sync(SyncKind::kMutexLock, kLockWord, 0, 0);
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.sync(SyncKind::kMutexUnlock, kLockWord, 0, 1);
+  trace.sfence();
+  trace.persist(kOther);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, APointerBehindTakingALockIsFound) {
+  CheckedTrace trace;
+  trace.persist(kOther, 1);
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.sync(SyncKind::kMutexLock, kLockWord, 0, 0);
+  trace.persist(kOther, kLine);
+  trace.sync(SyncKind::kMutexUnlock, kLockWord, 0, 1);
+  EXPECT_EQ(trace.check(), Found{"locked-fence-only:published 20/10"});
+}
+
+TEST(ProgramCheck, AnotherThreadsFenceIsNone) {
+  CheckedTrace trace;
+  const std::uint32_t others = trace.fence_at(32);
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.hand_over();
+  trace.plain(others);
+  trace.persist(kOther);
+  EXPECT_EQ(trace.check(), (Found{"flushed-by-another:end 20/32", "useless-fence 32"}));
+}
+
+TEST(ProgramCheck, AFenceWithoutAnOrderMayHaveComeBefore) {
+  CheckedTrace trace;
+  const std::uint32_t others = trace.fence_at(32);
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.thread(1);
+  trace.plain(others);
+  EXPECT_EQ(trace.check(), (Found{"flushed-not-fenced:end 20/20", "useless-fence 32"}));
+}
+
+TEST(ProgramCheck, AnotherThreadsFlushWithItsFenceIs) {
+  CheckedTrace trace;
+  trace.put(kLine);
+  trace.hand_over();
+  trace.clwb(kLine);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+// ---- P8
+
+TEST(ProgramCheck, FlushesOfCleanLinesAreUseless) {
+  CheckedTrace trace;
+  const std::uint32_t again = trace.flush_at(22), clean = trace.flush_at(23);
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.access(again, kLine);
+  trace.sfence();
+  trace.access(again, kLine);
+  trace.access(clean, kOther);
+  trace.sfence();
+  EXPECT_EQ(trace.check(),
+            (Found{"useless-flush:flushed_before 22/20 x2", "useless-flush:clean 23"}));
+}
+
+TEST(ProgramCheck, UselessFlushesAreCountedBesideTheOthers) {
+  CheckedTrace trace;
+  trace.persist(kLine);
+  trace.persist(kLine);
+  trace.clwb(kLine);
+  trace.sfence();
+  const Report report = trace.report();
+  ASSERT_EQ(report.findings.size(), 1);
+  EXPECT_EQ(report.findings[0].count, 1);
+  EXPECT_EQ(report.findings[0].executions, 3);
+}
+
+TEST(ProgramCheck, WhatWasStoredBeforeTheRecordingMayNeedAFlush) {
+  CheckedTrace trace;
+  trace.mark(MarkKind::kRoiBegin);
+  trace.sfence();
+  trace.clwb(kLine);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, ARecordingOfMoreThanTheMeasuredPartKnows) {
+  CheckedTrace trace;
+  trace.persist(kOther);
+  trace.mark(MarkKind::kRoiBegin);
+  trace.clwb(kLine);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{"useless-flush:clean 20"});
+}
+
+TEST(ProgramCheck, FlushesOfVolatileMemoryAreUseless) {
+  CheckedTrace trace;
+  trace.clwb(kHeapWord);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{"useless-flush:outside_pm 20"});
+}
+
+TEST(ProgramCheck, AnotherThreadsUnfinishedFlushDoesNotMakeOneUseless) {
+  CheckedTrace trace;
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.hand_over();
+  trace.access(trace.flush_at(22), kLine);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{"flushed-by-another:end 20/30"});
+}
+
+TEST(ProgramCheck, FencesThatHaveAMeaningAreNotUseless) {
+  CheckedTrace trace;
+  trace.persist(kLine);
+  trace.mark(MarkKind::kNextFence, 1);
+  trace.sfence();
+  trace.plain(trace.fence_at(33, FenceKind::kMfence));
+  EXPECT_EQ(trace.check(), Found{});
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{"useless-fence 30"});
+}
+
+// ---- R1 to R4
+
+TEST(ProgramCheck, ARegionsStoreToWhatIsNotDeclaredIsFound) {
+  CheckedTrace trace;
+  trace.begin();
+  trace.log(kLine);
+  trace.put(kLine);
+  trace.put(kLine + 56);  // the log has the whole line
+  trace.store(trace.second, kOther, 1);
+  trace.end();
+  EXPECT_EQ(trace.check(), Found{"not-logged 11"});
+}
+
+TEST(ProgramCheck, WhatTheRegionAllocatesNeedsNoLog) {
+  CheckedTrace trace;
+  trace.begin();
+  trace.mark(MarkKind::kAllocate, kLine, 100);
+  trace.put(kLine + 120);
+  trace.log(kOther);
+  trace.put(kOther, kLine);
+  trace.end();
+  EXPECT_EQ(trace.check(), Found{});
+  trace.begin();
+  trace.put(kLine);
+  trace.end();
+  EXPECT_EQ(trace.check(), Found{"not-logged 10"});
+}
+
+TEST(ProgramCheck, TheLibraryNeedsNoLog) {
+  CheckedTrace trace;
+  const std::uint32_t own = trace.at(80, SiteKind::kStore, 8, 0, 0, "library");
+  trace.begin();
+  trace.store(own, kLine, 1);
+  trace.mark(MarkKind::kPurpose, static_cast<std::uint64_t>(Purpose::kCommit));
+  trace.put(kOther);
+  trace.mark(MarkKind::kPurpose, static_cast<std::uint64_t>(Purpose::kProgram));
+  trace.end();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, WithARedoLogTheProgramStoresNothingItself) {
+  CheckedTrace trace("pm_open, redo log");
+  trace.begin();
+  trace.log(kLine);
+  trace.put(kLine);
+  trace.end();
+  EXPECT_EQ(trace.check(), Found{"not-logged 10"});
+}
+
+TEST(ProgramCheck, ARangeDeclaredBehindItsStoreIsFound) {
+  CheckedTrace trace;
+  trace.begin();
+  trace.put(kLine + 32);
+  trace.log(kLine);
+  trace.put(kLine);
+  trace.end();
+  EXPECT_EQ(trace.check(), Found{"logged-late 40/10"});
+}
+
+TEST(ProgramCheck, ARangeDeclaredTwiceCosts) {
+  CheckedTrace trace;
+  trace.begin();
+  trace.log(kLine, 128);
+  trace.log(kLine + 128, 8);
+  trace.log(kLine + 120, 16);
+  trace.put(kLine);
+  trace.end();
+  trace.begin();
+  trace.log(kLine, 128);
+  trace.put(kLine);
+  trace.end();
+  EXPECT_EQ(trace.check(), Found{"logged-twice 40/40"});
+}
+
+TEST(ProgramCheck, AnotherRangeOfTheLineIsNotTheSame) {
+  CheckedTrace trace;
+  trace.begin();
+  trace.log(kLine);
+  trace.log(kLine + 8);
+  trace.put(kLine);
+  trace.end();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, TwoOpenRegionsOfOneLineAreFound) {
+  for (const bool ordered : {false, true}) {
+    CheckedTrace trace;
+    trace.begin();
+    trace.log(kLine);
+    trace.put(kLine);
+    trace.end();
+    if (ordered) trace.hand_over();
+    trace.thread(1);
+    trace.begin();
+    trace.log(kLine + 8);
+    trace.put(kLine + 8);
+    trace.end();
+    EXPECT_EQ(trace.check(), ordered ? Found{} : Found{"logged-by-two 40/40"});
+  }
+}
+
+// ---- P9
+
+struct ReadingTrace : CheckedTrace {
+  const std::uint32_t made = at(12, SiteKind::kStore, 8, 0, 0, "work", {(load_site << 8) | 1});
+  const std::uint32_t spill = at(13, SiteKind::kStore, 8, 0, 0, "work", {(load_site << 8) | 1});
+  const std::uint32_t reload = at(51, SiteKind::kLoad, 8);
+  const std::uint32_t made_of_spilled =
+      at(14, SiteKind::kStore, 8, 0, 0, "work", {(reload << 8) | 1});
+
+  // Thread 0 stores, thread 1 loads; what is given stands between.
+  void read(bool fenced) {
+    put(kLine);
+    clwb(kLine);
+    if (fenced) sfence();
+    hand_over();
+    access(load_site, kLine);
+  }
+  void finish() {
+    clwb(kOther);
+    sfence();
+    thread(0);
+    sfence();
+  }
+};
+
+TEST(ProgramCheck, AStoreMadeOfWhatMayBeLostIsFound) {
+  for (const bool fenced : {false, true}) {
+    ReadingTrace trace;
+    trace.read(fenced);
+    trace.store(trace.made, kOther, 1);
+    trace.finish();
+    EXPECT_EQ(trace.check(), fenced ? Found{"useless-fence 30"} : Found{"reads-unpersisted 50/12"});
+  }
+}
+
+TEST(ProgramCheck, AStoreMadeOfSomethingElseIsNot) {
+  ReadingTrace trace;
+  trace.read(false);
+  trace.put(kOther, 1);
+  trace.finish();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, ValuesAreFollowedThroughVolatileMemory) {
+  for (const bool overwritten : {false, true}) {
+    ReadingTrace trace;
+    trace.read(false);
+    trace.store(trace.spill, kHeapWord, 7);
+    if (overwritten) trace.put(kHeapWord, 8);
+    trace.access(trace.reload, kHeapWord);
+    trace.store(trace.made_of_spilled, kOther, 1);
+    trace.finish();
+    EXPECT_EQ(trace.check(), overwritten ? Found{} : Found{"reads-unpersisted 50/14"});
+  }
+}
+
+TEST(ProgramCheck, WhoPersistsWhatItHasReadMayBuildOnIt) {
+  ReadingTrace trace;
+  trace.read(false);
+  trace.clwb(kLine);
+  trace.sfence();
+  trace.store(trace.made, kOther, 1);
+  trace.finish();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, WithoutAnOrderNothingIsKnown) {
+  ReadingTrace trace;
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.sfence();
+  trace.thread(1);
+  trace.access(trace.load_site, kLine);
+  trace.store(trace.made, kOther, 1);
+  trace.clwb(kOther);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, OnesOwnDataComeBeforeWhatIsMadeOfThem) {
+  ReadingTrace trace;
+  trace.thread(1);
+  trace.sfence();
+  trace.thread(0);
+  trace.put(kLine);
+  trace.access(trace.load_site, kLine);
+  trace.store(trace.made, kOther, 1);
+  trace.clwb(kLine);
+  trace.clwb(kOther);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{"useless-fence 30"});
+}
+
+TEST(ProgramCheck, AStoreToTheSameLinePersistsWithIt) {
+  ReadingTrace trace;
+  trace.read(false);
+  trace.store(trace.made, kLine + 8, 1);
+  trace.clwb(kLine);
+  trace.finish();
+  EXPECT_EQ(trace.check(), Found{"useless-flush:clean 20"});
+}
+
+TEST(ProgramCheck, AddressesAreMadeOfPointersNotOfIndices) {
+  for (const std::uint8_t bytes : {8, 4}) {
+    ReadingTrace trace;
+    const std::uint32_t load = trace.at(52, SiteKind::kLoad, bytes);
+    const std::uint32_t through =
+        trace.site(SiteKind::kStore, 8, 1, {(load << 8) | 1}, {}, 0, 0, {"mine.c", "work", 16});
+    trace.read(false);
+    trace.access(load, kLine);
+    trace.store(through, kOther, 1);
+    trace.finish();
+    EXPECT_EQ(trace.check(), bytes == 8 ? Found{"reads-unpersisted 52/16"} : Found{});
+  }
+}
+
+TEST(ProgramCheck, WhatIsNeverFlushedIsNotTheReadersFault) {
+  ReadingTrace trace;
+  trace.put(kLine);
+  trace.hand_over();
+  trace.access(trace.load_site, kLine);
+  trace.store(trace.made, kOther, 1);
+  trace.clwb(kOther);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{"never-flushed 10"});
+}
+
+// ---- A1, A2
+
+TEST(ProgramCheck, AccessesToFreedMemoryAreFound) {
+  CheckedTrace trace;
+  trace.mark(MarkKind::kAllocate, kLine, 128);
+  trace.persist(kLine + 64);
+  trace.mark(MarkKind::kFree, kLine);
+  trace.access(trace.load_site, kLine + 64);
+  trace.persist(kLine);
+  trace.access(trace.load_site, kLine + 128);
+  EXPECT_EQ(trace.check(), (Found{"used-after-free:loaded 50/30", "used-after-free:stored 10/30"}));
+}
+
+TEST(ProgramCheck, WhatAnotherThreadFreesMayBeUsedBefore) {
+  for (const bool ordered : {false, true}) {
+    CheckedTrace trace;
+    trace.plain(trace.log_call);
+    trace.mark(MarkKind::kFree, kLine);
+    if (ordered) trace.hand_over();
+    trace.thread(1);
+    trace.persist(kOther);
+    trace.access(trace.load_site, kLine);
+    EXPECT_EQ(trace.check(), ordered ? Found{"used-after-free:loaded 50/40"} : Found{});
+  }
+}
+
+TEST(ProgramCheck, WhatIsAllocatedAgainMayBeUsed) {
+  CheckedTrace trace;
+  trace.mark(MarkKind::kFree, kLine);
+  trace.mark(MarkKind::kAllocate, kLine, 64);
+  trace.access(trace.load_site, kLine);
+  trace.persist(kOther, kLine);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, WhatARegionFreesIsThereUntilItsEnd) {
+  CheckedTrace trace;
+  trace.begin();
+  trace.plain(trace.log_call);
+  trace.mark(MarkKind::kFree, kLine);
+  trace.access(trace.load_site, kLine);
+  trace.end();
+  trace.persist(kOther);
+  EXPECT_EQ(trace.check(), Found{});
+  trace.access(trace.load_site, kLine);
+  EXPECT_EQ(trace.check(), Found{"used-after-free:loaded 50/40"});
+}
+
+TEST(ProgramCheck, AllocationsThatNothingLeadsToHaveLeaked) {
+  CheckedTrace trace;
+  trace.plain(trace.log_call);
+  trace.mark(MarkKind::kAllocate, kLine, 64);
+  trace.plain(trace.log_call);
+  trace.mark(MarkKind::kAllocate, kOther, 64);
+  trace.persist(kLine, kOther + 8);
+  trace.persist(kThird, kLine);
+  EXPECT_EQ(trace.check(), Found{});
+  trace.persist(kThird, 0);
+  EXPECT_EQ(trace.check(), Found{"leaked 40 x2"}) << "a pointer in what has leaked is none";
+}
+
+TEST(ProgramCheck, OffsetsLeadToAllocations) {
+  CheckedTrace trace;
+  trace.mark(MarkKind::kAllocate, kLine, 64);
+  trace.persist(kThird, kLine - kPmBase);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, WhatALogHoldsLeadsNowhere) {
+  CheckedTrace trace;
+  trace.plain(trace.log_call);
+  trace.mark(MarkKind::kAllocate, kLine, 64);
+  trace.mark(MarkKind::kPurpose, static_cast<std::uint64_t>(Purpose::kLog));
+  trace.persist(kThird, kLine);
+  trace.mark(MarkKind::kPurpose, static_cast<std::uint64_t>(Purpose::kProgram));
+  EXPECT_EQ(trace.check(), Found{"leaked 40"});
+}
+
+// ---- P10, P11
+
+TEST(ProgramCheck, AddressesOfVolatileMemoryAreFound) {
+  CheckedTrace trace;
+  trace.put(kHeapWord, 1);
+  trace.persist(kLine, kHeapWord + 8);
+  EXPECT_EQ(trace.check(), Found{"volatile-pointer 10"});
+}
+
+// A structure that is copied whole may have holes, in which anything stands.
+TEST(ProgramCheck, CopiesOfThemAreNot) {
+  CheckedTrace trace;
+  const std::uint32_t copy = trace.at(15, SiteKind::kCopyStore, 0);
+  trace.put(kHeapWord, 1);
+  trace.copy(copy, kLine, 8, kHeapWord);
+  trace.clwb(kLine);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, NumbersAreNot) {
+  CheckedTrace trace;
+  trace.put(kHeapWord, 1);
+  trace.put(0x10000000, 1);
+  trace.persist(kLine, kHeapWord + 64);  // nobody has been there
+  trace.persist(kLine, 0x10000000);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, APersistentHeapHoldsThemRightly) {
+  CheckedTrace trace("--pm-heap");
+  trace.put(kHeapWord, 1);
+  trace.persist(kLine, kHeapWord);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, APointerThatMayTearIsFound) {
+  CheckedTrace trace;
+  trace.persist(kLine + 4, kOther);
+  EXPECT_EQ(trace.check(), Found{"torn-publish 10"});
+  CheckedTrace aligned;
+  aligned.persist(kLine + 8, kOther);
+  aligned.persist(kLine + 20, 12345);
+  EXPECT_EQ(aligned.check(), Found{});
+}
+
+// ---- The findings
+
+TEST(ProgramCheck, CallsLeadToAFinding) {
+  CheckedTrace trace;
+  const std::uint32_t caller = trace.at(90, SiteKind::kExecute, 0, 0, 0, "caller");
+  const std::uint32_t helper =
+      trace.at(91, SiteKind::kFlush, 0, static_cast<std::uint8_t>(FlushKind::kClwb), 0, "helper");
+  trace.put(kLine);
+  trace.plain(caller);
+  trace.access(helper, kLine);
+  const Report report = trace.report();
+  ASSERT_EQ(report.findings.size(), 1);
+  const Finding& finding = report.findings[0];
+  EXPECT_EQ(finding.place, (trace::SourcePlace{"mine.c", "helper", 91}));
+  ASSERT_EQ(finding.calls.size(), 2);
+  EXPECT_EQ(finding.calls[0], (trace::SourcePlace{"mine.c", "caller", 90}));
+  EXPECT_EQ(finding.calls[1], (trace::SourcePlace{"mine.c", "work", 10}));
+  EXPECT_EQ(finding.thread, 0);
+  EXPECT_EQ(finding.operation, 2);
+}
+
+TEST(ProgramCheck, WhatTheLibraryIsCalledForStandsWhereItIsCalled) {
+  CheckedTrace trace;
+  const std::uint32_t flush =
+      trace.at(81, SiteKind::kFlush, 0, static_cast<std::uint8_t>(FlushKind::kClwb), 0, "library");
+  trace.put(kLine);
+  trace.access(flush, kLine);
+  EXPECT_EQ(trace.check(), Found{"flushed-not-fenced:end 10/10"});
+}
+
+TEST(ProgramCheck, TheLibraryIsNoCaller) {
+  CheckedTrace trace;
+  const std::uint32_t inside = trace.at(82, SiteKind::kExecute, 0, 0, 0, "library");
+  trace.plain(inside);
+  trace.put(kLine);
+  const Report report = trace.report();
+  ASSERT_EQ(report.findings.size(), 1);
+  EXPECT_TRUE(report.findings[0].calls.empty());
+}
+
+TEST(ProgramCheck, ThreadsThatWaitForEachOtherAreRefused) {
+  CheckedTrace trace;
+  trace.sync(SyncKind::kWait, 0, 0, 1);
+  EXPECT_THROW(trace.report(), trace::TraceError);
+}
+
+TEST(ProgramCheck, EndsWhenNobodyWantsItAnyMore) {
+  CheckedTrace trace;
+  trace.put(kLine);
+  const TemporaryTrace file(trace);
+  EXPECT_THROW(check_program(trace::TraceFile(file.path()), {}, [](double) { return false; }),
+               Interrupted);
+}
+
+}  // namespace
+}  // namespace pmemsim::check
