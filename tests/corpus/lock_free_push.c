@@ -21,6 +21,8 @@ static void* push(void* first) {
     node->value = 100 + i;
     uint64_t head = atomic_load(&shared->head);
     do {
+      /* What another thread has put there is made durable by who builds on it. */
+      IF_FIXED(persist((void*)&shared->head, sizeof shared->head);)
       node->next = head;
       IF_FIXED(persist(node, sizeof *node);)
     } while (!atomic_compare_exchange_strong(&shared->head, &head, i));
