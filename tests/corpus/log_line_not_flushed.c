@@ -1,0 +1,30 @@
+/* An undo log entry of two lines, of which the second isn't flushed. */
+#include "case.h"
+
+enum { WORDS = 16 };
+struct pool {
+  IN_LINE uint64_t old[WORDS];
+  IN_LINE uint64_t valid;
+  IN_LINE uint64_t data[WORDS]; /* all the same */
+};
+
+static void run(struct pool* pool) {
+  for (uint64_t value = 1; value <= 3; ++value) {
+    memcpy(pool->old, pool->data, sizeof pool->old);
+    IF_BUG(persist(pool->old, LINE);)
+    IF_FIXED(persist(pool->old, sizeof pool->old);)
+    pool->valid = 1;
+    persist(&pool->valid, sizeof pool->valid);
+    for (int i = 0; i < WORDS; ++i) pool->data[i] = value;
+    persist(pool->data, sizeof pool->data);
+    pool->valid = 0;
+    persist(&pool->valid, sizeof pool->valid);
+  }
+}
+
+static int check(struct pool* pool) {
+  const uint64_t* data = pool->valid ? pool->old : pool->data;
+  for (int i = 1; i < WORDS; ++i)
+    if (data[i] != data[0]) return wrong("the words aren't the same");
+  return 0;
+}

@@ -1,0 +1,28 @@
+/* A log entry is built in volatile memory, and its flag alone is in the pool. */
+#include "case.h"
+
+struct pool {
+  IN_LINE uint64_t old;
+  IN_LINE uint64_t valid; /* the value that is being stored; 0: none */
+  IN_LINE uint64_t data;
+};
+static uint64_t volatile_old;
+
+static void run(struct pool* pool) {
+  for (uint64_t value = 1; value <= 3; ++value) {
+    uint64_t* old = &volatile_old;
+    IF_FIXED(old = &pool->old;)
+    *old = pool->data;
+    persist(old, sizeof *old);
+    pool->valid = value;
+    persist(&pool->valid, sizeof pool->valid);
+    pool->data = value;
+    persist(&pool->data, sizeof pool->data);
+    pool->valid = 0;
+    persist(&pool->valid, sizeof pool->valid);
+  }
+}
+
+static int check(struct pool* pool) {
+  return pool->valid && pool->old != pool->valid - 1 ? wrong("the log would undo too much") : 0;
+}
