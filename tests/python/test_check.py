@@ -228,7 +228,15 @@ KNOWN = {
 @pytest.mark.parametrize("opt", ["O0", "O2"])
 @pytest.mark.parametrize(
     "workload",
-    ["queue", "queue_lowlevel", "hashmap_lowlevel", "memcached", "store_misspeculation", "echo"],
+    [
+        "queue",
+        "queue_lowlevel",
+        "hashmap_lowlevel",
+        "memcached",
+        "store_misspeculation",
+        "echo",
+        "random",
+    ],
 )
 def test_workloads_have_no_findings_but_known_ones(workload: str, opt: str) -> None:
     done = pmemsim("check", workload, "--opt", opt, *SMALL, "--json", "-")
