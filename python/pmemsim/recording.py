@@ -80,6 +80,11 @@ def record(
         processes.await_recorded(keep_going)
         if not fresh.is_file():
             raise RecordError(f"{command[0]}: {processes.why_nothing(process)}")
+        recorded = Trace(fresh)
+        if recorded.threads > 1 and recorded.schedule != schedule:
+            raise RecordError(
+                f"{command[0]}: was built by a pmemsim-cc that knows no schedules; build it again"
+            )
         if others := processes.not_recorded():
             print(f"pmemsim: {others}", file=sys.stderr)
     return Trace(output)

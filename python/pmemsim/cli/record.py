@@ -250,7 +250,7 @@ def _own(
 ) -> None:
     problems = Problems()
     with problems.collected():
-        path = _needed(output, schedules)
+        recording = _needed(output, schedules)
     problems.add(argument_problems(seed=seed))
     for path in memory.paths:
         with problems.collected():
@@ -267,7 +267,7 @@ def _own(
     def recorded(schedule: int, report: Report, done: float) -> Trace:
         return record(
             program,
-            schedules.output(path, schedule),
+            schedules.output(recording, schedule),
             name=name,
             pm_paths=memory.paths,
             pm_ranges=ranges,

@@ -1,0 +1,78 @@
+"""Programs with one bug each, and their corrected twins: what finds which, with default options."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+from support import pmemsim
+
+FOLDER = Path(__file__).parents[1] / "corpus"
+CASES = yaml.safe_load((FOLDER / "corpus.yaml").read_text())
+SCHEDULES = 50
+
+
+@dataclass(frozen=True)
+class Built:
+    """A case, compiled for recording and as its own checker."""
+
+    recorded: Path
+    checker: str
+    folder: Path
+
+    def record(self, output: str, *options: str) -> Path:
+        """Record it on a fresh pool."""
+        pool = self.folder / "pm" / "pool"
+        pool.parent.mkdir(exist_ok=True)
+        script = self.folder / "run.sh"
+        script.write_text(f"#!/bin/sh\nrm -f {pool}; exec {self.recorded} run {pool}\n")
+        script.chmod(0o755)
+        trace = self.folder / output
+        done = pmemsim("record", "-o", trace, "--pm-path", pool.parent, *options, "--", script)
+        assert done.returncode == 0, done.stderr
+        return trace
+
+    def crash(self, trace: Path) -> int:
+        """Show its checker what x86 allows."""
+        done = pmemsim("crash", trace, "--model", "px86", "--check", self.checker)
+        assert done.returncode in (0, 1), done.stderr
+        return done.returncode
+
+
+def build(name: str, folder: Path, *, fixed: bool) -> Built:
+    source = FOLDER / f"{name}.c"
+    options = ["-O1", "-g", "-pthread", *(["-DFIXED"] if fixed else [])]
+    recorded, checker = folder / name, folder / f"{name}_check"
+    compiler = Path(sys.executable).with_name("pmemsim-cc")
+    subprocess.run([compiler, *options, source, "-o", recorded], check=True)
+    subprocess.run(["clang-19", *options, source, "-o", checker], check=True)
+    return Built(recorded, f"{checker} check", folder)
+
+
+def test_every_program_stands_in_the_table() -> None:
+    assert sorted(CASES) == sorted(file.stem for file in FOLDER.glob("*.c"))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_bug_is_found_as_the_table_says(tmp_path: Path, name: str) -> None:
+    found_by = CASES[name]["found_by"]
+    built = build(name, tmp_path, fixed=False)
+    trace = built.record("bug.pmt")
+    assert pmemsim("check", trace).returncode == int("check" in found_by)
+    assert built.crash(trace) == int("px86" in found_by)
+    if "schedules" in found_by:
+        built.record("bug.pmt", "--schedules", str(SCHEDULES))
+        assert any(built.crash(tmp_path / f"bug.{number}.pmt") for number in range(SCHEDULES))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_twin_is_accused(tmp_path: Path, name: str) -> None:
+    built = build(name, tmp_path, fixed=True)
+    trace = built.record("fixed.pmt")
+    done = pmemsim("check", trace)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert built.crash(trace) == 0
