@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
 from check_rooms import REPOSITORY, ROOMS
 from pmemsim.presets import Preset, load_preset, preset_names
 from pmemsim.stress import stress_sets
@@ -182,6 +183,17 @@ def _names(rooms: Sequence[str]) -> str:
     return ", ".join(f"`{room}`" for room in rooms)
 
 
+def corpus_table() -> str:
+    """The programs of tests/corpus, each with what finds its bug."""
+    cases = yaml.safe_load((DOCS.parent / "tests/corpus/corpus.yaml").read_text(encoding="utf-8"))
+    ways = ("check", "px86", "schedules")
+    rows = [
+        (f"`{name}`", case["bug"], *("found" if way in case["found_by"] else "" for way in ways))
+        for name, case in cases.items()
+    ]
+    return table("program", "bug", *(f"`{way}`" for way in ways), rows=rows)
+
+
 @dataclass(frozen=True)
 class Section:
     """A generated part of a page."""
@@ -194,6 +206,7 @@ class Section:
 SECTIONS = (
     Section("architecture.md", "includes", repository_table),
     Section("architecture.md", "rooms", rooms_picture),
+    Section("check.md", "corpus", corpus_table),
     Section("crash.md", "stress settings", stress_table),
     Section("layers.md", "choices", choice_table),
     Section("layers.md", "designs", design_table),
