@@ -59,8 +59,9 @@ nb::object told(const std::optional<CrashStory>& story) {
 
 nb::dict crash(const Path& path, const Settings& given, std::uint64_t sample, std::uint64_t seed,
                std::optional<std::int64_t> at_ps, std::uint64_t subsets,
-               std::optional<std::uint64_t> inspections, const std::optional<CheckerCommand>& checker,
-               std::size_t jobs, const nb::object& words, const std::optional<Path>& device_path,
+               std::optional<std::uint64_t> inspections,
+               const std::optional<CheckerCommand>& checker, std::size_t jobs,
+               const nb::object& words, const std::optional<Path>& device_path,
                const nb::object& progress) {
   const std::vector<Setting> settings = to_settings(given);
   CrashResult result;

@@ -115,7 +115,8 @@ void bind_model(nb::module_& module) {
           [](ModelImages& images, std::uint64_t number) { return images.images().go_to(number); },
           nb::arg("number"), released)
       .def("write", &ModelImages::write, nb::arg("files"), released)
-      .def("story", [](const ModelImages& images) { return images.images().story(); }, released)
+      .def(
+          "story", [](const ModelImages& images) { return images.images().story(); }, released)
       .def("lost_lines", &lost_lines)
       .def(
           "bring_back",

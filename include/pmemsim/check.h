@@ -42,7 +42,7 @@ int pmemsim_check(const struct pmemsim_region* regions, size_t count);
  *
  *     PMEMSIM_CHECK_NEEDS_RECORDED_ADDRESSES;
  */
-#define PMEMSIM_CHECK_NEEDS_RECORDED_ADDRESSES \
+#define PMEMSIM_CHECK_NEEDS_RECORDED_ADDRESSES             \
   extern const int pmemsim_check_needs_recorded_addresses; \
   const int pmemsim_check_needs_recorded_addresses = 1
 

@@ -1,6 +1,8 @@
-// What a checker's host says, over a socket that keeps messages apart. It gets one byte for each
-// image, as soon as that is in place. If the socket is closed it ends, and with it all that it has
-// started.
+// What a checker's host and whoever has started it tell each other, over a socket that keeps
+// messages apart. The host gets a byte (kNextImage) for each image, as soon as that is in place,
+// and answers. Before that it may get the numbers of lines that have changed since the image
+// before, in messages of 8 bytes a line, or a byte (kAllChanged). If the socket is closed it ends,
+// and with it all that it has started.
 #pragma once
 
 #include <array>
@@ -10,6 +12,9 @@
 namespace pmemsim {
 
 inline constexpr int kCheckerSocket = 3;  // the host's end
+inline constexpr char kNextImage = 'i';
+inline constexpr char kAllChanged = 'a';
+inline constexpr std::size_t kMostLines = 8192;  // of a message
 
 struct CheckerAnswer {
   enum class Ending : std::uint8_t {

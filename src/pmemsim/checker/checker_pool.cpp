@@ -36,8 +36,8 @@ CheckerPool::Worker& CheckerPool::free_worker(const Image& image,
     const auto found = std::ranges::find_if(workers_, [](const Worker& w) { return !w.busy; });
     if (found != workers_.end()) return *found;
     if (workers_.size() < most_) {
-      workers_.push_back({.checker = std::make_unique<CheckerProcess>(
-                              command_, regions_, workers_.size(), keep_going),
+      workers_.push_back({.checker = std::make_unique<CheckerProcess>(command_, regions_,
+                                                                      workers_.size(), keep_going),
                           .busy = {},
                           .stale = {}});
       workers_.back().checker->write(image);

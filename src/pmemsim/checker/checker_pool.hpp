@@ -46,7 +46,7 @@ class CheckerPool {
  private:
   struct Worker {
     std::unique_ptr<CheckerProcess> checker;
-    std::optional<std::uint64_t> busy;  // with this image
+    std::optional<std::uint64_t> busy;        // with this image
     std::unordered_set<std::uint64_t> stale;  // lines that aren't as in the image shown last
   };
 

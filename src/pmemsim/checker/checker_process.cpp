@@ -42,8 +42,8 @@ class Attributes {
  public:
   Attributes() {
     posix_spawnattr_init(&attributes_);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
-                                               POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setflags(
+        &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
     sigset_t signals;
     sigfillset(&signals);
     posix_spawnattr_setsigdefault(&attributes_, &signals);
@@ -83,8 +83,8 @@ std::size_t await_readable(std::span<const int> sockets,
   for (const int socket : sockets) events.push_back({socket, POLLIN, 0});
   for (;;) {
     if (poll(events.data(), events.size(), kPollMs) > 0) {
-      const auto found = std::ranges::find_if(
-          events, [](const pollfd& event) { return event.revents != 0; });
+      const auto found =
+          std::ranges::find_if(events, [](const pollfd& event) { return event.revents != 0; });
       if (found != events.end()) return static_cast<std::size_t>(found - events.begin());
     }
     if (keep_going) keep_going();
@@ -154,8 +154,8 @@ void CheckerProcess::start(std::size_t number) {
   close(ends[1]);
   if (failed != 0) {
     host_ = 0;
-    throw Error(
-        fmt::format("{}: can't be started: {}: {}", command_.name, command_.host, in_words(failed)));
+    throw Error(fmt::format("{}: can't be started: {}: {}", command_.name, command_.host,
+                            in_words(failed)));
   }
 }
 
@@ -163,9 +163,9 @@ void CheckerProcess::await_ready(const KeepGoing& keep_going) {
   await_readable(std::span(&socket_, 1), keep_going);
   CheckerAnswer answer;
   if (recv(socket_, &answer, sizeof(answer), 0) != sizeof(answer)) {
-    throw Error(fmt::format(
-        "{}: has crashed, ended or hung while it was loaded, before it could be called",
-        command_.name));
+    throw Error(
+        fmt::format("{}: has crashed, ended or hung while it was loaded, before it could be called",
+                    command_.name));
   }
   if (answer.ending == CheckerAnswer::Ending::kNotReady) {
     throw Error(fmt::format("{}: {}", command_.name, said(answer)));
@@ -201,6 +201,7 @@ void CheckerProcess::for_each_part(std::uint64_t address, std::size_t size, Copy
 }
 
 void CheckerProcess::write(Line line, const LineData& data) {
+  if (changed_.size() < kMostChanged) changed_.push_back(line.number);
   for_each_part(line.address(), data.size(),
                 [&](std::byte* to, std::uint64_t from, std::size_t size) {
                   std::memcpy(to, data.data() + from, size);
@@ -211,14 +212,32 @@ void CheckerProcess::write(const Image& image) {
   image.for_each_page([&](std::uint64_t address, const std::byte* page) {
     for_each_part(address, Image::kPageBytes,
                   [&](std::byte* to, std::uint64_t from, std::size_t size) {
-                    if (std::memcmp(to, page + from, size) != 0) std::memcpy(to, page + from, size);
+                    if (std::memcmp(to, page + from, size) == 0) return;
+                    std::memcpy(to, page + from, size);
+                    const std::uint64_t first = Line::of(address).number;
+                    for (std::uint64_t line = 0; line < Image::kPageBytes / kLineBytes; ++line) {
+                      if (changed_.size() < kMostChanged) changed_.push_back(first + line);
+                    }
                   });
   });
 }
 
 void CheckerProcess::begin() {
-  const char any = 0;
-  send(socket_, &any, 1, MSG_NOSIGNAL);
+  if (command_.library) tell_changes();
+  changed_.clear();
+  send(socket_, &kNextImage, 1, MSG_NOSIGNAL);
+}
+
+// Programs' files are compared anyway.
+void CheckerProcess::tell_changes() {
+  if (changed_.size() == kMostChanged) {
+    send(socket_, &kAllChanged, 1, MSG_NOSIGNAL);
+    return;
+  }
+  for (std::size_t at = 0; at < changed_.size(); at += kMostLines) {
+    const std::size_t lines = std::min(kMostLines, changed_.size() - at);
+    send(socket_, changed_.data() + at, lines * sizeof(std::uint64_t), MSG_NOSIGNAL);
+  }
 }
 
 CheckerAnswer CheckerProcess::answer() {

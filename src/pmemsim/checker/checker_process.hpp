@@ -51,6 +51,7 @@ class CheckerProcess {
   CheckerAnswer answer();
 
  private:
+  static constexpr std::size_t kMostChanged = 1 << 15;
   struct Region {
     std::uint64_t begin, end;
     int file;
@@ -61,11 +62,13 @@ class CheckerProcess {
   void start(std::size_t number);
   void await_ready(const KeepGoing& keep_going);
   void end();
+  void tell_changes();
   template <class Copy>
   void for_each_part(std::uint64_t address, std::size_t size, Copy&& copy) const;
 
   const CheckerCommand command_;
   std::vector<Region> regions_;
+  std::vector<std::uint64_t> changed_;  // lines, since the last begin(); kMostChanged: perhaps more
   int socket_ = -1;
   pid_t host_ = 0;
 };

@@ -487,10 +487,10 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   ContentsCheck contents_;
   const CrashOptions& options_;
   Selection visited_, inspected_;
-  const std::uint64_t last_point_;                 // of those counted beforehand
-  bool visiting_;                                  // the latest point
+  const std::uint64_t last_point_;    // of those counted beforehand
+  bool visiting_;                     // the latest point
   std::vector<std::uint64_t> wrong_;  // points
-  std::vector<Violation> shown_;      // to the other judge: what is to be said of each if it is wrong
+  std::vector<Violation> shown_;  // to the other judge: what is to be said of each if it is wrong
   LineSet dirty_;
   std::vector<StaleLoad> stale_loads_;
   std::vector<ChangedLine> torn_;  // how the latest write's line may have been before its end

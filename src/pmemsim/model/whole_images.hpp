@@ -52,8 +52,8 @@ class WholeImages {
   std::uint64_t number_ = 0;
   bool ended_ = false;
   Image image_;
-  std::vector<Line> differing_;                   // from the base
-  std::unordered_set<std::uint64_t> written_;     // ever, by their numbers
+  std::vector<Line> differing_;                // from the base
+  std::unordered_set<std::uint64_t> written_;  // ever, by their numbers
   std::unordered_set<std::uint64_t> changed_;
 };
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -39,15 +40,28 @@ void say_not_ready(std::string_view why) {
   say(answer);
 }
 
-bool next_image() {
-  char any;
-  return recv(kCheckerSocket, &any, 1, 0) == 1;
+// Waits until the next image is in place. False: there is none.
+template <class Checker>
+bool next_image(Checker& checker) {
+  std::vector<std::uint64_t> lines(kMostLines);
+  for (;;) {
+    const ssize_t size = recv(kCheckerSocket, lines.data(), kMostLines * sizeof(lines[0]), 0);
+    if (size <= 0) return false;
+    if (size > 1) {
+      checker.changed(std::span(lines).first(static_cast<std::size_t>(size) / sizeof(lines[0])));
+      continue;
+    }
+    char byte;
+    std::memcpy(&byte, lines.data(), 1);
+    if (byte == kNextImage) return true;
+    checker.all_changed();
+  }
 }
 
 template <class Checker>
 void serve(Checker& checker, Watch& watch) {
   say({.ending = CheckerAnswer::Ending::kReady});
-  while (next_image()) {
+  while (next_image(checker)) {
     try {
       checker.prepare();
     } catch (const std::system_error& error) {

@@ -13,8 +13,6 @@
 namespace pmemsim {
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
-
 [[noreturn]] void fail() { throw std::system_error(errno, std::generic_category()); }
 
 // The files have the same numbers in every host, for those who look at their names.
@@ -33,12 +31,6 @@ const std::byte* mapped(int file, std::size_t size) {
   void* bytes = mmap(nullptr, size, PROT_READ, MAP_SHARED | MAP_NORESERVE, file, 0);
   if (bytes == MAP_FAILED) fail();
   return static_cast<const std::byte*>(bytes);
-}
-
-// Where from `at` on the file has bytes (or none) of its own; its size if nowhere.
-std::size_t next(int file, std::size_t at, int what, std::size_t size) {
-  const off_t found = lseek(file, static_cast<off_t>(at), what);
-  return found < 0 ? size : std::min(static_cast<std::size_t>(found), size);
 }
 
 void write_all(int file, const std::byte* bytes, std::size_t size, std::size_t at) {
@@ -94,7 +86,7 @@ Program::File Program::open_file(const HostRegion& region, int number) {
 
 void Program::prepare() {
   for (const File& file : files_) {
-    struct stat now {};
+    struct stat now{};
     if (fstat(file.own, &now) != 0) fail();
     if (static_cast<std::size_t>(now.st_size) != file.size &&
         ftruncate(file.own, static_cast<off_t>(file.size)) != 0) {
@@ -107,29 +99,23 @@ void Program::prepare() {
 
 // What the image has bytes for.
 void Program::take_over(const File& file) {
-  const auto differs = [&](std::size_t at, std::size_t size) {
-    return std::memcmp(file.image_bytes + at, file.own_bytes + at, size) != 0;
-  };
-  for (std::size_t at = next(file.image, 0, SEEK_DATA, file.size); at < file.size;) {
-    const std::size_t end = next(file.image, at, SEEK_HOLE, file.size);
-    for (; at < end; at += kPageBytes) {
-      const std::size_t part = std::min(kPageBytes, end - at);
-      if (differs(at, part)) write_all(file.own, file.image_bytes + at, part, at);
+  for_each_page_of(file.image, file.size, [&](std::size_t at, std::size_t size) {
+    if (std::memcmp(file.image_bytes + at, file.own_bytes + at, size) != 0) {
+      write_all(file.own, file.image_bytes + at, size, at);
     }
-    at = next(file.image, end, SEEK_DATA, file.size);
-  }
+  });
 }
 
 // What only the file has bytes for.
 void Program::remove_others(const File& file) {
-  for (std::size_t at = next(file.own, 0, SEEK_DATA, file.size); at < file.size;) {
-    const std::size_t end = next(file.own, at, SEEK_HOLE, file.size);
-    while ((at = next(file.image, at, SEEK_HOLE, file.size)) < end) {
-      const std::size_t last = std::min(next(file.image, at, SEEK_DATA, file.size), end);
+  for (std::size_t at = next_part(file.own, 0, SEEK_DATA, file.size); at < file.size;) {
+    const std::size_t end = next_part(file.own, at, SEEK_HOLE, file.size);
+    while ((at = next_part(file.image, at, SEEK_HOLE, file.size)) < end) {
+      const std::size_t last = std::min(next_part(file.image, at, SEEK_DATA, file.size), end);
       remove(file.own, at, last - at);
       at = last;
     }
-    at = next(file.own, end, SEEK_DATA, file.size);
+    at = next_part(file.own, end, SEEK_DATA, file.size);
   }
 }
 

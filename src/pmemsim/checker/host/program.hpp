@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
+  void changed(std::span<const std::uint64_t> /*lines*/) {}
+  void all_changed() {}
   // Throws std::system_error if there is no room for the image.
   void prepare();
   // In a child.

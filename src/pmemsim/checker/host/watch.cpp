@@ -60,8 +60,8 @@ void end_all() {
 Watch::Watch(int socket, std::chrono::milliseconds timeout)
     : socket_(socket),
       timeout_(timeout),
-      told_(static_cast<Told*>(mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE,
-                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+      told_(static_cast<Told*>(
+          mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
   std::array<int, 2> ends{};
   if (told_ == MAP_FAILED || pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe");
   output_ = ends[0];
