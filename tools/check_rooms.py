@@ -52,7 +52,7 @@ REPOSITORY: dict[str, tuple[str, ...]] = {
     "include": (),
     "library": ("include",),
     "workloads": ("include",),
-    # The recovery of the undo log is the library's own code; checkers have an interface of their own.
+    # The recovery of the undo log is the library's own code; checkers have their interface.
     "src/pmemsim": ("library/recovery.h", "library/persist.h", "include/pmemsim/check.h"),
     "frontend/runtime": ("src/pmemsim/trace",),
     "frontend/pass": ("src/pmemsim/trace", "frontend/runtime/pmemsim_rt.h"),

@@ -24,7 +24,7 @@ MODELS = {
 }
 """What each model is, by name."""
 
-DEFAULT_BUDGET = "2000"
+DEFAULT_BUDGET = "3000"
 """Images that a checker sees, unless the user says otherwise."""
 
 _SECONDS = {"ms": 0.001, "s": 1, "min": 60, "h": 3600}
