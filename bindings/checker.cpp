@@ -30,7 +30,7 @@ CheckerCommand command_of(const std::string& name, const Path& host, bool librar
 
 }  // namespace
 
-nb::object told(const CheckerAnswer& answer, bool library) {
+nb::object verdict(const CheckerAnswer& answer, bool library) {
   if (is_consistent(answer, library)) return nb::none();
   return nb::make_tuple(name_of(answer.ending), answer.status,
                         nb::bytes(answer.said.data(), answer.size), answer.seconds);

@@ -36,7 +36,7 @@ class Checkers final : public ImageJudge {
     nb::gil_scoped_acquire acquire;
     std::map<std::uint64_t, std::string> found;
     for (const auto& [number, answer] : pool_.rejected()) {
-      found[number] = nb::cast<std::string>(words_(told(answer, library_)));
+      found[number] = nb::cast<std::string>(words_(verdict(answer, library_)));
     }
     return found;
   }

@@ -94,7 +94,7 @@ nb::object judge(ModelImages& images, const nb::object& progress) {
     nb::gil_scoped_release release;
     return images.judge(progress);
   }();
-  return told(answer, images.library());
+  return verdict(answer, images.library());
 }
 
 }  // namespace
@@ -108,7 +108,8 @@ void bind_model(nb::module_& module) {
            nb::arg("jobs"), nb::keep_alive<1, 2>(), released)
       .def("show_all", &ModelImages::show_all, nb::arg("seconds").none(),
            nb::arg("progress").none(), released)
-      .def("said", [](const ModelImages& images) { return told(images.said(), images.library()); })
+      .def("said",
+           [](const ModelImages& images) { return verdict(images.said(), images.library()); })
       .def("judge", &judge, nb::arg("progress").none())
       .def(
           "go_to",

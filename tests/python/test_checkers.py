@@ -116,8 +116,8 @@ def test_a_library_and_a_program_find_the_same(
     again = pmemsim(*shlex.split(by_library.stderr.split("to see it again: pmemsim")[1]))
     assert again.returncode == 1
     assert again.stderr.split("were checked)")[1] == by_library.stderr.split("were checked)")[1]
-    for check in (["--check", right[0]], ["--check-in-process", library()]):
-        done = crash(right[1], *check)
+    for option, check in (("--check", right[0]), ("--check-in-process", library())):
+        done = crash(right[1], option, check)
         assert done.returncode == 0, done.stderr
         assert "41 of 41" in done.stdout
 
@@ -126,7 +126,9 @@ def test_a_library_and_a_program_find_the_same(
 def test_several_at_once_change_nothing(
     wrong: tuple[Path, Path], library: Library, how: str, tmp_path: Path
 ) -> None:
-    check = ["--check", wrong[0]] if how == "program" else ["--check-in-process", library()]
+    check: list[str | Path] = ["--check", wrong[0]]
+    if how == "library":
+        check = ["--check-in-process", library()]
     found = []
     for jobs in "1", "4":
         output = tmp_path / jobs
@@ -221,8 +223,10 @@ def test_nothing_is_left_of_what_was_stopped(
 ) -> None:
     begun = tmp_path / "begun"
     check = script(tmp_path / "check", f"touch {begun}\nsleep {MARK}")
-    command = [Path(sys.executable).with_name("pmemsim"), "crash", right[1], "--model", "px86",
-               "--check", check, "--jobs", "3"]  # fmt: skip
+    command: list[str | Path] = [
+        Path(sys.executable).with_name("pmemsim"), "crash", right[1], "--model", "px86",
+        "--check", check, "--jobs", "3",
+    ]  # fmt: skip
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
