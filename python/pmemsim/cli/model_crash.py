@@ -9,10 +9,10 @@ from pathlib import Path
 from pmemsim.cli.console import out, progress_of, si, table
 from pmemsim.cli.options import Recipe, keep_inputs
 from pmemsim.cli.recordings import open_traces
-from pmemsim.crash import Checker, checker_of
+from pmemsim.crash import Checker, CheckerWanted, checker_of
 from pmemsim.errors import CheckFailed, Error, Problems, did_you_mean
 from pmemsim.files import check_writable, write_json
-from pmemsim.parallel import Report, run_all
+from pmemsim.parallel import Report, host_cores, run_all
 from pmemsim.persistency import (
     DEFAULT_BUDGET,
     MODELS,
@@ -35,8 +35,7 @@ class ModelOptions:
     budget: str | None
     image: int | None
     save_image: Path | None
-    check: str | None
-    check_timeout: float | None
+    checker: CheckerWanted
     json_path: str | None
     jobs: int | None
 
@@ -66,16 +65,15 @@ def crash_by_model(
     traces = open_traces(found, options.jobs)
     checkers = [_checker(trace, options, problems) for trace in traces]
     problems.raise_any()
-    words = [] if options.check is None else ["--check", options.check]
-    if options.check_timeout is not None:
-        words += ["--check-timeout", f"{options.check_timeout:g}"]
+    words = options.checker.options
     given = {name: value for name, value in recipe.given.items() if name != "--seed"}
     for name, value in given.items():
         words += [name] if value is True else [name, str(value)]
 
     def task(target: str, trace: Trace, checker: Checker) -> Callable[[Report], ModelRun]:
         command = repeating_command(target, wanted, words)
-        return lambda report: show_images(trace, wanted, checker, command, report)
+        jobs = options.jobs or host_cores()
+        return lambda report: show_images(trace, wanted, checker, command, jobs, report)
 
     with progress_of([f"{trace.name} by {options.model}" for trace in traces]) as progress:
         tasks = [
@@ -83,7 +81,7 @@ def crash_by_model(
             for target, trace, checker in zip(targets, traces, checkers, strict=True)
             if checker is not None
         ]
-        runs = run_all(tasks, options.jobs, progress)
+        runs = run_all(tasks, 1, progress)  # each has all checkers
     if options.json_path:
         write_json({"runs": [run.to_dict() for run in runs]}, options.json_path)
     if options.json_path != "-":
@@ -122,12 +120,13 @@ def _wanted(
 
 def _checker(trace: Trace, options: ModelOptions, problems: Problems) -> Checker | None:
     with problems.collected():
-        checker = checker_of(trace, options.check, None, options.check_timeout)
+        checker = checker_of(trace, options.checker, None)
         if checker is None:
             raise Error(
                 f"{trace.name}: nothing judges its images; give a program with --check that "
                 "recovers what is in the file that its last argument names, and exits with 0 if "
-                "that is consistent (pmemsim's workloads have one of their own)"
+                "that is consistent, or a library with --check-in-process (pmemsim's workloads "
+                "have a check of their own)"
             )
         return checker
     return None
