@@ -1,8 +1,11 @@
 // pmemsim._core's images that a persistency model allows.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +13,9 @@
 #include "pmemsim/mem/image_file.hpp"
 #include "pmemsim/model/allowed_images.hpp"
 #include "pmemsim/model/image_story.hpp"
+#include "pmemsim/model/persist_instructions.hpp"
 #include "pmemsim/trace/reader.hpp"
+#include "pmemsim/trace/source_place.hpp"
 
 namespace nb = nanobind;
 
@@ -20,9 +25,11 @@ namespace {
 // The images, and the one of them that it has come to as a whole.
 class ModelImages {
  public:
-  ModelImages(const trace::TraceFile& trace, bool eadr, std::uint64_t seed, std::uint64_t most)
+  ModelImages(const trace::TraceFile& trace, bool eadr, std::uint64_t seed, std::uint64_t most,
+              std::optional<std::uint32_t> without)
       : trace_(trace),
-        images_(trace, eadr ? PersistencyRules::kEadr : PersistencyRules::kPx86, seed, most) {}
+        images_(trace, eadr ? PersistencyRules::kEadr : PersistencyRules::kPx86, seed, most,
+                without.value_or(VisibleOrder::kNothing)) {}
 
   ModelImages(const ModelImages&) = delete;
   ModelImages& operator=(const ModelImages&) = delete;
@@ -77,14 +84,31 @@ class ModelImages {
   std::vector<Line> stale_;  // in `whole_`: those in which the image before wasn't its base
 };
 
+// Each a tuple of site, name, file, line, function and how often it was executed.
+nb::list list_persist_instructions(const trace::TraceFile& trace) {
+  std::vector<PersistInstruction> found;
+  {
+    nb::gil_scoped_release release;
+    found = persist_instructions(trace);
+  }
+  nb::list all;
+  for (const PersistInstruction& each : found) {
+    const trace::SourcePlace place = trace::place_of(trace.sites(), each.site);
+    all.append(nb::make_tuple(each.site, each.name, place.file, place.line, place.function,
+                              each.executed));
+  }
+  return all;
+}
+
 }  // namespace
 
 void bind_model(nb::module_& module) {
   const auto released = nb::call_guard<nb::gil_scoped_release>();
   nb::class_<ModelImages>(module, "ModelImages")
-      .def(nb::init<const trace::TraceFile&, bool, std::uint64_t, std::uint64_t>(),
+      .def(nb::init<const trace::TraceFile&, bool, std::uint64_t, std::uint64_t,
+                    std::optional<std::uint32_t>>(),
            nb::arg("trace"), nb::arg("eadr"), nb::arg("seed"), nb::arg("most"),
-           nb::keep_alive<1, 2>(), released)
+           nb::arg("without").none() = nb::none(), nb::keep_alive<1, 2>(), released)
       .def("next", &ModelImages::next, released)
       .def("write", &ModelImages::write, nb::arg("files"), released)
       .def("story", &ModelImages::story, released)
@@ -103,8 +127,11 @@ void bind_model(nb::module_& module) {
           nb::arg("lines"))
       .def_prop_ro("possible", [](const ModelImages& images) { return images.images().possible(); })
       .def_prop_ro("complete", [](const ModelImages& images) { return images.images().complete(); })
+      .def_prop_ro("fingerprint",
+                   [](const ModelImages& images) { return images.images().fingerprint(); })
       .def_prop_ro("instants",
                    [](const ModelImages& images) { return images.images().instants(); });
+  module.def("persist_instructions", &list_persist_instructions, nb::arg("trace"));
   module.attr("MOST_MODEL_IMAGES") = AllowedImages::kMostAll;
   module.attr("NO_END_OF_MODEL_IMAGES") = AllowedImages::kNoEnd;
 }
