@@ -60,6 +60,7 @@ test-python: setup
 bench: setup
 	mkdir -p build/bench
 	$(BIN)/pmemsim bench --json build/bench/bench.json
+	$(BIN)/python benchmarks/checks.py --json build/bench/checks.json
 
 lint: setup
 	$(BIN)/ruff check .

@@ -8,8 +8,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
+#include "checker.hpp"
 #include "device.hpp"
-#include "pmemsim/mem/image_file.hpp"
 #include "pmemsim/sim/configuration.hpp"
 #include "pmemsim/sim/simulate.hpp"
 #include "pmemsim/trace/reader.hpp"
@@ -19,16 +19,34 @@ namespace nb = nanobind;
 namespace pmemsim::bindings {
 namespace {
 
-// Writes each region of PM to its file, and asks Python what it thinks of them.
-std::string inspect(const Image& image, const trace::TraceFile& trace,
-                    const std::vector<std::string>& files, const nb::object& check) {
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const trace::PmRegion& region = trace.metadata().pm_regions.at(i);
-    write_image(image, region.begin, region.end, files[i]);
+// Checkers that see images, and Python, which puts in words what they say.
+class Checkers final : public ImageJudge {
+ public:
+  Checkers(const CheckerCommand& command, const trace::TraceFile& trace, std::size_t jobs,
+           const nb::object& words, CheckerProcess::KeepGoing keep_going)
+      : library_(command.library),
+        pool_(command, trace.metadata().pm_regions, jobs),
+        words_(words),
+        keep_going_(std::move(keep_going)) {}
+
+  void show(const Image& image) override { pool_.show(image, keep_going_); }
+
+  std::map<std::uint64_t, std::string> wrong() override {
+    pool_.finish(keep_going_);
+    nb::gil_scoped_acquire acquire;
+    std::map<std::uint64_t, std::string> found;
+    for (const auto& [number, answer] : pool_.rejected()) {
+      found[number] = nb::cast<std::string>(words_(verdict(answer, library_)));
+    }
+    return found;
   }
-  nb::gil_scoped_acquire acquire;
-  return nb::cast<std::string>(check());
-}
+
+ private:
+  const bool library_;
+  CheckerPool pool_;
+  const nb::object& words_;
+  const CheckerProcess::KeepGoing keep_going_;
+};
 
 nb::object told(const std::optional<CrashStory>& story) {
   if (!story) return nb::none();
@@ -40,11 +58,12 @@ nb::object told(const std::optional<CrashStory>& story) {
 }
 
 nb::dict crash(const Path& path, const Settings& given, std::uint64_t sample, std::uint64_t seed,
-               std::optional<std::int64_t> at_ps, std::uint64_t subsets, std::uint64_t inspections,
-               const std::vector<Path>& paths, const nb::object& check,
-               const std::optional<Path>& device_path, const nb::object& progress) {
+               std::optional<std::int64_t> at_ps, std::uint64_t subsets,
+               std::optional<std::uint64_t> inspections,
+               const std::optional<CheckerCommand>& checker, std::size_t jobs,
+               const nb::object& words, const std::optional<Path>& device_path,
+               const nb::object& progress) {
   const std::vector<Setting> settings = to_settings(given);
-  const std::vector<std::string> files = to_strings(paths);
   CrashResult result;
   SurvivingRegisters left;
   {
@@ -52,8 +71,16 @@ nb::dict crash(const Path& path, const Settings& given, std::uint64_t sample, st
     const Configuration configuration = configure(settings);
     const trace::TraceFile trace(path.string());
     check_fit(trace, configuration, settings);
-    CrashOptions options{
-        .sample = sample, .seed = seed, .subsets = subsets, .inspections = inspections};
+    double share = 0;
+    std::optional<Checkers> checkers;
+    if (checker) {
+      checkers.emplace(*checker, trace, jobs, words, seldom([&] { report(progress, share); }));
+    }
+    CrashOptions options{.sample = sample,
+                         .seed = seed,
+                         .subsets = subsets,
+                         .judge = checkers ? &*checkers : nullptr,
+                         .inspections = inspections.value_or(CrashOptions::kAllImages)};
     if (at_ps) options.at = Picoseconds{*at_ps};
     if (device_path) {
       options.save = [&](const DeviceImage& device, const SurvivingRegisters& registers) {
@@ -61,9 +88,10 @@ nb::dict crash(const Path& path, const Settings& given, std::uint64_t sample, st
         left = registers;
       };
     }
-    options.inspect = [&](const Image& image) { return inspect(image, trace, files, check); };
-    result = pmemsim::crash(trace, configuration, options,
-                            [&](double share) { return report(progress, share); });
+    result = pmemsim::crash(trace, configuration, options, [&](double done) {
+      share = done;
+      return report(progress, done);
+    });
   }
   nb::dict run;
   run["points"] = result.points;
@@ -72,6 +100,7 @@ nb::dict crash(const Path& path, const Settings& given, std::uint64_t sample, st
   run["repaired"] = result.repaired;
   run["restarts"] = result.restarts;
   run["inspected"] = result.inspected;
+  run["different"] = result.different;
   run["violations"] = result.violations;
   run["wall_s"] = result.wall_s;
   run["story"] = told(result.story);
@@ -83,9 +112,9 @@ nb::dict crash(const Path& path, const Settings& given, std::uint64_t sample, st
 
 void bind_crash(nb::module_& module) {
   module.def("crash", &crash, nb::arg("trace"), nb::arg("settings"), nb::arg("sample"),
-             nb::arg("seed"), nb::arg("at_ps").none(), nb::arg("subsets"), nb::arg("inspections"),
-             nb::arg("files"), nb::arg("check").none(), nb::arg("device").none(),
-             nb::arg("progress").none());
+             nb::arg("seed"), nb::arg("at_ps").none(), nb::arg("subsets"),
+             nb::arg("inspections").none(), nb::arg("checker").none(), nb::arg("jobs"),
+             nb::arg("words").none(), nb::arg("device").none(), nb::arg("progress").none());
 }
 
 }  // namespace pmemsim::bindings

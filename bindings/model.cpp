@@ -1,19 +1,20 @@
-// pmemsim._core's images that a persistency model allows.
+// pmemsim._core's images that a persistency model allows, and what checkers say of them.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "bindings.hpp"
+#include "checker.hpp"
 #include "pmemsim/mem/image_file.hpp"
-#include "pmemsim/model/allowed_images.hpp"
-#include "pmemsim/model/image_story.hpp"
 #include "pmemsim/model/persist_instructions.hpp"
+#include "pmemsim/model/whole_images.hpp"
 #include "pmemsim/trace/reader.hpp"
 #include "pmemsim/trace/source_place.hpp"
 
@@ -22,66 +23,68 @@ namespace nb = nanobind;
 namespace pmemsim::bindings {
 namespace {
 
-// The images, and the one of them that it has come to as a whole.
+// The images, and checkers that see them.
 class ModelImages {
  public:
   ModelImages(const trace::TraceFile& trace, bool eadr, std::uint64_t seed, std::uint64_t most,
-              std::optional<std::uint32_t> without)
+              const CheckerCommand& command, std::size_t jobs, std::optional<std::uint32_t> without)
       : trace_(trace),
         images_(trace, eadr ? PersistencyRules::kEadr : PersistencyRules::kPx86, seed, most,
-                without.value_or(VisibleOrder::kNothing)) {}
+                without.value_or(VisibleOrder::kNothing)),
+        library_(command.library),
+        checkers_(command, trace.metadata().pm_regions, jobs) {}
 
-  ModelImages(const ModelImages&) = delete;
-  ModelImages& operator=(const ModelImages&) = delete;
-
-  bool next() {
-    for (const auto& [line, data] : images_.changes()) stale_.push_back(line);
-    if (!images_.next()) return false;
-    if (images_.base_is_another()) {
-      whole_ = Image();
-      images_.base().for_each_page([&](std::uint64_t address, const std::byte* page) {
-        whole_.write(address, page, Image::kPageBytes);
-      });
-      stale_.clear();
+  // Shows all from here on, until one is rejected, so many seconds are over (once one has been
+  // shown), or there are no more. The number of the first one that was rejected, which they have
+  // come to then; 0: there is none.
+  std::uint64_t show_all(std::optional<double> seconds, const nb::object& progress) {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point begin = Clock::now();
+    const auto in_time = [&] {
+      return !seconds || images_.number() == 0 ||
+             std::chrono::duration<double>(Clock::now() - begin).count() <= *seconds;
+    };
+    const CheckerProcess::KeepGoing keep_going = reporter(progress);
+    while (checkers_.rejected().empty() && in_time() && images_.next()) {
+      checkers_.show(images_.image(), images_.changed(), keep_going);
+      keep_going();
     }
-    stale_.insert(stale_.end(), images_.base_changes().begin(), images_.base_changes().end());
-    for (const Line line : stale_) whole_.write(line, images_.base().read(line));
-    stale_.clear();
-    for (const auto& [line, data] : images_.changes()) whole_.write(line, data);
-    return true;
+    checkers_.finish(keep_going);
+    if (checkers_.rejected().empty()) return 0;
+    const std::uint64_t number = checkers_.rejected().begin()->first + 1;
+    images_.go_to(number);
+    return number;
   }
+
+  // What a checker says of the image that they have come to.
+  CheckerAnswer judge(const nb::object& progress) {
+    return checkers_.judge(images_.image(), images_.changed(), reporter(progress));
+  }
+  // What it has said of the first one that show_all() has found.
+  CheckerAnswer said() const { return checkers_.rejected().begin()->second; }
 
   // Each region of PM to its file.
   void write(const std::vector<Path>& files) const {
     for (std::size_t i = 0; i < files.size(); ++i) {
       const trace::PmRegion& region = trace_.metadata().pm_regions.at(i);
-      write_image(whole_, region.begin, region.end, files[i].string());
+      write_image(images_.image(), region.begin, region.end, files[i].string());
     }
   }
 
-  // By their numbers: lines that have lost something visible, those first that were stored to
-  // first.
-  std::vector<std::uint64_t> lost_lines() const {
-    std::vector<std::uint64_t> numbers;
-    for (const Line line : images_.lost_lines()) numbers.push_back(line.number);
-    return numbers;
-  }
-  // Instead of the image, it without or with these lines' losses.
-  void bring_back(const std::vector<std::uint64_t>& numbers, bool back) {
-    for (const std::uint64_t number : numbers) {
-      images_.bring_back({number}, back);
-      whole_.write(Line{number}, images_.contents({number}));
-    }
-  }
-
-  const AllowedImages& images() const { return images_; }
-  std::vector<std::string> story() const { return image_story(trace_, images_); }
+  bool library() const { return library_; }
+  WholeImages& images() { return images_; }
+  const WholeImages& images() const { return images_; }
 
  private:
+  // Tells how many images have been judged.
+  CheckerProcess::KeepGoing reporter(const nb::object& progress) const {
+    return seldom([&] { report(progress, static_cast<double>(checkers_.judged())); });
+  }
+
   const trace::TraceFile& trace_;
-  AllowedImages images_;
-  Image whole_;
-  std::vector<Line> stale_;  // in `whole_`: those in which the image before wasn't its base
+  WholeImages images_;
+  const bool library_;
+  CheckerPool checkers_;
 };
 
 // Each a tuple of site, name, file, line, function and how often it was executed.
@@ -100,38 +103,76 @@ nb::list list_persist_instructions(const trace::TraceFile& trace) {
   return all;
 }
 
+// Of all images that there are, unless these are more.
+std::optional<std::uint64_t> fingerprint(const trace::TraceFile& trace, bool eadr,
+                                         std::uint64_t most, std::optional<std::uint32_t> without) {
+  AllowedImages images(trace, eadr ? PersistencyRules::kEadr : PersistencyRules::kPx86, 1, most,
+                       without.value_or(VisibleOrder::kNothing));
+  while (images.next()) {
+  }
+  if (!images.complete()) return std::nullopt;
+  return images.fingerprint();
+}
+
+std::vector<std::uint64_t> lost_lines(const ModelImages& images) {
+  std::vector<std::uint64_t> numbers;
+  for (const Line line : images.images().lost_lines()) numbers.push_back(line.number);
+  return numbers;
+}
+
+nb::object judge(ModelImages& images, const nb::object& progress) {
+  const CheckerAnswer answer = [&] {
+    nb::gil_scoped_release release;
+    return images.judge(progress);
+  }();
+  return verdict(answer, images.library());
+}
+
 }  // namespace
 
 void bind_model(nb::module_& module) {
   const auto released = nb::call_guard<nb::gil_scoped_release>();
   nb::class_<ModelImages>(module, "ModelImages")
       .def(nb::init<const trace::TraceFile&, bool, std::uint64_t, std::uint64_t,
-                    std::optional<std::uint32_t>>(),
-           nb::arg("trace"), nb::arg("eadr"), nb::arg("seed"), nb::arg("most"),
-           nb::arg("without").none() = nb::none(), nb::keep_alive<1, 2>(), released)
-      .def("next", &ModelImages::next, released)
+                    const CheckerCommand&, std::size_t, std::optional<std::uint32_t>>(),
+           nb::arg("trace"), nb::arg("eadr"), nb::arg("seed"), nb::arg("most"), nb::arg("checker"),
+           nb::arg("jobs"), nb::arg("without").none() = nb::none(), nb::keep_alive<1, 2>(),
+           released)
+      .def("show_all", &ModelImages::show_all, nb::arg("seconds").none(),
+           nb::arg("progress").none(), released)
+      .def("said",
+           [](const ModelImages& images) { return verdict(images.said(), images.library()); })
+      .def("judge", &judge, nb::arg("progress").none())
+      .def(
+          "go_to",
+          [](ModelImages& images, std::uint64_t number) { return images.images().go_to(number); },
+          nb::arg("number"), released)
       .def("write", &ModelImages::write, nb::arg("files"), released)
-      .def("story", &ModelImages::story, released)
-      .def("lost_lines", &ModelImages::lost_lines)
+      .def(
+          "story", [](const ModelImages& images) { return images.images().story(); }, released)
+      .def("lost_lines", &lost_lines)
       .def(
           "bring_back",
           [](ModelImages& images, const std::vector<std::uint64_t>& lines) {
-            images.bring_back(lines, true);
+            images.images().bring_back(lines, true);
           },
           nb::arg("lines"))
       .def(
           "lose_again",
           [](ModelImages& images, const std::vector<std::uint64_t>& lines) {
-            images.bring_back(lines, false);
+            images.images().bring_back(lines, false);
           },
           nb::arg("lines"))
-      .def_prop_ro("possible", [](const ModelImages& images) { return images.images().possible(); })
-      .def_prop_ro("complete", [](const ModelImages& images) { return images.images().complete(); })
-      .def_prop_ro("fingerprint",
-                   [](const ModelImages& images) { return images.images().fingerprint(); })
+      .def_prop_ro("number", [](const ModelImages& images) { return images.images().number(); })
+      .def_prop_ro("possible",
+                   [](const ModelImages& images) { return images.images().images().possible(); })
+      .def_prop_ro("complete",
+                   [](const ModelImages& images) { return images.images().images().complete(); })
       .def_prop_ro("instants",
-                   [](const ModelImages& images) { return images.images().instants(); });
+                   [](const ModelImages& images) { return images.images().images().instants(); });
   module.def("persist_instructions", &list_persist_instructions, nb::arg("trace"));
+  module.def("fingerprint", &fingerprint, nb::arg("trace"), nb::arg("eadr"), nb::arg("most"),
+             nb::arg("without").none(), released);
   module.attr("MOST_MODEL_IMAGES") = AllowedImages::kMostAll;
   module.attr("NO_END_OF_MODEL_IMAGES") = AllowedImages::kNoEnd;
 }

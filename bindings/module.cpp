@@ -61,5 +61,6 @@ NB_MODULE(_core, module) {
   pmemsim::bindings::bind_analysis(module);
   pmemsim::bindings::bind_check(module);
   pmemsim::bindings::bind_device(module);
+  pmemsim::bindings::bind_checker(module);
   pmemsim::bindings::bind_model(module);
 }

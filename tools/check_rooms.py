@@ -29,6 +29,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     # What a recording shows by itself, without a machine.
     "analysis": ("core", "trace", "mem"),
     "model": ("core", "trace", "mem"),
+    # Programs and libraries that judge images, and the process that starts them.
+    "checker": ("core", "trace", "mem"),
     "backend": ("core", "mem"),
     "layers": _BASE,
     **dict.fromkeys(_LAYERS, (*_BASE, "layers")),
@@ -50,8 +52,8 @@ REPOSITORY: dict[str, tuple[str, ...]] = {
     "include": (),
     "library": ("include",),
     "workloads": ("include",),
-    # The recovery of the undo log is the library's own code.
-    "src/pmemsim": ("library/recovery.h", "library/persist.h"),
+    # The recovery of the undo log is the library's own code; checkers have their interface.
+    "src/pmemsim": ("library/recovery.h", "library/persist.h", "include/pmemsim/check.h"),
     "frontend/runtime": ("src/pmemsim/trace",),
     "frontend/pass": ("src/pmemsim/trace", "frontend/runtime/pmemsim_rt.h"),
     "bindings": ("src/pmemsim",),

@@ -1,6 +1,7 @@
 """The simulator and the trace reader, in C++ (bindings/)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
@@ -58,9 +59,10 @@ def crash(
     seed: int,
     at_ps: int | None,
     subsets: int,
-    inspections: int,
-    files: list[str],
-    check: Callable[[], str] | None,
+    inspections: int | None,
+    checker: CheckerCommand | None,
+    jobs: int,
+    words: Callable[[Told], str] | None,
     device: str | None,
     progress: Callable[[float], None] | None,
 ) -> dict[str, Any]: ...
@@ -88,16 +90,53 @@ def decode(
     files: list[str],
 ) -> dict[str, Any]: ...
 
-class ModelImages:
-    """Images that a persistency model allows of a recording, one after the other."""
+Told = tuple[str, int, bytes, float] | None
+"""What a checker has said of an image that it rejects: how it ended (returned, exited, signal or
+too long), with which status, what it wrote last, and the seconds that it took."""
 
-    def __init__(self, trace: TraceFile, eadr: bool, seed: int, most: int) -> None: ...
-    def next(self) -> bool: ...
+class CheckerCommand:
+    """What starts a checker."""
+
+    def __init__(
+        self,
+        name: str,
+        host: Path,
+        library: bool,
+        words: Sequence[str],
+        timeout_s: float,
+        folder: str,
+    ) -> None: ...
+
+def persist_instructions(trace: TraceFile) -> list[tuple[int, str, str, int, str, int]]:
+    """A program's flushes and fences: number, name, file, line, function, times executed."""
+
+def fingerprint(trace: TraceFile, eadr: bool, most: int, without: int | None) -> int | None:
+    """Of the set of all images; None if there are more than `most`."""
+
+class ModelImages:
+    """Images that a persistency model allows of a recording, and a checker that sees them."""
+
+    def __init__(
+        self,
+        trace: TraceFile,
+        eadr: bool,
+        seed: int,
+        most: int,
+        checker: CheckerCommand,
+        jobs: int,
+        without: int | None = None,
+    ) -> None: ...
+    def show_all(self, seconds: float | None, progress: Callable[[float], None] | None) -> int: ...
+    def said(self) -> Told: ...
+    def judge(self, progress: Callable[[float], None] | None) -> Told: ...
+    def go_to(self, number: int) -> bool: ...
     def write(self, files: list[str]) -> None: ...
     def story(self) -> list[str]: ...
     def lost_lines(self) -> list[int]: ...
     def bring_back(self, lines: list[int]) -> None: ...
     def lose_again(self, lines: list[int]) -> None: ...
+    @property
+    def number(self) -> int: ...
     @property
     def possible(self) -> float: ...
     @property

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
-import subprocess
-import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from importlib import resources
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from pmemsim import _core
 from pmemsim.decode import registers_path, write_registers
 from pmemsim.errors import ConfigError, Error
-from pmemsim.files import named, replacing, temporary_folder
+from pmemsim.files import replacing, temporary_folder
 from pmemsim.presets import Setting, preset_names
-from pmemsim.programs import KeepGoing, ending_of, run_program
+from pmemsim.programs import ending_of
 from pmemsim.recording import build_workload
 from pmemsim.simulation import Configuration, Progress, configure
 from pmemsim.stress import StressSet
 from pmemsim.trace import Trace
 from pmemsim.workloads import workloads
 
-_MOST_SAID = 1000  # bytes at the end of what a program has said
+# Where a checker has the file of a region: in memory (host/program.cpp), or in a folder.
+_FILE_IN_MEMORY = re.compile(r"/proc/\d+/fd/1(\d\d)\b")
+_FILE = re.compile(r"\S*/image\d+\.(\d+)\b")
 
 DEFAULT_CHECKS = 10
 """Images of a run that a program's own checker sees, unless the user says otherwise."""
@@ -80,44 +82,72 @@ class Points:
 
 @dataclass(frozen=True)
 class Checker:
-    """A program that judges recovered images: its last arguments are their files, 0 means good."""
+    """Judges images, in processes of its own: a program, or a library that they load.
+
+    A program's last arguments are the images' files, status 0 means good; a library is one of
+    include/pmemsim/check.h.
+    """
 
     command: tuple[str, ...]
-    images: int = DEFAULT_CHECKS
-    """So many of a run, at points that lie evenly."""
+    """The program and its arguments, or the library."""
+    images: int | None = DEFAULT_CHECKS
+    """So many of a run, at points that lie evenly; None: all."""
     timeout_s: float = DEFAULT_CHECK_TIMEOUT_S
     """If it takes longer for an image, then that is wrong."""
+    library: bool = False
 
-    def problem_of(self, files: list[str], keep_going: KeepGoing) -> str:
-        """What the program says is wrong with the images of all PM regions; empty: nothing."""
+    @property
+    def options(self) -> list[str]:
+        """The words of a command that name it."""
+        if self.library:
+            return ["--check-in-process", self.command[0]]
+        return ["--check", shlex.join(self.command)]
+
+    def started_in(self, folder: Path | None) -> _core.CheckerCommand:
+        """What starts it, with a program's files in this folder, or in memory."""
+        host = Path(str(resources.files("pmemsim"))) / "pmemsim-checker-host"
+        name = " ".join(self.options)
+        return _core.CheckerCommand(
+            name, host, self.library, self.command, self.timeout_s, str(folder or "")
+        )
+
+    def problem_of(self, told: _core.Told) -> str:
+        """What an answer says, in words; empty: nothing is wrong."""
+        if told is None:
+            return ""
+        ending, status, said, _ = told
         command = shlex.join(self.command)
-        with tempfile.TemporaryFile() as said:
-            try:
-                status = run_program(
-                    [*self.command, *files],
-                    keep_going,
-                    timeout_s=self.timeout_s,
-                    stdin=subprocess.DEVNULL,
-                    stdout=said,
-                    stderr=subprocess.STDOUT,
-                )
-            except TimeoutError:
-                return f"{command} didn't end within {self.timeout_s:g} s (--check-timeout)"
-            except OSError as error:
-                raise Error(
-                    f"--check {command}: can't be run ({error.strerror}); give a program that "
-                    "takes the image's file as its last argument"
-                ) from error
-            if status == 0:
-                return ""
-            last = _last_line(said)
-        return f"{command} {ending_of(status)}" + (f": {last}" if last else "")
+        if ending == "too long":
+            return f"{command} didn't end within {self.timeout_s:g} s (--check-timeout)"
+        last = _last_line(said)
+        return f"{command} {self._ending(ending, status)}" + (f": {last}" if last else "")
+
+    def _ending(self, ending: str, status: int) -> str:
+        if ending == "returned":
+            return f"returned {status}"
+        if ending == "exited" and self.library:
+            return f"ended its process with status {status} instead of returning"
+        return ending_of(-status if ending == "signal" else status)
 
 
-def _last_line(file: IO[bytes]) -> str:
-    file.seek(max(0, file.seek(0, os.SEEK_END) - _MOST_SAID))
-    lines = file.read().decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else ""
+def _last_line(said: bytes) -> str:
+    lines = said.decode(errors="replace").strip().splitlines()
+    if not lines:
+        return ""
+    # Where the file was is another place each time.
+    for pattern in (_FILE_IN_MEMORY, _FILE):
+        lines[-1] = pattern.sub(lambda match: f"image {int(match[1])}", lines[-1])
+    return lines[-1]
+
+
+@contextlib.contextmanager
+def folder_of_images() -> Iterator[Path | None]:
+    """Where programs have the images that they judge: in memory, or where TMPDIR says."""
+    if "TMPDIR" not in os.environ:
+        yield None
+        return
+    with temporary_folder() as folder:
+        yield folder
 
 
 @dataclass(frozen=True)
@@ -187,26 +217,59 @@ class Refused:
     reason: str
 
 
-def checker_of(
-    trace: Trace, command: str | None, images: int | None, timeout_s: float | None = None
-) -> Checker | None:
-    """What judges a recording's images: the user's command, or the workload's own check.
+@dataclass(frozen=True)
+class CheckerWanted:
+    """Which checker the user wants."""
 
-    None if `images` is 0, or if there is neither.
+    command: str | None = None
+    library: Path | None = None
+    """Instead of the command."""
+    timeout_s: float | None = None
+
+    @property
+    def options(self) -> list[str]:
+        """The words of a command that wants the same."""
+        words = [] if self.command is None else ["--check", self.command]
+        if self.library is not None:
+            words += ["--check-in-process", str(self.library)]
+        if self.timeout_s is not None:
+            words += ["--check-timeout", f"{self.timeout_s:g}"]
+        return words
+
+    @property
+    def given(self) -> bool:
+        """Whether the user has named one."""
+        return self.command is not None or self.library is not None
+
+
+def checker_of(trace: Trace, wanted: CheckerWanted, images: int | None) -> Checker | None:
+    """What judges a recording's images: what the user wants, or the workload's own check.
+
+    None if `images` is 0, or if there is neither; as `images`, None stands for all.
     """
-    count = DEFAULT_CHECKS if images is None else images
-    timeout_s = DEFAULT_CHECK_TIMEOUT_S if timeout_s is None else timeout_s
-    if count == 0:
+    if images == 0:
         return None
-    if command is not None:
-        return Checker(_words(command), count, timeout_s)
+    timeout_s = DEFAULT_CHECK_TIMEOUT_S if wanted.timeout_s is None else wanted.timeout_s
+    if wanted.library is not None:
+        return Checker((str(_library(wanted.library)),), images, timeout_s, library=True)
+    if wanted.command is not None:
+        return Checker(_words(wanted.command), images, timeout_s)
     name = str(trace.metadata.get("workload", ""))
     # A program of the user's own may have a workload's name, too; it isn't recorded with a level.
     if name not in workloads() or "optimization" not in trace.metadata:
         return None
     # A whole run may crash before its set-up is complete.
     whole = ["--whole-run"] if "--whole-run" in trace.metadata["arguments"] else []
-    return Checker((str(build_workload(name)), *whole, "--verify"), count, timeout_s)
+    return Checker((str(build_workload(name)), *whole, "--verify"), images, timeout_s)
+
+
+def _library(path: Path) -> Path:
+    if not path.is_file():
+        raise Error(
+            f"--check-in-process {path}: there is no such file; give a shared library that has the "
+            "function pmemsim_check (pmemsim/check.h)"
+        )
+    return path.resolve()
 
 
 def _words(command: str) -> tuple[str, ...]:
@@ -226,12 +289,13 @@ def verify_or_refuse(
     checker: Checker | None,
     command: str,
     progress: Progress | None = None,
+    jobs: int = 1,
 ) -> CrashRun | Refused:
     """As `verify`; but a design that its stress settings don't fit is a result, too."""
     try:
         configuration = configure(case.design, case.machine, extra=case.settings)
         stress = case.stress.name if case.stress else ""
-        return verify(trace, configuration, points, checker, command, progress, stress)
+        return verify(trace, configuration, points, checker, command, progress, stress, jobs)
     except ConfigError as error:
         if not case.stress:
             raise
@@ -246,31 +310,21 @@ def verify(
     command: str,
     progress: Progress | None = None,
     stress: str = "",
+    jobs: int = 1,
 ) -> CrashRun:
     """Crash a design at the points of a recording, recover, and judge what is left.
 
     `command` is how the user would see the first problem again; `stress` names the stress settings
-    in the configuration. Raises `ConfigError` for a design that promises nothing, and `Error` where
+    in the configuration; so many checkers work at once (`jobs`).
+
+    Raises `ConfigError` for a design that promises nothing, and `Error` where
     nothing would be judged: no persistent memory, no regions although the design promises nothing
     but these, nothing that becomes persistent, or a checker that sees no image.
     """
-    share = 0.0
-
-    def report(done: float) -> None:
-        nonlocal share
-        share = done
-        if progress:
-            progress(done)
-
-    def keep_going() -> None:
-        report(share)
-
-    with temporary_folder() as folder, contextlib.ExitStack() as names:
-        image = names.enter_context(replacing(points.image)) if points.image else None
+    with contextlib.ExitStack() as stack:
+        image = stack.enter_context(replacing(points.image)) if points.image else None
         regions = trace.metadata["pm_regions"]
-        files = [str(folder / f"image{number}") for number in range(len(regions))]
-        for file in files:
-            names.enter_context(named(Path(file), f"{folder.parent} (TMPDIR)"))
+        folder = stack.enter_context(folder_of_images()) if checker else None
         found = _core.crash(
             str(trace.path),
             configuration.settings,
@@ -279,10 +333,11 @@ def verify(
             points.at_ps,
             points.subsets,
             checker.images if checker else 0,
-            files if checker else [],
-            partial(checker.problem_of, files, keep_going) if checker else None,
+            checker.started_in(folder) if checker else None,
+            jobs,
+            checker.problem_of if checker else None,
             str(image) if image else None,
-            report,
+            progress,
         )
     if points.image:
         write_registers(registers_path(points.image), found["registers"], regions)
@@ -300,7 +355,7 @@ def verify(
         repaired=found["repaired"],
         restarts=found["restarts"],
         checked=found["inspected"],
-        unchecked=found["images"] - found["inspected"] if checker else None,
+        unchecked=found["different"] - found["inspected"] if checker else None,
         violations=found["violations"],
         wall_s=found["wall_s"],
         story=_story(found["story"], command),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import re
 import shlex
 import time
@@ -13,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from pmemsim import _core
-from pmemsim.crash import Checker
+from pmemsim.crash import Checker, folder_of_images
 from pmemsim.errors import ConfigError, Error
-from pmemsim.files import named, replacing, temporary_folder
+from pmemsim.files import replacing
 from pmemsim.simulation import Progress
 from pmemsim.trace import Trace
 
@@ -25,7 +24,7 @@ MODELS = {
 }
 """What each model is, by name."""
 
-DEFAULT_BUDGET = "2000"
+DEFAULT_BUDGET = "3000"
 """Images that a checker sees, unless the user says otherwise."""
 
 _SECONDS = {"ms": 0.001, "s": 1, "min": 60, "h": 3600}
@@ -141,23 +140,38 @@ class Wanted:
     """Only the one of this number."""
     keep: Path | None = None
     """Where the rejected image goes, or the only one."""
+    without: int | None = None
+    """A flush or fence that is left out, by the number of its instruction."""
 
 
 def show_images(
-    trace: Trace, wanted: Wanted, checker: Checker, command: str, progress: Progress | None = None
+    trace: Trace,
+    wanted: Wanted,
+    checker: Checker,
+    command: str,
+    jobs: int = 1,
+    progress: Progress | None = None,
 ) -> ModelRun:
     """Show images that the model allows to a checker, until it rejects one.
 
-    `command` is how the user would see the rejected one again. Raises an `Error` where there is
-    nothing to judge.
+    So many checkers work at once (`jobs`), which changes nothing but the time. `command` is how the
+    user would see the rejected one again. Raises an `Error` where there is nothing to judge.
     """
     _refuse_without_pm(trace)
     begin = time.monotonic()
-    file = _core.TraceFile(str(trace.path))
-    images = _core.ModelImages(file, wanted.model == "eadr", wanted.seed, wanted.budget.most)
-    _refuse_too_many(trace, wanted.budget, images.possible)
-    shown = _Shown(trace, wanted, checker, images, begin, progress)
-    story = shown.first_rejected(command)
+    with folder_of_images() as folder:
+        images = _core.ModelImages(
+            _core.TraceFile(str(trace.path)),
+            wanted.model == "eadr",
+            wanted.seed,
+            wanted.budget.most,
+            checker.started_in(folder),
+            jobs,
+            wanted.without,
+        )
+        _refuse_too_many(trace, wanted.budget, images.possible)
+        shown = _Shown(trace, wanted, checker, images, begin, progress)
+        story = shown.first_rejected(command)
     if story is None and images.complete and images.possible == 1:
         raise Error(
             f"{trace.name}: stores nothing to its persistent memory in the recorded part, so that "
@@ -169,7 +183,7 @@ def show_images(
         threads=trace.threads,
         seed=wanted.seed,
         budget=wanted.budget.text,
-        images=shown.checked,
+        images=1 if wanted.image is not None else images.number,
         possible=images.possible,
         complete=images.complete,
         instants=images.instants,
@@ -196,14 +210,6 @@ def _refuse_too_many(trace: Trace, budget: Budget, possible: float) -> None:
         )
 
 
-def _memory() -> Path | None:
-    """Where files are in memory, which is faster, unless the user says where they go."""
-    memory = Path("/dev/shm")
-    if "TMPDIR" in os.environ or not os.access(memory, os.W_OK):
-        return None
-    return memory
-
-
 class _Shown:
     """Images on their way to a checker."""
 
@@ -222,36 +228,40 @@ class _Shown:
         self.begin = begin
         self.progress = progress
         self.regions = len(trace.metadata["pm_regions"])
-        self.checked = 0
-        self.made = 0
 
     def first_rejected(self, command: str) -> ImageStory | None:
-        """The story of the first image that is rejected, if one is."""
-        with temporary_folder(_memory()) as folder, contextlib.ExitStack() as names:
-            files = [str(folder / f"image{number}") for number in range(self.regions)]
-            for file in files:
-                names.enter_context(named(Path(file), f"{folder.parent} (TMPDIR)"))
-            while self._next():
-                self.images.write(files)
-                began = time.monotonic()
-                problem = self.checker.problem_of(files, self._report)
-                self.checked += 1
-                if problem and time.monotonic() - began < _QUICK_S:
-                    problem = self._with_less_lost(files, problem)
-                if problem or self.wanted.image is not None:
-                    self._keep()
-                if problem:
-                    lines = (problem, *self.images.story())
-                    again = f"{command} --image {self.made}"
-                    return ImageStory(self.made, lines, again)
-                if self.wanted.image is not None:
-                    break
-                self._report()
-        if self.wanted.image is not None and self.made < self.wanted.image:
-            raise Error(f"--image {self.wanted.image}: there are {self.made:,} images only")
-        return None
+        """The story of the first image that is rejected, if one is; the images have come to it."""
+        told = self._show()
+        if told is None and self.wanted.image is None:
+            return None
+        problem = self.checker.problem_of(told)
+        notes = []
+        # How long it takes is seen while no other checker works.
+        if told is not None and told[0] != "too long":
+            again = self.images.judge(self._report)
+            if again is None:
+                notes.append(
+                    "asked again, the checker accepts that image: what it says depends on more"
+                )
+            elif again[0] != "too long" and again[-1] < _QUICK_S:
+                problem = self._with_less_lost(self.checker.problem_of(again))
+        self._keep()
+        if not problem:
+            return None
+        lines = (problem, *notes, *self.images.story())
+        return ImageStory(self.images.number, lines, f"{command} --image {self.images.number}")
 
-    def _with_less_lost(self, files: list[str], problem: str) -> str:
+    def _show(self) -> _core.Told:
+        """What a checker says of the first image that it rejects, or of the only one wanted."""
+        number = self.wanted.image
+        if number is None:
+            found = self.images.show_all(self.wanted.budget.seconds, self._report)
+            return self.images.said() if found else None
+        if not self.images.go_to(number):
+            raise Error(f"--image {number}: there are {self.images.number:,} images only")
+        return self.images.judge(self._report)
+
+    def _with_less_lost(self, problem: str) -> str:
         """Bring lines back that the image has lost, as many as leave it rejected.
 
         What is left is what matters. Returns what the checker says of that image.
@@ -263,30 +273,14 @@ class _Shown:
             for first in range(0, len(lost), size):
                 back = lost[first : first + size]
                 self.images.bring_back(back)
-                self.images.write(files)
                 tries += 1
-                if said := self.checker.problem_of(files, self._report):
+                if said := self.checker.problem_of(self.images.judge(self._report)):
                     problem = said
                 else:
                     self.images.lose_again(back)
             lost = self.images.lost_lines()
             size = min(size, len(lost))
         return problem
-
-    def _next(self) -> bool:
-        if self._time_is_over():
-            return False
-        while self.images.next():
-            self.made += 1
-            if self.wanted.image is None or self.made == self.wanted.image:
-                return True
-        return False
-
-    def _time_is_over(self) -> bool:
-        limit = self.wanted.budget.seconds
-        if limit is None or self.wanted.image is not None or not self.checked:
-            return False
-        return time.monotonic() - self.begin > limit
 
     def _keep(self) -> None:
         if self.wanted.keep is None:
@@ -295,16 +289,14 @@ class _Shown:
         with contextlib.ExitStack() as stack:
             self.images.write([str(stack.enter_context(replacing(path))) for path in paths])
 
-    def _report(self) -> None:
+    def _report(self, judged: float) -> None:
         if self.progress is None:
             return
         limit = self.wanted.budget.seconds
         if limit is not None:
             self.progress(min((time.monotonic() - self.begin) / limit, 0.999))
         else:
-            self.progress(
-                min(self.checked / min(self.wanted.budget.most, self.images.possible), 0.999)
-            )
+            self.progress(min(judged / min(self.wanted.budget.most, self.images.possible), 0.999))
 
 
 def kept_files(path: Path, regions: int) -> list[Path]:

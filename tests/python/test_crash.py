@@ -40,8 +40,9 @@ def test_every_point_of_a_design_is_right(tmp_path: Path) -> None:
     assert (run["design"], run["workload"], run["threads"]) == ("asap", "queue", 2)
     assert run["images"] > run["points"] == run["all_points"] > 100
     assert run["checked"] == 10
-    assert run["unchecked"] == run["images"] - 10
-    assert f"10 of {run['images']:,}" in done.stdout
+    # Images that are judged again, because more is promised, would be the same for a check.
+    assert run["unchecked"] == run["points"] - 10
+    assert f"10 of {run['points']:,}" in done.stdout
     assert run["violations"] == 0
     assert run["story"] is None
     assert (run["stress"], run["seed"], run["programs"]) == ("", 1, 1)

@@ -102,6 +102,26 @@ TEST(Crash, SamplesPointsOfTheWholeRun) {
   EXPECT_GT(latest, of / 2);
 }
 
+// Says the same of all images, or of the one of this number.
+class OtherJudge final : public ImageJudge {
+ public:
+  explicit OtherJudge(std::string says, std::optional<std::uint64_t> only = {})
+      : says_(std::move(says)), only_(only) {}
+  void show(const Image&) override { ++shown; }
+  std::map<std::uint64_t, std::string> wrong() override {
+    std::map<std::uint64_t, std::string> found;
+    for (std::uint64_t number = 0; number < shown && !says_.empty(); ++number) {
+      if (!only_ || number == *only_) found[number] = says_;
+    }
+    return found;
+  }
+  std::uint64_t shown = 0;
+
+ private:
+  const std::string says_;
+  const std::optional<std::uint64_t> only_;
+};
+
 TEST(Crash, FindsTheLastPointsUpToATime) {
   const CrashResult one = crash_it({{"atomicity", "hw-redo"}}, {.at = Picoseconds{10'000'000}});
   EXPECT_GE(one.points, 1);
@@ -111,9 +131,8 @@ TEST(Crash, FindsTheLastPointsUpToATime) {
 }
 
 TEST(Crash, ShowsAllImagesOfATime) {
-  const CrashOptions options{.at = Picoseconds{10'000'000},
-                             .inspections = 1,
-                             .inspect = [](const Image&) { return "it is wrong"; }};
+  OtherJudge judge("it is wrong");
+  const CrashOptions options{.at = Picoseconds{10'000'000}, .judge = &judge, .inspections = 1};
   const CrashResult result = crash_it({{"atomicity", "hw-redo"}}, options);
   EXPECT_EQ(result.inspected, result.points);
   EXPECT_EQ(result.violations, result.points);
@@ -167,12 +186,10 @@ TEST(Crash, TriesOtherLinesAtOtherPoints) {
 }
 
 TEST(Crash, ShowsImagesAndBelievesWhatIsSaidOfThem) {
-  int shown = 0;
-  const CrashOptions options{.inspections = 5, .inspect = [&](const Image&) -> std::string {
-                               return ++shown == 3 ? "the queue is broken" : "";
-                             }};
+  OtherJudge judge("the queue is broken", 2);
+  const CrashOptions options{.judge = &judge, .inspections = 5};
   const CrashResult result = crash_it({{"atomicity", "lad"}}, options);
-  EXPECT_EQ(shown, 5);
+  EXPECT_EQ(judge.shown, 5);
   EXPECT_EQ(result.inspected, 5);
   EXPECT_EQ(result.violations, 1);
   ASSERT_TRUE(result.story);
@@ -386,12 +403,50 @@ TEST(CrashImage, LeavesAsItIsWhatRecoveryHasNeverWritten) {
 }
 
 TEST(Crash, ShowsImagesThatLieEvenly) {
-  const CrashOptions options{
-      .sample = 1, .inspections = 2, .inspect = [](const Image&) { return "it is wrong"; }};
+  OtherJudge judge("it is wrong");
+  const CrashOptions options{.sample = 1, .judge = &judge, .inspections = 2};
   const CrashResult result = crash_it({{"atomicity", "lad"}}, options);
   EXPECT_EQ(result.inspected, 2);
   ASSERT_TRUE(result.story);
   EXPECT_EQ(result.story->point, result.all_points / 2);
+}
+
+TEST(Crash, ShowsEachImageThatIsRecovered) {
+  const std::vector<KeyValue> torn{{"atomicity", "hw-redo"}, {"pm.persistence", "written"}};
+  OtherJudge all("");
+  const CrashResult result =
+      crash_it(torn, {.subsets = 1, .judge = &all, .inspections = CrashOptions::kAllImages});
+  EXPECT_GT(result.different, result.points);
+  EXPECT_LE(result.different, result.images);
+  EXPECT_EQ(result.inspected, result.different);
+  EXPECT_EQ(all.shown, result.different);
+  OtherJudge of_some("");
+  const CrashResult some =
+      crash_it(torn, {.sample = 20, .judge = &of_some, .inspections = CrashOptions::kAllImages});
+  EXPECT_EQ(some.points, 20);
+  EXPECT_EQ(of_some.shown, some.different);
+}
+
+TEST(Crash, OfAnotherJudgesFindingsTheFirstIsTold) {
+  OtherJudge late("it is wrong", 7);
+  const CrashResult result =
+      crash_it({{"atomicity", "asap"}}, {.judge = &late, .inspections = CrashOptions::kAllImages});
+  EXPECT_EQ(result.violations, 1);
+  ASSERT_TRUE(result.story);
+  EXPECT_EQ(result.story->point, 8);
+  // The oracle finds something, too, at other points.
+  const std::vector<KeyValue> broken{{"atomicity", "asap"}, {"asap.break.lpo_dropping", "true"}};
+  const CrashResult alone = crash_it(broken);
+  OtherJudge first("it is wrong", 0);
+  const CrashResult both =
+      crash_it(broken, {.judge = &first, .inspections = CrashOptions::kAllImages});
+  ASSERT_GT(alone.story->point, 1);
+  EXPECT_EQ(both.violations, alone.violations + 1);
+  EXPECT_EQ(both.story->point, 1);
+  OtherJudge last("it is wrong", both.inspected - 1);
+  const CrashResult later =
+      crash_it(broken, {.judge = &last, .inspections = CrashOptions::kAllImages});
+  EXPECT_EQ(later.story->lines, alone.story->lines);
 }
 
 // There is no pool, although the trace says so.
@@ -504,14 +559,10 @@ TEST(Crash, RefusesAProgramWithoutRegionsWhereADesignAddsNothingElse) {
                 program.builder,
                 {{"ordering", "x86"}, {"atomicity", "software-undo"}, {"backend", "encryption"}}),
             "");
-  int seen = 0;
-  CrashOptions shown{.inspections = 1};
-  shown.inspect = [&](const Image&) {
-    ++seen;
-    return std::string();
-  };
+  OtherJudge judge("");
+  const CrashOptions shown{.judge = &judge, .inspections = 1};
   EXPECT_EQ(why_not_judged(program.builder, kSoftwareUndo, shown), "");
-  EXPECT_EQ(seen, 1);
+  EXPECT_EQ(judge.shown, 1);
 }
 
 // The region is promised, although nothing ever persists.
@@ -524,8 +575,8 @@ TEST(Crash, RefusesToCallACheckDoneThatHasSeenNothing) {
   builder.mark(trace::MarkKind::kRegionBegin, 1);
   builder.mark(trace::MarkKind::kRegionEnd, 1);
   EXPECT_EQ(why_not_judged(builder, kSoftwareUndo), "");
-  CrashOptions shown{.inspections = 1};
-  shown.inspect = [](const Image&) { return std::string(); };
+  OtherJudge judge("");
+  const CrashOptions shown{.judge = &judge, .inspections = 1};
   EXPECT_TRUE(why_not_judged(builder, kSoftwareUndo, shown)
                   .starts_with("nothing of it became persistent, so that the program that checks"));
 }

@@ -36,11 +36,20 @@ from pmemsim.cli.options import (
     sample_of,
 )
 from pmemsim.cli.recordings import open_traces
-from pmemsim.crash import Case, Checker, CrashRun, Points, Refused, checker_of, verify_or_refuse
+from pmemsim.crash import (
+    Case,
+    Checker,
+    CheckerWanted,
+    CrashRun,
+    Points,
+    Refused,
+    checker_of,
+    verify_or_refuse,
+)
 from pmemsim.decode import registers_path
 from pmemsim.errors import CheckFailed, ConfigError, Problems
 from pmemsim.files import check_writable, write_json
-from pmemsim.parallel import Report, run_all
+from pmemsim.parallel import Report, host_cores, run_all
 from pmemsim.persistency import DEFAULT_BUDGET
 from pmemsim.presets import parse_overrides
 from pmemsim.stress import stress_sets
@@ -113,6 +122,14 @@ def crash_command(
     image: Annotated[
         int | None, typer.Option("--image", help="With --model: only the image of this number.")
     ] = None,
+    without_each: Annotated[
+        bool,
+        typer.Option(
+            "--without-each",
+            help="With --model: then leave out each flush and each fence of the program in turn, and "
+            "say whether the checker notices, or whether a crash leaves the same images as with it.",
+        ),
+    ] = False,
     machine: Annotated[
         str | None,
         typer.Option(
@@ -160,11 +177,22 @@ def crash_command(
             "code 0 means consistent. Default: the workload's own check.",
         ),
     ] = None,
+    check_in_process: Annotated[
+        Path | None,
+        typer.Option(
+            "--check-in-process",
+            help="Instead of --check, and several times as fast: a shared library whose function "
+            "pmemsim_check judges images in memory (pmemsim/check.h).",
+            metavar="LIBRARY",
+        ),
+    ] = None,
     check_images: Annotated[
-        int | None,
+        str | None,
         typer.Option(
             "--check-images",
-            help="Images of each run that this program sees, at points that lie evenly.",
+            help="So many images of each run are checked, at points that lie evenly; or `all` that "
+            "are recovered, torn lines and --subsets, too.",
+            metavar="N",
             show_default=f"{crashing.DEFAULT_CHECKS}; --random: 0",
         ),
     ] = None,
@@ -172,7 +200,7 @@ def crash_command(
         float | None,
         typer.Option(
             "--check-timeout",
-            help="Seconds that this program may take for an image; longer counts as a violation.",
+            help="Seconds that a check may take for an image; longer counts as a violation.",
             show_default=f"{crashing.DEFAULT_CHECK_TIMEOUT_S:g}",
         ),
     ] = None,
@@ -201,6 +229,7 @@ def crash_command(
         pmemsim crash queue --design asap,lad --backends verified-janus -m janus
         pmemsim crash --mutants
         pmemsim crash mine.pmt --model px86 --check './mine --verify'
+        pmemsim crash mine.pmt --model px86 --check-in-process ./mine_check.so
 
     At each point the design's own recovery works on exactly what has survived. The image must be
     what some set of whole regions leaves, with all that they depend on and all that was promised.
@@ -219,12 +248,15 @@ def crash_command(
         check_jobs(jobs)
     if check_timeout is not None and not 0 < check_timeout <= _MOST_S:
         problems.add([f"--check-timeout {check_timeout:g}: must be more than 0, at most {_MOST_S}"])
+    checker = CheckerWanted(check, check_in_process, check_timeout)
+    if check is not None and check_in_process is not None:
+        problems.add(["--check and --check-in-process: give one of them"])
     if model is not None:
         return crash_by_model(
             [*(targets or []), *(more_targets.split(",") if more_targets else [])],
             lambda target: _find_target(target, recipe),
             recipe,
-            ModelOptions(model, budget, image, save_image, check, check_timeout, json_path, jobs),
+            ModelOptions(model, budget, image, save_image, checker, json_path, jobs, without_each),
             {
                 "--design": designs,
                 "--all-designs": "" if all_designs else None,
@@ -242,8 +274,12 @@ def crash_command(
             problems,
         )
     problems.add(
-        f"{option} {value}: goes with --model"
-        for option, value in (("--budget", budget), ("--image", image))
+        f"{option} {value}".strip() + ": goes with --model"
+        for option, value in (
+            ("--budget", budget),
+            ("--image", image),
+            ("--without-each", "" if without_each else None),
+        )
         if value is not None
     )
     machine = _MACHINE if machine is None else machine
@@ -260,6 +296,7 @@ def crash_command(
             "--at": at,
             "--subsets": subsets or None,
             "--check": check,
+            "--check-in-process": check_in_process,
             "--check-images": check_images,
             "--check-timeout": check_timeout,
             "--save-image": save_image,
@@ -272,10 +309,13 @@ def crash_command(
         )
         return _crash_mutants(designs, machine, json_path, jobs, problems)
     chosen_points = _points(points, recipe.seed, at, subsets, problems)
-    if check_images is not None:
-        _check_whole("--check-images", check_images, 0, problems)
-    if check is not None and check_images == 0:
-        problems.add(["--check and --check-images 0: nothing would be checked; leave one out"])
+    # The oracle sees all images; starting random programs for some would take longer than that.
+    default = crashing.DEFAULT_CHECKS if random is None or checker.given else 0
+    images = _images(check_images, default, problems)
+    if checker.given and images == 0:
+        problems.add(
+            [f"{checker.options[0]} and --check-images 0: nothing would be checked; leave one out"]
+        )
     extra = tuple(parse_overrides(overrides or [], problems.found))
     names = _designs(designs, machine, problems, every=all_designs, log=recipe.log)
     names = before_backends(names, backends, problems)
@@ -301,9 +341,8 @@ def crash_command(
         ],
         points=chosen_points,
         recipe=recipe,
-        check=check,
-        check_images=check_images,
-        check_timeout=check_timeout,
+        checker=checker,
+        check_images=images,
         jobs=jobs,
     )
     if random is None:
@@ -336,9 +375,9 @@ class _Crashes:
     """Of each set of settings, the designs."""
     points: Points
     recipe: Recipe
-    check: str | None
+    checker: CheckerWanted
     check_images: int | None
-    check_timeout: float | None
+    """None: all."""
     jobs: int | None
 
     def of_targets(self, wanted: Sequence[str], problems: Problems) -> list[CrashRun | Refused]:
@@ -351,7 +390,7 @@ class _Crashes:
                 targets.append(_find_target(target, self.recipe))
         problems.raise_any()
         traces = open_traces(targets, self.jobs)
-        checkers = [self._checker(trace, self.check_images) for trace in traces]
+        checkers = [checker_of(trace, self.checker, self.check_images) for trace in traces]
         recordings = list(zip(wanted, traces, checkers, strict=True))
         pairs = [
             (case, *recording)
@@ -364,8 +403,9 @@ class _Crashes:
             case: Case, target: str, trace: Trace, checker: Checker | None
         ) -> Callable[[Report], CrashRun | Refused]:
             command = self._command(target, case, self.recipe)
+            jobs = max(1, (self.jobs or host_cores()) // len(pairs))
             return lambda report: verify_or_refuse(
-                trace, case, self.points, checker, command, report
+                trace, case, self.points, checker, command, report, jobs
             )
 
         labels = [f"{trace.name} on {case.label}" for case, _, trace, _ in pairs]
@@ -387,8 +427,6 @@ class _Crashes:
             problems.add(argument_problems(seed=first.seed + max(count, 1) - 1))
         problems.raise_any()
         programs = [replace(first, seed=first.seed + number) for number in range(count)]
-        # The oracle sees all images; starting a program for some would take longer than all that.
-        images = 0 if self.check is None and self.check_images is None else self.check_images
 
         def command_of(program: WorkloadRun, case: Case) -> str:
             return self._command(program.workload, case, replace(recipe, seed=program.seed))
@@ -398,14 +436,11 @@ class _Crashes:
                 programs,
                 self.cases,
                 self.points,
-                lambda trace: self._checker(trace, images),
+                lambda trace: checker_of(trace, self.checker, self.check_images),
                 command_of,
                 self.jobs,
                 progress,
             )
-
-    def _checker(self, trace: Trace, images: int | None) -> Checker | None:
-        return checker_of(trace, self.check, images, self.check_timeout)
 
     def _command(self, target: str, case: Case, recipe: Recipe) -> str:
         """What crashes the same simulation again."""
@@ -414,11 +449,9 @@ class _Crashes:
             words += [option] if value is True else [option, str(value)]
         if self.points.subsets:
             words += ["--subsets", str(self.points.subsets)]
-        if self.check is not None:
-            words += ["--check", self.check]
-        if self.check_timeout is not None:
-            words += ["--check-timeout", f"{self.check_timeout:g}"]
-        return shlex.join(words)
+        if self.check_images is None:
+            words += ["--check-images", "all"]
+        return shlex.join([*words, *self.checker.options])
 
 
 def _crash_mutants(
@@ -503,6 +536,19 @@ def _picoseconds(text: str, problems: Problems) -> int | None:
     if time > MOST:
         problems.add([f"--at {text}: is later than any simulation ends; leave it out"])
     return time
+
+
+def _images(text: str | None, default: int, problems: Problems) -> int | None:
+    """How many a checker sees; None: all."""
+    if text is None:
+        return default
+    if text == "all":
+        return None
+    if text.lstrip("-").isdecimal():
+        _check_whole("--check-images", int(text), 0, problems)
+        return int(text)
+    problems.add([f"--check-images {text}: give a number, or `all`"])
+    return default
 
 
 def _check_whole(option: str, value: int, least: int, problems: Problems, most: int = MOST) -> None:

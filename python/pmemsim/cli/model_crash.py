@@ -9,10 +9,11 @@ from pathlib import Path
 from pmemsim.cli.console import out, progress_of, si, table
 from pmemsim.cli.options import Recipe, keep_inputs
 from pmemsim.cli.recordings import open_traces
-from pmemsim.crash import Checker, checker_of
+from pmemsim.crash import Checker, CheckerWanted, checker_of
 from pmemsim.errors import CheckFailed, Error, Problems, did_you_mean
 from pmemsim.files import check_writable, write_json
-from pmemsim.parallel import Report, run_all
+from pmemsim.left_out import LeftOut, leave_each_out
+from pmemsim.parallel import Report, host_cores, run_all
 from pmemsim.persistency import (
     DEFAULT_BUDGET,
     MODELS,
@@ -35,10 +36,10 @@ class ModelOptions:
     budget: str | None
     image: int | None
     save_image: Path | None
-    check: str | None
-    check_timeout: float | None
+    checker: CheckerWanted
     json_path: str | None
     jobs: int | None
+    without_each: bool
 
 
 def crash_by_model(
@@ -66,16 +67,15 @@ def crash_by_model(
     traces = open_traces(found, options.jobs)
     checkers = [_checker(trace, options, problems) for trace in traces]
     problems.raise_any()
-    words = [] if options.check is None else ["--check", options.check]
-    if options.check_timeout is not None:
-        words += ["--check-timeout", f"{options.check_timeout:g}"]
+    words = options.checker.options
     given = {name: value for name, value in recipe.given.items() if name != "--seed"}
     for name, value in given.items():
         words += [name] if value is True else [name, str(value)]
 
     def task(target: str, trace: Trace, checker: Checker) -> Callable[[Report], ModelRun]:
         command = repeating_command(target, wanted, words)
-        return lambda report: show_images(trace, wanted, checker, command, report)
+        jobs = options.jobs or host_cores()
+        return lambda report: show_images(trace, wanted, checker, command, jobs, report)
 
     with progress_of([f"{trace.name} by {options.model}" for trace in traces]) as progress:
         tasks = [
@@ -83,12 +83,37 @@ def crash_by_model(
             for target, trace, checker in zip(targets, traces, checkers, strict=True)
             if checker is not None
         ]
-        runs = run_all(tasks, options.jobs, progress)
+        runs = run_all(tasks, 1, progress)  # each has all checkers
+    left_out: list[list[LeftOut]] = []
+    if options.without_each and not any(run.story for run in runs):
+        pairs = [
+            (trace, checker) for trace, checker in zip(traces, checkers, strict=True) if checker
+        ]
+        left_out = _leave_out(pairs, wanted, options)
     if options.json_path:
-        write_json({"runs": [run.to_dict() for run in runs]}, options.json_path)
+        results = [run.to_dict() for run in runs]
+        for result, instructions in zip(results, left_out, strict=False):
+            result["left_out"] = [instruction.to_dict() for instruction in instructions]
+        write_json({"runs": results}, options.json_path)
     if options.json_path != "-":
         _print(runs)
+        for run, instructions in zip(runs, left_out, strict=False):
+            _print_left_out(run, instructions)
     _fail_if_rejected(runs)
+    _fail_if_unnoticed([instruction for instructions in left_out for instruction in instructions])
+
+
+def _leave_out(
+    pairs: Sequence[tuple[Trace, Checker]], wanted: Wanted, options: ModelOptions
+) -> list[list[LeftOut]]:
+    jobs = options.jobs or host_cores()
+
+    def task(trace: Trace, checker: Checker) -> Callable[[Report], list[LeftOut]]:
+        return lambda report: list(leave_each_out(trace, wanted, checker, jobs, report))
+
+    labels = [f"{trace.name} without each flush and fence" for trace, _ in pairs]
+    with progress_of(labels) as progress:
+        return run_all([task(*pair) for pair in pairs], 1, progress)
 
 
 def _wanted(
@@ -122,12 +147,13 @@ def _wanted(
 
 def _checker(trace: Trace, options: ModelOptions, problems: Problems) -> Checker | None:
     with problems.collected():
-        checker = checker_of(trace, options.check, None, options.check_timeout)
+        checker = checker_of(trace, options.checker, None)
         if checker is None:
             raise Error(
                 f"{trace.name}: nothing judges its images; give a program with --check that "
                 "recovers what is in the file that its last argument names, and exits with 0 if "
-                "that is consistent (pmemsim's workloads have one of their own)"
+                "that is consistent, or a library with --check-in-process (pmemsim's workloads "
+                "have a check of their own)"
             )
         return checker
     return None
@@ -150,6 +176,35 @@ def _print(runs: Sequence[ModelRun]) -> None:
         for run in runs
     ]
     out.print(table("", columns, rows))
+
+
+def _print_left_out(run: ModelRun, instructions: Sequence[LeftOut]) -> None:
+    columns = ["left out", "where", "function", ">executed", "", "the checker says", ">images"]
+    rows = [
+        (
+            each.name,
+            f"{each.file}:{each.line}",
+            each.function,
+            f"{each.executed:,}",
+            each.verdict,
+            each.problem,
+            each.images,
+        )
+        for each in instructions
+    ]
+    out.print(table(f"{run.workload}, {run.model}, one flush or fence left out", columns, rows))
+
+
+def _fail_if_unnoticed(instructions: Sequence[LeftOut]) -> None:
+    unnoticed = [each for each in instructions if each.verdict == "not found"]
+    if not unnoticed:
+        return
+    first = unnoticed[0]
+    raise CheckFailed(
+        f"{len(unnoticed)} of {len(instructions)} flushes and fences could be left out, other images "
+        f"be left by a crash, and the checker accept them; the first: {first.name} at "
+        f"{first.file}:{first.line}. Either it isn't needed, or the checker looks at too little"
+    )
 
 
 def _fail_if_rejected(runs: Sequence[ModelRun]) -> None:

@@ -248,6 +248,21 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
            machine_.now());
   }
 
+  // What the other judge says comes when all is over, and counts for the points of its images.
+  void hear_judge() {
+    result.inspected = shown_.size();
+    if (options_.judge != nullptr) {
+      for (auto& [number, problem] : options_.judge->wrong()) {
+        Violation& violation = shown_[number];
+        wrong_.push_back(violation.point);
+        violation.problem = std::move(problem);
+        if (!first || violation.point <= first->point) first = violation;
+      }
+    }
+    std::ranges::sort(wrong_);
+    result.violations = wrong_.size() - std::ranges::size(std::ranges::unique(wrong_));
+  }
+
   CrashResult result;
   std::optional<Violation> first;
 
@@ -285,7 +300,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
 
   void point(Picoseconds when) {
     const std::uint64_t number = ++result.all_points;
-    const bool inspect = options_.inspections > 0 && inspected_.take(number);
+    const bool inspect = inspected_.take(number);
     visiting_ = visited_.take(number) || inspect;
     if (!visiting_) return;
     ++result.points;
@@ -332,7 +347,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
 
   void report(std::optional<Violation> violation, Picoseconds when) {
     if (!violation) return;
-    result.violations += std::exchange(latest_violation_, result.all_points) != result.all_points;
+    if (wrong_.empty() || wrong_.back() != result.all_points) wrong_.push_back(result.all_points);
     if (first) return;
     violation->point = result.all_points;
     violation->when = when;
@@ -373,9 +388,10 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
 
   std::optional<Violation> visit(bool inspect) {
     ++result.images;
+    ++result.different;
     std::optional<Violation> violation = recover_and_judge();
     result.repaired += image_.repaired();
-    if (inspect && !violation) violation = this->inspect();
+    if (inspect && !violation) show({});
     image_.undo_recovery();
     if (!violation && !image_.survives_restarts(history_, result.restarts)) {
       violation = Violation{.problem =
@@ -397,10 +413,12 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   // The write that has just come to its end had only come so far.
   std::optional<Violation> visit_torn(const ChangedLine& torn) {
     const CrashImage::Decoded decoded = image_.decoded(torn.first, torn.second);
-    std::optional<Violation> violation =
-        decoded.problem.empty() ? visit_instead(decoded.lines) : gives_up(decoded.problem);
-    if (violation) violation->torn = torn.first;
-    return violation;
+    Violation how{.torn = torn.first};
+    if (!decoded.problem.empty()) {
+      how.problem = gives_up(decoded.problem).problem;
+      return how;
+    }
+    return visit_instead(decoded.lines, std::move(how));
   }
 
   // Some dirty lines that may leave the caches have left.
@@ -419,31 +437,37 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
       }
     }
     if (written.empty()) return {};
-    std::optional<Violation> violation = visit_instead(written);
-    if (violation) {
-      for (const auto& [line, _] : written) violation->evicted.push_back(line);
-    }
-    return violation;
+    Violation how;
+    for (const auto& [line, _] : written) how.evicted.push_back(line);
+    return visit_instead(written, std::move(how));
   }
 
-  // Lines that hold something else than what has survived.
-  std::optional<Violation> visit_instead(const std::vector<ChangedLine>& lines) {
+  // Lines that hold something else than what has survived; `how` that came is to be said.
+  std::optional<Violation> visit_instead(const std::vector<ChangedLine>& lines, Violation how) {
     ++result.images;
+    ++result.different;
     image_.also(lines);
     std::optional<Violation> violation = recover();
     if (const auto finding = oracle_.judge_instead(image_, image_.changed())) {
       violation = found(*finding, violation);
     }
+    if (inspects_all() && !violation) show(how);
     image_.undo_recovery();
     image_.take_back();
+    if (!violation) return {};
+    violation->torn = how.torn;
+    violation->evicted = how.evicted;
     return violation;
   }
 
-  std::optional<Violation> inspect() {
-    ++result.inspected;
-    const std::string problem = options_.inspect(image_.image());
-    if (problem.empty()) return {};
-    return Violation{.problem = problem};
+  bool inspects_all() const {
+    return options_.judge != nullptr && options_.inspections == CrashOptions::kAllImages;
+  }
+  void show(Violation how) {
+    how.point = result.all_points;
+    how.when = machine_.now();
+    shown_.push_back(std::move(how));
+    options_.judge->show(image_.image());
   }
 
   void save() const {
@@ -463,9 +487,10 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   ContentsCheck contents_;
   const CrashOptions& options_;
   Selection visited_, inspected_;
-  const std::uint64_t last_point_;                 // of those counted beforehand
-  bool visiting_;                                  // the latest point
-  std::optional<std::uint64_t> latest_violation_;  // its point
+  const std::uint64_t last_point_;    // of those counted beforehand
+  bool visiting_;                     // the latest point
+  std::vector<std::uint64_t> wrong_;  // points
+  std::vector<Violation> shown_;  // to the other judge: what is to be said of each if it is wrong
   LineSet dirty_;
   std::vector<StaleLoad> stale_loads_;
   std::vector<ChangedLine> torn_;  // how the latest write's line may have been before its end
@@ -517,7 +542,7 @@ void check_judgeable(const trace::TraceFile& trace, const Configuration& configu
   const bool regions =
       std::any_of(units.begin(), units.end(), [](const auto& unit) { return unit.region != 0; });
   const DesignConfiguration& design = configuration.design;
-  if (!regions && !image_is_decoded && options.inspections == 0 &&
+  if (!regions && !image_is_decoded && options.judge == nullptr &&
       adds_regions_alone(design.promises())) {
     throw Error(fmt::format(
         "{}: has no atomic regions, and without them atomicity={} promises nothing that x86 "
@@ -537,7 +562,7 @@ void check_judged(const trace::TraceFile& trace, const CrashOptions& options,
         "does the program flush and fence what it stores?",
         trace.path()));
   }
-  if (options.inspections > 0 && result.inspected == 0) {
+  if (options.judge != nullptr && result.inspected == 0) {
     throw Error(fmt::format(
         "{}: nothing of it became persistent, so that the program that checks images has seen "
         "none; leave it out by --check-images 0",
@@ -579,7 +604,11 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   const std::unique_ptr<ImageDecoder> decoder = persistent_caches ? nullptr : design.decoder();
   check_judgeable(trace, configuration, history, options, decoder != nullptr);
   std::uint64_t all_points = 0, latest = 0;
-  if (options.sample > 0 || options.at || options.inspections > 0) {
+  const bool inspects_all =
+      options.judge != nullptr && options.inspections == CrashOptions::kAllImages;
+  const std::uint64_t inspections =
+      options.judge == nullptr || inspects_all ? 0 : options.inspections;
+  if (options.sample > 0 || options.at || inspections > 0) {
     Machine counted(configuration, trace);
     PointCounter counter(options.at.value_or(Picoseconds{INT64_MAX}), persistent_caches);
     run(counted, counter, nullptr, part(progress, 0, kCounting));
@@ -587,7 +616,7 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
     latest = counter.latest();
   }
   Selection visited = Selection::all();
-  std::vector<std::uint64_t> inspected = spread(options.inspections, all_points);
+  std::vector<std::uint64_t> inspected = spread(inspections, all_points);
   if (options.at) {
     inspected.resize(latest);
     std::iota(inspected.begin(), inspected.end(), all_points - latest + 1);
@@ -598,11 +627,14 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
 
   const std::unique_ptr<Recovery> recovery = design.recovery(trace);
   if (options.save) check_saved(decoder.get(), all_points);
+  Selection shown = inspects_all ? visited : Selection(std::move(inspected));
+  if (options.judge == nullptr) shown = Selection(std::vector<std::uint64_t>());
   Plug plug(machine, persistent_caches, history, *recovery, decoder.get(), options,
-            std::move(visited), Selection(std::move(inspected)), all_points);
+            std::move(visited), std::move(shown), all_points);
   const double counted = all_points > 0 ? kCounting : 0;
   run(machine, plug, &plug, part(progress, counted, 1 - counted));
   plug.check_all_contents();
+  plug.hear_judge();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
   if (options.at && plug.result.images == 0) {
     throw ConfigError({"--at: nothing is persistent or promised yet at that time"});

@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,18 @@ namespace trace {
 class TraceFile;
 }
 
+// Somebody else who judges images, in its own time.
+class ImageJudge {
+ public:
+  ImageJudge() = default;
+  ImageJudge(const ImageJudge&) = delete;
+  ImageJudge& operator=(const ImageJudge&) = delete;
+  virtual ~ImageJudge() = default;
+  virtual void show(const Image& image) = 0;
+  // Of all that were shown, by their number from 0: what is wrong.
+  virtual std::map<std::uint64_t, std::string> wrong() = 0;
+};
+
 struct CrashOptions {
   std::uint64_t sample = 0;  // so many points, chosen at random; 0: all
   std::uint64_t seed = 1;
@@ -46,10 +59,10 @@ struct CrashOptions {
   // At each point also so many other images that the design leaves open at that instant: dirty
   // lines in the caches, some of which an eviction might have written a moment earlier.
   std::uint64_t subsets = 0;
-  // So many images are shown to `inspect`, at points that lie evenly in the run; returns what it
-  // finds wrong, or nothing.
+  // Sees so many images, at points that lie evenly in the run; kAllImages: all that are recovered.
+  ImageJudge* judge = nullptr;
+  static constexpr std::uint64_t kAllImages = UINT64_MAX;
   std::uint64_t inspections = 0;
-  std::function<std::string(const Image&)> inspect{};
   // With `at`: shown what the last of these points leaves, before anything is decoded or recovered.
   std::function<void(const DeviceImage&, const SurvivingRegisters&)> save{};
 };
@@ -67,7 +80,8 @@ struct CrashResult {
   std::uint64_t images = 0;      // recovered and judged
   std::uint64_t repaired = 0;    // points at which recovery changed the image
   std::uint64_t restarts = 0;    // of recovery, after a crash of its own
-  std::uint64_t inspected = 0;
+  std::uint64_t inspected = 0;   // by the other judge
+  std::uint64_t different = 0;   // images, each once: those that it could have seen
   std::uint64_t violations = 0;  // points with one, there or before the next point
   double wall_s = 0;             // of the host: simulation, images, recovery, oracle
   std::optional<CrashStory> story;

@@ -1,0 +1,92 @@
+"""How many images a second checkers judge (make bench).
+
+python benchmarks/checks.py
+
+Records a list in a pool of 8 MiB (checked_list.c), and shows images that x86 allows to its checker,
+which walks the list: as a program that is started for each image, and as a library. Prints how many
+images a second were made and judged, from the beginning of the recording to the last verdict, by as
+many checkers as there are host cores (or --jobs).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from native_builds import ROOT
+from pmemsim.parallel import host_cores
+from pmemsim.persistency import Budget, Wanted, show_images
+from pmemsim.toolchain import compiler, native_compiler
+
+from pmemsim.crash import CheckerWanted, checker_of
+from pmemsim.trace import Trace
+
+SOURCE = ROOT / "benchmarks" / "checked_list.c"
+POOL = "500000000000:500000800000"
+IMAGES = {"program": 2000, "library": 10000}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A checker's speed."""
+
+    checker: str
+    images: int
+    wall_s: float
+    images_per_s: float
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="How many images a second checkers judge.")
+    parser.add_argument("--jobs", type=int, default=host_cores())
+    parser.add_argument("--images", type=int, help="of each checker")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        rows = measure(Path(folder), given.jobs, given.images)
+    print(f"images of a pool of 8 MiB, {given.jobs} checkers at once")
+    for row in rows:
+        print(f"  {row.checker:8} {row.images_per_s:7,.0f} images/s ({row.images:,})")
+    if given.json:
+        given.json.write_text(json.dumps([vars(row) for row in rows], indent=2) + "\n")
+
+
+def measure(folder: Path, jobs: int, images: int | None = None) -> list[Row]:
+    """Build, record and crash."""
+    program, library, trace = folder / "list", folder / "list.so", folder / "list.pmt"
+    options: list[str | Path] = ["-O2", "-mclwb", SOURCE]
+    subprocess.run([compiler("pmemsim-cc"), *options, "-o", program], check=True)
+    as_library = ["-DLIBRARY", "-shared", "-fPIC", f"-I{ROOT / 'include'}"]
+    subprocess.run([native_compiler(), *options, *as_library, "-o", library], check=True)
+    record(program, trace)
+    return [
+        measure_one(trace, CheckerWanted(command=str(program)), images or IMAGES["program"], jobs),
+        measure_one(trace, CheckerWanted(library=library), images or IMAGES["library"], jobs),
+    ]
+
+
+def record(program: Path, trace: Path) -> None:
+    """As the command line does."""
+    command = ["pmemsim", "record", "-o", str(trace), "--pm-range", POOL, "--", str(program)]
+    subprocess.run([Path(sys.executable).with_name(command[0]), *command[1:]], check=True)
+
+
+def measure_one(path: Path, wanted: CheckerWanted, images: int, jobs: int) -> Row:
+    """Show so many images."""
+    trace = Trace(path)
+    checker = checker_of(trace, wanted, None)
+    assert checker is not None
+    run = show_images(trace, Wanted("px86", Budget.of(str(images))), checker, "", jobs)
+    assert run.story is None, run.story
+    name = "library" if checker.library else "program"
+    return Row(name, run.images, run.wall_s, run.images_per_s)
+
+
+if __name__ == "__main__":
+    main()

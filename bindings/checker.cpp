@@ -1,0 +1,61 @@
+// pmemsim._core's checkers: programs and libraries that judge images.
+#include "checker.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+
+namespace nb = nanobind;
+
+namespace pmemsim::bindings {
+namespace {
+
+const char* name_of(CheckerAnswer::Ending ending) {
+  using Ending = CheckerAnswer::Ending;
+  if (ending == Ending::kReturned) return "returned";
+  if (ending == Ending::kExited) return "exited";
+  return ending == Ending::kSignal ? "signal" : "too long";
+}
+
+CheckerCommand command_of(const std::string& name, const Path& host, bool library,
+                          const std::vector<Path>& words, double timeout_s, const Path& folder) {
+  return {name, host.string(), library, to_strings(words), timeout_s, folder.string()};
+}
+
+}  // namespace
+
+nb::object verdict(const CheckerAnswer& answer, bool library) {
+  if (is_consistent(answer, library)) return nb::none();
+  return nb::make_tuple(name_of(answer.ending), answer.status,
+                        nb::bytes(answer.said.data(), answer.size), answer.seconds);
+}
+
+CheckerProcess::KeepGoing seldom(CheckerProcess::KeepGoing report) {
+  using Clock = std::chrono::steady_clock;
+  return [report = std::move(report), last = Clock::time_point()]() mutable {
+    const Clock::time_point now = Clock::now();
+    if (now - last < std::chrono::milliseconds(50)) return;
+    last = now;
+    report();
+  };
+}
+
+void bind_checker(nb::module_& module) {
+  nb::class_<CheckerCommand>(module, "CheckerCommand")
+      .def(
+          "__init__",
+          [](CheckerCommand* self, const std::string& name, const Path& host, bool library,
+             const std::vector<Path>& words, double timeout_s, const Path& folder) {
+            new (self) CheckerCommand(command_of(name, host, library, words, timeout_s, folder));
+          },
+          nb::arg("name"), nb::arg("host"), nb::arg("library"), nb::arg("words"),
+          nb::arg("timeout_s"), nb::arg("folder"));
+}
+
+}  // namespace pmemsim::bindings

@@ -1,0 +1,66 @@
+// Several checkers that judge images at once. What they say comes in the order of the images,
+// however many there are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_set>
+#include <vector>
+
+#include "pmemsim/checker/checker_process.hpp"
+
+namespace pmemsim {
+
+// Does the checker say so?
+inline bool is_consistent(const CheckerAnswer& answer, bool library) {
+  using Ending = CheckerAnswer::Ending;
+  return answer.status == 0 && answer.ending == (library ? Ending::kReturned : Ending::kExited);
+}
+
+class CheckerPool {
+ public:
+  CheckerPool(CheckerCommand command, std::vector<trace::PmRegion> regions, std::size_t most);
+
+  // Shows the next image to a checker, as soon as one is free. `changed`: the lines in which it may
+  // differ from the one shown before. Throws Error, and what `keep_going` throws; there is nothing
+  // more to be had then.
+  void show(const Image& image, std::span<const Line> changed,
+            const CheckerProcess::KeepGoing& keep_going);
+  // The same where nobody knows what has changed.
+  void show(const Image& image, const CheckerProcess::KeepGoing& keep_going);
+  // Until all that were shown are judged.
+  void finish(const CheckerProcess::KeepGoing& keep_going);
+
+  std::uint64_t shown() const { return shown_; }
+  std::uint64_t judged() const { return judged_; }
+  // Images that were rejected, by their number from 0 in the order in which they were shown.
+  const std::map<std::uint64_t, CheckerAnswer>& rejected() const { return rejected_; }
+  // The answer to the last one, which is judged alone.
+  CheckerAnswer judge(const Image& image, std::span<const Line> changed,
+                      const CheckerProcess::KeepGoing& keep_going);
+
+ private:
+  struct Worker {
+    std::unique_ptr<CheckerProcess> checker;
+    std::optional<std::uint64_t> busy;        // with this image
+    std::unordered_set<std::uint64_t> stale;  // lines that aren't as in the image shown last
+  };
+
+  Worker& free_worker(const Image& image, const CheckerProcess::KeepGoing& keep_going);
+  void await_one(const CheckerProcess::KeepGoing& keep_going);
+  void begin(Worker& worker);
+
+  const CheckerCommand command_;
+  const std::vector<trace::PmRegion> regions_;
+  const std::size_t most_;
+  std::vector<Worker> workers_;
+  std::uint64_t shown_ = 0, judged_ = 0;
+  std::map<std::uint64_t, CheckerAnswer> rejected_;
+  CheckerAnswer last_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,117 @@
+#include "pmemsim/checker/host/library.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <system_error>
+
+namespace pmemsim {
+namespace {
+
+constexpr std::uint64_t kLineBytes = 64;
+
+// Of larger regions a check is expected to look at a part only.
+constexpr std::size_t kWhole = std::size_t{64} << 20;
+
+void* mapped(std::uint64_t address, std::size_t size, int protection, int flags, int file) {
+  return mmap(reinterpret_cast<void*>(address), size, protection, MAP_NORESERVE | flags, file, 0);
+}
+
+// So that children needn't find pages one by one. Where the system has no such thing, they do.
+void prepare_pages(void* bytes, std::size_t size) {
+  madvise(bytes, size, MADV_HUGEPAGE);
+  madvise(bytes, size, MADV_POPULATE_READ);
+}
+
+pmemsim_region place_for(const HostRegion& region) {
+  const auto at = [&](std::uint64_t address, int flags) {
+    return mapped(address, region.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags,
+                  -1);
+  };
+  void* bytes = MAP_FAILED;
+  if (region.recorded_at % kHostPageBytes == 0) bytes = at(region.recorded_at, MAP_FIXED_NOREPLACE);
+  if (bytes == MAP_FAILED) bytes = at(0, 0);
+  if (bytes == MAP_FAILED) throw std::system_error(errno, std::generic_category());
+  if (region.size <= kWhole) prepare_pages(bytes, region.size);
+  return {.bytes = bytes, .size = region.size, .recorded_at = region.recorded_at};
+}
+
+bool elsewhere(const pmemsim_region& region) {
+  return reinterpret_cast<std::uint64_t>(region.bytes) != region.recorded_at;
+}
+
+std::string in_hex(std::uint64_t number) {
+  char text[2 + 16 + 1];
+  std::snprintf(text, sizeof(text), "0x%llx", static_cast<unsigned long long>(number));
+  return text;
+}
+
+}  // namespace
+
+// The regions come first, before the library takes their place.
+Library::Library(const std::vector<HostRegion>& regions, const std::string& path) {
+  for (const HostRegion& region : regions) {
+    regions_.push_back(place_for(region));
+    const int file = open(region.image.c_str(), O_RDONLY | O_CLOEXEC);
+    void* bytes = mapped(0, region.size, PROT_READ, MAP_SHARED, file);
+    if (bytes == MAP_FAILED) throw std::system_error(errno, std::generic_category());
+    sources_.push_back({file, static_cast<const std::byte*>(bytes)});
+  }
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    throw std::runtime_error("can't be loaded: " + std::string(dlerror()));
+  }
+  check_ = reinterpret_cast<decltype(check_)>(dlsym(library, "pmemsim_check"));
+  if (check_ == nullptr) {
+    throw std::runtime_error(
+        "has no function pmemsim_check; define it as pmemsim/check.h says (in C++ within extern "
+        "\"C\")");
+  }
+  if (dlsym(library, "pmemsim_check_needs_recorded_addresses") == nullptr) return;
+  for (const pmemsim_region& region : regions_) {
+    if (!elsewhere(region)) continue;
+    throw std::runtime_error(
+        "needs persistent memory where it was recorded, but " + in_hex(region.recorded_at) +
+        " is taken or isn't the beginning of a page; record again with PM at another address, or "
+        "write a checker that does without");
+  }
+}
+
+void Library::changed(std::span<const std::uint64_t> lines) {
+  for (const std::uint64_t line : lines) {
+    for (std::size_t i = 0; i < regions_.size(); ++i) {
+      const std::uint64_t begin = regions_[i].recorded_at, end = begin + regions_[i].size;
+      const std::uint64_t first = std::max(line * kLineBytes, begin);
+      const std::uint64_t last = std::min((line + 1) * kLineBytes, end);
+      if (first >= last) continue;
+      std::memcpy(static_cast<std::byte*>(regions_[i].bytes) + (first - begin),
+                  sources_[i].bytes + (first - begin), last - first);
+    }
+  }
+}
+
+void Library::all_changed() {
+  for (std::size_t i = 0; i < regions_.size(); ++i) {
+    const std::byte* from = sources_[i].bytes;
+    auto* to = static_cast<std::byte*>(regions_[i].bytes);
+    for_each_page_of(sources_[i].file, regions_[i].size, [&](std::size_t at, std::size_t size) {
+      if (std::memcmp(to + at, from + at, size) != 0) std::memcpy(to + at, from + at, size);
+    });
+  }
+}
+
+void Library::check(Watch::Told& told) const {
+  const int status = check_(regions_.data(), regions_.size());
+  std::fflush(nullptr);
+  told.status = status;
+  told.returned = true;
+}
+
+}  // namespace pmemsim

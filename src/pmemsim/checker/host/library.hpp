@@ -1,0 +1,41 @@
+// A shared library that checks images (include/pmemsim/check.h). This process has a copy of the
+// image, of which each child gets its own when it is forked. (That children map the image's file,
+// copy-on-write, would take twice as long: each would have to find all pages anew.)
+#pragma once
+
+#include <pmemsim/check.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pmemsim/checker/host/region.hpp"
+#include "pmemsim/checker/host/watch.hpp"
+
+namespace pmemsim {
+
+class Library {
+ public:
+  // Throws std::runtime_error if it can't be loaded, or can't work with such regions.
+  Library(const std::vector<HostRegion>& regions, const std::string& path);
+
+  void changed(std::span<const std::uint64_t> lines);
+  void all_changed();
+  void prepare() {}
+  // In a child.
+  void check(Watch::Told& told) const;
+
+ private:
+  struct Source {
+    int file;
+    const std::byte* bytes;
+  };
+
+  std::vector<Source> sources_;  // of the regions
+  std::vector<pmemsim_region> regions_;
+  decltype(&pmemsim_check) check_;
+};
+
+}  // namespace pmemsim

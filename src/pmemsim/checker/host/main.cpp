@@ -1,0 +1,145 @@
+// The process that checkers are started from, one for each image: a small one that does nothing
+// else, so that starting from it is quick.
+//
+//     pmemsim-checker-host program|library TIMEOUT_MS REGIONS [IMAGE ADDRESS SIZE FILE]... WORD...
+//
+// pmemsim (checker/checker_process.hpp) starts it, with the socket of answer.hpp.
+#include <sys/personality.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "pmemsim/checker/host/library.hpp"
+#include "pmemsim/checker/host/program.hpp"
+#include "pmemsim/checker/host/watch.hpp"
+
+namespace pmemsim {
+namespace {
+
+void say(const CheckerAnswer& answer) {
+  send(kCheckerSocket, &answer, sizeof(answer), MSG_NOSIGNAL);
+}
+
+void say_not_ready(std::string_view why) {
+  CheckerAnswer answer{.ending = CheckerAnswer::Ending::kNotReady};
+  answer.size = static_cast<std::uint32_t>(std::min(why.size(), answer.said.size()));
+  std::copy_n(why.begin(), answer.size, answer.said.begin());
+  say(answer);
+}
+
+// Waits until the next image is in place. False: there is none.
+template <class Checker>
+bool next_image(Checker& checker) {
+  std::vector<std::uint64_t> lines(kMostLines);
+  for (;;) {
+    const ssize_t size = recv(kCheckerSocket, lines.data(), kMostLines * sizeof(lines[0]), 0);
+    if (size <= 0) return false;
+    if (size > 1) {
+      checker.changed(std::span(lines).first(static_cast<std::size_t>(size) / sizeof(lines[0])));
+      continue;
+    }
+    char byte;
+    std::memcpy(&byte, lines.data(), 1);
+    if (byte == kNextImage) return true;
+    checker.all_changed();
+  }
+}
+
+template <class Checker>
+void serve(Checker& checker, Watch& watch) {
+  say({.ending = CheckerAnswer::Ending::kReady});
+  while (next_image(checker)) {
+    try {
+      checker.prepare();
+    } catch (const std::system_error& error) {
+      say({.ending = CheckerAnswer::Ending::kFailed, .status = error.code().value()});
+      continue;
+    }
+    const std::optional<CheckerAnswer> answer =
+        watch.run([&](Watch::Told& told) { checker.check(told); });
+    if (!answer) return;
+    say(*answer);
+  }
+}
+
+struct Arguments {
+  bool library;
+  std::chrono::milliseconds timeout;
+  std::vector<HostRegion> regions;
+  std::span<char* const> words;
+};
+
+Arguments parse(std::span<char*> words) {
+  Arguments found{.library = std::string_view(words[1]) == "library",
+                  .timeout = std::chrono::milliseconds(std::stoll(words[2])),
+                  .regions = {},
+                  .words = {}};
+  std::size_t at = 4;
+  for (std::size_t left = std::stoull(words[3]); left > 0; --left, at += 4) {
+    found.regions.push_back({.image = words[at],
+                             .recorded_at = std::stoull(words[at + 1]),
+                             .size = std::stoull(words[at + 2]),
+                             .file = words[at + 3]});
+  }
+  found.words = words.subspan(at);
+  return found;
+}
+
+// A library that hangs while it is loaded ends this process.
+unsigned seconds_of(std::chrono::milliseconds time) {
+  return static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(time).count());
+}
+
+void work(const Arguments& arguments) {
+  Watch watch(kCheckerSocket, arguments.timeout);
+  if (!arguments.library) {
+    Program program(arguments.regions, arguments.words);
+    return serve(program, watch);
+  }
+  alarm(seconds_of(arguments.timeout));
+  Library library(arguments.regions, arguments.words[0]);
+  alarm(0);
+  serve(library, watch);
+}
+
+// Nothing depends on chance, and memory lies where it did when the program was recorded.
+void stay_at_one_place(char** words) {
+  const int before = personality(0xffffffff);
+  if (before == -1 || (before & ADDR_NO_RANDOMIZE) != 0) return;
+  if (personality(static_cast<unsigned long>(before) | ADDR_NO_RANDOMIZE) == -1) return;
+  execv("/proc/self/exe", words);
+}
+
+// Those of hundreds of images that are rejected would fill a disk.
+void leave_no_core_files() {
+  constexpr rlimit kNone{0, 0};
+  setrlimit(RLIMIT_CORE, &kNone);
+}
+
+}  // namespace
+}  // namespace pmemsim
+
+int main(int count, char** words) {
+  pmemsim::stay_at_one_place(words);
+  pmemsim::leave_no_core_files();
+  try {
+    pmemsim::work(pmemsim::parse({words, static_cast<std::size_t>(count)}));
+  } catch (const std::exception& error) {
+    pmemsim::say_not_ready(error.what());
+  }
+  // Not exit(): a library's destructors are of no use to anybody.
+  _exit(0);
+}

@@ -1,0 +1,130 @@
+#include "pmemsim/checker/host/program.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace pmemsim {
+namespace {
+
+[[noreturn]] void fail() { throw std::system_error(errno, std::generic_category()); }
+
+// The files have the same numbers in every host, for those who look at their names.
+constexpr int kFirstFile = 100;
+
+int memory_file(int number) {
+  const int file = memfd_create("pmemsim-image", MFD_CLOEXEC);
+  if (file < 0) return file;
+  const int moved = fcntl(file, F_DUPFD_CLOEXEC, number);
+  if (moved < 0) return file;  // so many can't be open
+  close(file);
+  return moved;
+}
+
+const std::byte* mapped(int file, std::size_t size) {
+  void* bytes = mmap(nullptr, size, PROT_READ, MAP_SHARED | MAP_NORESERVE, file, 0);
+  if (bytes == MAP_FAILED) fail();
+  return static_cast<const std::byte*>(bytes);
+}
+
+void write_all(int file, const std::byte* bytes, std::size_t size, std::size_t at) {
+  while (size > 0) {
+    const ssize_t written = pwrite(file, bytes, size, static_cast<off_t>(at));
+    if (written <= 0) fail();
+    bytes += written;
+    at += static_cast<std::size_t>(written);
+    size -= static_cast<std::size_t>(written);
+  }
+}
+
+void remove(int file, std::size_t at, std::size_t size) {
+  if (fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at),
+                static_cast<off_t>(size)) == 0) {
+    return;
+  }
+  const std::vector<std::byte> zeros(std::min<std::size_t>(size, 1 << 20));
+  for (std::size_t done = 0; done < size; done += zeros.size()) {
+    write_all(file, zeros.data(), std::min(zeros.size(), size - done), at + done);
+  }
+}
+
+}  // namespace
+
+Program::Program(const std::vector<HostRegion>& regions, std::span<char* const> words)
+    : words_(words.begin(), words.end()) {
+  for (const HostRegion& region : regions) {
+    files_.push_back(open_file(region, static_cast<int>(files_.size())));
+    words_.push_back(files_.back().path);
+  }
+}
+
+Program::File Program::open_file(const HostRegion& region, int number) {
+  File file{.image = open(region.image.c_str(), O_RDONLY | O_CLOEXEC),
+            .own = region.file.empty()
+                       ? memory_file(kFirstFile + number)
+                       : open(region.file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666),
+            .size = region.size,
+            .image_bytes = nullptr,
+            .own_bytes = nullptr,
+            .path = region.file};
+  if (file.image < 0 || file.own < 0) fail();
+  if (ftruncate(file.own, static_cast<off_t>(file.size)) != 0) fail();
+  file.image_bytes = mapped(file.image, file.size);
+  file.own_bytes = mapped(file.own, file.size);
+  // By this name everybody finds it whom the checker starts, too, whatever they inherit.
+  if (file.path.empty()) {
+    file.path = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file.own);
+  }
+  return file;
+}
+
+void Program::prepare() {
+  for (const File& file : files_) {
+    struct stat now{};
+    if (fstat(file.own, &now) != 0) fail();
+    if (static_cast<std::size_t>(now.st_size) != file.size &&
+        ftruncate(file.own, static_cast<off_t>(file.size)) != 0) {
+      fail();
+    }
+    take_over(file);
+    remove_others(file);
+  }
+}
+
+// What the image has bytes for.
+void Program::take_over(const File& file) {
+  for_each_page_of(file.image, file.size, [&](std::size_t at, std::size_t size) {
+    if (std::memcmp(file.image_bytes + at, file.own_bytes + at, size) != 0) {
+      write_all(file.own, file.image_bytes + at, size, at);
+    }
+  });
+}
+
+// What only the file has bytes for.
+void Program::remove_others(const File& file) {
+  for (std::size_t at = next_part(file.own, 0, SEEK_DATA, file.size); at < file.size;) {
+    const std::size_t end = next_part(file.own, at, SEEK_HOLE, file.size);
+    while ((at = next_part(file.image, at, SEEK_HOLE, file.size)) < end) {
+      const std::size_t last = std::min(next_part(file.image, at, SEEK_DATA, file.size), end);
+      remove(file.own, at, last - at);
+      at = last;
+    }
+    at = next_part(file.own, end, SEEK_DATA, file.size);
+  }
+}
+
+void Program::check(Watch::Told& told) const {
+  std::vector<char*> words;
+  for (const std::string& word : words_) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  execvp(words[0], words.data());
+  told.error = errno;
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,159 @@
+#include "pmemsim/checker/host/watch.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace pmemsim {
+namespace {
+
+[[noreturn]] void fail(const char* what) {
+  std::perror(what);
+  std::abort();
+}
+
+sigset_t child_signal() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGCHLD);
+  return signals;
+}
+
+// The first of this process's children; 0: unknown.
+pid_t a_child() {
+  pid_t child = 0;
+  if (std::FILE* children = std::fopen("/proc/thread-self/children", "re")) {
+    if (std::fscanf(children, "%d", &child) != 1) child = 0;
+    std::fclose(children);
+  }
+  return child;
+}
+
+// Whatever is left of what a child has started, also what has left its group: orphans become this
+// process's children.
+void end_all() {
+  for (;;) {
+    const pid_t ended = waitpid(-1, nullptr, WNOHANG);
+    if (ended < 0) return;
+    if (ended > 0) continue;
+    const pid_t child = a_child();
+    if (child == 0) return;  // the kernel doesn't tell
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+}
+
+}  // namespace
+
+Watch::Watch(int socket, std::chrono::milliseconds timeout)
+    : socket_(socket),
+      timeout_(timeout),
+      told_(static_cast<Told*>(
+          mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+  std::array<int, 2> ends{};
+  if (told_ == MAP_FAILED || pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe");
+  output_ = ends[0];
+  input_ = ends[1];
+  fcntl(output_, F_SETFL, O_NONBLOCK);
+  const sigset_t signals = child_signal();
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  signals_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signals_ < 0) fail("signalfd");
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+std::optional<CheckerAnswer> Watch::run(const std::function<void(Told&)>& work) {
+  *told_ = {};
+  said_.clear();
+  const Clock::time_point begin = Clock::now();
+  const pid_t child = fork();
+  if (child == 0) be_child(work);
+  if (child < 0) {
+    return CheckerAnswer{.ending = CheckerAnswer::Ending::kFailed, .status = errno};
+  }
+  setpgid(child, child);  // whichever of both comes first
+  const Event event = wait_for(child, begin + timeout_);
+  const CheckerAnswer found = answer(child, event == Event::kTooLong);
+  kill(-child, SIGKILL);
+  end_all();
+  if (event == Event::kUnwanted) return {};
+  while (listen()) {
+  }
+  CheckerAnswer whole = found;
+  whole.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  whole.size = static_cast<std::uint32_t>(said_.size());
+  std::ranges::copy(said_, whole.said.begin());
+  return whole;
+}
+
+void Watch::be_child(const std::function<void(Told&)>& work) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  dup2(input_, STDOUT_FILENO);
+  dup2(input_, STDERR_FILENO);
+  for (const int own : {input_, output_, signals_, socket_}) close(own);
+  const sigset_t signals = child_signal();
+  sigprocmask(SIG_UNBLOCK, &signals, nullptr);
+  work(*told_);
+  _exit(0);
+}
+
+Watch::Event Watch::wait_for(pid_t child, Clock::time_point until) {
+  for (;;) {
+    std::array<pollfd, 3> events{pollfd{socket_, POLLIN, 0}, pollfd{output_, POLLIN, 0},
+                                 pollfd{signals_, POLLIN, 0}};
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+    poll(events.data(), events.size(),
+         static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000)));
+    if (events[0].revents != 0) return Event::kUnwanted;
+    if (events[1].revents != 0) listen();
+    if (events[2].revents != 0) {
+      signalfd_siginfo signal;
+      while (read(signals_, &signal, sizeof(signal)) > 0) {
+      }
+      siginfo_t ended{};
+      if (waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+          ended.si_pid == child) {
+        return Event::kEnded;
+      }
+    }
+    if (Clock::now() >= until) return Event::kTooLong;
+  }
+}
+
+// To some of what was said; only the end of it is of interest. False: there is nothing now.
+bool Watch::listen() {
+  std::array<char, 65536> bytes;
+  const ssize_t size = read(output_, bytes.data(), bytes.size());
+  if (size <= 0) return false;
+  said_.append(bytes.data(), static_cast<std::size_t>(size));
+  if (said_.size() > CheckerAnswer::kMostSaid) {
+    said_.erase(0, said_.size() - CheckerAnswer::kMostSaid);
+  }
+  return true;
+}
+
+CheckerAnswer Watch::answer(pid_t child, bool too_long) const {
+  using Ending = CheckerAnswer::Ending;
+  if (too_long) return {.ending = Ending::kTooLong};
+  siginfo_t ended{};
+  waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT);
+  if (told_->error != 0) return {.ending = Ending::kNotRun, .status = told_->error};
+  if (ended.si_code != CLD_EXITED) return {.ending = Ending::kSignal, .status = ended.si_status};
+  if (told_->returned) return {.ending = Ending::kReturned, .status = told_->status};
+  return {.ending = Ending::kExited, .status = ended.si_status};
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,82 @@
+#include "pmemsim/model/whole_images.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "pmemsim/model/image_story.hpp"
+
+namespace pmemsim {
+
+WholeImages::WholeImages(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
+                         std::uint64_t most, std::uint32_t without)
+    : trace_(trace), rules_(rules), seed_(seed), most_(most), without_(without) {
+  begin_again();
+}
+
+void WholeImages::begin_again() {
+  images_.emplace(trace_, rules_, seed_, most_, without_);
+  number_ = 0;
+  ended_ = false;
+}
+
+bool WholeImages::next() {
+  if (!images_->next()) {
+    ended_ = true;
+    return false;
+  }
+  ++number_;
+  compose();
+  return true;
+}
+
+bool WholeImages::go_to(std::uint64_t number) {
+  if (ended_ || number_ > number) begin_again();
+  while (number_ < number) {
+    if (!next()) return false;
+  }
+  return true;
+}
+
+// From what the image before was.
+void WholeImages::compose() {
+  const Image& base = images_->base();
+  if (images_->base_is_another()) {
+    if (written_.empty()) {
+      base.for_each_page([&](std::uint64_t address, const std::byte* page) {
+        image_.write(address, page, Image::kPageBytes);
+      });
+    }
+    for (const std::uint64_t line : written_) write(Line{line}, base.read(Line{line}));
+  }
+  for (const Line line : images_->base_changes()) write(line, base.read(line));
+  for (const Line line : differing_) write(line, base.read(line));
+  differing_.clear();
+  for (const auto& [line, data] : images_->changes()) {
+    write(line, data);
+    differing_.push_back(line);
+  }
+}
+
+void WholeImages::write(Line line, const LineData& data) {
+  image_.write(line, data);
+  written_.insert(line.number);
+  changed_.insert(line.number);
+}
+
+std::vector<Line> WholeImages::changed() {
+  std::vector<Line> lines;
+  for (const std::uint64_t number : std::exchange(changed_, {})) lines.push_back(Line{number});
+  return lines;
+}
+
+void WholeImages::bring_back(std::span<const std::uint64_t> numbers, bool back) {
+  for (const std::uint64_t number : numbers) {
+    images_->bring_back({number}, back);
+    write({number}, images_->contents({number}));
+    differing_.push_back({number});
+  }
+}
+
+std::vector<std::string> WholeImages::story() const { return image_story(trace_, *images_); }
+
+}  // namespace pmemsim

@@ -1,0 +1,365 @@
+"""What judges images: programs and libraries, several at once, whatever they do."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from support import ROOT, interrupt, pmemsim
+
+SOURCE = Path(__file__).with_name("two_pools.c")
+RANGES = ("--pm-range", "500000000000:500000001000", "--pm-range", "510000000000:510000002000")
+Library = Callable[..., Path]
+
+pytestmark = pytest.mark.usefixtures("nothing_left")
+
+
+def left() -> list[str]:
+    """Processes and files that checkers might leave."""
+    found = subprocess.run(["ps", "-eo", "args"], check=True, capture_output=True, text=True)
+    return [line for line in found.stdout.splitlines() if line.startswith(f"sleep {MARK}")]
+
+
+MARK = str(100_000 + os.getpid())
+
+
+@pytest.fixture
+def nothing_left() -> Iterator[None]:
+    """No test leaves a process behind."""
+    yield
+    assert left() == []
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where all is built."""
+    return tmp_path_factory.mktemp("checkers")
+
+
+def recorded(folder: Path, name: str, right: int) -> tuple[Path, Path]:
+    program, trace = folder / name, folder / f"{name}.pmt"
+    compiler = Path(sys.executable).with_name("pmemsim-cc")
+    options = ["-O1", "-mclwb", f"-DRIGHT={right}"]
+    subprocess.run([compiler, *options, SOURCE, "-o", program], check=True)
+    done = pmemsim("record", "-o", trace, *RANGES, "--", program)
+    assert done.returncode == 0, done.stderr
+    return program, trace
+
+
+@pytest.fixture(scope="module")
+def wrong(folder: Path) -> tuple[Path, Path]:
+    """The program, and its recording."""
+    return recorded(folder, "wrong", 0)
+
+
+@pytest.fixture(scope="module")
+def right(folder: Path) -> tuple[Path, Path]:
+    """The corrected one."""
+    return recorded(folder, "right", 1)
+
+
+@pytest.fixture(scope="module")
+def library(folder: Path) -> Library:
+    """Its check as a library."""
+
+    @cache
+    def built(how: str = "JUDGES", *options: str) -> Path:
+        path = folder / f"{how}{len(list(folder.iterdir()))}.so"
+        given = ["-shared", "-fPIC", "-mclwb", "-DLIBRARY", f"-DHOW={how}", f'-DMARK="{MARK}"']
+        include = f"-I{ROOT / 'include'}"
+        subprocess.run(["cc", *given, *options, include, SOURCE, "-o", path], check=True)
+        return path
+
+    return built
+
+
+def crash(trace: Path, *options: str | Path) -> subprocess.CompletedProcess[str]:
+    return pmemsim("crash", trace, "--model", "px86", *options)
+
+
+def script(path: Path, text: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def without_times(text: str) -> str:
+    """A table without its last column, images a second."""
+    return re.sub(r"[│┃] [^│┃]*[│┃]$", "", text, flags=re.MULTILINE)
+
+
+def test_a_library_and_a_program_find_the_same(
+    wrong: tuple[Path, Path], right: tuple[Path, Path], library: Library
+) -> None:
+    program, trace = wrong
+    by_program = crash(trace, "--check", program)
+    by_library = crash(trace, "--check-in-process", library())
+    assert by_program.returncode == by_library.returncode == 1
+    said = "item 13 is counted, but isn't there"
+    assert f"{program} ended with status 7: {said}" in by_program.stderr
+    assert f"{library()} returned 7: {said}" in by_library.stderr
+    stories = [
+        done.stderr.split(said)[1].split("to see it")[0] for done in (by_program, by_library)
+    ]
+    assert stories[0] == stories[1]
+    assert "never flushed" in stories[0]
+    again = pmemsim(*shlex.split(by_library.stderr.split("to see it again: pmemsim")[1]))
+    assert again.returncode == 1
+    assert again.stderr.split("were checked)")[1] == by_library.stderr.split("were checked)")[1]
+    for option, check in (("--check", right[0]), ("--check-in-process", library())):
+        done = crash(right[1], option, check)
+        assert done.returncode == 0, done.stderr
+        assert "41 of 41" in done.stdout
+
+
+@pytest.mark.parametrize("how", ["program", "library"])
+def test_several_at_once_change_nothing(
+    wrong: tuple[Path, Path], library: Library, how: str, tmp_path: Path
+) -> None:
+    check: list[str | Path] = ["--check", wrong[0]]
+    if how == "library":
+        check = ["--check-in-process", library()]
+    found = []
+    for jobs in "1", "4":
+        output = tmp_path / jobs
+        done = crash(wrong[1], *check, "--jobs", jobs, "--budget", "50", "--json", output)
+        (run,) = json.loads(output.read_text())["runs"]
+        del run["wall_s"], run["images_per_s"]
+        found.append((done.returncode, done.stderr, without_times(done.stdout), run))
+    assert found[0] == found[1]
+    assert found[0][0] == 1
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("CRASHES", "died of signal SIGSEGV"),
+        ("HANGS", r"didn't end within 1 s \(--check-timeout\)"),
+        ("EXITS", "ended its process with status 0 instead of returning"),
+    ],
+)
+def test_a_library_that_does_not_return_rejects(
+    right: tuple[Path, Path], library: Library, how: str, words: str
+) -> None:
+    done = crash(right[1], "--check-in-process", library(how), "--check-timeout", "1")
+    assert done.returncode == 1
+    assert re.search(rf"{re.escape(str(library(how)))} {words}", done.stderr), done.stderr
+
+
+def test_a_library_that_writes_all_over_changes_no_other_image(
+    right: tuple[Path, Path], wrong: tuple[Path, Path], library: Library
+) -> None:
+    assert "41 of 41" in crash(right[1], "--check-in-process", library("SCRIBBLES")).stdout
+    done = crash(wrong[1], "--check-in-process", library("SCRIBBLES"))
+    assert "item 13 is counted" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        'yes | head -c 8192 > "$2"',  # cuts it off, and writes it anew
+        'yes | head -c 8192 | dd of="$1" conv=notrunc 2> /dev/null',
+        'truncate -s 0 "$1" "$2"',
+        'truncate -s 1M "$1"',
+        'fallocate -p -o 0 -l 4096 "$2"',
+    ],
+)
+@pytest.mark.parametrize("where", ["memory", "folder"])
+def test_a_program_that_changes_its_files_changes_no_other_image(
+    right: tuple[Path, Path], tmp_path: Path, what: str, where: str
+) -> None:
+    check = script(tmp_path / "check", f'{right[0]} "$@"; said=$?\n{what}\nexit $said')
+    environment = {"TMPDIR": str(tmp_path)} if where == "folder" else {}
+    done = pmemsim("crash", right[1], "--model", "px86", "--check", check, environment=environment)
+    assert done.returncode == 0, done.stderr
+    assert "41 of 41" in done.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["check"]
+
+
+def test_images_are_found_by_whom_a_checker_starts(
+    right: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Whatever it inherits."""
+    check = tmp_path / "check"
+    check.write_text(
+        f"#!{sys.executable}\nimport subprocess, sys\n"
+        f"sys.exit(subprocess.run([{str(right[0])!r}, *sys.argv[1:]], close_fds=True).returncode)\n"
+    )
+    check.chmod(0o755)
+    assert crash(right[1], "--check", check, "--budget", "5").returncode == 0
+
+
+def test_where_the_file_was_is_not_told(right: tuple[Path, Path], tmp_path: Path) -> None:
+    check = script(tmp_path / "check", 'echo "$2: bad, unlike $1"; exit 1')
+    for environment in {}, {"TMPDIR": str(tmp_path)}:
+        done = pmemsim("crash", right[1], "--model", "px86", "--check", check,
+                       environment=environment)  # fmt: skip
+        assert "ended with status 1: image 1: bad, unlike image 0\n" in done.stderr
+
+
+def test_what_a_checker_starts_ends_with_it(
+    right: tuple[Path, Path], library: Library, tmp_path: Path
+) -> None:
+    check = script(tmp_path / "check", f"setsid sleep {MARK} &\nsleep {MARK} &\nexit 0")
+    assert crash(right[1], "--check", check, "--budget", "5").returncode == 0
+    assert left() == []
+    done = crash(right[1], "--check-in-process", library("LEAVES"), "--budget", "5")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("end", ["interrupt", "kill"])
+def test_nothing_is_left_of_what_was_stopped(
+    right: tuple[Path, Path], tmp_path: Path, end: str
+) -> None:
+    begun = tmp_path / "begun"
+    check = script(tmp_path / "check", f"touch {begun}\nsleep {MARK}")
+    command: list[str | Path] = [
+        Path(sys.executable).with_name("pmemsim"), "crash", right[1], "--model", "px86",
+        "--check", check, "--jobs", "3",
+    ]  # fmt: skip
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        until = time.monotonic() + 60
+        while not begun.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        assert begun.exists()
+        if end == "interrupt":
+            interrupt(process)
+        else:
+            process.send_signal(signal.SIGKILL)
+    while left() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert left() == []
+
+
+def test_a_checker_that_says_now_this_now_that_is_told(
+    right: tuple[Path, Path], tmp_path: Path
+) -> None:
+    check = script(tmp_path / "check", f"mkdir {tmp_path / 'seen'} 2> /dev/null && exit 1\nexit 0")
+    done = crash(right[1], "--check", check)
+    assert done.returncode == 1
+    assert "asked again, the checker accepts that image" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ("int another;", "has no function pmemsim_check; define it as pmemsim/check.h says"),
+        (None, "can't be loaded: "),
+        (
+            "#include <stdlib.h>\n__attribute__((constructor)) void f(void) { abort(); }",
+            "has crashed, ended or hung while it was loaded",
+        ),
+        (
+            "#include <unistd.h>\n__attribute__((constructor)) void f(void) { for (;;) pause(); }",
+            "has crashed, ended or hung while it was loaded",
+        ),
+    ],
+)
+def test_libraries_that_can_not_check(
+    right: tuple[Path, Path], tmp_path: Path, source: str | None, sentence: str
+) -> None:
+    path = tmp_path / "check.so"
+    if source is None:
+        path.write_text("not a library")
+    else:
+        (tmp_path / "check.c").write_text(source)
+        subprocess.run(["cc", "-shared", "-fPIC", tmp_path / "check.c", "-o", path], check=True)
+    done = crash(right[1], "--check-in-process", path, "--check-timeout", "1")
+    assert done.returncode == 2
+    assert f"--check-in-process {path}: {sentence}" in done.stderr
+
+
+def test_checkers_that_are_not_there(right: tuple[Path, Path], tmp_path: Path) -> None:
+    done = crash(right[1], "--check-in-process", tmp_path / "no.so")
+    assert done.returncode == 2
+    assert "no.so: there is no such file; give a shared library" in done.stderr
+    (tmp_path / "plain").write_text("no program")
+    done = crash(right[1], "--check", tmp_path / "plain")
+    assert done.returncode == 2
+    assert "can't be run (Permission denied); give a program" in done.stderr
+    done = crash(right[1], "--check", "true", "--check-in-process", tmp_path / "no.so")
+    assert done.returncode == 2
+    assert "--check and --check-in-process: give one of them" in done.stderr
+
+
+def test_libraries_may_need_recorded_addresses(right: tuple[Path, Path], library: Library) -> None:
+    done = crash(right[1], "--check-in-process", library("JUDGES", "-DAT_ITS_PLACE"))
+    assert done.returncode == 0, done.stderr
+
+
+# ---- Of designs ----------------------------------------------------------------------------------
+
+
+def test_designs_show_all_images_that_the_oracle_judges(tmp_path: Path) -> None:
+    options = (
+        "-d",
+        "sw-undo",
+        "--set",
+        "pm.persistence=written",
+        "--threads",
+        "2",
+        "--regions",
+        "9",
+    )
+    output = tmp_path / "out.json"
+    checked = []
+    for subsets in "0", "1":
+        done = pmemsim("crash", "queue", *options, "--subsets", subsets, "--check-images", "all",
+                       "--json", output)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        (run,) = json.loads(output.read_text())["runs"]
+        assert run["unchecked"] == 0
+        checked.append(run["checked"])
+    # Torn lines, and what caches might have written.
+    assert run["points"] < checked[0] < checked[1]
+
+
+def test_a_library_sees_what_a_design_leaves(
+    right: tuple[Path, Path], wrong: tuple[Path, Path], library: Library
+) -> None:
+    """The item that is never flushed stays in the caches of the wrong program."""
+    for (_, trace), code in (right, 0), (wrong, 1):
+        done = pmemsim("crash", trace, "-d", "x86-bare", "--check-in-process", library(),
+                       "--check-images", "all")  # fmt: skip
+        assert done.returncode == code, done.stderr
+        assert ("returned 7: item 13 is counted, but isn't there" in done.stderr) == bool(code)
+
+
+def test_what_a_design_leaves_is_told_the_same_whatever_the_jobs(
+    right: tuple[Path, Path], tmp_path: Path
+) -> None:
+    # Rejects as soon as five are counted.
+    check = script(tmp_path / "check", 'test $(od -An -tu8 -N8 "$1") -lt 5')
+    found = []
+    for jobs in "1", "4":
+        done = pmemsim(
+            "crash", right[1], "-d", "x86-bare", "--subsets", "1", "--check-images", "all",
+            "--check", check, "--jobs", jobs, "--json", tmp_path / jobs,
+        )  # fmt: skip
+        assert done.returncode == 1
+        (run,) = json.loads((tmp_path / jobs).read_text())["runs"]
+        del run["wall_s"], run["points_per_s"]
+        assert 0 < run["violations"] < run["points"]
+        found.append((done.stderr, run))
+    assert found[0] == found[1]
+    again = pmemsim(*shlex.split(found[0][0].split("to see it again: pmemsim")[1].split("\n")[0]))
+    assert again.returncode == 1
+    assert found[0][1]["story"]["lines"][1] in again.stderr
+
+
+def test_numbers_of_images(right: tuple[Path, Path]) -> None:
+    done = pmemsim("crash", right[1], "-d", "x86-bare", "--check", "true", "--check-images", "some")
+    assert done.returncode == 2
+    assert "--check-images some: give a number, or `all`" in done.stderr
