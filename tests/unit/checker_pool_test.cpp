@@ -34,9 +34,11 @@ CheckerCommand shell(const std::string& script, double timeout_s = 60) {
       "--check sh", PMEMSIM_CHECKER_HOST, false, {"/bin/sh", "-c", script, "check"}, timeout_s, ""};
 }
 
-// Says the numbers in both regions as its status: 16 times the first one, plus the second one.
+// Says the numbers in both regions as its status: 16 times the first one, plus the second one. A
+// page that the image doesn't have must be zero.
 const std::string kSayNumbers =
-    "a=$(od -An -tu8 -j4096 -N8 $1); b=$(od -An -tu8 -j8192 -N8 $2); exit $((16 * a + b))";
+    "test $(od -An -tu8 -N8 $1) -eq 0 || exit 255; a=$(od -An -tu8 -j4096 -N8 $1); b=$(od -An -tu8 "
+    "-j8192 -N8 $2); exit $((16 * a + b))";
 
 class CheckerPoolTest : public testing::TestWithParam<std::size_t> {};
 

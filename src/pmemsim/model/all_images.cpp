@@ -1,6 +1,7 @@
 #include "pmemsim/model/all_images.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace pmemsim {
 
@@ -28,8 +29,12 @@ AllImages::Choices AllImages::choices_of(Line line, const PersistencyModel& mode
       *same = {contents, present, true};
     }
   });
-  const auto fresh = std::ranges::stable_partition(choices.states, &State::old);
-  choices.old = static_cast<std::size_t>(fresh.begin() - choices.states.begin());
+  std::vector<State> fresh;
+  const auto is_fresh = [](const State& state) { return !state.old; };
+  std::ranges::copy_if(choices.states, std::back_inserter(fresh), is_fresh);
+  std::erase_if(choices.states, is_fresh);
+  choices.old = choices.states.size();
+  choices.states.insert(choices.states.end(), fresh.begin(), fresh.end());
   return choices;
 }
 
