@@ -126,8 +126,8 @@ def crash_command(
         bool,
         typer.Option(
             "--without-each",
-            help="With --model: then leave out each flush and each fence of the program in turn, and "
-            "say whether the checker notices, or whether a crash leaves the same images as with it.",
+            help="With --model: then leave out each flush and each fence of the program in turn, "
+            "and say whether the checker notices, or whether a crash leaves the same images.",
         ),
     ] = False,
     machine: Annotated[
