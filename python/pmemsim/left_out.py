@@ -12,7 +12,7 @@ from pmemsim.persistency import Wanted, show_images
 from pmemsim.simulation import Progress
 from pmemsim.trace import Trace
 
-Verdict = Literal["found", "needless", "not found"]
+Verdict = Literal["found", "same images", "all accepted", "not found"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class LeftOut:
     executed: int
     """How often; of flushes, those of persistent memory."""
     verdict: Verdict
-    """The checker rejects an image; or a crash leaves the same images as with it; or neither."""
+    """The checker rejects an image; or a crash leaves the same images as with it; or others, all of
+    which the checker accepts; or the checker accepts those that it has seen, which aren't all."""
     problem: str
     """What the checker says of the image that it rejects; empty: there is none."""
     images: str
@@ -57,8 +58,9 @@ def leave_each_out(
             progress(index / len(instructions))
         without = _core.fingerprint(file, eadr, wanted.budget.most, site)
         if whole is not None and without == whole:
-            yield LeftOut(*where, "needless", "", "")
+            yield LeftOut(*where, "same images", "", "")
             continue
         run = show_images(trace, replace(wanted, without=site), checker, "", jobs)
-        verdict: Verdict = "found" if run.story else "not found"
-        yield LeftOut(*where, verdict, run.story.lines[0] if run.story else "", run.extent)
+        said = run.story.lines[0] if run.story else ""
+        unnoticed: Verdict = "all accepted" if run.complete else "not found"
+        yield LeftOut(*where, "found" if run.story else unnoticed, said, run.extent)

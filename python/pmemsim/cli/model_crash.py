@@ -201,9 +201,9 @@ def _fail_if_unnoticed(instructions: Sequence[LeftOut]) -> None:
         return
     first = unnoticed[0]
     raise CheckFailed(
-        f"without {len(unnoticed)} of {len(instructions)} flushes and fences a crash leaves other "
-        f"images, and the checker accepts them; the first: {first.name} at {first.file}:"
-        f"{first.line}. Either it isn't needed, or the checker looks at too little"
+        f"without {len(unnoticed)} of {len(instructions)} flushes and fences a crash leaves more "
+        f"images than the checker has seen, which it accepts; the first: {first.name} at "
+        f"{first.file}:{first.line}; a larger --budget sees more"
     )
 
 
