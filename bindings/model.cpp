@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
@@ -12,8 +13,10 @@
 #include "bindings.hpp"
 #include "checker.hpp"
 #include "pmemsim/mem/image_file.hpp"
+#include "pmemsim/model/persist_instructions.hpp"
 #include "pmemsim/model/whole_images.hpp"
 #include "pmemsim/trace/reader.hpp"
+#include "pmemsim/trace/source_place.hpp"
 
 namespace nb = nanobind;
 
@@ -24,9 +27,10 @@ namespace {
 class ModelImages {
  public:
   ModelImages(const trace::TraceFile& trace, bool eadr, std::uint64_t seed, std::uint64_t most,
-              const CheckerCommand& command, std::size_t jobs)
+              const CheckerCommand& command, std::size_t jobs, std::optional<std::uint32_t> without)
       : trace_(trace),
-        images_(trace, eadr ? PersistencyRules::kEadr : PersistencyRules::kPx86, seed, most),
+        images_(trace, eadr ? PersistencyRules::kEadr : PersistencyRules::kPx86, seed, most,
+                without.value_or(VisibleOrder::kNothing)),
         library_(command.library),
         checkers_(command, trace.metadata().pm_regions, jobs) {}
 
@@ -83,6 +87,33 @@ class ModelImages {
   CheckerPool checkers_;
 };
 
+// Each a tuple of site, name, file, line, function and how often it was executed.
+nb::list list_persist_instructions(const trace::TraceFile& trace) {
+  std::vector<PersistInstruction> found;
+  {
+    nb::gil_scoped_release release;
+    found = persist_instructions(trace);
+  }
+  nb::list all;
+  for (const PersistInstruction& each : found) {
+    const trace::SourcePlace place = trace::place_of(trace.sites(), each.site);
+    all.append(nb::make_tuple(each.site, each.name, place.file, place.line, place.function,
+                              each.executed));
+  }
+  return all;
+}
+
+// Of all images that there are, unless these are more.
+std::optional<std::uint64_t> fingerprint(const trace::TraceFile& trace, bool eadr,
+                                         std::uint64_t most, std::optional<std::uint32_t> without) {
+  AllowedImages images(trace, eadr ? PersistencyRules::kEadr : PersistencyRules::kPx86, 1, most,
+                       without.value_or(VisibleOrder::kNothing));
+  while (images.next()) {
+  }
+  if (!images.complete()) return std::nullopt;
+  return images.fingerprint();
+}
+
 std::vector<std::uint64_t> lost_lines(const ModelImages& images) {
   std::vector<std::uint64_t> numbers;
   for (const Line line : images.images().lost_lines()) numbers.push_back(line.number);
@@ -103,9 +134,10 @@ void bind_model(nb::module_& module) {
   const auto released = nb::call_guard<nb::gil_scoped_release>();
   nb::class_<ModelImages>(module, "ModelImages")
       .def(nb::init<const trace::TraceFile&, bool, std::uint64_t, std::uint64_t,
-                    const CheckerCommand&, std::size_t>(),
+                    const CheckerCommand&, std::size_t, std::optional<std::uint32_t>>(),
            nb::arg("trace"), nb::arg("eadr"), nb::arg("seed"), nb::arg("most"), nb::arg("checker"),
-           nb::arg("jobs"), nb::keep_alive<1, 2>(), released)
+           nb::arg("jobs"), nb::arg("without").none() = nb::none(), nb::keep_alive<1, 2>(),
+           released)
       .def("show_all", &ModelImages::show_all, nb::arg("seconds").none(),
            nb::arg("progress").none(), released)
       .def("said",
@@ -138,6 +170,9 @@ void bind_model(nb::module_& module) {
                    [](const ModelImages& images) { return images.images().images().complete(); })
       .def_prop_ro("instants",
                    [](const ModelImages& images) { return images.images().images().instants(); });
+  module.def("persist_instructions", &list_persist_instructions, nb::arg("trace"));
+  module.def("fingerprint", &fingerprint, nb::arg("trace"), nb::arg("eadr"), nb::arg("most"),
+             nb::arg("without").none(), released);
   module.attr("MOST_MODEL_IMAGES") = AllowedImages::kMostAll;
   module.attr("NO_END_OF_MODEL_IMAGES") = AllowedImages::kNoEnd;
 }

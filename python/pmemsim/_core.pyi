@@ -107,6 +107,12 @@ class CheckerCommand:
         folder: str,
     ) -> None: ...
 
+def persist_instructions(trace: TraceFile) -> list[tuple[int, str, str, int, str, int]]:
+    """A program's flushes and fences: number, name, file, line, function, times executed."""
+
+def fingerprint(trace: TraceFile, eadr: bool, most: int, without: int | None) -> int | None:
+    """Of the set of all images; None if there are more than `most`."""
+
 class ModelImages:
     """Images that a persistency model allows of a recording, and a checker that sees them."""
 
@@ -118,6 +124,7 @@ class ModelImages:
         most: int,
         checker: CheckerCommand,
         jobs: int,
+        without: int | None = None,
     ) -> None: ...
     def show_all(self, seconds: float | None, progress: Callable[[float], None] | None) -> int: ...
     def said(self) -> Told: ...

@@ -140,6 +140,8 @@ class Wanted:
     """Only the one of this number."""
     keep: Path | None = None
     """Where the rejected image goes, or the only one."""
+    without: int | None = None
+    """A flush or fence that is left out, by the number of its instruction."""
 
 
 def show_images(
@@ -165,6 +167,7 @@ def show_images(
             wanted.budget.most,
             checker.started_in(folder),
             jobs,
+            wanted.without,
         )
         _refuse_too_many(trace, wanted.budget, images.possible)
         shown = _Shown(trace, wanted, checker, images, begin, progress)

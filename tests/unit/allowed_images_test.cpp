@@ -219,6 +219,19 @@ TEST(AllowedImages, LoopsAreMetAllAlong) {
   for (std::size_t i = 1; i < met.size(); ++i) EXPECT_LT(met[i] - met[i - 1], 80);
 }
 
+TEST(AllowedImages, TheFingerprintIsThatOfTheSet) {
+  const auto fingerprint = [](const Program& program) {
+    ShownImages shown(program, AllowedImages::kNoEnd);
+    shown.all();
+    return shown.images().fingerprint();
+  };
+  const Step x{0, Do::kStore, 0, 1}, y{0, Do::kStore, 64, 1}, fence{0, Do::kSfence};
+  EXPECT_EQ(fingerprint({x, y}), fingerprint({y, x})) << "the same images in another order";
+  EXPECT_EQ(fingerprint({x, y}), fingerprint({x, fence, y})) << "the fence orders nothing";
+  const Step flush{0, Do::kClwb, 0};
+  EXPECT_NE(fingerprint({x, y}), fingerprint({x, flush, fence, y}));
+}
+
 TEST(AllowedImages, ASeedGivesTheSameImagesAgain) {
   const Program program = open_lines(kShownLines);
   const std::vector<Bytes> once = ShownImages(program, 300, 5).all();

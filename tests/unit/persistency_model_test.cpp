@@ -7,14 +7,17 @@
 
 #include <array>
 #include <cstring>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "litmus_program.hpp"
 #include "long_tests.hpp"
 #include "pmemsim/model/all_images.hpp"
+#include "pmemsim/model/persist_instructions.hpp"
 
 namespace pmemsim::litmus {
 namespace {
@@ -41,12 +44,9 @@ struct Found {
   std::size_t instants = 0, shown = 0;
 };
 
-Found all_of(const Program& program, PersistencyRules rules = PersistencyRules::kPx86,
-             std::uint32_t threads = 2) {
-  Recorder recorder(program, threads);
-  const TemporaryTrace file(recorder.trace());
-  const trace::TraceFile trace(file.path());
-  PersistencyModel model(trace, rules);
+Found all_of(const trace::TraceFile& trace, PersistencyRules rules,
+             std::uint32_t without = VisibleOrder::kNothing) {
+  PersistencyModel model(trace, rules, without);
   Found found;
   while (model.next()) {
     AllImages images(model, ++found.instants == 1);
@@ -56,6 +56,13 @@ Found all_of(const Program& program, PersistencyRules rules = PersistencyRules::
     }
   }
   return found;
+}
+
+Found all_of(const Program& program, PersistencyRules rules = PersistencyRules::kPx86,
+             std::uint32_t threads = 2) {
+  Recorder recorder(program, threads);
+  const TemporaryTrace file(recorder.trace());
+  return all_of(trace::TraceFile(file.path()), rules);
 }
 
 // The first bytes of x, y and so on, as the images have them.
@@ -324,6 +331,43 @@ TEST(PersistencyModel, AllImagesOfRandomProgramsAreThoseOfTheDefinition) {
 
 TEST(PersistencyModel, AllImagesOfRandomProgramsAreThoseOfTheDefinitionOnEadr) {
   compare_random_programs(PersistencyRules::kEadr, 2, long_tests() ? 20'000 : 500);
+}
+
+// Steps of one sort are one instruction of the recording.
+TEST(PersistencyModel, WithoutAnInstructionAllImagesAreThoseOfTheProgramWithoutItsSteps) {
+  const std::map<std::string_view, Do> sorts{{"clwb", Do::kClwb},
+                                             {"clflushopt", Do::kClflushopt},
+                                             {"clflush", Do::kClflush},
+                                             {"sfence", Do::kSfence},
+                                             {"mfence", Do::kMfence}};
+  std::mt19937 random(3);
+  std::set<std::string_view> tried;
+  for (int programs = 0; programs < 300; ++programs) {
+    Program program;
+    const std::size_t steps = 1 + random() % 10;
+    while (program.size() < steps) program.push_back(random_step(random));
+    if (Definition(program, PersistencyRules::kPx86, kProgramLines).words() > 10) continue;
+    Recorder recorder(program, 2);
+    const TemporaryTrace file(recorder.trace());
+    const trace::TraceFile trace(file.path());
+    std::map<Do, std::uint64_t> executed;
+    for (const Step& step : program) ++executed[step.what];
+    for (const PersistInstruction& instruction : persist_instructions(trace)) {
+      const Do sort = sorts.at(instruction.name);
+      EXPECT_EQ(instruction.executed, executed[sort]) << written(program);
+      Program without = program;
+      std::erase_if(without, [&](const Step& step) { return step.what == sort; });
+      const Definition definition(without, PersistencyRules::kPx86, kProgramLines);
+      ASSERT_TRUE(all_of(trace, PersistencyRules::kPx86, instruction.site).images ==
+                  definition.images())
+          << instruction.name << " left out of\n"
+          << written(program);
+      executed.erase(sort);
+      tried.insert(instruction.name);
+    }
+    for (const auto& [name, sort] : sorts) EXPECT_EQ(executed[sort], 0u) << name;
+  }
+  EXPECT_EQ(tried.size(), sorts.size());
 }
 
 }  // namespace

@@ -122,6 +122,14 @@ def crash_command(
     image: Annotated[
         int | None, typer.Option("--image", help="With --model: only the image of this number.")
     ] = None,
+    without_each: Annotated[
+        bool,
+        typer.Option(
+            "--without-each",
+            help="With --model: then leave out each flush and each fence of the program in turn, "
+            "and say whether the checker notices, or whether a crash leaves the same images.",
+        ),
+    ] = False,
     machine: Annotated[
         str | None,
         typer.Option(
@@ -248,7 +256,7 @@ def crash_command(
             [*(targets or []), *(more_targets.split(",") if more_targets else [])],
             lambda target: _find_target(target, recipe),
             recipe,
-            ModelOptions(model, budget, image, save_image, checker, json_path, jobs),
+            ModelOptions(model, budget, image, save_image, checker, json_path, jobs, without_each),
             {
                 "--design": designs,
                 "--all-designs": "" if all_designs else None,
@@ -266,8 +274,12 @@ def crash_command(
             problems,
         )
     problems.add(
-        f"{option} {value}: goes with --model"
-        for option, value in (("--budget", budget), ("--image", image))
+        f"{option} {value}".strip() + ": goes with --model"
+        for option, value in (
+            ("--budget", budget),
+            ("--image", image),
+            ("--without-each", "" if without_each else None),
+        )
         if value is not None
     )
     machine = _MACHINE if machine is None else machine

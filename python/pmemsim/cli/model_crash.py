@@ -12,6 +12,7 @@ from pmemsim.cli.recordings import open_traces
 from pmemsim.crash import Checker, CheckerWanted, checker_of
 from pmemsim.errors import CheckFailed, Error, Problems, did_you_mean
 from pmemsim.files import check_writable, write_json
+from pmemsim.left_out import LeftOut, leave_each_out
 from pmemsim.parallel import Report, host_cores, run_all
 from pmemsim.persistency import (
     DEFAULT_BUDGET,
@@ -38,6 +39,7 @@ class ModelOptions:
     checker: CheckerWanted
     json_path: str | None
     jobs: int | None
+    without_each: bool
 
 
 def crash_by_model(
@@ -82,11 +84,36 @@ def crash_by_model(
             if checker is not None
         ]
         runs = run_all(tasks, 1, progress)  # each has all checkers
+    left_out: list[list[LeftOut]] = []
+    if options.without_each and not any(run.story for run in runs):
+        pairs = [
+            (trace, checker) for trace, checker in zip(traces, checkers, strict=True) if checker
+        ]
+        left_out = _leave_out(pairs, wanted, options)
     if options.json_path:
-        write_json({"runs": [run.to_dict() for run in runs]}, options.json_path)
+        results = [run.to_dict() for run in runs]
+        for result, instructions in zip(results, left_out, strict=False):
+            result["left_out"] = [instruction.to_dict() for instruction in instructions]
+        write_json({"runs": results}, options.json_path)
     if options.json_path != "-":
         _print(runs)
+        for run, instructions in zip(runs, left_out, strict=False):
+            _print_left_out(run, instructions)
     _fail_if_rejected(runs)
+    _fail_if_unnoticed([instruction for instructions in left_out for instruction in instructions])
+
+
+def _leave_out(
+    pairs: Sequence[tuple[Trace, Checker]], wanted: Wanted, options: ModelOptions
+) -> list[list[LeftOut]]:
+    jobs = options.jobs or host_cores()
+
+    def task(trace: Trace, checker: Checker) -> Callable[[Report], list[LeftOut]]:
+        return lambda report: list(leave_each_out(trace, wanted, checker, jobs, report))
+
+    labels = [f"{trace.name} without each flush and fence" for trace, _ in pairs]
+    with progress_of(labels) as progress:
+        return run_all([task(*pair) for pair in pairs], 1, progress)
 
 
 def _wanted(
@@ -149,6 +176,35 @@ def _print(runs: Sequence[ModelRun]) -> None:
         for run in runs
     ]
     out.print(table("", columns, rows))
+
+
+def _print_left_out(run: ModelRun, instructions: Sequence[LeftOut]) -> None:
+    columns = ["left out", "where", "function", ">executed", "", "the checker says", ">images"]
+    rows = [
+        (
+            each.name,
+            f"{each.file}:{each.line}",
+            each.function,
+            f"{each.executed:,}",
+            each.verdict,
+            each.problem,
+            each.images,
+        )
+        for each in instructions
+    ]
+    out.print(table(f"{run.workload}, {run.model}, one flush or fence left out", columns, rows))
+
+
+def _fail_if_unnoticed(instructions: Sequence[LeftOut]) -> None:
+    unnoticed = [each for each in instructions if each.verdict == "not found"]
+    if not unnoticed:
+        return
+    first = unnoticed[0]
+    raise CheckFailed(
+        f"without {len(unnoticed)} of {len(instructions)} flushes and fences a crash leaves more "
+        f"images than the checker has seen, which it accepts; the first: {first.name} at "
+        f"{first.file}:{first.line}; a larger --budget sees more"
+    )
 
 
 def _fail_if_rejected(runs: Sequence[ModelRun]) -> None:

@@ -50,12 +50,13 @@ std::uint64_t last_quota(const Survey& survey, std::uint64_t most) {
 }  // namespace
 
 AllowedImages::AllowedImages(const trace::TraceFile& trace, PersistencyRules rules,
-                             std::uint64_t seed, std::uint64_t most)
+                             std::uint64_t seed, std::uint64_t most, std::uint32_t without)
     : trace_(trace),
       rules_(rules),
       seed_(seed),
       most_(most),
-      survey_(survey(trace, rules)),
+      without_(without),
+      survey_(survey(trace, rules, without)),
       last_quota_(last_quota(survey_, most)) {}
 
 bool AllowedImages::next() {
@@ -109,7 +110,7 @@ bool AllowedImages::next_round() {
 
 void AllowedImages::begin_round(Phase phase) {
   phase_ = phase;
-  model_.emplace(trace_, rules_);
+  model_.emplace(trace_, rules_, without_);
   base_is_another_ = true;
   base_changes_.clear();
   base_lines_.clear();
@@ -222,6 +223,12 @@ Presence AllowedImages::present(Line line, const PersistencyModel::Pieces& piece
 
 // ---- What an image has lost
 // ----------------------------------------------------------------------
+
+std::uint64_t AllowedImages::fingerprint() const {
+  std::uint64_t sum = 0;
+  for (const std::uint64_t hash : hashes_) sum += mix(hash);
+  return sum;
+}
 
 std::vector<Line> AllowedImages::lost_lines() const {
   std::vector<std::pair<std::uint64_t, Line>> lost;

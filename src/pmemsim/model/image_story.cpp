@@ -44,11 +44,12 @@ std::string name_of(const Operation& operation) {
 // By line: the site of the first flush of it after the crash.
 using LaterFlushes = std::unordered_map<std::uint64_t, std::uint32_t>;
 
-LaterFlushes later_flushes(const trace::TraceFile& trace, const PersistencyModel& model) {
+LaterFlushes later_flushes(const trace::TraceFile& trace, const PersistencyModel& model,
+                           std::uint32_t without) {
   LaterFlushes found;
   if (model.at_end()) return found;
   const VisibleOrder& crash = model.next_operation();
-  VisibleOrder order(trace);
+  VisibleOrder order(trace, without);
   bool later = false;
   while (order.next()) {
     later = later || (order.thread() == crash.thread() && order.number() == crash.number());
@@ -62,7 +63,9 @@ LaterFlushes later_flushes(const trace::TraceFile& trace, const PersistencyModel
 class Story {
  public:
   Story(const trace::TraceFile& trace, const AllowedImages& images)
-      : trace_(trace), model_(images.model()), flushes_(later_flushes(trace, model_)) {
+      : trace_(trace),
+        model_(images.model()),
+        flushes_(later_flushes(trace, model_, images.without())) {
     where();
     Stores lost, there;
     for (const auto& [number, pieces] : model_.open()) {

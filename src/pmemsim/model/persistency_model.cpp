@@ -38,9 +38,10 @@ bool acquires_lock(const Operation& operation) {
 
 }  // namespace
 
-PersistencyModel::PersistencyModel(const trace::TraceFile& trace, PersistencyRules rules)
+PersistencyModel::PersistencyModel(const trace::TraceFile& trace, PersistencyRules rules,
+                                   std::uint32_t without)
     : rules_(rules),
-      order_(trace),
+      order_(trace, without),
       pm_(trace.metadata()),
       threads_(trace.metadata().threads),
       last_operations_(trace.metadata().threads) {

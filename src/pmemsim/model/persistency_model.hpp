@@ -73,8 +73,9 @@ class PersistencyModel {
   // Those of a line in the order of visibility, from the first open one on.
   using Pieces = std::vector<Piece>;
 
-  // Throws trace::TraceError.
-  PersistencyModel(const trace::TraceFile& trace, PersistencyRules rules);
+  // `without`: a flush or fence that is left out (visible_order.hpp). Throws trace::TraceError.
+  PersistencyModel(const trace::TraceFile& trace, PersistencyRules rules,
+                   std::uint32_t without = VisibleOrder::kNothing);
 
   // Goes to the next instant that matters. False: there are no more.
   bool next();

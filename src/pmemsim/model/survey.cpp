@@ -20,9 +20,9 @@ double new_sets(const PersistencyModel& model) {
 
 }  // namespace
 
-Survey survey(const trace::TraceFile& trace, PersistencyRules rules) {
+Survey survey(const trace::TraceFile& trace, PersistencyRules rules, std::uint32_t without) {
   Survey found;
-  PersistencyModel model(trace, rules);
+  PersistencyModel model(trace, rules, without);
   while (model.next()) {
     ++found.instants;
     found.possible += new_sets(model);

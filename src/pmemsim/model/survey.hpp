@@ -15,6 +15,6 @@ struct Survey {
 };
 
 // Throws trace::TraceError.
-Survey survey(const trace::TraceFile& trace, PersistencyRules rules);
+Survey survey(const trace::TraceFile& trace, PersistencyRules rules, std::uint32_t without);
 
 }  // namespace pmemsim

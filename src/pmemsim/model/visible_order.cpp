@@ -39,8 +39,8 @@ bool is_copy(const Operation& operation) {
 
 }  // namespace
 
-VisibleOrder::VisibleOrder(const trace::TraceFile& trace)
-    : trace_(trace), versions_(trace.metadata().sync_objects) {
+VisibleOrder::VisibleOrder(const trace::TraceFile& trace, std::uint32_t without)
+    : trace_(trace), without_(without), versions_(trace.metadata().sync_objects) {
   for (std::uint32_t number = 0; number < trace.metadata().threads; ++number) {
     threads_.push_back(std::make_unique<Thread>(trace, number));
     read(*threads_.back());
@@ -49,8 +49,10 @@ VisibleOrder::VisibleOrder(const trace::TraceFile& trace)
 
 void VisibleOrder::read(Thread& thread) const {
   const std::uint64_t before = thread.stream.position();
-  thread.stream.skip_to(kKinds);
-  thread.more = thread.stream.next(thread.operation);
+  do {
+    thread.stream.skip_to(kKinds);
+    thread.more = thread.stream.next(thread.operation);
+  } while (thread.more && thread.operation.site == without_);
   thread.number = thread.more ? thread.stream.position() - 1 : thread.stream.position();
   thread.got += thread.stream.position() - before;
 }

@@ -10,6 +10,9 @@
 //      writes its own turns down nowhere, so that threads that access memory without
 //      synchronisation (data races) may have met in another order than here.
 //   4  A copy (memcpy, memset, rep movs) is not interrupted.
+//   5  One flush or fence instruction may be left out, each time that it was executed: no value
+//   depends
+//      on it, so that this is the order of the program without it.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +27,10 @@ class VisibleOrder {
  public:
   static constexpr std::uint64_t kTurn = 2000;
 
-  explicit VisibleOrder(const trace::TraceFile& trace);
+  static constexpr std::uint32_t kNothing = UINT32_MAX;
+
+  // `without`: the site of what is left out (rule 5).
+  explicit VisibleOrder(const trace::TraceFile& trace, std::uint32_t without = kNothing);
 
   // Goes to the next operation: a store, load of a copy, atomic access, flush, fence or call that
   // synchronises. False at the end. Throws trace::TraceError.
@@ -53,6 +59,7 @@ class VisibleOrder {
   void release(const trace::Operation& operation);
 
   const trace::TraceFile& trace_;
+  const std::uint32_t without_;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::vector<std::uint32_t> versions_;  // of synchronisation objects
   std::uint32_t current_ = 0;

@@ -8,13 +8,13 @@
 namespace pmemsim {
 
 WholeImages::WholeImages(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
-                         std::uint64_t most)
-    : trace_(trace), rules_(rules), seed_(seed), most_(most) {
+                         std::uint64_t most, std::uint32_t without)
+    : trace_(trace), rules_(rules), seed_(seed), most_(most), without_(without) {
   begin_again();
 }
 
 void WholeImages::begin_again() {
-  images_.emplace(trace_, rules_, seed_, most_);
+  images_.emplace(trace_, rules_, seed_, most_, without_);
   number_ = 0;
   ended_ = false;
 }
