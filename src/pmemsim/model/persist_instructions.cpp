@@ -12,14 +12,14 @@ using trace::SiteKind;
 
 namespace {
 
-constexpr trace::KindSet kKinds{SiteKind::kFlush, SiteKind::kFence};
+constexpr trace::KindSet kPersistKinds{SiteKind::kFlush, SiteKind::kFence};
 
 bool fences_stores(const Operation& operation) {
   return operation.kind == SiteKind::kFence &&
          operation.detail != static_cast<std::uint8_t>(trace::FenceKind::kLfence);
 }
 
-std::string_view name_of(const Operation& operation) {
+std::string_view instruction_name(const Operation& operation) {
   if (operation.kind == SiteKind::kFence) {
     return trace::name_of(static_cast<trace::FenceKind>(operation.detail));
   }
@@ -34,11 +34,11 @@ std::vector<PersistInstruction> persist_instructions(const trace::TraceFile& tra
   for (std::uint32_t thread = 0; thread < trace.metadata().threads; ++thread) {
     trace::OperationStream stream(trace, thread);
     Operation operation;
-    while (stream.skip_to(kKinds), stream.next(operation)) {
+    while (stream.skip_to(kPersistKinds), stream.next(operation)) {
       const bool counts = operation.kind == SiteKind::kFlush ? pm.contains(operation.address)
                                                              : fences_stores(operation);
       if (!counts) continue;
-      const PersistInstruction first{operation.site, name_of(operation), 0};
+      const PersistInstruction first{operation.site, instruction_name(operation), 0};
       ++found.try_emplace(operation.site, first).first->second.executed;
     }
   }
