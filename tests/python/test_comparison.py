@@ -17,8 +17,8 @@ import pmemsim as package
 from pmemsim.trace import Trace
 
 RUN_KEYS = [
-    "workload", "design", "machine", "threads", "seed", "schedule", "instructions", "time_ns", "regions",
-    "regions_per_s", "pm_write_bytes", "wall_s", "instructions_per_wall_s", "stats",
+    "workload", "design", "machine", "threads", "seed", "schedule", "instructions", "time_ns",
+    "regions", "regions_per_s", "pm_write_bytes", "wall_s", "instructions_per_wall_s", "stats",
     "configuration", "trace_hash", "version",
 ]  # fmt: skip
 
