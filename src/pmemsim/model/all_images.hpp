@@ -1,9 +1,8 @@
 // All images of an instant that no instant before it had.
 //
-//   1  Open pieces only become more, or sure: a set of pieces that two instants allow is also
-//   allowed
-//      by those between them. So an instant's new sets are those that hold a piece which became
-//      visible since the instant before.
+//   1  Open pieces only become more, or sure: a set of pieces that two instants allow is one that
+//      those between them allow, too. So an instant's new sets are those that hold a piece which
+//      became visible since the instant before.
 //   2  Of each line, sets of pieces that leave the same contents count as one: as an old one, if an
 //      instant before had it.
 //   3  The images are the products over the lines. They are gone through by the first line whose

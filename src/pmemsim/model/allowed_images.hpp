@@ -2,13 +2,11 @@
 // once: all of them, or as many as asked for, those first that bugs are likely to show in.
 //
 //   1  If there are no more than asked for, all of all instants (all_images.hpp).
-//   2  Otherwise first the likely ones (piece_set.hpp). Most are the same in the program's code,
-//   over and
-//      over: loops. So there are rounds over the whole recording: one of each sort, up to four, up
-//      to sixteen, ..., evenly spread over the recording.
-//   3  Then random ones, rounds of them, spread over the instants. If three rounds have found
-//   nothing
-//      new, it ends.
+//   2  Otherwise first the likely ones (piece_set.hpp). Most come from the same source lines over
+//      and over: loops. So there are rounds over the whole recording: one of each sort, up to
+//      four, up to sixteen, ..., evenly spread over the recording.
+//   3  Then random ones, rounds of them, spread over the instants. It ends when three rounds have
+//      found nothing new.
 //
 // The same recording, rules, seed and number give the same images in the same order.
 //

@@ -10,18 +10,16 @@
 //      themselves.
 //   2  Of each line, a prefix of all threads' pieces is there, in the order in which they became
 //      visible (visible_order.hpp). Lines are otherwise independent.
-//   3  clflush: what becomes visible later, by any thread, is there only with the line's prefix as
-//   of
-//      the flush.
+//   3  clflush: what becomes visible later, by any thread, is there only with the prefix that the
+//      line had at the flush.
 //   4  clwb, clflushopt: the same, but only what becomes visible after their thread's next fence:
 //      sfence, mfence or a locked instruction (an atomic update, an exchange, the acquisition of a
 //      lock). The prefix is that as of the flush.
 //   5  Pieces of non-temporal stores aren't in their line's prefix and need no flush. What becomes
 //      visible after their thread's next fence is there only with them; until then any of them are.
 //   6  A byte holds what the last one that is there, in the order of visibility, has stored to it.
-//   7  A crash comes after any number of visible operations. Nothing is there that isn't visible
-//   yet. 8  eADR, instead of 2 to 4: what becomes visible later is there only with all that was
-//   visible
+//   7  A crash comes after any number of visible operations. What isn't visible yet isn't there.
+//   8  eADR, instead of 2 to 4: what becomes visible later is there only with all that was visible
 //      before, but for pieces of non-temporal stores, which follow rule 5, and of the same copy.
 //
 // A rule "what becomes visible after it is there only with X" takes effect when that "it" executes,

@@ -3,16 +3,14 @@
 //   1  A thread's operations come in its own order.
 //   2  Acquisitions of locks and atomic accesses wait for the release that the recording says, as
 //      in a simulation with the recorded order of locks.
-//   3  What that leaves open goes by turns: the thread that has got least far has the next one,
-//   which
+//   3  What that leaves open goes by turns: the thread that has got least far has the next. A turn
 //      ends after kTurn operations, and before one that synchronises, where threads may meet. A
 //      thread that has waited goes on at once when what it has waited for has come. The recorder
 //      writes its own turns down nowhere, so that threads that access memory without
 //      synchronisation (data races) may have met in another order than here.
 //   4  A copy (memcpy, memset, rep movs) is not interrupted.
-//   5  One flush or fence instruction may be left out, each time that it was executed: no value
-//   depends
-//      on it, so that this is the order of the program without it.
+//   5  One flush or fence instruction may be left out, each time that it was executed. No value
+//      depends on it, so that this is the order of the program without it.
 #pragma once
 
 #include <cstdint>

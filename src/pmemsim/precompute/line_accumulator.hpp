@@ -2,9 +2,8 @@
 // lines since their last write-back: its cache line accumulator.
 //
 //   1  An entry is a line of PM, when it came, and the time of the latest store to it.
-//   2  At each store to PM, first all lines are sent, as they are, that nobody has stored to for
-//   the
-//      timeout; once until the next store.
+//   2  At each store to PM, first all lines that nobody has stored to for the timeout are sent, as
+//      they are; once until the next store.
 //   3  A line too many takes the place of the one that came first. That is sent, too, and what was
 //      stored to it won't be learnt.
 //   4  A line that is written back leaves.

@@ -6,8 +6,7 @@
 //   3  What is zero, or isn't predicted, is filled from the beginning. Of a pattern whose data
 //      aren't to be trusted the address alone is predicted (V-C1).
 //   4  When all is filled, the prediction is made, and leaves.
-//   5  Where what stores don't tell is predicted by its difference from the path's last write, that
-//   is
+//   5  What is predicted by its difference from the path's last write, since no store tells it, is
 //      filled from the beginning, too (value_deltas.hpp).
 //   6  While all pending predictions are taken, a new one takes the oldest one's place; while the
 //      index generator is full, a new instruction takes the place of the one that came first. What
