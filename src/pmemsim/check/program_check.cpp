@@ -23,6 +23,7 @@
 #include "pmemsim/trace/initial_state.hpp"
 #include "pmemsim/trace/layout.hpp"
 #include "pmemsim/trace/pm_addresses.hpp"
+#include "pmemsim/trace/synchronisation.hpp"
 
 namespace pmemsim::check {
 namespace {
@@ -90,7 +91,7 @@ class Thread {
   // Goes on until the thread has to wait or has ended, or so many operations are done. How many.
   std::uint64_t advance(std::uint64_t most) {
     std::uint64_t count = 0;
-    while (more_ && count < most && can_execute()) {
+    while (more_ && count < most && program_.order.may_execute(operation_)) {
       execute();
       more_ = stream_.next(operation_);
       ++count;
@@ -102,31 +103,7 @@ class Thread {
   void end() { flushes_.end(at()); }
 
  private:
-  bool has_object() const {
-    return trace::layout_of(static_cast<std::uint8_t>(operation_.kind)).object != 0;
-  }
-  bool writes_atomic() const {
-    return operation_.kind == SiteKind::kAtomicStore ||
-           (operation_.kind == SiteKind::kAtomicUpdate && operation_.flag);
-  }
-  bool releases() const {
-    return operation_.kind == SiteKind::kSync
-               ? !trace::is_acquire(static_cast<trace::SyncKind>(operation_.detail))
-               : writes_atomic();
-  }
-  bool can_execute() const {
-    if (!has_object()) return true;
-    const std::uint32_t version = program_.order.version(operation_.object);
-    if (!releases()) return version >= operation_.version;
-    return operation_.kind == SiteKind::kSync || version + 1 >= operation_.version;
-  }
-  void synchronise() {
-    const std::uint32_t object = operation_.object, version = operation_.version;
-    if (!releases()) return program_.order.acquire(number_, object, version);
-    const bool reads = operation_.kind == SiteKind::kAtomicUpdate;
-    if (reads && version > 0) program_.order.acquire(number_, object, version - 1);
-    program_.order.release(number_, object, version);
-  }
+  void synchronise() { program_.order.synchronise(number_, operation_); }
 
   // The operation, or the last one that has a place in the source.
   At at() const { return {number_, calls_.last(), calls_.context(), stream_.position() - 1}; }
@@ -168,7 +145,7 @@ class Thread {
   // What a locked instruction stores comes behind its fence; who sees it sees what was before.
   void atomic() {
     if ((operation_.site_flags & trace::kSiteFullFence) != 0) pass_fence(false);
-    if (writes_atomic()) store();
+    if (trace::writes_atomic(operation_)) store();
     synchronise();
   }
 

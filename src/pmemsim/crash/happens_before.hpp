@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pmemsim/core/units.hpp"
+#include "pmemsim/trace/synchronisation.hpp"
 
 namespace pmemsim {
 
@@ -25,6 +26,21 @@ class HappensBefore {
   std::uint32_t version(std::uint32_t object) const {
     const auto& releases = objects_[object];
     return releases.empty() ? 0 : releases.back().first;
+  }
+
+  // Whether what the operation waits for has come.
+  bool may_execute(const trace::Operation& operation) const {
+    return !trace::synchronises(operation) ||
+           version(operation.object) >= trace::awaited_version(operation);
+  }
+  // It has been executed; does nothing unless it synchronises.
+  void synchronise(CoreId thread, const trace::Operation& operation) {
+    if (!trace::synchronises(operation)) return;
+    const std::uint32_t object = operation.object, version = operation.version;
+    if (!trace::releases(operation)) return acquire(thread, object, version);
+    const bool reads = operation.kind == trace::SiteKind::kAtomicUpdate;
+    if (reads && version > 0) acquire(thread, object, version - 1);
+    release(thread, object, version);
   }
 
   Epoch now(CoreId thread) const { return clocks_[thread][thread]; }

@@ -9,7 +9,6 @@
 
 #include "pmemsim/crash/happens_before.hpp"
 #include "pmemsim/trace/initial_state.hpp"
-#include "pmemsim/trace/layout.hpp"
 #include "pmemsim/trace/pm_addresses.hpp"
 
 namespace pmemsim {
@@ -39,7 +38,7 @@ class ProgramHistory::Thread {
   // Goes on until the thread has to wait or has ended. True if it got anywhere.
   bool advance() {
     bool moved = false;
-    while (more_ && can_execute()) {
+    while (more_ && order_.may_execute(operation_)) {
       execute();
       more_ = stream_.next(operation_);
       moved = true;
@@ -55,27 +54,8 @@ class ProgramHistory::Thread {
     std::uint64_t address, bytes;
   };
 
-  bool has_object() const {
-    return trace::layout_of(static_cast<std::uint8_t>(operation_.kind)).object != 0;
-  }
-  bool writes_atomic() const {
-    return operation_.kind == SiteKind::kAtomicStore ||
-           (operation_.kind == SiteKind::kAtomicUpdate && operation_.flag);
-  }
-  bool releases() const {
-    return operation_.kind == SiteKind::kSync
-               ? !trace::is_acquire(static_cast<trace::SyncKind>(operation_.detail))
-               : writes_atomic();
-  }
-  bool can_execute() const {
-    if (!has_object()) return true;
-    const std::uint32_t version = order_.version(operation_.object);
-    if (!releases()) return version >= operation_.version;
-    return operation_.kind == SiteKind::kSync || version + 1 >= operation_.version;
-  }
-
   void execute() {
-    if (has_object()) synchronise();
+    order_.synchronise(number_, operation_);
     switch (operation_.kind) {
       case SiteKind::kMark:
         return mark();
@@ -101,14 +81,6 @@ class ProgramHistory::Thread {
       default:
         return;
     }
-  }
-
-  void synchronise() {
-    const auto& [object, version] = std::pair{operation_.object, operation_.version};
-    if (!releases()) return order_.acquire(number_, object, version);
-    const bool reads = operation_.kind == SiteKind::kAtomicUpdate;
-    if (reads && version > 0) order_.acquire(number_, object, version - 1);
-    order_.release(number_, object, version);
   }
 
   void mark() {

@@ -1,6 +1,7 @@
 #include "pmemsim/model/image_story.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 #include <tuple>
@@ -84,13 +85,29 @@ class Story {
 
  private:
   struct Extent {
-    std::uint64_t first = 0, bytes = 0, order = 0;
-    std::set<std::uint64_t> lines;
+    std::map<std::uint64_t, std::uint64_t> stored;  // by line: a bit for each byte
+    std::set<std::uint64_t> operations;
+    std::uint64_t order = 0;
+
     void add(Line line, const Piece& piece) {
-      if (bytes == 0) first = line.address() + piece.offset;
-      bytes += piece.size;
+      stored[line.number] |= ~std::uint64_t{0} >> (64 - piece.size) << piece.offset;
+      operations.insert(piece.number);
       order = std::max(order, piece.order);
-      lines.insert(line.number);
+    }
+    std::uint64_t first() const {
+      const auto& [line, bytes] = *stored.begin();
+      return Line{line}.address() + static_cast<std::uint64_t>(std::countr_zero(bytes));
+    }
+    int bytes() const {
+      int sum = 0;
+      for (const auto& [line, bytes] : stored) sum += std::popcount(bytes);
+      return sum;
+    }
+    std::string text() const {
+      const std::string lines = stored.size() > 1 ? fmt::format(" in {} lines", stored.size()) : "";
+      const std::string times =
+          operations.size() > 1 ? fmt::format(", by {} stores", operations.size()) : "";
+      return fmt::format("{} bytes{} from {:#x}{}", bytes(), lines, first(), times);
     }
   };
   using Stores = std::map<std::tuple<std::uint32_t, std::uint32_t, std::string>, Extent>;
@@ -136,12 +153,8 @@ class Story {
                       [](const auto* entry) { return entry->second.order; });
     for (std::size_t i = 0; i < std::min(sorted.size(), kMostStores); ++i) {
       const auto& [site, thread, why] = sorted[i]->first;
-      const Extent& extent = sorted[i]->second;
-      const std::string more =
-          extent.lines.size() > 1 ? fmt::format(" in {} lines", extent.lines.size()) : "";
-      lines_.push_back(fmt::format("  {}, thread {}: {} bytes{} from {:#x}: {}",
-                                   source_line(trace_, site), thread, extent.bytes, more,
-                                   extent.first, why));
+      lines_.push_back(fmt::format("  {}, thread {}: {}: {}", source_line(trace_, site), thread,
+                                   sorted[i]->second.text(), why));
     }
     if (sorted.size() > kMostStores) {
       lines_.push_back(fmt::format("  and {} more", sorted.size() - kMostStores));

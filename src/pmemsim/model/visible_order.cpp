@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "pmemsim/trace/layout.hpp"
+#include "pmemsim/trace/synchronisation.hpp"
 
 namespace pmemsim {
 
@@ -17,21 +17,6 @@ constexpr trace::KindSet kKinds{
     SiteKind::kStore,        SiteKind::kNonTemporal, SiteKind::kAtomicLoad, SiteKind::kAtomicStore,
     SiteKind::kAtomicUpdate, SiteKind::kCopyLoad,    SiteKind::kCopyStore,  SiteKind::kFlush,
     SiteKind::kFence,        SiteKind::kSync};
-
-bool synchronises(const Operation& operation) {
-  return trace::layout_of(static_cast<std::uint8_t>(operation.kind)).object != 0;
-}
-
-bool releases(const Operation& operation) {
-  switch (operation.kind) {
-    case SiteKind::kSync:
-      return !trace::is_acquire(static_cast<trace::SyncKind>(operation.detail));
-    case SiteKind::kAtomicStore:
-      return true;
-    default:
-      return operation.kind == SiteKind::kAtomicUpdate && operation.flag;
-  }
-}
 
 bool is_copy(const Operation& operation) {
   return operation.kind == SiteKind::kCopyLoad || operation.kind == SiteKind::kCopyStore;
@@ -59,14 +44,12 @@ void VisibleOrder::read(Thread& thread) const {
 
 bool VisibleOrder::can_execute(const Thread& thread) const {
   const Operation& operation = thread.operation;
-  if (!synchronises(operation)) return true;
-  const std::uint32_t version = versions_[operation.object];
-  if (!releases(operation)) return version >= operation.version;
-  return operation.kind == SiteKind::kSync || version + 1 >= operation.version;
+  return !trace::synchronises(operation) ||
+         versions_[operation.object] >= trace::awaited_version(operation);
 }
 
 void VisibleOrder::release(const Operation& operation) {
-  released_ = synchronises(operation) && releases(operation);
+  released_ = trace::synchronises(operation) && trace::releases(operation);
   if (!released_) return;
   std::uint32_t& version = versions_[operation.object];
   version = std::max(version, operation.version);
@@ -76,7 +59,7 @@ void VisibleOrder::release(const Operation& operation) {
 bool VisibleOrder::goes_on(const Thread& thread, std::uint64_t before) const {
   if (!thread.more) return false;
   if (is_copy(thread.operation) && thread.number == before + 1) return true;
-  if (synchronises(thread.operation) || (released_ && ends_a_wait())) return false;
+  if (trace::synchronises(thread.operation) || (released_ && ends_a_wait())) return false;
   return thread.got < turn_ends_;
 }
 

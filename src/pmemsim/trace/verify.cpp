@@ -7,6 +7,7 @@
 
 #include "pmemsim/trace/initial_state.hpp"
 #include "pmemsim/trace/names.hpp"
+#include "pmemsim/trace/synchronisation.hpp"
 
 namespace pmemsim::trace {
 namespace {
@@ -42,7 +43,8 @@ class ThreadReplay {
   std::string waits_for() const {
     return fmt::format(
         "thread {} at operation {} waits for version {} of object {}, which is at {}", thread_,
-        stream_.position() - 1, needed(), operation_.object, objects_[operation_.object].version);
+        stream_.position() - 1, awaited_version(operation_), operation_.object,
+        objects_[operation_.object].version);
   }
 
   void note_end(std::vector<std::string>& notes) const {
@@ -54,36 +56,18 @@ class ThreadReplay {
   }
 
  private:
-  bool has_object() const {
-    return layout_of(static_cast<std::uint8_t>(operation_.kind)).object != 0;
-  }
-  bool writes() const {
-    return operation_.kind == SiteKind::kAtomicStore ||
-           (operation_.kind == SiteKind::kAtomicUpdate && operation_.flag);
-  }
-  bool releases() const {
-    return operation_.kind == SiteKind::kSync
-               ? !is_acquire(static_cast<SyncKind>(operation_.detail))
-               : writes();
-  }
   bool is_wrongly_annotated() const {
     return operation_.kind == SiteKind::kSync && operation_.flag &&
            operation_.detail > static_cast<std::uint8_t>(SyncKind::kMutexUnlock);
   }
-  // The version that the operation waits for. A release by kSync waits for nothing; a write to an
-  // atomic variable follows the write before.
-  std::uint32_t needed() const {
-    if (!releases()) return operation_.version;
-    return operation_.kind == SiteKind::kSync ? 0 : operation_.version - 1;
-  }
-
   bool can_execute() const {
-    return !has_object() || objects_[operation_.object].version >= needed();
+    return !synchronises(operation_) ||
+           objects_[operation_.object].version >= awaited_version(operation_);
   }
 
   void execute() {
     if (is_wrongly_annotated()) fail("is annotated, but doesn't take or give back a mutex");
-    if (has_object() && releases()) {
+    if (synchronises(operation_) && releases(operation_)) {
       Object& object = objects_[operation_.object];
       if (operation_.version == 0) fail("releases version 0, which every object begins with");
       object.version = std::max(object.version, operation_.version);
