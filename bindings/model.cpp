@@ -196,6 +196,25 @@ nb::list list_open_reads(const ModelImages& images, const trace::TraceFile& reco
   return all;
 }
 
+// A checker that sees images one by one, beside those that judge them.
+class OneChecker {
+ public:
+  OneChecker(const CheckerCommand& command, ModelImages& images)
+      : images_(images), library_(command.library), checker_(command, images.regions(), 1) {}
+  OneChecker(const OneChecker&) = delete;
+  OneChecker& operator=(const OneChecker&) = delete;
+
+  CheckerAnswer judge(const nb::object& progress) {
+    return checker_.judge(images_.image(), seldom([&] { report(progress, 0); }));
+  }
+  bool library() const { return library_; }
+
+ private:
+  ModelImages& images_;
+  const bool library_;
+  CheckerPool checker_;
+};
+
 nb::tuple tuple_of_steps(const trace::TraceFile& recovery) {
   const PersistSteps steps = [&] {
     nb::gil_scoped_release release;
@@ -237,7 +256,8 @@ std::vector<std::uint64_t> lost_lines(const ModelImages& images) {
   return numbers;
 }
 
-nb::object judge(ModelImages& images, const nb::object& progress) {
+template <class Images>
+nb::object judge(Images& images, const nb::object& progress) {
   const CheckerAnswer answer = [&] {
     nb::gil_scoped_release release;
     return images.judge(progress);
@@ -259,7 +279,7 @@ void bind_model(nb::module_& module) {
            nb::arg("progress").none(), released)
       .def("said",
            [](const ModelImages& images) { return verdict(images.said(), images.library()); })
-      .def("judge", &judge, nb::arg("progress").none())
+      .def("judge", &judge<ModelImages>, nb::arg("progress").none())
       .def(
           "go_to",
           [](ModelImages& images, std::uint64_t number) { return images.images().go_to(number); },
@@ -295,6 +315,10 @@ void bind_model(nb::module_& module) {
            nb::arg("seed"), nb::arg("checker"), nb::arg("jobs"), nb::keep_alive<1, 2>(),
            nb::keep_alive<1, 3>(), released)
       .def("set_limit", &RecoveryImages::set_limit, nb::arg("images"));
+  nb::class_<OneChecker>(module, "OneChecker")
+      .def(nb::init<const CheckerCommand&, ModelImages&>(), nb::arg("checker"), nb::arg("images"),
+           nb::keep_alive<1, 3>(), released)
+      .def("judge", &judge<OneChecker>, nb::arg("progress").none());
   module.def("persist_steps", &tuple_of_steps, nb::arg("recovery"));
   module.def("persist_instructions", &list_persist_instructions, nb::arg("trace"));
   module.def("fingerprint", &fingerprint, nb::arg("trace"), nb::arg("eadr"), nb::arg("most"),

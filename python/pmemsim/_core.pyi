@@ -105,6 +105,7 @@ class CheckerCommand:
         words: Sequence[str],
         timeout_s: float,
         folder: str,
+        environment: Sequence[str] = (),
     ) -> None: ...
 
 def persist_instructions(trace: TraceFile) -> list[tuple[int, str, str, int, str, int]]:
@@ -161,6 +162,12 @@ class RecoveryImages(ModelImages):
         jobs: int,
     ) -> None: ...
     def set_limit(self, images: int) -> None: ...
+
+class OneChecker:
+    """A checker that sees images one by one, beside those that judge them."""
+
+    def __init__(self, checker: CheckerCommand, images: ModelImages) -> None: ...
+    def judge(self, progress: Callable[[float], None] | None) -> Told: ...
 
 def persist_steps(recovery: TraceFile) -> tuple[int, int]: ...
 

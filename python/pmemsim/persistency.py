@@ -229,6 +229,7 @@ class Shown:
         extents: Sequence[Extent | None] | None = None,
     ) -> None:
         """`extents`: where the images have what the program has in its regions, if elsewhere."""
+        self.trace = trace
         self.wanted = wanted
         self.checker = checker
         self.images = images
@@ -294,8 +295,8 @@ class Shown:
         """What recovery has read of the image that wasn't sure to persist, if that can be told."""
         if self.checker.library:
             return []
-        with Recorder.of(self.checker, self.regions, lambda: self._report(0)) as recorder:
-            recorded = recorder.record(self.images)
+        with Recorder.of(self.checker, self.images, self.trace) as recorder:
+            recorded = recorder.record(self._report)
             return lines_of_reads(recorded.reads(self.images, self.extents)) if recorded else []
 
     def _keep(self) -> None:

@@ -74,6 +74,8 @@ class RecoveryRun:
     @property
     def extent(self) -> str:
         """How much of what is possible was seen."""
+        if not self.different:
+            return "none, it stores nothing"
         of = "of" if self.complete else "of at most"
         return f"{self.images:,} {of} {count(self.possible)}"
 
@@ -108,16 +110,13 @@ def crash_recovery(
     """
     if checker.library:
         return RecoveryRun(reason="--check-in-process has no recording; give a program by --check")
-    begin = time.monotonic()
-    with (
-        folder_of_images() as folder,
-        Recorder.of(checker, trace.metadata["pm_regions"]) as recorder,
-    ):
-        second = _SecondCrashes(trace, wanted, checker, recorder, folder, jobs, progress, command)
+    with folder_of_images() as folder:
+        second = _SecondCrashes(trace, wanted, checker, folder, jobs, progress, command)
         second.run.all_accepted = run.complete and run.story is None
-        second.record(_chosen(run.images) if wanted.image is None else [wanted.image])
-        second.crash()
-    second.run.wall_s = time.monotonic() - begin
+        with Recorder.of(checker, second.crashed, trace) as recorder:
+            second.record(recorder, _chosen(run.images) if wanted.image is None else [wanted.image])
+            second.crash()
+    second.run.wall_s = time.monotonic() - second.begin
     return second.run
 
 
@@ -147,7 +146,6 @@ class _SecondCrashes:
         trace: Trace,
         wanted: Wanted,
         checker: Checker,
-        recorder: Recorder,
         folder: Path | None,
         jobs: int,
         progress: Progress | None,
@@ -156,7 +154,6 @@ class _SecondCrashes:
         self.trace = trace
         self.wanted = wanted
         self.checker = checker
-        self.recorder = recorder
         self.jobs = jobs
         self.progress = progress
         self.command = command
@@ -174,9 +171,8 @@ class _SecondCrashes:
             self.starter,
             1,
         )
-        recorder.keep_going = lambda: self._report(0)
 
-    def record(self, numbers: Sequence[int]) -> None:
+    def record(self, recorder: Recorder, numbers: Sequence[int]) -> None:
         """Record the checker on the images of these numbers."""
         known = set()
         mapped = False
@@ -185,10 +181,10 @@ class _SecondCrashes:
                 break
             self._report(0.5 * done / len(numbers))
             self.crashed.go_to(number)
-            recorded = self.recorder.record(self.crashed)
-            if not self.recorder.built:
+            recorded = recorder.record(None)
+            if not recorder.built:
                 break
-            if recorded is None or recorded.status != 0:
+            if recorded is None or recorded.told is not None:
                 continue
             self.run.recorded += 1
             mapped = mapped or any(recorded.extents)
@@ -200,11 +196,11 @@ class _SecondCrashes:
             else:
                 recorded.path.unlink()
         self.run.different = len(self.recoveries)
-        self.run.reason = self._why_not(mapped)
+        self.run.reason = self._why_not(recorder.built, mapped)
 
-    def _why_not(self, mapped: bool) -> str:
+    def _why_not(self, built: bool, mapped: bool) -> str:
         program = self.checker.command[0]
-        if not self.recorder.built:
+        if not built:
             return f"{program} wasn't built with pmemsim-cc"
         if self.run.recorded == 0:
             return f"no run of {program} could be recorded"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,8 @@ from pmemsim import _core
 from pmemsim.crash import Checker
 from pmemsim.files import temporary_folder
 from pmemsim.processes import Processes
-from pmemsim.programs import KeepGoing, run_program
+from pmemsim.simulation import Progress
+from pmemsim.trace import Trace
 
 _LINE = 64
 _MOST_READS = 10
@@ -62,7 +62,8 @@ class Recorded:
 
     file: _core.TraceFile
     path: Path
-    status: int
+    told: _core.Told
+    """What the checker said of the image."""
     extents: list[Extent | None]
     """Of each file of the image, where the checker had it; None: nowhere."""
 
@@ -85,73 +86,59 @@ class Recorded:
         return [(OpenRead(*read[:6]), read[6]) for read in found]
 
 
-@dataclass
 class Recorder:
     """Records a checker on images, one after the other."""
 
-    checker: Checker
-    regions: Sequence[dict[str, Any]]
-    """Of the program that has crashed, as its metadata has them."""
-    folder: Path
-    keep_going: KeepGoing | None = None
-    built: bool = field(default=True, init=False)
-    """Whether the last one was a program that can be recorded."""
-    _number: int = field(default=0, init=False)
+    def __init__(
+        self, checker: Checker, images: _core.ModelImages, trace: Trace, folder: Path
+    ) -> None:
+        """The images are of a recording's persistent memory; recordings are in the folder."""
+        self.images = images
+        self.regions = trace.metadata["pm_regions"]
+        self.folder = folder
+        self.built = True
+        """Whether the last one was a program that can be recorded."""
+        self._number = 0
+        self._trace, self._notes, pm = folder / "trace", folder / "notes", folder / "pm"
+        self._notes.mkdir()
+        pm.mkdir()
+        self._files = [pm / f"image0.{number}" for number in range(len(self.regions))]
+        variables = {
+            "CHECKER": "1",
+            "TRACE": self._trace,
+            "PM_PATH": pm,
+            "PROCESSES": self._notes,
+            "PROCESS": "",
+            "RECORDER": os.getpid(),
+        }
+        environment = [f"PMEMSIM_{name}={value}" for name, value in variables.items()]
+        self._checker = _core.OneChecker(checker.started_in(pm, environment), images)
 
     @classmethod
     @contextlib.contextmanager
-    def of(
-        cls,
-        checker: Checker,
-        regions: Sequence[dict[str, Any]],
-        keep_going: KeepGoing | None = None,
-    ) -> Iterator[Recorder]:
+    def of(cls, checker: Checker, images: _core.ModelImages, trace: Trace) -> Iterator[Recorder]:
         """Recordings go with the block."""
         with temporary_folder() as folder:
-            yield cls(checker, regions, folder.resolve(), keep_going)
+            yield cls(checker, images, trace, folder.resolve())
 
-    def record(self, images: _core.ModelImages) -> Recorded | None:
+    def record(self, progress: Progress | None) -> Recorded | None:
         """Its run on the image that these have come to; None: there is no recording of it."""
-        self._number += 1
-        pool = self.folder / "pm"
-        pool.mkdir(exist_ok=True)
-        files = [pool / f"image.{number}" for number in range(len(self.regions))]
-        images.write([str(file) for file in files])
-        notes = self.folder / f"notes{self._number}"
-        notes.mkdir()
-        path = self.folder / f"{self._number}.pmt"
-        status = self._run(files, path, notes)
-        if not path.exists():
-            self.built = Processes(notes).has_recorded
+        for note in self._notes.iterdir():
+            note.unlink()
+        told = self._checker.judge(progress)
+        self.built = Processes(self._notes).has_recorded
+        if not self._trace.exists():
             return None
+        self._number += 1
+        path = self.folder / f"{self._number}.pmt"
+        self._trace.rename(path)
         recording = _core.TraceFile(str(path))
-        regions = json.loads(recording.metadata_json)["pm_regions"]
+        found = json.loads(recording.metadata_json)["pm_regions"]
         extents = [
-            _extent(file, before, regions) for file, before in zip(files, self.regions, strict=True)
+            _extent(file, before, found)
+            for file, before in zip(self._files, self.regions, strict=True)
         ]
-        return Recorded(recording, path, status, extents)
-
-    def _run(self, files: Sequence[Path], path: Path, notes: Path) -> int:
-        environment = {
-            "PMEMSIM_CHECKER": "1",
-            "PMEMSIM_TRACE": str(path),
-            "PMEMSIM_PM_PATH": str(files[0].parent),
-            "PMEMSIM_PROCESSES": str(notes),
-            "PMEMSIM_PROCESS": "",
-            "PMEMSIM_RECORDER": str(os.getpid()),
-        }
-        # One that doesn't end is ended, as when it judges; it leaves no recording then.
-        with contextlib.suppress(TimeoutError):
-            return run_program(
-                [*self.checker.command, *map(str, files)],
-                self.keep_going,
-                timeout_s=self.checker.timeout_s,
-                environment=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-        return -1
+        return Recorded(recording, path, told, extents)
 
 
 def _extent(file: Path, before: dict[str, Any], regions: Sequence[dict[str, Any]]) -> Extent | None:
