@@ -24,8 +24,15 @@ const char* name_of(CheckerAnswer::Ending ending) {
 }
 
 CheckerCommand command_of(const std::string& name, const Path& host, bool library,
-                          const std::vector<Path>& words, double timeout_s, const Path& folder) {
-  return {name, host.string(), library, to_strings(words), timeout_s, folder.string()};
+                          const std::vector<Path>& words, double timeout_s, const Path& folder,
+                          const std::vector<Path>& environment) {
+  return {name,
+          host.string(),
+          library,
+          to_strings(words),
+          timeout_s,
+          folder.string(),
+          to_strings(environment)};
 }
 
 }  // namespace
@@ -51,11 +58,13 @@ void bind_checker(nb::module_& module) {
       .def(
           "__init__",
           [](CheckerCommand* self, const std::string& name, const Path& host, bool library,
-             const std::vector<Path>& words, double timeout_s, const Path& folder) {
-            new (self) CheckerCommand(command_of(name, host, library, words, timeout_s, folder));
+             const std::vector<Path>& words, double timeout_s, const Path& folder,
+             const std::vector<Path>& environment) {
+            new (self) CheckerCommand(
+                command_of(name, host, library, words, timeout_s, folder, environment));
           },
           nb::arg("name"), nb::arg("host"), nb::arg("library"), nb::arg("words"),
-          nb::arg("timeout_s"), nb::arg("folder"));
+          nb::arg("timeout_s"), nb::arg("folder"), nb::arg("environment") = std::vector<Path>());
 }
 
 }  // namespace pmemsim::bindings

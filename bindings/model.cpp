@@ -3,18 +3,26 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <cstring>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "bindings.hpp"
 #include "checker.hpp"
 #include "pmemsim/mem/image_file.hpp"
 #include "pmemsim/model/persist_instructions.hpp"
+#include "pmemsim/model/recovery.hpp"
 #include "pmemsim/model/whole_images.hpp"
+#include "pmemsim/trace/initial_state.hpp"
 #include "pmemsim/trace/reader.hpp"
 #include "pmemsim/trace/source_place.hpp"
 
@@ -28,11 +36,10 @@ class ModelImages {
  public:
   ModelImages(const trace::TraceFile& trace, bool eadr, std::uint64_t seed, std::uint64_t most,
               const CheckerCommand& command, std::size_t jobs, std::optional<std::uint32_t> without)
-      : trace_(trace),
-        images_(trace, eadr ? PersistencyRules::kEadr : PersistencyRules::kPx86, seed, most,
-                without.value_or(VisibleOrder::kNothing)),
-        library_(command.library),
-        checkers_(command, trace.metadata().pm_regions, jobs) {}
+      : ModelImages(trace, trace, eadr, seed, most, command, jobs, without) {}
+  ModelImages(const ModelImages&) = delete;
+  ModelImages& operator=(const ModelImages&) = delete;
+  virtual ~ModelImages() = default;
 
   // Shows all from here on, until one is rejected, so many seconds are over (once one has been
   // shown), or there are no more. The number of the first one that was rejected, which they have
@@ -45,8 +52,9 @@ class ModelImages {
              std::chrono::duration<double>(Clock::now() - begin).count() <= *seconds;
     };
     const CheckerProcess::KeepGoing keep_going = reporter(progress);
-    while (checkers_.rejected().empty() && in_time() && images_.next()) {
-      checkers_.show(images_.image(), images_.changed(), keep_going);
+    while (checkers_.rejected().empty() && in_time() && images_.number() < limit() &&
+           images_.next()) {
+      checkers_.show(image(), changed(), keep_going);
       keep_going();
     }
     checkers_.finish(keep_going);
@@ -58,22 +66,44 @@ class ModelImages {
 
   // What a checker says of the image that they have come to.
   CheckerAnswer judge(const nb::object& progress) {
-    return checkers_.judge(images_.image(), images_.changed(), reporter(progress));
+    return checkers_.judge(image(), changed(), reporter(progress));
   }
   // What it has said of the first one that show_all() has found.
   CheckerAnswer said() const { return checkers_.rejected().begin()->second; }
 
   // Each region of PM to its file.
-  void write(const std::vector<Path>& files) const {
+  void write(const std::vector<Path>& files) {
     for (std::size_t i = 0; i < files.size(); ++i) {
-      const trace::PmRegion& region = trace_.metadata().pm_regions.at(i);
-      write_image(images_.image(), region.begin, region.end, files[i].string());
+      const trace::PmRegion& region = regions().at(i);
+      write_image(image(), region.begin, region.end, files[i].string());
     }
   }
 
   bool library() const { return library_; }
   WholeImages& images() { return images_; }
   const WholeImages& images() const { return images_; }
+  const trace::TraceFile& trace() const { return trace_; }
+  const trace::TraceFile& shown_as() const { return shown_as_; }
+  const std::vector<trace::PmRegion>& regions() const { return shown_as_.metadata().pm_regions; }
+  // What the checkers see.
+  virtual const Image& image() { return images_.image(); }
+  // So many of them at most.
+  virtual std::uint64_t limit() const { return AllowedImages::kNoEnd; }
+
+ protected:
+  // The checkers see the persistent memory of the program that `shown_as` is the recording of.
+  ModelImages(const trace::TraceFile& trace, const trace::TraceFile& shown_as, bool eadr,
+              std::uint64_t seed, std::uint64_t most, const CheckerCommand& command,
+              std::size_t jobs, std::optional<std::uint32_t> without)
+      : trace_(trace),
+        shown_as_(shown_as),
+        images_(trace, eadr ? PersistencyRules::kEadr : PersistencyRules::kPx86, seed, most,
+                without.value_or(VisibleOrder::kNothing)),
+        library_(command.library),
+        checkers_(command, shown_as.metadata().pm_regions, jobs) {}
+
+  // Lines in which that may differ from what it was at the last call.
+  virtual std::vector<Line> changed() { return images_.changed(); }
 
  private:
   // Tells how many images have been judged.
@@ -82,10 +112,116 @@ class ModelImages {
   }
 
   const trace::TraceFile& trace_;
+  const trace::TraceFile& shown_as_;
   WholeImages images_;
   const bool library_;
   CheckerPool checkers_;
 };
+
+// In recovery's recording from and to, and where the crashed program had it.
+using Places = std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>>;
+
+RecoveryPlaces to_places(const Places& given) {
+  std::vector<RecoveryPlaces::Place> places;
+  for (const auto& [begin, end, crashed] : given) places.push_back({begin, end, crashed});
+  return RecoveryPlaces(std::move(places));
+}
+
+// What a crash of recovery leaves of an image of the crashed program. Likely images come first
+// however many are wanted, so that a number means the same image whatever the budget.
+class RecoveryImages final : public ModelImages {
+ public:
+  RecoveryImages(const trace::TraceFile& recovery, ModelImages& crashed, const Places& places,
+                 bool eadr, std::uint64_t seed, const CheckerCommand& command, std::size_t jobs)
+      : ModelImages(recovery, crashed.shown_as(), eadr, seed, AllowedImages::kNoEnd, command, jobs,
+                    std::nullopt),
+        places_(to_places(places)) {
+    copy(crashed.image());
+    // The checker may have written to the file before it has mapped it.
+    trace::for_each_image_page(recovery, [&](std::uint64_t at, std::span<const std::byte> page) {
+      for (std::size_t part = 0; part < page.size(); part += kLineBytes) {
+        LineData data;
+        std::memcpy(data.data(), &page[part], data.size());
+        write(Line::of(at + part), data);
+      }
+    });
+  }
+
+  void set_limit(std::uint64_t limit) { limit_ = limit; }
+  std::uint64_t limit() const override { return limit_; }
+
+  const Image& image() override {
+    for (const Line line : images().changed()) write(line, images().image().read(line));
+    return image_;
+  }
+
+ private:
+  std::vector<Line> changed() override {
+    image();
+    return std::exchange(changed_, {});
+  }
+  void copy(const Image& image) {
+    image.for_each_page([&](std::uint64_t address, const std::byte* page) {
+      image_.write(address, page, Image::kPageBytes);
+    });
+  }
+  void write(Line recoverys, const LineData& data) {
+    const std::optional<Line> line = places_.in_crashed(recoverys);
+    if (!line) return;
+    image_.write(*line, data);
+    changed_.push_back(*line);
+  }
+
+  const RecoveryPlaces places_;
+  std::uint64_t limit_ = AllowedImages::kNoEnd;
+  Image image_;
+  std::vector<Line> changed_;
+};
+
+// Each a tuple of file, line and function of the load and of the store, and whether that is there.
+nb::list list_open_reads(const ModelImages& images, const trace::TraceFile& recovery,
+                         const Places& places) {
+  std::set<OpenRead> found;
+  {
+    nb::gil_scoped_release release;
+    found = open_reads(images.images().images(), recovery, to_places(places));
+  }
+  nb::list all;
+  for (const OpenRead& read : found) {
+    const trace::SourcePlace load = trace::place_of(recovery.sites(), read.load);
+    const trace::SourcePlace store = trace::place_of(images.trace().sites(), read.store);
+    all.append(nb::make_tuple(load.file, load.line, load.function, store.file, store.line,
+                              store.function, read.there));
+  }
+  return all;
+}
+
+// A checker that sees images one by one, beside those that judge them.
+class OneChecker {
+ public:
+  OneChecker(const CheckerCommand& command, ModelImages& images)
+      : images_(images), library_(command.library), checker_(command, images.regions(), 1) {}
+  OneChecker(const OneChecker&) = delete;
+  OneChecker& operator=(const OneChecker&) = delete;
+
+  CheckerAnswer judge(const nb::object& progress) {
+    return checker_.judge(images_.image(), seldom([&] { report(progress, 0); }));
+  }
+  bool library() const { return library_; }
+
+ private:
+  ModelImages& images_;
+  const bool library_;
+  CheckerPool checker_;
+};
+
+nb::tuple tuple_of_steps(const trace::TraceFile& recovery) {
+  const PersistSteps steps = [&] {
+    nb::gil_scoped_release release;
+    return persist_steps(recovery);
+  }();
+  return nb::make_tuple(steps.hash, steps.stores);
+}
 
 // Each a tuple of site, name, file, line, function and how often it was executed.
 nb::list list_persist_instructions(const trace::TraceFile& trace) {
@@ -120,7 +256,8 @@ std::vector<std::uint64_t> lost_lines(const ModelImages& images) {
   return numbers;
 }
 
-nb::object judge(ModelImages& images, const nb::object& progress) {
+template <class Images>
+nb::object judge(Images& images, const nb::object& progress) {
   const CheckerAnswer answer = [&] {
     nb::gil_scoped_release release;
     return images.judge(progress);
@@ -142,7 +279,7 @@ void bind_model(nb::module_& module) {
            nb::arg("progress").none(), released)
       .def("said",
            [](const ModelImages& images) { return verdict(images.said(), images.library()); })
-      .def("judge", &judge, nb::arg("progress").none())
+      .def("judge", &judge<ModelImages>, nb::arg("progress").none())
       .def(
           "go_to",
           [](ModelImages& images, std::uint64_t number) { return images.images().go_to(number); },
@@ -163,6 +300,7 @@ void bind_model(nb::module_& module) {
             images.images().bring_back(lines, false);
           },
           nb::arg("lines"))
+      .def("open_reads", &list_open_reads, nb::arg("recovery"), nb::arg("places"))
       .def_prop_ro("number", [](const ModelImages& images) { return images.images().number(); })
       .def_prop_ro("possible",
                    [](const ModelImages& images) { return images.images().images().possible(); })
@@ -170,6 +308,18 @@ void bind_model(nb::module_& module) {
                    [](const ModelImages& images) { return images.images().images().complete(); })
       .def_prop_ro("instants",
                    [](const ModelImages& images) { return images.images().images().instants(); });
+  nb::class_<RecoveryImages, ModelImages>(module, "RecoveryImages")
+      .def(nb::init<const trace::TraceFile&, ModelImages&, const Places&, bool, std::uint64_t,
+                    const CheckerCommand&, std::size_t>(),
+           nb::arg("recovery"), nb::arg("crashed"), nb::arg("places"), nb::arg("eadr"),
+           nb::arg("seed"), nb::arg("checker"), nb::arg("jobs"), nb::keep_alive<1, 2>(),
+           nb::keep_alive<1, 3>(), released)
+      .def("set_limit", &RecoveryImages::set_limit, nb::arg("images"));
+  nb::class_<OneChecker>(module, "OneChecker")
+      .def(nb::init<const CheckerCommand&, ModelImages&>(), nb::arg("checker"), nb::arg("images"),
+           nb::keep_alive<1, 3>(), released)
+      .def("judge", &judge<OneChecker>, nb::arg("progress").none());
+  module.def("persist_steps", &tuple_of_steps, nb::arg("recovery"));
   module.def("persist_instructions", &list_persist_instructions, nb::arg("trace"));
   module.def("fingerprint", &fingerprint, nb::arg("trace"), nb::arg("eadr"), nb::arg("most"),
              nb::arg("without").none(), released);

@@ -291,6 +291,15 @@ std::uint32_t hint_of(std::uint64_t asked) {
 
 }  // namespace
 
+void make_room_for_descriptors() {
+  const int opened =
+      static_cast<int>(real.syscall(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC, 0));
+  if (opened < 0) return;
+  const int held = fcntl(opened, F_DUPFD_CLOEXEC, kLastHeldDescriptor);
+  if (held >= 0) close(held);
+  close(opened);
+}
+
 void configure_persistent_memory() {
   if (const char* path = std::getenv("PMEMSIM_PM_PATH")) {
     char* copy = static_cast<char*>(allocate(std::strlen(path) + 1));

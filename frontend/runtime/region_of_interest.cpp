@@ -44,7 +44,9 @@ void region_of_interest_end() {
 
 void configure_region_of_interest() {
   const char* text = std::getenv("PMEMSIM_ROI");
-  if (text == nullptr) {
+  if (records_checker()) {
+    whole_run = true;
+  } else if (text == nullptr) {
     whole_run = pm_roi_begin == nullptr;
   } else if (std::strcmp(text, "whole") == 0) {
     whole_run = true;

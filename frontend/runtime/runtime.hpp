@@ -171,6 +171,9 @@ extern const char* program_name;
 extern pid_t recorded_process;
 // Not a child of it, which may share its memory.
 bool is_recorded_process();
+// Recorded is what a checker does to an image: all of its run, with whatever status it ends, and
+// without the instructions of code that isn't instrumented, whose count nobody needs.
+bool records_checker();
 
 // Ends the program with exit code 2 and leaves no trace behind.
 [[noreturn]] __attribute__((format(printf, 1, 2))) void fail(const char* format, ...);
@@ -385,6 +388,9 @@ struct Memory {
 extern List<Memory, 1u << 20> memories;
 extern List<char, 1u << 24> memory_sources;
 
+// Before there is a second thread: then the kernel takes ten milliseconds for a table of descriptors
+// that has room for those of the files.
+void make_room_for_descriptors();
 // From the environment; ends the program if that says something impossible.
 void configure_persistent_memory();
 // The contents of all persistent memory, when recording begins.

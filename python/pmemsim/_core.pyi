@@ -105,6 +105,7 @@ class CheckerCommand:
         words: Sequence[str],
         timeout_s: float,
         folder: str,
+        environment: Sequence[str] = (),
     ) -> None: ...
 
 def persist_instructions(trace: TraceFile) -> list[tuple[int, str, str, int, str, int]]:
@@ -135,6 +136,9 @@ class ModelImages:
     def lost_lines(self) -> list[int]: ...
     def bring_back(self, lines: list[int]) -> None: ...
     def lose_again(self, lines: list[int]) -> None: ...
+    def open_reads(
+        self, recovery: TraceFile, places: list[tuple[int, int, int]]
+    ) -> list[tuple[str, int, str, str, int, str, bool]]: ...
     @property
     def number(self) -> int: ...
     @property
@@ -143,6 +147,29 @@ class ModelImages:
     def complete(self) -> bool: ...
     @property
     def instants(self) -> int: ...
+
+class RecoveryImages(ModelImages):
+    """Images that a crash of recovery leaves, which a checker sees as images of the program."""
+
+    def __init__(
+        self,
+        recovery: TraceFile,
+        crashed: ModelImages,
+        places: list[tuple[int, int, int]],
+        eadr: bool,
+        seed: int,
+        checker: CheckerCommand,
+        jobs: int,
+    ) -> None: ...
+    def set_limit(self, images: int) -> None: ...
+
+class OneChecker:
+    """A checker that sees images one by one, beside those that judge them."""
+
+    def __init__(self, checker: CheckerCommand, images: ModelImages) -> None: ...
+    def judge(self, progress: Callable[[float], None] | None) -> Told: ...
+
+def persist_steps(recovery: TraceFile) -> tuple[int, int]: ...
 
 MOST_MODEL_IMAGES: float
 NO_END_OF_MODEL_IMAGES: int

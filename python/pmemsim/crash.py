@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -103,12 +103,23 @@ class Checker:
             return ["--check-in-process", self.command[0]]
         return ["--check", shlex.join(self.command)]
 
-    def started_in(self, folder: Path | None) -> _core.CheckerCommand:
-        """What starts it, with a program's files in this folder, or in memory."""
+    def started_in(
+        self, folder: Path | None, environment: Sequence[str] = ()
+    ) -> _core.CheckerCommand:
+        """What starts it, with a program's files in this folder, or in memory.
+
+        `environment`: variables, `NAME=VALUE`, beside this process's own.
+        """
         host = Path(str(resources.files("pmemsim"))) / "pmemsim-checker-host"
         name = " ".join(self.options)
         return _core.CheckerCommand(
-            name, host, self.library, self.command, self.timeout_s, str(folder or "")
+            name,
+            host,
+            self.library,
+            self.command,
+            self.timeout_s,
+            str(folder or ""),
+            environment,
         )
 
     def problem_of(self, told: _core.Told) -> str:

@@ -7,6 +7,7 @@ import math
 import re
 import shlex
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from pmemsim import _core
 from pmemsim.crash import Checker, folder_of_images
 from pmemsim.errors import ConfigError, Error
 from pmemsim.files import replacing
+from pmemsim.recovery_recording import Extent, Recorder, extents_of, lines_of_reads
 from pmemsim.simulation import Progress
 from pmemsim.trace import Trace
 
@@ -112,7 +114,7 @@ class ModelRun:
     def extent(self) -> str:
         """How much of what is possible was seen."""
         of = "of" if self.complete else "of at most"
-        return f"{self.images:,} {of} {_count(self.possible)}"
+        return f"{self.images:,} {of} {count(self.possible)}"
 
     def to_dict(self) -> dict[str, Any]:
         """The run as `--json` writes it; docs/crash.md explains every key."""
@@ -123,7 +125,8 @@ class ModelRun:
         return {**values, "images_per_s": self.images_per_s, "story": story}
 
 
-def _count(number: float) -> str:
+def count(number: float) -> str:
+    """So many images, in words."""
     if math.isinf(number):
         return "more than 1e308"
     return f"{number:,.0f}" if number < 10**12 else f"{number:.3g}"
@@ -138,6 +141,8 @@ class Wanted:
     seed: int = 1
     image: int | None = None
     """Only the one of this number."""
+    recovery_image: int | None = None
+    """Only that of recovery from it which has this number."""
     keep: Path | None = None
     """Where the rejected image goes, or the only one."""
     without: int | None = None
@@ -170,7 +175,7 @@ def show_images(
             wanted.without,
         )
         _refuse_too_many(trace, wanted.budget, images.possible)
-        shown = _Shown(trace, wanted, checker, images, begin, progress)
+        shown = Shown(trace, wanted, checker, images, begin, progress)
         story = shown.first_rejected(command)
     if story is None and images.complete and images.possible == 1:
         raise Error(
@@ -204,13 +209,13 @@ def _refuse_too_many(trace: Trace, budget: Budget, possible: float) -> None:
     if budget.text == "all" and possible > _core.MOST_MODEL_IMAGES:
         raise ConfigError(
             [
-                f"--budget all: {trace.name} may leave up to {_count(possible)} images, more than "
-                f"{_count(_core.MOST_MODEL_IMAGES)}; give a number or a time"
+                f"--budget all: {trace.name} may leave up to {count(possible)} images, more than "
+                f"{count(_core.MOST_MODEL_IMAGES)}; give a number or a time"
             ]
         )
 
 
-class _Shown:
+class Shown:
     """Images on their way to a checker."""
 
     def __init__(
@@ -221,13 +226,17 @@ class _Shown:
         images: _core.ModelImages,
         begin: float,
         progress: Progress | None,
+        extents: Sequence[Extent | None] | None = None,
     ) -> None:
+        """`extents`: where the images have what the program has in its regions, if elsewhere."""
+        self.trace = trace
         self.wanted = wanted
         self.checker = checker
         self.images = images
         self.begin = begin
         self.progress = progress
-        self.regions = len(trace.metadata["pm_regions"])
+        self.regions = trace.metadata["pm_regions"]
+        self.extents = extents_of(self.regions) if extents is None else extents
 
     def first_rejected(self, command: str) -> ImageStory | None:
         """The story of the first image that is rejected, if one is; the images have come to it."""
@@ -248,7 +257,7 @@ class _Shown:
         self._keep()
         if not problem:
             return None
-        lines = (problem, *notes, *self.images.story())
+        lines = (problem, *notes, *self.images.story(), *self._reads())
         return ImageStory(self.images.number, lines, f"{command} --image {self.images.number}")
 
     def _show(self) -> _core.Told:
@@ -282,10 +291,18 @@ class _Shown:
             size = min(size, len(lost))
         return problem
 
+    def _reads(self) -> list[str]:
+        """What recovery has read of the image that wasn't sure to persist, if that can be told."""
+        if self.checker.library:
+            return []
+        with Recorder.of(self.checker, self.images, self.trace) as recorder:
+            recorded = recorder.record(self._report)
+            return lines_of_reads(recorded.reads(self.images, self.extents)) if recorded else []
+
     def _keep(self) -> None:
         if self.wanted.keep is None:
             return
-        paths = kept_files(self.wanted.keep, self.regions)
+        paths = kept_files(self.wanted.keep, len(self.regions))
         with contextlib.ExitStack() as stack:
             self.images.write([str(stack.enter_context(replacing(path))) for path in paths])
 

@@ -41,6 +41,11 @@ class Processes:
             finally:
                 processes._end_recorded()
 
+    @property
+    def has_recorded(self) -> bool:
+        """Whether a program that can be recorded was started, however it has ended."""
+        return self._recorded() is not None
+
     def await_recorded(self, keep_going: Callable[[], None] | None) -> None:
         """Wait for a process that was left in the background, and say so if that takes long."""
         silent_until = time.monotonic() + _SILENCE_S

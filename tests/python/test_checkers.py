@@ -111,7 +111,8 @@ def test_a_library_and_a_program_find_the_same(
     stories = [
         done.stderr.split(said)[1].split("to see it")[0] for done in (by_program, by_library)
     ]
-    assert stories[0] == stories[1]
+    # A library can't be recorded.
+    assert stories[0].split("  recovery reads")[0] == stories[1].rstrip(" ")
     assert "never flushed" in stories[0]
     again = pmemsim(*shlex.split(by_library.stderr.split("to see it again: pmemsim")[1]))
     assert again.returncode == 1

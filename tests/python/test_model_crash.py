@@ -117,7 +117,7 @@ def test_what_was_seen_is_said(build: Build, tmp_path: Path) -> None:
     (run,) = json.loads(output.read_text())["runs"]
     assert set(run) == {
         "model", "workload", "threads", "seed", "budget", "images", "possible", "complete",
-        "instants", "wall_s", "images_per_s", "story",
+        "instants", "wall_s", "images_per_s", "story", "recovery",
     }  # fmt: skip
     assert (run["images"], run["possible"], run["complete"]) == (1, 5242876, False)
     done = crash(build(PARTIAL_LINE), "--json", output)

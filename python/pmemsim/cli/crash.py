@@ -122,6 +122,14 @@ def crash_command(
     image: Annotated[
         int | None, typer.Option("--image", help="With --model: only the image of this number.")
     ] = None,
+    recovery_image: Annotated[
+        int | None,
+        typer.Option(
+            "--recovery-image",
+            help="With --image: only the image of this number that a second crash, in the "
+            "checker's recovery from that one, leaves.",
+        ),
+    ] = None,
     without_each: Annotated[
         bool,
         typer.Option(
@@ -236,7 +244,8 @@ def crash_command(
     A design without atomic regions (x86-bare) must keep what was flushed and fenced; one that
     promises nothing (np) is refused.
     With --model, a program is judged instead: its checker sees images that x86 allows, where a
-    store that isn't flushed and fenced may be there or not, until it rejects one.
+    store that isn't flushed and fenced may be there or not, until it rejects one. If the checker
+    was built with pmemsim-cc, its recovery is then crashed again.
     The exit code is 0 if no image is wrong, 1 if one is; then the first one's story is told. It is
     2 where nothing would be judged: no persistent memory, no regions on a design that promises
     nothing else, a check that has seen no image.
@@ -256,7 +265,17 @@ def crash_command(
             [*(targets or []), *(more_targets.split(",") if more_targets else [])],
             lambda target: _find_target(target, recipe),
             recipe,
-            ModelOptions(model, budget, image, save_image, checker, json_path, jobs, without_each),
+            ModelOptions(
+                model,
+                budget,
+                image,
+                recovery_image,
+                save_image,
+                checker,
+                json_path,
+                jobs,
+                without_each,
+            ),
             {
                 "--design": designs,
                 "--all-designs": "" if all_designs else None,
@@ -278,6 +297,7 @@ def crash_command(
         for option, value in (
             ("--budget", budget),
             ("--image", image),
+            ("--recovery-image", recovery_image),
             ("--without-each", "" if without_each else None),
         )
         if value is not None

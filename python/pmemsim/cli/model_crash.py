@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pmemsim.cli.console import out, progress_of, si, table
 from pmemsim.cli.options import Recipe, keep_inputs
 from pmemsim.cli.recordings import open_traces
+from pmemsim.cli.recovery_crash import fail_if_rejected_again, print_recoveries
 from pmemsim.crash import Checker, CheckerWanted, checker_of
 from pmemsim.errors import CheckFailed, Error, Problems, did_you_mean
 from pmemsim.files import check_writable, write_json
@@ -23,6 +24,7 @@ from pmemsim.persistency import (
     repeating_command,
     show_images,
 )
+from pmemsim.recovery import RecoveryRun, crash_recovery, only_one, refuse_lonely
 from pmemsim.targets import Target
 from pmemsim.trace import Trace
 from pmemsim.workloads import argument_problems
@@ -35,6 +37,7 @@ class ModelOptions:
     model: str
     budget: str | None
     image: int | None
+    recovery_image: int | None
     save_image: Path | None
     checker: CheckerWanted
     json_path: str | None
@@ -72,18 +75,26 @@ def crash_by_model(
     for name, value in given.items():
         words += [name] if value is True else [name, str(value)]
 
-    def task(target: str, trace: Trace, checker: Checker) -> Callable[[Report], ModelRun]:
-        command = repeating_command(target, wanted, words)
-        jobs = options.jobs or host_cores()
-        return lambda report: show_images(trace, wanted, checker, command, jobs, report)
+    commands = [repeating_command(target, wanted, words) for target in targets]
+    jobs = options.jobs or host_cores()
+    first = replace(wanted, keep=None) if wanted.recovery_image is not None else wanted
+
+    def task(command: str, trace: Trace, checker: Checker) -> Callable[[Report], ModelRun]:
+        return lambda report: show_images(trace, first, checker, command, jobs, report)
 
     with progress_of([f"{trace.name} by {options.model}" for trace in traces]) as progress:
         tasks = [
-            task(target, trace, checker)
-            for target, trace, checker in zip(targets, traces, checkers, strict=True)
+            task(command, trace, checker)
+            for command, trace, checker in zip(commands, traces, checkers, strict=True)
             if checker is not None
         ]
         runs = run_all(tasks, 1, progress)  # each has all checkers
+    right = [
+        (run, command, trace, checker)
+        for run, command, trace, checker in zip(runs, commands, traces, checkers, strict=True)
+        if run.story is None and checker is not None
+    ]
+    crashed = [] if only_one(wanted) else _crash_recoveries(right, wanted, jobs)
     left_out: list[list[LeftOut]] = []
     if options.without_each and not any(run.story for run in runs):
         pairs = [
@@ -91,16 +102,35 @@ def crash_by_model(
         ]
         left_out = _leave_out(pairs, wanted, options)
     if options.json_path:
-        results = [run.to_dict() for run in runs]
+        found_again = {id(run): recovery.to_dict() for run, recovery in crashed}
+        results = [{**run.to_dict(), "recovery": found_again.get(id(run))} for run in runs]
         for result, instructions in zip(results, left_out, strict=False):
             result["left_out"] = [instruction.to_dict() for instruction in instructions]
         write_json({"runs": results}, options.json_path)
     if options.json_path != "-":
         _print(runs)
+        print_recoveries(crashed)
         for run, instructions in zip(runs, left_out, strict=False):
             _print_left_out(run, instructions)
     _fail_if_rejected(runs)
+    fail_if_rejected_again(crashed)
     _fail_if_unnoticed([instruction for instructions in left_out for instruction in instructions])
+
+
+def _crash_recoveries(
+    right: Sequence[tuple[ModelRun, str, Trace, Checker]], wanted: Wanted, jobs: int
+) -> list[tuple[ModelRun, RecoveryRun]]:
+    """Crash recovery again where all images were accepted."""
+
+    def task(
+        run: ModelRun, command: str, trace: Trace, checker: Checker
+    ) -> Callable[[Report], RecoveryRun]:
+        return lambda report: crash_recovery(trace, wanted, checker, run, command, jobs, report)
+
+    labels = [f"{trace.name}'s recovery by {wanted.model}" for _, _, trace, _ in right]
+    with progress_of(labels) as progress:
+        found = run_all([task(*each) for each in right], 1, progress)
+    return list(zip([run for run, *_ in right], found, strict=True))
 
 
 def _leave_out(
@@ -128,6 +158,8 @@ def _wanted(
     problems.add(argument_problems(seed=recipe.seed))
     if options.image is not None and options.image < 1:
         problems.add([f"--image {options.image}: must be at least 1"])
+    with problems.collected():
+        refuse_lonely(options.image, options.recovery_image)
     if len(targets) > 1 and (options.image is not None or options.save_image is not None):
         problems.add(["--image and --save-image: give one target"])
     if options.save_image is not None:
@@ -140,6 +172,7 @@ def _wanted(
             budget=Budget.of(DEFAULT_BUDGET if options.budget is None else options.budget),
             seed=1 if recipe.seed is None else recipe.seed,
             image=options.image,
+            recovery_image=options.recovery_image,
             keep=options.save_image,
         )
     return None

@@ -80,4 +80,11 @@ CheckerAnswer CheckerPool::judge(const Image& image, std::span<const Line> chang
   return last_;
 }
 
+CheckerAnswer CheckerPool::judge(const Image& image, const CheckerProcess::KeepGoing& keep_going) {
+  finish(keep_going);
+  show(image, keep_going);
+  finish(keep_going);
+  return last_;
+}
+
 }  // namespace pmemsim

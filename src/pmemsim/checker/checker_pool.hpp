@@ -42,6 +42,7 @@ class CheckerPool {
   // The answer to the last one, which is judged alone.
   CheckerAnswer judge(const Image& image, std::span<const Line> changed,
                       const CheckerProcess::KeepGoing& keep_going);
+  CheckerAnswer judge(const Image& image, const CheckerProcess::KeepGoing& keep_going);
 
  private:
   struct Worker {

@@ -144,13 +144,20 @@ void CheckerProcess::start(std::size_t number) {
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
 
+  std::vector<char*> variables;
+  for (char** own = environ; *own != nullptr; ++own) variables.push_back(*own);
+  for (const std::string& more : command_.environment) {
+    variables.push_back(const_cast<char*>(more.c_str()));
+  }
+  variables.push_back(nullptr);
+
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     throw Error(fmt::format("{}: can't be started: {}", command_.name, in_words(errno)));
   }
   socket_ = ends[0];
   const int failed = posix_spawn(&host_, command_.host.c_str(), FileActions(ends[1]).get(),
-                                 Attributes().get(), arguments.data(), environ);
+                                 Attributes().get(), arguments.data(), variables.data());
   close(ends[1]);
   if (failed != 0) {
     host_ = 0;

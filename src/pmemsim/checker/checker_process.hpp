@@ -24,7 +24,8 @@ struct CheckerCommand {
   bool library;
   std::vector<std::string> words;  // the program and its arguments, or the library
   double timeout_s;
-  std::string folder;  // where a program's files are; empty: in memory
+  std::string folder;                         // where a program's files are; empty: in memory
+  std::vector<std::string> environment = {};  // NAME=VALUE, beside this process's own
 };
 
 class CheckerProcess {

@@ -17,6 +17,10 @@ constexpr trace::KindSet kKinds{
     SiteKind::kStore,        SiteKind::kNonTemporal, SiteKind::kAtomicLoad, SiteKind::kAtomicStore,
     SiteKind::kAtomicUpdate, SiteKind::kCopyLoad,    SiteKind::kCopyStore,  SiteKind::kFlush,
     SiteKind::kFence,        SiteKind::kSync};
+constexpr trace::KindSet kKindsAndLoads{
+    SiteKind::kLoad,        SiteKind::kStore,        SiteKind::kNonTemporal, SiteKind::kAtomicLoad,
+    SiteKind::kAtomicStore, SiteKind::kAtomicUpdate, SiteKind::kCopyLoad,    SiteKind::kCopyStore,
+    SiteKind::kFlush,       SiteKind::kFence,        SiteKind::kSync};
 
 bool is_copy(const Operation& operation) {
   return operation.kind == SiteKind::kCopyLoad || operation.kind == SiteKind::kCopyStore;
@@ -24,8 +28,11 @@ bool is_copy(const Operation& operation) {
 
 }  // namespace
 
-VisibleOrder::VisibleOrder(const trace::TraceFile& trace, std::uint32_t without)
-    : trace_(trace), without_(without), versions_(trace.metadata().sync_objects) {
+VisibleOrder::VisibleOrder(const trace::TraceFile& trace, std::uint32_t without, Loads loads)
+    : trace_(trace),
+      without_(without),
+      kinds_(loads == Loads::kAll ? kKindsAndLoads : kKinds),
+      versions_(trace.metadata().sync_objects) {
   for (std::uint32_t number = 0; number < trace.metadata().threads; ++number) {
     threads_.push_back(std::make_unique<Thread>(trace, number));
     read(*threads_.back());
@@ -35,7 +42,7 @@ VisibleOrder::VisibleOrder(const trace::TraceFile& trace, std::uint32_t without)
 void VisibleOrder::read(Thread& thread) const {
   const std::uint64_t before = thread.stream.position();
   do {
-    thread.stream.skip_to(kKinds);
+    thread.stream.skip_to(kinds_);
     thread.more = thread.stream.next(thread.operation);
   } while (thread.more && thread.operation.site == without_);
   thread.number = thread.more ? thread.stream.position() - 1 : thread.stream.position();

@@ -27,11 +27,14 @@ class VisibleOrder {
 
   static constexpr std::uint32_t kNothing = UINT32_MAX;
 
-  // `without`: the site of what is left out (rule 5).
-  explicit VisibleOrder(const trace::TraceFile& trace, std::uint32_t without = kNothing);
+  enum class Loads : std::uint8_t { kOfCopies, kAll };
 
-  // Goes to the next operation: a store, load of a copy, atomic access, flush, fence or call that
-  // synchronises. False at the end. Throws trace::TraceError.
+  // `without`: the site of what is left out (rule 5).
+  explicit VisibleOrder(const trace::TraceFile& trace, std::uint32_t without = kNothing,
+                        Loads loads = Loads::kOfCopies);
+
+  // Goes to the next operation: a store, a load if it is to be seen, an atomic access, flush, fence
+  // or call that synchronises. False at the end. Throws trace::TraceError.
   bool next();
 
   const trace::Operation& operation() const { return threads_[current_]->operation; }
@@ -58,6 +61,7 @@ class VisibleOrder {
 
   const trace::TraceFile& trace_;
   const std::uint32_t without_;
+  const trace::KindSet kinds_;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::vector<std::uint32_t> versions_;  // of synchronisation objects
   std::uint32_t current_ = 0;

@@ -1,0 +1,303 @@
+"""Recovery is a program, too: a checker's, which a crash may meet again while it recovers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pmemsim import _core
+from pmemsim.crash import Checker, folder_of_images
+from pmemsim.errors import Error
+from pmemsim.persistency import (
+    DEFAULT_BUDGET,
+    Budget,
+    ModelRun,
+    Shown,
+    Wanted,
+    count,
+)
+from pmemsim.recovery_recording import OpenRead, Recorded, Recorder, extents_of
+from pmemsim.simulation import Progress
+from pmemsim.trace import Trace
+
+MOST_RECORDED = 200
+"""Images whose recovery is recorded."""
+
+
+@dataclass(frozen=True)
+class RecoveryStory:
+    """The first image of a second crash that was rejected."""
+
+    image: int
+    """Of the first crash."""
+    recovery_image: int
+    """Of recovery from it."""
+    lines: tuple[str, ...]
+    command: str
+    """A command that shows it again."""
+
+
+@dataclass
+class Reads:
+    """How often recovery has read something that wasn't sure to persist."""
+
+    there: int = 0
+    """In how many images it was there."""
+    lost: int = 0
+    """In how many it wasn't."""
+
+
+@dataclass
+class RecoveryRun:
+    """What has become of recovery, crashed again."""
+
+    recorded: int = 0
+    """Images whose recovery was recorded."""
+    different: int = 0
+    """How many of these recoveries do different things to persistent memory."""
+    images: int = 0
+    """Those of second crashes that the checker has seen."""
+    possible: float = 0
+    """How many there are; `complete` says whether exactly so many, or at most."""
+    complete: bool = True
+    all_accepted: bool = False
+    """The checker has accepted all images that a first crash can leave."""
+    reason: str = ""
+    """Why recovery wasn't crashed; empty: it was."""
+    reads: dict[OpenRead, Reads] = field(default_factory=dict)
+    story: RecoveryStory | None = None
+    wall_s: float = 0
+
+    @property
+    def extent(self) -> str:
+        """How much of what is possible was seen."""
+        if not self.different:
+            return "none, it stores nothing"
+        of = "of" if self.complete else "of at most"
+        return f"{self.images:,} {of} {count(self.possible)}"
+
+    def right_either_way(self, read: OpenRead) -> bool:
+        """Whether recovery is right if it finds what was stored, and if it doesn't."""
+        times = self.reads[read]
+        return self.all_accepted or (times.there > 0 and times.lost > 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The run as `--json` writes it; docs/crash.md explains every key."""
+        reads = [
+            {**vars(read), **vars(times), "right_either_way": self.right_either_way(read)}
+            for read, times in self.reads.items()
+        ]
+        story = vars(self.story) if self.story else None
+        return {**vars(self), "reads": reads, "story": story}
+
+
+def crash_recovery(
+    trace: Trace,
+    wanted: Wanted,
+    checker: Checker,
+    run: ModelRun,
+    command: str,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> RecoveryRun:
+    """Crash the recovery of images that the checker has accepted, those of `run`.
+
+    It is recorded, and the images that the model allows of the recording are shown to the same
+    checker, as many as it has seen of the program's.
+    """
+    if checker.library:
+        return RecoveryRun(reason="--check-in-process has no recording; give a program by --check")
+    with folder_of_images() as folder:
+        second = _SecondCrashes(trace, wanted, checker, folder, jobs, progress, command)
+        second.run.all_accepted = run.complete and run.story is None
+        with Recorder.of(checker, second.crashed, trace) as recorder:
+            second.record(recorder, _chosen(run.images) if wanted.image is None else [wanted.image])
+            second.crash()
+    second.run.wall_s = time.monotonic() - second.begin
+    return second.run
+
+
+def _chosen(images: int) -> list[int]:
+    """Half are the first ones, which show most bugs; half lie evenly over the others."""
+    if images <= MOST_RECORDED:
+        return list(range(1, images + 1))
+    first = MOST_RECORDED // 2
+    rest = MOST_RECORDED - first
+    spread = [first + (images - first) * (number + 1) // rest for number in range(rest)]
+    return [*range(1, first + 1), *spread]
+
+
+@dataclass(frozen=True)
+class _Recovery:
+    """One that does what no other does."""
+
+    image: int
+    recorded: Recorded
+
+
+class _SecondCrashes:
+    """Recoveries, on their way to be crashed."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        wanted: Wanted,
+        checker: Checker,
+        folder: Path | None,
+        jobs: int,
+        progress: Progress | None,
+        command: str,
+    ) -> None:
+        self.trace = trace
+        self.wanted = wanted
+        self.checker = checker
+        self.jobs = jobs
+        self.progress = progress
+        self.command = command
+        self.run = RecoveryRun()
+        self.eadr = wanted.model == "eadr"
+        self.starter = checker.started_in(folder)
+        self.extents = extents_of(trace.metadata["pm_regions"])
+        self.recoveries: list[_Recovery] = []
+        self.begin = time.monotonic()
+        self.crashed = _core.ModelImages(
+            _core.TraceFile(str(trace.path)),
+            self.eadr,
+            wanted.seed,
+            wanted.budget.most,
+            self.starter,
+            1,
+        )
+
+    def record(self, recorder: Recorder, numbers: Sequence[int]) -> None:
+        """Record the checker on the images of these numbers."""
+        known = set()
+        mapped = False
+        for done, number in enumerate(numbers):
+            if self._too_late(0.5):
+                break
+            self._report(0.5 * done / len(numbers))
+            self.crashed.go_to(number)
+            recorded = recorder.record(None)
+            if not recorder.built:
+                break
+            if recorded is None or recorded.told is not None:
+                continue
+            self.run.recorded += 1
+            mapped = mapped or any(recorded.extents)
+            self._note_reads(recorded)
+            did, stores = _core.persist_steps(recorded.file)
+            if stores and did not in known and any(recorded.extents):
+                known.add(did)
+                self.recoveries.append(_Recovery(number, recorded))
+            else:
+                recorded.path.unlink()
+        self.run.different = len(self.recoveries)
+        self.run.reason = self._why_not(recorder.built, mapped)
+
+    def _why_not(self, built: bool, mapped: bool) -> str:
+        program = self.checker.command[0]
+        if not built:
+            return f"{program} wasn't built with pmemsim-cc"
+        if self.run.recorded == 0:
+            return f"no run of {program} could be recorded"
+        return "" if mapped else f"{program} doesn't map the image's file"
+
+    def _note_reads(self, recorded: Recorded) -> None:
+        for read, there in recorded.reads(self.crashed, self.extents):
+            times = self.run.reads.setdefault(read, Reads())
+            if there:
+                times.there += 1
+            else:
+                times.lost += 1
+
+    def crash(self) -> None:
+        """Show the checker what second crashes leave, until it rejects that."""
+        for index, recovery in enumerate(self.recoveries):
+            if self._too_late(1):
+                self.run.complete = False
+                break
+            left = len(self.recoveries) - index
+            self.crashed.go_to(recovery.image)
+            images = _core.RecoveryImages(
+                recovery.recorded.file,
+                self.crashed,
+                recovery.recorded.places(self.extents),
+                self.eadr,
+                self.wanted.seed,
+                self.starter,
+                self.jobs,
+            )
+            images.set_limit(self._share(images.possible, left))
+            self._show(recovery, images, left)
+            if self.run.story:
+                break
+
+    def _share(self, possible: float, left: int) -> int:
+        """So many images of the next of the recoveries that are left; it has so many."""
+        budget = self.wanted.budget
+        if budget.text == "all" and possible > _core.MOST_MODEL_IMAGES:
+            return Budget.of(DEFAULT_BUDGET).most
+        if budget.images is None:
+            return int(_core.NO_END_OF_MODEL_IMAGES)
+        return max((budget.images - self.run.images) // left, 1)
+
+    def _show(self, recovery: _Recovery, images: _core.RecoveryImages, left: int) -> None:
+        budget = self.wanted.budget
+        if budget.seconds is not None:
+            seconds = self.begin + budget.seconds - time.monotonic()
+            budget = replace(budget, seconds=max(seconds, 0) / left)
+        shown = Shown(
+            self.trace,
+            replace(self.wanted, image=self.wanted.recovery_image, budget=budget),
+            self.checker,
+            images,
+            time.monotonic(),
+            None if self.progress is None else lambda _: self._report(0.5),
+            recovery.recorded.extents,
+        )
+        story = shown.first_rejected("")
+        self.run.images += 1 if self.wanted.recovery_image is not None else images.number
+        self.run.possible += images.possible
+        self.run.complete = self.run.complete and images.complete
+        if story is None:
+            return
+        again = f"{self.command} --image {recovery.image} --recovery-image {story.image}"
+        problem, *lost = story.lines
+        lines = (
+            problem,
+            f"the first crash left image {recovery.image:,}, which recovers well:",
+            *(f"  {line}" for line in self.crashed.story()),
+            f"recovery was crashed in its turn, and left image {story.image:,} of that:",
+            *(f"  {line}" for line in lost),
+        )
+        self.run.story = RecoveryStory(recovery.image, story.image, lines, again)
+
+    def _too_late(self, share: float) -> bool:
+        """Whether that share of the time is over."""
+        seconds = self.wanted.budget.seconds
+        return seconds is not None and time.monotonic() > self.begin + share * seconds
+
+    def _report(self, share: float) -> None:
+        if self.progress is not None:
+            self.progress(share)
+
+
+def only_one(wanted: Wanted) -> bool:
+    """Whether only an image of the program is wanted, and none of recovery."""
+    return wanted.image is not None and wanted.recovery_image is None
+
+
+def refuse_lonely(image: int | None, recovery_image: int | None) -> None:
+    """Raise an `Error` if an image of recovery is wanted, but not from which image."""
+    if recovery_image is None:
+        return
+    if recovery_image < 1:
+        raise Error(f"--recovery-image {recovery_image}: must be at least 1")
+    if image is None:
+        raise Error(
+            f"--recovery-image {recovery_image}: say by --image which image recovery begins with"
+        )

@@ -1,0 +1,163 @@
+"""What a checker does to an image: its recovery, recorded as a program of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pmemsim import _core
+from pmemsim.crash import Checker
+from pmemsim.files import temporary_folder
+from pmemsim.processes import Processes
+from pmemsim.simulation import Progress
+from pmemsim.trace import Trace
+
+_LINE = 64
+_MOST_READS = 10
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Where a program has what stands in an image's file."""
+
+    begin: int
+    end: int
+
+
+def extents_of(regions: Sequence[dict[str, Any]]) -> list[Extent]:
+    """Of a recording's regions of persistent memory, as its metadata has them."""
+    return [Extent(region["begin"], region["end"]) for region in regions]
+
+
+@dataclass(frozen=True)
+class OpenRead:
+    """Recovery reads at one line what another has stored, which wasn't sure to persist."""
+
+    file: str
+    line: int
+    function: str
+    store_file: str
+    store_line: int
+    store_function: str
+
+    @property
+    def load(self) -> str:
+        """Where it is read."""
+        return f"{self.file}:{self.line}"
+
+    @property
+    def store(self) -> str:
+        """Where it was stored."""
+        return f"{self.store_file}:{self.store_line}"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A recording of a checker on an image."""
+
+    file: _core.TraceFile
+    path: Path
+    told: _core.Told
+    """What the checker said of the image."""
+    extents: list[Extent | None]
+    """Of each file of the image, where the checker had it; None: nowhere."""
+
+    def places(self, before: Sequence[Extent | None]) -> list[tuple[int, int, int]]:
+        """Where it had what another recording has at these places: begin, end, and that one's."""
+        return [
+            (now.begin, min(now.end, now.begin + then.end - then.begin), then.begin)
+            for now, then in zip(self.extents, before, strict=True)
+            if now and then and now.begin % _LINE == 0 == then.begin % _LINE
+        ]
+
+    def reads(
+        self, images: _core.ModelImages, before: Sequence[Extent | None]
+    ) -> list[tuple[OpenRead, bool]]:
+        """What it has read that the image left open; whether it was there.
+
+        `images` stand at the image that it is of, and have each of its files in these places.
+        """
+        found = images.open_reads(self.file, self.places(before))
+        return [(OpenRead(*read[:6]), read[6]) for read in found]
+
+
+class Recorder:
+    """Records a checker on images, one after the other."""
+
+    def __init__(
+        self, checker: Checker, images: _core.ModelImages, trace: Trace, folder: Path
+    ) -> None:
+        """The images are of a recording's persistent memory; recordings are in the folder."""
+        self.images = images
+        self.regions = trace.metadata["pm_regions"]
+        self.folder = folder
+        self.built = True
+        """Whether the last one was a program that can be recorded."""
+        self._number = 0
+        self._trace, self._notes, pm = folder / "trace", folder / "notes", folder / "pm"
+        self._notes.mkdir()
+        pm.mkdir()
+        self._files = [pm / f"image0.{number}" for number in range(len(self.regions))]
+        variables = {
+            "CHECKER": "1",
+            "TRACE": self._trace,
+            "PM_PATH": pm,
+            "PROCESSES": self._notes,
+            "PROCESS": "",
+            "RECORDER": os.getpid(),
+        }
+        environment = [f"PMEMSIM_{name}={value}" for name, value in variables.items()]
+        self._checker = _core.OneChecker(checker.started_in(pm, environment), images)
+
+    @classmethod
+    @contextlib.contextmanager
+    def of(cls, checker: Checker, images: _core.ModelImages, trace: Trace) -> Iterator[Recorder]:
+        """Recordings go with the block."""
+        with temporary_folder() as folder:
+            yield cls(checker, images, trace, folder.resolve())
+
+    def record(self, progress: Progress | None) -> Recorded | None:
+        """Its run on the image that these have come to; None: there is no recording of it."""
+        for note in self._notes.iterdir():
+            note.unlink()
+        told = self._checker.judge(progress)
+        self.built = Processes(self._notes).has_recorded
+        if not self._trace.exists():
+            return None
+        self._number += 1
+        path = self.folder / f"{self._number}.pmt"
+        self._trace.rename(path)
+        recording = _core.TraceFile(str(path))
+        found = json.loads(recording.metadata_json)["pm_regions"]
+        extents = [
+            _extent(file, before, found)
+            for file, before in zip(self._files, self.regions, strict=True)
+        ]
+        return Recorded(recording, path, told, extents)
+
+
+def _extent(file: Path, before: dict[str, Any], regions: Sequence[dict[str, Any]]) -> Extent | None:
+    """Where the checker had the file: known by its name, or a pool of pm.h by its address."""
+    for region in regions:
+        is_pool = not region["source"].startswith(("/", "-"))
+        if region["source"] == str(file) or (is_pool and region["begin"] == before["begin"]):
+            return Extent(region["begin"], region["end"])
+    return None
+
+
+def lines_of_reads(reads: Sequence[tuple[OpenRead, bool]]) -> list[str]:
+    """What a story says of them."""
+    if not reads:
+        return []
+    lines = ["recovery reads what wasn't sure to persist:"]
+    pairs = list(dict.fromkeys((read.load, read.store, there) for read, there in reads))
+    for load, store, there in pairs[:_MOST_READS]:
+        lines.append(f"  at {load} what was stored at {store}: {'there' if there else 'lost'}")
+    if len(pairs) > _MOST_READS:
+        lines.append(f"  and {len(pairs) - _MOST_READS} more")
+    return lines
