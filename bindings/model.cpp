@@ -6,12 +6,14 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "bindings.hpp"
 #include "checker.hpp"
+#include "pmemsim/judging/judged_images.hpp"
 #include "pmemsim/mem/image_file.hpp"
 #include "pmemsim/model/persist_instructions.hpp"
 #include "pmemsim/model/whole_images.hpp"
@@ -27,38 +29,41 @@ namespace {
 class ModelImages {
  public:
   ModelImages(const trace::TraceFile& trace, bool eadr, std::uint64_t seed, std::uint64_t most,
-              const CheckerCommand& command, std::size_t jobs, std::optional<std::uint32_t> without)
+              const CheckerCommand& command, std::size_t jobs, std::optional<std::uint32_t> without,
+              bool watch)
       : trace_(trace),
         images_(trace, eadr ? PersistencyRules::kEadr : PersistencyRules::kPx86, seed, most,
                 without.value_or(VisibleOrder::kNothing)),
         library_(command.library),
-        checkers_(command, trace.metadata().pm_regions, jobs) {}
+        checkers_(command, trace.metadata().pm_regions, jobs),
+        watches_(watch && library_),
+        judged_(images_, most, watches_ ? first_image(trace) : nullptr) {}
 
-  // Shows all from here on, until one is rejected, so many seconds are over (once one has been
-  // shown), or there are no more. The number of the first one that was rejected, which they have
-  // come to then; 0: there is none.
+  // Judges all, until one is rejected, so many seconds are over (once one has been shown), or there
+  // are no more. The number of the first one that was rejected, which they have come to then; 0:
+  // there is none.
   std::uint64_t show_all(std::optional<double> seconds, const nb::object& progress) {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point begin = Clock::now();
-    const auto in_time = [&] {
+    return judge_upto(UINT64_MAX, progress, [&] {
       return !seconds || images_.number() == 0 ||
              std::chrono::duration<double>(Clock::now() - begin).count() <= *seconds;
-    };
-    const CheckerProcess::KeepGoing keep_going = reporter(progress);
-    while (checkers_.rejected().empty() && in_time() && images_.next()) {
-      checkers_.show(images_.image(), images_.changed(), keep_going);
-      keep_going();
-    }
-    checkers_.finish(keep_going);
-    if (checkers_.rejected().empty()) return 0;
-    const std::uint64_t number = checkers_.rejected().begin()->first + 1;
-    images_.go_to(number);
-    return number;
+    });
+  }
+
+  // To the image of this number; if it depends on what the checker reads which that is, they are
+  // judged up to there. False: there is none, or one before was rejected.
+  bool go_to(std::uint64_t number, const nb::object& progress) {
+    const bool made = !images_.images().reads_come_first() || !watches_;
+    if (made && images_.go_to(number)) return true;
+    if (!watches_) return false;
+    judge_upto(number, progress, [] { return true; });
+    return images_.number() == number;
   }
 
   // What a checker says of the image that they have come to.
   CheckerAnswer judge(const nb::object& progress) {
-    return checkers_.judge(images_.image(), images_.changed(), reporter(progress));
+    return checkers_.judge(images_.image(), judged_.take_changed(), reporter(progress));
   }
   // What it has said of the first one that show_all() has found.
   CheckerAnswer said() const { return checkers_.rejected().begin()->second; }
@@ -72,19 +77,34 @@ class ModelImages {
   }
 
   bool library() const { return library_; }
+  bool watches() const { return watches_; }
+  std::uint64_t shown() const { return judged_.shown(); }
   WholeImages& images() { return images_; }
   const WholeImages& images() const { return images_; }
 
  private:
-  // Tells how many images have been judged.
+  // Tells how far the images have come.
   CheckerProcess::KeepGoing reporter(const nb::object& progress) const {
-    return seldom([&] { report(progress, static_cast<double>(checkers_.judged())); });
+    return seldom([&] { report(progress, static_cast<double>(images_.number())); });
+  }
+
+  std::uint64_t judge_upto(std::uint64_t number, const nb::object& progress,
+                           const std::function<bool()>& in_time) {
+    const CheckerProcess::KeepGoing keep_going = reporter(progress);
+    PoolOfCheckers checkers(checkers_, keep_going);
+    const auto go_on = [&] {
+      keep_going();
+      return in_time();
+    };
+    return judged_.judge(checkers, go_on, number);
   }
 
   const trace::TraceFile& trace_;
   WholeImages images_;
   const bool library_;
   CheckerPool checkers_;
+  const bool watches_;
+  JudgedImages judged_;
 };
 
 // Each a tuple of site, name, file, line, function and how often it was executed.
@@ -134,19 +154,16 @@ void bind_model(nb::module_& module) {
   const auto released = nb::call_guard<nb::gil_scoped_release>();
   nb::class_<ModelImages>(module, "ModelImages")
       .def(nb::init<const trace::TraceFile&, bool, std::uint64_t, std::uint64_t,
-                    const CheckerCommand&, std::size_t, std::optional<std::uint32_t>>(),
+                    const CheckerCommand&, std::size_t, std::optional<std::uint32_t>, bool>(),
            nb::arg("trace"), nb::arg("eadr"), nb::arg("seed"), nb::arg("most"), nb::arg("checker"),
-           nb::arg("jobs"), nb::arg("without").none() = nb::none(), nb::keep_alive<1, 2>(),
+           nb::arg("jobs"), nb::arg("without").none(), nb::arg("watch"), nb::keep_alive<1, 2>(),
            released)
       .def("show_all", &ModelImages::show_all, nb::arg("seconds").none(),
            nb::arg("progress").none(), released)
       .def("said",
            [](const ModelImages& images) { return verdict(images.said(), images.library()); })
       .def("judge", &judge, nb::arg("progress").none())
-      .def(
-          "go_to",
-          [](ModelImages& images, std::uint64_t number) { return images.images().go_to(number); },
-          nb::arg("number"), released)
+      .def("go_to", &ModelImages::go_to, nb::arg("number"), nb::arg("progress").none(), released)
       .def("write", &ModelImages::write, nb::arg("files"), released)
       .def(
           "story", [](const ModelImages& images) { return images.images().story(); }, released)
@@ -164,6 +181,10 @@ void bind_model(nb::module_& module) {
           },
           nb::arg("lines"))
       .def_prop_ro("number", [](const ModelImages& images) { return images.images().number(); })
+      .def_prop_ro("shown", &ModelImages::shown)
+      .def_prop_ro("watches", &ModelImages::watches)
+      .def_prop_ro("exact",
+                   [](const ModelImages& images) { return images.images().images().exact(); })
       .def_prop_ro("possible",
                    [](const ModelImages& images) { return images.images().images().possible(); })
       .def_prop_ro("complete",
