@@ -5,6 +5,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -128,6 +129,9 @@ std::optional<std::uint64_t> fingerprint(const trace::TraceFile& trace, bool ead
                                          std::uint64_t most, std::optional<std::uint32_t> without) {
   AllowedImages images(trace, eadr ? PersistencyRules::kEadr : PersistencyRules::kPx86, 1, most,
                        without.value_or(VisibleOrder::kNothing));
+  if (images.possible() > std::min(static_cast<double>(most), AllowedImages::kMostAll)) {
+    return std::nullopt;
+  }
   while (images.next()) {
   }
   if (!images.complete()) return std::nullopt;
