@@ -181,6 +181,8 @@ def show_images(
             _refuse_too_many(trace, wanted.budget, images.possible)
         shown = _Shown(trace, wanted, checker, images, begin, progress)
         story = shown.first_rejected(command)
+        if story is None and wanted.image is None and not images.complete:
+            _refuse_too_many(trace, wanted.budget, images.possible, images.shown)
     if story is None and images.exact and images.possible == 1:
         raise Error(
             f"{trace.name}: stores nothing to its persistent memory in the recorded part, so that "
@@ -211,14 +213,21 @@ def _refuse_without_pm(trace: Trace) -> None:
         )
 
 
-def _refuse_too_many(trace: Trace, budget: Budget, possible: float) -> None:
-    if budget.text == "all" and possible > _core.MOST_MODEL_IMAGES:
-        raise ConfigError(
-            [
-                f"--budget all: {trace.name} may leave up to {_count(possible)} images, more than "
-                f"{_count(_core.MOST_MODEL_IMAGES)}; give a number or a time"
-            ]
-        )
+def _refuse_too_many(
+    trace: Trace, budget: Budget, possible: float, shown: int | None = None
+) -> None:
+    if budget.text != "all" or possible <= _core.MOST_MODEL_IMAGES:
+        return
+    why = f"more than {_count(_core.MOST_MODEL_IMAGES)}"
+    if shown is not None:
+        why = f"of which {shown:,}, all accepted, don't tell all others: what is read is too much, "
+        why += "or can't be told (docs/crash.md)"
+    raise ConfigError(
+        [
+            f"--budget all: {trace.name} may leave up to {_count(possible)} images, {why}; give a "
+            "number or a time"
+        ]
+    )
 
 
 class _Shown:

@@ -140,6 +140,31 @@ TEST(JudgedImages, WhoseReadsDependOnMoreThanTheImageSeesWhatItCan) {
   EXPECT_FALSE(found.complete);
 }
 
+TEST(JudgedImages, WhatWasExploredInVainIsMadeOneByOneIfThatCanBe) {
+  constexpr std::uint64_t kPages = 17;
+  Recorder recorder(open_pages(kPages), 2);
+  const TemporaryTrace file(recorder.trace());
+  const trace::TraceFile trace(file.path());
+  for (const bool rejects : {false, true}) {
+    WholeImages images(trace, PersistencyRules::kPx86, 1, kAllOfThem);
+    JudgedImages judged(images, kAllOfThem, first_image(trace));
+    LateChecker checker(
+        [&](Reader& reader) { return !rejects || reader.word(3) != 0 || reader.word(5) == 0; });
+    checker.tells = false;
+    const std::uint64_t rejected = judged.judge(checker, [] { return true; });
+    EXPECT_EQ(rejected != 0, rejects);
+    EXPECT_EQ(images.images().complete(), !rejects);
+    if (rejects) {
+      EXPECT_EQ(images.number(), rejected);
+      Reader reader(images.image());
+      EXPECT_TRUE(reader.word(3) == 0 && reader.word(5) != 0);
+    } else {
+      EXPECT_EQ(judged.shown(), 1 + (1 << kPages));
+      EXPECT_EQ(images.images().possible(), 1 << kPages);
+    }
+  }
+}
+
 TEST(JudgedImages, AreComeBackTo) {
   Recorder recorder(open_pages(kManyPages), 2);
   const TemporaryTrace file(recorder.trace());

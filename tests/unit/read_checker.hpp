@@ -89,6 +89,7 @@ class LateChecker : public ImageChecker {
     return std::exchange(reads_, {});
   }
 
+  bool tells = true;  // what it reads
   std::vector<std::vector<std::uint64_t>> shown;  // what it has read of each
   std::size_t was_watched = 0;
 
@@ -100,7 +101,7 @@ class LateChecker : public ImageChecker {
     for (; taken_ + but < answers_.size(); ++taken_) {
       const Answer& answer = answers_[taken_];
       if (!answer.accepted && !rejected_) rejected_ = taken_;
-      if (answer.accepted && answer.watched) reads_.emplace(taken_, shown[taken_]);
+      if (answer.accepted && answer.watched && tells) reads_.emplace(taken_, shown[taken_]);
     }
   }
 

@@ -99,7 +99,9 @@ bool AllowedImages::next_round() {
       exact_ = true;
       return end(true);
     case Phase::kReads:
-      return end(!gave_up_);
+      if (!gave_up_ || !few || !reads_come_first()) return end(!gave_up_);
+      begin_round(Phase::kAll);
+      return true;
     case Phase::kEnd:
       break;
   }

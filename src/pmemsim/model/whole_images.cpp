@@ -45,6 +45,8 @@ bool WholeImages::go_to(std::uint64_t number) {
     return true;
   }
   if (ended_ || number_ > number) begin_again();
+  // Behind those that were explored in vain come all.
+  if (number_ == 0 && images_->reads_come_first()) number_ = explored_.size();
   while (number_ < number) {
     if (!next()) return false;
   }
