@@ -6,8 +6,10 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <set>
 #include <span>
@@ -18,6 +20,7 @@
 
 #include "bindings.hpp"
 #include "checker.hpp"
+#include "pmemsim/judging/judged_images.hpp"
 #include "pmemsim/mem/image_file.hpp"
 #include "pmemsim/model/persist_instructions.hpp"
 #include "pmemsim/model/recovery.hpp"
@@ -35,38 +38,40 @@ namespace {
 class ModelImages {
  public:
   ModelImages(const trace::TraceFile& trace, bool eadr, std::uint64_t seed, std::uint64_t most,
-              const CheckerCommand& command, std::size_t jobs, std::optional<std::uint32_t> without)
-      : ModelImages(trace, trace, eadr, seed, most, command, jobs, without) {}
+              const CheckerCommand& command, std::size_t jobs, std::optional<std::uint32_t> without,
+              bool watch)
+      : ModelImages(trace, trace, eadr, seed, most, command, jobs, without, watch) {}
   ModelImages(const ModelImages&) = delete;
   ModelImages& operator=(const ModelImages&) = delete;
   virtual ~ModelImages() = default;
 
-  // Shows all from here on, until one is rejected, so many seconds are over (once one has been
-  // shown), or there are no more. The number of the first one that was rejected, which they have
-  // come to then; 0: there is none.
+  // Judges all, until one is rejected, so many seconds are over (once one has been shown), or there
+  // are no more. The number of the first one that was rejected, which they have come to then; 0:
+  // there is none.
   std::uint64_t show_all(std::optional<double> seconds, const nb::object& progress) {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point begin = Clock::now();
-    const auto in_time = [&] {
+    return judge_upto(UINT64_MAX, progress, [&] {
+      if (images_.number() >= limit()) return false;
       return !seconds || images_.number() == 0 ||
              std::chrono::duration<double>(Clock::now() - begin).count() <= *seconds;
-    };
-    const CheckerProcess::KeepGoing keep_going = reporter(progress);
-    while (checkers_.rejected().empty() && in_time() && images_.number() < limit() &&
-           images_.next()) {
-      checkers_.show(image(), changed(), keep_going);
-      keep_going();
-    }
-    checkers_.finish(keep_going);
-    if (checkers_.rejected().empty()) return 0;
-    const std::uint64_t number = checkers_.rejected().begin()->first + 1;
-    images_.go_to(number);
-    return number;
+    });
+  }
+
+  // To the image of this number; if it depends on what the checker reads which that is, they are
+  // judged up to there. False: there is none, or one before was rejected.
+  bool go_to(std::uint64_t number, const nb::object& progress) {
+    const bool made = !images_.images().reads_come_first() || !watches_;
+    if (made && images_.go_to(number)) return true;
+    if (!watches_) return false;
+    judge_upto(number, progress, [] { return true; });
+    return images_.number() == number;
   }
 
   // What a checker says of the image that they have come to.
   CheckerAnswer judge(const nb::object& progress) {
-    return checkers_.judge(image(), changed(), reporter(progress));
+    const Seen now = seen(judged_.take_changed());
+    return checkers_.judge(now.image, now.changed, reporter(progress));
   }
   // What it has said of the first one that show_all() has found.
   CheckerAnswer said() const { return checkers_.rejected().begin()->second; }
@@ -80,6 +85,8 @@ class ModelImages {
   }
 
   bool library() const { return library_; }
+  bool watches() const { return watches_; }
+  std::uint64_t shown() const { return judged_.shown(); }
   WholeImages& images() { return images_; }
   const WholeImages& images() const { return images_; }
   const trace::TraceFile& trace() const { return trace_; }
@@ -94,21 +101,53 @@ class ModelImages {
   // The checkers see the persistent memory of the program that `shown_as` is the recording of.
   ModelImages(const trace::TraceFile& trace, const trace::TraceFile& shown_as, bool eadr,
               std::uint64_t seed, std::uint64_t most, const CheckerCommand& command,
-              std::size_t jobs, std::optional<std::uint32_t> without)
+              std::size_t jobs, std::optional<std::uint32_t> without, bool watch)
       : trace_(trace),
         shown_as_(shown_as),
         images_(trace, eadr ? PersistencyRules::kEadr : PersistencyRules::kPx86, seed, most,
                 without.value_or(VisibleOrder::kNothing)),
         library_(command.library),
-        checkers_(command, shown_as.metadata().pm_regions, jobs) {}
+        checkers_(command, shown_as.metadata().pm_regions, jobs),
+        watches_(watch && library_),
+        judged_(images_, most, watches_ ? first_image(trace) : nullptr) {}
 
-  // Lines in which that may differ from what it was at the last call.
-  virtual std::vector<Line> changed() { return images_.changed(); }
+  // What the checkers see, and where it may differ from what they saw last, if the model's image
+  // may differ there.
+  struct Seen {
+    const Image& image;
+    std::vector<Line> changed;
+  };
+  virtual Seen seen(std::vector<Line> changed) { return {images_.image(), std::move(changed)}; }
+  std::vector<Line> take_changed() { return judged_.take_changed(); }
 
  private:
-  // Tells how many images have been judged.
+  class Checkers final : public PoolOfCheckers {
+   public:
+    Checkers(ModelImages& images, CheckerProcess::KeepGoing keep_going)
+        : PoolOfCheckers(images.checkers_, std::move(keep_going)), images_(images) {}
+    void show(const Image&, std::span<const Line> changed, bool watched) override {
+      const Seen now = images_.seen({changed.begin(), changed.end()});
+      PoolOfCheckers::show(now.image, now.changed, watched);
+    }
+
+   private:
+    ModelImages& images_;
+  };
+
+  // Tells how far the images have come.
   CheckerProcess::KeepGoing reporter(const nb::object& progress) const {
-    return seldom([&] { report(progress, static_cast<double>(checkers_.judged())); });
+    return seldom([&] { report(progress, static_cast<double>(images_.number())); });
+  }
+
+  std::uint64_t judge_upto(std::uint64_t number, const nb::object& progress,
+                           const std::function<bool()>& in_time) {
+    const CheckerProcess::KeepGoing keep_going = reporter(progress);
+    Checkers checkers(*this, keep_going);
+    const auto go_on = [&] {
+      keep_going();
+      return in_time();
+    };
+    return judged_.judge(checkers, go_on, number);
   }
 
   const trace::TraceFile& trace_;
@@ -116,6 +155,8 @@ class ModelImages {
   WholeImages images_;
   const bool library_;
   CheckerPool checkers_;
+  const bool watches_;
+  JudgedImages judged_;
 };
 
 // In recovery's recording from and to, and where the crashed program had it.
@@ -134,7 +175,7 @@ class RecoveryImages final : public ModelImages {
   RecoveryImages(const trace::TraceFile& recovery, ModelImages& crashed, const Places& places,
                  bool eadr, std::uint64_t seed, const CheckerCommand& command, std::size_t jobs)
       : ModelImages(recovery, crashed.shown_as(), eadr, seed, AllowedImages::kNoEnd, command, jobs,
-                    std::nullopt),
+                    std::nullopt, false),
         places_(to_places(places)) {
     copy(crashed.image());
     // The checker may have written to the file before it has mapped it.
@@ -151,14 +192,17 @@ class RecoveryImages final : public ModelImages {
   std::uint64_t limit() const override { return limit_; }
 
   const Image& image() override {
-    for (const Line line : images().changed()) write(line, images().image().read(line));
+    follow(take_changed());
     return image_;
   }
 
  private:
-  std::vector<Line> changed() override {
-    image();
-    return std::exchange(changed_, {});
+  Seen seen(std::vector<Line> changed) override {
+    follow(changed);
+    return {image_, std::exchange(changed_, {})};
+  }
+  void follow(const std::vector<Line>& changed) {
+    for (const Line line : changed) write(line, images().image().read(line));
   }
   void copy(const Image& image) {
     image.for_each_page([&](std::uint64_t address, const std::byte* page) {
@@ -244,6 +288,9 @@ std::optional<std::uint64_t> fingerprint(const trace::TraceFile& trace, bool ead
                                          std::uint64_t most, std::optional<std::uint32_t> without) {
   AllowedImages images(trace, eadr ? PersistencyRules::kEadr : PersistencyRules::kPx86, 1, most,
                        without.value_or(VisibleOrder::kNothing));
+  if (images.possible() > std::min(static_cast<double>(most), AllowedImages::kMostAll)) {
+    return std::nullopt;
+  }
   while (images.next()) {
   }
   if (!images.complete()) return std::nullopt;
@@ -271,19 +318,16 @@ void bind_model(nb::module_& module) {
   const auto released = nb::call_guard<nb::gil_scoped_release>();
   nb::class_<ModelImages>(module, "ModelImages")
       .def(nb::init<const trace::TraceFile&, bool, std::uint64_t, std::uint64_t,
-                    const CheckerCommand&, std::size_t, std::optional<std::uint32_t>>(),
+                    const CheckerCommand&, std::size_t, std::optional<std::uint32_t>, bool>(),
            nb::arg("trace"), nb::arg("eadr"), nb::arg("seed"), nb::arg("most"), nb::arg("checker"),
-           nb::arg("jobs"), nb::arg("without").none() = nb::none(), nb::keep_alive<1, 2>(),
+           nb::arg("jobs"), nb::arg("without").none(), nb::arg("watch"), nb::keep_alive<1, 2>(),
            released)
       .def("show_all", &ModelImages::show_all, nb::arg("seconds").none(),
            nb::arg("progress").none(), released)
       .def("said",
            [](const ModelImages& images) { return verdict(images.said(), images.library()); })
       .def("judge", &judge<ModelImages>, nb::arg("progress").none())
-      .def(
-          "go_to",
-          [](ModelImages& images, std::uint64_t number) { return images.images().go_to(number); },
-          nb::arg("number"), released)
+      .def("go_to", &ModelImages::go_to, nb::arg("number"), nb::arg("progress").none(), released)
       .def("write", &ModelImages::write, nb::arg("files"), released)
       .def(
           "story", [](const ModelImages& images) { return images.images().story(); }, released)
@@ -302,6 +346,10 @@ void bind_model(nb::module_& module) {
           nb::arg("lines"))
       .def("open_reads", &list_open_reads, nb::arg("recovery"), nb::arg("places"))
       .def_prop_ro("number", [](const ModelImages& images) { return images.images().number(); })
+      .def_prop_ro("shown", &ModelImages::shown)
+      .def_prop_ro("watches", &ModelImages::watches)
+      .def_prop_ro("exact",
+                   [](const ModelImages& images) { return images.images().images().exact(); })
       .def_prop_ro("possible",
                    [](const ModelImages& images) { return images.images().images().possible(); })
       .def_prop_ro("complete",

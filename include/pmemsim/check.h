@@ -13,6 +13,9 @@
  * too long (--check-timeout), the image counts as rejected, as if it had said so. What it has
  * written last to its standard output or error stands in the story.
  *
+ * Some checks are watched: which pages of the image they read says which other images they needn't
+ * see. So a check should depend on nothing but the image, and leave the regions mapped as they are.
+ *
  * Threads that are started while the library is loaded aren't there in a check.
  */
 #ifndef PMEMSIM_CHECK_H

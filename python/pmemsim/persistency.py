@@ -96,10 +96,14 @@ class ModelRun:
     """The one that random images were drawn with."""
     budget: str
     images: int
-    """Those that the checker has seen."""
+    """Those that were made and judged."""
+    shown: int
+    """Those of them that the checker has seen; the others are the same in all that it reads."""
     possible: float
-    """How many there are; `complete` says whether exactly so many, or at most."""
+    """How many there are; `exact` says whether exactly so many, or at most."""
     complete: bool
+    """All are judged, those too that weren't made because they differ in nothing that is read."""
+    exact: bool
     instants: int
     """Instants at which a crash leaves images that no earlier one leaves."""
     wall_s: float
@@ -112,9 +116,10 @@ class ModelRun:
 
     @property
     def extent(self) -> str:
-        """How much of what is possible was seen."""
-        of = "of" if self.complete else "of at most"
-        return f"{self.images:,} {of} {count(self.possible)}"
+        """How much of what is possible was judged."""
+        of = "of" if self.exact else "of at most"
+        judged = "all" if self.complete and not self.exact else f"{self.images:,}"
+        return f"{judged} {of} {count(self.possible)}"
 
     def to_dict(self) -> dict[str, Any]:
         """The run as `--json` writes it; docs/crash.md explains every key."""
@@ -147,6 +152,8 @@ class Wanted:
     """Where the rejected image goes, or the only one."""
     without: int | None = None
     """A flush or fence that is left out, by the number of its instruction."""
+    watch: bool = True
+    """Whether the checker is watched, where that is possible, to spare it images."""
 
 
 def show_images(
@@ -173,11 +180,15 @@ def show_images(
             checker.started_in(folder),
             jobs,
             wanted.without,
+            wanted.watch,
         )
-        _refuse_too_many(trace, wanted.budget, images.possible)
+        if not images.watches:
+            _refuse_too_many(trace, wanted.budget, images.possible)
         shown = Shown(trace, wanted, checker, images, begin, progress)
         story = shown.first_rejected(command)
-    if story is None and images.complete and images.possible == 1:
+        if story is None and wanted.image is None and not images.complete:
+            _refuse_too_many(trace, wanted.budget, images.possible, images.shown)
+    if story is None and images.exact and images.possible == 1:
         raise Error(
             f"{trace.name}: stores nothing to its persistent memory in the recorded part, so that "
             "no crash can be told from another; record the part that does (docs/recording.md)"
@@ -189,8 +200,10 @@ def show_images(
         seed=wanted.seed,
         budget=wanted.budget.text,
         images=1 if wanted.image is not None else images.number,
+        shown=1 if wanted.image is not None else images.shown,
         possible=images.possible,
         complete=images.complete,
+        exact=images.exact,
         instants=images.instants,
         wall_s=time.monotonic() - begin,
         story=story,
@@ -205,14 +218,21 @@ def _refuse_without_pm(trace: Trace) -> None:
         )
 
 
-def _refuse_too_many(trace: Trace, budget: Budget, possible: float) -> None:
-    if budget.text == "all" and possible > _core.MOST_MODEL_IMAGES:
-        raise ConfigError(
-            [
-                f"--budget all: {trace.name} may leave up to {count(possible)} images, more than "
-                f"{count(_core.MOST_MODEL_IMAGES)}; give a number or a time"
-            ]
-        )
+def _refuse_too_many(
+    trace: Trace, budget: Budget, possible: float, shown: int | None = None
+) -> None:
+    if budget.text != "all" or possible <= _core.MOST_MODEL_IMAGES:
+        return
+    why = f"more than {count(_core.MOST_MODEL_IMAGES)}"
+    if shown is not None:
+        why = f"of which {shown:,}, all accepted, don't tell all others: what is read is too much, "
+        why += "or can't be told (docs/crash.md)"
+    raise ConfigError(
+        [
+            f"--budget all: {trace.name} may leave up to {count(possible)} images, {why}; give a "
+            "number or a time"
+        ]
+    )
 
 
 class Shown:
@@ -266,7 +286,7 @@ class Shown:
         if number is None:
             found = self.images.show_all(self.wanted.budget.seconds, self._report)
             return self.images.said() if found else None
-        if not self.images.go_to(number):
+        if not self.images.go_to(number, self._report):
             raise Error(f"--image {number}: there are {self.images.number:,} images only")
         return self.images.judge(self._report)
 

@@ -170,6 +170,8 @@ class _SecondCrashes:
             wanted.budget.most,
             self.starter,
             1,
+            None,
+            False,
         )
 
     def record(self, recorder: Recorder, numbers: Sequence[int]) -> None:
@@ -180,7 +182,7 @@ class _SecondCrashes:
             if self._too_late(0.5):
                 break
             self._report(0.5 * done / len(numbers))
-            self.crashed.go_to(number)
+            self.crashed.go_to(number, None)
             recorded = recorder.record(None)
             if not recorder.built:
                 break
@@ -221,7 +223,7 @@ class _SecondCrashes:
                 self.run.complete = False
                 break
             left = len(self.recoveries) - index
-            self.crashed.go_to(recovery.image)
+            self.crashed.go_to(recovery.image, None)
             images = _core.RecoveryImages(
                 recovery.recorded.file,
                 self.crashed,

@@ -116,10 +116,11 @@ def test_what_was_seen_is_said(build: Build, tmp_path: Path) -> None:
     assert "1 of at most 5,242,876" in done.stdout
     (run,) = json.loads(output.read_text())["runs"]
     assert set(run) == {
-        "model", "workload", "threads", "seed", "budget", "images", "possible", "complete",
-        "instants", "wall_s", "images_per_s", "story", "recovery",
+        "model", "workload", "threads", "seed", "budget", "images", "shown", "possible",
+        "complete", "exact", "instants", "wall_s", "images_per_s", "story", "recovery",
     }  # fmt: skip
-    assert (run["images"], run["possible"], run["complete"]) == (1, 5242876, False)
+    assert (run["images"], run["shown"], run["possible"]) == (1, 1, 5242876)
+    assert (run["complete"], run["exact"]) == (False, False)
     done = crash(build(PARTIAL_LINE), "--json", output)
     (run,) = json.loads(output.read_text())["runs"]
     assert run["story"]["image"] == run["images"] == 2

@@ -194,7 +194,7 @@ def _checker(trace: Trace, options: ModelOptions, problems: Problems) -> Checker
 
 def _print(runs: Sequence[ModelRun]) -> None:
     columns = [
-        "model", "workload", ">threads", ">instants", ">images checked", ">rejected", ">images/s",
+        "model", "workload", ">threads", ">instants", ">images judged", ">shown", ">rejected", ">images/s",
     ]  # fmt: skip
     rows = [
         (
@@ -203,6 +203,7 @@ def _print(runs: Sequence[ModelRun]) -> None:
             str(run.threads),
             f"{run.instants:,}",
             run.extent,
+            f"{run.shown:,}",
             "1" if run.story else "0",
             si(run.images_per_s),
         )

@@ -1,6 +1,6 @@
 // What a checker's host and whoever has started it tell each other, over a socket that keeps
 // messages apart. The host gets a byte (kNextImage) for each image, as soon as that is in place,
-// and answers. Before that it may get the numbers of lines that have changed since the image
+// and answers; another one (kNextWatched) if it is to tell what of it was read, if it can. Before that it may get the numbers of lines that have changed since the image
 // before, in messages of 8 bytes a line, or a byte (kAllChanged). If the socket is closed it ends,
 // and with it all that it has started.
 #pragma once
@@ -13,6 +13,7 @@ namespace pmemsim {
 
 inline constexpr int kCheckerSocket = 3;  // the host's end
 inline constexpr char kNextImage = 'i';
+inline constexpr char kNextWatched = 'w';
 inline constexpr char kAllChanged = 'a';
 inline constexpr std::size_t kMostLines = 8192;  // of a message
 
@@ -31,6 +32,7 @@ struct CheckerAnswer {
 
   Ending ending = Ending::kReady;
   std::int32_t status = 0;
+  bool reads_told = false;
   double seconds = 0;
   std::uint32_t size = 0;  // of what it has said last
   std::array<char, kMostSaid> said{};

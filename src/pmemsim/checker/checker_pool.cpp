@@ -12,7 +12,7 @@ CheckerPool::CheckerPool(CheckerCommand command, std::vector<trace::PmRegion> re
 }
 
 void CheckerPool::show(const Image& image, std::span<const Line> changed,
-                       const CheckerProcess::KeepGoing& keep_going) {
+                       const CheckerProcess::KeepGoing& keep_going, bool watched) {
   for (Worker& worker : workers_) {
     for (const Line line : changed) worker.stale.insert(line.number);
   }
@@ -20,7 +20,7 @@ void CheckerPool::show(const Image& image, std::span<const Line> changed,
   for (const std::uint64_t number : worker.stale) {
     worker.checker->write(Line{number}, image.read(Line{number}));
   }
-  begin(worker);
+  begin(worker, watched);
 }
 
 void CheckerPool::show(const Image& image, const CheckerProcess::KeepGoing& keep_going) {
@@ -47,10 +47,10 @@ CheckerPool::Worker& CheckerPool::free_worker(const Image& image,
   }
 }
 
-void CheckerPool::begin(Worker& worker) {
+void CheckerPool::begin(Worker& worker, bool watched) {
   worker.stale.clear();
   worker.busy = shown_++;
-  worker.checker->begin();
+  worker.checker->begin(watched);
 }
 
 void CheckerPool::await_one(const CheckerProcess::KeepGoing& keep_going) {
@@ -63,7 +63,11 @@ void CheckerPool::await_one(const CheckerProcess::KeepGoing& keep_going) {
   }
   Worker& worker = *busy[await_readable(sockets, keep_going)];
   last_ = worker.checker->answer();
-  if (!is_consistent(last_, command_.library)) rejected_.emplace(*worker.busy, last_);
+  if (!is_consistent(last_, command_.library)) {
+    rejected_.emplace(*worker.busy, last_);
+  } else if (last_.reads_told) {
+    pages_read_.emplace(*worker.busy, worker.checker->pages_read());
+  }
   worker.busy.reset();
   ++judged_;
 }

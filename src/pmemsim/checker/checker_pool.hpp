@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "pmemsim/checker/checker_process.hpp"
@@ -26,10 +27,10 @@ class CheckerPool {
   CheckerPool(CheckerCommand command, std::vector<trace::PmRegion> regions, std::size_t most);
 
   // Shows the next image to a checker, as soon as one is free. `changed`: the lines in which it may
-  // differ from the one shown before. Throws Error, and what `keep_going` throws; there is nothing
-  // more to be had then.
+  // differ from the one shown before. `watched`: what is read of it is to be told. Throws Error, and
+  // what `keep_going` throws; there is nothing more to be had then.
   void show(const Image& image, std::span<const Line> changed,
-            const CheckerProcess::KeepGoing& keep_going);
+            const CheckerProcess::KeepGoing& keep_going, bool watched = false);
   // The same where nobody knows what has changed.
   void show(const Image& image, const CheckerProcess::KeepGoing& keep_going);
   // Until all that were shown are judged.
@@ -39,6 +40,10 @@ class CheckerPool {
   std::uint64_t judged() const { return judged_; }
   // Images that were rejected, by their number from 0 in the order in which they were shown.
   const std::map<std::uint64_t, CheckerAnswer>& rejected() const { return rejected_; }
+  // By the same numbers, of accepted ones that were watched, where it was told: pages by their
+  // recorded addresses. Each is told once.
+  using PagesRead = std::map<std::uint64_t, std::vector<std::uint64_t>>;
+  PagesRead take_pages_read() { return std::exchange(pages_read_, {}); }
   // The answer to the last one, which is judged alone.
   CheckerAnswer judge(const Image& image, std::span<const Line> changed,
                       const CheckerProcess::KeepGoing& keep_going);
@@ -53,7 +58,7 @@ class CheckerPool {
 
   Worker& free_worker(const Image& image, const CheckerProcess::KeepGoing& keep_going);
   void await_one(const CheckerProcess::KeepGoing& keep_going);
-  void begin(Worker& worker);
+  void begin(Worker& worker, bool watched = false);
 
   const CheckerCommand command_;
   const std::vector<trace::PmRegion> regions_;
@@ -61,6 +66,7 @@ class CheckerPool {
   std::vector<Worker> workers_;
   std::uint64_t shown_ = 0, judged_ = 0;
   std::map<std::uint64_t, CheckerAnswer> rejected_;
+  PagesRead pages_read_;
   CheckerAnswer last_;
 };
 

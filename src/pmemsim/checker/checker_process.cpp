@@ -97,6 +97,7 @@ CheckerProcess::CheckerProcess(const CheckerCommand& command,
     : command_(command) {
   try {
     for (const trace::PmRegion& region : regions) open_region(region);
+    if (command.library) open_reads();
     start(number);
     await_ready(keep_going);
   } catch (...) {
@@ -125,10 +126,19 @@ void CheckerProcess::open_region(const trace::PmRegion& region) {
   regions_.push_back({region.begin, region.end, file, static_cast<std::byte*>(bytes)});
 }
 
+void CheckerProcess::open_reads() {
+  std::size_t pages = 0;
+  for (const Region& region : regions_) pages += pages_of(region.end - region.begin);
+  if (reads_.make(pages)) return;
+  throw Error(fmt::format("{}: can't be started: {}", command_.name, in_words(errno)));
+}
+
 void CheckerProcess::start(std::size_t number) {
   std::vector<std::string> words{command_.host};
   words.emplace_back(command_.library ? "library" : "program");
   words.push_back(fmt::format("{}", std::llround(std::ceil(command_.timeout_s * 1000))));
+  words.emplace_back();
+  if (command_.library) words.back() = reads_.path();
   words.push_back(fmt::format("{}", regions_.size()));
   for (std::size_t i = 0; i < regions_.size(); ++i) {
     const Region& region = regions_[i];
@@ -229,10 +239,10 @@ void CheckerProcess::write(const Image& image) {
   });
 }
 
-void CheckerProcess::begin() {
+void CheckerProcess::begin(bool watched) {
   if (command_.library) tell_changes();
   changed_.clear();
-  send(socket_, &kNextImage, 1, MSG_NOSIGNAL);
+  send(socket_, watched ? &kNextWatched : &kNextImage, 1, MSG_NOSIGNAL);
 }
 
 // Programs' files are compared anyway.
@@ -266,6 +276,22 @@ CheckerAnswer CheckerProcess::answer() {
                             in_words(answer.status)));
   }
   return answer;
+}
+
+// A region that doesn't begin at a page has its pages across recorded ones.
+std::vector<std::uint64_t> CheckerProcess::pages_read() const {
+  std::vector<std::uint64_t> found;
+  std::size_t index = 0;
+  for (const Region& region : regions_) {
+    for (std::uint64_t at = region.begin; at < region.end; at += kReadBytes) {
+      if (reads_.pages()[index++] == std::byte{}) continue;
+      const std::uint64_t last = std::min(at + kReadBytes, region.end) - 1;
+      for (std::uint64_t page = at / kReadBytes; page <= last / kReadBytes; ++page) {
+        if (found.empty() || found.back() != page) found.push_back(page);
+      }
+    }
+  }
+  return found;
 }
 
 }  // namespace pmemsim

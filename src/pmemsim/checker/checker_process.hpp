@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "pmemsim/checker/answer.hpp"
+#include "pmemsim/checker/shared_reads.hpp"
 #include "pmemsim/mem/image.hpp"
 #include "pmemsim/trace/reader.hpp"
 
@@ -45,11 +46,15 @@ class CheckerProcess {
   void write(Line line, const LineData& data);
   void write(const Image& image);  // pages that it doesn't have stay as they are
 
-  void begin();
+  // `watched`: what is read of the image is to be told.
+  void begin(bool watched = false);
   // Readable when there is an answer.
   int socket() const { return socket_; }
   // To begin(). Throws Error if there is none to be had.
   CheckerAnswer answer();
+  // Of the image that was answered to last, if that tells it: pages, by their recorded addresses, in
+  // ascending order.
+  std::vector<std::uint64_t> pages_read() const;
 
  private:
   static constexpr std::size_t kMostChanged = 1 << 15;
@@ -59,6 +64,7 @@ class CheckerProcess {
     std::byte* bytes;
   };
 
+  void open_reads();
   void open_region(const trace::PmRegion& region);
   void start(std::size_t number);
   void await_ready(const KeepGoing& keep_going);
@@ -69,6 +75,7 @@ class CheckerProcess {
 
   const CheckerCommand command_;
   std::vector<Region> regions_;
+  SharedReads reads_;
   std::vector<std::uint64_t> changed_;  // lines, since the last begin(); kMostChanged: perhaps more
   int socket_ = -1;
   pid_t host_ = 0;

@@ -1,25 +1,16 @@
 #include "pmemsim/model/allowed_images.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "pmemsim/core/mix.hpp"
+#include "pmemsim/model/unit_hashes.hpp"
 
 namespace pmemsim {
 namespace {
 
 constexpr std::uint64_t kRoundsForNothing = 3;
-constexpr std::uint64_t kLeastDraws = 1024;  // of a round
-
-std::uint64_t hash_of(Line line, const LineData& data) {
-  std::uint64_t hash = mix(line.number);
-  for (std::size_t at = 0; at < data.size(); at += sizeof(hash)) {
-    std::uint64_t word;
-    std::memcpy(&word, data.data() + at, sizeof(word));
-    hash = mix(hash + word);
-  }
-  return hash;
-}
+constexpr std::uint64_t kLeastDraws = 1024;   // of a round
+constexpr std::uint64_t kMostMissing = 4096;  // at a time
 
 // The part'th of `parts` nearly equal parts of a number.
 std::uint64_t share(std::uint64_t number, std::uint64_t part, std::uint64_t parts) {
@@ -63,15 +54,17 @@ bool AllowedImages::next() {
   base_changes_.clear();
   base_is_another_ = false;
   brought_back_.clear();
-  while (phase_ == Phase::kAll || shown() < most_) {
-    while (next_candidate()) {
-      if (hashes_.insert(hash()).second) return true;
+  do {
+    while (wants_more() && next_candidate()) {
+      if (phase_ == Phase::kReads || hashes_.insert(hash()).second) return true;
     }
-    if (!model_ || !next_instant()) {
-      if (!next_round()) return false;
-    }
-  }
+  } while ((wants_more() && model_ && next_instant()) || next_round());
   return false;
+}
+
+bool AllowedImages::wants_more() const {
+  if (phase_ == Phase::kReads) return !gave_up_;
+  return phase_ == Phase::kAll || shown() < most_;
 }
 
 // ---- Rounds ------------------------------------------------------------------------------------
@@ -80,6 +73,7 @@ bool AllowedImages::next_round() {
   const bool few = survey_.possible <= kMostAll;
   switch (phase_) {
     case Phase::kBegin:
+      if (reads_ != nullptr && reads_come_first()) return begin_reads();
       if (few && survey_.possible <= static_cast<double>(most_) && most_ != kNoEnd) {
         begin_round(Phase::kAll);
       } else {
@@ -88,6 +82,7 @@ bool AllowedImages::next_round() {
       }
       return true;
     case Phase::kLikely:
+      if (!wants_more()) return begin_reads();
       if (quota_ < last_quota_) {
         quota_ = std::min(quota_ * 4, last_quota_);
         begin_round(Phase::kLikely);
@@ -97,15 +92,38 @@ bool AllowedImages::next_round() {
       return true;
     case Phase::kRandom:
       found_nothing_ = shown() > shown_before_ ? 0 : found_nothing_ + 1;
-      if (found_nothing_ == kRoundsForNothing) break;
+      if (!wants_more() || found_nothing_ == kRoundsForNothing) return begin_reads();
       begin_round(Phase::kRandom);
       return true;
-    default:
-      complete_ = phase_ == Phase::kAll;
+    case Phase::kAll:
+      exact_ = true;
+      return end(true);
+    case Phase::kReads:
+      if (!gave_up_ || !few || !reads_come_first()) return end(!gave_up_);
+      begin_round(Phase::kAll);
+      return true;
+    case Phase::kEnd:
       break;
   }
+  return false;
+}
+
+bool AllowedImages::reads_come_first() const {
+  if (most_ == kNoEnd || survey_.possible <= kMostOneByOne) return false;
+  return static_cast<double>(most_) >= std::min(survey_.possible, kMostAll);
+}
+
+bool AllowedImages::end(bool complete) {
+  complete_ = complete;
   phase_ = Phase::kEnd;
   return false;
+}
+
+bool AllowedImages::begin_reads() {
+  if (reads_ == nullptr || reads_->left() == 0) return end(false);
+  exploration_.emplace(reads_->first, reads_->unit_bytes);
+  begin_round(Phase::kReads);
+  return true;
 }
 
 void AllowedImages::begin_round(Phase phase) {
@@ -129,6 +147,10 @@ bool AllowedImages::next_instant() {
   if (phase_ == Phase::kAll) all_.emplace(*model_, instant_ == 0);
   if (phase_ == Phase::kLikely) take_likely();
   if (phase_ == Phase::kRandom) draws_left_ = share(draws_, instant_, survey_.instants);
+  if (phase_ == Phase::kReads && exploration_) {
+    exploration_->next_instant(*model_);
+    looked_ = false;
+  }
   ++instant_;
   return true;
 }
@@ -166,6 +188,7 @@ bool AllowedImages::is_chosen(std::uint64_t code) {
 }
 
 bool AllowedImages::next_candidate() {
+  if (phase_ == Phase::kReads) return next_explored();
   if (all_) {
     if (all_->next()) {
       compose_from_all();
@@ -187,10 +210,50 @@ bool AllowedImages::next_candidate() {
   return true;
 }
 
+bool AllowedImages::next_explored() {
+  if (missing_.empty() && !find_missing()) return false;
+  fixed_ = std::move(missing_.back());
+  missing_.pop_back();
+  compose();
+  return true;
+}
+
+// Rule 4. If nothing more is known although what was missing has been shown, what the checker reads
+// depends on more than the image.
+bool AllowedImages::find_missing() {
+  reads_->learn();
+  const std::size_t runs = reads_->tree.runs();
+  const std::uint64_t left = reads_->left();
+  std::optional<std::vector<ExploredImages::Fixed>> missing = exploration_->missing(
+      reads_->tree, std::clamp<std::uint64_t>(left, 1, kMostMissing), reads_->go_on);
+  const bool in_vain = looked_ && runs == runs_before_;
+  if (!missing || (!missing->empty() && (left == 0 || in_vain))) {
+    gave_up_ = true;
+    return false;
+  }
+  looked_ = true;
+  runs_before_ = runs;
+  missing_ = std::move(*missing);
+  std::ranges::reverse(missing_);
+  return !missing_.empty();
+}
+
+std::optional<AllowedImages::Explored> AllowedImages::explored() const {
+  if (phase_ != Phase::kReads) return std::nullopt;
+  return Explored{instant_, fixed_};
+}
+
+void AllowedImages::show_again(const Explored& image) {
+  begin_round(Phase::kReads);
+  while (instant_ < image.instant) next_instant();
+  fixed_ = image.fixed;
+  compose();
+}
+
 void AllowedImages::compose() {
   changes_.clear();
   for (const auto& [number, pieces] : model_->open()) {
-    const Presence there = presence(set_, {number}, pieces);
+    const Presence there = present({number}, pieces);
     change({number},
            contents_of(base().read({number}), pieces, [&](std::size_t i) { return there[i]; }));
   }
@@ -215,6 +278,10 @@ std::uint64_t AllowedImages::hash() const {
 
 Presence AllowedImages::present(Line line, const PersistencyModel::Pieces& pieces) const {
   if (brought_back_.contains(line.number)) return Presence(pieces.size(), true);
+  if (phase_ == Phase::kReads) {
+    const auto fixed = std::ranges::find(fixed_, line, &ExploredImages::Fixed::value_type::first);
+    return fixed == fixed_.end() ? Presence(pieces.size(), true) : fixed->second;
+  }
   if (!all_) return presence(set_, line, pieces);
   std::size_t index = 0;
   while (all_->line(index) != line) ++index;

@@ -7,14 +7,18 @@
 //      four, up to sixteen, ..., evenly spread over the recording.
 //   3  Then random ones, rounds of them, spread over the instants. It ends when three rounds have
 //      found nothing new.
+//   4  Whoever shows the images may tell what of them is read (KnownReads). Then those that are left
+//      are judged by multiplying what is read only (explored_images.hpp), instant by instant: at
+//      once if all are wanted and they are more than kMostOneByOne (and if that is in vain, rule 1
+//      follows), else behind rule 3, as many as may still be shown.
 //
-// The same recording, rules, seed and number give the same images in the same order.
-//
-// Lines that nobody reads needn't multiply: whoever knows what recovery reads can leave the others
-// out of PersistencyModel::open(). Nobody does yet.
+// The same recording, rules, seed and number give the same images in the same order; of rule 4, if
+// the same is read.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -23,21 +27,39 @@
 
 #include "pmemsim/mem/image.hpp"
 #include "pmemsim/model/all_images.hpp"
+#include "pmemsim/model/explored_images.hpp"
 #include "pmemsim/model/persistency_model.hpp"
 #include "pmemsim/model/piece_set.hpp"
 #include "pmemsim/model/survey.hpp"
 
 namespace pmemsim {
 
+// What a checker reads, and what somebody does who shows it images (rule 4).
+struct KnownReads {
+  const ReadTree& tree;
+  std::shared_ptr<const Image> first;
+  std::uint64_t unit_bytes;
+  std::function<void()> learn;          // the tree is to know all images that were made
+  std::function<std::uint64_t()> left;  // how many more may be shown
+  std::function<bool()> go_on;          // asked all along
+};
+
 class AllowedImages {
  public:
   static constexpr std::uint64_t kNoEnd = UINT64_MAX;  // until somebody has seen enough
   // More are never gone through one by one.
   static constexpr double kMostAll = 1e7;
+  // If it is known what is read.
+  static constexpr double kMostOneByOne = 1e5;
 
   // `without`: a flush or fence that is left out (visible_order.hpp).
   AllowedImages(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
                 std::uint64_t most, std::uint32_t without = VisibleOrder::kNothing);
+
+  // Are images made by rule 4 at once, if it is known what is read?
+  bool reads_come_first() const;
+  // Before the first image.
+  void explore_by(const KnownReads& reads) { reads_ = &reads; }
 
   // Goes to the next image. False: there are no more. Throws trace::TraceError.
   bool next();
@@ -53,13 +75,23 @@ class AllowedImages {
 
   std::uint64_t shown() const { return hashes_.size(); }
   // How many there are; at most so many, unless `complete`.
-  double possible() const { return complete_ ? static_cast<double>(shown()) : survey_.possible; }
+  double possible() const { return exact_ ? static_cast<double>(shown()) : survey_.possible; }
+  // All are judged; each was made if `exact`.
   bool complete() const { return complete_; }
+  bool exact() const { return exact_; }
   // The same for the same set of images that were shown, whatever their order.
   std::uint64_t fingerprint() const;
   std::uint64_t instants() const { return survey_.instants; }
 
   std::uint32_t without() const { return without_; }
+
+  // By rule 4: at which instant an image stands, from 1, and what is fixed; and such an image again.
+  struct Explored {
+    std::uint64_t instant;
+    ExploredImages::Fixed fixed;
+  };
+  std::optional<Explored> explored() const;
+  void show_again(const Explored& image);
 
   // Where the image's crash stands, and which of an open line's pieces it holds.
   const PersistencyModel& model() const { return *model_; }
@@ -73,9 +105,14 @@ class AllowedImages {
   LineData contents(Line line) const;
 
  private:
-  enum class Phase : std::uint8_t { kBegin, kAll, kLikely, kRandom, kEnd };
+  enum class Phase : std::uint8_t { kBegin, kAll, kLikely, kRandom, kReads, kEnd };
 
+  bool wants_more() const;
   bool next_round();
+  bool begin_reads();
+  bool end(bool complete);
+  bool next_explored();
+  bool find_missing();
   void begin_round(Phase phase);
   bool next_instant();
   void take_likely();
@@ -104,10 +141,17 @@ class AllowedImages {
   std::uint64_t draws_left_ = 0;
   PieceSet set_{};
 
+  const KnownReads* reads_ = nullptr;
+  std::optional<ExploredImages> exploration_;
+  std::vector<ExploredImages::Fixed> missing_;  // of this instant, those left at the back
+  ExploredImages::Fixed fixed_;
+  std::size_t runs_before_ = 0;  // when they were found missing
+  bool looked_ = false, gave_up_ = false;
+
   std::unordered_set<std::uint64_t> brought_back_;
   std::vector<Change> changes_;
   std::vector<Line> base_changes_;
-  bool base_is_another_ = true, complete_ = false;
+  bool base_is_another_ = true, complete_ = false, exact_ = false;
   // By line: the hash of what the base has there. Their differences from what was there in the
   // beginning are the base's hash.
   std::unordered_map<std::uint64_t, std::uint64_t> base_lines_;

@@ -19,18 +19,34 @@ void WholeImages::begin_again() {
   ended_ = false;
 }
 
+void WholeImages::explore_by(const KnownReads& reads) {
+  if (number_ > 0 || ended_) begin_again();
+  explored_.clear();
+  images_->explore_by(reads);
+}
+
 bool WholeImages::next() {
   if (!images_->next()) {
     ended_ = true;
     return false;
   }
   ++number_;
+  if (const auto explored = images_->explored()) explored_.emplace(number_, *explored);
   compose();
   return true;
 }
 
 bool WholeImages::go_to(std::uint64_t number) {
+  if (const auto explored = explored_.find(number); explored != explored_.end()) {
+    begin_again();
+    images_->show_again(explored->second);
+    number_ = number;
+    compose();
+    return true;
+  }
   if (ended_ || number_ > number) begin_again();
+  // Behind those that were explored in vain come all.
+  if (number_ == 0 && images_->reads_come_first()) number_ = explored_.size();
   while (number_ < number) {
     if (!next()) return false;
   }

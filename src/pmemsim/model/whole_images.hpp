@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -21,6 +22,9 @@ class WholeImages {
               std::uint64_t most, std::uint32_t without = VisibleOrder::kNothing);
   WholeImages(const WholeImages&) = delete;
   WholeImages& operator=(const WholeImages&) = delete;
+
+  // Begins again; AllowedImages, rule 4. `reads` is asked until the next call.
+  void explore_by(const KnownReads& reads);
 
   // Goes to the next image. False: there are no more. Throws trace::TraceError.
   bool next();
@@ -50,6 +54,7 @@ class WholeImages {
   const std::uint64_t seed_, most_;
   const std::uint32_t without_;
   std::optional<AllowedImages> images_;
+  std::unordered_map<std::uint64_t, AllowedImages::Explored> explored_;  // by number
   std::uint64_t number_ = 0;
   bool ended_ = false;
   Image image_;

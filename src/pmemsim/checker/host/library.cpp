@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "pmemsim/checker/host/page_watch.hpp"
+
 namespace pmemsim {
 namespace {
 
@@ -56,7 +58,8 @@ std::string in_hex(std::uint64_t number) {
 }  // namespace
 
 // The regions come first, before the library takes their place.
-Library::Library(const std::vector<HostRegion>& regions, const std::string& path) {
+Library::Library(const std::vector<HostRegion>& regions, const std::string& path,
+                 const std::string& reads) {
   for (const HostRegion& region : regions) {
     regions_.push_back(place_for(region));
     const int file = open(region.image.c_str(), O_RDONLY | O_CLOEXEC);
@@ -64,6 +67,9 @@ Library::Library(const std::vector<HostRegion>& regions, const std::string& path
     if (bytes == MAP_FAILED) throw std::system_error(errno, std::generic_category());
     sources_.push_back({file, static_cast<const std::byte*>(bytes)});
   }
+  std::size_t pages = 0;
+  for (const pmemsim_region& region : regions_) pages += pages_of(region.size);
+  if (!reads_.join(reads, pages)) throw std::system_error(errno, std::generic_category());
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     throw std::runtime_error("can't be loaded: " + std::string(dlerror()));
@@ -107,8 +113,13 @@ void Library::all_changed() {
   }
 }
 
-void Library::check(Watch::Told& told) const {
+void Library::check(Watch::Told& told, bool watched) const {
+  PageWatch watch(regions_);
+  if (watched) {
+    for (std::size_t i = 0; i < regions_.size(); ++i) watch.map(regions_[i], sources_[i].file);
+  }
   const int status = check_(regions_.data(), regions_.size());
+  if (watched) told.reads = watch.tell(reads_.pages());
   std::fflush(nullptr);
   told.status = status;
   told.returned = true;

@@ -13,19 +13,22 @@
 
 #include "pmemsim/checker/host/region.hpp"
 #include "pmemsim/checker/host/watch.hpp"
+#include "pmemsim/checker/shared_reads.hpp"
 
 namespace pmemsim {
 
 class Library {
  public:
   // Throws std::runtime_error if it can't be loaded, or can't work with such regions.
-  Library(const std::vector<HostRegion>& regions, const std::string& path);
+  // `reads` is where it is told what checks read (checker/shared_reads.hpp).
+  Library(const std::vector<HostRegion>& regions, const std::string& path,
+          const std::string& reads);
 
   void changed(std::span<const std::uint64_t> lines);
   void all_changed();
   void prepare() {}
   // In a child.
-  void check(Watch::Told& told) const;
+  void check(Watch::Told& told, bool watched) const;
 
  private:
   struct Source {
@@ -36,6 +39,7 @@ class Library {
   std::vector<Source> sources_;  // of the regions
   std::vector<pmemsim_region> regions_;
   decltype(&pmemsim_check) check_;
+  SharedReads reads_;
 };
 
 }  // namespace pmemsim

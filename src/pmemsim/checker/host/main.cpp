@@ -1,7 +1,8 @@
 // The process that checkers are started from, one for each image: a small one that does nothing
 // else, so that starting from it is quick.
 //
-//     pmemsim-checker-host program|library TIMEOUT_MS REGIONS [IMAGE ADDRESS SIZE FILE]... WORD...
+//     pmemsim-checker-host program|library TIMEOUT_MS READS REGIONS [IMAGE ADDRESS SIZE FILE]...
+//                          WORD...
 //
 // pmemsim (checker/checker_process.hpp) starts it, with the socket of answer.hpp.
 #include <sys/personality.h>
@@ -40,20 +41,20 @@ void say_not_ready(std::string_view why) {
   say(answer);
 }
 
-// Waits until the next image is in place. False: there is none.
+// Waits until the next image is in place: which byte says so. Nothing: there is none.
 template <class Checker>
-bool next_image(Checker& checker) {
+std::optional<char> next_image(Checker& checker) {
   std::vector<std::uint64_t> lines(kMostLines);
   for (;;) {
     const ssize_t size = recv(kCheckerSocket, lines.data(), kMostLines * sizeof(lines[0]), 0);
-    if (size <= 0) return false;
+    if (size <= 0) return std::nullopt;
     if (size > 1) {
       checker.changed(std::span(lines).first(static_cast<std::size_t>(size) / sizeof(lines[0])));
       continue;
     }
     char byte;
     std::memcpy(&byte, lines.data(), 1);
-    if (byte == kNextImage) return true;
+    if (byte != kAllChanged) return byte;
     checker.all_changed();
   }
 }
@@ -61,7 +62,7 @@ bool next_image(Checker& checker) {
 template <class Checker>
 void serve(Checker& checker, Watch& watch) {
   say({.ending = CheckerAnswer::Ending::kReady});
-  while (next_image(checker)) {
+  while (const std::optional<char> next = next_image(checker)) {
     try {
       checker.prepare();
     } catch (const std::system_error& error) {
@@ -69,7 +70,7 @@ void serve(Checker& checker, Watch& watch) {
       continue;
     }
     const std::optional<CheckerAnswer> answer =
-        watch.run([&](Watch::Told& told) { checker.check(told); });
+        watch.run([&](Watch::Told& told) { checker.check(told, next == kNextWatched); });
     if (!answer) return;
     say(*answer);
   }
@@ -78,6 +79,7 @@ void serve(Checker& checker, Watch& watch) {
 struct Arguments {
   bool library;
   std::chrono::milliseconds timeout;
+  std::string reads;
   std::vector<HostRegion> regions;
   std::span<char* const> words;
 };
@@ -85,10 +87,11 @@ struct Arguments {
 Arguments parse(std::span<char*> words) {
   Arguments found{.library = std::string_view(words[1]) == "library",
                   .timeout = std::chrono::milliseconds(std::stoll(words[2])),
+                  .reads = words[3],
                   .regions = {},
                   .words = {}};
-  std::size_t at = 4;
-  for (std::size_t left = std::stoull(words[3]); left > 0; --left, at += 4) {
+  std::size_t at = 5;
+  for (std::size_t left = std::stoull(words[4]); left > 0; --left, at += 4) {
     found.regions.push_back({.image = words[at],
                              .recorded_at = std::stoull(words[at + 1]),
                              .size = std::stoull(words[at + 2]),
@@ -110,7 +113,7 @@ void work(const Arguments& arguments) {
     return serve(program, watch);
   }
   alarm(seconds_of(arguments.timeout));
-  Library library(arguments.regions, arguments.words[0]);
+  Library library(arguments.regions, arguments.words[0], arguments.reads);
   alarm(0);
   serve(library, watch);
 }

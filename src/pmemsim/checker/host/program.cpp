@@ -119,7 +119,7 @@ void Program::remove_others(const File& file) {
   }
 }
 
-void Program::check(Watch::Told& told) const {
+void Program::check(Watch::Told& told, bool /*watched*/) const {
   std::vector<char*> words;
   for (const std::string& word : words_) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);

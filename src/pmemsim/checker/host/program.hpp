@@ -25,7 +25,7 @@ class Program {
   // Throws std::system_error if there is no room for the image.
   void prepare();
   // In a child.
-  void check(Watch::Told& told) const;
+  void check(Watch::Told& told, bool watched) const;
 
  private:
   struct File {

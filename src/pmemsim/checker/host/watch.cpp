@@ -92,6 +92,7 @@ std::optional<CheckerAnswer> Watch::run(const std::function<void(Told&)>& work) 
   while (listen()) {
   }
   CheckerAnswer whole = found;
+  whole.reads_told = told_->reads;
   whole.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   whole.size = static_cast<std::uint32_t>(said_.size());
   std::ranges::copy(said_, whole.said.begin());

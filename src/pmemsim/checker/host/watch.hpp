@@ -20,6 +20,7 @@ class Watch {
     bool returned;
     int status;  // that it has returned
     int error;   // why no program could be started
+    bool reads;  // what it has read of the image was told
   };
 
   // Nobody listens at the other end of the socket any more: what runs is ended.

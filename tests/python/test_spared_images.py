@@ -1,0 +1,162 @@
+"""Images that a checker needn't see, because they differ in nothing that it reads."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from pmemsim.errors import ConfigError
+from pmemsim.persistency import Budget, ModelRun, Wanted, show_images
+from pmemsim.toolchain import native_compiler
+from support import pmemsim
+
+from pmemsim.crash import CheckerWanted, checker_of
+from pmemsim.trace import Trace
+
+TESTS = Path(__file__).parents[1]
+SOURCE = Path(__file__).with_name("spared_checks.c")
+INCLUDE = TESTS.parent / "include"
+CORPUS = TESTS / "corpus"
+RANGE = "500000000000:500000028000"
+PAGES = 40
+
+
+def build_recorded(source: Path, program: Path, *options: str) -> None:
+    compiler = Path(sys.executable).with_name("pmemsim-cc")
+    subprocess.run([compiler, "-O1", "-g", "-pthread", *options, source, "-o", program], check=True)
+
+
+def build_library(source: Path, library: Path, *options: str) -> Path:
+    command = [native_compiler(), "-O1", "-pthread", "-shared", "-fPIC", f"-I{INCLUDE}", *options]
+    subprocess.run([*command, source, "-o", library], check=True)
+    return library
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("spared")
+    build_recorded(SOURCE, folder / "pages")
+    done = pmemsim("record", "-o", folder / "pages.pmt", "--pm-range", RANGE, "--", folder / "pages")
+    assert done.returncode == 0, done.stderr
+    return folder / "pages.pmt"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    folder = tmp_path_factory.mktemp("libraries")
+    return lambda check: build_library(SOURCE, folder / f"{check}.so", f"-DCHECK={check}")
+
+
+def crash(trace: Path, library: Path, budget: str, jobs: int = 2, *, watch: bool = True) -> ModelRun:
+    wanted = Wanted("px86", Budget.of(budget), watch=watch)
+    checker = checker_of(Trace(trace), CheckerWanted(library=library), None)
+    assert checker is not None
+    return show_images(Trace(trace), wanted, checker, "", jobs)
+
+
+def test_lines_that_nobody_reads_do_not_multiply(
+    trace: Path, library: Callable[[str], Path], tmp_path: Path
+) -> None:
+    begin = time.monotonic()
+    output = tmp_path / "out.json"
+    options = ["--model", "px86", "--budget", "all", "--check-in-process", library("two_words")]
+    done = pmemsim("crash", trace, *options, "--json", output)
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - begin < 20
+    assert "all of at most 1.1e+12" in done.stdout
+    (run,) = json.loads(output.read_text())["runs"]
+    assert (run["images"], run["shown"], run["possible"]) == (4, 4, 2**PAGES)
+    assert run["complete"]
+    assert not run["exact"]
+
+
+def test_a_budget_is_enough_for_what_is_read(trace: Path, library: Callable[[str], Path]) -> None:
+    run = crash(trace, library("two_words"), "3000")
+    assert run.story is None
+    assert run.complete
+    assert run.images == 3000
+    assert run.shown < 40
+
+
+def test_a_bug_is_found_and_shown_again(trace: Path, library: Callable[[str], Path]) -> None:
+    for budget in ("all", "3000"):
+        options = ["--model", "px86", "--budget", budget]
+        done = pmemsim("crash", trace, *options, "--check-in-process", library("in_order"))
+        assert done.returncode == 1
+        story = done.stderr.split("were checked)")[1]
+        assert "page 30 isn't there" in done.stderr
+        # Nothing else is lost.
+        lost = story.split("lost, although it was visible:")[1].splitlines()[1]
+        assert "thread 0: 8 bytes from 0x50000001e000: never flushed" in lost
+        again = pmemsim(*shlex.split(story.split("to see it again: pmemsim")[1]))
+        assert again.returncode == 1
+        assert again.stderr.split("were checked)")[1] == story
+
+
+@pytest.mark.parametrize(
+    ("check", "shown"),
+    [("two_words", 4), ("by_system_calls", 4), ("written", 2), ("in_order", None)],
+)
+def test_all_that_is_read_is_seen(
+    trace: Path, library: Callable[[str], Path], check: str, shown: int | None
+) -> None:
+    runs = [crash(trace, library(check), "all", jobs) for jobs in (1, 3)]
+    if shown is None:
+        assert all(run.story is not None for run in runs)
+    else:
+        assert [run.shown for run in runs] == [shown, shown]
+        assert all(run.complete for run in runs)
+    assert runs[0].images == runs[1].images
+
+
+@pytest.mark.parametrize("check", ["by_a_child", "unmapped"])
+def test_whose_reads_cannot_be_told_sees_all(
+    trace: Path, library: Callable[[str], Path], check: str
+) -> None:
+    run = crash(trace, library(check), "50")
+    assert (run.images, run.shown, run.complete) == (50, 50, False)
+    with pytest.raises(ConfigError, match="of which 1, all accepted, don't tell all others"):
+        crash(trace, library(check), "all")
+
+
+def library_of(case: str, folder: Path, *options: str) -> Path:
+    """A case's check, as a library."""
+    source = folder / "library.c"
+    source.write_text(
+        f'#define main case_main\n#include "{CORPUS / case}.c"\n#undef main\n'
+        "#include <pmemsim/check.h>\n"
+        "int pmemsim_check(const struct pmemsim_region* regions, size_t count) {\n"
+        "  return count == 1 ? check(regions[0].bytes) : 1;\n}\n"
+    )
+    return build_library(source, folder / "library.so", "-w", *options)
+
+
+@pytest.mark.parametrize("case", yaml.safe_load((CORPUS / "corpus.yaml").read_text()))
+@pytest.mark.parametrize("options", [(), ("-DFIXED",)], ids=["bug", "fixed"])
+def test_verdicts_are_the_same(tmp_path: Path, case: str, options: tuple[str, ...]) -> None:
+    pool = tmp_path / "pm" / "pool"
+    pool.parent.mkdir()
+    build_recorded(CORPUS / f"{case}.c", tmp_path / "case", *options)
+    done = pmemsim("record", "-o", tmp_path / "case.pmt", "--pm-path", pool.parent, "--",
+                   tmp_path / "case", "run", pool)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    library = library_of(case, tmp_path, *options)
+    for budget in ("300", "20000"):
+        watched, other = (
+            crash(tmp_path / "case.pmt", library, budget, watch=watch) for watch in (True, False)
+        )
+        assert (watched.story is None) == (other.story is None), budget
+        if watched.story and other.story:
+            assert watched.story.image == other.story.image
+            assert watched.story.lines == other.story.lines
+        elif not watched.complete:
+            assert watched.images == other.images
+        assert watched.shown <= watched.images
+        assert other.shown == other.images

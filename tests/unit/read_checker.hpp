@@ -1,0 +1,117 @@
+// Checkers that read what their images lead them to, line by line, and images whose lines stand in
+// pages of their own.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "litmus_program.hpp"
+#include "pmemsim/core/mix.hpp"
+#include "pmemsim/judging/image_checker.hpp"
+
+namespace pmemsim::litmus {
+
+inline constexpr std::uint64_t kApart = 4096;
+
+inline Line line_in_page(std::uint64_t number) { return Line::of(kPmBase + number * kApart); }
+inline std::uint64_t page_of(std::uint64_t number) { return (kPmBase + number * kApart) / kApart; }
+
+// Each line of the program in a page of its own.
+inline Program spread(Program program) {
+  for (Step& step : program) step.at = step.at / kLineBytes * kApart + step.at % kLineBytes;
+  return program;
+}
+
+// Reads lines of an image, and remembers which, each once.
+class Reader {
+ public:
+  explicit Reader(const Image& image) : image_(image) {}
+
+  std::uint64_t word(std::uint64_t line) {
+    if (std::ranges::find(pages_, page_of(line)) == pages_.end()) pages_.push_back(page_of(line));
+    const LineData data = image_.read(line_in_page(line));
+    std::uint64_t word;
+    std::memcpy(&word, data.data(), sizeof(word));
+    return word;
+  }
+  // Of all its bytes.
+  std::uint64_t hash(std::uint64_t line) {
+    word(line);
+    const LineData data = image_.read(line_in_page(line));
+    std::uint64_t hash = 0;
+    for (const std::byte byte : data) hash = mix(hash + static_cast<std::uint64_t>(byte) + 1);
+    return hash;
+  }
+  const std::vector<std::uint64_t>& pages() const { return pages_; }
+
+ private:
+  const Image& image_;
+  std::vector<std::uint64_t> pages_;
+};
+// Does it accept the image?
+using Check = std::function<bool(Reader&)>;
+
+// Goes from line to line as their contents say, and rejects one end in `one_in`.
+inline Check wandering(std::uint64_t seed, std::uint64_t lines, std::uint64_t one_in) {
+  return [=](Reader& reader) {
+    std::uint64_t state = mix(seed);
+    do {
+      state = mix(state ^ reader.hash(state % lines));
+    } while (state >> 32 & 3);
+    return mix(state) % one_in != 0;
+  };
+}
+
+// Judges images like a pool of checkers: answers come late, and some only when they are waited for.
+class LateChecker : public ImageChecker {
+ public:
+  explicit LateChecker(Check check, std::size_t late = 0) : check_(std::move(check)), late_(late) {}
+
+  void show(const Image& image, std::span<const Line> changed, bool watched) override {
+    for (const Line line : changed) image_.write(line, image.read(line));
+    Reader reader(image_);
+    const bool accepted = check_(reader);
+    shown.push_back(reader.pages());
+    if (watched) ++was_watched;
+    answers_.push_back({accepted, watched});
+    take(late_);
+  }
+  void finish() override { take(0); }
+  bool rejects() const override { return rejected_.has_value(); }
+  std::optional<std::uint64_t> first_rejected() const override { return rejected_; }
+  std::map<std::uint64_t, std::vector<std::uint64_t>> take_reads() override {
+    return std::exchange(reads_, {});
+  }
+
+  bool tells = true;  // what it reads
+  std::vector<std::vector<std::uint64_t>> shown;  // what it has read of each
+  std::size_t was_watched = 0;
+
+ private:
+  struct Answer {
+    bool accepted, watched;
+  };
+  void take(std::size_t but) {
+    for (; taken_ + but < answers_.size(); ++taken_) {
+      const Answer& answer = answers_[taken_];
+      if (!answer.accepted && !rejected_) rejected_ = taken_;
+      if (answer.accepted && answer.watched && tells) reads_.emplace(taken_, shown[taken_]);
+    }
+  }
+
+  const Check check_;
+  const std::size_t late_;
+  Image image_;
+  std::vector<Answer> answers_;
+  std::map<std::uint64_t, std::vector<std::uint64_t>> reads_;
+  std::optional<std::uint64_t> rejected_;
+  std::size_t taken_ = 0;
+};
+
+}  // namespace pmemsim::litmus
