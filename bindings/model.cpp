@@ -1,19 +1,22 @@
 // pmemsim._core's images that a persistency model allows, and what checkers say of them.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings.hpp"
 #include "checker.hpp"
+#include "pmemsim/check/persist_calls.hpp"
 #include "pmemsim/mem/image_file.hpp"
-#include "pmemsim/model/persist_instructions.hpp"
 #include "pmemsim/model/whole_images.hpp"
 #include "pmemsim/trace/reader.hpp"
 #include "pmemsim/trace/source_place.hpp"
@@ -23,14 +26,19 @@ namespace nb = nanobind;
 namespace pmemsim::bindings {
 namespace {
 
+// Flushes and fences that a program is without; none: it is whole.
+struct Without {
+  LeftOut operations;
+};
+
 // The images, and checkers that see them.
 class ModelImages {
  public:
   ModelImages(const trace::TraceFile& trace, bool eadr, std::uint64_t seed, std::uint64_t most,
-              const CheckerCommand& command, std::size_t jobs, std::optional<std::uint32_t> without)
+              const CheckerCommand& command, std::size_t jobs, const Without& without)
       : trace_(trace),
         images_(trace, eadr ? PersistencyRules::kEadr : PersistencyRules::kPx86, seed, most,
-                without.value_or(VisibleOrder::kNothing)),
+                without.operations),
         library_(command.library),
         checkers_(command, trace.metadata().pm_regions, jobs) {}
 
@@ -87,31 +95,42 @@ class ModelImages {
   CheckerPool checkers_;
 };
 
-// Each a tuple of site, name, file, line, function and how often it was executed.
-nb::list list_persist_instructions(const trace::TraceFile& trace) {
-  std::vector<PersistInstruction> found;
+nb::tuple to_tuple(const trace::SourcePlace& place) {
+  return nb::make_tuple(place.file, place.line, place.function);
+}
+
+// Each a tuple of what the program would be without, its name, its place, the helpers' calls, and
+// how often it was executed.
+nb::list list_persist_calls(const trace::TraceFile& trace) {
+  std::vector<check::PersistCall> found;
   {
     nb::gil_scoped_release release;
-    found = persist_instructions(trace);
+    found = check::persist_calls(trace);
   }
   nb::list all;
-  for (const PersistInstruction& each : found) {
-    const trace::SourcePlace place = trace::place_of(trace.sites(), each.site);
-    all.append(nb::make_tuple(each.site, each.name, place.file, place.line, place.function,
-                              each.executed));
+  for (check::PersistCall& each : found) {
+    nb::list calls;
+    for (const trace::SourcePlace& call : each.calls) calls.append(to_tuple(call));
+    const std::uint64_t executed = each.executed();
+    Without without{std::make_shared<const std::vector<std::vector<std::uint64_t>>>(
+        std::move(each.operations))};
+    all.append(
+        nb::make_tuple(std::move(without), each.name, to_tuple(each.place), calls, executed));
   }
   return all;
 }
 
-// Of all images that there are, unless these are more.
-std::optional<std::uint64_t> fingerprint(const trace::TraceFile& trace, bool eadr,
-                                         std::uint64_t most, std::optional<std::uint32_t> without) {
+// The digest of what a crash leaves; and the fingerprint of all images, unless these are more.
+std::pair<std::uint64_t, std::optional<std::uint64_t>> fingerprint(const trace::TraceFile& trace,
+                                                                   bool eadr, std::uint64_t most,
+                                                                   const Without& without) {
   AllowedImages images(trace, eadr ? PersistencyRules::kEadr : PersistencyRules::kPx86, 1, most,
-                       without.value_or(VisibleOrder::kNothing));
+                       without.operations);
+  if (images.possible() > static_cast<double>(most)) return {images.digest(), std::nullopt};
   while (images.next()) {
   }
-  if (!images.complete()) return std::nullopt;
-  return images.fingerprint();
+  if (!images.complete()) return {images.digest(), std::nullopt};
+  return {images.digest(), images.fingerprint()};
 }
 
 std::vector<std::uint64_t> lost_lines(const ModelImages& images) {
@@ -132,12 +151,12 @@ nb::object judge(ModelImages& images, const nb::object& progress) {
 
 void bind_model(nb::module_& module) {
   const auto released = nb::call_guard<nb::gil_scoped_release>();
+  nb::class_<Without>(module, "Without").def(nb::init<>());
   nb::class_<ModelImages>(module, "ModelImages")
       .def(nb::init<const trace::TraceFile&, bool, std::uint64_t, std::uint64_t,
-                    const CheckerCommand&, std::size_t, std::optional<std::uint32_t>>(),
+                    const CheckerCommand&, std::size_t, const Without&>(),
            nb::arg("trace"), nb::arg("eadr"), nb::arg("seed"), nb::arg("most"), nb::arg("checker"),
-           nb::arg("jobs"), nb::arg("without").none() = nb::none(), nb::keep_alive<1, 2>(),
-           released)
+           nb::arg("jobs"), nb::arg("without"), nb::keep_alive<1, 2>(), released)
       .def("show_all", &ModelImages::show_all, nb::arg("seconds").none(),
            nb::arg("progress").none(), released)
       .def("said",
@@ -170,9 +189,9 @@ void bind_model(nb::module_& module) {
                    [](const ModelImages& images) { return images.images().images().complete(); })
       .def_prop_ro("instants",
                    [](const ModelImages& images) { return images.images().images().instants(); });
-  module.def("persist_instructions", &list_persist_instructions, nb::arg("trace"));
+  module.def("persist_calls", &list_persist_calls, nb::arg("trace"));
   module.def("fingerprint", &fingerprint, nb::arg("trace"), nb::arg("eadr"), nb::arg("most"),
-             nb::arg("without").none(), released);
+             nb::arg("without"), released);
   module.attr("MOST_MODEL_IMAGES") = AllowedImages::kMostAll;
   module.attr("NO_END_OF_MODEL_IMAGES") = AllowedImages::kNoEnd;
 }

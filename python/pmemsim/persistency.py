@@ -7,7 +7,7 @@ import math
 import re
 import shlex
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -140,8 +140,8 @@ class Wanted:
     """Only the one of this number."""
     keep: Path | None = None
     """Where the rejected image goes, or the only one."""
-    without: int | None = None
-    """A flush or fence that is left out, by the number of its instruction."""
+    without: _core.Without = field(default_factory=_core.Without)
+    """Flushes and fences that are left out."""
 
 
 def show_images(

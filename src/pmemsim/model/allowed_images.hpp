@@ -35,9 +35,9 @@ class AllowedImages {
   // More are never gone through one by one.
   static constexpr double kMostAll = 1e7;
 
-  // `without`: a flush or fence that is left out (visible_order.hpp).
+  // `without`: flushes and fences that are left out (visible_order.hpp).
   AllowedImages(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
-                std::uint64_t most, std::uint32_t without = VisibleOrder::kNothing);
+                std::uint64_t most, LeftOut without = VisibleOrder::kNothing);
 
   // Goes to the next image. False: there are no more. Throws trace::TraceError.
   bool next();
@@ -55,11 +55,13 @@ class AllowedImages {
   // How many there are; at most so many, unless `complete`.
   double possible() const { return complete_ ? static_cast<double>(shown()) : survey_.possible; }
   bool complete() const { return complete_; }
+  // Two recordings of the same stores with the same digest leave the same images.
+  std::uint64_t digest() const { return survey_.digest; }
   // The same for the same set of images that were shown, whatever their order.
   std::uint64_t fingerprint() const;
   std::uint64_t instants() const { return survey_.instants; }
 
-  std::uint32_t without() const { return without_; }
+  const LeftOut& without() const { return without_; }
 
   // Where the image's crash stands, and which of an open line's pieces it holds.
   const PersistencyModel& model() const { return *model_; }
@@ -90,7 +92,7 @@ class AllowedImages {
   const trace::TraceFile& trace_;
   const PersistencyRules rules_;
   const std::uint64_t seed_, most_;
-  const std::uint32_t without_;
+  const LeftOut without_;
   const Survey survey_;
 
   std::optional<PersistencyModel> model_;
