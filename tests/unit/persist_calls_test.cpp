@@ -145,6 +145,24 @@ TEST(PersistCalls, AnAtomicUpdateIsAStoreIfItWrites) {
   }
 }
 
+// As std::atomic's: the function that stores does nothing else.
+TEST(PersistCalls, AStoreBelongsToTheFunctionThatFlushes) {
+  CallingTrace trace;
+  const std::uint32_t one = trace.call_at("main", 30), other = trace.call_at("main", 31),
+                      sets = trace.call_at("work", 8), deeper = trace.call_at("set", 5),
+                      store = trace.store_at("assign", 4), call = trace.call_at("work", 10),
+                      flush = trace.clwb_at("flush", 3);
+  for (const std::uint32_t from : {one, other}) {
+    trace.plain(from);
+    trace.plain(sets);
+    trace.plain(deeper);
+    trace.store(store, kFirst, 1);
+    trace.plain(call);
+    trace.access(flush, kFirst);
+  }
+  EXPECT_EQ(trace.found(), (Found{"clwb 3<10: 5 11"}));
+}
+
 TEST(PersistCalls, WhoStoresNonTemporallyIsAHelper) {
   CallingTrace trace;
   const std::uint32_t store = trace.store_at("work", 9), first = trace.call_at("work", 10),

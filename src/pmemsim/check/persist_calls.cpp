@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 #include <unordered_set>
 #include <utility>
@@ -45,6 +46,8 @@ class Reader {
   explicit Reader(const trace::TraceFile& trace)
       : trace_(trace), pm_(trace.metadata()), findings_(trace.sites()) {
     for (std::uint32_t thread = 0; thread < trace.metadata().threads; ++thread) read(thread);
+    for (const auto& [path, executions] : executions_) note_durable(path);
+    for (const auto& [function, context] : stores_) note_store(function, context);
   }
 
   std::vector<PersistCall> calls() const {
@@ -70,6 +73,7 @@ class Reader {
   }
 
  private:
+  using Path = std::pair<std::uint32_t, Contexts::Node>;  // a site or function, and what led there
   struct Execution {
     std::uint32_t thread;
     std::uint64_t number;
@@ -83,7 +87,7 @@ class Reader {
     for (Operation operation; stream.next(operation);) {
       if (operation.site >= trace::kBuiltinSites) stack.follow(operation.site);
       if (stores_ordinarily(operation) && pm_.contains(operation.address)) {
-        storing_.insert(sites()[operation.site].function);
+        stores_.emplace(sites()[operation.site].function, stack.context());
       } else if (operation.kind == SiteKind::kFlush ? pm_.contains(operation.address)
                                                     : fences_stores(operation)) {
         executions_[{operation.site, stack.context()}].push_back({thread, stream.position() - 1});
@@ -91,14 +95,32 @@ class Reader {
     }
   }
 
+  const Contexts::Call& call(Contexts::Node node) const { return findings_.contexts()[node]; }
+  std::uint32_t caller(Contexts::Node node) const { return sites()[call(node).site].function; }
+
+  void note_durable(const Path& path) {
+    durable_.insert(sites()[path.first].function);
+    for (Contexts::Node node = path.second; node != Contexts::kRoot; node = call(node).parent) {
+      durable_.insert(caller(node));
+    }
+  }
+
+  // Rule 1.
+  void note_store(std::uint32_t function, Contexts::Node node) {
+    while (!durable_.contains(function) && node != Contexts::kRoot) {
+      function = caller(node);
+      node = call(node).parent;
+    }
+    storing_.insert(function);
+  }
+
   bool in_helper(std::uint32_t site) const { return !storing_.contains(sites()[site].function); }
 
   std::vector<trace::SourcePlace> through_helpers(std::uint32_t site, Contexts::Node node) const {
     std::vector<trace::SourcePlace> calls;
     while (node != Contexts::kRoot && in_helper(site)) {
-      const Contexts::Call& call = findings_.contexts()[node];
-      site = call.site;
-      node = call.parent;
+      site = call(node).site;
+      node = call(node).parent;
       calls.push_back(trace::place_of(trace_.sites(), site));
     }
     return calls;
@@ -107,8 +129,11 @@ class Reader {
   const trace::TraceFile& trace_;
   trace::PmAddresses pm_;
   Findings findings_;
-  std::unordered_set<std::uint32_t> storing_;  // functions that are no helpers
-  std::map<std::pair<std::uint32_t, Contexts::Node>, std::vector<Execution>> executions_;
+  std::map<Path, std::vector<Execution>> executions_;  // of flushes and fences
+  std::set<Path> stores_;                              // by function
+  // Functions that flush or fence, themselves or by what they call; and those to which stores
+  // belong.
+  std::unordered_set<std::uint32_t> durable_, storing_;
 };
 
 }  // namespace

@@ -4,8 +4,11 @@
 // Most programs flush and fence in small functions that others call (`persist(&node)`), so that an
 // instruction stands for all of its callers. What is left out is therefore a *call*:
 //
-//   1  A function is a helper if it makes data persistent but has none: none of its own operations
-//      is an ordinary store to persistent memory (a non-temporal one takes part in flushing).
+//   1  A store to persistent memory belongs to the innermost function, of those that have led to
+//   it,
+//      that also flushes or fences, itself or by what it calls. A function is a helper if it
+//      flushes or fences and no store belongs to it, but for non-temporal ones, which are part of
+//      flushing.
 //   2  Flushes and fences of a helper are told apart by the line that calls it, and if that stands
 //      in a helper, by the line that calls that one, and so on.
 //   3  Others are told apart by instruction. An optimising compiler makes several of one line.
