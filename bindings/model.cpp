@@ -1,6 +1,7 @@
 // pmemsim._core's images that a persistency model allows, and what checkers say of them.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -20,9 +22,9 @@
 
 #include "bindings.hpp"
 #include "checker.hpp"
+#include "pmemsim/check/persist_calls.hpp"
 #include "pmemsim/judging/judged_images.hpp"
 #include "pmemsim/mem/image_file.hpp"
-#include "pmemsim/model/persist_instructions.hpp"
 #include "pmemsim/model/recovery.hpp"
 #include "pmemsim/model/whole_images.hpp"
 #include "pmemsim/trace/initial_state.hpp"
@@ -34,12 +36,16 @@ namespace nb = nanobind;
 namespace pmemsim::bindings {
 namespace {
 
+// Flushes and fences that a program is without; none: it is whole.
+struct Without {
+  LeftOut operations;
+};
+
 // The images, and checkers that see them.
 class ModelImages {
  public:
   ModelImages(const trace::TraceFile& trace, bool eadr, std::uint64_t seed, std::uint64_t most,
-              const CheckerCommand& command, std::size_t jobs, std::optional<std::uint32_t> without,
-              bool watch)
+              const CheckerCommand& command, std::size_t jobs, const Without& without, bool watch)
       : ModelImages(trace, trace, eadr, seed, most, command, jobs, without, watch) {}
   ModelImages(const ModelImages&) = delete;
   ModelImages& operator=(const ModelImages&) = delete;
@@ -101,11 +107,11 @@ class ModelImages {
   // The checkers see the persistent memory of the program that `shown_as` is the recording of.
   ModelImages(const trace::TraceFile& trace, const trace::TraceFile& shown_as, bool eadr,
               std::uint64_t seed, std::uint64_t most, const CheckerCommand& command,
-              std::size_t jobs, std::optional<std::uint32_t> without, bool watch)
+              std::size_t jobs, const Without& without, bool watch)
       : trace_(trace),
         shown_as_(shown_as),
         images_(trace, eadr ? PersistencyRules::kEadr : PersistencyRules::kPx86, seed, most,
-                without.value_or(VisibleOrder::kNothing)),
+                without.operations),
         library_(command.library),
         checkers_(command, shown_as.metadata().pm_regions, jobs),
         watches_(watch && library_),
@@ -175,7 +181,7 @@ class RecoveryImages final : public ModelImages {
   RecoveryImages(const trace::TraceFile& recovery, ModelImages& crashed, const Places& places,
                  bool eadr, std::uint64_t seed, const CheckerCommand& command, std::size_t jobs)
       : ModelImages(recovery, crashed.shown_as(), eadr, seed, AllowedImages::kNoEnd, command, jobs,
-                    std::nullopt, false),
+                    Without{}, false),
         places_(to_places(places)) {
     copy(crashed.image());
     // The checker may have written to the file before it has mapped it.
@@ -267,34 +273,44 @@ nb::tuple tuple_of_steps(const trace::TraceFile& recovery) {
   return nb::make_tuple(steps.hash, steps.stores);
 }
 
-// Each a tuple of site, name, file, line, function and how often it was executed.
-nb::list list_persist_instructions(const trace::TraceFile& trace) {
-  std::vector<PersistInstruction> found;
+nb::tuple to_tuple(const trace::SourcePlace& place) {
+  return nb::make_tuple(place.file, place.line, place.function);
+}
+
+// Each a tuple of what the program would be without, its name, its place, the helpers' calls, and
+// how often it was executed.
+nb::list list_persist_calls(const trace::TraceFile& trace) {
+  std::vector<check::PersistCall> found;
   {
     nb::gil_scoped_release release;
-    found = persist_instructions(trace);
+    found = check::persist_calls(trace);
   }
   nb::list all;
-  for (const PersistInstruction& each : found) {
-    const trace::SourcePlace place = trace::place_of(trace.sites(), each.site);
-    all.append(nb::make_tuple(each.site, each.name, place.file, place.line, place.function,
-                              each.executed));
+  for (check::PersistCall& each : found) {
+    nb::list calls;
+    for (const trace::SourcePlace& call : each.calls) calls.append(to_tuple(call));
+    const std::uint64_t executed = each.executed();
+    Without without{std::make_shared<const std::vector<std::vector<std::uint64_t>>>(
+        std::move(each.operations))};
+    all.append(
+        nb::make_tuple(std::move(without), each.name, to_tuple(each.place), calls, executed));
   }
   return all;
 }
 
-// Of all images that there are, unless these are more.
-std::optional<std::uint64_t> fingerprint(const trace::TraceFile& trace, bool eadr,
-                                         std::uint64_t most, std::optional<std::uint32_t> without) {
+// The digest of what a crash leaves; and the fingerprint of all images, unless these are more.
+std::pair<std::uint64_t, std::optional<std::uint64_t>> fingerprint(const trace::TraceFile& trace,
+                                                                   bool eadr, std::uint64_t most,
+                                                                   const Without& without) {
   AllowedImages images(trace, eadr ? PersistencyRules::kEadr : PersistencyRules::kPx86, 1, most,
-                       without.value_or(VisibleOrder::kNothing));
+                       without.operations);
   if (images.possible() > std::min(static_cast<double>(most), AllowedImages::kMostAll)) {
-    return std::nullopt;
+    return {images.digest(), std::nullopt};
   }
   while (images.next()) {
   }
-  if (!images.complete()) return std::nullopt;
-  return images.fingerprint();
+  if (!images.complete()) return {images.digest(), std::nullopt};
+  return {images.digest(), images.fingerprint()};
 }
 
 std::vector<std::uint64_t> lost_lines(const ModelImages& images) {
@@ -316,12 +332,12 @@ nb::object judge(Images& images, const nb::object& progress) {
 
 void bind_model(nb::module_& module) {
   const auto released = nb::call_guard<nb::gil_scoped_release>();
+  nb::class_<Without>(module, "Without").def(nb::init<>());
   nb::class_<ModelImages>(module, "ModelImages")
       .def(nb::init<const trace::TraceFile&, bool, std::uint64_t, std::uint64_t,
-                    const CheckerCommand&, std::size_t, std::optional<std::uint32_t>, bool>(),
+                    const CheckerCommand&, std::size_t, const Without&, bool>(),
            nb::arg("trace"), nb::arg("eadr"), nb::arg("seed"), nb::arg("most"), nb::arg("checker"),
-           nb::arg("jobs"), nb::arg("without").none(), nb::arg("watch"), nb::keep_alive<1, 2>(),
-           released)
+           nb::arg("jobs"), nb::arg("without"), nb::arg("watch"), nb::keep_alive<1, 2>(), released)
       .def("show_all", &ModelImages::show_all, nb::arg("seconds").none(),
            nb::arg("progress").none(), released)
       .def("said",
@@ -368,9 +384,9 @@ void bind_model(nb::module_& module) {
            nb::keep_alive<1, 3>(), released)
       .def("judge", &judge<OneChecker>, nb::arg("progress").none());
   module.def("persist_steps", &tuple_of_steps, nb::arg("recovery"));
-  module.def("persist_instructions", &list_persist_instructions, nb::arg("trace"));
+  module.def("persist_calls", &list_persist_calls, nb::arg("trace"));
   module.def("fingerprint", &fingerprint, nb::arg("trace"), nb::arg("eadr"), nb::arg("most"),
-             nb::arg("without").none(), released);
+             nb::arg("without"), released);
   module.attr("MOST_MODEL_IMAGES") = AllowedImages::kMostAll;
   module.attr("NO_END_OF_MODEL_IMAGES") = AllowedImages::kNoEnd;
 }

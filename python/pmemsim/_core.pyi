@@ -108,11 +108,23 @@ class CheckerCommand:
         environment: Sequence[str] = (),
     ) -> None: ...
 
-def persist_instructions(trace: TraceFile) -> list[tuple[int, str, str, int, str, int]]:
-    """A program's flushes and fences: number, name, file, line, function, times executed."""
+class Without:
+    """Flushes and fences that a program is without; as it is made, none."""
 
-def fingerprint(trace: TraceFile, eadr: bool, most: int, without: int | None) -> int | None:
-    """Of the set of all images; None if there are more than `most`."""
+    def __init__(self) -> None: ...
+
+Place = tuple[str, int, str]
+"""File, line, function."""
+
+def persist_calls(trace: TraceFile) -> list[tuple[Without, str, Place, list[Place], int]]:
+    """A program's flushes and fences: what it would be without, name, place, the calls of helpers
+    that led there (the innermost first), times executed."""
+
+def fingerprint(
+    trace: TraceFile, eadr: bool, most: int, without: Without
+) -> tuple[int, int | None]:
+    """Two numbers, each of which tells that images are the same: of what is open at which instant;
+    and of the set of all images (None if there are more than `most`)."""
 
 class ModelImages:
     """Images that a persistency model allows of a recording, and a checker that sees them."""
@@ -125,7 +137,7 @@ class ModelImages:
         most: int,
         checker: CheckerCommand,
         jobs: int,
-        without: int | None,
+        without: Without,
         watch: bool,
     ) -> None: ...
     def show_all(self, seconds: float | None, progress: Callable[[float], None] | None) -> int: ...

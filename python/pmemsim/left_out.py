@@ -16,14 +16,26 @@ Verdict = Literal["found", "same images", "all accepted", "not found"]
 
 
 @dataclass(frozen=True)
+class Call:
+    """Where a function was called."""
+
+    file: str
+    line: int
+    function: str
+    """The one that calls."""
+
+
+@dataclass(frozen=True)
 class LeftOut:
-    """One instruction, and what became of the program without it."""
+    """A flush or a fence, and what became of the program without it."""
 
     name: str
     """clwb, clflushopt, clflush, sfence, mfence."""
     file: str
     line: int
     function: str
+    calls: tuple[Call, ...]
+    """If it stands in a helper: by which calls the program came there, the innermost first."""
     executed: int
     """How often; of flushes, those of persistent memory."""
     verdict: Verdict
@@ -36,7 +48,19 @@ class LeftOut:
 
     def to_dict(self) -> dict[str, Any]:
         """The instruction as `--json` writes it."""
-        return dict(vars(self))
+        return {**vars(self), "calls": [vars(call) for call in self.calls]}
+
+    @property
+    def place(self) -> str:
+        """The line of the program that flushes or fences, perhaps by way of helpers."""
+        last = self.calls[-1] if self.calls else self
+        return f"{last.file}:{last.line}"
+
+    @property
+    def way(self) -> str:
+        """The functions that lead there, the innermost first, and where helpers call helpers."""
+        helpers = [f"{call.function}:{call.line}" for call in self.calls[:-1]]
+        return " < ".join([self.function, *helpers, *(call.function for call in self.calls[-1:])])
 
 
 def leave_each_out(
@@ -45,22 +69,25 @@ def leave_each_out(
     """Leave out each flush and each fence in turn, and show the checker what a crash leaves then.
 
     No value depends on a flush or a fence, so that the recording is also that of the program
-    without it. Where all images can be made, those that are the same as with it are shown to
-    nobody.
+    without it. Images that are the same as with it are shown to nobody.
     """
     file = _core.TraceFile(str(trace.path))
     eadr = wanted.model == "eadr"
-    instructions = _core.persist_instructions(file)
-    whole = _core.fingerprint(file, eadr, wanted.budget.most, None)
-    for index, (site, name, source, line, function, executed) in enumerate(instructions):
-        where = (name, source, line, function, executed)
+    found = _core.persist_calls(file)
+    whole = _core.fingerprint(file, eadr, wanted.budget.most, _core.Without())
+    for index, (without, name, place, calls, executed) in enumerate(found):
+        where = (name, *place, tuple(Call(*call) for call in calls), executed)
         if progress:
-            progress(index / len(instructions))
-        without = _core.fingerprint(file, eadr, wanted.budget.most, site)
-        if whole is not None and without == whole:
+            progress(index / len(found))
+        if _same(whole, _core.fingerprint(file, eadr, wanted.budget.most, without)):
             yield LeftOut(*where, "same images", "", "")
             continue
-        run = show_images(trace, replace(wanted, without=site), checker, "", jobs)
+        run = show_images(trace, replace(wanted, without=without), checker, "", jobs)
         said = run.story.lines[0] if run.story else ""
         unnoticed: Verdict = "all accepted" if run.complete else "not found"
         yield LeftOut(*where, "found" if run.story else unnoticed, said, run.extent)
+
+
+def _same(one: tuple[int, int | None], other: tuple[int, int | None]) -> bool:
+    """Do a crash's images have the same number, by one way of telling or the other?"""
+    return one[0] == other[0] or (one[1] is not None and one[1] == other[1])

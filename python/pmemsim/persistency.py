@@ -8,7 +8,7 @@ import re
 import shlex
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -150,8 +150,8 @@ class Wanted:
     """Only that of recovery from it which has this number."""
     keep: Path | None = None
     """Where the rejected image goes, or the only one."""
-    without: int | None = None
-    """A flush or fence that is left out, by the number of its instruction."""
+    without: _core.Without = field(default_factory=_core.Without)
+    """Flushes and fences that are left out."""
     watch: bool = True
     """Whether the checker is watched, where that is possible, to spare it images."""
 

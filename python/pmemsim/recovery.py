@@ -170,7 +170,7 @@ class _SecondCrashes:
             wanted.budget.most,
             self.starter,
             1,
-            None,
+            wanted.without,
             False,
         )
 

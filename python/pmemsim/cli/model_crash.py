@@ -213,12 +213,12 @@ def _print(runs: Sequence[ModelRun]) -> None:
 
 
 def _print_left_out(run: ModelRun, instructions: Sequence[LeftOut]) -> None:
-    columns = ["left out", "where", "function", ">executed", "", "the checker says", ">images"]
+    columns = ["left out", "where", "in", ">executed", "", "the checker says", ">images"]
     rows = [
         (
             each.name,
-            f"{each.file}:{each.line}",
-            each.function,
+            each.place,
+            each.way,
             f"{each.executed:,}",
             each.verdict,
             each.problem,
@@ -237,7 +237,7 @@ def _fail_if_unnoticed(instructions: Sequence[LeftOut]) -> None:
     raise CheckFailed(
         f"without {len(unnoticed)} of {len(instructions)} flushes and fences a crash leaves more "
         f"images than the checker has seen, which it accepts; the first: {first.name} at "
-        f"{first.file}:{first.line}; a larger --budget sees more"
+        f"{first.place}; a larger --budget sees more"
     )
 
 

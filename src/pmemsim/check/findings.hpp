@@ -26,6 +26,7 @@ class Findings {
   explicit Findings(const trace::SiteTable& sites);
 
   Contexts& contexts() { return contexts_; }
+  const Contexts& contexts() const { return contexts_; }
   std::span<const trace::SiteRecord> sites() const { return sites_.sites(); }
   // Is the site in pm.h's library?
   bool in_library(std::uint32_t site) const { return library_[site] != 0; }

@@ -1,6 +1,7 @@
 #include "pmemsim/model/allowed_images.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "pmemsim/core/mix.hpp"
 #include "pmemsim/model/unit_hashes.hpp"
@@ -41,13 +42,13 @@ std::uint64_t last_quota(const Survey& survey, std::uint64_t most) {
 }  // namespace
 
 AllowedImages::AllowedImages(const trace::TraceFile& trace, PersistencyRules rules,
-                             std::uint64_t seed, std::uint64_t most, std::uint32_t without)
+                             std::uint64_t seed, std::uint64_t most, LeftOut without)
     : trace_(trace),
       rules_(rules),
       seed_(seed),
       most_(most),
-      without_(without),
-      survey_(survey(trace, rules, without)),
+      without_(std::move(without)),
+      survey_(survey(trace, rules, without_)),
       last_quota_(last_quota(survey_, most)) {}
 
 bool AllowedImages::next() {

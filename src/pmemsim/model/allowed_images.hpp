@@ -7,7 +7,8 @@
 //      four, up to sixteen, ..., evenly spread over the recording.
 //   3  Then random ones, rounds of them, spread over the instants. It ends when three rounds have
 //      found nothing new.
-//   4  Whoever shows the images may tell what of them is read (KnownReads). Then those that are left
+//   4  Whoever shows the images may tell what of them is read (KnownReads). Then those that are
+//   left
 //      are judged by multiplying what is read only (explored_images.hpp), instant by instant: at
 //      once if all are wanted and they are more than kMostOneByOne (and if that is in vain, rule 1
 //      follows), else behind rule 3, as many as may still be shown.
@@ -52,9 +53,9 @@ class AllowedImages {
   // If it is known what is read.
   static constexpr double kMostOneByOne = 1e5;
 
-  // `without`: a flush or fence that is left out (visible_order.hpp).
+  // `without`: flushes and fences that are left out (visible_order.hpp).
   AllowedImages(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
-                std::uint64_t most, std::uint32_t without = VisibleOrder::kNothing);
+                std::uint64_t most, LeftOut without = VisibleOrder::kNothing);
 
   // Are images made by rule 4 at once, if it is known what is read?
   bool reads_come_first() const;
@@ -79,13 +80,16 @@ class AllowedImages {
   // All are judged; each was made if `exact`.
   bool complete() const { return complete_; }
   bool exact() const { return exact_; }
+  // Two recordings of the same stores with the same digest leave the same images.
+  std::uint64_t digest() const { return survey_.digest; }
   // The same for the same set of images that were shown, whatever their order.
   std::uint64_t fingerprint() const;
   std::uint64_t instants() const { return survey_.instants; }
 
-  std::uint32_t without() const { return without_; }
+  const LeftOut& without() const { return without_; }
 
-  // By rule 4: at which instant an image stands, from 1, and what is fixed; and such an image again.
+  // By rule 4: at which instant an image stands, from 1, and what is fixed; and such an image
+  // again.
   struct Explored {
     std::uint64_t instant;
     ExploredImages::Fixed fixed;
@@ -127,7 +131,7 @@ class AllowedImages {
   const trace::TraceFile& trace_;
   const PersistencyRules rules_;
   const std::uint64_t seed_, most_;
-  const std::uint32_t without_;
+  const LeftOut without_;
   const Survey survey_;
 
   std::optional<PersistencyModel> model_;

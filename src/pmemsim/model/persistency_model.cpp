@@ -39,9 +39,9 @@ bool acquires_lock(const Operation& operation) {
 }  // namespace
 
 PersistencyModel::PersistencyModel(const trace::TraceFile& trace, PersistencyRules rules,
-                                   std::uint32_t without)
+                                   LeftOut without)
     : rules_(rules),
-      order_(trace, without),
+      order_(trace, std::move(without)),
       pm_(trace.metadata()),
       threads_(trace.metadata().threads),
       last_operations_(trace.metadata().threads) {

@@ -71,9 +71,9 @@ class PersistencyModel {
   // Those of a line in the order of visibility, from the first open one on.
   using Pieces = std::vector<Piece>;
 
-  // `without`: a flush or fence that is left out (visible_order.hpp). Throws trace::TraceError.
+  // `without`: flushes and fences that are left out (visible_order.hpp). Throws trace::TraceError.
   PersistencyModel(const trace::TraceFile& trace, PersistencyRules rules,
-                   std::uint32_t without = VisibleOrder::kNothing);
+                   LeftOut without = VisibleOrder::kNothing);
 
   // Goes to the next instant that matters. False: there are no more.
   bool next();

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "pmemsim/core/mix.hpp"
 #include "pmemsim/model/line_states.hpp"
 #include "pmemsim/model/piece_set.hpp"
 
@@ -18,14 +19,28 @@ double new_sets(const PersistencyModel& model) {
   return std::isinf(all) ? all : all - old;
 }
 
+std::uint64_t digest_of(const PersistencyModel& model) {
+  std::uint64_t digest = mix(model.open().size());
+  for (const auto& [line, pieces] : model.open()) {
+    digest = mix(digest + line);
+    for (const PersistencyModel::Piece& piece : pieces) {
+      digest = mix(digest + piece.order);
+      digest = mix(digest + piece.value);
+      digest = mix(digest + (piece.offset | piece.size << 8 | piece.sure << 16));
+    }
+  }
+  return digest;
+}
+
 }  // namespace
 
-Survey survey(const trace::TraceFile& trace, PersistencyRules rules, std::uint32_t without) {
+Survey survey(const trace::TraceFile& trace, PersistencyRules rules, const LeftOut& without) {
   Survey found;
   PersistencyModel model(trace, rules, without);
   while (model.next()) {
     ++found.instants;
     found.possible += new_sets(model);
+    found.digest = mix(found.digest + digest_of(model));
     for (const LikelySet& likely : likely_sets(model)) ++found.likely[likely.code];
   }
   return found;

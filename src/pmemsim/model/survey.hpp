@@ -12,9 +12,13 @@ struct Survey {
   double possible = 1;  // sets of pieces; images are as many, or fewer if two hold the same
   std::uint64_t instants = 0;
   std::unordered_map<std::uint64_t, std::uint64_t> likely;  // by LikelySet::code: how many
+  // Of all instants, each with its open pieces and which of them are sure. Two programs with the
+  // same stores and the same digest leave the same images: what is visible and not open any more is
+  // in the base.
+  std::uint64_t digest = 0;
 };
 
 // Throws trace::TraceError.
-Survey survey(const trace::TraceFile& trace, PersistencyRules rules, std::uint32_t without);
+Survey survey(const trace::TraceFile& trace, PersistencyRules rules, const LeftOut& without);
 
 }  // namespace pmemsim

@@ -1,6 +1,7 @@
 #include "pmemsim/model/visible_order.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -28,23 +29,30 @@ bool is_copy(const Operation& operation) {
 
 }  // namespace
 
-VisibleOrder::VisibleOrder(const trace::TraceFile& trace, std::uint32_t without, Loads loads)
+VisibleOrder::VisibleOrder(const trace::TraceFile& trace, LeftOut without, Loads loads)
     : trace_(trace),
-      without_(without),
+      without_(std::move(without)),
       kinds_(loads == Loads::kAll ? kKindsAndLoads : kKinds),
       versions_(trace.metadata().sync_objects) {
   for (std::uint32_t number = 0; number < trace.metadata().threads; ++number) {
     threads_.push_back(std::make_unique<Thread>(trace, number));
+    if (without_ != nullptr) threads_.back()->left_out = without_->at(number);
     read(*threads_.back());
   }
 }
 
-void VisibleOrder::read(Thread& thread) const {
+bool VisibleOrder::Thread::leaves_out() {
+  if (left_out.empty() || stream.position() - 1 != left_out.front()) return false;
+  left_out = left_out.subspan(1);
+  return true;
+}
+
+void VisibleOrder::read(Thread& thread) {
   const std::uint64_t before = thread.stream.position();
   do {
     thread.stream.skip_to(kinds_);
     thread.more = thread.stream.next(thread.operation);
-  } while (thread.more && thread.operation.site == without_);
+  } while (thread.more && thread.leaves_out());
   thread.number = thread.more ? thread.stream.position() - 1 : thread.stream.position();
   thread.got += thread.stream.position() - before;
 }

@@ -8,8 +8,8 @@
 namespace pmemsim {
 
 WholeImages::WholeImages(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
-                         std::uint64_t most, std::uint32_t without)
-    : trace_(trace), rules_(rules), seed_(seed), most_(most), without_(without) {
+                         std::uint64_t most, LeftOut without)
+    : trace_(trace), rules_(rules), seed_(seed), most_(most), without_(std::move(without)) {
   begin_again();
 }
 

@@ -19,7 +19,7 @@ class WholeImages {
  public:
   // As AllowedImages.
   WholeImages(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
-              std::uint64_t most, std::uint32_t without = VisibleOrder::kNothing);
+              std::uint64_t most, LeftOut without = VisibleOrder::kNothing);
   WholeImages(const WholeImages&) = delete;
   WholeImages& operator=(const WholeImages&) = delete;
 
@@ -52,7 +52,7 @@ class WholeImages {
   const trace::TraceFile& trace_;
   const PersistencyRules rules_;
   const std::uint64_t seed_, most_;
-  const std::uint32_t without_;
+  const LeftOut without_;
   std::optional<AllowedImages> images_;
   std::unordered_map<std::uint64_t, AllowedImages::Explored> explored_;  // by number
   std::uint64_t number_ = 0;

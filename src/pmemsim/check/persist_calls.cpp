@@ -1,0 +1,151 @@
+#include "pmemsim/check/persist_calls.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+#include <unordered_set>
+#include <utility>
+
+#include "pmemsim/check/call_stack.hpp"
+#include "pmemsim/check/findings.hpp"
+#include "pmemsim/trace/names.hpp"
+#include "pmemsim/trace/pm_addresses.hpp"
+
+namespace pmemsim::check {
+
+using trace::Operation;
+using trace::SiteKind;
+
+namespace {
+
+bool fences_stores(const Operation& operation) {
+  return operation.kind == SiteKind::kFence &&
+         operation.detail != static_cast<std::uint8_t>(trace::FenceKind::kLfence);
+}
+
+bool stores_ordinarily(const Operation& operation) {
+  switch (operation.kind) {
+    case SiteKind::kStore:
+    case SiteKind::kAtomicStore:
+    case SiteKind::kCopyStore:
+      return true;
+    default:
+      return operation.kind == SiteKind::kAtomicUpdate && operation.flag;
+  }
+}
+
+std::string_view instruction_name(const trace::SiteRecord& site) {
+  return static_cast<SiteKind>(site.kind) == SiteKind::kFence
+             ? trace::name_of(static_cast<trace::FenceKind>(site.detail))
+             : trace::name_of(static_cast<trace::FlushKind>(site.detail));
+}
+
+class Reader {
+ public:
+  explicit Reader(const trace::TraceFile& trace)
+      : trace_(trace), pm_(trace.metadata()), findings_(trace.sites()) {
+    for (std::uint32_t thread = 0; thread < trace.metadata().threads; ++thread) read(thread);
+    for (const auto& [path, executions] : executions_) note_durable(path);
+    for (const auto& [function, context] : stores_) note_store(function, context);
+  }
+
+  std::vector<PersistCall> calls() const {
+    // What is one call by rules 2 and 3, whatever calls are around it.
+    std::map<std::pair<std::uint32_t, std::vector<trace::SourcePlace>>, PersistCall> found;
+    for (const auto& [path, executions] : executions_) {
+      const auto& [site, context] = path;
+      std::vector<trace::SourcePlace> calls = through_helpers(site, context);
+      const PersistCall first{.name = instruction_name(sites()[site]),
+                              .place = trace::place_of(trace_.sites(), site),
+                              .calls = calls,
+                              .operations = {}};
+      PersistCall& call = found.try_emplace({site, std::move(calls)}, first).first->second;
+      call.operations.resize(trace_.metadata().threads);
+      for (const auto& [thread, number] : executions) call.operations[thread].push_back(number);
+    }
+    std::vector<PersistCall> all;
+    for (auto& [key, call] : found) {
+      for (std::vector<std::uint64_t>& numbers : call.operations) std::ranges::sort(numbers);
+      all.push_back(std::move(call));
+    }
+    return all;
+  }
+
+ private:
+  using Path = std::pair<std::uint32_t, Contexts::Node>;  // a site or function, and what led there
+  struct Execution {
+    std::uint32_t thread;
+    std::uint64_t number;
+  };
+
+  std::span<const trace::SiteRecord> sites() const { return trace_.sites().sites(); }
+
+  void read(std::uint32_t thread) {
+    CallStack stack(findings_);
+    trace::OperationStream stream(trace_, thread);
+    for (Operation operation; stream.next(operation);) {
+      if (operation.site >= trace::kBuiltinSites) stack.follow(operation.site);
+      if (stores_ordinarily(operation) && pm_.contains(operation.address)) {
+        stores_.emplace(sites()[operation.site].function, stack.context());
+      } else if (operation.kind == SiteKind::kFlush ? pm_.contains(operation.address)
+                                                    : fences_stores(operation)) {
+        executions_[{operation.site, stack.context()}].push_back({thread, stream.position() - 1});
+      }
+    }
+  }
+
+  const Contexts::Call& call(Contexts::Node node) const { return findings_.contexts()[node]; }
+  std::uint32_t caller(Contexts::Node node) const { return sites()[call(node).site].function; }
+
+  void note_durable(const Path& path) {
+    durable_.insert(sites()[path.first].function);
+    for (Contexts::Node node = path.second; node != Contexts::kRoot; node = call(node).parent) {
+      durable_.insert(caller(node));
+    }
+  }
+
+  // Rule 1.
+  void note_store(std::uint32_t function, Contexts::Node node) {
+    while (!durable_.contains(function) && node != Contexts::kRoot) {
+      function = caller(node);
+      node = call(node).parent;
+    }
+    storing_.insert(function);
+  }
+
+  bool in_helper(std::uint32_t site) const { return !storing_.contains(sites()[site].function); }
+
+  std::vector<trace::SourcePlace> through_helpers(std::uint32_t site, Contexts::Node node) const {
+    std::vector<trace::SourcePlace> calls;
+    while (node != Contexts::kRoot && in_helper(site)) {
+      site = call(node).site;
+      node = call(node).parent;
+      calls.push_back(trace::place_of(trace_.sites(), site));
+    }
+    return calls;
+  }
+
+  const trace::TraceFile& trace_;
+  trace::PmAddresses pm_;
+  Findings findings_;
+  std::map<Path, std::vector<Execution>> executions_;  // of flushes and fences
+  std::set<Path> stores_;                              // by function
+  // Functions that flush or fence, themselves or by what they call; and those to which stores
+  // belong.
+  std::unordered_set<std::uint32_t> durable_, storing_;
+};
+
+}  // namespace
+
+std::uint64_t PersistCall::executed() const {
+  std::uint64_t sum = 0;
+  for (const std::vector<std::uint64_t>& numbers : operations) sum += numbers.size();
+  return sum;
+}
+
+std::vector<PersistCall> persist_calls(const trace::TraceFile& trace) {
+  return Reader(trace).calls();
+}
+
+}  // namespace pmemsim::check

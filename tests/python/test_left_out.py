@@ -1,0 +1,83 @@
+"""`pmemsim crash --without-each`: what is one flush or fence, and what becomes of each."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from support import pmemsim
+
+SOURCE = Path(__file__).with_name("counted_items.c")
+LINES = SOURCE.read_text().splitlines()
+
+
+def line_of(comment: str) -> int:
+    """The number of the line that ends so."""
+    (number,) = [number for number, line in enumerate(LINES, 1) if line.endswith(f"// {comment}")]
+    return number
+
+
+def left_out(folder: Path, *compiled: str) -> tuple[list[dict[str, Any]], str]:
+    """Leave out each of the program, compiled so; as JSON, and as it is printed."""
+    recorded, checker, pool = folder / "items", folder / "items_check", folder / "pm" / "pool"
+    pool.parent.mkdir()
+    compiler = Path(sys.executable).with_name("pmemsim-cc")
+    subprocess.run([compiler, "-g", "-mclwb", *compiled, SOURCE, "-o", recorded], check=True)
+    subprocess.run(["clang-19", "-O1", "-mclwb", SOURCE, "-o", checker], check=True)
+    trace, found = folder / "items.pmt", folder / "found.json"
+    done = pmemsim("record", "-o", trace, "--pm-path", pool.parent, "--", recorded, pool)
+    assert done.returncode == 0, done.stderr
+    words = ["crash", trace, "--model", "px86", "--check", f"{checker} check", "--without-each"]
+    done = pmemsim(*words, "--json", found)
+    assert done.returncode == 0, done.stderr
+    return json.loads(found.read_text())["runs"][0]["left_out"], done.stdout
+
+
+def test_each_line_that_calls_a_helper_is_left_out_alone(tmp_path: Path) -> None:
+    found, printed = left_out(tmp_path, "-O1", "-fno-inline")
+    verdicts = {
+        (each["name"], *(call["line"] for call in each["calls"])): each["verdict"] for each in found
+    }
+    item, count, finished = map(line_of, ("item", "count", "finished"))
+    front, back = line_of("front"), line_of("back")
+    assert verdicts == {
+        ("clwb", item): "found",
+        ("clwb", count): "found",
+        ("clwb", finished): "all accepted",
+        ("sfence", front, item): "same images",
+        ("sfence", front, count): "same images",
+        ("sfence", front, finished): "same images",
+        ("sfence", back, item): "found",
+        ("sfence", back, count): "found",
+        ("sfence", back, finished): "all accepted",
+    }
+    assert {each["executed"] for each in found} == {4}
+    (flush,) = [
+        each for each in found if each["name"] == "clwb" and each["calls"][0]["line"] == item
+    ]
+    assert (flush["function"], flush["calls"][0]["function"]) == ("persist", "run")
+    # The line that somebody has to look at comes first, then how it gets there.
+    rows = [row for row in printed.splitlines() if f"counted_items.c:{count}" in row]
+    assert len(rows) == 3
+    assert sum(f"fence < persist:{back} < run" in row for row in rows) == 1
+
+
+def test_inlined_helpers_are_told_apart_by_their_instructions(tmp_path: Path) -> None:
+    found, _ = left_out(tmp_path, "-O1")
+    assert all(each["executed"] == 4 for each in found)
+    counts = {
+        (name, verdict): sum((each["name"], each["verdict"]) == (name, verdict) for each in found)
+        for name in ("clwb", "sfence")
+        for verdict in ("found", "all accepted", "same images")
+    }
+    assert counts == {
+        ("clwb", "found"): 2,
+        ("clwb", "all accepted"): 1,
+        ("clwb", "same images"): 0,
+        ("sfence", "found"): 2,
+        ("sfence", "all accepted"): 1,
+        ("sfence", "same images"): 3,
+    }

@@ -1,0 +1,221 @@
+// What counts as one flush or fence of a program: traces by hand, whose lines and functions tell
+// who calls whom.
+#include "pmemsim/check/persist_calls.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "run_trace.hpp"
+
+namespace pmemsim::check {
+namespace {
+
+using trace::FenceKind;
+using trace::FlushKind;
+using trace::SiteKind;
+
+constexpr std::uint64_t kFirst = kPmBase + 4096, kSecond = kFirst + kLineBytes;
+
+struct CallingTrace : trace::TraceBuilder {
+  CallingTrace() { pm_region(kPmBase, kPmBase + (1 << 20)); }
+
+  std::uint32_t at(const std::string& function, std::uint32_t line, SiteKind kind,
+                   std::uint8_t size = 0, std::uint8_t detail = 0) {
+    return site(kind, size, 1, {}, {}, detail, 0, {"mine.c", function, line});
+  }
+  std::uint32_t store_at(const std::string& function, std::uint32_t line) {
+    return at(function, line, SiteKind::kStore, 8);
+  }
+  std::uint32_t call_at(const std::string& function, std::uint32_t line) {
+    return at(function, line, SiteKind::kExecute);
+  }
+  std::uint32_t clwb_at(const std::string& function, std::uint32_t line) {
+    return at(function, line, SiteKind::kFlush, 0, static_cast<std::uint8_t>(FlushKind::kClwb));
+  }
+  std::uint32_t fence_at(const std::string& function, std::uint32_t line,
+                         FenceKind kind = FenceKind::kSfence) {
+    return at(function, line, SiteKind::kFence, 0, static_cast<std::uint8_t>(kind));
+  }
+
+  // As `name line<call<call: numbers of thread 0|numbers of thread 1`.
+  std::vector<std::string> found() {
+    const TemporaryTrace file(*this);
+    std::vector<std::string> all;
+    for (const PersistCall& each : persist_calls(trace::TraceFile(file.path()))) {
+      std::string text = fmt::format("{} {}", each.name, each.place.line);
+      for (const trace::SourcePlace& call : each.calls) text += fmt::format("<{}", call.line);
+      std::string_view before = ":";
+      std::uint64_t executed = 0;
+      for (const std::vector<std::uint64_t>& numbers : each.operations) {
+        text += before;
+        for (const std::uint64_t number : numbers) text += fmt::format(" {}", number);
+        executed += numbers.size();
+        before = "|";
+      }
+      EXPECT_EQ(each.executed(), executed);
+      all.push_back(text);
+    }
+    return all;
+  }
+};
+
+using Found = std::vector<std::string>;
+
+TEST(PersistCalls, AHelperIsToldApartByItsCallers) {
+  CallingTrace trace;
+  const std::uint32_t store = trace.store_at("work", 9), first = trace.call_at("work", 10),
+                      second = trace.call_at("work", 20), flush = trace.clwb_at("flush", 3);
+  for (int round = 0; round < 2; ++round) {
+    trace.store(store, kFirst, 1);
+    trace.plain(first);
+    trace.access(flush, kFirst);
+    trace.plain(second);
+    trace.access(flush, kSecond);
+  }
+  EXPECT_EQ(trace.found(), (Found{"clwb 3<10: 2 7", "clwb 3<20: 4 9"}));
+}
+
+TEST(PersistCalls, HelpersOfHelpersAreLookedThrough) {
+  CallingTrace trace;
+  const std::uint32_t store = trace.store_at("work", 9), first = trace.call_at("work", 10),
+                      second = trace.call_at("work", 20), front = trace.call_at("persist", 5),
+                      flush = trace.clwb_at("persist", 6), back = trace.call_at("persist", 7),
+                      fence = trace.fence_at("fence", 2);
+  trace.store(store, kFirst, 1);
+  for (const std::uint32_t call : {first, second}) {
+    trace.plain(call);
+    trace.plain(front);
+    trace.plain(fence);
+    trace.access(flush, kFirst);
+    trace.plain(back);
+    trace.plain(fence);
+  }
+  EXPECT_EQ(trace.found(), (Found{"clwb 6<10: 4", "clwb 6<20: 10", "sfence 2<5<10: 3",
+                                  "sfence 2<5<20: 9", "sfence 2<7<10: 6", "sfence 2<7<20: 12"}));
+}
+
+TEST(PersistCalls, WhatLiesBeyondTheFirstFunctionThatStoresDoesNotMatter) {
+  CallingTrace trace;
+  const std::uint32_t one = trace.call_at("main", 30), other = trace.call_at("main", 31),
+                      store = trace.store_at("work", 9), call = trace.call_at("work", 10),
+                      flush = trace.clwb_at("flush", 3);
+  for (const std::uint32_t from : {one, other}) {
+    trace.plain(from);
+    trace.store(store, kFirst, 1);
+    trace.plain(call);
+    trace.access(flush, kFirst);
+  }
+  EXPECT_EQ(trace.found(), (Found{"clwb 3<10: 3 7"}));
+}
+
+TEST(PersistCalls, AFunctionThatStoresToPersistentMemoryIsNoHelper) {
+  for (const bool persistent : {true, false}) {
+    CallingTrace trace;
+    const std::uint32_t first = trace.call_at("work", 10), second = trace.call_at("work", 20),
+                        store = trace.store_at("set", 2), flush = trace.clwb_at("set", 3);
+    for (const std::uint32_t call : {first, second}) {
+      trace.plain(call);
+      trace.store(store, persistent ? kFirst : kDramBase, 1);
+      trace.access(flush, kFirst);
+    }
+    EXPECT_EQ(trace.found(),
+              persistent ? Found{"clwb 3: 2 5"} : (Found{"clwb 3<10: 2", "clwb 3<20: 5"}));
+  }
+}
+
+TEST(PersistCalls, AnAtomicUpdateIsAStoreIfItWrites) {
+  for (const bool writes : {true, false}) {
+    CallingTrace trace;
+    const std::uint32_t first = trace.call_at("work", 10), second = trace.call_at("work", 20),
+                        update = trace.at("set", 2, SiteKind::kAtomicUpdate, 8),
+                        flush = trace.clwb_at("set", 3);
+    std::uint32_t version = 0;
+    for (const std::uint32_t call : {first, second}) {
+      trace.plain(call);
+      trace.atomic(update, kFirst, 0, ++version, 1, writes);
+      trace.access(flush, kFirst);
+    }
+    EXPECT_EQ(trace.found(),
+              writes ? Found{"clwb 3: 2 5"} : (Found{"clwb 3<10: 2", "clwb 3<20: 5"}));
+  }
+}
+
+// As std::atomic's: the function that stores does nothing else.
+TEST(PersistCalls, AStoreBelongsToTheFunctionThatFlushes) {
+  CallingTrace trace;
+  const std::uint32_t one = trace.call_at("main", 30), other = trace.call_at("main", 31),
+                      sets = trace.call_at("work", 8), deeper = trace.call_at("set", 5),
+                      store = trace.store_at("assign", 4), call = trace.call_at("work", 10),
+                      flush = trace.clwb_at("flush", 3);
+  for (const std::uint32_t from : {one, other}) {
+    trace.plain(from);
+    trace.plain(sets);
+    trace.plain(deeper);
+    trace.store(store, kFirst, 1);
+    trace.plain(call);
+    trace.access(flush, kFirst);
+  }
+  EXPECT_EQ(trace.found(), (Found{"clwb 3<10: 5 11"}));
+}
+
+TEST(PersistCalls, WhoStoresNonTemporallyIsAHelper) {
+  CallingTrace trace;
+  const std::uint32_t store = trace.store_at("work", 9), first = trace.call_at("work", 10),
+                      second = trace.call_at("work", 20),
+                      stream = trace.at("stream", 2, SiteKind::kNonTemporal, 8),
+                      fence = trace.fence_at("stream", 3);
+  trace.store(store, kSecond, 1);
+  for (const std::uint32_t call : {first, second}) {
+    trace.plain(call);
+    trace.store(stream, kFirst, 1);
+    trace.plain(fence);
+  }
+  EXPECT_EQ(trace.found(), (Found{"sfence 3<10: 3", "sfence 3<20: 6"}));
+}
+
+TEST(PersistCalls, InstructionsOfOneLineAreTwo) {
+  CallingTrace trace;
+  const std::uint32_t store = trace.store_at("work", 9), one = trace.clwb_at("work", 10),
+                      other = trace.clwb_at("work", 10);
+  trace.store(store, kFirst, 1);
+  trace.access(other, kFirst);
+  trace.access(one, kFirst);
+  trace.access(other, kFirst);
+  EXPECT_EQ(trace.found(), (Found{"clwb 10: 2", "clwb 10: 1 3"}));
+}
+
+TEST(PersistCalls, EachThreadHasItsOwnNumbers) {
+  CallingTrace trace;
+  const std::uint32_t store = trace.store_at("work", 9), call = trace.call_at("work", 10),
+                      flush = trace.clwb_at("flush", 3);
+  for (const std::uint32_t thread : {1u, 0u}) {
+    trace.thread(thread).store(store, kFirst, 1);
+    if (thread == 1) trace.store(store, kSecond, 1);
+    trace.plain(call);
+    trace.access(flush, kFirst);
+  }
+  EXPECT_EQ(trace.found(), (Found{"clwb 3<10: 2| 3"}));
+}
+
+TEST(PersistCalls, OnlyWhatMakesPersistentMemoryDurableIsThere) {
+  CallingTrace trace;
+  const std::uint32_t store = trace.store_at("work", 9), flush = trace.clwb_at("work", 10),
+                      elsewhere = trace.clwb_at("work", 11),
+                      loads = trace.fence_at("work", 12, FenceKind::kLfence),
+                      all = trace.fence_at("work", 13, FenceKind::kMfence);
+  trace.store(store, kFirst, 1);
+  trace.access(flush, kFirst);
+  trace.access(flush, kDramBase);
+  trace.access(elsewhere, kDramBase);
+  trace.plain(loads);
+  trace.plain(all);
+  EXPECT_EQ(trace.found(), (Found{"clwb 10: 1", "mfence 13: 5"}));
+}
+
+}  // namespace
+}  // namespace pmemsim::check
