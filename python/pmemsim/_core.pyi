@@ -110,21 +110,26 @@ class CheckerCommand:
 def persist_instructions(trace: TraceFile) -> list[tuple[int, str, str, int, str, int]]:
     """A program's flushes and fences: number, name, file, line, function, times executed."""
 
-def fingerprint(trace: TraceFile, eadr: bool, most: int, without: int | None) -> int | None:
-    """Of the set of all images; None if there are more than `most`."""
-
-class ModelImages:
-    """Images that a persistency model allows of a recording, and a checker that sees them."""
+class WantedImages:
+    """Which images, in which order."""
 
     def __init__(
         self,
-        trace: TraceFile,
         eadr: bool,
+        design: _Settings | None,
         seed: int,
         most: int,
-        checker: CheckerCommand,
-        jobs: int,
-        without: int | None = None,
+        without: int | None,
+    ) -> None: ...
+
+def fingerprint(trace: TraceFile, wanted: WantedImages) -> int | None:
+    """Of the set of all images; None if there are more than are wanted at most."""
+
+class ModelImages:
+    """Images that a model or promises allow of a recording, and a checker that sees them."""
+
+    def __init__(
+        self, trace: TraceFile, wanted: WantedImages, checker: CheckerCommand, jobs: int
     ) -> None: ...
     def show_all(self, seconds: float | None, progress: Callable[[float], None] | None) -> int: ...
     def said(self) -> Told: ...
@@ -132,9 +137,9 @@ class ModelImages:
     def go_to(self, number: int) -> bool: ...
     def write(self, files: list[str]) -> None: ...
     def story(self) -> list[str]: ...
-    def lost_lines(self) -> list[int]: ...
-    def bring_back(self, lines: list[int]) -> None: ...
-    def lose_again(self, lines: list[int]) -> None: ...
+    def losses(self) -> list[int]: ...
+    def bring_back(self, losses: list[int]) -> None: ...
+    def lose_again(self, losses: list[int]) -> None: ...
     @property
     def number(self) -> int: ...
     @property

@@ -49,18 +49,18 @@ def leave_each_out(
     nobody.
     """
     file = _core.TraceFile(str(trace.path))
-    eadr = wanted.model == "eadr"
     instructions = _core.persist_instructions(file)
-    whole = _core.fingerprint(file, eadr, wanted.budget.most, None)
+    whole = _core.fingerprint(file, wanted.of(trace))
     for index, (site, name, source, line, function, executed) in enumerate(instructions):
         where = (name, source, line, function, executed)
         if progress:
             progress(index / len(instructions))
-        without = _core.fingerprint(file, eadr, wanted.budget.most, site)
+        left = replace(wanted, without=site)
+        without = _core.fingerprint(file, left.of(trace))
         if whole is not None and without == whole:
             yield LeftOut(*where, "same images", "", "")
             continue
-        run = show_images(trace, replace(wanted, without=site), checker, "", jobs)
+        run = show_images(trace, left, checker, "", jobs)
         said = run.story.lines[0] if run.story else ""
         unnoticed: Verdict = "all accepted" if run.complete else "not found"
         yield LeftOut(*where, "found" if run.story else unnoticed, said, run.extent)

@@ -1,11 +1,12 @@
-"""`pmemsim crash --model`: the images that a persistency model allows, shown to a checker."""
+"""`pmemsim crash --model`: the images that a model or promises allow, shown to a checker."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pmemsim.cli.choices import names_of
 from pmemsim.cli.console import out, progress_of, si, table
 from pmemsim.cli.options import Recipe, keep_inputs
 from pmemsim.cli.recordings import open_traces
@@ -20,6 +21,7 @@ from pmemsim.persistency import (
     Budget,
     ModelRun,
     Wanted,
+    keeps_regions,
     repeating_command,
     show_images,
 )
@@ -40,6 +42,8 @@ class ModelOptions:
     json_path: str | None
     jobs: int | None
     without_each: bool
+    designs: str | None = None
+    """Whose promises are the model."""
 
 
 def crash_by_model(
@@ -52,18 +56,17 @@ def crash_by_model(
 ) -> None:
     """Show a checker what the model allows. `others` are options that have no meaning here."""
     problems.add(
-        f"{option} {value}".strip() + f": --model {options.model} has no design and no machine; "
+        f"{option} {value}".strip() + f": --model {options.model} has no {_lacking(options)}; "
         "leave it out"
         for option, value in others.items()
         if value is not None
     )
-    wanted = _wanted(targets, recipe, options, problems)
+    all_wanted = _of_designs(_wanted(targets, recipe, options, problems), options, problems)
     found = []
     for target in targets:
         with problems.collected():
             found.append(find(target))
     problems.raise_any()
-    assert wanted is not None
     traces = open_traces(found, options.jobs)
     checkers = [_checker(trace, options, problems) for trace in traces]
     problems.raise_any()
@@ -72,24 +75,26 @@ def crash_by_model(
     for name, value in given.items():
         words += [name] if value is True else [name, str(value)]
 
-    def task(target: str, trace: Trace, checker: Checker) -> Callable[[Report], ModelRun]:
+    def task(
+        target: str, trace: Trace, checker: Checker, wanted: Wanted
+    ) -> Callable[[Report], ModelRun]:
         command = repeating_command(target, wanted, words)
         jobs = options.jobs or host_cores()
         return lambda report: show_images(trace, wanted, checker, command, jobs, report)
 
-    with progress_of([f"{trace.name} by {options.model}" for trace in traces]) as progress:
-        tasks = [
-            task(target, trace, checker)
-            for target, trace, checker in zip(targets, traces, checkers, strict=True)
-            if checker is not None
-        ]
+    cases = [
+        (target, trace, checker, wanted)
+        for target, trace, checker in zip(targets, traces, checkers, strict=True)
+        if checker is not None
+        for wanted in all_wanted
+    ]
+    labels = [f"{trace.name} by {wanted.allowed_by}" for _, trace, _, wanted in cases]
+    with progress_of(labels) as progress:
+        tasks = [task(*case) for case in cases]
         runs = run_all(tasks, 1, progress)  # each has all checkers
     left_out: list[list[LeftOut]] = []
     if options.without_each and not any(run.story for run in runs):
-        pairs = [
-            (trace, checker) for trace, checker in zip(traces, checkers, strict=True) if checker
-        ]
-        left_out = _leave_out(pairs, wanted, options)
+        left_out = _leave_out([case[1:] for case in cases], options)
     if options.json_path:
         results = [run.to_dict() for run in runs]
         for result, instructions in zip(results, left_out, strict=False):
@@ -103,17 +108,62 @@ def crash_by_model(
     _fail_if_unnoticed([instruction for instructions in left_out for instruction in instructions])
 
 
+def _lacking(options: ModelOptions) -> str:
+    return "machine" if options.model == "promises" else "design and no machine"
+
+
 def _leave_out(
-    pairs: Sequence[tuple[Trace, Checker]], wanted: Wanted, options: ModelOptions
+    cases: Sequence[tuple[Trace, Checker, Wanted]], options: ModelOptions
 ) -> list[list[LeftOut]]:
     jobs = options.jobs or host_cores()
 
-    def task(trace: Trace, checker: Checker) -> Callable[[Report], list[LeftOut]]:
+    def task(
+        trace: Trace, checker: Checker, wanted: Wanted
+    ) -> Callable[[Report], list[LeftOut]]:
         return lambda report: list(leave_each_out(trace, wanted, checker, jobs, report))
 
-    labels = [f"{trace.name} without each flush and fence" for trace, _ in pairs]
+    labels = [f"{trace.name} without each flush and fence" for trace, *_ in cases]
     with progress_of(labels) as progress:
-        return run_all([task(*pair) for pair in pairs], 1, progress)
+        return run_all([task(*case) for case in cases], 1, progress)
+
+
+def _of_designs(
+    wanted: Wanted | None, options: ModelOptions, problems: Problems
+) -> list[Wanted]:
+    """One for each design whose promises are meant; the same without one."""
+    if options.model != "promises":
+        if options.designs is not None:
+            problems.add(
+                [
+                    f"--design {options.designs}: --model {options.model} has no design and no "
+                    "machine; leave it out, or choose --model promises"
+                ]
+            )
+        return [wanted] if wanted else []
+    if options.designs is None:
+        problems.add(["--model promises: whose? Name designs with --design"])
+        return []
+    names = names_of(options.designs, problems)
+    if options.image is not None or options.save_image is not None:
+        _refuse_several(names, problems)
+    if options.without_each:
+        _refuse_with_regions(names, problems)
+    return [replace(wanted, design=name) for name in names] if wanted else []
+
+
+def _refuse_several(names: Sequence[str], problems: Problems) -> None:
+    if len(names) > 1:
+        problems.add(["--image and --save-image: give one design"])
+
+
+def _refuse_with_regions(names: Sequence[str], problems: Problems) -> None:
+    for name in names:
+        with problems.collected():
+            if keeps_regions(name):
+                raise Error(
+                    f"--without-each: {name} keeps regions by means of its own, whatever the "
+                    "program flushes; choose a design without regions, for example hops-bare"
+                )
 
 
 def _wanted(

@@ -69,6 +69,12 @@ std::vector<Line> WholeImages::changed() {
   return lines;
 }
 
+std::vector<std::uint64_t> WholeImages::losses() const {
+  std::vector<std::uint64_t> numbers;
+  for (const Line line : lost_lines()) numbers.push_back(line.number);
+  return numbers;
+}
+
 void WholeImages::bring_back(std::span<const std::uint64_t> numbers, bool back) {
   for (const std::uint64_t number : numbers) {
     images_->bring_back({number}, back);
