@@ -266,72 +266,6 @@ TEST(PromisedStores, FlushedInARegionThatHasWrittenTheLineMayComeWithIt) {
 
 // ---- Random programs -----------------------------------------------------------------------------
 
-// Each thread has a line, and two belong to the lock. A region that has given the lock back doesn't
-// take it again.
-class RandomDeeds {
- public:
-  explicit RandomDeeds(std::mt19937& random) : random_(random) {
-    const std::uint32_t steps = 4 + below(14);
-    for (std::uint32_t step = 0; step < steps; ++step) add(below(2));
-    for (const std::uint32_t thread : {0u, 1u}) {
-      if (open_[thread]) put(thread, Act::kEnd);
-    }
-  }
-  Deeds deeds;
-
- private:
-  static constexpr std::uint32_t kNobody = 2;
-  std::uint32_t below(std::uint32_t most) { return static_cast<std::uint32_t>(random_() % most); }
-
-  void put(std::uint32_t thread, Act act) { deeds.push_back({thread, act, word(thread), ++value_}); }
-  std::uint64_t word(std::uint32_t thread) {
-    const std::uint64_t line = holder_ == thread && below(3) > 0 ? 2 + below(2) : thread;
-    return line * kWordsOfLine + below(2);
-  }
-  void add(std::uint32_t thread) {
-    switch (below(14)) {
-      case 0:
-      case 1:
-        put(thread, open_[thread] ? Act::kEnd : Act::kBegin);
-        open_[thread] = !open_[thread];
-        gave_back_[thread] = false;
-        return;
-      case 2:
-      case 3:
-        return lock(thread);
-      case 4:
-      case 5:
-        return put(thread, Act::kFlush);
-      case 6:
-        return put(thread, Act::kOrder);
-      case 7:
-        return put(thread, below(2) == 0 ? Act::kDurable : Act::kBareFence);
-      case 8:
-        return put(thread, Act::kFenceRegions);
-      case 9:
-      case 10:
-        return put(thread, Act::kLoad);
-      default:
-        return put(thread, Act::kStore);
-    }
-  }
-  void lock(std::uint32_t thread) {
-    if (holder_ == thread) {
-      put(thread, Act::kUnlock);
-      gave_back_[thread] = open_[thread];
-      holder_ = kNobody;
-    } else if (holder_ == kNobody && !gave_back_[thread]) {
-      put(thread, Act::kLock);
-      holder_ = thread;
-    }
-  }
-
-  std::mt19937& random_;
-  std::array<bool, 2> open_{}, gave_back_{};
-  std::uint32_t holder_ = kNobody;
-  std::uint64_t value_ = 0;
-};
-
 std::string written(const Deeds& deeds) {
   constexpr std::array kNames{"begin",   "end",  "store", "load",   "flush",        "order",
                               "durable", "bare", "lock",  "unlock", "fence regions"};
@@ -351,8 +285,8 @@ INSTANTIATE_TEST_SUITE_P(All, PromisedClasses,
 TEST_P(PromisedClasses, AllowTheImagesOfTheDefinitionOfRandomPrograms) {
   std::mt19937 random(1);
   std::size_t images = 0;
-  for (int compared = 0; compared < (long_tests() ? 5'000 : 1'000);) {
-    const Deeds deeds = RandomDeeds(random).deeds;
+  for (int compared = 0; compared < (long_tests() ? 5'000 : 300);) {
+    const Deeds deeds = RandomDeeds(random, {}).deeds;
     const PromisesDefinition definition(deeds, GetParam(), kLines);
     if (definition.units() == 0 || definition.units() > 8) continue;
     Allowed allowed(deeds, GetParam());
@@ -363,14 +297,14 @@ TEST_P(PromisedClasses, AllowTheImagesOfTheDefinitionOfRandomPrograms) {
     images += expected.size();
     ++compared;
   }
-  EXPECT_GT(images, 3'000u);
+  EXPECT_GT(images, 1'000u);
 }
 
 // As long as there are more than asked for.
 TEST_P(PromisedClasses, LikelyAndRandomImagesAreAllowed) {
   std::mt19937 random(2);
   for (int compared = 0; compared < 100;) {
-    const Deeds deeds = RandomDeeds(random).deeds;
+    const Deeds deeds = RandomDeeds(random, {}).deeds;
     const WordImages all = Allowed(deeds, GetParam()).all();
     if (all.size() < 4) continue;
     Allowed some(deeds, GetParam(), all.size() - 1);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <random>
 #include <set>
 #include <vector>
 
@@ -46,7 +47,10 @@ using WordImages = std::set<WordValues>;
 
 class DeedRecorder {
  public:
-  explicit DeedRecorder(const Deeds& deeds, std::uint32_t threads = 2) {
+  // `flushes_regions`: at a region's end its lines are flushed, for designs that leave that to the
+  // program.
+  explicit DeedRecorder(const Deeds& deeds, std::uint32_t threads = 2, bool flushes_regions = false)
+      : flushes_regions_(flushes_regions), written_(threads) {
     builder.pm_region(kPmBase, kPmBase + (1 << 20));
     for (std::uint32_t thread = 0; thread < threads; ++thread) {
       builder.thread(thread).plain(execute_);
@@ -64,15 +68,27 @@ class DeedRecorder {
     builder.mark(trace::MarkKind::kNextFence, static_cast<std::uint64_t>(meaning));
     builder.plain(site);
   }
+  void flush(const std::set<std::uint64_t>& lines) {
+    const auto purpose = [&](trace::Purpose purpose) {
+      builder.mark(trace::MarkKind::kPurpose, static_cast<std::uint64_t>(purpose));
+    };
+    purpose(trace::Purpose::kDataFlush);
+    for (const std::uint64_t line : lines) builder.access(clwb_, line * kLineBytes);
+    builder.plain(bare_);
+    purpose(trace::Purpose::kProgram);
+  }
   void put(const Deed& deed) {
     builder.thread(deed.thread);
     const std::uint64_t address = kPmBase + deed.word * 8;
     switch (deed.act) {
       case Act::kBegin:
+        written_[deed.thread].clear();
         return builder.mark(trace::MarkKind::kRegionBegin, 1);
       case Act::kEnd:
+        if (flushes_regions_) flush(written_[deed.thread]);
         return builder.mark(trace::MarkKind::kRegionEnd, 1);
       case Act::kStore:
+        written_[deed.thread].insert(address / kLineBytes);
         return builder.store(store_, address, deed.value);
       case Act::kLoad:
         return builder.access(load_, address);
@@ -101,6 +117,8 @@ class DeedRecorder {
   const std::uint32_t durable_ = fence_site(trace::FenceMeaning::kDurable);
   const std::uint32_t bare_ = fence_site(trace::FenceMeaning::kBare);
   std::uint32_t version_ = 0;
+  const bool flushes_regions_;
+  std::vector<std::set<std::uint64_t>> written_;  // lines, by thread, since its region's begin
 };
 
 // ---- By the definition ---------------------------------------------------------------------------
@@ -330,6 +348,86 @@ class PromisesDefinition {
   const std::size_t words_;
   std::vector<Unit> units_;
   std::vector<std::size_t> of_;  // by deed: the unit that it is part of
+};
+
+// ---- Random programs -----------------------------------------------------------------------------
+
+// Each thread has lines of its own, and as many belong to the lock. A region that has given the lock
+// back doesn't take it again.
+class RandomDeeds {
+ public:
+  struct Options {
+    std::uint32_t least = 4, most = 17;  // deeds
+    std::uint32_t threads = 2;
+    std::uint32_t own_lines = 1, lock_lines = 2;
+    std::uint32_t words = 2;   // of a line
+    bool locks_inside = true;  // do regions take and give back the lock?
+  };
+  RandomDeeds(std::mt19937& random, const Options& options) : random_(random), options_(options) {
+    const std::uint32_t steps = options.least + below(options.most - options.least + 1);
+    for (std::uint32_t step = 0; step < steps; ++step) add(below(options.threads));
+    for (std::uint32_t thread = 0; thread < options.threads; ++thread) {
+      if (open_[thread]) put(thread, Act::kEnd);
+    }
+  }
+  Deeds deeds;
+
+ private:
+  static constexpr std::uint32_t kNobody = UINT32_MAX;
+  std::uint32_t below(std::uint32_t most) { return static_cast<std::uint32_t>(random_() % most); }
+
+  void put(std::uint32_t thread, Act act) { deeds.push_back({thread, act, word(thread), ++value_}); }
+  std::uint64_t word(std::uint32_t thread) {
+    const bool shared = holder_ == thread && below(3) > 0;
+    const std::uint64_t line =
+        shared ? options_.threads * options_.own_lines + below(options_.lock_lines)
+               : thread * options_.own_lines + below(options_.own_lines);
+    return line * kWordsOfLine + below(options_.words);
+  }
+  void add(std::uint32_t thread) {
+    switch (below(14)) {
+      case 0:
+      case 1:
+        put(thread, open_[thread] ? Act::kEnd : Act::kBegin);
+        open_[thread] = !open_[thread];
+        gave_back_[thread] = false;
+        return;
+      case 2:
+      case 3:
+        return lock(thread);
+      case 4:
+      case 5:
+        return put(thread, Act::kFlush);
+      case 6:
+        return put(thread, Act::kOrder);
+      case 7:
+        return put(thread, below(2) == 0 ? Act::kDurable : Act::kBareFence);
+      case 8:
+        return put(thread, Act::kFenceRegions);
+      case 9:
+      case 10:
+        return put(thread, Act::kLoad);
+      default:
+        return put(thread, Act::kStore);
+    }
+  }
+  void lock(std::uint32_t thread) {
+    if (open_[thread] && !options_.locks_inside) return;
+    if (holder_ == thread) {
+      put(thread, Act::kUnlock);
+      gave_back_[thread] = open_[thread];
+      holder_ = kNobody;
+    } else if (holder_ == kNobody && !gave_back_[thread]) {
+      put(thread, Act::kLock);
+      holder_ = thread;
+    }
+  }
+
+  std::mt19937& random_;
+  const Options options_;
+  std::array<bool, 4> open_{}, gave_back_{};
+  std::uint32_t holder_ = kNobody;
+  std::uint64_t value_ = 0;
 };
 
 }  // namespace pmemsim::promised
