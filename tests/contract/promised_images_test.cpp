@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "logged_regions.hpp"
 #include "pmemsim/crash/oracle.hpp"
 #include "pmemsim/promised/design_promises.hpp"
 #include "shared_regions.hpp"
@@ -84,7 +85,6 @@ struct Layered {
 };
 class PromisedContract : public testing::TestWithParam<Layered> {};
 
-// Software logs are in recordings of programs that have one (tests/python/test_promises.py).
 class RegionsByHardware : public PromisedContract {};
 INSTANTIATE_TEST_SUITE_P(Designs, RegionsByHardware,
                          testing::Values(Layered{"x86", "hw-undo"}, Layered{"x86", "hw-redo"},
@@ -98,6 +98,31 @@ TEST_P(RegionsByHardware, LeavesWhatItPromises) {
                            .regions = 30,
                            .locks_inside = GetParam().atomicity == "asap" && seed % 2 == 0,
                            .locks_until_after_end = seed % 4 == 1});
+    const Configuration machine = small_machine(GetParam().ordering, GetParam().atomicity);
+    const Containment found = crash_and_compare(program.builder, machine);
+    EXPECT_EQ(found.violations, 0) << seed;
+    EXPECT_EQ(found.outside, 0) << seed;
+    shown += found.shown;
+  }
+  EXPECT_GT(shown, 1'000);
+}
+
+class RegionsBySoftware : public PromisedContract {};
+INSTANTIATE_TEST_SUITE_P(
+    Designs, RegionsBySoftware,
+    testing::Values(Layered{"x86", "software-undo"}, Layered{"x86", "software-redo"},
+                    Layered{"eadr", "software-undo"}, Layered{"eadr", "software-redo"},
+                    Layered{"dpo", "software-undo"}, Layered{"dpo", "software-redo"},
+                    Layered{"hops", "software-undo"}, Layered{"hops", "software-redo"},
+                    Layered{"pmem-spec", "software-undo"},
+                    Layered{"pmem-spec", "software-redo"}));
+
+TEST_P(RegionsBySoftware, LeavesWhatItPromises) {
+  std::uint64_t shown = 0;
+  const bool redo = GetParam().atomicity == "software-redo";
+  for (std::uint32_t seed = 0; seed < 12; ++seed) {
+    LoggedRegions program(redo ? trace::ProgramLog::kRedo : trace::ProgramLog::kUndo, seed,
+                          1 + seed % 3, 30);
     const Configuration machine = small_machine(GetParam().ordering, GetParam().atomicity);
     const Containment found = crash_and_compare(program.builder, machine);
     EXPECT_EQ(found.violations, 0) << seed;
@@ -165,21 +190,22 @@ INSTANTIATE_TEST_SUITE_P(
                     Broken{{"eadr", "none"}, "eadr.break.order", false},
                     Broken{{"dpo", "none"}, "dpo.break.order", false},
                     Broken{{"hops", "none"}, "hops.break.epochs", false},
-                    Broken{{"hops", "none"}, "hops.break.dfence", false}));
+                    Broken{{"hops", "none"}, "hops.break.dependences", false}));
 
 TEST_P(BrokenPromises, LeaveWhatIsNotAllowed) {
   const Broken& broken = GetParam();
   std::uint64_t outside = 0;
-  for (std::uint32_t seed = 0; seed < 24 && outside == 0; ++seed) {
+  for (std::uint32_t seed = 0; seed < 200 && outside == 0; ++seed) {
     const Configuration machine = small_machine(broken.layers.ordering, broken.layers.atomicity,
                                                 {{broken.defect, "true"},
+                                                 {"pm.interleaving", "line"},
                                                  {"pm.wpq_entries", "2"},
                                                  {"pm.latency_factor", "8"}});
     if (broken.regions) {
       SharedRegions program({.seed = seed, .threads = 2, .regions = 40});
       outside += crash_and_compare(program.builder, machine).outside;
     } else {
-      promised::DeedRecorder program(mixed_deeds(seed, 2, false), 2, true);
+      promised::DeedRecorder program(mixed_deeds(seed, 3, false), 3, true);
       outside += crash_and_compare(program.builder, machine).outside;
     }
   }
