@@ -41,6 +41,7 @@ void bind_analysis(nanobind::module_& module);
 void bind_check(nanobind::module_& module);
 void bind_device(nanobind::module_& module);
 void bind_model(nanobind::module_& module);
+void bind_recovery(nanobind::module_& module);
 void bind_checker(nanobind::module_& module);
 
 }  // namespace pmemsim::bindings

@@ -63,4 +63,5 @@ NB_MODULE(_core, module) {
   pmemsim::bindings::bind_device(module);
   pmemsim::bindings::bind_checker(module);
   pmemsim::bindings::bind_model(module);
+  pmemsim::bindings::bind_recovery(module);
 }

@@ -45,6 +45,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     # What a program does with persistent memory, without a machine; the order of its threads is
     # that of the crash engine.
     "check": ("core", "trace", "mem", "crash"),
+    # The same of a design's promises; its images are gone through as a model's are.
+    "promised": (*_ABOVE, "model", "sim", "crash"),
     "lint": (*_ABOVE, "backend", "cache", "cpu", "sim"),
 }
 

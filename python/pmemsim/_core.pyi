@@ -117,28 +117,37 @@ Place = tuple[str, int, str]
 """File, line, function."""
 
 def persist_calls(trace: TraceFile) -> list[tuple[Without, str, Place, list[Place], int]]:
-    """A program's flushes and fences: what it would be without, name, place, the calls of helpers
-    that led there (the innermost first), times executed."""
+    """Return a program's flushes and fences.
 
-def fingerprint(
-    trace: TraceFile, eadr: bool, most: int, without: Without
-) -> tuple[int, int | None]:
-    """Two numbers, each of which tells that images are the same: of what is open at which instant;
-    and of the set of all images (None if there are more than `most`)."""
+    What it would be without, name, place, the calls of helpers that led there (the innermost
+    first), times executed.
+    """
 
-class ModelImages:
-    """Images that a persistency model allows of a recording, and a checker that sees them."""
+class WantedImages:
+    """Which images, in which order."""
 
     def __init__(
         self,
-        trace: TraceFile,
         eadr: bool,
+        design: _Settings | None,
         seed: int,
         most: int,
-        checker: CheckerCommand,
-        jobs: int,
         without: Without,
         watch: bool,
+    ) -> None: ...
+
+def fingerprint(trace: TraceFile, wanted: WantedImages) -> tuple[int | None, int | None]:
+    """Return two numbers, each of which tells that images are the same.
+
+    Of what is open at which instant (None: by promises); and of the set of all images (None if
+    these are too many).
+    """
+
+class ModelImages:
+    """Images that a model or promises allow of a recording, and a checker that sees them."""
+
+    def __init__(
+        self, trace: TraceFile, wanted: WantedImages, checker: CheckerCommand, jobs: int
     ) -> None: ...
     def show_all(self, seconds: float | None, progress: Callable[[float], None] | None) -> int: ...
     def said(self) -> Told: ...
@@ -146,12 +155,9 @@ class ModelImages:
     def go_to(self, number: int, progress: Callable[[float], None] | None) -> bool: ...
     def write(self, files: list[str]) -> None: ...
     def story(self) -> list[str]: ...
-    def lost_lines(self) -> list[int]: ...
-    def bring_back(self, lines: list[int]) -> None: ...
-    def lose_again(self, lines: list[int]) -> None: ...
-    def open_reads(
-        self, recovery: TraceFile, places: list[tuple[int, int, int]]
-    ) -> list[tuple[str, int, str, str, int, str, bool]]: ...
+    def losses(self) -> list[int]: ...
+    def bring_back(self, losses: list[int]) -> None: ...
+    def lose_again(self, losses: list[int]) -> None: ...
     @property
     def number(self) -> int: ...
     @property
@@ -175,8 +181,7 @@ class RecoveryImages(ModelImages):
         recovery: TraceFile,
         crashed: ModelImages,
         places: list[tuple[int, int, int]],
-        eadr: bool,
-        seed: int,
+        wanted: WantedImages,
         checker: CheckerCommand,
         jobs: int,
     ) -> None: ...
@@ -188,7 +193,13 @@ class OneChecker:
     def __init__(self, checker: CheckerCommand, images: ModelImages) -> None: ...
     def judge(self, progress: Callable[[float], None] | None) -> Told: ...
 
-def persist_steps(recovery: TraceFile) -> tuple[int, int]: ...
+def persist_steps(recovery: TraceFile) -> tuple[int, int]:
+    """What recovery does to persistent memory, as a number, and how many stores."""
+
+def open_reads(
+    images: ModelImages, recovery: TraceFile, places: list[tuple[int, int, int]]
+) -> list[tuple[str, int, str, str, int, str, bool]]:
+    """What recovery has read that the image left open: load, store, whether that is there."""
 
 MOST_MODEL_IMAGES: float
 NO_END_OF_MODEL_IMAGES: int

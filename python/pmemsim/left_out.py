@@ -72,22 +72,22 @@ def leave_each_out(
     without it. Images that are the same as with it are shown to nobody.
     """
     file = _core.TraceFile(str(trace.path))
-    eadr = wanted.model == "eadr"
     found = _core.persist_calls(file)
-    whole = _core.fingerprint(file, eadr, wanted.budget.most, _core.Without())
+    whole = _core.fingerprint(file, wanted.of(trace))
     for index, (without, name, place, calls, executed) in enumerate(found):
         where = (name, *place, tuple(Call(*call) for call in calls), executed)
         if progress:
             progress(index / len(found))
-        if _same(whole, _core.fingerprint(file, eadr, wanted.budget.most, without)):
+        left = replace(wanted, without=without)
+        if _same(whole, _core.fingerprint(file, left.of(trace))):
             yield LeftOut(*where, "same images", "", "")
             continue
-        run = show_images(trace, replace(wanted, without=without), checker, "", jobs)
+        run = show_images(trace, left, checker, "", jobs)
         said = run.story.lines[0] if run.story else ""
         unnoticed: Verdict = "all accepted" if run.complete else "not found"
         yield LeftOut(*where, "found" if run.story else unnoticed, said, run.extent)
 
 
-def _same(one: tuple[int, int | None], other: tuple[int, int | None]) -> bool:
-    """Do a crash's images have the same number, by one way of telling or the other?"""
-    return one[0] == other[0] or (one[1] is not None and one[1] == other[1])
+def _same(one: tuple[int | None, int | None], other: tuple[int | None, int | None]) -> bool:
+    """Whether a crash's images have the same number, by one way of telling or the other."""
+    return any(a is not None and a == b for a, b in zip(one, other, strict=True))

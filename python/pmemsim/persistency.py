@@ -1,4 +1,4 @@
-"""Is a program crash-safe? Its recording's images by x86's persistency model, and its checker."""
+"""Is a program crash-safe? Its recording's images by a model or by promises, and its checker."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from pmemsim import _core
 from pmemsim.crash import Checker, folder_of_images
 from pmemsim.errors import ConfigError, Error
 from pmemsim.files import replacing
+from pmemsim.presets import Setting
 from pmemsim.recovery_recording import Extent, Recorder, extents_of, lines_of_reads
-from pmemsim.simulation import Progress
+from pmemsim.simulation import Configuration, Progress, configure
 from pmemsim.trace import Trace
 
 MODELS = {
     "px86": "x86's persistency model: what isn't flushed and fenced may be there or not",
     "eadr": "x86 with caches that survive: only unfenced non-temporal stores may be missing",
+    "promises": "what any machine may leave that keeps what --design promises",
 }
 """What each model is, by name."""
 
@@ -35,6 +37,8 @@ _MOST_IMAGES = 10**12
 # An image that was rejected quickly is reduced to what matters, in so many attempts or a few more.
 _QUICK_S = 1.0
 _MOST_TRIES = 200
+# Any would do: promises don't depend on it.
+_MACHINE = "asap"
 
 
 @dataclass(frozen=True)
@@ -154,6 +158,35 @@ class Wanted:
     """Flushes and fences that are left out."""
     watch: bool = True
     """Whether the checker is watched, where that is possible, to spare it images."""
+    design: str | None = None
+    """Whose promises they are, if no persistency model allows them."""
+
+    @property
+    def allowed_by(self) -> str:
+        """The model, in words."""
+        return self.model if self.design is None else f"promises of {self.design}"
+
+    def of(self, trace: Trace) -> _core.WantedImages:
+        """Those of a recording, for who makes them."""
+        return _core.WantedImages(
+            self.model == "eadr",
+            None if self.design is None else _configuration(self.design, trace).settings,
+            self.seed,
+            self.budget.most,
+            self.without,
+            self.watch,
+        )
+
+
+def _configuration(design: str, trace: Trace) -> Configuration:
+    """A machine that has the design, and room for all threads: what is promised is the same."""
+    wide_enough = Setting("core.count", str(max(trace.threads, 1)), "the recording's threads")
+    return configure(design, _MACHINE, extra=(wide_enough,))
+
+
+def keeps_regions(design: str) -> bool:
+    """Whether the design promises that regions are there whole or not at all."""
+    return _core.promises_whole_regions(configure(design, _MACHINE).settings)
 
 
 def show_images(
@@ -173,14 +206,7 @@ def show_images(
     begin = time.monotonic()
     with folder_of_images() as folder:
         images = _core.ModelImages(
-            _core.TraceFile(str(trace.path)),
-            wanted.model == "eadr",
-            wanted.seed,
-            wanted.budget.most,
-            checker.started_in(folder),
-            jobs,
-            wanted.without,
-            wanted.watch,
+            _core.TraceFile(str(trace.path)), wanted.of(trace), checker.started_in(folder), jobs
         )
         if not images.watches:
             _refuse_too_many(trace, wanted.budget, images.possible)
@@ -194,7 +220,7 @@ def show_images(
             "no crash can be told from another; record the part that does (docs/recording.md)"
         )
     return ModelRun(
-        model=wanted.model,
+        model=wanted.allowed_by,
         workload=trace.name,
         threads=trace.threads,
         seed=wanted.seed,
@@ -291,11 +317,11 @@ class Shown:
         return self.images.judge(self._report)
 
     def _with_less_lost(self, problem: str) -> str:
-        """Bring lines back that the image has lost, as many as leave it rejected.
+        """Bring back what the image has lost, as much as leaves it rejected.
 
         What is left is what matters. Returns what the checker says of that image.
         """
-        lost = self.images.lost_lines()
+        lost = self.images.losses()
         size, tries = len(lost), 0
         while size > 1 and tries < _MOST_TRIES:
             size = (size + 1) // 2
@@ -307,13 +333,13 @@ class Shown:
                     problem = said
                 else:
                     self.images.lose_again(back)
-            lost = self.images.lost_lines()
+            lost = self.images.losses()
             size = min(size, len(lost))
         return problem
 
     def _reads(self) -> list[str]:
         """What recovery has read of the image that wasn't sure to persist, if that can be told."""
-        if self.checker.library:
+        if self.checker.library or self.wanted.design is not None:
             return []
         with Recorder.of(self.checker, self.images, self.trace) as recorder:
             recorded = recorder.record(self._report)
@@ -345,5 +371,6 @@ def kept_files(path: Path, regions: int) -> list[Path]:
 
 def repeating_command(target: str, wanted: Wanted, words: list[str]) -> str:
     """The words of a command that makes the same images."""
-    given = ["--model", wanted.model, "--budget", wanted.budget.text, "--seed", str(wanted.seed)]
+    model = ["--model", wanted.model, *(["--design", wanted.design] if wanted.design else [])]
+    given = [*model, "--budget", wanted.budget.text, "--seed", str(wanted.seed)]
     return shlex.join(["pmemsim", "crash", target, *given, *words])

@@ -158,20 +158,24 @@ class _SecondCrashes:
         self.progress = progress
         self.command = command
         self.run = RecoveryRun()
-        self.eadr = wanted.model == "eadr"
+        # Likely ones first however many are wanted, so that a number always means the same image.
+        self.recoveries_wanted = _core.WantedImages(
+            wanted.model == "eadr",
+            None,
+            wanted.seed,
+            _core.NO_END_OF_MODEL_IMAGES,
+            _core.Without(),
+            False,
+        )
         self.starter = checker.started_in(folder)
         self.extents = extents_of(trace.metadata["pm_regions"])
         self.recoveries: list[_Recovery] = []
         self.begin = time.monotonic()
         self.crashed = _core.ModelImages(
             _core.TraceFile(str(trace.path)),
-            self.eadr,
-            wanted.seed,
-            wanted.budget.most,
+            replace(wanted, watch=False).of(trace),
             self.starter,
             1,
-            wanted.without,
-            False,
         )
 
     def record(self, recorder: Recorder, numbers: Sequence[int]) -> None:
@@ -228,8 +232,7 @@ class _SecondCrashes:
                 recovery.recorded.file,
                 self.crashed,
                 recovery.recorded.places(self.extents),
-                self.eadr,
-                self.wanted.seed,
+                self.recoveries_wanted,
                 self.starter,
                 self.jobs,
             )

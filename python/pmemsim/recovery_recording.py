@@ -82,7 +82,7 @@ class Recorded:
 
         `images` stand at the image that it is of, and have each of its files in these places.
         """
-        found = images.open_reads(self.file, self.places(before))
+        found = _core.open_reads(images, self.file, self.places(before))
         return [(OpenRead(*read[:6]), read[6]) for read in found]
 
 

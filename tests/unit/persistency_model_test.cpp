@@ -47,7 +47,7 @@ struct Found {
 };
 
 Found all_of(const trace::TraceFile& trace, PersistencyRules rules,
-             const LeftOut& without = VisibleOrder::kNothing) {
+             const trace::LeftOut& without = {}) {
   PersistencyModel model(trace, rules, without);
   Found found;
   while (model.next()) {

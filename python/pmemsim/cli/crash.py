@@ -106,8 +106,9 @@ def crash_command(
         str | None,
         typer.Option(
             "--model",
-            help="Instead of designs: show --check what a persistency model allows, whatever a "
-            "machine does: px86, or eadr.",
+            help="Show --check what a persistency model allows, whatever a machine does: px86, or "
+            "eadr, instead of designs; or `promises`: what any machine may leave that keeps what "
+            "--design promises.",
         ),
     ] = None,
     budget: Annotated[
@@ -238,6 +239,7 @@ def crash_command(
         pmemsim crash --mutants
         pmemsim crash mine.pmt --model px86 --check './mine --verify'
         pmemsim crash mine.pmt --model px86 --check-in-process ./mine_check.so
+        pmemsim crash mine.pmt --model promises -d asap,hops --check './mine --verify'
 
     At each point the design's own recovery works on exactly what has survived. The image must be
     what some set of whole regions leaves, with all that they depend on and all that was promised.
@@ -245,7 +247,9 @@ def crash_command(
     promises nothing (np) is refused.
     With --model, a program is judged instead: its checker sees images that x86 allows, where a
     store that isn't flushed and fenced may be there or not, until it rejects one. If the checker
-    was built with pmemsim-cc, its recovery is then crashed again.
+    was built with pmemsim-cc, its recovery is then crashed again. With --model promises these are
+    the images that a design's promises allow, after its recovery: a region of ASAP, say, is durable
+    some time after its end.
     The exit code is 0 if no image is wrong, 1 if one is; then the first one's story is told. It is
     2 where nothing would be judged: no persistent memory, no regions on a design that promises
     nothing else, a check that has seen no image.
@@ -275,9 +279,9 @@ def crash_command(
                 json_path,
                 jobs,
                 without_each,
+                designs,
             ),
             {
-                "--design": designs,
                 "--all-designs": "" if all_designs else None,
                 "--machine": machine,
                 "--backends": backends,

@@ -1,4 +1,4 @@
-"""`pmemsim crash --model`: the images that a persistency model allows, shown to a checker."""
+"""`pmemsim crash --model`: the images that a model or promises allow, shown to a checker."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pmemsim.cli.choices import names_of
 from pmemsim.cli.console import out, progress_of, si, table
 from pmemsim.cli.options import Recipe, keep_inputs
 from pmemsim.cli.recordings import open_traces
@@ -21,6 +22,7 @@ from pmemsim.persistency import (
     Budget,
     ModelRun,
     Wanted,
+    keeps_regions,
     repeating_command,
     show_images,
 )
@@ -43,6 +45,8 @@ class ModelOptions:
     json_path: str | None
     jobs: int | None
     without_each: bool
+    designs: str | None = None
+    """Whose promises are the model."""
 
 
 def crash_by_model(
@@ -55,18 +59,17 @@ def crash_by_model(
 ) -> None:
     """Show a checker what the model allows. `others` are options that have no meaning here."""
     problems.add(
-        f"{option} {value}".strip() + f": --model {options.model} has no design and no machine; "
+        f"{option} {value}".strip() + f": --model {options.model} has no {_lacking(options)}; "
         "leave it out"
         for option, value in others.items()
         if value is not None
     )
-    wanted = _wanted(targets, recipe, options, problems)
+    all_wanted = _of_designs(_wanted(targets, recipe, options, problems), options, problems)
     found = []
     for target in targets:
         with problems.collected():
             found.append(find(target))
     problems.raise_any()
-    assert wanted is not None
     traces = open_traces(found, options.jobs)
     checkers = [_checker(trace, options, problems) for trace in traces]
     problems.raise_any()
@@ -75,32 +78,35 @@ def crash_by_model(
     for name, value in given.items():
         words += [name] if value is True else [name, str(value)]
 
-    commands = [repeating_command(target, wanted, words) for target in targets]
     jobs = options.jobs or host_cores()
-    first = replace(wanted, keep=None) if wanted.recovery_image is not None else wanted
+    cases = [
+        _Case(trace, checker, wanted, repeating_command(target, wanted, words))
+        for target, trace, checker in zip(targets, traces, checkers, strict=True)
+        if checker is not None
+        for wanted in all_wanted
+    ]
 
-    def task(command: str, trace: Trace, checker: Checker) -> Callable[[Report], ModelRun]:
-        return lambda report: show_images(trace, first, checker, command, jobs, report)
+    def task(case: _Case) -> Callable[[Report], ModelRun]:
+        first = case.wanted
+        if first.recovery_image is not None:
+            first = replace(first, keep=None)
+        return lambda report: show_images(
+            case.trace, first, case.checker, case.command, jobs, report
+        )
 
-    with progress_of([f"{trace.name} by {options.model}" for trace in traces]) as progress:
-        tasks = [
-            task(command, trace, checker)
-            for command, trace, checker in zip(commands, traces, checkers, strict=True)
-            if checker is not None
-        ]
+    labels = [f"{case.trace.name} by {case.wanted.allowed_by}" for case in cases]
+    with progress_of(labels) as progress:
+        tasks = [task(case) for case in cases]
         runs = run_all(tasks, 1, progress)  # each has all checkers
     right = [
-        (run, command, trace, checker)
-        for run, command, trace, checker in zip(runs, commands, traces, checkers, strict=True)
-        if run.story is None and checker is not None
+        (run, case)
+        for run, case in zip(runs, cases, strict=True)
+        if run.story is None and not only_one(case.wanted) and case.wanted.design is None
     ]
-    crashed = [] if only_one(wanted) else _crash_recoveries(right, wanted, jobs)
+    crashed = _crash_recoveries(right, jobs)
     left_out: list[list[LeftOut]] = []
     if options.without_each and not any(run.story for run in runs):
-        pairs = [
-            (trace, checker) for trace, checker in zip(traces, checkers, strict=True) if checker
-        ]
-        left_out = _leave_out(pairs, wanted, options)
+        left_out = _leave_out(cases, jobs)
     if options.json_path:
         found_again = {id(run): recovery.to_dict() for run, recovery in crashed}
         results = [{**run.to_dict(), "recovery": found_again.get(id(run))} for run in runs]
@@ -117,33 +123,86 @@ def crash_by_model(
     _fail_if_unnoticed([instruction for instructions in left_out for instruction in instructions])
 
 
+@dataclass(frozen=True)
+class _Case:
+    """A recording, who judges it, and by what."""
+
+    trace: Trace
+    checker: Checker
+    wanted: Wanted
+    command: str
+
+
 def _crash_recoveries(
-    right: Sequence[tuple[ModelRun, str, Trace, Checker]], wanted: Wanted, jobs: int
+    right: Sequence[tuple[ModelRun, _Case]], jobs: int
 ) -> list[tuple[ModelRun, RecoveryRun]]:
     """Crash recovery again where all images were accepted."""
 
-    def task(
-        run: ModelRun, command: str, trace: Trace, checker: Checker
-    ) -> Callable[[Report], RecoveryRun]:
-        return lambda report: crash_recovery(trace, wanted, checker, run, command, jobs, report)
+    def task(run: ModelRun, case: _Case) -> Callable[[Report], RecoveryRun]:
+        return lambda report: crash_recovery(
+            case.trace, case.wanted, case.checker, run, case.command, jobs, report
+        )
 
-    labels = [f"{trace.name}'s recovery by {wanted.model}" for _, _, trace, _ in right]
+    labels = [f"{case.trace.name}'s recovery by {case.wanted.allowed_by}" for _, case in right]
     with progress_of(labels) as progress:
         found = run_all([task(*each) for each in right], 1, progress)
     return list(zip([run for run, *_ in right], found, strict=True))
 
 
-def _leave_out(
-    pairs: Sequence[tuple[Trace, Checker]], wanted: Wanted, options: ModelOptions
-) -> list[list[LeftOut]]:
-    jobs = options.jobs or host_cores()
+def _lacking(options: ModelOptions) -> str:
+    return "machine" if options.model == "promises" else "design and no machine"
 
-    def task(trace: Trace, checker: Checker) -> Callable[[Report], list[LeftOut]]:
-        return lambda report: list(leave_each_out(trace, wanted, checker, jobs, report))
 
-    labels = [f"{trace.name} without each flush and fence" for trace, _ in pairs]
+def _leave_out(cases: Sequence[_Case], jobs: int) -> list[list[LeftOut]]:
+    def task(case: _Case) -> Callable[[Report], list[LeftOut]]:
+        return lambda report: list(
+            leave_each_out(case.trace, case.wanted, case.checker, jobs, report)
+        )
+
+    labels = [f"{case.trace.name} without each flush and fence" for case in cases]
     with progress_of(labels) as progress:
-        return run_all([task(*pair) for pair in pairs], 1, progress)
+        return run_all([task(case) for case in cases], 1, progress)
+
+
+def _of_designs(wanted: Wanted | None, options: ModelOptions, problems: Problems) -> list[Wanted]:
+    """One for each design whose promises are meant; the same without one."""
+    if options.model != "promises":
+        if options.designs is not None:
+            problems.add(
+                [
+                    f"--design {options.designs}: --model {options.model} has no design and no "
+                    "machine; leave it out, or choose --model promises"
+                ]
+            )
+        return [wanted] if wanted else []
+    if options.designs is None:
+        problems.add(["--model promises: whose? Name designs with --design"])
+        return []
+    names = names_of(options.designs, problems)
+    if options.recovery_image is not None:
+        problems.add(
+            ["--recovery-image: recovery is crashed again by px86 and eadr only; choose one"]
+        )
+    if options.image is not None or options.save_image is not None:
+        _refuse_several(names, problems)
+    if options.without_each:
+        _refuse_with_regions(names, problems)
+    return [replace(wanted, design=name) for name in names] if wanted else []
+
+
+def _refuse_several(names: Sequence[str], problems: Problems) -> None:
+    if len(names) > 1:
+        problems.add(["--image and --save-image: give one design"])
+
+
+def _refuse_with_regions(names: Sequence[str], problems: Problems) -> None:
+    for name in names:
+        with problems.collected():
+            if keeps_regions(name):
+                raise Error(
+                    f"--without-each: {name} keeps regions by means of its own, whatever the "
+                    "program flushes; choose a design without regions, for example hops-bare"
+                )
 
 
 def _wanted(
@@ -194,7 +253,8 @@ def _checker(trace: Trace, options: ModelOptions, problems: Problems) -> Checker
 
 def _print(runs: Sequence[ModelRun]) -> None:
     columns = [
-        "model", "workload", ">threads", ">instants", ">images judged", ">shown", ">rejected", ">images/s",
+        "model", "workload", ">threads", ">instants", ">images judged", ">shown", ">rejected",
+        ">images/s",
     ]  # fmt: skip
     rows = [
         (

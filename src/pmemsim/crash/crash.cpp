@@ -391,7 +391,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     ++result.different;
     std::optional<Violation> violation = recover_and_judge();
     result.repaired += image_.repaired();
-    if (inspect && !violation) show({});
+    if (inspect && (!violation || options_.judge->sees_wrong())) show({});
     image_.undo_recovery();
     if (!violation && !image_.survives_restarts(history_, result.restarts)) {
       violation = Violation{.problem =

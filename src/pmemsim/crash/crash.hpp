@@ -48,6 +48,8 @@ class ImageJudge {
   ImageJudge& operator=(const ImageJudge&) = delete;
   virtual ~ImageJudge() = default;
   virtual void show(const Image& image) = 0;
+  // Does it want those, too, that the oracle has found wrong?
+  virtual bool sees_wrong() const { return false; }
   // Of all that were shown, by their number from 0: what is wrong.
   virtual std::map<std::uint64_t, std::string> wrong() = 0;
 };

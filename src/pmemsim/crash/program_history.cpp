@@ -27,12 +27,15 @@ class ProgramHistory::Thread {
          Image& newest)
       : history_(history),
         pm_(file.metadata()),
-        stream_(file, number, lowering, {.allocations = true}),
+        stream_(file, number, lowering,
+                {.region_fences = guarantees.after_promises, .allocations = true}),
         number_(number),
         guarantees_(guarantees),
         order_(order),
-        newest_(newest) {
-    more_ = stream_.next(operation_);
+        newest_(newest),
+        left_out_(guarantees.without, number),
+        heard_(file.metadata().threads) {
+    read();
   }
 
   // Goes on until the thread has to wait or has ended. True if it got anywhere.
@@ -40,22 +43,32 @@ class ProgramHistory::Thread {
     bool moved = false;
     while (more_ && order_.may_execute(operation_)) {
       execute();
-      more_ = stream_.next(operation_);
+      read();
       moved = true;
     }
     return moved;
   }
   bool ended() const { return !more_; }
   // A thread may end inside a region: nobody was promised that one.
-  void end() { end_region(); }
+  void end() {
+    if (region_ != kNone) history_.units_[region_].ended = false;
+    finish_region();
+  }
 
  private:
   struct Allocation {
     std::uint64_t address, bytes;
   };
 
+  void read() {
+    do {
+      more_ = stream_.next(operation_);
+    } while (more_ && left_out_.leaves_out(stream_.position() - 1));
+  }
+
   void execute() {
     order_.synchronise(number_, operation_);
+    if (guarantees_.after_promises && trace::synchronises(operation_)) hear_of_promises();
     switch (operation_.kind) {
       case SiteKind::kMark:
         return mark();
@@ -89,6 +102,8 @@ class ProgramHistory::Thread {
         return begin_region();
       case MarkKind::kRegionEnd:
         return end_region();
+      case MarkKind::kFenceRegions:
+        return fence_regions();
       case MarkKind::kAllocate:
         if (region_ == kNone) return;
         allocated_.push_back({operation_.address, whole_lines(operation_.second)});
@@ -142,7 +157,9 @@ class ProgramHistory::Thread {
         store_outside(address);
       }
     });
-    if (!storing_.empty()) last_store_ = std::exchange(storing_, {});
+    if (storing_.empty()) return;
+    last_store_ = std::exchange(storing_, {});
+    if (guarantees_.promises.caches_persist) promise(PromisedBy::kStore, last_store_);
   }
 
   template <class Visit>
@@ -261,6 +278,7 @@ class ProgramHistory::Thread {
     if (before != kNone && history_.units_[before].region == 0) follows_.push_back(before);
     if (guarantees_.lines_whole) follow_line(Line::of(address), unit);
     follow_order();
+    follow_promises();
     storing_.push_back(unit);
     if (guarantees_.promises.fences == FencePromise::kStores) stored_.push_back(unit);
     writes_.push_back(new_version(unit, word, address));
@@ -281,7 +299,22 @@ class ProgramHistory::Thread {
   }
 
   void end_region() {
+    const UnitId region = region_;
+    finish_region();
+    if (region == kNone || guarantees_.promises.regions != RegionPromise::kAtEnd) return;
+    promise(PromisedBy::kRegionEnd, {region});
+  }
+
+  // Those before the one that is open.
+  void fence_regions() {
+    const std::vector<UnitId>& own = history_.regions_[number_];
+    const std::size_t ended = own.size() - (region_ != kNone ? 1 : 0);
+    if (ended > 0) promise(PromisedBy::kRegionsFence, {own[ended - 1]});
+  }
+
+  void finish_region() {
     if (region_ == kNone) return;
+    follow_promises();
     std::sort(follows_.begin(), follows_.end());
     follows_.erase(std::unique(follows_.begin(), follows_.end()), follows_.end());
     finish(region_);
@@ -329,6 +362,12 @@ class ProgramHistory::Thread {
     if (static_cast<trace::FenceKind>(operation_.detail) == trace::FenceKind::kLfence) return;
     if (guarantees_.promises.fences != FencePromise::kNothing) cover_stores();
     history_.fences_[number_].push_back(promised_);
+    if (makes_durable() && promised_ != kNone) promise(PromisedBy::kFence, {promised_});
+  }
+  // Before the thread goes on.
+  bool makes_durable() const {
+    return guarantees_.promises.fences == FencePromise::kFlushed ||
+           stream_.fence_meaning() != trace::FenceMeaning::kOrder;
   }
   // A fence that covers all stores covers those that are persistent in their order by the last of
   // them.
@@ -358,6 +397,35 @@ class ProgramHistory::Thread {
     return unit;
   }
 
+  // From now on this is promised, with all that was before.
+  void promise(PromisedBy by, std::vector<UnitId> what) {
+    if (!guarantees_.after_promises) return;
+    note_promises(by, std::move(what));
+    history_.promises_[number_].push_back({order_.now(number_), known_promises_});
+  }
+  void hear_of_promises() {
+    std::vector<UnitId> heard;
+    for (CoreId other = 0; other < heard_.size(); ++other) {
+      if (other == number_) continue;
+      const std::vector<Promise>& made = history_.promises_[other];
+      const std::size_t before = heard_[other];
+      while (heard_[other] < made.size() &&
+             order_.before(other, made[heard_[other]].epoch, number_)) {
+        ++heard_[other];
+      }
+      if (heard_[other] > before) heard.push_back(made[heard_[other] - 1].unit);
+    }
+    if (!heard.empty()) note_promises(PromisedBy::kOthers, std::move(heard));
+  }
+  void note_promises(PromisedBy by, std::vector<UnitId> what) {
+    if (known_promises_ != kNone) what.push_back(known_promises_);
+    known_promises_ = new_fence(what);
+    history_.units_[known_promises_].promise = by;
+  }
+  void follow_promises() {
+    if (known_promises_ != kNone) follows_.push_back(known_promises_);
+  }
+
   ProgramHistory& history_;
   trace::PmAddresses pm_;
   LoweredStream stream_;
@@ -380,6 +448,9 @@ class ProgramHistory::Thread {
   std::vector<UnitId> follows_;
   std::unordered_map<WordId, std::size_t> written_;  // where in writes_
   std::vector<UnitId> flushed_;                      // since the last fence
+  trace::LeftOutOfThread left_out_;
+  UnitId known_promises_ = kNone;   // stands for all that was promised so far
+  std::vector<std::size_t> heard_;  // by thread: of how many of its promises
 };
 
 ProgramHistory::ProgramHistory(const trace::TraceFile& trace, const Lowering& lowering,
@@ -392,6 +463,7 @@ ProgramHistory::ProgramHistory(const trace::TraceFile& trace, const Lowering& lo
   const std::uint32_t count = trace.metadata().threads;
   regions_.resize(count);
   fences_.resize(count);
+  promises_.resize(count);
   HappensBefore order(count, trace.metadata().sync_objects);
   std::vector<std::unique_ptr<Thread>> threads;
   for (CoreId thread = 0; thread < count; ++thread) {

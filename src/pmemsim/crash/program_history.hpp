@@ -24,6 +24,11 @@
 // there as soon as something that comes after it is there, or it has been promised, since it has
 // completed.
 //
+// Whoever knows no instants (promised/) wants the order of promises, too (Guarantees::
+// after_promises): what a thread does after it has been promised something, or has heard of others'
+// promises from whom it has taken a lock or an atomic variable's value, follows what was promised.
+// Each promise is a unit that writes nothing.
+//
 // Only the program's own accesses count: what a software log does is how a design keeps its word,
 // not what the word is. Nor do locks count, for no design promises anything about them: threads
 // that communicate through locks and volatile data alone are independent.
@@ -50,6 +55,7 @@
 #include "pmemsim/layers/lowered_stream.hpp"
 #include "pmemsim/layers/promises.hpp"
 #include "pmemsim/mem/image.hpp"
+#include "pmemsim/trace/left_out.hpp"
 #include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim {
@@ -75,11 +81,22 @@ class ProgramHistory {
     std::uint64_t address;
     std::vector<Version> versions;  // the first has no unit
   };
+  // What has promised something, if a unit stands for that.
+  enum class PromisedBy : std::uint8_t {
+    kNothing,
+    kStore,         // it is visible, and caches persist
+    kFence,         // it is over
+    kRegionEnd,     // the same
+    kRegionsFence,  // pm_fence_regions() is
+    kOthers,        // other threads, of whose promises this one hears
+  };
   struct Unit {
     CoreId thread = 0;
     std::uint32_t epoch = 0;      // of its thread, when it began (happens_before.hpp)
     std::uint64_t region = 0;     // the thread's outermost regions count from 1; 0: outside regions
-    std::uint32_t fence = kNone;  // its site, if it is one
+    bool ended = true;            // false: a region that the recording ends in
+    std::uint32_t fence = kNone;  // its site, if it is one, or of what promises
+    PromisedBy promise = PromisedBy::kNothing;
     std::uint32_t first_write = 0, writes = 0;
     std::uint32_t first_follows = 0, follows = 0;
   };
@@ -92,6 +109,8 @@ class ProgramHistory {
     bool lines_whole;   // a crash leaves a line as it was at some time
     // ... also if an unfinished region has written it.
     bool lines_readable = true;
+    bool after_promises = false;
+    trace::LeftOut without = {};
   };
   // `lowering` says which flushes and fences the design's program has. Throws trace::TraceError.
   ProgramHistory(const trace::TraceFile& trace, const Lowering& lowering,
@@ -119,6 +138,10 @@ class ProgramHistory {
  private:
   class Thread;
   friend class Thread;
+  struct Promise {
+    std::uint32_t epoch;  // of its thread
+    UnitId unit;
+  };
 
   std::uint64_t initial(std::uint64_t address) const;
   WordId find_word(std::uint64_t address);
@@ -133,6 +156,7 @@ class ProgramHistory {
   std::unordered_map<std::uint64_t, std::uint64_t> allocations_;  // by address: bytes
   std::vector<std::vector<UnitId>> regions_;                      // by thread
   std::vector<std::vector<UnitId>> fences_;                       // by thread and number
+  std::vector<std::vector<Promise>> promises_;                    // by thread
 };
 
 }  // namespace pmemsim

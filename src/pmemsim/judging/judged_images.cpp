@@ -16,7 +16,7 @@ std::shared_ptr<const Image> first_image(const trace::TraceFile& trace) {
   return image;
 }
 
-JudgedImages::JudgedImages(WholeImages& images, std::uint64_t most,
+JudgedImages::JudgedImages(ImageSequence& images, std::uint64_t most,
                            std::shared_ptr<const Image> first)
     : images_(images), most_(most), first_(std::move(first)), hashes_(first_, kPageBytes) {}
 
@@ -56,7 +56,7 @@ bool JudgedImages::is_known() {
 }
 
 void JudgedImages::show(ImageChecker& checker) {
-  const bool watched = first_ && (watching_.on() || images_.images().explored());
+  const bool watched = first_ && (watching_.on() || images_.explored());
   if (watched) watched_.emplace(numbers_.size(), hashes_.now());
   numbers_.push_back(images_.number());
   checker.show(images_.image(), take_changed(), watched);

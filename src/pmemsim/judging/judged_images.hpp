@@ -19,9 +19,9 @@
 
 #include "pmemsim/judging/image_checker.hpp"
 #include "pmemsim/judging/watching.hpp"
+#include "pmemsim/model/image_sequence.hpp"
 #include "pmemsim/model/read_tree.hpp"
 #include "pmemsim/model/unit_hashes.hpp"
-#include "pmemsim/model/whole_images.hpp"
 
 namespace pmemsim {
 
@@ -32,13 +32,13 @@ class JudgedImages {
 
   // `most` as of the images. `first`: what PM holds when the recording begins, if the checker is to
   // be watched.
-  JudgedImages(WholeImages& images, std::uint64_t most, std::shared_ptr<const Image> first);
+  JudgedImages(ImageSequence& images, std::uint64_t most, std::shared_ptr<const Image> first);
   JudgedImages(const JudgedImages&) = delete;
   JudgedImages& operator=(const JudgedImages&) = delete;
 
-  // Once. Judges all, until one is rejected, `go_on` says no, the images have come to number `upto`, or
-  // there are no more. The number of the first one that was rejected, which they have come to then;
-  // 0: there is none.
+  // Once. Judges all, until one is rejected, `go_on` says no, the images have come to number
+  // `upto`, or there are no more. The number of the first one that was rejected, which they have
+  // come to then; 0: there is none.
   std::uint64_t judge(ImageChecker& checker, const std::function<bool()>& go_on,
                       std::uint64_t upto = UINT64_MAX);
 
@@ -52,14 +52,14 @@ class JudgedImages {
   void show(ImageChecker& checker);
   void take_over(ImageChecker& checker);
 
-  WholeImages& images_;
+  ImageSequence& images_;
   const std::uint64_t most_;
   const std::shared_ptr<const Image> first_;
   ReadTree tree_;
   UnitHashes hashes_;
   Watching watching_;
-  std::unordered_set<std::uint64_t> changed_;   // lines, since one was shown
-  std::vector<std::uint64_t> numbers_;          // of the images that were shown
+  std::unordered_set<std::uint64_t> changed_;          // lines, since one was shown
+  std::vector<std::uint64_t> numbers_;                 // of the images that were shown
   std::map<std::uint64_t, UnitHashes::Then> watched_;  // by the same, what they held
   std::optional<KnownReads> reads_;
   std::uint64_t shown_ = 0;

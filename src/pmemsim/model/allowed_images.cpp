@@ -42,7 +42,7 @@ std::uint64_t last_quota(const Survey& survey, std::uint64_t most) {
 }  // namespace
 
 AllowedImages::AllowedImages(const trace::TraceFile& trace, PersistencyRules rules,
-                             std::uint64_t seed, std::uint64_t most, LeftOut without)
+                             std::uint64_t seed, std::uint64_t most, trace::LeftOut without)
     : trace_(trace),
       rules_(rules),
       seed_(seed),

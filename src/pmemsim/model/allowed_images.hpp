@@ -29,21 +29,12 @@
 #include "pmemsim/mem/image.hpp"
 #include "pmemsim/model/all_images.hpp"
 #include "pmemsim/model/explored_images.hpp"
+#include "pmemsim/model/known_reads.hpp"
 #include "pmemsim/model/persistency_model.hpp"
 #include "pmemsim/model/piece_set.hpp"
 #include "pmemsim/model/survey.hpp"
 
 namespace pmemsim {
-
-// What a checker reads, and what somebody does who shows it images (rule 4).
-struct KnownReads {
-  const ReadTree& tree;
-  std::shared_ptr<const Image> first;
-  std::uint64_t unit_bytes;
-  std::function<void()> learn;          // the tree is to know all images that were made
-  std::function<std::uint64_t()> left;  // how many more may be shown
-  std::function<bool()> go_on;          // asked all along
-};
 
 class AllowedImages {
  public:
@@ -55,7 +46,7 @@ class AllowedImages {
 
   // `without`: flushes and fences that are left out (visible_order.hpp).
   AllowedImages(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
-                std::uint64_t most, LeftOut without = VisibleOrder::kNothing);
+                std::uint64_t most, trace::LeftOut without = {});
 
   // Are images made by rule 4 at once, if it is known what is read?
   bool reads_come_first() const;
@@ -86,7 +77,7 @@ class AllowedImages {
   std::uint64_t fingerprint() const;
   std::uint64_t instants() const { return survey_.instants; }
 
-  const LeftOut& without() const { return without_; }
+  const trace::LeftOut& without() const { return without_; }
 
   // By rule 4: at which instant an image stands, from 1, and what is fixed; and such an image
   // again.
@@ -131,7 +122,7 @@ class AllowedImages {
   const trace::TraceFile& trace_;
   const PersistencyRules rules_;
   const std::uint64_t seed_, most_;
-  const LeftOut without_;
+  const trace::LeftOut without_;
   const Survey survey_;
 
   std::optional<PersistencyModel> model_;

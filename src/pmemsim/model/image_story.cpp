@@ -46,7 +46,7 @@ std::string name_of(const Operation& operation) {
 using LaterFlushes = std::unordered_map<std::uint64_t, std::uint32_t>;
 
 LaterFlushes later_flushes(const trace::TraceFile& trace, const PersistencyModel& model,
-                           const LeftOut& without) {
+                           const trace::LeftOut& without) {
   LaterFlushes found;
   if (model.at_end()) return found;
   const VisibleOrder& crash = model.next_operation();

@@ -39,7 +39,7 @@ bool acquires_lock(const Operation& operation) {
 }  // namespace
 
 PersistencyModel::PersistencyModel(const trace::TraceFile& trace, PersistencyRules rules,
-                                   LeftOut without)
+                                   trace::LeftOut without)
     : rules_(rules),
       order_(trace, std::move(without)),
       pm_(trace.metadata()),

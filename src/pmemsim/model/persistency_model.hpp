@@ -73,7 +73,7 @@ class PersistencyModel {
 
   // `without`: flushes and fences that are left out (visible_order.hpp). Throws trace::TraceError.
   PersistencyModel(const trace::TraceFile& trace, PersistencyRules rules,
-                   LeftOut without = VisibleOrder::kNothing);
+                   trace::LeftOut without = {});
 
   // Goes to the next instant that matters. False: there are no more.
   bool next();

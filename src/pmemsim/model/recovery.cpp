@@ -125,7 +125,7 @@ std::set<OpenRead> open_reads(const AllowedImages& images, const trace::TraceFil
   std::set<OpenRead> found;
   std::unordered_map<std::uint64_t, ByteMask> stored;  // by recovery, of each line
   std::unordered_map<std::uint64_t, Presence> present;
-  VisibleOrder order(recovery, VisibleOrder::kNothing, VisibleOrder::Loads::kAll);
+  VisibleOrder order(recovery, {}, VisibleOrder::Loads::kAll);
   while (order.next()) {
     const Operation& operation = order.operation();
     const bool is_load = loads(operation), is_store = stores(operation);

@@ -34,7 +34,8 @@ std::uint64_t digest_of(const PersistencyModel& model) {
 
 }  // namespace
 
-Survey survey(const trace::TraceFile& trace, PersistencyRules rules, const LeftOut& without) {
+Survey survey(const trace::TraceFile& trace, PersistencyRules rules,
+              const trace::LeftOut& without) {
   Survey found;
   PersistencyModel model(trace, rules, without);
   while (model.next()) {

@@ -19,6 +19,6 @@ struct Survey {
 };
 
 // Throws trace::TraceError.
-Survey survey(const trace::TraceFile& trace, PersistencyRules rules, const LeftOut& without);
+Survey survey(const trace::TraceFile& trace, PersistencyRules rules, const trace::LeftOut& without);
 
 }  // namespace pmemsim

@@ -29,22 +29,15 @@ bool is_copy(const Operation& operation) {
 
 }  // namespace
 
-VisibleOrder::VisibleOrder(const trace::TraceFile& trace, LeftOut without, Loads loads)
+VisibleOrder::VisibleOrder(const trace::TraceFile& trace, trace::LeftOut without, Loads loads)
     : trace_(trace),
       without_(std::move(without)),
       kinds_(loads == Loads::kAll ? kKindsAndLoads : kKinds),
       versions_(trace.metadata().sync_objects) {
   for (std::uint32_t number = 0; number < trace.metadata().threads; ++number) {
-    threads_.push_back(std::make_unique<Thread>(trace, number));
-    if (without_ != nullptr) threads_.back()->left_out = without_->at(number);
+    threads_.push_back(std::make_unique<Thread>(trace, number, without_));
     read(*threads_.back());
   }
-}
-
-bool VisibleOrder::Thread::leaves_out() {
-  if (left_out.empty() || stream.position() - 1 != left_out.front()) return false;
-  left_out = left_out.subspan(1);
-  return true;
 }
 
 void VisibleOrder::read(Thread& thread) {
@@ -52,7 +45,7 @@ void VisibleOrder::read(Thread& thread) {
   do {
     thread.stream.skip_to(kinds_);
     thread.more = thread.stream.next(thread.operation);
-  } while (thread.more && thread.leaves_out());
+  } while (thread.more && thread.left_out.leaves_out(thread.stream.position() - 1));
   thread.number = thread.more ? thread.stream.position() - 1 : thread.stream.position();
   thread.got += thread.stream.position() - before;
 }

@@ -9,33 +9,27 @@
 //      writes its own turns down nowhere, so that threads that access memory without
 //      synchronisation (data races) may have met in another order than here.
 //   4  A copy (memcpy, memset, rep movs) is not interrupted.
-//   5  Flushes and fences may be left out. No value depends on them, so that this is the order of
-//   the
-//      program without them.
+//   5  Flushes and fences may be left out (trace/left_out.hpp). No value depends on them, so that
+//      this is the order of the program without them.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
+#include "pmemsim/trace/left_out.hpp"
 #include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim {
-
-// Flushes and fences: by thread, their numbers among its operations, ascending. Null: none.
-using LeftOut = std::shared_ptr<const std::vector<std::vector<std::uint64_t>>>;
 
 class VisibleOrder {
  public:
   static constexpr std::uint64_t kTurn = 2000;
 
-  static constexpr std::nullptr_t kNothing = nullptr;
-
   enum class Loads : std::uint8_t { kOfCopies, kAll };
 
   // `without`: what is left out (rule 5).
-  explicit VisibleOrder(const trace::TraceFile& trace, LeftOut without = kNothing,
+  explicit VisibleOrder(const trace::TraceFile& trace, trace::LeftOut without = {},
                         Loads loads = Loads::kOfCopies);
 
   // Goes to the next operation: a store, a load if it is to be seen, an atomic access, flush, fence
@@ -49,16 +43,15 @@ class VisibleOrder {
 
  private:
   struct Thread {
-    Thread(const trace::TraceFile& trace, std::uint32_t thread) : stream(trace, thread) {}
-    // Is its last operation left out?
-    bool leaves_out();
+    Thread(const trace::TraceFile& trace, std::uint32_t thread, const trace::LeftOut& without)
+        : stream(trace, thread), left_out(without, thread) {}
 
     trace::OperationStream stream;
+    trace::LeftOutOfThread left_out;
     trace::Operation operation{};
     std::uint64_t number = 0;
     std::uint64_t got = 0;  // how far it has got, for its turns
     bool more = false, waits = false;
-    std::span<const std::uint64_t> left_out;  // those that are still to come
   };
 
   static void read(Thread& thread);
@@ -69,7 +62,7 @@ class VisibleOrder {
   void release(const trace::Operation& operation);
 
   const trace::TraceFile& trace_;
-  const LeftOut without_;
+  const trace::LeftOut without_;
   const trace::KindSet kinds_;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::vector<std::uint32_t> versions_;  // of synchronisation objects

@@ -8,7 +8,7 @@
 namespace pmemsim {
 
 WholeImages::WholeImages(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
-                         std::uint64_t most, LeftOut without)
+                         std::uint64_t most, trace::LeftOut without)
     : trace_(trace), rules_(rules), seed_(seed), most_(most), without_(std::move(without)) {
   begin_again();
 }
@@ -83,6 +83,12 @@ std::vector<Line> WholeImages::changed() {
   std::vector<Line> lines;
   for (const std::uint64_t number : std::exchange(changed_, {})) lines.push_back(Line{number});
   return lines;
+}
+
+std::vector<std::uint64_t> WholeImages::losses() const {
+  std::vector<std::uint64_t> numbers;
+  for (const Line line : lost_lines()) numbers.push_back(line.number);
+  return numbers;
 }
 
 void WholeImages::bring_back(std::span<const std::uint64_t> numbers, bool back) {

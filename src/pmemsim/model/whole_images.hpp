@@ -12,35 +12,38 @@
 
 #include "pmemsim/mem/image.hpp"
 #include "pmemsim/model/allowed_images.hpp"
+#include "pmemsim/model/image_sequence.hpp"
 
 namespace pmemsim {
 
-class WholeImages {
+class WholeImages final : public ImageSequence {
  public:
   // As AllowedImages.
   WholeImages(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
-              std::uint64_t most, LeftOut without = VisibleOrder::kNothing);
-  WholeImages(const WholeImages&) = delete;
-  WholeImages& operator=(const WholeImages&) = delete;
+              std::uint64_t most, trace::LeftOut without = {});
 
-  // Begins again; AllowedImages, rule 4. `reads` is asked until the next call.
-  void explore_by(const KnownReads& reads);
+  void explore_by(const KnownReads& reads) override;
+  bool explored() const override { return images_->explored().has_value(); }
+  bool reads_come_first() const override { return images_->reads_come_first(); }
 
-  // Goes to the next image. False: there are no more. Throws trace::TraceError.
-  bool next();
-  // Goes to the one of this number, from 1; back, too. False: there are only number() of them.
-  bool go_to(std::uint64_t number);
-  std::uint64_t number() const { return number_; }
+  bool next() override;
+  bool go_to(std::uint64_t number) override;
+  std::uint64_t number() const override { return number_; }
 
-  const Image& image() const { return image_; }
-  // Lines in which it may differ from what it was at the last call, or from nothing at the first.
-  std::vector<Line> changed();
+  const Image& image() const override { return image_; }
+  std::vector<Line> changed() override;
 
-  // Lines that have lost something visible, those first that were stored to first; and the image
-  // with or without such a loss, until the next one.
+  // Lines that have lost something visible, those first that were stored to first.
   std::vector<Line> lost_lines() const { return images_->lost_lines(); }
-  void bring_back(std::span<const std::uint64_t> numbers, bool back);
-  std::vector<std::string> story() const;
+  std::vector<std::uint64_t> losses() const override;
+  void bring_back(std::span<const std::uint64_t> numbers, bool back) override;
+  std::vector<std::string> story() const override;
+
+  double possible() const override { return images_->possible(); }
+  bool complete() const override { return images_->complete(); }
+  bool exact() const override { return images_->exact(); }
+  std::uint64_t instants() const override { return images_->instants(); }
+  std::uint64_t fingerprint() const override { return images_->fingerprint(); }
 
   const AllowedImages& images() const { return *images_; }
 
@@ -52,7 +55,7 @@ class WholeImages {
   const trace::TraceFile& trace_;
   const PersistencyRules rules_;
   const std::uint64_t seed_, most_;
-  const LeftOut without_;
+  const trace::LeftOut without_;
   std::optional<AllowedImages> images_;
   std::unordered_map<std::uint64_t, AllowedImages::Explored> explored_;  // by number
   std::uint64_t number_ = 0;

@@ -1,0 +1,158 @@
+// pmemsim._core's recovery: what a checker does to an image, crashed in its turn.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <optional>
+#include <set>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "model.hpp"
+#include "pmemsim/model/recovery.hpp"
+#include "pmemsim/model/whole_images.hpp"
+#include "pmemsim/trace/initial_state.hpp"
+#include "pmemsim/trace/source_place.hpp"
+
+namespace nb = nanobind;
+
+namespace pmemsim::bindings {
+namespace {
+
+// In recovery's recording from and to, and where the crashed program had it.
+using Places = std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>>;
+
+RecoveryPlaces to_places(const Places& given) {
+  std::vector<RecoveryPlaces::Place> places;
+  for (const auto& [begin, end, crashed] : given) places.push_back({begin, end, crashed});
+  return RecoveryPlaces(std::move(places));
+}
+
+// What a crash of recovery leaves of an image of the crashed program. Likely images come first
+// however many are wanted, so that a number means the same image whatever the budget.
+class RecoveryImages final : public ModelImages {
+ public:
+  RecoveryImages(const trace::TraceFile& recovery, ModelImages& crashed, const Places& places,
+                 const WantedImages& wanted, const CheckerCommand& command, std::size_t jobs)
+      : ModelImages(recovery, crashed.shown_as(), wanted, command, jobs),
+        places_(to_places(places)) {
+    copy(crashed.image());
+    // The checker may have written to the file before it has mapped it.
+    trace::for_each_image_page(recovery, [&](std::uint64_t at, std::span<const std::byte> page) {
+      for (std::size_t part = 0; part < page.size(); part += kLineBytes) {
+        LineData data;
+        std::memcpy(data.data(), &page[part], data.size());
+        write(Line::of(at + part), data);
+      }
+    });
+  }
+
+  void set_limit(std::uint64_t limit) { limit_ = limit; }
+  std::uint64_t limit() const override { return limit_; }
+
+  const Image& image() override {
+    follow(take_changed());
+    return image_;
+  }
+
+ private:
+  Seen seen(std::vector<Line> changed) override {
+    follow(changed);
+    return {image_, std::exchange(changed_, {})};
+  }
+  void follow(const std::vector<Line>& changed) {
+    for (const Line line : changed) write(line, images().image().read(line));
+  }
+  void copy(const Image& image) {
+    image.for_each_page([&](std::uint64_t address, const std::byte* page) {
+      image_.write(address, page, Image::kPageBytes);
+    });
+  }
+  void write(Line recoverys, const LineData& data) {
+    const std::optional<Line> line = places_.in_crashed(recoverys);
+    if (!line) return;
+    image_.write(*line, data);
+    changed_.push_back(*line);
+  }
+
+  const RecoveryPlaces places_;
+  std::uint64_t limit_ = UINT64_MAX;
+  Image image_;
+  std::vector<Line> changed_;
+};
+
+// Those of a persistency model are.
+const AllowedImages& allowed(const ModelImages& images) {
+  return dynamic_cast<const WholeImages&>(images.images()).images();
+}
+
+// Each a tuple of file, line and function of the load and of the store, and whether that is there.
+nb::list list_open_reads(const ModelImages& images, const trace::TraceFile& recovery,
+                         const Places& places) {
+  std::set<OpenRead> found;
+  {
+    nb::gil_scoped_release release;
+    found = open_reads(allowed(images), recovery, to_places(places));
+  }
+  nb::list all;
+  for (const OpenRead& read : found) {
+    const trace::SourcePlace load = trace::place_of(recovery.sites(), read.load);
+    const trace::SourcePlace store = trace::place_of(images.trace().sites(), read.store);
+    all.append(nb::make_tuple(load.file, load.line, load.function, store.file, store.line,
+                              store.function, read.there));
+  }
+  return all;
+}
+
+// A checker that sees images one by one, beside those that judge them.
+class OneChecker {
+ public:
+  OneChecker(const CheckerCommand& command, ModelImages& images)
+      : images_(images), library_(command.library), checker_(command, images.regions(), 1) {}
+  OneChecker(const OneChecker&) = delete;
+  OneChecker& operator=(const OneChecker&) = delete;
+
+  CheckerAnswer judge(const nb::object& progress) {
+    return checker_.judge(images_.image(), seldom([&] { report(progress, 0); }));
+  }
+  bool library() const { return library_; }
+
+ private:
+  ModelImages& images_;
+  const bool library_;
+  CheckerPool checker_;
+};
+
+nb::tuple tuple_of_steps(const trace::TraceFile& recovery) {
+  const PersistSteps steps = [&] {
+    nb::gil_scoped_release release;
+    return persist_steps(recovery);
+  }();
+  return nb::make_tuple(steps.hash, steps.stores);
+}
+
+}  // namespace
+
+void bind_recovery(nb::module_& module) {
+  const auto released = nb::call_guard<nb::gil_scoped_release>();
+  nb::class_<RecoveryImages, ModelImages>(module, "RecoveryImages")
+      .def(nb::init<const trace::TraceFile&, ModelImages&, const Places&, const WantedImages&,
+                    const CheckerCommand&, std::size_t>(),
+           nb::arg("recovery"), nb::arg("crashed"), nb::arg("places"), nb::arg("wanted"),
+           nb::arg("checker"), nb::arg("jobs"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+           released)
+      .def("set_limit", &RecoveryImages::set_limit, nb::arg("images"));
+  nb::class_<OneChecker>(module, "OneChecker")
+      .def(nb::init<const CheckerCommand&, ModelImages&>(), nb::arg("checker"), nb::arg("images"),
+           nb::keep_alive<1, 3>(), released)
+      .def("judge", &judge<OneChecker>, nb::arg("progress").none());
+  module.def("persist_steps", &tuple_of_steps, nb::arg("recovery"));
+  module.def("open_reads", &list_open_reads, nb::arg("images"), nb::arg("recovery"),
+             nb::arg("places"));
+}
+
+}  // namespace pmemsim::bindings

@@ -1,0 +1,20 @@
+// What an image has lost, which promise each loss is in keeping with, and where in the program its
+// crash stands.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pmemsim/promised/promised_images.hpp"
+
+namespace pmemsim {
+
+// By group: has it happened when the crash comes as late as possible, so that all that was promised
+// is there?
+std::vector<bool> happened_by(const PromisedImages& images);
+
+std::vector<std::string> promised_story(const trace::TraceFile& trace,
+                                        const DesignPromises& promises,
+                                        const PromisedImages& images);
+
+}  // namespace pmemsim
