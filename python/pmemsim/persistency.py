@@ -313,7 +313,9 @@ class Shown:
             found = self.images.show_all(self.wanted.budget.seconds, self._report)
             return self.images.said() if found else None
         if not self.images.go_to(number, self._report):
-            raise Error(f"--image {number}: there are {self.images.number:,} images only")
+            of_recovery = isinstance(self.images, _core.RecoveryImages)
+            option = "--recovery-image" if of_recovery else "--image"
+            raise Error(f"{option} {number}: there are {self.images.number:,} images only")
         return self.images.judge(self._report)
 
     def _with_less_lost(self, problem: str) -> str:

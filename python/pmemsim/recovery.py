@@ -23,7 +23,7 @@ from pmemsim.recovery_recording import OpenRead, Recorded, Recorder, extents_of
 from pmemsim.simulation import Progress
 from pmemsim.trace import Trace
 
-MOST_RECORDED = 200
+MOST_RECORDED = 100
 """Images whose recovery is recorded."""
 
 
@@ -203,6 +203,9 @@ class _SecondCrashes:
                 recorded.path.unlink()
         self.run.different = len(self.recoveries)
         self.run.reason = self._why_not(recorder.built, mapped)
+        if self.wanted.recovery_image is not None and not self.recoveries:
+            why = self.run.reason or f"recovery from image {self.wanted.image} stores nothing"
+            raise Error(f"--recovery-image {self.wanted.recovery_image}: {why}")
 
     def _why_not(self, built: bool, mapped: bool) -> str:
         program = self.checker.command[0]

@@ -17,12 +17,12 @@ namespace {
 using trace::Operation;
 using trace::SiteKind;
 
-bool loads(const Operation& operation) {
+bool loads_something(const Operation& operation) {
   return operation.kind == SiteKind::kLoad || operation.kind == SiteKind::kAtomicLoad ||
          operation.kind == SiteKind::kAtomicUpdate || operation.kind == SiteKind::kCopyLoad;
 }
 
-bool stores(const Operation& operation) {
+bool stores_something(const Operation& operation) {
   switch (operation.kind) {
     case SiteKind::kStore:
     case SiteKind::kNonTemporal:
@@ -34,15 +34,15 @@ bool stores(const Operation& operation) {
   }
 }
 
-bool orders(const Operation& operation) {
+bool may_order(const Operation& operation) {
   return operation.kind == SiteKind::kFence || operation.kind == SiteKind::kSync ||
          operation.kind == SiteKind::kAtomicUpdate;
 }
 
 // Stores go to it as they are looked at.
-class Memory {
+class RecoveredMemory {
  public:
-  explicit Memory(const trace::TraceFile& recovery) {
+  explicit RecoveredMemory(const trace::TraceFile& recovery) {
     trace::for_each_image_page(recovery, [&](std::uint64_t at, std::span<const std::byte> page) {
       image_.write(at, page.data(), page.size());
     });
@@ -66,7 +66,7 @@ class Memory {
 
 // Calls visit(line, bytes) for each line of an access.
 template <class Visit>
-void for_each_line(const Operation& operation, Visit&& visit) {
+void for_each_accessed_line(const Operation& operation, Visit&& visit) {
   const std::uint64_t end = operation.address + operation.size;
   for (std::uint64_t at = operation.address; at < end;) {
     const Line line = Line::of(at);
@@ -78,8 +78,8 @@ void for_each_line(const Operation& operation, Visit&& visit) {
 
 // What a load of these bytes of a line finds, the newest first.
 template <class Found>
-void find_open(const PersistencyModel::Pieces& pieces, const Presence& present, ByteMask bytes,
-               Found&& found) {
+void find_open_pieces(const PersistencyModel::Pieces& pieces, const Presence& present,
+                      ByteMask bytes, Found&& found) {
   for (std::size_t i = pieces.size(); i-- > 0 && bytes != 0;) {
     const ByteMask piece = bytes_from(pieces[i].offset, pieces[i].size);
     if ((piece & bytes) == 0) continue;
@@ -102,14 +102,14 @@ std::optional<Line> RecoveryPlaces::in_crashed(Line line) const {
 PersistSteps persist_steps(const trace::TraceFile& recovery) {
   VisibleOrder order(recovery);
   trace::PmAddresses pm(recovery.metadata());
-  Memory memory(recovery);
+  RecoveredMemory memory(recovery);
   PersistSteps steps;
   const auto add = [&](std::uint64_t word) { steps.hash = mix(steps.hash + word); };
   while (order.next()) {
     const Operation& operation = order.operation();
-    const bool to_pm = stores(operation) && pm.contains(operation.address);
+    const bool to_pm = stores_something(operation) && pm.contains(operation.address);
     const bool flushes = operation.kind == SiteKind::kFlush;
-    if (!to_pm && !flushes && !orders(operation)) continue;
+    if (!to_pm && !flushes && !may_order(operation)) continue;
     add(operation.site);
     if (to_pm || flushes) add(operation.address);
     if (!to_pm) continue;
@@ -128,9 +128,9 @@ std::set<OpenRead> open_reads(const AllowedImages& images, const trace::TraceFil
   VisibleOrder order(recovery, {}, VisibleOrder::Loads::kAll);
   while (order.next()) {
     const Operation& operation = order.operation();
-    const bool is_load = loads(operation), is_store = stores(operation);
+    const bool is_load = loads_something(operation), is_store = stores_something(operation);
     if (!is_load && !is_store) continue;
-    for_each_line(operation, [&](Line at, ByteMask bytes) {
+    for_each_accessed_line(operation, [&](Line at, ByteMask bytes) {
       const std::optional<Line> line = places.in_crashed(at);
       if (!line || !open.contains(line->number)) return;
       const PersistencyModel::Pieces& pieces = open.at(line->number);
@@ -138,7 +138,7 @@ std::set<OpenRead> open_reads(const AllowedImages& images, const trace::TraceFil
       if (is_load) {
         const Presence& there =
             present.try_emplace(line->number, images.present(*line, pieces)).first->second;
-        find_open(pieces, there, bytes & ~own, [&](std::uint32_t site, bool is_there) {
+        find_open_pieces(pieces, there, bytes & ~own, [&](std::uint32_t site, bool is_there) {
           found.insert({operation.site, site, is_there});
         });
       }
