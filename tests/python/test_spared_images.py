@@ -43,7 +43,9 @@ def build_library(source: Path, library: Path, *options: str) -> Path:
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("spared")
     build_recorded(SOURCE, folder / "pages")
-    done = pmemsim("record", "-o", folder / "pages.pmt", "--pm-range", RANGE, "--", folder / "pages")
+    done = pmemsim(
+        "record", "-o", folder / "pages.pmt", "--pm-range", RANGE, "--", folder / "pages"
+    )
     assert done.returncode == 0, done.stderr
     return folder / "pages.pmt"
 
@@ -54,7 +56,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return lambda check: build_library(SOURCE, folder / f"{check}.so", f"-DCHECK={check}")
 
 
-def crash(trace: Path, library: Path, budget: str, jobs: int = 2, *, watch: bool = True) -> ModelRun:
+def crash(
+    trace: Path, library: Path, budget: str, jobs: int = 2, *, watch: bool = True
+) -> ModelRun:
     wanted = Wanted("px86", Budget.of(budget), watch=watch)
     checker = checker_of(Trace(trace), CheckerWanted(library=library), None)
     assert checker is not None

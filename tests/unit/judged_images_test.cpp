@@ -70,7 +70,8 @@ TEST(JudgedImages, LinesThatNobodyReadsDoNotMultiply) {
 }
 
 TEST(JudgedImages, FewAreMadeOneByOneAndNotAllShown) {
-  const Judged all = judged(open_pages(10), 1024, [](Reader& reader) { return reader.word(3) < 2; });
+  const Judged all =
+      judged(open_pages(10), 1024, [](Reader& reader) { return reader.word(3) < 2; });
   EXPECT_EQ(all.made, 1024);
   EXPECT_TRUE(all.complete);
   EXPECT_EQ(all.possible, 1024);

@@ -89,7 +89,7 @@ class LateChecker : public ImageChecker {
     return std::exchange(reads_, {});
   }
 
-  bool tells = true;  // what it reads
+  bool tells = true;                              // what it reads
   std::vector<std::vector<std::uint64_t>> shown;  // what it has read of each
   std::size_t was_watched = 0;
 

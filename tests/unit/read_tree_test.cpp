@@ -194,8 +194,7 @@ class RandomReads : public testing::TestWithParam<std::uint64_t> {
  protected:
   std::mt19937_64 random_{GetParam()};
   const Program program_ = random_program(random_);
-  const Images images_ =
-      Definition(program_, PersistencyRules::kPx86, kReadLines).images();
+  const Images images_ = Definition(program_, PersistencyRules::kPx86, kReadLines).images();
   const Check check_ = wandering(GetParam(), kReadLines, 3);
   const bool ordered_ = GetParam() % 2 == 0;
 };

@@ -161,7 +161,8 @@ def _checker(trace: Trace, options: ModelOptions, problems: Problems) -> Checker
 
 def _print(runs: Sequence[ModelRun]) -> None:
     columns = [
-        "model", "workload", ">threads", ">instants", ">images judged", ">shown", ">rejected", ">images/s",
+        "model", "workload", ">threads", ">instants", ">images judged", ">shown", ">rejected",
+        ">images/s",
     ]  # fmt: skip
     rows = [
         (

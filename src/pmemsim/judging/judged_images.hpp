@@ -36,9 +36,9 @@ class JudgedImages {
   JudgedImages(const JudgedImages&) = delete;
   JudgedImages& operator=(const JudgedImages&) = delete;
 
-  // Once. Judges all, until one is rejected, `go_on` says no, the images have come to number `upto`, or
-  // there are no more. The number of the first one that was rejected, which they have come to then;
-  // 0: there is none.
+  // Once. Judges all, until one is rejected, `go_on` says no, the images have come to number
+  // `upto`, or there are no more. The number of the first one that was rejected, which they have
+  // come to then; 0: there is none.
   std::uint64_t judge(ImageChecker& checker, const std::function<bool()>& go_on,
                       std::uint64_t upto = UINT64_MAX);
 
@@ -58,8 +58,8 @@ class JudgedImages {
   ReadTree tree_;
   UnitHashes hashes_;
   Watching watching_;
-  std::unordered_set<std::uint64_t> changed_;   // lines, since one was shown
-  std::vector<std::uint64_t> numbers_;          // of the images that were shown
+  std::unordered_set<std::uint64_t> changed_;          // lines, since one was shown
+  std::vector<std::uint64_t> numbers_;                 // of the images that were shown
   std::map<std::uint64_t, UnitHashes::Then> watched_;  // by the same, what they held
   std::optional<KnownReads> reads_;
   std::uint64_t shown_ = 0;

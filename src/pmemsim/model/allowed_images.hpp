@@ -7,10 +7,10 @@
 //      four, up to sixteen, ..., evenly spread over the recording.
 //   3  Then random ones, rounds of them, spread over the instants. It ends when three rounds have
 //      found nothing new.
-//   4  Whoever shows the images may tell what of them is read (KnownReads). Then those that are left
-//      are judged by multiplying what is read only (explored_images.hpp), instant by instant: at
-//      once if all are wanted and they are more than kMostOneByOne (and if that is in vain, rule 1
-//      follows), else behind rule 3, as many as may still be shown.
+//   4  Whoever shows the images may tell what of them is read (KnownReads). Then those that are
+//      left are judged by multiplying what is read only (explored_images.hpp), instant by instant:
+//      at once if all are wanted and they are more than kMostOneByOne (and if that is in vain, rule
+//      1 follows), else behind rule 3, as many as may still be shown.
 //
 // The same recording, rules, seed and number give the same images in the same order; of rule 4, if
 // the same is read.
@@ -85,7 +85,8 @@ class AllowedImages {
 
   std::uint32_t without() const { return without_; }
 
-  // By rule 4: at which instant an image stands, from 1, and what is fixed; and such an image again.
+  // By rule 4: at which instant an image stands, from 1, and what is fixed; and such an image
+  // again.
   struct Explored {
     std::uint64_t instant;
     ExploredImages::Fixed fixed;

@@ -1,11 +1,12 @@
-// What a checker has read of the images that it was shown, and what it said: which images it needn't
-// see.
+// What a checker has read of the images that it was shown, and what it said: which images it
+// needn't see.
 //
 //   1  A checker that depends on nothing but the image does the same on two images for as long as
 //      what it reads is the same. So an image that agrees with one that was shown, in all that the
 //      checker has read of that one, has its verdict.
 //   2  What is read is told in *units* of the image, pages or lines, in any order.
-//   3  Inner nodes ask what a unit holds, which tells apart the runs below them; a leaf is a run. An
+//   3  Inner nodes ask what a unit holds, which tells apart the runs below them; a leaf is a run.
+//   An
 //      image that comes to a leaf has the run's verdict if it agrees in all of the run's units.
 //   4  A node's unit is one that all runs below it have read, and not all with the same contents.
 //      There is one: until the first unit that they don't agree in, they have read the same. Where

@@ -1,5 +1,6 @@
 // What an image holds, unit by unit (a page, a line), as numbers that are the same for the same
-// contents: 0 for those of the image that all is compared with. Units are numbered by their address.
+// contents: 0 for those of the image that all is compared with. Units are numbered by their
+// address.
 #pragma once
 
 #include <cstddef>
@@ -46,8 +47,8 @@ class UnitHashes {
  private:
   const std::shared_ptr<const Image> first_;
   const std::uint64_t unit_bytes_;
-  std::unordered_map<std::uint64_t, std::uint64_t> lines_;   // by number, their part of the hash
-  std::unordered_map<std::uint64_t, std::size_t> places_;    // of units, in:
+  std::unordered_map<std::uint64_t, std::uint64_t> lines_;  // by number, their part of the hash
+  std::unordered_map<std::uint64_t, std::size_t> places_;   // of units, in:
   std::vector<std::uint64_t> hashes_;
 };
 
