@@ -34,7 +34,15 @@ def build_recorded(source: Path, program: Path, *options: str) -> None:
 
 
 def build_library(source: Path, library: Path, *options: str) -> Path:
-    command = [native_compiler(), "-O1", "-pthread", "-shared", "-fPIC", f"-I{INCLUDE}", *options]
+    command: list[str | Path] = [
+        native_compiler(),
+        "-O1",
+        "-pthread",
+        "-shared",
+        "-fPIC",
+        f"-I{INCLUDE}",
+        *options,
+    ]
     subprocess.run([*command, source, "-o", library], check=True)
     return library
 
@@ -70,8 +78,8 @@ def test_lines_that_nobody_reads_do_not_multiply(
 ) -> None:
     begin = time.monotonic()
     output = tmp_path / "out.json"
-    options = ["--model", "px86", "--budget", "all", "--check-in-process", library("two_words")]
-    done = pmemsim("crash", trace, *options, "--json", output)
+    options = ["--model", "px86", "--budget", "all", "--check-in-process"]
+    done = pmemsim("crash", trace, *options, library("two_words"), "--json", output)
     assert done.returncode == 0, done.stderr
     assert time.monotonic() - begin < 20
     assert "all of at most 1.1e+12" in done.stdout
@@ -91,8 +99,8 @@ def test_a_budget_is_enough_for_what_is_read(trace: Path, library: Callable[[str
 
 def test_a_bug_is_found_and_shown_again(trace: Path, library: Callable[[str], Path]) -> None:
     for budget in ("all", "3000"):
-        options = ["--model", "px86", "--budget", budget]
-        done = pmemsim("crash", trace, *options, "--check-in-process", library("in_order"))
+        options = ["--model", "px86", "--budget", budget, "--check-in-process"]
+        done = pmemsim("crash", trace, *options, library("in_order"))
         assert done.returncode == 1
         story = done.stderr.split("were checked)")[1]
         assert "page 30 isn't there" in done.stderr
