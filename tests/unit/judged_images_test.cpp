@@ -18,7 +18,7 @@ constexpr auto kAllOfThem = static_cast<std::uint64_t>(AllowedImages::kMostAll);
 Program open_pages(std::uint64_t pages) {
   Program program;
   for (std::uint64_t page = 0; page < pages; ++page) {
-    program.push_back({0, Do::kStore, page * kApart, 1});
+    program.push_back({0, Do::kStore, page * kOnePage, 1});
   }
   return program;
 }
