@@ -55,8 +55,9 @@ class ModelImages {
   // To the image of this number; if it depends on what the checker reads which that is, they are
   // judged up to there. False: there is none, or one before was rejected.
   bool go_to(std::uint64_t number, const nb::object& progress) {
-    const bool made = !images_.images().reads_come_first() || !watches_;
-    if (made && images_.go_to(number)) return true;
+    const AllowedImages& images = images_.images();
+    const bool depends = watches_ && (images.reads_come_first() || images.reads_come_later());
+    if (!depends && images_.go_to(number)) return true;
     if (!watches_) return false;
     judge_upto(number, progress, [] { return true; });
     return images_.number() == number;

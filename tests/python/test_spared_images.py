@@ -97,8 +97,14 @@ def test_a_budget_is_enough_for_what_is_read(trace: Path, library: Callable[[str
     assert run.shown < 40
 
 
+def test_a_time_is_over_when_all_are_judged(trace: Path, library: Callable[[str], Path]) -> None:
+    run = crash(trace, library("two_words"), "10min")
+    assert run.complete
+    assert run.shown < 40
+
+
 def test_a_bug_is_found_and_shown_again(trace: Path, library: Callable[[str], Path]) -> None:
-    for budget in ("all", "3000"):
+    for budget in ("all", "3000", "9s"):
         options = ["--model", "px86", "--budget", budget, "--check-in-process"]
         done = pmemsim("crash", trace, *options, library("in_order"))
         assert done.returncode == 1

@@ -89,6 +89,13 @@ TEST(JudgedImages, WhatIsLeftOfABudgetIsForWhatIsRead) {
   EXPECT_LE(list.shown, 30);
 }
 
+TEST(JudgedImages, WithoutAnEndRandomOnesEndWhenAllOfThemAreKnown) {
+  const Judged found = judged(open_pages(kManyPages), AllowedImages::kNoEnd, reads_two);
+  EXPECT_EQ(found.rejected, 0);
+  EXPECT_TRUE(found.complete);
+  EXPECT_LT(found.shown, 20);
+}
+
 TEST(JudgedImages, WhoIsNotWatchedSeesAll) {
   const Judged all = judged(open_pages(8), 256, reads_two, 0, false);
   EXPECT_EQ(all, (Judged{0, 256, 256, 0, true, 256}));
