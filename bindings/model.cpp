@@ -78,8 +78,8 @@ std::uint64_t ModelImages::show_all(std::optional<double> seconds, const nb::obj
 }
 
 bool ModelImages::go_to(std::uint64_t number, const nb::object& progress) {
-  const bool made = !images_->reads_come_first() || !watches_;
-  if (made && images_->go_to(number)) return true;
+  const bool depends = watches_ && images_->depend_on_reads();
+  if (!depends && images_->go_to(number)) return true;
   if (!watches_) return false;
   judge_upto(number, progress, [] { return true; });
   return images_->number() == number;

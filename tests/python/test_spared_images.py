@@ -34,7 +34,15 @@ def build_recorded(source: Path, program: Path, *options: str) -> None:
 
 
 def build_library(source: Path, library: Path, *options: str) -> Path:
-    command = [native_compiler(), "-O1", "-pthread", "-shared", "-fPIC", f"-I{INCLUDE}", *options]
+    command: list[str | Path] = [
+        native_compiler(),
+        "-O1",
+        "-pthread",
+        "-shared",
+        "-fPIC",
+        f"-I{INCLUDE}",
+        *options,
+    ]
     subprocess.run([*command, source, "-o", library], check=True)
     return library
 
@@ -43,7 +51,9 @@ def build_library(source: Path, library: Path, *options: str) -> Path:
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("spared")
     build_recorded(SOURCE, folder / "pages")
-    done = pmemsim("record", "-o", folder / "pages.pmt", "--pm-range", RANGE, "--", folder / "pages")
+    done = pmemsim(
+        "record", "-o", folder / "pages.pmt", "--pm-range", RANGE, "--", folder / "pages"
+    )
     assert done.returncode == 0, done.stderr
     return folder / "pages.pmt"
 
@@ -54,7 +64,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return lambda check: build_library(SOURCE, folder / f"{check}.so", f"-DCHECK={check}")
 
 
-def crash(trace: Path, library: Path, budget: str, jobs: int = 2, *, watch: bool = True) -> ModelRun:
+def crash(
+    trace: Path, library: Path, budget: str, jobs: int = 2, *, watch: bool = True
+) -> ModelRun:
     wanted = Wanted("px86", Budget.of(budget), watch=watch)
     checker = checker_of(Trace(trace), CheckerWanted(library=library), None)
     assert checker is not None
@@ -66,8 +78,8 @@ def test_lines_that_nobody_reads_do_not_multiply(
 ) -> None:
     begin = time.monotonic()
     output = tmp_path / "out.json"
-    options = ["--model", "px86", "--budget", "all", "--check-in-process", library("two_words")]
-    done = pmemsim("crash", trace, *options, "--json", output)
+    options = ["--model", "px86", "--budget", "all", "--check-in-process"]
+    done = pmemsim("crash", trace, *options, library("two_words"), "--json", output)
     assert done.returncode == 0, done.stderr
     assert time.monotonic() - begin < 20
     assert "all of at most 1.1e+12" in done.stdout
@@ -85,10 +97,16 @@ def test_a_budget_is_enough_for_what_is_read(trace: Path, library: Callable[[str
     assert run.shown < 40
 
 
+def test_a_time_is_over_when_all_are_judged(trace: Path, library: Callable[[str], Path]) -> None:
+    run = crash(trace, library("two_words"), "10min")
+    assert run.complete
+    assert run.shown < 40
+
+
 def test_a_bug_is_found_and_shown_again(trace: Path, library: Callable[[str], Path]) -> None:
-    for budget in ("all", "3000"):
-        options = ["--model", "px86", "--budget", budget]
-        done = pmemsim("crash", trace, *options, "--check-in-process", library("in_order"))
+    for budget in ("all", "3000", "9s"):
+        options = ["--model", "px86", "--budget", budget, "--check-in-process"]
+        done = pmemsim("crash", trace, *options, library("in_order"))
         assert done.returncode == 1
         story = done.stderr.split("were checked)")[1]
         assert "page 30 isn't there" in done.stderr

@@ -18,7 +18,7 @@ constexpr auto kAllOfThem = static_cast<std::uint64_t>(AllowedImages::kMostAll);
 Program open_pages(std::uint64_t pages) {
   Program program;
   for (std::uint64_t page = 0; page < pages; ++page) {
-    program.push_back({0, Do::kStore, page * kApart, 1});
+    program.push_back({0, Do::kStore, page * kOnePage, 1});
   }
   return program;
 }
@@ -70,7 +70,8 @@ TEST(JudgedImages, LinesThatNobodyReadsDoNotMultiply) {
 }
 
 TEST(JudgedImages, FewAreMadeOneByOneAndNotAllShown) {
-  const Judged all = judged(open_pages(10), 1024, [](Reader& reader) { return reader.word(3) < 2; });
+  const Judged all =
+      judged(open_pages(10), 1024, [](Reader& reader) { return reader.word(3) < 2; });
   EXPECT_EQ(all.made, 1024);
   EXPECT_TRUE(all.complete);
   EXPECT_EQ(all.possible, 1024);
@@ -86,6 +87,13 @@ TEST(JudgedImages, WhatIsLeftOfABudgetIsForWhatIsRead) {
   const Judged list = judged(open_pages(kManyPages), 30, reads_a_list);
   EXPECT_FALSE(list.complete);
   EXPECT_LE(list.shown, 30);
+}
+
+TEST(JudgedImages, WithoutAnEndRandomOnesEndWhenAllOfThemAreKnown) {
+  const Judged found = judged(open_pages(kManyPages), AllowedImages::kNoEnd, reads_two);
+  EXPECT_EQ(found.rejected, 0);
+  EXPECT_TRUE(found.complete);
+  EXPECT_LT(found.shown, 20);
 }
 
 TEST(JudgedImages, WhoIsNotWatchedSeesAll) {

@@ -17,14 +17,16 @@
 
 namespace pmemsim::litmus {
 
-inline constexpr std::uint64_t kApart = 4096;
+inline constexpr std::uint64_t kOnePage = 4096;
 
-inline Line line_in_page(std::uint64_t number) { return Line::of(kPmBase + number * kApart); }
-inline std::uint64_t page_of(std::uint64_t number) { return (kPmBase + number * kApart) / kApart; }
+inline Line line_in_page(std::uint64_t number) { return Line::of(kPmBase + number * kOnePage); }
+inline std::uint64_t page_of(std::uint64_t number) {
+  return (kPmBase + number * kOnePage) / kOnePage;
+}
 
 // Each line of the program in a page of its own.
 inline Program spread(Program program) {
-  for (Step& step : program) step.at = step.at / kLineBytes * kApart + step.at % kLineBytes;
+  for (Step& step : program) step.at = step.at / kLineBytes * kOnePage + step.at % kLineBytes;
   return program;
 }
 
@@ -89,7 +91,7 @@ class LateChecker : public ImageChecker {
     return std::exchange(reads_, {});
   }
 
-  bool tells = true;  // what it reads
+  bool tells = true;                              // what it reads
   std::vector<std::vector<std::uint64_t>> shown;  // what it has read of each
   std::size_t was_watched = 0;
 

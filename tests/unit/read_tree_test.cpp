@@ -38,7 +38,7 @@ class Pages {
   }
 
  private:
-  UnitHashes hashes_{std::make_shared<const Image>(), kApart};
+  UnitHashes hashes_{std::make_shared<const Image>(), kOnePage};
 };
 
 bool knows(const ReadTree& tree, std::initializer_list<std::uint64_t> words) {
@@ -65,7 +65,7 @@ TEST(UnitHashes, TellWhichLineOfAUnitHoldsWhat) {
   LineData data{};
   data[0] = std::byte{1};
   const auto hash = [&](std::uint64_t line) {
-    UnitHashes hashes(std::make_shared<const Image>(), kApart);
+    UnitHashes hashes(std::make_shared<const Image>(), kOnePage);
     hashes.write(Line{line_in_page(0).number + line}, data);
     return hashes.of(page_of(0));
   };
@@ -170,7 +170,7 @@ Image image_of(const Bytes& bytes) {
   return image;
 }
 UnitHashes hashes_of(const Image& image) {
-  UnitHashes hashes(std::make_shared<const Image>(), kApart);
+  UnitHashes hashes(std::make_shared<const Image>(), kOnePage);
   for (std::uint64_t line = 0; line < kReadLines; ++line) {
     hashes.write(line_in_page(line), image.read(line_in_page(line)));
   }
@@ -185,7 +185,7 @@ ReadTree::Run run_of(const Check& check, const Image& image, bool ordered) {
   if (!ordered) std::ranges::sort(run.reads, {}, &ReadTree::Read::unit);
   return run;
 }
-bool accepts(const Check& check, const Image& image) {
+bool is_accepted(const Check& check, const Image& image) {
   Reader reader(image);
   return check(reader);
 }
@@ -194,8 +194,7 @@ class RandomReads : public testing::TestWithParam<std::uint64_t> {
  protected:
   std::mt19937_64 random_{GetParam()};
   const Program program_ = random_program(random_);
-  const Images images_ =
-      Definition(program_, PersistencyRules::kPx86, kReadLines).images();
+  const Images images_ = Definition(program_, PersistencyRules::kPx86, kReadLines).images();
   const Check check_ = wandering(GetParam(), kReadLines, 3);
   const bool ordered_ = GetParam() % 2 == 0;
 };
@@ -208,7 +207,7 @@ TEST_P(RandomReads, GiveEachImageItsVerdict) {
   for (const Bytes& bytes : order) {
     const Image image = image_of(bytes);
     if (const ReadTree::Run* run = tree.find(hashes_of(image))) {
-      EXPECT_EQ(run->accepted, accepts(check_, image));
+      EXPECT_EQ(run->accepted, is_accepted(check_, image));
       continue;
     }
     tree.add(run_of(check_, image, ordered_));
@@ -223,7 +222,7 @@ TEST_P(RandomReads, OfAllInstantsMakeAllImagesKnown) {
   const TemporaryTrace file(recorder.trace());
   const trace::TraceFile trace(file.path());
   PersistencyModel model(trace, PersistencyRules::kPx86);
-  ExploredImages explored(std::make_shared<const Image>(), kApart);
+  ExploredImages explored(std::make_shared<const Image>(), kOnePage);
   ReadTree tree;
   while (model.next()) {
     explored.next_instant(model);
@@ -255,7 +254,7 @@ TEST_P(RandomReads, OfAllInstantsMakeAllImagesKnown) {
     const Image image = image_of(bytes);
     const ReadTree::Run* run = tree.find(hashes_of(image));
     ASSERT_NE(run, nullptr);
-    EXPECT_EQ(run->accepted, accepts(check_, image));
+    EXPECT_EQ(run->accepted, is_accepted(check_, image));
   }
   EXPECT_LE(tree.runs(), images_.size());
 }

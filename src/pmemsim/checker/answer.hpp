@@ -1,7 +1,8 @@
 // What a checker's host and whoever has started it tell each other, over a socket that keeps
 // messages apart. The host gets a byte (kNextImage) for each image, as soon as that is in place,
-// and answers; another one (kNextWatched) if it is to tell what of it was read, if it can. Before that it may get the numbers of lines that have changed since the image
-// before, in messages of 8 bytes a line, or a byte (kAllChanged). If the socket is closed it ends,
+// and answers; another one (kNextWatched) if it is to tell what of it was read, if it can. Before
+// that it may get the numbers of lines that have changed since the image before, in messages of 8
+// bytes a line, or a byte (kAllChanged). If the socket is closed it ends,
 // and with it all that it has started.
 #pragma once
 

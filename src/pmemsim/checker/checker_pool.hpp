@@ -27,8 +27,8 @@ class CheckerPool {
   CheckerPool(CheckerCommand command, std::vector<trace::PmRegion> regions, std::size_t most);
 
   // Shows the next image to a checker, as soon as one is free. `changed`: the lines in which it may
-  // differ from the one shown before. `watched`: what is read of it is to be told. Throws Error, and
-  // what `keep_going` throws; there is nothing more to be had then.
+  // differ from the one shown before. `watched`: what is read of it is to be told. Throws Error,
+  // and what `keep_going` throws; there is nothing more to be had then.
   void show(const Image& image, std::span<const Line> changed,
             const CheckerProcess::KeepGoing& keep_going, bool watched = false);
   // The same where nobody knows what has changed.

@@ -52,8 +52,8 @@ class CheckerProcess {
   int socket() const { return socket_; }
   // To begin(). Throws Error if there is none to be had.
   CheckerAnswer answer();
-  // Of the image that was answered to last, if that tells it: pages, by their recorded addresses, in
-  // ascending order.
+  // Of the image that was answered to last, if that tells it: pages, by their recorded addresses,
+  // in ascending order.
   std::vector<std::uint64_t> pages_read() const;
 
  private:

@@ -1,5 +1,5 @@
-// What a checker has read of an image, as its host tells it: a byte for each page of each region, one
-// region behind the other, in memory that both share.
+// What a checker has read of an image, as its host tells it: a byte for each page of each region,
+// one region behind the other, in memory that both share.
 #pragma once
 
 #include <cstddef>

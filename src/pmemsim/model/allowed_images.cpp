@@ -92,6 +92,9 @@ bool AllowedImages::next_round() {
       }
       return true;
     case Phase::kRandom:
+      if (most_ == kNoEnd && reads_ != nullptr && reads_->left() == left_before_) {
+        return begin_reads();  // the whole round was judged by what is known
+      }
       found_nothing_ = shown() > shown_before_ ? 0 : found_nothing_ + 1;
       if (!wants_more() || found_nothing_ == kRoundsForNothing) return begin_reads();
       begin_round(Phase::kRandom);
@@ -137,6 +140,7 @@ void AllowedImages::begin_round(Phase phase) {
   met_.clear();
   instant_ = 0;
   shown_before_ = shown();
+  if (reads_ != nullptr) left_before_ = reads_->left();
   draws_ = std::max(kLeastDraws, survey_.instants);
   if (found_nothing_ == 0) draws_ = std::min(draws_, most_ - shown());
   next_instant();

@@ -8,10 +8,10 @@
 //   3  Then random ones, rounds of them, spread over the instants. It ends when three rounds have
 //      found nothing new.
 //   4  Whoever shows the images may tell what of them is read (KnownReads). Then those that are
-//   left
-//      are judged by multiplying what is read only (explored_images.hpp), instant by instant: at
-//      once if all are wanted and they are more than kMostOneByOne (and if that is in vain, rule 1
-//      follows), else behind rule 3, as many as may still be shown.
+//      left are judged by multiplying what is read only (explored_images.hpp), instant by instant:
+//      at once if all are wanted and they are more than kMostOneByOne (and if that is in vain, rule
+//      1 follows), else behind rule 3, as many as may still be shown. Where there is no end to
+//      random ones, rule 3 ends with a round of which nothing had to be shown.
 //
 // The same recording, rules, seed and number give the same images in the same order; of rule 4, if
 // the same is read.
@@ -50,6 +50,8 @@ class AllowedImages {
 
   // Are images made by rule 4 at once, if it is known what is read?
   bool reads_come_first() const;
+  // Or is the number of the first of these known only then?
+  bool reads_come_later() const { return most_ == kNoEnd; }
   // Before the first image.
   void explore_by(const KnownReads& reads) { reads_ = &reads; }
 
@@ -140,7 +142,8 @@ class AllowedImages {
   std::optional<ExploredImages> exploration_;
   std::vector<ExploredImages::Fixed> missing_;  // of this instant, those left at the back
   ExploredImages::Fixed fixed_;
-  std::size_t runs_before_ = 0;  // when they were found missing
+  std::size_t runs_before_ = 0;    // when they were found missing
+  std::uint64_t left_before_ = 0;  // the round
   bool looked_ = false, gave_up_ = false;
 
   std::unordered_set<std::uint64_t> brought_back_;

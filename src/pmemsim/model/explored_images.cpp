@@ -4,10 +4,10 @@
 
 namespace pmemsim {
 
+// Lines that aren't open any more are as they were visible.
 void ExploredImages::next_instant(const PersistencyModel& model) {
   lines_.clear();
   in_unit_.clear();
-  for (const Line line : model.base_changes()) view_.write(line, model.base().read(line));
   for (const auto& [number, pieces] : model.open()) {
     const Line line{number};
     in_unit_[view_.unit_of(line)].push_back(lines_.size());

@@ -3,9 +3,8 @@
 //
 //   1  A line that is open is as it was visible, unless it is said to be otherwise.
 //   2  The images in which some lines are *fixed* are all judged if a run has the verdict of the
-//   one
-//      whose other lines are as they were visible (read_tree.hpp), and if so are those in which one
-//      line more is fixed, for each line that the run has read, in turn, and each of its other
+//      one whose other lines are as they were visible (read_tree.hpp), and if so are those in which
+//      one line more is fixed, for each line that the run has read, in turn, and each of its other
 //      contents; lines that had their turn before are fixed as they were visible. An image that
 //      agrees with the run in all lines that are read is judged by it; any other one is among those
 //      that the first line stands for in which it differs.

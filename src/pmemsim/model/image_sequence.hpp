@@ -28,9 +28,9 @@ class ImageSequence {
   // Begins again, for somebody who knows what of the images is read (AllowedImages, rule 4), which
   // is asked until the next call. Not all make use of it.
   virtual void explore_by(const KnownReads&) {}
-  // Was the image made so? Are all made so from the first one on?
+  // Was the image made so? Does it depend on what is read which image has a number?
   virtual bool explored() const { return false; }
-  virtual bool reads_come_first() const { return false; }
+  virtual bool depend_on_reads() const { return false; }
 
   virtual const Image& image() const = 0;
   // Lines in which it may differ from what it was at the last call, or from nothing at the first.

@@ -24,7 +24,9 @@ class WholeImages final : public ImageSequence {
 
   void explore_by(const KnownReads& reads) override;
   bool explored() const override { return images_->explored().has_value(); }
-  bool reads_come_first() const override { return images_->reads_come_first(); }
+  bool depend_on_reads() const override {
+    return images_->reads_come_first() || images_->reads_come_later();
+  }
 
   bool next() override;
   bool go_to(std::uint64_t number) override;

@@ -21,8 +21,7 @@ namespace {
 bool forked = false;
 
 void note_forks() {
-  [[maybe_unused]] static const int kSet =
-      pthread_atfork(nullptr, [] { forked = true; }, nullptr);
+  [[maybe_unused]] static const int kSet = pthread_atfork(nullptr, [] { forked = true; }, nullptr);
   forked = false;
 }
 
@@ -43,8 +42,7 @@ bool stays_in_memory(const pmemsim_region& region) {
 // It may fail.
 void bring_in_one_by_one(const pmemsim_region& region) {
   constexpr int kFirstNumber = 200;  // the check's own files have those that they always have
-  const int opened =
-      static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY));
+  const int opened = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY));
   if (opened < 0) return;
   const int file = fcntl(opened, F_DUPFD_CLOEXEC, kFirstNumber);
   close(opened);
@@ -63,8 +61,8 @@ void bring_in_one_by_one(const pmemsim_region& region) {
 
 void PageWatch::map(const pmemsim_region& region, int file) {
   note_forks();
-  void* mapped = mmap(nullptr, region.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
-                      file, 0);
+  void* mapped =
+      mmap(nullptr, region.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0);
   works_ = works_ && mapped != MAP_FAILED &&
            mremap(mapped, region.size, region.size, MREMAP_MAYMOVE | MREMAP_FIXED, region.bytes) ==
                region.bytes &&
