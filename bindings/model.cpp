@@ -190,10 +190,8 @@ void bind_model(nb::module_& module) {
           },
           nb::arg("losses"))
       .def_prop_ro("number", [](const ModelImages& images) { return images.images().number(); })
-      .def_prop_ro("possible",
-                   [](const ModelImages& images) { return images.images().possible(); })
-      .def_prop_ro("complete",
-                   [](const ModelImages& images) { return images.images().complete(); })
+      .def_prop_ro("possible", [](const ModelImages& images) { return images.images().possible(); })
+      .def_prop_ro("complete", [](const ModelImages& images) { return images.images().complete(); })
       .def_prop_ro("instants",
                    [](const ModelImages& images) { return images.images().instants(); });
   module.def("persist_instructions", &list_persist_instructions, nb::arg("trace"));

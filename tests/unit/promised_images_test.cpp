@@ -17,9 +17,8 @@ namespace {
 
 constexpr std::size_t kLines = 4;
 
-constexpr Promises kSoftware{.whole_regions = true,
-                             .fences = FencePromise::kFlushed,
-                             .regions = RegionPromise::kAtEnd};
+constexpr Promises kSoftware{
+    .whole_regions = true, .fences = FencePromise::kFlushed, .regions = RegionPromise::kAtEnd};
 constexpr Promises kRedo{.whole_regions = true,
                          .commits_cover_flushes = true,
                          .fences = FencePromise::kFlushed,
@@ -134,8 +133,7 @@ TEST(PromisedRegions, AreThereWholeOrNotAtAll) {
 }
 
 TEST(PromisedRegions, ComeInTheOrderOfTheirThread) {
-  const Deeds program =
-      one_after_another({region(0, {store(0, kA)}), region(0, {store(0, kB)})});
+  const Deeds program = one_after_another({region(0, {store(0, kA)}), region(0, {store(0, kB)})});
   for (const Promises& promises : {kSoftware, kAsap, kEpochRegions}) {
     EXPECT_EQ(rows(program, promises, {kA, kB}), kFirstThenSecond);
   }
@@ -160,24 +158,24 @@ TEST(PromisedRegions, ThatADesignMakesDurableAtTheirEndAreThereWithWhatComesLate
 }
 
 TEST(PromisedRegions, OfAsapAreDurableWhenTheirFenceIsOver) {
-  const Deeds program = one_after_another(
-      {region(0, {store(0, kA)}), {deed(0, Act::kFenceRegions), store(0, kB)}});
+  const Deeds program =
+      one_after_another({region(0, {store(0, kA)}), {deed(0, Act::kFenceRegions), store(0, kB)}});
   EXPECT_EQ(rows(program, kAsap, {kA, kB}), kFirstThenSecond);
   // Another thread's fence isn't theirs.
-  const Deeds others = one_after_another(
-      {region(0, {store(0, kA)}), {deed(1, Act::kFenceRegions), store(0, kB)}});
+  const Deeds others =
+      one_after_another({region(0, {store(0, kA)}), {deed(1, Act::kFenceRegions), store(0, kB)}});
   EXPECT_EQ(rows(others, kAsap, {kA, kB}), kAnyTwo);
   // Nor is one that comes before them, or inside.
-  EXPECT_EQ(rows(one_after_another({region(0, {store(0, kA), deed(0, Act::kFenceRegions)}),
-                                    {store(0, kB)}}),
+  EXPECT_EQ(rows(one_after_another(
+                     {region(0, {store(0, kA), deed(0, Act::kFenceRegions)}), {store(0, kB)}}),
                  kAsap, {kA, kB}),
             kAnyTwo);
   // A flush and a fence aren't enough.
-  EXPECT_EQ(rows(one_after_another({region(0, {store(0, kA)}),
-                                    {deed(0, Act::kFlush, kA), deed(0, Act::kDurable),
-                                     store(0, kB)}}),
-                 kAsap, {kA, kB}),
-            kAnyTwo);
+  EXPECT_EQ(
+      rows(one_after_another({region(0, {store(0, kA)}),
+                              {deed(0, Act::kFlush, kA), deed(0, Act::kDurable), store(0, kB)}}),
+           kAsap, {kA, kB}),
+      kAnyTwo);
 }
 
 TEST(PromisedRegions, FollowThoseWhoseDataTheyReadOrWrite) {
@@ -199,11 +197,20 @@ TEST(PromisedRegions, ThatHaveNotEndedAreNeverThere) {
 
 TEST(PromisedRegions, ThatFollowEachOtherAreThereTogether) {
   // Each reads what the other one has written before it ends.
-  const Deeds program{deed(0, Act::kBegin), deed(0, Act::kLock),     store(0, kA),
-                      deed(0, Act::kUnlock), deed(1, Act::kBegin),   deed(1, Act::kLock),
-                      deed(1, Act::kLoad, kA), store(1, kB),         deed(1, Act::kUnlock),
-                      deed(0, Act::kLock),   deed(0, Act::kLoad, kB), deed(0, Act::kUnlock),
-                      deed(0, Act::kEnd),    deed(1, Act::kEnd)};
+  const Deeds program{deed(0, Act::kBegin),
+                      deed(0, Act::kLock),
+                      store(0, kA),
+                      deed(0, Act::kUnlock),
+                      deed(1, Act::kBegin),
+                      deed(1, Act::kLock),
+                      deed(1, Act::kLoad, kA),
+                      store(1, kB),
+                      deed(1, Act::kUnlock),
+                      deed(0, Act::kLock),
+                      deed(0, Act::kLoad, kB),
+                      deed(0, Act::kUnlock),
+                      deed(0, Act::kEnd),
+                      deed(1, Act::kEnd)};
   EXPECT_EQ(rows(program, kAsap, {kA, kB}), kBoth);
 }
 
@@ -230,8 +237,8 @@ TEST(PromisedStores, FollowFences) {
 // Another thread's store, which has heard of the fence.
 TEST(PromisedStores, AreThereForOthersAfterAFenceThatMakesDurable) {
   const auto with = [](Act fence) {
-    return Deeds{deed(0, Act::kLock),   store(0, kA),         deed(0, Act::kFlush, kA),
-                 deed(0, fence),        deed(0, Act::kUnlock), deed(1, Act::kLock),
+    return Deeds{deed(0, Act::kLock), store(0, kA),          deed(0, Act::kFlush, kA),
+                 deed(0, fence),      deed(0, Act::kUnlock), deed(1, Act::kLock),
                  store(1, kB)};
   };
   for (const Promises& promises : {kX86, kEpochs, kStrict}) {
@@ -242,15 +249,16 @@ TEST(PromisedStores, AreThereForOthersAfterAFenceThatMakesDurable) {
 }
 
 TEST(PromisedStores, FollowWhatTheirThreadHasRead) {
-  const Deeds program{deed(0, Act::kLock),     store(0, kA),            deed(0, Act::kUnlock),
-                      deed(1, Act::kLock),     deed(1, Act::kLoad, kA), store(1, kB)};
+  const Deeds program{deed(0, Act::kLock),     store(0, kA),
+                      deed(0, Act::kUnlock),   deed(1, Act::kLock),
+                      deed(1, Act::kLoad, kA), store(1, kB)};
   EXPECT_EQ(rows(program, kEpochs, {kA, kB}), kFirstThenSecond);
   EXPECT_EQ(rows(program, kX86, {kA, kB}), kAnyTwo);
 }
 
 TEST(PromisedStores, AreThereWhenTheyAreVisibleWhereCachesPersist) {
-  const Deeds program{deed(0, Act::kLock), store(0, kA), deed(0, Act::kUnlock),
-                      deed(1, Act::kLock), store(1, kB)};
+  const Deeds program{deed(0, Act::kLock), store(0, kA), deed(0, Act::kUnlock), deed(1, Act::kLock),
+                      store(1, kB)};
   EXPECT_EQ(rows(program, kCaches, {kA, kB}), kFirstThenSecond);
   EXPECT_EQ(rows(program, kStrict, {kA, kB}), kAnyTwo);
 }
@@ -264,7 +272,8 @@ TEST(PromisedStores, FlushedInARegionThatHasWrittenTheLineMayComeWithIt) {
   EXPECT_EQ(rows(unflushed, kRedo, {kSecond, kA}), kAnyTwo);
 }
 
-// ---- Random programs -----------------------------------------------------------------------------
+// ---- Random programs
+// -----------------------------------------------------------------------------
 
 std::string written(const Deeds& deeds) {
   constexpr std::array kNames{"begin",   "end",  "store", "load",   "flush",        "order",
@@ -317,11 +326,14 @@ TEST_P(PromisedClasses, LikelyAndRandomImagesAreAllowed) {
   }
 }
 
-// ---- The sequence --------------------------------------------------------------------------------
+// ---- The sequence
+// --------------------------------------------------------------------------------
 
 TEST(PromisedImages, AreInTheSameOrderWhenGoneToAgain) {
-  const Deeds program = one_after_another({region(0, {store(0, kA)}), region(1, {store(1, kB)}),
-                                           region(0, {store(0, kC)}), {store(1, kSecond)}});
+  const Deeds program = one_after_another({region(0, {store(0, kA)}),
+                                           region(1, {store(1, kB)}),
+                                           region(0, {store(0, kC)}),
+                                           {store(1, kSecond)}});
   for (const std::uint64_t most : {5u, 100u}) {
     Allowed allowed(program, kAsap, most);
     std::vector<WordValues> shown;
@@ -335,8 +347,10 @@ TEST(PromisedImages, AreInTheSameOrderWhenGoneToAgain) {
 }
 
 TEST(PromisedImages, AreBetterKnownByWhatHasChanged) {
-  const Deeds program = one_after_another({region(0, {store(0, kA)}), region(1, {store(1, kB)}),
-                                           region(0, {store(0, kC)}), {store(1, kSecond)}});
+  const Deeds program = one_after_another({region(0, {store(0, kA)}),
+                                           region(1, {store(1, kB)}),
+                                           region(0, {store(0, kC)}),
+                                           {store(1, kSecond)}});
   Allowed allowed(program, kAsap, 5);
   Image followed;
   while (allowed.images.next()) {
@@ -365,9 +379,10 @@ TEST(PromisedImages, FirstAreThoseThatLackOneUnitOnly) {
 
 // What has been lost can be brought back, and lost again.
 TEST(PromisedImages, LossesAreWhatHadHappenedAndIsNotThere) {
-  const Deeds program = one_after_another(
-      {region(0, {store(0, kA)}), {deed(0, Act::kFenceRegions)}, region(0, {store(0, kB)}),
-       {store(0, kC)}});
+  const Deeds program = one_after_another({region(0, {store(0, kA)}),
+                                           {deed(0, Act::kFenceRegions)},
+                                           region(0, {store(0, kB)}),
+                                           {store(0, kC)}});
   Allowed allowed(program, kAsap);
   std::set<std::size_t> losses;
   while (allowed.images.next()) {

@@ -117,9 +117,7 @@ def _leave_out(
 ) -> list[list[LeftOut]]:
     jobs = options.jobs or host_cores()
 
-    def task(
-        trace: Trace, checker: Checker, wanted: Wanted
-    ) -> Callable[[Report], list[LeftOut]]:
+    def task(trace: Trace, checker: Checker, wanted: Wanted) -> Callable[[Report], list[LeftOut]]:
         return lambda report: list(leave_each_out(trace, wanted, checker, jobs, report))
 
     labels = [f"{trace.name} without each flush and fence" for trace, *_ in cases]
@@ -127,9 +125,7 @@ def _leave_out(
         return run_all([task(*case) for case in cases], 1, progress)
 
 
-def _of_designs(
-    wanted: Wanted | None, options: ModelOptions, problems: Problems
-) -> list[Wanted]:
+def _of_designs(wanted: Wanted | None, options: ModelOptions, problems: Problems) -> list[Wanted]:
     """One for each design whose promises are meant; the same without one."""
     if options.model != "promises":
         if options.designs is not None:
