@@ -1,4 +1,4 @@
-"""`pmemsim crash --model promises`: what any machine may leave that keeps what a design promises."""
+"""`pmemsim crash --model promises`: what any machine may leave that keeps the promises."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     def built(name: str, option: str) -> tuple[Path, Path]:
         program, trace = folder / f"{name}{option}", folder / f"{name}{option}.pmt"
         compiler = Path(sys.executable).with_name("pmemsim-cc")
-        words = ["-O1", "-g", HERE / f"{name}.c", "-o", program, *([option] if option else [])]
-        subprocess.run([compiler, *words], check=True)
+        words = ["-O1", "-g", *([option] if option else [])]
+        subprocess.run([compiler, *words, HERE / f"{name}.c", "-o", program], check=True)
         pm = ["--pm-range", "500000000000:500000001000"] if name == "epochs" else []
         done = pmemsim("record", "-o", trace, *pm, "--", program)
         assert done.returncode == 0, done.stderr
@@ -48,8 +48,8 @@ def crash(
     built: tuple[Path, Path], designs: str, *options: str | Path
 ) -> subprocess.CompletedProcess[str]:
     program, trace = built
-    given = ["--model", "promises", "-d", designs, "--check", program]
-    return pmemsim("crash", trace, *given, *options)
+    given = ("--model", "promises", "-d", designs)
+    return pmemsim("crash", trace, *given, "--check", program, *options)
 
 
 def lost(text: str) -> str:

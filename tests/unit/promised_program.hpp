@@ -361,7 +361,7 @@ class PromisesDefinition {
 class RandomDeeds {
  public:
   struct Options {
-    std::uint32_t least = 4, most = 17;  // deeds
+    std::uint32_t least = 4, most = 20;  // deeds
     std::uint32_t threads = 2;
     std::uint32_t own_lines = 1, lock_lines = 2;
     std::uint32_t words = 2;   // of a line
@@ -391,7 +391,7 @@ class RandomDeeds {
     return line * kWordsOfLine + below(options_.words);
   }
   void add(std::uint32_t thread) {
-    switch (below(14)) {
+    switch (below(17)) {
       case 0:
       case 1:
         put(thread, open_[thread] ? Act::kEnd : Act::kBegin);
@@ -400,6 +400,9 @@ class RandomDeeds {
         return;
       case 2:
       case 3:
+      case 14:
+      case 15:
+      case 16:
         return lock(thread);
       case 4:
       case 5:
@@ -409,6 +412,7 @@ class RandomDeeds {
       case 7:
         return put(thread, below(2) == 0 ? Act::kDurable : Act::kBareFence);
       case 8:
+      case 11:
         return put(thread, Act::kFenceRegions);
       case 9:
       case 10:
