@@ -1,5 +1,5 @@
-// Whatever the simulated machine leaves of a design's program, any machine may leave that keeps what
-// the design promises; and what a broken one leaves isn't all so.
+// Whatever the simulated machine leaves of a design's program, any machine may leave that keeps
+// what the design promises; and what a broken one leaves isn't all so.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,9 +54,9 @@ Containment crash_and_compare(trace::TraceBuilder& builder, const Configuration&
   const TemporaryTrace temporary(builder);
   const trace::TraceFile trace(temporary.path());
   AllowedJudge judge(configuration, trace);
-  const CrashResult result = crash(
-      trace, configuration,
-      {.subsets = 1, .judge = &judge, .inspections = CrashOptions::kAllImages}, {});
+  const CrashResult result =
+      crash(trace, configuration,
+            {.subsets = 1, .judge = &judge, .inspections = CrashOptions::kAllImages}, {});
   return {judge.shown, judge.outside, result.violations};
 }
 
@@ -114,8 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Layered{"eadr", "software-undo"}, Layered{"eadr", "software-redo"},
                     Layered{"dpo", "software-undo"}, Layered{"dpo", "software-redo"},
                     Layered{"hops", "software-undo"}, Layered{"hops", "software-redo"},
-                    Layered{"pmem-spec", "software-undo"},
-                    Layered{"pmem-spec", "software-redo"}));
+                    Layered{"pmem-spec", "software-undo"}, Layered{"pmem-spec", "software-redo"}));
 
 TEST_P(RegionsBySoftware, LeavesWhatItPromises) {
   std::uint64_t shown = 0;
@@ -138,12 +137,12 @@ struct Mixed {
   bool locks_inside = false;
 };
 class MixedPrograms : public testing::TestWithParam<Mixed> {};
-INSTANTIATE_TEST_SUITE_P(
-    Designs, MixedPrograms,
-    testing::Values(Mixed{{"x86", "none"}}, Mixed{{"eadr", "none"}}, Mixed{{"dpo", "none"}},
-                    Mixed{{"hops", "none"}}, Mixed{{"pmem-spec", "none"}}, Mixed{{"x86", "hw-undo"}},
-                    Mixed{{"x86", "hw-redo"}}, Mixed{{"x86", "lad"}}, Mixed{{"x86", "asap"}},
-                    Mixed{{"x86", "asap"}, true}));
+INSTANTIATE_TEST_SUITE_P(Designs, MixedPrograms,
+                         testing::Values(Mixed{{"x86", "none"}}, Mixed{{"eadr", "none"}},
+                                         Mixed{{"dpo", "none"}}, Mixed{{"hops", "none"}},
+                                         Mixed{{"pmem-spec", "none"}}, Mixed{{"x86", "hw-undo"}},
+                                         Mixed{{"x86", "hw-redo"}}, Mixed{{"x86", "lad"}},
+                                         Mixed{{"x86", "asap"}}, Mixed{{"x86", "asap"}, true}));
 
 promised::Deeds mixed_deeds(std::uint32_t seed, std::uint32_t threads, bool locks_inside) {
   std::mt19937 random(seed);
@@ -179,18 +178,18 @@ struct Broken {
   bool regions;
 };
 class BrokenPromises : public testing::TestWithParam<Broken> {};
-INSTANTIATE_TEST_SUITE_P(
-    Designs, BrokenPromises,
-    testing::Values(Broken{{"x86", "asap"}, "asap.break.dependences", true},
-                    Broken{{"x86", "asap"}, "asap.break.lock_bit", true},
-                    Broken{{"x86", "hw-undo"}, "log.break.order", true},
-                    Broken{{"x86", "hw-redo"}, "log.break.order", true},
-                    Broken{{"x86", "lad"}, "log.break.order", true},
-                    Broken{{"x86", "none"}, "x86.break.fence", false},
-                    Broken{{"eadr", "none"}, "eadr.break.order", false},
-                    Broken{{"dpo", "none"}, "dpo.break.order", false},
-                    Broken{{"hops", "none"}, "hops.break.epochs", false},
-                    Broken{{"hops", "none"}, "hops.break.dependences", false}));
+INSTANTIATE_TEST_SUITE_P(Designs, BrokenPromises,
+                         testing::Values(Broken{{"x86", "asap"}, "asap.break.dependences", true},
+                                         Broken{{"x86", "asap"}, "asap.break.lock_bit", true},
+                                         Broken{{"x86", "hw-undo"}, "log.break.order", true},
+                                         Broken{{"x86", "hw-redo"}, "log.break.order", true},
+                                         Broken{{"x86", "lad"}, "log.break.order", true},
+                                         Broken{{"x86", "none"}, "x86.break.fence", false},
+                                         Broken{{"eadr", "none"}, "eadr.break.order", false},
+                                         Broken{{"dpo", "none"}, "dpo.break.order", false},
+                                         Broken{{"hops", "none"}, "hops.break.epochs", false},
+                                         Broken{
+                                             {"hops", "none"}, "hops.break.dependences", false}));
 
 TEST_P(BrokenPromises, LeaveWhatIsNotAllowed) {
   const Broken& broken = GetParam();

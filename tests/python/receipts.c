@@ -1,6 +1,7 @@
 /* Sells tickets: a region counts each, then a receipt is written outside regions, which says so. A
  * receipt is a promise, so that what it says must be durable by then. With -DWAITS the program waits
- * for designs that make regions durable later than they end (pm_fence_regions).
+ * for designs that make regions durable later than they end (pm_fence_regions); with -DSLOW it does
+ * something else for so long that they are durable on most machines.
  * `receipts FILE` is the checker: no receipt without its ticket. */
 #include <stdint.h>
 #include <stdio.h>
@@ -39,6 +40,10 @@ static void sell(struct root* root, uint64_t name) {
 static void write_receipt(struct root* root) {
 #ifdef WAITS
   pm_fence_regions();
+#endif
+#ifdef SLOW
+  for (volatile unsigned work = 0; work < 20000; ++work) {
+  }
 #endif
   root->receipts = root->sold; /* receipt */
   pm_flush(&root->receipts, 8);

@@ -43,7 +43,8 @@ inline constexpr std::uint64_t kWordsOfLine = 8;
 using WordValues = std::vector<std::uint64_t>;
 using WordImages = std::set<WordValues>;
 
-// ---- As a recording ------------------------------------------------------------------------------
+// ---- As a recording
+// ------------------------------------------------------------------------------
 
 class DeedRecorder {
  public:
@@ -121,7 +122,8 @@ class DeedRecorder {
   std::vector<std::set<std::uint64_t>> written_;  // lines, by thread, since its region's begin
 };
 
-// ---- By the definition ---------------------------------------------------------------------------
+// ---- By the definition
+// ---------------------------------------------------------------------------
 
 class PromisesDefinition {
  public:
@@ -325,12 +327,13 @@ class PromisesDefinition {
     if (is(at, Act::kFenceRegions)) {
       for (std::size_t before = 0; before < at; ++before) {
         const bool own = deeds_[before].thread == deeds_[at].thread;
-        if (own && is(before, Act::kEnd) && region_of(before) && !has(set, of_[before])) return false;
+        if (own && is(before, Act::kEnd) && region_of(before) && !has(set, of_[before]))
+          return false;
       }
     }
     if (is(at, Act::kStore) && !region_of(at) && promises_.caches_persist) return has(set, of_[at]);
-    const bool durable = is_fence(at) && (!is(at, Act::kOrder) ||
-                                          promises_.fences == FencePromise::kFlushed);
+    const bool durable =
+        is_fence(at) && (!is(at, Act::kOrder) || promises_.fences == FencePromise::kFlushed);
     return !durable || has_all(set, covered_by_fence(at));
   }
 
@@ -350,14 +353,15 @@ class PromisesDefinition {
   std::vector<std::size_t> of_;  // by deed: the unit that it is part of
 };
 
-// ---- Random programs -----------------------------------------------------------------------------
+// ---- Random programs
+// -----------------------------------------------------------------------------
 
-// Each thread has lines of its own, and as many belong to the lock. A region that has given the lock
-// back doesn't take it again.
+// Each thread has lines of its own, and as many belong to the lock. A region that has given the
+// lock back doesn't take it again.
 class RandomDeeds {
  public:
   struct Options {
-    std::uint32_t least = 4, most = 17;  // deeds
+    std::uint32_t least = 4, most = 20;  // deeds
     std::uint32_t threads = 2;
     std::uint32_t own_lines = 1, lock_lines = 2;
     std::uint32_t words = 2;   // of a line
@@ -376,7 +380,9 @@ class RandomDeeds {
   static constexpr std::uint32_t kNobody = UINT32_MAX;
   std::uint32_t below(std::uint32_t most) { return static_cast<std::uint32_t>(random_() % most); }
 
-  void put(std::uint32_t thread, Act act) { deeds.push_back({thread, act, word(thread), ++value_}); }
+  void put(std::uint32_t thread, Act act) {
+    deeds.push_back({thread, act, word(thread), ++value_});
+  }
   std::uint64_t word(std::uint32_t thread) {
     const bool shared = holder_ == thread && below(3) > 0;
     const std::uint64_t line =
@@ -385,7 +391,7 @@ class RandomDeeds {
     return line * kWordsOfLine + below(options_.words);
   }
   void add(std::uint32_t thread) {
-    switch (below(14)) {
+    switch (below(17)) {
       case 0:
       case 1:
         put(thread, open_[thread] ? Act::kEnd : Act::kBegin);
@@ -394,6 +400,9 @@ class RandomDeeds {
         return;
       case 2:
       case 3:
+      case 14:
+      case 15:
+      case 16:
         return lock(thread);
       case 4:
       case 5:
@@ -403,6 +412,7 @@ class RandomDeeds {
       case 7:
         return put(thread, below(2) == 0 ? Act::kDurable : Act::kBareFence);
       case 8:
+      case 11:
         return put(thread, Act::kFenceRegions);
       case 9:
       case 10:

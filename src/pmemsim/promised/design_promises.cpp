@@ -22,8 +22,7 @@ DesignPromises promises_of(const Configuration& configuration, const trace::Trac
     throw ConfigError({problem});
   }
   EventQueue queue;
-  Memory pm(queue, configuration.pm, Contents::kNotKept,
-            PageFrames(configuration.pages.placement));
+  Memory pm(queue, configuration.pm, Contents::kNotKept, PageFrames(configuration.pages.placement));
   const Design design(configuration.blueprint(), queue, pm);
   Promises promises = design.promises();
   // Persist buffers and paths may take longer than a region's end, but nothing that comes after it

@@ -2,8 +2,9 @@
 // design's promises: after the design's own recovery, and whatever the machine's timing.
 //
 //   1  A *unit* is there whole or not at all: an atomic region, where the design has whole regions
-//      (Promises::whole_regions), when it has come to its end; or otherwise a word of a store. A word holds what its last writer
-//      among the units that are there has stored to it, or what it held before the program.
+//      (Promises::whole_regions), when it has come to its end; or otherwise a word of a store. A
+//      word holds what its last writer among the units that are there has stored to it, or what it
+//      held before the program.
 //   2  The units that are there are any that have, with a unit, all that it follows. So the images
 //      are those of the down-closed sets of one order; a crash's instant doesn't matter, for what
 //      is promised at an instant is something that all that comes after it follows (rules 5 to 7).

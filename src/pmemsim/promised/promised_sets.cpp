@@ -19,9 +19,9 @@ template <class Wanted>
 std::vector<bool> closed(const PromisedOrder& order, Wanted wanted) {
   std::vector<bool> there(order.groups());
   for (Group group = 0; group < order.groups(); ++group) {
-    there[group] = order.ends(group) && (!order.writes(group) || wanted(group)) &&
-                   std::ranges::all_of(order.follows(group),
-                                       [&](Group earlier) { return there[earlier]; });
+    there[group] =
+        order.ends(group) && (!order.writes(group) || wanted(group)) &&
+        std::ranges::all_of(order.follows(group), [&](Group earlier) { return there[earlier]; });
   }
   return there;
 }
@@ -43,8 +43,7 @@ std::vector<bool> followed_by(Group group, const PromisedOrder& order) {
 }
 
 std::vector<bool> early_without(Group missing, const PromisedOrder& order) {
-  const std::vector<bool> there =
-      closed(order, [&](Group group) { return group != missing; });
+  const std::vector<bool> there = closed(order, [&](Group group) { return group != missing; });
   Group last = missing + 1;
   while (last < order.groups() && !(order.writes(last) && there[last])) ++last;
   return closed(order, [&](Group group) { return group != missing && group <= last; });
@@ -59,9 +58,8 @@ std::vector<bool> random_set(std::uint64_t seed, const PromisedOrder& order) {
   const std::uint64_t often = random() % 2 == 0 ? 2 : 8;
   const Group end = upto == writers.size() ? order.groups() : writers[upto];
   const Group sure = upto < kLast ? 0 : writers[upto - kLast];
-  return closed(order, [&](Group group) {
-    return group < end && (group < sure || random() % often != 0);
-  });
+  return closed(
+      order, [&](Group group) { return group < end && (group < sure || random() % often != 0); });
 }
 
 // The same for groups that are the same in the program's code.
@@ -115,7 +113,8 @@ std::vector<bool> members(const PromisedSet& set, const PromisedOrder& order) {
 std::vector<PromisedSet> likely_promised_sets(const ProgramHistory& history,
                                               const PromisedOrder& order) {
   std::map<std::uint64_t, std::vector<Group>> by_code;
-  for (const Group group : order.writers()) by_code[code_of(group, history, order)].push_back(group);
+  for (const Group group : order.writers())
+    by_code[code_of(group, history, order)].push_back(group);
   std::vector<std::pair<std::uint32_t, Group>> rounds;
   for (const auto& [code, groups] : by_code) {
     for (std::size_t place = 0; place < groups.size(); ++place) {

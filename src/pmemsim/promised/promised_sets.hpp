@@ -21,7 +21,15 @@
 namespace pmemsim {
 
 struct PromisedSet {
-  enum class How : std::uint8_t { kAll, kNothing, kAlone, kWithout, kEarlyWithout, kUntil, kRandom };
+  enum class How : std::uint8_t {
+    kAll,
+    kNothing,
+    kAlone,
+    kWithout,
+    kEarlyWithout,
+    kUntil,
+    kRandom
+  };
   How how = How::kNothing;
   PromisedOrder::Group group = 0;
   std::uint64_t seed = 0;  // kRandom

@@ -27,10 +27,11 @@ std::vector<bool> there_in(const PromisedImages& images) {
   const PromisedOrder& order = images.order();
   std::vector<bool> there(order.groups());
   for (Group group = 0; group < order.groups(); ++group) {
-    there[group] = order.writes(group) ? images.has(group)
-                                       : order.ends(group) &&
-                                             std::ranges::all_of(order.follows(group),
-                                                                 [&](Group it) { return there[it]; });
+    there[group] =
+        order.writes(group)
+            ? images.has(group)
+            : order.ends(group) &&
+                  std::ranges::all_of(order.follows(group), [&](Group it) { return there[it]; });
   }
   return there;
 }
@@ -133,10 +134,10 @@ class PromisedStory {
     for (const UnitId unit : order_.units(group)) {
       const auto writes = history_.writes(unit);
       if (writes.empty()) continue;
-      std::string what = is_region(unit)
-                             ? fmt::format("{}, with its stores at {}", region(unit), places(unit))
-                             : fmt::format("{}, thread {}, outside regions",
-                                           place(writes.front().site), history_.units()[unit].thread);
+      std::string what =
+          is_region(unit) ? fmt::format("{}, with its stores at {}", region(unit), places(unit))
+                          : fmt::format("{}, thread {}, outside regions",
+                                        place(writes.front().site), history_.units()[unit].thread);
       if (!why.empty()) what += ": " + why;
       Told& told = said[what];
       told.latest = std::max(told.latest, group);
@@ -196,8 +197,7 @@ class PromisedStory {
     std::ranges::sort(sorted, std::ranges::greater{},
                       [](const auto* entry) { return entry->second.latest; });
     for (std::size_t i = 0; i < std::min(sorted.size(), kMostListed); ++i) {
-      lines_.push_back(
-          fmt::format("  {} bytes: {}", sorted[i]->second.bytes, sorted[i]->first));
+      lines_.push_back(fmt::format("  {} bytes: {}", sorted[i]->second.bytes, sorted[i]->first));
     }
     if (sorted.size() > kMostListed) {
       lines_.push_back(fmt::format("  and {} more", sorted.size() - kMostListed));

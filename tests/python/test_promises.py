@@ -1,0 +1,161 @@
+"""`pmemsim crash --model promises`: what any machine may leave that keeps the promises."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from support import pmemsim
+
+HERE = Path(__file__).parent
+Build = Callable[[str, str], tuple[Path, Path]]
+
+
+def line_of(source: str, comment: str) -> str:
+    """The place of a line of a program."""
+    lines = (HERE / f"{source}.c").read_text().splitlines()
+    (number,) = [n for n, line in enumerate(lines, 1) if line.endswith(f"/* {comment} */")]
+    return f"{source}.c:{number}"
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """A program, compiled with an option, and its recording."""
+    folder = tmp_path_factory.mktemp("promises")
+
+    @cache
+    def built(name: str, option: str) -> tuple[Path, Path]:
+        program, trace = folder / f"{name}{option}", folder / f"{name}{option}.pmt"
+        compiler = Path(sys.executable).with_name("pmemsim-cc")
+        words = ["-O1", "-g", *([option] if option else [])]
+        subprocess.run([compiler, *words, HERE / f"{name}.c", "-o", program], check=True)
+        pm = ["--pm-range", "500000000000:500000001000"] if name == "epochs" else []
+        done = pmemsim("record", "-o", trace, *pm, "--", program)
+        assert done.returncode == 0, done.stderr
+        return program, trace
+
+    return built
+
+
+def crash(
+    built: tuple[Path, Path], designs: str, *options: str | Path
+) -> subprocess.CompletedProcess[str]:
+    program, trace = built
+    given = ("--model", "promises", "-d", designs)
+    return pmemsim("crash", trace, *given, "--check", program, *options)
+
+
+def lost(text: str) -> str:
+    """What a story says is lost."""
+    found = text.split("lost, although it had happened:")[1]
+    return re.split(r"\n  there, although|\n  to see it again", found)[0]
+
+
+def test_what_is_durable_at_a_regions_end_may_be_told_at_once(build: Build) -> None:
+    done = crash(build("receipts", ""), "sw-undo,hw-undo,redu,lad,hops,pmem-spec")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("21 of 21") == 6
+
+
+def test_asap_may_lose_what_was_told_already(build: Build) -> None:
+    done = crash(build("receipts", ""), "asap")
+    assert done.returncode == 1
+    assert re.search(
+        r"isn't crash-safe by promises of asap: .* receipts of \d tickets", done.stderr
+    )
+    (only,) = lost(done.stderr).strip().splitlines()
+    assert line_of("receipts", "ticket") in only
+    assert "no pm_fence_regions() of its thread was over" in only
+    again = pmemsim(*shlex.split(done.stderr.split("to see it again: pmemsim")[1]))
+    assert again.returncode == 1
+    assert again.stderr.split("were checked)")[1] == done.stderr.split("were checked)")[1]
+
+
+def test_what_one_machine_never_leaves_is_found(build: Build) -> None:
+    program, trace = build("receipts", "-DSLOW")
+    done = pmemsim("crash", trace, "-d", "asap", "--check", program, "--check-images", "all")
+    assert done.returncode == 0, done.stderr
+    assert crash((program, trace), "asap").returncode == 1
+
+
+def test_asap_keeps_what_the_program_has_waited_for(build: Build) -> None:
+    done = crash(build("receipts", "-DWAITS"), "asap,lad")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("21 of 21") == 2
+
+
+def test_a_missing_ofence_is_found(build: Build) -> None:
+    done = crash(build("epochs", ""), "hops-bare")
+    assert done.returncode == 1
+    (only,) = lost(done.stderr).strip().splitlines()
+    assert line_of("epochs", "value") in only
+    assert "no fence of its thread that makes durable was over; those that order don't" in only
+    there = done.stderr.split("there, although it needn't be:")[1]
+    assert line_of("epochs", "count") in there
+    # Where all stores persist in their order, none is missing.
+    assert crash(build("epochs", ""), "dpo-bare,pmem-spec-bare,eadr").returncode == 0
+    assert crash(build("epochs", "-DORDERED"), "hops-bare,x86-bare").returncode == 0
+
+
+def test_each_fence_is_left_out(build: Build, tmp_path: Path) -> None:
+    output = tmp_path / "out.json"
+    done = crash(
+        build("epochs", "-DORDERED"), "hops-bare,dpo-bare", "--without-each", "--json", output
+    )
+    assert done.returncode == 0, done.stderr
+    runs = json.loads(output.read_text())["runs"]
+    assert [run["model"] for run in runs] == ["promises of hops-bare", "promises of dpo-bare"]
+    verdicts = [{each["name"]: each["verdict"] for each in run["left_out"]} for run in runs]
+    assert verdicts == [
+        {"clwb": "same images", "sfence": "found"},
+        {"clwb": "same images", "sfence": "same images"},
+    ]
+
+
+def test_regions_are_kept_without_the_programs_flushes(build: Build) -> None:
+    done = crash(build("receipts", ""), "hops-bare,asap", "--without-each")
+    assert done.returncode == 2
+    assert "--without-each: asap keeps regions by means of its own" in done.stderr
+    assert "--without-each: hops-bare" not in done.stderr
+
+
+def test_what_goes_with_promises(build: Build) -> None:
+    program, trace = build("epochs", "")
+    done = pmemsim("crash", trace, "--model", "promises", "-m", "lad", "--check", program)
+    assert done.returncode == 2
+    assert "--model promises: whose? Name designs with --design" in done.stderr
+    assert "--machine lad: --model promises has no machine; leave it out" in done.stderr
+    done = crash((program, trace), "np")
+    assert done.returncode == 2
+    assert "ordering=none with atomicity=none promises nothing about a crash" in done.stderr
+    done = crash((program, trace), "asap,hops", "--image", "1")
+    assert done.returncode == 2
+    assert "--image and --save-image: give one design" in done.stderr
+    done = crash((program, trace), "assap")
+    assert done.returncode == 2
+    assert "did you mean 'asap'?" in done.stderr
+
+
+def test_an_image_is_kept(build: Build, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    done = crash(build("epochs", ""), "hops-bare", "--save-image", kept)
+    assert done.returncode == 1
+    program, _ = build("epochs", "")
+    judged = subprocess.run([program, kept], capture_output=True, text=True, check=False)
+    assert judged.returncode == 1
+    assert judged.stdout.strip().endswith("counts, but isn't there")
+
+
+def test_more_threads_than_the_usual_machine_has_cores() -> None:
+    done = pmemsim(
+        "crash", "queue", "--model", "promises", "-d", "asap", "--threads", "20", "--regions", "20",
+        "--budget", "5",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
