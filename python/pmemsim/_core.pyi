@@ -116,14 +116,12 @@ Place = tuple[str, int, str]
 """File, line, function."""
 
 def persist_calls(trace: TraceFile) -> list[tuple[Without, str, Place, list[Place], int]]:
-    """A program's flushes and fences: what it would be without, name, place, the calls of helpers
-    that led there (the innermost first), times executed."""
+    """A program's flushes and fences: without it, name, place, helpers' calls, times executed."""
 
 def fingerprint(
     trace: TraceFile, eadr: bool, most: int, without: Without
 ) -> tuple[int, int | None]:
-    """Two numbers, each of which tells that images are the same: of what is open at which instant;
-    and of the set of all images (None if there are more than `most`)."""
+    """Of what is open at which instant; and of all images, None if they are more than `most`."""
 
 class ModelImages:
     """Images that a persistency model allows of a recording, and a checker that sees them."""

@@ -89,5 +89,5 @@ def leave_each_out(
 
 
 def _same(one: tuple[int, int | None], other: tuple[int, int | None]) -> bool:
-    """Do a crash's images have the same number, by one way of telling or the other?"""
+    """Whether the images are the same, by one way of telling or the other."""
     return one[0] == other[0] or (one[1] is not None and one[1] == other[1])
