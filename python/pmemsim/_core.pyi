@@ -117,11 +117,7 @@ Place = tuple[str, int, str]
 """File, line, function."""
 
 def persist_calls(trace: TraceFile) -> list[tuple[Without, str, Place, list[Place], int]]:
-    """Return a program's flushes and fences.
-
-    What it would be without, name, place, the calls of helpers that led there (the innermost
-    first), times executed.
-    """
+    """A program's flushes and fences: without it, name, place, helpers' calls, times executed."""
 
 class WantedImages:
     """Which images, in which order."""

@@ -30,8 +30,10 @@ def left_out(folder: Path, *compiled: str) -> tuple[list[dict[str, Any]], str]:
     trace, found = folder / "items.pmt", folder / "found.json"
     done = pmemsim("record", "-o", trace, "--pm-path", pool.parent, "--", recorded, pool)
     assert done.returncode == 0, done.stderr
-    words = ["crash", trace, "--model", "px86", "--check", f"{checker} check", "--without-each"]
-    done = pmemsim(*words, "--json", found)
+    done = pmemsim(
+        "crash", trace, "--model", "px86", "--check", f"{checker} check",
+        "--without-each", "--json", found,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return json.loads(found.read_text())["runs"][0]["left_out"], done.stdout
 

@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "litmus_program.hpp"
@@ -380,6 +381,44 @@ TEST(PersistencyModel, WithoutAnInstructionAllImagesAreThoseOfTheProgramWithoutI
   }
   EXPECT_EQ(tried.size(), sorts.size());
   EXPECT_GT(needless, 100);
+}
+
+// The digests of a program, whole and without its clflushopts.
+std::pair<std::uint64_t, std::uint64_t> digests(const Program& program) {
+  Recorder recorder(program, 2);
+  const TemporaryTrace file(recorder.trace());
+  const trace::TraceFile trace(file.path());
+  std::pair<std::uint64_t, std::uint64_t> found;
+  found.first = survey(trace, PersistencyRules::kPx86, nullptr).digest;
+  for (const check::PersistCall& call : check::persist_calls(trace)) {
+    if (call.name != "clflushopt") continue;
+    const auto left_out =
+        std::make_shared<const std::vector<std::vector<std::uint64_t>>>(call.operations);
+    found.second = survey(trace, PersistencyRules::kPx86, left_out).digest;
+  }
+  return found;
+}
+
+TEST(Survey, ItsDigestIsTheSameWithoutAFlushThatDoesNothing) {
+  const auto [whole, without] =
+      digests({store(0, kX), on(0, Do::kClwb, kX), on(0, Do::kClflushopt, kX), on(0, Do::kSfence),
+               store(0, kY)});
+  EXPECT_EQ(whole, without);
+}
+
+// Here the flush of y makes an instant of the fence, whatever becomes of x.
+TEST(Survey, ItsDigestTellsWhichPiecesAreOpen) {
+  const auto [whole, without] =
+      digests({store(0, kX), on(0, Do::kClflushopt, kX), store(0, kY), on(0, Do::kClwb, kY),
+               store(0, kX, 2), on(0, Do::kSfence), store(0, kZ)});
+  EXPECT_NE(whole, without);
+}
+
+TEST(Survey, ItsDigestTellsWhichPiecesAreSure) {
+  const auto [whole, without] =
+      digests({non_temporal(0, kX), store(1, kSameLine), on(1, Do::kClflushopt, kX), store(1, kY),
+               on(1, Do::kClwb, kY), on(1, Do::kSfence), store(1, kZ)});
+  EXPECT_NE(whole, without);
 }
 
 }  // namespace
