@@ -40,7 +40,7 @@ VisibleOrder::VisibleOrder(const trace::TraceFile& trace, trace::LeftOut without
   }
 }
 
-void VisibleOrder::read(Thread& thread) {
+void VisibleOrder::read(Thread& thread) const {
   const std::uint64_t before = thread.stream.position();
   do {
     thread.stream.skip_to(kinds_);

@@ -54,7 +54,7 @@ class VisibleOrder {
     bool more = false, waits = false;
   };
 
-  static void read(Thread& thread);
+  void read(Thread& thread) const;
   bool can_execute(const Thread& thread) const;
   bool goes_on(const Thread& thread, std::uint64_t before) const;
   bool ends_a_wait() const;
