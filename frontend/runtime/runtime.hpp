@@ -388,8 +388,8 @@ struct Memory {
 extern List<Memory, 1u << 20> memories;
 extern List<char, 1u << 24> memory_sources;
 
-// Before there is a second thread: then the kernel takes ten milliseconds for a table of descriptors
-// that has room for those of the files.
+// Before there is a second thread: then the kernel takes ten milliseconds for a table of
+// descriptors that has room for those of the files.
 void make_room_for_descriptors();
 // From the environment; ends the program if that says something impossible.
 void configure_persistent_memory();

@@ -1,5 +1,5 @@
-/* What the programs of the corpus share. Each is one bug, and with -DFIXED its corrected twin, built
- * with pmemsim-cc, so that its own recovery can be crashed, too:
+/* What the programs of the corpus share. Each is one bug, and with -DFIXED its corrected twin;
+ * built with pmemsim-cc, so that its own recovery can be crashed, too:
  *
  *     program run FILE      works on a pool in FILE
  *     program check FILE    recovers what a crash has left there, and exits with 0 if that is right

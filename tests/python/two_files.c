@@ -1,11 +1,12 @@
-/* A log in one file and the data in another, each of 3 pages, which the program maps at addresses of
+/* A log in one file and the data in another, each of 3 pages. The program maps them at addresses of
  * its own, and its check at others, the data in two pieces.
  *
  *     two_files run LOG DATA
  *     two_files check LOG DATA    recovers, then judges
  *
  * BUG=1: recovery ends the log without a flush of what it restores. BUG=2: run() ends it so.
- * BUG=3: as 1, and a second recovery that finds a mistake doesn't end. */
+ * BUG=3: as 1, and a second recovery that finds a mistake doesn't end.
+ */
 #include <fcntl.h>
 #include <immintrin.h>
 #include <stdint.h>
@@ -51,8 +52,8 @@ static void run(struct log* log, uint64_t* first, uint64_t* second) {
 }
 
 static int check(struct log* log, uint64_t* first, uint64_t* second) {
-  if (log->valid) {  // looks
-    *first = log->first;  // puts back
+  if (log->valid) {         // looks
+    *first = log->first;    // puts back
     *second = log->second;  // restores
     if (BUG != 1 && BUG != 3) {
       persist(first);
