@@ -1,4 +1,5 @@
-// Forty pages, each with a word that is stored and never flushed; and libraries that check some.
+// Forty pages, each with a word that is stored and never flushed, and libraries that check some.
+// They are of 64 KiB: the kernel may tell no more exactly what is read.
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 
 enum { PAGES = 40 };
 struct page {
-  uint64_t word, rest[511];
+  uint64_t word, rest[8191];
 };
 
 #ifdef CHECK
