@@ -1,8 +1,8 @@
 /* Sells tickets: a region counts each, then a receipt is written outside regions, which says so. A
- * receipt is a promise, so that what it says must be durable by then. With -DWAITS the program waits
- * for designs that make regions durable later than they end (pm_fence_regions); with -DSLOW it does
- * something else for so long that they are durable on most machines.
- * `receipts FILE` is the checker: no receipt without its ticket. */
+ * receipt is a promise, so that what it says must be durable by then. With -DWAITS the program
+ * waits for designs that make regions durable later than they end (pm_fence_regions); with -DSLOW
+ * it does something else for so long that they are durable on most machines. `receipts FILE` is the
+ * checker: no receipt without its ticket. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
