@@ -16,19 +16,21 @@ namespace nb = nanobind;
 namespace pmemsim::bindings {
 namespace {
 
+CheckerCommand command_of(const std::string& name, const Path& host, bool library,
+                          const std::vector<Path>& words, double timeout_s, const Path& folder,
+                          bool reader) {
+  return {name, host.string(), library, to_strings(words), timeout_s, folder.string(), reader};
+}
+
+}  // namespace
+
 const char* name_of(CheckerAnswer::Ending ending) {
   using Ending = CheckerAnswer::Ending;
   if (ending == Ending::kReturned) return "returned";
   if (ending == Ending::kExited) return "exited";
+  if (ending == Ending::kTooMuch) return "too much";
   return ending == Ending::kSignal ? "signal" : "too long";
 }
-
-CheckerCommand command_of(const std::string& name, const Path& host, bool library,
-                          const std::vector<Path>& words, double timeout_s, const Path& folder) {
-  return {name, host.string(), library, to_strings(words), timeout_s, folder.string()};
-}
-
-}  // namespace
 
 nb::object verdict(const CheckerAnswer& answer, bool library) {
   if (is_consistent(answer, library)) return nb::none();
@@ -51,11 +53,12 @@ void bind_checker(nb::module_& module) {
       .def(
           "__init__",
           [](CheckerCommand* self, const std::string& name, const Path& host, bool library,
-             const std::vector<Path>& words, double timeout_s, const Path& folder) {
-            new (self) CheckerCommand(command_of(name, host, library, words, timeout_s, folder));
+             const std::vector<Path>& words, double timeout_s, const Path& folder, bool reader) {
+            new (self)
+                CheckerCommand(command_of(name, host, library, words, timeout_s, folder, reader));
           },
           nb::arg("name"), nb::arg("host"), nb::arg("library"), nb::arg("words"),
-          nb::arg("timeout_s"), nb::arg("folder"));
+          nb::arg("timeout_s"), nb::arg("folder"), nb::arg("reader") = false);
 }
 
 }  // namespace pmemsim::bindings

@@ -31,6 +31,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "model": ("core", "trace", "mem"),
     # Programs and libraries that judge images, and the process that starts them.
     "checker": ("core", "trace", "mem"),
+    # What a program's reader must say after a crash: what it says before or after an operation.
+    "answers": ("core", "trace", "mem", "model", "checker"),
     "backend": ("core", "mem"),
     "layers": _BASE,
     **dict.fromkeys(_LAYERS, (*_BASE, "layers")),

@@ -95,20 +95,22 @@ class Checker:
     timeout_s: float = DEFAULT_CHECK_TIMEOUT_S
     """If it takes longer for an image, then that is wrong."""
     library: bool = False
+    reader: bool = False
+    """A program that doesn't judge, but prints what is there."""
 
     @property
     def options(self) -> list[str]:
         """The words of a command that name it."""
         if self.library:
             return ["--check-in-process", self.command[0]]
-        return ["--check", shlex.join(self.command)]
+        return ["--answers" if self.reader else "--check", shlex.join(self.command)]
 
     def started_in(self, folder: Path | None) -> _core.CheckerCommand:
         """What starts it, with a program's files in this folder, or in memory."""
         host = Path(str(resources.files("pmemsim"))) / "pmemsim-checker-host"
         name = " ".join(self.options)
         return _core.CheckerCommand(
-            name, host, self.library, self.command, self.timeout_s, str(folder or "")
+            name, host, self.library, self.command, self.timeout_s, str(folder or ""), self.reader
         )
 
     def problem_of(self, told: _core.Told) -> str:

@@ -111,8 +111,7 @@ class ModelRun:
     @property
     def extent(self) -> str:
         """How much of what is possible was seen."""
-        of = "of" if self.complete else "of at most"
-        return f"{self.images:,} {of} {_count(self.possible)}"
+        return extent_of(self.images, self.possible, complete=self.complete)
 
     def to_dict(self) -> dict[str, Any]:
         """The run as `--json` writes it; docs/crash.md explains every key."""
@@ -121,6 +120,11 @@ class ModelRun:
             values["possible"] = None
         story = vars(self.story) if self.story else None
         return {**values, "images_per_s": self.images_per_s, "story": story}
+
+
+def extent_of(images: int, possible: float, *, complete: bool) -> str:
+    """How many images were seen of how many."""
+    return f"{images:,} {'of' if complete else 'of at most'} {_count(possible)}"
 
 
 def _count(number: float) -> str:
@@ -169,7 +173,7 @@ def show_images(
             jobs,
             wanted.without,
         )
-        _refuse_too_many(trace, wanted.budget, images.possible)
+        refuse_too_many(trace, wanted.budget, images.possible)
         shown = _Shown(trace, wanted, checker, images, begin, progress)
         story = shown.first_rejected(command)
     if story is None and images.complete and images.possible == 1:
@@ -200,7 +204,8 @@ def _refuse_without_pm(trace: Trace) -> None:
         )
 
 
-def _refuse_too_many(trace: Trace, budget: Budget, possible: float) -> None:
+def refuse_too_many(trace: Trace, budget: Budget, possible: float) -> None:
+    """Raise a `ConfigError` if all images are wanted and there are too many."""
     if budget.text == "all" and possible > _core.MOST_MODEL_IMAGES:
         raise ConfigError(
             [

@@ -24,7 +24,8 @@ struct CheckerCommand {
   bool library;
   std::vector<std::string> words;  // the program and its arguments, or the library
   double timeout_s;
-  std::string folder;  // where a program's files are; empty: in memory
+  std::string folder;   // where a program's files are; empty: in memory
+  bool reader = false;  // a program whose standard output is wanted
 };
 
 class CheckerProcess {
@@ -49,6 +50,8 @@ class CheckerProcess {
   int socket() const { return socket_; }
   // To begin(). Throws Error if there is none to be had.
   CheckerAnswer answer();
+  // What a reader has printed, to the last answer.
+  const std::string& printed() const { return printed_; }
 
  private:
   static constexpr std::size_t kMostChanged = 1 << 15;
@@ -63,12 +66,15 @@ class CheckerProcess {
   void await_ready(const KeepGoing& keep_going);
   void end();
   void tell_changes();
+  void receive_printed(std::size_t size);
+  [[noreturn]] void fail_killed() const;
   template <class Copy>
   void for_each_part(std::uint64_t address, std::size_t size, Copy&& copy) const;
 
   const CheckerCommand command_;
   std::vector<Region> regions_;
   std::vector<std::uint64_t> changed_;  // lines, since the last begin(); kMostChanged: perhaps more
+  std::string printed_;
   int socket_ = -1;
   pid_t host_ = 0;
 };
