@@ -101,6 +101,7 @@ nb::object judge(AnswerImages& images, const nb::object& progress) {
   entry["ended"] = wrong->stretch.ended;
   entry["set_up"] = wrong->stretch.set_up;
   entry["allowed"] = wrong->allowed;
+  entry["moment"] = wrong->moment;
   return entry;
 }
 
@@ -122,6 +123,7 @@ nb::dict piece(const AnswerImages& images, std::uint64_t order) {
   entry["function"] = place.function;
   entry["thread"] = piece.thread;
   entry["operation"] = piece.number;
+  entry["seen"] = order <= images.check().images().images().model().newest_order();
   return entry;
 }
 
@@ -177,7 +179,12 @@ void bind_answers(nb::module_& module) {
             images.check().images().bring_back(lines, back);
           },
           nb::arg("lines"), nb::arg("back"))
-      .def("lost", [](const AnswerImages& images) { return images.check().lost(); })
+      .def(
+          "lost",
+          [](const AnswerImages& images, std::uint64_t moment) {
+            return images.check().lost(moment);
+          },
+          nb::arg("moment"))
       .def("newest", [](const AnswerImages& images) { return images.check().newest(); })
       .def("piece", &piece, nb::arg("order"))
       .def_prop_ro("number",

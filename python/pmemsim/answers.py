@@ -1,4 +1,4 @@
-"""After a crash a program's reader must answer as before or after an operation; no checker needed."""
+"""After a crash a program must answer as before or after an operation; no checker is needed."""
 
 from __future__ import annotations
 
@@ -292,7 +292,7 @@ class _Judged:
     def _look_into(self, number: int) -> None:
         if not self.images.go_to(number):
             return
-        if self._is_known():
+        if self._is_known(0):
             return
         if len(self.groups) == _MOST_FINDINGS:
             self.not_looked_into += 1
@@ -328,9 +328,9 @@ class _Judged:
             size = min(size, len(lost))
         return wrong
 
-    def _is_known(self) -> bool:
-        """Whether what the image has lost explains its answer already."""
-        lost = [{self._place(order)[0] for order in line} for line in self.images.lost()]
+    def _is_known(self, moment: int) -> bool:
+        """Whether what the image has lost until that moment explains its answer already."""
+        lost = [{self._place(order)[0] for order in line} for line in self.images.lost(moment)]
         return any(group.takes(lost) for group in self.groups)
 
     def _place(self, order: int) -> tuple[Place, int, int]:
@@ -339,9 +339,9 @@ class _Judged:
         return place, piece["thread"], piece["operation"]
 
     def _add(self, number: int, wrong: dict[str, Any]) -> None:
-        if self._is_known():
+        if self._is_known(wrong["moment"]):
             return
-        lost = self.images.lost()
+        lost = self.images.lost(wrong["moment"])
         order = lost[0][0] if lost else self.images.newest()
         place, thread, operation = self._place(order) if order else (Place("", 0, ""), 0, 0)
         for group in self.groups:
@@ -371,9 +371,22 @@ class _Judged:
             where=_where(wrong),
             answer=self._words(got),
             allowed=tuple(self._difference(title, heard, got) for title, heard in allowed),
-            story=tuple(self.images.story()),
+            story=(*self.images.story(), *self._lost_later(wrong["moment"])),
             command=f"{self.command} --image {number}",
         )
+
+    def _lost_later(self, moment: int) -> list[str]:
+        """What becomes visible between the image's instant and a crash that may leave it, too."""
+        places = dict.fromkeys(
+            self._place(order)[0]
+            for line in self.images.lost(moment)
+            for order in line
+            if not self.images.piece(order)["seen"]
+        )
+        if not places:
+            return []
+        title = "lost, since a later crash may leave the same image, of what is stored until then:"
+        return [title, *(f"  {place}" for place in places)]
 
     def _difference(self, title: str, right: _Heard, got: _Heard) -> str:
         if not _succeeds(right) or not _succeeds(got):

@@ -106,18 +106,24 @@ Moments AnswerCheck::moments() const {
   return {first, sure == History::kNever ? history_.steps() : sure - 1};
 }
 
-std::vector<std::vector<std::uint64_t>> AnswerCheck::lost() const {
+std::vector<std::vector<std::uint64_t>> AnswerCheck::lost(std::uint64_t moment) const {
   const AllowedImages& images = images_.images();
-  std::vector<std::vector<std::uint64_t>> lines;
+  std::map<std::uint64_t, std::vector<std::uint64_t>> lines;
   for (const Line line : images.lost_lines()) {
     const PersistencyModel::Pieces& pieces = images.model().open().at(line.number);
     const Presence present = images.present(line, pieces);
-    lines.emplace_back();
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      if (!present[i] && !pieces[i].sure) lines.back().push_back(pieces[i].order);
+      if (!present[i] && !pieces[i].sure) lines[line.number].push_back(pieces[i].order);
     }
   }
-  return lines;
+  const std::uint64_t later = history_.order_at(moment);
+  for (std::uint64_t order = images.model().newest_order() + 1; order <= later; ++order) {
+    lines[Line::of(history_.piece(order).address).number].push_back(order);
+  }
+  std::vector<std::vector<std::uint64_t>> lost;
+  for (auto& [number, orders] : lines) lost.push_back(std::move(orders));
+  std::ranges::sort(lost, {}, [](const auto& orders) { return orders.back(); });
+  return lost;
 }
 
 std::uint64_t AnswerCheck::newest() const { return history_.order_at(moments().first); }
@@ -166,7 +172,10 @@ AnswerCheck::Judged AnswerCheck::judge(const Digest& digest, Moments moments,
   Judged judged;
   const auto is_wrong = [&](const Stretch& stretch, std::uint64_t moment) {
     judged.right = is_right(digest, stretch, moment, judged.known, keep_going);
-    if (!judged.right) judged.stretch = stretch;
+    if (!judged.right) {
+      judged.stretch = stretch;
+      judged.moment = moment;
+    }
     return !judged.right;
   };
   if (moments.in_step()) {
@@ -286,7 +295,7 @@ std::optional<AnswerCheck::Wrong> AnswerCheck::judge(const KeepGoing& keep_going
   const Said got = last_crashed_;
   const Judged judged = judge(digest_of_said(got), moments(), keep_going);
   if (judged.right) return std::nullopt;
-  Wrong wrong{.got = got, .stretch = judged.stretch, .allowed = {}};
+  Wrong wrong{.got = got, .stretch = judged.stretch, .moment = judged.moment, .allowed = {}};
   const auto [first, last] = span(judged.stretch);
   if (judged.stretch.set_up) wrong.allowed.push_back(kZeros);
   wrong.allowed.push_back(first);

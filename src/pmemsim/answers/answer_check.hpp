@@ -73,6 +73,7 @@ class AnswerCheck {
   struct Wrong {
     Said got;
     Stretch stretch;
+    std::uint64_t moment;  // the first one at which it is
     // By how much of the program is there: what the answer might have been, two at most.
     std::vector<std::uint64_t> allowed;
   };
@@ -80,9 +81,9 @@ class AnswerCheck {
   // With nothing lost but what comes behind `order`; or of a file of zeros.
   Said whole(std::uint64_t order, const KeepGoing& keep_going);
 
-  // The visible pieces that the image has lost, of each line by order; those lines first that were
-  // stored to first.
-  std::vector<std::vector<std::uint64_t>> lost() const;
+  // The pieces that the image has lost, of each line by order: those that were visible at its
+  // instant, and those that have become so until a later moment at which a crash may leave it.
+  std::vector<std::vector<std::uint64_t>> lost(std::uint64_t moment) const;
   // The newest piece that the image has; 0: none.
   std::uint64_t newest() const;
 
@@ -95,6 +96,7 @@ class AnswerCheck {
   struct Judged {
     bool right = true, known = true;
     Stretch stretch;
+    std::uint64_t moment = 0;
   };
 
   Moments moments() const;
