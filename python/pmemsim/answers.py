@@ -345,7 +345,7 @@ class _Judged:
         order = lost[0][0] if lost else self.images.newest()
         place, thread, operation = self._place(order) if order else (Place("", 0, ""), 0, 0)
         for group in self.groups:
-            if not lost and not group.lost and group.place == place:
+            if group.place == place:
                 group.count += 1
                 return
         self.groups.append(

@@ -105,6 +105,7 @@ class AnswerCheck {
                 const KeepGoing& keep_going);
   bool is_among(const Digest& digest, std::uint64_t first, std::uint64_t last, bool& known,
                 const KeepGoing& keep_going);
+  bool stands_alone(const Stretch& stretch) const;
   bool is_some_subset(const Digest& digest, const Stretch& stretch, std::uint64_t moment,
                       const KeepGoing& keep_going);
   Stretch in_step(std::uint64_t step) const;
@@ -116,7 +117,6 @@ class AnswerCheck {
 
   const History history_;
   const Stretches stretches_;
-  const bool one_thread_;
   WholeImages images_;
   NothingLost nothing_lost_;
   std::vector<std::pair<Digest, Moments>> answers_;          // by image

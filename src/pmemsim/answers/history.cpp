@@ -42,6 +42,7 @@ History::History(const trace::TraceFile& trace, PersistencyRules rules) {
   }
   note_sure(model);
   steps_ = model.steps();
+  if (rules == PersistencyRules::kEadr) note_survivors();
   note_before();
   next_sure_.assign(pieces_.size() + 1, kNever);
   for (std::uint64_t order = pieces_.size(); order > 0; --order) {
@@ -61,9 +62,11 @@ void History::take_new(const PersistencyModel& model) {
                                   .step = piece.step,
                                   .sure = kNever,
                                   .number = piece.number,
+                                  .copy = piece.copy,
                                   .thread = piece.thread,
                                   .site = piece.site,
-                                  .size = piece.size};
+                                  .size = piece.size,
+                                  .non_temporal = piece.non_temporal};
     }
   }
 }
@@ -71,6 +74,16 @@ void History::take_new(const PersistencyModel& model) {
 void History::note_sure(const PersistencyModel& model) {
   for (const PersistencyModel::Sure& sure : model.made_sure()) {
     pieces_[sure.order - 1].sure = sure.step;
+  }
+}
+
+void History::note_survivors() {
+  std::uint64_t copy = 0, end = 0;  // of the one that the piece belongs to
+  for (Piece& piece : pieces_ | std::views::reverse) {
+    if (piece.non_temporal) continue;
+    if (piece.copy == 0 || piece.copy != copy) end = piece.step;
+    copy = piece.copy;
+    piece.sure = end;
   }
 }
 

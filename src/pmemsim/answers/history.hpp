@@ -1,6 +1,9 @@
 // What a recorded program has stored to persistent memory, in the order in which it became visible,
 // and when it became sure to persist (model/persistency_model.hpp).
 //
+// With eADR an ordinary store is sure as soon as it is visible, a copy when all of it is. (To the
+// model that makes no difference before the next store: no image shows it.)
+//
 // A step is a visible operation, from 1 on; the moment of a step is right behind it, before the
 // next one; moment 0 is before all. A store's pieces have numbers from 1 on (their order).
 #pragma once
@@ -24,8 +27,10 @@ class History {
     std::uint64_t step;    // the one that makes it visible
     std::uint64_t sure;    // the one that makes it sure
     std::uint64_t number;  // of the thread's operation
+    std::uint64_t copy;    // that it belongs to; 0: none
     std::uint32_t thread, site;
     std::uint8_t size;
+    bool non_temporal;
   };
 
   // Throws trace::TraceError.
@@ -45,6 +50,7 @@ class History {
   void take_new(const PersistencyModel& model);
   void note_sure(const PersistencyModel& model);
   void note_before();
+  void note_survivors();
 
   std::vector<Piece> pieces_;             // by order
   std::vector<std::uint64_t> next_sure_;  // by order, from 0

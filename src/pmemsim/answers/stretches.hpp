@@ -3,15 +3,15 @@
 //
 //   1  An operation is being executed at the moments from its first visible step on until before
 //      its last one. (Before its first and behind its last one the thread may stand outside of it.)
-//   2  While one operation is being executed, of a program with one thread: the image right before
-//      its first step, and that of its last one.
+//   2  While one operation is being executed, and no other thread stores anything from its first
+//      step to its last one: the image right before its first step, and that of its last one.
 //   3  While none is: those of the moments since the last operation has ended, for what is stored
 //      outside of operations promises nothing. Usually that is one image: all operations that have
 //      ended are there.
 //   4  Before the first operation: also a file of zeros.
-//   5  While operations are being executed of a program with several threads: the images of all
-//      moments from the first of these operations' beginnings to the last one's end; and that of
-//      the moment with any of these operations there as a whole, and the others not at all.
+//   5  While operations are being executed beside others: the images of all moments from the first
+//      of these operations' beginnings to the last one's end; and that of the moment with any of
+//      these operations there as a whole, and the others not at all.
 //
 // A stretch is a number of moments in which the same operations are being executed, without a break
 // by one that has ended.
