@@ -14,12 +14,12 @@ enum { EACH = 4, POOL_BYTES = 4096 };
 
 struct node {
   _Alignas(64) uint64_t value;
-  uint64_t next; // index, from 1 on
+  uint64_t next;  // index, from 1 on
 };
 struct pool {
   _Alignas(64) uint64_t head;
   _Alignas(64) uint64_t length;
-  _Alignas(64) uint64_t ready; // and the version in the next line
+  _Alignas(64) uint64_t ready;  // and the version in the next line
   _Alignas(64) uint64_t version;
   struct node nodes[1 + EACH * THREADS];
 };
