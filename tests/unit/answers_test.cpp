@@ -303,17 +303,19 @@ class ByDefinition {
   const PersistencyRules rules_;
 };
 
-// By the check, of all images.
+constexpr std::uint64_t kAllAnswers = 100000;
+
+// By the check, of so many images.
 litmus::Images wrong_by_check(const litmus::Program& program,
                               const std::vector<ProgramOperation>& operations,
-                              PersistencyRules rules, std::size_t jobs) {
+                              PersistencyRules rules, std::uint64_t most, std::size_t jobs) {
   litmus::Recorder recorder(program, 1);
   const TemporaryTrace file(recorder.trace());
   const trace::TraceFile read(file.path());
-  AnswerCheck check(read, rules, 1, 100000, reader(kTwoWords), jobs, operations);
+  AnswerCheck check(read, rules, 1, most, reader(kTwoWords), jobs, operations);
   while (check.show_next([] {})) {
   }
-  EXPECT_TRUE(check.images().images().complete());
+  EXPECT_TRUE(most < kAllAnswers || check.images().images().complete());
   litmus::Images found;
   for (const std::uint64_t number : check.find_wrong([] {})) {
     EXPECT_TRUE(check.images().go_to(number));
@@ -379,8 +381,11 @@ TEST_P(DefinitionTest, SaysWhatIsWrong) {
     const RandomCase each = number % 2 == 0 ? random_case(random) : tidy_case(random);
     const litmus::Images expected = ByDefinition(each.program, each.operations, GetParam()).wrong();
     const litmus::Images found =
-        wrong_by_check(each.program, each.operations, GetParam(), 1 + number % 3);
+        wrong_by_check(each.program, each.operations, GetParam(), kAllAnswers, 1 + number % 3);
     EXPECT_TRUE(std::ranges::includes(expected, found)) << number;
+    // Likely images, not each when it comes up first.
+    const litmus::Images some = wrong_by_check(each.program, each.operations, GetParam(), 12, 2);
+    EXPECT_TRUE(std::ranges::includes(expected, some)) << number;
     // What a non-temporal store has left and another one has overwritten may be there or not, and
     // nobody sees it: such an image is judged by the moments of one of both.
     const bool distinct = !std::ranges::any_of(
