@@ -40,6 +40,7 @@ void bind_lint(nanobind::module_& module);
 void bind_analysis(nanobind::module_& module);
 void bind_check(nanobind::module_& module);
 void bind_device(nanobind::module_& module);
+void bind_answers(nanobind::module_& module);
 void bind_model(nanobind::module_& module);
 void bind_recovery(nanobind::module_& module);
 void bind_checker(nanobind::module_& module);

@@ -16,26 +16,28 @@ namespace nb = nanobind;
 namespace pmemsim::bindings {
 namespace {
 
-const char* name_of(CheckerAnswer::Ending ending) {
-  using Ending = CheckerAnswer::Ending;
-  if (ending == Ending::kReturned) return "returned";
-  if (ending == Ending::kExited) return "exited";
-  return ending == Ending::kSignal ? "signal" : "too long";
-}
-
 CheckerCommand command_of(const std::string& name, const Path& host, bool library,
                           const std::vector<Path>& words, double timeout_s, const Path& folder,
-                          const std::vector<Path>& environment) {
+                          const std::vector<Path>& environment, bool reader) {
   return {name,
           host.string(),
           library,
           to_strings(words),
           timeout_s,
           folder.string(),
-          to_strings(environment)};
+          to_strings(environment),
+          reader};
 }
 
 }  // namespace
+
+const char* name_of(CheckerAnswer::Ending ending) {
+  using Ending = CheckerAnswer::Ending;
+  if (ending == Ending::kReturned) return "returned";
+  if (ending == Ending::kExited) return "exited";
+  if (ending == Ending::kTooMuch) return "too much";
+  return ending == Ending::kSignal ? "signal" : "too long";
+}
 
 nb::object verdict(const CheckerAnswer& answer, bool library) {
   if (is_consistent(answer, library)) return nb::none();
@@ -59,12 +61,13 @@ void bind_checker(nb::module_& module) {
           "__init__",
           [](CheckerCommand* self, const std::string& name, const Path& host, bool library,
              const std::vector<Path>& words, double timeout_s, const Path& folder,
-             const std::vector<Path>& environment) {
+             const std::vector<Path>& environment, bool reader) {
             new (self) CheckerCommand(
-                command_of(name, host, library, words, timeout_s, folder, environment));
+                command_of(name, host, library, words, timeout_s, folder, environment, reader));
           },
           nb::arg("name"), nb::arg("host"), nb::arg("library"), nb::arg("words"),
-          nb::arg("timeout_s"), nb::arg("folder"), nb::arg("environment") = std::vector<Path>());
+          nb::arg("timeout_s"), nb::arg("folder"), nb::arg("environment") = std::vector<Path>(),
+          nb::arg("reader") = false);
 }
 
 }  // namespace pmemsim::bindings

@@ -7,6 +7,8 @@
 
 namespace pmemsim::bindings {
 
+const char* name_of(CheckerAnswer::Ending ending);
+
 // What a checker has said of an image, for Python: how it ended, with which status, the last bytes
 // that it wrote, and the seconds that it took. None if that is good.
 nanobind::object verdict(const CheckerAnswer& answer, bool library);

@@ -62,6 +62,7 @@ NB_MODULE(_core, module) {
   pmemsim::bindings::bind_check(module);
   pmemsim::bindings::bind_device(module);
   pmemsim::bindings::bind_checker(module);
+  pmemsim::bindings::bind_answers(module);
   pmemsim::bindings::bind_model(module);
   pmemsim::bindings::bind_recovery(module);
 }

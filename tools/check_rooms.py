@@ -33,6 +33,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "checker": ("core", "trace", "mem"),
     # A model's images and those who judge them.
     "judging": ("core", "trace", "mem", "model", "checker"),
+    # What a program's reader must say after a crash: what it says before or after an operation.
+    "answers": ("core", "trace", "mem", "model", "checker"),
     "backend": ("core", "mem"),
     "layers": _BASE,
     **dict.fromkeys(_LAYERS, (*_BASE, "layers")),

@@ -186,7 +186,7 @@ def _names(rooms: Sequence[str]) -> str:
 def corpus_table() -> str:
     """The programs of tests/corpus, each with what finds its bug."""
     cases = yaml.safe_load((DOCS.parent / "tests/corpus/corpus.yaml").read_text(encoding="utf-8"))
-    ways = ("check", "px86", "recovery", "schedules")
+    ways = ("check", "px86", "recovery", "answers", "schedules")
     rows = [
         (f"`{name}`", case["bug"], *("found" if way in case["found_by"] else "" for way in ways))
         for name, case in cases.items()

@@ -5,6 +5,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
+#include "pmemsim/trace/site_flags.hpp"
 #include "pmemsim_rt.h"
 
 namespace pmemsim::pass {
@@ -68,6 +69,17 @@ std::uint16_t SiteTable::append_dependences(const DependenceSet& set,
   return count;
 }
 
+// With what is known only once all sites are.
+std::uint8_t SiteTable::flags_of(std::size_t number) const {
+  const Site& site = sites_[number];
+  std::uint8_t flags = site.flags;
+  if (site.location != nullptr && site.location->getInlinedAt() != nullptr) {
+    flags |= trace::kSiteInlined;
+  }
+  if (number == 0 || sites_[number - 1].function != site.function) flags |= trace::kSiteNewFunction;
+  return flags;
+}
+
 // struct pmemsim_rt_site[], see pmemsim_rt.h.
 llvm::Constant* SiteTable::emit_sites() {
   llvm::LLVMContext& context = module_.getContext();
@@ -107,7 +119,7 @@ llvm::Constant* SiteTable::emit_sites() {
         type,
         {llvm::ConstantInt::get(byte, static_cast<std::uint8_t>(site.kind)),
          llvm::ConstantInt::get(byte, site.detail), llvm::ConstantInt::get(byte, site.size),
-         llvm::ConstantInt::get(byte, site.flags), llvm::ConstantInt::get(word, site.instructions),
+         llvm::ConstantInt::get(byte, flags_of(i)), llvm::ConstantInt::get(word, site.instructions),
          string(location != nullptr ? location->getFilename() : ""), function_name(site),
          llvm::ConstantInt::get(word, location != nullptr ? location->getLine() : 0),
          llvm::ConstantInt::get(half, ranges[i].address),

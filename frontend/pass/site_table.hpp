@@ -47,6 +47,7 @@ class SiteTable {
  private:
   llvm::Constant* string(llvm::StringRef text);
   llvm::Constant* function_name(const Site& site);
+  std::uint8_t flags_of(std::size_t number) const;
   std::uint16_t append_dependences(const DependenceSet& set, std::vector<std::uint32_t>& encoded);
   llvm::Constant* emit_sites();
   void emit_constructor(llvm::Constant* module_record);

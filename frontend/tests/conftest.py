@@ -122,7 +122,7 @@ def read_log(path: Path, output: str = "") -> Recording:
         if record["op"] == "site":
             site = Site(
                 record["site"], Kind(record["kind"]), record["detail"], record["size"],
-                record["flags"], record["instructions"], record["file"], record["function"],
+                record["flags"] & FULL_FENCE, record["instructions"], record["file"], record["function"],
                 record["line"], [tuple(d) for d in record["address"]],
                 [tuple(d) for d in record["data"]],
             )  # fmt: skip

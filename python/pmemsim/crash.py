@@ -95,13 +95,15 @@ class Checker:
     timeout_s: float = DEFAULT_CHECK_TIMEOUT_S
     """If it takes longer for an image, then that is wrong."""
     library: bool = False
+    reader: bool = False
+    """A program that doesn't judge, but prints what is there."""
 
     @property
     def options(self) -> list[str]:
         """The words of a command that name it."""
         if self.library:
             return ["--check-in-process", self.command[0]]
-        return ["--check", shlex.join(self.command)]
+        return ["--answers" if self.reader else "--check", shlex.join(self.command)]
 
     def started_in(
         self, folder: Path | None, environment: Sequence[str] = ()
@@ -120,6 +122,7 @@ class Checker:
             self.timeout_s,
             str(folder or ""),
             environment,
+            self.reader,
         )
 
     def problem_of(self, told: _core.Told) -> str:

@@ -121,9 +121,8 @@ class ModelRun:
     @property
     def extent(self) -> str:
         """How much of what is possible was judged."""
-        of = "of" if self.exact else "of at most"
         judged = "all" if self.complete and not self.exact else f"{self.images:,}"
-        return f"{judged} {of} {count(self.possible)}"
+        return extent_of(judged, self.possible, exact=self.exact)
 
     def to_dict(self) -> dict[str, Any]:
         """The run as `--json` writes it; docs/crash.md explains every key."""
@@ -132,6 +131,11 @@ class ModelRun:
             values["possible"] = None
         story = vars(self.story) if self.story else None
         return {**values, "images_per_s": self.images_per_s, "story": story}
+
+
+def extent_of(images: str, possible: float, *, exact: bool) -> str:
+    """Say how many images were judged of how many."""
+    return f"{images} {'of' if exact else 'of at most'} {count(possible)}"
 
 
 def count(number: float) -> str:
@@ -209,11 +213,11 @@ def show_images(
             _core.TraceFile(str(trace.path)), wanted.of(trace), checker.started_in(folder), jobs
         )
         if not images.watches:
-            _refuse_too_many(trace, wanted.budget, images.possible)
+            refuse_too_many(trace, wanted.budget, images.possible)
         shown = Shown(trace, wanted, checker, images, begin, progress)
         story = shown.first_rejected(command)
         if story is None and wanted.image is None and not images.complete:
-            _refuse_too_many(trace, wanted.budget, images.possible, images.shown)
+            refuse_too_many(trace, wanted.budget, images.possible, images.shown)
     if story is None and images.exact and images.possible == 1:
         raise Error(
             f"{trace.name}: stores nothing to its persistent memory in the recorded part, so that "
@@ -244,9 +248,13 @@ def _refuse_without_pm(trace: Trace) -> None:
         )
 
 
-def _refuse_too_many(
+def refuse_too_many(
     trace: Trace, budget: Budget, possible: float, shown: int | None = None
 ) -> None:
+    """Raise a `ConfigError` if all images are wanted and there are too many.
+
+    `shown`: so many were shown in vain.
+    """
     if budget.text != "all" or possible <= _core.MOST_MODEL_IMAGES:
         return
     why = f"more than {count(_core.MOST_MODEL_IMAGES)}"

@@ -117,6 +117,13 @@ _KINDS = (
         "a crash may leave half of it: eight aligned bytes are all that persists at once",
     ),
     Kind(
+        "wrong-answer",
+        True,
+        "after a crash the program's reader (--answers) says neither what it would have said "
+        "before the operation nor after it",
+        "an operation is lost, or there in part",
+    ),
+    Kind(
         "leaked",
         False,
         "memory of pm_alloc to which nothing leads at the end",
@@ -168,6 +175,36 @@ _REASONS = {
 
 
 @dataclass(frozen=True)
+class WrongAnswer:
+    """The first image of which a program's reader has said something wrong, for some reason."""
+
+    image: int
+    """Its number, from 1."""
+    lost: bool
+    """Whether it has lost anything; else an operation passes through a state that is wrong."""
+    where: str
+    """In which operation the crash stands."""
+    answer: str
+    allowed: tuple[str, ...]
+    """What the answer might have been, and where it differs."""
+    story: tuple[str, ...]
+    """Where the crash stands in the program, and what it has lost."""
+    command: str
+    """A command that shows it again."""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """All of it in words."""
+        return (
+            f"that is image {self.image:,}, of a crash {self.where}",
+            f"the answer: {self.answer}",
+            *(f"allowed, {each}" for each in self.allowed),
+            *self.story,
+            f"to see it again: {self.command}",
+        )
+
+
+@dataclass(frozen=True)
 class Finding:
     """What is wrong at one line."""
 
@@ -185,6 +222,7 @@ class Finding:
     thread: int
     operation: int
     """Of the first occurrence, in its thread, from 0, as `pmemsim trace dump` counts."""
+    wrong_answer: WrongAnswer | None = None
 
     @property
     def loses_data(self) -> bool:
@@ -199,6 +237,9 @@ class Finding:
     @property
     def story(self) -> str:
         """What there is to know beside the place; may be empty."""
+        if self.wrong_answer:
+            what = "lost by a crash" if self.wrong_answer.lost else "a crash right behind it,"
+            return f"{what} {self.wrong_answer.where}"
         told = [_REASONS[self.reason]] if self.reason in _REASONS else []
         if self.kind == "flushed-by-another":
             sentence = _OTHER[self.kind]
@@ -210,7 +251,9 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as `--json` writes it; docs/check.md explains every key."""
+        wrong = {"wrong_answer": vars(self.wrong_answer)} if self.wrong_answer else {}
         return {
+            **wrong,
             "kind": self.kind,
             "reason": self.reason,
             "loses_data": self.loses_data,
@@ -329,8 +372,12 @@ def check_program(
     model: Model = "px86",
     suppressions: Sequence[Suppression] = (),
     progress: Progress | None = None,
+    more: Sequence[Finding] = (),
 ) -> Report:
-    """Go through a recording once; raises an `Error` if it has nothing to judge."""
+    """Go through a recording once; raises an `Error` if it has nothing to judge.
+
+    `more` is what was found otherwise, and stands first.
+    """
     _check_has_pm(trace)
     found = _core.check_program(trace.file, model == "eadr", progress)
     counts = {name: int(found[name]) for name in _COUNTS}
@@ -339,7 +386,7 @@ def check_program(
             f"{trace.path}: stores nothing to its persistent memory, so there is nothing to judge; "
             "record the part of the program that does"
         )
-    findings = [_finding(entry) for entry in found["findings"]]
+    findings = [*more, *(_finding(entry) for entry in found["findings"])]
     suppressed = [
         (finding, by)
         for finding in findings

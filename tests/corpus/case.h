@@ -3,8 +3,11 @@
  *
  *     program run FILE      works on a pool in FILE
  *     program check FILE    recovers what a crash has left there, and exits with 0 if that is right
+ *     program answer FILE   recovers it, and prints what is there, right or not
  *
  * A case defines `struct pool` and the two functions run() and check(); a pool of zeros is right.
+ * With ANSWERS defined it also has answer(). run(), or what is declared as OPERATION, must be done
+ * as a whole or not at all.
  */
 #pragma once
 
@@ -47,18 +50,30 @@ static inline int wrong(const char* what) {
   return 1;
 }
 
+/* Not inlined, so that a recording has its calls. */
+#define OPERATION __attribute__((noinline)) static void
+
 struct pool;
-static void run(struct pool* pool);
+OPERATION run(struct pool* pool);
 static int check(struct pool* pool);
+#ifdef ANSWERS
+static void answer(struct pool* pool);
+#else
+#define answer check
+#endif
 
 int main(int argc, char** argv) {
-  if (argc != 3) return wrong("program run|check FILE");
-  const int checks = strcmp(argv[1], "check") == 0;
-  const int file = open(argv[2], O_RDWR | O_CREAT | (checks ? 0 : O_TRUNC), 0600);
+  if (argc != 3) return wrong("program run|check|answer FILE");
+  const int runs = strcmp(argv[1], "run") == 0;
+  const int file = open(argv[2], O_RDWR | O_CREAT | (runs ? O_TRUNC : 0), 0600);
   if (file < 0 || ftruncate(file, POOL_BYTES) != 0) return wrong("no file");
   void* const pool = mmap(NULL, POOL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (pool == MAP_FAILED) return wrong("no memory");
-  if (checks) return check(pool);
-  run(pool);
+  if (strcmp(argv[1], "check") == 0) return check(pool);
+  if (runs) {
+    run(pool);
+  } else {
+    answer(pool);
+  }
   return 0;
 }

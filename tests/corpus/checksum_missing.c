@@ -1,5 +1,6 @@
 /* A log entry is flushed with its flag, in one fence: only a checksum could tell that it is whole.
  */
+#define ANSWERS
 #include "case.h"
 
 struct pool {
@@ -27,4 +28,10 @@ static int check(struct pool* pool) {
   for (uint64_t i = 0; i < 8; ++i)
     if (pool->entry[i] != 10 + i) return wrong("the entry isn't whole");
   return 0;
+}
+
+static void answer(struct pool* pool) {
+  if (pool->length == 0) return;
+  IF_FIXED(if (pool->sum != sum_of(pool)) return;)
+  for (int i = 0; i < 8; ++i) printf("%llu\n", (unsigned long long)pool->entry[i]);
 }

@@ -1,5 +1,6 @@
 /* clflush is ordered with stores, clflushopt isn't: what was right with the one is wrong with the
  * other. */
+#define ANSWERS
 #include "case.h"
 
 struct pool {
@@ -22,4 +23,8 @@ static void run(struct pool* pool) {
 
 static int check(struct pool* pool) {
   return pool->valid && pool->data != 42 ? wrong("the flag is there, the data aren't") : 0;
+}
+
+static void answer(struct pool* pool) {
+  if (pool->valid) printf("%llu\n", (unsigned long long)pool->data);
 }

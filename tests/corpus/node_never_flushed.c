@@ -1,4 +1,5 @@
 /* A list's node is linked, and never flushed. */
+#define ANSWERS
 #include "case.h"
 
 struct node {
@@ -10,19 +11,27 @@ struct pool {
   struct node nodes[8];
 };
 
+OPERATION push(struct pool* pool, uint64_t i) {
+  struct node* node = &pool->nodes[i];
+  node->value = 100 + i;
+  node->next = pool->head;
+  IF_FIXED(persist(node, sizeof *node);)
+  pool->head = i;
+  persist(&pool->head, sizeof pool->head);
+}
+
 static void run(struct pool* pool) {
-  for (uint64_t i = 1; i < 5; ++i) {
-    struct node* node = &pool->nodes[i];
-    node->value = 100 + i;
-    node->next = pool->head;
-    IF_FIXED(persist(node, sizeof *node);)
-    pool->head = i;
-    persist(&pool->head, sizeof pool->head);
-  }
+  for (uint64_t i = 1; i < 5; ++i) push(pool, i);
 }
 
 static int check(struct pool* pool) {
   for (uint64_t i = pool->head; i != 0; i = pool->nodes[i].next)
     if (pool->nodes[i].value != 100 + i) return wrong("a node isn't there");
   return 0;
+}
+
+static void answer(struct pool* pool) {
+  int length = 0;
+  for (uint64_t i = pool->head; i != 0 && i < 8 && ++length < 9; i = pool->nodes[i].next)
+    printf("%llu\n", (unsigned long long)pool->nodes[i].value);
 }

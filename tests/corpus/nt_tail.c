@@ -1,4 +1,5 @@
 /* A copy stores whole lines past the caches, and the rest through them, without a flush. */
+#define ANSWERS
 #include "case.h"
 
 enum { BYTES = 72 };
@@ -29,4 +30,8 @@ static int check(struct pool* pool) {
   for (int i = 0; pool->valid && i < BYTES; ++i)
     if (pool->data[i] != 'x') return wrong("the flag is there, the data aren't");
   return 0;
+}
+
+static void answer(struct pool* pool) {
+  if (pool->valid) printf("%.*s\n", BYTES, pool->data);
 }

@@ -1,4 +1,5 @@
 /* A line is stored past the caches, then a word of it again through them, without a flush. */
+#define ANSWERS
 #include "case.h"
 
 struct pool {
@@ -18,4 +19,8 @@ static void run(struct pool* pool) {
 
 static int check(struct pool* pool) {
   return pool->valid && pool->data[3] != 42 ? wrong("the flag is there, a word isn't") : 0;
+}
+
+static void answer(struct pool* pool) {
+  for (int i = 0; pool->valid && i < 8; ++i) printf("%lld\n", pool->data[i]);
 }

@@ -1,4 +1,5 @@
 /* Data are stored past the caches, and nothing orders them before the flag. */
+#define ANSWERS
 #include "case.h"
 
 struct pool {
@@ -17,4 +18,8 @@ static int check(struct pool* pool) {
   for (int i = 0; pool->valid && i < 8; ++i)
     if (pool->data[i] != 42) return wrong("the flag is there, the data aren't");
   return 0;
+}
+
+static void answer(struct pool* pool) {
+  for (int i = 0; pool->valid && i < 8; ++i) printf("%lld\n", pool->data[i]);
 }

@@ -1,4 +1,5 @@
 /* A pool says that it is initialised before its header is durable. */
+#define ANSWERS
 #include "case.h"
 
 struct pool {
@@ -19,4 +20,9 @@ static void run(struct pool* pool) {
 static int check(struct pool* pool) {
   if (pool->magic != 0x706d) return 0; /* is created anew */
   return pool->size != 4096 || pool->version != 1 ? wrong("the header isn't there") : 0;
+}
+
+static void answer(struct pool* pool) {
+  if (pool->magic != 0x706d) return;
+  printf("%llu, %llu\n", (unsigned long long)pool->size, (unsigned long long)pool->version);
 }

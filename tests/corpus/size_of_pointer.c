@@ -1,4 +1,5 @@
 /* Flushes as many bytes as a pointer has, not what it points to. */
+#define ANSWERS
 #include "case.h"
 
 struct record {
@@ -22,4 +23,9 @@ static int check(struct pool* pool) {
   for (uint64_t i = 0; pool->valid && i < 16; ++i)
     if (pool->record.words[i] != i + 1) return wrong("the flag is there, the record isn't");
   return 0;
+}
+
+static void answer(struct pool* pool) {
+  for (int i = 0; pool->valid && i < 16; ++i)
+    printf("%llu\n", (unsigned long long)pool->record.words[i]);
 }

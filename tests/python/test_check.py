@@ -63,7 +63,7 @@ def checked(trace: Path, *options: str | Path, status: int) -> dict[str, Any]:
 
 
 def test_every_kind_is_planted() -> None:
-    assert {kind for _, kind in PLANTED} == set(KINDS)
+    assert {kind for _, kind in PLANTED} == set(KINDS) - {"wrong-answer"}  # test_answers.py
 
 
 @pytest.mark.parametrize(("source", "kind"), PLANTED)

@@ -23,6 +23,10 @@ NEEDS_NONE = {
 }  # fmt: skip
 
 
+# Either of two lines that must be there together may be the one that is lost.
+MOST_OF_A_BUG = 2
+
+
 @dataclass(frozen=True)
 class Built:
     """A case, compiled for recording: the program, and its own checker."""
@@ -56,6 +60,15 @@ class Built:
         run["by"] = {"px86"} if run["story"] else {"recovery"} if recovery["story"] else set()
         return run
 
+    def wrong_answers(self, trace: Path, operation: str) -> list[dict[str, Any]]:
+        """What a program that only prints what is there gives away."""
+        found = self.folder / "answers.json"
+        reader = f"{self.program} answer"
+        options = ["--answers", reader, "--operation", operation, "--json", str(found)]
+        assert pmemsim("check", trace, *options).returncode in (0, 1)
+        findings = json.loads(found.read_text())["findings"]
+        return [each for each in findings if each["kind"] == "wrong-answer"]
+
 
 def build(name: str, folder: Path, *, fixed: bool) -> Built:
     options = ["-O1", "-g", "-pthread", *(["-DFIXED"] if fixed else [])]
@@ -75,6 +88,10 @@ def test_a_bug_is_found_as_the_table_says(tmp_path: Path, name: str) -> None:
     trace = built.record("bug.pmt")
     assert pmemsim("check", trace).returncode == int("check" in found_by)
     assert built.crash(trace)["by"] == found_by & {"px86", "recovery"}
+    if "answers" in found_by:
+        wrong = built.wrong_answers(trace, CASES[name]["operation"])
+        assert 1 <= len(wrong) <= MOST_OF_A_BUG
+        assert {Path(each["file"]).name for each in wrong} == {f"{name}.c"}
     if "schedules" in found_by:
         built.record("bug.pmt", "--schedules", str(SCHEDULES))
         assert any(built.crash(tmp_path / f"bug.{number}.pmt")["by"] for number in range(SCHEDULES))
@@ -86,6 +103,8 @@ def test_no_twin_is_accused(tmp_path: Path, name: str) -> None:
     trace = built.record("fixed.pmt")
     done = pmemsim("check", trace)
     assert done.returncode == 0, done.stdout + done.stderr
+    if operation := CASES[name].get("operation"):
+        assert built.wrong_answers(trace, operation) == []
     run = built.crash(trace, "--without-each")
     assert not run["by"]
     assert run["recovery"]["recorded"] > 0

@@ -7,13 +7,17 @@ from typing import Annotated
 
 import typer
 
+from pmemsim.answers import Answers, check_answers
+from pmemsim.cli.check_answers import AnswerOptions, repeating_command, summary
 from pmemsim.cli.console import err, out, progress_of, table
 from pmemsim.cli.options import Json, Recipe, check_outputs, keep_inputs, options_of
 from pmemsim.cli.recordings import open_traces
+from pmemsim.crash import DEFAULT_CHECK_TIMEOUT_S
 from pmemsim.errors import CheckFailed, Problems, did_you_mean
 from pmemsim.files import write_json
 from pmemsim.parallel import Report as Told
 from pmemsim.parallel import run_all
+from pmemsim.persistency import DEFAULT_BUDGET
 from pmemsim.program_check import (
     MODELS,
     Finding,
@@ -47,6 +51,50 @@ def check_command(
     top: Annotated[
         int, typer.Option("--top", help="Print so many findings; --json has all of them.")
     ] = _DEFAULT_TOP,
+    answers: Annotated[
+        str | None,
+        typer.Option(
+            "--answers",
+            help="The program's own reader: it gets the file(s) of an image as last argument(s), "
+            "recovers, and prints what is there. After a crash that must be what it was before or "
+            "after the operation.",
+            metavar="CMD",
+        ),
+    ] = None,
+    operation: Annotated[
+        str | None,
+        typer.Option(
+            "--operation",
+            help="With --answers: a call of this function (a glob) is an operation. Default: the "
+            "recording's regions.",
+            metavar="FUNCTION",
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            "--budget",
+            help="With --answers: how many images it answers, how long (30s), or `all`.",
+            show_default=DEFAULT_BUDGET,
+        ),
+    ] = None,
+    image: Annotated[
+        int | None, typer.Option("--image", help="With --answers: only the image of this number.")
+    ] = None,
+    check_timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--check-timeout",
+            help="With --answers: seconds that an image may take; longer is a wrong answer.",
+            show_default=f"{DEFAULT_CHECK_TIMEOUT_S:g}",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", "-j", help="With --answers: readers at a time; default: all host cores."
+        ),
+    ] = None,
     json_path: Json = None,
 ) -> None:
     """Find what a recorded program does wrong with persistent memory.
@@ -56,6 +104,7 @@ def check_command(
         pmemsim-cc -O2 -g mine.c -o mine
         pmemsim record -o mine.pmt --pm-path /mnt/pmem -- ./mine
         pmemsim check mine.pmt
+        pmemsim check mine.pmt --answers './mine --list' --operation insert
 
     No checker is needed, and no design: the recording's stores, flushes and fences are judged by
     x86's rules, once, in the order of the recording. What can lose data stands first:
@@ -66,6 +115,9 @@ def check_command(
     * not-logged, logged-late, logged-by-two: regions (pm_begin) that can't be undone.
 
     * reads-unpersisted, used-after-free, volatile-pointer, torn-publish.
+
+    * wrong-answer (with --answers): of an image that a crash may leave, the program's own reader
+      says neither what it said before the operation nor after it.
 
     What only costs time or room: leaked, logged-twice, useless-flush, useless-fence.
 
@@ -89,24 +141,42 @@ def check_command(
     if top < 1:
         problems.add([f"--top {top}: must be at least 1"])
     keep_inputs(problems, [json_path], (target, str(suppress or "")))
+    options = AnswerOptions(answers, operation, budget, image, check_timeout, jobs)
+    wanted = options.wanted(model, recipe.seed, problems)
     if suppress:
         with problems.collected():
             suppressions = read_suppressions(suppress)
     with problems.collected():
-        found = find_target(target, opt=recipe.opt, **recipe.arguments)
+        arguments = recipe.arguments
+        if wanted is not None and target.endswith(".pmt"):
+            del arguments["seed"]  # is that of the images alone
+        found = find_target(target, opt=recipe.opt, **arguments)
     problems.raise_any()
     (trace,) = open_traces([found], None)
     chosen: Model = "eadr" if model == "eadr" else "px86"
+    answered: Answers | None = None
+    if wanted is not None:
+        command = repeating_command(target, model, wanted, recipe)
+        with progress_of([f"{found.name}, answers"]) as progress:
+            (answered,) = run_all(
+                [lambda told: check_answers(trace, wanted, command, told)], progress=progress
+            )
 
     def task(told: Told) -> Report:
-        return check_program(trace, chosen, suppressions, told)
+        more = answered.findings if answered else ()
+        return check_program(trace, chosen, suppressions, told, more)
 
     with progress_of([found.name]) as progress:
         (report,) = run_all([task], progress=progress)
     if json_path:
-        write_json(report.to_dict(), json_path)
+        result = report.to_dict()
+        if answered:
+            result["answers"] = answered.to_dict()
+        write_json(result, json_path)
     if json_path != "-":
         _print(report, top)
+        for sentence in summary(answered) if answered else ():
+            out.print(sentence, markup=False)
     for unused in report.unused:
         err.print(f"pmemsim: {unused.place}: suppresses nothing; remove it", markup=False)
     if report.faults:
@@ -172,7 +242,10 @@ def _findings(count: int) -> str:
 
 def _verdict(report: Report) -> str:
     first = report.faults[0]
-    return (
+    verdict = (
         f"{report.workload}: {_findings(len(report.faults))} that can lose data; the first: "
         f"{first.place}: {first.kind}: {first.effect}"
     )
+    if first.wrong_answer is None:
+        return verdict
+    return "\n  ".join([verdict, *first.wrong_answer.lines])

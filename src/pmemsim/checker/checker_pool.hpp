@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -24,7 +26,12 @@ inline bool is_consistent(const CheckerAnswer& answer, bool library) {
 
 class CheckerPool {
  public:
-  CheckerPool(CheckerCommand command, std::vector<trace::PmRegion> regions, std::size_t most);
+  // Is told each answer, and what a reader has printed, in no particular order.
+  using Heard =
+      std::function<void(std::uint64_t, const CheckerAnswer&, const std::string& printed)>;
+
+  CheckerPool(CheckerCommand command, std::vector<trace::PmRegion> regions, std::size_t most,
+              Heard heard = {});
 
   // Shows the next image to a checker, as soon as one is free. `changed`: the lines in which it may
   // differ from the one shown before. `watched`: what is read of it is to be told. Throws Error,
@@ -63,6 +70,7 @@ class CheckerPool {
   const CheckerCommand command_;
   const std::vector<trace::PmRegion> regions_;
   const std::size_t most_;
+  const Heard heard_;
   std::vector<Worker> workers_;
   std::uint64_t shown_ = 0, judged_ = 0;
   std::map<std::uint64_t, CheckerAnswer> rejected_;

@@ -34,6 +34,11 @@ constexpr auto kGrace = std::chrono::seconds(5);
 
 std::string_view said(const CheckerAnswer& answer) { return {answer.said.data(), answer.size}; }
 
+const char* kind_of(const CheckerCommand& command) {
+  if (command.library) return "library";
+  return command.reader ? "reader" : "program";
+}
+
 std::string in_words(int error) { return std::system_category().message(error); }
 
 // What a process is started with: a group of its own, so that Ctrl-C is its starter's business, and
@@ -135,7 +140,7 @@ void CheckerProcess::open_reads() {
 
 void CheckerProcess::start(std::size_t number) {
   std::vector<std::string> words{command_.host};
-  words.emplace_back(command_.library ? "library" : "program");
+  words.emplace_back(kind_of(command_));
   words.push_back(fmt::format("{}", std::llround(std::ceil(command_.timeout_s * 1000))));
   words.emplace_back();
   if (command_.library) words.back() = reads_.path();
@@ -259,12 +264,8 @@ void CheckerProcess::tell_changes() {
 
 CheckerAnswer CheckerProcess::answer() {
   CheckerAnswer answer;
-  if (recv(socket_, &answer, sizeof(answer), 0) != sizeof(answer)) {
-    throw Error(fmt::format(
-        "{}: the process that starts it was killed, perhaps because there was no memory left; try "
-        "fewer at once (--jobs)",
-        command_.name));
-  }
+  if (recv(socket_, &answer, sizeof(answer), 0) != sizeof(answer)) fail_killed();
+  receive_printed(answer.printed);
   using Ending = CheckerAnswer::Ending;
   if (answer.ending == Ending::kNotRun) {
     throw Error(fmt::format(
@@ -292,6 +293,22 @@ std::vector<std::uint64_t> CheckerProcess::pages_read() const {
     }
   }
   return found;
+}
+
+void CheckerProcess::receive_printed(std::size_t size) {
+  printed_.resize(size);
+  for (std::size_t at = 0; at < size;) {
+    const ssize_t received = recv(socket_, printed_.data() + at, size - at, 0);
+    if (received <= 0) fail_killed();
+    at += static_cast<std::size_t>(received);
+  }
+}
+
+void CheckerProcess::fail_killed() const {
+  throw Error(fmt::format(
+      "{}: the process that starts it was killed, perhaps because there was no memory left; try "
+      "fewer at once (--jobs)",
+      command_.name));
 }
 
 }  // namespace pmemsim

@@ -27,6 +27,7 @@ struct CheckerCommand {
   double timeout_s;
   std::string folder;                         // where a program's files are; empty: in memory
   std::vector<std::string> environment = {};  // NAME=VALUE, beside this process's own
+  bool reader = false;                        // a program whose standard output is wanted
 };
 
 class CheckerProcess {
@@ -55,6 +56,8 @@ class CheckerProcess {
   // Of the image that was answered to last, if that tells it: pages, by their recorded addresses,
   // in ascending order.
   std::vector<std::uint64_t> pages_read() const;
+  // What a reader has printed, to the last answer.
+  const std::string& printed() const { return printed_; }
 
  private:
   static constexpr std::size_t kMostChanged = 1 << 15;
@@ -70,6 +73,8 @@ class CheckerProcess {
   void await_ready(const KeepGoing& keep_going);
   void end();
   void tell_changes();
+  void receive_printed(std::size_t size);
+  [[noreturn]] void fail_killed() const;
   template <class Copy>
   void for_each_part(std::uint64_t address, std::size_t size, Copy&& copy) const;
 
@@ -77,6 +82,7 @@ class CheckerProcess {
   std::vector<Region> regions_;
   SharedReads reads_;
   std::vector<std::uint64_t> changed_;  // lines, since the last begin(); kMostChanged: perhaps more
+  std::string printed_;
   int socket_ = -1;
   pid_t host_ = 0;
 };

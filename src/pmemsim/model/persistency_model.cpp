@@ -57,6 +57,7 @@ bool PersistencyModel::next() {
   begun_ = true;
   last_order_ = instant_order_;
   base_changes_.clear();
+  made_sure_.clear();
   if (waiting_) execute();
   waiting_ = false;
   while (step()) {
@@ -77,7 +78,9 @@ bool PersistencyModel::next() {
 bool PersistencyModel::step() {
   if (done_ > 0 && done_ < order_.operation().size) return true;
   done_ = 0;
-  return order_.next();
+  if (!order_.next()) return false;
+  ++steps_;
+  return true;
 }
 
 bool PersistencyModel::stores() const {
@@ -176,6 +179,7 @@ void PersistencyModel::store_piece() {
                 .order = newest_order_ + 1,
                 .copy = copy_,
                 .number = order_.number(),
+                .step = steps_,
                 .site = operation.site,
                 .thread = order_.thread(),
                 .offset = static_cast<std::uint8_t>(address % kLineBytes),
@@ -241,7 +245,7 @@ void PersistencyModel::fence() {
     const auto line = open_.find(number);
     if (line == open_.end()) continue;  // is named twice
     for (Piece& piece : line->second) {
-      if (piece.non_temporal && piece.thread == order_.thread()) piece.sure = true;
+      if (!piece.sure && piece.non_temporal && piece.thread == order_.thread()) note_sure(piece);
     }
     settle(line);
   }
@@ -253,9 +257,15 @@ void PersistencyModel::make_sure(std::uint64_t number, std::uint64_t order) {
   const auto line = open_.find(number);
   if (line == open_.end()) return;
   for (Piece& piece : line->second) {
-    if (is_open_store(piece, order)) piece.sure = true;
+    if (is_open_store(piece, order)) note_sure(piece);
   }
   settle(line);
+}
+
+void PersistencyModel::note_sure(Piece& piece) {
+  piece.sure = true;
+  newest_sure_step_ = std::max(newest_sure_step_, piece.step);
+  made_sure_.push_back({piece.order, steps_});
 }
 
 void PersistencyModel::make_visible_sure() {

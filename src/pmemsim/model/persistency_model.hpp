@@ -61,6 +61,7 @@ class PersistencyModel {
     std::uint64_t order;   // of visibility, among all pieces, from 1
     std::uint64_t copy;    // which copy it belongs to, from 1; 0: none
     std::uint64_t number;  // of the thread's operation
+    std::uint64_t step;    // the visible operation that it belongs to, from 1
     std::uint32_t site;
     std::uint32_t thread;
     std::uint8_t offset;  // in the line
@@ -92,6 +93,16 @@ class PersistencyModel {
   // The site of a clwb or clflushopt of an open piece that waits for its fence; kNone: there is
   // none.
   std::uint32_t flushed_at(Line line, const Piece& piece) const;
+
+  // How many pieces are visible, and how many operations have begun to be.
+  std::uint64_t newest_order() const { return newest_order_; }
+  std::uint64_t steps() const { return steps_; }
+  // What became sure since the instant before, by which operation; the newest of all that is sure.
+  struct Sure {
+    std::uint64_t order, step;
+  };
+  const std::vector<Sure>& made_sure() const { return made_sure_; }
+  std::uint64_t newest_sure_step() const { return newest_sure_step_; }
 
   PersistencyRules rules() const { return rules_; }
   // The operation that makes something sure: it comes right after the crash. False at the end.
@@ -133,6 +144,7 @@ class PersistencyModel {
   void fence();
   void make_sure(std::uint64_t line, std::uint64_t order);
   void make_visible_sure();
+  void note_sure(Piece& piece);
   void settle(std::map<std::uint64_t, Pieces>::iterator line);
 
   const PersistencyRules rules_;
@@ -144,7 +156,9 @@ class PersistencyModel {
   std::vector<LastOperation> last_operations_;
   std::vector<Line> base_changes_;
   std::vector<std::uint64_t> visible_lines_;  // rule 8: with pieces to be made sure next
+  std::vector<Sure> made_sure_;
   std::uint64_t newest_order_ = 0, instant_order_ = 0, last_order_ = 0;
+  std::uint64_t steps_ = 0, newest_sure_step_ = 0;
   std::uint64_t done_ = 0;  // bytes of the current store that are visible
   // The copy of the last piece: its number, thread and operation; 0: that was no copy's.
   std::uint64_t copies_ = 0, copy_ = 0, copy_operation_ = 0;

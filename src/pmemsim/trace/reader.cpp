@@ -16,6 +16,7 @@
 
 #include "pmemsim/core/printable.hpp"
 #include "pmemsim/trace/frame_file.hpp"
+#include "pmemsim/trace/site_flags.hpp"
 
 namespace pmemsim::trace {
 namespace {
@@ -144,7 +145,7 @@ const char* problem_of(const SiteRecord& site, std::uint32_t number,
   if (has_size(kind) ? site.size < 1 || site.size > kMaxAccessBytes : site.size != 0) {
     return "has an impossible size";
   }
-  if ((site.flags & ~kSiteFullFence) != 0) return "has unknown flags";
+  if ((site.flags & ~kSiteFlags) != 0) return "has unknown flags";
   if (site.file >= string_bytes || site.function >= string_bytes) {
     return "names a string that isn't there";
   }

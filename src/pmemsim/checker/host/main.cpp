@@ -1,8 +1,8 @@
 // The process that checkers are started from, one for each image: a small one that does nothing
 // else, so that starting from it is quick.
 //
-//     pmemsim-checker-host program|library TIMEOUT_MS READS REGIONS [IMAGE ADDRESS SIZE FILE]...
-//                          WORD...
+//     pmemsim-checker-host program|reader|library TIMEOUT_MS READS REGIONS
+//                          [IMAGE ADDRESS SIZE FILE]... WORD...
 //
 // pmemsim (checker/checker_process.hpp) starts it, with the socket of answer.hpp.
 #include <sys/personality.h>
@@ -32,6 +32,14 @@ namespace {
 
 void say(const CheckerAnswer& answer) {
   send(kCheckerSocket, &answer, sizeof(answer), MSG_NOSIGNAL);
+}
+
+void say(const CheckerAnswer& answer, std::string_view printed) {
+  say(answer);
+  for (; !printed.empty(); printed.remove_prefix(std::min(kMostPrintedAtOnce, printed.size()))) {
+    const std::size_t size = std::min(kMostPrintedAtOnce, printed.size());
+    if (send(kCheckerSocket, printed.data(), size, MSG_NOSIGNAL) < 0) return;
+  }
 }
 
 void say_not_ready(std::string_view why) {
@@ -72,12 +80,12 @@ void serve(Checker& checker, Watch& watch) {
     const std::optional<CheckerAnswer> answer =
         watch.run([&](Watch::Told& told) { checker.check(told, next == kNextWatched); });
     if (!answer) return;
-    say(*answer);
+    say(*answer, watch.printed());
   }
 }
 
 struct Arguments {
-  bool library;
+  bool library, reader;
   std::chrono::milliseconds timeout;
   std::string reads;
   std::vector<HostRegion> regions;
@@ -86,6 +94,7 @@ struct Arguments {
 
 Arguments parse(std::span<char*> words) {
   Arguments found{.library = std::string_view(words[1]) == "library",
+                  .reader = std::string_view(words[1]) == "reader",
                   .timeout = std::chrono::milliseconds(std::stoll(words[2])),
                   .reads = words[3],
                   .regions = {},
@@ -107,7 +116,7 @@ unsigned seconds_of(std::chrono::milliseconds time) {
 }
 
 void work(const Arguments& arguments) {
-  Watch watch(kCheckerSocket, arguments.timeout);
+  Watch watch(kCheckerSocket, arguments.timeout, arguments.reader);
   if (!arguments.library) {
     Program program(arguments.regions, arguments.words);
     return serve(program, watch);

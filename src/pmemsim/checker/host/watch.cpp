@@ -57,16 +57,21 @@ void end_all() {
 
 }  // namespace
 
-Watch::Watch(int socket, std::chrono::milliseconds timeout)
+Watch::Pipe Watch::make_pipe() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe");
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  return {.output = ends[0], .input = ends[1]};
+}
+
+Watch::Watch(int socket, std::chrono::milliseconds timeout, bool apart)
     : socket_(socket),
       timeout_(timeout),
+      said_by_(make_pipe()),
+      printed_by_(apart ? std::optional(make_pipe()) : std::nullopt),
       told_(static_cast<Told*>(
           mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
-  std::array<int, 2> ends{};
-  if (told_ == MAP_FAILED || pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe");
-  output_ = ends[0];
-  input_ = ends[1];
-  fcntl(output_, F_SETFL, O_NONBLOCK);
+  if (told_ == MAP_FAILED) fail("mmap");
   const sigset_t signals = child_signal();
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   signals_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -77,6 +82,7 @@ Watch::Watch(int socket, std::chrono::milliseconds timeout)
 std::optional<CheckerAnswer> Watch::run(const std::function<void(Told&)>& work) {
   *told_ = {};
   said_.clear();
+  printed_.clear();
   const Clock::time_point begin = Clock::now();
   const pid_t child = fork();
   if (child == 0) be_child(work);
@@ -85,7 +91,7 @@ std::optional<CheckerAnswer> Watch::run(const std::function<void(Told&)>& work) 
   }
   setpgid(child, child);  // whichever of both comes first
   const Event event = wait_for(child, begin + timeout_);
-  const CheckerAnswer found = answer(child, event == Event::kTooLong);
+  const CheckerAnswer found = answer(child, event);
   kill(-child, SIGKILL);
   end_all();
   if (event == Event::kUnwanted) return {};
@@ -96,15 +102,20 @@ std::optional<CheckerAnswer> Watch::run(const std::function<void(Told&)>& work) 
   whole.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   whole.size = static_cast<std::uint32_t>(said_.size());
   std::ranges::copy(said_, whole.said.begin());
+  whole.printed = static_cast<std::uint32_t>(printed_.size());
   return whole;
 }
 
 void Watch::be_child(const std::function<void(Told&)>& work) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  dup2(input_, STDOUT_FILENO);
-  dup2(input_, STDERR_FILENO);
-  for (const int own : {input_, output_, signals_, socket_}) close(own);
+  dup2(printed_by_ ? printed_by_->input : said_by_.input, STDOUT_FILENO);
+  dup2(said_by_.input, STDERR_FILENO);
+  for (const int own : {said_by_.input, said_by_.output, signals_, socket_}) close(own);
+  if (printed_by_) {
+    close(printed_by_->input);
+    close(printed_by_->output);
+  }
   const sigset_t signals = child_signal();
   sigprocmask(SIG_UNBLOCK, &signals, nullptr);
   work(*told_);
@@ -113,13 +124,15 @@ void Watch::be_child(const std::function<void(Told&)>& work) {
 
 Watch::Event Watch::wait_for(pid_t child, Clock::time_point until) {
   for (;;) {
-    std::array<pollfd, 3> events{pollfd{socket_, POLLIN, 0}, pollfd{output_, POLLIN, 0},
-                                 pollfd{signals_, POLLIN, 0}};
+    std::array<pollfd, 4> events{pollfd{socket_, POLLIN, 0}, pollfd{said_by_.output, POLLIN, 0},
+                                 pollfd{signals_, POLLIN, 0},
+                                 pollfd{printed_by_ ? printed_by_->output : -1, POLLIN, 0}};
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
     poll(events.data(), events.size(),
          static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000)));
     if (events[0].revents != 0) return Event::kUnwanted;
-    if (events[1].revents != 0) listen();
+    if (events[1].revents != 0 || events[3].revents != 0) listen();
+    if (printed_.size() > kMostPrinted) return Event::kTooMuch;
     if (events[2].revents != 0) {
       signalfd_siginfo signal;
       while (read(signals_, &signal, sizeof(signal)) > 0) {
@@ -134,10 +147,16 @@ Watch::Event Watch::wait_for(pid_t child, Clock::time_point until) {
   }
 }
 
-// To some of what was said; only the end of it is of interest. False: there is nothing now.
+// To some of what was said and printed. False: there is nothing now.
 bool Watch::listen() {
+  const bool said = hear_said();
+  return hear_printed() || said;
+}
+
+// Only the end of it is of interest.
+bool Watch::hear_said() {
   std::array<char, 65536> bytes;
-  const ssize_t size = read(output_, bytes.data(), bytes.size());
+  const ssize_t size = read(said_by_.output, bytes.data(), bytes.size());
   if (size <= 0) return false;
   said_.append(bytes.data(), static_cast<std::size_t>(size));
   if (said_.size() > CheckerAnswer::kMostSaid) {
@@ -146,9 +165,19 @@ bool Watch::listen() {
   return true;
 }
 
-CheckerAnswer Watch::answer(pid_t child, bool too_long) const {
+bool Watch::hear_printed() {
+  if (!printed_by_) return false;
+  std::array<char, 65536> bytes;
+  const ssize_t size = read(printed_by_->output, bytes.data(), bytes.size());
+  if (size <= 0) return false;
+  printed_.append(bytes.data(), static_cast<std::size_t>(size));
+  return true;
+}
+
+CheckerAnswer Watch::answer(pid_t child, Event event) const {
   using Ending = CheckerAnswer::Ending;
-  if (too_long) return {.ending = Ending::kTooLong};
+  if (event == Event::kTooLong) return {.ending = Ending::kTooLong};
+  if (event == Event::kTooMuch) return {.ending = Ending::kTooMuch};
   siginfo_t ended{};
   waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT);
   if (told_->error != 0) return {.ending = Ending::kNotRun, .status = told_->error};

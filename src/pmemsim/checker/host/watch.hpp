@@ -24,27 +24,39 @@ class Watch {
   };
 
   // Nobody listens at the other end of the socket any more: what runs is ended.
-  Watch(int socket, std::chrono::milliseconds timeout);
+  // `apart`: standard output is kept as a whole, apart from what is said.
+  Watch(int socket, std::chrono::milliseconds timeout, bool apart);
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
   // `work` is what the child does. No answer: nobody wants it any more.
   std::optional<CheckerAnswer> run(const std::function<void(Told&)>& work);
+  // To the last answer, if it is kept apart.
+  const std::string& printed() const { return printed_; }
 
  private:
   using Clock = std::chrono::steady_clock;
 
   [[noreturn]] void be_child(const std::function<void(Told&)>& work);
-  enum class Event : std::uint8_t { kEnded, kTooLong, kUnwanted };
+  enum class Event : std::uint8_t { kEnded, kTooLong, kTooMuch, kUnwanted };
+  // What children write to.
+  struct Pipe {
+    int output, input;
+  };
+  static Pipe make_pipe();
   Event wait_for(pid_t child, Clock::time_point until);
   bool listen();
-  CheckerAnswer answer(pid_t child, bool too_long) const;
+  bool hear_said();
+  bool hear_printed();
+  CheckerAnswer answer(pid_t child, Event event) const;
 
   const int socket_;
   const std::chrono::milliseconds timeout_;
-  int signals_, output_, input_;  // of the pipe that children write to: its ends
-  Told* const told_;              // shared with children
-  std::string said_;
+  int signals_;
+  const Pipe said_by_;
+  const std::optional<Pipe> printed_by_;
+  Told* const told_;  // shared with children
+  std::string said_, printed_;
 };
 
 }  // namespace pmemsim

@@ -1,0 +1,460 @@
+"""After a crash a program must answer as before or after an operation; no checker is needed."""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+import shlex
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pmemsim import _core
+from pmemsim.crash import Checker, folder_of_images
+from pmemsim.errors import Error, did_you_mean
+from pmemsim.persistency import Budget, extent_of, refuse_too_many
+from pmemsim.program_check import Finding, WrongAnswer
+from pmemsim.simulation import Progress
+from pmemsim.trace import Place, Trace
+
+# A wrong image is reduced to what matters, in so many attempts or a few more; so many are, at most.
+_MOST_TRIES = 200
+_MOST_FINDINGS = 20
+_SHOWN_CANDIDATES = 3
+_SHOWN_TEXT = 200
+
+_Heard = tuple[str, int, bytes, bytes]
+
+
+@dataclass(frozen=True)
+class AnswersWanted:
+    """Which images a program's reader is shown, and what an operation is."""
+
+    reader: Checker
+    operation: str | None
+    """A glob of functions, a call of which is an operation; None: the recording's regions are."""
+    eadr: bool
+    budget: Budget
+    seed: int = 1
+    image: int | None = None
+    """Only the one of this number."""
+    jobs: int = 1
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a program's reader has said of the images that a crash may leave."""
+
+    reader: str
+    operations_are: tuple[str, ...]
+    """The functions whose calls are operations; empty: regions are."""
+    operations: int
+    seed: int
+    budget: str
+    images: int
+    possible: float
+    complete: bool
+    """Whether all images that a crash may leave were shown; else `possible` are the most."""
+    wrong: int
+    """Images whose answers are wrong."""
+    unjudged: int
+    """Images whose answers would have had to be compared with too many."""
+    not_looked_into: int
+    """Wrong images beyond those of the findings."""
+    wall_s: float
+    findings: tuple[Finding, ...]
+
+    @property
+    def extent(self) -> str:
+        """How much of what is possible was seen."""
+        return extent_of(f"{self.images:,}", self.possible, exact=self.complete)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `--json` writes it; the findings stand with the others."""
+        values = {name: value for name, value in vars(self).items() if name != "findings"}
+        if math.isinf(self.possible):
+            values["possible"] = None
+        return values
+
+
+def check_answers(
+    trace: Trace, wanted: AnswersWanted, command: str, progress: Progress | None = None
+) -> Answers:
+    """Show a program's reader the images that a crash may leave, and compare its answers.
+
+    Right are those of the images in which nothing is lost, right before and right after the
+    operation that is being executed at the crash. `command` is how the user would see a wrong image
+    again. Raises an `Error` where nothing can be judged.
+    """
+    begin = time.monotonic()
+    file = _core.TraceFile(str(trace.path))
+    functions = _functions(trace, file, wanted.operation)
+    with folder_of_images() as folder:
+        images = _core.AnswerImages(
+            file,
+            wanted.eadr,
+            wanted.seed,
+            wanted.budget.most,
+            wanted.reader.started_in(folder),
+            wanted.jobs,
+            functions,
+        )
+        refuse_too_many(trace, wanted.budget, images.possible)
+        if images.operations == 0:
+            raise Error(_no_operations(trace, file))
+        judged = _Judged(trace, wanted, images, command, begin, progress)
+        judged.go()
+    return Answers(
+        reader=shlex.join(wanted.reader.command),
+        operations_are=tuple(functions or ()),
+        operations=images.operations,
+        seed=wanted.seed,
+        budget=wanted.budget.text,
+        images=judged.shown,
+        possible=judged.possible,
+        complete=judged.complete,
+        wrong=judged.wrong,
+        unjudged=images.unjudged,
+        not_looked_into=judged.not_looked_into,
+        wall_s=time.monotonic() - begin,
+        findings=tuple(group.finding() for group in judged.groups),
+    )
+
+
+# ---- Operations ----------------------------------------------------------------------------------
+
+
+def _functions(trace: Trace, file: _core.TraceFile, pattern: str | None) -> list[str] | None:
+    """The functions that the user means; None: regions."""
+    if pattern is None:
+        return None
+    uses = _core.uses_of_functions(file)
+    matching = [use for use in uses if _matches(use[0], pattern)]
+    inlined = [name for name, _, inlined, _, _ in matching if inlined]
+    if inlined:
+        raise Error(
+            f"--operation {pattern}: {inlined[0]} was inlined into its callers, so that its calls "
+            "can't be told apart; declare it __attribute__((noinline)), or compile with -fno-inline"
+        )
+    if not matching:
+        names = [name.partition("(")[0] for name, *_ in uses]
+        raise Error(
+            f"--operation {pattern}: {trace.name} has executed no such function"
+            f"{did_you_mean(pattern, names)}"
+        )
+    if not any(stores for _, _, _, stores, _ in matching):
+        raise Error(
+            f"--operation {pattern}: {matching[0][0]} stores nothing to persistent memory; name "
+            "the functions that do"
+        )
+    return [name for name, *_ in matching]
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """C++ names have parameters, which the pattern needn't."""
+    return any(fnmatch.fnmatchcase(each, pattern) for each in (name, name.partition("(")[0]))
+
+
+def _no_operations(trace: Trace, file: _core.TraceFile) -> str:
+    uses = [
+        (calls == 1, depth, name, calls)
+        for name, calls, inlined, stores, depth in _core.uses_of_functions(file)
+        if calls and stores and not inlined and depth > 1
+    ]
+    candidates = [
+        f"{name} ({calls:,} call{'s' if calls > 1 else ''})"
+        for _, _, name, calls in sorted(uses)[:_SHOWN_CANDIDATES]
+    ]
+    hint = f"; candidates: {', '.join(candidates)}" if candidates else ""
+    return (
+        f"--answers: {trace.name} has no atomic region (pm_begin), so that nothing says what an "
+        f"operation is; name the function that is one with --operation{hint}"
+    )
+
+
+# ---- Images --------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Group:
+    """Wrong images that have lost the same."""
+
+    place: Place
+    thread: int
+    operation: int
+    wrong_answer: WrongAnswer
+    lost: list[set[Place]]
+    """By the line of memory, the stores that were lost; empty: nothing was."""
+    count: int = field(default=1)
+
+    def takes(self, lost: list[set[Place]]) -> bool:
+        """Whether an image that has lost this has lost what the group's has, among other things.
+
+        What it has lost of the same lines of memory then belongs to the group, too.
+        """
+        same = [next((each for each in lost if own & each), None) for own in self.lost]
+        if not same or None in same:
+            return False
+        for own, each in zip(self.lost, same, strict=True):
+            own |= each or set()
+        self.count += 1
+        return True
+
+    def finding(self) -> Finding:
+        return Finding(
+            kind="wrong-answer",
+            reason="",
+            place=self.place,
+            calls=(),
+            other=None,
+            count=self.count,
+            executions=0,
+            thread=self.thread,
+            operation=self.operation,
+            wrong_answer=self.wrong_answer,
+        )
+
+
+class _Judged:
+    """Images on their way to a reader, and what is wrong with its answers."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        wanted: AnswersWanted,
+        images: _core.AnswerImages,
+        command: str,
+        begin: float,
+        progress: Progress | None,
+    ) -> None:
+        self.trace = trace
+        self.wanted = wanted
+        self.images = images
+        self.command = command
+        self.begin = begin
+        self.progress = progress
+        self.groups: list[_Group] = []
+        self.wrong = self.not_looked_into = 0
+        self.shown = 1
+        self.possible = images.possible
+        self.complete = False
+
+    def go(self) -> None:
+        """Show what is wanted, and look into what is wrong."""
+        number = self.wanted.image
+        if number is None:
+            self.images.show_all(self.wanted.budget.seconds, self._report)
+            self.shown = self.images.number
+            self.possible, self.complete = self.images.possible, self.images.complete
+            wrong = self.images.find_wrong(self._report)
+            self._refuse_useless_reader()
+        else:
+            self._refuse_failing_reader()
+            if not self.images.go_to(number):
+                raise Error(f"--image {number}: there are {self.images.number:,} images only")
+            wrong = [number]
+        for each in wrong:
+            self._look_into(each)
+        self.wrong = len(wrong) if number is None else len(self.groups)
+
+    def _refuse_useless_reader(self) -> None:
+        last = self._refuse_failing_reader()
+        if not self.images.answers_differ:
+            raise Error(
+                f"{self._name}: prints the same before and after all operations "
+                f"({_first_line(last[3])}), so that none can be missed; print what is there"
+            )
+
+    def _refuse_failing_reader(self) -> _Heard:
+        """Its answer of the image at the recording's end, in which nothing is lost."""
+        last = self._whole(self.images.pieces)
+        if not _succeeds(last):
+            raise Error(
+                f"{self._name}: fails on the image in which nothing is lost, at the recording's "
+                f"end: {self._words(last)}; it must recover what is in the file that its last "
+                "argument names, print it, and exit with 0"
+            )
+        if self._whole(self.images.pieces)[3] != last[3]:
+            raise Error(
+                f"{self._name}: prints something else each time for the same image; what it "
+                "prints must depend on the image alone (not on the file's name, addresses, time)"
+            )
+        return last
+
+    @property
+    def _name(self) -> str:
+        return f"--answers {shlex.join(self.wanted.reader.command)}"
+
+    def _whole(self, order: int) -> _Heard:
+        return self.images.whole(order, self._report)
+
+    def _look_into(self, number: int) -> None:
+        if not self.images.go_to(number):
+            return
+        if self._is_known(0):
+            return
+        if len(self.groups) == _MOST_FINDINGS:
+            self.not_looked_into += 1
+            return
+        wrong = self.images.judge(self._report)
+        if wrong is None:
+            if self.wanted.image is None:
+                raise Error(
+                    f"{self._name}: prints something else each time for the same image (image "
+                    f"{number:,}); what it prints must depend on the image alone"
+                )
+            return
+        self._add(number, self._with_less_lost(wrong))
+
+    def _with_less_lost(self, wrong: dict[str, Any]) -> dict[str, Any]:
+        """Bring lines back that the image has lost, as many as leave its answer wrong.
+
+        What is left is what matters. Returns what is wrong then.
+        """
+        lost = self.images.lost_lines()
+        size, tries = 2 * len(lost), 0
+        while size > 1 and tries < _MOST_TRIES:
+            size = (size + 1) // 2
+            for first in range(0, len(lost), size):
+                back = lost[first : first + size]
+                self.images.bring_back(back, back=True)
+                tries += 1
+                if still := self.images.judge(self._report):
+                    wrong = still
+                else:
+                    self.images.bring_back(back, back=False)
+            lost = self.images.lost_lines()
+            size = min(size, len(lost))
+        return wrong
+
+    def _is_known(self, moment: int) -> bool:
+        """Whether what the image has lost until that moment explains its answer already."""
+        lost = [{self._place(order)[0] for order in line} for line in self.images.lost(moment)]
+        return any(group.takes(lost) for group in self.groups)
+
+    def _place(self, order: int) -> tuple[Place, int, int]:
+        piece = self.images.piece(order)
+        place = Place(piece["file"], piece["line"], piece["function"])
+        return place, piece["thread"], piece["operation"]
+
+    def _add(self, number: int, wrong: dict[str, Any]) -> None:
+        if self._is_known(wrong["moment"]):
+            return
+        lost = self.images.lost(wrong["moment"])
+        order = lost[0][0] if lost else self.images.newest()
+        place, thread, operation = self._place(order) if order else (Place("", 0, ""), 0, 0)
+        for group in self.groups:
+            if group.place == place:
+                group.count += 1
+                return
+        self.groups.append(
+            _Group(
+                place=place,
+                thread=thread,
+                operation=operation,
+                wrong_answer=self._story(number, wrong, lost=bool(lost)),
+                lost=[{self._place(each)[0] for each in line} for line in lost],
+            )
+        )
+
+    def _story(self, number: int, wrong: dict[str, Any], *, lost: bool) -> WrongAnswer:
+        got: _Heard = wrong["got"]
+        titles = _titles(wrong)
+        allowed = [
+            (title, self._whole(order))
+            for title, order in zip(titles, wrong["allowed"], strict=False)
+        ]
+        return WrongAnswer(
+            image=number,
+            lost=lost,
+            where=_where(wrong),
+            answer=self._words(got),
+            allowed=tuple(self._difference(title, heard, got) for title, heard in allowed),
+            story=(*self.images.story(), *self._lost_later(wrong["moment"])),
+            command=f"{self.command} --image {number}",
+        )
+
+    def _lost_later(self, moment: int) -> list[str]:
+        """What becomes visible between the image's instant and a crash that may leave it, too."""
+        places = dict.fromkeys(
+            self._place(order)[0]
+            for line in self.images.lost(moment)
+            for order in line
+            if not self.images.piece(order)["seen"]
+        )
+        if not places:
+            return []
+        title = "lost, since a later crash may leave the same image, of what is stored until then:"
+        return [title, *(f"  {place}" for place in places)]
+
+    def _difference(self, title: str, right: _Heard, got: _Heard) -> str:
+        if not _succeeds(right) or not _succeeds(got):
+            return f"{title}: {self._words(right)}"
+        wanted, said = _lines(right), _lines(got)
+        index = next(
+            (i for i, (a, b) in enumerate(zip(wanted, said, strict=False)) if a != b),
+            min(len(wanted), len(said)),
+        )
+        return f"{title}: line {index + 1} is {_line(wanted, index)}, not {_line(said, index)}"
+
+    def _words(self, heard: _Heard) -> str:
+        """What a reader has answered, in short."""
+        ending, status, said, printed = heard
+        if ending == "too much":
+            return f"{self.wanted.reader.command[0]} prints more than 16 MiB"
+        if not _succeeds(heard):
+            return self.wanted.reader.problem_of((ending, status, said, 0.0))
+        return _first_line(printed)
+
+    def _report(self, answered: float) -> None:
+        if self.progress is None:
+            return
+        limit = self.wanted.budget.seconds
+        if limit is not None:
+            self.progress(min((time.monotonic() - self.begin) / limit, 0.999))
+        else:
+            self.progress(min(answered / min(self.wanted.budget.most, self.images.possible), 0.999))
+
+
+def _succeeds(heard: _Heard) -> bool:
+    return heard[0] == "exited" and heard[1] == 0
+
+
+def _lines(heard: _Heard) -> list[str]:
+    return heard[3].decode(errors="replace").splitlines()
+
+
+def _line(lines: Sequence[str], index: int) -> str:
+    return f"`{lines[index][:_SHOWN_TEXT]}`" if index < len(lines) else "missing"
+
+
+def _first_line(printed: bytes) -> str:
+    lines = printed[: 10 * _SHOWN_TEXT].decode(errors="replace").splitlines()
+    if not lines:
+        return "nothing"
+    return f"`{lines[0][:_SHOWN_TEXT]}`" + (", ..." if len(lines) > 1 else "")
+
+
+def _titles(wrong: dict[str, Any]) -> list[str]:
+    """Of the answers that were allowed."""
+    if wrong["executing"]:
+        them = "it" if len(wrong["executing"]) == 1 else "all of them"
+        return [f"before {them}", f"after {them}"]
+    if wrong["set_up"]:
+        return ["of a file of zeros", "before the first operation"]
+    return ["of what has ended"]
+
+
+def _where(wrong: dict[str, Any]) -> str:
+    """Which operations were being executed at the crash."""
+    if wrong["set_up"] and not wrong["executing"]:
+        return "before the first operation"
+    if not wrong["executing"]:
+        ended = wrong["ended"]
+        return f"between operations, when {ended:,} had ended"
+    named = [
+        f"{name or 'region'} number {number:,} (thread {thread})"
+        for thread, name, number in wrong["executing"]
+    ]
+    return f"in {' and '.join(named)}"

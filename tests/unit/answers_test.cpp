@@ -1,0 +1,448 @@
+// A program's operations, and which answers of its reader are wrong.
+#include "pmemsim/answers/answer_check.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "litmus_program.hpp"
+#include "pmemsim/answers/functions.hpp"
+#include "pmemsim/trace/site_flags.hpp"
+
+namespace pmemsim::answers {
+namespace {
+
+using trace::SiteKind;
+
+// ---- Functions and their calls -----------------------------------------------------------------
+
+// main calls push, which calls flush; list() is inlined into main.
+class CallsTest : public testing::Test {
+ protected:
+  std::uint32_t site(SiteKind kind, const char* function, std::uint8_t flags = 0) {
+    const std::uint8_t size = kind == SiteKind::kStore ? 8 : 0;
+    return trace_.site(kind, size, 1, {}, {}, 0, flags, {"test.c", function, 1});
+  }
+  void put(std::initializer_list<std::uint32_t> sites) {
+    for (const std::uint32_t number : sites) {
+      if (number == push_) {
+        trace_.store(number, kPmBase, 1);
+      } else {
+        trace_.plain(number);
+      }
+    }
+  }
+  using Ranges = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+  Ranges calls(std::string_view chosen) {
+    const TemporaryTrace file(trace_);
+    const trace::TraceFile read(file.path());
+    Ranges ranges;
+    for (const ProgramOperation& each :
+         calls_of(read, [&](std::string_view name) { return name == chosen; })) {
+      EXPECT_EQ(each.name, chosen);
+      ranges.emplace_back(each.first, each.last);
+    }
+    return ranges;
+  }
+
+  trace::TraceBuilder trace_;
+  const std::uint32_t main_ = site(SiteKind::kExecute, "main", trace::kSiteNewFunction);
+  const std::uint32_t list_ = site(SiteKind::kExecute, "list", trace::kSiteInlined);
+  const std::uint32_t flush_in_main_ = site(SiteKind::kExecute, "flush", trace::kSiteInlined);
+  const std::uint32_t push_ = site(SiteKind::kStore, "push", trace::kSiteNewFunction);
+  const std::uint32_t push_end_ = site(SiteKind::kExecute, "push");
+  const std::uint32_t flush_ = site(SiteKind::kExecute, "flush", trace::kSiteNewFunction);
+
+  void SetUp() override { trace_.pm_region(kPmBase, kPmBase + 4096); }
+};
+
+TEST_F(CallsTest, ReachUntilTheirCallerGoesOn) {
+  put({main_, push_, push_end_, flush_, push_end_, main_, push_, flush_, main_, main_});
+  EXPECT_EQ(calls("push"), (Ranges{{1, 4}, {6, 7}}));
+  EXPECT_EQ(calls("flush"), (Ranges{{3, 3}, {7, 7}}));
+}
+
+TEST_F(CallsTest, WithinThemselvesBelongToTheOutermost) {
+  put({main_, push_, push_, flush_, push_, push_end_, main_});
+  EXPECT_EQ(calls("push"), (Ranges{{1, 5}}));
+}
+
+// That flush is the caller's own, although the function of that name has just been called.
+TEST_F(CallsTest, EndBeforeWhatIsInlinedIntoTheirCaller) {
+  put({main_, push_, flush_, flush_in_main_, list_, push_, main_});
+  EXPECT_EQ(calls("push"), (Ranges{{1, 2}, {5, 5}}));
+  EXPECT_EQ(calls("list"), Ranges{});
+}
+
+TEST_F(CallsTest, AreCountedWithWhatTheyStore) {
+  put({main_, push_, flush_, main_, list_, push_, main_});
+  const TemporaryTrace file(trace_);
+  const trace::TraceFile read(file.path());
+  std::map<std::string, std::vector<std::uint64_t>> found;
+  for (const Uses& uses : uses_of_functions(read)) {
+    found[uses.name] = {uses.calls, uses.inlined, uses.stores, uses.depth};
+  }
+  const std::map<std::string, std::vector<std::uint64_t>> expected{{"main", {1, 0, 2, 1}},
+                                                                   {"push", {2, 0, 2, 2}},
+                                                                   {"flush", {1, 0, 0, 3}},
+                                                                   {"list", {0, 1, 0, 0}}};
+  EXPECT_EQ(found, expected);
+}
+
+TEST(Functions, HaveTheirNamesWhereNothingIsMarked) {
+  trace::TraceBuilder trace;
+  const auto site = [&](const char* function) {
+    return trace.site(SiteKind::kExecute, 0, 1, {}, {}, 0, 0, {"test.c", function, 1});
+  };
+  const std::uint32_t first = site("f"), other = site("g"), again = site("f");
+  trace.plain(first);
+  const TemporaryTrace file(trace);
+  const trace::TraceFile read(file.path());
+  const Functions functions(read.sites());
+  EXPECT_EQ(functions.of(first), functions.of(again));
+  EXPECT_NE(functions.of(first), functions.of(other));
+  EXPECT_EQ(functions.name(functions.of(other)), "g");
+  EXPECT_EQ(functions.of(0), Functions::kNone);
+}
+
+TEST(Regions, AreTheOutermost) {
+  trace::TraceBuilder trace;
+  using trace::MarkKind;
+  for (const auto& [kind, depth] :
+       std::initializer_list<std::pair<MarkKind, std::uint64_t>>{{MarkKind::kRegionBegin, 1},
+                                                                 {MarkKind::kRegionBegin, 2},
+                                                                 {MarkKind::kRegionEnd, 2},
+                                                                 {MarkKind::kRegionEnd, 1},
+                                                                 {MarkKind::kRegionBegin, 1}}) {
+    trace.mark(kind, depth);
+  }
+  const TemporaryTrace file(trace);
+  const trace::TraceFile read(file.path());
+  const std::vector<ProgramOperation> found = regions_of(read);
+  ASSERT_EQ(found.size(), 2);
+  EXPECT_EQ(found[0].first, 0);
+  EXPECT_EQ(found[0].last, 3);
+  EXPECT_EQ(found[1].first, 4);
+  EXPECT_EQ(found[1].last, UINT64_MAX);  // the recording ends first
+}
+
+// ---- History and moments -----------------------------------------------------------------------
+
+using litmus::Do;
+
+const litmus::Program kTwoLines{
+    {0, Do::kStore, 0, 5}, {0, Do::kStore, 64, 6}, {0, Do::kClwb, 0}, {0, Do::kSfence},
+    {0, Do::kStore, 0, 7}, {0, Do::kClwb, 64},     {0, Do::kSfence},
+};
+
+TEST(History, SaysWhatIsVisibleAndSureWhen) {
+  litmus::Recorder recorder(kTwoLines, 1);
+  const TemporaryTrace file(recorder.trace());
+  const trace::TraceFile read(file.path());
+  const History history(read, PersistencyRules::kPx86);
+  EXPECT_EQ(history.steps(), 7);
+  ASSERT_EQ(history.pieces(), 3);
+  EXPECT_EQ(history.piece(1).step, 1);
+  EXPECT_EQ(history.piece(1).sure, 4);
+  EXPECT_EQ(history.piece(2).sure, 7);
+  EXPECT_EQ(history.piece(3).before, 5);
+  EXPECT_EQ(history.piece(3).sure, History::kNever);
+  EXPECT_EQ(history.order_at(0), 0);
+  EXPECT_EQ(history.order_at(4), 2);
+  EXPECT_EQ(history.order_at(5), 3);
+  EXPECT_EQ(history.next_sure(0), 4);
+  EXPECT_EQ(history.next_sure(1), 7);
+  EXPECT_EQ(history.next_sure(2), History::kNever);
+  NothingLost whole(history);
+  const auto first = [&](std::uint64_t order) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, whole.go_to(order).read(Line::of(kPmBase)).data(), sizeof(word));
+    return word;
+  };
+  EXPECT_EQ(first(3), 7);
+  EXPECT_EQ(first(2), 5);
+  EXPECT_EQ(first(0), 0);
+  EXPECT_EQ(first(1), 5);
+}
+
+TEST(NothingLost, ForgetsWhatItWasGivenBeside) {
+  litmus::Recorder recorder(kTwoLines, 1);
+  const TemporaryTrace file(recorder.trace());
+  const trace::TraceFile read(file.path());
+  const History history(read, PersistencyRules::kPx86);
+  NothingLost whole(history);
+  whole.go_to(1);
+  whole.changed();
+  EXPECT_EQ(std::to_integer<int>(whole.with({2, 3}).read(Line::of(kPmBase + 64))[0]), 6);
+  EXPECT_EQ(whole.changed(), (std::vector{Line::of(kPmBase), Line::of(kPmBase + 64)}));
+  EXPECT_EQ(whole.go_to(1).read(Line::of(kPmBase + 64)), LineData{});
+  EXPECT_EQ(std::to_integer<int>(whole.go_to(1).read(Line::of(kPmBase))[0]), 5);
+  EXPECT_EQ(whole.changed(), (std::vector{Line::of(kPmBase), Line::of(kPmBase + 64)}));
+}
+
+// The thread's operation number is the step's.
+ProgramOperation steps(std::uint64_t first, std::uint64_t last, std::uint32_t thread = 0) {
+  return {.thread = thread, .name = "f", .first = first, .last = last};
+}
+
+TEST(Stretches, BeginAndEndWithTheSteps) {
+  litmus::Recorder recorder(kTwoLines, 1);
+  const TemporaryTrace file(recorder.trace());
+  const trace::TraceFile read(file.path());
+  const Stretches found(read, {steps(2, 4), steps(5, 5), steps(6, 6), steps(7, 9)}, 7);
+  ASSERT_EQ(found.operations().size(), 4);
+  EXPECT_EQ(found.operations()[0].first_step, 2);
+  EXPECT_EQ(found.operations()[0].last_step, 4);
+  EXPECT_EQ(found.operations()[3].number, 4);
+  EXPECT_EQ(found.operations()[3].last_step, 7);
+  struct Expected {
+    std::uint64_t first, last;
+    std::size_t executing, ended;
+    bool set_up;
+  };
+  const std::vector<Expected> expected{{0, 1, 0, 0, true},  {2, 3, 1, 0, false},
+                                       {4, 4, 0, 1, false}, {5, 5, 0, 2, false},
+                                       {6, 6, 0, 3, false}, {7, 7, 0, 4, false}};
+  ASSERT_EQ(found.list().size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const Stretch& stretch = found.list()[i];
+    EXPECT_EQ(stretch.first, expected[i].first) << i;
+    EXPECT_EQ(stretch.last, expected[i].last) << i;
+    EXPECT_EQ(stretch.executing.size(), expected[i].executing) << i;
+    EXPECT_EQ(stretch.ended, expected[i].ended) << i;
+    EXPECT_EQ(stretch.set_up, expected[i].set_up) << i;
+  }
+  EXPECT_EQ(found.at(1), 0);
+  EXPECT_EQ(found.at(3), 1);
+}
+
+// ---- Answers -----------------------------------------------------------------------------------
+
+CheckerCommand reader(const std::string& script) {
+  return {"--answers sh",
+          PMEMSIM_CHECKER_HOST,
+          false,
+          {"/bin/sh", "-c", script, "reader"},
+          60,
+          "",
+          true};
+}
+
+// The first words of two lines; nobody reads the third.
+const std::string kTwoWords = "od -An -tu8 -N8 $1; od -An -tu8 -j64 -N8 $1";
+
+litmus::Bytes words_of(const litmus::Bytes& bytes) {
+  litmus::Bytes words(bytes.begin(), bytes.begin() + 8);
+  words.insert(words.end(), bytes.begin() + 64, bytes.begin() + 72);
+  return words;
+}
+
+constexpr std::size_t kAnswerLines = 3;
+
+// By the definition: an image is wrong if a crash at some moment leaves it, and its words are those
+// of no image that is right then.
+class ByDefinition {
+ public:
+  ByDefinition(const litmus::Program& program, const std::vector<ProgramOperation>& operations,
+               PersistencyRules rules)
+      : program_(program), operations_(operations), rules_(rules) {}
+
+  litmus::Images wrong() const {
+    litmus::Images found;
+    for (std::uint64_t moment = 0; moment <= program_.size(); ++moment) {
+      const std::set<litmus::Bytes> right = right_at(moment);
+      for (const litmus::Bytes& image : left_at(moment)) {
+        if (!right.contains(words_of(image))) found.insert(image);
+      }
+    }
+    return found;
+  }
+
+ private:
+  // What a crash right behind a step leaves is there with what becomes visible right behind it.
+  litmus::Images left_at(std::uint64_t moment) const {
+    litmus::Program until(program_.begin(), program_.begin() + static_cast<std::ptrdiff_t>(moment));
+    until.push_back({0, Do::kStore, kAnswerLines * 64, 1});
+    litmus::Images found;
+    const litmus::Definition definition(until, rules_, kAnswerLines + 1);
+    for (litmus::Bytes image : definition.images()) {
+      if (image[kAnswerLines * 64] != 1) continue;
+      image.resize(kAnswerLines * 64);
+      found.insert(image);
+    }
+    return found;
+  }
+  litmus::Bytes whole(std::uint64_t moment) const {
+    litmus::Bytes bytes(kAnswerLines * 64);
+    for (std::uint64_t step = 0; step < moment; ++step) {
+      if (!litmus::is_store(program_[step].what)) continue;
+      std::memcpy(bytes.data() + program_[step].at, &program_[step].value, 8);
+    }
+    return words_of(bytes);
+  }
+  std::set<litmus::Bytes> right_at(std::uint64_t moment) const {
+    std::uint64_t since = 0;
+    for (const ProgramOperation& each : operations_) {
+      if (each.first <= moment && moment < each.last) {
+        return {whole(each.first - 1), whole(each.last)};
+      }
+      if (each.last <= moment) since = each.last;
+    }
+    std::set<litmus::Bytes> right;
+    for (std::uint64_t at = since; at <= moment; ++at) right.insert(whole(at));
+    return right;
+  }
+
+  const litmus::Program& program_;
+  const std::vector<ProgramOperation>& operations_;
+  const PersistencyRules rules_;
+};
+
+constexpr std::uint64_t kAllAnswers = 100000;
+
+// By the check, of so many images.
+litmus::Images wrong_by_check(const litmus::Program& program,
+                              const std::vector<ProgramOperation>& operations,
+                              PersistencyRules rules, std::uint64_t most, std::size_t jobs) {
+  litmus::Recorder recorder(program, 1);
+  const TemporaryTrace file(recorder.trace());
+  const trace::TraceFile read(file.path());
+  AnswerCheck check(read, rules, 1, most, reader(kTwoWords), jobs, operations);
+  while (check.show_next([] {})) {
+  }
+  EXPECT_TRUE(most < kAllAnswers || check.images().images().complete());
+  litmus::Images found;
+  for (const std::uint64_t number : check.find_wrong([] {})) {
+    EXPECT_TRUE(check.images().go_to(number));
+    const auto wrong = check.judge([] {});
+    EXPECT_TRUE(wrong.has_value());
+    litmus::Bytes bytes(kAnswerLines * 64);
+    for (std::size_t line = 0; line < kAnswerLines; ++line) {
+      const LineData data = check.images().image().read(Line::of(kPmBase + line * 64));
+      std::memcpy(bytes.data() + line * 64, data.data(), data.size());
+    }
+    found.insert(bytes);
+  }
+  EXPECT_EQ(check.unjudged(), 0);
+  return found;
+}
+
+struct RandomCase {
+  litmus::Program program;
+  std::vector<ProgramOperation> operations;
+};
+
+RandomCase random_case(std::mt19937& random) {
+  const auto draw = [&](unsigned most) { return random() % most; };
+  RandomCase found;
+  for (std::uint64_t step = 1; step <= 11; ++step) {
+    const std::uint64_t at = draw(kAnswerLines) * 64;
+    const unsigned what = draw(10);
+    const Do kind = what < 4   ? Do::kStore
+                    : what < 5 ? Do::kNonTemporal
+                    : what < 7 ? Do::kClwb
+                    : what < 8 ? Do::kClflush
+                               : Do::kSfence;
+    found.program.push_back({0, kind, at, step});
+  }
+  for (std::uint64_t step = 1 + draw(3); step <= found.program.size();) {
+    const std::uint64_t last = std::min<std::uint64_t>(step + draw(5), found.program.size());
+    found.operations.push_back(steps(step, last));
+    step = last + 1 + draw(2) * draw(3);
+  }
+  return found;
+}
+
+// Operations that store, flush and wait; one in eight flushes another line.
+RandomCase tidy_case(std::mt19937& random) {
+  RandomCase found;
+  for (std::uint64_t step = 1; step <= 12; step += 3) {
+    const std::uint64_t at = random() % kAnswerLines * 64;
+    const std::uint64_t flushed = random() % 8 == 0 ? 128 - at : at;
+    found.program.push_back({0, Do::kStore, at, step});
+    found.program.push_back({0, Do::kClwb, flushed});
+    found.program.push_back({0, Do::kSfence});
+    found.operations.push_back(steps(step, step + 2));
+  }
+  return found;
+}
+
+class DefinitionTest : public testing::TestWithParam<PersistencyRules> {};
+
+TEST_P(DefinitionTest, SaysWhatIsWrong) {
+  std::mt19937 random(7);
+  std::size_t wrong = 0, right = 0, missed = 0;
+  for (int number = 0; number < 40; ++number) {
+    const RandomCase each = number % 2 == 0 ? random_case(random) : tidy_case(random);
+    const litmus::Images expected = ByDefinition(each.program, each.operations, GetParam()).wrong();
+    const litmus::Images found =
+        wrong_by_check(each.program, each.operations, GetParam(), kAllAnswers, 1 + number % 3);
+    EXPECT_TRUE(std::ranges::includes(expected, found)) << number;
+    // Likely images, not each when it comes up first.
+    const litmus::Images some = wrong_by_check(each.program, each.operations, GetParam(), 12, 2);
+    EXPECT_TRUE(std::ranges::includes(expected, some)) << number;
+    // What a non-temporal store has left and another one has overwritten may be there or not, and
+    // nobody sees it: such an image is judged by the moments of one of both.
+    const bool distinct = !std::ranges::any_of(
+        each.program, [](const litmus::Step& step) { return step.what == Do::kNonTemporal; });
+    EXPECT_TRUE(!distinct || found == expected) << number;
+    missed += expected.size() - found.size();
+    (expected.empty() ? right : wrong) += 1;
+  }
+  EXPECT_GT(wrong, 3);
+  EXPECT_GT(right, 3);
+  EXPECT_LT(missed, 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(AnswerCheck, DefinitionTest,
+                         testing::Values(PersistencyRules::kPx86, PersistencyRules::kEadr));
+
+// Each stores to a line of its own and makes that durable; the other is under way.
+TEST(AnswerCheck, TakesAnyOfTheOperationsOfSeveralThreadsAsDone) {
+  const litmus::Program program{
+      {0, Do::kStore, 0, 1}, {1, Do::kStore, 64, 2}, {0, Do::kClwb, 0},
+      {0, Do::kSfence},      {1, Do::kClwb, 64},     {1, Do::kSfence},
+  };
+  litmus::Recorder recorder(program, 2);
+  const TemporaryTrace file(recorder.trace());
+  const trace::TraceFile read(file.path());
+  const std::vector<ProgramOperation> operations{
+      {.thread = 0, .name = "f", .first = 1, .last = UINT64_MAX},
+      {.thread = 1, .name = "f", .first = 1, .last = UINT64_MAX}};
+  for (const std::string& script : {kTwoWords, std::string("od -An -tu8 -N8 $1; echo $$")}) {
+    AnswerCheck check(read, PersistencyRules::kPx86, 1, 1000, reader(script), 2, operations);
+    while (check.show_next([] {})) {
+    }
+    const std::size_t wrong = check.find_wrong([] {}).size();
+    EXPECT_EQ(wrong == 0, script == kTwoWords);  // the other one never says the same twice
+  }
+}
+
+// ---- Readers -----------------------------------------------------------------------------------
+
+TEST(Reader, PrintsApartFromWhatItSays) {
+  using Ending = CheckerAnswer::Ending;
+  const std::vector<trace::PmRegion> regions{{kPmBase, kPmBase + 4096, ""}};
+  const auto printed_by = [&](const std::string& script, Ending ending) {
+    std::string text;
+    CheckerPool pool(
+        reader(script), regions, 1,
+        [&](std::uint64_t, const CheckerAnswer&, const std::string& printed) { text = printed; });
+    EXPECT_EQ(pool.judge(Image(), {}, {}).ending, ending);
+    return text;
+  };
+  EXPECT_EQ(printed_by("echo out; echo err >&2; printf end", Ending::kExited), "out\nend");
+  EXPECT_EQ(printed_by("true", Ending::kExited), "");
+  const std::string much = printed_by("yes | head -c 500001", Ending::kExited);
+  EXPECT_EQ(much.size(), 500001);
+  EXPECT_EQ(much.substr(499998), "y\ny");
+  printed_by("yes", Ending::kTooMuch);
+}
+
+}  // namespace
+}  // namespace pmemsim::answers
