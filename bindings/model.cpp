@@ -140,11 +140,10 @@ nb::list list_persist_calls(const trace::TraceFile& trace) {
   return all;
 }
 
-// The digest of what a crash leaves by a persistency model; and the fingerprint of all images, unless
-// these are more.
+// The digest of what a crash leaves by a persistency model; and the fingerprint of all images,
+// unless these are more.
 using Fingerprints = std::pair<std::optional<std::uint64_t>, std::optional<std::uint64_t>>;
-Fingerprints fingerprint(const trace::TraceFile& trace,
-                                                                   const WantedImages& wanted) {
+Fingerprints fingerprint(const trace::TraceFile& trace, const WantedImages& wanted) {
   const double most = std::min(static_cast<double>(wanted.most), AllowedImages::kMostAll);
   if (!wanted.design) {  // of which not one has to be made as a whole
     AllowedImages images(trace, rules_of(wanted), 1, wanted.most, wanted.without.operations);

@@ -50,8 +50,7 @@ constexpr Promises kCaches{.stores_in_order = true,
 class Allowed {
  public:
   Allowed(const Deeds& deeds, const Promises& promises,
-          std::uint64_t most = PromisedImages::kMostAll,
-          const trace::LeftOut& without = {})
+          std::uint64_t most = PromisedImages::kMostAll, const trace::LeftOut& without = {})
       : recorder_(deeds),
         file_(recorder_.builder),
         trace_(file_.path()),
