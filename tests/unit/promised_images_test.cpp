@@ -273,8 +273,7 @@ TEST(PromisedStores, FlushedInARegionThatHasWrittenTheLineMayComeWithIt) {
   EXPECT_EQ(rows(unflushed, kRedo, {kSecond, kA}), kAnyTwo);
 }
 
-// ---- Random programs
-// -----------------------------------------------------------------------------
+// ---- Random programs ----------------------------------------------------------------------------
 
 std::string written(const Deeds& deeds) {
   constexpr std::array kNames{"begin",   "end",  "store", "load",   "flush",        "order",
@@ -327,8 +326,7 @@ TEST_P(PromisedClasses, LikelyAndRandomImagesAreAllowed) {
   }
 }
 
-// ---- The sequence
-// --------------------------------------------------------------------------------
+// ---- The sequence -------------------------------------------------------------------------------
 
 TEST(PromisedImages, AreInTheSameOrderWhenGoneToAgain) {
   const Deeds program = one_after_another({region(0, {store(0, kA)}),

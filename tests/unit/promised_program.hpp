@@ -43,8 +43,7 @@ inline constexpr std::uint64_t kWordsOfLine = 8;
 using WordValues = std::vector<std::uint64_t>;
 using WordImages = std::set<WordValues>;
 
-// ---- As a recording
-// ------------------------------------------------------------------------------
+// ---- As a recording -----------------------------------------------------------------------------
 
 class DeedRecorder {
  public:
@@ -122,8 +121,7 @@ class DeedRecorder {
   std::vector<std::set<std::uint64_t>> written_;  // lines, by thread, since its region's begin
 };
 
-// ---- By the definition
-// ---------------------------------------------------------------------------
+// ---- By the definition --------------------------------------------------------------------------
 
 class PromisesDefinition {
  public:
@@ -353,8 +351,7 @@ class PromisesDefinition {
   std::vector<std::size_t> of_;  // by deed: the unit that it is part of
 };
 
-// ---- Random programs
-// -----------------------------------------------------------------------------
+// ---- Random programs ----------------------------------------------------------------------------
 
 // Each thread has lines of its own, and as many belong to the lock. A region that has given the
 // lock back doesn't take it again.

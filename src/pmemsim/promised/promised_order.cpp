@@ -220,8 +220,7 @@ double PromisedOrder::chains() const {
   return sets;
 }
 
-// ---- All sets
-// ------------------------------------------------------------------------------------
+// ---- All sets -----------------------------------------------------------------------------------
 
 EachPromisedSet::EachPromisedSet(const PromisedOrder& order) : order_(order) {
   for (Group group = 0; group < order.groups(); ++group) {
