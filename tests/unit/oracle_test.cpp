@@ -99,7 +99,7 @@ class Program {
 constexpr Promises kX86Regions{.whole_regions = true, .fences = FencePromise::kFlushed};
 constexpr Promises kEadrRegions{
     .whole_regions = true, .stores_in_order = true, .fences = FencePromise::kStores};
-constexpr ProgramHistory::Guarantees kWholeRegions{.promises = kX86Regions, .lines_whole = true};
+const ProgramHistory::Guarantees kWholeRegions{.promises = kX86Regions, .lines_whole = true};
 
 class Judge : public Oracle::ImageReader {
  public:
