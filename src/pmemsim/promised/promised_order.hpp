@@ -17,9 +17,9 @@
 //      persists as it is). Where the design promises it, it also follows all its thread's stores
 //      before it (stores_in_order), and what its thread has read of others (reads_in_order).
 //   5  What comes after a fence, in its thread, follows what the fence covers of stores outside
-//      regions: what the thread had flushed (FencePromise::kFlushed), or all of it (kStores). What a
-//      region flushes of lines that it has written is there with the region where the design can't
-//      write it any sooner (commits_cover_flushes).
+//      regions: what the thread had flushed (FencePromise::kFlushed), or all of it (kStores). What
+//      a region flushes of lines that it has written is there with the region where the design
+//      can't write it any sooner (commits_cover_flushes).
 //   6  A fence that makes durable promises what it covers. One that only orders (ofence) does so
 //      where it is the same instruction (kFlushed). What comes after a promise follows what was
 //      promised: in its own thread, and in any that has heard of it, by a lock or an atomic
