@@ -195,8 +195,8 @@ def test_what_was_built_otherwise_is_said(build: Callable[[int], Built], tmp_pat
     # One that works on a copy.
     copy = tmp_path / "copy"
     copy.write_text(
-        f"#!/bin/sh\ncp $2 {tmp_path}/a && cp $3 {tmp_path}/b && "
-        f"{program} check {tmp_path}/a {tmp_path}/b\n"
+        f"#!/bin/sh\ncp $2 {tmp_path}/a$$ && cp $3 {tmp_path}/b$$ && "
+        f"{program} check {tmp_path}/a$$ {tmp_path}/b$$\n"
     )
     copy.chmod(0o755)
     done = crash((copy, trace))

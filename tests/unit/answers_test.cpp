@@ -230,6 +230,7 @@ CheckerCommand reader(const std::string& script) {
           {"/bin/sh", "-c", script, "reader"},
           60,
           "",
+          {},
           true};
 }
 

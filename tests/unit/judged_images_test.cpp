@@ -6,6 +6,7 @@
 #include <memory>
 #include <random>
 
+#include "pmemsim/model/whole_images.hpp"
 #include "read_checker.hpp"
 
 namespace pmemsim::litmus {
