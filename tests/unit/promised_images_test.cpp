@@ -452,7 +452,7 @@ TEST(PromisedImages, LackAFenceThatIsLeftOut) {
   Allowed with(program, kEpochs);
   EXPECT_EQ(with.all().size(), 3u);
   using Operations = std::vector<std::vector<std::uint64_t>>;
-  const Operations the_first_fence{{2}, {}};  // behind a store, and a mark that says what it means
+  const Operations the_first_fence{{3}, {}};  // behind a store, and what says what it means
   Allowed without(program, kEpochs, PromisedImages::kMostAll,
                   std::make_shared<const Operations>(the_first_fence));
   EXPECT_EQ(without.all().size(), 4u);

@@ -35,7 +35,8 @@ void Core::drain() {
     Slot slot = std::max(head.eligible, drained_);
     tell_of_early_acquisitions(slot);
     const bool telling = head.told > kUntold && head.told < kTold;
-    if (head.stage > 0 || telling) slot = std::max(slot, clock_.slot(queue_.now()));
+    const bool was_held = head.kind == StoreKind::kFlush && head.told == kTold;
+    if (head.stage > 0 || telling || was_held) slot = std::max(slot, clock_.slot(queue_.now()));
     if (!drain_one(head, slot)) break;
     drained_ = slot;
     const bool serialising = head.serialising;
