@@ -171,7 +171,7 @@ void external_begins(std::uint32_t site, const void* caller) {
 }  // namespace
 
 void configure_stepping() {
-  if (records_checker()) return;
+  if (records_checker) return;
   struct sigaction action{};
   action.sa_sigaction = &on_trap;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;

@@ -30,7 +30,6 @@ constexpr char kStartedAnew[] = "PMEMSIM_STARTED_ANEW";
 constexpr std::uint64_t kStackCanary = 0x70'6d'65'6d'73'69'6d'00;  // the lowest byte is zero
 
 MainFunction users_main = nullptr;
-bool is_checker = false;  // PMEMSIM_CHECKER
 
 bool starts_with(const char* text, const char* beginning) {
   return std::strncmp(text, beginning, std::strlen(beginning)) == 0;
@@ -156,7 +155,7 @@ void leave_handler() {
 void program_ends(int status) {
   if (!is_recorded_process()) return;
   active();  // with the token
-  if (status != 0 && !records_checker()) {
+  if (status != 0 && !records_checker) {
     abandon_output();
     say("%s ended with exit status %d while being recorded; no trace was written", program_name,
         status);
@@ -258,7 +257,7 @@ void start(int count, char** arguments, char** environment) {
   start_anew(arguments);
   set_stack_canary();
   recorded_process = getpid();
-  is_checker = std::getenv("PMEMSIM_CHECKER") != nullptr;
+  records_checker = std::getenv("PMEMSIM_CHECKER") != nullptr;
   configure_quantum();
   configure_turns();
   configure_region_of_interest();
@@ -281,8 +280,6 @@ void start(int count, char** arguments, char** environment) {
 [[gnu::used, gnu::section(".preinit_array")]] void (*const preinit)(int, char**, char**) = &start;
 
 }  // namespace
-
-bool records_checker() { return is_checker; }
 
 }  // namespace pmemsim::rt
 

@@ -44,7 +44,7 @@ void region_of_interest_end() {
 
 void configure_region_of_interest() {
   const char* text = std::getenv("PMEMSIM_ROI");
-  if (records_checker()) {
+  if (records_checker) {
     whole_run = true;
   } else if (text == nullptr) {
     whole_run = pm_roi_begin == nullptr;

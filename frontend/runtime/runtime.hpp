@@ -173,7 +173,7 @@ extern pid_t recorded_process;
 bool is_recorded_process();
 // Recorded is what a checker does to an image: all of its run, with whatever status it ends, and
 // without the instructions of code that isn't instrumented, whose count nobody needs.
-bool records_checker();
+extern bool records_checker;
 
 // Ends the program with exit code 2 and leaves no trace behind.
 [[noreturn]] __attribute__((format(printf, 1, 2))) void fail(const char* format, ...);

@@ -16,6 +16,7 @@ namespace pmemsim::rt {
 Mode mode = Mode::kOff;
 const char* program_name = "the program";
 pid_t recorded_process = 0;
+bool records_checker = false;
 trace::FrameFile* output_file = nullptr;
 
 bool is_recorded_process() { return mode != Mode::kOff && getpid() == recorded_process; }
