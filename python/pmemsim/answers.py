@@ -408,13 +408,9 @@ class _Judged:
         return _first_line(printed)
 
     def _report(self, answered: float) -> None:
-        if self.progress is None:
-            return
-        limit = self.wanted.budget.seconds
-        if limit is not None:
-            self.progress(min((time.monotonic() - self.begin) / limit, 0.999))
-        else:
-            self.progress(min(answered / min(self.wanted.budget.most, self.images.possible), 0.999))
+        if self.progress is not None:
+            budget = self.wanted.budget
+            self.progress(budget.share(answered, self.images.possible, self.begin))
 
 
 def _succeeds(heard: _Heard) -> bool:

@@ -77,6 +77,12 @@ class Budget:
             return _core.NO_END_OF_MODEL_IMAGES
         return int(_core.MOST_MODEL_IMAGES)
 
+    def share(self, judged: float, possible: float, begin: float) -> float:
+        """How much is used up: images judged of those that there are, or time since `begin`."""
+        if self.seconds is not None:
+            return min((time.monotonic() - begin) / self.seconds, 0.999)
+        return min(judged / min(self.most, possible), 0.999)
+
 
 @dataclass(frozen=True)
 class ImageStory:
@@ -363,13 +369,9 @@ class Shown:
             self.images.write([str(stack.enter_context(replacing(path))) for path in paths])
 
     def _report(self, judged: float) -> None:
-        if self.progress is None:
-            return
-        limit = self.wanted.budget.seconds
-        if limit is not None:
-            self.progress(min((time.monotonic() - self.begin) / limit, 0.999))
-        else:
-            self.progress(min(judged / min(self.wanted.budget.most, self.images.possible), 0.999))
+        if self.progress is not None:
+            budget = self.wanted.budget
+            self.progress(budget.share(judged, self.images.possible, self.begin))
 
 
 def kept_files(path: Path, regions: int) -> list[Path]:

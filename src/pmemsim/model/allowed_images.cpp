@@ -293,8 +293,7 @@ Presence AllowedImages::present(Line line, const PersistencyModel::Pieces& piece
   return all_->present(index);
 }
 
-// ---- What an image has lost
-// ----------------------------------------------------------------------
+// ---- What an image has lost -------------------------------------------------------------------
 
 std::uint64_t AllowedImages::fingerprint() const {
   std::uint64_t sum = 0;
