@@ -4,6 +4,7 @@
 #include <map>
 
 #include "pmemsim/answers/functions.hpp"
+#include "pmemsim/trace/accesses.hpp"
 #include "pmemsim/trace/pm_addresses.hpp"
 #include "pmemsim/trace/site_flags.hpp"
 
@@ -66,18 +67,6 @@ class ChosenCalls {
   std::size_t depth_ = 0;  // of the call that is being executed, the newest one; 0: there is none
 };
 
-bool stores(const Operation& operation) {
-  switch (operation.kind) {
-    case SiteKind::kStore:
-    case SiteKind::kNonTemporal:
-    case SiteKind::kAtomicStore:
-    case SiteKind::kCopyStore:
-      return true;
-    default:
-      return operation.kind == SiteKind::kAtomicUpdate && operation.flag;
-  }
-}
-
 }  // namespace
 
 std::vector<ProgramOperation> regions_of(const trace::TraceFile& trace) {
@@ -137,7 +126,7 @@ std::vector<Uses> uses_of_functions(const trace::TraceFile& trace) {
       if ((site.flags & trace::kSiteInlined) != 0) {
         ++found[trace.sites().string(site.function)].inlined;
       }
-      if (!stores(operation) || !pm.contains(operation.address)) continue;
+      if (!trace::stores_something(operation) || !pm.contains(operation.address)) continue;
       for (const std::uint32_t function : calls.open()) ++found[functions.name(function)].stores;
     }
   }

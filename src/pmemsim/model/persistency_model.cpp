@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "pmemsim/trace/accesses.hpp"
 #include "pmemsim/trace/initial_state.hpp"
 #include "pmemsim/trace/layout.hpp"
 
@@ -83,17 +84,7 @@ bool PersistencyModel::step() {
   return true;
 }
 
-bool PersistencyModel::stores() const {
-  switch (order_.operation().kind) {
-    case SiteKind::kStore:
-    case SiteKind::kNonTemporal:
-    case SiteKind::kAtomicStore:
-    case SiteKind::kCopyStore:
-      return true;
-    default:
-      return order_.operation().kind == SiteKind::kAtomicUpdate && order_.operation().flag;
-  }
-}
+bool PersistencyModel::stores() const { return trace::stores_something(order_.operation()); }
 
 bool PersistencyModel::copies() const {
   const SiteKind kind = order_.operation().kind;

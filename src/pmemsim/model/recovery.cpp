@@ -8,6 +8,7 @@
 #include "pmemsim/core/mix.hpp"
 #include "pmemsim/mem/image.hpp"
 #include "pmemsim/model/visible_order.hpp"
+#include "pmemsim/trace/accesses.hpp"
 #include "pmemsim/trace/initial_state.hpp"
 #include "pmemsim/trace/pm_addresses.hpp"
 
@@ -20,18 +21,6 @@ using trace::SiteKind;
 bool loads_something(const Operation& operation) {
   return operation.kind == SiteKind::kLoad || operation.kind == SiteKind::kAtomicLoad ||
          operation.kind == SiteKind::kAtomicUpdate || operation.kind == SiteKind::kCopyLoad;
-}
-
-bool stores_something(const Operation& operation) {
-  switch (operation.kind) {
-    case SiteKind::kStore:
-    case SiteKind::kNonTemporal:
-    case SiteKind::kAtomicStore:
-    case SiteKind::kCopyStore:
-      return true;
-    default:
-      return operation.kind == SiteKind::kAtomicUpdate && operation.flag;
-  }
 }
 
 bool may_order(const Operation& operation) {
@@ -107,7 +96,7 @@ PersistSteps persist_steps(const trace::TraceFile& recovery) {
   const auto add = [&](std::uint64_t word) { steps.hash = mix(steps.hash + word); };
   while (order.next()) {
     const Operation& operation = order.operation();
-    const bool to_pm = stores_something(operation) && pm.contains(operation.address);
+    const bool to_pm = trace::stores_something(operation) && pm.contains(operation.address);
     const bool flushes = operation.kind == SiteKind::kFlush;
     if (!to_pm && !flushes && !may_order(operation)) continue;
     add(operation.site);
@@ -128,7 +117,7 @@ std::set<OpenRead> open_reads(const AllowedImages& images, const trace::TraceFil
   VisibleOrder order(recovery, {}, VisibleOrder::Loads::kAll);
   while (order.next()) {
     const Operation& operation = order.operation();
-    const bool is_load = loads_something(operation), is_store = stores_something(operation);
+    const bool is_load = loads_something(operation), is_store = trace::stores_something(operation);
     if (!is_load && !is_store) continue;
     for_each_accessed_line(operation, [&](Line at, ByteMask bytes) {
       const std::optional<Line> line = places.in_crashed(at);
