@@ -397,5 +397,20 @@ TEST(PmWeaver, OfTheArtifactSendsLinesThatMakeRoom) {
   EXPECT_EQ(bench.count("by_timeout"), 5);
 }
 
+TEST(PmWeaver, OfTheArtifactForgetsWhatItsOwnCoreHasStored) {
+  WeaverBench bench(Values{{"pmweaver.variant", "artifact"}});
+  const auto make_room = [&] {
+    for (std::uint64_t line = 1; line < 5; ++line) bench.store(203, kItems + 64 * line, 5);
+  };
+  bench.store(203, kItems, 5, 0);
+  bench.flush(Line::of(kItems), 1);  // core 0 still has it among its candidates
+  make_room();
+  bench.store(203, kItems, 5, 0);
+  bench.store(203, kItems, 5, 1);
+  make_room();
+  bench.flush(Line::of(kItems), 1);
+  EXPECT_EQ(bench.count("write_backs"), 1) << "what core 1 has stored is known";
+}
+
 }  // namespace
 }  // namespace pmemsim

@@ -70,8 +70,14 @@ void PmWeaver::note_time(CoreId core, Line line, Picoseconds when) {
   }
   cores_[core].accumulator.stored(line, when, [&](Line as_it_is, bool left) {
     send_as_it_is(core, as_it_is, when);
-    if (left) stored_.erase(as_it_is);
+    if (left) forget_stores(core, as_it_is);
   });
+}
+
+// Another core may have stored to the line since, or written it back.
+void PmWeaver::forget_stores(CoreId core, Line line) {
+  const Stored* const found = stored_.find(line);
+  if (found != nullptr && found->core == core) stored_.erase(line);
 }
 
 void PmWeaver::written_back(CoreId core, Line line, const LineData& data, WriteBack how,

@@ -137,6 +137,7 @@ class PmWeaver final : public Precompute {
 
   void note_store(const RetiredStore& store, Picoseconds when);
   void note_time(CoreId core, Line line, Picoseconds when);
+  void forget_stores(CoreId core, Line line);
   void send_as_it_is(CoreId core, Line line, Picoseconds when);
   void send(const Predicted& predicted, Picoseconds when);
   void arrive(std::uint64_t slot, Picoseconds now);
