@@ -296,6 +296,23 @@ TEST_P(DesignContract, HintsCostNothing) {
   }
 }
 
+TEST_P(DesignContract, TakesTheSameTimeUnsealed) {
+  RandomTrace random(
+      {.seed = 3, .threads = 2, .operations = 600, .lines = 40, .pm_source = pool()});
+  const TemporaryTrace temporary(random.builder);
+  const trace::TraceFile file(temporary.path());
+  Machine sealed(configuration(), file), unsealed(configuration(), file);
+  sealed.format();
+  unsealed.leave_unsealed();
+  sealed.run({});
+  unsealed.run({});
+  const std::vector<Statistic> with = statistics(sealed), without = statistics(unsealed);
+  ASSERT_EQ(with.size(), without.size());
+  for (std::size_t i = 0; i < with.size(); ++i) {
+    EXPECT_EQ(with[i].value, without[i].value) << with[i].name;
+  }
+}
+
 TEST_P(DesignContract, StopsWhenAskedTo) {
   // Long, so that there is a report before its end; written once for all designs of a log.
   static std::map<std::string, TemporaryTrace> traces;

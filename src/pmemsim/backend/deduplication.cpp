@@ -56,6 +56,7 @@ void Deduplication::connect(EventQueue&, const Memory&, Backend& backend) { back
 
 void Deduplication::share(LineEntries& entries) {
   entries_ = &entries;
+  entries.seals().known_of_others = true;
   if (parameters_.duplicates == Duplicates::kData) entries.seals().keeper = this;
 }
 

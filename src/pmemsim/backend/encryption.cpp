@@ -66,6 +66,7 @@ void Encryption::pad_made(std::uint64_t number, Picoseconds now) {
 void Encryption::encode(const Write&, const Prepared& prepared, Encoded& encoded) const {
   if (encoded.elsewhere) return;
   entries_->begin_seal(encoded);
+  if (!entries_->sealed()) return;
   const std::uint64_t before = entries_->seal_at(encoded.place).counter;
   if (parameters_.defects.counter && before != 0) encoded.seal.counter = before;
   const std::uint64_t pad = prepared.outlived ? before : encoded.seal.counter;
@@ -77,6 +78,7 @@ void Encryption::accepted(const Write& write, const Encoded& encoded) {
 }
 
 LineData Encryption::decode(Line place, const LineData& data) const {
+  if (!entries_->sealed()) return data;
   const std::uint64_t counter = entries_->seal_at(place).counter;
   return counter == 0 ? data : cipher_.apply(place, counter, data);
 }

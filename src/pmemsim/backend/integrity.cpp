@@ -93,10 +93,9 @@ std::optional<std::uint32_t> Integrity::outdates(const Write& write, const Encod
   const bool only_unpredicted = parameters_.staleness != Staleness::kSharedLevels;
   if (ignores_changes() || (only_unpredicted && encoded.predicted)) return {};
   if (parameters_.staleness == Staleness::kAllHashes) return kLeaf;
-  for (std::uint32_t level = 0; level < parameters_.levels; ++level) {
-    if (MerkleTree::above(leaf_of(write.line) ^ leaf_of(other), level) == 0) return kLeaf + level;
-  }
-  return {};
+  const std::uint32_t level = MerkleTree::common_level(leaf_of(write.line), leaf_of(other));
+  if (level >= parameters_.levels) return {};
+  return kLeaf + level;
 }
 
 // Puts it into the cache if it isn't there.
@@ -104,7 +103,8 @@ bool Integrity::cached(Line node, bool changes) {
   const MetadataCache::Found found = cache_.look_up(node, changes);
   if (found.evicted) {
     count_written(*found.evicted);
-    backend_->write_metadata(*found.evicted, tree_.node(*found.evicted));
+    const LineData node = entries_->sealed() ? tree_.node(*found.evicted) : LineData{};
+    backend_->write_metadata(*found.evicted, node);
   }
   return found.hit;
 }
@@ -125,6 +125,7 @@ void Integrity::encode(const Write& write, const Prepared& prepared, Encoded& en
       parameters_.defects.stale_nodes && prepared.data && changed_since(prepared.since, write.line);
   if (encoded.elsewhere) return;
   entries_->begin_seal(encoded);
+  if (!entries_->sealed()) return;
   const Line place = macs_have_address() ? encoded.place : Line{};
   encoded.seal.mac = mac_of(authenticator_, place, encoded.seal.counter, encoded.data);
   if (parameters_.defects.mac) encoded.seal.mac = entries_->seal_at(encoded.place).mac;

@@ -138,6 +138,7 @@ Seal LineEntries::entry_of(Line line) const {
 }
 
 LineData LineEntries::contents(Line entries) const {
+  if (!sealed_) return {};
   const EntryLayout layout = this->layout();
   const Line first = layout.first_covered(entries);
   LineData data{};
@@ -159,7 +160,7 @@ void LineEntries::encode(const Write& write, const Prepared&, Encoded& encoded) 
   if (!encoded.elsewhere && need(write.line) == EntryNeed::kLater) return;
   const Line entries = layout().line_of(write.line);
   LineData data = contents(entries);
-  layout().put(data, write.line, encoded.seal);
+  if (sealed_) layout().put(data, write.line, encoded.seal);
   encoded.metadata.push_back({entries, data});
   add_nodes(entries, data, encoded.metadata);
 }
@@ -168,6 +169,12 @@ void LineEntries::encode(const Write& write, const Prepared&, Encoded& encoded) 
 void LineEntries::add_nodes(Line entries, const LineData& data,
                             std::vector<Encoded::Metadata>& metadata) const {
   if (!seals_.persist_nodes) return;
+  if (!sealed_) {
+    for (std::uint32_t level = 1; level < seals_.tree->levels(); ++level) {
+      metadata.push_back({MerkleTree::node_above(leaf_of(entries), level), {}});
+    }
+    return;
+  }
   const bool stale = seals_.defects.tree || seals_.defects.nodes;
   const LineData leaf = layout().leaf(stale ? contents(entries) : data);
   for (const auto& [node, contents] : seals_.tree->nodes_above(leaf_of(entries), leaf)) {
@@ -192,19 +199,24 @@ void LineEntries::accepted(const Write& write, const Encoded& encoded) {
   const Line entries = layout().line_of(line);
   const bool is_stale = seals_.defects.tree || encoded.stale_hashes;
   const LineData stale = is_stale ? contents(entries) : LineData{};
-  Seal* const known = entries_.find(line);
-  (known != nullptr ? *known : entries_.insert(line)) = entry;
-  if (!encoded.elsewhere) {
-    Seal* newest = seals_at_.find(entry.place);
-    if (newest == nullptr) newest = &(seals_at_.insert(entry.place) = {.place = entry.place});
-    before_[entry.counter] = std::exchange(*newest, entry);
-  }
+  if (sealed_ || seals_.known_of_others) keep(line, entry, encoded.elsewhere);
   const bool later = encoded.metadata.empty();
   cached(entries, later);
   if (later) return deferred_.deferred(entries);
   ++statistics_.written;
   cache_.clean(entries);
   persistent(entries, is_stale ? stale : contents(entries));
+}
+
+void LineEntries::keep(Line line, const Seal& entry, bool elsewhere) {
+  Seal* const known = entries_.find(line);
+  (known != nullptr ? *known : entries_.insert(line)) = entry;
+  if (elsewhere) return;
+  Seal* newest = seals_at_.find(entry.place);
+  if (newest == nullptr) newest = &(seals_at_.insert(entry.place) = {.place = entry.place});
+  Seal* before = before_.find({entry.counter});
+  if (before == nullptr) before = &before_.insert({entry.counter});
+  *before = std::exchange(*newest, entry);
 }
 
 void LineEntries::written_back(std::uint64_t entries, Picoseconds now) {
@@ -215,7 +227,7 @@ void LineEntries::written_back(std::uint64_t entries, Picoseconds now) {
 }
 
 void LineEntries::persistent(Line entries, const LineData& contents) {
-  if (seals_.tree == nullptr || seals_.defects.root) return;
+  if (!sealed_ || seals_.tree == nullptr || seals_.defects.root) return;
   seals_.tree->update(leaf_of(entries), layout().leaf(contents));
 }
 
@@ -228,17 +240,19 @@ std::optional<LineData> LineEntries::evicted(Line line, const LineData& data) co
 
 void LineEntries::dropped(const Write&, const Encoded& encoded, bool accepted) {
   if (!accepted || encoded.elsewhere) return;
-  const auto dropped = before_.extract(encoded.seal.counter);
-  if (dropped.empty()) return;
+  const Seal* const found = before_.find({encoded.seal.counter});
+  if (found == nullptr) return;
+  const Seal dropped = *found;
+  before_.erase({encoded.seal.counter});
   Seal& newest = *seals_at_.find(encoded.seal.place);
-  if (newest == encoded.seal) newest = dropped.mapped();
-  for (auto& [_, older] : before_) {
-    if (older == encoded.seal) older = dropped.mapped();
-  }
+  if (newest == encoded.seal) newest = dropped;
+  before_.for_each([&](Counter, Seal& older) {
+    if (older == encoded.seal) older = dropped;
+  });
 }
 
 void LineEntries::written(const Write&, const Encoded& encoded) {
-  before_.erase(encoded.seal.counter);
+  if (before_.find({encoded.seal.counter}) != nullptr) before_.erase({encoded.seal.counter});
 }
 
 std::unique_ptr<ImageDecoder> LineEntries::decoder() const {

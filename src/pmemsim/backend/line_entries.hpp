@@ -14,18 +14,18 @@
 //      machine that is switched on again goes on from there.
 //      [Open: a counter for each line would begin again where a crash has lost the last one, or a
 //      mapping has taken its place.] A line that has never been written has counter 0, and is zero;
-//      what programs find there has counter 1. (Where nobody looks at the device, it stands there
-//      in the clear.)
+//      what programs find there has counter 1.
 //   4  A line whose data are elsewhere has the counter and the MAC of that place. (The paper's
 //      entry is a counter or a mapping; where both fit, reading takes one look-up.)
 //   5  Data that are dropped from a queue although they were accepted leave their entry behind: the
 //      line can't be read until it is written again. Who drops them doesn't read it.
+//   6  Times don't depend on it, so that where nobody will look at the device data stand there in
+//      the clear, and neither MACs nor the tree's hashes are worked out.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 
 #include "pmemsim/backend/deferred_entries.hpp"
 #include "pmemsim/backend/line_crypto.hpp"
@@ -86,6 +86,7 @@ struct Seals {
   bool persist_nodes = false;  // of the tree, in one step with the entries below
   EntryVerifier* verifier = nullptr;
   PlaceKeeper* keeper = nullptr;  // of tables that recovery rebuilds
+  bool known_of_others = false;   // an operation asks for the entries of other lines
   struct {
     bool root = false, tree = false, address = false, nodes = false;
   } defects{};  // of integrity
@@ -116,9 +117,12 @@ class LineEntries final : public BackendOperation {
       : cache_(cache, cores), defers_(defers), deferred_(cache_) {}
   // By operations that seal lines, before the run.
   Seals& seals() { return seals_; }
+  // Rule 6.
+  bool sealed() const { return sealed_; }
 
   void connect(EventQueue& queue, const Memory&, Backend& backend) override;
   void format(Image& device) override;
+  void leave_unsealed() override { sealed_ = false; }
   // Instead: the device holds what a crash has left, and these registers have survived. Tables that
   // deduplication keeps aren't rebuilt. (No command goes on after a crash. That rule 3 holds over
   // one can be seen only by going on: tests do.)
@@ -166,10 +170,16 @@ class LineEntries final : public BackendOperation {
   void format_line(Image& device, Line line);
   void take_over(Line entries, const LineData& contents);
   bool cached(Line entries, bool changes);
+  void keep(Line line, const Seal& entry, bool elsewhere);
   void persistent(Line entries, const LineData& contents);
   LineData contents(Line entries) const;
   void add_nodes(Line entries, const LineData& data,
                  std::vector<Encoded::Metadata>& metadata) const;
+  struct Counter {
+    std::uint64_t number = 0;
+    bool operator==(const Counter&) const = default;
+  };
+
   std::uint64_t leaf_of(Line entries) const {
     return layout().leaf_of(layout().first_covered(entries));
   }
@@ -178,13 +188,14 @@ class LineEntries final : public BackendOperation {
   Seals seals_;
   MetadataCache cache_;
   const bool defers_;
+  bool sealed_ = true;
   DeferredEntries deferred_;
   Backend* backend_ = nullptr;
   std::uint64_t counter_ = 0;  // a persistent register
   LineTable<Seal> entries_;
   LineTable<Seal> seals_at_;  // by place
   // Of accepted data that could still be dropped, by their counter: those before them.
-  std::unordered_map<std::uint64_t, Seal> before_;
+  FlatTable<Counter, Seal> before_;
   EntryStatistics statistics_;
 };
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -59,6 +60,11 @@ class MerkleTree {
   // Where the leaf's node stands on that level.
   static std::uint64_t above(std::uint64_t leaf, std::uint32_t level) {
     return leaf >> (kBitsALevel * level);
+  }
+  // The lowest level on which both leaves have the same node.
+  static std::uint32_t common_level(std::uint64_t one, std::uint64_t other) {
+    return (static_cast<std::uint32_t>(std::bit_width(one ^ other)) + kBitsALevel - 1) /
+           kBitsALevel;
   }
   static Line node_above(std::uint64_t leaf, std::uint32_t level) {
     return node_line(level, above(leaf, level));

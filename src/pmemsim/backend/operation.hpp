@@ -84,6 +84,8 @@ class BackendOperation {
   // Before the run, after connect(), if somebody will look at the device: it holds what programs
   // find there in the clear, and should hold it as if the operation had written it.
   virtual void format(Image& /*device*/) {}
+  // Instead, if nobody will: what it holds needn't be encrypted, or hashed. Times are the same.
+  virtual void leave_unsealed() {}
   // Who wants to know how long writes wait for what takes time.
   virtual void observe(WriteObserver*) {}
   // Before that, of those that need the entries of lines: from now on they are there.

@@ -21,6 +21,10 @@ OperationGraph::OperationGraph(const std::vector<std::vector<SubOperation>>& ope
   find_what_follows();
   for (std::size_t node = 0; node < nodes_.size(); ++node) {
     all_ |= set_of(node);
+    for (const Inputs known :
+         {Inputs{false, false}, Inputs{true, false}, Inputs{false, true}, Inputs{true, true}}) {
+      if (nodes_[node].inputs.within(known)) of_inputs_[index(known)] |= set_of(node);
+    }
     if (nodes_[node].inputs.data) of_data_ |= set_of(node);
     if (nodes_[node].sub.unless_duplicate) unless_duplicate_ |= set_of(node);
   }
@@ -71,17 +75,6 @@ void OperationGraph::find_what_follows() {
     }
     from_.push_back(from);
   }
-}
-
-NodeSet OperationGraph::ready(NodeSet done, Inputs known) const {
-  NodeSet ready = 0;
-  for (std::size_t node = 0; node < nodes_.size(); ++node) {
-    if ((done & set_of(node)) == 0 && (nodes_[node].before & ~done) == 0 &&
-        nodes_[node].inputs.within(known)) {
-      ready |= set_of(node);
-    }
-  }
-  return ready;
 }
 
 }  // namespace pmemsim

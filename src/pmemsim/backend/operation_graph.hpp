@@ -10,6 +10,8 @@
 //      each in its own order, in the order in which they were chosen.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -27,12 +29,12 @@ inline std::span<const std::string_view> choice_names(Execution) {
 }
 
 // A set of sub-operations: a bit each.
-using NodeSet = std::uint64_t;
+using NodeSet = std::uint32_t;
 constexpr NodeSet set_of(std::size_t node) { return NodeSet{1} << node; }
 
 class OperationGraph {
  public:
-  static constexpr std::size_t kMostNodes = 64;
+  static constexpr std::size_t kMostNodes = 32;
 
   struct Node {
     SubOperation sub;
@@ -48,7 +50,14 @@ class OperationGraph {
   const std::vector<Node>& nodes() const { return nodes_; }
   NodeSet all() const { return all_; }
   // Those that can be done once all of `done` are, with these inputs.
-  NodeSet ready(NodeSet done, Inputs known) const;
+  NodeSet ready(NodeSet done, Inputs known) const {
+    NodeSet ready = 0;
+    for (NodeSet left = of_inputs_[index(known)] & ~done; left != 0; left &= left - 1) {
+      const auto node = static_cast<std::size_t>(std::countr_zero(left));
+      if ((nodes_[node].before & ~done) == 0) ready |= set_of(node);
+    }
+    return ready;
+  }
   // Those that need data, maybe beside the address.
   NodeSet of_data() const { return of_data_; }
   // All of them, each behind those that it waits for.
@@ -59,6 +68,9 @@ class OperationGraph {
   NodeSet unless_duplicate() const { return unless_duplicate_; }
 
  private:
+  static std::size_t index(Inputs known) {
+    return (known.address ? 1u : 0u) | (known.data ? 2u : 0u);
+  }
   void connect();
   void find_inputs();
   void find_what_follows();
@@ -66,6 +78,7 @@ class OperationGraph {
   std::vector<Node> nodes_;
   std::vector<std::size_t> order_;
   std::vector<NodeSet> from_;
+  std::array<NodeSet, 4> of_inputs_{};  // those that need no others, by index()
   NodeSet all_ = 0, of_data_ = 0, unless_duplicate_ = 0;
 };
 

@@ -1,6 +1,7 @@
 // Tables from lines, or other numbers, to values, found in one or two steps.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <vector>
 
@@ -32,6 +33,7 @@ class FlatTable {
   void erase(Key key) {
     const std::size_t mask = entries_.size() - 1;
     std::size_t hole = place(key);
+    assert(entries_[hole].generation == generation_);
     for (std::size_t at = (hole + 1) & mask; entries_[at].generation == generation_;
          at = (at + 1) & mask) {
       if (((at - home(entries_[at].key)) & mask) < ((at - hole) & mask)) continue;
@@ -45,10 +47,14 @@ class FlatTable {
   std::size_t size() const { return size_; }
   // visit(key, value), in no particular order.
   template <class Visit>
-  void for_each(Visit visit) const {
-    for (const Entry& entry : entries_) {
+  void for_each(Visit visit) {
+    for (Entry& entry : entries_) {
       if (entry.generation == generation_) visit(entry.key, entry.value);
     }
+  }
+  template <class Visit>
+  void for_each(Visit visit) const {
+    const_cast<FlatTable*>(this)->for_each([&](Key key, const Value& value) { visit(key, value); });
   }
 
   void clear() {

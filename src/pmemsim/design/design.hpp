@@ -36,6 +36,7 @@ class Design {
   const Promises& promises() const { return promises_; }
   const Lowering& lowering() const { return lowering_; }
   void format(Image& device) { pm_.format(device); }
+  void leave_unsealed() { pm_.leave_unsealed(); }
   // Before the run: who wants to know what becomes of hints, and how long writes wait for the
   // backend's operations.
   void observe(HintObserver* hints, WriteObserver* writes) {

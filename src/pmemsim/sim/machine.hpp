@@ -59,6 +59,8 @@ class Machine {
   // Before run(), for who judges what a crash leaves: PM holds what the program finds there as the
   // backend would have written it. Times are the same without.
   void format() { design_.format(pm_.device()); }
+  // Before run(), if only times matter.
+  void leave_unsealed() { design_.leave_unsealed(); }
   // Before run(): whom to tell of every change of what would survive a crash.
   void observe(PersistenceObserver* observer) { pm_.observe(observer); }
   // ... and of what the program does, and is promised.

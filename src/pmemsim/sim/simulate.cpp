@@ -73,6 +73,7 @@ RunResult simulate(const trace::TraceFile& trace, std::span<const Setting> setti
   check_room(trace, Machine::kCopies * configuration.run.instances + images_kept);
   const auto start = std::chrono::steady_clock::now();
   Machine machine(configuration, trace, contents);
+  machine.leave_unsealed();
   if (!machine.run(progress)) throw Interrupted("the simulation was interrupted");
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
   for (std::size_t i = 0; i < images.size(); ++i) {
