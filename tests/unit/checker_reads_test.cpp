@@ -110,6 +110,7 @@ const std::vector<std::string> kUntold{
     "by_a_killed_child", "by_who_goes_on", "truncated",      "by_another_name",
     "by_splice", "by_residence",      "by_holes",       "by_other_calls", "from_standard_input",
     "by_readv",  "onto_the_heap",     "collapsed",      "many_calls",     "sent",
+    "by_old_calls", "dropped_beside_a_thread",
 };
 
 class ReadsOfPrograms : public testing::TestWithParam<std::string> {};
@@ -150,7 +151,8 @@ TEST_P(ReadsOfPrograms, AreAllPagesIfItReadsAll) {
 TEST_P(ReadsOfPrograms, AreToldWhateverSignalsCome) {
   const Judged found = judged(GetParam(), "interrupted", kSome);
   EXPECT_TRUE(found.accepted);
-  if (found.read) EXPECT_TRUE(std::ranges::includes(*found.read, kSome));
+  ASSERT_TRUE(found.read);
+  EXPECT_TRUE(std::ranges::includes(*found.read, kSome));
 }
 
 // It can't do so while it is watched.
@@ -191,6 +193,34 @@ TEST_P(ReadsOfPrograms, AreThoseOfThisImage) {
       EXPECT_EQ(*found.read, pages) << way;
     }
   }
+}
+
+TEST_P(ReadsOfPrograms, AreNotThoseOfTheImageBefore) {
+  CheckerPool pool(command_of(words_of(GetParam(), "led", {})), kReadRegions, 1);
+  for (const std::uint64_t page : {40, 3, 17}) {
+    Image image = numbered_image();
+    LineData data{};
+    data[0] = static_cast<std::byte>(100 + page);
+    image.write(Line::of(kReadBase), data);
+    const Judged found = judged(pool, image);
+    ASSERT_TRUE(found.read);
+    EXPECT_EQ(*found.read, (Pages{0, page}));
+  }
+}
+
+// Only the kernel knows what it may do, and whether it does that while it is watched.
+TEST_P(ReadsOfPrograms, WithOtherRightsAreNotTold) {
+  namespace fs = std::filesystem;
+  const fs::path program =
+      fs::path(testing::TempDir()) / ("pmemsim-rights-" + std::to_string(getpid()));
+  fs::copy_file(GetParam(), program, fs::copy_options::overwrite_existing);
+  fs::permissions(program, fs::perms::owner_all | fs::perms::set_uid);
+  CheckerPool pool(command_of({"/bin/sh", "-c", program.string() + " private 5 $1", "check"}),
+                   kReadRegions, 1);
+  const Judged found = judged(pool, numbered_image());
+  EXPECT_TRUE(found.accepted);
+  EXPECT_FALSE(found.read);
+  fs::remove(program);
 }
 
 INSTANTIATE_TEST_SUITE_P(Linked, ReadsOfPrograms,

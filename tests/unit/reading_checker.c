@@ -17,7 +17,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -205,6 +204,9 @@ static int without_right(void) {
   uint64_t word;
   if (read(file, &word, sizeof(word)) >= 0 || errno != EBADF) return 1;
   if (ftruncate(opened(O_RDONLY), kBytes) == 0) return 1;
+  if (fcntl(file, F_GETFD) != 0 || fcntl(opened(O_RDONLY | O_CLOEXEC), F_GETFD) != FD_CLOEXEC) {
+    return 1;
+  }
   return look(bytes);
 }
 static int of_the_same_size(void) {
@@ -279,6 +281,11 @@ static int at_exit(void) {
   atexit(look_at_exit);
   return 0;
 }
+/* The first page says which other one is read. */
+static int led(void) {
+  const unsigned char* bytes = (unsigned char*)mapped(opened(O_RDONLY), MAP_PRIVATE);
+  return bytes[(bytes[0] - 100) * kPage] == kBad;
+}
 /* Without the C library. */
 static int raw(void) {
   const long file = syscall(SYS_open, path, O_RDWR);
@@ -345,6 +352,27 @@ static int by_other_calls(void) {
   syscall(0x40000000 + SYS_getpid);
   return 0;
 }
+/* As programs of 32 bits do it: link(NULL, NULL), which has mmap's number. */
+static int by_old_calls(void) {
+  look_private();
+  const pid_t child = fork();
+  if (child == 0) {
+    long result = 9;
+    __asm__ volatile("int $0x80" : "+a"(result) : "b"(0), "c"(0) : "memory");
+    _exit(0);
+  }
+  status_of(child);
+  return 0;
+}
+static void* wait_for_long(void* unused) {
+  sleep(100);
+  return unused;
+}
+static int dropped_beside_a_thread(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, wait_for_long, NULL);
+  return dropped();
+}
 static int onto_the_heap(void) {
   char* end = sbrk(2 * kBytes);
   char* at = (char*)(((uintptr_t)end + kPage - 1) & -(uintptr_t)kPage);
@@ -373,18 +401,27 @@ static int unwatched(void) {
                                 SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
   return listener < 0;
 }
-static volatile int alarms;
-static void on_alarm(int number) { alarms += number == SIGALRM; }
-/* Signals come all the time. */
+/* Signals come all the time, and none may get lost. */
+enum { kSignals = 3000 };
+static volatile int came;
+static void on_signal(int number) { came += number == SIGRTMIN; }
 static int interrupted(void) {
-  struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
-  const struct itimerval often = {{0, 50}, {0, 50}}, never = {{0, 0}, {0, 0}};
-  sigaction(SIGALRM, &action, NULL);
-  setitimer(ITIMER_REAL, &often, NULL);
+  struct sigaction action;
+  memset(&action, 0, sizeof(action));
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGRTMIN, &action, NULL);
+  const pid_t parent = getpid(), child = fork();
+  const union sigval nothing = {0};
+  for (int i = 0; child == 0 && i < kSignals; ++i) {
+    while (sigqueue(parent, SIGRTMIN, nothing) != 0) usleep(10);
+    if (i % 10 == 0) usleep(10);
+  }
+  if (child == 0) _exit(0);
   int bad = 0;
-  for (int i = 0; i < 60; ++i) bad |= unmapped() | by_read();
-  setitimer(ITIMER_REAL, &never, NULL);
-  return bad || alarms == 0;
+  while (came < kSignals / 2) bad |= unmapped() | by_read();
+  for (int left = 5000; came < kSignals && left > 0; --left) usleep(1000);
+  return bad || came != kSignals;
 }
 /* Tells somebody else the image's name, by a file, and waits until that is gone. */
 static int by_somebody_else(void) {
@@ -409,7 +446,7 @@ static const struct {
     WAY(executed_in_vain), WAY(in_a_thread), WAY(after_main), WAY(at_once), WAY(at_exit), WAY(raw),
     WAY(by_a_killed_child), WAY(by_who_goes_on), WAY(truncated), WAY(by_another_name),
     WAY(from_standard_input), WAY(by_splice), WAY(by_residence), WAY(by_holes), WAY(sent),
-    WAY(by_other_calls), WAY(onto_the_heap), WAY(collapsed), WAY(many_calls), WAY(unwatched),
+    WAY(by_other_calls), WAY(by_old_calls), WAY(dropped_beside_a_thread), WAY(led), WAY(onto_the_heap), WAY(collapsed), WAY(many_calls), WAY(unwatched),
     WAY(interrupted), WAY(by_somebody_else),
 };
 

@@ -30,9 +30,7 @@ class Stopped {
     traced_ = ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) == 0;
     if (traced_) ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
     let_go();
-    if (!traced_ || !await()) return;
-    if (stop_ != kInterrupted) signal_ = stop_ & 0xff;
-    works_ = save();
+    works_ = traced_ && await() && stop_ == kInterrupted && save();
   }
   Stopped(const Stopped&) = delete;
   Stopped& operator=(const Stopped&) = delete;
@@ -41,7 +39,7 @@ class Stopped {
       ptrace(PTRACE_SETREGS, thread_, nullptr, &before_);
       ptrace(PTRACE_SETSIGMASK, thread_, sizeof(mask_), &mask_);
     }
-    if (traced_) ptrace(PTRACE_DETACH, thread_, nullptr, static_cast<long>(signal_));
+    if (traced_) ptrace(PTRACE_DETACH, thread_, nullptr, nullptr);
   }
 
   bool works() const { return works_; }
@@ -95,7 +93,7 @@ class Stopped {
   const pid_t thread_;
   user_regs_struct before_{};
   std::uint64_t mask_ = 0;
-  int stop_ = 0, signal_ = 0;
+  int stop_ = 0;
   bool traced_ = false, works_ = false;
 };
 
