@@ -53,6 +53,12 @@ def build_program(source: Path, program: Path, *options: str) -> Path:
     return program
 
 
+@pytest.fixture(autouse=True)
+def _images_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs aren't watched if their files are elsewhere."""
+    monkeypatch.delenv("TMPDIR", raising=False)
+
+
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("spared")
@@ -151,9 +157,7 @@ def test_all_that_is_read_is_seen(
 
 
 @pytest.mark.parametrize("check", ["by_a_child", "unmapped"])
-def test_what_a_library_does_not_tell_programs_do(
-    trace: Path, checks: Checks, check: str
-) -> None:
+def test_what_a_library_does_not_tell_programs_do(trace: Path, checks: Checks, check: str) -> None:
     wanted = checks(check)
     if wanted.library is None:
         assert crash(trace, wanted, "all").shown == 4

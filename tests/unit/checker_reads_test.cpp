@@ -95,22 +95,22 @@ const Pages kSome{0, 3, 17, 18, 40, 63};
 
 // Those in which just what is read is known.
 const std::vector<std::string> kExact{
-    "shared",   "private",       "written",      "in_parts",
-    "closed",   "unmapped",      "replaced",     "unmapped_in_part",
-    "dropped",  "moved",         "moved_over",   "by_the_kernel",
-    "by_read",  "by_pread",      "by_a_child",   "of_the_same_size",
-    "spawned",  "by_the_shell",  "executed",     "executed_in_vain",
-    "at_once",  "in_a_thread",   "raw",          "without_right",
+    "shared",  "private",      "written",    "in_parts",
+    "closed",  "unmapped",     "replaced",   "unmapped_in_part",
+    "dropped", "moved",        "moved_over", "by_the_kernel",
+    "by_read", "by_pread",     "by_a_child", "of_the_same_size",
+    "spawned", "by_the_shell", "executed",   "executed_in_vain",
+    "at_once", "in_a_thread",  "raw",        "without_right",
     "at_exit",
 };
 // In which it isn't, but what else seems to be read stands near.
 const std::vector<std::string> kRoughly{"shared_read_only", "mapped_before_fork", "by_stdio",
-                                          "after_main"};
+                                        "after_main"};
 const std::vector<std::string> kUntold{
-    "by_a_killed_child", "by_who_goes_on", "truncated",      "by_another_name",
-    "by_splice", "by_residence",      "by_holes",       "by_other_calls", "from_standard_input",
-    "by_readv",  "onto_the_heap",     "collapsed",      "many_calls",     "sent",
-    "by_old_calls", "dropped_beside_a_thread",
+    "by_a_killed_child",   "by_who_goes_on", "truncated",     "by_another_name",
+    "by_splice",           "by_residence",   "by_holes",      "by_other_calls",
+    "from_standard_input", "by_readv",       "onto_the_heap", "collapsed",
+    "many_calls",          "sent",           "by_old_calls",  "dropped_beside_a_thread",
 };
 
 class ReadsOfPrograms : public testing::TestWithParam<std::string> {};
@@ -235,8 +235,8 @@ TEST(ReadsOfScripts, AreThoseOfAllTheirPrograms) {
     CheckerPool pool(command_of({"/bin/sh", "-c", text, "check"}), kReadRegions, 1);
     return judged(pool, numbered_image());
   };
-  const Judged all = script(dynamic + " shared 5 $1 && " + fixed + " unmapped 9 $1 && (" +
-                            dynamic + " by_read 20 21 $1 | cat)");
+  const Judged all = script(dynamic + " shared 5 $1 && " + fixed + " unmapped 9 $1 && (" + dynamic +
+                            " by_read 20 21 $1 | cat)");
   EXPECT_TRUE(all.accepted);
   ASSERT_TRUE(all.read);
   EXPECT_EQ(*all.read, (Pages{5, 9, 20, 21}));
@@ -260,8 +260,7 @@ TEST(ReadsOfPrograms, OfSomebodyElseAreNotTold) {
       std::filesystem::remove(asked);
     }
   });
-  CheckerCommand command =
-      command_of(words_of(PMEMSIM_READING_CHECKER, "by_somebody_else", kSome));
+  CheckerCommand command = command_of(words_of(PMEMSIM_READING_CHECKER, "by_somebody_else", kSome));
   command.environment = {"ASKED=" + asked};
   CheckerPool pool(command, kReadRegions, 1);
   const Judged found = judged(pool, numbered_image());

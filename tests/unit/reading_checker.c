@@ -56,7 +56,7 @@ static int look(const char* bytes) {
 }
 static int look_private(void) { return look(mapped(opened(O_RDONLY), MAP_PRIVATE)); }
 static int status_of(pid_t child) {
-  int status;
+  int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child) fail("wait");
   return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
@@ -333,7 +333,8 @@ static int by_splice(void) {
   int ends[2];
   if (pipe(ends) != 0) fail("pipe");
   uint64_t word;
-  if (splice(opened(O_RDONLY), NULL, ends[1], NULL, sizeof(word), 0) != sizeof(word)) fail("splice");
+  if (splice(opened(O_RDONLY), NULL, ends[1], NULL, sizeof(word), 0) != sizeof(word))
+    fail("splice");
   return read(ends[0], &word, sizeof(word)) != sizeof(word) || word == kBad;
 }
 static int by_residence(void) {
@@ -397,8 +398,8 @@ static int unwatched(void) {
   struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
   struct sock_fprog program = {1, &all};
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  const long listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-                                SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+  const long listener =
+      syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
   return listener < 0;
 }
 /* Signals come all the time, and none may get lost. */
@@ -438,16 +439,56 @@ static const struct {
   int (*check)(void);
 } kWays[] = {
 #define WAY(name) {#name, name}
-    WAY(shared), WAY(shared_read_only), {"private", look_private}, WAY(written), WAY(in_parts),
-    WAY(by_the_kernel), WAY(closed), WAY(unmapped), WAY(unmapped_in_part), WAY(replaced),
-    WAY(dropped), WAY(moved), WAY(moved_over), WAY(by_read), WAY(by_pread), WAY(whole),
-    WAY(by_stdio), WAY(by_readv), WAY(without_right), WAY(of_the_same_size), WAY(by_a_child),
-    WAY(mapped_before_fork), WAY(spawned), WAY(by_the_shell), WAY(executed),
-    WAY(executed_in_vain), WAY(in_a_thread), WAY(after_main), WAY(at_once), WAY(at_exit), WAY(raw),
-    WAY(by_a_killed_child), WAY(by_who_goes_on), WAY(truncated), WAY(by_another_name),
-    WAY(from_standard_input), WAY(by_splice), WAY(by_residence), WAY(by_holes), WAY(sent),
-    WAY(by_other_calls), WAY(by_old_calls), WAY(dropped_beside_a_thread), WAY(led), WAY(onto_the_heap), WAY(collapsed), WAY(many_calls), WAY(unwatched),
-    WAY(interrupted), WAY(by_somebody_else),
+    WAY(shared),
+    WAY(shared_read_only),
+    {"private", look_private},
+    WAY(written),
+    WAY(in_parts),
+    WAY(by_the_kernel),
+    WAY(closed),
+    WAY(unmapped),
+    WAY(unmapped_in_part),
+    WAY(replaced),
+    WAY(dropped),
+    WAY(moved),
+    WAY(moved_over),
+    WAY(by_read),
+    WAY(by_pread),
+    WAY(whole),
+    WAY(by_stdio),
+    WAY(by_readv),
+    WAY(without_right),
+    WAY(of_the_same_size),
+    WAY(by_a_child),
+    WAY(mapped_before_fork),
+    WAY(spawned),
+    WAY(by_the_shell),
+    WAY(executed),
+    WAY(executed_in_vain),
+    WAY(in_a_thread),
+    WAY(after_main),
+    WAY(at_once),
+    WAY(at_exit),
+    WAY(raw),
+    WAY(by_a_killed_child),
+    WAY(by_who_goes_on),
+    WAY(truncated),
+    WAY(by_another_name),
+    WAY(from_standard_input),
+    WAY(by_splice),
+    WAY(by_residence),
+    WAY(by_holes),
+    WAY(sent),
+    WAY(by_other_calls),
+    WAY(by_old_calls),
+    WAY(dropped_beside_a_thread),
+    WAY(led),
+    WAY(onto_the_heap),
+    WAY(collapsed),
+    WAY(many_calls),
+    WAY(unwatched),
+    WAY(interrupted),
+    WAY(by_somebody_else),
 };
 
 int main(int argc, char** argv) {

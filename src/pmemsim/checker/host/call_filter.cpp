@@ -20,17 +20,33 @@ namespace {
 
 // Here files are opened, read and mapped; memory goes; processes begin and end.
 constexpr std::array kTold{
-    SYS_open,   SYS_openat,  SYS_pread64,  SYS_ftruncate,        SYS_fallocate,
-    SYS_munmap, SYS_mremap,  SYS_execve,   SYS_execveat,         SYS_exit,
-    SYS_fork,   SYS_vfork,   SYS_clone3,   SYS_remap_file_pages, SYS_exit_group,
+    SYS_open,   SYS_openat, SYS_pread64, SYS_ftruncate,        SYS_fallocate,
+    SYS_munmap, SYS_mremap, SYS_execve,  SYS_execveat,         SYS_exit,
+    SYS_fork,   SYS_vfork,  SYS_clone3,  SYS_remap_file_pages, SYS_exit_group,
 };
 // By these something of an image could be read, be known or go without being seen, or somebody
 // could see other files, or with other rights, than this process.
 constexpr std::array kBeyondSight{
-    SYS_io_uring_setup, SYS_io_setup,  SYS_splice,    SYS_mincore,   SYS_process_madvise,
-    SYS_sendmsg,        SYS_sendmmsg,  SYS_unshare,   SYS_setns,     SYS_chroot,
-    SYS_pivot_root,     SYS_setuid,    SYS_setgid,    SYS_setreuid,  SYS_setregid,
-    SYS_setresuid,      SYS_setresgid, SYS_setgroups, SYS_setfsuid,  SYS_setfsgid,
+    SYS_io_uring_setup,
+    SYS_io_setup,
+    SYS_splice,
+    SYS_mincore,
+    SYS_process_madvise,
+    SYS_sendmsg,
+    SYS_sendmmsg,
+    SYS_unshare,
+    SYS_setns,
+    SYS_chroot,
+    SYS_pivot_root,
+    SYS_setuid,
+    SYS_setgid,
+    SYS_setreuid,
+    SYS_setregid,
+    SYS_setresuid,
+    SYS_setresgid,
+    SYS_setgroups,
+    SYS_setfsuid,
+    SYS_setfsgid,
     SYS_capset,
     438,  // pidfd_getfd
     446,  // landlock_restrict_self
@@ -96,8 +112,8 @@ class Rules {
     load(offsetof(seccomp_data, args) + number * sizeof(seccomp_data::args[0]));
   }
   void jump(std::uint16_t compare, std::uint32_t with, std::uint8_t then, std::uint8_t otherwise) {
-    rules_.push_back(BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | compare | BPF_K), with, then,
-                              otherwise));
+    rules_.push_back(
+        BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | compare | BPF_K), with, then, otherwise));
   }
   void tell() { rules_.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF)); }
   void allow() { rules_.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)); }
@@ -113,7 +129,7 @@ std::vector<sock_filter> rules() {
   rules.tell_of_clones();
   rules.tell_of(SYS_read, 0, BPF_JGT, STDERR_FILENO, true);
   rules.tell_of(SYS_madvise, 2, BPF_JGT, MADV_WILLNEED, true);  // those below leave memory alone
-  rules.tell_of(SYS_lseek, 2, BPF_JGT, SEEK_END, true);  // where there is data
+  rules.tell_of(SYS_lseek, 2, BPF_JGT, SEEK_END, true);         // where there is data
   rules.tell_of(SYS_prctl, 0, BPF_JEQ, PR_SET_MM, true);
   rules.tell_of(SYS_userfaultfd, 1, BPF_JEQ, static_cast<std::uint32_t>(kWatchersOwn), false);
   return rules.all();

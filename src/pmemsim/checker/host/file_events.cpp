@@ -21,8 +21,7 @@ bool is_opening(const char* event) {
 
 bool FileEvents::watch(const std::string& path) {
   if (file_ < 0) file_ = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  return file_ >= 0 &&
-         inotify_add_watch(file_, path.c_str(), IN_OPEN | IN_ACCESS | IN_MODIFY) >= 0;
+  return file_ >= 0 && inotify_add_watch(file_, path.c_str(), IN_OPEN | IN_ACCESS | IN_MODIFY) >= 0;
 }
 
 FileEvents::Seen FileEvents::take() {

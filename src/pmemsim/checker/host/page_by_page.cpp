@@ -99,15 +99,16 @@ class Stopped {
 
 // A process's userfaultfd, which this one has then, and that one hasn't any more.
 int take_userfaultfd(Stopped& stopped, pid_t process) {
-  const long number =
-      stopped.call(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY, kWatchersOwn);
+  const long number = stopped.call(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY, kWatchersOwn);
   if (number < 0) return -1;
   const int file = copy_of_file(process, static_cast<int>(number));
   stopped.call(SYS_close, static_cast<std::uint64_t>(number), 0);
   return file;
 }
 
-bool watch_by(int file, std::uint64_t begin, std::uint64_t size) {
+}  // namespace
+
+bool watch_by_userfaultfd(int file, std::uint64_t begin, std::uint64_t size) {
   uffdio_api api{};
   api.api = UFFD_API;
   uffdio_register watched{};
@@ -117,14 +118,13 @@ bool watch_by(int file, std::uint64_t begin, std::uint64_t size) {
   return ioctl(file, UFFDIO_API, &api) == 0 && ioctl(file, UFFDIO_REGISTER, &watched) == 0;
 }
 
-}  // namespace
-
 int bring_in_page_by_page(pid_t thread, pid_t process, std::uint64_t size,
                           const std::function<void()>& let_go) {
   Stopped stopped(thread, let_go);
   if (!stopped.works() || stopped.returned() < 0) return -1;
   const int file = take_userfaultfd(stopped, process);
-  if (file < 0 || watch_by(file, static_cast<std::uint64_t>(stopped.returned()), size)) return file;
+  const auto begin = static_cast<std::uint64_t>(stopped.returned());
+  if (file < 0 || watch_by_userfaultfd(file, begin, size)) return file;
   close(file);
   return -1;
 }

@@ -157,8 +157,7 @@ bool read_memory(pid_t thread, std::uint64_t at, void* to, std::size_t size) {
 }
 
 bool write_memory(pid_t thread, std::uint64_t at, const void* from, std::size_t size) {
-  const iovec own{.iov_base = const_cast<void*>(from), .iov_len = size},
-      its = at_address(at, size);
+  const iovec own{.iov_base = const_cast<void*>(from), .iov_len = size}, its = at_address(at, size);
   return process_vm_writev(thread, &own, 1, &its, 1, 0) == static_cast<ssize_t>(size);
 }
 

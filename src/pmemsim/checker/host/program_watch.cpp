@@ -301,8 +301,7 @@ void ProgramWatch::read(const Call& call, std::optional<std::uint64_t> from) {
   }
   const std::uint64_t at =
       from ? *from : static_cast<std::uint64_t>(lseek(opened.file, 0, SEEK_CUR));
-  const std::uint64_t size =
-      at < image->size ? std::min(call.arguments[2], image->size - at) : 0;
+  const std::uint64_t size = at < image->size ? std::min(call.arguments[2], image->size - at) : 0;
   if (static_cast<std::int64_t>(at) < 0 ||
       !write_memory(call.thread, call.arguments[1], image->bytes + at, size)) {
     let_go(call);

@@ -105,13 +105,13 @@ class ProgramWatch final : public Watch::Companion {
   std::vector<std::vector<bool>> used_;  // pages of images
   FileEvents events_;
   bool works_ = true, held_ = false;  // in memory
-  std::array<int, 2> pipe_{-1, -1};  // by which the child tells what begins the watch
+  std::array<int, 2> pipe_{-1, -1};   // by which the child tells what begins the watch
 
   int listener_ = -1;
   std::size_t calls_ = 0;
   bool opened_ = false, given_up_ = false, disturbs_ = false, takes_rights_ = false;
-  std::size_t begun_ = 0;     // processes
-  std::set<pid_t> ended_;     // processes
+  std::size_t begun_ = 0;  // processes
+  std::set<pid_t> ended_;  // processes
   std::vector<int> userfaults_;
 };
 
