@@ -248,6 +248,15 @@ TEST(ReadsOfScripts, AreThoseOfAllTheirPrograms) {
                script("cat < $1 > /dev/null").read->size() < kReadPages);
 }
 
+TEST(ReadsOfScripts, WhoRejectsOnceHasRejected) {
+  const std::string seen = testing::TempDir() + "pmemsim-seen-" + std::to_string(getpid());
+  CheckerPool pool(command_of({"/bin/sh", "-c", "! mkdir " + seen + " 2> /dev/null", "check"}),
+                   kReadRegions, 1);
+  EXPECT_FALSE(judged(pool, numbered_image()).accepted);
+  EXPECT_TRUE(judged(pool, numbered_image()).accepted);
+  std::filesystem::remove(seen);
+}
+
 // A process that isn't the checker's.
 TEST(ReadsOfPrograms, OfSomebodyElseAreNotTold) {
   const std::string asked = testing::TempDir() + "pmemsim-asked-" + std::to_string(getpid());

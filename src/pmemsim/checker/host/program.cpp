@@ -33,6 +33,10 @@ const std::byte* mapped(int file, std::size_t size) {
   return static_cast<const std::byte*>(bytes);
 }
 
+bool accepts(const CheckerAnswer& answer) {
+  return answer.ending == CheckerAnswer::Ending::kExited && answer.status == 0;
+}
+
 void write_all(int file, const std::byte* bytes, std::size_t size, std::size_t at) {
   while (size > 0) {
     const ssize_t written = pwrite(file, bytes, size, static_cast<off_t>(at));
@@ -88,19 +92,25 @@ Program::File Program::open_file(const HostRegion& region, int number) {
   return file;
 }
 
-// Who rejects an image while he is watched, or goes otherwise than alone, is asked alone.
+// Who rejects an image while he is watched, or goes otherwise than alone, is asked alone. If he
+// accepts it then, that may be chance, which another look tells from what watching does.
 std::optional<CheckerAnswer> Program::judge(Watch& watch, bool watched) {
-  if (watched) {
-    const std::optional<CheckerAnswer> answer = judge_watched(watch);
-    if (!answer || (answer->ending == CheckerAnswer::Ending::kExited && answer->status == 0)) {
-      return answer;
-    }
-  }
+  if (!watched) return judge_alone(watch);
+  const std::optional<CheckerAnswer> answer = judge_watched(watch);
+  if (!answer || accepts(*answer)) return answer;
+  const std::optional<CheckerAnswer> alone = judge_alone(watch);
+  const bool unsure = answer->ending == CheckerAnswer::Ending::kFailed;
+  if (!alone || !accepts(*alone) || unsure) return alone;
+  const std::optional<CheckerAnswer> again = judge_watched(watch);
+  return !again || accepts(*again) ? answer : alone;
+}
+
+std::optional<CheckerAnswer> Program::judge_alone(Watch& watch) {
   prepare();
   return watch.run([this](Watch::Told& told) { execute(told); });
 }
 
-// Rejected: nothing is sure.
+// What goes otherwise than alone has failed.
 std::optional<CheckerAnswer> Program::judge_watched(Watch& watch) {
   constexpr CheckerAnswer kUnsure{.ending = CheckerAnswer::Ending::kFailed};
   prepare();

@@ -41,6 +41,7 @@ class Program {
 
   static File open_file(const HostRegion& region, int number);
   std::vector<ProgramWatch::Image> images() const;
+  std::optional<CheckerAnswer> judge_alone(Watch& watch);
   std::optional<CheckerAnswer> judge_watched(Watch& watch);
   void prepare();
   void execute(Watch::Told& told) const;
