@@ -48,8 +48,8 @@ def build_library(source: Path, library: Path, *options: str) -> Path:
 
 
 def build_program(source: Path, program: Path, *options: str) -> Path:
-    command = [native_compiler(), "-O1", "-pthread", "-DPROGRAM", *options, source, "-o", program]
-    subprocess.run(command, check=True)
+    command: list[str | Path] = [native_compiler(), "-O1", "-pthread", "-DPROGRAM", *options]
+    subprocess.run([*command, source, "-o", program], check=True)
     return program
 
 
