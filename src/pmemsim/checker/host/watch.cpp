@@ -91,10 +91,12 @@ std::optional<CheckerAnswer> Watch::run(const std::function<void(Told&)>& work,
     return CheckerAnswer{.ending = CheckerAnswer::Ending::kFailed, .status = errno};
   }
   setpgid(child, child);  // whichever of both comes first
-  const Event event = attend_to(child, begin + timeout_, companion);
+  const bool goes_on = companion == nullptr || companion->started(child);
+  const Event event = goes_on ? wait_for(child, begin + timeout_, companion) : Event::kAbandoned;
   const CheckerAnswer found = answer(child, event);
   kill(-child, SIGKILL);
   end_all();
+  if (companion != nullptr) companion->ended();
   if (event == Event::kUnwanted) return {};
   while (listen()) {
   }
@@ -121,14 +123,6 @@ void Watch::be_child(const std::function<void(Told&)>& work) {
   sigprocmask(SIG_UNBLOCK, &signals, nullptr);
   work(*told_);
   _exit(0);
-}
-
-Watch::Event Watch::attend_to(pid_t child, Clock::time_point until, Companion* companion) {
-  if (companion == nullptr) return wait_for(child, until, nullptr);
-  const Event event =
-      companion->started(child) ? wait_for(child, until, companion) : Event::kAbandoned;
-  companion->ended();
-  return event;
 }
 
 Watch::Event Watch::wait_for(pid_t child, Clock::time_point until, Companion* companion) {

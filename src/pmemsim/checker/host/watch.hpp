@@ -27,8 +27,9 @@ class Watch {
   class Companion {
    public:
     virtual ~Companion() = default;
-    // The child has been; `ended` is called whatever this says. False: it is to be ended.
+    // False: the child is to be ended.
     virtual bool started(pid_t child) = 0;
+    // Whatever was said before. The child has ended with all that it has started.
     virtual void ended() = 0;
     // Readable when there is something to do; false: the child is to be ended.
     virtual int file() const = 0;
@@ -57,7 +58,6 @@ class Watch {
     int output, input;
   };
   static Pipe make_pipe();
-  Event attend_to(pid_t child, Clock::time_point until, Companion* companion);
   Event wait_for(pid_t child, Clock::time_point until, Companion* companion);
   bool listen();
   bool hear_said();
