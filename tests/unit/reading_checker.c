@@ -420,8 +420,8 @@ static int interrupted(void) {
   }
   if (child == 0) _exit(0);
   int bad = 0;
-  while (came < kSignals / 2) bad |= unmapped() | by_read();
-  for (int left = 5000; came < kSignals && left > 0; --left) usleep(1000);
+  for (int i = 0; i < 300 && came < kSignals / 2; ++i) bad |= unmapped() | by_read();
+  for (int left = 15000; came < kSignals && left > 0; --left) usleep(1000);
   return bad || came != kSignals;
 }
 /* Tells somebody else the image's name, by a file, and waits until that is gone. */
