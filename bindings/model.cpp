@@ -64,7 +64,7 @@ ModelImages::ModelImages(const trace::TraceFile& trace, const trace::TraceFile& 
       images_(sequence(trace, wanted)),
       library_(command.library),
       checkers_(command, shown_as.metadata().pm_regions, jobs),
-      watches_(wanted.watch && library_),
+      watches_(wanted.watch),
       judged_(*images_, wanted.most, watches_ ? first_image(trace) : nullptr) {}
 
 std::uint64_t ModelImages::show_all(std::optional<double> seconds, const nb::object& progress) {

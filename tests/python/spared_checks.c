@@ -1,4 +1,5 @@
-// Forty pages, each with a word that is stored and never flushed, and libraries that check some.
+// Forty pages, each with a word that is stored and never flushed, and checks of some, as libraries
+// and (with PROGRAM) as programs.
 // They are of 64 KiB: the kernel may tell no more exactly what is read.
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -14,8 +15,6 @@ struct page {
 };
 
 #ifdef CHECK
-#include <pmemsim/check.h>
-
 static int wrong(const char* what) {
   puts(what);
   return 1;
@@ -58,9 +57,21 @@ static int written(struct page* pages) {
   return pages[5].word != 9;
 }
 
+#ifdef PROGRAM
+#include <fcntl.h>
+
+int main(int words, char** word) {
+  struct page* pages = mmap(NULL, PAGES * sizeof(*pages), PROT_READ | PROT_WRITE, MAP_PRIVATE,
+                            open(word[words - 1], O_RDONLY), 0);
+  return pages != MAP_FAILED ? CHECK(pages) : 2;
+}
+#else
+#include <pmemsim/check.h>
+
 int pmemsim_check(const struct pmemsim_region* regions, size_t count) {
   return count == 1 ? CHECK(regions[0].bytes) : 1;
 }
+#endif
 #else
 int main(void) {
   struct page* pages = mmap((void*)0x500000000000, PAGES * sizeof(*pages), PROT_READ | PROT_WRITE,

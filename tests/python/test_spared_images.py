@@ -47,6 +47,18 @@ def build_library(source: Path, library: Path, *options: str) -> Path:
     return library
 
 
+def build_program(source: Path, program: Path, *options: str) -> Path:
+    command: list[str | Path] = [native_compiler(), "-O1", "-pthread", "-DPROGRAM", *options]
+    subprocess.run([*command, source, "-o", program], check=True)
+    return program
+
+
+@pytest.fixture(autouse=True)
+def _images_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs aren't watched if their files are elsewhere."""
+    monkeypatch.delenv("TMPDIR", raising=False)
+
+
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("spared")
@@ -58,28 +70,38 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "pages.pmt"
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    folder = tmp_path_factory.mktemp("libraries")
-    return lambda check: build_library(SOURCE, folder / f"{check}.so", f"-DCHECK={check}")
+Checks = Callable[[str], CheckerWanted]
+
+
+@pytest.fixture(scope="module", params=["library", "program"])
+def checks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Checks:
+    """A check of spared_checks.c, as a library and as a program."""
+    folder = tmp_path_factory.mktemp("checks")
+    if request.param == "library":
+        return lambda check: CheckerWanted(
+            library=build_library(SOURCE, folder / f"{check}.so", f"-DCHECK={check}")
+        )
+    return lambda check: CheckerWanted(
+        command=str(build_program(SOURCE, folder / check, f"-DCHECK={check}"))
+    )
 
 
 def crash(
-    trace: Path, library: Path, budget: str, jobs: int = 2, *, watch: bool = True
+    trace: Path, wanted: CheckerWanted, budget: str, jobs: int = 2, *, watch: bool = True
 ) -> ModelRun:
-    wanted = Wanted("px86", Budget.of(budget), watch=watch)
-    checker = checker_of(Trace(trace), CheckerWanted(library=library), None)
+    images = Wanted("px86", Budget.of(budget), watch=watch)
+    checker = checker_of(Trace(trace), wanted, None)
     assert checker is not None
-    return show_images(Trace(trace), wanted, checker, "", jobs)
+    return show_images(Trace(trace), images, checker, "", jobs)
 
 
 def test_lines_that_nobody_reads_do_not_multiply(
-    trace: Path, library: Callable[[str], Path], tmp_path: Path
+    trace: Path, checks: Checks, tmp_path: Path
 ) -> None:
     begin = time.monotonic()
     output = tmp_path / "out.json"
-    options = ["--model", "px86", "--budget", "all", "--check-in-process"]
-    done = pmemsim("crash", trace, *options, library("two_words"), "--json", output)
+    options = ["--model", "px86", "--budget", "all", *checks("two_words").options]
+    done = pmemsim("crash", trace, *options, "--json", output)
     assert done.returncode == 0, done.stderr
     assert time.monotonic() - begin < 20
     assert "all of at most 1.1e+12" in done.stdout
@@ -89,24 +111,24 @@ def test_lines_that_nobody_reads_do_not_multiply(
     assert not run["exact"]
 
 
-def test_a_budget_is_enough_for_what_is_read(trace: Path, library: Callable[[str], Path]) -> None:
-    run = crash(trace, library("two_words"), "3000")
+def test_a_budget_is_enough_for_what_is_read(trace: Path, checks: Checks) -> None:
+    run = crash(trace, checks("two_words"), "3000")
     assert run.story is None
     assert run.complete
     assert run.images == 3000
     assert run.shown < 40
 
 
-def test_a_time_is_over_when_all_are_judged(trace: Path, library: Callable[[str], Path]) -> None:
-    run = crash(trace, library("two_words"), "10min")
+def test_a_time_is_over_when_all_are_judged(trace: Path, checks: Checks) -> None:
+    run = crash(trace, checks("two_words"), "10min")
     assert run.complete
     assert run.shown < 40
 
 
-def test_a_bug_is_found_and_shown_again(trace: Path, library: Callable[[str], Path]) -> None:
+def test_a_bug_is_found_and_shown_again(trace: Path, checks: Checks) -> None:
     for budget in ("all", "3000", "9s"):
-        options = ["--model", "px86", "--budget", budget, "--check-in-process"]
-        done = pmemsim("crash", trace, *options, library("in_order"))
+        options = ["--model", "px86", "--budget", budget, *checks("in_order").options]
+        done = pmemsim("crash", trace, *options)
         assert done.returncode == 1
         story = done.stderr.split("were checked)")[1]
         assert "page 30 isn't there" in done.stderr
@@ -123,9 +145,9 @@ def test_a_bug_is_found_and_shown_again(trace: Path, library: Callable[[str], Pa
     [("two_words", 4), ("by_system_calls", 4), ("written", 2), ("in_order", None)],
 )
 def test_all_that_is_read_is_seen(
-    trace: Path, library: Callable[[str], Path], check: str, shown: int | None
+    trace: Path, checks: Checks, check: str, shown: int | None
 ) -> None:
-    runs = [crash(trace, library(check), "all", jobs) for jobs in (1, 3)]
+    runs = [crash(trace, checks(check), "all", jobs) for jobs in (1, 3)]
     if shown is None:
         assert all(run.story is not None for run in runs)
     else:
@@ -135,13 +157,55 @@ def test_all_that_is_read_is_seen(
 
 
 @pytest.mark.parametrize("check", ["by_a_child", "unmapped"])
-def test_whose_reads_cannot_be_told_sees_all(
-    trace: Path, library: Callable[[str], Path], check: str
-) -> None:
-    run = crash(trace, library(check), "50")
+def test_what_a_library_does_not_tell_programs_do(trace: Path, checks: Checks, check: str) -> None:
+    wanted = checks(check)
+    if wanted.library is None:
+        assert crash(trace, wanted, "all").shown == 4
+    else:
+        sees_all(trace, wanted)
+
+
+def sees_all(trace: Path, wanted: CheckerWanted) -> None:
+    run = crash(trace, wanted, "50")
     assert (run.images, run.shown, run.complete) == (50, 50, False)
     with pytest.raises(ConfigError, match="of which 1, all accepted, don't tell all others"):
-        crash(trace, library(check), "all")
+        crash(trace, wanted, "all")
+
+
+def test_a_program_that_reads_what_it_has_inherited_sees_all(trace: Path, tmp_path: Path) -> None:
+    script = tmp_path / "check"
+    script.write_text('#!/bin/sh\nhead -c 8 < "$1" | cmp -s -n 1 - /dev/null\nexit 0\n')
+    script.chmod(0o755)
+    sees_all(trace, CheckerWanted(command=str(script)))
+
+
+@pytest.mark.parametrize(
+    "reads",
+    [
+        "mmap.mmap(image.fileno(), 0, access=mmap.ACCESS_READ)[at]",
+        "os.pread(image.fileno(), 1, at)[0]",
+        "image.seek(at) and image.read(1)[0]",
+    ],
+)
+def test_scripts_are_watched_too(trace: Path, tmp_path: Path, reads: str) -> None:
+    script = tmp_path / "check.py"
+    script.write_text(
+        "import mmap, os, sys\n"
+        'with open(sys.argv[1], "rb") as image:\n'
+        f"    sys.exit(any({reads} > 1 for at in (3 << 16, 30 << 16)))\n"
+    )
+    run = crash(trace, CheckerWanted(command=shlex.join([sys.executable, str(script)])), "all")
+    assert (run.shown, run.complete, run.story) == (4, True, None)
+
+
+def test_a_sanitized_program_is_watched_too(trace: Path, tmp_path: Path) -> None:
+    sanitizer = "-fsanitize=address"
+    try:
+        program = build_program(SOURCE, tmp_path / "check", "-DCHECK=two_words", sanitizer)
+    except subprocess.CalledProcessError:
+        pytest.skip(f"there is no {sanitizer}")
+    run = crash(trace, CheckerWanted(command=str(program)), "all")
+    assert (run.shown, run.complete, run.story) == (4, True, None)
 
 
 def library_of(case: str, folder: Path, *options: str) -> Path:
@@ -165,16 +229,19 @@ def test_verdicts_are_the_same(tmp_path: Path, case: str, options: tuple[str, ..
     done = pmemsim("record", "-o", tmp_path / "case.pmt", "--pm-path", pool.parent, "--",
                    tmp_path / "case", "run", pool)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    library = library_of(case, tmp_path, *options)
-    for budget in ("300", "20000"):
-        watched, other = (
-            crash(tmp_path / "case.pmt", library, budget, watch=watch) for watch in (True, False)
-        )
-        assert (watched.story is None) == (other.story is None), budget
-        if watched.story and other.story:
-            assert watched.story.image == other.story.image
-            assert watched.story.lines == other.story.lines
-        elif not watched.complete:
-            assert watched.images == other.images
-        assert watched.shown <= watched.images
-        assert other.shown == other.images
+    library = CheckerWanted(library=library_of(case, tmp_path, *options))
+    program = CheckerWanted(command=f"{tmp_path / 'case'} check")
+    for wanted, budget in ((library, "300"), (library, "20000"), (program, "300")):
+        judged_alike(tmp_path / "case.pmt", wanted, budget)
+
+
+def judged_alike(trace: Path, wanted: CheckerWanted, budget: str) -> None:
+    watched, other = (crash(trace, wanted, budget, watch=watch) for watch in (True, False))
+    assert (watched.story is None) == (other.story is None), budget
+    if watched.story and other.story:
+        assert watched.story.image == other.story.image
+        assert watched.story.lines == other.story.lines
+    elif not watched.complete:
+        assert watched.images == other.images
+    assert watched.shown <= watched.images
+    assert other.shown == other.images

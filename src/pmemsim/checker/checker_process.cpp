@@ -102,7 +102,7 @@ CheckerProcess::CheckerProcess(const CheckerCommand& command,
     : command_(command) {
   try {
     for (const trace::PmRegion& region : regions) open_region(region);
-    if (command.library) open_reads();
+    open_reads();
     start(number);
     await_ready(keep_going);
   } catch (...) {
@@ -142,8 +142,7 @@ void CheckerProcess::start(std::size_t number) {
   std::vector<std::string> words{command_.host};
   words.emplace_back(kind_of(command_));
   words.push_back(fmt::format("{}", std::llround(std::ceil(command_.timeout_s * 1000))));
-  words.emplace_back();
-  if (command_.library) words.back() = reads_.path();
+  words.push_back(reads_.path());
   words.push_back(fmt::format("{}", regions_.size()));
   for (std::size_t i = 0; i < regions_.size(); ++i) {
     const Region& region = regions_[i];

@@ -113,6 +113,11 @@ void Library::all_changed() {
   }
 }
 
+std::optional<CheckerAnswer> Library::judge(Watch& watch, bool watched) const {
+  return watch.run([&](Watch::Told& told) { check(told, watched); });
+}
+
+// In a child.
 void Library::check(Watch::Told& told, bool watched) const {
   PageWatch watch(regions_);
   if (watched) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,11 +27,12 @@ class Library {
 
   void changed(std::span<const std::uint64_t> lines);
   void all_changed();
-  void prepare() {}
-  // In a child.
-  void check(Watch::Told& told, bool watched) const;
+  // Nothing: nobody wants an answer any more.
+  std::optional<CheckerAnswer> judge(Watch& watch, bool watched) const;
 
  private:
+  void check(Watch::Told& told, bool watched) const;
+
   struct Source {
     int file;
     const std::byte* bytes;

@@ -72,15 +72,12 @@ void serve(Checker& checker, Watch& watch) {
   say({.ending = CheckerAnswer::Ending::kReady});
   while (const std::optional<char> next = next_image(checker)) {
     try {
-      checker.prepare();
+      const std::optional<CheckerAnswer> answer = checker.judge(watch, next == kNextWatched);
+      if (!answer) return;
+      say(*answer, watch.printed());
     } catch (const std::system_error& error) {
       say({.ending = CheckerAnswer::Ending::kFailed, .status = error.code().value()});
-      continue;
     }
-    const std::optional<CheckerAnswer> answer =
-        watch.run([&](Watch::Told& told) { checker.check(told, next == kNextWatched); });
-    if (!answer) return;
-    say(*answer, watch.printed());
   }
 }
 
@@ -118,7 +115,7 @@ unsigned seconds_of(std::chrono::milliseconds time) {
 void work(const Arguments& arguments) {
   Watch watch(kCheckerSocket, arguments.timeout, arguments.reader);
   if (!arguments.library) {
-    Program program(arguments.regions, arguments.words);
+    Program program(arguments.regions, arguments.words, arguments.reads);
     return serve(program, watch);
   }
   alarm(seconds_of(arguments.timeout));

@@ -3,15 +3,15 @@
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdint>
 
+#include "pmemsim/checker/host/page_by_page.hpp"
+#include "pmemsim/checker/host/process.hpp"
 #include "pmemsim/checker/shared_reads.hpp"
 
 namespace pmemsim {
@@ -24,9 +24,6 @@ void note_forks() {
   [[maybe_unused]] static const int kSet = pthread_atfork(nullptr, [] { forked = true; }, nullptr);
   forked = false;
 }
-
-// Of /proc/self/pagemap: the page is present, or swapped out or on its way elsewhere.
-constexpr std::uint64_t kUsed = std::uint64_t{3} << 62;
 
 std::uint64_t address_of(const pmemsim_region& region) {
   return reinterpret_cast<std::uint64_t>(region.bytes);
@@ -47,14 +44,7 @@ void bring_in_one_by_one(const pmemsim_region& region) {
   const int file = fcntl(opened, F_DUPFD_CLOEXEC, kFirstNumber);
   close(opened);
   if (file < 0) return;
-  uffdio_api api{};
-  api.api = UFFD_API;
-  if (ioctl(file, UFFDIO_API, &api) != 0) return;
-  uffdio_register watched{};
-  watched.range.start = address_of(region);
-  watched.range.len = pages_of(region.size) * kReadBytes;
-  watched.mode = UFFDIO_REGISTER_MODE_WP;
-  ioctl(file, UFFDIO_REGISTER, &watched);
+  watch_by_userfaultfd(file, address_of(region), region.size);
 }
 
 }  // namespace
@@ -71,21 +61,16 @@ void PageWatch::map(const pmemsim_region& region, int file) {
 }
 
 bool PageWatch::tell(std::span<std::byte> pages) const {
-  const int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-  if (!works_ || forked || pagemap < 0) return false;
+  if (!works_ || forked) return false;
   std::size_t told = 0;
   for (const pmemsim_region& region : regions_) {
     // Of what is no longer mapped nothing is known.
     if (msync(region.bytes, region.size, MS_ASYNC) != 0) return false;
-    std::vector<std::uint64_t> entries(pages_of(region.size));
-    const std::size_t size = entries.size() * sizeof(entries[0]);
-    const auto at = static_cast<off_t>(address_of(region) / kReadBytes * sizeof(entries[0]));
-    if (pread(pagemap, entries.data(), size, at) != static_cast<ssize_t>(size)) return false;
-    for (const std::uint64_t entry : entries) {
-      pages[told++] = (entry & kUsed) != 0 ? std::byte{1} : std::byte{0};
-    }
+    const std::uint64_t begin = address_of(region);
+    const auto used = pages_used(getpid(), begin, begin + pages_of(region.size) * kReadBytes);
+    if (!used) return false;
+    for (const bool page : *used) pages[told++] = page ? std::byte{1} : std::byte{0};
   }
-  close(pagemap);
   return true;
 }
 

@@ -33,6 +33,10 @@ const std::byte* mapped(int file, std::size_t size) {
   return static_cast<const std::byte*>(bytes);
 }
 
+bool accepts(const CheckerAnswer& answer) {
+  return answer.ending == CheckerAnswer::Ending::kExited && answer.status == 0;
+}
+
 void write_all(int file, const std::byte* bytes, std::size_t size, std::size_t at) {
   while (size > 0) {
     const ssize_t written = pwrite(file, bytes, size, static_cast<off_t>(at));
@@ -56,12 +60,16 @@ void remove(int file, std::size_t at, std::size_t size) {
 
 }  // namespace
 
-Program::Program(const std::vector<HostRegion>& regions, std::span<char* const> words)
+Program::Program(const std::vector<HostRegion>& regions, std::span<char* const> words,
+                 const std::string& reads)
     : words_(words.begin(), words.end()) {
   for (const HostRegion& region : regions) {
     files_.push_back(open_file(region, static_cast<int>(files_.size())));
     words_.push_back(files_.back().path);
   }
+  std::size_t pages = 0;
+  for (const File& file : files_) pages += pages_of(file.size);
+  if (!reads_.join(reads, pages)) fail();
 }
 
 Program::File Program::open_file(const HostRegion& region, int number) {
@@ -82,6 +90,48 @@ Program::File Program::open_file(const HostRegion& region, int number) {
     file.path = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file.own);
   }
   return file;
+}
+
+// Who rejects an image while he is watched, or goes otherwise than alone, is asked alone. If he
+// accepts it then, that may be chance, which another look tells from what watching does.
+std::optional<CheckerAnswer> Program::judge(Watch& watch, bool watched) {
+  if (!watched) return judge_alone(watch);
+  const std::optional<CheckerAnswer> answer = judge_watched(watch);
+  if (!answer || accepts(*answer)) return answer;
+  const std::optional<CheckerAnswer> alone = judge_alone(watch);
+  const bool unsure = answer->ending == CheckerAnswer::Ending::kFailed;
+  if (!alone || !accepts(*alone) || unsure) return alone;
+  const std::optional<CheckerAnswer> again = judge_watched(watch);
+  return !again || accepts(*again) ? answer : alone;
+}
+
+std::optional<CheckerAnswer> Program::judge_alone(Watch& watch) {
+  prepare();
+  return watch.run([this](Watch::Told& told) { execute(told); });
+}
+
+// What goes otherwise than alone has failed.
+std::optional<CheckerAnswer> Program::judge_watched(Watch& watch) {
+  constexpr CheckerAnswer kUnsure{.ending = CheckerAnswer::Ending::kFailed};
+  prepare();
+  if (!watch_) watch_.emplace(images());
+  if (!watch_->begin()) return kUnsure;
+  const auto enter = [this](Watch::Told& told) {
+    watch_->enter();
+    execute(told);
+  };
+  std::optional<CheckerAnswer> answer = watch.run(enter, &*watch_);
+  if (!answer) return answer;
+  answer->reads_told = watch_->tell(reads_.pages());
+  return watch_->disturbs() ? kUnsure : answer;
+}
+
+std::vector<ProgramWatch::Image> Program::images() const {
+  std::vector<ProgramWatch::Image> images;
+  for (const File& file : files_) {
+    images.push_back({file.own, file.own_bytes, file.size, file.path});
+  }
+  return images;
 }
 
 void Program::prepare() {
@@ -119,7 +169,8 @@ void Program::remove_others(const File& file) {
   }
 }
 
-void Program::check(Watch::Told& told, bool /*watched*/) const {
+// In a child.
+void Program::execute(Watch::Told& told) const {
   std::vector<char*> words;
   for (const std::string& word : words_) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);

@@ -79,7 +79,8 @@ Watch::Watch(int socket, std::chrono::milliseconds timeout, bool apart)
   prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-std::optional<CheckerAnswer> Watch::run(const std::function<void(Told&)>& work) {
+std::optional<CheckerAnswer> Watch::run(const std::function<void(Told&)>& work,
+                                        Companion* companion) {
   *told_ = {};
   said_.clear();
   printed_.clear();
@@ -90,10 +91,12 @@ std::optional<CheckerAnswer> Watch::run(const std::function<void(Told&)>& work) 
     return CheckerAnswer{.ending = CheckerAnswer::Ending::kFailed, .status = errno};
   }
   setpgid(child, child);  // whichever of both comes first
-  const Event event = wait_for(child, begin + timeout_);
+  const bool goes_on = companion == nullptr || companion->started(child);
+  const Event event = goes_on ? wait_for(child, begin + timeout_, companion) : Event::kAbandoned;
   const CheckerAnswer found = answer(child, event);
   kill(-child, SIGKILL);
   end_all();
+  if (companion != nullptr) companion->ended();
   if (event == Event::kUnwanted) return {};
   while (listen()) {
   }
@@ -122,17 +125,23 @@ void Watch::be_child(const std::function<void(Told&)>& work) {
   _exit(0);
 }
 
-Watch::Event Watch::wait_for(pid_t child, Clock::time_point until) {
+Watch::Event Watch::wait_for(pid_t child, Clock::time_point until, Companion* companion) {
   for (;;) {
-    std::array<pollfd, 4> events{pollfd{socket_, POLLIN, 0}, pollfd{said_by_.output, POLLIN, 0},
+    std::array<pollfd, 5> events{pollfd{socket_, POLLIN, 0}, pollfd{said_by_.output, POLLIN, 0},
                                  pollfd{signals_, POLLIN, 0},
-                                 pollfd{printed_by_ ? printed_by_->output : -1, POLLIN, 0}};
+                                 pollfd{printed_by_ ? printed_by_->output : -1, POLLIN, 0},
+                                 pollfd{companion != nullptr ? companion->file() : -1, POLLIN, 0}};
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
     poll(events.data(), events.size(),
          static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000)));
     if (events[0].revents != 0) return Event::kUnwanted;
     if (events[1].revents != 0 || events[3].revents != 0) listen();
     if (printed_.size() > kMostPrinted) return Event::kTooMuch;
+    if ((events[4].revents & POLLIN) != 0) {
+      if (!companion->attend()) return Event::kAbandoned;
+    } else if (events[4].revents != 0) {
+      companion = nullptr;  // no process is left that could wait
+    }
     if (events[2].revents != 0) {
       signalfd_siginfo signal;
       while (read(signals_, &signal, sizeof(signal)) > 0) {
@@ -178,6 +187,7 @@ CheckerAnswer Watch::answer(pid_t child, Event event) const {
   using Ending = CheckerAnswer::Ending;
   if (event == Event::kTooLong) return {.ending = Ending::kTooLong};
   if (event == Event::kTooMuch) return {.ending = Ending::kTooMuch};
+  if (event == Event::kAbandoned) return {.ending = Ending::kSignal, .status = SIGKILL};
   siginfo_t ended{};
   waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT);
   if (told_->error != 0) return {.ending = Ending::kNotRun, .status = told_->error};

@@ -1,0 +1,283 @@
+// What is told of the pages that programs read, whatever they do (reading_checker.c).
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "pmemsim/checker/checker_pool.hpp"
+
+namespace pmemsim {
+namespace {
+
+constexpr std::uint64_t kReadBase = 0x500000000000;
+constexpr std::uint64_t kReadPages = 64;
+constexpr std::uint64_t kAtOnce = 16;  // pages that kernels bring in together
+const std::vector<trace::PmRegion> kReadRegions{{kReadBase, kReadBase + kReadPages * 4096, ""}};
+
+using Pages = std::set<std::uint64_t>;
+
+struct Judged {
+  bool accepted;
+  std::optional<Pages> read;  // if that is told
+};
+
+// Each page has a word of its own, so that none is missing in the file.
+Image numbered_image() {
+  Image image;
+  for (std::uint64_t page = 0; page < kReadPages; ++page) {
+    LineData data{};
+    data[0] = static_cast<std::byte>(100 + page);
+    image.write(Line::of(kReadBase + page * 4096), data);
+  }
+  return image;
+}
+const std::uint64_t kBadWord = 9;
+
+void make_bad(Image& image, std::uint64_t page) {
+  LineData data{};
+  data[0] = static_cast<std::byte>(kBadWord);
+  image.write(Line::of(kReadBase + page * 4096), data);
+}
+
+CheckerCommand command_of(std::vector<std::string> words) {
+  return {"--check", PMEMSIM_CHECKER_HOST, false, std::move(words), 20, ""};
+}
+
+Judged judged(CheckerPool& pool, const Image& image) {
+  std::vector<Line> lines;
+  for (std::uint64_t page = 0; page < kReadPages; ++page) {
+    lines.push_back(Line::of(kReadBase + page * 4096));
+  }
+  const std::uint64_t number = pool.shown();
+  pool.show(image, lines, {}, true);
+  pool.finish({});
+  Judged found{.accepted = !pool.rejected().contains(number), .read = {}};
+  for (const auto& [told, pages] : pool.take_pages_read()) {
+    EXPECT_EQ(told, number);
+    found.read.emplace();
+    for (const std::uint64_t page : pages) found.read->insert(page - kReadBase / 4096);
+  }
+  return found;
+}
+
+std::vector<std::string> words_of(const std::string& program, const std::string& way,
+                                  const Pages& pages) {
+  std::vector<std::string> words{program, way};
+  for (const std::uint64_t page : pages) words.push_back(std::to_string(page));
+  return words;
+}
+
+Judged judged(const std::string& program, const std::string& way, const Pages& pages,
+              const Image& image = numbered_image()) {
+  CheckerPool pool(command_of(words_of(program, way, pages)), kReadRegions, 1);
+  return judged(pool, image);
+}
+
+Pages with_their_neighbours(const Pages& pages) {
+  Pages all;
+  for (const std::uint64_t page : pages) {
+    for (std::uint64_t i = 0; i < kAtOnce; ++i) all.insert(page / kAtOnce * kAtOnce + i);
+  }
+  return all;
+}
+
+const Pages kSome{0, 3, 17, 18, 40, 63};
+
+// Those in which just what is read is known.
+const std::vector<std::string> kExact{
+    "shared",  "private",      "written",    "in_parts",
+    "closed",  "unmapped",     "replaced",   "unmapped_in_part",
+    "dropped", "moved",        "moved_over", "by_the_kernel",
+    "by_read", "by_pread",     "by_a_child", "of_the_same_size",
+    "spawned", "by_the_shell", "executed",   "executed_in_vain",
+    "at_once", "in_a_thread",  "raw",        "without_right",
+    "at_exit",
+};
+// In which it isn't, but what else seems to be read stands near.
+const std::vector<std::string> kRoughly{"shared_read_only", "mapped_before_fork", "by_stdio",
+                                        "after_main"};
+const std::vector<std::string> kUntold{
+    "by_a_killed_child",   "by_who_goes_on", "truncated",     "by_another_name",
+    "by_splice",           "by_residence",   "by_holes",      "by_other_calls",
+    "from_standard_input", "by_readv",       "onto_the_heap", "collapsed",
+    "many_calls",          "sent",           "by_old_calls",  "dropped_beside_a_thread",
+};
+
+class ReadsOfPrograms : public testing::TestWithParam<std::string> {};
+
+TEST_P(ReadsOfPrograms, AreToldExactly) {
+  for (const std::string& way : kExact) {
+    const Judged found = judged(GetParam(), way, kSome);
+    EXPECT_TRUE(found.accepted) << way;
+    ASSERT_TRUE(found.read) << way;
+    EXPECT_EQ(*found.read, kSome) << way;
+  }
+}
+
+TEST_P(ReadsOfPrograms, AreToldWithTheirNeighbours) {
+  for (const std::string& way : kRoughly) {
+    const Judged found = judged(GetParam(), way, kSome);
+    EXPECT_TRUE(found.accepted) << way;
+    ASSERT_TRUE(found.read) << way;
+    EXPECT_TRUE(std::ranges::includes(*found.read, kSome)) << way;
+    EXPECT_TRUE(std::ranges::includes(with_their_neighbours(kSome), *found.read)) << way;
+  }
+}
+
+TEST_P(ReadsOfPrograms, AreNotToldWhereTheyCanNotBeKnown) {
+  for (const std::string& way : kUntold) {
+    const Judged found = judged(GetParam(), way, kSome);
+    EXPECT_TRUE(found.accepted) << way;
+    EXPECT_FALSE(found.read) << way;
+  }
+}
+
+TEST_P(ReadsOfPrograms, AreAllPagesIfItReadsAll) {
+  const Judged found = judged(GetParam(), "whole", kSome);
+  ASSERT_TRUE(found.read);
+  EXPECT_EQ(found.read->size(), kReadPages);
+}
+
+TEST_P(ReadsOfPrograms, AreToldWhateverSignalsCome) {
+  const Judged found = judged(GetParam(), "interrupted", kSome);
+  EXPECT_TRUE(found.accepted);
+  ASSERT_TRUE(found.read);
+  EXPECT_TRUE(std::ranges::includes(*found.read, kSome));
+}
+
+// It can't do so while it is watched.
+TEST_P(ReadsOfPrograms, WhoFailsWhileHeIsWatchedIsAskedAlone) {
+  const Judged found = judged(GetParam(), "unwatched", kSome);
+  EXPECT_TRUE(found.accepted);
+  EXPECT_FALSE(found.read);
+}
+
+TEST_P(ReadsOfPrograms, WhatIsBadIsSeen) {
+  Image image = numbered_image();
+  make_bad(image, 18);
+  for (const auto* ways : {&kExact, &kRoughly}) {
+    for (const std::string& way : *ways) {
+      const Judged found = judged(GetParam(), way, kSome, image);
+      EXPECT_EQ(found.accepted, way == "written") << way;
+    }
+  }
+}
+
+// One checker's image after the other, read in one way or another.
+TEST_P(ReadsOfPrograms, AreThoseOfThisImage) {
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 6; ++round) {
+    const std::string& way = kExact[random() % kExact.size()];
+    Pages pages;
+    while (pages.size() < 5) pages.insert(random() % kReadPages);
+    CheckerPool pool(command_of(words_of(GetParam(), way, pages)), kReadRegions, 1);
+    for (int shown = 0; shown < 5; ++shown) {
+      Image image = numbered_image();
+      const std::uint64_t bad = random() % kReadPages;
+      make_bad(image, bad);
+      const Judged found = judged(pool, image);
+      const bool seen = pages.contains(bad) && way != "written";
+      EXPECT_EQ(found.accepted, !seen) << way;
+      if (seen) continue;
+      ASSERT_TRUE(found.read) << way;
+      EXPECT_EQ(*found.read, pages) << way;
+    }
+  }
+}
+
+TEST_P(ReadsOfPrograms, AreNotThoseOfTheImageBefore) {
+  CheckerPool pool(command_of(words_of(GetParam(), "led", {})), kReadRegions, 1);
+  for (const std::uint64_t page : {40, 3, 17}) {
+    Image image = numbered_image();
+    LineData data{};
+    data[0] = static_cast<std::byte>(100 + page);
+    image.write(Line::of(kReadBase), data);
+    const Judged found = judged(pool, image);
+    ASSERT_TRUE(found.read);
+    EXPECT_EQ(*found.read, (Pages{0, page}));
+  }
+}
+
+// Only the kernel knows what it may do, and whether it does that while it is watched.
+TEST_P(ReadsOfPrograms, WithOtherRightsAreNotTold) {
+  namespace fs = std::filesystem;
+  const fs::path program =
+      fs::path(testing::TempDir()) / ("pmemsim-rights-" + std::to_string(getpid()));
+  fs::copy_file(GetParam(), program, fs::copy_options::overwrite_existing);
+  fs::permissions(program, fs::perms::owner_all | fs::perms::set_uid);
+  CheckerPool pool(command_of({"/bin/sh", "-c", program.string() + " private 5 $1", "check"}),
+                   kReadRegions, 1);
+  const Judged found = judged(pool, numbered_image());
+  EXPECT_TRUE(found.accepted);
+  EXPECT_FALSE(found.read);
+  fs::remove(program);
+}
+
+INSTANTIATE_TEST_SUITE_P(Linked, ReadsOfPrograms,
+                         testing::Values(PMEMSIM_READING_CHECKER, PMEMSIM_READING_CHECKER_STATIC),
+                         [](const auto& parameter) {
+                           return parameter.index == 0 ? "Dynamically" : "Statically";
+                         });
+
+TEST(ReadsOfScripts, AreThoseOfAllTheirPrograms) {
+  const std::string dynamic = PMEMSIM_READING_CHECKER, fixed = PMEMSIM_READING_CHECKER_STATIC;
+  const auto script = [](const std::string& text) {
+    CheckerPool pool(command_of({"/bin/sh", "-c", text, "check"}), kReadRegions, 1);
+    return judged(pool, numbered_image());
+  };
+  const Judged all = script(dynamic + " shared 5 $1 && " + fixed + " unmapped 9 $1 && (" + dynamic +
+                            " by_read 20 21 $1 | cat)");
+  EXPECT_TRUE(all.accepted);
+  ASSERT_TRUE(all.read);
+  EXPECT_EQ(*all.read, (Pages{5, 9, 20, 21}));
+  const Judged none = script("exit 0");
+  ASSERT_TRUE(none.read);
+  EXPECT_TRUE(none.read->empty());
+  EXPECT_FALSE(script(dynamic + " shared 5 $1; kill -9 $$").accepted);
+  EXPECT_FALSE(script("cat < $1 > /dev/null").read.has_value() &&
+               script("cat < $1 > /dev/null").read->size() < kReadPages);
+}
+
+TEST(ReadsOfScripts, WhoRejectsOnceHasRejected) {
+  const std::string seen = testing::TempDir() + "pmemsim-seen-" + std::to_string(getpid());
+  CheckerPool pool(command_of({"/bin/sh", "-c", "! mkdir " + seen + " 2> /dev/null", "check"}),
+                   kReadRegions, 1);
+  EXPECT_FALSE(judged(pool, numbered_image()).accepted);
+  EXPECT_TRUE(judged(pool, numbered_image()).accepted);
+  std::filesystem::remove(seen);
+}
+
+// A process that isn't the checker's.
+TEST(ReadsOfPrograms, OfSomebodyElseAreNotTold) {
+  const std::string asked = testing::TempDir() + "pmemsim-asked-" + std::to_string(getpid());
+  std::atomic<bool> done = false;
+  std::thread other([&] {
+    for (std::string path; !done; std::this_thread::yield()) {
+      std::ifstream question(asked);
+      if (!std::getline(question, path) || question.eof()) continue;
+      std::ifstream(path).get();
+      std::filesystem::remove(asked);
+    }
+  });
+  CheckerCommand command = command_of(words_of(PMEMSIM_READING_CHECKER, "by_somebody_else", kSome));
+  command.environment = {"ASKED=" + asked};
+  CheckerPool pool(command, kReadRegions, 1);
+  const Judged found = judged(pool, numbered_image());
+  done = true;
+  other.join();
+  EXPECT_TRUE(found.accepted);
+  EXPECT_FALSE(found.read);
+}
+
+}  // namespace
+}  // namespace pmemsim
