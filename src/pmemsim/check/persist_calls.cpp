@@ -9,6 +9,7 @@
 
 #include "pmemsim/check/call_stack.hpp"
 #include "pmemsim/check/findings.hpp"
+#include "pmemsim/trace/accesses.hpp"
 #include "pmemsim/trace/names.hpp"
 #include "pmemsim/trace/pm_addresses.hpp"
 
@@ -25,14 +26,7 @@ bool fences_stores(const Operation& operation) {
 }
 
 bool stores_ordinarily(const Operation& operation) {
-  switch (operation.kind) {
-    case SiteKind::kStore:
-    case SiteKind::kAtomicStore:
-    case SiteKind::kCopyStore:
-      return true;
-    default:
-      return operation.kind == SiteKind::kAtomicUpdate && operation.flag;
-  }
+  return operation.kind != SiteKind::kNonTemporal && trace::stores_something(operation);
 }
 
 std::string_view instruction_name(const trace::SiteRecord& site) {
