@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "pmemsim/trace/names.hpp"
 #include "pmemsim/trace/reader.hpp"
 #include "pmemsim/trace/summary.hpp"
+#include "pmemsim/trace/turns.hpp"
 #include "pmemsim/trace/verify.hpp"
 
 namespace nb = nanobind;
@@ -120,6 +122,36 @@ class OperationChunks {
   std::uint8_t purpose_ = 0;
 };
 
+// One turn as a NumPy record; python/pmemsim/trace.py has the same fields as a dtype.
+struct TurnRecord {
+  std::uint64_t end;
+  std::uint32_t thread;
+  std::uint32_t unused;
+};
+static_assert(sizeof(TurnRecord) == 16);
+
+ByteArray turns(const TraceFile& file) {
+  std::vector<TurnRecord> found;
+  {
+    nb::gil_scoped_release release;
+    std::vector<std::uint64_t> executed, all;
+    for (std::uint32_t thread = 0; thread < file.metadata().threads; ++thread) {
+      executed.push_back(0);
+      all.push_back(file.operations(thread));
+    }
+    trace::Turns turns(file);
+    const auto pending = [&](std::uint32_t thread) -> std::optional<std::uint64_t> {
+      if (executed[thread] == all[thread]) return {};
+      return executed[thread];
+    };
+    while (const auto next = turns.next(pending)) {
+      executed[next->thread] = next->turn.end;
+      found.push_back({.end = next->turn.end, .thread = next->thread, .unused = 0});
+    }
+  }
+  return to_array(std::move(found));
+}
+
 nb::list sites(const TraceFile& file) {
   nb::list found;
   for (const SiteRecord& site : file.sites().sites()) {
@@ -200,6 +232,9 @@ void bind_trace(nb::module_& module) {
       .def("operation_count", &TraceFile::operations, nb::arg("thread"))
       .def("sites", &sites)
       .def("summary_json", &summary_json)
+      .def("turns", &turns)
+      .def_prop_ro("has_turns",
+                   [](const TraceFile& file) { return trace::Turns(file).recorded(); })
       .def("verify", &verify)
       .def("dump", &dump, nb::arg("thread"), nb::arg("first"), nb::arg("count"),
            nb::arg("descriptor"))

@@ -131,6 +131,7 @@ void write_trace() {
   }
   auto* numbers = static_cast<std::uint32_t*>(allocate(threads.size() * sizeof(std::uint32_t)));
   const std::uint32_t thread_count = number_threads(numbers);
+  write_turns();
   write_warm_lines(numbers);
   settle_lock_roles();
   write_sites();

@@ -221,7 +221,9 @@ void drain_output() {
 void finish_output(const std::uint32_t* thread_numbers) {
   for (std::uint64_t frame = 0; frame < output_file->frames() && error == 0; ++frame) {
     const trace::FrameHeader& header = output_file->entry(frame).header;
-    if (header.kind != static_cast<std::uint8_t>(trace::FrameKind::kOperations)) continue;
+    if (!is(header, trace::FrameKind::kOperations) && !is(header, trace::FrameKind::kTurns)) {
+      continue;
+    }
     const std::uint32_t thread = thread_numbers[header.thread];
     if (thread != header.thread) error = output_file->renumber(frame, thread);
   }

@@ -84,10 +84,10 @@ void place_records_of(Thread& thread, std::uint8_t* end) {
   thread.placed = end;
 }
 
-// Where a thread's next record goes, also while its cursor is put aside.
-std::uint8_t* cursor_of(const Thread& thread) {
-  if (thread.signals > 0) return thread.hot_before_signal.cursor;
-  return thread.stepping ? thread.hot_before_stepping.cursor : thread.hot->cursor;
+// Of a thread whose own may be put aside.
+const Hot& hot_of(const Thread& thread) {
+  if (thread.signals > 0) return thread.hot_before_signal;
+  return thread.stepping ? thread.hot_before_stepping : *thread.hot;
 }
 
 // schedules.hpp, rule 1.
@@ -117,14 +117,11 @@ bool is_point(const std::uint8_t* record) {
   }
 }
 
-void forget_spins(Thread& thread) {
-  for (SpinCandidate& spin : thread.spins) spin.last = nullptr;
-}
-
 void submit_records(Thread& thread) {
   Hot& its = *thread.hot;
   place_records_of(thread, its.cursor);
   counts.operations += its.operations;
+  thread.submitted += its.operations;
   counts.instrumented += its.instructions;
   submit(trace::FrameKind::kOperations, thread.index, thread.buffer,
          static_cast<std::size_t>(its.cursor - thread.buffer), its.operations);
@@ -144,6 +141,7 @@ void take_back(std::uint8_t* begin) {
     if (site == trace::kExternalSite) counts.external -= words[1];
   }
   hot.cursor = begin;
+  shorten_turns();
 }
 
 // The buffer is full, or there is something to see to before it is known whether this is recorded.
@@ -164,7 +162,7 @@ PMEMSIM_SLOW std::uint8_t* make_room_slowly(std::uint32_t site) {
   }
   if (thread->buffer != nullptr) {
     submit_records(*thread);
-    forget_spins(*thread);
+    keep_records(*thread);
   }
   thread->buffer = thread->placed = thread->seen = take_buffer();
   thread->has_operations = true;
@@ -193,6 +191,18 @@ inline std::uint8_t* room(std::uint32_t site) {
 inline void count(std::uint32_t site) {
   hot.budget -= site_instructions[site];
   if (!PMEMSIM_LIKELY(hot.budget >= 0)) quantum_over();
+}
+
+PMEMSIM_APART void quantum_over_before() {
+  self->announces = true;
+  quantum_over();
+  self->announces = false;
+}
+
+// The same where what has been recorded happens behind this, in the next turn if this one ends.
+inline void count_before(std::uint32_t site) {
+  hot.budget -= site_instructions[site];
+  if (!PMEMSIM_LIKELY(hot.budget >= 0)) quantum_over_before();
 }
 
 inline void touch_only(const volatile void* address, std::uint32_t bytes, bool written) {
@@ -333,10 +343,9 @@ void record_store_piece(std::uint32_t site, const char* to, std::uint32_t bytes)
   hot.budget -= site_instructions[site];
 }
 
-// Records a copy that has been made; `from` is nullptr for memset.
+// Records the accesses of a copy that has been made; `from` is nullptr for memset.
 void record_copy(std::uint32_t site, char* to, const char* from, std::uint64_t bytes) {
   if (self == nullptr) return;
-  pmemsim_rt_execute(site);
   while (bytes > 0) {
     const std::uint32_t piece = piece_bytes(to, bytes);
     if (from != nullptr) {
@@ -405,6 +414,14 @@ bool has_passed_point() {
   return found;
 }
 
+std::uint64_t recorded_operations(const Thread& thread) {
+  return thread.submitted + hot_of(thread).operations;
+}
+
+void keep_records(Thread& thread) {
+  for (SpinCandidate& spin : thread.spins) spin.last = nullptr;
+}
+
 std::uint8_t* end_of_room(const Thread& thread) {
   return thread.buffer + kBufferBytes - trace::kMaxRecordBytes;
 }
@@ -412,8 +429,8 @@ std::uint8_t* end_of_room(const Thread& thread) {
 void place_records() {
   for (Thread* thread : threads) {
     if (thread->buffer == nullptr) continue;
-    place_records_of(*thread, cursor_of(*thread));
-    forget_spins(*thread);  // what stands before a place is not taken back
+    place_records_of(*thread, hot_of(*thread).cursor);
+    keep_records(*thread);
   }
 }
 
@@ -461,7 +478,7 @@ PMEMSIM_EXPORT void pmemsim_rt_load(std::uint32_t site, const volatile void* add
   put_head(at, site);
   put_address(at, address);
   end_record(site, at);
-  count(site);
+  count_before(site);
 }
 
 PMEMSIM_EXPORT void pmemsim_rt_store(std::uint32_t site, volatile void* address,
@@ -520,6 +537,7 @@ PMEMSIM_EXPORT void pmemsim_rt_atomic_update(std::uint32_t site, volatile void* 
 
 PMEMSIM_EXPORT void* pmemsim_rt_memcpy(std::uint32_t site, void* to, const void* from,
                                        std::uint64_t bytes) {
+  pmemsim_rt_execute(site);
   std::memmove(to, from, bytes);
   record_copy(site, static_cast<char*>(to), static_cast<const char*>(from), bytes);
   return to;
@@ -532,6 +550,7 @@ PMEMSIM_EXPORT void* pmemsim_rt_memmove(std::uint32_t site, void* to, const void
 
 PMEMSIM_EXPORT void* pmemsim_rt_memset(std::uint32_t site, void* to, int byte,
                                        std::uint64_t bytes) {
+  pmemsim_rt_execute(site);
   std::memset(to, byte, bytes);
   record_copy(site, static_cast<char*>(to), nullptr, bytes);
   return to;
@@ -539,6 +558,12 @@ PMEMSIM_EXPORT void* pmemsim_rt_memset(std::uint32_t site, void* to, int byte,
 
 PMEMSIM_EXPORT void pmemsim_rt_copied(std::uint32_t site, void* to, const void* from,
                                       std::uint64_t bytes) {
+  if (self == nullptr) return;
+  if (std::uint8_t* at = room(site)) {
+    put_head(at, site);
+    end_record(site, at);
+  }
+  hot.budget -= site_instructions[site];  // but the turn that it was made in doesn't end here
   record_copy(site, static_cast<char*>(to), static_cast<const char*>(from), bytes);
 }
 
@@ -576,4 +601,11 @@ PMEMSIM_EXPORT void pmemsim_rt_flush(std::uint32_t site, const volatile void* ad
   pmemsim_rt_load(site, address);
 }
 
-PMEMSIM_EXPORT void pmemsim_rt_fence(std::uint32_t site) { pmemsim_rt_execute(site); }
+PMEMSIM_EXPORT void pmemsim_rt_fence(std::uint32_t site) {
+  if (self == nullptr) return;
+  std::uint8_t* at = room(site);
+  if (at == nullptr) return count(site);
+  put_head(at, site);
+  end_record(site, at);
+  count_before(site);
+}

@@ -9,8 +9,8 @@
 //                                messages; memory of its own; the C library's functions
 //   operators, heap, stacks, processes
 //                                know nothing of recording
-//   scheduler, schedules, meetings, objects, own_locks, record, sites, output, places, persistent,
-//   mapping, flushes, warm, external, threads, processor, signals, watchdog
+//   scheduler, schedules, meetings, turns, objects, own_locks, record, sites, output, places,
+//   persistent, mapping, flushes, warm, external, threads, processor, signals, watchdog
 //                                the recorder. A turn that ends stops stepping and reaps threads, a
 //                                record may end a turn or a buffer: these call each other.
 //   clock, locks, waits, blocking, metadata    what waits for time, threads or descriptors
@@ -117,7 +117,14 @@ struct Thread {
   std::uint8_t before[16];  // of the atomic access that is about to happen
   std::uint32_t last_site;  // while nothing is recorded, for messages
   bool has_operations;
+  bool announces;           // what it has recorded last is about to happen
+  std::uint64_t submitted;  // operations in frames of their own already
   bool in_region_of_interest;
+
+  // Its turns (turns.cpp).
+  trace::Turn* turns;  // nullptr: none to be written
+  std::uint32_t turn_count;
+  std::uint64_t turns_end;  // of the last turn that is in a frame
 
   // Signal handlers: nothing is recorded inside.
   std::uint64_t repeated_call;  // system call that the watchdog interrupted; 0: none
@@ -212,6 +219,8 @@ void wake(Thread* thread);
 // The caller will never run again. It isn't the last thread.
 void end_thread();
 bool only_thread();
+// The number of the current turn.
+std::uint64_t turn_number();
 // Gives the token away in the middle of code that the runtime doesn't see. The thread gets it again
 // by come_back(), which its next record leads to. Does nothing if nobody else could run.
 void lose_token();
@@ -288,6 +297,10 @@ struct Counts {
   std::uint64_t operations, instrumented, external;
 };
 Counts recorded_counts();
+// How many operations of the thread have been recorded, and not taken back.
+std::uint64_t recorded_operations(const Thread& thread);
+// None of what has been recorded will be taken back.
+void keep_records(Thread& thread);
 // Where things stand in the trace is about to change; it counts for what is recorded from now on.
 void place_records();
 // Is there a point of schedules.hpp, rule 1, in what the calling thread has recorded since the last
@@ -295,6 +308,14 @@ void place_records();
 bool has_passed_point();
 // The site that a thread has recorded last, for messages.
 std::uint32_t last_site(const Thread& thread);
+
+// ---- Turns (turns.cpp) ----------------------------------------------------------------------
+
+// The thread's turn, of this number, ends.
+void note_turn(Thread& thread, std::uint64_t number);
+// Some of what the calling thread has recorded has been taken back.
+void shorten_turns();
+void write_turns();
 
 // ---- Output (output.cpp) --------------------------------------------------------------------
 

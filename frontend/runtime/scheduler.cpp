@@ -55,7 +55,7 @@ Thread* just_ended = nullptr;
 Thread* holder = nullptr;  // of the token; nullptr while it is on its way from one to the next
 // Held while the watchdog looks at the holder's `hot`, which goes with its thread.
 pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
-std::uint64_t turns = 0;
+std::uint64_t turns = 0;       // before the current one
 int waiting = 0;               // instances of Waiting
 std::int32_t comers_back = 0;  // futex: counts them
 std::uint64_t lost_tokens = 0;
@@ -84,6 +84,12 @@ void hand_token_to(Thread* thread) {
   set_holder(nullptr);
   __atomic_store_n(&thread->turn, 1, __ATOMIC_RELEASE);
   futex(&thread->turn, FUTEX_WAKE_PRIVATE, 1);
+}
+
+// The end of the caller's turn.
+void hand_on(Thread* next) {
+  note_turn(*self, turns);
+  hand_token_to(next);
 }
 
 void take_token() {
@@ -288,7 +294,7 @@ void switch_threads() {
   end_turn();
   Thread* next = pick();
   if (next != self) {
-    hand_token_to(next);
+    hand_on(next);
     take_token();
   }
   begin_turn();
@@ -330,6 +336,8 @@ void await_turn() {
 
 bool only_thread() { return live.size() == 1; }
 
+std::uint64_t turn_number() { return turns; }
+
 void lose_token() {
   if (self != holder || only_thread() || waiting > 0 || self->state != State::kRunnable) return;
   self->state = State::kOutside;
@@ -345,7 +353,7 @@ void lose_token() {
   // Whatever it records next finds no room and no budget, and that way comes back.
   hot.limit = nullptr;
   hot.budget = -1;
-  hand_token_to(next);
+  hand_on(next);
 }
 
 void come_back() {
@@ -446,6 +454,7 @@ void wake(Thread* thread) { end_wait(*thread, false); }
 
 void end_thread() {
   end_turn();
+  note_turn(*self, turns);
   self->state = State::kEnded;
   Thread* next = pick();
   for (std::uint32_t slot = self->slot + 1; slot < live.size(); ++slot) {

@@ -275,6 +275,12 @@ def refuse_too_many(
     )
 
 
+_GUESSED = (
+    "the recording doesn't say in which order its threads ran, so that what they do without "
+    "synchronisation is in an order that is guessed; record it again"
+)
+
+
 class Shown:
     """Images on their way to a checker."""
 
@@ -317,6 +323,8 @@ class Shown:
         self._keep()
         if not problem:
             return None
+        if self.wanted.design is None and self.trace.threads > 1 and not self.trace.has_turns:
+            notes.append(_GUESSED)
         lines = (problem, *notes, *self.images.story(), *self._reads())
         return ImageStory(self.images.number, lines, f"{command} --image {self.images.number}")
 

@@ -42,6 +42,9 @@ OPERATION_DTYPE = [
     ("unused", "V2"),
 ]
 
+# The NumPy type of a turn.
+TURN_DTYPE = [("end", "<u8"), ("thread", "<u4"), ("unused", "V4")]
+
 
 @dataclass(frozen=True)
 class Operations:
@@ -183,6 +186,19 @@ class Trace:
         columns["purpose"] = _named(records["purpose"], PURPOSES)
         columns["flag"] = records["flag"].astype(bool)
         return pd.DataFrame(columns)
+
+    @property
+    def has_turns(self) -> bool:
+        """Whether it is recorded in which order the threads ran."""
+        return self.file.has_turns
+
+    def turns(self) -> npt.NDArray[Any]:
+        """The order in which the threads ran, a structured array of `TURN_DTYPE`.
+
+        Each turn is of `thread`, and lasts until that has executed its first `end` operations.
+        Empty if that isn't recorded: there is one thread, or the recording is old.
+        """
+        return self.file.turns().view(TURN_DTYPE)
 
     def summary(self) -> dict[str, Any]:
         """What the recording holds: counts, traffic, uninstrumented share; reads it all once."""

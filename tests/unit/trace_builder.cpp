@@ -100,6 +100,9 @@ void TraceBuilder::write(const std::string& path) {
   for (const Frame& frame : frames_) {
     writer.frame(FrameKind::kOperations, frame.thread, frame.raw, frame.operations);
   }
+  for (const auto& [thread, turns] : turns_) {
+    writer.frame(FrameKind::kTurns, thread, std::as_bytes(std::span(turns)), 0);
+  }
   writer.finish();
 }
 
@@ -115,6 +118,7 @@ TraceBuilder& TraceBuilder::begin(std::uint32_t site, bool flag) {
   frame.thread = thread_;
   if (frame.raw.size() + kMaxRecordBytes > kMaxFrameBytes) flush(thread_);
   ++open_[thread_].operations;
+  ++operations_[thread_];
   return put((site << 1) | (flag ? 1u : 0u));
 }
 

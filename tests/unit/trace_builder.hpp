@@ -68,6 +68,10 @@ class TraceBuilder {
     note_object(object);
   }
 
+  // With what has been put so far the current thread's turn ends. A trace in which none does
+  // doesn't say when the threads ran.
+  void end_turn(std::uint64_t number) { turns_[thread_].push_back({number, operations_[thread_]}); }
+
   // What stands in the table in a built-in site's place.
   void builtin(std::uint32_t number, const SiteRecord& record) { sites_[number] = record; }
 
@@ -118,6 +122,8 @@ class TraceBuilder {
   std::map<std::uint32_t, Frame> open_;
   std::vector<Frame> frames_;
   std::vector<std::byte> image_, warm_;
+  std::map<std::uint32_t, std::uint64_t> operations_;  // by thread
+  std::map<std::uint32_t, std::vector<Turn>> turns_;
   std::string regions_, metadata_;
   std::uint32_t sync_objects_ = 0;
 };

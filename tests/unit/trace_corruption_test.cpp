@@ -46,7 +46,7 @@ class TraceCorruptionTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove(path_); }
 
-  // Two threads, every kind of record, an image, warm lines, nested regions.
+  // Two threads, every kind of record, an image, warm lines, nested regions, turns.
   static TraceBuilder build() {
     TraceBuilder builder;
     const auto load = builder.site(SiteKind::kLoad, 8, 3);
@@ -90,12 +90,15 @@ class TraceCorruptionTest : public testing::Test {
         builder.plain(execute);
         builder.recurrence(recurrence, i > 0);
         builder.external(i);
+        builder.end_turn(2 * i + thread);
       }
       builder.atomic(atomic_store, 0x700, 3 + thread, 1, 5);
       builder.sync(SyncKind::kBarrierArrive, 0x800, 5, 1 + thread);
+      builder.end_turn(16 + thread);
       builder.sync(SyncKind::kBarrierWait, 0x800, 5, 2);
       builder.mark(MarkKind::kHint, kPm, 64 | std::uint64_t{3} << 32);
       builder.mark(MarkKind::kRoiEnd);
+      builder.end_turn(18 + thread);
     }
     builder.image_page(kPm, std::byte{7});
     builder.warm(kPm | 1, 1);
@@ -243,7 +246,7 @@ TEST_F(TraceCorruptionTest, HostileContentsWithRightChecksums) {
     if (victim.raw.empty()) continue;
     if (below(random, 16) == 0) victim.header.operations = below(random, 400);
     if (below(random, 16) == 0) victim.header.thread = static_cast<std::uint32_t>(below(random, 3));
-    if (below(random, 16) == 0) victim.header.kind = static_cast<std::uint8_t>(below(random, 6));
+    if (below(random, 16) == 0) victim.header.kind = static_cast<std::uint8_t>(below(random, 7));
     Writer writer(path_);
     for (const Frame& frame : changed) {
       writer.frame(static_cast<FrameKind>(frame.header.kind), frame.header.thread, frame.raw,

@@ -201,6 +201,37 @@ TEST_F(TraceToolsTest, ThreadsThatWaitForEachOther) {
   expect_complaint("the threads can't go on; thread 0");
 }
 
+TEST_F(TraceToolsTest, TurnsThatComeTooEarly) {
+  builder_.thread(1).sync(SyncKind::kWait, 8, 0, 1);
+  builder_.end_turn(3);
+  builder_.thread(0).sync(SyncKind::kSignal, 8, 0, 1);
+  builder_.end_turn(4);
+  expect_complaint("turn 3 comes too early: thread 1 at operation 0 waits for version 1");
+}
+
+TEST_F(TraceToolsTest, TurnsOfTwoThreadsAtOnce) {
+  for (std::uint32_t thread = 0; thread < 2; ++thread) {
+    builder_.thread(thread).external(1);
+    builder_.end_turn(5);
+  }
+  expect_complaint("threads 0 and 1 have the same turn, number 5");
+}
+
+TEST_F(TraceToolsTest, OperationsWithoutATurn) {
+  builder_.external(1);
+  builder_.end_turn(0);
+  builder_.external(1);
+  expect_complaint("thread 0, operation 1: it is in none of the thread's turns");
+}
+
+TEST_F(TraceToolsTest, TurnsThatAreOutOfOrder) {
+  for (const std::uint64_t number : {6, 5}) {
+    builder_.external(1);
+    builder_.end_turn(number);
+  }
+  expect_complaint("turn 5, up to operation 2 of 2, doesn't come behind turn 6, up to operation 1");
+}
+
 TEST_F(TraceToolsTest, VersionMadeTwice) {
   builder_.sync(SyncKind::kSignal, 8, 0, 1);
   builder_.sync(SyncKind::kSignal, 8, 0, 1);

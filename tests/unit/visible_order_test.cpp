@@ -113,6 +113,68 @@ TEST(VisibleOrder, ACopyIsNotInterrupted) {
   EXPECT_EQ(other - order.begin(), VisibleOrder::kTurn - 1 + 8);
 }
 
+TEST(VisibleOrder, RecordedTurnsAreFollowed) {
+  OrderTrace trace;
+  trace.stores(1, 1);
+  trace.end_turn(2);
+  trace.stores(0, 2);
+  trace.copy(trace.load_site, kDramBase, 16);
+  trace.end_turn(4);
+  trace.stores(1, 1);
+  trace.end_turn(7);
+  trace.thread(0).copy(trace.copy_site, kPmBase, 16, 1);
+  trace.end_turn(8);
+  trace.stores(1, 1);
+  trace.end_turn(9);
+  EXPECT_EQ(trace.order(), (Order{{1, 0}, {0, 0}, {0, 1}, {0, 2}, {1, 1}, {0, 3}, {1, 2}}));
+}
+
+TEST(VisibleOrder, TurnsThatLeaveMemoryAsItIsArePassedOver) {
+  OrderTrace trace;
+  for (const std::uint64_t number : {0, 2, 4}) {
+    if (number == 4) trace.stores(0, 1);
+    trace.thread(0).branch(trace.branch_site, true);
+    trace.end_turn(number);
+    if (number < 4) trace.stores(1, 1);
+    if (number < 4) trace.end_turn(number + 1);
+  }
+  EXPECT_EQ(trace.order(), (Order{{1, 0}, {1, 1}, {0, 2}}));
+}
+
+// Synchronisation doesn't end a recorded turn, nor does the end of a wait begin one.
+TEST(VisibleOrder, NothingIsGuessedWhereTurnsAreRecorded) {
+  OrderTrace trace;
+  trace.stores(0, 1);
+  trace.atomic(trace.atomic_store, kDramBase, 0, 1);
+  trace.stores(0, static_cast<int>(VisibleOrder::kTurn));
+  trace.end_turn(0);
+  trace.thread(1).atomic(trace.atomic_load, kDramBase, 0, 1);
+  trace.stores(1, 1);
+  trace.end_turn(1);
+  const Order order = trace.order();
+  const auto other = std::ranges::find(order, std::uint32_t{1}, &Order::value_type::first);
+  EXPECT_EQ(other - order.begin(), VisibleOrder::kTurn + 2);
+}
+
+TEST(VisibleOrder, TurnsThatContradictWhatIsWaitedForAreRefused) {
+  OrderTrace trace;
+  trace.thread(1).atomic(trace.atomic_load, kDramBase, 0, 1);
+  trace.end_turn(0);
+  trace.thread(0).atomic(trace.atomic_store, kDramBase, 0, 1);
+  trace.end_turn(1);
+  EXPECT_THROW(trace.order(), trace::TraceError);
+}
+
+TEST(VisibleOrder, OperationsWithoutATurnAreRefused) {
+  OrderTrace trace;
+  trace.stores(1, 1);
+  trace.end_turn(0);
+  trace.stores(0, 1);
+  trace.end_turn(1);
+  trace.stores(0, 1);
+  EXPECT_THROW(trace.order(), trace::TraceError);
+}
+
 TEST(VisibleOrder, ThreadsThatWaitForEachOtherAreRefused) {
   OrderTrace trace;
   trace.thread(0).sync(SyncKind::kMutexLock, kDramBase, 0, 1);

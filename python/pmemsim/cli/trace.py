@@ -179,6 +179,7 @@ def _facts(trace: Trace, summary: dict[str, Any]) -> list[tuple[str, str]]:
         ("hash", trace.hash),
         ("threads", str(trace.threads)),
         ("schedule", f"{trace.schedule} of seed {trace.seed}" if trace.schedule else "0"),
+        *([("turns of the threads", _turns(summary["turns"]))] if trace.threads > 1 else []),
         ("persistent memory", "\n".join(regions) or "none"),
         *([("flushes of other memory", outside)] if outside else []),
         ("instructions", f"{instructions:,}"),
@@ -191,6 +192,10 @@ def _facts(trace: Trace, summary: dict[str, Any]) -> list[tuple[str, str]]:
         ("pages of persistent memory at the start", f"{summary['image_pages']:,}"),
         ("lines touched before the start", f"{summary['warm_lines']:,}"),
     ]
+
+
+def _turns(count: int) -> str:
+    return f"{count:,}" if count else "not recorded, so how races went is guessed; record it again"
 
 
 def _flat(value: dict[str, Any], prefix: str = "") -> dict[str, int | float]:

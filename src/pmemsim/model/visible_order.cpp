@@ -1,6 +1,7 @@
 #include "pmemsim/model/visible_order.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -33,6 +34,7 @@ VisibleOrder::VisibleOrder(const trace::TraceFile& trace, trace::LeftOut without
     : trace_(trace),
       without_(std::move(without)),
       kinds_(loads == Loads::kAll ? kKindsAndLoads : kKinds),
+      turns_(trace),
       versions_(trace.metadata().sync_objects) {
   for (std::uint32_t number = 0; number < trace.metadata().threads; ++number) {
     threads_.push_back(std::make_unique<Thread>(trace, number, without_));
@@ -66,6 +68,7 @@ void VisibleOrder::release(const Operation& operation) {
 // Its last operation was number `before`.
 bool VisibleOrder::goes_on(const Thread& thread, std::uint64_t before) const {
   if (!thread.more) return false;
+  if (turns_.recorded()) return thread.number < turn_ends_;
   if (is_copy(thread.operation) && thread.number == before + 1) return true;
   if (trace::synchronises(thread.operation) || (released_ && ends_a_wait())) return false;
   return thread.got < turn_ends_;
@@ -87,12 +90,30 @@ bool VisibleOrder::next() {
     begun_ = true;
     if (!choose()) return false;
   }
+  if (!can_execute(*threads_[current_])) {
+    throw trace::TraceError(fmt::format(
+        "{}: operation {} of thread {} waits for what, by the recording's turns, comes later; "
+        "record it again",
+        trace_.path(), number(), current_));
+  }
   release(operation());
   return true;
 }
 
+bool VisibleOrder::choose_recorded() {
+  const auto next = turns_.next([this](std::uint32_t number) -> std::optional<std::uint64_t> {
+    const Thread& thread = *threads_[number];
+    if (!thread.more) return {};
+    return thread.number;
+  });
+  if (!next) return false;
+  current_ = next->thread;
+  turn_ends_ = next->turn.end;
+  return true;
+}
+
 // A thread that has waited stands where the one stands that let it go on, and comes first.
-bool VisibleOrder::choose() {
+bool VisibleOrder::choose_guessed() {
   const std::uint64_t now = threads_[current_]->got;
   Thread* chosen = nullptr;
   bool ended = true, has_waited = false;

@@ -3,12 +3,14 @@
 //   1  A thread's operations come in its own order.
 //   2  Acquisitions of locks and atomic accesses wait for the release that the recording says, as
 //      in a simulation with the recorded order of locks.
-//   3  What that leaves open goes by turns: the thread that has got least far has the next. A turn
-//      ends after kTurn operations, and before one that synchronises, where threads may meet. A
-//      thread that has waited goes on at once when what it has waited for has come. The recorder
-//      writes its own turns down nowhere, so that threads that access memory without
-//      synchronisation (data races) may have met in another order than here.
-//   4  A copy (memcpy, memset, rep movs) is not interrupted.
+//   3  Threads take turns as they took them while they were recorded, if the recording says that
+//      (trace/turns.hpp): then this is the one order in which the program ran, races included.
+//   4  Else what rule 2 leaves open is guessed: the thread that has got least far has the next
+//   turn.
+//      A turn ends after kTurn operations, and before one that synchronises, where threads may
+//      meet. A thread that has waited goes on at once when what it has waited for has come. A copy
+//      (memcpy, memset, rep movs) is not interrupted. Threads that access memory without
+//      synchronisation (data races) may have met in another order.
 //   5  Flushes and fences may be left out (trace/left_out.hpp). No value depends on them, so that
 //      this is the order of the program without them.
 #pragma once
@@ -19,6 +21,7 @@
 
 #include "pmemsim/trace/left_out.hpp"
 #include "pmemsim/trace/reader.hpp"
+#include "pmemsim/trace/turns.hpp"
 
 namespace pmemsim {
 
@@ -58,16 +61,19 @@ class VisibleOrder {
   bool can_execute(const Thread& thread) const;
   bool goes_on(const Thread& thread, std::uint64_t before) const;
   bool ends_a_wait() const;
-  bool choose();
+  bool choose() { return turns_.recorded() ? choose_recorded() : choose_guessed(); }
+  bool choose_recorded();
+  bool choose_guessed();
   void release(const trace::Operation& operation);
 
   const trace::TraceFile& trace_;
   const trace::LeftOut without_;
   const trace::KindSet kinds_;
+  trace::Turns turns_;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::vector<std::uint32_t> versions_;  // of synchronisation objects
   std::uint32_t current_ = 0;
-  std::uint64_t turn_ends_ = 0;
+  std::uint64_t turn_ends_ = 0;  // rule 3: by operation; rule 4: by how far its thread has got
   bool begun_ = false, released_ = false;
 };
 

@@ -54,20 +54,25 @@ enum class FrameKind : std::uint8_t {
   kImage = 2,       // PM at the start of the region of interest: ImagePage records
   kWarm = 3,        // lines touched before the region of interest: WarmLine records, oldest first
   kOperations = 4,  // one thread's operations
+  kTurns = 5,       // when one thread ran: Turn records
 };
-inline constexpr std::uint8_t kFrameKinds = 5;
+inline constexpr std::uint8_t kFrameKinds = 6;
 
 // Stands before every frame's compressed bytes.
 struct FrameHeader {
   std::uint8_t kind;
   std::uint8_t reserved[3];    // zero
-  std::uint32_t thread;        // kOperations: dense thread number from 0; otherwise 0
+  std::uint32_t thread;        // kOperations, kTurns: dense thread number from 0; otherwise 0
   std::uint32_t raw_bytes;     // after decompression
   std::uint32_t stored_bytes;  // of the zstd frame that follows
   std::uint64_t operations;    // kOperations: records in this frame; otherwise 0
   std::uint64_t checksum;      // XXH64 (seed 0) of the stored bytes
 };
 static_assert(sizeof(FrameHeader) == 32);
+
+constexpr bool is(const FrameHeader& header, FrameKind kind) {
+  return header.kind == static_cast<std::uint8_t>(kind);
+}
 
 struct FrameEntry {
   std::uint64_t offset;  // of the FrameHeader
@@ -254,5 +259,13 @@ struct WarmLine {
   std::uint32_t reserved;  // zero
 };
 static_assert(sizeof(WarmLine) == 16);
+
+// kTurns: of all the threads one runs at a time. A thread's turns have increasing numbers and ends,
+// and no two turns of a recording have the same number. Those without an operation are left out.
+struct Turn {
+  std::uint64_t number;  // in the order of all threads' turns
+  std::uint64_t end;     // how many operations the thread has executed when its turn ends
+};
+static_assert(sizeof(Turn) == 16);
 
 }  // namespace pmemsim::trace

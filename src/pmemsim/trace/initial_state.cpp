@@ -37,7 +37,7 @@ void for_each_image_page(
 std::uint64_t image_pages(const TraceFile& file) {
   std::uint64_t pages = 0;
   for (const FrameEntry& frame : file.frames()) {
-    if (frame.header.kind != static_cast<std::uint8_t>(FrameKind::kImage)) continue;
+    if (!is(frame.header, FrameKind::kImage)) continue;
     pages += frame.header.raw_bytes / kImageRecordBytes;
   }
   return pages;

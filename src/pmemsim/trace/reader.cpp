@@ -28,13 +28,9 @@ constexpr int kMaxMetadataDepth = 16;  // of arrays and objects; ours need 3
 // Nobody's site table is compressed better than by this.
 constexpr std::uint64_t kMaxSiteCompression = 256;
 constexpr std::array<std::string_view, kFrameKinds> kFrameNames = {
-    "metadata", "site table", "image", "warm-up", "operations"};
+    "metadata", "site table", "image", "warm-up", "operations", "turns"};
 
 std::string_view name_of(const FrameHeader& header) { return kFrameNames[header.kind]; }
-
-bool is(const FrameHeader& header, FrameKind kind) {
-  return header.kind == static_cast<std::uint8_t>(kind);
-}
 
 // Of a metadata key that may be absent.
 template <class Value>
@@ -290,12 +286,14 @@ void TraceFile::check_entry(std::size_t frame, std::uint64_t expected_offset) co
   if (offset != expected_offset) fail(expected_offset, "a frame isn't where the index has it");
   if (header.kind >= kFrameKinds) fail(offset, "a frame has an unknown kind");
   const bool operations = is(header, FrameKind::kOperations);
+  const bool turns = is(header, FrameKind::kTurns);
   if (header.reserved[0] != 0 || header.reserved[1] != 0 || header.reserved[2] != 0 ||
       header.raw_bytes == 0 || header.raw_bytes > kMaxFrameBytes || header.stored_bytes == 0 ||
       header.stored_bytes > stored_bound(header.raw_bytes) ||
-      (operations ? header.thread >= kMaxThreads || header.operations == 0 ||
-                        header.operations > header.raw_bytes / kHeadBytes
-                  : header.thread != 0 || header.operations != 0) ||
+      (operations ? header.operations == 0 || header.operations > header.raw_bytes / kHeadBytes
+                  : header.operations != 0) ||
+      (operations || turns ? header.thread >= kMaxThreads : header.thread != 0) ||
+      (turns && header.raw_bytes % sizeof(Turn) != 0) ||
       (is(header, FrameKind::kImage) && header.raw_bytes % (8 + kImagePageBytes) != 0) ||
       (is(header, FrameKind::kWarm) && header.raw_bytes % sizeof(WarmLine) != 0)) {
     fail(offset, "a frame's header is impossible");
@@ -328,11 +326,13 @@ void TraceFile::read_metadata() {
   }
   std::vector<bool> present(metadata_.threads);
   for (const FrameEntry& entry : index_) {
-    if (!is(entry.header, FrameKind::kOperations)) continue;
+    const bool operations = is(entry.header, FrameKind::kOperations);
+    if (!operations && !is(entry.header, FrameKind::kTurns)) continue;
     if (entry.header.thread >= metadata_.threads) {
-      fail(entry.offset, "operations of a thread that the metadata doesn't know");
+      fail(entry.offset,
+           fmt::format("{} of a thread that the metadata doesn't know", name_of(entry.header)));
     }
-    present[entry.header.thread] = true;
+    if (operations) present[entry.header.thread] = true;
   }
   if (std::find(present.begin(), present.end(), false) != present.end()) {
     fail(found->offset, "the metadata counts a thread that has no operations");

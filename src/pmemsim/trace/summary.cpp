@@ -227,17 +227,19 @@ Summary summarize(const TraceFile& file) {
   for_each_image_page(file,
                       [&](std::uint64_t, std::span<const std::byte>) { ++summary.image_pages; });
   for_each_warm_line(file, [&](const WarmLine&) { ++summary.warm_lines; });
+  for (const FrameEntry& frame : file.frames()) {
+    if (is(frame.header, FrameKind::kTurns)) summary.turns += frame.header.raw_bytes / sizeof(Turn);
+  }
   return summary;
 }
 
 std::string to_json(const Summary& summary) {
   nlohmann::ordered_json threads = nlohmann::ordered_json::array();
   for (const ThreadSummary& thread : summary.threads) threads.push_back(json_of(thread));
-  const nlohmann::ordered_json json = {{"total", json_of(summary.total)},
-                                       {"threads", threads},
-                                       {"sites", summary.sites},
-                                       {"image_pages", summary.image_pages},
-                                       {"warm_lines", summary.warm_lines}};
+  const nlohmann::ordered_json json = {
+      {"total", json_of(summary.total)},  {"threads", threads},
+      {"sites", summary.sites},           {"image_pages", summary.image_pages},
+      {"warm_lines", summary.warm_lines}, {"turns", summary.turns}};
   return json.dump();
 }
 

@@ -45,6 +45,7 @@ struct Summary {
   std::uint64_t sites = 0;
   std::uint64_t image_pages = 0;
   std::uint64_t warm_lines = 0;
+  std::uint64_t turns = 0;  // 0: not recorded
 };
 
 // Reads the whole trace. Throws TraceError.

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "pmemsim/trace/initial_state.hpp"
 #include "pmemsim/trace/names.hpp"
 #include "pmemsim/trace/synchronisation.hpp"
+#include "pmemsim/trace/turns.hpp"
 
 namespace pmemsim::trace {
 namespace {
@@ -25,25 +27,27 @@ class ThreadReplay {
     more_ = stream_.next(operation_);
   }
 
-  // Goes on until the thread has to wait or has ended. True if it got anywhere.
-  bool advance() {
-    const std::uint64_t before = stream_.position();
+  // Goes on until the thread has to wait, has executed `end` operations or all. True if it got
+  // anywhere.
+  bool advance(std::uint64_t end = UINT64_MAX) {
     bool moved = false;
-    while (more_ && can_execute()) {
+    while (more_ && number() < end && can_execute()) {
       execute();
       more_ = stream_.next(operation_);
       moved = true;
     }
-    return moved || stream_.position() != before;
+    return moved;
   }
 
   bool ended() const { return !more_; }
+  // Of the operation that comes next.
+  std::uint64_t number() const { return stream_.position() - 1; }
   std::uint64_t operations() const { return stream_.position(); }
 
   std::string waits_for() const {
     return fmt::format(
         "thread {} at operation {} waits for version {} of object {}, which is at {}", thread_,
-        stream_.position() - 1, awaited_version(operation_), operation_.object,
+        number(), awaited_version(operation_), operation_.object,
         objects_[operation_.object].version);
   }
 
@@ -96,7 +100,7 @@ class ThreadReplay {
 
   [[noreturn]] void fail(const char* what) const {
     throw TraceError(fmt::format("{}: thread {}, operation {}: {}; record it again", file_.path(),
-                                 thread_, stream_.position() - 1, what));
+                                 thread_, number(), what));
   }
 
   const TraceFile& file_;
@@ -109,21 +113,13 @@ class ThreadReplay {
   Purpose purpose_ = Purpose::kProgram;
 };
 
-}  // namespace
+using Threads = std::vector<std::unique_ptr<ThreadReplay>>;
 
-Verification verify(const TraceFile& file) {
-  for_each_image_page(file, [](std::uint64_t, std::span<const std::byte>) {});
-  for_each_warm_line(file, [](const WarmLine&) {});
-
-  std::vector<Object> objects(file.metadata().sync_objects);
-  std::vector<std::unique_ptr<ThreadReplay>> threads;
-  for (std::uint32_t thread = 0; thread < file.metadata().threads; ++thread) {
-    threads.push_back(std::make_unique<ThreadReplay>(file, thread, objects));
-  }
+void replay(const TraceFile& file, const Threads& threads) {
   const auto ended = [](const auto& thread) { return thread->ended(); };
-  while (!std::all_of(threads.begin(), threads.end(), ended)) {
+  while (!std::ranges::all_of(threads, ended)) {
     bool moved = false;
-    for (auto& thread : threads) moved = thread->advance() || moved;
+    for (const auto& thread : threads) moved = thread->advance() || moved;
     if (moved) continue;
     std::string waits;
     for (const auto& thread : threads) {
@@ -131,6 +127,39 @@ Verification verify(const TraceFile& file) {
     }
     throw TraceError(
         fmt::format("{}: the threads can't go on{}; record it again", file.path(), waits));
+  }
+}
+
+void replay_in_turns(const TraceFile& file, Turns& turns, const Threads& threads) {
+  const auto pending = [&](std::uint32_t thread) -> std::optional<std::uint64_t> {
+    if (threads[thread]->ended()) return {};
+    return threads[thread]->number();
+  };
+  while (const auto next = turns.next(pending)) {
+    ThreadReplay& thread = *threads[next->thread];
+    thread.advance(next->turn.end);
+    if (thread.ended() || thread.number() >= next->turn.end) continue;
+    throw TraceError(fmt::format("{}: turn {} comes too early: {}; record it again", file.path(),
+                                 next->turn.number, thread.waits_for()));
+  }
+}
+
+}  // namespace
+
+Verification verify(const TraceFile& file) {
+  for_each_image_page(file, [](std::uint64_t, std::span<const std::byte>) {});
+  for_each_warm_line(file, [](const WarmLine&) {});
+
+  std::vector<Object> objects(file.metadata().sync_objects);
+  Threads threads;
+  for (std::uint32_t thread = 0; thread < file.metadata().threads; ++thread) {
+    threads.push_back(std::make_unique<ThreadReplay>(file, thread, objects));
+  }
+  Turns turns(file);
+  if (turns.recorded()) {
+    replay_in_turns(file, turns, threads);
+  } else {
+    replay(file, threads);
   }
 
   Verification verification;

@@ -1,0 +1,51 @@
+// Writes down which thread ran when, so that the order of accesses that no lock or atomic variable
+// orders is in the recording, too.
+#include "runtime.hpp"
+
+namespace pmemsim::rt {
+namespace {
+
+constexpr std::uint32_t kMaxTurns = kBufferBytes / sizeof(trace::Turn);
+
+void submit_turns(Thread& thread) {
+  if (thread.turn_count > 0) {
+    thread.turns_end = thread.turns[thread.turn_count - 1].end;
+    submit(trace::FrameKind::kTurns, thread.index, reinterpret_cast<std::uint8_t*>(thread.turns),
+           thread.turn_count * sizeof(trace::Turn), 0);
+    thread.turns = nullptr;
+  }
+  thread.turn_count = 0;
+  keep_records(thread);
+}
+
+// Where the thread's turn `count`, of those that aren't in a frame, begins.
+std::uint64_t begin_of(const Thread& thread, std::uint32_t count) {
+  return count == 0 ? thread.turns_end : thread.turns[count - 1].end;
+}
+
+}  // namespace
+
+void note_turn(Thread& thread, std::uint64_t number) {
+  std::uint64_t end = recorded_operations(thread);
+  if (thread.announces && end > 0) --end;
+  if (end <= begin_of(thread, thread.turn_count)) return;
+  if (thread.turn_count == kMaxTurns) submit_turns(thread);
+  if (thread.turns == nullptr) thread.turns = reinterpret_cast<trace::Turn*>(take_buffer());
+  thread.turns[thread.turn_count++] = {number, end};
+}
+
+void shorten_turns() {
+  const std::uint64_t end = recorded_operations(*self);
+  while (self->turn_count > 0 && begin_of(*self, self->turn_count - 1) >= end) --self->turn_count;
+  if (self->turn_count == 0) return;
+  trace::Turn& last = self->turns[self->turn_count - 1];
+  if (last.end > end) last.end = end;
+}
+
+void write_turns() {
+  if (threads.size() == 1) return;
+  note_turn(*self, turn_number());
+  for (Thread* thread : threads) submit_turns(*thread);
+}
+
+}  // namespace pmemsim::rt
