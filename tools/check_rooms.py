@@ -44,9 +44,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "cpu": (*_ABOVE, "cache"),
     "sim": (*_ABOVE, "cache", "cpu"),
     "crash": (*_ABOVE, "backend", "recovery", "cache", "cpu", "sim"),
-    # What a program does with persistent memory, without a machine; the order of its threads is
-    # that of the crash engine.
-    "check": ("core", "trace", "mem", "crash"),
+    # What a program does with persistent memory, without a machine.
+    "check": ("core", "trace", "mem"),
     # The same of a design's promises; its images are gone through as a model's are.
     "promised": (*_ABOVE, "model", "sim", "crash"),
     "lint": (*_ABOVE, "backend", "cache", "cpu", "sim"),

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "pmemsim/crash/happens_before.hpp"
+#include "pmemsim/trace/happens_before.hpp"
 #include "pmemsim/crash/oracle.hpp"
 #include "run_trace.hpp"
 

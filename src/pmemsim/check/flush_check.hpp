@@ -8,7 +8,7 @@
 #include "pmemsim/check/allocations.hpp"
 #include "pmemsim/check/findings.hpp"
 #include "pmemsim/check/lines.hpp"
-#include "pmemsim/crash/happens_before.hpp"
+#include "pmemsim/trace/happens_before.hpp"
 #include "pmemsim/mem/image.hpp"
 #include "pmemsim/trace/format.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "pmemsim/check/findings.hpp"
 #include "pmemsim/core/line_table.hpp"
-#include "pmemsim/crash/happens_before.hpp"
+#include "pmemsim/trace/happens_before.hpp"
 
 namespace pmemsim::check {
 

@@ -18,7 +18,7 @@
 #include "pmemsim/check/region_check.hpp"
 #include "pmemsim/check/touched.hpp"
 #include "pmemsim/core/error.hpp"
-#include "pmemsim/crash/happens_before.hpp"
+#include "pmemsim/trace/happens_before.hpp"
 #include "pmemsim/mem/image.hpp"
 #include "pmemsim/trace/initial_state.hpp"
 #include "pmemsim/trace/layout.hpp"

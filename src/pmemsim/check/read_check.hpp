@@ -9,7 +9,7 @@
 #include "pmemsim/check/findings.hpp"
 #include "pmemsim/check/flush_check.hpp"
 #include "pmemsim/check/lines.hpp"
-#include "pmemsim/crash/happens_before.hpp"
+#include "pmemsim/trace/happens_before.hpp"
 #include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim::check {

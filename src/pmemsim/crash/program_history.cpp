@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "pmemsim/crash/happens_before.hpp"
+#include "pmemsim/trace/happens_before.hpp"
 #include "pmemsim/trace/initial_state.hpp"
 #include "pmemsim/trace/pm_addresses.hpp"
 

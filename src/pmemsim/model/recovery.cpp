@@ -18,11 +18,6 @@ namespace {
 using trace::Operation;
 using trace::SiteKind;
 
-bool loads_something(const Operation& operation) {
-  return operation.kind == SiteKind::kLoad || operation.kind == SiteKind::kAtomicLoad ||
-         operation.kind == SiteKind::kAtomicUpdate || operation.kind == SiteKind::kCopyLoad;
-}
-
 bool may_order(const Operation& operation) {
   return operation.kind == SiteKind::kFence || operation.kind == SiteKind::kSync ||
          operation.kind == SiteKind::kAtomicUpdate;
@@ -117,7 +112,8 @@ std::set<OpenRead> open_reads(const AllowedImages& images, const trace::TraceFil
   VisibleOrder order(recovery, {}, VisibleOrder::Loads::kAll);
   while (order.next()) {
     const Operation& operation = order.operation();
-    const bool is_load = loads_something(operation), is_store = trace::stores_something(operation);
+    const bool is_load = trace::loads_something(operation),
+               is_store = trace::stores_something(operation);
     if (!is_load && !is_store) continue;
     for_each_accessed_line(operation, [&](Line at, ByteMask bytes) {
       const std::optional<Line> line = places.in_crashed(at);

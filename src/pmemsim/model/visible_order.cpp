@@ -1,7 +1,6 @@
 #include "pmemsim/model/visible_order.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -34,7 +33,6 @@ VisibleOrder::VisibleOrder(const trace::TraceFile& trace, trace::LeftOut without
     : trace_(trace),
       without_(std::move(without)),
       kinds_(loads == Loads::kAll ? kKindsAndLoads : kKinds),
-      turns_(trace),
       versions_(trace.metadata().sync_objects) {
   for (std::uint32_t number = 0; number < trace.metadata().threads; ++number) {
     threads_.push_back(std::make_unique<Thread>(trace, number, without_));
@@ -52,7 +50,19 @@ void VisibleOrder::read(Thread& thread) const {
   thread.got += thread.stream.position() - before;
 }
 
-bool VisibleOrder::can_execute(const Thread& thread) const {
+// Waits that are over are forgotten.
+bool VisibleOrder::awaits_race(Thread& thread) const {
+  while (!thread.races.empty() && thread.races.front().number <= thread.number) {
+    const trace::Races::Wait& wait = thread.races.front();
+    const Thread& other = *threads_[wait.thread];
+    if (other.more && other.number < wait.count) return true;
+    thread.races = thread.races.subspan(1);
+  }
+  return false;
+}
+
+bool VisibleOrder::can_execute(Thread& thread) const {
+  if (awaits_race(thread)) return false;
   const Operation& operation = thread.operation;
   return !trace::synchronises(operation) ||
          versions_[operation.object] >= trace::awaited_version(operation);
@@ -66,9 +76,9 @@ void VisibleOrder::release(const Operation& operation) {
 }
 
 // Its last operation was number `before`.
-bool VisibleOrder::goes_on(const Thread& thread, std::uint64_t before) const {
+bool VisibleOrder::goes_on(Thread& thread, std::uint64_t before) const {
   if (!thread.more) return false;
-  if (turns_.recorded()) return thread.number < turn_ends_;
+  if (awaits_race(thread)) return false;
   if (is_copy(thread.operation) && thread.number == before + 1) return true;
   if (trace::synchronises(thread.operation) || (released_ && ends_a_wait())) return false;
   return thread.got < turn_ends_;
@@ -90,30 +100,12 @@ bool VisibleOrder::next() {
     begun_ = true;
     if (!choose()) return false;
   }
-  if (!can_execute(*threads_[current_])) {
-    throw trace::TraceError(fmt::format(
-        "{}: operation {} of thread {} waits for what, by the recording's turns, comes later; "
-        "record it again",
-        trace_.path(), number(), current_));
-  }
   release(operation());
   return true;
 }
 
-bool VisibleOrder::choose_recorded() {
-  const auto next = turns_.next([this](std::uint32_t number) -> std::optional<std::uint64_t> {
-    const Thread& thread = *threads_[number];
-    if (!thread.more) return {};
-    return thread.number;
-  });
-  if (!next) return false;
-  current_ = next->thread;
-  turn_ends_ = next->turn.end;
-  return true;
-}
-
 // A thread that has waited stands where the one stands that let it go on, and comes first.
-bool VisibleOrder::choose_guessed() {
+bool VisibleOrder::choose() {
   const std::uint64_t now = threads_[current_]->got;
   Thread* chosen = nullptr;
   bool ended = true, has_waited = false;

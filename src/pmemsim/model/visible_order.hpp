@@ -3,25 +3,24 @@
 //   1  A thread's operations come in its own order.
 //   2  Acquisitions of locks and atomic accesses wait for the release that the recording says, as
 //      in a simulation with the recorded order of locks.
-//   3  Threads take turns as they took them while they were recorded, if the recording says that
-//      (trace/turns.hpp): then this is the one order in which the program ran, races included.
-//   4  Else what rule 2 leaves open is guessed: the thread that has got least far has the next
-//   turn.
-//      A turn ends after kTurn operations, and before one that synchronises, where threads may
-//      meet. A thread that has waited goes on at once when what it has waited for has come. A copy
-//      (memcpy, memset, rep movs) is not interrupted. Threads that access memory without
-//      synchronisation (data races) may have met in another order.
-//   5  Flushes and fences may be left out (trace/left_out.hpp). No value depends on them, so that
+//   3  Accesses that race come in the order in which they were recorded (trace/races.hpp), if the
+//      recording says that. So each thread reads what it has read.
+//   4  What that leaves open goes by turns: the thread that has got least far has the next. A turn
+//      ends after kTurn operations, and before one that synchronises, where threads may meet. A
+//      thread that has waited goes on at once when what it has waited for has come: other threads
+//      may then be between a store and its flush.
+//   5  A copy (memcpy, memset, rep movs) is not interrupted, but by rule 3.
+//   6  Flushes and fences may be left out (trace/left_out.hpp). No value depends on them, so that
 //      this is the order of the program without them.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "pmemsim/trace/left_out.hpp"
 #include "pmemsim/trace/reader.hpp"
-#include "pmemsim/trace/turns.hpp"
 
 namespace pmemsim {
 
@@ -31,7 +30,7 @@ class VisibleOrder {
 
   enum class Loads : std::uint8_t { kOfCopies, kAll };
 
-  // `without`: what is left out (rule 5).
+  // `without`: what is left out (rule 6).
   explicit VisibleOrder(const trace::TraceFile& trace, trace::LeftOut without = {},
                         Loads loads = Loads::kOfCopies);
 
@@ -47,10 +46,11 @@ class VisibleOrder {
  private:
   struct Thread {
     Thread(const trace::TraceFile& trace, std::uint32_t thread, const trace::LeftOut& without)
-        : stream(trace, thread), left_out(without, thread) {}
+        : stream(trace, thread), left_out(without, thread), races(trace.races().of(thread)) {}
 
     trace::OperationStream stream;
     trace::LeftOutOfThread left_out;
+    std::span<const trace::Races::Wait> races;  // that may still have to be waited for
     trace::Operation operation{};
     std::uint64_t number = 0;
     std::uint64_t got = 0;  // how far it has got, for its turns
@@ -58,22 +58,20 @@ class VisibleOrder {
   };
 
   void read(Thread& thread) const;
-  bool can_execute(const Thread& thread) const;
-  bool goes_on(const Thread& thread, std::uint64_t before) const;
+  bool awaits_race(Thread& thread) const;
+  bool can_execute(Thread& thread) const;
+  bool goes_on(Thread& thread, std::uint64_t before) const;
   bool ends_a_wait() const;
-  bool choose() { return turns_.recorded() ? choose_recorded() : choose_guessed(); }
-  bool choose_recorded();
-  bool choose_guessed();
+  bool choose();
   void release(const trace::Operation& operation);
 
   const trace::TraceFile& trace_;
   const trace::LeftOut without_;
   const trace::KindSet kinds_;
-  trace::Turns turns_;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::vector<std::uint32_t> versions_;  // of synchronisation objects
   std::uint32_t current_ = 0;
-  std::uint64_t turn_ends_ = 0;  // rule 3: by operation; rule 4: by how far its thread has got
+  std::uint64_t turn_ends_ = 0;
   bool begun_ = false, released_ = false;
 };
 

@@ -1,9 +1,14 @@
-// Which operations change memory.
+// Which operations read memory, and which change it.
 #pragma once
 
 #include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim::trace {
+
+inline bool loads_something(const Operation& operation) {
+  return operation.kind == SiteKind::kLoad || operation.kind == SiteKind::kAtomicLoad ||
+         operation.kind == SiteKind::kAtomicUpdate || operation.kind == SiteKind::kCopyLoad;
+}
 
 // An atomic update may find that there is nothing to store.
 inline bool stores_something(const Operation& operation) {

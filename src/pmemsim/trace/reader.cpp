@@ -369,6 +369,11 @@ std::uint64_t TraceFile::operations(std::uint32_t thread) const {
   return count;
 }
 
+const Races& TraceFile::races() const {
+  std::call_once(races_found_, [this] { races_.emplace(*this); });
+  return *races_;
+}
+
 void TraceFile::read_frame(const FrameEntry& entry, std::vector<std::byte>& raw) const {
   const FrameHeader& header = entry.header;
   std::vector<std::byte> stored(sizeof(FrameHeader) + header.stored_bytes);

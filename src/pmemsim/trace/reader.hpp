@@ -8,6 +8,8 @@
 #include <cstring>
 #include <initializer_list>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +18,7 @@
 #include "pmemsim/core/error.hpp"
 #include "pmemsim/trace/format.hpp"
 #include "pmemsim/trace/layout.hpp"
+#include "pmemsim/trace/races.hpp"
 
 namespace pmemsim::trace {
 
@@ -128,6 +131,9 @@ class TraceFile {
   // XXH64 of the index, which covers every frame's checksum: identifies the recording.
   std::uint64_t hash() const { return hash_; }
 
+  // Looked for when they are asked for first. Throws TraceError.
+  const Races& races() const;
+
   // Decompresses one frame into `raw`, checking length and checksum. Throws TraceError.
   void read_frame(const FrameEntry& frame, std::vector<std::byte>& raw) const;
 
@@ -148,6 +154,8 @@ class TraceFile {
   std::vector<FrameEntry> index_;
   Metadata metadata_;
   SiteTable sites_;
+  mutable std::once_flag races_found_;
+  mutable std::optional<Races> races_;
 };
 
 // The operations of one thread, in order. Holds one decompressed frame.

@@ -1,0 +1,181 @@
+#include "pmemsim/trace/races.hpp"
+
+#include <memory>
+#include <optional>
+
+#include "pmemsim/core/line_table.hpp"
+#include "pmemsim/trace/accesses.hpp"
+#include "pmemsim/trace/happens_before.hpp"
+#include "pmemsim/trace/reader.hpp"
+#include "pmemsim/trace/turns.hpp"
+
+namespace pmemsim::trace {
+namespace {
+
+constexpr std::uint64_t kWordBytes = 8;
+
+constexpr KindSet kAccesses{SiteKind::kLoad,       SiteKind::kStore,       SiteKind::kNonTemporal,
+                            SiteKind::kAtomicLoad, SiteKind::kAtomicStore, SiteKind::kAtomicUpdate,
+                            SiteKind::kCopyLoad,   SiteKind::kCopyStore};
+constexpr KindSet kAccessesAndSync = kAccesses | KindSet{SiteKind::kSync};
+
+// Lines that several threads access, at least one of which writes.
+class SharedLines {
+ public:
+  explicit SharedLines(const TraceFile& trace) {
+    for (std::uint32_t thread = 0; thread < trace.metadata().threads; ++thread) {
+      OperationStream stream(trace, thread);
+      Operation operation;
+      for (stream.skip_to(kAccesses); stream.next(operation); stream.skip_to(kAccesses)) {
+        note(thread, operation);
+      }
+    }
+  }
+
+  bool any_of(const Operation& operation) const {
+    const Line last = Line::of(operation.address + operation.size - 1);
+    return contain(Line::of(operation.address)) || contain(last);
+  }
+
+ private:
+  struct Use {
+    std::uint32_t thread;
+    bool shared, written;
+  };
+
+  bool contain(Line line) const {
+    const Use* use = lines_.find(line);
+    return use != nullptr && use->shared && use->written;
+  }
+  void note(std::uint32_t thread, const Operation& operation) {
+    const bool writes = stores_something(operation);
+    const Line last = Line::of(operation.address + operation.size - 1);
+    for (Line line = Line::of(operation.address); line.number <= last.number; ++line.number) {
+      Use* use = lines_.find(line);
+      if (use == nullptr)
+        lines_.insert(line) = {thread, false, writes};
+      else
+        *use = {use->thread, use->shared || use->thread != thread, use->written || writes};
+    }
+  }
+
+  FlatTable<Line, Use> lines_;
+};
+
+struct Word {
+  std::uint64_t number;
+  bool operator==(const Word&) const = default;
+};
+
+struct Access {
+  std::uint32_t thread;
+  HappensBefore::Epoch epoch;
+  std::uint64_t number;  // of the thread's operations
+  bool atomic;
+};
+
+// What later accesses of a word may race with.
+struct LatestAccesses {
+  std::optional<Access> write;
+  std::vector<Access> reads;  // since then; of each thread the latest plain and atomic one
+};
+
+class Search {
+ public:
+  explicit Search(const TraceFile& trace)
+      : shared_(trace),
+        happens_(trace.metadata().threads, trace.metadata().sync_objects),
+        waits_(trace.metadata().threads),
+        waited_(trace.metadata().threads, std::vector<std::uint64_t>(trace.metadata().threads)) {
+    for (std::uint32_t thread = 0; thread < trace.metadata().threads; ++thread) {
+      streams_.push_back(std::make_unique<OperationStream>(trace, thread));
+      streams_.back()->skip_to(kAccessesAndSync);
+    }
+  }
+
+  std::vector<std::vector<Races::Wait>> go(const TraceFile& trace) {
+    std::vector<std::uint64_t> all;
+    for (std::uint32_t thread = 0; thread < streams_.size(); ++thread) {
+      all.push_back(trace.operations(thread));
+    }
+    Turns turns(trace);
+    const auto pending = [&](std::uint32_t thread) -> std::optional<std::uint64_t> {
+      const std::uint64_t position = streams_[thread]->position();
+      if (position == all[thread]) return {};
+      return position;
+    };
+    while (const auto next = turns.next(pending)) take(next->thread, next->turn.end);
+    return std::move(waits_);
+  }
+
+ private:
+  void take(std::uint32_t thread, std::uint64_t end) {
+    OperationStream& stream = *streams_[thread];
+    Operation operation;
+    while (stream.position() < end && stream.next(operation)) {
+      if (operation.kind != SiteKind::kSync && shared_.any_of(operation)) access(thread, operation);
+      happens_.synchronise(thread, operation);
+      stream.skip_to(kAccessesAndSync);
+    }
+  }
+
+  void access(std::uint32_t thread, const Operation& operation) {
+    const Access now{.thread = thread,
+                     .epoch = happens_.now(thread),
+                     .number = streams_[thread]->position() - 1,
+                     .atomic = is_atomic(operation.kind)};
+    const bool reads = loads_something(operation), writes = stores_something(operation);
+    const std::uint64_t last = (operation.address + operation.size - 1) / kWordBytes;
+    for (Word word{operation.address / kWordBytes}; word.number <= last; ++word.number) {
+      LatestAccesses* found = words_.find(word);
+      LatestAccesses& latest = found != nullptr ? *found : words_.insert(word);
+      if (latest.write) follow(now, *latest.write);
+      if (writes) {
+        write(now, latest);
+      } else if (reads) {
+        read(now, latest);
+      }
+    }
+  }
+
+  void write(const Access& now, LatestAccesses& latest) {
+    for (const Access& before : latest.reads) follow(now, before);
+    // Atomic reads don't come before an atomic write by what is said here.
+    std::erase_if(latest.reads, [&](const Access& read) { return !(now.atomic && read.atomic); });
+    latest.write = now;
+  }
+
+  static void read(const Access& now, LatestAccesses& latest) {
+    for (Access& before : latest.reads) {
+      if (before.thread != now.thread || before.atomic != now.atomic) continue;
+      before = now;
+      return;
+    }
+    latest.reads.push_back(now);
+  }
+
+  void follow(const Access& now, const Access& before) {
+    if (now.thread == before.thread || (now.atomic && before.atomic)) return;
+    if (happens_.before(before.thread, before.epoch, now.thread)) return;
+    std::uint64_t& waited = waited_[now.thread][before.thread];
+    if (waited > before.number) return;
+    waited = before.number + 1;
+    waits_[now.thread].push_back({now.number, waited, before.thread});
+  }
+
+  SharedLines shared_;
+  HappensBefore happens_;
+  std::vector<std::unique_ptr<OperationStream>> streams_;
+  FlatTable<Word, LatestAccesses> words_;
+  std::vector<std::vector<Races::Wait>> waits_;
+  // By thread and other thread: so many of its operations have been waited for.
+  std::vector<std::vector<std::uint64_t>> waited_;
+};
+
+}  // namespace
+
+Races::Races(const TraceFile& trace) {
+  if (trace.metadata().threads > 1 && Turns(trace).recorded()) waits_ = Search(trace).go(trace);
+}
+
+}  // namespace pmemsim::trace

@@ -1,0 +1,270 @@
+// Accesses that race: found, in the recorded order, and no others.
+#include "pmemsim/trace/races.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "pmemsim/model/visible_order.hpp"
+#include "run_trace.hpp"
+
+namespace pmemsim::trace {
+namespace {
+
+struct RaceTrace : TraceBuilder {
+  RaceTrace() { pm_region(kPmBase, kPmBase + 4096); }
+
+  // Number of the operation, other thread, how many of its operations.
+  using Waits = std::vector<std::tuple<std::uint64_t, std::uint32_t, std::uint64_t>>;
+  Waits waits(std::uint32_t of_thread) {
+    const TemporaryTrace written(*this);
+    const TraceFile file(written.path());
+    Waits found;
+    for (const Races::Wait& wait : file.races().of(of_thread)) {
+      found.emplace_back(wait.number, wait.thread, wait.count);
+    }
+    return found;
+  }
+  void turn_of(std::uint32_t next) {
+    end_turn(turns++);
+    thread(next);
+  }
+
+  std::uint64_t turns = 0;
+  const std::uint32_t load_site = site(SiteKind::kLoad, 8);
+  const std::uint32_t store_site = site(SiteKind::kStore, 8);
+  const std::uint32_t byte_site = site(SiteKind::kStore, 1);
+  const std::uint32_t atomic_load = site(SiteKind::kAtomicLoad, 8);
+  const std::uint32_t atomic_store = site(SiteKind::kAtomicStore, 8);
+};
+
+using Waits = RaceTrace::Waits;
+
+TEST(Races, WhatIsReadWasWrittenBefore) {
+  RaceTrace trace;
+  trace.store(trace.store_site, kDramBase, 1);
+  trace.store(trace.store_site, kDramBase + 8, 1);
+  trace.turn_of(1);
+  trace.access(trace.load_site, kDramBase);
+  trace.end_turn(9);
+  EXPECT_EQ(trace.waits(1), (Waits{{0, 0, 1}}));
+  EXPECT_EQ(trace.waits(0), Waits{});
+}
+
+TEST(Races, WhatIsWrittenWasReadBefore) {
+  RaceTrace trace;
+  trace.access(trace.load_site, kDramBase);
+  trace.turn_of(1);
+  trace.access(trace.load_site, kDramBase);
+  trace.turn_of(2);
+  trace.store(trace.store_site, kDramBase, 1);
+  trace.end_turn(9);
+  EXPECT_EQ(trace.waits(2), (Waits{{0, 0, 1}, {0, 1, 1}}));
+  EXPECT_EQ(trace.waits(1), Waits{});
+}
+
+TEST(Races, OneWordIsWrittenInOrder) {
+  RaceTrace trace;
+  trace.store(trace.byte_site, kDramBase, 1);
+  trace.turn_of(1);
+  trace.store(trace.byte_site, kDramBase + 7, 1);
+  trace.turn_of(0);
+  trace.store(trace.byte_site, kDramBase + 8, 1);
+  trace.store(trace.store_site, kDramBase, 1);
+  trace.end_turn(9);
+  EXPECT_EQ(trace.waits(1), (Waits{{0, 0, 1}}));
+  EXPECT_EQ(trace.waits(0), (Waits{{2, 1, 1}}));
+}
+
+// An access of two lines, one of which is the thread's own.
+TEST(Races, AcrossALinesBorder) {
+  RaceTrace trace;
+  trace.store(trace.store_site, kDramBase + 60, 1);
+  trace.turn_of(1);
+  trace.access(trace.load_site, kDramBase + 64);
+  trace.end_turn(9);
+  EXPECT_EQ(trace.waits(1), (Waits{{0, 0, 1}}));
+}
+
+TEST(Races, SynchronisationOrdersAccesses) {
+  RaceTrace trace;
+  trace.store(trace.store_site, kDramBase, 1);
+  trace.sync(SyncKind::kMutexUnlock, kDramBase + 64, 0, 1);
+  trace.turn_of(1);
+  trace.sync(SyncKind::kMutexLock, kDramBase + 64, 0, 1);
+  trace.access(trace.load_site, kDramBase);
+  trace.store(trace.store_site, kDramBase, 2);
+  trace.end_turn(9);
+  EXPECT_EQ(trace.waits(1), Waits{});
+}
+
+TEST(Races, WhatComesBehindTheReleaseIsNotOrdered) {
+  RaceTrace trace;
+  trace.sync(SyncKind::kMutexUnlock, kDramBase + 64, 0, 1);
+  trace.store(trace.store_site, kDramBase, 1);
+  trace.turn_of(1);
+  trace.sync(SyncKind::kMutexLock, kDramBase + 64, 0, 1);
+  trace.access(trace.load_site, kDramBase);
+  trace.end_turn(9);
+  EXPECT_EQ(trace.waits(1), (Waits{{1, 0, 2}}));
+}
+
+// A lock that is given back by a plain store.
+TEST(Races, AtomicAccessesRaceWithPlainOnesOnly) {
+  RaceTrace trace;
+  trace.atomic(trace.atomic_store, kDramBase, 0, 1, 1);
+  trace.turn_of(1);
+  trace.atomic(trace.atomic_load, kDramBase, 0, 1);
+  trace.turn_of(0);
+  trace.store(trace.store_site, kDramBase, 0);
+  trace.turn_of(1);
+  trace.atomic(trace.atomic_store, kDramBase, 0, 2, 1);
+  trace.end_turn(9);
+  EXPECT_EQ(trace.waits(0), (Waits{{1, 1, 1}}));
+  EXPECT_EQ(trace.waits(1), (Waits{{1, 0, 2}}));
+}
+
+// Between an atomic read and a plain write there may be an atomic one, which doesn't wait.
+TEST(Races, AnAtomicReadIsRememberedBehindAnAtomicWrite) {
+  RaceTrace trace;
+  trace.atomic(trace.atomic_load, kDramBase, 0, 0);
+  trace.turn_of(1);
+  trace.atomic(trace.atomic_store, kDramBase, 0, 1, 1);
+  trace.turn_of(2);
+  trace.store(trace.store_site, kDramBase, 0);
+  trace.end_turn(9);
+  EXPECT_EQ(trace.waits(2), (Waits{{0, 1, 1}, {0, 0, 1}}));
+}
+
+TEST(Races, WhatHasBeenWaitedForIsSaidOnce) {
+  RaceTrace trace;
+  for (const std::uint64_t offset : {0, 8}) trace.store(trace.store_site, kDramBase + offset, 1);
+  trace.turn_of(1);
+  for (const std::uint64_t offset : {8, 0}) trace.access(trace.load_site, kDramBase + offset);
+  trace.turn_of(0);
+  trace.store(trace.store_site, kDramBase + 16, 1);
+  trace.turn_of(1);
+  trace.access(trace.load_site, kDramBase + 16);
+  trace.end_turn(9);
+  EXPECT_EQ(trace.waits(1), (Waits{{0, 0, 2}, {2, 0, 3}}));
+}
+
+TEST(Races, AreUnknownWithoutTurns) {
+  RaceTrace trace;
+  trace.store(trace.store_site, kDramBase, 1);
+  trace.thread(1).access(trace.load_site, kDramBase);
+  EXPECT_EQ(trace.waits(1), Waits{});
+}
+
+// ---- Random programs ---------------------------------------------------------------------------
+
+// Of all operations on memory of a program that was recorded in some order: the store that a plain
+// load has read from, by (thread, number); and of each word the last store.
+struct Meaning {
+  using Name = std::pair<std::uint32_t, std::uint64_t>;
+  std::map<Name, Name> read;
+  std::map<std::uint64_t, Name> last;
+
+  void load(Name name, std::uint64_t word) { read[name] = last[word]; }
+  void store(Name name, std::uint64_t word) { last[word] = name; }
+  bool operator==(const Meaning&) const = default;
+};
+
+class RandomProgram {
+ public:
+  explicit RandomProgram(std::uint64_t seed) : random_(seed), threads_(2 + below(3)) {
+    numbers_.resize(threads_);
+    holder_ = threads_;
+    for (std::uint32_t thread = 0; thread < threads_; ++thread) step(thread);
+    for (int turn = 0; turn < 60; ++turn) {
+      const auto thread = static_cast<std::uint32_t>(below(threads_));
+      for (std::uint64_t steps = 1 + below(4); steps > 0; --steps) step(thread);
+    }
+  }
+
+  Meaning recorded;
+  RaceTrace trace;
+
+ private:
+  std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
+
+  void step(std::uint32_t thread) {
+    trace.thread(thread);
+    const std::uint64_t word = below(6), address = kPmBase + 8 * word;
+    const Meaning::Name name{thread, numbers_[thread]++};
+    switch (below(8)) {
+      case 0:
+        lock_or_unlock(thread);
+        break;
+      case 1:
+        ++versions_[word];
+        trace.atomic(trace.atomic_store, address, 1 + word, versions_[word], 1);
+        recorded.store(name, word);
+        break;
+      case 2:
+        trace.atomic(trace.atomic_load, address, 1 + word, versions_[word]);
+        break;
+      case 3:
+      case 4:
+        trace.store(trace.store_site, address, 1);
+        recorded.store(name, word);
+        break;
+      default:
+        trace.access(trace.load_site, address);
+        recorded.load(name, word);
+        break;
+    }
+    trace.end_turn(trace.turns++);
+  }
+
+  // Somebody else has the lock: the thread does something else.
+  void lock_or_unlock(std::uint32_t thread) {
+    if (holder_ == threads_) {
+      trace.sync(SyncKind::kMutexLock, kDramBase, 0, unlocks_);
+      holder_ = thread;
+    } else if (holder_ == thread) {
+      trace.sync(SyncKind::kMutexUnlock, kDramBase, 0, ++unlocks_);
+      holder_ = threads_;
+    } else {
+      trace.external(1);
+    }
+  }
+
+  std::mt19937_64 random_;
+  std::uint32_t threads_;
+  std::uint32_t holder_, unlocks_ = 0;
+  std::vector<std::uint64_t> numbers_;
+  std::map<std::uint64_t, std::uint32_t> versions_;
+};
+
+TEST(Races, InTheVisibleOrderEachLoadReadsWhatItHasRead) {
+  std::uint64_t waits = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    RandomProgram program(seed);
+    const TemporaryTrace written(program.trace);
+    const TraceFile file(written.path());
+    Meaning visible;
+    VisibleOrder order(file, {}, VisibleOrder::Loads::kAll);
+    while (order.next()) {
+      const Operation& operation = order.operation();
+      const Meaning::Name name{order.thread(), order.number()};
+      const std::uint64_t word = (operation.address - kPmBase) / 8;
+      if (operation.kind == SiteKind::kLoad) visible.load(name, word);
+      if (operation.kind == SiteKind::kStore || operation.kind == SiteKind::kAtomicStore) {
+        visible.store(name, word);
+      }
+    }
+    EXPECT_EQ(visible, program.recorded) << "seed " << seed;
+    for (std::uint32_t thread = 0; thread < file.metadata().threads; ++thread) {
+      waits += file.races().of(thread).size();
+    }
+  }
+  EXPECT_GT(waits, 3000u);
+}
+
+}  // namespace
+}  // namespace pmemsim::trace
