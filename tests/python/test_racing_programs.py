@@ -1,0 +1,78 @@
+"""`pmemsim crash --model` of programs whose threads meet by plain accesses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from pmemsim.persistency import Budget, ModelRun, Wanted, show_images
+from support import pmemsim
+
+from pmemsim.crash import CheckerWanted, checker_of
+from pmemsim.trace import Trace
+
+SOURCE = Path(__file__).with_name("plain_unlock.c")
+RANGE = "500000000000:500000001000"
+SCHEDULES = 8
+ITEMS = 24
+Build = Callable[[str], tuple[Path, list[Path]]]
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """The program, built with an option, and its recordings under several schedules."""
+    folder = tmp_path_factory.mktemp("plain_unlock")
+
+    @cache
+    def built(option: str) -> tuple[Path, list[Path]]:
+        program, trace = folder / f"program{option}", folder / f"trace{option}.pmt"
+        compiler = Path(sys.executable).with_name("pmemsim-cc")
+        options = ["-O1", "-mclwb", "-pthread", option]
+        subprocess.run([compiler, *options, SOURCE, "-o", program], check=True)
+        schedules = ["--schedules", str(SCHEDULES)]
+        done = pmemsim("record", "-o", trace, "--pm-range", RANGE, *schedules, "--", program)
+        assert done.returncode == 0, done.stderr
+        traces = sorted(folder.glob(f"trace{option}*.pmt"))
+        assert len(traces) == SCHEDULES
+        return program, traces
+
+    return built
+
+
+def shown(program: Path, trace: Trace) -> ModelRun:
+    checker = checker_of(trace, CheckerWanted(command=str(program)), None)
+    assert checker is not None
+    return show_images(trace, Wanted("px86", Budget.of("500")), checker, "")
+
+
+def test_a_lock_that_is_given_back_by_a_plain_store_is_a_lock(build: Build) -> None:
+    program, traces = build("-DRIGHT")
+    for path in traces:
+        run = shown(program, Trace(path))
+        assert run.story is None, run.story
+        # Of each item: not stored, stored, counted.
+        assert (run.images, run.complete) == (2 * ITEMS + 1, True)
+
+
+def test_a_bug_beside_it_is_found(build: Build) -> None:
+    program, traces = build("-DBUG")
+    for path in traces:
+        story = shown(program, Trace(path)).story
+        assert story is not None
+        assert "is lost" in story.lines[0]
+        assert not any("guessed" in line for line in story.lines)
+
+
+def test_a_story_of_a_recording_without_turns_says_that_it_guesses(
+    build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Trace, "has_turns", False)
+    program, traces = build("-DBUG")
+    story = shown(program, Trace(traces[0])).story
+    assert story is not None
+    (said,) = [line for line in story.lines if "guessed" in line]
+    assert said.startswith("the recording doesn't say in which order its threads ran")
