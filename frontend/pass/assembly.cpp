@@ -17,9 +17,8 @@ using trace::FenceKind;
 using trace::FlushKind;
 using trace::SiteKind;
 
-bool writes(const AssemblyEffect& effect) {
-  return effect.kind != SiteKind::kLoad && effect.kind != SiteKind::kFlush &&
-         effect.kind != SiteKind::kFence;
+bool accesses(const AssemblyEffect& effect) {
+  return effect.kind != SiteKind::kFlush && effect.kind != SiteKind::kFence;
 }
 
 class EffectRecorder {
@@ -27,14 +26,14 @@ class EffectRecorder {
   EffectRecorder(Recorder& recorder, llvm::CallBase& assembly)
       : recorder_(recorder), builder_(recorder.builder()), assembly_(assembly) {}
 
-  // What is written is known when the assembly is over; so what comes behind it in the text, such
-  // as the fence of `movnti %0, (%1); sfence`, is reported behind it.
+  // What is read and written is there when the assembly is over; so what comes behind that in the
+  // text, such as the fence of `movnti %0, (%1); sfence`, is reported behind it.
   void record(llvm::ArrayRef<AssemblyEffect> effects) {
     llvm::Instruction* behind =
-        llvm::any_of(effects, writes) ? recorder_.after(assembly_) : nullptr;
+        llvm::any_of(effects, accesses) ? recorder_.after(assembly_) : nullptr;
     llvm::Instruction* place = &assembly_;
     for (AssemblyEffect effect : effects) {
-      if (writes(effect)) place = behind;
+      if (accesses(effect)) place = behind;
       if (effect.index != nullptr) effect.address = indexed_pointer(effect);
       record_effect(effect, *place);
     }
@@ -63,7 +62,7 @@ class EffectRecorder {
         record_copy(effect, place);
         break;
       case SiteKind::kLoad:
-        record_access(effect, "load", assembly_);
+        record_access(effect, "load", place);
         break;
       default:
         record_access(effect, "store", place);

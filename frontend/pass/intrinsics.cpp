@@ -39,7 +39,7 @@ void record_lanes(Recorder& recorder, llvm::IntrinsicInst& intrinsic, const Lane
   llvm::IRBuilder<>& builder = recorder.builder();
   const bool load = lanes.kind == SiteKind::kLoad;
   const std::uint32_t bytes = recorder.size_of(vector->getElementType());
-  llvm::Instruction* place = load ? &intrinsic : recorder.after(intrinsic);
+  llvm::Instruction* place = recorder.after(intrinsic);
   Value* next = lanes.address;
   for (unsigned lane = 0; lane < vector->getNumElements(); ++lane) {
     const std::uint32_t number =
@@ -233,9 +233,10 @@ void record_intrinsic(Recorder& recorder, llvm::IntrinsicInst& intrinsic) {
                              recorder.size_of(intrinsic.getArgOperand(1)->getType()));
       break;
     case llvm::Intrinsic::x86_movdir64b:
-      recorder.record_loads(intrinsic, intrinsic.getArgOperand(1), trace::kLineBytes);
+      // The load's record comes first: what is put behind an instruction last is next to it.
       recorder.record_stores(intrinsic, SiteKind::kNonTemporal, intrinsic.getArgOperand(0), nullptr,
                              trace::kLineBytes);
+      recorder.record_loads(intrinsic, intrinsic.getArgOperand(1), trace::kLineBytes);
       break;
     case llvm::Intrinsic::x86_clwb:
       recorder.record_flush(intrinsic, FlushKind::kClwb, intrinsic.getArgOperand(0));

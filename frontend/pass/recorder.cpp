@@ -164,10 +164,11 @@ Value* Recorder::offset_pointer(Value* address, std::int64_t offset) {
 }
 
 void Recorder::record_loads(llvm::Instruction& load, Value* address, std::uint32_t size) {
+  llvm::Instruction* place = after(load);
   in_pieces(size, [&](std::uint32_t offset, std::uint32_t bytes) {
     const std::uint32_t number = add(access(SiteKind::kLoad, address, nullptr, bytes));
     if (offset == 0) context_.table.set_source(load, number);
-    insert_at(&load, load);
+    insert_at(place, load);
     call("load", number, offset_pointer(address, offset));
   });
 }

@@ -88,6 +88,7 @@ class Recorder {
   std::uint32_t size_of(llvm::Type* type) const;
   llvm::Value* offset_pointer(llvm::Value* address, std::int64_t offset);
 
+  // Behind the access, so that another thread may have its turn before what is done with the value.
   void record_loads(llvm::Instruction& load, llvm::Value* address, std::uint32_t size);
   void record_stores(llvm::Instruction& store, trace::SiteKind kind, llvm::Value* address,
                      llvm::Value* data, std::uint32_t size);

@@ -57,8 +57,9 @@ struct pmemsim_rt_module {
 void pmemsim_rt_register(struct pmemsim_rt_module* module);
 
 // In all of these `site` is global: *base + local number.
+// Behind the load.
 void pmemsim_rt_load(uint32_t site, const volatile void* address);
-// After the store: the runtime reads the stored bytes back.
+// Behind the store: the runtime reads the stored bytes back.
 void pmemsim_rt_store(uint32_t site, volatile void* address, uint32_t size);
 // At a function's entry: the word at `address` was pushed by the call, which returns to `caller`,
 // or behind it.

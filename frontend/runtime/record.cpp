@@ -193,18 +193,6 @@ inline void count(std::uint32_t site) {
   if (!PMEMSIM_LIKELY(hot.budget >= 0)) quantum_over();
 }
 
-PMEMSIM_APART void quantum_over_before() {
-  self->announces = true;
-  quantum_over();
-  self->announces = false;
-}
-
-// The same where what has been recorded happens behind this, in the next turn if this one ends.
-inline void count_before(std::uint32_t site) {
-  hot.budget -= site_instructions[site];
-  if (!PMEMSIM_LIKELY(hot.budget >= 0)) quantum_over_before();
-}
-
 inline void touch_only(const volatile void* address, std::uint32_t bytes, bool written) {
   if (mode == Mode::kWarm && self->signals == 0) touch(address, bytes, written);
 }
@@ -478,7 +466,7 @@ PMEMSIM_EXPORT void pmemsim_rt_load(std::uint32_t site, const volatile void* add
   put_head(at, site);
   put_address(at, address);
   end_record(site, at);
-  count_before(site);
+  count(site);
 }
 
 PMEMSIM_EXPORT void pmemsim_rt_store(std::uint32_t site, volatile void* address,
@@ -601,11 +589,4 @@ PMEMSIM_EXPORT void pmemsim_rt_flush(std::uint32_t site, const volatile void* ad
   pmemsim_rt_load(site, address);
 }
 
-PMEMSIM_EXPORT void pmemsim_rt_fence(std::uint32_t site) {
-  if (self == nullptr) return;
-  std::uint8_t* at = room(site);
-  if (at == nullptr) return count(site);
-  put_head(at, site);
-  end_record(site, at);
-  count_before(site);
-}
+PMEMSIM_EXPORT void pmemsim_rt_fence(std::uint32_t site) { pmemsim_rt_execute(site); }

@@ -117,7 +117,6 @@ struct Thread {
   std::uint8_t before[16];  // of the atomic access that is about to happen
   std::uint32_t last_site;  // while nothing is recorded, for messages
   bool has_operations;
-  bool announces;           // what it has recorded last is about to happen
   std::uint64_t submitted;  // operations in frames of their own already
   bool in_region_of_interest;
 

@@ -45,8 +45,8 @@ constexpr std::int64_t kLead = 100;  // rule 6, in instructions: about a short c
 constexpr int kIdlePollMilliseconds = 10;  // of real time, when all wait for something outside
 constexpr std::size_t kWipedBytes = 2048;  // more than calls of the C library that wait take
 
-// How much a thread executes before its turn's end is thought of: a quantum; one operation where
-// every operation may be the last.
+// How much a thread executes before its turn's end is thought of: a quantum; less than nothing
+// where every operation may be the last (some have no instruction of their own).
 std::int64_t stretch = 0;      // until configured
 std::int64_t turn_so_far = 0;  // what the current turn has executed in stretches before this one
 
@@ -86,9 +86,10 @@ void hand_token_to(Thread* thread) {
   futex(&thread->turn, FUTEX_WAKE_PRIVATE, 1);
 }
 
-// The end of the caller's turn.
+void note_end_of_turn() { note_turn(*self, turns++); }
+
 void hand_on(Thread* next) {
-  note_turn(*self, turns);
+  note_end_of_turn();
   hand_token_to(next);
 }
 
@@ -304,7 +305,7 @@ void switch_threads() {
 
 void configure_turns() {
   configure_schedule();
-  stretch = walks_at_random() ? 0 : quantum;
+  stretch = walks_at_random() ? -1 : quantum;
 }
 
 std::uint64_t now() { return clock_base + static_cast<std::uint64_t>(stretch - hot.budget); }
@@ -454,7 +455,7 @@ void wake(Thread* thread) { end_wait(*thread, false); }
 
 void end_thread() {
   end_turn();
-  note_turn(*self, turns);
+  note_end_of_turn();
   self->state = State::kEnded;
   Thread* next = pick();
   for (std::uint32_t slot = self->slot + 1; slot < live.size(); ++slot) {

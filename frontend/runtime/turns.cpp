@@ -26,8 +26,7 @@ std::uint64_t begin_of(const Thread& thread, std::uint32_t count) {
 }  // namespace
 
 void note_turn(Thread& thread, std::uint64_t number) {
-  std::uint64_t end = recorded_operations(thread);
-  if (thread.announces && end > 0) --end;
+  const std::uint64_t end = recorded_operations(thread);
   if (end <= begin_of(thread, thread.turn_count)) return;
   if (thread.turn_count == kMaxTurns) submit_turns(thread);
   if (thread.turns == nullptr) thread.turns = reinterpret_cast<trace::Turn*>(take_buffer());
