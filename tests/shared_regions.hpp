@@ -31,6 +31,8 @@ class SharedRegions {
     // Now and then a region writes its thread's own word of a line that all threads have words of,
     // at most once a region. (With more, regions could depend on each other.)
     bool false_sharing = false;
+    // Locks are words that threads read and write like any other: their accesses race.
+    bool plain_locks = false;
     std::uint64_t lines_per_lock = 4;
     // So many values are stored again and again, so that lines are equal; 0: each once.
     std::uint64_t values = 0;
@@ -77,15 +79,27 @@ class SharedRegions {
     builder.mark(trace::MarkKind::kRegionEnd, 1);
     if (!inside) unlock(first, last);
     if (below(4) == 0) builder.external(static_cast<std::uint32_t>(below(2000)));
+    if (options_.plain_locks) builder.end_turn(turns_++);
   }
   void lock(std::uint32_t first, std::uint32_t last) {
     for (std::uint32_t lock = first; lock <= last; ++lock) {
-      builder.sync(trace::SyncKind::kMutexLock, kDramBase + lock * 64, lock, versions_[lock]);
+      const std::uint64_t address = kDramBase + lock * 64;
+      if (options_.plain_locks) {
+        builder.access(load_, address);
+        builder.store(store_, address, 1);
+      } else {
+        builder.sync(trace::SyncKind::kMutexLock, address, lock, versions_[lock]);
+      }
     }
   }
   void unlock(std::uint32_t first, std::uint32_t last) {
     for (std::uint32_t lock = first; lock <= last; ++lock) {
-      builder.sync(trace::SyncKind::kMutexUnlock, kDramBase + lock * 64, lock, ++versions_[lock]);
+      const std::uint64_t address = kDramBase + lock * 64;
+      if (options_.plain_locks) {
+        builder.store(store_, address, 0);
+      } else {
+        builder.sync(trace::SyncKind::kMutexUnlock, address, lock, ++versions_[lock]);
+      }
     }
   }
   // Of the lines from `first` to before `last + lines_per_lock`.
@@ -127,7 +141,7 @@ class SharedRegions {
   std::uint32_t load_, store_, clwb_, sfence_;
   std::map<std::uint32_t, std::uint32_t> versions_;
   std::set<std::uint64_t> written_;  // lines, by the region
-  std::uint64_t value_ = 0;
+  std::uint64_t value_ = 0, turns_ = 0;
 };
 
 struct SharedRun {

@@ -108,6 +108,7 @@ const std::vector<Discipline> kDisciplines{
      "undo-bytes",
      1000},
     {"LocksInside", {.locks_inside = true}, "undo-bytes-together", 1000},
+    {"PlainLocks", {.false_sharing = true, .plain_locks = true}, "undo-bytes", 300},
 };
 
 class Rewind : public testing::TestWithParam<Discipline> {

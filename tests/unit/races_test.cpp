@@ -3,13 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstring>
 #include <map>
 #include <random>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "pmemsim/model/visible_order.hpp"
+#include "pmemsim/sim/machine.hpp"
 #include "run_trace.hpp"
 
 namespace pmemsim::trace {
@@ -176,6 +180,8 @@ struct Meaning {
 
 class RandomProgram {
  public:
+  static constexpr std::size_t kWords = 6;
+
   explicit RandomProgram(std::uint64_t seed) : random_(seed), threads_(2 + below(3)) {
     numbers_.resize(threads_);
     holder_ = threads_;
@@ -187,6 +193,7 @@ class RandomProgram {
   }
 
   Meaning recorded;
+  std::array<std::uint64_t, kWords> values{};  // that memory holds in the end
   RaceTrace trace;
 
  private:
@@ -194,7 +201,7 @@ class RandomProgram {
 
   void step(std::uint32_t thread) {
     trace.thread(thread);
-    const std::uint64_t word = below(6), address = kPmBase + 8 * word;
+    const std::uint64_t word = below(kWords), address = kPmBase + 8 * word;
     const Meaning::Name name{thread, numbers_[thread]++};
     switch (below(8)) {
       case 0:
@@ -202,16 +209,18 @@ class RandomProgram {
         break;
       case 1:
         ++versions_[word];
-        trace.atomic(trace.atomic_store, address, 1 + word, versions_[word], 1);
+        trace.atomic(trace.atomic_store, address, 1 + word, versions_[word], ++value_);
         recorded.store(name, word);
+        values[word] = value_;
         break;
       case 2:
         trace.atomic(trace.atomic_load, address, 1 + word, versions_[word]);
         break;
       case 3:
       case 4:
-        trace.store(trace.store_site, address, 1);
+        trace.store(trace.store_site, address, ++value_);
         recorded.store(name, word);
+        values[word] = value_;
         break;
       default:
         trace.access(trace.load_site, address);
@@ -239,6 +248,7 @@ class RandomProgram {
   std::uint32_t holder_, unlocks_ = 0;
   std::vector<std::uint64_t> numbers_;
   std::map<std::uint64_t, std::uint32_t> versions_;
+  std::uint64_t value_ = 0;
 };
 
 TEST(Races, InTheVisibleOrderEachLoadReadsWhatItHasRead) {
@@ -264,6 +274,75 @@ TEST(Races, InTheVisibleOrderEachLoadReadsWhatItHasRead) {
     }
   }
   EXPECT_GT(waits, 3000u);
+}
+
+// ---- In the simulated machine ------------------------------------------------------------------
+
+TEST(SimulatedRaces, MemoryHoldsWhatItHeld) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    RandomProgram program(seed);
+    const TemporaryTrace written(program.trace);
+    const TraceFile file(written.path());
+    for (const std::string_view ordering : {"x86", "hops", "dpo", "pmem-spec"}) {
+      Machine machine(configure(settings({{"ordering", ordering},
+                                          {"atomicity", "none"},
+                                          {"core.store_queue_entries", "4"},
+                                          {"core.mshrs", "2"}})),
+                      file);
+      ASSERT_TRUE(machine.run({}));
+      const LineData line = machine.pm_space().newest().read(Line::of(kPmBase));
+      std::array<std::uint64_t, RandomProgram::kWords> values{};
+      std::memcpy(values.data(), line.data(), sizeof(values));
+      EXPECT_EQ(values, program.values) << "seed " << seed << ", " << ordering;
+    }
+  }
+}
+
+// Thread 1 loads, right at its beginning, what thread 0 stores after a microsecond, or the reverse.
+struct LateAccess {
+  LateAccess(std::uint32_t first, std::uint32_t second) {
+    const std::uint32_t work = trace.site(SiteKind::kExecute, 0, 4000);
+    trace.plain(work);
+    access(first);
+    trace.turn_of(1);
+    access(second);
+    trace.plain(work);
+    trace.end_turn(9);
+  }
+  void access(std::uint32_t site) {
+    if (site == trace.load_site) trace.access(site, kDramBase);
+    if (site == trace.store_site) trace.store(site, kDramBase, 1);
+  }
+  double takes_ns(std::string_view lock_order) {
+    return nanoseconds(run_trace(trace, settings({{"ordering", "x86"},
+                                                  {"atomicity", "none"},
+                                                  {"core.count", "2"},
+                                                  {"core.frequency", "1GHz"},
+                                                  {"core.width", "4"},
+                                                  {"run.lock_order", lock_order}})));
+  }
+
+  RaceTrace trace;
+};
+
+TEST(SimulatedRaces, TheLaterAccessWaits) {
+  const RaceTrace sites;
+  const std::uint32_t load = sites.load_site, store = sites.store_site;
+  for (const auto& [first, second] : {std::pair{store, load}, {load, store}, {store, store}}) {
+    LateAccess late(first, second);
+    EXPECT_GT(late.takes_ns("recorded"), 2000);
+    EXPECT_LT(late.takes_ns("recorded"), 2500);
+  }
+}
+
+TEST(SimulatedRaces, ComeAsTheyWillWhereTimeDecides) {
+  LateAccess late(RaceTrace().store_site, RaceTrace().load_site);
+  EXPECT_LT(late.takes_ns("simulated"), 1500);
+}
+
+TEST(SimulatedRaces, ThreadsThatOnlyReadDoNotWait) {
+  LateAccess late(RaceTrace().load_site, RaceTrace().load_site);
+  EXPECT_LT(late.takes_ns("recorded"), 1500);
 }
 
 }  // namespace

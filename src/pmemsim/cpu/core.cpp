@@ -74,13 +74,15 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
   parts.hierarchy.connect(id, *this);
 }
 
-void Core::run(const trace::TraceFile& file, std::uint32_t thread, const ProgramCopy& copy) {
+void Core::run(const trace::TraceFile& file, std::uint32_t thread, const ProgramCopy& copy,
+               std::uint32_t races) {
   const LoweredStream::WantedMarks wanted{.region_fences = design_.wants(kRegions),
                                           .hints = design_.wants(kHints),
                                           .read_first = design_.defers_entries()};
   stream_ = std::make_unique<LoweredStream>(file, thread, design_.lowering(), wanted, copy);
   sites_ = &file.sites();
   producers_.assign(sites_->sites().size(), {});
+  follow_races(file.races(), thread, races);
   dispatch_ = retire_ = drained_ = clock_.slot(queue_.now());
   slice_ends_ = time_slice_ > 0 ? dispatch_ + time_slice_ : kUnknownSlot;
   queue_.schedule(queue_.now(), Phase::kCore, completion<&Core::wake>(*this));
@@ -121,6 +123,10 @@ std::string Core::waiting_for() const {
   std::string text =
       "core " + std::to_string(id_) + " after " + std::to_string(operations_read()) + " operations";
   if (paused_) text += ", paused by the design";
+  if (races_.waiting) {
+    text += ", before an access that races with one of thread " +
+            std::to_string(races_.waits[races_.next_wait].thread);
+  }
   if (head_ != tail_) {
     const Entry& oldest = entries_[head_ & entry_mask_];
     const trace::SiteRecord& site = sites_->sites()[oldest.site];

@@ -99,8 +99,10 @@ class Core final : public CacheClient {
        const TlbParameters& tlb, const PrefetchParameters& prefetch, CoreId id,
        LockOrder lock_order);
 
-  // Gives the core its thread and starts it at the queue's present time.
-  void run(const trace::TraceFile& file, std::uint32_t thread, const ProgramCopy& copy);
+  // Gives the core its thread and starts it at the queue's present time. `races`: the first of the
+  // objects by which threads of this copy keep the order of races.
+  void run(const trace::TraceFile& file, std::uint32_t thread, const ProgramCopy& copy,
+           std::uint32_t races);
 
   void filled(Line line, LineState state, Picoseconds when, Source source) override;
 
@@ -281,6 +283,15 @@ class Core final : public CacheClient {
   void waited(const StoreEntry& entry, Slot until, Cause cause);
   Slot overlap(Slot from, Slot until, Cause cause) const;
 
+  // Races (core_races.cpp).
+  void follow_races(const trace::Races& races, std::uint32_t thread, std::uint32_t first_object);
+  void find_next_race();
+  bool pass_races(std::uint64_t number);
+  void race_over(std::uint64_t, Picoseconds now);
+  void tell_of_races();
+  void race_told(std::uint64_t version, Picoseconds now);
+  void take_back_races(std::uint64_t number);
+
   // Pausing, and going back to where a region began (core_rewind.cpp).
   void take_back_stores();
   void forget_wait_of_head();
@@ -322,6 +333,23 @@ class Core final : public CacheClient {
   std::uint64_t region_ = 0;  // number of the outermost region begun last
   bool in_region_ = false;
   std::uint32_t locks_held_ = 0;
+  struct RaceOrder {
+    static constexpr std::uint64_t kNever = UINT64_MAX;
+    // A place that others wait for, and what has to be over there.
+    struct Reached {
+      std::uint32_t version;
+      std::uint32_t entry;  // the first behind it
+      std::uint64_t store;  // the same
+    };
+    std::uint64_t next = kNever;  // number of the operation before which there is something to do
+    std::span<const trace::Races::Wait> waits;
+    std::span<const std::uint64_t> places;
+    std::size_t next_wait = 0, next_place = 0;
+    std::deque<Reached> reached;
+    std::uint32_t first_object = 0, own_object = 0;
+    bool waiting = false;
+  };
+  RaceOrder races_;
   struct PendingHint {
     Hint hint;  // without its data
     std::vector<std::byte> data;

@@ -20,6 +20,7 @@ void Core::advance() {
   const Slot horizon = clock_.slot(queue_.now() + run_ahead_);
   while (blocking_branch_ == kNoEntry) {
     if (!has_operation_ && !next_operation()) break;
+    if (stream_->position() > races_.next && !pass_races(stream_->position() - 1)) break;
     if (dispatch_ > horizon) {
       if (!wake_scheduled_) {
         wake_scheduled_ = true;
@@ -71,7 +72,10 @@ bool Core::next_operation() {
   const std::uint32_t left_over = stream_->take_left_over();
   statistics_.instructions += left_over;
   carried_ += left_over;
-  if (at_end_) return false;
+  if (at_end_) {
+    if (races_.next != RaceOrder::kNever) pass_races(stream_->position());
+    return false;
+  }
   ++statistics_.operations;
   if (operation_.kind != SiteKind::kMark && operation_.kind != SiteKind::kSync) {
     statistics_.instructions += operation_.instructions;

@@ -50,6 +50,7 @@ void Core::rewind() {
 
   const RegionStart& start = region_starts_.front();
   stream_->go_to(start.place);
+  take_back_races(start.place.position);
   has_operation_ = at_end_ = false;
   region_ = regions_retired_ = start.region - 1;
   retired_region_ = region_in_effect_ = 0;

@@ -50,6 +50,7 @@ void Core::drain() {
     if (serialising) complete(rob, slot);
   }
   draining_ = false;
+  tell_of_races();
 }
 
 void Core::resume_drain(std::uint64_t number, Picoseconds) {

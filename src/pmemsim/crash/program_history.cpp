@@ -34,6 +34,9 @@ class ProgramHistory::Thread {
         order_(order),
         newest_(newest),
         left_out_(guarantees.without, number),
+        first_race_object_(file.metadata().sync_objects),
+        awaited_(file.races().awaited(number)),
+        races_(file.races().of(number)),
         heard_(file.metadata().threads) {
     read();
   }
@@ -41,7 +44,7 @@ class ProgramHistory::Thread {
   // Goes on until the thread has to wait or has ended. True if it got anywhere.
   bool advance() {
     bool moved = false;
-    while (more_ && order_.may_execute(operation_)) {
+    while (more_ && order_.may_execute(operation_) && passes_races()) {
       execute();
       read();
       moved = true;
@@ -64,6 +67,25 @@ class ProgramHistory::Thread {
     do {
       more_ = stream_.next(operation_);
     } while (more_ && left_out_.leaves_out(stream_.position() - 1));
+    const std::uint64_t executed = stream_.position() - (more_ ? 1 : 0);
+    while (!awaited_.empty() && awaited_.front() <= executed) {
+      order_.release(number_, race_object(number_), ++places_);
+      awaited_ = awaited_.subspan(1);
+    }
+  }
+
+  // Accesses that race synchronise, too, as they were recorded (trace/races.hpp).
+  std::uint32_t race_object(CoreId thread) const { return first_race_object_ + thread; }
+  bool passes_races() {
+    while (!races_.empty() && races_.front().number < stream_.position()) {
+      const trace::Races::Wait& wait = races_.front();
+      const std::uint32_t object = race_object(wait.thread);
+      if (order_.version(object) < wait.version) return false;
+      order_.acquire(number_, object, wait.version);
+      if (guarantees_.after_promises) hear_of_promises();
+      races_ = races_.subspan(1);
+    }
+    return true;
   }
 
   void execute() {
@@ -449,6 +471,10 @@ class ProgramHistory::Thread {
   std::unordered_map<WordId, std::size_t> written_;  // where in writes_
   std::vector<UnitId> flushed_;                      // since the last fence
   trace::LeftOutOfThread left_out_;
+  const std::uint32_t first_race_object_;
+  std::span<const std::uint64_t> awaited_;  // places of this thread that are still to come
+  std::uint32_t places_ = 0;                // that have come
+  std::span<const trace::Races::Wait> races_;
   UnitId known_promises_ = kNone;   // stands for all that was promised so far
   std::vector<std::size_t> heard_;  // by thread: of how many of its promises
 };
@@ -464,7 +490,7 @@ ProgramHistory::ProgramHistory(const trace::TraceFile& trace, const Lowering& lo
   regions_.resize(count);
   fences_.resize(count);
   promises_.resize(count);
-  HappensBefore order(count, trace.metadata().sync_objects);
+  HappensBefore order(count, trace.metadata().sync_objects + count);
   std::vector<std::unique_ptr<Thread>> threads;
   for (CoreId thread = 0; thread < count; ++thread) {
     threads.push_back(

@@ -40,10 +40,10 @@
 // before.
 //
 // The order of threads is that of the recording: acquisitions follow their releases
-// (happens_before.hpp). Without synchronisation nobody knows in which order threads have stored to
-// different words of a line, so that these don't follow each other, nor does a flush cover what
-// another thread may have stored after it. Conflicting accesses to a word without synchronisation
-// (data races on PM) are taken in any order.
+// (happens_before.hpp), and accesses that race those that were recorded before them
+// (trace/races.hpp; of a recording that doesn't say when its threads ran, they come in any order).
+// What neither orders, stores to different words of a line, doesn't follow each other, nor does a
+// flush cover what another thread may have stored after it.
 #pragma once
 
 #include <array>

@@ -99,8 +99,9 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
             PageFrames(configuration.pages.placement)),
       pm_(queue_, configuration.pm, Contents::kKept, PageFrames(configuration.pages.placement)),
       design_(configuration.blueprint(), queue_, pm_),
-      synchronisation_(trace.metadata().sync_objects * configuration.run.instances,
-                       configuration.run.lock_order),
+      synchronisation_(
+          (trace.metadata().sync_objects + trace.metadata().threads) * configuration.run.instances,
+          configuration.run.lock_order),
       hierarchy_({queue_, pm_space_, dram_, design_}, clock_, cores_used_, configuration.l1,
                  configuration.l2, shared_cache(configuration), configuration.path,
                  configuration.core.write_combining_buffers,
@@ -132,8 +133,9 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
   const std::uint32_t threads = trace.metadata().threads;
   for (CoreId core = 0; core < cores_used_; ++core) {
     const std::uint32_t instance = core / threads;
-    cores_[core]->run(trace, core % threads,
-                      {address_offset(instance), instance * trace.metadata().sync_objects});
+    cores_[core]->run(
+        trace, core % threads, {address_offset(instance), instance * trace.metadata().sync_objects},
+        trace.metadata().sync_objects * configuration_.run.instances + instance * threads);
   }
 }
 

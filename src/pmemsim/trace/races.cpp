@@ -1,5 +1,6 @@
 #include "pmemsim/trace/races.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -160,7 +161,8 @@ class Search {
     std::uint64_t& waited = waited_[now.thread][before.thread];
     if (waited > before.number) return;
     waited = before.number + 1;
-    waits_[now.thread].push_back({now.number, waited, before.thread});
+    waits_[now.thread].push_back(
+        {.number = now.number, .count = waited, .thread = before.thread, .version = 0});
   }
 
   SharedLines shared_;
@@ -176,6 +178,25 @@ class Search {
 
 Races::Races(const TraceFile& trace) {
   if (trace.metadata().threads > 1 && Turns(trace).recorded()) waits_ = Search(trace).go(trace);
+  number_places();
+}
+
+void Races::number_places() {
+  awaited_.resize(waits_.size());
+  for (const std::vector<Wait>& waits : waits_) {
+    for (const Wait& wait : waits) awaited_[wait.thread].push_back(wait.count);
+  }
+  for (std::vector<std::uint64_t>& places : awaited_) {
+    std::ranges::sort(places);
+    places.erase(std::ranges::unique(places).begin(), places.end());
+  }
+  for (std::vector<Wait>& waits : waits_) {
+    for (Wait& wait : waits) {
+      const std::vector<std::uint64_t>& places = awaited_[wait.thread];
+      const auto place = std::ranges::lower_bound(places, wait.count);
+      wait.version = static_cast<std::uint32_t>(place - places.begin()) + 1;
+    }
+  }
 }
 
 }  // namespace pmemsim::trace

@@ -8,6 +8,8 @@
 //      that each access reads what it has read.
 //   3  Who waits for an operation of a thread has waited for those before it, too: that is said
 //      once.
+//   4  Of the places of a thread that others wait for, the n-th has version n, as if the thread
+//      released an object of its own there. So races can be gone through as other synchronisation.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +27,7 @@ class Races {
     std::uint64_t number;
     std::uint64_t count;
     std::uint32_t thread;
+    std::uint32_t version;  // of that place of the other thread (rule 4)
   };
 
   // None are known of a recording without turns. Throws TraceError.
@@ -34,9 +37,16 @@ class Races {
   std::span<const Wait> of(std::uint32_t thread) const {
     return thread < waits_.size() ? waits_[thread] : std::span<const Wait>{};
   }
+  // The places of a thread that others wait for: how many operations it has executed there.
+  std::span<const std::uint64_t> awaited(std::uint32_t thread) const {
+    return thread < awaited_.size() ? awaited_[thread] : std::span<const std::uint64_t>{};
+  }
 
  private:
-  std::vector<std::vector<Wait>> waits_;  // by thread; empty without turns
+  void number_places();
+
+  std::vector<std::vector<Wait>> waits_;             // by thread; empty without turns
+  std::vector<std::vector<std::uint64_t>> awaited_;  // the same
 };
 
 }  // namespace pmemsim::trace
