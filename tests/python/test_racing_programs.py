@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -56,6 +56,45 @@ def test_a_lock_that_is_given_back_by_a_plain_store_is_a_lock(build: Build) -> N
         assert run.story is None, run.story
         # Of each item: not stored, stored, counted.
         assert (run.images, run.complete) == (2 * ITEMS + 1, True)
+
+
+def crash(program: Path, trace: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return pmemsim("crash", trace, *options, "--check", program)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--design", "x86-bare"),
+        ("--design", "hops-bare,dpo-bare,pmem-spec-bare"),
+        ("--model", "promises", "--design", "hops-bare"),
+    ],
+    ids=" ".join,
+)
+def test_no_design_is_blamed(build: Build, options: Sequence[str]) -> None:
+    program, traces = build("-DRIGHT")
+    for path in traces:
+        done = crash(program, path, *options)
+        assert done.returncode == 0, done.stderr
+    program, traces = build("-DBUG")
+    done = crash(program, traces[1], "--model", "promises", "--design", "x86-bare")
+    assert done.returncode == 1
+    assert "is lost" in done.stderr
+
+
+def test_regions_under_such_a_lock_are_recovered(tmp_path: Path) -> None:
+    """By designs that learn nothing of the lock."""
+    program = tmp_path / "regions"
+    compiler = Path(sys.executable).with_name("pmemsim-cc")
+    source = Path(__file__).with_name("plain_unlock_regions.c")
+    subprocess.run([compiler, "-O2", "-pthread", source, "-o", program], check=True)
+    trace = tmp_path / "regions.pmt"
+    done = pmemsim("record", "--schedules", "3", "-o", trace, "--", program, tmp_path / "pool")
+    assert done.returncode == 0, done.stderr
+    designs = "asap,dpo,hops,hw-redo,hw-undo,lad,pmem-spec,redu+blom,sw-undo"
+    for number in range(3):
+        done = pmemsim("crash", tmp_path / f"regions.{number}.pmt", "--design", designs)
+        assert done.returncode == 0, done.stderr
 
 
 def test_a_bug_beside_it_is_found(build: Build) -> None:

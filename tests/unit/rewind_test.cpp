@@ -546,6 +546,43 @@ TEST(Rewind, VersionsThatWereGivenStayGiven) {
   EXPECT_EQ(ran.regions, 1u);
 }
 
+// The store that thread 1 waits for is taken back while its line is on its way.
+TEST(Rewind, RacesAreLostAnew) {
+  Program program;
+  const std::uint32_t load = program.builder.site(SiteKind::kLoad, 8);
+  program.thread(0).begin();
+  program.compute(1000);
+  program.store(kA, 5);
+  program.compute(100);
+  program.end();
+  program.builder.end_turn(0);
+  program.thread(1).builder.access(load, kA);
+  program.store(kB, 6);
+  program.builder.end_turn(1);
+  const Ran ran = run(program, {{1020, Plan::kRewind}});
+  EXPECT_EQ(ran.told, (std::vector<std::string>{"restored 0 A=0", "store 0 A=5", "store 1 B=6"}));
+  EXPECT_GT(ran.ns, 2000);
+}
+
+// Thread 0 waits at the race when it is taken back; thread 1 comes to its store later.
+TEST(Rewind, RacesThatAreWaitedForAreWaitedForAnew) {
+  Program program;
+  const std::uint32_t load = program.builder.site(SiteKind::kLoad, 8);
+  program.thread(1).compute(2000);
+  program.store(kB, 6);
+  program.builder.end_turn(0);
+  program.thread(0).begin();
+  program.store(kA, 4);
+  program.compute(500);
+  program.builder.access(load, kB);
+  program.store(kA, 5);
+  program.end();
+  program.builder.end_turn(1);
+  const Ran ran = run(program, {{900, Plan::kRewind}});
+  EXPECT_EQ(ran.told, (std::vector<std::string>{"store 0 A=4", "restored 0 A=0", "store 0 A=4",
+                                                "store 1 B=6", "store 0 A=5"}));
+}
+
 // Atomic loads that have been taken back still wait for their version, or for their time, with what
 // depended on them.
 TEST(Rewind, LoadsThatWereTakenBackAreNeverDone) {
