@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from pmemsim.recording import precompiled
+
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "benchmarks"
 INCLUDE = f"-I{ROOT / 'include'}"
@@ -54,10 +56,11 @@ def build_native(
     program = folder_of(opt, more) / workload
     program.parent.mkdir(parents=True, exist_ok=True)
     source = ROOT / "workloads" / workload / f"{workload}.cpp"
+    common = ROOT / "workloads" / "common"
+    compiler = [need("clang++-19", "clang-19"), f"-{level}", "-std=c++20", INCLUDE, f"-I{common}"]
+    headers = precompiled(common / "standard.hpp", compiler, BUILD / level)
     link: list[str | Path] = [
-        need("clang++-19", "clang-19"), f"-{level}", "-std=c++20", INCLUDE,
-        f"-I{ROOT / 'workloads' / 'common'}", source, *library, *options, "-lpthread", "-o",
-        program,
+        *compiler, "-include-pch", headers, source, *library, *options, "-lpthread", "-o", program,
     ]  # fmt: skip
     subprocess.run(link, check=True)
     return program

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 
 import pytest
+from shared import shared_folder  # noqa: F401  # a fixture
 
 # Shells start jobs in the background without Ctrl-C, which programs under test would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -199,25 +197,6 @@ def built_toolchain() -> Path:
     from pmemsim.toolchain import toolchain_dir
 
     return toolchain_dir()
-
-
-@pytest.fixture(scope="session")
-def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder that all of pytest's workers share, for what is made once (`locked`)."""
-    base = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:  # whose own folder that is
-        base = base.parent
-    folder = base / "shared"
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keep the other workers from making what this one looks for and makes."""
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import HERE, built_toolchain, locked, run
+from conftest import HERE, built_toolchain, run
+from shared import locked
 
 from pmemsim.trace import Trace
 

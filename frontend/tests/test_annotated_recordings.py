@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import HERE, built_toolchain, locked, run
+from conftest import HERE, built_toolchain, run
+from shared import locked
 from support import pmemsim as command
 
 import pmemsim

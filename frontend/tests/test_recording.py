@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import HERE, built_toolchain, locked, run
+from conftest import HERE, built_toolchain, run
+from shared import locked
 from support import LONG_TESTS
 from support import pmemsim as command
 

@@ -160,14 +160,14 @@ def build_workload(
     """Build a workload for recording, or reuse the program built earlier; returns its path."""
     workload = find_workload(name)
     cxx = compiler("pmemsim-c++")
-    folder = cache_dir() / "programs" / f"{toolchain_hash()[:16]}-{opt}-{log}-{hints_name(hints)}"
-    program = folder / name
+    level, _, library = opt.partition("+")
+    built = cache_dir() / "programs" / toolchain_hash()[:16]
+    program = built.with_name(f"{built.name}-{opt}-{log}-{hints_name(hints)}") / name
     if program.is_file():
         return program
     share = toolchain_dir() / "share" / "pmemsim"
     common = share / "workloads" / "common"
-    level, _, library = opt.partition("+")
-    command = [
+    of_level = [
         str(cxx),
         f"-{level}",
         "-std=c++20",
@@ -175,6 +175,7 @@ def build_workload(
         # A recording must not depend on the folder that pmemsim is installed in.
         f"-ffile-prefix-map={share}/=",
     ]
+    command = of_level.copy()
     if library:
         command.append(f"--pm-library={library}")
     if log == "redo":
@@ -188,7 +189,9 @@ def build_workload(
     with _made_once(program) as fresh:
         if fresh is None:
             return program
-        headers = precompiled(common / "standard.hpp", command, folder, keep_going)
+        # Whose hints and log it has makes no difference to these.
+        folder = built.with_name(f"{built.name}-{level}")
+        headers = precompiled(common / "standard.hpp", of_level, folder, keep_going)
         command += ["-include-pch", str(headers), *map(str, workload.sources), "-o", str(fresh)]
         status = _run(command, {}, keep_going)
         if status != 0:
@@ -200,6 +203,7 @@ def precompiled(
     header: Path, command: Sequence[str], folder: Path, keep_going: KeepGoing | None = None
 ) -> Path:
     """The header as this command's compiler precompiles it, or did earlier; returns its path."""
+    folder.mkdir(parents=True, exist_ok=True)
     compiled = folder / f"{header.name}.pch"
     # The compiler says whether the file is its own, and of the headers that the system has now.
     check = ["-Xclang", "-fmodules-validate-system-headers", "-include-pch", str(compiled)]

@@ -121,15 +121,19 @@ class DesignContract : public testing::TestWithParam<Layers> {
   template <class Crash>
   void crash_under_stress(Crash crash) {
     std::uint32_t sets = 0;
+    // The short form has one program for each set, of either kind of pages, and not the same of
+    // every design.
+    auto number = static_cast<std::uint32_t>(name(GetParam()).size());
     for (const StressSet& set : stress_sets()) {
-      for (std::uint32_t seed = 1; seed <= programs_; ++seed) {
-        try {
+      const std::uint32_t first = long_tests() ? 1 : 1 + number++ % programs_;
+      const std::uint32_t last = long_tests() ? programs_ : first;
+      try {
+        for (std::uint32_t seed = first; seed <= last; ++seed) {
           const Configuration stressed = configuration(page_size(seed), GetParam(), set.settings);
           EXPECT_EQ(crash(seed, stressed).problem, "") << set.name << ", " << seed;
-        } catch (const ConfigError&) {
-          break;
         }
-        if (seed == 1) ++sets;
+        ++sets;
+      } catch (const ConfigError&) {  // it doesn't go with the design
       }
     }
     EXPECT_GE(sets, 4u);

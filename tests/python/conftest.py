@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from pmemsim.comparison import Comparison
+from shared import shared_folder  # noqa: F401  # a fixture
 from support import ROOT, SMALL, made_up_comparison, pmemsim
 
 # Shells start jobs in the background without Ctrl-C, nohup does without SIGHUP, and programs under

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from corpus import CASES, FOLDER, Recorded, record, recorded
 from support import pmemsim
 
-FOLDER = Path(__file__).parents[1] / "corpus"
-CASES = yaml.safe_load((FOLDER / "corpus.yaml").read_text())
 SCHEDULES = 50
 # What makes these right is no flush and no fence of the recorded part.
 NEEDS_NONE = {
@@ -27,54 +23,29 @@ NEEDS_NONE = {
 MOST_OF_A_BUG = 2
 
 
-@dataclass(frozen=True)
-class Built:
-    """A case, compiled for recording: the program, and its own checker."""
-
-    program: Path
-    folder: Path
-
-    def record(self, output: str, *options: str) -> Path:
-        """Record it on a fresh pool."""
-        pool = self.folder / "pm" / "pool"
-        pool.parent.mkdir(exist_ok=True)
-        script = self.folder / "run.sh"
-        script.write_text(f"#!/bin/sh\nrm -f {pool}; exec {self.program} run {pool}\n")
-        script.chmod(0o755)
-        trace = self.folder / output
-        done = pmemsim("record", "-o", trace, "--pm-path", pool.parent, *options, "--", script)
-        assert done.returncode == 0, done.stderr
-        return trace
-
-    def crash(self, trace: Path, *options: str) -> dict[str, Any]:
-        """Show its checker what x86 allows; returns what is found."""
-        found = self.folder / "found.json"
-        check = f"{self.program} check"
-        done = pmemsim(
-            "crash", trace, "--model", "px86", "--check", check, "--json", found, *options
-        )
-        run: dict[str, Any] = json.loads(found.read_text())["runs"][0]
-        recovery = run["recovery"] or {"story": None, "reason": ""}
-        assert recovery["reason"] == ""
-        assert done.returncode == int(bool(run["story"] or recovery["story"])), done.stderr
-        run["by"] = {"px86"} if run["story"] else {"recovery"} if recovery["story"] else set()
-        return run
-
-    def wrong_answers(self, trace: Path, operation: str) -> list[dict[str, Any]]:
-        """What a program that only prints what is there gives away."""
-        found = self.folder / "answers.json"
-        reader = f"{self.program} answer"
-        options = ["--answers", reader, "--operation", operation, "--json", str(found)]
-        assert pmemsim("check", trace, *options).returncode in (0, 1)
-        findings = json.loads(found.read_text())["findings"]
-        return [each for each in findings if each["kind"] == "wrong-answer"]
+def crash(case: Recorded, folder: Path, *options: str) -> dict[str, Any]:
+    """Show a case's checker what x86 allows; returns what is found."""
+    found = folder / "found.json"
+    check = f"{case.program} check"
+    done = pmemsim(
+        "crash", case.trace, "--model", "px86", "--check", check, "--json", found, *options
+    )
+    run: dict[str, Any] = json.loads(found.read_text())["runs"][0]
+    recovery = run["recovery"] or {"story": None, "reason": ""}
+    assert recovery["reason"] == ""
+    assert done.returncode == int(bool(run["story"] or recovery["story"])), done.stderr
+    run["by"] = {"px86"} if run["story"] else {"recovery"} if recovery["story"] else set()
+    return run
 
 
-def build(name: str, folder: Path, *, fixed: bool) -> Built:
-    options = ["-O1", "-g", "-pthread", *(["-DFIXED"] if fixed else [])]
-    compiler = Path(sys.executable).with_name("pmemsim-cc")
-    subprocess.run([compiler, *options, FOLDER / f"{name}.c", "-o", folder / name], check=True)
-    return Built(folder / name, folder)
+def wrong_answers(case: Recorded, folder: Path, operation: str) -> list[dict[str, Any]]:
+    """What a program that only prints what is there gives away."""
+    found = folder / "answers.json"
+    reader = f"{case.program} answer"
+    options = ["--answers", reader, "--operation", operation, "--json", str(found)]
+    assert pmemsim("check", case.trace, *options).returncode in (0, 1)
+    findings = json.loads(found.read_text())["findings"]
+    return [each for each in findings if each["kind"] == "wrong-answer"]
 
 
 def test_every_program_stands_in_the_table() -> None:
@@ -82,30 +53,29 @@ def test_every_program_stands_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_bug_is_found_as_the_table_says(tmp_path: Path, name: str) -> None:
+def test_a_bug_is_found_as_the_table_says(tmp_path: Path, shared_folder: Path, name: str) -> None:
     found_by = set(CASES[name]["found_by"])
-    built = build(name, tmp_path, fixed=False)
-    trace = built.record("bug.pmt")
-    assert pmemsim("check", trace).returncode == int("check" in found_by)
-    assert built.crash(trace)["by"] == found_by & {"px86", "recovery"}
+    case = recorded(name, shared_folder, fixed=False)
+    assert pmemsim("check", case.trace).returncode == int("check" in found_by)
+    assert crash(case, tmp_path)["by"] == found_by & {"px86", "recovery"}
     if "answers" in found_by:
-        wrong = built.wrong_answers(trace, CASES[name]["operation"])
+        wrong = wrong_answers(case, tmp_path, CASES[name]["operation"])
         assert 1 <= len(wrong) <= MOST_OF_A_BUG
         assert {Path(each["file"]).name for each in wrong} == {f"{name}.c"}
     if "schedules" in found_by:
-        built.record("bug.pmt", "--schedules", str(SCHEDULES))
-        assert any(built.crash(tmp_path / f"bug.{number}.pmt")["by"] for number in range(SCHEDULES))
+        record(case.program, tmp_path / "bug.pmt", "--schedules", str(SCHEDULES))
+        traces = [tmp_path / f"bug.{number}.pmt" for number in range(SCHEDULES)]
+        assert any(crash(replace(case, trace=trace), tmp_path)["by"] for trace in traces)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_no_twin_is_accused(tmp_path: Path, name: str) -> None:
-    built = build(name, tmp_path, fixed=True)
-    trace = built.record("fixed.pmt")
-    done = pmemsim("check", trace)
+def test_no_twin_is_accused(tmp_path: Path, shared_folder: Path, name: str) -> None:
+    case = recorded(name, shared_folder, fixed=True)
+    done = pmemsim("check", case.trace)
     assert done.returncode == 0, done.stdout + done.stderr
     if operation := CASES[name].get("operation"):
-        assert built.wrong_answers(trace, operation) == []
-    run = built.crash(trace, "--without-each")
+        assert wrong_answers(case, tmp_path, operation) == []
+    run = crash(case, tmp_path, "--without-each")
     assert not run["by"]
     assert run["recovery"]["recorded"] > 0
     # A fence or a flush is found missing, or was shown to be needless.

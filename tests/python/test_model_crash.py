@@ -164,7 +164,7 @@ def test_an_image_is_kept(build: Build, tmp_path: Path) -> None:
 @pytest.mark.parametrize("model", ["px86", "eadr"])
 def test_workloads_have_a_checker_and_are_right(model: str) -> None:
     done = pmemsim("crash", "hashmap", "--model", model, "--threads", "2", "--regions", "20",
-                   "--budget", "60")  # fmt: skip
+                   "--items", "500", "--budget", "60")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "60 of at most" in done.stdout
 

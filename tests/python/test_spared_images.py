@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
+from corpus import CASES, FOLDER, recorded
 from pmemsim.errors import ConfigError
 from pmemsim.persistency import Budget, ModelRun, Wanted, show_images
 from pmemsim.toolchain import native_compiler
@@ -23,14 +23,8 @@ from pmemsim.trace import Trace
 TESTS = Path(__file__).parents[1]
 SOURCE = Path(__file__).with_name("spared_checks.c")
 INCLUDE = TESTS.parent / "include"
-CORPUS = TESTS / "corpus"
 RANGE = "500000000000:500000280000"
 PAGES = 40
-
-
-def build_recorded(source: Path, program: Path, *options: str) -> None:
-    compiler = Path(sys.executable).with_name("pmemsim-cc")
-    subprocess.run([compiler, "-O1", "-g", "-pthread", *options, source, "-o", program], check=True)
 
 
 def build_library(source: Path, library: Path, *options: str) -> Path:
@@ -62,7 +56,9 @@ def _images_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("spared")
-    build_recorded(SOURCE, folder / "pages")
+    compiler = Path(sys.executable).with_name("pmemsim-cc")
+    command: list[str | Path] = [compiler, "-O1", "-g", "-pthread", SOURCE, "-o", folder / "pages"]
+    subprocess.run(command, check=True)
     done = pmemsim(
         "record", "-o", folder / "pages.pmt", "--pm-range", RANGE, "--", folder / "pages"
     )
@@ -212,7 +208,7 @@ def library_of(case: str, folder: Path, *options: str) -> Path:
     """A case's check, as a library."""
     source = folder / "library.c"
     source.write_text(
-        f'#define main case_main\n#include "{CORPUS / case}.c"\n#undef main\n'
+        f'#define main case_main\n#include "{FOLDER / case}.c"\n#undef main\n'
         "#include <pmemsim/check.h>\n"
         "int pmemsim_check(const struct pmemsim_region* regions, size_t count) {\n"
         "  return count == 1 ? check(regions[0].bytes) : 1;\n}\n"
@@ -220,19 +216,15 @@ def library_of(case: str, folder: Path, *options: str) -> Path:
     return build_library(source, folder / "library.so", "-w", *options)
 
 
-@pytest.mark.parametrize("case", yaml.safe_load((CORPUS / "corpus.yaml").read_text()))
-@pytest.mark.parametrize("options", [(), ("-DFIXED",)], ids=["bug", "fixed"])
-def test_verdicts_are_the_same(tmp_path: Path, case: str, options: tuple[str, ...]) -> None:
-    pool = tmp_path / "pm" / "pool"
-    pool.parent.mkdir()
-    build_recorded(CORPUS / f"{case}.c", tmp_path / "case", *options)
-    done = pmemsim("record", "-o", tmp_path / "case.pmt", "--pm-path", pool.parent, "--",
-                   tmp_path / "case", "run", pool)  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    library = CheckerWanted(library=library_of(case, tmp_path, *options))
-    program = CheckerWanted(command=f"{tmp_path / 'case'} check")
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("fixed", [False, True], ids=["bug", "fixed"])
+def test_verdicts_are_the_same(tmp_path: Path, shared_folder: Path, name: str, fixed: bool) -> None:
+    case = recorded(name, shared_folder, fixed=fixed)
+    options = ["-DFIXED"] if fixed else []
+    library = CheckerWanted(library=library_of(name, tmp_path, *options))
+    program = CheckerWanted(command=f"{case.program} check")
     for wanted, budget in ((library, "300"), (library, "20000"), (program, "300")):
-        judged_alike(tmp_path / "case.pmt", wanted, budget)
+        judged_alike(case.trace, wanted, budget)
 
 
 def judged_alike(trace: Path, wanted: CheckerWanted, budget: str) -> None:

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "litmus_program.hpp"
+#include "long_tests.hpp"
 #include "pmemsim/answers/functions.hpp"
 #include "pmemsim/trace/site_flags.hpp"
 
@@ -373,12 +374,13 @@ RandomCase tidy_case(std::mt19937& random) {
   return found;
 }
 
+// The long form has more cases.
 class DefinitionTest : public testing::TestWithParam<PersistencyRules> {};
 
 TEST_P(DefinitionTest, SaysWhatIsWrong) {
   std::mt19937 random(7);
   std::size_t wrong = 0, right = 0, missed = 0;
-  for (int number = 0; number < 40; ++number) {
+  for (int number = 0; number < (long_tests() ? 40 : 16); ++number) {
     const RandomCase each = number % 2 == 0 ? random_case(random) : tidy_case(random);
     const litmus::Images expected = ByDefinition(each.program, each.operations, GetParam()).wrong();
     const litmus::Images found =

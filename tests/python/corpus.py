@@ -1,0 +1,51 @@
+"""The programs of tests/corpus, each compiled and recorded once for all tests."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from shared import locked
+from support import pmemsim
+
+FOLDER = Path(__file__).parents[1] / "corpus"
+CASES = yaml.safe_load((FOLDER / "corpus.yaml").read_text())
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A case: the program, which is its own checker, and what it did on a fresh pool."""
+
+    program: Path
+    trace: Path
+
+
+def recorded(name: str, shared_folder: Path, *, fixed: bool) -> Recorded:
+    """A case, or its corrected twin."""
+    folder = shared_folder / "corpus" / ("fixed" if fixed else "bug") / name
+    folder.mkdir(parents=True, exist_ok=True)
+    case = Recorded(folder / name, folder / "recorded.pmt")
+    with locked(folder):
+        if not case.trace.exists():
+            _build(case.program, *(["-DFIXED"] if fixed else []))
+            record(case.program, case.trace)
+    return case
+
+
+def record(program: Path, trace: Path, *options: str) -> None:
+    """Record a case, each time on a fresh pool."""
+    pool = trace.parent / "pm" / "pool"
+    pool.parent.mkdir()
+    done = pmemsim(
+        "record", "-o", trace, "--pm-path", pool.parent, *options, "--", program, "run", pool
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def _build(program: Path, *options: str) -> None:
+    compiler = Path(sys.executable).with_name("pmemsim-cc")
+    source = FOLDER / f"{program.name}.c"
+    subprocess.run([compiler, "-O1", "-g", "-pthread", *options, source, "-o", program], check=True)
