@@ -1,8 +1,10 @@
 #include "pmemsim/trace/races.hpp"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 
 #include "pmemsim/core/line_table.hpp"
 #include "pmemsim/trace/accesses.hpp"
@@ -20,7 +22,8 @@ constexpr KindSet kAccesses{SiteKind::kLoad,       SiteKind::kStore,       SiteK
                             SiteKind::kCopyLoad,   SiteKind::kCopyStore};
 constexpr KindSet kAccessesAndSync = kAccesses | KindSet{SiteKind::kSync};
 
-// Lines that several threads access, at least one of which writes.
+// Lines that several threads access, at least one of which writes. What is known of lines stands by
+// page, since this is asked for each access of a recording, and accesses have neighbours.
 class SharedLines {
  public:
   explicit SharedLines(const TraceFile& trace) {
@@ -28,39 +31,50 @@ class SharedLines {
       OperationStream stream(trace, thread);
       Operation operation;
       for (stream.skip_to(kAccesses); stream.next(operation); stream.skip_to(kAccesses)) {
-        note(thread, operation);
+        const bool writes = stores_something(operation);
+        note(thread, writes, first_line(operation));
+        note(thread, writes, last_line(operation));
       }
     }
   }
 
-  bool any_of(const Operation& operation) const {
-    const Line last = Line::of(operation.address + operation.size - 1);
-    return contain(Line::of(operation.address)) || contain(last);
+  bool any_of(const Operation& operation) {
+    return contain(first_line(operation)) || contain(last_line(operation));
   }
 
  private:
-  struct Use {
-    std::uint32_t thread;
-    bool shared, written;
+  // The first thread that accesses the line, counted from 1, and what else is known; 0: nothing.
+  using Use = std::uint16_t;
+  static constexpr Use kShared = 1u << 14, kWritten = 1u << 15, kThread = kShared - 1;
+  static_assert(kMaxThreads < kShared);
+  static constexpr std::uint64_t kPageLines = 64;
+  using Page = std::array<Use, kPageLines>;
+  struct Found {
+    std::uint64_t number = UINT64_MAX;
+    Page* page = nullptr;
   };
 
-  bool contain(Line line) const {
-    const Use* use = lines_.find(line);
-    return use != nullptr && use->shared && use->written;
-  }
-  void note(std::uint32_t thread, const Operation& operation) {
-    const bool writes = stores_something(operation);
-    const Line last = Line::of(operation.address + operation.size - 1);
-    for (Line line = Line::of(operation.address); line.number <= last.number; ++line.number) {
-      Use* use = lines_.find(line);
-      if (use == nullptr)
-        lines_.insert(line) = {thread, false, writes};
-      else
-        *use = {use->thread, use->shared || use->thread != thread, use->written || writes};
-    }
+  static Line first_line(const Operation& operation) { return Line::of(operation.address); }
+  static Line last_line(const Operation& operation) {
+    return Line::of(operation.address + operation.size - 1);
   }
 
-  FlatTable<Line, Use> lines_;
+  Use& use_of(Line line) {
+    const std::uint64_t number = line.number / kPageLines;
+    Found& found = found_[number % found_.size()];
+    if (found.number != number) found = {number, &pages_[number]};
+    return (*found.page)[line.number % kPageLines];
+  }
+  void note(std::uint32_t thread, bool writes, Line line) {
+    Use& use = use_of(line);
+    if (use == 0) use = static_cast<Use>(thread + 1);
+    if ((use & kThread) != thread + 1) use |= kShared;
+    if (writes) use |= kWritten;
+  }
+  bool contain(Line line) { return (use_of(line) & (kShared | kWritten)) == (kShared | kWritten); }
+
+  std::unordered_map<std::uint64_t, Page> pages_;
+  std::array<Found, 1024> found_;  // the latest ones, by their numbers' last bits
 };
 
 struct Word {
