@@ -233,8 +233,7 @@ void bind_trace(nb::module_& module) {
       .def("sites", &sites)
       .def("summary_json", &summary_json)
       .def("turns", &turns)
-      .def_prop_ro("has_turns",
-                   [](const TraceFile& file) { return trace::Turns(file).recorded(); })
+      .def_prop_ro("has_turns", [](const TraceFile& file) { return trace::Turns(file).recorded(); })
       .def("verify", &verify)
       .def("dump", &dump, nb::arg("thread"), nb::arg("first"), nb::arg("count"),
            nb::arg("descriptor"))

@@ -17,8 +17,8 @@
 
 #include "pmemsim/check/findings.hpp"
 #include "pmemsim/core/line_table.hpp"
-#include "pmemsim/trace/happens_before.hpp"
 #include "pmemsim/mem/image.hpp"
+#include "pmemsim/trace/happens_before.hpp"
 #include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim::check {

@@ -8,9 +8,9 @@
 #include "pmemsim/check/allocations.hpp"
 #include "pmemsim/check/findings.hpp"
 #include "pmemsim/check/lines.hpp"
-#include "pmemsim/trace/happens_before.hpp"
 #include "pmemsim/mem/image.hpp"
 #include "pmemsim/trace/format.hpp"
+#include "pmemsim/trace/happens_before.hpp"
 
 namespace pmemsim::check {
 

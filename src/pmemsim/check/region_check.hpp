@@ -14,8 +14,8 @@
 
 #include "pmemsim/check/findings.hpp"
 #include "pmemsim/core/line_table.hpp"
-#include "pmemsim/trace/happens_before.hpp"
 #include "pmemsim/mem/image.hpp"
+#include "pmemsim/trace/happens_before.hpp"
 
 namespace pmemsim::check {
 
