@@ -106,5 +106,6 @@ def test_unoptimized_programs_are_recorded_with_what_they_store(workload: str) -
     recorded, executed = ideal(compared.recorded), ideal(compared.executed)
     assert recorded.shares[:3] == executed.shares[:3] == [1, 1, 1]
     assert recorded.write_backs == executed.write_backs
-    # What was on the stack before, and is copied as padding, isn't the same.
-    assert abs(recorded.without_own - executed.without_own) <= 1
+    # What was on the stack before, and is copied as padding, isn't the same: the recorded program
+    # keeps what it has loaded there while that is written down.
+    assert abs(recorded.without_own - executed.without_own) <= 0.1 * executed.write_backs
