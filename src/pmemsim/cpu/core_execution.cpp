@@ -223,7 +223,7 @@ void Core::retire() {
     retired(oldest);
   }
   retiring_ = false;
-  tell_of_races();
+  if (!races_.reached.empty()) tell_of_races();
 }
 
 // A serialising operation takes effect as the oldest one, after the store queue has drained up to

@@ -50,7 +50,7 @@ void Core::drain() {
     if (serialising) complete(rob, slot);
   }
   draining_ = false;
-  tell_of_races();
+  if (!races_.reached.empty()) tell_of_races();
 }
 
 void Core::resume_drain(std::uint64_t number, Picoseconds) {

@@ -4,7 +4,7 @@
 //   2  Acquisitions of locks and atomic accesses wait for the release that the recording says, as
 //      in a simulation with the recorded order of locks.
 //   3  Accesses that race come in the order in which they were recorded (trace/races.hpp), if the
-//      recording says that. So each thread reads what it has read.
+//      recording says that. So each plain load reads what it has read.
 //   4  What that leaves open goes by turns: the thread that has got least far has the next. A turn
 //      ends after kTurn operations, and before one that synchronises, where threads may meet. A
 //      thread that has waited goes on at once when what it has waited for has come: other threads

@@ -5,7 +5,7 @@
 //      (Atomic ones are ordered by their versions.)
 //   2  Of two that race, the one that was recorded later (turns.hpp) waits for the other. Whoever
 //      goes through the threads in any order in which all that is waited for comes first, finds
-//      that each access reads what it has read.
+//      that each plain load reads what it has read.
 //   3  Who waits for an operation of a thread has waited for those before it, too: that is said
 //      once.
 //   4  Of the places of a thread that others wait for, the n-th has version n, as if the thread
