@@ -20,6 +20,7 @@
 #include "bindings.hpp"
 #include "pmemsim/trace/dump.hpp"
 #include "pmemsim/trace/names.hpp"
+#include "pmemsim/trace/races.hpp"
 #include "pmemsim/trace/reader.hpp"
 #include "pmemsim/trace/summary.hpp"
 #include "pmemsim/trace/turns.hpp"
@@ -219,6 +220,13 @@ void dump(const TraceFile& file, std::uint32_t thread, std::uint64_t first, std:
 
 void bind_trace(nb::module_& module) {
   module.attr("names") = all_names();
+  module.def(
+      "store_races",
+      [](const Path& path) {
+        nb::gil_scoped_release release;
+        trace::store_races(path.string());
+      },
+      nb::arg("path"));
   nb::class_<OperationChunks>(module, "OperationChunks").def("next", &OperationChunks::next);
   nb::class_<TraceFile>(module, "TraceFile")
       .def(

@@ -253,6 +253,10 @@ class OperationChunks:
 
     def next(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]] | None: ...
 
+def store_races(path: Path) -> None:
+    """Write the races of a recording into it, unless they are there already."""
+
+
 class TraceFile:
     """An open `.pmt` file."""
 

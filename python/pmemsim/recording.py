@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from pmemsim import _core
 from pmemsim.errors import CheckFailed, Error, RecordError
 from pmemsim.files import cache_dir, check_writable, replacing, temporary_folder
 from pmemsim.processes import Processes
@@ -87,6 +88,7 @@ def record(
             )
         if others := processes.not_recorded():
             print(f"pmemsim: {others}", file=sys.stderr)
+        _core.store_races(fresh)
     return Trace(output)
 
 
@@ -148,6 +150,7 @@ def record_uncached(run: WorkloadRun, output: Path, keep_going: KeepGoing | None
         raise RecordError(f"{what}: {why}; no trace was kept")
     if text:
         print(text, file=sys.stderr)
+    _core.store_races(output)
 
 
 def build_workload(

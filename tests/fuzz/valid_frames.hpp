@@ -34,12 +34,14 @@ inline TraceBuilder valid_trace() {
   builder.mark(MarkKind::kRegionEnd, 1);
   builder.sync(SyncKind::kBarrierArrive, 0x1020, 1, 1);
   builder.end_turn(0);
-  builder.thread(1).atomic(update, 0x1018, 0, 2, 8, true);
+  builder.thread(1).store(store, 0x1000, 9);
+  builder.atomic(update, 0x1018, 0, 2, 8, true);
   builder.sync(SyncKind::kBarrierArrive, 0x1020, 1, 2);
   builder.sync(SyncKind::kBarrierWait, 0x1020, 1, 2);
   builder.end_turn(1);
   builder.thread(0).sync(SyncKind::kBarrierWait, 0x1020, 1, 2);
   builder.end_turn(3);
+  builder.race({.number = 0, .count = 2, .thread = 1, .other = 0});
   builder.pm_region(0x1000, 0x2000);
   builder.image_page(0x1000, std::byte{9});
   builder.warm(0x1000 / 64, 1);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -95,6 +96,22 @@ def test_regions_under_such_a_lock_are_recovered(tmp_path: Path) -> None:
     for number in range(3):
         done = pmemsim("crash", tmp_path / f"regions.{number}.pmt", "--design", designs)
         assert done.returncode == 0, done.stderr
+
+
+def test_recordings_say_what_races(build: Build) -> None:
+    _, traces = build("-DRIGHT")
+    for path in traces:
+        verified = pmemsim("trace", "verify", path)
+        assert verified.returncode == 0, verified.stderr
+        said = json.loads(pmemsim("trace", "info", path, "--json").stdout)
+        # Whoever takes the lock finds what the one before has given back, unless it was he.
+        assert 0 < said["summary"]["races"] <= 4 * ITEMS
+        assert f"{said['summary']['races']:,}" in row_of(path, "races, kept in their order")
+
+
+def row_of(path: Path, name: str) -> str:
+    (row,) = [line for line in pmemsim("trace", "info", path).stdout.splitlines() if name in line]
+    return row
 
 
 def test_a_bug_beside_it_is_found(build: Build) -> None:

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
@@ -14,6 +15,7 @@
 
 #include "pmemsim/model/visible_order.hpp"
 #include "pmemsim/sim/machine.hpp"
+#include "pmemsim/trace/verify.hpp"
 #include "run_trace.hpp"
 
 namespace pmemsim::trace {
@@ -274,6 +276,123 @@ TEST(Races, InTheVisibleOrderEachLoadReadsWhatItHasRead) {
     }
   }
   EXPECT_GT(waits, 3000u);
+}
+
+// ---- In the recording --------------------------------------------------------------------------
+
+using Found = std::vector<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t, std::uint32_t>>;
+
+Found found_in(const std::string& path) {
+  const TraceFile file(path);
+  Found found;
+  for (std::uint32_t thread = 0; thread < file.metadata().threads; ++thread) {
+    for (const Races::Wait& wait : file.races().of(thread)) {
+      found.emplace_back(thread, wait.number, wait.count, wait.thread);
+    }
+  }
+  return found;
+}
+
+std::size_t frames_of(const std::string& path, FrameKind kind) {
+  const TraceFile file(path);
+  return static_cast<std::size_t>(std::ranges::count_if(
+      file.frames(), [&](const FrameEntry& frame) { return is(frame.header, kind); }));
+}
+
+TEST(StoredRaces, AreThoseThatAreFound) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    RandomProgram program(seed);
+    const TemporaryTrace written(program.trace);
+    const Found found = found_in(written.path());
+    EXPECT_FALSE(found.empty());
+    store_races(written.path());
+    EXPECT_EQ(frames_of(written.path(), FrameKind::kRaces), 1u);
+    EXPECT_EQ(found_in(written.path()), found);
+    verify(TraceFile(written.path()));
+    const std::uint64_t hash = TraceFile(written.path()).hash();
+    store_races(written.path());
+    EXPECT_EQ(TraceFile(written.path()).hash(), hash) << "they are there already";
+  }
+}
+
+TEST(StoredRaces, AreThereWhereThereAreNone) {
+  RaceTrace trace;
+  trace.access(trace.load_site, kDramBase);
+  trace.turn_of(1);
+  trace.access(trace.load_site, kDramBase);
+  trace.end_turn(9);
+  const TemporaryTrace written(trace);
+  store_races(written.path());
+  EXPECT_EQ(frames_of(written.path(), FrameKind::kRaces), 1u);
+  EXPECT_EQ(found_in(written.path()), Found{});
+}
+
+TEST(StoredRaces, AreOfRecordingsWithTurns) {
+  RaceTrace trace;
+  trace.store(trace.store_site, kDramBase, 1);
+  trace.thread(1).access(trace.load_site, kDramBase);
+  const TemporaryTrace written(trace);
+  store_races(written.path());
+  EXPECT_EQ(frames_of(written.path(), FrameKind::kRaces), 0u);
+}
+
+// What stands there is believed, unless it can't be.
+TEST(StoredRaces, ThatAreImpossibleAreRefused) {
+  const std::vector<RaceRecord> impossible{
+      {.number = 1, .count = 1, .thread = 1, .other = 0},  // no such operation
+      {.number = 0, .count = 2, .thread = 1, .other = 0},  // nor so many
+      {.number = 0, .count = 0, .thread = 1, .other = 0},
+      {.number = 0, .count = 1, .thread = 1, .other = 1},
+      {.number = 0, .count = 1, .thread = 2, .other = 0},
+      {.number = 0, .count = 1, .thread = 1, .other = 2}};
+  for (const RaceRecord& race : impossible) {
+    RaceTrace trace;
+    trace.store(trace.store_site, kDramBase, 1);
+    trace.turn_of(1);
+    trace.access(trace.load_site, kDramBase);
+    trace.end_turn(9);
+    trace.race(race);
+    const TemporaryTrace written(trace);
+    EXPECT_THROW(found_in(written.path()), TraceError) << race.number << ' ' << race.count;
+  }
+}
+
+TEST(StoredRaces, ThatCouldBeButAreNotFailTheVerification) {
+  RaceTrace trace;
+  trace.store(trace.store_site, kDramBase, 1);
+  trace.store(trace.store_site, kPmBase, 1);
+  trace.turn_of(1);
+  trace.access(trace.load_site, kDramBase);
+  trace.end_turn(9);
+  for (const std::uint64_t count : {1, 2}) {
+    RaceTrace said = trace;
+    said.race({.number = 0, .count = count, .thread = 1, .other = 0});
+    const TemporaryTrace written(said);
+    const TraceFile file(written.path());
+    EXPECT_EQ(file.races().of(1).size(), 1u);
+    if (count == 1) {
+      EXPECT_NO_THROW(verify(file));
+    } else {
+      EXPECT_THROW(verify(file), TraceError);
+    }
+  }
+}
+
+// Threads 0 and 1 wait for each other's second operation.
+TEST(StoredRaces, ThatCannotBeAreNoReasonToHang) {
+  RaceTrace trace;
+  for (const std::uint32_t thread : {0, 1}) {
+    trace.thread(thread);
+    for (int i = 0; i < 2; ++i) trace.store(trace.store_site, kPmBase + 64 * thread, 1);
+    trace.end_turn(thread);
+    trace.race({.number = 0, .count = 2, .thread = thread, .other = 1 - thread});
+  }
+  const TemporaryTrace written(trace);
+  const TraceFile file(written.path());
+  VisibleOrder order(file);
+  EXPECT_THROW(order.next(), TraceError);
+  const auto machine = settings({{"ordering", "x86"}, {"atomicity", "none"}});
+  EXPECT_THROW(simulate(file, machine, {}), Error);
 }
 
 // ---- In the simulated machine ------------------------------------------------------------------

@@ -103,6 +103,13 @@ void TraceBuilder::write(const std::string& path) {
   for (const auto& [thread, turns] : turns_) {
     writer.frame(FrameKind::kTurns, thread, std::as_bytes(std::span(turns)), 0);
   }
+  if (!races_.empty()) {
+    std::vector<std::byte> table;
+    const RacesHeader header{races_.size()};
+    put_bytes(table, &header, sizeof(header));
+    put_bytes(table, races_.data(), races_.size() * sizeof(RaceRecord));
+    writer.frame(FrameKind::kRaces, 0, table, 0);
+  }
   writer.finish();
 }
 

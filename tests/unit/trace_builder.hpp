@@ -72,6 +72,9 @@ class TraceBuilder {
   // doesn't say when the threads ran.
   void end_turn(std::uint64_t number) { turns_[thread_].push_back({number, operations_[thread_]}); }
 
+  // Instead of those that the operations have.
+  void race(const RaceRecord& record) { races_.push_back(record); }
+
   // What stands in the table in a built-in site's place.
   void builtin(std::uint32_t number, const SiteRecord& record) { sites_[number] = record; }
 
@@ -124,6 +127,7 @@ class TraceBuilder {
   std::vector<std::byte> image_, warm_;
   std::map<std::uint32_t, std::uint64_t> operations_;  // by thread
   std::map<std::uint32_t, std::vector<Turn>> turns_;
+  std::vector<RaceRecord> races_;
   std::string regions_, metadata_;
   std::uint32_t sync_objects_ = 0;
 };

@@ -46,7 +46,7 @@ class TraceCorruptionTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove(path_); }
 
-  // Two threads, every kind of record, an image, warm lines, nested regions, turns.
+  // Two threads, every kind of record, an image, warm lines, nested regions, turns, a race.
   static TraceBuilder build() {
     TraceBuilder builder;
     const auto load = builder.site(SiteKind::kLoad, 8, 3);
@@ -93,6 +93,7 @@ class TraceCorruptionTest : public testing::Test {
         builder.end_turn(2 * i + thread);
       }
       builder.atomic(atomic_store, 0x700, 3 + thread, 1, 5);
+      builder.store(store, 0x900, thread);
       builder.sync(SyncKind::kBarrierArrive, 0x800, 5, 1 + thread);
       builder.end_turn(16 + thread);
       builder.sync(SyncKind::kBarrierWait, 0x800, 5, 2);
@@ -100,6 +101,7 @@ class TraceCorruptionTest : public testing::Test {
       builder.mark(MarkKind::kRoiEnd);
       builder.end_turn(18 + thread);
     }
+    builder.race({.number = 170, .count = 171, .thread = 1, .other = 0});
     builder.image_page(kPm, std::byte{7});
     builder.warm(kPm | 1, 1);
     builder.pm_region(kPm, kPm + 0x10000);
@@ -133,6 +135,7 @@ class TraceCorruptionTest : public testing::Test {
         while (stream.next(operation)) to_text(operation, file.sites());
       }
       verify(file);
+      file.races();
       return true;
     } catch (const TraceError& error) {
       EXPECT_NE(std::string(error.what()).find(path_), std::string::npos) << error.what();
@@ -246,7 +249,8 @@ TEST_F(TraceCorruptionTest, HostileContentsWithRightChecksums) {
     if (victim.raw.empty()) continue;
     if (below(random, 16) == 0) victim.header.operations = below(random, 400);
     if (below(random, 16) == 0) victim.header.thread = static_cast<std::uint32_t>(below(random, 3));
-    if (below(random, 16) == 0) victim.header.kind = static_cast<std::uint8_t>(below(random, 7));
+    if (below(random, 16) == 0)
+      victim.header.kind = static_cast<std::uint8_t>(below(random, kFrameKinds));
     Writer writer(path_);
     for (const Frame& frame : changed) {
       writer.frame(static_cast<FrameKind>(frame.header.kind), frame.header.thread, frame.raw,

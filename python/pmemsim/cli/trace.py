@@ -180,6 +180,7 @@ def _facts(trace: Trace, summary: dict[str, Any]) -> list[tuple[str, str]]:
         ("threads", str(trace.threads)),
         ("schedule", f"{trace.schedule} of seed {trace.seed}" if trace.schedule else "0"),
         *([("turns of the threads", _turns(summary["turns"]))] if trace.threads > 1 else []),
+        *([("races, kept in their order", f"{summary['races']:,}")] if summary["turns"] else []),
         ("persistent memory", "\n".join(regions) or "none"),
         *([("flushes of other memory", outside)] if outside else []),
         ("instructions", f"{instructions:,}"),

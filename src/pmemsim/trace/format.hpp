@@ -55,8 +55,9 @@ enum class FrameKind : std::uint8_t {
   kWarm = 3,        // lines touched before the region of interest: WarmLine records, oldest first
   kOperations = 4,  // one thread's operations
   kTurns = 5,       // when one thread ran: Turn records
+  kRaces = 6,       // what was found in the operations and turns: RacesHeader, RaceRecord[]
 };
-inline constexpr std::uint8_t kFrameKinds = 6;
+inline constexpr std::uint8_t kFrameKinds = 7;
 
 // Stands before every frame's compressed bytes.
 struct FrameHeader {
@@ -267,5 +268,18 @@ struct Turn {
   std::uint64_t end;     // how many operations the thread has executed when its turn ends
 };
 static_assert(sizeof(Turn) == 16);
+
+// kRaces: before its operation `number`, a thread waits until another one has executed `count`
+// operations (races.hpp). By thread, then in the order of its operations. The table may be longer
+// than a frame; it is then the concatenation of its frames.
+struct RacesHeader {
+  std::uint64_t races;
+};
+static_assert(sizeof(RacesHeader) == 8);
+struct RaceRecord {
+  std::uint64_t number, count;
+  std::uint32_t thread, other;
+};
+static_assert(sizeof(RaceRecord) == 24);
 
 }  // namespace pmemsim::trace

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace pmemsim::trace {
@@ -28,9 +29,12 @@ class Races {
     std::uint64_t count;
     std::uint32_t thread;
     std::uint32_t version;  // of that place of the other thread (rule 4)
+    bool operator==(const Wait&) const = default;
   };
+  using Waits = std::vector<std::vector<Wait>>;  // by thread
 
-  // None are known of a recording without turns. Throws TraceError.
+  // Those that stand in the recording, or are found. None are known of a recording without turns.
+  // Throws TraceError.
   explicit Races(const TraceFile& trace);
 
   // What a thread waits for, in the order of its operations.
@@ -45,8 +49,15 @@ class Races {
  private:
   void number_places();
 
-  std::vector<std::vector<Wait>> waits_;             // by thread; empty without turns
+  Waits waits_;                                      // empty without turns
   std::vector<std::vector<std::uint64_t>> awaited_;  // the same
 };
+
+// Writes them into a finished recording that has turns, and doesn't have them yet, so that nobody
+// has to look for them again. Throws Error (disk full, ...); the recording is then as it was.
+void store_races(const std::string& path);
+
+// Throws TraceError if the races that stand in a recording aren't those that it has.
+void verify_races(const TraceFile& trace);
 
 }  // namespace pmemsim::trace

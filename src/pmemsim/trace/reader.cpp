@@ -28,7 +28,7 @@ constexpr int kMaxMetadataDepth = 16;  // of arrays and objects; ours need 3
 // Nobody's site table is compressed better than by this.
 constexpr std::uint64_t kMaxSiteCompression = 256;
 constexpr std::array<std::string_view, kFrameKinds> kFrameNames = {
-    "metadata", "site table", "image", "warm-up", "operations", "turns"};
+    "metadata", "site table", "image", "warm-up", "operations", "turns", "races"};
 
 std::string_view name_of(const FrameHeader& header) { return kFrameNames[header.kind]; }
 
@@ -374,19 +374,25 @@ const Races& TraceFile::races() const {
   return *races_;
 }
 
-void TraceFile::read_frame(const FrameEntry& entry, std::vector<std::byte>& raw) const {
-  const FrameHeader& header = entry.header;
-  std::vector<std::byte> stored(sizeof(FrameHeader) + header.stored_bytes);
-  read(entry.offset, stored.data(), stored.size());
-  if (std::memcmp(stored.data(), &header, sizeof(header)) != 0) {
+void TraceFile::read_stored(const FrameEntry& entry, std::vector<std::byte>& stored) const {
+  FrameHeader header{};
+  read(entry.offset, &header, sizeof(header));
+  if (std::memcmp(&header, &entry.header, sizeof(header)) != 0) {
     fail(entry.offset, "a frame's header differs from the index");
   }
-  const std::byte* bytes = stored.data() + sizeof(FrameHeader);
-  if (XXH64(bytes, header.stored_bytes, 0) != header.checksum) {
+  stored.resize(header.stored_bytes);
+  read(entry.offset + sizeof(header), stored.data(), stored.size());
+  if (XXH64(stored.data(), stored.size(), 0) != header.checksum) {
     fail(entry.offset, fmt::format("the checksum of a frame ({}) is wrong", name_of(header)));
   }
+}
+
+void TraceFile::read_frame(const FrameEntry& entry, std::vector<std::byte>& raw) const {
+  const FrameHeader& header = entry.header;
+  std::vector<std::byte> stored;
+  read_stored(entry, stored);
   raw.resize(header.raw_bytes);
-  const std::size_t got = ZSTD_decompress(raw.data(), raw.size(), bytes, header.stored_bytes);
+  const std::size_t got = ZSTD_decompress(raw.data(), raw.size(), stored.data(), stored.size());
   if (ZSTD_isError(got) || got != header.raw_bytes) {
     fail(entry.offset, fmt::format("a frame ({}) can't be decompressed", name_of(header)));
   }

@@ -134,6 +134,9 @@ class TraceFile {
   // Looked for when they are asked for first. Throws TraceError.
   const Races& races() const;
 
+  // One frame as it stands in the file, without its header, checked by its checksum. Throws
+  // TraceError.
+  void read_stored(const FrameEntry& frame, std::vector<std::byte>& stored) const;
   // Decompresses one frame into `raw`, checking length and checksum. Throws TraceError.
   void read_frame(const FrameEntry& frame, std::vector<std::byte>& raw) const;
 

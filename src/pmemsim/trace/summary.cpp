@@ -9,6 +9,7 @@
 #include "pmemsim/trace/initial_state.hpp"
 #include "pmemsim/trace/names.hpp"
 #include "pmemsim/trace/pm_addresses.hpp"
+#include "pmemsim/trace/races.hpp"
 
 namespace pmemsim::trace {
 namespace {
@@ -230,16 +231,22 @@ Summary summarize(const TraceFile& file) {
   for (const FrameEntry& frame : file.frames()) {
     if (is(frame.header, FrameKind::kTurns)) summary.turns += frame.header.raw_bytes / sizeof(Turn);
   }
+  for (std::uint32_t thread = 0; thread < file.metadata().threads; ++thread) {
+    summary.races += file.races().of(thread).size();
+  }
   return summary;
 }
 
 std::string to_json(const Summary& summary) {
   nlohmann::ordered_json threads = nlohmann::ordered_json::array();
   for (const ThreadSummary& thread : summary.threads) threads.push_back(json_of(thread));
-  const nlohmann::ordered_json json = {
-      {"total", json_of(summary.total)},  {"threads", threads},
-      {"sites", summary.sites},           {"image_pages", summary.image_pages},
-      {"warm_lines", summary.warm_lines}, {"turns", summary.turns}};
+  const nlohmann::ordered_json json = {{"total", json_of(summary.total)},
+                                       {"threads", threads},
+                                       {"sites", summary.sites},
+                                       {"image_pages", summary.image_pages},
+                                       {"warm_lines", summary.warm_lines},
+                                       {"turns", summary.turns},
+                                       {"races", summary.races}};
   return json.dump();
 }
 

@@ -8,6 +8,7 @@
 
 #include "pmemsim/trace/initial_state.hpp"
 #include "pmemsim/trace/names.hpp"
+#include "pmemsim/trace/races.hpp"
 #include "pmemsim/trace/synchronisation.hpp"
 #include "pmemsim/trace/turns.hpp"
 
@@ -161,6 +162,8 @@ Verification verify(const TraceFile& file) {
   } else {
     replay(file, threads);
   }
+
+  verify_races(file);
 
   Verification verification;
   for (std::size_t number = 0; number < objects.size(); ++number) {

@@ -16,8 +16,8 @@ struct Verification {
 };
 
 // Reads everything and replays the synchronisation of all threads. Throws TraceError if a frame or
-// record is damaged, if regions don't nest, if an object's versions aren't made one by one, or if
-// threads wait for versions that nobody makes.
+// record is damaged, if regions don't nest, if an object's versions aren't made one by one, if
+// threads wait for versions that nobody makes, or if the races that it names aren't those it has.
 Verification verify(const TraceFile& file);
 
 }  // namespace pmemsim::trace

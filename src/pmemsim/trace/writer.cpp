@@ -46,6 +46,10 @@ void Writer::frame(FrameKind kind, std::uint32_t thread, std::span<const std::by
   check(file_.append(header, compressed_.data()), path_, "write");
 }
 
+void Writer::frame(const FrameHeader& header, std::span<const std::byte> stored) {
+  check(file_.append(header, stored.data()), path_, "write");
+}
+
 void Writer::finish() { check(file_.finish(), path_, "finish"); }
 
 void Writer::abandon() noexcept { file_.abandon(); }

@@ -28,6 +28,9 @@ class Writer {
   void frame(FrameKind kind, std::uint32_t thread, std::span<const std::byte> raw,
              std::uint64_t operations);
 
+  // Appends a frame of another file, compressed as it is there.
+  void frame(const FrameHeader& header, std::span<const std::byte> stored);
+
   // Writes index and footer, syncs, renames. The writer is of no use afterwards.
   void finish();
 
