@@ -5,12 +5,14 @@
 //                          [IMAGE ADDRESS SIZE FILE]... WORD...
 //
 // pmemsim (checker/checker_process.hpp) starts it, with the socket of answer.hpp.
+#include <sched.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -49,15 +51,27 @@ void say_not_ready(std::string_view why) {
   say(answer);
 }
 
-// Waits until the next image is in place: which byte says so. Nothing: there is none.
+// One message. It mostly comes within microseconds: to sleep meanwhile, and to be woken on another
+// core perhaps, takes longer.
+ssize_t receive(std::span<std::uint64_t> message) {
+  constexpr int kLooks = 200;
+  for (int i = 0; i < kLooks; ++i) {
+    const ssize_t size = recv(kCheckerSocket, message.data(), message.size_bytes(), MSG_DONTWAIT);
+    if (size >= 0 || errno != EAGAIN) return size;
+    sched_yield();
+  }
+  return recv(kCheckerSocket, message.data(), message.size_bytes(), 0);
+}
+
+// Waits until the next image is in place: which byte says so. Nothing: there is none. Messages
+// come to `lines`.
 template <class Checker>
-std::optional<char> next_image(Checker& checker) {
-  std::vector<std::uint64_t> lines(kMostLines);
+std::optional<char> next_image(Checker& checker, std::span<std::uint64_t> lines) {
   for (;;) {
-    const ssize_t size = recv(kCheckerSocket, lines.data(), kMostLines * sizeof(lines[0]), 0);
+    const ssize_t size = receive(lines);
     if (size <= 0) return std::nullopt;
     if (size > 1) {
-      checker.changed(std::span(lines).first(static_cast<std::size_t>(size) / sizeof(lines[0])));
+      checker.changed(lines.first(static_cast<std::size_t>(size) / sizeof(lines[0])));
       continue;
     }
     char byte;
@@ -69,8 +83,10 @@ std::optional<char> next_image(Checker& checker) {
 
 template <class Checker>
 void serve(Checker& checker, Watch& watch) {
+  // Allocated once: what this process writes to is copied for each child.
+  std::vector<std::uint64_t> lines(kMostLines);
   say({.ending = CheckerAnswer::Ending::kReady});
-  while (const std::optional<char> next = next_image(checker)) {
+  while (const std::optional<char> next = next_image(checker, lines)) {
     try {
       const std::optional<CheckerAnswer> answer = checker.judge(watch, next == kNextWatched);
       if (!answer) return;

@@ -164,7 +164,7 @@ bool Watch::listen() {
 
 // Only the end of it is of interest.
 bool Watch::hear_said() {
-  std::array<char, 65536> bytes;
+  std::array<char, 4096> bytes;
   const ssize_t size = read(said_by_.output, bytes.data(), bytes.size());
   if (size <= 0) return false;
   said_.append(bytes.data(), static_cast<std::size_t>(size));
@@ -176,7 +176,7 @@ bool Watch::hear_said() {
 
 bool Watch::hear_printed() {
   if (!printed_by_) return false;
-  std::array<char, 65536> bytes;
+  std::array<char, 4096> bytes;
   const ssize_t size = read(printed_by_->output, bytes.data(), bytes.size());
   if (size <= 0) return false;
   printed_.append(bytes.data(), static_cast<std::size_t>(size));
