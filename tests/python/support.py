@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -25,6 +27,27 @@ LONG_TESTS = bool(os.environ.get("PMEMSIM_LONG_TESTS"))
 SMALL = ("--threads", "2", "--regions", "200")
 SHARED_REGIONS = 200
 SMALL_ITEMS = 1000
+
+
+def may_watch() -> bool:
+    """Whether programs can be watched here: Linux 5.19, and one may look into one's own processes.
+
+    Kept apart from what the tests are of.
+    """
+    version = tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2])
+    if version < (5, 19):
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    with subprocess.Popen(["sleep", "60"]) as child:
+        process = os.pidfd_open(child.pid)
+        pidfd_getfd = 438
+        file = int(libc.syscall(pidfd_getfd, process, 0, 0))
+        child.kill()
+    for opened in (process, file):
+        if opened >= 0:
+            os.close(opened)
+    return file >= 0
+
 
 CAUSES = (
     "base", "execution", "branch", "private_cache", "shared_cache", "other_core", "dram", "pm",
