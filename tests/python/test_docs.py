@@ -2,7 +2,8 @@
 
 A block after `<!-- file: NAME -->` is written to that file; a console block after `<!-- run -->` is
 run, line by line after each `$ `, and must end with status 0 (`<!-- run: N -->`: with N) and print
-what stands there, where `...` stands for anything. All blocks of a page share one folder.
+what stands there, where `...` stands for anything. One after `<!-- run watched -->` is run where
+programs can be watched. All blocks of a page share one folder.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from pathlib import Path
 import pytest
 from pmemsim.targets import find_target
 from pmemsim.workloads import workloads
-from support import ROOT, pmemsim
+from support import ROOT, may_watch, pmemsim
 
 BLOCK = re.compile(
-    r"^<!-- (?P<what>file|run)(?:: (?P<argument>\S+))? -->\n```\w+\n(?P<text>.*?)^```$", re.M | re.S
+    r"^<!-- (?P<what>file|run|run watched)(?:: (?P<argument>\S+))? -->\n```\w+\n(?P<text>.*?)^```$",
+    re.M | re.S,
 )
 
 
@@ -65,6 +67,8 @@ def test_examples(page: Path, tmp_path: Path) -> None:
     for example in examples(page):
         if example.what == "file":
             (tmp_path / example.argument).write_text(example.text)
+            continue
+        if example.what == "run watched" and not may_watch():
             continue
         for command, expected in commands(example.text):
             done = subprocess.run(
