@@ -20,7 +20,7 @@
 #include "bindings.hpp"
 #include "pmemsim/trace/dump.hpp"
 #include "pmemsim/trace/names.hpp"
-#include "pmemsim/trace/races.hpp"
+#include "pmemsim/trace/race_table.hpp"
 #include "pmemsim/trace/reader.hpp"
 #include "pmemsim/trace/summary.hpp"
 #include "pmemsim/trace/turns.hpp"

@@ -15,6 +15,7 @@
 
 #include "pmemsim/model/visible_order.hpp"
 #include "pmemsim/sim/machine.hpp"
+#include "pmemsim/trace/race_table.hpp"
 #include "pmemsim/trace/verify.hpp"
 #include "run_trace.hpp"
 

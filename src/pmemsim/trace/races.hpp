@@ -14,7 +14,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace pmemsim::trace {
@@ -53,11 +52,7 @@ class Races {
   std::vector<std::vector<std::uint64_t>> awaited_;  // the same
 };
 
-// Writes them into a finished recording that has turns, and doesn't have them yet, so that nobody
-// has to look for them again. Throws Error (disk full, ...); the recording is then as it was.
-void store_races(const std::string& path);
-
-// Throws TraceError if the races that stand in a recording aren't those that it has.
-void verify_races(const TraceFile& trace);
+// Goes through all operations by turns, which the recording must have. Throws TraceError.
+Races::Waits find_races(const TraceFile& trace);
 
 }  // namespace pmemsim::trace

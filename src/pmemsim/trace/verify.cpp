@@ -8,7 +8,7 @@
 
 #include "pmemsim/trace/initial_state.hpp"
 #include "pmemsim/trace/names.hpp"
-#include "pmemsim/trace/races.hpp"
+#include "pmemsim/trace/race_table.hpp"
 #include "pmemsim/trace/synchronisation.hpp"
 #include "pmemsim/trace/turns.hpp"
 

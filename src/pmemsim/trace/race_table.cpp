@@ -1,0 +1,113 @@
+#include "pmemsim/trace/race_table.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "pmemsim/trace/reader.hpp"
+#include "pmemsim/trace/turns.hpp"
+#include "pmemsim/trace/writer.hpp"
+
+namespace pmemsim::trace {
+namespace {
+
+// The frame that the table begins with; nullptr if there is none.
+const FrameEntry* table_frame(const TraceFile& trace) {
+  const auto frames = trace.frames();
+  const auto first = std::ranges::find_if(
+      frames, [](const FrameEntry& frame) { return is(frame.header, FrameKind::kRaces); });
+  return first == frames.end() ? nullptr : &*first;
+}
+
+std::vector<std::byte> table_of(const TraceFile& trace) {
+  std::vector<std::byte> table, raw;
+  for (const FrameEntry& frame : trace.frames()) {
+    if (!is(frame.header, FrameKind::kRaces)) continue;
+    trace.read_frame(frame, raw);
+    table.insert(table.end(), raw.begin(), raw.end());
+  }
+  return table;
+}
+
+std::vector<std::byte> table_of(const Races& races, std::uint32_t threads) {
+  std::vector<std::byte> table(sizeof(RacesHeader));
+  RacesHeader header{};
+  for (std::uint32_t thread = 0; thread < threads; ++thread) {
+    for (const Races::Wait& wait : races.of(thread)) {
+      const RaceRecord race{wait.number, wait.count, thread, wait.thread};
+      const auto bytes = std::as_bytes(std::span(&race, 1));
+      table.insert(table.end(), bytes.begin(), bytes.end());
+      ++header.races;
+    }
+  }
+  std::memcpy(table.data(), &header, sizeof(header));
+  return table;
+}
+
+Races::Waits waits_in_table(const TraceFile& trace, const FrameEntry& first) {
+  const std::vector<std::byte> table = table_of(trace);
+  RacesHeader header{};
+  if (table.size() >= sizeof(header)) std::memcpy(&header, table.data(), sizeof(header));
+  const std::size_t bytes = table.size() - std::min(table.size(), sizeof(header));
+  if (bytes % sizeof(RaceRecord) != 0 || header.races != bytes / sizeof(RaceRecord)) {
+    trace.fail(first.offset, "the table of races has another length than it says");
+  }
+  const std::uint32_t threads = trace.metadata().threads;
+  Races::Waits waits(threads);
+  for (std::uint64_t i = 0; i < header.races; ++i) {
+    RaceRecord race{};
+    std::memcpy(&race, table.data() + sizeof(header) + i * sizeof(race), sizeof(race));
+    if (race.thread >= threads || race.other >= threads || race.thread == race.other ||
+        race.number >= trace.operations(race.thread) || race.count == 0 ||
+        race.count > trace.operations(race.other) ||
+        (!waits[race.thread].empty() && race.number < waits[race.thread].back().number)) {
+      trace.fail(first.offset, fmt::format("race {} is impossible", i));
+    }
+    waits[race.thread].push_back(
+        {.number = race.number, .count = race.count, .thread = race.other, .version = 0});
+  }
+  return waits;
+}
+
+}  // namespace
+
+std::optional<Races::Waits> stored_races(const TraceFile& trace) {
+  const FrameEntry* table = table_frame(trace);
+  if (table == nullptr) return std::nullopt;
+  return waits_in_table(trace, *table);
+}
+
+void store_races(const std::string& path) {
+  const TraceFile trace(path);
+  if (!Turns(trace).recorded() || table_frame(trace) != nullptr) return;
+  const std::vector<std::byte> table = table_of(trace.races(), trace.metadata().threads);
+  Writer writer(path);
+  std::vector<std::byte> stored;
+  for (const FrameEntry& frame : trace.frames()) {
+    trace.read_stored(frame, stored);
+    writer.frame(frame.header, stored);
+  }
+  for (std::span<const std::byte> left(table); !left.empty();) {
+    const auto part = left.first(std::min<std::size_t>(left.size(), kMaxFrameBytes));
+    writer.frame(FrameKind::kRaces, 0, part, 0);
+    left = left.subspan(part.size());
+  }
+  writer.finish();
+}
+
+void verify_races(const TraceFile& trace) {
+  const FrameEntry* table = table_frame(trace);
+  if (table == nullptr) return;
+  if (!Turns(trace).recorded()) {
+    trace.fail(table->offset, "there are races, but no turns that tell which access came first");
+  }
+  if (waits_in_table(trace, *table) != find_races(trace)) {
+    trace.fail(table->offset, "the races that are said aren't those of the operations");
+  }
+}
+
+}  // namespace pmemsim::trace
