@@ -358,6 +358,22 @@ TEST(StoredRaces, ThatAreImpossibleAreRefused) {
   }
 }
 
+TEST(StoredRaces, OutOfNothingAreRefused) {
+  RaceTrace trace;
+  trace.store(trace.store_site, kDramBase, 1);
+  trace.turn_of(1);
+  trace.access(trace.load_site, kDramBase);
+  trace.end_turn(9);
+  for (int i = 0; i < 43'000; ++i) trace.race({.number = 0, .count = 1, .thread = 1, .other = 0});
+  const TemporaryTrace written(trace);
+  try {
+    found_in(written.path());
+    ADD_FAILURE() << "taken";
+  } catch (const TraceError& error) {
+    EXPECT_NE(std::string(error.what()).find("the table of races is too long"), std::string::npos);
+  }
+}
+
 TEST(StoredRaces, ThatCouldBeButAreNotFailTheVerification) {
   RaceTrace trace;
   trace.store(trace.store_site, kDramBase, 1);

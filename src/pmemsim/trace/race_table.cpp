@@ -15,24 +15,6 @@
 namespace pmemsim::trace {
 namespace {
 
-// The frame that the table begins with; nullptr if there is none.
-const FrameEntry* table_frame(const TraceFile& trace) {
-  const auto frames = trace.frames();
-  const auto first = std::ranges::find_if(
-      frames, [](const FrameEntry& frame) { return is(frame.header, FrameKind::kRaces); });
-  return first == frames.end() ? nullptr : &*first;
-}
-
-std::vector<std::byte> table_of(const TraceFile& trace) {
-  std::vector<std::byte> table, raw;
-  for (const FrameEntry& frame : trace.frames()) {
-    if (!is(frame.header, FrameKind::kRaces)) continue;
-    trace.read_frame(frame, raw);
-    table.insert(table.end(), raw.begin(), raw.end());
-  }
-  return table;
-}
-
 std::vector<std::byte> table_of(const Races& races, std::uint32_t threads) {
   std::vector<std::byte> table(sizeof(RacesHeader));
   RacesHeader header{};
@@ -49,21 +31,25 @@ std::vector<std::byte> table_of(const Races& races, std::uint32_t threads) {
 }
 
 Races::Waits waits_in_table(const TraceFile& trace, const FrameEntry& first) {
-  const std::vector<std::byte> table = table_of(trace);
-  RacesHeader header{};
+  const std::vector<std::byte> table = trace.read_table(FrameKind::kRaces);
+  RacesHeader header{.races = UINT64_MAX};
   if (table.size() >= sizeof(header)) std::memcpy(&header, table.data(), sizeof(header));
-  const std::size_t bytes = table.size() - std::min(table.size(), sizeof(header));
-  if (bytes % sizeof(RaceRecord) != 0 || header.races != bytes / sizeof(RaceRecord)) {
+  const std::size_t records = (table.size() - sizeof(header)) / sizeof(RaceRecord);
+  if (header.races != records || table.size() != sizeof(header) + records * sizeof(RaceRecord)) {
     trace.fail(first.offset, "the table of races has another length than it says");
   }
   const std::uint32_t threads = trace.metadata().threads;
+  std::vector<std::uint64_t> operations;
+  for (std::uint32_t thread = 0; thread < threads; ++thread) {
+    operations.push_back(trace.operations(thread));
+  }
   Races::Waits waits(threads);
   for (std::uint64_t i = 0; i < header.races; ++i) {
     RaceRecord race{};
     std::memcpy(&race, table.data() + sizeof(header) + i * sizeof(race), sizeof(race));
     if (race.thread >= threads || race.other >= threads || race.thread == race.other ||
-        race.number >= trace.operations(race.thread) || race.count == 0 ||
-        race.count > trace.operations(race.other) ||
+        race.number >= operations[race.thread] || race.count == 0 ||
+        race.count > operations[race.other] ||
         (!waits[race.thread].empty() && race.number < waits[race.thread].back().number)) {
       trace.fail(first.offset, fmt::format("race {} is impossible", i));
     }
@@ -76,14 +62,14 @@ Races::Waits waits_in_table(const TraceFile& trace, const FrameEntry& first) {
 }  // namespace
 
 std::optional<Races::Waits> stored_races(const TraceFile& trace) {
-  const FrameEntry* table = table_frame(trace);
+  const FrameEntry* table = trace.first_frame(FrameKind::kRaces);
   if (table == nullptr) return std::nullopt;
   return waits_in_table(trace, *table);
 }
 
 void store_races(const std::string& path) {
   const TraceFile trace(path);
-  if (!Turns(trace).recorded() || table_frame(trace) != nullptr) return;
+  if (!Turns(trace).recorded() || trace.first_frame(FrameKind::kRaces) != nullptr) return;
   const std::vector<std::byte> table = table_of(trace.races(), trace.metadata().threads);
   Writer writer(path);
   std::vector<std::byte> stored;
@@ -100,7 +86,7 @@ void store_races(const std::string& path) {
 }
 
 void verify_races(const TraceFile& trace) {
-  const FrameEntry* table = table_frame(trace);
+  const FrameEntry* table = trace.first_frame(FrameKind::kRaces);
   if (table == nullptr) return;
   if (!Turns(trace).recorded()) {
     trace.fail(table->offset, "there are races, but no turns that tell which access came first");

@@ -25,10 +25,10 @@ static_assert(std::endian::native == std::endian::little, "a .pmt file is read a
 
 constexpr std::uint32_t kMaxStringBytes = 1u << 28;
 constexpr int kMaxMetadataDepth = 16;  // of arrays and objects; ours need 3
-// Nobody's site table is compressed better than by this.
-constexpr std::uint64_t kMaxSiteCompression = 256;
+// No table of sites or races is compressed better than by this.
+constexpr std::uint64_t kMaxTableCompression = 256;
 constexpr std::array<std::string_view, kFrameKinds> kFrameNames = {
-    "metadata", "site table", "image", "warm-up", "operations", "turns", "races"};
+    "metadata", "site table", "image", "warm-up", "operations", "turns", "table of races"};
 
 std::string_view name_of(const FrameHeader& header) { return kFrameNames[header.kind]; }
 
@@ -340,23 +340,33 @@ void TraceFile::read_metadata() {
 }
 
 void TraceFile::read_sites() {
-  std::vector<std::byte> raw, table;
-  std::uint64_t offset = 0;
-  for (const FrameEntry& entry : index_) {
-    if (!is(entry.header, FrameKind::kSites)) continue;
-    if (offset == 0) offset = entry.offset;
-    read_frame(entry, raw);
-    if (table.size() + raw.size() > sizeof(SiteTableHeader) + kMaxSiteCompression * file_bytes_) {
-      fail(entry.offset, "the site table is too long");
-    }
-    table.insert(table.end(), raw.begin(), raw.end());
-  }
-  if (offset == 0) fail(sizeof(FileHeader), "there is no site table");
+  const FrameEntry* first = first_frame(FrameKind::kSites);
+  if (first == nullptr) fail(sizeof(FileHeader), "there is no site table");
+  const std::vector<std::byte> table = read_table(FrameKind::kSites);
   try {
     sites_ = SiteTable::parse(table);
   } catch (const TraceError& error) {
-    fail(offset, error.what());
+    fail(first->offset, error.what());
   }
+}
+
+const FrameEntry* TraceFile::first_frame(FrameKind kind) const {
+  const auto first =
+      std::ranges::find_if(index_, [&](const FrameEntry& entry) { return is(entry.header, kind); });
+  return first == index_.end() ? nullptr : &*first;
+}
+
+std::vector<std::byte> TraceFile::read_table(FrameKind kind) const {
+  std::vector<std::byte> raw, table;
+  for (const FrameEntry& entry : index_) {
+    if (!is(entry.header, kind)) continue;
+    read_frame(entry, raw);
+    if (table.size() + raw.size() > sizeof(SiteTableHeader) + kMaxTableCompression * file_bytes_) {
+      fail(entry.offset, fmt::format("the {} is too long", name_of(entry.header)));
+    }
+    table.insert(table.end(), raw.begin(), raw.end());
+  }
+  return table;
 }
 
 std::uint64_t TraceFile::operations(std::uint32_t thread) const {

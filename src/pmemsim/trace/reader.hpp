@@ -140,6 +140,12 @@ class TraceFile {
   // Decompresses one frame into `raw`, checking length and checksum. Throws TraceError.
   void read_frame(const FrameEntry& frame, std::vector<std::byte>& raw) const;
 
+  // nullptr: there is none.
+  const FrameEntry* first_frame(FrameKind kind) const;
+  // What the frames of this kind hold together. Throws TraceError, also if that is longer than a
+  // file of this size would have it.
+  std::vector<std::byte> read_table(FrameKind kind) const;
+
   // Says what is wrong at `offset` of this file, and what to do.
   [[noreturn]] void fail(std::uint64_t offset, std::string_view reason) const;
 
