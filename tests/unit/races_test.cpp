@@ -147,6 +147,38 @@ TEST(Races, AnAtomicReadIsRememberedBehindAnAtomicWrite) {
   EXPECT_EQ(trace.waits(2), (Waits{{0, 1, 1}, {0, 0, 1}}));
 }
 
+// Two locks in one word: taken atomically, given back by plain stores.
+TEST(Races, AnAtomicVariableHidesNoPlainAccessFromAnother) {
+  RaceTrace trace;
+  const auto half = trace.site(SiteKind::kAtomicUpdate, 4), plain = trace.site(SiteKind::kStore, 4);
+  trace.atomic(half, kDramBase, 0, 1, 1, true);
+  trace.access(trace.load_site, kDramBase);
+  trace.store(plain, kDramBase, 0);
+  trace.turn_of(2);
+  trace.atomic(half, kDramBase + 4, 1, 1, 1, true);
+  trace.turn_of(1);
+  trace.atomic(half, kDramBase, 0, 2, 1, true);
+  trace.end_turn(9);
+  EXPECT_EQ(trace.waits(2), (Waits{{0, 0, 3}}));
+  EXPECT_EQ(trace.waits(1), (Waits{{0, 0, 3}}));
+}
+
+TEST(Races, SoDoAtomicVariablesThatShareBytes) {
+  for (const bool shared : {true, false}) {
+    RaceTrace trace;
+    const auto half = trace.site(SiteKind::kAtomicStore, 4);
+    if (shared) {
+      trace.atomic(trace.atomic_store, kDramBase, 0, 1, 1);
+    } else {
+      trace.atomic(half, kDramBase, 0, 1, 1);
+    }
+    trace.turn_of(1);
+    trace.atomic(half, kDramBase + 4, 1, 1, 1);
+    trace.end_turn(9);
+    EXPECT_EQ(trace.waits(1), shared ? (Waits{{0, 0, 1}}) : Waits{});
+  }
+}
+
 TEST(Races, WhatHasBeenWaitedForIsSaidOnce) {
   RaceTrace trace;
   for (const std::uint64_t offset : {0, 8}) trace.store(trace.store_site, kDramBase + offset, 1);
@@ -364,7 +396,7 @@ TEST(StoredRaces, OutOfNothingAreRefused) {
   trace.turn_of(1);
   trace.access(trace.load_site, kDramBase);
   trace.end_turn(9);
-  for (int i = 0; i < 43'000; ++i) trace.race({.number = 0, .count = 1, .thread = 1, .other = 0});
+  for (int i = 0; i < 400'000; ++i) trace.race({});
   const TemporaryTrace written(trace);
   try {
     found_in(written.path());

@@ -104,7 +104,9 @@ TEST_P(EitherOrder, EverythingElseWaitsForItsVersion) {
     EXPECT_FALSE(acquire(wait, object, 1, 2));
     release(signal, object, 1);
     EXPECT_EQ(grants, Grants({2}));
-    release(signal, object, 3);  // a later one covers those before
+    release(signal, object, 3);  // a later one doesn't stand for those before
+    EXPECT_EQ(grants, Grants({2}));
+    release(signal, object, 2);
     EXPECT_EQ(grants, Grants({2, 1}));
     EXPECT_TRUE(acquire(wait, object, 3, 3));
     ++object;
@@ -112,10 +114,21 @@ TEST_P(EitherOrder, EverythingElseWaitsForItsVersion) {
 }
 
 TEST_P(EitherOrder, VersionsNeverGoBack) {
-  sync.release_version(3, 5, {7});
-  sync.release_version(3, 4, {7});
-  EXPECT_EQ(sync.version(3), 5u);
-  EXPECT_TRUE(sync.acquire_version(3, 5, {}));
+  for (const std::uint32_t version : {1, 2, 1}) sync.release_version(3, version, {7});
+  EXPECT_EQ(sync.version(3), 2u);
+  EXPECT_TRUE(sync.acquire_version(3, 2, {}));
+}
+
+// Whoever comes last in the recording may come first.
+TEST_P(EitherOrder, ABarrierIsPassedWhenAllHaveArrived) {
+  release(SyncKind::kBarrierArrive, 0, 3);
+  EXPECT_FALSE(acquire(SyncKind::kBarrierWait, 0, 3, 3));
+  release(SyncKind::kBarrierArrive, 0, 1);
+  EXPECT_FALSE(acquire(SyncKind::kBarrierWait, 0, 3, 1));
+  EXPECT_EQ(sync.version(0), 1u);
+  release(SyncKind::kBarrierArrive, 0, 2);
+  EXPECT_EQ(grants, Grants({3, 1}));
+  EXPECT_TRUE(acquire(SyncKind::kBarrierWait, 0, 3, 2));
 }
 
 TEST_P(EitherOrder, WhoHasWaitedLongestIsResumedFirst) {

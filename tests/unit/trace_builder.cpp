@@ -108,7 +108,11 @@ void TraceBuilder::write(const std::string& path) {
     const RacesHeader header{races_.size()};
     put_bytes(table, &header, sizeof(header));
     put_bytes(table, races_.data(), races_.size() * sizeof(RaceRecord));
-    writer.frame(FrameKind::kRaces, 0, table, 0);
+    for (std::span<const std::byte> left(table); !left.empty();) {
+      const auto part = left.first(std::min<std::size_t>(left.size(), kMaxFrameBytes));
+      writer.frame(FrameKind::kRaces, 0, part, 0);
+      left = left.subspan(part.size());
+    }
   }
   writer.finish();
 }

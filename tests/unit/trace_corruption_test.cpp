@@ -84,15 +84,15 @@ class TraceCorruptionTest : public testing::Test {
         builder.plain(fence);
         builder.mark(MarkKind::kRegionEnd, 1);
         builder.sync(SyncKind::kMutexUnlock, 0x500, 0, 2 * i + thread + 1);
-        builder.atomic(update, 0x600, 1 + thread, i + 1, i, true);
-        builder.atomic(atomic_load, 0x600, 1 + thread, i + 1);
+        builder.atomic(update, 0x600 + 8 * thread, 1 + thread, i + 1, i, true);
+        builder.atomic(atomic_load, 0x600 + 8 * thread, 1 + thread, i + 1);
         builder.branch(branch, i % 2 == 0);
         builder.plain(execute);
         builder.recurrence(recurrence, i > 0);
         builder.external(i);
         builder.end_turn(2 * i + thread);
       }
-      builder.atomic(atomic_store, 0x700, 3 + thread, 1, 5);
+      builder.atomic(atomic_store, 0x700 + 8 * thread, 3 + thread, 1, 5);
       builder.store(store, 0x900, thread);
       builder.sync(SyncKind::kBarrierArrive, 0x800, 5, 1 + thread);
       builder.end_turn(16 + thread);

@@ -84,6 +84,34 @@ TEST(VisibleOrder, LocksAreTakenInTheirOrder) {
   EXPECT_EQ(trace.order(), (Order{{1, 0}, {1, 1}, {1, 2}, {0, 0}}));
 }
 
+// Thread 1 has come last when it was recorded, and comes first now.
+TEST(VisibleOrder, ABarrierIsPassedWhenAllHaveArrived) {
+  OrderTrace trace;
+  trace.stores(0, static_cast<int>(VisibleOrder::kTurn) + 1);
+  trace.thread(0).sync(SyncKind::kBarrierArrive, kDramBase, 0, 1);
+  trace.thread(1).sync(SyncKind::kBarrierArrive, kDramBase, 0, 2);
+  trace.sync(SyncKind::kBarrierWait, kDramBase, 0, 2);
+  trace.stores(1, 1);
+  const Order order = trace.order();
+  ASSERT_EQ(order.size(), VisibleOrder::kTurn + 5);
+  EXPECT_EQ(order[VisibleOrder::kTurn], (Order::value_type{1, 0}));
+  EXPECT_EQ(order[VisibleOrder::kTurn + 2], (Order::value_type{0, VisibleOrder::kTurn + 1}));
+  EXPECT_EQ(order.back(), (Order::value_type{1, 2}));
+}
+
+// What it has waited for is no synchronisation; thread 1 hasn't flushed yet what it has stored.
+TEST(VisibleOrder, WhoHasWaitedForARaceGoesOnAtOnce) {
+  OrderTrace trace;
+  trace.thread(1).store(trace.store_site, kDramBase, 1);
+  trace.thread(1).store(trace.store_site, kPmBase + 64, 1);
+  trace.thread(1).store(trace.store_site, kPmBase + 128, 1);
+  trace.end_turn(2);
+  trace.thread(0).store(trace.store_site, kDramBase, 2);
+  trace.thread(0).store(trace.store_site, kPmBase + 192, 2);
+  trace.end_turn(3);
+  EXPECT_EQ(trace.order(), (Order{{1, 0}, {0, 0}, {0, 1}, {1, 1}, {1, 2}}));
+}
+
 TEST(VisibleOrder, TurnsEnd) {
   OrderTrace trace;
   constexpr int kMany = static_cast<int>(VisibleOrder::kTurn) + 100;
@@ -113,7 +141,8 @@ TEST(VisibleOrder, ACopyIsNotInterrupted) {
   EXPECT_EQ(other - order.begin(), VisibleOrder::kTurn - 1 + 8);
 }
 
-// By turns alone, thread 0 would come first.
+// By turns alone, thread 0 would come first. It goes on as soon as it may, and waits again, for
+// both threads store to the same place in persistent memory.
 TEST(VisibleOrder, RacesComeInTheRecordedOrder) {
   OrderTrace trace;
   trace.thread(1).store(trace.store_site, kDramBase, 1);
@@ -122,7 +151,7 @@ TEST(VisibleOrder, RacesComeInTheRecordedOrder) {
   trace.thread(0).store(trace.store_site, kDramBase, 2);
   trace.stores(0, 1);
   trace.end_turn(3);
-  EXPECT_EQ(trace.order(), (Order{{1, 0}, {1, 1}, {0, 0}, {0, 1}}));
+  EXPECT_EQ(trace.order(), (Order{{1, 0}, {0, 0}, {1, 1}, {0, 1}}));
 }
 
 // Its own store isn't seen, but what comes behind it is.

@@ -1,6 +1,5 @@
 #include "pmemsim/cpu/synchronisation.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "pmemsim/trace/layout.hpp"
@@ -66,7 +65,7 @@ void Synchronisation::forget(std::uint32_t object, const Completion& resume) {
 bool Synchronisation::acquire_version(std::uint32_t object, std::uint32_t version,
                                       Completion resume) {
   Object& found = objects_[object];
-  if (found.version >= version) return true;
+  if (found.version.number() >= version) return true;
   found.waiters.push_back({version, SyncKind::kWait, resume});
   ++waiting_;
   return false;
@@ -75,11 +74,11 @@ bool Synchronisation::acquire_version(std::uint32_t object, std::uint32_t versio
 void Synchronisation::release_version(std::uint32_t object, std::uint32_t version,
                                       Picoseconds now) {
   Object& found = objects_[object];
-  found.version = std::max(found.version, version);
+  found.version.release(version);
   // Resuming may release the same object again: take the satisfied ones out first.
   std::vector<Waiter> satisfied;
   std::erase_if(found.waiters, [&](const Waiter& waiter) {
-    if (waiter.version > found.version) return false;
+    if (waiter.version > found.version.number()) return false;
     satisfied.push_back(waiter);
     return true;
   });

@@ -1,5 +1,5 @@
 // Locks, condition variables, barriers, threads and atomic variables, as the recording numbers
-// them. Every object has a version that counts its releases.
+// them. Every object has a version, which counts the releases up to which all have come.
 //
 // Recorded order: an acquire waits until the object has reached the version that it saw when the
 // program was recorded, so that every value in the trace stays true.
@@ -14,6 +14,7 @@
 
 #include "pmemsim/core/event_queue.hpp"
 #include "pmemsim/trace/format.hpp"
+#include "pmemsim/trace/synchronisation.hpp"
 
 namespace pmemsim {
 
@@ -40,7 +41,7 @@ class Synchronisation {
   // Whoever waits for the object doesn't any more, or never did: `resume` is not called.
   void forget(std::uint32_t object, const Completion& resume);
 
-  std::uint32_t version(std::uint32_t object) const { return objects_[object].version; }
+  std::uint32_t version(std::uint32_t object) const { return objects_[object].version.number(); }
   std::size_t waiting() const { return waiting_; }
 
  private:
@@ -50,7 +51,7 @@ class Synchronisation {
     Completion resume;
   };
   struct Object {
-    std::uint32_t version = 0;
+    trace::ReachedVersion version;
     std::uint32_t readers = 0;  // simulated order only
     bool held = false;          // simulated order only
     std::vector<Waiter> waiters;

@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "pmemsim/trace/synchronisation.hpp"
-
 namespace pmemsim {
 
 using trace::Operation;
@@ -65,14 +63,21 @@ bool VisibleOrder::can_execute(Thread& thread) const {
   if (awaits_race(thread)) return false;
   const Operation& operation = thread.operation;
   return !trace::synchronises(operation) ||
-         versions_[operation.object] >= trace::awaited_version(operation);
+         versions_[operation.object].number() >= trace::awaited_version(operation);
 }
 
 void VisibleOrder::release(const Operation& operation) {
   released_ = trace::synchronises(operation) && trace::releases(operation);
-  if (!released_) return;
-  std::uint32_t& version = versions_[operation.object];
-  version = std::max(version, operation.version);
+  if (released_) versions_[operation.object].release(operation.version);
+}
+
+// That others wait for.
+bool VisibleOrder::passes_places(Thread& thread) {
+  const std::size_t before = thread.awaited.size();
+  while (!thread.awaited.empty() && thread.awaited.front() <= thread.number) {
+    thread.awaited = thread.awaited.subspan(1);
+  }
+  return thread.awaited.size() < before;
 }
 
 // Its last operation was number `before`.
@@ -95,6 +100,7 @@ bool VisibleOrder::next() {
     Thread& thread = *threads_[current_];
     const std::uint64_t before = thread.number;
     read(thread);
+    if (passes_places(thread)) released_ = true;
     if (!goes_on(thread, before) && !choose()) return false;
   } else {
     begun_ = true;

@@ -21,6 +21,7 @@
 
 #include "pmemsim/trace/left_out.hpp"
 #include "pmemsim/trace/reader.hpp"
+#include "pmemsim/trace/synchronisation.hpp"
 
 namespace pmemsim {
 
@@ -46,11 +47,15 @@ class VisibleOrder {
  private:
   struct Thread {
     Thread(const trace::TraceFile& trace, std::uint32_t thread, const trace::LeftOut& without)
-        : stream(trace, thread), left_out(without, thread), races(trace.races().of(thread)) {}
+        : stream(trace, thread),
+          left_out(without, thread),
+          races(trace.races().of(thread)),
+          awaited(trace.races().awaited(thread)) {}
 
     trace::OperationStream stream;
     trace::LeftOutOfThread left_out;
     std::span<const trace::Races::Wait> races;  // that may still have to be waited for
+    std::span<const std::uint64_t> awaited;     // places that it hasn't passed yet (races.hpp)
     trace::Operation operation{};
     std::uint64_t number = 0;
     std::uint64_t got = 0;  // how far it has got, for its turns
@@ -64,12 +69,13 @@ class VisibleOrder {
   bool ends_a_wait() const;
   bool choose();
   void release(const trace::Operation& operation);
+  static bool passes_places(Thread& thread);
 
   const trace::TraceFile& trace_;
   const trace::LeftOut without_;
   const trace::KindSet kinds_;
   std::vector<std::unique_ptr<Thread>> threads_;
-  std::vector<std::uint32_t> versions_;  // of synchronisation objects
+  std::vector<trace::ReachedVersion> versions_;  // of synchronisation objects
   std::uint32_t current_ = 0;
   std::uint64_t turn_ends_ = 0;
   bool begun_ = false, released_ = false;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -22,10 +23,9 @@ class HappensBefore {
     for (std::uint32_t thread = 0; thread < threads; ++thread) clocks_[thread][thread] = 1;
   }
 
-  // The latest version that an object has been released with; 0: none yet.
+  // The version of an object up to which all releases have come.
   std::uint32_t version(std::uint32_t object) const {
-    const auto& releases = objects_[object];
-    return releases.empty() ? 0 : releases.back().first;
+    return static_cast<std::uint32_t>(objects_[object].known.size());
   }
 
   // Whether what the operation waits for has come.
@@ -50,22 +50,14 @@ class HappensBefore {
   }
 
   void release(CoreId thread, std::uint32_t object, std::uint32_t version) {
-    auto& releases = objects_[object];
-    Clock clock = clocks_[thread];
-    if (!releases.empty()) {
-      join(clock, releases.back().second);
-      version = std::max(version, releases.back().first);
-    }
-    releases.emplace_back(version, std::move(clock));
+    objects_[object].release(version, clocks_[thread]);
     ++clocks_[thread][thread];
   }
-  // Sees all releases up to that version.
+  // Sees all releases up to that version, which have come.
   void acquire(CoreId thread, std::uint32_t object, std::uint32_t version) {
-    const auto& releases = objects_[object];
-    const auto later = std::upper_bound(
-        releases.begin(), releases.end(), version,
-        [](std::uint32_t seen, const auto& release) { return seen < release.first; });
-    if (later != releases.begin()) join(clocks_[thread], std::prev(later)->second);
+    const std::vector<Clock>& known = objects_[object].known;
+    const std::size_t releases = std::min<std::size_t>(version, known.size());
+    if (releases > 0) join(clocks_[thread], known[releases - 1]);
   }
 
  private:
@@ -75,8 +67,23 @@ class HappensBefore {
     for (std::size_t i = 0; i < clock.size(); ++i) clock[i] = std::max(clock[i], other[i]);
   }
 
+  struct Object {
+    void release(std::uint32_t version, const Clock& clock) {
+      if (version > known.size()) early.emplace(version, clock);
+      while (!early.empty() && early.begin()->first == known.size() + 1) {
+        Clock& next = early.begin()->second;
+        if (!known.empty()) join(next, known.back());
+        known.push_back(std::move(next));
+        early.erase(early.begin());
+      }
+    }
+
+    std::vector<Clock> known;              // by who sees version 1, 2, ...
+    std::map<std::uint32_t, Clock> early;  // of releases that others should have come before
+  };
+
   std::vector<Clock> clocks_;
-  std::vector<std::vector<std::pair<std::uint32_t, Clock>>> objects_;  // version, what is known
+  std::vector<Object> objects_;
 };
 
 }  // namespace pmemsim

@@ -85,16 +85,21 @@ struct Word {
 };
 
 struct Access {
+  static constexpr std::uint32_t kPlain = UINT32_MAX;
+
   std::uint32_t thread;
   HappensBefore::Epoch epoch;
   std::uint64_t number;  // of the thread's operations
-  bool atomic;
+  std::uint32_t object;  // of an atomic one: the variable's
+  std::uint8_t bytes;    // of the word
 };
 
-// What later accesses of a word may race with.
+// What later accesses of a word may race with. Several atomic variables may stand in it.
 struct LatestAccesses {
-  std::optional<Access> write;
-  std::vector<Access> reads;  // since then; of each thread the latest plain and atomic one
+  std::optional<Access> write;  // the latest plain one
+  // Since then: of each atomic variable the latest write, and of each thread the latest read, plain
+  // and of each variable.
+  std::vector<Access> atomic_writes, reads;
 };
 
 class Search {
@@ -137,42 +142,61 @@ class Search {
   }
 
   void access(std::uint32_t thread, const Operation& operation) {
-    const Access now{.thread = thread,
-                     .epoch = happens_.now(thread),
-                     .number = streams_[thread]->position() - 1,
-                     .atomic = is_atomic(operation.kind)};
+    Access now{.thread = thread,
+               .epoch = happens_.now(thread),
+               .number = streams_[thread]->position() - 1,
+               .object = is_atomic(operation.kind) ? operation.object : Access::kPlain,
+               .bytes = 0};
     const bool reads = loads_something(operation), writes = stores_something(operation);
-    const std::uint64_t last = (operation.address + operation.size - 1) / kWordBytes;
-    for (Word word{operation.address / kWordBytes}; word.number <= last; ++word.number) {
+    const std::uint64_t end = operation.address + operation.size;
+    for (Word word{operation.address / kWordBytes}; word.number * kWordBytes < end; ++word.number) {
+      now.bytes = bytes_of(word, operation);
       LatestAccesses* found = words_.find(word);
       LatestAccesses& latest = found != nullptr ? *found : words_.insert(word);
       if (latest.write) follow(now, *latest.write);
+      for (const Access& before : latest.atomic_writes) follow(now, before);
       if (writes) {
         write(now, latest);
       } else if (reads) {
-        read(now, latest);
+        replace_or_add(latest.reads, now, true);
       }
     }
   }
 
-  void write(const Access& now, LatestAccesses& latest) {
-    for (const Access& before : latest.reads) follow(now, before);
-    // Atomic reads don't come before an atomic write by what is said here.
-    std::erase_if(latest.reads, [&](const Access& read) { return !(now.atomic && read.atomic); });
-    latest.write = now;
+  static std::uint8_t bytes_of(Word word, const Operation& operation) {
+    std::uint8_t bytes = 0;
+    for (std::uint64_t i = 0; i < kWordBytes; ++i) {
+      if (word.number * kWordBytes + i - operation.address < operation.size) bytes |= 1u << i;
+    }
+    return bytes;
   }
 
-  static void read(const Access& now, LatestAccesses& latest) {
-    for (Access& before : latest.reads) {
-      if (before.thread != now.thread || before.atomic != now.atomic) continue;
+  void write(const Access& now, LatestAccesses& latest) {
+    for (const Access& before : latest.reads) follow(now, before);
+    if (now.object != Access::kPlain) return replace_or_add(latest.atomic_writes, now, false);
+    latest.write = now;
+    latest.atomic_writes.clear();
+    latest.reads.clear();
+  }
+
+  // Where what it is the latest of has one already, that gives way.
+  static void replace_or_add(std::vector<Access>& accesses, const Access& now, bool of_thread) {
+    for (Access& before : accesses) {
+      if (before.object != now.object || (of_thread && before.thread != now.thread)) continue;
       before = now;
       return;
     }
-    latest.reads.push_back(now);
+    accesses.push_back(now);
+  }
+
+  // By the variable's versions; or it is of no matter, since they share no byte.
+  static bool ordered_as_atomic(const Access& now, const Access& before) {
+    if (now.object == Access::kPlain || before.object == Access::kPlain) return false;
+    return now.object == before.object || (now.bytes & before.bytes) == 0;
   }
 
   void follow(const Access& now, const Access& before) {
-    if (now.thread == before.thread || (now.atomic && before.atomic)) return;
+    if (now.thread == before.thread || ordered_as_atomic(now, before)) return;
     if (happens_.before(before.thread, before.epoch, now.thread)) return;
     std::uint64_t& waited = waited_[now.thread][before.thread];
     if (waited > before.number) return;

@@ -1,8 +1,8 @@
 // Accesses of memory that race, and in which order they were recorded.
 //
 //   1  Two accesses race if different threads make them to the same word (8 bytes), one of them
-//      writes, one isn't atomic, and nothing that synchronises orders them (happens_before.hpp).
-//      (Atomic ones are ordered by their versions.)
+//      writes, and nothing that synchronises orders them (happens_before.hpp). Atomic ones of one
+//      variable don't, since its versions order them, nor those of two that share no byte.
 //   2  Of two that race, the one that was recorded later (turns.hpp) waits for the other. Whoever
 //      goes through the threads in any order in which all that is waited for comes first, finds
 //      that each plain load reads what it has read.

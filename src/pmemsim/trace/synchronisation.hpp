@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <queue>
+#include <vector>
 
 #include "pmemsim/trace/layout.hpp"
 #include "pmemsim/trace/reader.hpp"
@@ -31,5 +34,26 @@ inline std::uint32_t awaited_version(const Operation& operation) {
   if (!releases(operation)) return operation.version;
   return operation.kind == SiteKind::kSync ? 0 : std::max(operation.version, 1u) - 1;
 }
+
+// Of an object: the version up to which all its releases have come. What waits for a version waits
+// for them all: for whoever arrives at a barrier, not only for who came last when it was recorded.
+// They may come in another order than recorded, and again after a rewind.
+class ReachedVersion {
+ public:
+  std::uint32_t number() const { return number_; }
+
+  void release(std::uint32_t version) {
+    if (version <= number_) return;
+    if (version - number_ > 1) return early_.push(version);
+    number_ = version;
+    for (; !early_.empty() && early_.top() - 1 <= number_; early_.pop()) {
+      number_ = std::max(number_, early_.top());
+    }
+  }
+
+ private:
+  std::uint32_t number_ = 0;
+  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> early_;
+};
 
 }  // namespace pmemsim::trace

@@ -17,7 +17,8 @@ namespace {
 
 // The versions that the objects have reached, and what has been made of them.
 struct Object {
-  std::uint32_t version = 0;
+  ReachedVersion version;
+  std::uint32_t last = 0;
   std::uint32_t releases = 0;
 };
 
@@ -49,7 +50,7 @@ class ThreadReplay {
     return fmt::format(
         "thread {} at operation {} waits for version {} of object {}, which is at {}", thread_,
         number(), awaited_version(operation_), operation_.object,
-        objects_[operation_.object].version);
+        objects_[operation_.object].version.number());
   }
 
   void note_end(std::vector<std::string>& notes) const {
@@ -67,7 +68,7 @@ class ThreadReplay {
   }
   bool can_execute() const {
     return !synchronises(operation_) ||
-           objects_[operation_.object].version >= awaited_version(operation_);
+           objects_[operation_.object].version.number() >= awaited_version(operation_);
   }
 
   void execute() {
@@ -75,7 +76,8 @@ class ThreadReplay {
     if (synchronises(operation_) && releases(operation_)) {
       Object& object = objects_[operation_.object];
       if (operation_.version == 0) fail("releases version 0, which every object begins with");
-      object.version = std::max(object.version, operation_.version);
+      object.version.release(operation_.version);
+      object.last = std::max(object.last, operation_.version);
       ++object.releases;
     }
     if (operation_.kind == SiteKind::kMark) mark();
@@ -167,11 +169,11 @@ Verification verify(const TraceFile& file) {
 
   Verification verification;
   for (std::size_t number = 0; number < objects.size(); ++number) {
-    if (objects[number].releases != objects[number].version) {
+    if (objects[number].releases != objects[number].last) {
       throw TraceError(
           fmt::format("{}: object {} is released {} times, but up to version {}; record "
                       "it again",
-                      file.path(), number, objects[number].releases, objects[number].version));
+                      file.path(), number, objects[number].releases, objects[number].last));
     }
   }
   for (const auto& thread : threads) {
