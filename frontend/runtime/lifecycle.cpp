@@ -100,6 +100,7 @@ void after_fork_in_child() {
   keep_only_self();
   self->buffer = nullptr;
   hot.cursor = hot.limit = nullptr;
+  forget_turns();
 }
 
 // Numbers the threads that have operations, in order of creation.

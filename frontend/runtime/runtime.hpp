@@ -314,6 +314,8 @@ std::uint32_t last_site(const Thread& thread);
 void note_turn(Thread& thread, std::uint64_t number);
 // Some of what the calling thread has recorded has been taken back.
 void shorten_turns();
+// In a child of the recorded process, which records nothing.
+void forget_turns();
 void write_turns();
 
 // ---- Output (output.cpp) --------------------------------------------------------------------

@@ -41,6 +41,12 @@ void shorten_turns() {
   if (last.end > end) last.end = end;
 }
 
+void forget_turns() {
+  self->turns = nullptr;
+  self->turn_count = 0;
+  self->turns_end = recorded_operations(*self);
+}
+
 void write_turns() {
   if (threads.size() == 1) return;
   note_turn(*self, turn_number());

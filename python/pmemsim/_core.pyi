@@ -256,7 +256,6 @@ class OperationChunks:
 def store_races(path: Path) -> None:
     """Write the races of a recording into it, unless they are there already."""
 
-
 class TraceFile:
     """An open `.pmt` file."""
 

@@ -88,7 +88,7 @@ def record(
             )
         if others := processes.not_recorded():
             print(f"pmemsim: {others}", file=sys.stderr)
-        _core.store_races(fresh)
+        _store_races(fresh)
     return Trace(output)
 
 
@@ -150,7 +150,19 @@ def record_uncached(run: WorkloadRun, output: Path, keep_going: KeepGoing | None
         raise RecordError(f"{what}: {why}; no trace was kept")
     if text:
         print(text, file=sys.stderr)
-    _core.store_races(output)
+    _store_races(output)
+
+
+def _store_races(recording: Path) -> None:
+    """Let a recording say which accesses race; it is whole without that, too."""
+    try:
+        _core.store_races(recording)
+    except Error as error:
+        print(
+            f"pmemsim: note: {error}; the recording is complete, but doesn't say which accesses "
+            "race, so that each use of it takes longer",
+            file=sys.stderr,
+        )
 
 
 def build_workload(

@@ -10,9 +10,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from pmemsim.errors import Error
 from pmemsim.persistency import Budget, ModelRun, Wanted, show_images
 from support import pmemsim
 
+from pmemsim import _core, recording
 from pmemsim.crash import CheckerWanted, checker_of
 from pmemsim.trace import Trace
 
@@ -107,6 +109,23 @@ def test_recordings_say_what_races(build: Build) -> None:
         # Whoever takes the lock finds what the one before has given back, unless it was he.
         assert 0 < said["summary"]["races"] <= 4 * ITEMS
         assert f"{said['summary']['races']:,}" in row_of(path, "races, kept in their order")
+
+
+def test_a_recording_that_can_not_say_what_races_is_kept(
+    build: Build,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    program, traces = build("-DRIGHT")
+
+    def full(path: Path) -> None:
+        raise Error(f"{path}: no space left on device")
+
+    monkeypatch.setattr(_core, "store_races", full)
+    kept = recording.record([str(program)], tmp_path / "kept.pmt", pm_ranges=[RANGE])
+    assert "no space left on device; the recording is complete" in capsys.readouterr().err
+    assert kept.summary() == Trace(traces[0]).summary()
 
 
 def row_of(path: Path, name: str) -> str:

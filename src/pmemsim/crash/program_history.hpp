@@ -26,7 +26,8 @@
 //
 // Whoever knows no instants (promised/) wants the order of promises, too (Guarantees::
 // after_promises): what a thread does after it has been promised something, or has heard of others'
-// promises from whom it has taken a lock or an atomic variable's value, follows what was promised.
+// promises from whom it has taken a lock or an atomic variable's value, or whose access its own has
+// raced with, follows what was promised.
 // Each promise is a unit that writes nothing.
 //
 // Only the program's own accesses count: what a software log does is how a design keeps its word,
