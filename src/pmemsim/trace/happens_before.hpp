@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include "pmemsim/core/units.hpp"
@@ -25,7 +25,7 @@ class HappensBefore {
 
   // The version of an object up to which all releases have come.
   std::uint32_t version(std::uint32_t object) const {
-    return static_cast<std::uint32_t>(objects_[object].known.size());
+    return static_cast<std::uint32_t>(objects_[object].known.size() / clocks_.size());
   }
 
   // Whether what the operation waits for has come.
@@ -50,37 +50,47 @@ class HappensBefore {
   }
 
   void release(CoreId thread, std::uint32_t object, std::uint32_t version) {
-    objects_[object].release(version, clocks_[thread]);
+    Object& released = objects_[object];
+    if (version == this->version(object) + 1) {
+      make_known(released, clocks_[thread]);
+      while (!released.early.empty() &&
+             released.early.begin()->first == this->version(object) + 1) {
+        make_known(released, released.early.begin()->second);
+        released.early.erase(released.early.begin());
+      }
+    } else if (version > this->version(object)) {
+      released.early.emplace(version, clocks_[thread]);
+    }
     ++clocks_[thread][thread];
   }
   // Sees all releases up to that version, which have come.
   void acquire(CoreId thread, std::uint32_t object, std::uint32_t version) {
-    const std::vector<Clock>& known = objects_[object].known;
-    const std::size_t releases = std::min<std::size_t>(version, known.size());
-    if (releases > 0) join(clocks_[thread], known[releases - 1]);
+    const std::uint32_t seen = std::min(version, this->version(object));
+    if (seen > 0) join(clocks_[thread], of_version(objects_[object], seen));
   }
 
  private:
   // By thread: the last epoch of it that is known.
   using Clock = std::vector<Epoch>;
-  static void join(Clock& clock, const Clock& other) {
-    for (std::size_t i = 0; i < clock.size(); ++i) clock[i] = std::max(clock[i], other[i]);
-  }
-
   struct Object {
-    void release(std::uint32_t version, const Clock& clock) {
-      if (version > known.size()) early.emplace(version, clock);
-      while (!early.empty() && early.begin()->first == known.size() + 1) {
-        Clock& next = early.begin()->second;
-        if (!known.empty()) join(next, known.back());
-        known.push_back(std::move(next));
-        early.erase(early.begin());
-      }
-    }
-
-    std::vector<Clock> known;              // by who sees version 1, 2, ...
+    std::vector<Epoch> known;              // clock after clock: to who sees version 1, 2, ...
     std::map<std::uint32_t, Clock> early;  // of releases that others should have come before
   };
+
+  static void join(std::span<Epoch> clock, std::span<const Epoch> other) {
+    for (std::size_t i = 0; i < clock.size(); ++i) clock[i] = std::max(clock[i], other[i]);
+  }
+  std::span<Epoch> of_version(Object& object, std::uint32_t version) const {
+    return std::span(object.known).subspan((version - 1) * clocks_.size(), clocks_.size());
+  }
+  // As the version behind those that are.
+  void make_known(Object& object, const Clock& clock) const {
+    const std::size_t before = object.known.size();
+    object.known.insert(object.known.end(), clock.begin(), clock.end());
+    if (before == 0) return;
+    const std::span<Epoch> all(object.known);
+    join(all.subspan(before), all.subspan(before - clocks_.size(), clocks_.size()));
+  }
 
   std::vector<Clock> clocks_;
   std::vector<Object> objects_;
