@@ -128,6 +128,7 @@ bool may_watch() {
   std::sscanf(system.release, "%d.%d", &version, &part);
   if (std::pair(version, part) < std::pair(5, 19)) return false;
   const pid_t child = fork();
+  if (child < 0) return false;
   if (child == 0) {
     pause();
     _exit(0);
