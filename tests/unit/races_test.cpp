@@ -51,6 +51,16 @@ struct RaceTrace : TraceBuilder {
 
 using Waits = RaceTrace::Waits;
 
+// Thread 1 loads what thread 0 has stored.
+struct OneRace : RaceTrace {
+  OneRace() {
+    store(store_site, kDramBase, 1);
+    turn_of(1);
+    access(load_site, kDramBase);
+    end_turn(9);
+  }
+};
+
 TEST(Races, WhatIsReadWasWrittenBefore) {
   RaceTrace trace;
   trace.store(trace.store_site, kDramBase, 1);
@@ -379,11 +389,7 @@ TEST(StoredRaces, ThatAreImpossibleAreRefused) {
       {.number = 0, .count = 1, .thread = 2, .other = 0},
       {.number = 0, .count = 1, .thread = 1, .other = 2}};
   for (const RaceRecord& race : impossible) {
-    RaceTrace trace;
-    trace.store(trace.store_site, kDramBase, 1);
-    trace.turn_of(1);
-    trace.access(trace.load_site, kDramBase);
-    trace.end_turn(9);
+    OneRace trace;
     trace.race(race);
     const TemporaryTrace written(trace);
     EXPECT_THROW(found_in(written.path()), TraceError) << race.number << ' ' << race.count;
@@ -391,11 +397,7 @@ TEST(StoredRaces, ThatAreImpossibleAreRefused) {
 }
 
 TEST(StoredRaces, OutOfNothingAreRefused) {
-  RaceTrace trace;
-  trace.store(trace.store_site, kDramBase, 1);
-  trace.turn_of(1);
-  trace.access(trace.load_site, kDramBase);
-  trace.end_turn(9);
+  OneRace trace;
   for (int i = 0; i < 400'000; ++i) trace.race({});
   const TemporaryTrace written(trace);
   try {

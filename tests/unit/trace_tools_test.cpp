@@ -235,7 +235,12 @@ TEST_F(TraceToolsTest, TurnsThatAreOutOfOrder) {
 TEST_F(TraceToolsTest, VersionMadeTwice) {
   builder_.sync(SyncKind::kSignal, 8, 0, 1);
   builder_.sync(SyncKind::kSignal, 8, 0, 1);
-  expect_complaint("object 0 is released 2 times, but up to version 1");
+  expect_complaint("object 0 is released 2 times, but its versions only come up to 1");
+}
+
+TEST_F(TraceToolsTest, VersionMadeTwiceAndAnotherOneNever) {
+  for (const std::uint32_t version : {1, 1, 3}) builder_.sync(SyncKind::kSignal, 8, 0, version);
+  expect_complaint("object 0 is released 3 times, but its versions only come up to 1");
 }
 
 TEST_F(TraceToolsTest, AnnotatedThatIsNoMutex) {

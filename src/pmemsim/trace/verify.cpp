@@ -15,10 +15,8 @@
 namespace pmemsim::trace {
 namespace {
 
-// The versions that the objects have reached, and what has been made of them.
 struct Object {
   ReachedVersion version;
-  std::uint32_t last = 0;
   std::uint32_t releases = 0;
 };
 
@@ -77,7 +75,6 @@ class ThreadReplay {
       Object& object = objects_[operation_.object];
       if (operation_.version == 0) fail("releases version 0, which every object begins with");
       object.version.release(operation_.version);
-      object.last = std::max(object.last, operation_.version);
       ++object.releases;
     }
     if (operation_.kind == SiteKind::kMark) mark();
@@ -169,12 +166,11 @@ Verification verify(const TraceFile& file) {
 
   Verification verification;
   for (std::size_t number = 0; number < objects.size(); ++number) {
-    if (objects[number].releases != objects[number].last) {
-      throw TraceError(
-          fmt::format("{}: object {} is released {} times, but up to version {}; record "
-                      "it again",
-                      file.path(), number, objects[number].releases, objects[number].last));
-    }
+    const Object& object = objects[number];
+    if (object.releases == object.version.number()) continue;
+    throw TraceError(fmt::format(
+        "{}: object {} is released {} times, but its versions only come up to {}; record it again",
+        file.path(), number, object.releases, object.version.number()));
   }
   for (const auto& thread : threads) {
     verification.operations += thread->operations();
