@@ -5,11 +5,13 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
 #include "checker.hpp"
 #include "device.hpp"
+#include "pmemsim/mem/image_file.hpp"
 #include "pmemsim/sim/configuration.hpp"
 #include "pmemsim/sim/simulate.hpp"
 #include "pmemsim/trace/reader.hpp"
@@ -48,6 +50,29 @@ class Checkers final : public ImageJudge {
   const CheckerProcess::KeepGoing keep_going_;
 };
 
+// A copy of an image, which goes on changing.
+class KeptImage {
+ public:
+  KeptImage(const Image& image, std::vector<trace::PmRegion> regions)
+      : regions_(std::move(regions)) {
+    image.for_each_page([this](std::uint64_t address, const std::byte* page) {
+      image_.write(address, page, Image::kPageBytes);
+    });
+  }
+  KeptImage(const KeptImage&) = delete;
+  KeptImage& operator=(const KeptImage&) = delete;
+  // A file for each region.
+  void write(const std::vector<Path>& files) const {
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      write_image(image_, regions_.at(i).begin, regions_.at(i).end, files[i].string());
+    }
+  }
+
+ private:
+  Image image_;
+  const std::vector<trace::PmRegion> regions_;
+};
+
 nb::object told(const std::optional<CrashStory>& story) {
   if (!story) return nb::none();
   nb::dict told;
@@ -61,11 +86,12 @@ nb::dict crash(const Path& path, const Settings& given, std::uint64_t sample, st
                std::optional<std::int64_t> at_ps, std::uint64_t subsets,
                std::optional<std::uint64_t> inspections,
                const std::optional<CheckerCommand>& checker, std::size_t jobs,
-               const nb::object& words, const std::optional<Path>& device_path,
+               const nb::object& words, const std::optional<Path>& device_path, bool keep,
                const nb::object& progress) {
   const std::vector<Setting> settings = to_settings(given);
   CrashResult result;
   SurvivingRegisters left;
+  std::unique_ptr<KeptImage> kept;
   {
     nb::gil_scoped_release release;
     const Configuration configuration = configure(settings);
@@ -88,6 +114,11 @@ nb::dict crash(const Path& path, const Settings& given, std::uint64_t sample, st
         left = registers;
       };
     }
+    if (keep) {
+      options.keep = [&](const Image& image) {
+        kept = std::make_unique<KeptImage>(image, trace.metadata().pm_regions);
+      };
+    }
     result = pmemsim::crash(trace, configuration, options, [&](double done) {
       share = done;
       return report(progress, done);
@@ -105,16 +136,20 @@ nb::dict crash(const Path& path, const Settings& given, std::uint64_t sample, st
   run["wall_s"] = result.wall_s;
   run["story"] = told(result.story);
   run["registers"] = device_path ? bindings::told(left) : nb::none();
+  run["kept"] = nb::cast(std::move(kept));
   return run;
 }
 
 }  // namespace
 
 void bind_crash(nb::module_& module) {
+  nb::class_<KeptImage>(module, "KeptImage")
+      .def("write", &KeptImage::write, nb::arg("files"), nb::call_guard<nb::gil_scoped_release>());
   module.def("crash", &crash, nb::arg("trace"), nb::arg("settings"), nb::arg("sample"),
              nb::arg("seed"), nb::arg("at_ps").none(), nb::arg("subsets"),
              nb::arg("inspections").none(), nb::arg("checker").none(), nb::arg("jobs"),
-             nb::arg("words").none(), nb::arg("device").none(), nb::arg("progress").none());
+             nb::arg("words").none(), nb::arg("device").none(), nb::arg("keep"),
+             nb::arg("progress").none());
 }
 
 }  // namespace pmemsim::bindings

@@ -52,6 +52,10 @@ def simulate(
     images: list[str],
     contents: Contents | None,
 ) -> dict[str, Any]: ...
+
+class KeptImage:
+    def write(self, files: Sequence[str]) -> None: ...
+
 def crash(
     trace: str,
     settings: _Settings,
@@ -64,6 +68,7 @@ def crash(
     jobs: int,
     words: Callable[[Told], str] | None,
     device: str | None,
+    keep: bool,
     progress: Callable[[float], None] | None,
 ) -> dict[str, Any]: ...
 def predictability(

@@ -76,8 +76,10 @@ class Points:
     """The last ones at or before this time instead."""
     subsets: int = 0
     """Other images that the design leaves open, at each point."""
-    image: Path | None = None
+    device: Path | None = None
     """Where the device goes as the last of the points at `at_ps` leaves it."""
+    kept: Path | None = None
+    """Where the first wrong image goes; with `at_ps`, if none is, that of the last point."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,20 @@ def folder_of_images() -> Iterator[Path | None]:
         return
     with temporary_folder() as folder:
         yield folder
+
+
+def kept_files(path: Path, regions: int) -> list[Path]:
+    """Where an image is kept: of several regions, a file of each."""
+    if regions == 1:
+        return [path]
+    return [path.with_name(f"{path.name}.{number}") for number in range(regions)]
+
+
+def keep_image(image: _core.KeptImage | _core.ModelImages, path: Path, regions: int) -> None:
+    """Write an image to this file; of several regions, to a file of each."""
+    with contextlib.ExitStack() as stack:
+        files = kept_files(path, regions)
+        image.write([str(stack.enter_context(replacing(file))) for file in files])
 
 
 @dataclass(frozen=True)
@@ -336,7 +352,7 @@ def verify(
     but these, nothing that becomes persistent, or a checker that sees no image.
     """
     with contextlib.ExitStack() as stack:
-        image = stack.enter_context(replacing(points.image)) if points.image else None
+        device = stack.enter_context(replacing(points.device)) if points.device else None
         regions = trace.metadata["pm_regions"]
         folder = stack.enter_context(folder_of_images()) if checker else None
         found = _core.crash(
@@ -350,11 +366,14 @@ def verify(
             checker.started_in(folder) if checker else None,
             jobs,
             checker.problem_of if checker else None,
-            str(image) if image else None,
+            str(device) if device else None,
+            points.kept is not None,
             progress,
         )
-    if points.image:
-        write_registers(registers_path(points.image), found["registers"], regions)
+    if points.device:
+        write_registers(registers_path(points.device), found["registers"], regions)
+    if points.kept and found["kept"] is not None:
+        keep_image(found["kept"], points.kept, len(regions))
     return CrashRun(
         design=configuration.design.name,
         machine=configuration.machine.name,

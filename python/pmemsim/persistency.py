@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
 import shlex
@@ -13,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from pmemsim import _core
-from pmemsim.crash import Checker, folder_of_images
+from pmemsim.crash import Checker, folder_of_images, keep_image
 from pmemsim.errors import ConfigError, Error
-from pmemsim.files import replacing
 from pmemsim.presets import Setting
 from pmemsim.recovery_recording import Extent, Recorder, extents_of, lines_of_reads
 from pmemsim.simulation import Configuration, Progress, configure
@@ -370,23 +368,13 @@ class Shown:
             return lines_of_reads(recorded.reads(self.images, self.extents)) if recorded else []
 
     def _keep(self) -> None:
-        if self.wanted.keep is None:
-            return
-        paths = kept_files(self.wanted.keep, len(self.regions))
-        with contextlib.ExitStack() as stack:
-            self.images.write([str(stack.enter_context(replacing(path))) for path in paths])
+        if self.wanted.keep is not None:
+            keep_image(self.images, self.wanted.keep, len(self.regions))
 
     def _report(self, judged: float) -> None:
         if self.progress is not None:
             budget = self.wanted.budget
             self.progress(budget.share(judged, self.images.possible, self.begin))
-
-
-def kept_files(path: Path, regions: int) -> list[Path]:
-    """Where an image is kept: of several regions, a file of each."""
-    if regions == 1:
-        return [path]
-    return [path.with_name(f"{path.name}.{number}") for number in range(regions)]
 
 
 def repeating_command(target: str, wanted: Wanted, words: list[str]) -> str:

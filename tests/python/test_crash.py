@@ -286,6 +286,39 @@ def test_a_programs_own_check(queue_trace: Path, tmp_path: Path) -> None:
     assert sentence in seen_again(done.stderr)
 
 
+@pytest.mark.parametrize("images", ["3", "all"])
+def test_the_image_that_a_check_rejects_is_kept(
+    queue_trace: Path, tmp_path: Path, images: str
+) -> None:
+    script, seen, kept = tmp_path / "check", tmp_path / "seen", tmp_path / "kept"
+    script.write_text(f'#!/bin/sh\nif [ ! -e {seen} ]; then cp "$1" {seen}; exit 1; fi\n')
+    script.chmod(0o755)
+    done = pmemsim(
+        "crash", queue_trace, "--design", "hw-undo", "--check", script, "--check-images", images,
+        "--keep-image", kept,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "ended with status 1" in done.stderr
+    assert kept.read_bytes() == seen.read_bytes()
+
+
+def test_a_wrong_image_is_kept_and_the_last_one_of_a_time(
+    queue_trace: Path, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    asked = ["crash", queue_trace, "--design", "hw-undo", "--check-images", "0"]
+    asked += ["--keep-image", kept]
+    assert pmemsim(*asked).returncode == 0
+    assert list(tmp_path.iterdir()) == []
+    done = pmemsim(*asked, "--set", "log.break.commit=true")
+    assert done.returncode == 1
+    wrong = kept.read_bytes()
+    assert pmemsim(*asked, "--at", "20us").returncode == 0
+    right = kept.read_bytes()
+    assert len(right) == len(wrong)
+    assert right != wrong
+
+
 def test_what_is_lost_before_anything_is_persistent_is_seen_again(queue_trace: Path) -> None:
     done = pmemsim("crash", queue_trace, "--design", "eadr", "--set", "eadr.break.caches=true")
     assert done.returncode == 1
@@ -427,6 +460,11 @@ def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_p
         (["--mutants", "--stress"], "--stress: each mutant has its own"),
         (["--mutants", "--design", "np"], "there are mutants of"),
         (["queue", "--mutants"], "queue: each mutant has its own"),
+        (
+            ["queue", "--design", "asap,lad", "--keep-image", "kept"],
+            "--keep-image: give one target and one design",
+        ),
+        (["queue", "--design", "asap", "--keep-image", "/no/such"], "/no does not exist"),
         (["--mutants", "--points", "5"], "--points 5: each mutant has its own"),
         (["--mutants", "--seed", "0"], "--seed 0: each mutant has its own"),
         (["--mutants", "--workloads", "queue"], "--workloads queue: each mutant has its own"),

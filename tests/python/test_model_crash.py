@@ -149,11 +149,11 @@ def test_too_many_images_for_all_are_refused() -> None:
 def test_an_image_is_kept(build: Build, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     program, trace = build(NO_FENCE)
-    done = crash((program, trace), "--save-image", kept)
+    done = crash((program, trace), "--keep-image", kept)
     assert done.returncode == 1
     assert kept.stat().st_size == 0x2000
     assert subprocess.run([program, kept], check=False, capture_output=True).returncode == 1
-    done = crash((program, trace), "--save-image", kept, "--image", "1")
+    done = crash((program, trace), "--keep-image", kept, "--image", "1")
     assert done.returncode == 0
     assert subprocess.run([program, kept], check=False).returncode == 0
     done = crash(build(RIGHT), "--image", "100")

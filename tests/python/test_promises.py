@@ -137,7 +137,7 @@ def test_what_goes_with_promises(build: Build) -> None:
     assert "ordering=none with atomicity=none promises nothing about a crash" in done.stderr
     done = crash((program, trace), "asap,hops", "--image", "1")
     assert done.returncode == 2
-    assert "--image and --save-image: give one design" in done.stderr
+    assert "--image and --keep-image: give one design" in done.stderr
     done = crash((program, trace), "assap")
     assert done.returncode == 2
     assert "did you mean 'asap'?" in done.stderr
@@ -145,7 +145,7 @@ def test_what_goes_with_promises(build: Build) -> None:
 
 def test_an_image_is_kept(build: Build, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
-    done = crash(build("epochs", ""), "hops-bare", "--save-image", kept)
+    done = crash(build("epochs", ""), "hops-bare", "--keep-image", kept)
     assert done.returncode == 1
     program, _ = build("epochs", "")
     judged = subprocess.run([program, kept], capture_output=True, text=True, check=False)

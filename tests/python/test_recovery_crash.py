@@ -116,7 +116,7 @@ def test_a_first_crash_comes_first(build: Callable[[int], Built], tmp_path: Path
 
 def test_the_image_of_a_second_crash_is_kept(build: Callable[[int], Built], tmp_path: Path) -> None:
     program, trace = build(RECOVERY)
-    assert crash((program, trace), "--save-image", tmp_path / "kept").returncode == 1
+    assert crash((program, trace), "--keep-image", tmp_path / "kept").returncode == 1
     files = [tmp_path / "kept.0", tmp_path / "kept.1"]
     assert [file.stat().st_size for file in files] == [3 * 4096, 3 * 4096]
     done = subprocess.run([program, "check", *files], check=False, capture_output=True)

@@ -102,12 +102,25 @@ TEST(Crash, SamplesPointsOfTheWholeRun) {
   EXPECT_GT(latest, of / 2);
 }
 
+// The same for images that are equal.
+std::size_t hash_of(const Image& image) {
+  std::size_t hash = 0;
+  image.for_each_page([&](std::uint64_t address, const std::byte* page) {
+    const std::string bytes(reinterpret_cast<const char*>(page), Image::kPageBytes);
+    hash += std::hash<std::string>()(std::to_string(address) + bytes);
+  });
+  return hash;
+}
+
 // Says the same of all images, or of the one of this number.
 class OtherJudge final : public ImageJudge {
  public:
   explicit OtherJudge(std::string says, std::optional<std::uint64_t> only = {})
       : says_(std::move(says)), only_(only) {}
-  void show(const Image&) override { ++shown; }
+  void show(const Image& image) override {
+    ++shown;
+    hashes.push_back(hash_of(image));
+  }
   std::map<std::uint64_t, std::string> wrong() override {
     std::map<std::uint64_t, std::string> found;
     for (std::uint64_t number = 0; number < shown && !says_.empty(); ++number) {
@@ -116,6 +129,7 @@ class OtherJudge final : public ImageJudge {
     return found;
   }
   std::uint64_t shown = 0;
+  std::vector<std::size_t> hashes;
 
  private:
   const std::string says_;
@@ -194,6 +208,50 @@ TEST(Crash, ShowsImagesAndBelievesWhatIsSaidOfThem) {
   EXPECT_EQ(result.violations, 1);
   ASSERT_TRUE(result.story);
   EXPECT_EQ(result.story->lines.back(), "the queue is broken");
+}
+
+TEST(Crash, KeepsTheFirstImageThatTheOtherJudgeRejects) {
+  OtherJudge judge("the queue is broken", 2);
+  std::vector<std::size_t> kept;
+  const CrashOptions options{.judge = &judge, .inspections = 5, .keep = [&](const Image& image) {
+                               kept.push_back(hash_of(image));
+                             }};
+  crash_it({{"atomicity", "lad"}}, options);
+  EXPECT_EQ(kept, std::vector{judge.hashes.at(2)});
+  EXPECT_EQ(std::ranges::count(judge.hashes, kept.at(0)), 1);
+}
+
+TEST(Crash, KeepsTheLastImageOfATimeWhereNoneIsWrong) {
+  for (const std::string says : {"", "it is wrong"}) {
+    OtherJudge judge(says);
+    std::size_t kept = 0;
+    const CrashOptions options{.at = Picoseconds{10'000'000},
+                               .judge = &judge,
+                               .inspections = 1,
+                               .keep = [&](const Image& image) { kept = hash_of(image); }};
+    crash_it({{"atomicity", "hw-redo"}}, options);
+    EXPECT_EQ(kept, says.empty() ? judge.hashes.back() : judge.hashes.front());
+  }
+}
+
+TEST(Crash, KeepsWhatTheOracleFindsWrong) {
+  std::vector<std::size_t> kept;
+  CrashOptions options{.subsets = 2,
+                       .keep = [&](const Image& image) { kept.push_back(hash_of(image)); }};
+  EXPECT_FALSE(crash_it({{"atomicity", "asap"}}, options).story);
+  EXPECT_TRUE(kept.empty());
+  const std::vector<std::pair<std::string, std::string>> mutants{{"asap", "asap.break.lock_bit"},
+                                                                 {"hw-undo", "log.break.commit"}};
+  for (const auto& [design, mutant] : mutants) {
+    kept.clear();
+    options.at.reset();
+    const CrashResult all = crash_it({{"atomicity", design}, {mutant, "true"}}, options);
+    ASSERT_TRUE(all.story) << mutant;
+    ASSERT_EQ(kept.size(), 1u) << mutant;
+    options.at = all.story->when;
+    crash_it({{"atomicity", design}, {mutant, "true"}}, options);
+    EXPECT_EQ(kept.back(), kept.front()) << mutant;
+  }
 }
 
 constexpr Line kRepaired = Line::of(kPmBase), kOther = Line::of(kPmBase + kLineBytes);

@@ -218,8 +218,16 @@ def crash_command(
         typer.Option(
             "--save-image",
             help="With --at: write the device as that point leaves it, for `pmemsim decode`, and "
-            "what survives in registers to FILE.registers.json. For designs with a backend. With "
-            "--model: write the image that was rejected, or that of --image.",
+            "what survives in registers to FILE.registers.json. For designs with a backend.",
+            metavar="FILE",
+        ),
+    ] = None,
+    keep_image: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep-image",
+            help="Write the first wrong image, as recovered and checked; of several regions of PM, "
+            "to FILE.0, FILE.1, ... If none is wrong: that of --image, or the last one of --at.",
             metavar="FILE",
         ),
     ] = None,
@@ -274,7 +282,7 @@ def crash_command(
                 budget,
                 image,
                 recovery_image,
-                save_image,
+                keep_image,
                 checker,
                 json_path,
                 jobs,
@@ -293,6 +301,7 @@ def crash_command(
                 "--at": at,
                 "--subsets": subsets or None,
                 "--check-images": check_images,
+                "--save-image": save_image,
             },
             problems,
         )
@@ -324,6 +333,7 @@ def crash_command(
             "--check-images": check_images,
             "--check-timeout": check_timeout,
             "--save-image": save_image,
+            "--keep-image": keep_image,
             **recipe.given,
         }
         problems.add(
@@ -347,17 +357,20 @@ def crash_command(
     wanted = distinct(
         [*(targets or []), *(more_targets.split(",") if more_targets else [])], "target", problems
     )
-    if save_image is not None:
-        alone = at is not None and len(names) == len(wanted) == 1 and not stress and random is None
-        if not alone:
-            problems.add(
-                ["--save-image: give --at, one target and one design, without --stress or --random"]
-            )
-        with problems.collected():
-            check_writable(save_image)
-        chosen_points = replace(chosen_points, image=save_image)
+    alone = len(names) == len(wanted) == 1 and not stress and random is None
+    if save_image is not None and not (alone and at is not None):
+        problems.add(
+            ["--save-image: give --at, one target and one design, without --stress or --random"]
+        )
+    if keep_image is not None and not alone:
+        problems.add(["--keep-image: give one target and one design, without --stress or --random"])
     saved = [save_image, registers_path(save_image)] if save_image else []
-    keep_inputs(problems, [json_path, *saved], (*wanted, *names, machine))
+    for path in [*saved, keep_image]:
+        if path is not None:
+            with problems.collected():
+                check_writable(path)
+    chosen_points = replace(chosen_points, device=save_image, kept=keep_image)
+    keep_inputs(problems, [json_path, *saved, keep_image], (*wanted, *names, machine))
     crashes = _Crashes(
         cases=[
             [Case(name, machine, extra, settings) for name in names]

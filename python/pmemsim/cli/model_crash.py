@@ -40,7 +40,7 @@ class ModelOptions:
     budget: str | None
     image: int | None
     recovery_image: int | None
-    save_image: Path | None
+    keep_image: Path | None
     checker: CheckerWanted
     json_path: str | None
     jobs: int | None
@@ -183,7 +183,7 @@ def _of_designs(wanted: Wanted | None, options: ModelOptions, problems: Problems
         problems.add(
             ["--recovery-image: recovery is crashed again by px86 and eadr only; choose one"]
         )
-    if options.image is not None or options.save_image is not None:
+    if options.image is not None or options.keep_image is not None:
         _refuse_several(names, problems)
     if options.without_each:
         _refuse_with_regions(names, problems)
@@ -192,7 +192,7 @@ def _of_designs(wanted: Wanted | None, options: ModelOptions, problems: Problems
 
 def _refuse_several(names: Sequence[str], problems: Problems) -> None:
     if len(names) > 1:
-        problems.add(["--image and --save-image: give one design"])
+        problems.add(["--image and --keep-image: give one design"])
 
 
 def _refuse_with_regions(names: Sequence[str], problems: Problems) -> None:
@@ -219,12 +219,12 @@ def _wanted(
         problems.add([f"--image {options.image}: must be at least 1"])
     with problems.collected():
         refuse_lonely(options.image, options.recovery_image)
-    if len(targets) > 1 and (options.image is not None or options.save_image is not None):
-        problems.add(["--image and --save-image: give one target"])
-    if options.save_image is not None:
+    if len(targets) > 1 and (options.image is not None or options.keep_image is not None):
+        problems.add(["--image and --keep-image: give one target"])
+    if options.keep_image is not None:
         with problems.collected():
-            check_writable(options.save_image)
-    keep_inputs(problems, [options.json_path, options.save_image], targets)
+            check_writable(options.keep_image)
+    keep_inputs(problems, [options.json_path, options.keep_image], targets)
     with problems.collected():
         return Wanted(
             model=options.model,
@@ -232,7 +232,7 @@ def _wanted(
             seed=1 if recipe.seed is None else recipe.seed,
             image=options.image,
             recovery_image=options.recovery_image,
-            keep=options.save_image,
+            keep=options.keep_image,
         )
     return None
 

@@ -322,6 +322,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     if (!visiting_ || (options_.at && machine_.now() > *options_.at)) return;
     ++result.images;
     std::optional<Violation> violation = recover_and_judge();
+    if (violation) keep_wrong();
     image_.undo_recovery();
     if (violation) violation->promised_since = true;
     report(std::move(violation), machine_.now());
@@ -391,6 +392,8 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     ++result.different;
     std::optional<Violation> violation = recover_and_judge();
     result.repaired += image_.repaired();
+    if (violation) keep_wrong();
+    if (!violation && options_.at && result.all_points == last_point_) keep();
     if (inspect && (!violation || options_.judge->sees_wrong())) show({});
     image_.undo_recovery();
     if (!violation && !image_.survives_restarts(history_, result.restarts)) {
@@ -451,6 +454,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     if (const auto finding = oracle_.judge_instead(image_, image_.changed())) {
       violation = found(*finding, violation);
     }
+    if (violation) keep_wrong();
     if (inspects_all() && !violation) show(how);
     image_.undo_recovery();
     image_.take_back();
@@ -468,6 +472,17 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     how.when = machine_.now();
     shown_.push_back(std::move(how));
     options_.judge->show(image_.image());
+    if (options_.keep && !wrong_is_kept_ && options_.judge->wrong().contains(shown_.size() - 1)) {
+      keep_wrong();
+    }
+  }
+
+  void keep() const {
+    if (options_.keep && !wrong_is_kept_) options_.keep(image_.image());
+  }
+  void keep_wrong() {
+    keep();
+    wrong_is_kept_ = true;
   }
 
   void save() const {
@@ -491,6 +506,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   bool visiting_;                     // the latest point
   std::vector<std::uint64_t> wrong_;  // points
   std::vector<Violation> shown_;  // to the other judge: what is to be said of each if it is wrong
+  bool wrong_is_kept_ = false;
   LineSet dirty_;
   std::vector<StaleLoad> stale_loads_;
   std::vector<ChangedLine> torn_;  // how the latest write's line may have been before its end
@@ -580,7 +596,8 @@ void check_saved(const ImageDecoder* decoder, std::uint64_t points) {
 }
 
 // Of persistent memory: the machine's, what survives (twice, if it has to be decoded), and those of
-// another machine, which counts the points beforehand or shows the story again afterwards.
+// another machine, which counts the points beforehand or shows the story again afterwards. (An
+// image that is kept is one more.)
 constexpr std::uint64_t kCopies = Machine::kCopies + 2 + Machine::kCopies;
 
 }  // namespace
@@ -588,7 +605,7 @@ constexpr std::uint64_t kCopies = Machine::kCopies + 2 + Machine::kCopies;
 CrashResult crash(const trace::TraceFile& trace, const Configuration& configuration,
                   const CrashOptions& options, const std::function<bool(double)>& progress) {
   check_verifiable(configuration);
-  check_room(trace, kCopies);
+  check_room(trace, options.keep ? kCopies + 1 : kCopies);
   const auto start = std::chrono::steady_clock::now();
   Machine machine(configuration, trace);
   machine.format();

@@ -50,7 +50,7 @@ class ImageJudge {
   virtual void show(const Image& image) = 0;
   // Does it want those, too, that the oracle has found wrong?
   virtual bool sees_wrong() const { return false; }
-  // Of all that were shown, by their number from 0: what is wrong.
+  // Of all that were shown until now, by their number from 0: what is wrong.
   virtual std::map<std::uint64_t, std::string> wrong() = 0;
 };
 
@@ -67,6 +67,9 @@ struct CrashOptions {
   std::uint64_t inspections = 0;
   // With `at`: shown what the last of these points leaves, before anything is decoded or recovered.
   std::function<void(const DeviceImage&, const SurvivingRegisters&)> save{};
+  // Shown the first wrong image, recovered; with `at` before that the last point's, right or wrong.
+  // The other judge then sees images one by one until there is a wrong one.
+  std::function<void(const Image&)> keep{};
 };
 
 // What went wrong first, in full.
