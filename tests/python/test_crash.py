@@ -306,8 +306,8 @@ def test_a_wrong_image_is_kept_and_the_last_one_of_a_time(
     queue_trace: Path, tmp_path: Path
 ) -> None:
     kept = tmp_path / "kept"
-    asked = ["crash", queue_trace, "--design", "hw-undo", "--check-images", "0"]
-    asked += ["--keep-image", kept]
+    asked = ["crash", str(queue_trace), "--design", "hw-undo", "--check-images", "0"]
+    asked += ["--keep-image", str(kept)]
     assert pmemsim(*asked).returncode == 0
     assert list(tmp_path.iterdir()) == []
     done = pmemsim(*asked, "--set", "log.break.commit=true")
