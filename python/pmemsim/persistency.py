@@ -145,7 +145,7 @@ def extent_of(images: str, possible: float, *, exact: bool) -> str:
 def count(number: float) -> str:
     """So many images, in words."""
     if math.isinf(number):
-        return "more than 1e308"
+        return "1e308 or more"
     return f"{number:,.0f}" if number < 10**12 else f"{number:.3g}"
 
 
@@ -226,6 +226,11 @@ def show_images(
         raise Error(
             f"{trace.name}: stores nothing to its persistent memory in the recorded part, so that "
             "no crash can be told from another; record the part that does (docs/recording.md)"
+        )
+    if story is None and wanted.image is None and images.complete and images.shown == 1:
+        raise Error(
+            f"{trace.name}: the checker has read nothing that a crash can change, so that nothing "
+            "was judged; does it look at the file(s) that its last argument(s) name?"
         )
     return ModelRun(
         model=wanted.allowed_by,
@@ -321,6 +326,8 @@ class Shown:
         self._keep()
         if not problem:
             return None
+        if not self.images.losses():
+            notes.append("nothing that was visible is lost there")
         if self.wanted.design is None and self.trace.threads > 1 and not self.trace.has_turns:
             notes.append(_GUESSED)
         lines = (problem, *notes, *self.images.story(), *self._reads())
@@ -344,7 +351,7 @@ class Shown:
         What is left is what matters. Returns what the checker says of that image.
         """
         lost = self.images.losses()
-        size, tries = len(lost), 0
+        size, tries = 2 * len(lost), 0  # all at once first: perhaps nothing of it matters
         while size > 1 and tries < _MOST_TRIES:
             size = (size + 1) // 2
             for first in range(0, len(lost), size):

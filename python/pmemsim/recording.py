@@ -157,10 +157,11 @@ def _store_races(recording: Path) -> None:
     """Let a recording say which accesses race; it is whole without that, too."""
     try:
         _core.store_races(recording)
-    except Error as error:
+    except (Error, MemoryError) as error:
+        why = str(error) or "there isn't enough memory to look for races"
         print(
-            f"pmemsim: note: {error}; the recording is complete, but doesn't say which accesses "
-            "race, so that each use of it takes longer",
+            f"pmemsim: note: {why}; the recording is complete, but doesn't say which accesses "
+            "race, so that each use of it looks for them again",
             file=sys.stderr,
         )
 

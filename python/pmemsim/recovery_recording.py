@@ -34,6 +34,10 @@ def extents_of(regions: Sequence[dict[str, Any]]) -> list[Extent]:
     return [Extent(region["begin"], region["end"]) for region in regions]
 
 
+def _place(file: str, line: int) -> str:
+    return f"{file}:{line}" if line else "an unknown line"
+
+
 @dataclass(frozen=True)
 class OpenRead:
     """Recovery reads at one line what another has stored, which wasn't sure to persist."""
@@ -48,12 +52,12 @@ class OpenRead:
     @property
     def load(self) -> str:
         """Where it is read."""
-        return f"{self.file}:{self.line}"
+        return _place(self.file, self.line)
 
     @property
     def store(self) -> str:
         """Where it was stored."""
-        return f"{self.store_file}:{self.store_line}"
+        return _place(self.store_file, self.store_line)
 
 
 @dataclass(frozen=True)

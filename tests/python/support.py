@@ -39,10 +39,14 @@ def may_watch() -> bool:
         return False
     libc = ctypes.CDLL(None, use_errno=True)
     with subprocess.Popen(["sleep", "60"]) as child:
-        process = os.pidfd_open(child.pid)
-        pidfd_getfd = 438
-        file = int(libc.syscall(pidfd_getfd, process, 0, 0))
-        child.kill()
+        try:
+            process = os.pidfd_open(child.pid)
+            pidfd_getfd = 438
+            file = int(libc.syscall(pidfd_getfd, process, 0, 0))
+        except OSError:
+            return False
+        finally:
+            child.kill()
     for opened in (process, file):
         if opened >= 0:
             os.close(opened)

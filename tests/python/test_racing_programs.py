@@ -111,20 +111,29 @@ def test_recordings_say_what_races(build: Build) -> None:
         assert f"{said['summary']['races']:,}" in row_of(path, "races, kept in their order")
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (Error("kept.pmt: no space left on device"), "no space left on device"),
+        (MemoryError(), "there isn't enough memory to look for races"),
+    ],
+)
 def test_a_recording_that_can_not_say_what_races_is_kept(
     build: Build,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    error: Exception,
+    said: str,
 ) -> None:
     program, traces = build("-DRIGHT")
 
-    def full(path: Path) -> None:
-        raise Error(f"{path}: no space left on device")
+    def fail(path: Path) -> None:
+        raise error
 
-    monkeypatch.setattr(_core, "store_races", full)
+    monkeypatch.setattr(_core, "store_races", fail)
     kept = recording.record([str(program)], tmp_path / "kept.pmt", pm_ranges=[RANGE])
-    assert "no space left on device; the recording is complete" in capsys.readouterr().err
+    assert f"{said}; the recording is complete" in capsys.readouterr().err
     assert kept.summary() == Trace(traces[0]).summary()
 
 

@@ -16,6 +16,7 @@
 #include "pmemsim/model/visible_order.hpp"
 #include "pmemsim/sim/machine.hpp"
 #include "pmemsim/trace/race_table.hpp"
+#include "pmemsim/trace/synchronisation.hpp"
 #include "pmemsim/trace/verify.hpp"
 #include "run_trace.hpp"
 
@@ -45,6 +46,7 @@ struct RaceTrace : TraceBuilder {
   const std::uint32_t load_site = site(SiteKind::kLoad, 8);
   const std::uint32_t store_site = site(SiteKind::kStore, 8);
   const std::uint32_t byte_site = site(SiteKind::kStore, 1);
+  const std::uint32_t byte_load = site(SiteKind::kLoad, 1);
   const std::uint32_t atomic_load = site(SiteKind::kAtomicLoad, 8);
   const std::uint32_t atomic_store = site(SiteKind::kAtomicStore, 8);
 };
@@ -84,17 +86,56 @@ TEST(Races, WhatIsWrittenWasReadBefore) {
   EXPECT_EQ(trace.waits(1), Waits{});
 }
 
-TEST(Races, OneWordIsWrittenInOrder) {
+// Two bytes of a word race in PM, where words are judged as a whole; elsewhere they don't.
+TEST(Races, OneWordOfPmIsAccessedInOrder) {
+  for (const std::uint64_t base : {kPmBase, kDramBase}) {
+    RaceTrace trace;
+    trace.store(trace.byte_site, base, 1);
+    trace.turn_of(1);
+    trace.store(trace.byte_site, base + 7, 1);
+    trace.turn_of(2);
+    trace.access(trace.byte_load, base + 1);
+    trace.turn_of(0);
+    trace.store(trace.byte_site, base + 8, 1);
+    trace.store(trace.store_site, base, 1);
+    trace.end_turn(9);
+    const bool pm = base == kPmBase;
+    EXPECT_EQ(trace.waits(1), pm ? (Waits{{0, 0, 1}}) : Waits{});
+    EXPECT_EQ(trace.waits(2), pm ? (Waits{{0, 1, 1}}) : Waits{});
+    EXPECT_EQ(trace.waits(0), (Waits{{2, 1, 1}, {2, 2, 1}}));
+  }
+}
+
+// The data of a lock may stand beside it.
+TEST(Races, ALockDoesNotRaceWithTheDataBesideIt) {
   RaceTrace trace;
-  trace.store(trace.byte_site, kDramBase, 1);
+  const auto take = trace.site(SiteKind::kAtomicUpdate, 4),
+             give = trace.site(SiteKind::kAtomicStore, 4);
+  const auto count = trace.site(SiteKind::kStore, 4);
+  trace.atomic(take, kDramBase, 0, 1, 1, true);
   trace.turn_of(1);
-  trace.store(trace.byte_site, kDramBase + 7, 1);
+  trace.atomic(take, kDramBase, 0, 1, 1, false);
   trace.turn_of(0);
-  trace.store(trace.byte_site, kDramBase + 8, 1);
-  trace.store(trace.store_site, kDramBase, 1);
+  trace.store(count, kDramBase + 4, 1);
+  trace.atomic(give, kDramBase, 0, 2, 0);
+  trace.turn_of(1);
+  trace.atomic(take, kDramBase, 0, 3, 1, true);
+  trace.store(count, kDramBase + 4, 2);
   trace.end_turn(9);
-  EXPECT_EQ(trace.waits(1), (Waits{{0, 0, 1}}));
-  EXPECT_EQ(trace.waits(0), (Waits{{2, 1, 1}}));
+  EXPECT_EQ(trace.waits(0), Waits{});
+  EXPECT_EQ(trace.waits(1), Waits{});
+}
+
+// What a version's release has behind it, has whoever reads that version.
+TEST(Races, AnAtomicUpdateComesBehindWhatItsVersionComesBehind) {
+  RaceTrace trace;
+  const auto update = trace.site(SiteKind::kAtomicUpdate, 8);
+  trace.access(trace.load_site, kDramBase);
+  trace.atomic(trace.atomic_store, kDramBase, 0, 1, 1);
+  trace.turn_of(1);
+  trace.atomic(update, kDramBase, 0, 2, 1, true);
+  trace.end_turn(9);
+  EXPECT_EQ(trace.waits(1), Waits{});
 }
 
 // An access of two lines, one of which is the thread's own.
@@ -157,20 +198,24 @@ TEST(Races, AnAtomicReadIsRememberedBehindAnAtomicWrite) {
   EXPECT_EQ(trace.waits(2), (Waits{{0, 1, 1}, {0, 0, 1}}));
 }
 
-// Two locks in one word: taken atomically, given back by plain stores.
+// Two locks in one word: taken atomically, given back by plain stores. The other half is read
+// before, and in PM that store is one of the whole word.
 TEST(Races, AnAtomicVariableHidesNoPlainAccessFromAnother) {
-  RaceTrace trace;
-  const auto half = trace.site(SiteKind::kAtomicUpdate, 4), plain = trace.site(SiteKind::kStore, 4);
-  trace.atomic(half, kDramBase, 0, 1, 1, true);
-  trace.access(trace.load_site, kDramBase);
-  trace.store(plain, kDramBase, 0);
-  trace.turn_of(2);
-  trace.atomic(half, kDramBase + 4, 1, 1, 1, true);
-  trace.turn_of(1);
-  trace.atomic(half, kDramBase, 0, 2, 1, true);
-  trace.end_turn(9);
-  EXPECT_EQ(trace.waits(2), (Waits{{0, 0, 3}}));
-  EXPECT_EQ(trace.waits(1), (Waits{{0, 0, 3}}));
+  for (const std::uint64_t base : {kPmBase, kDramBase}) {
+    RaceTrace trace;
+    const auto half = trace.site(SiteKind::kAtomicUpdate, 4);
+    const auto plain = trace.site(SiteKind::kStore, 4);
+    trace.atomic(half, base, 0, 1, 1, true);
+    trace.access(trace.load_site, base);
+    trace.store(plain, base, 0);
+    trace.turn_of(2);
+    trace.atomic(half, base + 4, 1, 1, 1, true);
+    trace.turn_of(1);
+    trace.atomic(half, base, 0, 2, 1, true);
+    trace.end_turn(9);
+    EXPECT_EQ(trace.waits(2), (Waits{{0, 0, base == kPmBase ? 3u : 2u}}));
+    EXPECT_EQ(trace.waits(1), (Waits{{0, 0, 3}}));
+  }
 }
 
 TEST(Races, SoDoAtomicVariablesThatShareBytes) {
@@ -187,6 +232,32 @@ TEST(Races, SoDoAtomicVariablesThatShareBytes) {
     trace.end_turn(9);
     EXPECT_EQ(trace.waits(1), shared ? (Waits{{0, 0, 1}}) : Waits{});
   }
+}
+
+// The rest of a wide write is still there behind a narrow one of the same variable.
+TEST(Races, AnAtomicVariableMayHaveSeveralSizes) {
+  RaceTrace trace;
+  const auto half = trace.site(SiteKind::kAtomicStore, 4);
+  trace.atomic(trace.atomic_store, kDramBase, 0, 1, 1);
+  trace.turn_of(1);
+  trace.atomic(half, kDramBase, 0, 2, 1);
+  trace.turn_of(2);
+  trace.atomic(half, kDramBase + 4, 1, 1, 1);
+  trace.end_turn(9);
+  EXPECT_EQ(trace.waits(1), Waits{});
+  EXPECT_EQ(trace.waits(2), (Waits{{0, 0, 1}}));
+}
+
+TEST(Races, MoreVariablesInAWordThanCanBeAreRefused) {
+  RaceTrace trace;
+  trace.store(trace.store_site, kDramBase + 8, 0);
+  for (std::uint32_t variable = 0; variable < 1000; ++variable) {
+    trace.atomic(trace.atomic_load, kDramBase, variable, 0);
+  }
+  trace.turn_of(1);
+  trace.access(trace.load_site, kDramBase + 8);
+  trace.end_turn(9);
+  EXPECT_THROW(trace.waits(1), TraceError);
 }
 
 TEST(Races, WhatHasBeenWaitedForIsSaidOnce) {
@@ -223,31 +294,66 @@ struct Meaning {
   bool operator==(const Meaning&) const = default;
 };
 
-class RandomProgram {
+// Threads that take turns, and a lock.
+class RandomThreads {
  public:
-  static constexpr std::size_t kWords = 6;
+  Meaning recorded;
+  RaceTrace trace;
 
-  explicit RandomProgram(std::uint64_t seed) : random_(seed), threads_(2 + below(3)) {
-    numbers_.resize(threads_);
-    holder_ = threads_;
-    for (std::uint32_t thread = 0; thread < threads_; ++thread) step(thread);
-    for (int turn = 0; turn < 60; ++turn) {
+ protected:
+  explicit RandomThreads(std::uint64_t seed)
+      : random_(seed), threads_(2 + below(3)), holder_(threads_), numbers_(threads_) {}
+
+  std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
+
+  // Makes an operation of a thread, so that each has some.
+  template <class Step>
+  void run(Step&& step) {
+    const auto turn = [&](std::uint32_t thread) {
+      trace.thread(thread);
+      step(thread, Meaning::Name{thread, numbers_[thread]++});
+      trace.end_turn(trace.turns++);
+    };
+    for (std::uint32_t thread = 0; thread < threads_; ++thread) turn(thread);
+    for (int turns = 0; turns < 60; ++turns) {
       const auto thread = static_cast<std::uint32_t>(below(threads_));
-      for (std::uint64_t steps = 1 + below(4); steps > 0; --steps) step(thread);
+      for (std::uint64_t steps = 1 + below(4); steps > 0; --steps) turn(thread);
     }
   }
 
-  Meaning recorded;
-  std::array<std::uint64_t, kWords> values{};  // that memory holds in the end
-  RaceTrace trace;
+  // Somebody else has the lock: the thread does something else.
+  void lock_or_unlock(std::uint32_t thread) {
+    if (holder_ == threads_) {
+      trace.sync(SyncKind::kMutexLock, kDramBase, 0, unlocks_);
+      holder_ = thread;
+    } else if (holder_ == thread) {
+      trace.sync(SyncKind::kMutexUnlock, kDramBase, 0, ++unlocks_);
+      holder_ = threads_;
+    } else {
+      trace.external(1);
+    }
+  }
 
  private:
-  std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
+  std::mt19937_64 random_;
+  std::uint32_t threads_;
+  std::uint32_t holder_, unlocks_ = 0;
+  std::vector<std::uint64_t> numbers_;
+};
 
-  void step(std::uint32_t thread) {
-    trace.thread(thread);
+class RandomProgram : public RandomThreads {
+ public:
+  static constexpr std::size_t kWords = 6;
+
+  explicit RandomProgram(std::uint64_t seed) : RandomThreads(seed) {
+    run([this](std::uint32_t thread, Meaning::Name name) { step(thread, name); });
+  }
+
+  std::array<std::uint64_t, kWords> values{};  // that memory holds in the end
+
+ private:
+  void step(std::uint32_t thread, Meaning::Name name) {
     const std::uint64_t word = below(kWords), address = kPmBase + 8 * word;
-    const Meaning::Name name{thread, numbers_[thread]++};
     switch (below(8)) {
       case 0:
         lock_or_unlock(thread);
@@ -272,28 +378,73 @@ class RandomProgram {
         recorded.load(name, word);
         break;
     }
-    trace.end_turn(trace.turns++);
   }
 
-  // Somebody else has the lock: the thread does something else.
-  void lock_or_unlock(std::uint32_t thread) {
-    if (holder_ == threads_) {
-      trace.sync(SyncKind::kMutexLock, kDramBase, 0, unlocks_);
-      holder_ = thread;
-    } else if (holder_ == thread) {
-      trace.sync(SyncKind::kMutexUnlock, kDramBase, 0, ++unlocks_);
-      holder_ = threads_;
-    } else {
-      trace.external(1);
+  std::map<std::uint64_t, std::uint32_t> versions_;
+  std::uint64_t value_ = 0;
+};
+
+// Accesses of all sizes, plain ones at any address, and their meaning by bytes.
+class RandomSizes : public RandomThreads {
+ public:
+  RandomSizes(std::uint64_t seed, std::uint64_t base) : RandomThreads(seed), base_(base) {
+    run([this](std::uint32_t thread, Meaning::Name name) { step(thread, name); });
+  }
+
+  static void note(Meaning& meaning, Meaning::Name name, bool stores, std::uint64_t address,
+                   std::uint64_t size) {
+    for (std::uint64_t i = 0; i < size; ++i) {
+      const Meaning::Name part{name.first, 8 * name.second + i};
+      stores ? meaning.store(part, address + i) : meaning.load(part, address + i);
     }
   }
 
-  std::mt19937_64 random_;
-  std::uint32_t threads_;
-  std::uint32_t holder_, unlocks_ = 0;
-  std::vector<std::uint64_t> numbers_;
+ private:
+  static constexpr std::uint64_t kBytes = 24;
+
+  std::uint32_t site_of(SiteKind kind, std::uint64_t size) {
+    const auto [found, fresh] = sites_.try_emplace({kind, size}, 0);
+    if (fresh) found->second = trace.site(kind, static_cast<std::uint8_t>(size));
+    return found->second;
+  }
+
+  void step(std::uint32_t thread, Meaning::Name name) {
+    const std::uint64_t size = 1u << below(4);
+    switch (below(4)) {
+      case 0:
+        return lock_or_unlock(thread);
+      case 1:
+        return atomic(name, size);
+      default: {
+        const std::uint64_t address = base_ + below(kBytes - size + 1);
+        const bool stores = below(2) == 0;
+        if (stores) {
+          trace.store(site_of(SiteKind::kStore, size), address, 1);
+        } else {
+          trace.access(site_of(SiteKind::kLoad, size), address);
+        }
+        note(recorded, name, stores, address, size);
+      }
+    }
+  }
+
+  void atomic(Meaning::Name name, std::uint64_t size) {
+    constexpr std::array kKinds{SiteKind::kAtomicLoad, SiteKind::kAtomicStore,
+                                SiteKind::kAtomicUpdate};
+    const SiteKind kind = kKinds[below(kKinds.size())];
+    const std::uint64_t offset = below(kBytes / size) * size;
+    const bool stores =
+        kind == SiteKind::kAtomicStore || (kind == SiteKind::kAtomicUpdate && below(2) == 0);
+    std::uint32_t& version = versions_[offset];
+    if (stores) ++version;
+    trace.atomic(site_of(kind, size), base_ + offset, static_cast<std::uint32_t>(1 + offset),
+                 version, 1, stores && kind == SiteKind::kAtomicUpdate);
+    if (stores) note(recorded, name, true, base_ + offset, size);
+  }
+
+  const std::uint64_t base_;
+  std::map<std::pair<SiteKind, std::uint64_t>, std::uint32_t> sites_;
   std::map<std::uint64_t, std::uint32_t> versions_;
-  std::uint64_t value_ = 0;
 };
 
 TEST(Races, InTheVisibleOrderEachLoadReadsWhatItHasRead) {
@@ -319,6 +470,24 @@ TEST(Races, InTheVisibleOrderEachLoadReadsWhatItHasRead) {
     }
   }
   EXPECT_GT(waits, 3000u);
+}
+
+TEST(Races, InTheVisibleOrderEachByteIsWhatItWas) {
+  for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+    RandomSizes program(seed, seed % 2 == 0 ? kPmBase : kDramBase + 4096);
+    const TemporaryTrace written(program.trace);
+    const TraceFile file(written.path());
+    Meaning visible;
+    VisibleOrder order(file, {}, VisibleOrder::Loads::kAll);
+    while (order.next()) {
+      const Operation& operation = order.operation();
+      const bool stores = operation.kind == SiteKind::kStore || writes_atomic(operation);
+      if (!stores && operation.kind != SiteKind::kLoad) continue;
+      RandomSizes::note(visible, {order.thread(), order.number()}, stores, operation.address,
+                        operation.size);
+    }
+    EXPECT_EQ(visible, program.recorded) << "seed " << seed;
+  }
 }
 
 // ---- In the recording --------------------------------------------------------------------------

@@ -112,6 +112,20 @@ TEST(VisibleOrder, WhoHasWaitedForARaceGoesOnAtOnce) {
   EXPECT_EQ(trace.order(), (Order{{1, 0}, {0, 0}, {0, 1}, {1, 1}, {1, 2}}));
 }
 
+// Thread 0 flushes behind the lock what thread 1 has found there by then.
+TEST(VisibleOrder, WhoHasWaitedGoesOnPastLocksThatItGivesBack) {
+  OrderTrace trace;
+  trace.thread(0).sync(SyncKind::kMutexLock, kDramBase, 0, 0);
+  trace.stores(0, 1);
+  trace.thread(0).sync(SyncKind::kMutexUnlock, kDramBase, 0, 1);
+  trace.stores(0, 1);
+  trace.thread(1).sync(SyncKind::kMutexLock, kDramBase, 0, 1);
+  trace.thread(1).sync(SyncKind::kMutexUnlock, kDramBase, 0, 2);
+  trace.stores(1, 1);
+  trace.thread(1).sync(SyncKind::kMutexLock, kDramBase, 0, 2);
+  EXPECT_EQ(trace.order(), (Order{{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}, {0, 3}, {1, 3}}));
+}
+
 TEST(VisibleOrder, TurnsEnd) {
   OrderTrace trace;
   constexpr int kMany = static_cast<int>(VisibleOrder::kTurn) + 100;

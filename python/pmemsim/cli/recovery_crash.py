@@ -17,12 +17,13 @@ Crashed = Sequence[tuple[ModelRun, RecoveryRun]]
 
 def print_recoveries(crashed: Crashed) -> None:
     """Tables of second crashes, and of what recovery has read that wasn't sure to persist."""
+    reasons: dict[str, list[str]] = {}
     for run, recovery in crashed:
         if recovery.reason:
-            err.print(
-                f"pmemsim: note: {run.workload}: recovery isn't crashed again: {recovery.reason}",
-                markup=False,
-            )
+            reasons.setdefault(recovery.reason, []).append(run.workload)
+    for reason, [first, *others] in reasons.items():
+        whose = f"{first} and {len(others)} more" if others else first
+        err.print(f"pmemsim: note: {whose}: recovery isn't crashed again: {reason}", markup=False)
     done = [(run, recovery) for run, recovery in crashed if not recovery.reason]
     if not done:
         return

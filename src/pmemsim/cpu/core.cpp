@@ -82,7 +82,7 @@ void Core::run(const trace::TraceFile& file, std::uint32_t thread, const Program
   stream_ = std::make_unique<LoweredStream>(file, thread, design_.lowering(), wanted, copy);
   sites_ = &file.sites();
   producers_.assign(sites_->sites().size(), {});
-  follow_races(file.races(), thread, races);
+  if (lock_order_ == LockOrder::kRecorded) follow_races(file.races(), thread, races);
   dispatch_ = retire_ = drained_ = clock_.slot(queue_.now());
   slice_ends_ = time_slice_ > 0 ? dispatch_ + time_slice_ : kUnknownSlot;
   queue_.schedule(queue_.now(), Phase::kCore, completion<&Core::wake>(*this));

@@ -11,7 +11,6 @@ namespace pmemsim {
 
 void Core::follow_races(const trace::Races& races, std::uint32_t thread,
                         std::uint32_t first_object) {
-  if (lock_order_ != LockOrder::kRecorded) return;
   races_.waits = races.of(thread);
   races_.places = races.awaited(thread);
   races_.first_object = first_object;

@@ -12,6 +12,11 @@ bool Synchronisation::arbitrated(SyncKind kind) const {
   return order_ == LockOrder::kSimulated && (trace::is_lock(kind) || trace::is_unlock(kind));
 }
 
+bool Synchronisation::stands_for_earlier_ones(SyncKind kind) const {
+  return order_ == LockOrder::kSimulated &&
+         (kind == SyncKind::kConditionSignal || kind == SyncKind::kSemaphorePost);
+}
+
 bool Synchronisation::acquire(SyncKind kind, std::uint32_t object, std::uint32_t version,
                               Completion resume) {
   if (!arbitrated(kind)) return acquire_version(object, version, resume);
@@ -24,6 +29,10 @@ bool Synchronisation::acquire(SyncKind kind, std::uint32_t object, std::uint32_t
 
 void Synchronisation::release(SyncKind kind, std::uint32_t object, std::uint32_t version,
                               Picoseconds now) {
+  if (stands_for_earlier_ones(kind)) {
+    objects_[object].version.release_up_to(version);
+    return resume_satisfied(objects_[object], now);
+  }
   if (!arbitrated(kind)) return release_version(object, version, now);
   if (kind == SyncKind::kReadUnlock) {
     // The recording counts read unlocks on the companion object; the lock itself is the one before.
@@ -73,8 +82,11 @@ bool Synchronisation::acquire_version(std::uint32_t object, std::uint32_t versio
 
 void Synchronisation::release_version(std::uint32_t object, std::uint32_t version,
                                       Picoseconds now) {
-  Object& found = objects_[object];
-  found.version.release(version);
+  objects_[object].version.release(version);
+  resume_satisfied(objects_[object], now);
+}
+
+void Synchronisation::resume_satisfied(Object& found, Picoseconds now) {
   // Resuming may release the same object again: take the satisfied ones out first.
   std::vector<Waiter> satisfied;
   std::erase_if(found.waiters, [&](const Waiter& waiter) {

@@ -4,7 +4,9 @@
 // Recorded order: an acquire waits until the object has reached the version that it saw when the
 // program was recorded, so that every value in the trace stays true.
 // Simulated order: mutexes and reader-writer locks go to whoever asks first in simulated time;
-// everything else still waits for its version, since the program's course depends on it.
+// everything else still waits for its version, since the program's course depends on it. But a
+// signal of a condition variable or a post of a semaphore stands for those before it: whoever
+// should have given them may need a lock that the waiting thread holds.
 #pragma once
 
 #include <cstdint>
@@ -58,8 +60,10 @@ class Synchronisation {
   };
 
   bool arbitrated(trace::SyncKind kind) const;
+  bool stands_for_earlier_ones(trace::SyncKind kind) const;
   bool try_lock(Object& object, trace::SyncKind kind);
   void grant_waiting(Object& object, Picoseconds now);
+  void resume_satisfied(Object& object, Picoseconds now);
 
   LockOrder order_;
   std::size_t waiting_ = 0;

@@ -161,13 +161,17 @@ std::string place(const trace::TraceFile& trace, std::uint32_t number) {
   return fmt::format("{}:{}", trace.sites().string(site.file), site.line);
 }
 
-// The unit's store to the word.
-std::string store_of(const trace::TraceFile& trace, const ProgramHistory& history, UnitId unit,
-                     std::uint64_t address) {
+// The unit's store to the word. It may have freed the word instead.
+std::optional<std::string> find_store(const trace::TraceFile& trace, const ProgramHistory& history,
+                                      UnitId unit, std::uint64_t address) {
   for (const auto& write : history.writes(unit)) {
     if (history.word(write.word).address == address) return place(trace, write.site);
   }
-  return "an unknown line";
+  return std::nullopt;
+}
+std::string store_of(const trace::TraceFile& trace, const ProgramHistory& history, UnitId unit,
+                     std::uint64_t address) {
+  return find_store(trace, history, unit, address).value_or("an unknown line");
 }
 
 std::string writer_of(const trace::TraceFile& trace, const ProgramHistory& history,
@@ -260,9 +264,12 @@ std::vector<std::string> explain(const Violation& violation, const trace::TraceF
   if (!itself) lines.push_back(dependence(history, finding.because_of, finding.unit));
   const std::string because_of = name(history, finding.because_of);
   if (finding.seen_at) {
-    lines.push_back(fmt::format("and {} is there{}: the word at {:#x} holds what it stored at {}",
-                                because_of, itself ? " in part" : "", *finding.seen_at,
-                                store_of(trace, history, finding.because_of, *finding.seen_at)));
+    const auto stored = find_store(trace, history, finding.because_of, *finding.seen_at);
+    lines.push_back(fmt::format(
+        "and {} is there{}: the word at {:#x} {}", because_of, itself ? " in part" : "",
+        *finding.seen_at,
+        stored ? "holds what it stored at " + *stored
+               : "has changed, which is right only if that region, which frees it, is there"));
   } else {
     lines.push_back(fmt::format("and {} was promised to survive", because_of));
   }

@@ -75,7 +75,8 @@ class Story {
       for (std::size_t i = 0; i < pieces.size(); ++i) {
         if (pieces[i].sure) continue;
         Stores& stores = present[i] ? there : lost;
-        stores[{pieces[i].site, pieces[i].thread, why(line, pieces[i])}].add(line, pieces[i]);
+        stores[{source_line(trace_, pieces[i].site), pieces[i].thread, why(line, pieces[i])}].add(
+            line, pieces[i]);
       }
     }
     list("lost, although it was visible:", lost);
@@ -107,10 +108,13 @@ class Story {
       const std::string lines = stored.size() > 1 ? fmt::format(" in {} lines", stored.size()) : "";
       const std::string times =
           operations.size() > 1 ? fmt::format(", by {} stores", operations.size()) : "";
-      return fmt::format("{} bytes{} from {:#x}{}", bytes(), lines, first(), times);
+      const int count = bytes();
+      return fmt::format("{} byte{}{} from {:#x}{}", count, count == 1 ? "" : "s", lines, first(),
+                         times);
     }
   };
-  using Stores = std::map<std::tuple<std::uint32_t, std::uint32_t, std::string>, Extent>;
+  // By source line, thread and why.
+  using Stores = std::map<std::tuple<std::string, std::uint32_t, std::string>, Extent>;
 
   void where() {
     if (model_.at_end()) {
@@ -152,9 +156,9 @@ class Story {
     std::ranges::sort(sorted, std::ranges::greater{},
                       [](const auto* entry) { return entry->second.order; });
     for (std::size_t i = 0; i < std::min(sorted.size(), kMostStores); ++i) {
-      const auto& [site, thread, why] = sorted[i]->first;
-      lines_.push_back(fmt::format("  {}, thread {}: {}: {}", source_line(trace_, site), thread,
-                                   sorted[i]->second.text(), why));
+      const auto& [source, thread, why] = sorted[i]->first;
+      lines_.push_back(
+          fmt::format("  {}, thread {}: {}: {}", source, thread, sorted[i]->second.text(), why));
     }
     if (sorted.size() > kMostStores) {
       lines_.push_back(fmt::format("  and {} more", sorted.size() - kMostStores));

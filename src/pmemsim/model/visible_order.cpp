@@ -85,8 +85,13 @@ bool VisibleOrder::goes_on(Thread& thread, std::uint64_t before) const {
   if (!thread.more) return false;
   if (awaits_race(thread)) return false;
   if (is_copy(thread.operation) && thread.number == before + 1) return true;
-  if (trace::synchronises(thread.operation) || (released_ && ends_a_wait())) return false;
+  if (may_meet(thread.operation) || (released_ && ends_a_wait())) return false;
   return thread.got < turn_ends_;
+}
+
+bool VisibleOrder::may_meet(const Operation& operation) const {
+  if (!trace::synchronises(operation)) return false;
+  return !has_waited_ || operation.kind != SiteKind::kSync || !trace::releases(operation);
 }
 
 bool VisibleOrder::ends_a_wait() const {
@@ -114,7 +119,8 @@ bool VisibleOrder::next() {
 bool VisibleOrder::choose() {
   const std::uint64_t now = threads_[current_]->got;
   Thread* chosen = nullptr;
-  bool ended = true, has_waited = false;
+  bool ended = true;
+  has_waited_ = false;
   for (std::uint32_t number = 0; number < threads_.size(); ++number) {
     Thread& thread = *threads_[number];
     if (!thread.more) continue;
@@ -123,12 +129,12 @@ bool VisibleOrder::choose() {
     thread.waits = !can_execute(thread);
     if (thread.waits) continue;
     if (waited) thread.got = std::max(thread.got, now);
-    const bool better = chosen == nullptr || (waited && !has_waited) ||
-                        (waited == has_waited && thread.got < chosen->got);
+    const bool better = chosen == nullptr || (waited && !has_waited_) ||
+                        (waited == has_waited_ && thread.got < chosen->got);
     if (!better) continue;
     chosen = &thread;
     current_ = number;
-    has_waited = waited;
+    has_waited_ = waited;
   }
   if (chosen == nullptr) {
     if (ended) return false;

@@ -7,8 +7,8 @@
 //      recording says that. So each plain load reads what it has read.
 //   4  What that leaves open goes by turns: the thread that has got least far has the next. A turn
 //      ends after kTurn operations, and before one that synchronises, where threads may meet. A
-//      thread that has waited goes on at once when what it has waited for has come: other threads
-//      may then be between a store and its flush.
+//      thread that has waited goes on at once when what it has waited for has come, past locks
+//      that it gives back: other threads may then be between a store and its flush.
 //   5  A copy (memcpy, memset, rep movs) is not interrupted, but by rule 3.
 //   6  Flushes and fences may be left out (trace/left_out.hpp). No value depends on them, so that
 //      this is the order of the program without them.
@@ -66,6 +66,7 @@ class VisibleOrder {
   bool awaits_race(Thread& thread) const;
   bool can_execute(Thread& thread) const;
   bool goes_on(Thread& thread, std::uint64_t before) const;
+  bool may_meet(const trace::Operation& operation) const;
   bool ends_a_wait() const;
   bool choose();
   void release(const trace::Operation& operation);
@@ -78,7 +79,7 @@ class VisibleOrder {
   std::vector<trace::ReachedVersion> versions_;  // of synchronisation objects
   std::uint32_t current_ = 0;
   std::uint64_t turn_ends_ = 0;
-  bool begun_ = false, released_ = false;
+  bool begun_ = false, released_ = false, has_waited_ = false;
 };
 
 }  // namespace pmemsim

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -18,14 +19,17 @@ class HappensBefore {
   // A thread's operations between two of its releases, counted from 1.
   using Epoch = std::uint32_t;
 
-  HappensBefore(std::uint32_t threads, std::uint32_t objects)
-      : clocks_(threads, Clock(threads)), objects_(objects) {
+  // What acquires a version of an object sees what its releases have seen, at least if no more than
+  // `remembered` others have come behind it; what acquires an older one sees nothing.
+  HappensBefore(std::uint32_t threads, std::uint32_t objects,
+                std::uint32_t remembered = UINT32_MAX / 2)
+      : clocks_(threads, Clock(threads)), objects_(objects), remembered_(remembered) {
     for (std::uint32_t thread = 0; thread < threads; ++thread) clocks_[thread][thread] = 1;
   }
 
   // The version of an object up to which all releases have come.
   std::uint32_t version(std::uint32_t object) const {
-    return static_cast<std::uint32_t>(objects_[object].known.size() / clocks_.size());
+    return objects_[object].forgotten + known(objects_[object]);
   }
 
   // Whether what the operation waits for has come.
@@ -58,30 +62,37 @@ class HappensBefore {
         make_known(released, released.early.begin()->second);
         released.early.erase(released.early.begin());
       }
-    } else if (version > this->version(object)) {
+    } else if (version > this->version(object) && released.early.size() < remembered_) {
       released.early.emplace(version, clocks_[thread]);
     }
     ++clocks_[thread][thread];
   }
   // Sees all releases up to that version, which have come.
   void acquire(CoreId thread, std::uint32_t object, std::uint32_t version) {
+    Object& acquired = objects_[object];
     const std::uint32_t seen = std::min(version, this->version(object));
-    if (seen > 0) join(clocks_[thread], of_version(objects_[object], seen));
+    if (seen > acquired.forgotten) join(clocks_[thread], of_version(acquired, seen));
   }
 
  private:
   // By thread: the last epoch of it that is known.
   using Clock = std::vector<Epoch>;
   struct Object {
-    std::vector<Epoch> known;              // clock after clock: to who sees version 1, 2, ...
+    std::uint32_t forgotten = 0;           // so many versions
+    std::vector<Epoch> known;              // clock after clock: to who sees the others
     std::map<std::uint32_t, Clock> early;  // of releases that others should have come before
   };
 
   static void join(std::span<Epoch> clock, std::span<const Epoch> other) {
     for (std::size_t i = 0; i < clock.size(); ++i) clock[i] = std::max(clock[i], other[i]);
   }
+  // So many versions.
+  std::uint32_t known(const Object& object) const {
+    return static_cast<std::uint32_t>(object.known.size() / clocks_.size());
+  }
   std::span<Epoch> of_version(Object& object, std::uint32_t version) const {
-    return std::span(object.known).subspan((version - 1) * clocks_.size(), clocks_.size());
+    const std::size_t before = version - object.forgotten - 1;
+    return std::span(object.known).subspan(before * clocks_.size(), clocks_.size());
   }
   // As the version behind those that are.
   void make_known(Object& object, const Clock& clock) const {
@@ -90,10 +101,18 @@ class HappensBefore {
     if (before == 0) return;
     const std::span<Epoch> all(object.known);
     join(all.subspan(before), all.subspan(before - clocks_.size(), clocks_.size()));
+    if (known(object) > 2 * remembered_) forget(object);
+  }
+  void forget(Object& object) const {
+    const std::uint32_t forgotten = known(object) - remembered_;
+    object.forgotten += forgotten;
+    const auto begin = object.known.begin();
+    object.known.erase(begin, begin + static_cast<std::ptrdiff_t>(forgotten * clocks_.size()));
   }
 
   std::vector<Clock> clocks_;
   std::vector<Object> objects_;
+  const std::uint32_t remembered_;
 };
 
 }  // namespace pmemsim

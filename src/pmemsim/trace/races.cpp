@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "pmemsim/core/line_table.hpp"
 #include "pmemsim/trace/accesses.hpp"
 #include "pmemsim/trace/happens_before.hpp"
+#include "pmemsim/trace/pm_addresses.hpp"
 #include "pmemsim/trace/race_table.hpp"
 #include "pmemsim/trace/reader.hpp"
 #include "pmemsim/trace/turns.hpp"
@@ -18,6 +22,9 @@ namespace pmemsim::trace {
 namespace {
 
 constexpr std::uint64_t kWordBytes = 8;
+// Of a thread, of a word: 23 variables of up to 16 bytes may reach into it, each read in some
+// sizes.
+constexpr std::size_t kMostReads = 128;
 
 constexpr KindSet kAccesses{SiteKind::kLoad,       SiteKind::kStore,       SiteKind::kNonTemporal,
                             SiteKind::kAtomicLoad, SiteKind::kAtomicStore, SiteKind::kAtomicUpdate,
@@ -94,19 +101,21 @@ struct Access {
   std::uint8_t bytes;    // of the word
 };
 
-// What later accesses of a word may race with. Several atomic variables may stand in it.
+// Those that later accesses of a word may race with, each with those of its bytes for which no
+// later one stands: whoever waits for that has waited for it.
 struct LatestAccesses {
-  std::optional<Access> write;  // the latest plain one
-  // Since then: of each atomic variable the latest write, and of each thread the latest read, plain
-  // and of each variable.
-  std::vector<Access> atomic_writes, reads;
+  std::vector<Access> writes;  // of each byte the latest one
+  std::vector<Access> reads;   // since then: of each thread the latest plain one, and those of each
+                               // atomic variable
 };
 
 class Search {
  public:
   explicit Search(const TraceFile& trace)
-      : shared_(trace),
-        happens_(trace.metadata().threads, trace.metadata().sync_objects),
+      : trace_(trace),
+        pm_(trace.metadata()),
+        shared_(trace),
+        happens_(trace.metadata().threads, trace.metadata().sync_objects, trace.metadata().threads),
         waits_(trace.metadata().threads),
         waited_(trace.metadata().threads, std::vector<std::uint64_t>(trace.metadata().threads)) {
     for (std::uint32_t thread = 0; thread < trace.metadata().threads; ++thread) {
@@ -115,12 +124,12 @@ class Search {
     }
   }
 
-  Races::Waits go(const TraceFile& trace) {
+  Races::Waits go() {
     std::vector<std::uint64_t> all;
     for (std::uint32_t thread = 0; thread < streams_.size(); ++thread) {
-      all.push_back(trace.operations(thread));
+      all.push_back(trace_.operations(thread));
     }
-    Turns turns(trace);
+    Turns turns(trace_);
     const auto pending = [&](std::uint32_t thread) -> std::optional<std::uint64_t> {
       const std::uint64_t position = streams_[thread]->position();
       if (position == all[thread]) return {};
@@ -147,23 +156,24 @@ class Search {
                .number = streams_[thread]->position() - 1,
                .object = is_atomic(operation.kind) ? operation.object : Access::kPlain,
                .bytes = 0};
-    const bool reads = loads_something(operation), writes = stores_something(operation);
+    const bool writes = stores_something(operation);
     const std::uint64_t end = operation.address + operation.size;
     for (Word word{operation.address / kWordBytes}; word.number * kWordBytes < end; ++word.number) {
       now.bytes = bytes_of(word, operation);
       LatestAccesses* found = words_.find(word);
       LatestAccesses& latest = found != nullptr ? *found : words_.insert(word);
-      if (latest.write) follow(now, *latest.write);
-      for (const Access& before : latest.atomic_writes) follow(now, before);
+      for (const Access& before : latest.writes) follow(now, before);
       if (writes) {
         write(now, latest);
-      } else if (reads) {
-        replace_or_add(latest.reads, now, true);
+      } else if (loads_something(operation)) {
+        read(now, latest);
       }
     }
   }
 
-  static std::uint8_t bytes_of(Word word, const Operation& operation) {
+  // Rule 1: plain accesses of PM are of whole words.
+  std::uint8_t bytes_of(Word word, const Operation& operation) {
+    if (!is_atomic(operation.kind) && pm_.contains(word.number * kWordBytes)) return UINT8_MAX;
     std::uint8_t bytes = 0;
     for (std::uint64_t i = 0; i < kWordBytes; ++i) {
       if (word.number * kWordBytes + i - operation.address < operation.size) bytes |= 1u << i;
@@ -171,32 +181,44 @@ class Search {
     return bytes;
   }
 
+  static bool of_one_variable(const Access& one, const Access& other) {
+    return one.object == other.object && one.object != Access::kPlain;
+  }
+
+  void read(const Access& now, LatestAccesses& latest) const {
+    std::size_t of_thread = 0;
+    take_from(latest.reads, now, [&](const Access& read) {
+      if (read.thread != now.thread) return false;
+      ++of_thread;
+      return now.object == Access::kPlain || read.object == now.object;
+    });
+    if (of_thread > kMostReads) {
+      throw TraceError(fmt::format(
+          "{}: thread {}, operation {}: more atomic variables than can be share a word; record it "
+          "again",
+          trace_.path(), now.thread, now.number));
+    }
+    latest.reads.push_back(now);
+  }
+
   void write(const Access& now, LatestAccesses& latest) {
     for (const Access& before : latest.reads) follow(now, before);
-    if (now.object != Access::kPlain) return replace_or_add(latest.atomic_writes, now, false);
-    latest.write = now;
-    latest.atomic_writes.clear();
-    latest.reads.clear();
+    take_from(latest.writes, now, [](const Access&) { return true; });
+    take_from(latest.reads, now, [&](const Access& read) { return !of_one_variable(now, read); });
+    latest.writes.push_back(now);
   }
-
-  // Where what it is the latest of has one already, that gives way.
-  static void replace_or_add(std::vector<Access>& accesses, const Access& now, bool of_thread) {
-    for (Access& before : accesses) {
-      if (before.object != now.object || (of_thread && before.thread != now.thread)) continue;
-      before = now;
-      return;
-    }
-    accesses.push_back(now);
-  }
-
-  // By the variable's versions; or it is of no matter, since they share no byte.
-  static bool ordered_as_atomic(const Access& now, const Access& before) {
-    if (now.object == Access::kPlain || before.object == Access::kPlain) return false;
-    return now.object == before.object || (now.bytes & before.bytes) == 0;
+  // Those bytes are of no matter for others any more.
+  template <class Which>
+  static void take_from(std::vector<Access>& accesses, const Access& now, Which&& which) {
+    std::erase_if(accesses, [&](Access& before) {
+      if (which(before)) before.bytes &= static_cast<std::uint8_t>(~now.bytes);
+      return before.bytes == 0;
+    });
   }
 
   void follow(const Access& now, const Access& before) {
-    if (now.thread == before.thread || ordered_as_atomic(now, before)) return;
+    if (now.thread == before.thread || (now.bytes & before.bytes) == 0) return;
+    if (of_one_variable(now, before)) return;
     if (happens_.before(before.thread, before.epoch, now.thread)) return;
     std::uint64_t& waited = waited_[now.thread][before.thread];
     if (waited > before.number) return;
@@ -205,6 +227,8 @@ class Search {
         {.number = now.number, .count = waited, .thread = before.thread, .version = 0});
   }
 
+  const TraceFile& trace_;
+  PmAddresses pm_;
   SharedLines shared_;
   HappensBefore happens_;
   std::vector<std::unique_ptr<OperationStream>> streams_;
@@ -216,7 +240,7 @@ class Search {
 
 }  // namespace
 
-Races::Waits find_races(const TraceFile& trace) { return Search(trace).go(trace); }
+Races::Waits find_races(const TraceFile& trace) { return Search(trace).go(); }
 
 Races::Races(const TraceFile& trace) {
   if (trace.metadata().threads < 2 || !Turns(trace).recorded()) return;

@@ -1,8 +1,10 @@
 // Accesses of memory that race, and in which order they were recorded.
 //
-//   1  Two accesses race if different threads make them to the same word (8 bytes), one of them
-//      writes, and nothing that synchronises orders them (happens_before.hpp). Atomic ones of one
-//      variable don't, since its versions order them, nor those of two that share no byte.
+//   1  Two accesses race if different threads make them to the same byte, one of them writes, and
+//      nothing that synchronises orders them (happens_before.hpp). In PM plain ones count as of
+//      whole words (8 bytes), as they do for whoever judges what is left of them after a crash.
+//      Atomic ones of one variable don't race: its versions order writes, and what reads of them;
+//      a read may come behind the next write.
 //   2  Of two that race, the one that was recorded later (turns.hpp) waits for the other. Whoever
 //      goes through the threads in any order in which all that is waited for comes first, finds
 //      that each plain load reads what it has read.

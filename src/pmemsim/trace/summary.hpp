@@ -46,7 +46,7 @@ struct Summary {
   std::uint64_t image_pages = 0;
   std::uint64_t warm_lines = 0;
   std::uint64_t turns = 0;  // 0: not recorded
-  std::uint64_t races = 0;  // accesses that wait for one of another thread (races.hpp)
+  std::uint64_t races = 0;  // times that an access waits for one of another thread (races.hpp)
 };
 
 // Reads the whole trace. Throws TraceError.

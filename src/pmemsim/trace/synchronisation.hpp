@@ -42,6 +42,9 @@ class ReachedVersion {
  public:
   std::uint32_t number() const { return number_; }
 
+  // Stands for all before it.
+  void release_up_to(std::uint32_t version) { number_ = std::max(number_, version); }
+
   void release(std::uint32_t version) {
     if (version <= number_) return;
     if (version - number_ > 1) return early_.push(version);
