@@ -76,16 +76,21 @@ def leave_each_out(
     whole = _core.fingerprint(file, wanted.of(trace))
     for index, (without, name, place, calls, executed) in enumerate(found):
         where = (name, *place, tuple(Call(*call) for call in calls), executed)
-        if progress:
-            progress(index / len(found))
+        report = _part_of(progress, index, len(found)) if progress else None
+        if report:
+            report(0)
         left = replace(wanted, without=without)
         if _same(whole, _core.fingerprint(file, left.of(trace))):
             yield LeftOut(*where, "same images", "", "")
             continue
-        run = show_images(trace, left, checker, "", jobs)
+        run = show_images(trace, left, checker, "", jobs, report)
         said = run.story.lines[0] if run.story else ""
         unnoticed: Verdict = "all accepted" if run.complete else "not found"
         yield LeftOut(*where, "found" if run.story else unnoticed, said, run.extent)
+
+
+def _part_of(progress: Progress, index: int, parts: int) -> Progress:
+    return lambda share: progress((index + share) / parts)
 
 
 def _same(one: tuple[int | None, int | None], other: tuple[int | None, int | None]) -> bool:

@@ -211,7 +211,8 @@ def test_where_the_file_was_is_not_told(right: tuple[Path, Path], tmp_path: Path
 def test_what_a_checker_starts_ends_with_it(
     right: tuple[Path, Path], library: Library, tmp_path: Path
 ) -> None:
-    check = script(tmp_path / "check", f"setsid sleep {MARK} &\nsleep {MARK} &\nexit 0")
+    text = f'setsid sleep {MARK} &\nsleep {MARK} &\ncat "$1" > /dev/null\n'
+    check = script(tmp_path / "check", text)
     assert crash(right[1], "--check", check, "--budget", "5").returncode == 0
     assert left() == []
     done = crash(right[1], "--check-in-process", library("LEAVES"), "--budget", "5")

@@ -308,7 +308,9 @@ def test_a_wrong_image_is_kept_and_the_last_one_of_a_time(
     kept = tmp_path / "kept"
     asked = ["crash", str(queue_trace), "--design", "hw-undo", "--check-images", "0"]
     asked += ["--keep-image", str(kept)]
-    assert pmemsim(*asked).returncode == 0
+    done = pmemsim(*asked)
+    assert done.returncode == 0
+    assert f"no image is wrong; {kept} isn't written" in done.stderr
     assert list(tmp_path.iterdir()) == []
     done = pmemsim(*asked, "--set", "log.break.commit=true")
     assert done.returncode == 1

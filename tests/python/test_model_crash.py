@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from pmemsim.errors import Error
 from pmemsim.persistency import Budget
-from support import pmemsim
+from support import may_watch, pmemsim
 
 SOURCE = Path(__file__).with_name("published_items.c")
 RANGE = "500000000000:500000002000"
@@ -146,9 +146,28 @@ def test_too_many_images_for_all_are_refused() -> None:
     assert "don't tell all others" in done.stderr
 
 
+@pytest.mark.skipif(not may_watch(), reason="what programs read can't be told here")
+@pytest.mark.parametrize("way", ["true", "sh -c 'cat /dev/null'"])
+def test_a_checker_that_reads_nothing_is_no_success(build: Build, way: str) -> None:
+    done = pmemsim("crash", build(NO_FENCE)[1], "--model", "px86", "--check", way)
+    assert done.returncode == 2
+    assert "the checker has read nothing that a crash can change" in done.stderr
+
+
+def test_an_image_that_has_lost_nothing_may_be_rejected(build: Build) -> None:
+    done = pmemsim("crash", build(NO_FENCE)[1], "--model", "px86", "--check", "false")
+    assert done.returncode == 1
+    assert "nothing that was visible is lost there" in done.stderr
+    assert "lost, although it was visible" not in done.stderr
+
+
 def test_an_image_is_kept(build: Build, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     program, trace = build(NO_FENCE)
+    done = crash((program, build(RIGHT)[1]), "--keep-image", kept)
+    assert done.returncode == 0
+    assert f"no image is wrong; {kept} isn't written" in done.stderr
+    assert not kept.exists()
     done = crash((program, trace), "--keep-image", kept)
     assert done.returncode == 1
     assert kept.stat().st_size == 0x2000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich import box
 from rich.console import Console, JustifyMethod
@@ -35,6 +36,11 @@ out = _Console(highlight=False, emoji=False)
 if not out.is_terminal:
     out.width = max(out.width, 160)
 err = _Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
+
+
+def note_nothing_kept(path: Path) -> None:
+    """Say that no image is wrong, so that none was written there."""
+    err.print(f"pmemsim: note: no image is wrong; {path} isn't written", markup=False)
 
 
 # From this width on tables have lines between their columns.

@@ -22,7 +22,7 @@ from pmemsim.cli.choices import (
     distinct,
     names_of,
 )
-from pmemsim.cli.console import out, progress_of, si, table
+from pmemsim.cli.console import note_nothing_kept, out, progress_of, si, table
 from pmemsim.cli.model_crash import ModelOptions, crash_by_model
 from pmemsim.cli.options import (
     MOST,
@@ -273,6 +273,8 @@ def crash_command(
     if check is not None and check_in_process is not None:
         problems.add(["--check and --check-in-process: give one of them"])
     if model is not None:
+        if save_image is not None:
+            problems.add(["--save-image: writes a design's device; here choose --keep-image"])
         return crash_by_model(
             [*(targets or []), *(more_targets.split(",") if more_targets else [])],
             lambda target: _find_target(target, recipe),
@@ -301,7 +303,6 @@ def crash_command(
                 "--at": at,
                 "--subsets": subsets or None,
                 "--check-images": check_images,
-                "--save-image": save_image,
             },
             problems,
         )
@@ -402,6 +403,8 @@ def crash_command(
         _print_runs(shown)
         _print_refused(refused)
     _fail_if_wrong(runs)
+    if keep_image is not None and at is None:
+        note_nothing_kept(keep_image)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pmemsim.cli.choices import names_of
-from pmemsim.cli.console import out, progress_of, si, table
+from pmemsim.cli.console import note_nothing_kept, out, progress_of, si, table
 from pmemsim.cli.options import Recipe, keep_inputs
 from pmemsim.cli.recordings import open_traces
 from pmemsim.cli.recovery_crash import fail_if_rejected_again, print_recoveries
@@ -98,6 +98,8 @@ def crash_by_model(
     with progress_of(labels) as progress:
         tasks = [task(case) for case in cases]
         runs = run_all(tasks, 1, progress)  # each has all checkers
+    if options.image is None:
+        _refuse_unread(runs)
     right = [
         (run, case)
         for run, case in zip(runs, cases, strict=True)
@@ -120,6 +122,8 @@ def crash_by_model(
             _print_left_out(run, instructions)
     _fail_if_rejected(runs)
     fail_if_rejected_again(crashed)
+    if options.keep_image is not None and options.image is None:
+        note_nothing_kept(options.keep_image)
     _fail_if_unnoticed([instruction for instructions in left_out for instruction in instructions])
 
 
@@ -299,6 +303,15 @@ def _fail_if_unnoticed(instructions: Sequence[LeftOut]) -> None:
         f"images than the checker has seen, which it accepts; the first: {first.name} at "
         f"{first.place}; a larger --budget sees more"
     )
+
+
+def _refuse_unread(runs: Sequence[ModelRun]) -> None:
+    for run in runs:
+        if run.unread:
+            raise Error(
+                f"{run.workload}: the checker has read nothing that a crash can change, so that "
+                "nothing was judged; does it look at the file(s) that its last argument(s) name?"
+            )
 
 
 def _fail_if_rejected(runs: Sequence[ModelRun]) -> None:
