@@ -419,6 +419,27 @@ TEST(SimulatedLockOrder, AtomicsThatALockProtectsFollowTheLock) {
   }
 }
 
+// Thread 2 takes the lock before thread 0, whose signal came first when it was recorded, and waits
+// for thread 1's.
+TEST(SimulatedLockOrder, WhoHoldsALockNeedsNoSignalOfWhoWaitsForIt) {
+  for (const auto& [wait, signal] :
+       {std::pair{SyncKind::kConditionWait, SyncKind::kConditionSignal},
+        {SyncKind::kSemaphoreWait, SyncKind::kSemaphorePost}}) {
+    TraceBuilder builder;
+    builder.thread(0).plain(builder.site(SiteKind::kExecute, 0, 4000));
+    builder.sync(SyncKind::kMutexLock, kDramBase, 0, 0);
+    builder.sync(signal, kDramBase + 64, 1, 1);
+    builder.sync(SyncKind::kMutexUnlock, kDramBase, 0, 1);
+    builder.thread(1).sync(signal, kDramBase + 64, 1, 2);
+    builder.thread(2).sync(SyncKind::kMutexLock, kDramBase, 0, 1);
+    builder.sync(wait, kDramBase + 64, 1, 2);
+    builder.sync(SyncKind::kMutexUnlock, kDramBase, 0, 2);
+    for (const std::string_view order : {"recorded", "simulated"}) {
+      EXPECT_NO_THROW(run_trace(builder, design("x86", "none", {{"run.lock_order", order}})));
+    }
+  }
+}
+
 // A lock that the program has made itself of an atomic variable.
 class OwnLock : public testing::Test {
  protected:

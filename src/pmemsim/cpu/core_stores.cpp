@@ -11,9 +11,9 @@ namespace pmemsim {
 namespace {
 
 constexpr unsigned kObjectShift = 32;
-constexpr unsigned kKindShift = 61;
+constexpr unsigned kKindShift = 60;
 static_assert(trace::kMaxSyncObjects <= 1u << (kKindShift - kObjectShift));
-static_assert(static_cast<unsigned>(trace::SyncKind::kSignal) < 1u << (64 - kKindShift));
+static_assert(static_cast<unsigned>(trace::SyncKind::kSemaphorePost) < 1u << (64 - kKindShift));
 
 // Stages of telling the layers of a store or a flush.
 enum : std::uint8_t { kUntold = 0, kAsks = 2, kTold = 4 };
@@ -426,12 +426,13 @@ bool Core::drain_release(StoreEntry& head, Slot& slot) {
 
 namespace {
 
-// Only locks need their kind: all else, atomic variables too, is released by its version alone.
+// Of locks, conditions and semaphores: all else, atomic variables too, needs its version alone.
 trace::SyncKind kind_of_release(const StoreEntry& head) {
   if (head.lock_role == trace::LockRole::kGivesBack) return trace::SyncKind::kMutexUnlock;
   const auto recorded = static_cast<trace::SyncKind>(head.detail);
-  const bool unlock = head.kind == StoreKind::kRelease && trace::is_unlock(recorded);
-  return unlock ? recorded : trace::SyncKind::kSignal;
+  const bool needed = trace::is_unlock(recorded) || recorded == trace::SyncKind::kConditionSignal ||
+                      recorded == trace::SyncKind::kSemaphorePost;
+  return head.kind == StoreKind::kRelease && needed ? recorded : trace::SyncKind::kSignal;
 }
 
 }  // namespace
