@@ -1,7 +1,7 @@
 // A list of 65,535 nodes in a pool of 8 MiB, which stand in another order than the list has them:
 // checks.py measures how fast images of it are judged. Set-up isn't recorded, insertions are.
 // `checked_list FILE` is the checker, which walks the list; compiled with LIBRARY it is one for
-// --check-in-process.
+// --check-in-process, with LOOKS as well one that only looks at the list's head.
 #include <fcntl.h>
 #include <immintrin.h>
 #include <stdint.h>
@@ -43,7 +43,12 @@ static int walk(const struct pool* pool, uint64_t base) {
 #include <pmemsim/check.h>
 
 int pmemsim_check(const struct pmemsim_region* regions, size_t count) {
-  return count == 1 ? walk(regions[0].bytes, regions[0].recorded_at) : 1;
+  if (count != 1) return 1;
+#ifdef LOOKS
+  return ((const struct pool*)regions[0].bytes)->head == 0;
+#else
+  return walk(regions[0].bytes, regions[0].recorded_at);
+#endif
 }
 #else
 #include <pmemsim/pm.h>
