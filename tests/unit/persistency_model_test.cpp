@@ -399,6 +399,26 @@ std::pair<std::uint64_t, std::uint64_t> digests(const Program& program) {
   return found;
 }
 
+// Calls that synchronise have no line to tell of.
+TEST(PersistencyModel, KnowsWhereThreadsHaveComeTo) {
+  trace::TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + 4096);
+  const std::uint32_t site = builder.site(trace::SiteKind::kStore, 8, 7);
+  builder.thread(0).store(site, kPmBase, 1);
+  builder.sync(trace::SyncKind::kMutexLock, kDramBase, 0, 0);
+  builder.thread(1).sync(trace::SyncKind::kMutexLock, kDramBase + 64, 1, 0);
+  builder.thread(2);
+  const TemporaryTrace file(builder);
+  const trace::TraceFile trace(file.path());
+  PersistencyModel model(trace, PersistencyRules::kPx86);
+  while (model.next()) {
+  }
+  ASSERT_GE(model.last_sites().size(), 2u);
+  EXPECT_EQ(model.last_sites()[0], site);
+  EXPECT_NE(model.last_sites()[1], PersistencyModel::kNone);
+  EXPECT_NE(model.last_sites()[1], site);
+}
+
 TEST(Survey, ItsDigestIsTheSameWithoutAFlushThatDoesNothing) {
   const auto [whole, without] =
       digests({store(0, kX), on(0, Do::kClwb, kX), on(0, Do::kClflushopt, kX), on(0, Do::kSfence),

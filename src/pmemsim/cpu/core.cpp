@@ -130,8 +130,10 @@ std::string Core::waiting_for() const {
   if (head_ != tail_) {
     const Entry& oldest = entries_[head_ & entry_mask_];
     const trace::SiteRecord& site = sites_->sites()[oldest.site];
-    text += ": the oldest of " + std::to_string(tail_ - head_) + " in flight is at " +
-            std::string(sites_->string(site.file)) + ":" + std::to_string(site.line);
+    text +=
+        ": the oldest of " + std::to_string(tail_ - head_) + " in flight is at " +
+        (site.line == 0 ? "an unknown line"
+                        : std::string(sites_->string(site.file)) + ":" + std::to_string(site.line));
     if (acquiring_ == Acquiring::kLock) {
       const Entry& oldest_entry = entries_[head_ & entry_mask_];
       text += ", which waits for version " + std::to_string(oldest_entry.version) + " of object " +

@@ -125,8 +125,8 @@ class Story {
                                    name_of(next.operation()), next.thread(),
                                    source_line(trace_, next.operation().site)));
     }
-    for (std::uint32_t thread = 0; thread < model_.last_operations().size(); ++thread) {
-      const std::uint32_t site = model_.last_operations()[thread].site;
+    for (std::uint32_t thread = 0; thread < model_.last_sites().size(); ++thread) {
+      const std::uint32_t site = model_.last_sites()[thread];
       lines_.push_back(
           site == PersistencyModel::kNone
               ? fmt::format("thread {} has done nothing yet", thread)

@@ -45,7 +45,7 @@ PersistencyModel::PersistencyModel(const trace::TraceFile& trace, PersistencyRul
       order_(trace, std::move(without)),
       pm_(trace.metadata()),
       threads_(trace.metadata().threads),
-      last_operations_(trace.metadata().threads) {
+      last_sites_(trace.metadata().threads, kNone) {
   trace::for_each_image_page(trace, [&](std::uint64_t address, std::span<const std::byte> page) {
     base_.write(address, page.data(), page.size());
     newest_.write(address, page.data(), page.size());
@@ -149,7 +149,8 @@ void PersistencyModel::execute() {
   }
   if (stores()) store_piece();
   if (operation.kind == SiteKind::kFlush) flush();
-  last_operations_[order_.thread()] = {operation.site, order_.number()};
+  std::uint32_t& last = last_sites_[order_.thread()];
+  if (operation.kind != SiteKind::kSync || last == kNone) last = operation.site;
 }
 
 void PersistencyModel::note_copy() {

@@ -108,12 +108,9 @@ class PersistencyModel {
   // The operation that makes something sure: it comes right after the crash. False at the end.
   bool at_end() const { return ended_; }
   const VisibleOrder& next_operation() const { return order_; }
-  // By thread: its last visible operation; `site` is kNone before its first one.
-  struct LastOperation {
-    std::uint32_t site = kNone;
-    std::uint64_t number = 0;
-  };
-  const std::vector<LastOperation>& last_operations() const { return last_operations_; }
+  // By thread: the site of its last visible operation, but of calls that synchronise (which have no
+  // line) only if there is no other one; kNone before its first one.
+  const std::vector<std::uint32_t>& last_sites() const { return last_sites_; }
 
  private:
   struct Flush {
@@ -153,7 +150,7 @@ class PersistencyModel {
   Image base_, newest_;
   std::map<std::uint64_t, Pieces> open_;
   std::vector<Thread> threads_;
-  std::vector<LastOperation> last_operations_;
+  std::vector<std::uint32_t> last_sites_;
   std::vector<Line> base_changes_;
   std::vector<std::uint64_t> visible_lines_;  // rule 8: with pieces to be made sure next
   std::vector<Sure> made_sure_;
