@@ -4,10 +4,10 @@ python benchmarks/checks.py
 
 Records a list in a pool of 8 MiB (checked_list.c), and shows images that x86 allows to its checker,
 which walks the list: as a program that is started for each image, and as a library. A third one, a
-library that only looks at the list's head, says what is pmemsim's own part: the walk follows 65,535
-pointers, which takes several times as long on a host whose caches somebody else fills. Prints how
-many images a second were made and judged, from the beginning of the recording to the last verdict,
-by as many checkers as there are host cores (or --jobs).
+library that only looks at the list's head, says what is pmemsim's own part: how long it takes to
+follow 65,535 pointers differs by several times from minute to minute on a host that others share.
+Prints how many images a second were made and judged, from the beginning of the recording to the
+last verdict, by as many checkers as there are host cores (or --jobs).
 """
 
 from __future__ import annotations

@@ -447,6 +447,12 @@ class RandomSizes : public RandomThreads {
   std::map<std::uint64_t, std::uint32_t> versions_;
 };
 
+template <class Visit>
+void go_through(const TraceFile& file, Visit&& visit) {
+  VisibleOrder order(file, {}, VisibleOrder::Loads::kAll);
+  while (order.next()) visit(Meaning::Name{order.thread(), order.number()}, order.operation());
+}
+
 TEST(Races, InTheVisibleOrderEachLoadReadsWhatItHasRead) {
   std::uint64_t waits = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
@@ -454,16 +460,13 @@ TEST(Races, InTheVisibleOrderEachLoadReadsWhatItHasRead) {
     const TemporaryTrace written(program.trace);
     const TraceFile file(written.path());
     Meaning visible;
-    VisibleOrder order(file, {}, VisibleOrder::Loads::kAll);
-    while (order.next()) {
-      const Operation& operation = order.operation();
-      const Meaning::Name name{order.thread(), order.number()};
+    go_through(file, [&](Meaning::Name name, const Operation& operation) {
       const std::uint64_t word = (operation.address - kPmBase) / 8;
       if (operation.kind == SiteKind::kLoad) visible.load(name, word);
       if (operation.kind == SiteKind::kStore || operation.kind == SiteKind::kAtomicStore) {
         visible.store(name, word);
       }
-    }
+    });
     EXPECT_EQ(visible, program.recorded) << "seed " << seed;
     for (std::uint32_t thread = 0; thread < file.metadata().threads; ++thread) {
       waits += file.races().of(thread).size();
@@ -476,16 +479,12 @@ TEST(Races, InTheVisibleOrderEachByteIsWhatItWas) {
   for (std::uint64_t seed = 1; seed <= 600; ++seed) {
     RandomSizes program(seed, seed % 2 == 0 ? kPmBase : kDramBase + 4096);
     const TemporaryTrace written(program.trace);
-    const TraceFile file(written.path());
     Meaning visible;
-    VisibleOrder order(file, {}, VisibleOrder::Loads::kAll);
-    while (order.next()) {
-      const Operation& operation = order.operation();
+    go_through(TraceFile(written.path()), [&](Meaning::Name name, const Operation& operation) {
       const bool stores = operation.kind == SiteKind::kStore || writes_atomic(operation);
-      if (!stores && operation.kind != SiteKind::kLoad) continue;
-      RandomSizes::note(visible, {order.thread(), order.number()}, stores, operation.address,
-                        operation.size);
-    }
+      if (!stores && operation.kind != SiteKind::kLoad) return;
+      RandomSizes::note(visible, name, stores, operation.address, operation.size);
+    });
     EXPECT_EQ(visible, program.recorded) << "seed " << seed;
   }
 }

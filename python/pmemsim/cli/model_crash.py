@@ -310,7 +310,7 @@ def _refuse_unread(runs: Sequence[ModelRun]) -> None:
         if run.unread:
             raise Error(
                 f"{run.workload}: the checker has read nothing that a crash can change, so that "
-                "nothing was judged; does it look at the file(s) that its last argument(s) name?"
+                "nothing was judged; does it look at the image that it is given?"
             )
 
 

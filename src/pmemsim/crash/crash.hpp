@@ -67,8 +67,8 @@ struct CrashOptions {
   std::uint64_t inspections = 0;
   // With `at`: shown what the last of these points leaves, before anything is decoded or recovered.
   std::function<void(const DeviceImage&, const SurvivingRegisters&)> save{};
-  // Shown the first wrong image, recovered; with `at` before that the last point's, right or wrong.
-  // The other judge then sees images one by one until there is a wrong one.
+  // Shown the first wrong image, recovered; with `at` also the last point's before it is found
+  // wrong, if no other one was. The other judge sees images one by one until one is wrong.
   std::function<void(const Image&)> keep{};
 };
 
