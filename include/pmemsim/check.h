@@ -13,6 +13,10 @@
  * too long (--check-timeout), the image counts as rejected, as if it had said so. What it has
  * written last to its standard output or error stands in the story.
  *
+ * A check that only reads, and uses 32 KiB of stack at most, has changed nothing: the next one is
+ * made in its process, which takes a fraction of the time. So it goes up to the first one that
+ * writes elsewhere or makes a system call, as malloc() and printf() do.
+ *
  * Some checks are watched: which pages of the image they read says which other images they needn't
  * see. So a check should depend on nothing but the image, and leave the regions mapped as they are.
  *

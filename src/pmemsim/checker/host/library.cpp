@@ -11,8 +11,10 @@
 #include <cstring>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 #include "pmemsim/checker/host/page_watch.hpp"
+#include "pmemsim/checker/host/side_effects.hpp"
 
 namespace pmemsim {
 namespace {
@@ -113,8 +115,34 @@ void Library::all_changed() {
   }
 }
 
-std::optional<CheckerAnswer> Library::judge(Watch& watch, bool watched) const {
+std::optional<CheckerAnswer> Library::judge(Watch& watch, bool watched) {
+  if (!watched && apart_ == 0) return judge_in_turn(watch);
+  if (watch.child_waits()) child_ended();
+  if (!watched) --apart_;
   return watch.run([&](Watch::Told& told) { check(told, watched); });
+}
+
+std::optional<CheckerAnswer> Library::judge_in_turn(Watch& watch) {
+  const bool starts = !watch.child_waits();
+  if (starts) inherit_regions(false);
+  const auto answer = watch.run_on([&](Watch::Told& told) { check_in_turn(told, watch); });
+  if (starts) inherit_regions(true);
+  ++in_turn_;
+  if (!watch.child_waits()) child_ended();
+  return answer;
+}
+
+// A child that has its own ones would have this process copy what it changes meanwhile.
+void Library::inherit_regions(bool inherit) const {
+  for (const pmemsim_region& region : regions_) {
+    madvise(region.bytes, region.size, inherit ? MADV_DOFORK : MADV_DONTFORK);
+  }
+}
+
+void Library::child_ended() {
+  constexpr std::uint64_t kWorthIt = 8;  // checks; that it takes so long to start was measured
+  apart_ = std::exchange(in_turn_, 0) >= kWorthIt ? 0 : 2 * apart_before_ + 1;
+  apart_before_ = apart_;
 }
 
 // In a child.
@@ -127,6 +155,22 @@ void Library::check(Watch::Told& told, bool watched) const {
   if (watched) told.reads = watch.tell(reads_.pages());
   std::fflush(nullptr);
   told.status = status;
+  told.returned = true;
+}
+
+// In a child, until a check has side effects. Those end with the child.
+void Library::check_in_turn(Watch::Told& told, const Watch& watch) const {
+  std::vector<SideEffects::Region> regions;
+  for (std::size_t i = 0; i < regions_.size(); ++i) {
+    regions.push_back({regions_[i].bytes, regions_[i].size, sources_[i].file});
+  }
+  SideEffects effects(std::move(regions), &told);
+  for (;;) {
+    told.status = effects.run(check_, regions_);
+    if (effects.any()) break;
+    watch.await_next();
+  }
+  std::fflush(nullptr);
   told.returned = true;
 }
 

@@ -60,7 +60,10 @@ ProcessMapping mapping_in(std::string_view line) {
   ProcessMapping found{};
   found.begin = take_number(line, 16);
   found.end = take_number(line, 16);
-  line.remove_prefix(std::min<std::size_t>(5, line.size()));
+  const std::string_view allowed = line.substr(0, std::min(line.size(), std::size_t{5}));
+  found.writable = allowed.find('w') != std::string_view::npos;
+  found.executable = allowed.find('x') != std::string_view::npos;
+  line.remove_prefix(allowed.size());
   found.offset = take_number(line, 16);
   found.file.major = static_cast<std::uint32_t>(take_number(line, 16));
   found.file.minor = static_cast<std::uint32_t>(take_number(line, 16));

@@ -22,6 +22,7 @@ std::optional<FileId> id_of(int file);
 // A part of its memory.
 struct ProcessMapping {
   std::uint64_t begin, end;
+  bool writable, executable;
   std::uint64_t offset;  // in the file
   FileId file;
   bool heap;

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace pmemsim {
 namespace {
@@ -39,6 +42,17 @@ pid_t a_child() {
     std::fclose(children);
   }
   return child;
+}
+
+// Files that a check opens have the numbers that they have in a child that doesn't know of this
+// one.
+int make_event(int flags) {
+  constexpr int kFirstNumber = 300;
+  const int made = eventfd(0, EFD_CLOEXEC | flags);
+  const int file = fcntl(made, F_DUPFD_CLOEXEC, kFirstNumber);
+  if (file < 0) fail("eventfd");
+  close(made);
+  return file;
 }
 
 // Whatever is left of what a child has started, also what has left its group: orphans become this
@@ -69,6 +83,8 @@ Watch::Watch(int socket, std::chrono::milliseconds timeout, bool apart)
       timeout_(timeout),
       said_by_(make_pipe()),
       printed_by_(apart ? std::optional(make_pipe()) : std::nullopt),
+      answered_(make_event(EFD_NONBLOCK)),
+      wanted_(make_event(0)),
       told_(static_cast<Told*>(
           mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
   if (told_ == MAP_FAILED) fail("mmap");
@@ -81,32 +97,70 @@ Watch::Watch(int socket, std::chrono::milliseconds timeout, bool apart)
 
 std::optional<CheckerAnswer> Watch::run(const std::function<void(Told&)>& work,
                                         Companion* companion) {
+  end_waiting();
+  begin();
+  return attend(start(work), companion);
+}
+
+std::optional<CheckerAnswer> Watch::run_on(const std::function<void(Told&)>& work) {
+  begin();
+  if (waiting_ == 0) return attend(start(work), nullptr);
+  const pid_t child = std::exchange(waiting_, 0);
+  eventfd_write(wanted_, 1);
+  return attend(child, nullptr);
+}
+
+void Watch::end_waiting() {
+  if (waiting_ == 0) return;
+  kill(-std::exchange(waiting_, 0), SIGKILL);
+  end_all();
+}
+
+void Watch::begin() {
   *told_ = {};
   said_.clear();
   printed_.clear();
-  const Clock::time_point begin = Clock::now();
+  begun_ = Clock::now();
+}
+
+// Negative: `errno` says why there is none.
+pid_t Watch::start(const std::function<void(Told&)>& work) {
   const pid_t child = fork();
   if (child == 0) be_child(work);
+  if (child > 0) setpgid(child, child);  // whichever of both comes first
+  return child;
+}
+
+std::optional<CheckerAnswer> Watch::attend(pid_t child, Companion* companion) {
   if (child < 0) {
     return CheckerAnswer{.ending = CheckerAnswer::Ending::kFailed, .status = errno};
   }
-  setpgid(child, child);  // whichever of both comes first
   const bool goes_on = companion == nullptr || companion->started(child);
-  const Event event = goes_on ? wait_for(child, begin + timeout_, companion) : Event::kAbandoned;
-  const CheckerAnswer found = answer(child, event);
-  kill(-child, SIGKILL);
-  end_all();
+  const Event event = goes_on ? wait_for(child, begun_ + timeout_, companion) : Event::kAbandoned;
+  CheckerAnswer found = answer(child, event);
+  if (event == Event::kAnswered) {
+    waiting_ = child;
+  } else {
+    kill(-child, SIGKILL);
+    end_all();
+  }
   if (companion != nullptr) companion->ended();
   if (event == Event::kUnwanted) return {};
   while (listen()) {
   }
-  CheckerAnswer whole = found;
-  whole.reads_told = told_->reads;
-  whole.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  whole.size = static_cast<std::uint32_t>(said_.size());
-  std::ranges::copy(said_, whole.said.begin());
-  whole.printed = static_cast<std::uint32_t>(printed_.size());
-  return whole;
+  found.reads_told = told_->reads;
+  found.seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
+  found.size = static_cast<std::uint32_t>(said_.size());
+  std::ranges::copy(said_, found.said.begin());
+  found.printed = static_cast<std::uint32_t>(printed_.size());
+  return found;
+}
+
+// Written so that it leaves memory as it is: libc's functions, with a sanitizer, may not.
+__attribute__((no_sanitize("address"))) void Watch::await_next() const {
+  std::uint64_t count = 1;
+  syscall(SYS_write, answered_, &count, sizeof(count));
+  syscall(SYS_read, wanted_, &count, sizeof(count));
 }
 
 void Watch::be_child(const std::function<void(Told&)>& work) {
@@ -121,16 +175,19 @@ void Watch::be_child(const std::function<void(Told&)>& work) {
   }
   const sigset_t signals = child_signal();
   sigprocmask(SIG_UNBLOCK, &signals, nullptr);
+  errno = 0;  // it isn't chance what a child finds there
   work(*told_);
   _exit(0);
 }
 
 Watch::Event Watch::wait_for(pid_t child, Clock::time_point until, Companion* companion) {
   for (;;) {
-    std::array<pollfd, 5> events{pollfd{socket_, POLLIN, 0}, pollfd{said_by_.output, POLLIN, 0},
+    std::array<pollfd, 6> events{pollfd{socket_, POLLIN, 0},
+                                 pollfd{said_by_.output, POLLIN, 0},
                                  pollfd{signals_, POLLIN, 0},
                                  pollfd{printed_by_ ? printed_by_->output : -1, POLLIN, 0},
-                                 pollfd{companion != nullptr ? companion->file() : -1, POLLIN, 0}};
+                                 pollfd{companion != nullptr ? companion->file() : -1, POLLIN, 0},
+                                 pollfd{answered_, POLLIN, 0}};
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
     poll(events.data(), events.size(),
          static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000)));
@@ -141,6 +198,11 @@ Watch::Event Watch::wait_for(pid_t child, Clock::time_point until, Companion* co
       if (!companion->attend()) return Event::kAbandoned;
     } else if (events[4].revents != 0) {
       companion = nullptr;  // no process is left that could wait
+    }
+    if (events[5].revents != 0) {
+      eventfd_t count;
+      eventfd_read(answered_, &count);
+      return Event::kAnswered;
     }
     if (events[2].revents != 0) {
       signalfd_siginfo signal;
@@ -191,6 +253,7 @@ bool Watch::hear_printed() {
 
 CheckerAnswer Watch::answer(pid_t child, Event event) const {
   using Ending = CheckerAnswer::Ending;
+  if (event == Event::kAnswered) return {.ending = Ending::kReturned, .status = told_->status};
   if (event == Event::kTooLong) return {.ending = Ending::kTooLong};
   if (event == Event::kTooMuch) return {.ending = Ending::kTooMuch};
   if (event == Event::kAbandoned) return {.ending = Ending::kSignal, .status = SIGKILL};

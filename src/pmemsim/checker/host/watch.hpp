@@ -1,5 +1,5 @@
 // Runs one child process after the other, each with all that it starts until its end, and says how
-// it has ended and what it has said last.
+// it has ended and what it has said last. A child that is still as it was may give several answers.
 #pragma once
 
 #include <sys/types.h>
@@ -45,19 +45,29 @@ class Watch {
   // `work` is what the child does. No answer: nobody wants it any more.
   std::optional<CheckerAnswer> run(const std::function<void(Told&)>& work,
                                    Companion* companion = nullptr);
+  // The same, but if a child waits for it (await_next()), that one goes on instead.
+  std::optional<CheckerAnswer> run_on(const std::function<void(Told&)>& work);
+  // In the child: what it tells is its answer. Until run_on() is called again.
+  void await_next() const;
+  bool child_waits() const { return waiting_ != 0; }
+  // Does nothing if none waits.
+  void end_waiting();
   // To the last answer, if it is kept apart.
   const std::string& printed() const { return printed_; }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  [[noreturn]] void be_child(const std::function<void(Told&)>& work);
-  enum class Event : std::uint8_t { kEnded, kTooLong, kTooMuch, kUnwanted, kAbandoned };
+  enum class Event : std::uint8_t { kAnswered, kEnded, kTooLong, kTooMuch, kUnwanted, kAbandoned };
   // What children write to.
   struct Pipe {
     int output, input;
   };
   static Pipe make_pipe();
+  void begin();
+  pid_t start(const std::function<void(Told&)>& work);
+  [[noreturn]] void be_child(const std::function<void(Told&)>& work);
+  std::optional<CheckerAnswer> attend(pid_t child, Companion* companion);
   Event wait_for(pid_t child, Clock::time_point until, Companion* companion);
   bool listen();
   bool hear_said();
@@ -69,7 +79,10 @@ class Watch {
   int signals_;
   const Pipe said_by_;
   const std::optional<Pipe> printed_by_;
-  Told* const told_;  // shared with children
+  const int answered_, wanted_;  // how a child that waits and this process wake each other
+  Told* const told_;             // shared with children
+  Clock::time_point begun_;
+  pid_t waiting_ = 0;
   std::string said_, printed_;
 };
 

@@ -1,0 +1,161 @@
+#include "pmemsim/checker/host/side_effects.hpp"
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+#if __has_include(<sys/rseq.h>)
+#include <sys/rseq.h>
+#endif
+
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include "pmemsim/checker/host/process.hpp"
+#include "pmemsim/checker/shared_reads.hpp"
+
+// What runs while memory is protected mustn't write to a sanitizer's own.
+#define PMEMSIM_WRITES_NOTHING __attribute__((no_sanitize("address", "undefined"), noinline))
+
+namespace pmemsim {
+namespace {
+
+constexpr std::uint64_t kStackBytes = std::uint64_t{1} << 15;
+// SS_AUTODISARM of linux/signal.h, which excludes signal.h: handlers may have none any more.
+constexpr int kAutoDisarm = static_cast<int>(1U << 31);
+constexpr int kSystemCallBytes = 2;  // of the instruction
+
+std::uint64_t address_of(const void* bytes) { return reinterpret_cast<std::uint64_t>(bytes); }
+
+bool contains(const ProcessMapping& mapping, std::uint64_t at) {
+  return mapping.begin <= at && at < mapping.end;
+}
+
+// The kernel tells threads by their memory on which core they run (rseq(2)); where it can't write
+// there, it ends them. False: it can't be changed.
+PMEMSIM_WRITES_NOTHING bool let_kernel_write(bool let) {
+#if __has_include(<sys/rseq.h>)
+  if (__rseq_size == 0) return true;
+  constexpr unsigned kBytes = 32;
+  std::uint64_t thread;
+  asm("mov %%fs:0, %0" : "=r"(thread));
+  return syscall(SYS_rseq, thread + static_cast<std::uint64_t>(__rseq_offset), kBytes,
+                 let ? 0 : RSEQ_FLAG_UNREGISTER, RSEQ_SIG) == 0;
+#else
+  return true;
+#endif
+}
+
+}  // namespace
+
+const SideEffects* SideEffects::noticing_ = nullptr;
+
+SideEffects::SideEffects(std::vector<Region> regions, const void* spared)
+    : regions_(std::move(regions)),
+      stack_begin_((address_of(__builtin_frame_address(0)) - kStackBytes) & ~(kReadBytes - 1)) {
+  std::fegetenv(&rounding_);
+  noticing_ = this;
+  void* own = mmap(nullptr, sizeof(Own), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (own == MAP_FAILED) {
+    map_regions(PROT_READ | PROT_WRITE, MAP_PRIVATE);
+    return;
+  }
+  own_ = static_cast<Own*>(own);
+  if (!map_regions(PROT_READ, MAP_SHARED) || !find_memory(spared) || !catch_all()) end();
+}
+
+bool SideEffects::map_regions(int protection, int sharing) const {
+  bool mapped = true;
+  for (const Region& region : regions_) {
+    mapped &= syscall(SYS_mmap, region.bytes, region.size, protection,
+                      MAP_FIXED | MAP_NORESERVE | sharing, region.file, 0) >= 0;
+  }
+  return mapped;
+}
+
+// Of the stack, which grows, the part behind its lowest page that was ever used.
+bool SideEffects::find_memory(const void* spared) {
+  [[maybe_unused]] const char used = *reinterpret_cast<volatile char*>(stack_begin_ - 1);
+  const auto mappings = mappings_of(getpid());
+  if (!mappings) return false;
+  for (const ProcessMapping& mapping : *mappings) {
+    if (!mapping.writable || contains(mapping, address_of(own_)) ||
+        contains(mapping, address_of(spared))) {
+      continue;
+    }
+    const int protection = PROT_READ | (mapping.executable ? PROT_EXEC : 0);
+    if (contains(mapping, stack_begin_)) {
+      memory_.push_back({mapping.begin, stack_begin_, protection | PROT_GROWSDOWN});
+    } else {
+      memory_.push_back({mapping.begin, mapping.end, protection});
+    }
+  }
+  return true;
+}
+
+PMEMSIM_WRITES_NOTHING bool SideEffects::catch_all() {
+  const stack_t stack{
+      .ss_sp = own_->signal_stack, .ss_flags = kAutoDisarm, .ss_size = kSignalStackBytes};
+  struct sigaction action{};
+  action.sa_sigaction = notice;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigfillset(&action.sa_mask);
+  return sigaltstack(&stack, nullptr) == 0 && sigaction(SIGSEGV, &action, nullptr) == 0 &&
+         sigaction(SIGSYS, &action, nullptr) == 0 &&
+         prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, &own_->calls) == 0 &&
+         let_kernel_write(false) && protect(0);
+}
+
+// libc's own functions may write to memory of theirs, a sanitizer's do.
+PMEMSIM_WRITES_NOTHING bool SideEffects::protect(int also) const {
+  bool all = true;
+  for (const Protected& part : memory_) {
+    all &= syscall(SYS_mprotect, part.begin, part.end - part.begin, part.protection | also) == 0;
+  }
+  return all;
+}
+
+PMEMSIM_WRITES_NOTHING void SideEffects::end() const {
+  const int error = errno;
+  own_->any = true;
+  own_->calls = SYSCALL_DISPATCH_FILTER_ALLOW;
+  protect(PROT_WRITE);
+  let_kernel_write(true);
+  map_regions(PROT_READ | PROT_WRITE, MAP_PRIVATE);
+  syscall(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0);
+  struct sigaction by_default{};
+  by_default.sa_handler = SIG_DFL;
+  sigaction(SIGSEGV, &by_default, nullptr);
+  sigaction(SIGSYS, &by_default, nullptr);
+  constexpr stack_t kNone{.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
+  sigaltstack(&kNone, nullptr);
+  errno = error;
+}
+
+// What was about to be done is done when the signal has been handled.
+PMEMSIM_WRITES_NOTHING void SideEffects::notice(int signal, siginfo_t* /*info*/, void* context) {
+  auto* interrupted = static_cast<ucontext_t*>(context);
+  noticing_->end();
+  if (signal == SIGSYS) interrupted->uc_mcontext.gregs[REG_RIP] -= kSystemCallBytes;
+  interrupted->uc_stack = {.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
+}
+
+PMEMSIM_WRITES_NOTHING int SideEffects::run(decltype(&pmemsim_check) check,
+                                            const std::vector<pmemsim_region>& regions) {
+  if (any()) return check(regions.data(), regions.size());
+  // What the check before has left there.
+  std::uint64_t end;
+  asm volatile("mov %%rsp, %0" : "=r"(end));
+  for (std::uint64_t at = stack_begin_; at < end; at += sizeof(std::uint64_t)) {
+    *reinterpret_cast<volatile std::uint64_t*>(at) = 0;
+  }
+  own_->calls = SYSCALL_DISPATCH_FILTER_BLOCK;
+  const int status = check(regions.data(), regions.size());
+  own_->calls = SYSCALL_DISPATCH_FILTER_ALLOW;
+  std::fesetenv(&rounding_);
+  return status;
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,33 @@
+/* What a check of side_effects_checker.c does. */
+#ifndef PMEMSIM_SIDE_EFFECTS_H
+#define PMEMSIM_SIDE_EFFECTS_H
+
+enum action {
+  QUIET,
+  COUNT,
+  COUNT_BY_THREAD,
+  WRITE,
+  ALLOCATE,
+  FAIL,
+  FILL_STACK,
+  FIND_STACK,
+  GO_DEEP,
+  GO_TOO_DEEP,
+  LEAP,
+  ROUND,
+  OPEN,
+  START,
+  ASK,
+  ASK_CORE,
+  HANDLE,
+  SCRIBBLE,
+  UNMAP,
+  SAY,
+  FAULT,
+  ABORT,
+  EXIT,
+  HANG,
+  SPIN
+};
+
+#endif

@@ -1,0 +1,192 @@
+// Whatever a check of a library does, the next one finds all as if it were the first
+// (side_effects_checker.c), although one that has had no side effects is followed by others in its
+// process.
+#include <gtest/gtest.h>
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "pmemsim/checker/checker_pool.hpp"
+#include "side_effects.h"
+
+namespace pmemsim {
+namespace {
+
+using Ending = CheckerAnswer::Ending;
+
+constexpr std::uint64_t kBase = 0x500000000000;
+const std::vector<trace::PmRegion> kRegions{{kBase, kBase + 3 * 4096 + 8, ""}};
+const std::vector<Line> kChanged{Line::of(kBase)};
+
+// Processes that a process has started.
+std::vector<pid_t> children_of(pid_t process) {
+  const std::string name = std::to_string(process);
+  std::ifstream file("/proc/" + name + "/task/" + name + "/children");
+  std::vector<pid_t> found;
+  for (pid_t child; file >> child;) found.push_back(child);
+  return found;
+}
+
+class Checks {
+ public:
+  // A sanitizer is to leave signals alone.
+  Checks()
+      : pool_({"--check-in-process",
+               PMEMSIM_CHECKER_HOST,
+               true,
+               {PMEMSIM_SIDE_EFFECTS},
+               1,
+               "",
+               {"ASAN_OPTIONS=handle_segv=0:handle_abort=0:use_sigaltstack=0:detect_leaks=0"}},
+              kRegions, 1) {}
+
+  CheckerAnswer judge(action what, std::uint64_t status = 0) {
+    order(what, status);
+    return pool_.judge(image_, kChanged, {});
+  }
+  // Has what is read be told.
+  void watch(action what) {
+    order(what, 0);
+    pool_.show(image_, kChanged, {}, true);
+    pool_.finish({});
+  }
+  // The process that waits to make the next check; 0: none.
+  static pid_t waits() {
+    for (const pid_t host : children_of(getpid())) {
+      for (const pid_t child : children_of(host)) return child;
+    }
+    return 0;
+  }
+  // Until there is such a process that has made some checks; false: there is none.
+  bool settle() {
+    constexpr int kTries = 200, kEnough = 20;
+    for (int i = 0; i < kTries && waits() == 0; ++i) judge(QUIET);
+    for (int i = 0; i < kEnough; ++i) judge(QUIET);
+    return waits() != 0;
+  }
+
+ private:
+  void order(action what, std::uint64_t status) {
+    LineData data{};
+    const std::uint64_t words[]{what, status};
+    std::memcpy(data.data(), words, sizeof(words));
+    image_.write(kChanged[0], data);
+  }
+
+  CheckerPool pool_;
+  Image image_;
+};
+
+void expect_returned(const CheckerAnswer& answer, std::int32_t status) {
+  EXPECT_EQ(answer.ending, Ending::kReturned);
+  EXPECT_EQ(answer.status, status);
+}
+
+struct Case {
+  action what;
+  bool has_side_effects;
+  Ending ending = Ending::kReturned;
+  std::int32_t status = 0;
+};
+
+constexpr Case kCases[]{
+    {QUIET, false},
+    {COUNT, true},
+    {COUNT_BY_THREAD, true},
+    {WRITE, true},
+    {ALLOCATE, true},
+    {FAIL, true},
+    {FILL_STACK, false},
+    {GO_DEEP, true},
+    {GO_TOO_DEEP, true, Ending::kSignal, SIGSEGV},
+    {LEAP, true},
+    {ROUND, false},
+    {OPEN, true},
+    {START, true},
+    {ASK, true},
+    {ASK_CORE, true},
+    {HANDLE, true},
+    {SCRIBBLE, true},
+    {UNMAP, true},
+    {SAY, true},
+    {FAULT, true, Ending::kSignal, SIGSEGV},
+    {ABORT, true, Ending::kSignal, SIGABRT},
+    {EXIT, true, Ending::kExited, 0},
+    {HANG, true, Ending::kTooLong},
+    {SPIN, true, Ending::kTooLong},
+};
+
+class SideEffectsTest : public testing::TestWithParam<Case> {};
+
+TEST_P(SideEffectsTest, AreGoneWithTheCheck) {
+  const Case& given = GetParam();
+  Checks checks;
+  for (int round = 0; round < 3; ++round) {
+    checks.settle();
+    const CheckerAnswer answer = checks.judge(given.what);
+    EXPECT_EQ(answer.ending, given.ending);
+    EXPECT_EQ(answer.status, given.status);
+    EXPECT_EQ(std::string(answer.said.data(), answer.size), given.what == SAY ? "said\n" : "");
+    for (const int status : {0, 5}) expect_returned(checks.judge(QUIET, status), status);
+  }
+}
+
+// Where the kernel can tell of system calls.
+TEST_P(SideEffectsTest, EndTheProcess) {
+  if (prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0) != 0) {
+    GTEST_SKIP() << "this system can't tell a process of its own system calls";
+  }
+  const Case& given = GetParam();
+  Checks checks;
+  ASSERT_TRUE(checks.settle());
+  const pid_t before = Checks::waits();
+  checks.judge(QUIET);
+  EXPECT_EQ(Checks::waits(), before);
+  checks.judge(given.what);
+  EXPECT_EQ(Checks::waits(), given.has_side_effects ? 0 : before);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SideEffectsTest, testing::ValuesIn(kCases),
+                         [](const auto& given) { return std::to_string(given.param.what); });
+
+TEST(SideEffects, NoCheckFindsWhatAnotherHasLeftOnTheStack) {
+  Checks checks;
+  checks.settle();
+  for (int round = 0; round < 3; ++round) {
+    expect_returned(checks.judge(FILL_STACK), 0);
+    if (Checks::waits() != 0) expect_returned(checks.judge(FIND_STACK), 0);
+  }
+}
+
+TEST(SideEffects, OfWhatIsWatchedAreNone) {
+  Checks checks;
+  checks.settle();
+  for (int round = 0; round < 3; ++round) {
+    checks.watch(QUIET);
+    EXPECT_EQ(Checks::waits(), 0);
+    expect_returned(checks.judge(QUIET, 5), 5);
+  }
+}
+
+// One that always has some doesn't pay for being watched for them.
+TEST(SideEffects, AreLookedForRarelyWhereThereAlwaysAreSome) {
+  Checks checks;
+  for (int i = 0; i < 100; ++i) expect_returned(checks.judge(COUNT, 3), 3);
+  // The next one may be looked at; behind it there is none for a long time.
+  checks.judge(QUIET);
+  for (int i = 0; i < 8; ++i) {
+    checks.judge(COUNT);
+    checks.judge(QUIET);
+    EXPECT_EQ(Checks::waits(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace pmemsim
