@@ -39,6 +39,15 @@ static int as_loaded(void) {
   return calls == 0 && *loaded == 1 && errno == 0 && third == 0x1.5555555555555p-2;
 }
 
+// For all that compilers know.
+static void use(const volatile void* memory) { __asm__ volatile("" : : "r"(memory) : "memory"); }
+
+static int allocate(void) {
+  const void* memory = malloc(1 << 20);
+  use(memory);
+  return memory != NULL;
+}
+
 // Writes to the stack, or says what it finds there.
 __attribute__((noinline)) static uint64_t use_stack(uint64_t written) {
   volatile uint64_t words[STACK_WORDS];
@@ -64,6 +73,7 @@ __attribute__((noinline)) static int go_deep(uint64_t bytes, const volatile char
 // Far below all that the stack has had.
 __attribute__((noinline)) static int leap(void) {
   volatile char far[DEEP_BYTES];
+  use(far);
   far[0] = 1;
   return far[0];
 }
@@ -149,7 +159,7 @@ static int act(enum action action, const struct pmemsim_region* region) {
       *loaded = 3;
       return 0;
     case ALLOCATE:
-      return malloc(1 << 20) != NULL ? 0 : 100;
+      return allocate() ? 0 : 100;
     case FAIL:
       errno = ENOENT;
       return 0;
