@@ -17,7 +17,7 @@ from pmemsim.decode import registers_path, write_registers
 from pmemsim.errors import ConfigError, Error
 from pmemsim.files import replacing, temporary_folder
 from pmemsim.presets import Setting, preset_names
-from pmemsim.programs import ending_of
+from pmemsim.programs import ending_of, words_of
 from pmemsim.recording import build_workload
 from pmemsim.simulation import Configuration, Progress, configure
 from pmemsim.stress import StressSet
@@ -283,7 +283,7 @@ def checker_of(trace: Trace, wanted: CheckerWanted, images: int | None) -> Check
     if wanted.library is not None:
         return Checker((str(_library(wanted.library)),), images, timeout_s, library=True)
     if wanted.command is not None:
-        return Checker(_words(wanted.command), images, timeout_s)
+        return Checker(words_of("--check", wanted.command), images, timeout_s)
     name = str(trace.metadata.get("workload", ""))
     # A program of the user's own may have a workload's name, too; it isn't recorded with a level.
     if name not in workloads() or "optimization" not in trace.metadata:
@@ -300,16 +300,6 @@ def _library(path: Path) -> Path:
             "function pmemsim_check (pmemsim/check.h)"
         )
     return path.resolve()
-
-
-def _words(command: str) -> tuple[str, ...]:
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise Error(f"--check {command}: {error}; write it as in a shell") from error
-    if not words:
-        raise Error("--check: is empty; give a program, or leave it out")
-    return tuple(words)
 
 
 def verify_or_refuse(

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import IO
+
+from pmemsim.errors import Error
 
 KeepGoing = Callable[[], None]
 """Called several times a second; stops the program by raising an exception."""
@@ -111,3 +116,28 @@ def ending_of(status: int) -> str:
         # Real-time signals have numbers alone.
         return f"died of signal {names.get(-status, -status)}"
     return f"ended with status {status}"
+
+
+def words_of(option: str, command: str) -> tuple[str, ...]:
+    """An option's command in words, as a shell has them; an `Error` if it can't be run."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise Error(f"{option} {command}: {error}; write it as in a shell") from error
+    if not words:
+        raise Error(f"{option}: is empty; give a program, or leave it out")
+    if shutil.which(words[0]) is None:
+        raise Error(f"{option} {command}: {why_not_found(words[0])}")
+    return tuple(words)
+
+
+def why_not_found(program: str, cure: str = "give one that is there") -> str:
+    """Why no program of that name or path can be run, and what to do: `cure` if there is none."""
+    path = Path(program)
+    if not path.exists():
+        return f"there is no such program; {cure}"
+    if path.is_dir():
+        return "is a folder; give the program itself"
+    if "/" not in program:
+        return f"there is no such program in PATH; if the one in this folder is meant: ./{program}"
+    return f"may not be executed; if it is a program: chmod +x {program}"

@@ -19,7 +19,7 @@ from pmemsim import _core
 from pmemsim.errors import CheckFailed, Error, RecordError
 from pmemsim.files import cache_dir, check_writable, replacing, temporary_folder
 from pmemsim.processes import Processes
-from pmemsim.programs import KeepGoing, ending_of, run_program
+from pmemsim.programs import KeepGoing, ending_of, run_program, why_not_found
 from pmemsim.toolchain import compiler, toolchain_dir
 from pmemsim.trace import Trace
 from pmemsim.workloads import HINTS, LOGS, WorkloadRun, find_workload, hints_name, toolchain_hash
@@ -57,7 +57,8 @@ def record(
         raise RecordError("there is no command to record; give a program and its arguments")
     program = shutil.which(command[0])
     if program is None:
-        raise RecordError(f"{command[0]}: {_why_not_found(command[0])}")
+        why = why_not_found(command[0], "build it with pmemsim-cc or pmemsim-c++ first")
+        raise RecordError(f"{command[0]}: {why}")
     environment = {}
     if name:
         environment["PMEMSIM_METADATA"] = json.dumps({"workload": name})
@@ -282,18 +283,6 @@ def _run(
             f"{command[0]}: could not be run: {error.strerror}"
             + (cure if error.errno == errno.ENOEXEC else "")
         ) from error
-
-
-def _why_not_found(program: str) -> str:
-    """Why no program of that name or path can be run, and what to do."""
-    path = Path(program)
-    if not path.exists():
-        return "there is no such program; build it with pmemsim-cc or pmemsim-c++ first"
-    if path.is_dir():
-        return "is a folder; give the program itself"
-    if "/" not in program:
-        return f"there is no such program in PATH; if the one in this folder is meant: ./{program}"
-    return f"may not be executed; if it is a program: chmod +x {program}"
 
 
 def check_pm_path(path: Path) -> None:

@@ -215,7 +215,7 @@ def test_readers_that_tell_nothing_are_refused(build: Build, tmp_path: Path) -> 
         assert sentence in done.stderr
     done = pmemsim("check", trace, "--answers", "/no/reader", "--operation", "push")
     assert done.returncode == 2
-    assert "--answers /no/reader: can't be run" in done.stderr
+    assert "--answers /no/reader: there is no such program; give one that is there" in done.stderr
 
 
 def test_operations_that_are_not_known_are_refused(build: Build) -> None:
@@ -240,9 +240,9 @@ def test_options_that_do_not_fit_are_refused(build: Build) -> None:
         ("--image", "3"): "--image 3: goes with --answers",
         ("--answers", ""): "--answers: is empty",
         ("--answers", "'x"): "--answers 'x: No closing quotation",
-        ("--answers", "x", "--budget", "many"): "--budget many: give a number of images",
-        ("--answers", "x", "--image", "0"): "--image 0: must be at least 1",
-        ("--answers", "x", "--check-timeout", "0"): "--check-timeout 0: must be more than 0",
+        ("--answers", "true", "--budget", "many"): "--budget many: give a number of images",
+        ("--answers", "true", "--image", "0"): "--image 0: must be at least 1",
+        ("--answers", "true", "--check-timeout", "0"): "--check-timeout 0: must be more than 0",
     }.items():
         done = pmemsim("check", trace, *options)
         assert done.returncode == 2

@@ -290,7 +290,7 @@ def test_checkers_that_are_not_there(right: tuple[Path, Path], tmp_path: Path) -
     (tmp_path / "plain").write_text("no program")
     done = crash(right[1], "--check", tmp_path / "plain")
     assert done.returncode == 2
-    assert "can't be run (Permission denied); give a program" in done.stderr
+    assert f"plain: may not be executed; if it is a program: chmod +x {tmp_path}" in done.stderr
     done = crash(right[1], "--check", "true", "--check-in-process", tmp_path / "no.so")
     assert done.returncode == 2
     assert "--check and --check-in-process: give one of them" in done.stderr

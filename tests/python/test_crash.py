@@ -446,7 +446,7 @@ def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_p
         (["queue", "--design", "asap", "--at", "99999999s"], "later than any simulation ends"),
         (["queue", "--design", "asap", "--check-images", "-1"], "--check-images -1: must be 0 to"),
         (["queue", "--design", "asap", "--check-timeout", "0"], "--check-timeout 0: must be more"),
-        (["queue", "--design", "asap", "--check", "/no/such"], "can't be run"),
+        (["queue", "--design", "asap", "--check", "/no/such"], "there is no such program"),
         (
             ["queue", "--design", "asap", "--check", "true", "--check-images", "0"],
             "nothing would be checked; leave one out",

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pmemsim.answers import Answers, AnswersWanted
 from pmemsim.cli.options import Recipe, check_jobs
 from pmemsim.crash import DEFAULT_CHECK_TIMEOUT_S, Checker
-from pmemsim.errors import Error, Problems
+from pmemsim.errors import Problems
 from pmemsim.parallel import host_cores
 from pmemsim.persistency import DEFAULT_BUDGET, Budget
+from pmemsim.programs import words_of
 from pmemsim.workloads import argument_problems
 
 _MOST_S = 10**6
@@ -44,7 +45,7 @@ class AnswerOptions:
         with problems.collected():
             return AnswersWanted(
                 reader=Checker(
-                    self._words(self.command),
+                    words_of("--answers", self.command),
                     None,
                     DEFAULT_CHECK_TIMEOUT_S if self.timeout_s is None else self.timeout_s,
                     reader=True,
@@ -71,16 +72,6 @@ class AnswerOptions:
             for option, value in given.items()
             if value is not None
         )
-
-    @staticmethod
-    def _words(command: str) -> tuple[str, ...]:
-        try:
-            words = shlex.split(command)
-        except ValueError as error:
-            raise Error(f"--answers {command}: {error}; write it as in a shell") from error
-        if not words:
-            raise Error("--answers: is empty; give a program, or leave it out")
-        return tuple(words)
 
 
 def repeating_command(target: str, model: str, wanted: AnswersWanted, recipe: Recipe) -> str:

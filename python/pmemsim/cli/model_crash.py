@@ -328,7 +328,6 @@ def _fail_if_rejected(runs: Sequence[ModelRun]) -> None:
         f"  to see it again: {story.command}",
     ]
     if len(rejected) > 1:
-        lines.append(
-            f"  rejected, too: images of {', '.join(run.workload for run in rejected[1:])}"
-        )
+        others = dict.fromkeys(run.workload for run in rejected[1:])
+        lines.append(f"  rejected, too: images of {', '.join(others)}")
     raise CheckFailed("\n".join(lines))
