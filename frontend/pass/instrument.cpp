@@ -48,6 +48,7 @@ class FunctionInstrumenter {
       for (llvm::Instruction& instruction : block) blocks.back().push_back(&instruction);
     }
     for (const auto& block : blocks) {
+      const std::uint32_t first = recorder_.context().table.size();
       recorder_.enter(block);
       if (stack_stores_ && &block == &blocks.front()) record_pushes(*block.front());
       record_recurrences(block);
@@ -59,10 +60,17 @@ class FunctionInstrumenter {
         if (spilled && result == block[i] && i + 1 < block.size())
           record_spill(*block[i], *block[i + 1]);
       }
+      if (&block == &blocks.front()) note_entry(first);
     }
   }
 
  private:
+  // The block that a call of the function begins with isn't come back to.
+  void note_entry(std::uint32_t first) {
+    SiteTable& table = recorder_.context().table;
+    if (table.size() > first) table.set_entry(first);
+  }
+
   // ---- What the code generator stores to the stack beyond the program's own stores -------------
 
   // Where to return to, and the caller's frame pointer.

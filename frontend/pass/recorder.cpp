@@ -8,6 +8,8 @@
 #include <cmath>
 #include <utility>
 
+#include "pmemsim/trace/site_flags.hpp"
+
 namespace pmemsim::pass {
 
 using llvm::Value;
@@ -148,6 +150,7 @@ llvm::CallInst* Recorder::call(llvm::StringRef name, std::uint32_t site,
 void Recorder::flush_pending(llvm::Instruction& before) {
   Site execute = site(SiteKind::kExecute);
   if (execute.instructions == 0) return;
+  if (llvm::isa<llvm::ReturnInst, llvm::ResumeInst>(before)) execute.flags = trace::kSiteExit;
   builder_.SetInsertPoint(&before);
   call("execute", add(std::move(execute)));
 }

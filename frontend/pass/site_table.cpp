@@ -41,19 +41,41 @@ llvm::Constant* SiteTable::string(llvm::StringRef text) {
   return constant;
 }
 
+llvm::Constant* SiteTable::file_name(const llvm::DILocation* location) {
+  return string(location != nullptr ? location->getFilename() : "");
+}
+
 // The function that the source line stands in: for inlined code not the one that was compiled.
-llvm::Constant* SiteTable::function_name(const Site& site) {
+llvm::Constant* SiteTable::function_name(const llvm::DILocation* location,
+                                         const llvm::Function& function) {
   const llvm::DISubprogram* subprogram =
-      site.location != nullptr ? site.location->getScope()->getSubprogram() : nullptr;
-  const void* key = subprogram != nullptr ? static_cast<const void*>(subprogram) : site.function;
+      location != nullptr ? location->getScope()->getSubprogram() : nullptr;
+  const void* key = subprogram != nullptr ? static_cast<const void*>(subprogram) : &function;
   llvm::Constant*& name = function_names_[key];
   if (name != nullptr) return name;
-  llvm::StringRef mangled = site.function->getName();
+  llvm::StringRef mangled = function.getName();
   if (subprogram != nullptr) {
     mangled =
         subprogram->getLinkageName().empty() ? subprogram->getName() : subprogram->getLinkageName();
   }
   return name = string(llvm::demangle(mangled));
+}
+
+// The call's number: outer ones have lower ones, from 1. 0: there is no call.
+std::uint32_t SiteTable::inlined_call(const llvm::DILocation* call,
+                                      const llvm::Function& function) {
+  if (call == nullptr) return 0;
+  const std::uint32_t outer = inlined_call(call->getInlinedAt(), function);
+  const InlinedCall wanted{.file = file_name(call),
+                           .function = function_name(call, function),
+                           .line = call->getLine(),
+                           .outer = outer};
+  std::uint32_t& number = inlined_call_numbers_[wanted];
+  if (number == 0) {
+    inlined_calls_.push_back(wanted);
+    number = static_cast<std::uint32_t>(inlined_calls_.size());
+  }
+  return number;
 }
 
 // Sources that are not recorded (in another address space, say) drop out here.
@@ -88,7 +110,7 @@ llvm::Constant* SiteTable::emit_sites() {
   llvm::Type* word = llvm::Type::getInt32Ty(context);
   llvm::Type* pointer = llvm::PointerType::getUnqual(context);
   auto* type = llvm::StructType::get(
-      context, {byte, byte, byte, byte, word, pointer, pointer, word, half, half, pointer});
+      context, {byte, byte, byte, byte, word, pointer, pointer, word, word, half, half, pointer});
 
   struct Range {
     std::size_t first;
@@ -113,6 +135,7 @@ llvm::Constant* SiteTable::emit_sites() {
   for (std::size_t i = 0; i < sites_.size(); ++i) {
     const Site& site = sites_[i];
     const llvm::DILocation* location = site.location;
+    const llvm::DILocation* inlined_at = location != nullptr ? location->getInlinedAt() : nullptr;
     llvm::Constant* first = llvm::ConstantExpr::getInBoundsGetElementPtr(
         word, dependences, llvm::ConstantInt::get(word, ranges[i].first));
     records.push_back(llvm::ConstantStruct::get(
@@ -120,14 +143,32 @@ llvm::Constant* SiteTable::emit_sites() {
         {llvm::ConstantInt::get(byte, static_cast<std::uint8_t>(site.kind)),
          llvm::ConstantInt::get(byte, site.detail), llvm::ConstantInt::get(byte, site.size),
          llvm::ConstantInt::get(byte, flags_of(i)), llvm::ConstantInt::get(word, site.instructions),
-         string(location != nullptr ? location->getFilename() : ""), function_name(site),
+         file_name(location), function_name(location, *site.function),
          llvm::ConstantInt::get(word, location != nullptr ? location->getLine() : 0),
+         llvm::ConstantInt::get(word, inlined_call(inlined_at, *site.function)),
          llvm::ConstantInt::get(half, ranges[i].address),
          llvm::ConstantInt::get(half, ranges[i].data), first}));
   }
   return private_constant(
       module_, llvm::ConstantArray::get(llvm::ArrayType::get(type, records.size()), records),
       "pmemsim_sites");
+}
+
+// struct pmemsim_rt_inlined_call[]
+llvm::Constant* SiteTable::emit_inlined_calls() {
+  llvm::LLVMContext& context = module_.getContext();
+  llvm::Type* word = llvm::Type::getInt32Ty(context);
+  llvm::Type* pointer = llvm::PointerType::getUnqual(context);
+  auto* type = llvm::StructType::get(context, {pointer, pointer, word, word});
+  std::vector<llvm::Constant*> records;
+  for (const InlinedCall& call : inlined_calls_) {
+    records.push_back(llvm::ConstantStruct::get(
+        type, {call.file, call.function, llvm::ConstantInt::get(word, call.line),
+               llvm::ConstantInt::get(word, call.outer)}));
+  }
+  return private_constant(
+      module_, llvm::ConstantArray::get(llvm::ArrayType::get(type, records.size()), records),
+      "pmemsim_inlined_calls");
 }
 
 void SiteTable::emit_constructor(llvm::Constant* module_record) {
@@ -150,11 +191,13 @@ void SiteTable::emit() {
   llvm::Type* word = llvm::Type::getInt32Ty(context);
   llvm::Type* pointer = llvm::PointerType::getUnqual(context);
   llvm::Constant* sites = emit_sites();
+  llvm::Constant* inlined_calls = emit_inlined_calls();
   // struct pmemsim_rt_module
-  llvm::Constant* record =
-      llvm::ConstantStruct::get(llvm::StructType::get(context, {word, word, pointer, pointer}),
-                                {llvm::ConstantInt::get(word, PMEMSIM_RT_VERSION),
-                                 llvm::ConstantInt::get(word, sites_.size()), sites, base_});
+  llvm::Constant* record = llvm::ConstantStruct::get(
+      llvm::StructType::get(context, {word, word, pointer, pointer, word, pointer}),
+      {llvm::ConstantInt::get(word, PMEMSIM_RT_VERSION),
+       llvm::ConstantInt::get(word, sites_.size()), sites, base_,
+       llvm::ConstantInt::get(word, inlined_calls_.size()), inlined_calls});
   auto* variable =
       new llvm::GlobalVariable(module_, record->getType(), false,
                                llvm::GlobalValue::InternalLinkage, record, "pmemsim_module");

@@ -6,12 +6,15 @@
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/Module.h>
 
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "dependences.hpp"
 #include "pmemsim/trace/format.hpp"
+#include "pmemsim/trace/site_flags.hpp"
 
 namespace pmemsim::pass {
 
@@ -28,12 +31,25 @@ struct Site {
   std::optional<std::uint32_t> copied_from = {};  // of a kCopyStore: its kCopyLoad
 };
 
+// Calls of one line that were inlined into the same code are one.
+struct InlinedCall {
+  llvm::Constant* file;
+  llvm::Constant* function;
+  std::uint32_t line;
+  std::uint32_t outer;  // a number, or 0
+  auto operator<=>(const InlinedCall&) const = default;
+};
+
 class SiteTable {
  public:
   explicit SiteTable(llvm::Module& module);
 
   // Returns the site's number in the module.
   std::uint32_t add(Site site);
+  // The number that the next site will have.
+  std::uint32_t size() const { return static_cast<std::uint32_t>(sites_.size()); }
+  // `site` is the first one that a call of its function executes.
+  void set_entry(std::uint32_t site) { sites_[site].flags |= trace::kSiteEntry; }
   // The site whose value others depend on when they depend on `source`.
   void set_source(const llvm::Instruction& source, std::uint32_t site) { sources_[&source] = site; }
   bool empty() const { return sites_.empty(); }
@@ -46,10 +62,13 @@ class SiteTable {
 
  private:
   llvm::Constant* string(llvm::StringRef text);
-  llvm::Constant* function_name(const Site& site);
+  llvm::Constant* file_name(const llvm::DILocation* location);
+  llvm::Constant* function_name(const llvm::DILocation* location, const llvm::Function& function);
+  std::uint32_t inlined_call(const llvm::DILocation* call, const llvm::Function& function);
   std::uint8_t flags_of(std::size_t number) const;
   std::uint16_t append_dependences(const DependenceSet& set, std::vector<std::uint32_t>& encoded);
   llvm::Constant* emit_sites();
+  llvm::Constant* emit_inlined_calls();
   void emit_constructor(llvm::Constant* module_record);
 
   llvm::Module& module_;
@@ -58,6 +77,8 @@ class SiteTable {
   llvm::DenseMap<const llvm::Instruction*, std::uint32_t> sources_;
   llvm::StringMap<llvm::Constant*> strings_;
   llvm::DenseMap<const void*, llvm::Constant*> function_names_;  // by subprogram or function
+  std::vector<InlinedCall> inlined_calls_;
+  std::map<InlinedCall, std::uint32_t> inlined_call_numbers_;
 };
 
 }  // namespace pmemsim::pass

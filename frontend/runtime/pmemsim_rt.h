@@ -32,7 +32,7 @@
 extern "C" {
 #endif
 
-#define PMEMSIM_RT_VERSION 1
+#define PMEMSIM_RT_VERSION 2
 
 // A site as the pass writes it into the module's constant table (fields as trace::SiteRecord, but
 // with pointers to strings and module-local site numbers in the dependences).
@@ -42,8 +42,17 @@ struct pmemsim_rt_site {
   const char* file;
   const char* function;
   uint32_t line;
+  uint32_t inlined_call;  // the innermost one, from 1 in the module's table; 0: none
   uint16_t address_dependences, data_dependences;
   const uint32_t* dependences;  // (local site << 8) | cycles
+};
+
+// As trace::InlinedCall, the same way.
+struct pmemsim_rt_inlined_call {
+  const char* file;
+  const char* function;
+  uint32_t line;
+  uint32_t outer;
 };
 
 struct pmemsim_rt_module {
@@ -51,6 +60,8 @@ struct pmemsim_rt_module {
   uint32_t sites;
   const struct pmemsim_rt_site* site;
   uint32_t* base;  // the runtime stores the module's first global site number here
+  uint32_t inlined_calls;
+  const struct pmemsim_rt_inlined_call* inlined_call;
 };
 
 // Called by each instrumented module's constructor, before any other call.

@@ -18,6 +18,9 @@ constexpr std::size_t kMaxStringBytes = std::size_t{1} << 28;
 
 std::uint32_t* dependences = nullptr;
 std::uint32_t dependence_count = 0;
+std::uint32_t* innermost_calls = nullptr;  // by site
+trace::InlinedCall* inlined_calls = nullptr;
+std::uint32_t inlined_call_count = 0;
 char* strings = nullptr;
 std::uint32_t string_bytes = 1;  // offset 0 is the empty string
 Map<std::uint32_t> offset_of_string;
@@ -52,6 +55,22 @@ void add_dependences(const std::uint32_t* from, std::uint16_t count, std::uint32
   }
 }
 
+// A number of the module's becomes one of the program's.
+std::uint32_t inlined_call(std::uint32_t number, std::uint32_t before) {
+  return number == 0 ? 0 : before + number;
+}
+
+void add_inlined_calls(const pmemsim_rt_module& module) {
+  const std::uint32_t before = inlined_call_count;
+  for (std::uint32_t i = 0; i < module.inlined_calls; ++i) {
+    const pmemsim_rt_inlined_call& call = module.inlined_call[i];
+    inlined_calls[inlined_call_count++] = {.file = intern(call.file),
+                                           .function = intern(call.function),
+                                           .line = call.line,
+                                           .outer = inlined_call(call.outer, before)};
+  }
+}
+
 void add_site(const pmemsim_rt_site& site, std::uint32_t base) {
   trace::SiteRecord& record = sites[site_count];
   record.kind = site.kind;
@@ -83,6 +102,9 @@ void make_site_tables() {
       static_cast<std::uint32_t*>(allocate(trace::kMaxSites * sizeof(std::uint32_t)));
   site_lengths = static_cast<std::uint8_t*>(allocate(trace::kMaxSites));
   dependences = static_cast<std::uint32_t*>(allocate(kMaxDependenceCount * sizeof(std::uint32_t)));
+  innermost_calls = static_cast<std::uint32_t*>(allocate(trace::kMaxSites * sizeof(std::uint32_t)));
+  inlined_calls = static_cast<trace::InlinedCall*>(
+      allocate(trace::kMaxInlinedCalls * sizeof(trace::InlinedCall)));
   strings = static_cast<char*>(allocate(kMaxStringBytes));
   for (; site_count < trace::kBuiltinSites; ++site_count) {
     sites[site_count] = trace::builtin_site(site_count);
@@ -91,11 +113,16 @@ void make_site_tables() {
 }
 
 void write_sites() {
-  const trace::SiteTableHeader header{site_count, dependence_count, string_bytes, 0};
+  const trace::SiteTableHeader header{site_count, dependence_count, string_bytes,
+                                      inlined_call_count};
   Stream table(trace::FrameKind::kSites);
   table.put(&header, sizeof(header));
   table.put(sites, site_count * sizeof(trace::SiteRecord));
   table.put(dependences, dependence_count * sizeof(std::uint32_t));
+  if (inlined_call_count > 0) {
+    table.put(innermost_calls, site_count * sizeof(std::uint32_t));
+    table.put(inlined_calls, inlined_call_count * sizeof(trace::InlinedCall));
+  }
   table.put(strings, string_bytes);
 }
 
@@ -130,10 +157,16 @@ PMEMSIM_EXPORT void pmemsim_rt_register(pmemsim_rt_module* module) {
   }
   if (module->sites > pmemsim::trace::kMaxSites - site_count ||
       module->sites * 2 * pmemsim::trace::kMaxDependences >
-          kMaxDependenceCount - dependence_count) {
+          kMaxDependenceCount - dependence_count ||
+      module->inlined_calls > pmemsim::trace::kMaxInlinedCalls - inlined_call_count) {
     fail("the program has more than %u instrumented instructions", pmemsim::trace::kMaxSites);
   }
   modules.push(module->base);
   *module->base = site_count;
-  for (std::uint32_t i = 0; i < module->sites; ++i) add_site(module->site[i], *module->base);
+  const std::uint32_t calls_before = inlined_call_count;
+  add_inlined_calls(*module);
+  for (std::uint32_t i = 0; i < module->sites; ++i) {
+    innermost_calls[site_count] = inlined_call(module->site[i].inlined_call, calls_before);
+    add_site(module->site[i], *module->base);
+  }
 }

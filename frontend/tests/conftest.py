@@ -43,7 +43,7 @@ class Kind(IntEnum):
 
 CLWB, CLFLUSHOPT, CLFLUSH = range(3)
 SFENCE, MFENCE, LFENCE = range(3)
-FULL_FENCE = 1
+FULL_FENCE, ENTRY, EXIT = 1, 8, 16
 
 
 @dataclass
@@ -61,10 +61,13 @@ class Site:
     line: int
     address: list[tuple[int, int]]
     data: list[tuple[int, int]]
+    inlined_at: list[tuple[str, int, str]]  # file, line, function; the innermost first
+    entry: bool  # a call of its function begins
+    exit: bool
 
 
 # What tells of annotated locks is no instruction of the program.
-NO_SITE = Site(0, Kind.SYNC, 0, 0, 0, 0, "", "", 0, [], [])
+NO_SITE = Site(0, Kind.SYNC, 0, 0, 0, 0, "", "", 0, [], [], [], False, False)
 
 
 @dataclass
@@ -86,6 +89,7 @@ class Recording:
     sites: list[Site] = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)
     instructions: int = 0
+    inlined_calls: int = 0  # in all tables
     output: str = ""
 
     def of(self, *kinds: Kind, function: str | None = None) -> list[Operation]:
@@ -111,6 +115,9 @@ def read_log(path: Path, output: str = "") -> Recording:
         if record["op"] == "end":
             recording.instructions = record["instructions"]
             return recording
+        if record["op"] == "module":
+            recording.inlined_calls += record["inlined_calls"]
+            continue
         if record["op"].startswith("lock_"):
             recording.operations.append(
                 Operation(record["op"], NO_SITE, record["address"], 0, record["flag"], b"")
@@ -123,6 +130,8 @@ def read_log(path: Path, output: str = "") -> Recording:
                 record["flags"] & FULL_FENCE, record["instructions"], record["file"], record["function"],
                 record["line"], [tuple(d) for d in record["address"]],
                 [tuple(d) for d in record["data"]],
+                [tuple(call) for call in record["inlined_at"]],
+                bool(record["flags"] & ENTRY), bool(record["flags"] & EXIT),
             )  # fmt: skip
             by_number[key] = site
             recording.sites.append(site)

@@ -33,6 +33,17 @@ static void finish(void) {
   fclose(output);
 }
 
+// As lists of file, line and function, the innermost first.
+static void print_inlined_calls(const struct pmemsim_rt_module* module, uint32_t number) {
+  fprintf(output, ", \"inlined_at\": [");
+  for (const char* before = ""; number != 0; before = ", ") {
+    const struct pmemsim_rt_inlined_call* call = &module->inlined_call[number - 1];
+    fprintf(output, "%s[\"%s\", %u, \"%s\"]", before, call->file, call->line, call->function);
+    number = call->outer;
+  }
+  fprintf(output, "]");
+}
+
 static void print_dependences(const char* name, const uint32_t* dependences, unsigned count) {
   fprintf(output, ", \"%s\": [", name);
   for (unsigned i = 0; i < count; ++i) {
@@ -56,6 +67,7 @@ void pmemsim_rt_register(struct pmemsim_rt_module* module) {
   *module->base = first;
   modules[module_count++] = module;
   if (!printing) return;
+  fprintf(output, "{\"op\": \"module\", \"inlined_calls\": %u}\n", module->inlined_calls);
   for (uint32_t i = 0; i < module->sites; ++i) {
     const struct pmemsim_rt_site* site = &module->site[i];
     fprintf(output,
@@ -67,6 +79,7 @@ void pmemsim_rt_register(struct pmemsim_rt_module* module) {
     print_dependences("address", site->dependences, site->address_dependences);
     print_dependences("data", site->dependences + site->address_dependences,
                       site->data_dependences);
+    print_inlined_calls(module, site->inlined_call);
     fprintf(output, "}\n");
   }
 }

@@ -25,6 +25,8 @@ inline TraceBuilder valid_trace() {
   const auto copy = builder.site(SiteKind::kCopyStore);
   const auto update = builder.site(SiteKind::kAtomicUpdate, 8);
   const auto recurrence = builder.site(SiteKind::kRecurrence, 0, 0, {}, {load << 8 | 4});
+  const auto call = builder.inlined_call({"test.c", "outer", 2});
+  builder.inlined(store, builder.inlined_call({"test.c", "inner", 3}, call));
   builder.mark(MarkKind::kRegionBegin, 1);
   builder.access(load, 0x1000);
   builder.store(store, 0x1008, 5);

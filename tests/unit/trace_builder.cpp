@@ -51,6 +51,14 @@ std::uint32_t TraceBuilder::site(SiteKind kind, std::uint8_t size, std::uint32_t
   return static_cast<std::uint32_t>(sites_.size() - 1);
 }
 
+std::uint32_t TraceBuilder::inlined_call(Source source, std::uint32_t outer) {
+  inlined_calls_.push_back({.file = string(source.file),
+                            .function = string(source.function),
+                            .line = source.line,
+                            .outer = outer});
+  return static_cast<std::uint32_t>(inlined_calls_.size());
+}
+
 void TraceBuilder::image_page(std::uint64_t address, std::byte fill) {
   put_bytes(image_, &address, sizeof(address));
   image_.insert(image_.end(), kImagePageBytes, fill);
@@ -81,10 +89,17 @@ std::vector<std::byte> TraceBuilder::site_table() const {
   std::vector<std::byte> table;
   const SiteTableHeader header{static_cast<std::uint32_t>(sites_.size()),
                                static_cast<std::uint32_t>(dependences_.size()),
-                               static_cast<std::uint32_t>(strings_.size()), 0};
+                               static_cast<std::uint32_t>(strings_.size()),
+                               static_cast<std::uint32_t>(inlined_calls_.size())};
   put_bytes(table, &header, sizeof(header));
   put_bytes(table, sites_.data(), sites_.size() * sizeof(SiteRecord));
   put_bytes(table, dependences_.data(), dependences_.size() * sizeof(std::uint32_t));
+  if (!inlined_calls_.empty()) {
+    std::vector<std::uint32_t> innermost(sites_.size());
+    for (const auto& [site, call] : innermost_calls_) innermost[site] = call;
+    put_bytes(table, innermost.data(), innermost.size() * sizeof(std::uint32_t));
+    put_bytes(table, inlined_calls_.data(), inlined_calls_.size() * sizeof(InlinedCall));
+  }
   put_bytes(table, strings_.data(), strings_.size());
   return table;
 }

@@ -31,6 +31,13 @@ class TraceBuilder {
                      std::vector<std::uint32_t> data_dependences = {}, std::uint8_t detail = 0,
                      std::uint8_t flags = 0, Source source = {"test.c", "test", 1});
 
+  // A call that was inlined, into code that `outer` has inlined (0: into a compiled function's
+  // own). Returns its number.
+  std::uint32_t inlined_call(Source source, std::uint32_t outer = 0);
+  void raw_inlined_call(const InlinedCall& call) { inlined_calls_.push_back(call); }
+  // The site is part of what the call has inlined.
+  void inlined(std::uint32_t site, std::uint32_t call) { innermost_calls_[site] = call; }
+
   // What the following operations belong to.
   TraceBuilder& thread(std::uint32_t thread) {
     thread_ = thread;
@@ -119,6 +126,8 @@ class TraceBuilder {
 
   std::vector<SiteRecord> sites_;
   std::vector<std::uint32_t> dependences_;
+  std::map<std::uint32_t, std::uint32_t> innermost_calls_;  // by site
+  std::vector<InlinedCall> inlined_calls_;
   std::string strings_;
   std::map<std::string, std::uint32_t> string_numbers_;
   std::uint32_t thread_ = 0;

@@ -46,7 +46,8 @@ class TraceCorruptionTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove(path_); }
 
-  // Two threads, every kind of record, an image, warm lines, nested regions, turns, a race.
+  // Two threads, every kind of record, inlined calls, an image, warm lines, nested regions, turns,
+  // a race.
   static TraceBuilder build() {
     TraceBuilder builder;
     const auto load = builder.site(SiteKind::kLoad, 8, 3);
@@ -62,6 +63,9 @@ class TraceCorruptionTest : public testing::Test {
     const auto recurrence = builder.site(SiteKind::kRecurrence, 0, 0, {}, {load << 8 | 4});
     const auto flush = builder.site(SiteKind::kFlush);
     const auto fence = builder.site(SiteKind::kFence);
+    const auto call = builder.inlined_call({"test.c", "outer", 2});
+    builder.inlined(flush, builder.inlined_call({"test.c", "inner", 3}, call));
+    builder.inlined(fence, call);
     constexpr std::uint64_t kPm = 0x10000;
     for (std::uint32_t thread = 0; thread < 2; ++thread) {
       builder.thread(thread);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "pmemsim/trace/reader.hpp"
+#include "pmemsim/trace/site_flags.hpp"
 #include "pmemsim/trace/writer.hpp"
 #include "trace_builder.hpp"
 
@@ -214,6 +215,42 @@ TEST_F(TraceFileTest, ReadsRecordingsOlderThanSomeKinds) {
   EXPECT_EQ(static_cast<SyncKind>(op.detail), SyncKind::kWait);
 }
 
+TEST_F(TraceFileTest, KnowsByWhichCallsASiteWasInlined) {
+  TraceBuilder builder;
+  const auto plain = builder.site(SiteKind::kExecute);
+  const auto deep = builder.site(SiteKind::kExecute);
+  const auto shallow = builder.site(SiteKind::kExecute);
+  const auto outer = builder.inlined_call({"a.c", "main", 30});
+  const auto inner = builder.inlined_call({"b.h", "persist", 7}, outer);
+  builder.inlined(deep, inner);
+  builder.inlined(shallow, outer);
+  builder.plain(plain);
+  builder.write(path_);
+  const TraceFile file(path_);
+  const SiteTable& sites = file.sites();
+  EXPECT_EQ(sites.lines(), sites.sites().size() + 2);
+  EXPECT_EQ(sites.inlined_at(plain), 0);
+  const std::uint32_t in_header = sites.inlined_at(deep), in_main = sites.inlined_at(in_header);
+  EXPECT_EQ(sites.string(sites.line(in_header).file), "b.h");
+  EXPECT_EQ(sites.string(sites.line(in_header).function), "persist");
+  EXPECT_EQ(sites.line(in_header).line, 7);
+  EXPECT_EQ(sites.string(sites.line(in_main).function), "main");
+  EXPECT_EQ(sites.line(in_main).line, 30);
+  EXPECT_EQ(sites.inlined_at(in_main), 0);
+  EXPECT_EQ(sites.inlined_at(shallow), in_main);
+}
+
+// Their table's header has a zero where it now counts the inlined calls.
+TEST_F(TraceFileTest, ReadsRecordingsOlderThanInlinedCalls) {
+  TraceBuilder builder;
+  const auto inlined = builder.site(SiteKind::kExecute, 0, 1, {}, {}, 0, kSiteInlined);
+  builder.plain(inlined);
+  builder.write(path_);
+  const TraceFile file(path_);
+  EXPECT_EQ(file.sites().lines(), file.sites().sites().size());
+  EXPECT_EQ(file.sites().inlined_at(inlined), 0);
+}
+
 TEST_F(TraceFileTest, StreamsAndSeeksAcrossFrames) {
   TraceBuilder builder;
   const auto load = builder.site(SiteKind::kLoad, 8);
@@ -414,6 +451,37 @@ const Nonsense kNonsense[] = {
     {"UnknownFlush", "has an unknown detail",
      [](TraceBuilder& builder) {
        builder.access(builder.site(SiteKind::kFlush, 0, 1, {}, {}, kFlushKinds), 8);
+     }},
+    {"InlinedByACallThatIsNotThere", "site 64 was inlined by a call that isn't there",
+     [](TraceBuilder& builder) {
+       builder.inlined(builder.site(SiteKind::kExecute), builder.inlined_call({}) + 1);
+       builder.external(1);
+     }},
+    {"BuiltInSiteThatIsInlined", "site 3 was inlined by a call that isn't there",
+     [](TraceBuilder& builder) {
+       builder.inlined(3, builder.inlined_call({}));
+       builder.external(1);
+     }},
+    {"InlinedCallInItself", "inlined call 1 stands in one that comes later",
+     [](TraceBuilder& builder) {
+       builder.inlined_call({}, 1);
+       builder.external(1);
+     }},
+    {"InlinedCallsInACircle", "inlined call 1 stands in one that comes later",
+     [](TraceBuilder& builder) {
+       builder.inlined_call({}, 2);
+       builder.inlined_call({}, 1);
+       builder.external(1);
+     }},
+    {"InlinedCallWithoutAFile", "inlined call 1 names a string that isn't there",
+     [](TraceBuilder& builder) {
+       builder.raw_inlined_call({.file = 1u << 20, .function = 0, .line = 1, .outer = 0});
+       builder.external(1);
+     }},
+    {"InlinedCallWithoutAFunction", "inlined call 1 names a string that isn't there",
+     [](TraceBuilder& builder) {
+       builder.raw_inlined_call({.file = 0, .function = 1u << 20, .line = 1, .outer = 0});
+       builder.external(1);
      }},
     {"MetadataIsNotJson", "the metadata can't be understood",
      [](TraceBuilder& builder) {

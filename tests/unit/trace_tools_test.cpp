@@ -282,6 +282,8 @@ TEST_F(TraceToolsTest, DumpIsReadable) {
   const auto branch = builder_.site(SiteKind::kBranch);
   const auto flush = builder_.site(SiteKind::kFlush, 0, 1, {}, {}, 2);
   const auto recurrence = builder_.site(SiteKind::kRecurrence, 0, 0);
+  const auto outer = builder_.inlined_call({"a.c", "main", 30});
+  builder_.inlined(load, builder_.inlined_call({"b.h", "g", 7}, outer));
   builder_.access(load, 0x1000);
   builder_.store(store, 0x1008, 0x2a);
   builder_.branch(branch, false);
@@ -300,7 +302,7 @@ TEST_F(TraceToolsTest, DumpIsReadable) {
   dump(file, 0, 0, 100, memory);
   std::fclose(memory);
   EXPECT_STREQ(text,
-               "0 load 0x1000 8 [3]  a.c:12 f\n"
+               "0 load 0x1000 8 [3]  a.c:12 f < b.h:7 g < a.c:30 main\n"
                "1 store 0x1008 4 = 2a000000  test.c:1 test\n"
                "2 branch not_taken  test.c:1 test\n"
                "3 flush clflush 0x1008  test.c:1 test\n"

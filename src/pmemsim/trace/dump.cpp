@@ -41,6 +41,11 @@ std::string detail_of(const Operation& operation) {
   }
 }
 
+std::string place_of(const SiteTable& sites, std::uint32_t number) {
+  const SourceLine& line = sites.line(number);
+  return fmt::format("{}:{} {}", sites.string(line.file), line.line, sites.string(line.function));
+}
+
 }  // namespace
 
 std::string to_text(const Operation& operation, const SiteTable& sites) {
@@ -66,10 +71,11 @@ std::string to_text(const Operation& operation, const SiteTable& sites) {
     }
   }
   if (operation.instructions != 1) text += fmt::format(" [{}]", operation.instructions);
-  const SiteRecord& site = sites.sites()[operation.site];
-  if (site.line != 0) {
-    text +=
-        fmt::format("  {}:{} {}", sites.string(site.file), site.line, sites.string(site.function));
+  if (sites.line(operation.site).line == 0) return text;
+  text += "  " + place_of(sites, operation.site);
+  for (std::uint32_t call = sites.inlined_at(operation.site); call != 0;
+       call = sites.inlined_at(call)) {
+    text += " < " + place_of(sites, call);
   }
   return text;
 }

@@ -50,7 +50,7 @@ static_assert(sizeof(FileHeader) == 16);
 
 enum class FrameKind : std::uint8_t {
   kMetadata = 0,    // JSON: program, arguments, workload, seed, PM regions, counts, ...
-  kSites = 1,       // SiteTableHeader, SiteRecord[], dependences (u32[]), strings
+  kSites = 1,       // SiteTableHeader, SiteRecord[], dependences (u32[]), inlining, strings
   kImage = 2,       // PM at the start of the region of interest: ImagePage records
   kWarm = 3,        // lines touched before the region of interest: WarmLine records, oldest first
   kOperations = 4,  // one thread's operations
@@ -230,11 +230,21 @@ static_assert(sizeof(SiteRecord) == 28);
 // atomic or recurrence by the same thread, through instructions that take so many cycles.
 inline constexpr std::uint32_t kMaxDependences = 8;  // of each sort, per site
 
+// A call in whose place the compiler has put the function's code. It has a number, from 1. If there
+// are any, then behind the dependences stand the number of each site's innermost one (u32[]; 0: the
+// site's code hasn't been inlined) and the calls themselves (InlinedCall[]).
+struct InlinedCall {
+  std::uint32_t file, function, line;  // where the call stands, as a site's
+  std::uint32_t outer;  // by which the code around the call has been inlined: a lower number, or 0
+};
+static_assert(sizeof(InlinedCall) == 16);
+inline constexpr std::uint32_t kMaxInlinedCalls = kMaxSites;
+
 struct SiteTableHeader {
   std::uint32_t sites;
   std::uint32_t dependences;
   std::uint32_t string_bytes;
-  std::uint32_t reserved;  // zero
+  std::uint32_t inlined_calls;  // 0 in recordings that are older than these
 };
 static_assert(sizeof(SiteTableHeader) == 16);
 

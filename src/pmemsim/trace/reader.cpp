@@ -160,6 +160,14 @@ const char* problem_of(const SiteRecord& site, std::uint32_t number,
   return nullptr;
 }
 
+// Of the table behind its header.
+std::uint64_t bytes_of(const SiteTableHeader& header) {
+  const std::uint64_t words =
+      std::uint64_t{header.dependences} + (header.inlined_calls > 0 ? header.sites : 0);
+  return header.sites * sizeof(SiteRecord) + words * sizeof(std::uint32_t) +
+         header.inlined_calls * sizeof(InlinedCall) + header.string_bytes;
+}
+
 }  // namespace
 
 SiteTable SiteTable::parse(std::span<const std::byte> raw) {
@@ -167,15 +175,15 @@ SiteTable SiteTable::parse(std::span<const std::byte> raw) {
   const SiteTableHeader header = take<SiteTableHeader>(raw, 1).front();
   if (header.sites < kBuiltinSites || header.sites > kMaxSites ||
       header.dependences > header.sites * 2 * kMaxDependences || header.string_bytes == 0 ||
-      header.string_bytes > kMaxStringBytes || header.reserved != 0 ||
-      std::uint64_t{header.sites} * sizeof(SiteRecord) +
-              std::uint64_t{header.dependences} * sizeof(std::uint32_t) + header.string_bytes !=
-          raw.size()) {
+      header.string_bytes > kMaxStringBytes || header.inlined_calls > kMaxInlinedCalls ||
+      bytes_of(header) != raw.size()) {
     throw TraceError("the site table's sizes contradict each other");
   }
   SiteTable table;
   table.sites_ = take<SiteRecord>(raw, header.sites);
   table.dependences_ = take<std::uint32_t>(raw, header.dependences);
+  const auto innermost = take<std::uint32_t>(raw, header.inlined_calls > 0 ? header.sites : 0);
+  const auto calls = take<InlinedCall>(raw, header.inlined_calls);
   table.strings_.reserve(raw.size());
   for (std::string_view left(reinterpret_cast<const char*>(raw.data()), raw.size());
        !left.empty();) {
@@ -193,7 +201,33 @@ SiteTable SiteTable::parse(std::span<const std::byte> raw) {
     if (problem != nullptr) throw TraceError(fmt::format("site {} {}", number, problem));
     table.lengths_.push_back(packed_length(table.sites_[number]));
   }
+  table.add_lines(innermost, calls);
   return table;
+}
+
+void SiteTable::add_lines(std::span<const std::uint32_t> innermost,
+                          std::span<const InlinedCall> calls) {
+  const auto first_call = static_cast<std::uint32_t>(sites_.size());
+  const auto line_of = [&](std::uint32_t call) { return call == 0 ? 0 : first_call + call - 1; };
+  for (const SiteRecord& site : sites_) lines_.push_back({site.file, site.function, site.line});
+  inlined_at_.resize(sites_.size());
+  for (std::uint32_t site = 0; site < innermost.size(); ++site) {
+    if (innermost[site] > calls.size() || (site < kBuiltinSites && innermost[site] != 0)) {
+      throw TraceError(fmt::format("site {} was inlined by a call that isn't there", site));
+    }
+    inlined_at_[site] = line_of(innermost[site]);
+  }
+  for (std::uint32_t number = 1; number <= calls.size(); ++number) {
+    const InlinedCall& call = calls[number - 1];
+    if (call.file >= strings_.size() || call.function >= strings_.size()) {
+      throw TraceError(fmt::format("inlined call {} names a string that isn't there", number));
+    }
+    if (call.outer >= number) {
+      throw TraceError(fmt::format("inlined call {} stands in one that comes later", number));
+    }
+    lines_.push_back({call.file, call.function, call.line});
+    inlined_at_.push_back(line_of(call.outer));
+  }
 }
 
 TraceFile::TraceFile(std::string path) : path_(std::move(path)) {

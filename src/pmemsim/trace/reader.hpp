@@ -61,6 +61,12 @@ struct Metadata {
   }
 };
 
+// Where an instruction or an inlined call stands.
+struct SourceLine {
+  std::uint32_t file, function;  // SiteTable::string()
+  std::uint32_t line;            // 0: unknown
+};
+
 class SiteTable {
  public:
   // Takes the concatenated kSites frames. Throws TraceError with the reason alone.
@@ -73,6 +79,11 @@ class SiteTable {
             std::size_t{site.address_dependences} + site.data_dependences};
   }
   std::string_view string(std::uint32_t offset) const { return strings_.data() + offset; }
+  // Lines have numbers: those of the sites are the sites', and those of the inlined calls follow.
+  const SourceLine& line(std::uint32_t number) const { return lines_[number]; }
+  std::size_t lines() const { return lines_.size(); }
+  // The line of the call by which the compiler has inlined the code of that line; 0: it hasn't.
+  std::uint32_t inlined_at(std::uint32_t number) const { return inlined_at_[number]; }
   // By site: packed_length().
   std::span<const std::uint8_t> lengths() const { return lengths_; }
 
@@ -80,7 +91,11 @@ class SiteTable {
   std::vector<std::uint8_t> lengths_;
   std::vector<SiteRecord> sites_;
   std::vector<std::uint32_t> dependences_;
-  std::string strings_;  // ends with a zero byte
+  std::vector<SourceLine> lines_;
+  std::vector<std::uint32_t> inlined_at_;  // by line
+  std::string strings_;                    // ends with a zero byte
+
+  void add_lines(std::span<const std::uint32_t> innermost, std::span<const InlinedCall> calls);
 };
 
 // One recorded operation, decoded. Fields that its kind doesn't have are zero.
