@@ -12,7 +12,7 @@
 
 #include "litmus_program.hpp"
 #include "long_tests.hpp"
-#include "pmemsim/answers/functions.hpp"
+#include "pmemsim/trace/functions.hpp"
 #include "pmemsim/trace/site_flags.hpp"
 
 namespace pmemsim::answers {
@@ -104,11 +104,11 @@ TEST(Functions, HaveTheirNamesWhereNothingIsMarked) {
   trace.plain(first);
   const TemporaryTrace file(trace);
   const trace::TraceFile read(file.path());
-  const Functions functions(read.sites());
+  const trace::Functions functions(read.sites());
   EXPECT_EQ(functions.of(first), functions.of(again));
   EXPECT_NE(functions.of(first), functions.of(other));
   EXPECT_EQ(functions.name(functions.of(other)), "g");
-  EXPECT_EQ(functions.of(0), Functions::kNone);
+  EXPECT_EQ(functions.of(0), trace::Functions::kNone);
 }
 
 TEST(Regions, AreTheOutermost) {

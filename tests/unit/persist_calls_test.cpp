@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pmemsim/trace/site_flags.hpp"
 #include "run_trace.hpp"
 
 namespace pmemsim::check {
@@ -176,6 +177,124 @@ TEST(PersistCalls, WhoStoresNonTemporallyIsAHelper) {
     trace.plain(fence);
   }
   EXPECT_EQ(trace.found(), (Found{"sfence 3<10: 3", "sfence 3<20: 6"}));
+}
+
+TEST(PersistCalls, WhatIsInlinedIsToldApartByItsCallers) {
+  CallingTrace trace;
+  const std::uint32_t store = trace.store_at("work", 9), one = trace.clwb_at("flush", 3),
+                      other = trace.clwb_at("flush", 3);
+  const std::uint32_t first = trace.inlined_call({"mine.c", "work", 10}),
+                      second = trace.inlined_call({"mine.c", "work", 20});
+  trace.inlined(one, trace.inlined_call({"mine.c", "persist", 6}, first));
+  trace.inlined(other, trace.inlined_call({"mine.c", "persist", 6}, second));
+  trace.store(store, kFirst, 1);
+  trace.access(one, kFirst);
+  trace.access(other, kFirst);
+  trace.access(one, kFirst);
+  EXPECT_EQ(trace.found(), (Found{"clwb 3<6<10: 1 3", "clwb 3<6<20: 2"}));
+}
+
+// The call that was inlined has the callers of the function that was compiled.
+TEST(PersistCalls, AHelperIsLookedThroughIntoWhatIsInlinedAround) {
+  CallingTrace trace;
+  const std::uint32_t store = trace.store_at("work", 9), first = trace.call_at("work", 10),
+                      second = trace.call_at("work", 20), front = trace.call_at("persist", 5),
+                      fence = trace.fence_at("fence", 2);
+  trace.inlined(front, trace.inlined_call({"mine.c", "outer", 7}));
+  trace.store(store, kFirst, 1);
+  for (const std::uint32_t call : {first, second}) {
+    trace.plain(call);
+    trace.plain(front);
+    trace.plain(fence);
+  }
+  EXPECT_EQ(trace.found(), (Found{"sfence 2<5<7<10: 3", "sfence 2<5<7<20: 6"}));
+}
+
+TEST(PersistCalls, SystemHeadersHaveTheLineThatCallsThem) {
+  for (const bool inlined : {true, false}) {
+    CallingTrace trace;
+    const std::uint32_t store = trace.store_at("work", 9), call = trace.call_at("work", 10),
+                        fence = trace.site(SiteKind::kFence, 0, 1, {}, {}, 0, 0,
+                                           {"/usr/include/atomic", "std::fence", 140});
+    if (inlined) trace.inlined(fence, trace.inlined_call({"mine.c", "work", 10}));
+    trace.store(store, kFirst, 1);
+    trace.plain(call);
+    trace.plain(fence);
+    EXPECT_EQ(trace.found(), (Found{"sfence 10: 2"})) << inlined;
+  }
+}
+
+// What `first` calls has ended, or not: only the marks say it.
+TEST(PersistCalls, WhatHasReturnedIsNoCaller) {
+  for (const bool ends : {true, false}) {
+    CallingTrace trace;
+    const auto marked = [&](SiteKind kind, const char* function, std::uint32_t line,
+                            std::uint8_t flags) {
+      return trace.site(kind, 0, 1, {}, {}, 0, flags | trace::kSiteNewFunction,
+                        {"mine.c", function, line});
+    };
+    const std::uint32_t store = trace.store_at("work", 9),
+                        first = marked(SiteKind::kExecute, "first", 5,
+                                       ends ? trace::kSiteEntry | trace::kSiteExit : 0),
+                        fence = marked(SiteKind::kFence, "fence", 2, trace::kSiteEntry);
+    trace.store(store, kFirst, 1);
+    trace.plain(first);
+    trace.plain(fence);
+    EXPECT_EQ(trace.found(), (ends ? Found{"sfence 2<9: 2"} : Found{"sfence 2<5<9: 2"}));
+  }
+}
+
+// From two lines of a function that has called itself in between; its calls have the path of the
+// outermost.
+TEST(PersistCalls, RecursionEndsCallByCall) {
+  CallingTrace trace;
+  const auto marked = [&](const char* function, std::uint32_t line, std::uint8_t flags,
+                          SiteKind kind = SiteKind::kExecute) {
+    return trace.site(kind, 0, 1, {}, {}, 0, flags, {"mine.c", function, line});
+  };
+  const std::uint32_t store = trace.store_at("main", 30), call = trace.call_at("main", 31);
+  const std::uint32_t begins = marked("node", 10, trace::kSiteNewFunction | trace::kSiteEntry),
+                      splits = marked("node", 11, 0), goes_on = marked("node", 12, 0),
+                      ends = marked("node", 13, trace::kSiteExit);
+  const std::uint32_t split = marked("split", 20, trace::kSiteNewFunction | trace::kSiteEntry),
+                      behind = marked("split", 21, 0),
+                      split_ends = marked("split", 22, trace::kSiteExit);
+  const std::uint32_t fence = marked(
+      "fence", 2, trace::kSiteNewFunction | trace::kSiteEntry | trace::kSiteExit, SiteKind::kFence);
+  trace.store(store, kFirst, 1);
+  trace.plain(call);
+  for (const std::uint32_t site : {begins, splits, split, begins, goes_on, fence, ends, behind,
+                                   fence, split_ends, goes_on, fence, ends}) {
+    trace.plain(site);
+  }
+  EXPECT_EQ(trace.found(), (Found{"sfence 2<12<31: 7 13", "sfence 2<21<11<31: 10"}));
+}
+
+TEST(PersistCalls, ThreadsHaveAStackEach) {
+  CallingTrace trace;
+  const std::uint32_t store = trace.store_at("work", 9), first = trace.call_at("work", 10),
+                      second = trace.call_at("work", 20), flush = trace.clwb_at("flush", 3);
+  trace.thread(0).store(store, kFirst, 1);
+  trace.plain(first);
+  trace.thread(1).store(store, kFirst, 1);
+  trace.plain(second);
+  trace.thread(0).access(flush, kFirst);
+  trace.thread(1).access(flush, kFirst);
+  EXPECT_EQ(trace.found(), (Found{"clwb 3<10: 2|", "clwb 3<20:| 2"}));
+}
+
+// Recordings that are older than inlined calls mark compiled functions and what is inlined.
+TEST(PersistCalls, WithoutInlinedCallsWhatIsInlinedCountsAsCalled) {
+  CallingTrace trace;
+  const std::uint32_t store =
+      trace.site(SiteKind::kStore, 8, 1, {}, {}, 0, trace::kSiteNewFunction, {"mine.c", "work", 9});
+  const std::uint32_t call = trace.call_at("work", 10);
+  const std::uint32_t flush =
+      trace.site(SiteKind::kFlush, 0, 1, {}, {}, 0, trace::kSiteInlined, {"mine.c", "flush", 3});
+  trace.store(store, kFirst, 1);
+  trace.plain(call);
+  trace.access(flush, kFirst);
+  EXPECT_EQ(trace.found(), (Found{"clwb 3<10: 2"}));
 }
 
 TEST(PersistCalls, InstructionsOfOneLineAreTwo) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pmemsim/core/error.hpp"
+#include "pmemsim/trace/site_flags.hpp"
 #include "run_trace.hpp"
 
 namespace pmemsim::check {
@@ -1003,6 +1004,47 @@ TEST(ProgramCheck, CallsLeadToAFinding) {
   EXPECT_EQ(finding.calls[1], (trace::SourcePlace{"mine.c", "work", 10}));
   EXPECT_EQ(finding.thread, 0);
   EXPECT_EQ(finding.operation, 2);
+}
+
+TEST(ProgramCheck, InlinedCallsLeadToAFinding) {
+  CheckedTrace trace;
+  const std::uint32_t caller = trace.at(90, SiteKind::kExecute, 0, 0, 0, "caller");
+  const std::uint32_t inlined =
+      trace.at(91, SiteKind::kFlush, 0, static_cast<std::uint8_t>(FlushKind::kClwb), 0, "helper");
+  const std::uint32_t outer = trace.inlined_call({"mine.c", "compiled", 93});
+  trace.inlined(inlined, trace.inlined_call({"mine.c", "inner", 92}, outer));
+  trace.put(kLine);
+  trace.plain(caller);
+  trace.access(inlined, kLine);
+  const Report report = trace.report();
+  ASSERT_EQ(report.findings.size(), 1);
+  EXPECT_EQ(report.findings[0].place, (trace::SourcePlace{"mine.c", "helper", 91}));
+  EXPECT_EQ(report.findings[0].calls, (std::vector<trace::SourcePlace>{{"mine.c", "inner", 92},
+                                                                       {"mine.c", "compiled", 93},
+                                                                       {"mine.c", "caller", 90},
+                                                                       {"mine.c", "work", 10}}));
+}
+
+TEST(ProgramCheck, SystemHeadersStandWhereTheyAreCalled) {
+  for (const bool inlined : {true, false}) {
+    CheckedTrace trace;
+    const std::uint32_t caller =
+        trace.at(90, SiteKind::kExecute, 0, 0, trace::kSiteNewFunction, "caller");
+    const std::uint8_t flags = inlined ? 0 : trace::kSiteNewFunction;
+    const std::uint32_t store = trace.site(SiteKind::kStore, 8, 1, {}, {}, 0, flags,
+                                           {"/usr/include/c++/atomic", "std::store", 500});
+    if (inlined) {
+      const std::uint32_t outer = trace.inlined_call({"mine.c", "caller", 90});
+      trace.inlined(store,
+                    trace.inlined_call({"/usr/include/c++/atomic", "std::operator=", 400}, outer));
+    }
+    trace.plain(caller);
+    trace.store(store, kLine, 7);
+    const Report report = trace.report();
+    ASSERT_EQ(report.findings.size(), 1);
+    EXPECT_EQ(report.findings[0].place, (trace::SourcePlace{"mine.c", "caller", 90})) << inlined;
+    EXPECT_TRUE(report.findings[0].calls.empty());
+  }
 }
 
 TEST(ProgramCheck, WhatTheLibraryIsCalledForStandsWhereItIsCalled) {

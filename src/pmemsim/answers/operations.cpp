@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <map>
 
-#include "pmemsim/answers/functions.hpp"
 #include "pmemsim/trace/accesses.hpp"
+#include "pmemsim/trace/functions.hpp"
 #include "pmemsim/trace/pm_addresses.hpp"
 #include "pmemsim/trace/site_flags.hpp"
 
 namespace pmemsim::answers {
 namespace {
 
+using trace::Functions;
 using trace::MarkKind;
 using trace::Operation;
 using trace::SiteKind;

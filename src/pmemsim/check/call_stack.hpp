@@ -1,64 +1,160 @@
 // By which calls a thread has come to an operation.
 //
-// A recording has no calls as such, but every operation has its function. A function that isn't
-// among those that are open has been called by the newest of these, at its last operation; an open
-// one has been returned to. So a recursive call counts as one, a caller that does nothing recorded
-// of its own is missing, and what is inlined counts as called.
+// Recorded are the operations of all compiled functions, in the thread's order. Of these sites the
+// recorder marks the first that a call executes (kSiteEntry) and the last (kSiteExit); before each
+// call it records the caller's instructions. So the functions that are open are known:
+//
+//   1  An entry is called by the newest open function, at its last operation.
+//   2  Behind an exit its function isn't open any more.
+//   3  Another operation belongs to the newest open call of its function: what that has called has
+//      ended without an exit, by an exception, or in its place (a tail call). If no such call is
+//      open, then this is one: recordings that are older than the marks have no others, and some
+//      functions begin without an operation of their own.
+//
+// A call of a function that is open already has the path of the first one: paths don't grow with
+// recursion. What the compiler has inlined isn't called, but the recording says in whose place it
+// stands; those calls come behind the ones that have led to the compiled function.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "pmemsim/check/contexts.hpp"
-#include "pmemsim/check/findings.hpp"
-#include "pmemsim/trace/format.hpp"
+#include "pmemsim/trace/functions.hpp"
+#include "pmemsim/trace/reader.hpp"
+#include "pmemsim/trace/site_flags.hpp"
 
 namespace pmemsim::check {
 
+// What a site does to the stack: its function, and whether a call of that begins or ends there, in
+// one number, and what it is inlined at. Every operation asks for both, so they stand together.
+class CallMarks {
+ public:
+  static constexpr std::uint32_t kEntry = 1, kExit = 2;
+  struct Site {
+    std::uint32_t mark;        // function << 2 | kEntry | kExit
+    std::uint32_t inlined_at;  // as SiteTable has it
+  };
+
+  explicit CallMarks(const trace::SiteTable& sites) {
+    const auto functions = trace::Functions::with_inlined_calls(sites);
+    for (std::uint32_t site = 0; site < sites.sites().size(); ++site) {
+      const std::uint8_t flags = sites.sites()[site].flags;
+      const std::uint32_t entry = (flags & trace::kSiteEntry) != 0 ? kEntry : 0;
+      const std::uint32_t exit = (flags & trace::kSiteExit) != 0 ? kExit : 0;
+      sites_.push_back({functions.of(site) << 2 | entry | exit, sites.inlined_at(site)});
+    }
+  }
+
+  const Site& operator[](std::uint32_t site) const { return sites_[site]; }
+  // That of the function's ordinary sites.
+  static std::uint32_t ordinary(std::uint32_t mark) { return mark & ~(kEntry | kExit); }
+
+ private:
+  std::vector<Site> sites_;
+};
+
 class CallStack {
  public:
-  explicit CallStack(Findings& findings) : findings_(findings), sites_(findings.sites()) {}
+  CallStack(Contexts& contexts, const trace::SiteTable& sites, const CallMarks& marks)
+      : contexts_(contexts), sites_(sites), marks_(marks) {}
 
   // The next operation's site, which isn't a built-in one.
   void follow(std::uint32_t site) {
-    const std::uint32_t function = sites_[site].function;
-    if (!open_.empty() && open_.back().function == function) {
-      open_.back().last = site;
-    } else {
-      change(site, function);
-    }
+    const CallMarks::Site& next = marks_[site];
+    if (next.mark != unchanged_) change(next.mark);
+    last_ = site;
+    inlined_at_ = next.inlined_at;
   }
-  Contexts::Node context() const { return open_.empty() ? Contexts::kRoot : open_.back().node; }
-  // That of the last operation; 0: there was none.
-  std::uint32_t last() const { return open_.empty() ? 0 : open_.back().last; }
+
+  // Of the last operation.
+  Contexts::Node context() const { return open_.empty() ? Contexts::kRoot : path(); }
+  std::uint32_t last() const { return last_; }  // 0: there was none
 
  private:
-  static constexpr std::size_t kDeepest = 64;
+  static constexpr std::size_t kDeepest = 1024;
+  static constexpr std::uint32_t kNone = UINT32_MAX;
 
   struct Open {
-    std::uint32_t function, last;
-    Contexts::Node node;
+    std::uint32_t function;  // the ordinary mark
+    std::uint32_t last;      // its last operation's site, if it has called another
+    Contexts::Node calls;    // that have led to the function
+    // Those and the inlined ones of the line; worked out when asked for.
+    mutable std::uint32_t inlined_at;
+    mutable Contexts::Node path;
   };
 
-  void change(std::uint32_t site, std::uint32_t function) {
+  // To the last operation, which belongs to the newest open call.
+  Contexts::Node path() const {
+    const Open& call = open_.back();
+    if (inlined_at_ != call.inlined_at) {
+      call.inlined_at = inlined_at_;
+      call.path = inlined_path(call.calls, inlined_at_);
+    }
+    return call.path;
+  }
+
+  Contexts::Node inlined_path(Contexts::Node calls, std::uint32_t innermost) const {
+    chain_.clear();
+    for (std::uint32_t line = innermost; line != 0; line = sites_.inlined_at(line)) {
+      chain_.push_back(line);
+    }
+    Contexts::Node path = calls;
+    for (; !chain_.empty(); chain_.pop_back()) path = contexts_.called(path, chain_.back());
+    return path;
+  }
+
+  void change(std::uint32_t mark) {
+    if (unchanged_ == kNone && !open_.empty()) leave();
+    const std::uint32_t function = CallMarks::ordinary(mark);
+    if ((mark & CallMarks::kEntry) != 0) {
+      enter(function);
+    } else if (open_.empty() || open_.back().function != function) {
+      return_to(function);
+    }
+    unchanged_ = (mark & CallMarks::kExit) != 0 ? kNone : function;
+  }
+
+  void leave() {
+    open_.pop_back();
+    if (open_.empty()) return;
+    last_ = open_.back().last;
+    inlined_at_ = marks_[last_].inlined_at;
+  }
+
+  void enter(std::uint32_t function) {
+    if (open_.size() == kDeepest) open_.clear();
+    const auto same = std::ranges::find(open_, function, &Open::function);
+    Contexts::Node calls = Contexts::kRoot;
+    if (same != open_.end()) {
+      calls = same->calls;
+    } else if (!open_.empty()) {
+      calls = contexts_.called(path(), last_);
+    }
+    if (!open_.empty()) open_.back().last = last_;
+    open_.push_back(
+        {.function = function, .last = 0, .calls = calls, .inlined_at = 0, .path = calls});
+  }
+
+  void return_to(std::uint32_t function) {
     for (std::size_t depth = open_.size(); depth > 0; --depth) {
       if (open_[depth - 1].function != function) continue;
       open_.resize(depth);
-      open_.back().last = site;
       return;
     }
-    if (open_.size() == kDeepest) open_.clear();
-    const Contexts::Node node =
-        open_.empty() ? Contexts::kRoot
-                      : findings_.contexts().called(open_.back().node, open_.back().last);
-    open_.push_back({function, site, node});
+    enter(function);
   }
 
-  Findings& findings_;
-  std::span<const trace::SiteRecord> sites_;
+  Contexts& contexts_;
+  const trace::SiteTable& sites_;
+  const CallMarks& marks_;
   std::vector<Open> open_;
+  std::uint32_t last_ = 0, inlined_at_ = 0;  // the last operation's site, and what it is inlined at
+  std::uint32_t unchanged_ =
+      kNone;  // the mark that changes nothing; kNone: the last one was an exit
+  mutable std::vector<std::uint32_t> chain_;
 };
 
 }  // namespace pmemsim::check

@@ -1,4 +1,5 @@
-// The tree of all call paths; a node is a path.
+// The tree of all call paths; a node is a path. Calls are named by their lines (SiteTable::line):
+// a site's, or that of a call that was inlined.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +16,26 @@ class Contexts {
 
   struct Call {
     Node parent = kRoot;
-    std::uint32_t site = 0;  // in the calling function
+    std::uint32_t line = 0;  // in the calling function
   };
 
-  Node called(Node parent, std::uint32_t site) {
+  Node called(Node parent, std::uint32_t line) {
     if (calls_.size() == kMost) return kRoot;
     const auto [entry, fresh] =
-        nodes_.try_emplace(std::uint64_t{parent} << 32 | site, static_cast<Node>(calls_.size()));
-    if (fresh) calls_.push_back({parent, site});
+        nodes_.try_emplace(std::uint64_t{parent} << 32 | line, static_cast<Node>(calls_.size()));
+    if (fresh) calls_.push_back({parent, line});
     return entry->second;
   }
   const Call& operator[](Node node) const { return calls_[node]; }
+
+  // From a line, and the path that has led there, outwards past the lines that are skipped. Where
+  // it is, if there is no other.
+  template <class Skips>
+  Call outside(const Call& from, Skips skips) const {
+    Call found = from;
+    while (skips(found.line) && found.parent != kRoot) found = calls_[found.parent];
+    return skips(found.line) ? from : found;
+  }
 
  private:
   static constexpr std::size_t kMost = 1 << 20;

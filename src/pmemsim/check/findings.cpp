@@ -1,70 +1,62 @@
 #include "pmemsim/check/findings.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
 namespace pmemsim::check {
 
 Findings::Findings(const trace::SiteTable& sites) : sites_(sites) {
-  for (const trace::SiteRecord& site : sites.sites()) {
-    library_.push_back(sites.string(site.file).starts_with("library/") ? 1 : 0);
+  for (std::uint32_t line = 0; line < sites.lines(); ++line) {
+    const bool library = sites.string(sites.line(line).file).starts_with("library/");
+    library_.push_back(library ? 1 : 0);
+    elsewhere_.push_back(library || trace::in_system_header(sites, line) ? 1 : 0);
+    program_lines_.push_back(trace::program_line(sites, line));
   }
 }
 
-At Findings::in_program(At at) const {
-  At outside = at;
-  while (in_library(outside.site) && outside.context != Contexts::kRoot) {
-    const Contexts::Call& call = contexts_[outside.context];
-    outside.site = call.site;
-    outside.context = call.parent;
-  }
-  return in_library(outside.site) ? at : outside;
+Contexts::Call Findings::in_program(const At& at) const {
+  return contexts_.outside({at.context, at.site},
+                           [this](std::uint32_t line) { return elsewhere(line); });
 }
 
 void Findings::add(Kind kind, Reason reason, const At& at, const At& other) {
-  const At program = in_program(at);
-  Found& found = found_[{kind, reason, program.site, program.context, in_program(other).site}];
-  const bool earlier = std::tie(program.thread, program.operation) <
-                       std::tie(found.first.thread, found.first.operation);
-  if (found.count++ == 0 || earlier) found.first = program;
+  const Contexts::Call program = in_program(at);
+  Found& found = found_[{kind, reason, program.line, program.parent, in_program(other).line}];
+  const bool earlier =
+      std::tie(at.thread, at.operation) < std::tie(found.first.thread, found.first.operation);
+  if (found.count++ == 0 || earlier) found.first = at;
 }
 
 void Findings::executed(const At& at) {
-  const At program = in_program(at);
-  ++executions_[{program.site, program.context}];
+  const Contexts::Call program = in_program(at);
+  ++executions_[{program.line, program.parent}];
 }
 
 Finding Findings::describe(const Key& key, const Found& found) const {
   Finding finding{.kind = key.kind,
                   .reason = key.reason,
-                  .place = trace::place_of(sites_, key.site),
+                  .place = trace::place_of(sites_, key.line),
                   .count = found.count,
                   .thread = found.first.thread,
                   .operation = found.first.operation};
   for (Contexts::Node node = next_call(key.context); node != Contexts::kRoot;
        node = next_call(contexts_[node].parent)) {
-    finding.calls.push_back(trace::place_of(sites_, contexts_[node].site));
+    finding.calls.push_back(trace::place_of(sites_, contexts_[node].line));
   }
   if (key.other != trace::kExternalSite) finding.other = trace::place_of(sites_, key.other);
   return finding;
 }
 
 Contexts::Node Findings::next_call(Contexts::Node node) const {
-  while (node != Contexts::kRoot) {
-    const Contexts::Call& call = contexts_[node];
-    const std::string_view file = sites_.string(sites_.sites()[call.site].file);
-    if (!in_library(call.site) && !file.starts_with("/usr/")) break;
-    node = call.parent;
-  }
+  while (node != Contexts::kRoot && elsewhere(contexts_[node].line)) node = contexts_[node].parent;
   return node;
 }
 
 trace::SourcePlace Findings::caller(Contexts::Node context) const {
   const Contexts::Node node = next_call(context);
   return node == Contexts::kRoot ? trace::SourcePlace{}
-                                 : trace::place_of(sites_, contexts_[node].site);
+                                 : trace::place_of(sites_, contexts_[node].line);
 }
 
 // One of a line and its caller: a line may have several sites, and code be inlined.

@@ -33,7 +33,8 @@ class Findings {
 
   // Are the operations of one source line?
   bool on_one_line(const At& a, const At& b) const {
-    const trace::SiteRecord &first = sites()[a.site], &second = sites()[b.site];
+    const trace::SourceLine& first = sites_.line(program_lines_[a.site]);
+    const trace::SourceLine& second = sites_.line(program_lines_[b.site]);
     return first.line == second.line && first.file == second.file;
   }
 
@@ -49,7 +50,7 @@ class Findings {
   struct Key {
     Kind kind;
     Reason reason;
-    std::uint32_t site;
+    std::uint32_t line;
     Contexts::Node context;
     std::uint32_t other;
     auto operator<=>(const Key&) const = default;
@@ -59,15 +60,18 @@ class Findings {
     At first{};
   };
 
-  // Where the program stands: behind the calls into the library.
-  At in_program(At at) const;
+  // Where the program stands: behind the calls into the library and system headers.
+  Contexts::Call in_program(const At& at) const;
   Finding describe(const Key& key, const Found& found) const;
-  // The next call in the program's own code, or kRoot: inlined system headers say nothing.
+  bool elsewhere(std::uint32_t line) const { return elsewhere_[line] != 0; }
+  // The next call in the program's own code, or kRoot.
   Contexts::Node next_call(Contexts::Node node) const;
   trace::SourcePlace caller(Contexts::Node context) const;
 
   const trace::SiteTable& sites_;
-  std::vector<std::uint8_t> library_;  // by site
+  // By line: in pm.h's library; there or in a system header.
+  std::vector<std::uint8_t> library_, elsewhere_;
+  std::vector<std::uint32_t> program_lines_;  // by line
   Contexts contexts_;
   std::map<Key, Found> found_;
   std::map<std::pair<std::uint32_t, Contexts::Node>, std::uint64_t> executions_;

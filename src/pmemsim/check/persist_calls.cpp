@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "pmemsim/check/call_stack.hpp"
-#include "pmemsim/check/findings.hpp"
+#include "pmemsim/check/contexts.hpp"
 #include "pmemsim/trace/accesses.hpp"
 #include "pmemsim/trace/names.hpp"
 #include "pmemsim/trace/pm_addresses.hpp"
@@ -38,7 +38,7 @@ std::string_view instruction_name(const trace::SiteRecord& site) {
 class Reader {
  public:
   explicit Reader(const trace::TraceFile& trace)
-      : trace_(trace), pm_(trace.metadata()), findings_(trace.sites()) {
+      : trace_(trace), marks_(trace.sites()), pm_(trace.metadata()) {
     for (std::uint32_t thread = 0; thread < trace.metadata().threads; ++thread) read(thread);
     for (const auto& [path, executions] : executions_) note_durable(path);
     for (const auto& [function, context] : stores_) note_store(function, context);
@@ -49,9 +49,10 @@ class Reader {
     std::map<std::pair<std::uint32_t, std::vector<trace::SourcePlace>>, PersistCall> found;
     for (const auto& [path, executions] : executions_) {
       const auto& [site, context] = path;
-      std::vector<trace::SourcePlace> calls = through_helpers(site, context);
+      const Contexts::Call at = in_program({context, site});
+      std::vector<trace::SourcePlace> calls = through_helpers(at);
       const PersistCall first{.name = instruction_name(sites()[site]),
-                              .place = trace::place_of(trace_.sites(), site),
+                              .place = trace::place_of(trace_.sites(), at.line),
                               .calls = calls,
                               .operations = {}};
       PersistCall& call = found.try_emplace({site, std::move(calls)}, first).first->second;
@@ -76,7 +77,7 @@ class Reader {
   std::span<const trace::SiteRecord> sites() const { return trace_.sites().sites(); }
 
   void read(std::uint32_t thread) {
-    CallStack stack(findings_);
+    CallStack stack(contexts_, trace_.sites(), marks_);
     trace::OperationStream stream(trace_, thread);
     for (Operation operation; stream.next(operation);) {
       if (operation.site >= trace::kBuiltinSites) stack.follow(operation.site);
@@ -89,12 +90,13 @@ class Reader {
     }
   }
 
-  const Contexts::Call& call(Contexts::Node node) const { return findings_.contexts()[node]; }
-  std::uint32_t caller(Contexts::Node node) const { return sites()[call(node).site].function; }
+  std::uint32_t function_of(std::uint32_t line) const { return trace_.sites().line(line).function; }
+  std::uint32_t caller(Contexts::Node node) const { return function_of(contexts_[node].line); }
 
   void note_durable(const Path& path) {
     durable_.insert(sites()[path.first].function);
-    for (Contexts::Node node = path.second; node != Contexts::kRoot; node = call(node).parent) {
+    for (Contexts::Node node = path.second; node != Contexts::kRoot;
+         node = contexts_[node].parent) {
       durable_.insert(caller(node));
     }
   }
@@ -103,26 +105,32 @@ class Reader {
   void note_store(std::uint32_t function, Contexts::Node node) {
     while (!durable_.contains(function) && node != Contexts::kRoot) {
       function = caller(node);
-      node = call(node).parent;
+      node = contexts_[node].parent;
     }
     storing_.insert(function);
   }
 
-  bool in_helper(std::uint32_t site) const { return !storing_.contains(sites()[site].function); }
+  bool in_helper(std::uint32_t line) const { return !storing_.contains(function_of(line)); }
 
-  std::vector<trace::SourcePlace> through_helpers(std::uint32_t site, Contexts::Node node) const {
+  // A system header's line belongs to the one that calls it.
+  Contexts::Call in_program(const Contexts::Call& at) const {
+    return contexts_.outside(
+        at, [this](std::uint32_t line) { return trace::in_system_header(trace_.sites(), line); });
+  }
+
+  std::vector<trace::SourcePlace> through_helpers(Contexts::Call at) const {
     std::vector<trace::SourcePlace> calls;
-    while (node != Contexts::kRoot && in_helper(site)) {
-      site = call(node).site;
-      node = call(node).parent;
-      calls.push_back(trace::place_of(trace_.sites(), site));
+    while (at.parent != Contexts::kRoot && in_helper(at.line)) {
+      at = in_program(contexts_[at.parent]);
+      calls.push_back(trace::place_of(trace_.sites(), at.line));
     }
     return calls;
   }
 
   const trace::TraceFile& trace_;
+  CallMarks marks_;
   trace::PmAddresses pm_;
-  Findings findings_;
+  Contexts contexts_;
   std::map<Path, std::vector<Execution>> executions_;  // of flushes and fences
   std::set<Path> stores_;                              // by function
   // Functions that flush or fence, themselves or by what they call; and those to which stores

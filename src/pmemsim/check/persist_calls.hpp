@@ -13,8 +13,8 @@
 //      in a helper, by the line that calls that one, and so on.
 //   3  Others are told apart by instruction. An optimising compiler makes several of one line.
 //
-// Which calls have led to an operation is worked out as in call_stack.hpp: exactly where functions
-// are compiled as such; of an inlined one the caller's last recorded operation stands for the call.
+// Which calls have led to an operation, inlined ones among them, is worked out as in
+// call_stack.hpp. What stands in a system header counts as the line that calls it.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ namespace pmemsim::check {
 
 struct PersistCall {
   std::string_view name;                  // clwb, clflushopt, clflush, sfence, mfence
-  trace::SourcePlace place;               // of the instruction
+  trace::SourcePlace place;               // of the instruction, outside system headers
   std::vector<trace::SourcePlace> calls;  // of the helpers, the innermost first
   // By thread: the numbers of its executions among the thread's operations, ascending.
   std::vector<std::vector<std::uint64_t>> operations;

@@ -40,6 +40,7 @@ constexpr std::uint64_t kLowestPointer = std::uint64_t{1} << 32;
 struct Program {
   Program(const trace::TraceFile& file, const Options& options)
       : trace(file),
+        call_marks(file.sites()),
         findings(file.sites()),
         order(file.metadata().threads, file.metadata().sync_objects),
         allocations(findings, order, file.metadata().pm_regions),
@@ -55,6 +56,7 @@ struct Program {
   }
 
   const trace::TraceFile& trace;
+  CallMarks call_marks;
   Findings findings;
   HappensBefore order;
   Allocations allocations;
@@ -78,7 +80,7 @@ class Thread {
       : program_(program),
         pm_(program.trace.metadata()),
         stream_(program.trace, number),
-        calls_(program.findings),
+        calls_(program.findings.contexts(), program.trace.sites(), program.call_marks),
         flushes_(program.findings, program.flushes, program.allocations, program.order, number),
         regions_(program.findings, program.regions, program.order, number, program.redo),
         reads_(program.built, program.flushes.lines, flushes_, program.trace.sites(), program.order,

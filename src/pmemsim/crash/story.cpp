@@ -10,6 +10,7 @@
 
 #include "pmemsim/layers/region_id.hpp"
 #include "pmemsim/sim/machine.hpp"
+#include "pmemsim/trace/source_place.hpp"
 
 namespace pmemsim {
 namespace {
@@ -156,9 +157,9 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
 };
 
 std::string place(const trace::TraceFile& trace, std::uint32_t number) {
-  const trace::SiteRecord& site = trace.sites().sites()[number];
-  if (site.line == 0) return "an unknown line";
-  return fmt::format("{}:{}", trace.sites().string(site.file), site.line);
+  const trace::SourcePlace found = trace::place_of(trace.sites(), number);
+  if (found.line == 0) return "an unknown line";
+  return fmt::format("{}:{}", found.file, found.line);
 }
 
 // The unit's store to the word. It may have freed the word instead.

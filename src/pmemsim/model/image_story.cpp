@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "pmemsim/trace/names.hpp"
+#include "pmemsim/trace/source_place.hpp"
 
 namespace pmemsim {
 namespace {
@@ -21,9 +22,9 @@ using trace::SiteKind;
 constexpr std::size_t kMostStores = 20;  // that are listed of each sort
 
 std::string source_line(const trace::TraceFile& trace, std::uint32_t number) {
-  const trace::SiteRecord& site = trace.sites().sites()[number];
-  if (site.line == 0) return "an unknown line";
-  return fmt::format("{}:{}", trace.sites().string(site.file), site.line);
+  const trace::SourcePlace found = trace::place_of(trace.sites(), number);
+  if (found.line == 0) return "an unknown line";
+  return fmt::format("{}:{}", found.file, found.line);
 }
 
 std::string name_of(const Operation& operation) {

@@ -12,13 +12,16 @@
 
 #include "pmemsim/trace/reader.hpp"
 
-namespace pmemsim::answers {
+namespace pmemsim::trace {
 
 class Functions {
  public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  explicit Functions(const trace::SiteTable& sites);
+  explicit Functions(const SiteTable& sites);
+  // The same, but for recordings that say which code was inlined and not by which calls, as those
+  // do that are older than InlinedCall: there all code of a name is a function.
+  static Functions with_inlined_calls(const SiteTable& sites);
 
   // kNone: the site is built in.
   std::uint32_t of(std::uint32_t site) const { return of_[site]; }
@@ -27,11 +30,12 @@ class Functions {
   std::size_t size() const { return names_.size(); }
 
  private:
-  void follow_marks(const trace::SiteTable& sites);
-  void go_by_names(const trace::SiteTable& sites);
+  Functions() = default;
+  void follow_marks(const SiteTable& sites);
+  void go_by_names(const SiteTable& sites);
 
   std::vector<std::uint32_t> of_;  // by site
   std::vector<std::string_view> names_;
 };
 
-}  // namespace pmemsim::answers
+}  // namespace pmemsim::trace
