@@ -8,9 +8,11 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "litmus_program.hpp"
+#include "pmemsim/model/image_story.hpp"
 
 namespace pmemsim::litmus {
 namespace {
@@ -291,6 +293,25 @@ TEST(AllowedImages, SaysWhichPiecesAnImageHolds) {
       EXPECT_EQ(there, Presence{(*image)[line * 64 - kPmBase] == 1});
     }
   }
+}
+
+TEST(ImageStory, HasTheLinesThatCallSystemHeaders) {
+  trace::TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + 4096);
+  const std::uint32_t store = builder.site(trace::SiteKind::kStore, 8, 1, {}, {}, 0, 0,
+                                           {"/usr/include/c++/atomic", "store", 500});
+  const std::uint32_t in_header = builder.inlined_call({"mine.c", "publish", 12});
+  builder.inlined(store, builder.inlined_call({"/usr/include/c++/atomic", "=", 400}, in_header));
+  builder.store(store, kPmBase, 1);
+  const TemporaryTrace file(builder);
+  const trace::TraceFile trace(file.path());
+  AllowedImages images(trace, PersistencyRules::kPx86, 1, 100);
+  std::string stories;
+  while (images.next()) {
+    for (const std::string& line : image_story(trace, images)) stories += line + "\n";
+  }
+  EXPECT_NE(stories.find("mine.c:12"), std::string::npos) << stories;
+  EXPECT_EQ(stories.find("/usr/"), std::string::npos) << stories;
 }
 
 }  // namespace
