@@ -24,6 +24,7 @@
 #include "pmemsim/trace/reader.hpp"
 #include "pmemsim/trace/summary.hpp"
 #include "pmemsim/trace/turns.hpp"
+#include "pmemsim/trace/unrecorded.hpp"
 #include "pmemsim/trace/verify.hpp"
 
 namespace nb = nanobind;
@@ -227,6 +228,13 @@ void bind_trace(nb::module_& module) {
         trace::store_races(path.string());
       },
       nb::arg("path"));
+  module.def(
+      "store_unrecorded",
+      [](const Path& path, const Path& contents) {
+        nb::gil_scoped_release release;
+        trace::store_unrecorded(path.string(), contents.string());
+      },
+      nb::arg("path"), nb::arg("contents"));
   nb::class_<OperationChunks>(module, "OperationChunks").def("next", &OperationChunks::next);
   nb::class_<TraceFile>(module, "TraceFile")
       .def(

@@ -272,6 +272,7 @@ void start(int count, char** arguments, char** environment) {
   attach_main_thread();
   mode = Mode::kStarting;
   configure_persistent_memory();
+  configure_contents();
   hide_environment();
   watch_signals();
   configure_stepping();

@@ -47,6 +47,11 @@ void was_asked(std::uint64_t place, std::uint64_t begin, std::uint64_t end) {
   hint_mapped(place, begin, end);
 }
 
+// [begin, end) is about to be unmapped.
+void unmapping(std::uint64_t begin, std::uint64_t end) {
+  if (recording()) write_contents(begin, end);
+}
+
 // [begin, end) has just been unmapped.
 void unmapped(std::uint64_t begin, std::uint64_t end) {
   remove_mappings(begin, end);
@@ -112,6 +117,7 @@ PMEMSIM_EXPORT void* mmap(void* wanted, std::size_t bytes, int access, int flags
     place = preferred_to(place);
   }
   if (place != 0) release_vacated(place, page_end(place + bytes));
+  if ((flags & MAP_FIXED) != 0) unmapping(place, page_end(place + bytes));
   const long got = real.syscall(SYS_mmap, place, bytes, access, flags, descriptor, offset);
   if (got == -1) return MAP_FAILED;
   const auto begin = static_cast<std::uint64_t>(got);
@@ -130,6 +136,7 @@ PMEMSIM_EXPORT void* mmap64(void* wanted, std::size_t bytes, int access, int fla
   return mmap(wanted, bytes, access, flags, descriptor, offset);
 }
 PMEMSIM_EXPORT int munmap(void* begin, std::size_t bytes) noexcept {
+  unmapping(address_of(begin), page_end(address_of(begin) + bytes));
   const long got = real.syscall(SYS_munmap, begin, bytes);
   if (got == 0 && mode != Mode::kOff)
     unmapped(address_of(begin), page_end(address_of(begin) + bytes));
@@ -141,7 +148,11 @@ PMEMSIM_EXPORT void* mremap(void* old, std::size_t old_bytes, std::size_t bytes,
   va_start(list, flags);
   void* wanted = (flags & MREMAP_FIXED) != 0 ? va_arg(list, void*) : nullptr;
   va_end(list);
-  if (wanted != nullptr) release_vacated(address_of(wanted), page_end(address_of(wanted) + bytes));
+  if (wanted != nullptr) {
+    release_vacated(address_of(wanted), page_end(address_of(wanted) + bytes));
+    unmapping(address_of(wanted), page_end(address_of(wanted) + bytes));
+  }
+  if (bytes < old_bytes) unmapping(page_end(address_of(old) + bytes), address_of(old) + old_bytes);
   const long got = real.syscall(SYS_mremap, old, old_bytes, bytes, flags, wanted);
   if (got == -1) return MAP_FAILED;
   if (mode != Mode::kOff) {

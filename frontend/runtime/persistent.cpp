@@ -52,12 +52,7 @@ List<Range, 1u << 20> imaged;  // places whose contents are in the trace
 std::uint64_t page_begin(std::uint64_t address) { return address & ~(kPage - 1); }
 std::uint64_t page_end(std::uint64_t address) { return page_begin(address + kPage - 1); }
 std::uint64_t larger(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
-
-bool is_zero(const std::uint64_t* page) {
-  std::uint64_t any = 0;
-  for (std::size_t i = 0; i < kPage / sizeof(*page); ++i) any |= page[i];
-  return any == 0;
-}
+std::uint64_t smaller(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
 
 // A mapping may be longer than its file; what is behind the file's end can't be touched. The kernel
 // tells without a signal: it reads a signal set there before it finds that this isn't a request.
@@ -74,27 +69,49 @@ bool is_imaged(std::uint64_t page) {
   return false;
 }
 
-// Of [begin, end), which is one mapping, what hasn't been imaged yet.
-void write_image(Stream& image, std::uint64_t begin, std::uint64_t end) {
-  for (std::uint64_t page = page_begin(begin); page < end && is_backed(page); page += kPage) {
-    const auto* bytes = reinterpret_cast<const std::uint64_t*>(page);
-    const std::uint64_t place = place_of(page);
-    if (is_imaged(place) || is_zero(bytes)) continue;
-    image.keep_together(sizeof(place) + kPage);
-    image.put(&place, sizeof(place));
-    image.put(bytes, kPage);
-  }
-}
-
-// Of [begin, end), which stands at `place` in the trace.
-void write_image_of(std::uint64_t begin, std::uint64_t end, std::uint64_t place) {
-  Stream image(trace::FrameKind::kImage);
+// Calls visit(page) for each page of [begin, end) that can be read.
+template <class Visit>
+void for_each_page(std::uint64_t begin, std::uint64_t end, Visit visit) {
   for_each_mapping([&](const MappedRange& mapped) {
     const std::uint64_t first = larger(mapped.range.begin, begin);
-    const std::uint64_t last = mapped.range.end < end ? mapped.range.end : end;
-    if (mapped.readable && first < last) write_image(image, first, last);
+    const std::uint64_t last = smaller(mapped.range.end, end);
+    if (!mapped.readable) return;
+    for (std::uint64_t page = page_begin(first); page < last && is_backed(page); page += kPage) {
+      visit(page);
+    }
+  });
+}
+
+// Of [begin, end), which stands at `place` in the trace, what hasn't been imaged yet.
+void write_image_of(std::uint64_t begin, std::uint64_t end, std::uint64_t place) {
+  Stream image(trace::FrameKind::kImage);
+  for_each_page(begin, end, [&](std::uint64_t page) {
+    const auto* bytes = reinterpret_cast<const void*>(page);
+    const std::uint64_t its_place = place_of(page);
+    if (is_imaged(its_place) || is_zero_page(bytes)) return;
+    image.keep_together(sizeof(its_place) + kPage);
+    image.put(&its_place, sizeof(its_place));
+    image.put(bytes, kPage);
+    note_image_page(its_place, bytes);
   });
   imaged.push({page_begin(place), page_end(place + (end - begin))});
+}
+
+// Calls visit(begin, end) for the parts of [begin, end) that are persistent, but for the heap.
+template <class Visit>
+void for_each_persistent_part(std::uint64_t begin, std::uint64_t end, Visit visit) {
+  const auto visit_part = [&](std::uint64_t first, std::uint64_t last) {
+    first = larger(first, begin);
+    last = smaller(last, end);
+    if (first < last) visit(first, last);
+  };
+  for (const Memory& memory : memories) {
+    if (memory.is_range) visit_part(memory.place, memory.place + memory.bytes);
+  }
+  for (const Mapping& mapping : mappings) {
+    if (mapping.memory == kVolatile || !memories[mapping.memory].persistent) continue;
+    visit_part(mapping.begin, mapping.end);
+  }
 }
 
 void write_image_of(const Mapping& mapping) {
@@ -418,6 +435,28 @@ bool find_persistent(std::uint64_t place, Range& found) {
 bool is_persistent(const void* address) {
   Range found{};
   return find_persistent(place_of(address), found);
+}
+
+bool is_zero_page(const void* page) {
+  const auto* words = static_cast<const std::uint64_t*>(page);
+  std::uint64_t any = 0;
+  for (std::size_t i = 0; i < kPage / sizeof(*words); ++i) any |= words[i];
+  return any == 0;
+}
+
+bool has_persistent(std::uint64_t begin, std::uint64_t end) {
+  bool has = false;
+  for_each_persistent_part(begin, end, [&](std::uint64_t, std::uint64_t) { has = true; });
+  return has;
+}
+
+void visit_persistent_pages(std::uint64_t begin, std::uint64_t end,
+                            void (*visit)(void*, std::uint64_t, const void*), void* data) {
+  for_each_persistent_part(begin, end, [&](std::uint64_t first, std::uint64_t last) {
+    for_each_page(first, last, [&](std::uint64_t page) {
+      visit(data, place_of(page), reinterpret_cast<const void*>(page));
+    });
+  });
 }
 
 void write_images() {

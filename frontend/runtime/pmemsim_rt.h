@@ -10,6 +10,7 @@
 // The environment of the program tells the runtime what to do (`pmemsim record` sets it up):
 //
 //   PMEMSIM_TRACE      the file to write. Not set: the program runs as if it weren't instrumented.
+//   PMEMSIM_CONTENTS   a file for what PM holds at the end (contents.cpp). Not set: there is none.
 //   PMEMSIM_METADATA   a JSON object whose keys go into the trace's metadata (workload, seed, ...)
 //   PMEMSIM_ROI        marked: record from pm_roi_begin() to pm_roi_end(); whole: from main() to
 //                      its return. Default: marked if the program contains pm_roi_begin().

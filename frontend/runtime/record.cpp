@@ -436,6 +436,7 @@ void end_recording() {
   for (Thread* thread : threads) {
     if (thread->buffer != nullptr) submit_records(*thread);
   }
+  write_contents(0, trace::kMaxAddress);
 }
 
 Counts recorded_counts() { return counts; }

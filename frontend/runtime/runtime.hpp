@@ -10,7 +10,7 @@
 //   operators, heap, stacks, processes
 //                                know nothing of recording
 //   scheduler, schedules, meetings, turns, objects, own_locks, record, sites, output, places,
-//   persistent, mapping, flushes, warm, external, threads, processor, signals, watchdog
+//   persistent, contents, mapping, flushes, warm, external, threads, processor, signals, watchdog
 //                                the recorder. A turn that ends stops stepping and reaps threads, a
 //                                record may end a turn or a buffer: these call each other.
 //   clock, locks, waits, blocking, metadata    what waits for time, threads or descriptors
@@ -418,6 +418,22 @@ void configure_persistent_memory();
 // The contents of all persistent memory, when recording begins.
 void write_images();
 bool is_persistent(const void* address);
+bool is_zero_page(const void* page);
+// Is any of the program's addresses [begin, end) persistent? The heap that counts as PM isn't
+// meant.
+bool has_persistent(std::uint64_t begin, std::uint64_t end);
+// Calls visit(data, place, page) for each page of these that can be read; `place` is the trace's.
+void visit_persistent_pages(std::uint64_t begin, std::uint64_t end,
+                            void (*visit)(void*, std::uint64_t, const void*), void* data);
+template <class Visit>
+void for_each_persistent_page(std::uint64_t begin, std::uint64_t end, Visit visit) {
+  visit_persistent_pages(
+      begin, end,
+      [](void* data, std::uint64_t place, const void* page) {
+        (*static_cast<Visit*>(data))(place, page);
+      },
+      &visit);
+}
 // Into `found`: the persistent memory of the trace that has the address; false: none has.
 bool find_persistent(std::uint64_t place, Range& found);
 // Where to map a file, so that nothing has to be moved; 0: anywhere, since it isn't persistent.
@@ -464,6 +480,15 @@ void find_operators();
 void use_operators_of_heap();
 // Up to where the heap that counts as PM has been used; 0 if it doesn't count.
 std::uint64_t heap_end();
+
+// ---- What persistent memory holds at the end (contents.cpp) -------------------------------------
+
+// From the environment.
+void configure_contents();
+// The image has this page, which isn't zero.
+void note_image_page(std::uint64_t place, const void* page);
+// [begin, end) of the program is about to be unmapped, or recording has ended.
+void write_contents(std::uint64_t begin, std::uint64_t end);
 
 // ---- Flushes of other memory (flushes.cpp) ----------------------------------------------------
 

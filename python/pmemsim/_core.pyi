@@ -258,6 +258,12 @@ class OperationChunks:
 
     def next(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]] | None: ...
 
+def store_unrecorded(path: Path, contents: Path) -> None:
+    """Let a recording say what of persistent memory has changed without a recorded store.
+
+    `contents` is what that memory held at the end, as the recorder has written it.
+    """
+
 def store_races(path: Path) -> None:
     """Write the races of a recording into it, unless they are there already."""
 

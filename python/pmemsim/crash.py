@@ -22,6 +22,7 @@ from pmemsim.recording import build_workload
 from pmemsim.simulation import Configuration, Progress, configure
 from pmemsim.stress import StressSet
 from pmemsim.trace import Trace
+from pmemsim.unrecorded import notes_on_crashes
 from pmemsim.workloads import workloads
 
 # Where a checker has the file of a region: in memory (host/program.cpp), or in a folder.
@@ -225,6 +226,8 @@ class CrashRun:
     story: Story | None
     programs: int = 1
     """Recordings that the counts are of; `seed` and `threads` are the first's."""
+    notes: tuple[str, ...] = ()
+    """What the recording lacks, so that violations may be missing, or be none."""
 
     @property
     def points_per_s(self) -> float:
@@ -382,6 +385,7 @@ def verify(
         violations=found["violations"],
         wall_s=found["wall_s"],
         story=_story(found["story"], command),
+        notes=tuple(notes_on_crashes(trace.metadata)),
     )
 
 

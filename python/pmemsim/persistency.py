@@ -18,6 +18,7 @@ from pmemsim.presets import Setting
 from pmemsim.recovery_recording import Extent, Recorder, extents_of, lines_of_reads
 from pmemsim.simulation import Configuration, Progress, configure
 from pmemsim.trace import Trace
+from pmemsim.unrecorded import notes_on_crashes
 
 MODELS = {
     "px86": "x86's persistency model: what isn't flushed and fenced may be there or not",
@@ -116,6 +117,8 @@ class ModelRun:
     """Instants at which a crash leaves images that no earlier one leaves."""
     wall_s: float
     story: ImageStory | None
+    notes: tuple[str, ...]
+    """What the recording lacks, so that images may be missing, or be none that a crash leaves."""
 
     @property
     def unread(self) -> bool:
@@ -230,7 +233,13 @@ def show_images(
     if story is None and images.exact and images.possible == 1:
         raise Error(
             f"{trace.name}: stores nothing to its persistent memory in the recorded part, so that "
-            "no crash can be told from another; record the part that does (docs/recording.md)"
+            "no crash can be told from another; "
+            + "; ".join(
+                [
+                    "record the part that does (docs/recording.md)",
+                    *notes_on_crashes(trace.metadata),
+                ]
+            )
         )
     return ModelRun(
         model=wanted.allowed_by,
@@ -246,6 +255,7 @@ def show_images(
         instants=images.instants,
         wall_s=time.monotonic() - begin,
         story=story,
+        notes=tuple(notes_on_crashes(trace.metadata)),
     )
 
 

@@ -13,6 +13,7 @@ from pmemsim.document import Item, read
 from pmemsim.errors import ConfigError, Error
 from pmemsim.simulation import Progress, version
 from pmemsim.trace import Place, Trace
+from pmemsim.unrecorded import notes_on_crashes
 
 Model = Literal["px86", "eadr"]
 MODELS: tuple[Model, ...] = ("px86", "eadr")
@@ -384,7 +385,9 @@ def check_program(
     if counts["pm_stores"] == 0:
         raise Error(
             f"{trace.path}: stores nothing to its persistent memory, so there is nothing to judge; "
-            "record the part of the program that does"
+            + "; ".join(
+                ["record the part of the program that does", *notes_on_crashes(trace.metadata)]
+            )
         )
     findings = [*more, *(_finding(entry) for entry in found["findings"])]
     suppressed = [
@@ -461,7 +464,7 @@ def _not_looked_for(trace: Trace, model: Model, counts: dict[str, int]) -> dict[
 def _notes(
     trace: Trace, model: Model, counts: dict[str, int], *, from_the_start: bool
 ) -> list[str]:
-    notes = []
+    notes = notes_on_crashes(trace.metadata)
     if not from_the_start:
         notes.append(
             "the recording begins at pm_roi_begin: what was stored before, and isn't flushed, "

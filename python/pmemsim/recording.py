@@ -72,7 +72,7 @@ def record(
         environment["PMEMSIM_PM_HEAP"] = "1"
     environment |= _of_schedule(schedule, seed)
     with _made_beside(output) as fresh, Processes.noted() as processes:
-        environment["PMEMSIM_TRACE"] = str(fresh)
+        environment |= _output_of(fresh)
         environment["PMEMSIM_PROCESSES"] = str(processes.folder)
         environment["PMEMSIM_PROCESS"] = Path(process or "").name
         status = _run([program, *command[1:]], environment, keep_going)
@@ -89,8 +89,18 @@ def record(
             )
         if others := processes.not_recorded():
             print(f"pmemsim: {others}", file=sys.stderr)
-        _store_races(fresh)
+        _complete(fresh)
     return Trace(output)
+
+
+def _output_of(recording: Path) -> dict[str, str]:
+    """What tells the runtime where to write."""
+    return {"PMEMSIM_TRACE": str(recording), "PMEMSIM_CONTENTS": str(_contents_of(recording))}
+
+
+def _contents_of(recording: Path) -> Path:
+    """What persistent memory holds at the end, until it has been compared with the recording."""
+    return recording.with_name(f"{recording.name}.contents")
 
 
 def _of_schedule(schedule: int, seed: int) -> dict[str, str]:
@@ -121,7 +131,7 @@ def record_uncached(run: WorkloadRun, output: Path, keep_going: KeepGoing | None
     program = build_workload(run.workload, run.opt, keep_going, run.log, run.hints)
     environment = {
         **_of_schedule(run.schedule, run.seed),
-        "PMEMSIM_TRACE": str(output),
+        **_output_of(output),
         "PMEMSIM_PROCESSES": "",  # those of a `pmemsim record` around this one are not ours
         "PMEMSIM_METADATA": json.dumps(
             {
@@ -151,18 +161,34 @@ def record_uncached(run: WorkloadRun, output: Path, keep_going: KeepGoing | None
         raise RecordError(f"{what}: {why}; no trace was kept")
     if text:
         print(text, file=sys.stderr)
-    _store_races(output)
+    _complete(output)
 
 
-def _store_races(recording: Path) -> None:
-    """Let a recording say which accesses race; it is whole without that, too."""
-    try:
+def _complete(recording: Path) -> None:
+    """Let a recording say what is found by going through it; it is whole without that, too."""
+    contents = _contents_of(recording)
+    if contents.is_file():
+        with _noted(
+            "compare persistent memory with it",
+            "whether all stores to persistent memory are in it",
+        ):
+            _core.store_unrecorded(recording, contents)
+        contents.unlink()
+    with _noted(
+        "look for races", "which accesses race, so that each use of it looks for them again"
+    ):
         _core.store_races(recording)
+
+
+@contextlib.contextmanager
+def _noted(task: str, missing: str) -> Iterator[None]:
+    """If the task fails, say what the recording doesn't."""
+    try:
+        yield
     except (Error, MemoryError) as error:
-        why = str(error) or "there isn't enough memory to look for races"
+        why = str(error) or f"there isn't enough memory to {task}"
         print(
-            f"pmemsim: note: {why}; the recording is complete, but doesn't say which accesses "
-            "race, so that each use of it looks for them again",
+            f"pmemsim: note: {why}; the recording is complete, but doesn't say {missing}",
             file=sys.stderr,
         )
 

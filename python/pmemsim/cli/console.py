@@ -38,6 +38,13 @@ if not out.is_terminal:
 err = _Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
 
 
+def print_notes(runs: Iterable[tuple[str, Sequence[str]]]) -> None:
+    """Say what the runs' recordings lack, each once: name and notes."""
+    for name, notes in dict(runs).items():
+        for note in notes:
+            out.print(f"{name}: partial: {note}", markup=False)
+
+
 def note_nothing_kept(path: Path) -> None:
     """Say that no image is wrong, so that none was written there."""
     err.print(f"pmemsim: note: no image is wrong; {path} isn't written", markup=False)

@@ -22,7 +22,7 @@ from pmemsim.cli.choices import (
     distinct,
     names_of,
 )
-from pmemsim.cli.console import note_nothing_kept, out, progress_of, si, table
+from pmemsim.cli.console import note_nothing_kept, out, print_notes, progress_of, si, table
 from pmemsim.cli.model_crash import ModelOptions, crash_by_model
 from pmemsim.cli.options import (
     MOST,
@@ -401,6 +401,7 @@ def crash_command(
         write_json(results, json_path)
     if json_path != "-":
         _print_runs(shown)
+        print_notes((run.workload, run.notes) for run in shown)
         _print_refused(refused)
     _fail_if_wrong(runs)
     if keep_image is not None and at is None:

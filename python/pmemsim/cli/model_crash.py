@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pmemsim.cli.choices import names_of
-from pmemsim.cli.console import note_nothing_kept, out, progress_of, si, table
+from pmemsim.cli.console import note_nothing_kept, out, print_notes, progress_of, si, table
 from pmemsim.cli.options import Recipe, keep_inputs
 from pmemsim.cli.recordings import open_traces
 from pmemsim.cli.recovery_crash import fail_if_rejected_again, print_recoveries
@@ -117,6 +117,7 @@ def crash_by_model(
         write_json({"runs": results}, options.json_path)
     if options.json_path != "-":
         _print(runs)
+        print_notes((run.workload, run.notes) for run in runs)
         print_recoveries(crashed)
         for run, instructions in zip(runs, left_out, strict=False):
             _print_left_out(run, instructions)

@@ -18,6 +18,7 @@ from pmemsim.flushes import flushes_outside_pm
 from pmemsim.parallel import Report, run_all
 from pmemsim.recording import check_hint, check_pm_path, check_range, record, record_workload
 from pmemsim.trace import Trace
+from pmemsim.unrecorded import CAUSES, CURE, DOCS, unrecorded
 from pmemsim.workloads import WorkloadRun, argument_problems, unknown_workload, workloads
 
 
@@ -333,4 +334,10 @@ def _say(trace: Trace) -> None:
     if outside := flushes_outside_pm(trace.metadata):
         err.print(
             f"pmemsim: note: flushes of lines outside persistent memory: {outside}", markup=False
+        )
+    if changed := unrecorded(trace.metadata):
+        err.print(
+            f"pmemsim: note: persistent memory has changed without a recorded store: {changed}; "
+            f"{CAUSES}. What check and crash say of it is partial: {CURE} ({DOCS})",
+            markup=False,
         )

@@ -16,6 +16,7 @@ from pmemsim.cli.console import out, percent, table
 from pmemsim.errors import Problems
 from pmemsim.flushes import flushes_outside_pm
 from pmemsim.trace import DETAILS, KINDS, PURPOSES, Operations, Trace
+from pmemsim.unrecorded import unrecorded
 
 app = typer.Typer(no_args_is_help=True, help="Look into a recording, and check it.")
 
@@ -171,6 +172,7 @@ def _facts(trace: Trace, summary: dict[str, Any]) -> list[tuple[str, str]]:
         f"{region['begin']:#x} to {region['end']:#x} ({region['source']})"
         for region in metadata["pm_regions"]
     ]
+    changed = unrecorded(metadata)
     outside = flushes_outside_pm(metadata).replace("; ", "\n").replace(": ", ":\n", 1)
     return [
         ("workload", trace.name),
@@ -182,6 +184,7 @@ def _facts(trace: Trace, summary: dict[str, Any]) -> list[tuple[str, str]]:
         *([("turns of the threads", _turns(summary["turns"]))] if trace.threads > 1 else []),
         *([("races, kept in their order", f"{summary['races']:,}")] if summary["turns"] else []),
         ("persistent memory", "\n".join(regions) or "none"),
+        *([("changed without a recorded store", changed)] if changed else []),
         *([("flushes of other memory", outside)] if outside else []),
         ("instructions", f"{instructions:,}"),
         (

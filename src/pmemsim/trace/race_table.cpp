@@ -72,11 +72,7 @@ void store_races(const std::string& path) {
   if (!Turns(trace).recorded() || trace.first_frame(FrameKind::kRaces) != nullptr) return;
   const std::vector<std::byte> table = table_of(trace.races(), trace.metadata().threads);
   Writer writer(path);
-  std::vector<std::byte> stored;
-  for (const FrameEntry& frame : trace.frames()) {
-    trace.read_stored(frame, stored);
-    writer.frame(frame.header, stored);
-  }
+  writer.copy(trace, FrameKind::kRaces);
   for (std::span<const std::byte> left(table); !left.empty();) {
     const auto part = left.first(std::min<std::size_t>(left.size(), kMaxFrameBytes));
     writer.frame(FrameKind::kRaces, 0, part, 0);

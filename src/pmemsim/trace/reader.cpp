@@ -51,6 +51,13 @@ std::uint64_t unsigned_number(const nlohmann::ordered_json& json, const char* ke
 void check_other_keys(const nlohmann::ordered_json& json) {
   if (json.contains("regions")) unsigned_number(json, "regions");
   value_or(json, "arguments", std::vector<std::string>());
+  if (json.contains("unrecorded")) {
+    const auto& unrecorded = json["unrecorded"];
+    for (const char* key : {"bytes", "places"}) unsigned_number(unrecorded, key);
+    for (const auto& place : unrecorded.at("lowest")) {
+      for (const char* key : {"begin", "end"}) unsigned_number(place, key);
+    }
+  }
   if (!json.contains("flushes_outside_pm")) return;
   unsigned_number(json, "flushes");
   for (const auto& memory : json["flushes_outside_pm"]) {

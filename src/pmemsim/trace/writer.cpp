@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include "pmemsim/core/error.hpp"
+#include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim::trace {
 namespace {
@@ -48,6 +49,15 @@ void Writer::frame(FrameKind kind, std::uint32_t thread, std::span<const std::by
 
 void Writer::frame(const FrameHeader& header, std::span<const std::byte> stored) {
   check(file_.append(header, stored.data()), path_, "write");
+}
+
+void Writer::copy(const TraceFile& from, FrameKind but) {
+  std::vector<std::byte> stored;
+  for (const FrameEntry& entry : from.frames()) {
+    if (is(entry.header, but)) continue;
+    from.read_stored(entry, stored);
+    frame(entry.header, stored);
+  }
 }
 
 void Writer::finish() { check(file_.finish(), path_, "finish"); }

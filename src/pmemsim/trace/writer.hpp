@@ -16,6 +16,8 @@
 
 namespace pmemsim::trace {
 
+class TraceFile;
+
 class Writer {
  public:
   // Creates path + ".partial". Throws Error if that fails.
@@ -30,6 +32,9 @@ class Writer {
 
   // Appends a frame of another file, compressed as it is there.
   void frame(const FrameHeader& header, std::span<const std::byte> stored);
+
+  // The same for all frames but those of one kind. Throws TraceError, too.
+  void copy(const TraceFile& from, FrameKind but);
 
   // Writes index and footer, syncs, renames. The writer is of no use afterwards.
   void finish();

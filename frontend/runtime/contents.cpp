@@ -1,0 +1,127 @@
+// What persistent memory holds when recording ends, for whoever wants to know whether all that has
+// changed it was recorded (PMEMSIM_CONTENTS; src/pmemsim/trace/contents.hpp has the format).
+//
+//  1  Memory that is unmapped before is written then: nothing is stored to it until it is mapped
+//     again, and what is written later counts.
+//  2  Pages that hold what the image says are only named. So the file is as long as what the
+//     program has changed, however much it has mapped.
+//  3  It goes to a file of its own and not into the trace, which need not keep it.
+//  4  The heap that counts as PM is left out: its allocator, and the C library, write there for
+//     themselves.
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "pmemsim/trace/contents.hpp"
+#include "real.hpp"
+#include "runtime.hpp"
+
+namespace pmemsim::rt {
+namespace {
+
+using trace::ContentsRecord;
+using trace::PagesAre;
+
+constexpr std::uint64_t kPage = trace::kImagePageBytes;
+
+const char* path = nullptr;  // nullptr: nobody wants to know
+
+Map<std::uint64_t> image;  // checksums of its pages, by number
+
+std::uint64_t checksum(const void* page) { return XXH64(page, kPage, 0); }
+
+PagesAre what_page_is(std::uint64_t place, const void* page) {
+  if (is_zero_page(page)) return PagesAre::kZero;
+  const std::uint64_t* imaged = image.find(place / kPage);
+  return imaged != nullptr && *imaged == checksum(page) ? PagesAre::kAsInImage : PagesAre::kGiven;
+}
+
+// Appends to the file; if that can't be, there will be none.
+class ContentsFile {
+ public:
+  ContentsFile() : descriptor_(open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
+    if (descriptor_ < 0) error_ = errno;
+  }
+  ContentsFile(const ContentsFile&) = delete;
+  ContentsFile& operator=(const ContentsFile&) = delete;
+  ~ContentsFile() {
+    end_record();
+    write_buffer();
+    return_buffer(buffer_);
+    if (descriptor_ >= 0) close(descriptor_);
+    if (error_ != 0) give_up();
+  }
+
+  void put_page(std::uint64_t place, const void* page) {
+    const PagesAre are = what_page_is(place, page);
+    const bool goes_on = record_.pages > 0 && are == record_.are && are != PagesAre::kGiven &&
+                         place == record_.begin + record_.pages * kPage;
+    if (!goes_on) {
+      end_record();
+      record_ = {place, 0, are};
+    }
+    ++record_.pages;
+    if (are != PagesAre::kGiven) return;
+    end_record();
+    put(page, kPage);
+  }
+
+ private:
+  void end_record() {
+    if (record_.pages > 0) put(&record_, sizeof(record_));
+    record_.pages = 0;
+  }
+  void put(const void* bytes, std::size_t count) {
+    if (used_ + count > kBufferBytes) write_buffer();
+    std::memcpy(buffer_ + used_, bytes, count);
+    used_ += count;
+  }
+  void write_buffer() {
+    for (std::size_t done = 0; done < used_ && error_ == 0;) {
+      const ssize_t written = real.write(descriptor_, buffer_ + done, used_ - done);
+      if (written < 0 && errno != EINTR) error_ = errno;
+      if (written > 0) done += static_cast<std::size_t>(written);
+    }
+    used_ = 0;
+  }
+  void give_up() const {
+    say("note: can't write what persistent memory holds at the end (%s), so nobody will know "
+        "whether all that was stored there was recorded",
+        std::strerror(error_));
+    unlink(path);
+    path = nullptr;
+  }
+
+  int descriptor_;
+  int error_ = 0;
+  ContentsRecord record_{};
+  std::uint8_t* buffer_ = take_buffer();
+  std::size_t used_ = 0;
+};
+
+}  // namespace
+
+void configure_contents() {
+  const char* text = std::getenv("PMEMSIM_CONTENTS");
+  if (text == nullptr || *text == '\0') return;
+  auto* copy = static_cast<char*>(allocate(std::strlen(text) + 1));
+  path = std::strcpy(copy, text);
+}
+
+void note_image_page(std::uint64_t place, const void* page) {
+  if (path != nullptr) image[place / kPage] = checksum(page);
+}
+
+void write_contents(std::uint64_t begin, std::uint64_t end) {
+  if (path == nullptr || !has_persistent(begin, end)) return;
+  const Waiting waits;
+  ContentsFile file;
+  for_each_persistent_page(
+      begin, end, [&](std::uint64_t place, const void* page) { file.put_page(place, page); });
+}
+
+}  // namespace pmemsim::rt

@@ -1,0 +1,1 @@
+void put(unsigned long* at, unsigned long value) { *at = value; }

@@ -1,0 +1,197 @@
+"""Persistent memory that changes without a recorded store: it is noticed, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import HERE, built_toolchain, run
+from pmemsim.errors import Error
+from shared import locked
+from support import pmemsim
+
+from pmemsim import _core, recording
+from pmemsim.trace import Trace
+
+SOURCE = HERE / "recorded" / "unrecorded.c"
+LIBRARY = HERE / "recorded" / "unrecorded_library.c"
+POOL_BYTES = 1 << 20
+PLACE = 0x10040
+
+UNRECORDED = (
+    "encoded_assembly", "handler", "child", "library", "library_unmapped", "library_replaced",
+    "library_shrunk", "library_exit", "library_threads", "covered", "same_again", "vector_read",
+)  # fmt: skip
+RECORDED = (
+    "store", "assembly", "non_temporal", "copies", "updates", "races", "thread_left",
+    "mapped_again", "mapped_twice", "grown", "plain_read", "recorded_exit", "childs_own",
+)  # fmt: skip
+WITH_LIBRARY = tuple(way for way in UNRECORDED if way.startswith(("library", "covered")))
+
+NOTE = "persistent memory has changed without a recorded store"
+
+Build = Callable[..., Path]
+Recorded = tuple[Trace, str]
+
+
+@pytest.fixture(scope="session")
+def build(shared_folder: Path) -> Build:
+    """Compile the program and its library, once."""
+    parent = shared_folder / "unrecorded"
+    parent.mkdir(exist_ok=True)
+    cc = built_toolchain() / "bin" / "pmemsim-cc"
+
+    def compiled(*options: str, library_by: str | Path = "clang-19") -> Path:
+        folder = parent / "-".join([Path(library_by).name, *options]).replace("=", "-")
+        program = folder / "program"
+        with locked(parent):
+            if program.exists():
+                return program
+            folder.mkdir(exist_ok=True)
+            library = folder / "libput.so"
+            run(library_by, "-O1", "-shared", "-fPIC", LIBRARY, "-o", library)
+            run(
+                cc, "-O1", "-g", "-pthread", *options, SOURCE, library,
+                f"-Wl,-rpath,{folder}", "-o", program,
+            )  # fmt: skip
+        return program
+
+    return compiled
+
+
+def record(program: Path, folder: Path, way: str) -> Recorded:
+    """Record the program; the trace, and what was said."""
+    (folder / "pm").mkdir()
+    pool = folder / "pm" / "pool"
+    pool.write_bytes(bytes(POOL_BYTES))
+    output = folder / "x.pmt"
+    done = pmemsim("record", "-o", output, "--pm-path", folder / "pm", "--", program, way, pool)
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in folder.iterdir()} == {"pm", "x.pmt"}, "nothing is left"
+    trace = Trace(output)
+    trace.verify()
+    return trace, done.stderr
+
+
+@pytest.mark.parametrize("way", UNRECORDED)
+def test_a_change_without_a_store_is_noticed(build: Build, tmp_path: Path, way: str) -> None:
+    trace, said = record(build(), tmp_path, way)
+    (region,) = trace.metadata["pm_regions"]
+    place = region["begin"] + PLACE
+    assert trace.metadata["unrecorded"] == {
+        "bytes": 8,
+        "places": 1,
+        "lowest": [{"begin": place, "end": place + 8}],
+    }
+    assert f"{NOTE}: 8 bytes in 1 place, at {tmp_path}/pm/pool+0x10040 ({place:#x});" in said
+
+
+@pytest.mark.parametrize("way", RECORDED)
+def test_nothing_is_said_of_what_is_recorded(build: Build, tmp_path: Path, way: str) -> None:
+    trace, said = record(build(), tmp_path, way)
+    assert "unrecorded" not in trace.metadata
+    assert NOTE not in said
+
+
+@pytest.mark.parametrize("way", WITH_LIBRARY)
+def test_nothing_is_said_of_a_library_that_is_recorded(
+    build: Build, tmp_path: Path, way: str
+) -> None:
+    by = built_toolchain() / "bin" / "pmemsim-cc"
+    trace, said = record(build(library_by=by), tmp_path, way)
+    assert "unrecorded" not in trace.metadata
+    assert NOTE not in said
+
+
+@pytest.mark.parametrize("way", UNRECORDED)
+def test_nothing_is_said_of_what_comes_after_the_region(
+    build: Build, tmp_path: Path, way: str
+) -> None:
+    trace, said = record(build("-DAFTER_REGION"), tmp_path, way)
+    assert "unrecorded" not in trace.metadata
+    assert NOTE not in said
+
+
+@pytest.fixture
+def partial(build: Build, tmp_path: Path) -> Path:
+    """A recording in which a store is missing."""
+    record(build(), tmp_path, "library")
+    return tmp_path / "x.pmt"
+
+
+def notes_of(*command: str | Path) -> list[list[str]]:
+    """The notes in the JSON of each run."""
+    result = json.loads(pmemsim(*command, "--json", "-").stdout)
+    return [run["notes"] for run in result.get("runs", [result])]
+
+
+CRASHES = (
+    ("check",),
+    ("crash", "--design", "x86-bare"),
+    ("crash", "--model", "px86", "--check", "cksum"),
+)
+
+
+@pytest.mark.parametrize("command", CRASHES, ids=" ".join)
+def test_who_judges_crashes_says_that_it_is_partial(
+    partial: Path, command: tuple[str, ...]
+) -> None:
+    words = (command[0], partial, *command[1:])
+    done = pmemsim(*words)
+    assert done.returncode == 0, "notes change no verdict"
+    shown = done.stdout.replace("\n", " ")
+    assert "partial: persistent memory has changed without a recorded store (8 bytes in " in shown
+    (notes,) = notes_of(*words)
+    assert any(note.startswith(NOTE) and f"pool+{PLACE:#x}" in note for note in notes)
+
+
+@pytest.mark.parametrize("command", CRASHES, ids=" ".join)
+def test_nobody_says_so_of_a_whole_recording(
+    build: Build, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    record(build(), tmp_path, "store")
+    words = (command[0], tmp_path / "x.pmt", *command[1:])
+    assert NOTE not in pmemsim(*words).stdout
+    (notes,) = notes_of(*words)
+    assert not any(NOTE in note for note in notes)
+
+
+def test_trace_info_shows_what_has_changed(partial: Path) -> None:
+    (row,) = [
+        line
+        for line in pmemsim("trace", "info", partial).stdout.splitlines()
+        if "changed without a recorded store" in line
+    ]
+    assert "8 bytes in 1 place, at" in row
+    facts = json.loads(pmemsim("trace", "info", "--json", partial).stdout)
+    assert facts["unrecorded"]["bytes"] == 8
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (Error("x.pmt: no space left on device"), "no space left on device"),
+        (MemoryError(), "there isn't enough memory to compare persistent memory with it"),
+    ],
+)
+def test_a_recording_that_can_not_be_compared_is_kept(
+    build: Build,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    error: Exception,
+    said: str,
+) -> None:
+    def fail(path: Path, contents: Path) -> None:
+        raise error
+
+    monkeypatch.setattr(_core, "store_unrecorded", fail)
+    pool = tmp_path / "pool"
+    pool.write_bytes(bytes(POOL_BYTES))
+    command = [str(build()), "library", str(pool)]
+    trace = recording.record(command, tmp_path / "x.pmt", pm_paths=[tmp_path])
+    trace.verify()
+    assert f"{said}; the recording is complete" in capfd.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} == {"pool", "x.pmt"}

@@ -1,0 +1,47 @@
+"""Persistent memory that has changed without a recorded store: what judges crashes doesn't know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+CAUSES = (
+    "mostly a library or an assembler file that pmemsim-cc hasn't compiled, inline assembly that "
+    "it has named, a signal handler, a forked child, or a system call that fills memory"
+)
+CURE = "compile that code by pmemsim-cc, or let the program store there itself"
+DOCS = "docs/recording.md#what-is-not"
+
+
+def unrecorded(metadata: Mapping[str, Any]) -> str:
+    """How much has changed, and where; empty if nothing has, or if nobody has compared."""
+    found = metadata.get("unrecorded")
+    if found is None:
+        return ""
+    count, places = found["bytes"], found["places"]
+    first = found["lowest"][0]["begin"]
+    if places == 1:
+        return f"{_counted(count, 'byte')} in 1 place, at {_named(first, metadata)}"
+    return f"{_counted(count, 'byte')} in {places:,} places, the first at {_named(first, metadata)}"
+
+
+def notes_on_crashes(metadata: Mapping[str, Any]) -> list[str]:
+    """What whoever judges a recording's crashes has to say of it."""
+    if not (changed := unrecorded(metadata)):
+        return []
+    return [
+        f"persistent memory has changed without a recorded store ({changed}): a crash may leave "
+        "more than what was judged, and what is found may be wrong; "
+        f"{CAUSES}; {CURE}, and record it again ({DOCS})"
+    ]
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def _named(address: int, metadata: Mapping[str, Any]) -> str:
+    for region in metadata["pm_regions"]:
+        if region["begin"] <= address < region["end"]:
+            return f"{region['source']}+{address - region['begin']:#x} ({address:#x})"
+    return f"{address:#x}"
