@@ -3,8 +3,9 @@
 //
 //  1  Memory that is unmapped before is written then: nothing is stored to it until it is mapped
 //     again, and what is written later counts.
-//  2  Pages that hold what the image says are only named. So the file is as long as what the
-//     program has changed, however much it has mapped.
+//  2  Pages that hold what the image says are only named, and those that hold what has been written
+//     of them not even that. So the file is as long as what the program has changed, however much
+//     it has mapped, and however often.
 //  3  It goes to a file of its own and not into the trace, which need not keep it.
 //  4  The heap that counts as PM is left out: its allocator, and the C library, write there for
 //     themselves.
@@ -30,15 +31,14 @@ constexpr std::uint64_t kPage = trace::kImagePageBytes;
 
 const char* path = nullptr;  // nullptr: nobody wants to know
 
-Map<std::uint64_t> image;  // checksums of its pages, by number
+// What whoever reads the file knows of a page that isn't zero.
+struct Known {
+  std::uint64_t checksum;
+  bool given;  // by this file, not by the image
+};
+Map<Known> known;  // by the page's number
 
 std::uint64_t checksum(const void* page) { return XXH64(page, kPage, 0); }
-
-PagesAre what_page_is(std::uint64_t place, const void* page) {
-  if (is_zero_page(page)) return PagesAre::kZero;
-  const std::uint64_t* imaged = image.find(place / kPage);
-  return imaged != nullptr && *imaged == checksum(page) ? PagesAre::kAsInImage : PagesAre::kGiven;
-}
 
 // Appends to the file; if that can't be, there will be none.
 class ContentsFile {
@@ -57,20 +57,30 @@ class ContentsFile {
   }
 
   void put_page(std::uint64_t place, const void* page) {
-    const PagesAre are = what_page_is(place, page);
-    const bool goes_on = record_.pages > 0 && are == record_.are && are != PagesAre::kGiven &&
-                         place == record_.begin + record_.pages * kPage;
-    if (!goes_on) {
-      end_record();
-      record_ = {place, 0, are};
+    Known* before = known.find(place / kPage);
+    if (is_zero_page(page)) {
+      if (before != nullptr) *before = {};
+      return name_page(place, PagesAre::kZero);
     }
-    ++record_.pages;
-    if (are != PagesAre::kGiven) return;
+    const std::uint64_t now = checksum(page);
+    if (before != nullptr && before->checksum == now) {
+      if (!before->given) name_page(place, PagesAre::kAsInImage);
+      return;
+    }
+    known[place / kPage] = {now, true};
+    name_page(place, PagesAre::kGiven);
     end_record();
     put(page, kPage);
   }
 
  private:
+  void name_page(std::uint64_t place, PagesAre are) {
+    if (are != record_.are || place != record_.begin + record_.pages * kPage) {
+      end_record();
+      record_ = {place, 0, are};
+    }
+    ++record_.pages;
+  }
   void end_record() {
     if (record_.pages > 0) put(&record_, sizeof(record_));
     record_.pages = 0;
@@ -113,11 +123,13 @@ void configure_contents() {
 }
 
 void note_image_page(std::uint64_t place, const void* page) {
-  if (path != nullptr) image[place / kPage] = checksum(page);
+  if (path != nullptr) known[place / kPage] = {checksum(page), false};
 }
 
 void write_contents(std::uint64_t begin, std::uint64_t end) {
-  if (path == nullptr || !has_persistent(begin, end)) return;
+  if (path == nullptr) return;
+  const NotStepping counts_nothing;
+  if (!has_persistent(begin, end)) return;
   const Waiting waits;
   ContentsFile file;
   for_each_persistent_page(

@@ -193,6 +193,13 @@ void stop_stepping() {
   forget_steps();
 }
 
+NotStepping::NotStepping() : was_stepping_(self != nullptr && self->stepping) {
+  if (was_stepping_) clear_trap_flag();
+}
+NotStepping::~NotStepping() {
+  if (was_stepping_) set_trap_flag();
+}
+
 }  // namespace pmemsim::rt
 
 using namespace pmemsim::rt;

@@ -10,7 +10,7 @@ CAUSES = (
     "it has named, a signal handler, a forked child, or a system call that fills memory"
 )
 CURE = "compile that code by pmemsim-cc, or let the program store there itself"
-DOCS = "docs/recording.md#what-is-not"
+DOCS = "docs/recording.md#changed-without-a-record"
 
 
 def unrecorded(metadata: Mapping[str, Any]) -> str:

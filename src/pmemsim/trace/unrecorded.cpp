@@ -109,7 +109,9 @@ class LastStores {
  public:
   struct Bytes {
     Page value{};
-    std::array<bool, kPage> stored{};
+    std::array<std::uint64_t, kPage / 64> stored{};  // a bit of each
+
+    bool holds(std::size_t at) const { return (stored[at / 64] >> at % 64 & 1) != 0; }
   };
 
   LastStores(const TraceFile& trace, std::uint32_t thread) {
@@ -137,18 +139,23 @@ class LastStores {
     const std::size_t here = std::min<std::size_t>(value.size(), kPage - offset);
     Bytes& bytes = page(address / kPage);
     std::memcpy(bytes.value.data() + offset, value.data(), here);
-    std::memset(bytes.stored.data() + offset, true, here);
+    for (std::size_t at = offset; at < offset + here; ++at) {
+      bytes.stored[at / 64] |= std::uint64_t{1} << at % 64;
+    }
     if (here < value.size()) store(address + here, value.subspan(here));
   }
   Bytes& page(std::uint64_t number) {
-    if (latest_ == nullptr || number != latest_number_) latest_ = &pages_[number];
-    latest_number_ = number;
-    return *latest_;
+    Found& found = found_[number % found_.size()];
+    if (found.number != number) found = {number, &pages_[number]};
+    return *found.bytes;
   }
 
+  struct Found {
+    std::uint64_t number = UINT64_MAX;
+    Bytes* bytes = nullptr;
+  };
   std::unordered_map<std::uint64_t, Bytes> pages_;
-  std::uint64_t latest_number_ = 0;
-  Bytes* latest_ = nullptr;
+  std::array<Found, 1024> found_;  // the latest ones, by their numbers' last bits
 };
 
 class Comparison {
@@ -201,7 +208,7 @@ class Comparison {
                        std::span<const LastStores::Bytes* const> stores) {
     bool stored = false;
     for (const LastStores::Bytes* bytes : stores) {
-      if (!bytes->stored[at]) continue;
+      if (!bytes->holds(at)) continue;
       if (bytes->value[at] == held) return true;
       stored = true;
     }
