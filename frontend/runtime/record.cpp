@@ -436,6 +436,9 @@ void end_recording() {
   for (Thread* thread : threads) {
     if (thread->buffer != nullptr) submit_records(*thread);
   }
+  // What has been recorded comes first, if the disk hasn't room for both.
+  const Waiting waits;
+  drain_output();
   write_contents(0, trace::kMaxAddress);
 }
 

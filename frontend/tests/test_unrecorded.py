@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import struct
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,9 +22,10 @@ SOURCE = HERE / "recorded" / "unrecorded.c"
 LIBRARY = HERE / "recorded" / "unrecorded_library.c"
 POOL_BYTES = 1 << 20
 PLACE = 0x10040
+PAGE_GIVEN = 2  # PagesAre::kGiven of src/pmemsim/trace/contents.hpp
 
 UNRECORDED = (
-    "encoded_assembly", "handler", "child", "library", "library_unmapped", "library_replaced",
+    "encoded_assembly", "register_bit", "handler", "child", "library", "library_unmapped", "library_replaced",
     "library_shrunk", "library_exit", "library_threads", "covered", "same_again", "vector_read",
 )  # fmt: skip
 RECORDED = (
@@ -112,6 +116,51 @@ def test_nothing_is_said_of_what_comes_after_the_region(
     trace, said = record(build("-DAFTER_REGION"), tmp_path, way)
     assert "unrecorded" not in trace.metadata
     assert NOTE not in said
+
+
+def run_alone(program: Path, folder: Path, way: str, contents: Path | None) -> tuple[Trace, str]:
+    """Record the program without `pmemsim record`; the trace, and what was said."""
+    pool = folder / "pool"
+    pool.write_bytes(bytes(POOL_BYTES))
+    environment = {"PMEMSIM_TRACE": str(folder / "x.pmt"), "PMEMSIM_PM_PATH": str(folder)}
+    if contents:
+        environment["PMEMSIM_CONTENTS"] = str(contents)
+    done = subprocess.run(
+        [program, way, pool],
+        env=os.environ | environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    trace = Trace(folder / "x.pmt")
+    trace.verify()
+    return trace, done.stderr
+
+
+def test_a_recording_without_room_for_the_contents_is_whole(build: Build, tmp_path: Path) -> None:
+    contents = tmp_path / "nowhere" / "contents"
+    _, said = run_alone(build(), tmp_path, "library_unmapped", contents)
+    assert said.count("can't write what persistent memory holds at the end (No such file") == 1
+
+
+def test_the_program_has_no_more_instructions_for_it(build: Build, tmp_path: Path) -> None:
+    """What the runtime does in a call of munmap isn't what that executes."""
+    external = [
+        run_alone(build(), tmp_path, "library_unmapped", contents)[0].metadata["instructions"][
+            "external"
+        ]
+        for contents in (None, tmp_path / "contents")
+    ]
+    assert abs(external[1] - external[0]) < 200
+
+
+def test_pages_are_written_once_unless_they_have_changed(build: Build, tmp_path: Path) -> None:
+    """First when one of two mappings goes, and in the end one of the two again."""
+    run_alone(build(), tmp_path, "mapped_twice", tmp_path / "contents")
+    held, given = (tmp_path / "contents").read_bytes(), []
+    while held:
+        begin, _, are = struct.unpack_from("<QII", held)
+        held = held[16 + (4096 if are == PAGE_GIVEN else 0) :]
+        given += [begin] if are == PAGE_GIVEN else []
+    assert len(given) == 3
+    assert len(set(given)) == 2
 
 
 @pytest.fixture

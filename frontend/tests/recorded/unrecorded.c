@@ -38,6 +38,13 @@ static void* map(size_t bytes) {
 static void encoded_assembly(void) {
   __asm__ volatile(".byte 0x48, 0x89, 0x37" ::"D"(place()), "S"(kValue) : "memory");  // mov
 }
+static void register_bit(void) {
+  for (word bit = 0; bit < 64; ++bit) {
+    if (kValue >> bit & 1) {
+      __asm__ volatile("lock btsq %1, (%0)" ::"r"(place()), "r"(bit) : "cc", "memory");
+    }
+  }
+}
 static void handle(int signal) {
   (void)signal;
   *place() = kValue;
@@ -201,6 +208,7 @@ static const struct {
 } ways[] = {
 #define WAY(name) {#name, &name}
     WAY(encoded_assembly),
+    WAY(register_bit),
     WAY(handler),
     WAY(child),
     WAY(library),
