@@ -548,6 +548,18 @@ const Nonsense kNonsense[] = {
                         R"({"begin": 0, "end": 1, "flushes": 1, "memory": "file"}], )"
                         R"("threads": 1, "sync_objects": 0, "pm_regions": []})");
      }},
+    {"UnrecordedWithoutPlaces", "\"lowest\" is no list of places",
+     [](TraceBuilder& builder) {
+       builder.external(1);
+       builder.metadata(R"({"program": "", "unrecorded": {"bytes": 1, "places": 1, "lowest": []}, )"
+                        R"("threads": 1, "sync_objects": 0, "pm_regions": []})");
+     }},
+    {"UnrecordedOfTheWrongType", "the metadata can't be understood",
+     [](TraceBuilder& builder) {
+       builder.external(1);
+       builder.metadata(R"({"program": "", "unrecorded": 1, )"
+                        R"("threads": 1, "sync_objects": 0, "pm_regions": []})");
+     }},
     {"ThreadNotCounted", "operations of a thread that the metadata doesn't know",
      [](TraceBuilder& builder) { builder.thread(1).external(1); }},
     {"ThreadWithoutOperations", "counts a thread that has no operations",

@@ -54,7 +54,9 @@ void check_other_keys(const nlohmann::ordered_json& json) {
   if (json.contains("unrecorded")) {
     const auto& unrecorded = json["unrecorded"];
     for (const char* key : {"bytes", "places"}) unsigned_number(unrecorded, key);
-    for (const auto& place : unrecorded.at("lowest")) {
+    const auto& lowest = unrecorded.at("lowest");
+    if (!lowest.is_array() || lowest.empty()) throw TraceError("\"lowest\" is no list of places");
+    for (const auto& place : lowest) {
       for (const char* key : {"begin", "end"}) unsigned_number(place, key);
     }
   }
