@@ -4,6 +4,7 @@
 
 enum action {
   QUIET,
+  WORK,
   COUNT,
   COUNT_BY_THREAD,
   WRITE,

@@ -70,6 +70,13 @@ __attribute__((noinline)) static int go_deep(uint64_t bytes, const volatile char
   return here[1];
 }
 
+// For some milliseconds.
+static int work(void) {
+  volatile int left = 20000000;
+  while (left > 0) --left;
+  return left;
+}
+
 // Far below all that the stack has had.
 __attribute__((noinline)) static int leap(void) {
   volatile char far[DEEP_BYTES];
@@ -151,6 +158,8 @@ static int act(enum action action, const struct pmemsim_region* region) {
   switch (action) {
     case QUIET:
       return 0;
+    case WORK:
+      return work();
     case COUNT:
       return ++calls == 1 ? 0 : 100;
     case COUNT_BY_THREAD:

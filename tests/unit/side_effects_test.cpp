@@ -98,6 +98,7 @@ struct Case {
 
 constexpr Case kCases[]{
     {QUIET, false},
+    {WORK, false},
     {COUNT, true},
     {COUNT_BY_THREAD, true},
     {WRITE, true},
@@ -173,6 +174,15 @@ TEST(SideEffects, OfWhatIsWatchedAreNone) {
     EXPECT_EQ(Checks::waits(), 0);
     expect_returned(checks.judge(QUIET, 5), 5);
   }
+}
+
+// Whoever has ended it, the next answers are to their own images.
+TEST(SideEffects, AProcessMayEndWhileItWaits) {
+  Checks checks;
+  if (!checks.settle()) GTEST_SKIP() << "each check has a process of its own here";
+  kill(Checks::waits(), SIGKILL);
+  EXPECT_EQ(checks.judge(QUIET).ending, Ending::kSignal);
+  for (const int status : {5, 6, 7, 8}) expect_returned(checks.judge(WORK, status), status);
 }
 
 // One that always has some doesn't pay for being watched for them.

@@ -111,9 +111,18 @@ std::optional<CheckerAnswer> Watch::run_on(const std::function<void(Told&)>& wor
 }
 
 void Watch::end_waiting() {
-  if (waiting_ == 0) return;
-  kill(-std::exchange(waiting_, 0), SIGKILL);
+  if (waiting_ != 0) end(std::exchange(waiting_, 0));
+}
+
+// It may have answered at the last moment, or not have been woken any more.
+void Watch::end(pid_t child) {
+  kill(-child, SIGKILL);
   end_all();
+  for (const int event : {answered_, wanted_}) {
+    eventfd_t count;
+    pollfd readable{event, POLLIN, 0};
+    if (poll(&readable, 1, 0) > 0) eventfd_read(event, &count);
+  }
 }
 
 void Watch::begin() {
@@ -141,8 +150,7 @@ std::optional<CheckerAnswer> Watch::attend(pid_t child, Companion* companion) {
   if (event == Event::kAnswered) {
     waiting_ = child;
   } else {
-    kill(-child, SIGKILL);
-    end_all();
+    end(child);
   }
   if (companion != nullptr) companion->ended();
   if (event == Event::kUnwanted) return {};

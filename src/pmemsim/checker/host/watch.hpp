@@ -67,6 +67,7 @@ class Watch {
   void begin();
   pid_t start(const std::function<void(Told&)>& work);
   [[noreturn]] void be_child(const std::function<void(Told&)>& work);
+  void end(pid_t child);
   std::optional<CheckerAnswer> attend(pid_t child, Companion* companion);
   Event wait_for(pid_t child, Clock::time_point until, Companion* companion);
   bool listen();
