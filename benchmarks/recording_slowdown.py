@@ -47,7 +47,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for workload in workloads:
             native, native_processor = seconds(build_native(workload, "O2"), {})
-            environment = {"PMEMSIM_TRACE": str(Path(folder) / "slowdown.pmt")}
+            environment = {
+                "PMEMSIM_TRACE": str(Path(folder) / "slowdown.pmt"),
+                "PMEMSIM_CONTENTS": str(Path(folder) / "contents"),
+            }
             recorded, processor = seconds(build_workload(workload, "O2"), environment)
             print(
                 f"{workload:19} {recorded:8.3f} s {native:8.3f} s {recorded / native:8.1f}x "

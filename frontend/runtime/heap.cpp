@@ -21,8 +21,8 @@ namespace pmemsim::rt {
 namespace {
 
 constexpr std::size_t kHeapBytes = std::size_t{1} << 40;
-constexpr std::size_t kAlignment = 16;
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kBlockAlignment = 16;
+constexpr std::size_t kSystemPage = 4096;
 constexpr std::uint32_t kClasses = 256;
 
 struct BlockHeader {
@@ -30,13 +30,13 @@ struct BlockHeader {
   std::uint32_t size_class;
   std::uint32_t offset;  // from the block's begin to this header (aligned allocations)
 };
-static_assert(sizeof(BlockHeader) == kAlignment);
+static_assert(sizeof(BlockHeader) == kBlockAlignment);
 struct FreeBlock {
   FreeBlock* next;
 };
 
 bool enabled = false;
-std::uintptr_t next_free = kHeapBase;
+std::uintptr_t next_block = kHeapBase;
 FreeBlock* free_blocks[kClasses];
 bool locked = false;
 
@@ -80,15 +80,15 @@ void* allocate_block(std::size_t bytes) {
     *header_of(block) = {usable, size_class, 0};
     return block;
   }
-  if (next_free + sizeof(BlockHeader) + usable > kHeapBase + kHeapBytes) return nullptr;
-  auto* header = reinterpret_cast<BlockHeader*>(next_free);
-  next_free += sizeof(BlockHeader) + usable;
+  if (next_block + sizeof(BlockHeader) + usable > kHeapBase + kHeapBytes) return nullptr;
+  auto* header = reinterpret_cast<BlockHeader*>(next_block);
+  next_block += sizeof(BlockHeader) + usable;
   *header = {usable, size_class, 0};
   return header + 1;
 }
 
 void* allocate_aligned(std::size_t alignment, std::size_t bytes) {
-  if (alignment <= kAlignment) return allocate_block(bytes);
+  if (alignment <= kBlockAlignment) return allocate_block(bytes);
   auto* block = static_cast<char*>(allocate_block(bytes + alignment));
   if (block == nullptr) return nullptr;
   const auto address = reinterpret_cast<std::uintptr_t>(block);
@@ -151,7 +151,7 @@ bool look_up() {
 }
 
 void* allocate_early(std::size_t bytes) {
-  bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  bytes = (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
   if (early_used + bytes > sizeof(early)) return nullptr;
   void* memory = early + early_used;
   early_used += bytes;
@@ -209,9 +209,9 @@ void configure_heap() {
 }
 
 std::uint64_t heap_end() {
-  return enabled
-             ? (next_free + trace::kImagePageBytes - 1) & ~std::uint64_t{trace::kImagePageBytes - 1}
-             : 0;
+  return enabled ? (next_block + trace::kImagePageBytes - 1) &
+                       ~std::uint64_t{trace::kImagePageBytes - 1}
+                 : 0;
 }
 
 }  // namespace pmemsim::rt
@@ -273,11 +273,12 @@ PMEMSIM_ALLOCATOR void* memalign(std::size_t alignment, std::size_t bytes) noexc
 }
 PMEMSIM_ALLOCATOR void* valloc(std::size_t bytes) noexcept {
   if (!enabled) return look_up() ? next.valloc(bytes) : nullptr;
-  return or_no_memory(allocate_aligned(kPage, bytes));
+  return or_no_memory(allocate_aligned(kSystemPage, bytes));
 }
 PMEMSIM_ALLOCATOR void* pvalloc(std::size_t bytes) noexcept {
   if (!enabled) return look_up() ? next.pvalloc(bytes) : nullptr;
-  return or_no_memory(allocate_aligned(kPage, (bytes + kPage - 1) / kPage * kPage));
+  return or_no_memory(
+      allocate_aligned(kSystemPage, (bytes + kSystemPage - 1) / kSystemPage * kSystemPage));
 }
 PMEMSIM_ALLOCATOR std::size_t malloc_usable_size(void* memory) noexcept {
   if (memory != nullptr && is_ours(memory)) return header_of(memory)->bytes;

@@ -35,7 +35,7 @@ def test_every_point_of_a_design_is_right(tmp_path: Path) -> None:
         "design", "machine", "stress", "workload", "threads", "seed", "schedule", "programs",
         "points", "all_points", "images", "repaired", "restarts", "checked", "unchecked",
         "violations", "wall_s",
-        "points_per_s", "story",
+        "points_per_s", "story", "notes",
     }  # fmt: skip
     assert (run["design"], run["workload"], run["threads"]) == ("asap", "queue", 2)
     assert run["images"] > run["points"] == run["all_points"] > 100

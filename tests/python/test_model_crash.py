@@ -117,7 +117,7 @@ def test_what_was_seen_is_said(build: Build, tmp_path: Path) -> None:
     (run,) = json.loads(output.read_text())["runs"]
     assert set(run) == {
         "model", "workload", "threads", "seed", "budget", "images", "shown", "possible",
-        "complete", "exact", "instants", "wall_s", "images_per_s", "story", "recovery",
+        "complete", "exact", "instants", "wall_s", "images_per_s", "story", "notes", "recovery",
     }  # fmt: skip
     assert (run["images"], run["shown"], run["possible"]) == (1, 1, 5242876)
     assert (run["complete"], run["exact"]) == (False, False)
