@@ -61,11 +61,12 @@ llvm::Constant* SiteTable::function_name(const llvm::DILocation* location,
   return name = string(llvm::demangle(mangled));
 }
 
-// The call's number: outer ones have lower ones, from 1. 0: there is no call.
-std::uint32_t SiteTable::inlined_call(const llvm::DILocation* call,
-                                      const llvm::Function& function) {
-  if (call == nullptr) return 0;
-  const std::uint32_t outer = inlined_call(call->getInlinedAt(), function);
+// The call's number: outer ones have lower ones, from 1. 0: there is no call, or there are so many
+// within it that nobody wants to know.
+std::uint32_t SiteTable::inlined_call(const llvm::DILocation* call, const llvm::Function& function,
+                                      std::uint32_t within) {
+  if (call == nullptr || within == trace::kMaxInlinedDepth) return 0;
+  const std::uint32_t outer = inlined_call(call->getInlinedAt(), function, within + 1);
   const InlinedCall wanted{.file = file_name(call),
                            .function = function_name(call, function),
                            .line = call->getLine(),
@@ -145,7 +146,7 @@ llvm::Constant* SiteTable::emit_sites() {
          llvm::ConstantInt::get(byte, flags_of(i)), llvm::ConstantInt::get(word, site.instructions),
          file_name(location), function_name(location, *site.function),
          llvm::ConstantInt::get(word, location != nullptr ? location->getLine() : 0),
-         llvm::ConstantInt::get(word, inlined_call(inlined_at, *site.function)),
+         llvm::ConstantInt::get(word, inlined_call(inlined_at, *site.function, 0)),
          llvm::ConstantInt::get(half, ranges[i].address),
          llvm::ConstantInt::get(half, ranges[i].data), first}));
   }

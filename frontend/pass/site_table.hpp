@@ -64,7 +64,8 @@ class SiteTable {
   llvm::Constant* string(llvm::StringRef text);
   llvm::Constant* file_name(const llvm::DILocation* location);
   llvm::Constant* function_name(const llvm::DILocation* location, const llvm::Function& function);
-  std::uint32_t inlined_call(const llvm::DILocation* call, const llvm::Function& function);
+  std::uint32_t inlined_call(const llvm::DILocation* call, const llvm::Function& function,
+                             std::uint32_t within);
   std::uint8_t flags_of(std::size_t number) const;
   std::uint16_t append_dependences(const DependenceSet& set, std::vector<std::uint32_t>& encoded);
   llvm::Constant* emit_sites();

@@ -14,6 +14,9 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -45,6 +48,9 @@ class ContentsFile {
  public:
   ContentsFile() : descriptor_(open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
     if (descriptor_ < 0) error_ = errno;
+    sigemptyset(&too_long_);
+    sigaddset(&too_long_, SIGXFSZ);
+    real.pthread_sigmask(SIG_BLOCK, &too_long_, &signals_before_);
   }
   ContentsFile(const ContentsFile&) = delete;
   ContentsFile& operator=(const ContentsFile&) = delete;
@@ -54,6 +60,10 @@ class ContentsFile {
     return_buffer(buffer_);
     if (descriptor_ >= 0) close(descriptor_);
     if (error_ != 0) give_up();
+    // It isn't the program's (ulimit -f).
+    constexpr timespec kNow{};
+    if (error_ == EFBIG) real.syscall(SYS_rt_sigtimedwait, &too_long_, nullptr, &kNow, kSetBytes);
+    real.pthread_sigmask(SIG_SETMASK, &signals_before_, nullptr);
   }
 
   void put_page(std::uint64_t place, const void* page) {
@@ -106,8 +116,11 @@ class ContentsFile {
     path = nullptr;
   }
 
+  static constexpr long kSetBytes = 8;  // of the kernel's signal sets
+
   int descriptor_;
   int error_ = 0;
+  sigset_t too_long_, signals_before_;
   ContentsRecord record_{};
   std::uint8_t* buffer_ = take_buffer();
   std::size_t used_ = 0;

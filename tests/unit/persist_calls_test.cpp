@@ -270,6 +270,35 @@ TEST(PersistCalls, RecursionEndsCallByCall) {
   EXPECT_EQ(trace.found(), (Found{"sfence 2<12<31: 7 13", "sfence 2<21<11<31: 10"}));
 }
 
+// However deep, it goes back to its caller.
+TEST(PersistCalls, DeepRecursionEndsWhereItBegan) {
+  constexpr int kDeep = 3000;
+  CallingTrace trace;
+  const auto marked = [&](const char* function, std::uint32_t line, std::uint8_t flags,
+                          SiteKind kind = SiteKind::kExecute) {
+    return trace.site(kind, 0, 1, {}, {}, 0, flags, {"mine.c", function, line});
+  };
+  const std::uint32_t store = trace.store_at("main", 30), call = trace.call_at("main", 31);
+  const std::uint32_t outer = marked("outer", 41, trace::kSiteNewFunction | trace::kSiteEntry),
+                      behind = marked("outer", 42, 0);
+  const std::uint32_t begins = marked("node", 10, trace::kSiteNewFunction | trace::kSiteEntry),
+                      goes_on = marked("node", 12, 0), ends = marked("node", 13, trace::kSiteExit);
+  const std::uint32_t fence = marked(
+      "fence", 2, trace::kSiteNewFunction | trace::kSiteEntry | trace::kSiteExit, SiteKind::kFence);
+  trace.store(store, kFirst, 1);
+  trace.plain(call);
+  trace.plain(outer);
+  for (int depth = 0; depth < kDeep; ++depth) {
+    trace.plain(begins);
+    trace.plain(goes_on);
+  }
+  trace.plain(fence);
+  for (int depth = 0; depth < kDeep; ++depth) trace.plain(ends);
+  trace.plain(behind);
+  trace.plain(fence);
+  EXPECT_EQ(trace.found(), (Found{"sfence 2<12<41<31: 6003", "sfence 2<42<31: 9005"}));
+}
+
 TEST(PersistCalls, ThreadsHaveAStackEach) {
   CallingTrace trace;
   const std::uint32_t store = trace.store_at("work", 9), first = trace.call_at("work", 10),

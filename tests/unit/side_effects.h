@@ -25,6 +25,8 @@ enum action {
   UNMAP,
   SAY,
   FAULT,
+  FAULT_HANDLED,
+  CUT_VARIABLE,
   ABORT,
   EXIT,
   HANG,

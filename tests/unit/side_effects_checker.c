@@ -29,9 +29,34 @@ static __thread uint64_t calls_of_thread;
 static uint64_t* loaded;
 static volatile double one = 1, three = 3;
 
+static sigjmp_buf before_fault;
+static void jump_back(int signal) { siglongjmp(before_fault, signal); }
+
+static void jump_back_from_faults(void) {
+  struct sigaction action;
+  memset(&action, 0, sizeof(action));
+  action.sa_handler = jump_back;
+  sigaction(SIGSEGV, &action, NULL);
+}
+
+static int fault(void) {
+  const int signal = sigsetjmp(before_fault, 1);
+  if (signal == 0) *(volatile int*)8 = 1;
+  return signal == SIGSEGV ? 0 : 100;
+}
+
 __attribute__((constructor)) static void load(void) {
   loaded = malloc(sizeof(*loaded));
   *loaded = 1;
+  if (getenv("HANDLES_FAULTS") != NULL) jump_back_from_faults();
+}
+
+// The list in the environment becomes its first word.
+static int cut_variable(void) {
+  char* list = getenv("LIST");
+  if (list == NULL || strcmp(list, "a,b") != 0) return 100;
+  list[1] = '\0';
+  return 0;
 }
 
 static int as_loaded(void) {
@@ -130,17 +155,9 @@ static int signals_are_by_default(void) {
              : 100;
 }
 
-static sigjmp_buf before_fault;
-static void jump_back(int signal) { siglongjmp(before_fault, signal); }
-
 static int handle_fault(void) {
-  struct sigaction action;
-  memset(&action, 0, sizeof(action));
-  action.sa_handler = jump_back;
-  sigaction(SIGSEGV, &action, NULL);
-  const int signal = sigsetjmp(before_fault, 1);
-  if (signal == 0) *(volatile int*)8 = 1;
-  return signal == SIGSEGV ? 0 : 100;
+  jump_back_from_faults();
+  return fault();
 }
 
 static int scribble(const struct pmemsim_region* region) {
@@ -200,6 +217,10 @@ static int act(enum action action, const struct pmemsim_region* region) {
       return unmap(region);
     case SAY:
       return puts("said") >= 0 ? 0 : 100;
+    case FAULT_HANDLED:
+      return fault();
+    case CUT_VARIABLE:
+      return cut_variable();
     case FAULT:
       return *(volatile int*)8;
     case ABORT:

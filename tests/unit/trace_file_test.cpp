@@ -473,6 +473,13 @@ const Nonsense kNonsense[] = {
        builder.inlined_call({}, 1);
        builder.external(1);
      }},
+    {"InlinedCallsWithoutEnd", "inlined call 1025 stands in more than 1023 others",
+     [](TraceBuilder& builder) {
+       for (std::uint32_t outer = 0; outer <= kMaxInlinedDepth; ++outer) {
+         builder.inlined_call({}, outer);
+       }
+       builder.external(1);
+     }},
     {"InlinedCallWithoutAFile", "inlined call 1 names a string that isn't there",
      [](TraceBuilder& builder) {
        builder.raw_inlined_call({.file = 1u << 20, .function = 0, .line = 1, .outer = 0});

@@ -11,9 +11,11 @@
 //      open, then this is one: recordings that are older than the marks have no others, and some
 //      functions begin without an operation of their own.
 //
-// A call of a function that is open already has the path of the first one: paths don't grow with
-// recursion. What the compiler has inlined isn't called, but the recording says in whose place it
-// stands; those calls come behind the ones that have led to the compiled function.
+// Of very many open calls the inner half is forgotten, and then exits that belong to it: a
+// recursion goes back to its caller. A call of a function that is open already has the path of the
+// first one: paths don't grow with recursion. What the compiler has inlined isn't called, but the
+// recording says in whose place it stands; those calls come behind the ones that have led to the
+// compiled function.
 #pragma once
 
 #include <algorithm>
@@ -118,6 +120,10 @@ class CallStack {
   }
 
   void leave() {
+    if (dropped_ > 0 && open_.size() <= kDeepest / 2) {
+      --dropped_;
+      return;
+    }
     open_.pop_back();
     if (open_.empty()) return;
     last_ = open_.back().last;
@@ -125,7 +131,10 @@ class CallStack {
   }
 
   void enter(std::uint32_t function) {
-    if (open_.size() == kDeepest) open_.clear();
+    if (open_.size() == kDeepest) {
+      open_.resize(kDeepest / 2);
+      dropped_ += kDeepest / 2;
+    }
     const auto same = std::ranges::find(open_, function, &Open::function);
     Contexts::Node calls = Contexts::kRoot;
     if (same != open_.end()) {
@@ -141,6 +150,7 @@ class CallStack {
   void return_to(std::uint32_t function) {
     for (std::size_t depth = open_.size(); depth > 0; --depth) {
       if (open_[depth - 1].function != function) continue;
+      if (depth < open_.size()) dropped_ = 0;
       open_.resize(depth);
       return;
     }
@@ -153,7 +163,8 @@ class CallStack {
   std::vector<Open> open_;
   std::uint32_t last_ = 0, inlined_at_ = 0;  // the last operation's site, and what it is inlined at
   std::uint32_t unchanged_ =
-      kNone;  // the mark that changes nothing; kNone: the last one was an exit
+      kNone;                   // the mark that changes nothing; kNone: the last one was an exit
+  std::uint64_t dropped_ = 0;  // calls that are open, too, behind the first kDeepest / 2
   mutable std::vector<std::uint32_t> chain_;
 };
 

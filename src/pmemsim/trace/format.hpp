@@ -239,6 +239,7 @@ struct InlinedCall {
 };
 static_assert(sizeof(InlinedCall) == 16);
 inline constexpr std::uint32_t kMaxInlinedCalls = kMaxSites;
+inline constexpr std::uint32_t kMaxInlinedDepth = 1024;  // calls of one chain
 
 struct SiteTableHeader {
   std::uint32_t sites;

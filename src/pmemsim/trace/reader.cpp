@@ -226,6 +226,7 @@ void SiteTable::add_lines(std::span<const std::uint32_t> innermost,
     }
     inlined_at_[site] = line_of(innermost[site]);
   }
+  std::vector<std::uint32_t> depths(calls.size() + 1);
   for (std::uint32_t number = 1; number <= calls.size(); ++number) {
     const InlinedCall& call = calls[number - 1];
     if (call.file >= strings_.size() || call.function >= strings_.size()) {
@@ -233,6 +234,11 @@ void SiteTable::add_lines(std::span<const std::uint32_t> innermost,
     }
     if (call.outer >= number) {
       throw TraceError(fmt::format("inlined call {} stands in one that comes later", number));
+    }
+    depths[number] = depths[call.outer] + 1;
+    if (depths[number] > kMaxInlinedDepth) {
+      throw TraceError(fmt::format("inlined call {} stands in more than {} others", number,
+                                   kMaxInlinedDepth - 1));
     }
     lines_.push_back({call.file, call.function, call.line});
     inlined_at_.push_back(line_of(call.outer));

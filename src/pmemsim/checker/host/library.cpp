@@ -51,6 +51,11 @@ bool elsewhere(const pmemsim_region& region) {
   return reinterpret_cast<std::uint64_t>(region.bytes) != region.recorded_at;
 }
 
+bool has_died(const CheckerAnswer& answer) {
+  return answer.ending == CheckerAnswer::Ending::kSignal ||
+         answer.ending == CheckerAnswer::Ending::kExited;
+}
+
 std::string in_hex(std::uint64_t number) {
   char text[2 + 16 + 1];
   std::snprintf(text, sizeof(text), "0x%llx", static_cast<unsigned long long>(number));
@@ -117,8 +122,8 @@ void Library::all_changed() {
 
 std::optional<CheckerAnswer> Library::judge(Watch& watch, bool watched) {
   if (!watched && apart_ == 0) return judge_in_turn(watch);
-  if (watch.child_waits()) child_ended();
   if (!watched) --apart_;
+  in_turn_ = 0;  // the child that waits is ended, whatever it was worth
   return watch.run([&](Watch::Told& told) { check(told, watched); });
 }
 
@@ -127,9 +132,15 @@ std::optional<CheckerAnswer> Library::judge_in_turn(Watch& watch) {
   if (starts) inherit_regions(false);
   const auto answer = watch.run_on([&](Watch::Told& told) { check_in_turn(told, watch); });
   if (starts) inherit_regions(true);
-  ++in_turn_;
-  if (!watch.child_waits()) child_ended();
-  return answer;
+  if (watch.child_waits()) {
+    ++in_turn_;
+    return answer;
+  }
+  const bool had_answered = in_turn_ > 0;
+  child_ended();
+  // What has ended it need not be this image: the time of its processor may be limited, say.
+  if (!had_answered || !answer || !has_died(*answer)) return answer;
+  return watch.run([&](Watch::Told& told) { check(told, false); });
 }
 
 // A child that has its own ones would have this process copy what it changes meanwhile.
@@ -141,7 +152,7 @@ void Library::inherit_regions(bool inherit) const {
 
 void Library::child_ended() {
   constexpr std::uint64_t kWorthIt = 8;  // checks; that it takes so long to start was measured
-  apart_ = std::exchange(in_turn_, 0) >= kWorthIt ? 0 : 2 * apart_before_ + 1;
+  apart_ = std::exchange(in_turn_, 0) + 1 >= kWorthIt ? 0 : 2 * apart_before_ + 1;
   apart_before_ = apart_;
 }
 

@@ -1,15 +1,15 @@
 #include "pmemsim/checker/host/side_effects.hpp"
 
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
-#if __has_include(<sys/rseq.h>)
-#include <sys/rseq.h>
-#endif
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <optional>
 #include <utility>
 
@@ -33,21 +33,6 @@ bool contains(const ProcessMapping& mapping, std::uint64_t at) {
   return mapping.begin <= at && at < mapping.end;
 }
 
-// The kernel tells threads by their memory on which core they run (rseq(2)); where it can't write
-// there, it ends them. False: it can't be changed.
-PMEMSIM_WRITES_NOTHING bool let_kernel_write(bool let) {
-#if __has_include(<sys/rseq.h>)
-  if (__rseq_size == 0) return true;
-  constexpr unsigned kBytes = 32;
-  std::uint64_t thread;
-  asm("mov %%fs:0, %0" : "=r"(thread));
-  return syscall(SYS_rseq, thread + static_cast<std::uint64_t>(__rseq_offset), kBytes,
-                 let ? 0 : RSEQ_FLAG_UNREGISTER, RSEQ_SIG) == 0;
-#else
-  return true;
-#endif
-}
-
 }  // namespace
 
 const SideEffects* SideEffects::noticing_ = nullptr;
@@ -55,15 +40,33 @@ const SideEffects* SideEffects::noticing_ = nullptr;
 SideEffects::SideEffects(std::vector<Region> regions, const void* spared)
     : regions_(std::move(regions)),
       stack_begin_((address_of(__builtin_frame_address(0)) - kStackBytes) & ~(kReadBytes - 1)) {
+  // The regions first: nothing else may get their place.
+  const bool mapped = map_regions(PROT_READ, MAP_SHARED);
   std::fegetenv(&rounding_);
   noticing_ = this;
+  find_core_told();
+  sigaction(SIGSEGV, nullptr, &fault_before_);
+  sigaction(SIGSYS, nullptr, &call_before_);
+  sigaltstack(nullptr, &signal_stack_before_);
   void* own = mmap(nullptr, sizeof(Own), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (own == MAP_FAILED) {
     map_regions(PROT_READ | PROT_WRITE, MAP_PRIVATE);
     return;
   }
   own_ = static_cast<Own*>(own);
-  if (!map_regions(PROT_READ, MAP_SHARED) || !find_memory(spared) || !catch_all()) end();
+  if (!mapped || !find_memory(spared) || !catch_all()) end();
+}
+
+// Libraries of C that do this say where (sys/rseq.h, which this one may be built without).
+void SideEffects::find_core_told() {
+  constexpr std::uint32_t kLeast = 32;  // that is asked for
+  const void* size = dlsym(RTLD_DEFAULT, "__rseq_size");
+  const void* offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
+  if (size == nullptr || offset == nullptr || *static_cast<const unsigned*>(size) == 0) return;
+  std::uint64_t thread;
+  asm("mov %%fs:0, %0" : "=r"(thread));
+  core_told_at_ = thread + static_cast<std::uint64_t>(*static_cast<const std::ptrdiff_t*>(offset));
+  core_told_bytes_ = std::max(kLeast, *static_cast<const unsigned*>(size));
 }
 
 bool SideEffects::map_regions(int protection, int sharing) const {
@@ -96,6 +99,9 @@ bool SideEffects::find_memory(const void* spared) {
 }
 
 PMEMSIM_WRITES_NOTHING bool SideEffects::catch_all() {
+  sigset_t blocked;
+  sigprocmask(SIG_BLOCK, nullptr, &blocked);
+  if (sigismember(&blocked, SIGSEGV) != 0 || sigismember(&blocked, SIGSYS) != 0) return false;
   const stack_t stack{
       .ss_sp = own_->signal_stack, .ss_flags = kAutoDisarm, .ss_size = kSignalStackBytes};
   struct sigaction action{};
@@ -106,6 +112,14 @@ PMEMSIM_WRITES_NOTHING bool SideEffects::catch_all() {
          sigaction(SIGSYS, &action, nullptr) == 0 &&
          prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, &own_->calls) == 0 &&
          let_kernel_write(false) && protect(0);
+}
+
+// It ends threads to which it can't.
+PMEMSIM_WRITES_NOTHING bool SideEffects::let_kernel_write(bool let) const {
+  constexpr int kUnregister = 1;
+  constexpr std::uint32_t kSignature = 0x53053053;  // of x86
+  return core_told_bytes_ == 0 ||
+         syscall(SYS_rseq, core_told_at_, core_told_bytes_, let ? 0 : kUnregister, kSignature) == 0;
 }
 
 // libc's own functions may write to memory of theirs, a sanitizer's do.
@@ -125,12 +139,9 @@ PMEMSIM_WRITES_NOTHING void SideEffects::end() const {
   let_kernel_write(true);
   map_regions(PROT_READ | PROT_WRITE, MAP_PRIVATE);
   syscall(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0);
-  struct sigaction by_default{};
-  by_default.sa_handler = SIG_DFL;
-  sigaction(SIGSEGV, &by_default, nullptr);
-  sigaction(SIGSYS, &by_default, nullptr);
-  constexpr stack_t kNone{.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
-  sigaltstack(&kNone, nullptr);
+  sigaction(SIGSEGV, &fault_before_, nullptr);
+  sigaction(SIGSYS, &call_before_, nullptr);
+  sigaltstack(&signal_stack_before_, nullptr);
   errno = error;
 }
 
@@ -139,7 +150,7 @@ PMEMSIM_WRITES_NOTHING void SideEffects::notice(int signal, siginfo_t* /*info*/,
   auto* interrupted = static_cast<ucontext_t*>(context);
   noticing_->end();
   if (signal == SIGSYS) interrupted->uc_mcontext.gregs[REG_RIP] -= kSystemCallBytes;
-  interrupted->uc_stack = {.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
+  interrupted->uc_stack = noticing_->signal_stack_before_;
 }
 
 PMEMSIM_WRITES_NOTHING int SideEffects::run(decltype(&pmemsim_check) check,

@@ -49,9 +49,11 @@ class SideEffects {
 
   static void notice(int signal, siginfo_t* info, void* context);
   bool map_regions(int protection, int sharing) const;
+  void find_core_told();
   bool find_memory(const void* spared);
   bool catch_all();
   bool protect(int also) const;
+  bool let_kernel_write(bool let) const;
   void end() const;
 
   static const SideEffects* noticing_;
@@ -61,6 +63,12 @@ class SideEffects {
   const std::uint64_t stack_begin_;  // of the part that checks may write to
   Own* own_ = nullptr;
   std::fenv_t rounding_{};
+  // As the library has them.
+  struct sigaction fault_before_{}, call_before_{};
+  stack_t signal_stack_before_{};
+  // Where the kernel writes on which core this thread runs (rseq(2)), if libc lets it.
+  std::uint64_t core_told_at_ = 0;
+  std::uint32_t core_told_bytes_ = 0;
 };
 
 }  // namespace pmemsim

@@ -49,8 +49,9 @@ pid_t a_child() {
 int make_event(int flags) {
   constexpr int kFirstNumber = 300;
   const int made = eventfd(0, EFD_CLOEXEC | flags);
+  if (made < 0) fail("eventfd");
   const int file = fcntl(made, F_DUPFD_CLOEXEC, kFirstNumber);
-  if (file < 0) fail("eventfd");
+  if (file < 0) return made;  // there are no such numbers (ulimit -n)
   close(made);
   return file;
 }
@@ -168,7 +169,8 @@ std::optional<CheckerAnswer> Watch::attend(pid_t child, Companion* companion) {
 __attribute__((no_sanitize("address"))) void Watch::await_next() const {
   std::uint64_t count = 1;
   syscall(SYS_write, answered_, &count, sizeof(count));
-  syscall(SYS_read, wanted_, &count, sizeof(count));
+  while (syscall(SYS_read, wanted_, &count, sizeof(count)) < 0 && errno == EINTR) {
+  }
 }
 
 void Watch::be_child(const std::function<void(Told&)>& work) {
