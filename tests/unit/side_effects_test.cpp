@@ -34,7 +34,7 @@ std::vector<pid_t> children_of(pid_t process) {
 
 class Checks {
  public:
-  explicit Checks(const std::string& variable = "", std::uint64_t base = kBase,
+  explicit Checks(const std::string& variable = "NONE=", std::uint64_t base = kBase,
                   std::uint64_t bytes = 3 * 4096 + 8)
       : line_(Line::of(base)),
         offset_(base % kLineBytes),
@@ -184,7 +184,7 @@ TEST(SideEffects, OfWhatIsWatchedAreNone) {
 
 // Of a region that can't be where it was recorded, and lies where the system puts what is mapped.
 TEST(SideEffects, AreNoticedWhereverTheRegionLies) {
-  Checks checks("", kBase + 32, (1 << 20) + 8);
+  Checks checks("NONE=", kBase + 32, (1 << 20) + 8);
   for (int round = 0; round < 3; ++round) {
     checks.settle();
     for (const int status : {5, 6}) expect_returned(checks.judge(QUIET, status), status);

@@ -159,9 +159,16 @@ void CheckerProcess::start(std::size_t number) {
   arguments.push_back(nullptr);
 
   std::vector<char*> variables;
-  for (char** own = environ; *own != nullptr; ++own) variables.push_back(*own);
   for (const std::string& more : command_.environment) {
     variables.push_back(const_cast<char*>(more.c_str()));
+  }
+  const auto is_given = [&](std::string_view own) {
+    const std::string_view name = own.substr(0, own.find('=') + 1);
+    return std::ranges::any_of(command_.environment,
+                               [&](const std::string& more) { return more.starts_with(name); });
+  };
+  for (char** own = environ; *own != nullptr; ++own) {
+    if (!is_given(*own)) variables.push_back(*own);
   }
   variables.push_back(nullptr);
 

@@ -26,7 +26,7 @@ struct CheckerCommand {
   std::vector<std::string> words;  // the program and its arguments, or the library
   double timeout_s;
   std::string folder;                         // where a program's files are; empty: in memory
-  std::vector<std::string> environment = {};  // NAME=VALUE, beside this process's own
+  std::vector<std::string> environment = {};  // NAME=VALUE, over this process's own
   bool reader = false;                        // a program whose standard output is wanted
 };
 

@@ -59,21 +59,22 @@ SideEffects::SideEffects(std::vector<Region> regions, const void* spared)
 
 // Libraries of C that do this say where (sys/rseq.h, which this one may be built without).
 void SideEffects::find_core_told() {
-  constexpr std::uint32_t kLeast = 32;  // that is asked for
+  constexpr std::uint64_t kLeast = 32;  // that is asked for
   const void* size = dlsym(RTLD_DEFAULT, "__rseq_size");
   const void* offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
   if (size == nullptr || offset == nullptr || *static_cast<const unsigned*>(size) == 0) return;
   std::uint64_t thread;
   asm("mov %%fs:0, %0" : "=r"(thread));
   core_told_at_ = thread + static_cast<std::uint64_t>(*static_cast<const std::ptrdiff_t*>(offset));
-  core_told_bytes_ = std::max(kLeast, *static_cast<const unsigned*>(size));
+  core_told_bytes_ = std::max<std::uint64_t>(kLeast, *static_cast<const unsigned*>(size));
 }
 
-bool SideEffects::map_regions(int protection, int sharing) const {
+// Of syscall() each argument must have a register's size.
+bool SideEffects::map_regions(long protection, long sharing) const {
   bool mapped = true;
   for (const Region& region : regions_) {
     mapped &= syscall(SYS_mmap, region.bytes, region.size, protection,
-                      MAP_FIXED | MAP_NORESERVE | sharing, region.file, 0) >= 0;
+                      MAP_FIXED | MAP_NORESERVE | sharing, long{region.file}, 0L) >= 0;
   }
   return mapped;
 }
@@ -110,23 +111,24 @@ PMEMSIM_WRITES_NOTHING bool SideEffects::catch_all() {
   sigfillset(&action.sa_mask);
   return sigaltstack(&stack, nullptr) == 0 && sigaction(SIGSEGV, &action, nullptr) == 0 &&
          sigaction(SIGSYS, &action, nullptr) == 0 &&
-         prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, &own_->calls) == 0 &&
+         prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0L, 0L, &own_->calls) == 0 &&
          let_kernel_write(false) && protect(0);
 }
 
 // It ends threads to which it can't.
 PMEMSIM_WRITES_NOTHING bool SideEffects::let_kernel_write(bool let) const {
-  constexpr int kUnregister = 1;
-  constexpr std::uint32_t kSignature = 0x53053053;  // of x86
-  return core_told_bytes_ == 0 ||
-         syscall(SYS_rseq, core_told_at_, core_told_bytes_, let ? 0 : kUnregister, kSignature) == 0;
+  constexpr long kUnregister = 1;
+  constexpr long kSignature = 0x53053053;  // of x86
+  return core_told_bytes_ == 0 || syscall(SYS_rseq, core_told_at_, core_told_bytes_,
+                                          let ? 0L : kUnregister, kSignature) == 0;
 }
 
 // libc's own functions may write to memory of theirs, a sanitizer's do.
 PMEMSIM_WRITES_NOTHING bool SideEffects::protect(int also) const {
   bool all = true;
   for (const Protected& part : memory_) {
-    all &= syscall(SYS_mprotect, part.begin, part.end - part.begin, part.protection | also) == 0;
+    all &=
+        syscall(SYS_mprotect, part.begin, part.end - part.begin, long{part.protection} | also) == 0;
   }
   return all;
 }
@@ -138,7 +140,7 @@ PMEMSIM_WRITES_NOTHING void SideEffects::end() const {
   protect(PROT_WRITE);
   let_kernel_write(true);
   map_regions(PROT_READ | PROT_WRITE, MAP_PRIVATE);
-  syscall(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0);
+  syscall(SYS_prctl, long{PR_SET_SYSCALL_USER_DISPATCH}, long{PR_SYS_DISPATCH_OFF}, 0L, 0L, 0L);
   sigaction(SIGSEGV, &fault_before_, nullptr);
   sigaction(SIGSYS, &call_before_, nullptr);
   sigaltstack(&signal_stack_before_, nullptr);

@@ -48,7 +48,7 @@ class SideEffects {
   };
 
   static void notice(int signal, siginfo_t* info, void* context);
-  bool map_regions(int protection, int sharing) const;
+  bool map_regions(long protection, long sharing) const;
   void find_core_told();
   bool find_memory(const void* spared);
   bool catch_all();
@@ -68,7 +68,7 @@ class SideEffects {
   stack_t signal_stack_before_{};
   // Where the kernel writes on which core this thread runs (rseq(2)), if libc lets it.
   std::uint64_t core_told_at_ = 0;
-  std::uint32_t core_told_bytes_ = 0;
+  std::uint64_t core_told_bytes_ = 0;
 };
 
 }  // namespace pmemsim

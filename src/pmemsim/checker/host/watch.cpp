@@ -168,8 +168,8 @@ std::optional<CheckerAnswer> Watch::attend(pid_t child, Companion* companion) {
 // Written so that it leaves memory as it is: libc's functions, with a sanitizer, may not.
 __attribute__((no_sanitize("address"))) void Watch::await_next() const {
   std::uint64_t count = 1;
-  syscall(SYS_write, answered_, &count, sizeof(count));
-  while (syscall(SYS_read, wanted_, &count, sizeof(count)) < 0 && errno == EINTR) {
+  syscall(SYS_write, long{answered_}, &count, sizeof(count));
+  while (syscall(SYS_read, long{wanted_}, &count, sizeof(count)) < 0 && errno == EINTR) {
   }
 }
 
