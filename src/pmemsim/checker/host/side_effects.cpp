@@ -79,7 +79,7 @@ bool SideEffects::map_regions(long protection, long sharing) const {
   return mapped;
 }
 
-// Of the stack, which grows, the part behind its lowest page that was ever used.
+// The stack is made to reach below the checks' part first, so that there is something to protect.
 bool SideEffects::find_memory(const void* spared) {
   [[maybe_unused]] const char used = *reinterpret_cast<volatile char*>(stack_begin_ - 1);
   const auto mappings = mappings_of(getpid());
