@@ -244,14 +244,19 @@ TEST(PersistCalls, WhatHasReturnedIsNoCaller) {
   }
 }
 
+// Makes sites with flags.
+auto marking(CallingTrace& trace) {
+  return [&trace](const char* function, std::uint32_t line, std::uint8_t flags,
+                  SiteKind kind = SiteKind::kExecute) {
+    return trace.site(kind, 0, 1, {}, {}, 0, flags, {"mine.c", function, line});
+  };
+}
+
 // From two lines of a function that has called itself in between; its calls have the path of the
 // outermost.
 TEST(PersistCalls, RecursionEndsCallByCall) {
   CallingTrace trace;
-  const auto marked = [&](const char* function, std::uint32_t line, std::uint8_t flags,
-                          SiteKind kind = SiteKind::kExecute) {
-    return trace.site(kind, 0, 1, {}, {}, 0, flags, {"mine.c", function, line});
-  };
+  const auto marked = marking(trace);
   const std::uint32_t store = trace.store_at("main", 30), call = trace.call_at("main", 31);
   const std::uint32_t begins = marked("node", 10, trace::kSiteNewFunction | trace::kSiteEntry),
                       splits = marked("node", 11, 0), goes_on = marked("node", 12, 0),
@@ -274,10 +279,7 @@ TEST(PersistCalls, RecursionEndsCallByCall) {
 TEST(PersistCalls, DeepRecursionEndsWhereItBegan) {
   constexpr int kDeep = 3000;
   CallingTrace trace;
-  const auto marked = [&](const char* function, std::uint32_t line, std::uint8_t flags,
-                          SiteKind kind = SiteKind::kExecute) {
-    return trace.site(kind, 0, 1, {}, {}, 0, flags, {"mine.c", function, line});
-  };
+  const auto marked = marking(trace);
   const std::uint32_t store = trace.store_at("main", 30), call = trace.call_at("main", 31);
   const std::uint32_t outer = marked("outer", 41, trace::kSiteNewFunction | trace::kSiteEntry),
                       behind = marked("outer", 42, 0);
