@@ -28,7 +28,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "mem": ("core",),
     # What a recording shows by itself, without a machine.
     "analysis": ("core", "trace", "mem"),
-    "model": ("core", "trace", "mem"),
+    # What a program does with persistent memory, without a machine.
+    "check": ("core", "trace", "mem"),
+    "model": ("core", "trace", "mem", "check"),
     # Programs and libraries that judge images, and the process that starts them.
     "checker": ("core", "trace", "mem"),
     # A model's images and those who judge them.
@@ -44,9 +46,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "cpu": (*_ABOVE, "cache"),
     "sim": (*_ABOVE, "cache", "cpu"),
     "crash": (*_ABOVE, "backend", "recovery", "cache", "cpu", "sim"),
-    # What a program does with persistent memory, without a machine.
-    "check": ("core", "trace", "mem"),
-    # The same of a design's promises; its images are gone through as a model's are.
+    # What a design's promises allow; its images are gone through as a model's are.
     "promised": (*_ABOVE, "model", "sim", "crash"),
     "lint": (*_ABOVE, "backend", "cache", "cpu", "sim"),
 }

@@ -246,7 +246,6 @@ int main_of_recording(int count, char** arguments, char** environment) {
 // the program's own malloc() may be instrumented: so what that needs comes first.
 void start(int count, char** arguments, char** environment) {
   find_real_functions();
-  make_site_tables();
   find_operators();
   environ = environment;  // the C library itself sets it only later
   if (count > 0) {
@@ -256,6 +255,7 @@ void start(int count, char** arguments, char** environment) {
   if (!is_to_be_recorded()) return;
   const char* path = std::getenv("PMEMSIM_TRACE");
   if (path == nullptr || *path == '\0') return;
+  make_site_tables();
   start_anew(arguments);
   set_stack_canary();
   recorded_process = getpid();

@@ -10,6 +10,9 @@
 #include "runtime.hpp"
 
 namespace pmemsim::rt {
+
+std::uint64_t msync_count = 0;
+
 namespace {
 
 constexpr std::uint64_t kPage = trace::kImagePageBytes;
@@ -91,6 +94,9 @@ bool call_mapping(long number, const long* arguments, long* result) {
     case SYS_munmap:
       *result = munmap(memory, bytes);
       return true;
+    case SYS_msync:
+      *result = msync(memory, bytes, static_cast<int>(third));
+      return true;
     case SYS_mremap:
       *result = reinterpret_cast<long>(
           mremap(memory, bytes, static_cast<std::size_t>(third), flags, arguments[4]));
@@ -141,6 +147,11 @@ PMEMSIM_EXPORT int munmap(void* begin, std::size_t bytes) noexcept {
   if (got == 0 && mode != Mode::kOff)
     unmapped(address_of(begin), page_end(address_of(begin) + bytes));
   return static_cast<int>(got);
+}
+PMEMSIM_EXPORT int msync(void* begin, std::size_t bytes, int flags) {
+  const std::uint64_t place = address_of(begin);
+  if (recording() && has_persistent(place, page_end(place + bytes))) ++msync_count;
+  return static_cast<int>(real.syscall(SYS_msync, begin, bytes, flags));
 }
 PMEMSIM_EXPORT void* mremap(void* old, std::size_t old_bytes, std::size_t bytes, int flags,
                             ...) noexcept {

@@ -513,6 +513,8 @@ inline constexpr std::size_t kMostFlushed = 4096;
 extern List<FlushedMemory, kMostFlushed> flushed_memory;
 void note_flush(const volatile void* address);
 
+extern std::uint64_t msync_count;  // calls of persistent memory, while recording (mapping.cpp)
+
 // ---- Metadata (metadata.cpp) ------------------------------------------------------------------
 
 // Checks what PMEMSIM_METADATA says; it must be a JSON object.

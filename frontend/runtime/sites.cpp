@@ -96,7 +96,6 @@ void add_site(const pmemsim_rt_site& site, std::uint32_t base) {
 }  // namespace
 
 void make_site_tables() {
-  if (sites != nullptr) return;
   sites = static_cast<trace::SiteRecord*>(allocate(trace::kMaxSites * sizeof(trace::SiteRecord)));
   site_instructions =
       static_cast<std::uint32_t*>(allocate(trace::kMaxSites * sizeof(std::uint32_t)));
@@ -151,10 +150,11 @@ void describe_site(std::uint32_t site, char* text, std::size_t bytes) {
 using namespace pmemsim::rt;
 
 PMEMSIM_EXPORT void pmemsim_rt_register(pmemsim_rt_module* module) {
-  make_site_tables();
   if (module->version != PMEMSIM_RT_VERSION) {
     fail("a part of the program was compiled by another version of pmemsim-cc; compile it again");
   }
+  // A program that isn't recorded has no use for tables, nor perhaps room (ulimit -v).
+  if (mode == Mode::kOff) return;
   if (module->sites > pmemsim::trace::kMaxSites - site_count ||
       module->sites * 2 * pmemsim::trace::kMaxDependences >
           kMaxDependenceCount - dependence_count ||

@@ -555,6 +555,46 @@ def test_core_dump_takes_no_time(build: Callable[[str, str], Path], tmp_path: Pa
     assert done.returncode == -signal.SIGSEGV
 
 
+def test_a_program_that_is_not_recorded_needs_no_room(build: Callable[[str, str], Path]) -> None:
+    few = 1 << 30
+    done = subprocess.run(
+        [build("endings.cpp", "-O1"), "much"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (few, few)),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("limits", "cure"),
+    [
+        ([resource.RLIMIT_AS], "ulimit -v unlimited"),
+        ([resource.RLIMIT_DATA], "ulimit -d unlimited"),
+        (
+            [resource.RLIMIT_AS, resource.RLIMIT_DATA],
+            "ulimit -v unlimited; ulimit -d unlimited",
+        ),
+    ],
+)
+def test_without_room_a_recording_says_which_limit_is_in_the_way(
+    build: Callable[[str, str], Path], tmp_path: Path, limits: list[int], cure: str
+) -> None:
+    def limit() -> None:
+        for each in limits:
+            resource.setrlimit(each, (1 << 30, 1 << 30))
+
+    output = tmp_path / "trace.pmt"
+    done = subprocess.run(
+        [build("endings.cpp", "-O1"), "much"],
+        env={**os.environ, "PMEMSIM_TRACE": str(output)}, preexec_fn=limit,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "can't reserve 274877906944 bytes of address space at 0x600000000000" in done.stderr
+    assert done.stderr.endswith(f"; allow it with: {cure}\n")
+    assert_nothing_left(output)
+
+
 def test_program_may_have_its_own_zstd(build: Callable[[str, str], Path], tmp_path: Path) -> None:
     output = tmp_path / "trace.pmt"
     done = record(build("own_zstd.c", "-O1"), output=output)

@@ -31,6 +31,7 @@ UNRECORDED = (
 RECORDED = (
     "store", "assembly", "non_temporal", "copies", "updates", "races", "thread_left",
     "mapped_again", "mapped_twice", "grown", "plain_read", "recorded_exit", "childs_own",
+    "synced",
 )  # fmt: skip
 WITH_LIBRARY = tuple(way for way in UNRECORDED if way.startswith(("library", "covered")))
 
@@ -116,6 +117,22 @@ def test_nothing_is_said_of_what_comes_after_the_region(
     trace, said = record(build("-DAFTER_REGION"), tmp_path, way)
     assert "unrecorded" not in trace.metadata
     assert NOTE not in said
+
+
+def test_calls_of_msync_are_noted(build: Build, tmp_path: Path) -> None:
+    trace, said = record(build(), tmp_path, "synced")
+    assert trace.metadata["msyncs"] == 3, "not of other memory"
+    note = "the program has called msync of persistent memory (3 times)"
+    assert f"pmemsim: note: {note}, which isn't recorded" in said
+    for command in CRASHES:
+        (notes,) = notes_of(command[0], trace.path, *command[1:])
+        assert [each.startswith(note) for each in notes] == [True]
+
+
+def test_what_does_not_call_msync_has_no_note_of_it(build: Build, tmp_path: Path) -> None:
+    trace, said = record(build(), tmp_path, "store")
+    assert "msyncs" not in trace.metadata
+    assert "called msync" not in said
 
 
 def run_alone(program: Path, folder: Path, way: str, contents: Path | None) -> tuple[Trace, str]:

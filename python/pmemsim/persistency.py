@@ -337,7 +337,10 @@ class Shown:
         if not problem:
             return None
         if not self.images.losses():
-            notes.append("nothing that was visible is lost there")
+            notes.append(
+                "nothing that was visible is lost there: what the program has stored up to then "
+                "doesn't recover, or the checker is mistaken"
+            )
         if self.wanted.design is None and self.trace.threads > 1 and not self.trace.has_turns:
             notes.append(_GUESSED)
         lines = (problem, *notes, *self.images.story(), *self._reads())

@@ -1,4 +1,4 @@
-"""Persistent memory that has changed without a recorded store: what judges crashes doesn't know."""
+"""What of a program's way with persistent memory its recording lacks: unrecorded stores, msync."""
 
 from __future__ import annotations
 
@@ -27,13 +27,27 @@ def unrecorded(metadata: Mapping[str, Any]) -> str:
 
 def notes_on_crashes(metadata: Mapping[str, Any]) -> list[str]:
     """What whoever judges a recording's crashes has to say of it."""
-    if not (changed := unrecorded(metadata)):
-        return []
-    return [
-        f"persistent memory has changed without a recorded store ({changed}): a crash may leave "
-        "more than what was judged, and what is found may be wrong; "
-        f"{CAUSES}; {CURE}, and record it again ({DOCS})"
-    ]
+    notes = []
+    if changed := unrecorded(metadata):
+        notes.append(
+            f"persistent memory has changed without a recorded store ({changed}): a crash may "
+            "leave more than what was judged, and what is found may be wrong; "
+            f"{CAUSES}; {CURE}, and record it again ({DOCS})"
+        )
+    if calls := msyncs(metadata):
+        notes.append(f"{calls}; flush and fence there by instructions, and record it again")
+    return notes
+
+
+def msyncs(metadata: Mapping[str, Any]) -> str:
+    """That the program has called msync, and what comes of it; empty if it hasn't."""
+    if not (count := metadata.get("msyncs", 0)):
+        return ""
+    return (
+        f"the program has called msync of persistent memory ({_counted(count, 'time')}), which "
+        "isn't recorded: what it alone makes durable counts as never flushed "
+        "(docs/recording.md#what-is-not)"
+    )
 
 
 def _counted(count: int, what: str) -> str:

@@ -65,7 +65,11 @@ def crash(built: tuple[Path, Path], *options: str | Path) -> subprocess.Complete
         (STORED_AFTER_FLUSH, "late value", "never flushed"),
         (PARTIAL_LINE, "value", "never flushed"),
         (NT_NO_FENCE, "streamed value", "non-temporal, and no fence of its thread"),
-        (OTHER_THREAD, "other's value", r"not flushed yet \(\S+ does it\)"),
+        (
+            OTHER_THREAD,
+            "other's value",
+            r"not flushed yet \(\S+\.c:\d+, called at \S+\.c:\d+ does it\)",
+        ),
     ],
 )
 def test_a_bug_is_found_and_its_line_named(build: Build, bug: int, store: str, why: str) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -246,6 +248,32 @@ def test_a_program_that_fails_under_a_schedule_says_which(tmp_path: Path) -> Non
     assert done.returncode == 2
     assert "ended with status 3 under schedule " in done.stderr
     assert (tmp_path / "fails.0.pmt").exists(), "what was recorded before is kept"
+
+
+def test_an_interruption_says_how_many_are_kept(tmp_path: Path) -> None:
+    program = compiled(tmp_path, "lost", LOST_UPDATE)
+    third, script = tmp_path / "third", tmp_path / "script"
+    script.write_text(
+        f"#!/bin/sh\n[ -e {tmp_path}/x.1.pmt ] || exec {program}\ntouch {third}; exec sleep 1000\n"
+    )
+    script.chmod(0o755)
+    command = [Path(sys.executable).with_name("pmemsim"), "record", "--schedules", "5", *PM]
+    process = subprocess.Popen(
+        [*map(str, command), "-o", tmp_path / "x.pmt", "--", script],
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not third.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, text = process.communicate(timeout=30)
+    assert process.returncode == 130, text
+    assert text.splitlines()[-1] == "pmemsim: interrupted; 2 of 5 recordings are kept"
+    kept = sorted(tmp_path.glob("*.pmt"))
+    assert kept == [tmp_path / "x.0.pmt", tmp_path / "x.1.pmt"]
+    for path in kept:
+        Trace(path).verify()
 
 
 @pytest.mark.parametrize(

@@ -308,10 +308,48 @@ TEST(ImageStory, HasTheLinesThatCallSystemHeaders) {
   AllowedImages images(trace, PersistencyRules::kPx86, 1, 100);
   std::string stories;
   while (images.next()) {
-    for (const std::string& line : image_story(trace, images)) stories += line + "\n";
+    for (const std::string& line : image_story(trace, images, {})) stories += line + "\n";
   }
   EXPECT_NE(stories.find("mine.c:12"), std::string::npos) << stories;
   EXPECT_EQ(stories.find("/usr/"), std::string::npos) << stories;
+}
+
+TEST(ImageStory, SaysWhoCallsHelpers) {
+  trace::TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + 4096);
+  const auto at = [&](trace::SiteKind kind, std::uint8_t size, std::uint8_t detail,
+                      const char* function, std::uint32_t line) {
+    return builder.site(kind, size, 1, {}, {}, detail, 0, {"mine.c", function, line});
+  };
+  const auto clwb = static_cast<std::uint8_t>(trace::FlushKind::kClwb);
+  const auto sfence = static_cast<std::uint8_t>(trace::FenceKind::kSfence);
+  const std::uint32_t store = at(trace::SiteKind::kStore, 8, 0, "work", 9),
+                      first = at(trace::SiteKind::kExecute, 0, 0, "work", 10),
+                      second = at(trace::SiteKind::kExecute, 0, 0, "work", 20),
+                      flush = at(trace::SiteKind::kFlush, 0, clwb, "flush", 3),
+                      fence = at(trace::SiteKind::kFence, 0, sfence, "work", 21);
+  builder.store(store, kPmBase, 1);
+  builder.store(store, kPmBase + 64, 1);
+  builder.plain(first);
+  builder.access(flush, kPmBase);
+  builder.plain(fence);
+  builder.plain(second);
+  builder.access(flush, kPmBase + 64);
+  builder.plain(fence);
+  const TemporaryTrace file(builder);
+  const trace::TraceFile trace(file.path());
+  const auto calls = check::persist_calls(trace);
+  AllowedImages images(trace, PersistencyRules::kPx86, 1, 100);
+  std::string stories;
+  while (images.next()) {
+    for (const std::string& line : image_story(trace, images, calls)) stories += line + "\n";
+  }
+  for (const char* said : {"right before the sfence of thread 0 at mine.c:21\n",
+                           "thread 0 has come to mine.c:3, called at mine.c:10\n",
+                           ": flushed at mine.c:3, called at mine.c:10, no fence of that thread",
+                           ": not flushed yet (mine.c:3, called at mine.c:20 does it)"}) {
+    EXPECT_NE(stories.find(said), std::string::npos) << said << " in\n" << stories;
+  }
 }
 
 }  // namespace

@@ -413,10 +413,12 @@ TEST(PersistencyModel, KnowsWhereThreadsHaveComeTo) {
   PersistencyModel model(trace, PersistencyRules::kPx86);
   while (model.next()) {
   }
-  ASSERT_GE(model.last_sites().size(), 2u);
-  EXPECT_EQ(model.last_sites()[0], site);
-  EXPECT_NE(model.last_sites()[1], PersistencyModel::kNone);
-  EXPECT_NE(model.last_sites()[1], site);
+  const std::vector<PersistencyModel::Place>& last = model.last_places();
+  ASSERT_GE(last.size(), 2u);
+  EXPECT_EQ(last[0].site, site);
+  EXPECT_EQ(last[0].number, 0u);
+  EXPECT_NE(last[1].site, PersistencyModel::kNone);
+  EXPECT_NE(last[1].site, site);
 }
 
 TEST(Survey, ItsDigestIsTheSameWithoutAFlushThatDoesNothing) {

@@ -535,6 +535,12 @@ const Nonsense kNonsense[] = {
        builder.metadata(
            R"({"program": "", "regions": "x", "threads": 1, "sync_objects": 0, "pm_regions": []})");
      }},
+    {"MsyncsOfTheWrongType", "\"msyncs\" is not a number",
+     [](TraceBuilder& builder) {
+       builder.external(1);
+       builder.metadata(
+           R"({"program": "", "msyncs": -1, "threads": 1, "sync_objects": 0, "pm_regions": []})");
+     }},
     {"ArgumentsOfTheWrongType", "the metadata can't be understood",
      [](TraceBuilder& builder) {
        builder.external(1);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -195,6 +196,15 @@ static void childs_own(void) {  // the mapping is the child's alone
   *place() = kValue;
 }
 
+static void synced(void) {
+  *place() = kValue;
+  if (msync(pm + (kPlace & -kPage), kPage, MS_SYNC) != 0) abort();
+  if (syscall(SYS_msync, pm, kBytes, MS_SYNC) != 0) abort();
+  char* volatile_page =
+      mmap(NULL, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (msync(volatile_page, kPage, MS_SYNC) != 0 || msync(pm + 1, kPage, MS_SYNC) == 0) abort();
+}
+
 // So that something is recorded, whatever the way.
 static void store_durably(void) {
   *pm = 1;
@@ -233,6 +243,7 @@ static const struct {
     WAY(plain_read),
     WAY(recorded_exit),
     WAY(childs_own),
+    WAY(synced),
 };
 
 int main(int count, char** arguments) {

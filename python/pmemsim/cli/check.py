@@ -175,7 +175,7 @@ def check_command(
         write_json(result, json_path)
     if json_path != "-":
         _print(report, top)
-        for sentence in summary(answered) if answered else ():
+        for sentence in summary(answered) if answered else [_ONLY_THE_PROGRAM_KNOWS]:
             out.print(sentence, markup=False)
     for unused in report.unused:
         err.print(f"pmemsim: {unused.place}: suppresses nothing; remove it", markup=False)
@@ -214,6 +214,11 @@ def _row(finding: Finding) -> tuple[str, ...]:
 
 
 _SHOWN_CALLS = 3
+_ONLY_THE_PROGRAM_KNOWS = (
+    "not looked for, since only the program knows: which data must persist first where no pointer "
+    "says so, and values of several words; --answers CMD does, or pmemsim crash --model px86 "
+    "--check CMD"
+)
 
 
 def _summary(report: Report) -> list[str]:

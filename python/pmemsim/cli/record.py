@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import which
@@ -18,7 +19,7 @@ from pmemsim.flushes import flushes_outside_pm
 from pmemsim.parallel import Report, run_all
 from pmemsim.recording import check_hint, check_pm_path, check_range, record, record_workload
 from pmemsim.trace import Trace
-from pmemsim.unrecorded import CAUSES, CURE, DOCS, unrecorded
+from pmemsim.unrecorded import CAUSES, CURE, DOCS, msyncs, unrecorded
 from pmemsim.workloads import WorkloadRun, argument_problems, unknown_workload, workloads
 
 
@@ -284,12 +285,28 @@ def _own(
     def task(report: Report) -> None:
         for index, schedule in enumerate(schedules.numbers):
             trace = recorded(schedule, report, index / len(schedules.numbers))
+            kept.append(trace)
             _say(trace)
             if trace.threads == 1 and schedules.numbers != (0,):
                 _say_nothing_changes(trace.name, schedules)
                 return
 
-    run_all([task])
+    with _kept_if_interrupted(len(schedules.numbers)) as kept:
+        run_all([task])
+
+
+@contextmanager
+def _kept_if_interrupted(wanted: int) -> Iterator[list[Trace]]:
+    """Takes the recordings that are there; an interruption then says how many."""
+    kept: list[Trace] = []
+    try:
+        yield kept
+    except KeyboardInterrupt:
+        if not kept:
+            raise
+        raise KeyboardInterrupt(
+            f"interrupted; {len(kept)} of {wanted} recordings are kept"
+        ) from None
 
 
 def _say_nothing_changes(name: str, schedules: _Schedules) -> None:
@@ -308,17 +325,21 @@ def _workloads(runs: list[WorkloadRun], outputs: list[Path], schedules: _Schedul
         runs += [replace(run, schedule=number) for number in numbers]
         outputs += [schedules.output(output, number) for number in numbers]
 
-    def task(run: WorkloadRun, output: Path) -> Callable[[Report], Trace]:
-        return lambda report: record_workload(run, output, keep_going=lambda: report(0.5))
+    def task(run: WorkloadRun, output: Path) -> Callable[[Report], None]:
+        return lambda report: kept.append(
+            record_workload(run, output, keep_going=lambda: report(0.5))
+        )
 
     labels = [
         f"recording {run.workload}" + (f" (schedule {run.schedule})" if run.schedule else "")
         for run in runs
     ]
-    with progress_of(labels) as progress:
-        tasks = [task(run, output) for run, output in zip(runs, outputs, strict=True)]
-        traces = run_all(tasks, progress=progress)
-    for trace in traces:
+    with _kept_if_interrupted(len(runs)) as kept, progress_of(labels) as progress:
+        run_all(
+            [task(run, output) for run, output in zip(runs, outputs, strict=True)],
+            progress=progress,
+        )
+    for trace in sorted(kept, key=lambda trace: outputs.index(trace.path)):
         _say(trace)
 
 
@@ -335,6 +356,8 @@ def _say(trace: Trace) -> None:
         err.print(
             f"pmemsim: note: flushes of lines outside persistent memory: {outside}", markup=False
         )
+    if calls := msyncs(trace.metadata):
+        err.print(f"pmemsim: note: {calls}", markup=False)
     if changed := unrecorded(trace.metadata):
         err.print(
             f"pmemsim: note: persistent memory has changed without a recorded store: {changed}; "

@@ -150,4 +150,12 @@ std::vector<PersistCall> persist_calls(const trace::TraceFile& trace) {
   return Reader(trace).calls();
 }
 
+const PersistCall* find_call(std::span<const PersistCall> calls, std::uint32_t thread,
+                             std::uint64_t number) {
+  const auto found = std::ranges::find_if(calls, [&](const PersistCall& call) {
+    return std::ranges::binary_search(call.operations[thread], number);
+  });
+  return found == calls.end() ? nullptr : &*found;
+}
+
 }  // namespace pmemsim::check

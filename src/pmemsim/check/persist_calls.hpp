@@ -18,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -39,5 +40,9 @@ struct PersistCall {
 // In the order of their instructions: flushes of persistent memory, and fences of stores, that were
 // executed. Throws trace::TraceError.
 std::vector<PersistCall> persist_calls(const trace::TraceFile& trace);
+
+// Which of them has executed as the thread's operation of that number; nullptr: none.
+const PersistCall* find_call(std::span<const PersistCall> calls, std::uint32_t thread,
+                             std::uint64_t number);
 
 }  // namespace pmemsim::check

@@ -21,10 +21,11 @@ using trace::SiteKind;
 
 constexpr std::size_t kMostStores = 20;  // that are listed of each sort
 
-std::string source_line(const trace::TraceFile& trace, std::uint32_t number) {
-  const trace::SourcePlace found = trace::place_of(trace.sites(), number);
-  if (found.line == 0) return "an unknown line";
-  return fmt::format("{}:{}", found.file, found.line);
+using Place = PersistencyModel::Place;
+
+std::string source_line(const trace::SourcePlace& place) {
+  if (place.line == 0) return "an unknown line";
+  return fmt::format("{}:{}", place.file, place.line);
 }
 
 std::string name_of(const Operation& operation) {
@@ -43,8 +44,8 @@ std::string name_of(const Operation& operation) {
   }
 }
 
-// By line: the site of the first flush of it after the crash.
-using LaterFlushes = std::unordered_map<std::uint64_t, std::uint32_t>;
+// By line: the first flush of it after the crash.
+using LaterFlushes = std::unordered_map<std::uint64_t, Place>;
 
 LaterFlushes later_flushes(const trace::TraceFile& trace, const PersistencyModel& model,
                            const trace::LeftOut& without) {
@@ -57,15 +58,18 @@ LaterFlushes later_flushes(const trace::TraceFile& trace, const PersistencyModel
     later = later || (order.thread() == crash.thread() && order.number() == crash.number());
     const Operation& operation = order.operation();
     if (!later || operation.kind != SiteKind::kFlush) continue;
-    found.try_emplace(Line::of(operation.address).number, operation.site);
+    found.try_emplace(Line::of(operation.address).number,
+                      Place{operation.site, order.thread(), order.number()});
   }
   return found;
 }
 
 class Story {
  public:
-  Story(const trace::TraceFile& trace, const AllowedImages& images)
+  Story(const trace::TraceFile& trace, const AllowedImages& images,
+        std::span<const check::PersistCall> calls)
       : trace_(trace),
+        calls_(calls),
         model_(images.model()),
         flushes_(later_flushes(trace, model_, images.without())) {
     where();
@@ -76,8 +80,8 @@ class Story {
       for (std::size_t i = 0; i < pieces.size(); ++i) {
         if (pieces[i].sure) continue;
         Stores& stores = present[i] ? there : lost;
-        stores[{source_line(trace_, pieces[i].site), pieces[i].thread, why(line, pieces[i])}].add(
-            line, pieces[i]);
+        const std::string source = source_line(trace::place_of(trace_.sites(), pieces[i].site));
+        stores[{source, pieces[i].thread, why(line, pieces[i])}].add(line, pieces[i]);
       }
     }
     list("lost, although it was visible:", lost);
@@ -117,6 +121,16 @@ class Story {
   // By source line, thread and why.
   using Stores = std::map<std::tuple<std::string, std::uint32_t, std::string>, Extent>;
 
+  std::string text_of(const Place& place) const {
+    const check::PersistCall* call = check::find_call(calls_, place.thread, place.number);
+    if (call == nullptr) return source_line(trace::place_of(trace_.sites(), place.site));
+    std::string text = source_line(call->place);
+    for (const trace::SourcePlace& caller : call->calls) {
+      text += ", called at " + source_line(caller);
+    }
+    return text;
+  }
+
   void where() {
     if (model_.at_end()) {
       lines_.emplace_back("the crash comes at the end of the recording");
@@ -124,28 +138,25 @@ class Story {
       const VisibleOrder& next = model_.next_operation();
       lines_.push_back(fmt::format("the crash comes right before the {} of thread {} at {}",
                                    name_of(next.operation()), next.thread(),
-                                   source_line(trace_, next.operation().site)));
+                                   text_of({next.operation().site, next.thread(), next.number()})));
     }
-    for (std::uint32_t thread = 0; thread < model_.last_sites().size(); ++thread) {
-      const std::uint32_t site = model_.last_sites()[thread];
-      lines_.push_back(
-          site == PersistencyModel::kNone
-              ? fmt::format("thread {} has done nothing yet", thread)
-              : fmt::format("thread {} has come to {}", thread, source_line(trace_, site)));
+    for (std::uint32_t thread = 0; thread < model_.last_places().size(); ++thread) {
+      const Place& last = model_.last_places()[thread];
+      lines_.push_back(last.site == PersistencyModel::kNone
+                           ? fmt::format("thread {} has done nothing yet", thread)
+                           : fmt::format("thread {} has come to {}", thread, text_of(last)));
     }
   }
 
   std::string why(Line line, const Piece& piece) const {
     if (piece.non_temporal) return "non-temporal, and no fence of its thread before the crash";
     if (model_.rules() == PersistencyRules::kEadr) return "the last thing that became visible";
-    if (const std::uint32_t flush = model_.flushed_at(line, piece);
-        flush != PersistencyModel::kNone) {
-      return fmt::format("flushed at {}, no fence of that thread before the crash",
-                         source_line(trace_, flush));
+    if (const Place flush = model_.flushed_at(line, piece); flush.site != PersistencyModel::kNone) {
+      return fmt::format("flushed at {}, no fence of that thread before the crash", text_of(flush));
     }
     const auto later = flushes_.find(line.number);
     if (later == flushes_.end()) return "never flushed";
-    return fmt::format("not flushed yet ({} does it)", source_line(trace_, later->second));
+    return fmt::format("not flushed yet ({} does it)", text_of(later->second));
   }
 
   // The latest first: what is lost of long ago is rarely what has gone wrong.
@@ -167,6 +178,7 @@ class Story {
   }
 
   const trace::TraceFile& trace_;
+  const std::span<const check::PersistCall> calls_;
   const PersistencyModel& model_;
   const LaterFlushes flushes_;
   std::vector<std::string> lines_;
@@ -174,8 +186,9 @@ class Story {
 
 }  // namespace
 
-std::vector<std::string> image_story(const trace::TraceFile& trace, const AllowedImages& images) {
-  return Story(trace, images).take();
+std::vector<std::string> image_story(const trace::TraceFile& trace, const AllowedImages& images,
+                                     std::span<const check::PersistCall> calls) {
+  return Story(trace, images, calls).take();
 }
 
 }  // namespace pmemsim

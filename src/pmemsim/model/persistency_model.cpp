@@ -45,7 +45,7 @@ PersistencyModel::PersistencyModel(const trace::TraceFile& trace, PersistencyRul
       order_(trace, std::move(without)),
       pm_(trace.metadata()),
       threads_(trace.metadata().threads),
-      last_sites_(trace.metadata().threads, kNone) {
+      last_places_(trace.metadata().threads) {
   trace::for_each_image_page(trace, [&](std::uint64_t address, std::span<const std::byte> page) {
     base_.write(address, page.data(), page.size());
     newest_.write(address, page.data(), page.size());
@@ -149,8 +149,8 @@ void PersistencyModel::execute() {
   }
   if (stores()) store_piece();
   if (operation.kind == SiteKind::kFlush) flush();
-  std::uint32_t& last = last_sites_[order_.thread()];
-  if (operation.kind != SiteKind::kSync || last == kNone) last = operation.site;
+  Place& last = last_places_[order_.thread()];
+  if (operation.kind != SiteKind::kSync || last.site == kNone) last = place();
 }
 
 void PersistencyModel::note_copy() {
@@ -207,14 +207,14 @@ void PersistencyModel::add(Line line, const Piece& piece) {
   }
 }
 
-std::uint32_t PersistencyModel::flushed_at(Line line, const Piece& piece) const {
+PersistencyModel::Place PersistencyModel::flushed_at(Line line, const Piece& piece) const {
   for (const Thread& thread : threads_) {
     const auto flush = thread.flushed.find(line.number);
     if (flush != thread.flushed.end() && piece.order <= flush->second.order) {
-      return flush->second.site;
+      return flush->second.place;
     }
   }
-  return kNone;
+  return {};
 }
 
 void PersistencyModel::flush() {
@@ -225,7 +225,7 @@ void PersistencyModel::flush() {
   if (operation.detail == static_cast<std::uint8_t>(trace::FlushKind::kClflush)) {
     make_sure(line, newest_order_);
   } else {
-    threads_[order_.thread()].flushed[line] = {newest_order_, operation.site};
+    threads_[order_.thread()].flushed[line] = {newest_order_, place()};
   }
 }
 

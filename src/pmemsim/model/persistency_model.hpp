@@ -90,9 +90,14 @@ class PersistencyModel {
   // All that is visible.
   const Image& newest() const { return newest_; }
 
-  // The site of a clwb or clflushopt of an open piece that waits for its fence; kNone: there is
-  // none.
-  std::uint32_t flushed_at(Line line, const Piece& piece) const;
+  // An operation of a thread, as VisibleOrder has them.
+  struct Place {
+    std::uint32_t site = kNone;  // kNone: there is none
+    std::uint32_t thread = 0;
+    std::uint64_t number = 0;
+  };
+  // The clwb or clflushopt of an open piece that waits for its fence, if there is one.
+  Place flushed_at(Line line, const Piece& piece) const;
 
   // How many pieces are visible, and how many operations have begun to be.
   std::uint64_t newest_order() const { return newest_order_; }
@@ -108,20 +113,21 @@ class PersistencyModel {
   // The operation that makes something sure: it comes right after the crash. False at the end.
   bool at_end() const { return ended_; }
   const VisibleOrder& next_operation() const { return order_; }
-  // By thread: the site of its last visible operation, but of calls that synchronise (which have no
-  // line) only if there is no other one; kNone before its first one.
-  const std::vector<std::uint32_t>& last_sites() const { return last_sites_; }
+  // By thread: its last visible operation, but of calls that synchronise (which have no line) only
+  // if there is no other one.
+  const std::vector<Place>& last_places() const { return last_places_; }
 
  private:
   struct Flush {
     std::uint64_t order;  // of the newest piece before it
-    std::uint32_t site;
+    Place place;
   };
   struct Thread {
     std::map<std::uint64_t, Flush> flushed;   // by line: what the next fence makes sure
     std::vector<std::uint64_t> non_temporal;  // lines with pieces that wait for the next fence
   };
 
+  Place place() const { return {order_.operation().site, order_.thread(), order_.number()}; }
   bool step();
   bool stores() const;
   bool copies() const;
@@ -150,7 +156,7 @@ class PersistencyModel {
   Image base_, newest_;
   std::map<std::uint64_t, Pieces> open_;
   std::vector<Thread> threads_;
-  std::vector<std::uint32_t> last_sites_;
+  std::vector<Place> last_places_;
   std::vector<Line> base_changes_;
   std::vector<std::uint64_t> visible_lines_;  // rule 8: with pieces to be made sure next
   std::vector<Sure> made_sure_;

@@ -99,6 +99,9 @@ void WholeImages::bring_back(std::span<const std::uint64_t> numbers, bool back) 
   }
 }
 
-std::vector<std::string> WholeImages::story() const { return image_story(trace_, *images_); }
+std::vector<std::string> WholeImages::story() const {
+  if (!calls_) calls_ = check::persist_calls(trace_);
+  return image_story(trace_, *images_, *calls_);
+}
 
 }  // namespace pmemsim

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "pmemsim/check/persist_calls.hpp"
 #include "pmemsim/mem/image.hpp"
 #include "pmemsim/model/allowed_images.hpp"
 #include "pmemsim/model/image_sequence.hpp"
@@ -66,6 +67,7 @@ class WholeImages final : public ImageSequence {
   std::vector<Line> differing_;                // from the base
   std::unordered_set<std::uint64_t> written_;  // ever, by their numbers
   std::unordered_set<std::uint64_t> changed_;
+  mutable std::optional<std::vector<check::PersistCall>> calls_;  // once a story was told
 };
 
 }  // namespace pmemsim

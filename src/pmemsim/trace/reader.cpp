@@ -49,7 +49,9 @@ std::uint64_t unsigned_number(const nlohmann::ordered_json& json, const char* ke
 
 // Of what the simulator has no use for, but those who read the JSON rely on its types.
 void check_other_keys(const nlohmann::ordered_json& json) {
-  if (json.contains("regions")) unsigned_number(json, "regions");
+  for (const char* key : {"regions", "msyncs"}) {
+    if (json.contains(key)) unsigned_number(json, key);
+  }
   value_or(json, "arguments", std::vector<std::string>());
   if (json.contains("unrecorded")) {
     const auto& unrecorded = json["unrecorded"];
