@@ -124,6 +124,8 @@ def test_calls_of_msync_are_noted(build: Build, tmp_path: Path) -> None:
     assert trace.metadata["msyncs"] == 3, "not of other memory"
     note = "the program has called msync of persistent memory (3 times)"
     assert f"pmemsim: note: {note}, which isn't recorded" in said
+    shown = " ".join(pmemsim("trace", "info", trace.path).stdout.split())
+    assert "│ calls of msync, not recorded │ 3 │" in shown
     for command in CRASHES:
         (notes,) = notes_of(command[0], trace.path, *command[1:])
         assert [each.startswith(note) for each in notes] == [True]
@@ -133,6 +135,7 @@ def test_what_does_not_call_msync_has_no_note_of_it(build: Build, tmp_path: Path
     trace, said = record(build(), tmp_path, "store")
     assert "msyncs" not in trace.metadata
     assert "called msync" not in said
+    assert "msync," not in pmemsim("trace", "info", trace.path).stdout
 
 
 def run_alone(program: Path, folder: Path, way: str, contents: Path | None) -> tuple[Trace, str]:

@@ -1,12 +1,12 @@
 // A recorded program's flushes and fences, as its author would count them: what may be left out to
-// see whether anybody notices (model/visible_order.hpp, rule 5).
+// see whether anybody notices (model/visible_order.hpp, rule 6), and how stories name one
+// (model/image_story.hpp).
 //
 // Most programs flush and fence in small functions that others call (`persist(&node)`), so that an
 // instruction stands for all of its callers. What is left out is therefore a *call*:
 //
-//   1  A store to persistent memory belongs to the innermost function, of those that have led to
-//   it,
-//      that also flushes or fences, itself or by what it calls. A function is a helper if it
+//   1  A store to persistent memory belongs to the innermost function, of those that have led
+//      there, that also flushes or fences, itself or by what it calls. A function is a helper if it
 //      flushes or fences and no store belongs to it, but for non-temporal ones, which are part of
 //      flushing.
 //   2  Flushes and fences of a helper are told apart by the line that calls it, and if that stands
