@@ -1,5 +1,5 @@
-# make demo | test | bench | lint | docs | setup: each starts from a bare checkout and installs what is
-# missing. A second run does only what has changed.
+# make setup | demo | quick | test | test-long | lint | bench | docs: each starts from a bare checkout
+# and installs what is missing. A second run does only what has changed.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -20,13 +20,22 @@ TIDY_FILES = sed -n 's/^  "file": "\(.*\)"$$/\1/p' build/lint/compile_commands.j
 SOURCES := $(shell find CMakeLists.txt cmake src bindings include frontend library workloads \
 	experiments python -type f -not -name '*.pyc' 2>/dev/null)
 
-.PHONY: help setup demo test test-long test-cxx test-python bench lint docs clean
+# GoogleTest's cases that `make quick` runs: those of components, but not of whole crashes and checkers.
+QUICK := -*Crash*:*Promised*:*DefinitionTest*:*SideEffects*:*SealedImages*:*Programs*:*Room*:*Races*
+PYTEST := $(BIN)/python -m pytest --numprocesses $$(($$(nproc) + 1)) --dist worksteal
+
+# Runs the C++ tests that a preset has built, and names the slowest cases.
+CTEST = rm -rf build/$(1)/test-times; ctest --preset $(1) --parallel $$(nproc) $(2); status=$$?; \
+	$(PYTHON) tools/slowest_tests.py build/$(1)/test-times; exit $$status
+
+.PHONY: help setup demo quick test test-long test-cxx test-python bench lint docs clean
 
 help:
 	@echo "make setup   install what is missing, and pmemsim into $(VENV)"
 	@echo "make demo    record five workloads, compare two designs, draw a plot"
-	@echo "make test    run all tests"
-	@echo "make test-long  run all tests with more random numbers, as before a release"
+	@echo "make quick   run the most telling tests of every module, in 90 s"
+	@echo "make test    run tests of every kind, in 6 minutes"
+	@echo "make test-long  run all tests, in C++ with sanitizers, in 20 minutes"
 	@echo "make bench   measure the simulator's own speed and memory"
 	@echo "make lint    check style, types and what clang-tidy knows"
 	@echo "make docs    write the generated tables of the documentation anew"
@@ -39,23 +48,31 @@ demo: setup
 	$(BIN)/pmemsim compare $(WORKLOADS) --designs np,sw-undo --machine asap --threads 4 \
 		--json build/demo/comparison.json --plot build/demo/comparison.png
 
+quick: setup
+	cmake --preset tests >build/tests.log || { cat build/tests.log; exit 1; }
+	cmake --build --preset tests --target unit_tests validation_tests
+	GTEST_FILTER='$(QUICK)'; export GTEST_FILTER; $(call CTEST,tests,-R '^(unit|validation)\.')
+	$(PYTEST) -m quick
+	$(TOOK)
+
 test: test-cxx test-python
 	$(TOOK)
 
-# More of what differs only in its random numbers.
-test-long:
-	PMEMSIM_LONG_TESTS=1 $(MAKE) test
+# All tests: more of what differs in amount only, and the C++ tests with sanitizers.
+test-long: setup
+	cmake --preset sanitize >build/sanitize.log || { cat build/sanitize.log; exit 1; }
+	cmake --build --preset sanitize --target cxx_tests
+	PMEMSIM_LONG_TESTS=1; export PMEMSIM_LONG_TESTS; $(call CTEST,sanitize)
+	PMEMSIM_LONG_TESTS=1 $(PYTEST) --durations 10
+	$(TOOK)
 
-test-cxx: $(STAMPS)/system
-	cmake --preset sanitize
-	cmake --build --preset sanitize
-	rm -rf build/sanitize/test-times
-	ctest --preset sanitize --parallel $$(nproc); status=$$?; \
-		$(PYTHON) tools/slowest_tests.py build/sanitize/test-times; exit $$status
+test-cxx: setup
+	cmake --preset tests >build/tests.log || { cat build/tests.log; exit 1; }
+	cmake --build --preset tests --target cxx_tests
+	$(call CTEST,tests)
 
 test-python: setup
-	$(BIN)/python -m pytest --numprocesses $$(($$(nproc) + 1)) --dist worksteal \
-		--durations 10
+	$(PYTEST) -m "not long" --durations 10
 
 bench: setup
 	mkdir -p build/bench

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "pmemsim/sim/simulate.hpp"
-#include "unit/trace_builder.hpp"
+#include "trace_builder.hpp"
 
 namespace pmemsim {
 

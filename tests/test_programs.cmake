@@ -2,6 +2,9 @@
 
 # Where every run leaves the times of its cases, for tools/slowest_tests.py.
 set(PMEMSIM_TEST_TIMES ${CMAKE_BINARY_DIR}/test-times)
+cmake_host_system_information(RESULT PMEMSIM_CORES QUERY NUMBER_OF_LOGICAL_CORES)
+# `ctest` runs what is built; `cmake --build --target cxx_tests` builds it.
+add_custom_target(cxx_tests)
 
 # Compiles a program's test files without optimisation. What follows are the headers that most of
 # them read besides the usual ones; programs of one SET have the same.
@@ -12,12 +15,16 @@ function(pmemsim_test_files set program)
     <random> <set> <string> <thread> <vector> ${ARGN})
 endfunction()
 
-# Makes each suite of a GoogleTest program a test of ctest, named PREFIX and the suite's name.
-function(pmemsim_test_suites program prefix)
-  set(script ${CMAKE_CURRENT_BINARY_DIR}/${program}_suites.cmake)
-  file(GENERATE OUTPUT ${script} CONTENT
-"include(${PROJECT_SOURCE_DIR}/tests/suites.cmake)
-pmemsim_add_suites(${prefix} $<TARGET_FILE:${program}> ${PMEMSIM_TEST_TIMES})
-")
-  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${script})
+# Runs a GoogleTest program as one test of ctest for each core, named NAME and a number, each with
+# every n-th case. A process for each case would start the program two thousand times.
+function(pmemsim_test_shards program name)
+  add_dependencies(cxx_tests ${program})
+  math(EXPR last "${PMEMSIM_CORES} - 1")
+  foreach(shard RANGE ${last})
+    add_test(NAME ${name}.${shard}
+             COMMAND ${program} --gtest_brief=1
+                     --gtest_output=json:${PMEMSIM_TEST_TIMES}/${name}.${shard}.json)
+    set_tests_properties(${name}.${shard} PROPERTIES TIMEOUT 1800
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${PMEMSIM_CORES};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
 endfunction()

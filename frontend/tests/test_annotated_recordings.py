@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import HERE, built_toolchain, run
 from shared import locked
+from support import long_except
 from support import pmemsim as command
 
 import pmemsim
@@ -70,7 +71,7 @@ def locks(recording: Path) -> Counter[tuple[str, bool]]:
     return found
 
 
-@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("level", long_except(["-O0", "-O2"], "-O0"))
 @pytest.mark.parametrize("name", RECORDED)
 def test_each_critical_section_takes_its_locks_once(
     recorded: Callable[..., Path], name: str, level: str

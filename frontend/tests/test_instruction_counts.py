@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import HERE, Toolchain, run
+from conftest import HERE, LEVELS, Toolchain, run
+from support import long_except
 
 BOUND = 0.15
 # Start-up code of the C library that is linked into every program.
@@ -32,7 +33,7 @@ def callgrind_count(program: Path, scratch: Path) -> int:
     return total
 
 
-@pytest.mark.parametrize("level", ["-O0", "-O1", "-O2", "-O3"])
+@pytest.mark.parametrize("level", long_except(LEVELS, "-O2"))
 @pytest.mark.parametrize("kernel", sorted(p.name for p in (HERE / "kernels").glob("*.c*")))
 def test_instruction_count(
     toolchain: Toolchain, kernel: str, level: str, capsys: pytest.CaptureFixture[str]

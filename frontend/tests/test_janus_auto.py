@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 from conftest import Kind, Toolchain, built_toolchain, run
+from support import long_except
 from test_hints import hints as announced
 
 from pmemsim.trace import Trace
 
-BOTH_LEVELS = pytest.mark.parametrize("level", ["-O0", "-O2"])
+BOTH_LEVELS = pytest.mark.parametrize("level", long_except(["-O0", "-O2"], "-O0"))
 
 # Updates of PM are volatile here: such stores tell themselves from those to local variables.
 HEAD = """

@@ -21,8 +21,9 @@ from conftest import (
     Toolchain,
     run,
 )
+from support import long_except
 
-pytestmark = pytest.mark.parametrize("level", LEVELS)
+pytestmark = pytest.mark.parametrize("level", long_except(LEVELS, "-O0", "-O2"))
 
 # Stores through a pointer that the optimizer can't see through.
 OPAQUE = """

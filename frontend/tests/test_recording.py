@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 from conftest import HERE, built_toolchain, run
 from shared import locked
-from support import LONG_TESTS
+from support import LONG_TESTS, long_except
 from support import pmemsim as command
 
 import pmemsim
@@ -98,7 +98,7 @@ def verified(output: Path) -> Trace:
     return trace
 
 
-@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("level", long_except(["-O0", "-O2"], "-O2"))
 @pytest.mark.parametrize("name", THREADED)
 def test_threads_recorded_twice_give_the_same_bytes(
     build: Callable[[str, str], Path], tmp_path: Path, name: str, level: str

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "../unit/trace_builder.hpp"
+#include "trace_builder.hpp"
 #include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim::trace {

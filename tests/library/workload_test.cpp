@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -42,7 +43,7 @@ int run(const std::string& workload, const std::vector<std::string>& arguments) 
   return exit_code(start(workload, arguments));
 }
 
-class Workload : public testing::TestWithParam<const char*> {
+class Workload : public testing::TestWithParam<std::string> {
  protected:
   void TearDown() override { std::filesystem::remove(pool_); }
 
@@ -140,14 +141,14 @@ TEST(Workloads, RefuseEachOthersPools) {
 
 // But for store_misspeculation, whose regions give their lock back before they end, so that what is
 // left of two of them isn't whole.
-INSTANTIATE_TEST_SUITE_P(All, Workload,
-                         testing::Values("array_swap", "array_swap_lowlevel", "string_swap",
-                                         "queue", "queue_lowlevel", "linked_list", "hashmap",
-                                         "hashmap_lowlevel", "rbtree", "btree", "ctree",
-                                         "binary_tree", "skiplist", "echo", "vacation",
-                                         "vacation_redo", "memcached", "memcached_redo", "tatp",
-                                         "tatp_lowlevel", "tpcc", "tpcc_lowlevel", "streaming",
-                                         "load_misspeculation"),
-                         [](const auto& info) { return std::string(info.param); });
+std::vector<std::string> workloads() {
+  std::vector<std::string> names;
+  std::istringstream listed(WORKLOADS);
+  for (std::string name; std::getline(listed, name, ',');) names.push_back(name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Workload, testing::ValuesIn(workloads()),
+                         [](const auto& info) { return info.param; });
 
 }  // namespace

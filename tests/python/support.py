@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
+import pytest
 import warm_command
 from pmemsim.comparison import Comparison
+from pmemsim.presets import preset_names
 from pmemsim.simulation import Result, Statistic
 from pmemsim.targets import find_target
 
@@ -27,6 +31,23 @@ LONG_TESTS = bool(os.environ.get("PMEMSIM_LONG_TESTS"))
 SMALL = ("--threads", "2", "--regions", "200")
 SHARED_REGIONS = 200
 SMALL_ITEMS = 1000
+
+
+def long_except(values: Iterable[object], *usual: object) -> list[Any]:
+    """Parameters of a test: `make test` runs the usual ones, `make test-long` runs all."""
+    every = list(values)
+    assert set(usual) <= set(every)
+    return [
+        value if value in usual else pytest.param(value, marks=pytest.mark.long) for value in every
+    ]
+
+
+def preset_pairs() -> list[tuple[str, str]]:
+    """Every design on every machine; usually one of both with each of the other."""
+    designs, machines = preset_names("design"), preset_names("machine")
+    if LONG_TESTS:
+        return list(itertools.product(designs, machines))
+    return [(design, "asap") for design in designs] + [("parallel", each) for each in machines]
 
 
 def may_watch() -> bool:

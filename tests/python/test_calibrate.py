@@ -333,6 +333,7 @@ def test_other_processors_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         this_processor()
 
 
+@pytest.mark.long
 def test_a_whole_calibration_writes_a_machine_that_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

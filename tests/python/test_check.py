@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pmemsim.errors import ConfigError
 from pmemsim.program_check import KINDS, check_program, read_suppressions
-from support import ROOT, SMALL, pmemsim
+from support import ROOT, SMALL, long_except, pmemsim
 
 from pmemsim.trace import Trace
 
@@ -38,7 +38,7 @@ def compiled(folder: Path, source: Path, level: str = "-O2") -> Path:
     return program
 
 
-@pytest.fixture(scope="module", params=["-O0", "-O2"])
+@pytest.fixture(scope="module", params=long_except(["-O0", "-O2"], "-O2"))
 def programs(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Path]:
@@ -228,15 +228,19 @@ KNOWN = {
 @pytest.mark.parametrize("opt", ["O0", "O2"])
 @pytest.mark.parametrize(
     "workload",
-    [
+    long_except(
+        [
+            "queue",
+            "queue_lowlevel",
+            "hashmap_lowlevel",
+            "memcached",
+            "store_misspeculation",
+            "echo",
+            "random",
+        ],
         "queue",
-        "queue_lowlevel",
         "hashmap_lowlevel",
-        "memcached",
-        "store_misspeculation",
-        "echo",
-        "random",
-    ],
+    ),
 )
 def test_workloads_have_no_findings_but_known_ones(workload: str, opt: str) -> None:
     done = pmemsim("check", workload, "--opt", opt, *SMALL, "--json", "-")

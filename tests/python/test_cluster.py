@@ -102,6 +102,7 @@ def workers(tmp_path: Path) -> Iterator[Workers]:
         yield found
 
 
+@pytest.mark.long
 def test_a_sweep_is_the_same_on_a_cluster_that_loses_a_worker(
     tmp_path: Path, workers: Workers
 ) -> None:
@@ -237,6 +238,7 @@ class Deadly(Simulate):
         raise AssertionError
 
 
+@pytest.mark.long
 def test_a_job_that_kills_its_workers_is_a_failure(tmp_path: Path) -> None:
     never_again = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
     first, second = small_jobs()
@@ -300,6 +302,7 @@ def test_no_scheduler_is_a_sentence(tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr
 
 
+@pytest.mark.long
 def test_a_scheduler_that_goes_is_a_sentence(
     workers: Workers, capfd: pytest.CaptureFixture[str]
 ) -> None:

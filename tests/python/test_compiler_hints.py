@@ -14,7 +14,7 @@ from pmemsim.lint_hints import lint
 from pmemsim.recording import record_workload
 from pmemsim.simulation import configure
 from pmemsim.workloads import HINTS, WorkloadRun, workloads
-from support import SMALL_ITEMS, pmemsim
+from support import SMALL_ITEMS, long_except, pmemsim
 
 from pmemsim.trace import DETAILS, KINDS, Trace
 
@@ -69,7 +69,7 @@ def stored_bytes(trace: Trace) -> list[tuple[int, int]]:
     ]
 
 
-@pytest.mark.parametrize("workload", workloads())
+@pytest.mark.parametrize("workload", long_except(workloads(), "queue", "tatp_lowlevel"))
 def test_the_compilers_hints_leave_the_stores_as_they_are(workload: str) -> None:
     none, auto = (recorded(workload, hints) for hints in ("none", "auto"))
     assert stored_bytes(none) == stored_bytes(auto)
@@ -77,7 +77,7 @@ def test_the_compilers_hints_leave_the_stores_as_they_are(workload: str) -> None
     assert counts[1] == pytest.approx(counts[0], rel=0.02)
 
 
-@pytest.mark.parametrize("workload", workloads())
+@pytest.mark.parametrize("workload", long_except(workloads(), "queue", "tatp_lowlevel"))
 def test_so_do_those_of_a_profile(workload: str, tmp_path: Path) -> None:
     """Each announces what has just been stored."""
     none = recorded(workload, "none")
@@ -101,7 +101,9 @@ def test_so_do_those_of_a_profile(workload: str, tmp_path: Path) -> None:
     assert sum(kind != "store" for kind, _, _ in events(hinted)) == announced + of_library
 
 
-@pytest.mark.parametrize("workload", ["array_swap", "queue", "tatp_lowlevel", "linked_list"])
+@pytest.mark.parametrize(
+    "workload", long_except(["array_swap", "queue", "tatp_lowlevel", "linked_list"], "queue")
+)
 def test_and_so_at_o0(workload: str) -> None:
     """Where what is between an object's members comes from the stack, as it happens to be."""
     none, auto = (recorded(workload, hints, "O0") for hints in ("none", "auto"))
@@ -114,7 +116,11 @@ def test_and_so_at_o0(workload: str) -> None:
 @pytest.mark.parametrize("opt", ["O0", "O2"])
 @pytest.mark.parametrize(
     "workload",
-    ["array_swap", "array_swap_lowlevel", "queue", "tatp", "tatp_lowlevel", "linked_list"],
+    long_except(
+        ["array_swap", "array_swap_lowlevel", "queue", "tatp", "tatp_lowlevel", "linked_list"],
+        "queue",
+        "tatp_lowlevel",
+    ),
 )
 def test_what_the_compiler_announces_is_what_is_stored_next(workload: str, opt: str) -> None:
     expected: dict[int, int] = {}

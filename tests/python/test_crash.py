@@ -18,7 +18,7 @@ from pmemsim.presets import preset_names
 from pmemsim.random_programs import crash_programs
 from pmemsim.stress import stress_sets
 from pmemsim.workloads import WorkloadRun
-from support import LONG_TESTS, interrupt, pmemsim
+from support import LONG_TESTS, interrupt, long_except, pmemsim
 
 from pmemsim import _core
 from pmemsim.crash import Case, CrashRun, Points, promising_designs
@@ -144,6 +144,7 @@ REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 def test_stress_crashes_each_design_with_all_sets_that_it_takes(tmp_path: Path) -> None:
     output = tmp_path / "crash.json"
     stressed = ("crash", "random", "--all-designs", "--stress", "--points", "20")
@@ -175,6 +176,7 @@ def test_what_the_user_sets_holds_under_stress(tmp_path: Path) -> None:
 
 
 # The long form has 200 programs instead of 12.
+@pytest.mark.long
 def test_random_programs_find_nothing(tmp_path: Path) -> None:
     output = tmp_path / "crash.json"
     count = 200 if LONG_TESTS else 12
@@ -605,7 +607,9 @@ def test_every_switch_that_breaks_a_design_is_a_mutant() -> None:
     }
 
 
-@pytest.mark.parametrize("design", sorted({mutant.design for mutant in mutants()}))
+@pytest.mark.parametrize(
+    "design", long_except(sorted({mutant.design for mutant in mutants()}), "asap", "pmem-spec")
+)
 def test_every_mutant_is_caught(design: str) -> None:
     done = pmemsim("crash", "--mutants", "--design", design)
     assert done.returncode == 0, done.stderr

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from pmemsim.targets import find_target
 from pmemsim.workloads import workloads
-from support import ROOT, may_watch, pmemsim
+from support import ROOT, long_except, may_watch, pmemsim
 
 BLOCK = re.compile(
     r"^<!-- (?P<what>file|run|run watched)(?:: (?P<argument>\S+))? -->\n```\w+\n(?P<text>.*?)^```$",
@@ -101,7 +101,7 @@ def test_every_workload_is_described_and_measured() -> None:
         assert duplicates.count(row) == ("duplicate_ratio" in workload.arguments), name
 
 
-@pytest.mark.parametrize("workload", list(workloads()))
+@pytest.mark.parametrize("workload", long_except(workloads(), "queue"))
 def test_the_table_of_workloads_is_what_trace_info_prints(workload: str, queue_trace: Path) -> None:
     page = (ROOT / "docs" / "workloads.md").read_text()
     _, section = page.split("\n## What a region does\n")

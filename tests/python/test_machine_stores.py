@@ -11,6 +11,7 @@ from disassembly import disassemble
 from machine_stores import Event, Found, compare, ideal, recorded_events
 from pmemsim.predictability import predictability
 from pmemsim.targets import find_target
+from support import long_except
 
 POOL = machine_stores.POOL.start
 REGISTERS = {
@@ -87,7 +88,7 @@ def test_what_an_ideal_predictor_finds() -> None:
     assert ideal(events) == Found(write_backs=4, address=3, data=4, both=3, without_own=1)
 
 
-@pytest.mark.parametrize("workload", ["queue_lowlevel", "hashmap"])
+@pytest.mark.parametrize("workload", long_except(["queue_lowlevel", "hashmap"], "hashmap"))
 def test_it_finds_what_the_analysis_finds(workload: str) -> None:
     trace = find_target(workload, threads=1, regions=60, items=500, opt="O0+O2").trace()
     analysed = predictability(trace).total
@@ -99,7 +100,7 @@ def test_it_finds_what_the_analysis_finds(workload: str) -> None:
     assert found.without_own == analysed.without_own_stores["both_4_bytes"]
 
 
-@pytest.mark.parametrize("workload", machine_stores.WORKLOADS)
+@pytest.mark.parametrize("workload", long_except(machine_stores.WORKLOADS, "queue_lowlevel"))
 def test_unoptimized_programs_are_recorded_with_what_they_store(workload: str) -> None:
     compared = compare(workload, "O0", regions=6)
     assert 0.95 <= compared.ratio <= 1

@@ -33,6 +33,7 @@ def test_a_cell_is_crashed_at_ten_thousand_points(tmp_path: Path) -> None:
     assert cells_of(out)["queue", "sw-undo"]["points"] == 10_000
 
 
+@pytest.mark.long
 def test_every_design_side_by_side(tmp_path: Path) -> None:
     """All presets on two workloads, few points of each."""
     out, plot = tmp_path / "out.json", tmp_path / "out.png"

@@ -214,6 +214,7 @@ def test_schedules_of_a_workload(tmp_path: Path) -> None:
     assert "--schedule 2" in done.stderr.split("to see it again")[1]
 
 
+@pytest.mark.long
 def test_all_workloads_run_in_any_order(tmp_path: Path) -> None:
     """They check their own data, so that a wrong interleaving would be seen."""
     done = pmemsim(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from pmemsim.slurm import Share, without
-from support import cache_with_recordings, pmemsim
+from support import cache_with_recordings, long_except, pmemsim
 
 SWEEP = """
 axes: {workload: queue, design: [sw-undo, asap], machine: asap, threads: [1, 2], regions: 200}
@@ -50,7 +50,7 @@ def start(script: Path, task: int) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", long_except(COMMANDS, "matrix"))
 def test_a_job_array_gives_the_same_results(tmp_path: Path, name: str) -> None:
     (tmp_path / "sweep.yaml").write_text(SWEEP)
     command = COMMANDS[name]

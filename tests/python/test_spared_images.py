@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from corpus import CASES, FOLDER, recorded
+from corpus import FOLDER, NAMES, recorded
 from pmemsim.errors import ConfigError
 from pmemsim.persistency import Budget, ModelRun, Wanted, show_images
 from pmemsim.toolchain import native_compiler
@@ -223,7 +223,7 @@ def library_of(case: str, folder: Path, *options: str) -> Path:
     return build_library(source, folder / "library.so", "-w", *options)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("fixed", [False, True], ids=["bug", "fixed"])
 def test_verdicts_are_the_same(tmp_path: Path, shared_folder: Path, name: str, fixed: bool) -> None:
     case = recorded(name, shared_folder, fixed=fixed)

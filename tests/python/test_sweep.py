@@ -199,6 +199,7 @@ def test_a_row_has_the_axes_and_what_a_run_says(cache: Path, tmp_path: Path) -> 
     assert frame["asap.committed"].isna().tolist() == [True] * 4 + [False] * 4
 
 
+@pytest.mark.long
 def test_a_design_goes_with_its_programs_log(cache: Path, tmp_path: Path) -> None:
     done = sweep(
         cache,

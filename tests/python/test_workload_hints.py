@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 from duplicates import PROGRAM, STORES
-from support import SHARED_REGIONS, shared_recording
+from support import SHARED_REGIONS, long_except, shared_recording
 
 from pmemsim.trace import DETAILS, KINDS, Trace
 
@@ -18,7 +18,7 @@ MARK = KINDS.index("mark")
 ADDRESS_ONLY, DATA_ONLY, START = 1, 2, 7  # kinds of hints (library/marks.h)
 
 
-@pytest.mark.parametrize("workload", MEASURED_BY_JANUS)
+@pytest.mark.parametrize("workload", long_except(MEASURED_BY_JANUS, "queue", "tatp"))
 def test_every_region_is_announced(workload: str) -> None:
     trace = shared_recording(workload)
     counts = dict.fromkeys(DETAILS["mark"], 0)
@@ -71,7 +71,7 @@ def regions_of(trace: Trace, thread: int, memory: range) -> Iterator[Region]:
 
 
 @pytest.mark.parametrize("opt", ["O0", "O2"])
-@pytest.mark.parametrize("workload", MEASURED_BY_JANUS)
+@pytest.mark.parametrize("workload", long_except(MEASURED_BY_JANUS, "queue", "tatp"))
 def test_what_is_announced_is_what_is_written(workload: str, opt: str) -> None:
     trace = shared_recording(workload, opt)
     (pool,) = trace.metadata["pm_regions"]

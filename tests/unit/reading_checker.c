@@ -289,7 +289,7 @@ static int led(void) {
 /* Without the C library. */
 static int raw(void) {
   const long file = syscall(SYS_open, path, O_RDWR);
-  char* bytes = (char*)syscall(SYS_mmap, NULL, kBytes, PROT_READ, MAP_SHARED, file, 0);
+  char* bytes = (char*)syscall(SYS_mmap, NULL, kBytes, PROT_READ, MAP_SHARED, file, 0L);
   const int bad = look(bytes);
   syscall(SYS_munmap, bytes, kBytes);
   syscall(SYS_exit, bad);

@@ -1,4 +1,4 @@
-#include "unit/trace_builder.hpp"
+#include "trace_builder.hpp"
 
 #include <fmt/format.h>
 
