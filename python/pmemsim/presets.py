@@ -23,6 +23,7 @@ import os
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Literal, get_args
@@ -67,6 +68,7 @@ class Preset:
     settings: tuple[Setting, ...]
 
 
+@cache  # finding the package takes longer than reading a preset, which asks for each of its lines
 def preset_dir(kind: Kind) -> Path:
     """The folder of pmemsim's own presets of a kind."""
     return Path(str(resources.files("pmemsim"))) / "configs" / f"{kind}s"

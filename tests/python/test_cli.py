@@ -561,6 +561,7 @@ def _without_valgrind(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_bench_measures_every_size(tmp_path: Path) -> None:
     """The long form counts host instructions at every size, too, which takes most of its time."""
     path = tmp_path / "bench.json"
@@ -607,6 +608,7 @@ def test_bench_measures_the_size_that_is_wanted(tmp_path: Path, queue_trace: Pat
     assert "leave out --threads" in refused("bench", queue_trace, "-t", "3")
 
 
+@pytest.mark.long
 def test_bench_counts_host_instructions(queue_trace: Path) -> None:
     recording = Recording("queue", 2, queue_trace, queue_trace, True)
     (run,) = bench([(recording, "sw-undo")], "asap", ("sw-undo",)).runs

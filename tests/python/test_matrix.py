@@ -102,6 +102,7 @@ def test_designs_before_backends(tmp_path: Path) -> None:
         assert late["storage_bytes"] < early["storage_bytes"]  # type: ignore[operator]
 
 
+@pytest.mark.long
 def test_a_matrix_of_every_kind_of_design_and_backend(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     designs = "sw-undo,hw-undo,asap,redu+lalea+blom,lad,hops,pmem-spec"

@@ -29,8 +29,11 @@ def test_storage_of_every_preset_is_a_number_or_a_reason() -> None:
             structures = storage_of(configure(design, machine))
         except ConfigError:  # test_machine_presets.py checks which pairs are refused
             continue
-        known = not isinstance(structures, Unknown)
-        if not (total_bytes(structures) >= 0 if known else structures.reason):
+        if isinstance(structures, Unknown):
+            said = bool(structures.reason)
+        else:
+            said = total_bytes(structures) >= 0
+        if not said:
             wrong.append((design, machine))
     assert wrong == []
 

@@ -64,9 +64,15 @@ def _serve() -> None:
     import importlib.metadata  # noqa: F401
 
     import numpy  # noqa: F401
-    import pmemsim.cli  # noqa: F401
+    import pmemsim.cli
     import pmemsim_command  # noqa: F401
+    import pydantic  # noqa: F401  # typer loads these two when it reads a command line
+    import typer._adapters
+    import typer.main
 
+    # Building the commands from their functions takes longer than many a command.
+    command = typer.main.get_command(pmemsim.cli.app.app)
+    setattr(pmemsim.cli.app, "app", command)  # noqa: B010 -- it is called in the same way
     gc.freeze()  # what is loaded stays where it is, shared with those who are forked
     for line in sys.stdin:
         request = json.loads(line)

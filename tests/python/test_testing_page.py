@@ -1,0 +1,71 @@
+"""The table of docs/testing.md: each module has tests in `make test`, and each test file a row."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from support import ROOT
+
+PAGE = ROOT / "docs" / "testing.md"
+# Folders of tests, and what a name in the table means there.
+CXX = {path.relative_to(ROOT / "tests").with_suffix("").as_posix(): path
+       for folder in ("unit", "contract", "validation", "parsers", "library")
+       for path in (ROOT / "tests" / folder).glob("*_test.cpp")}  # fmt: skip
+PYTHON = {path.name: path
+          for folder in ("tests/python", "frontend/tests")
+          for path in (ROOT / folder).glob("test_*.py")}  # fmt: skip
+
+
+def rows() -> dict[str, list[str]]:
+    """Each module of the table with the names of its tests."""
+    table = PAGE.read_text().split("<!-- modules -->\n")[1].split("\n\n")[0]
+    found = {}
+    for line in table.splitlines()[2:]:
+        modules, _, tests = (cell.strip() for cell in line.strip("|").split(" | "))
+        for module in re.findall(r"`(.+?)`", modules):
+            found[module] = re.findall(r"`(.+?)`", tests)
+    return found
+
+
+def cxx_name(test: str) -> str:
+    return test if "/" in test else f"unit/{test}"
+
+
+def test_every_module_has_a_row() -> None:
+    simulator = {path for path in (ROOT / "src" / "pmemsim").iterdir() if path.is_dir()}
+    package = {path.parent for path in (ROOT / "python" / "pmemsim").glob("*/__init__.py")}
+    frontend = {ROOT / "frontend" / name for name in ("driver", "pass", "runtime")}
+    modules = {path.relative_to(ROOT).as_posix() for path in simulator | package | frontend}
+    assert modules - set(rows()) == set()
+    assert [module for module in rows() if not (ROOT / module).is_dir()] == []
+
+
+def test_every_test_file_is_in_a_row_and_is_there() -> None:
+    named = {test for tests in rows().values() for test in tests} - {"fuzz/trace_fuzz"}
+    assert {test for test in named if test.endswith(".py")} == set(PYTHON)
+    assert {cxx_name(test) for test in named if not test.endswith(".py")} == set(CXX)
+
+
+def has_usual_tests(text: str) -> bool:
+    """Whether a file has a test that isn't marked as long."""
+    return any(
+        isinstance(node, ast.FunctionDef)
+        and node.name.startswith("test_")
+        and "pytest.mark.long" not in map(ast.unparse, node.decorator_list)
+        for node in ast.parse(text).body
+    )
+
+
+def test_every_module_is_tested_by_make_test() -> None:
+    for module, tests in rows().items():
+        usual = [
+            test for test in tests if test in PYTHON and has_usual_tests(PYTHON[test].read_text())
+        ]
+        assert usual or any(cxx_name(test) in CXX for test in tests), module
+
+
+def test_a_file_with_long_tests_only_has_no_usual_ones() -> None:
+    long = "@pytest.mark.long\ndef test_a() -> None: ...\n"
+    assert not has_usual_tests(long)
+    assert has_usual_tests(long + "def test_b() -> None: ...\n")
