@@ -165,8 +165,7 @@ class DesignContract : public testing::TestWithParam<Layers> {
     machine.describe_statistics(collector);
     return std::move(collector.found);
   }
-  // The long form has more.
-  const std::uint32_t programs_ = long_tests() ? 8 : 2;
+  const std::uint32_t programs_ = 2;
 };
 INSTANTIATE_TEST_SUITE_P(Every, DesignContract, testing::ValuesIn(legal_designs()),
                          [](const auto& info) { return name(info.param); });
@@ -434,7 +433,7 @@ INSTANTIATE_TEST_SUITE_P(Of, SelectiveMetadata,
                          testing::Values("software-undo", "hw-undo", "asap", "hw-redo", "lad"));
 
 TEST_P(SelectiveMetadata, SurvivesEveryCrash) {
-  const std::uint32_t programs = long_tests() ? 200 : 12;
+  const std::uint32_t programs = long_tests() ? 24 : 8;
   for (std::uint32_t seed = 1; seed <= programs; ++seed) {
     for (const std::string_view wpq_entries : {"4", "32"}) {
       const SharedRun run = this->run(seed, wpq_entries, "");

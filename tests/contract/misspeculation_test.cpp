@@ -146,7 +146,7 @@ void report(const Found& found) {
 }
 
 TEST(Misspeculation, IsRepairedInRandomPrograms) {
-  const Found found = crash_regions(long_tests() ? 8000 : 80, "1");
+  const Found found = crash_regions(long_tests() ? 400 : 80, "1");
   report(found);
   EXPECT_EQ(found.violating, 0u) << found.story;
   EXPECT_GT(2 * found.misspeculating, found.programs);
@@ -155,7 +155,7 @@ TEST(Misspeculation, IsRepairedInRandomPrograms) {
 }
 
 TEST(Misspeculation, IsRepairedOnFourControllers) {
-  const Found found = crash_regions(long_tests() ? 2000 : 40, "4");
+  const Found found = crash_regions(long_tests() ? 200 : 40, "4");
   report(found);
   EXPECT_EQ(found.violating, 0u) << found.story;
   EXPECT_GT(2 * found.misspeculating, found.programs);
@@ -163,7 +163,7 @@ TEST(Misspeculation, IsRepairedOnFourControllers) {
 
 TEST(Misspeculation, LeavesStoresOutsideRegionsInOrder) {
   for (const std::string_view controllers : {"1", "4"}) {
-    const Found found = crash_stores(long_tests() ? 400 : 20, controllers);
+    const Found found = crash_stores(long_tests() ? 60 : 20, controllers);
     report(found);
     EXPECT_EQ(found.violating, 0u) << found.story;
   }
@@ -354,8 +354,8 @@ TEST(PmemSpecWithoutIds, OvertakenStoresStay) {
 TEST(PmemSpecWithoutIds, NothingIsLostWhereReleasesWait) {
   for (const char* tags : {"false", "true"}) {
     const std::vector<KeyValue> more{{"pmem_spec.break.tags", tags}};
-    for (const Found& found : {crash_regions(long_tests() ? 400 : 20, "1", more),
-                               crash_stores(long_tests() ? 400 : 20, "1", more)}) {
+    for (const Found& found : {crash_regions(long_tests() ? 60 : 20, "1", more),
+                               crash_stores(long_tests() ? 60 : 20, "1", more)}) {
       report(found);
       EXPECT_EQ(found.violating, 0u) << found.story;
       EXPECT_EQ(found.missing_updates, 0u);

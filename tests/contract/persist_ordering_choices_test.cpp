@@ -46,7 +46,7 @@ class PersistOrderingChoices : public testing::TestWithParam<OpenChoice> {
     for (const std::string& line : result.story->lines) told += line + "\n";
     return told;
   }
-  const std::uint32_t programs_ = long_tests() ? 200 : 6;
+  const std::uint32_t programs_ = long_tests() ? 20 : 6;
 };
 INSTANTIATE_TEST_SUITE_P(, PersistOrderingChoices,
                          testing::Values(OpenChoice{"dpo", "dpo.token_until", "acknowledged"},

@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(With, Rewind, testing::ValuesIn(kDisciplines),
 
 TEST_P(Rewind, LeavesWhatARunWithoutLeaves) {
   std::uint64_t rewinds = 0, pauses = 0, while_waiting = 0;
-  const std::uint64_t enough = long_tests() ? 2000 : GetParam().rewinds;
+  const std::uint64_t enough = long_tests() ? 2 * GetParam().rewinds : GetParam().rewinds;
   for (std::uint32_t seed = 1; rewinds < enough; ++seed) {
     SharedRegions shared(program(seed));
     const TemporaryTrace temporary(shared.builder);
@@ -148,7 +148,7 @@ TEST_P(Rewind, LeavesWhatARunWithoutLeaves) {
 // With as many alarms as above, and with few.
 TEST_P(Rewind, KeepsPromises) {
   std::uint64_t crashes = 0;
-  const std::uint32_t seeds = long_tests() ? 60 : 4;
+  const std::uint32_t seeds = long_tests() ? 8 : 3;
   for (std::uint32_t seed = 1; seed <= seeds; ++seed) {
     const std::uint32_t stores_per_alarm = seed % 2 == 0 ? 8 : 2;
     const SharedRun run = crash_shared(
@@ -180,7 +180,7 @@ TEST_P(Rewind, ComesToAnEndWhereTimeDecidesAboutLocks) {
 // of threads can't change is the same. The long form has 30 programs instead of 15.
 TEST(RewindOfRandomPrograms, LeavesWhatIsOnesOwn) {
   std::uint64_t rewinds = 0;
-  for (std::uint32_t seed = 1; seed <= (long_tests() ? 30u : 15u); ++seed) {
+  for (std::uint32_t seed = 1; seed <= (long_tests() ? 15u : 6u); ++seed) {
     RandomTrace random({.seed = seed, .threads = 1 + seed % 4, .operations = 3000});
     const TemporaryTrace temporary(random.builder);
     const trace::TraceFile file(temporary.path());

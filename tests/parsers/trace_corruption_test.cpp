@@ -215,7 +215,7 @@ TEST_F(TraceCorruptionTest, CutAtEveryByteItIsRefused) {
 // 100,000 changes instead of 15,000.
 TEST_F(TraceCorruptionTest, EveryChangeIsRefused) {
   Random random(20261121);
-  const int rounds = long_tests() ? 100'000 : 15'000;
+  const int rounds = long_tests() ? 20'000 : 3'000;
   for (int round = 0; round < rounds; ++round) {
     Bytes bytes = original_;
     corrupt(bytes, random);
@@ -245,7 +245,7 @@ TEST_F(TraceCorruptionTest, HostileContentsWithRightChecksums) {
                                          "hw-redo", "lad",           "asap"};
   Random random(42);
   int accepted = 0;
-  const int rounds = long_tests() ? 10'000 : 4'000;
+  const int rounds = long_tests() ? 4'000 : 1'000;
   for (int round = 0; round < rounds; ++round) {
     std::vector<Frame> changed = frames;
     Frame& victim = changed[below(random, changed.size())];
@@ -275,7 +275,7 @@ TEST_F(TraceCorruptionTest, HostileStructureWithRightChecksums) {
   FileFooter footer;
   std::memcpy(&footer, original_.data() + original_.size() - sizeof(footer), sizeof(footer));
   Random random(7);
-  const int rounds = long_tests() ? 30'000 : 5'000;
+  const int rounds = long_tests() ? 5'000 : 1'000;
   for (int round = 0; round < rounds; ++round) {
     Bytes bytes = original_;
     // One field of one index entry and, so that they agree, of the frame's own header.

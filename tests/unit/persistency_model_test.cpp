@@ -329,11 +329,11 @@ void compare_random_programs(PersistencyRules rules, std::uint32_t seed, std::si
 }
 
 TEST(PersistencyModel, AllImagesOfRandomProgramsAreThoseOfTheDefinition) {
-  compare_random_programs(PersistencyRules::kPx86, 1, long_tests() ? 20'000 : 1'000);
+  compare_random_programs(PersistencyRules::kPx86, 1, long_tests() ? 1'000 : 300);
 }
 
 TEST(PersistencyModel, AllImagesOfRandomProgramsAreThoseOfTheDefinitionOnEadr) {
-  compare_random_programs(PersistencyRules::kEadr, 2, long_tests() ? 20'000 : 500);
+  compare_random_programs(PersistencyRules::kEadr, 2, long_tests() ? 500 : 150);
 }
 
 // Steps of one sort are one instruction of the recording.

@@ -158,7 +158,7 @@ TEST_P(SealedImages, AnyBitThatIsFlippedIsFoundOut) {
   const std::map<Line, LineData> lines = bench.lines();
   EXPECT_GT(nodes_in(lines), 4);
   std::mt19937_64 random(1);
-  const int flips = long_tests() ? 24 : 8;
+  const int flips = long_tests() ? 8 : 4;
   int found_out = 0, harmless = 0;
   for (const auto& [line, data] : lines) {
     for (int i = 0; i < flips; ++i) {
