@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parents[1] / "corpus"
 CASES = yaml.safe_load((FOLDER / "corpus.yaml").read_text())
 # One program of each kind: flushes, fences, non-temporal stores, threads, tearing, recovery.
 NAMES = long_except(
-    CASES, "flag_before_data", "lost_update", "node_never_flushed", "nt_without_fence",
+    CASES, "flag_before_data", "node_never_flushed", "nt_without_fence",
     "publish_unpersisted", "recovery_not_idempotent", "torn_pair", "two_writers_of_a_line",
 )  # fmt: skip
 

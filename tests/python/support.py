@@ -37,8 +37,9 @@ def long_except(values: Iterable[object], *usual: object) -> list[Any]:
     """Parameters of a test: `make test` runs the usual ones, `make test-long` runs all."""
     every = list(values)
     assert set(usual) <= set(every)
+    rows = [(value if isinstance(value, tuple) else (value,), value in usual) for value in every]
     return [
-        value if value in usual else pytest.param(value, marks=pytest.mark.long) for value in every
+        pytest.param(*row, marks=() if is_usual else pytest.mark.long) for row, is_usual in rows
     ]
 
 

@@ -159,7 +159,7 @@ OF_A_REGION = {
 }
 
 
-@pytest.mark.parametrize("workload", OF_A_REGION)
+@pytest.mark.parametrize("workload", long_except(OF_A_REGION, "tatp_lowlevel"))
 def test_what_the_compiler_finds(workload: str) -> None:
     """In most of those with regions, a function other than the one that ends it declares."""
     counts = {

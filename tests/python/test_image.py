@@ -17,7 +17,7 @@ from pmemsim.errors import Error
 from pmemsim.recording import build_workload
 from pmemsim.simulation import configure
 from pmemsim.workloads import workloads
-from support import LONG_TESTS, shared_recording
+from support import LONG_TESTS, long_except, shared_recording
 
 import pmemsim
 from pmemsim import crash
@@ -44,8 +44,8 @@ def write_image(path: Path, contents: npt.NDArray[np.uint8], used: npt.NDArray[n
         file.truncate(len(contents))
 
 
-@pytest.mark.parametrize("opt", ["O0", "O2"])
-@pytest.mark.parametrize("workload", list(workloads()))
+@pytest.mark.parametrize("opt", long_except(["O0", "O2"], "O2"))
+@pytest.mark.parametrize("workload", long_except(workloads(), "queue", "hashmap_lowlevel", "btree"))
 def test_a_workload_finds_its_data_in_the_image(workload: str, opt: str, tmp_path: Path) -> None:
     trace = shared_recording(workload, opt)
     image = tmp_path / "image"
@@ -57,7 +57,7 @@ def test_a_workload_finds_its_data_in_the_image(workload: str, opt: str, tmp_pat
     )
 
 
-@pytest.mark.parametrize("workload", list(workloads()))
+@pytest.mark.parametrize("workload", long_except(workloads(), "queue", "hashmap_lowlevel", "btree"))
 def test_a_workload_notices_a_flipped_bit(workload: str, tmp_path: Path) -> None:
     """Mostly, wherever its regions stored: padding and logs that are done with matter to nobody.
 

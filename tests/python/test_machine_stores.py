@@ -100,7 +100,8 @@ def test_it_finds_what_the_analysis_finds(workload: str) -> None:
     assert found.without_own == analysed.without_own_stores["both_4_bytes"]
 
 
-@pytest.mark.parametrize("workload", long_except(machine_stores.WORKLOADS, "queue_lowlevel"))
+@pytest.mark.long
+@pytest.mark.parametrize("workload", machine_stores.WORKLOADS)
 def test_unoptimized_programs_are_recorded_with_what_they_store(workload: str) -> None:
     compared = compare(workload, "O0", regions=6)
     assert 0.95 <= compared.ratio <= 1

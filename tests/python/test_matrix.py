@@ -204,6 +204,7 @@ def test_targets_of_one_name_are_all_there(tmp_path: Path, order: tuple[str, str
     assert str(damaged) in str(broken["reason"])
 
 
+@pytest.mark.long
 def test_designs_for_redo_logs_are_compared_with_the_software_one(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     done = pmemsim("matrix", "memcached", *SMALL, "--log", "redo", "-m", "asap", "--designs",

@@ -11,6 +11,7 @@ from pmemsim.errors import ConfigError
 from pmemsim.targets import find_target
 from pmemsim.workloads import Argument, WorkloadRun
 from structures import READERS, TREES, Pool, mix
+from support import long_except
 
 import pmemsim
 from pmemsim.trace import DETAILS, KINDS, Trace
@@ -50,7 +51,10 @@ def persistent(trace: Trace, kind: int) -> set[int]:
     return lines
 
 
-@pytest.mark.parametrize("workload", [*TREE_MAPS, "hashmap", "hashmap_lowlevel"])
+@pytest.mark.parametrize(
+    "workload",
+    long_except([*TREE_MAPS, "hashmap", "hashmap_lowlevel"], "btree", "hashmap_lowlevel"),
+)
 def test_maps_insert_items_of_8_bytes_with_random_keys(workload: str, tmp_path: Path) -> None:
     trace = recorded(workload, items=2, mix="pmweaver", data_bytes=8)
     pool = pool_after(trace, tmp_path)

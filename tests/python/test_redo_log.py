@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pmemsim.targets import find_target
 from pmemsim.workloads import WorkloadRun, find_workload, workloads
-from support import pmemsim
+from support import long_except, pmemsim
 
 from pmemsim import run
 from pmemsim.trace import Trace
@@ -39,8 +39,8 @@ def test_the_catalogue_says_who_has_one() -> None:
     assert find_workload("queue").logs == ("undo",)
 
 
-@pytest.mark.parametrize("opt", ["O0", "O2"])
-@pytest.mark.parametrize("workload", REDO)
+@pytest.mark.parametrize("opt", long_except(["O0", "O2"], "O2"))
+@pytest.mark.parametrize("workload", long_except(REDO, "memcached"))
 def test_a_region_logs_commits_stores_in_place_and_releases(workload: str, opt: str) -> None:
     trace = recorded(workload, opt)
     assert {region["source"] for region in trace.metadata["pm_regions"]} == {"pm_open, redo log"}
@@ -64,10 +64,13 @@ def test_a_region_logs_commits_stores_in_place_and_releases(workload: str, opt: 
 
 @pytest.mark.parametrize(
     ("design", "opt"),
-    [("sw-redo", "O0"), ("sw-redo", "O2"), ("dpo-redo", "O2"), ("hops-redo", "O2"),
-     ("pmem-spec-redo", "O2")],
+    long_except(
+        [("sw-redo", "O0"), ("sw-redo", "O2"), ("dpo-redo", "O2"), ("hops-redo", "O2"),
+         ("pmem-spec-redo", "O2")],
+        ("sw-redo", "O2"), ("hops-redo", "O2"),
+    ),
 )  # fmt: skip
-@pytest.mark.parametrize("workload", REDO)
+@pytest.mark.parametrize("workload", long_except(REDO, "memcached"))
 def test_it_recovers_wherever_it_crashes(
     workload: str, design: str, opt: str, tmp_path: Path
 ) -> None:
@@ -182,7 +185,7 @@ def test_a_program_and_a_library_that_disagree_do_not_link(tmp_path: Path) -> No
     compile_c(compiled, "-O2", "-D", "PM_REDO_LOG", output=tmp_path / "counter")
 
 
-@pytest.mark.parametrize("log", ["undo", "redo"])
+@pytest.mark.parametrize("log", long_except(["undo", "redo"], "redo"))
 def test_a_whole_run_has_the_set_up_too(log: str) -> None:
     part = recorded("vacation", log=log, items=50)
     whole = recorded("vacation", log=log, items=50, whole_run=True)
@@ -197,7 +200,7 @@ def test_a_whole_run_has_the_set_up_too(log: str) -> None:
     assert times[1] > 1.5 * times[0]
 
 
-@pytest.mark.parametrize("log", ["undo", "redo"])
+@pytest.mark.parametrize("log", long_except(["undo", "redo"], "redo"))
 def test_a_whole_run_recovers_wherever_it_crashes(log: str) -> None:
     """Also while the pool is made, and before the structure is there."""
     done = pmemsim(

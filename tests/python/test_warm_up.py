@@ -11,13 +11,13 @@ from pmemsim.reproduce.papers import load_paper
 from pmemsim.reproduce.plan import Paper
 from pmemsim.targets import find_target
 from pmemsim.workloads import WorkloadRun, workloads
-from support import ROOT, pmemsim
+from support import ROOT, long_except, pmemsim
 
 from pmemsim import run
 from pmemsim.trace import Trace
 
 
-@pytest.mark.parametrize("workload", list(workloads()))
+@pytest.mark.parametrize("workload", long_except(workloads(), "queue", "hashmap"))
 def test_only_the_measured_regions_are_recorded(workload: str) -> None:
     # The programs check their structures, and how many items they have, after both parts.
     def recorded(warm_up: int) -> Trace:

@@ -380,8 +380,8 @@ class DefinitionTest : public testing::TestWithParam<PersistencyRules> {};
 TEST_P(DefinitionTest, SaysWhatIsWrong) {
   std::mt19937 random(7);
   std::size_t wrong = 0, right = 0, missed = 0;
-  const int cases = long_tests() ? 16 : 8;
-  for (int number = 0; number < cases; ++number) {
+  const unsigned cases = long_tests() ? 16 : 8;
+  for (unsigned number = 0; number < cases; ++number) {
     const RandomCase each = number % 2 == 0 ? random_case(random) : tidy_case(random);
     const litmus::Images expected = ByDefinition(each.program, each.operations, GetParam()).wrong();
     const litmus::Images found =
