@@ -28,7 +28,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $$(($$(nproc) + 1)) --dist work
 CTEST = rm -rf build/$(1)/test-times; ctest --preset $(1) --parallel $$(nproc) $(2); status=$$?; \
 	$(PYTHON) tools/slowest_tests.py build/$(1)/test-times; exit $$status
 
-.PHONY: help setup demo quick test test-long test-cxx test-python bench lint docs clean
+.PHONY: help setup demo quick test test-long test-cxx test-python update-pins bench lint docs clean
 
 help:
 	@echo "make setup   install what is missing, and pmemsim into $(VENV)"
@@ -36,6 +36,7 @@ help:
 	@echo "make quick   run the most telling tests of every module, in 90 s"
 	@echo "make test    run tests of every kind, in 6 minutes"
 	@echo "make test-long  run all tests, in C++ with sanitizers, in 20 minutes"
+	@echo "make update-pins  measure the pinned numbers of tests/pins again"
 	@echo "make bench   measure the simulator's own speed and memory"
 	@echo "make lint    check style, types and what clang-tidy knows"
 	@echo "make docs    write the generated tables of the documentation anew"
@@ -73,6 +74,9 @@ test-cxx: setup
 
 test-python: setup
 	$(PYTEST) -m "not long" --durations 10
+
+update-pins: setup
+	PYTHONPATH=tests/python $(BIN)/python -m pins
 
 bench: setup
 	mkdir -p build/bench

@@ -9,7 +9,7 @@ struct pool {
 };
 
 __attribute__((target("clflushopt"))) static void write_back(void* line) {
-  IF_BUG(_mm_clflushopt(line);)
+  IF_BUG(__builtin_ia32_clflushopt(line);)
   IF_FIXED(_mm_clflush(line);)
 }
 
