@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from conftest import Kind, Recording, Site, Toolchain
+
+pytestmark = pytest.mark.quick
 
 
 def sites(recording: Recording, function: str, *kinds: Kind) -> list[Site]:

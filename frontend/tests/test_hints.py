@@ -10,6 +10,8 @@ from conftest import built_toolchain, run
 
 from pmemsim.trace import DETAILS, KINDS, Trace
 
+pytestmark = pytest.mark.quick
+
 PROGRAM = """
 #include "pmemsim/pm.h"
 

@@ -13,6 +13,8 @@ from conftest import HERE, built_toolchain, run
 
 from pmemsim.trace import KINDS, Trace
 
+pytestmark = pytest.mark.quick
+
 THREADS, ROUNDS, WORDS = 4, 200, 6
 
 

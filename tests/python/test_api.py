@@ -11,6 +11,8 @@ import pytest
 import pmemsim
 from pmemsim import ConfigError, Error, RecordError, Trace
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from support import pmemsim
 
+pytestmark = pytest.mark.quick
+
 SOURCE = Path(__file__).with_name("called_flushes.cpp")
 LINES = SOURCE.read_text().splitlines()
 

@@ -16,6 +16,8 @@ from support import SMALL, made_up_result, pmemsim
 import pmemsim as package
 from pmemsim.trace import Trace
 
+pytestmark = pytest.mark.quick
+
 RUN_KEYS = [
     "workload", "design", "machine", "threads", "seed", "schedule", "instructions", "time_ns",
     "regions", "regions_per_s", "pm_write_bytes", "wall_s", "instructions_per_wall_s", "stats",

@@ -9,6 +9,8 @@ import pytest
 from pmemsim.simulation import configure
 from support import pmemsim
 
+pytestmark = pytest.mark.quick
+
 TWICE = ("total", "unused")  # what stands in other parts, too
 
 

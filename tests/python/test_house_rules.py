@@ -13,6 +13,8 @@ import yaml
 from pmemsim.targets import find_target
 from support import ROOT, pmemsim
 
+pytestmark = pytest.mark.quick
+
 COMMANDS = ROOT / "python" / "pmemsim" / "cli"
 
 

@@ -11,6 +11,8 @@ from pmemsim.presets import load_preset, preset_names
 from pmemsim.simulation import configure
 from support import preset_pairs
 
+pytestmark = pytest.mark.quick
+
 # Typed from the papers, row by row: (row of the table, parameter, value).
 Figures = list[tuple[str, str, str]]
 

@@ -11,6 +11,8 @@ from pins.kinds import KINDS
 from pmemsim.presets import preset_names
 from shared import locked
 
+pytestmark = pytest.mark.quick
+
 MOST_LINES = 20_000
 MOST_COLUMNS = 120
 STATISTICS = [name for name in committed(FOLDER) if name.startswith(("counts/", "times/"))]

@@ -8,6 +8,8 @@ import pytest
 from pmemsim.errors import ConfigError, Error
 from pmemsim.presets import Setting, load_preset, parse_overrides, preset_names
 
+pytestmark = pytest.mark.quick
+
 
 def write(folder: Path, text: str, name: str = "mine.yaml") -> str:
     path = folder / name

@@ -10,6 +10,8 @@ from support import preset_pairs
 
 from pmemsim import _core
 
+pytestmark = pytest.mark.quick
+
 
 def bytes_of(design: str, machine: str = "asap", **settings: object) -> float:
     overrides = {key.replace("__", "."): value for key, value in settings.items()}

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import re
 
+import pytest
 from support import ROOT
+
+pytestmark = pytest.mark.quick
 
 PAGE = ROOT / "docs" / "testing.md"
 # Folders of tests, and what a name in the table means there.

@@ -12,6 +12,8 @@ from support import SMALL, pmemsim
 import pmemsim as package
 from pmemsim.trace import KINDS
 
+pytestmark = pytest.mark.quick
+
 
 def test_operations_as_arrays(queue_trace: Path) -> None:
     trace = package.Trace(queue_trace)
