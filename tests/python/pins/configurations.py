@@ -38,7 +38,7 @@ BACKENDS = {
     "pmweaver": ("enc+veri", "enc+veri-pmweaver", "dedup", "dedup-pmweaver"),
 }  # fmt: skip
 
-_preset = cache(load_preset)  # Reading a preset takes longer than a simulation.
+_preset = cache(load_preset)  # Reading a preset takes almost as long as one of the simulations.
 _trace = cache(Trace)
 
 
