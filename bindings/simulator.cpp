@@ -152,6 +152,7 @@ nb::dict simulate(const trace::TraceFile& trace, const Settings& given, const nb
   run["wall_s"] = result.wall_s;
   run["resolved"] = resolved(configure(settings), settings);
   run["statistics"] = statistics;
+  run["relations"] = result.relations;
   return run;
 }
 

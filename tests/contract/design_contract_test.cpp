@@ -165,6 +165,13 @@ class DesignContract : public testing::TestWithParam<Layers> {
     machine.describe_statistics(collector);
     return std::move(collector.found);
   }
+  // The statistics do not contradict each other, nor is anything left out of those that add up.
+  static void expect_no_contradiction(const Machine& machine) {
+    StatisticsCollector collector;
+    machine.describe_statistics(collector);
+    EXPECT_GE(collector.relations(), 160u);
+    EXPECT_NO_THROW(collector.check(Origins::kAll));
+  }
   const std::uint32_t programs_ = 2;
 };
 INSTANTIATE_TEST_SUITE_P(Every, DesignContract, testing::ValuesIn(legal_designs()),
@@ -261,6 +268,7 @@ TEST_P(DesignContract, RunsToItsEndAndAgainTheSame) {
       EXPECT_TRUE(machine.run({}));
       expect_drained(machine, entries);
       expect_causes_to_add_up(machine);
+      expect_no_contradiction(machine);
       results.push_back(statistics(machine));
     }
     ASSERT_EQ(results[0].size(), results[1].size());

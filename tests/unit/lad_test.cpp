@@ -216,6 +216,16 @@ TEST(Lad, LogsAllLinesOfARegionThatOverflows) {
   EXPECT_GT(statistic(result, "log.entry_latency_ns"), 0);
 }
 
+TEST(Lad, RegionThatOverflowsAtTwoControllersIsCountedOnce) {
+  TraceBuilder builder = one_region(10, false);
+  std::vector<Setting> controllers = lad("4");
+  controllers.push_back({"pm.controllers", "2", "test"});
+  controllers.push_back({"pm.interleaving", "line", "test"});
+  const auto result = run_trace(builder, controllers);
+  EXPECT_EQ(statistic(result, "log.entries"), 10) << "five of each controller";
+  EXPECT_EQ(statistic(result, "lad.overflows"), 1);
+}
+
 TEST(Lad, AnOverflowWaitsForItsLog) {
   const auto commit = [](std::uint64_t lines, std::string_view log_queue) {
     TraceBuilder builder = one_region(lines, false);

@@ -559,6 +559,32 @@ TEST(OperationSchedule, AcknowledgedOnArrivalOperationsAreDoneBehindWrites) {
   EXPECT_EQ(bench.statistic("backend.unit_wait_ns") - before, 721) << "of a duplicate";
 }
 
+TEST(OperationSchedule, TimeOfWritesAcknowledgedOnArrivalIsCountedUntilAllIsDone) {
+  Chosen ideal = with_units(1);
+  ideal.backend.execution = Execution::kSerialized;
+  ideal.backend.acknowledge = Acknowledge::kArrival;
+  Janus bench(ideal);
+  bench.settle();
+  const double before = bench.statistic("backend.time_ns");
+  bench.write(7, kLine);
+  bench.write(8, kOther);
+  bench.settle();
+  EXPECT_EQ(bench.statistic("backend.time_ns") - before, 801 + 2 * 801)
+      << "the second one waits for the unit of the first";
+}
+
+TEST(OperationSchedule, WaitForAUnitOfADroppedWriteIsNotCounted) {
+  Janus bench(with_units(1));
+  bench.settle();
+  const double waited = bench.statistic("backend.unit_wait_ns");
+  bench.send(1, kLine);
+  const WriteId id = bench.send(2, kOther);
+  bench.wait(kParallel + ns(100));  // it has the unit
+  EXPECT_TRUE(bench.backend->drop(id));
+  bench.settle();
+  EXPECT_EQ(bench.statistic("backend.unit_wait_ns"), waited);
+}
+
 TEST(OperationSchedule, AsManyUnitsAsCoresHave) {
   Chosen chosen = with_units(1);
   chosen.cores = 2;

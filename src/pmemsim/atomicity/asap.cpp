@@ -224,7 +224,7 @@ bool Asap::try_begin(CoreId number) {
   const Rid self = core.latest = rid(number, core.number);
   ++core.cl_entries;
   ++dependence_entries_[channel];
-  ++uncommitted_;
+  statistics_.most_uncommitted = std::max(statistics_.most_uncommitted, ++uncommitted_);
   Region& region = core.regions.emplace_back();
   region.core = number;
   region.number = core.number;
@@ -409,6 +409,7 @@ void Asap::unlock(Region& logger, Line line) {
   if (--tag.locks > 0) return;
   if (std::exchange(tag.evicted, false)) {
     ++logger.outstanding;
+    ++statistics_.late_evictions;
     port_.send(logger.core,
                {.line = line,
                 .kind = WriteKind::kData,

@@ -69,13 +69,14 @@
 #include "pmemsim/atomicity/atomicity.hpp"
 #include "pmemsim/atomicity/hardware_log.hpp"
 #include "pmemsim/core/bloom_filter.hpp"
+#include "pmemsim/core/relations.hpp"
 #include "pmemsim/layers/persist_port.hpp"
 
 namespace pmemsim {
 
 struct AsapStatistics {
   std::uint64_t committed = 0, lpos = 0, dpos = 0;
-  std::uint64_t dpos_dropped = 0;
+  std::uint64_t dpos_dropped = 0, late_evictions = 0, most_uncommitted = 0;
   std::uint64_t control_dependences = 0, data_dependences = 0, cycles = 0;
   std::uint64_t cl_stalls = 0, dependence_stalls = 0, slot_stalls = 0, lh_wpq_stalls = 0;
   std::uint64_t lock_stalls = 0, delayed_flushes = 0;
@@ -85,17 +86,19 @@ struct AsapStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("committed", committed, "regions", "Regions committed");
-    visit("lpos", lpos, "lines", "Log persist operations");
-    visit("dpos", dpos, "lines", "Data persist operations");
-    visit("dpos_dropped", dpos_dropped, "lines", "Data writes removed from the queues");
+    visit("committed", committed, "regions", "Regions committed", share_of("core.regions"));
+    visit("lpos", lpos, "lines", "Log persist operations", share_of("log.entries"));
+    visit("dpos", dpos, "lines", "Data persist operations", origin_of("received.data_writes"));
+    visit("dpos_dropped", dpos_dropped, "lines", "Data writes removed from the queues",
+          origin_of("received.dropped"));
     visit("control_dependences", control_dependences, "dependences",
-          "Dependences on the core's own previous region");
+          "Dependences on the core's own previous region", at_most("committed"));
     visit("data_dependences", data_dependences, "dependences",
           "Dependences on the owner of a line");
     visit("cycles", cycles, "dependences",
           "Dependences left out because the owner waits for the region: no isolation by lines");
-    visit("cl_stalls", cl_stalls, "stalls", "Regions that waited for a CL List entry");
+    visit("cl_stalls", cl_stalls, "stalls", "Regions that waited for a CL List entry",
+          part_of("core.regions"));
     visit("dependence_stalls", dependence_stalls, "stalls",
           "Waits for an entry of the Dependence List, or for one of its slots");
     visit("slot_stalls", slot_stalls, "stalls", "Stores that waited for a CLPtr slot");
@@ -103,15 +106,23 @@ struct AsapStatistics {
     visit("lock_stalls", lock_stalls, "stalls",
           "First stores of a region that waited for an earlier region's LockBit");
     visit("delayed_flushes", delayed_flushes, "flushes",
-          "Flushes of the program's own that waited for a log entry or a commit");
-    visit("delayed_evictions", delayed_evictions, "lines", "Evictions of locked lines, put off");
+          "Flushes of the program's own that waited for a log entry or a commit",
+          part_of("core.flushes", "core.stores"));
+    visit("delayed_evictions", delayed_evictions, "lines", "Evictions of locked lines, put off",
+          part_of("shared.evictions_taken"));
+    visit.quantity("late_evictions", late_evictions, part_of("delayed_evictions"),
+                   origin_of("received.data_writes"));
     visit("owners_saved", owners_saved, "lines",
-          "Evicted lines whose owner had not committed (kept in the DRAM buffer)");
+          "Evicted lines whose owner had not committed (kept in the DRAM buffer)",
+          origin_of("dram.writes"));
     visit("buffer_reads", buffer_reads, "reads",
-          "Lines of PM read together with their owner in the DRAM buffer");
+          "Lines of PM read together with their owner in the DRAM buffer",
+          part_of("shared.pm_reads"), origin_of("dram.reads"));
     visit("buffer_reads_in_vain", buffer_reads_in_vain, "reads",
-          "Of these, without an uncommitted owner: the Bloom filter was wrong, or is not cleared");
-    visit("commit_delay_ns", commit_delay, "From regions' ends to their commits, in sum");
+          "Of these, without an uncommitted owner: the Bloom filter was wrong, or is not cleared",
+          part_of("buffer_reads"));
+    visit("commit_delay_ns", commit_delay, "From regions' ends to their commits, in sum",
+          at_most("run.drained_ns", most_uncommitted));
   }
 };
 

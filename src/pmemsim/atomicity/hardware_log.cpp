@@ -1,5 +1,6 @@
 #include "pmemsim/atomicity/hardware_log.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -161,6 +162,8 @@ void HardwareLog::append(Id id, Line home, const LineData& data, Completion ackn
                     persisted};
   ++log.outstanding;
   ++statistics_.entries;
+  statistics_.most_under_way =
+      std::max(statistics_.most_under_way, statistics_.entries - statistics_.persistent_entries);
   const Picoseconds way =
       shape_.from_controllers ? Picoseconds{0} : context_->caches.way_down(log.core);
   context_->queue.schedule(now + way, Phase::kController,

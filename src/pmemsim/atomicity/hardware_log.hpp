@@ -24,6 +24,7 @@
 #include "pmemsim/atomicity/log_record.hpp"
 #include "pmemsim/atomicity/log_space.hpp"
 #include "pmemsim/atomicity/log_survivors.hpp"
+#include "pmemsim/core/relations.hpp"
 #include "pmemsim/core/slab.hpp"
 #include "pmemsim/layers/layer_context.hpp"
 
@@ -32,20 +33,25 @@ namespace pmemsim {
 struct HardwareLogStatistics {
   std::uint64_t entries = 0, persistent_entries = 0, headers = 0, dropped = 0, growths = 0;
   std::uint64_t buffered_headers = 0, spilled_headers = 0;
+  std::uint64_t most_under_way = 0;  // entries
   Picoseconds entry_latency{};
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("entries", entries, "lines", "Log entries written");
-    visit("persistent_entries", persistent_entries, "lines", "Log entries that became persistent");
+    visit("entries", entries, "lines", "Log entries written", origin_of("received.log_writes"));
+    visit("persistent_entries", persistent_entries, "lines", "Log entries that became persistent",
+          part_of("entries"));
     visit("entry_latency_ns", entry_latency,
-          "From an entry's leaving the core to its being persistent, in sum");
-    visit("headers", headers, "lines", "Lines of headers written to PM");
+          "From an entry's leaving the core to its being persistent, in sum",
+          at_most("run.drained_ns", most_under_way));
+    visit("headers", headers, "lines", "Lines of headers written to PM",
+          origin_of("received.log_header_writes"), at_most("entries", 2));
     visit("buffered_headers", buffered_headers, "headers",
-          "Headers that stood in a persistent queue or buffer");
+          "Headers that stood in a persistent queue or buffer", at_most("entries"));
     visit("spilled_headers", spilled_headers, "headers",
-          "Of these, written to PM to make room for others (BLOM)");
-    visit("dropped", dropped, "lines", "Log writes removed from the write pending queues");
+          "Of these, written to PM to make room for others (BLOM)", part_of("buffered_headers"));
+    visit("dropped", dropped, "lines", "Log writes removed from the write pending queues",
+          part_of("entries", "headers"), origin_of("received.dropped"));
     visit("growths", growths, "times", "Times that the log space had to grow");
   }
 };

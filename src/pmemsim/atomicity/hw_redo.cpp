@@ -196,6 +196,7 @@ void HwRedo::keep(Line line, const LineData& data, std::uint64_t order) {
     --region(cached.order).not_in_place;
     ++statistics_.filtered_writes;
   }
+  ++statistics_.kept_lines;
   cached.data = data;
   cached.order = order;
   cached.dirty = true;
@@ -203,6 +204,7 @@ void HwRedo::keep(Line line, const LineData& data, std::uint64_t order) {
 }
 
 void HwRedo::write_to_dram_cache(Line line, Completion arrived) {
+  ++statistics_.dram_cache_writes;
   context_->dram.write({.line = line, .data = {}, .persisted = arrived, .written = {}});
 }
 

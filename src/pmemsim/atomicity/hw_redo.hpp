@@ -42,25 +42,33 @@
 #include "pmemsim/atomicity/hardware_log.hpp"
 #include "pmemsim/atomicity/hw_redo_parameters.hpp"
 #include "pmemsim/core/line_table.hpp"
+#include "pmemsim/core/relations.hpp"
 
 namespace pmemsim {
 
 struct HwRedoStatistics {
   std::uint64_t committed = 0, coalesced = 0, in_place_writes = 0, filtered_writes = 0;
-  std::uint64_t kept_evictions = 0, dram_cache_reads = 0;
+  std::uint64_t kept_lines = 0, kept_evictions = 0, dram_cache_reads = 0, dram_cache_writes = 0;
   Picoseconds commit_latency{};
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("committed", committed, "regions", "Regions committed");
-    visit("commit_latency_ns", commit_latency, "From regions' ends to their commits, in sum");
+    visit("committed", committed, "regions", "Regions committed", share_of("core.regions"));
+    visit("commit_latency_ns", commit_latency, "From regions' ends to their commits, in sum",
+          part_of("core.time_ns"));
     visit("coalesced", coalesced, "stores", "Stores to lines that stood in the log buffer");
-    visit("in_place_writes", in_place_writes, "lines", "Lines written in place after the commit");
+    visit.quantity("kept_lines", kept_lines);
+    visit("in_place_writes", in_place_writes, "lines", "Lines written in place after the commit",
+          share_of("kept_lines"), origin_of("received.data_writes"));
     visit("filtered_writes", filtered_writes, "lines",
-          "Lines that needn't be, since a later region had committed them again");
+          "Lines that needn't be, since a later region had committed them again",
+          share_of("kept_lines"));
+    visit.quantity("dram_cache_writes", dram_cache_writes, origin_of("dram.writes"));
     visit("kept_evictions", kept_evictions, "lines",
-          "Lines that went from the caches to the DRAM cache");
-    visit("dram_cache_reads", dram_cache_reads, "lines", "Lines read from the DRAM cache");
+          "Lines that went from the caches to the DRAM cache", part_of("dram_cache_writes"),
+          part_of("shared.evictions_taken"));
+    visit("dram_cache_reads", dram_cache_reads, "lines", "Lines read from the DRAM cache",
+          part_of("shared.pm_reads"), origin_of("dram.reads"));
   }
 };
 

@@ -81,6 +81,7 @@ void HwUndo::entry_acknowledged(std::uint64_t core_and_line, Picoseconds now) {
   locked_.erase(line);
   if (locked.evicted) {
     ++cores_[core].evictions;
+    ++statistics_.late_evictions;
     port_.send(core,
                {.line = line,
                 .kind = WriteKind::kData,

@@ -30,21 +30,27 @@
 #include "pmemsim/atomicity/atomicity.hpp"
 #include "pmemsim/atomicity/hardware_log.hpp"
 #include "pmemsim/core/line_table.hpp"
+#include "pmemsim/core/relations.hpp"
 #include "pmemsim/layers/persist_port.hpp"
 
 namespace pmemsim {
 
 struct HwUndoStatistics {
   std::uint64_t committed = 0, delayed_flushes = 0, delayed_evictions = 0, header_stalls = 0;
+  std::uint64_t late_evictions = 0;
   Picoseconds commit_latency{};
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("committed", committed, "regions", "Regions committed");
-    visit("commit_latency_ns", commit_latency, "Waiting at the ends of regions, in sum");
-    visit("delayed_flushes", delayed_flushes, "flushes", "Flushes that waited for a log entry");
+    visit("committed", committed, "regions", "Regions committed", share_of("core.regions"));
+    visit("commit_latency_ns", commit_latency, "Waiting at the ends of regions, in sum",
+          part_of("core.time_ns"));
+    visit("delayed_flushes", delayed_flushes, "flushes", "Flushes that waited for a log entry",
+          part_of("core.flushes", "core.stores"));
     visit("delayed_evictions", delayed_evictions, "lines",
-          "Evictions put off until a log entry was persistent");
+          "Evictions put off until a log entry was persistent", part_of("shared.evictions_taken"));
+    visit.quantity("late_evictions", late_evictions, part_of("delayed_evictions"),
+                   origin_of("received.data_writes"));
     visit("header_stalls", header_stalls, "stalls", "Stores that waited for room for a header");
   }
 };

@@ -171,6 +171,7 @@ void Lad::keep_or_log(std::uint32_t slot) {
 
 void Lad::write_in_place(Held& held, std::uint32_t acknowledgements) {
   replace_older(held.line, held.left, held.data);
+  ++statistics_.data_writes;
   const Write write{
       .line = held.line,
       .kind = WriteKind::kData,
@@ -259,6 +260,7 @@ void Lad::commit_arrives(std::uint64_t packed, Picoseconds now) {
     if (!here(held, State::kDraining)) continue;
     ++core.unacknowledged;
     replace_older(held.line, held.left, held.data);
+    ++statistics_.data_writes;
     context_->pm.write_reserved({.line = held.line,
                                  .kind = WriteKind::kData,
                                  .owner = region_id(number, core.region),
@@ -306,8 +308,9 @@ void Lad::finish(PerCore& core) {
 
 void Lad::overflow(CoreId number, std::uint32_t controller) {
   PerCore& core = cores_[number];
+  const bool first = std::ranges::count(core.overflowed, true) == 0;
   core.overflowed[controller] = true;
-  ++statistics_.overflows;
+  statistics_.overflows += first;
   for (const std::uint32_t slot : core.held_lines) {
     const Held& held = held_[slot];
     const bool kept = held.state == State::kKept && held.has_entry;

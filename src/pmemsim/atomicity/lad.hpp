@@ -45,28 +45,36 @@
 #include "pmemsim/atomicity/atomicity.hpp"
 #include "pmemsim/atomicity/hardware_log.hpp"
 #include "pmemsim/core/line_table.hpp"
+#include "pmemsim/core/relations.hpp"
 #include "pmemsim/core/slab.hpp"
 
 namespace pmemsim {
 
 struct LadStatistics {
   std::uint64_t committed = 0, speculative = 0, written_through = 0, forwarded = 0;
-  std::uint64_t overflows = 0, delayed_flushes = 0;
+  std::uint64_t data_writes = 0, overflows = 0, delayed_flushes = 0;
   Picoseconds commit_latency{}, log_completion{};
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("committed", committed, "regions", "Regions committed");
-    visit("commit_latency_ns", commit_latency, "Waiting at the ends of regions, in sum");
+    visit("committed", committed, "regions", "Regions committed", share_of("core.regions"));
+    visit("commit_latency_ns", commit_latency, "Waiting at the ends of regions, in sum",
+          part_of("core.time_ns"));
     visit("log_completion_ns", log_completion,
           "From regions' ends to the persistence of their logs, or to their commits if they log "
-          "nothing, in sum");
+          "nothing, in sum",
+          part_of("commit_latency_ns"));
     visit("speculative", speculative, "lines", "Speculative writes");
-    visit("written_through", written_through, "lines", "Of these, evicted before the region's end");
-    visit("forwarded", forwarded, "requests", "Reads answered with a line that a controller keeps");
+    visit("written_through", written_through, "lines", "Of these, evicted before the region's end",
+          part_of("speculative"));
+    visit.quantity("data_writes", data_writes, origin_of("received.data_writes"));
+    visit("forwarded", forwarded, "requests", "Reads answered with a line that a controller keeps",
+          part_of("shared.pm_reads"));
     visit("overflows", overflows, "regions",
-          "Regions a line of which found no entry of a controller's write pending queue");
-    visit("delayed_flushes", delayed_flushes, "flushes", "Flushes that waited for a log entry");
+          "Regions a line of which found no entry of a controller's write pending queue",
+          part_of("committed"));
+    visit("delayed_flushes", delayed_flushes, "flushes", "Flushes that waited for a log entry",
+          part_of("core.flushes", "core.stores"));
   }
 };
 

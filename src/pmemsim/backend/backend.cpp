@@ -53,7 +53,16 @@ WriteId Backend::write(const Write& write) {
     newest.left = *last_left_.find(write.line);  // not now, since what leaves later may have left
     return this->write(newest);
   }
+  count(write, operations_.empty());
   return operations_.empty() ? pm_.write(write) : take(write, false);
+}
+
+// `sent`: to the queues at once.
+void Backend::count(const Write& write, bool sent) {
+  ++ReceivedStatistics::of(received_.writes, write.kind);
+  if (!sent) return;
+  ++ReceivedStatistics::of(received_.sent, write.kind);
+  ++received_.past_operations;
 }
 
 // Rule 6.
@@ -67,8 +76,9 @@ bool Backend::overtaken(const Write& write) {
 }
 
 WriteId Backend::write_reserved(const Write& write) {
-  if (operations_.empty() || defects_.reserved) return pm_.write_reserved(write);
-  return take(write, true);
+  const bool goes_on = operations_.empty() || defects_.reserved;
+  count(write, goes_on);
+  return goes_on ? pm_.write_reserved(write) : take(write, true);
 }
 
 // Rule 2. The write that would bring this one; kNoSlot: none.
@@ -97,6 +107,7 @@ void Backend::bring(std::uint32_t slot, const Write& newer) {
   passing.brought.push_back({newer.persisting, newer.written});
   passing.write.add_newer(newer);
   passing.prepared.data.reset();
+  ++received_.coalesced;
   for (std::size_t i = 0; i < operations_.size(); ++i) {
     operations_[i]->brings(
         passing.write, completion<&Backend::operation_done>(*this, i << kOperationShift | slot));
@@ -217,6 +228,11 @@ Encoded Backend::encode(const Write& write, const Passing& passing) const {
 
 void Backend::leaves(Passing& passing, Encoded encoded) {
   no_longer_here(passing);
+  if (encoded.elsewhere) {
+    ++received_.elsewhere;
+  } else {
+    ++ReceivedStatistics::of(received_.sent, passing.write.kind);
+  }
   passing.state = State::kSent;
   passing.completed = passing.write.bytes != kWholeLine;
   passing.write.bytes = kWholeLine;
@@ -345,6 +361,7 @@ bool Backend::send_together(std::uint32_t slot) {
     writes.push_back(as_metadata(metadata));
   }
   if (passing.encoded.elsewhere) carry(slot, writes.front());
+  const std::size_t lines = writes.size();
   if (defects_.metadata) {
     for (; writes.size() > 1; writes.pop_back()) pm_.write(writes.back());
   }
@@ -353,13 +370,18 @@ bool Backend::send_together(std::uint32_t slot) {
   const bool reserved_there =
       passing.reserved && !passing.encoded.elsewhere && channel_of(passing.encoded.place) == home;
   std::vector<WriteId> ids(writes.size());
-  if (!pm_.write_together(writes, reserved_there, ids)) return false;
+  if (!pm_.write_together(writes, reserved_there, ids)) {
+    if (defects_.metadata) received_.metadata_sent_again += lines - 1;
+    return false;
+  }
   writes_[slot].in_queue = ids.front();
   if (passing.reserved && !reserved_there) pm_.release(home);
   if (defects_.data_first) {
-    for (const Encoded::Metadata& metadata : writes_[slot].encoded.metadata) {
+    const Encoded& encoded = writes_[slot].encoded;
+    for (const Encoded::Metadata& metadata : encoded.metadata) {
       write_metadata(metadata.line, metadata.data);
     }
+    if (encoded.elsewhere) received_.metadata_sent_again += encoded.metadata.size();
   }
   return true;
 }
@@ -466,13 +488,18 @@ const Write* Backend::pending(WriteId id) const {
 }
 
 bool Backend::drop(WriteId id) {
-  if (operations_.empty()) return pm_.drop(id);
+  if (operations_.empty()) {
+    const bool dropped = pm_.drop(id);
+    received_.dropped_in_queue += dropped;
+    return dropped;
+  }
   const std::uint32_t slot = slot_of(id);
   if (slot == kNoSlot) return false;
   const Passing& passing = writes_[slot];
   const Line line = passing.write.line;
   if (!droppable(passing)) return false;
   if (passing.here()) {
+    ++received_.dropped_here;
     discard_prepared(writes_[slot]);
     for (std::size_t i = 0; i < operations_.size(); ++i) {
       if ((passing.unfinished & bit(i)) == 0) continue;
@@ -487,6 +514,7 @@ bool Backend::drop(WriteId id) {
   } else {
     const WriteId in_queue = passing.in_queue;
     dropped_from_queue(line, in_queue);
+    ++received_.dropped_in_queue;
     pm_.drop(in_queue);
   }
   send_next(line);
@@ -577,8 +605,10 @@ bool Backend::prepares_at_once(Completion free) const {
 // ---- Reads
 
 void Backend::read(Line line, Completion done) {
+  ++received_.reads;
   if (operations_.empty()) return pm_.read(line, done);
   if (holds_whole(line)) {
+    ++received_.forwarded_reads;
     queue_.schedule(queue_.now() + forward_latency_, Phase::kController, done);
     return;
   }
@@ -631,6 +661,7 @@ void Backend::read_answered(std::uint64_t number, Picoseconds now) {
 // ---- What is to be told
 
 void Backend::statistics(StatisticsCollector& collector) const {
+  collector.group("received", received_);
   for (const auto& operation : operations_) operation->statistics(collector);
 }
 

@@ -44,6 +44,7 @@
 
 #include "pmemsim/backend/backend_parameters.hpp"
 #include "pmemsim/backend/operation.hpp"
+#include "pmemsim/backend/received_statistics.hpp"
 #include "pmemsim/backend/result_buffer.hpp"
 #include "pmemsim/core/line_table.hpp"
 #include "pmemsim/core/slab.hpp"
@@ -110,7 +111,10 @@ class Backend {
   }
   void discard_all() { results_.discard_all(); }
   // From an operation: lines of its metadata, which lie where no program's data do.
-  void read_metadata(Line line, Completion done) { pm_.read(line, done); }
+  void read_metadata(Line line, Completion done) {
+    ++received_.metadata_reads;
+    pm_.read(line, done);
+  }
   // From within accepted() or written() it goes to its queue when they are over: what becomes
   // persistent in one step isn't to be seen in part.
   void write_metadata(Line line, const LineData& data, Completion persisted = {});
@@ -199,6 +203,7 @@ class Backend {
     std::uint32_t unanswered = 0;
   };
 
+  void count(const Write& write, bool sent);
   WriteId take(const Write& write, bool reserved);
   std::uint32_t bringer(const Write& write) const;
   void bring(std::uint32_t slot, const Write& newer);
@@ -255,6 +260,7 @@ class Backend {
   std::uint64_t order_ = 0;
   std::uint64_t left_ = 0;
   LineTable<std::uint64_t> last_left_;  // of the data that have come: Write::left
+  ReceivedStatistics received_;
   std::uint64_t held_ = 0;
   std::vector<std::uint32_t> held_by_bank_;
   mutable std::vector<std::uint32_t> all_by_bank_;  // what pending_operations() has returned

@@ -17,6 +17,7 @@
 
 #include "pmemsim/backend/operation.hpp"
 #include "pmemsim/backend/spare_bits.hpp"
+#include "pmemsim/core/relations.hpp"
 
 namespace pmemsim {
 
@@ -52,10 +53,13 @@ struct CompressionStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("compressed", compressed, "lines", "Lines written compressed");
-    visit("incompressible", incompressible, "lines", "Lines written as they are");
+    visit("compressed", compressed, "lines", "Lines written compressed",
+          share_of("bytes").each(kLineBytes));
+    visit("incompressible", incompressible, "lines", "Lines written as they are",
+          share_of("bytes").each(kLineBytes));
     visit("bytes", bytes, "bytes", "Bytes of both");
-    visit("compressed_bytes", compressed_bytes, "bytes", "Of these, what compression leaves");
+    visit("compressed_bytes", compressed_bytes, "bytes", "Of these, what compression leaves",
+          part_of("bytes"));
   }
 };
 

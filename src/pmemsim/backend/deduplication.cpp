@@ -437,6 +437,8 @@ std::unique_ptr<ImageDecoder> Deduplication::decoder() const {
 void Deduplication::statistics(StatisticsCollector& collector) const {
   collector.group("deduplication", statistics_);
   collector.group("fingerprint_cache", cache_.statistics());
+  collector.quantity("deduplication.table_lines_written", cache_.statistics().write_backs,
+                     origin_of("pm.metadata_writes"));
 }
 
 }  // namespace pmemsim

@@ -36,6 +36,7 @@
 #include "pmemsim/backend/line_entries.hpp"
 #include "pmemsim/backend/place_keeper.hpp"
 #include "pmemsim/core/event_queue.hpp"
+#include "pmemsim/core/relations.hpp"
 
 namespace pmemsim {
 
@@ -106,8 +107,10 @@ struct DeduplicationStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("duplicates", duplicates, "writes", "Writes whose data PM had already");
-    visit("moved", moved, "writes", "Writes that went to a free place, since others are at theirs");
+    visit("duplicates", duplicates, "writes", "Writes whose data PM had already",
+          share_of("received.elsewhere"));
+    visit("moved", moved, "writes", "Writes that went to a free place, since others are at theirs",
+          part_of("backend.writes"));
     visit("compared", compared, "lines", "Lines read from PM to be compared with data");
   }
 };

@@ -24,6 +24,7 @@
 #include "pmemsim/backend/metadata_cache.hpp"
 #include "pmemsim/backend/operation.hpp"
 #include "pmemsim/core/line_table.hpp"
+#include "pmemsim/core/relations.hpp"
 
 namespace pmemsim {
 
@@ -32,8 +33,10 @@ struct DeferredEntriesStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("deferred", deferred, "writes", "Writes accepted without their line's entry");
-    visit("written_back", written_back, "lines", "Lines of entries written later");
+    visit("deferred", deferred, "writes", "Writes accepted without their line's entry",
+          part_of("backend.writes"));
+    visit("written_back", written_back, "lines", "Lines of entries written later",
+          part_of("metadata.entries_written"));
     visit("commits_held", commits_held, "commits", "Commits that waited for them");
   }
 };

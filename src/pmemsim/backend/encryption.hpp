@@ -15,6 +15,7 @@
 
 #include "pmemsim/backend/line_entries.hpp"
 #include "pmemsim/core/event_queue.hpp"
+#include "pmemsim/core/relations.hpp"
 
 namespace pmemsim {
 
@@ -44,7 +45,8 @@ struct EncryptionStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("read_pads", read_pads, "lines", "Pads made for reads");
+    visit("read_pads", read_pads, "lines", "Pads made for reads",
+          share_of("received.sent_reads", "pads"));
   }
 };
 

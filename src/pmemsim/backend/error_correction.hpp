@@ -13,6 +13,7 @@
 #pragma once
 
 #include "pmemsim/backend/operation.hpp"
+#include "pmemsim/core/relations.hpp"
 
 namespace pmemsim {
 
@@ -51,8 +52,10 @@ struct ErrorCorrectionStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("coded", coded, "lines", "Lines written with their check bits");
-    visit("checked", checked, "lines", "Lines read and checked");
+    visit("coded", coded, "lines", "Lines written with their check bits",
+          part_of("backend.writes"));
+    visit("checked", checked, "lines", "Lines read and checked",
+          share_of("received.sent_reads", "checks"));
   }
 };
 

@@ -28,6 +28,7 @@
 #pragma once
 
 #include "pmemsim/backend/line_entries.hpp"
+#include "pmemsim/core/relations.hpp"
 
 namespace pmemsim {
 
@@ -134,7 +135,8 @@ struct IntegrityStatistics {
   template <class Visitor>
   void describe(Visitor& visit) const {
     visit("nodes_verified", nodes_verified, "nodes",
-          "Nodes of the tree read from PM to verify entries, or one below them");
+          "Nodes of the tree read from PM to verify entries, or one below them",
+          part_of("metadata.nodes_read"), part_of("received.metadata_reads"));
   }
 };
 
@@ -143,11 +145,14 @@ struct NodeStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("nodes_read", read, "lines", "Nodes of the tree asked from PM");
+    visit("nodes_read", read, "lines", "Nodes of the tree asked from PM",
+          part_of("tree_cache.misses"));
     visit("lowest_nodes_written", lowest_written, "lines",
-          "Nodes of hashes of entries sent to PM, with these or evicted");
+          "Nodes of hashes of entries sent to PM, with these or evicted",
+          origin_of("pm.metadata_writes"));
     visit("higher_nodes_written", higher_written, "lines",
-          "Nodes of hashes of nodes sent to PM, with entries or evicted");
+          "Nodes of hashes of nodes sent to PM, with entries or evicted",
+          origin_of("pm.metadata_writes"));
   }
 };
 

@@ -33,6 +33,7 @@
 #include "pmemsim/backend/metadata_cache.hpp"
 #include "pmemsim/backend/operation.hpp"
 #include "pmemsim/core/line_table.hpp"
+#include "pmemsim/core/relations.hpp"
 
 namespace pmemsim {
 
@@ -104,9 +105,10 @@ struct EntryStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("entries_read", read, "lines", "Lines of entries (counters and MACs) asked from PM");
+    visit("entries_read", read, "lines", "Lines of entries (counters and MACs) asked from PM",
+          part_of("counter_cache.misses"));
     visit("entries_written", written, "lines",
-          "Lines of entries sent to PM, with their data or later");
+          "Lines of entries sent to PM, with their data or later", origin_of("pm.metadata_writes"));
   }
 };
 

@@ -16,6 +16,7 @@
 #include "pmemsim/core/cache_array.hpp"
 #include "pmemsim/core/mix.hpp"
 #include "pmemsim/core/parameters.hpp"
+#include "pmemsim/core/relations.hpp"
 
 namespace pmemsim {
 
@@ -32,16 +33,20 @@ struct MetadataCacheParameters {
 };
 
 struct MetadataCacheStatistics {
+  std::uint64_t look_ups = 0;
   std::uint64_t hits = 0;
   std::uint64_t misses = 0;
   std::uint64_t write_backs = 0;
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("hits", hits, "lines", "Look-ups that found their line");
-    visit("misses", misses, "lines", "Look-ups whose line had to be read from PM");
+    visit.quantity("look_ups", look_ups);
+    visit("hits", hits, "lines", "Look-ups that found their line", share_of("look_ups"));
+    visit("misses", misses, "lines", "Look-ups whose line had to be read from PM",
+          share_of("look_ups"));
     visit("write_backs", write_backs, "lines",
-          "Lines evicted that PM didn't have as they were, and that were written");
+          "Lines evicted that PM didn't have as they were, and that were written",
+          part_of("misses"));
   }
 };
 
@@ -56,6 +61,7 @@ class MetadataCache {
   };
   // Puts the line there if it isn't. `changes`: it will differ from PM.
   Found look_up(Line line, bool changes) {
+    ++statistics_.look_ups;
     const std::size_t way = lines_.find(moved(line));
     if (way != kNoWay) {
       lines_.touch(way);

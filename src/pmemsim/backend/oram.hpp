@@ -17,6 +17,7 @@
 #pragma once
 
 #include "pmemsim/backend/operation.hpp"
+#include "pmemsim/core/relations.hpp"
 #include "pmemsim/core/slab.hpp"
 
 namespace pmemsim {
@@ -41,17 +42,22 @@ struct OramParameters {
 struct OramStatistics {
   std::uint64_t accesses = 0;
   std::uint64_t path_lines = 0;
+  std::uint64_t lines_a_path = 0;
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("accesses", accesses, "accesses", "Paths read and written back");
-    visit("path_lines", path_lines, "lines", "Lines of these: as many reads as writes");
+    visit("accesses", accesses, "accesses", "Paths read and written back",
+          share_of("path_lines").each(lines_a_path));
+    visit("path_lines", path_lines, "lines", "Lines of these: as many reads as writes",
+          part_of("received.metadata_reads"), origin_of("pm.metadata_writes"));
   }
 };
 
 class Oram final : public BackendOperation {
  public:
-  explicit Oram(const OramParameters& parameters) : parameters_(parameters) {}
+  explicit Oram(const OramParameters& parameters) : parameters_(parameters) {
+    statistics_.lines_a_path = path_lines();
+  }
   void connect(EventQueue& queue, const Memory&, Backend& backend) override;
 
   std::vector<SubOperation> sub_operations() const override;

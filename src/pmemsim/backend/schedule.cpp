@@ -268,7 +268,7 @@ void OperationSchedule::give_unit_back(Work& work) {
     first.pop_front();
     Work& next = works_[slot];
     next.waits = false;
-    if (!next.expected) statistics_.unit_wait += queue_->now() - next.waits_since;
+    if (!next.expected) next.unit_wait += queue_->now() - next.waits_since;
     go_on(slot);
     if (next.expected || !complete(next)) continue;  // else within no time
     queue_->schedule(queue_->now(), Phase::kController,
@@ -350,9 +350,12 @@ void OperationSchedule::look_for_duplicate(Work& work, std::size_t node) {
 void OperationSchedule::end(std::uint64_t number, Picoseconds now) {
   const auto slot = static_cast<std::uint32_t>(number);
   Work& work = works_[slot];
-  if (!work.finished) return leave_if_idle(slot);  // forgotten meanwhile, or nobody waits
+  const bool forgotten = !work.finished && !acknowledges_on_arrival();
+  if (forgotten) return leave_if_idle(slot);
   const Picoseconds waited = now - work.came;
   statistics_.time += waited;
+  statistics_.unit_wait += work.unit_wait;
+  if (!work.finished) return leave_if_idle(slot);  // nobody waits
   const Completion finished = work.finished;
   tell_done(finished, waited);
   come_.erase({finished.argument});

@@ -39,6 +39,7 @@
 #include "pmemsim/backend/operation_graph.hpp"
 #include "pmemsim/backend/work_statistics.hpp"
 #include "pmemsim/core/line_table.hpp"
+#include "pmemsim/core/relations.hpp"
 #include "pmemsim/core/slab.hpp"
 
 namespace pmemsim {
@@ -55,19 +56,24 @@ struct ScheduleStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("writes", writes, "writes", "Writes to PM that had operations to do");
-    visit("done_before", done_before, "writes", "Of these, all was done when they came");
+    visit("writes", writes, "writes", "Writes to PM that had operations to do",
+          share_of("received.writes", "operations"));
+    visit("done_before", done_before, "writes", "Of these, all was done when they came",
+          part_of("writes"), part_of("executed_before"));
     visit("executed_before", executed_before, "writes",
           "Writes whose sub-operations had all been executed when they came, outdated ones, which "
-          "have to be done anew, among them");
-    visit("time_ns", time, "Time of writes from their coming until all is done, in all");
-    visit("unit_wait_ns", unit_wait, "Of this, until a unit was free");
+          "have to be done anew, among them",
+          part_of("writes"));
+    visit("time_ns", time, "Time of writes from their coming until all is done, in all",
+          at_most("run.drained_ns", writes));
+    visit("unit_wait_ns", unit_wait, "Of this, until a unit was free", part_of("time_ns"));
     visit("metadata_reads", metadata_reads, "lines",
           "Lines of metadata that sub-operations read from PM");
     visit("outdated", outdated, "sub-operations",
           "Done before their write came, and lost since other writes have changed metadata");
     visit("coalesced", coalesced, "writes",
-          "Writes whose data one of their line brought that wasn't done yet; not among the others");
+          "Writes whose data one of their line brought that wasn't done yet; not among the others",
+          share_of("received.writes", "operations"));
   }
 };
 
@@ -103,6 +109,7 @@ class OperationSchedule final : public BackendOperation {
     Completion finished{};  // of a write that waits to be answered
     Picoseconds came{};     // of a write
     Picoseconds waits_since{};
+    Picoseconds unit_wait{};
     bool expected = true;  // and hasn't come
     bool has_unit = false;
     bool waits = false;  // for a unit

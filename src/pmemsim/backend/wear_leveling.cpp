@@ -97,6 +97,7 @@ void WearLeveling::move_if_due(std::uint64_t number) {
 }
 
 void WearLeveling::begin_move(std::uint64_t number, Picoseconds now) {
+  ++statistics_.begun;
   if (parameters_.defects.copy) return copied(number, now);
   backend_->read_metadata(before_gap(number), completion<&WearLeveling::copy>(*this, number));
 }
@@ -106,6 +107,7 @@ void WearLeveling::copy(std::uint64_t number, Picoseconds now) {
   Completion persistent = completion<&WearLeveling::copied>(*this, number);
   if (parameters_.defects.order) std::exchange(persistent, {})(now);
   count_write(to);
+  ++statistics_.copies;
   backend_->write_metadata(to, pm_->newest(from), persistent);
 }
 

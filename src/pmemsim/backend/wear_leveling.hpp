@@ -23,6 +23,7 @@
 #include "pmemsim/backend/operation.hpp"
 #include "pmemsim/backend/start_gap_regions.hpp"
 #include "pmemsim/core/line_table.hpp"
+#include "pmemsim/core/relations.hpp"
 
 namespace pmemsim {
 
@@ -59,15 +60,22 @@ struct WearLevelingParameters {
 };
 
 struct WearLevelingStatistics {
+  std::uint64_t begun = 0;
+  std::uint64_t copies = 0;
   std::uint64_t moves = 0;
   std::uint64_t voided = 0;
   std::uint64_t most_writes = 0;
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("moves", moves, "moves", "Gap moves: a line read and written each");
-    visit("voided", voided, "moves", "Moves begun anew, since their line was written meanwhile");
-    visit("most_writes", most_writes, "writes", "Writes that the place with the most of them got");
+    visit.quantity("begun", begun);
+    visit.quantity("copies", copies, origin_of("pm.metadata_writes"),
+                   part_of("received.metadata_reads"));
+    visit("moves", moves, "moves", "Gap moves: a line read and written each", share_of("begun"));
+    visit("voided", voided, "moves", "Moves begun anew, since their line was written meanwhile",
+          share_of("begun"));
+    visit("most_writes", most_writes, "writes", "Writes that the place with the most of them got",
+          part_of("pm.writes"));
   }
 };
 

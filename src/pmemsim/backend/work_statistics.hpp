@@ -6,6 +6,7 @@
 #include <string>
 
 #include "pmemsim/backend/sub_operation.hpp"
+#include "pmemsim/core/relations.hpp"
 
 namespace pmemsim {
 
@@ -27,7 +28,8 @@ struct WorkStatistics {
       const std::string name(kWorkNames[work]);
       visit(name, count.executed, "sub-operations", "Executed: " + name);
       visit(name + "_unused", count.executed - count.used, "sub-operations",
-            "Of these, in vain: useless when they ended, outdated later, or of what nobody wrote");
+            "Of these, in vain: useless when they ended, outdated later, or of what nobody wrote",
+            part_of(name));
     }
   }
 };

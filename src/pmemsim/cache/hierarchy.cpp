@@ -60,6 +60,7 @@ void Hierarchy::request_arrives(std::uint64_t packed, Picoseconds now) {
   ++statistics_.requests;
   send_combined_of(line, now);
   if (const auto miss = misses_.find(line.number); miss != misses_.end()) {
+    ++statistics_.joined_misses;
     miss->second.push_back({core, to_write});
     return;
   }
@@ -100,6 +101,7 @@ void Hierarchy::memory_answers(std::uint64_t number, Picoseconds now) {
     // Serving one waiter may evict the line again if the set is tiny; then the others miss anew.
     const std::size_t found = shared_.find(line);
     if (found == kNoWay) {
+      ++statistics_.repeated_requests;
       request(waiter.core, line, waiter.to_write, now);
     } else {
       serve(waiter.core, line, waiter.to_write, found, ready, source);
@@ -186,8 +188,12 @@ void Hierarchy::write_back(Line line, CoreId writer) {
   ++statistics_.pm_write_backs;
   const LineData data = pm_space_.newest().read(line);
   design_.written_back(writer, line, data, WriteBack::kEviction, queue_.now());
-  if (design_.evicted(line, data, queue_.now()) == Eviction::kTaken) return;
+  if (design_.evicted(line, data, queue_.now()) == Eviction::kTaken) {
+    ++statistics_.evictions_taken;
+    return;
+  }
   ++under_way_[line.number].writes;
+  ++statistics_.evictions_written;
   design_.pm().write({.line = line,
                       .data = data,
                       .persisted = completion<&Hierarchy::line_persisted>(*this, line.number),
@@ -324,12 +330,14 @@ void Hierarchy::flush_arrives(std::uint64_t index, Picoseconds now) {
     if (!flush.dirty) ++under_way_[flush.line.number].writes;
     const LineData data = overtaken ? flush.data : pm_space_.newest().read(flush.line);
     design_.written_back(flush.core, flush.line, data, WriteBack::kFlush, now);
+    ++statistics_.pm_lines_flushed;
     design_.pm().write({.line = flush.line,
                         .data = data,
                         .persisted = completion<&Hierarchy::flush_persisted>(*this, index),
                         .written = {},
                         .left = overtaken ? flush.left : 0});
   } else {
+    ++statistics_.dram_lines_flushed;
     dram_.write({.line = flush.line,
                  .data = {},
                  .persisted = completion<&Hierarchy::flush_persisted>(*this, index),

@@ -17,7 +17,7 @@
 #include "pmemsim/core/cache_array.hpp"
 #include "pmemsim/core/clock.hpp"
 #include "pmemsim/core/event_queue.hpp"
-#include "pmemsim/core/statistics.hpp"
+#include "pmemsim/core/relations.hpp"
 #include "pmemsim/design/design.hpp"
 #include "pmemsim/layers/cache_port.hpp"
 #include "pmemsim/layers/pm_space.hpp"
@@ -29,8 +29,11 @@ namespace pmemsim {
 enum class Source : std::uint8_t { kPrivate, kShared, kOtherCore, kDram, kPm };
 
 struct HierarchyStatistics {
-  std::uint64_t requests = 0, shared_hits = 0, dram_reads = 0, pm_reads = 0;
+  std::uint64_t requests = 0, repeated_requests = 0, joined_misses = 0;
+  std::uint64_t shared_hits = 0, dram_reads = 0, pm_reads = 0;
   std::uint64_t snoops = 0, invalidations = 0, pm_write_backs = 0, dram_write_backs = 0;
+  std::uint64_t evictions_taken = 0, evictions_written = 0;
+  std::uint64_t pm_lines_flushed = 0, dram_lines_flushed = 0;
   std::uint64_t flushes = 0, clean_flushes = 0;
   std::uint64_t lines_combined = 0, lines_combined_in_part = 0;
 
@@ -38,20 +41,36 @@ struct HierarchyStatistics {
   void describe(Visitor& visit) const {
     visit("requests", requests, "requests",
           "Misses of private caches that reached the shared cache");
-    visit("shared_hits", shared_hits, "requests", "Of these, found in the shared cache");
-    visit("dram_reads", dram_reads, "lines", "Lines read from DRAM");
-    visit("pm_reads", pm_reads, "lines", "Lines read from persistent memory");
-    visit("snoops", snoops, "requests", "Requests for which other cores' caches were asked");
+    visit.quantity("repeated_requests", repeated_requests, share_of("requests", "origin"));
+    visit("shared_hits", shared_hits, "requests", "Of these, found in the shared cache",
+          share_of("requests"));
+    visit.quantity("joined_misses", joined_misses, share_of("requests"));
+    visit("dram_reads", dram_reads, "lines", "Lines read from DRAM", share_of("requests"),
+          origin_of("dram.reads"));
+    visit("pm_reads", pm_reads, "lines", "Lines read from persistent memory", share_of("requests"));
+    visit("snoops", snoops, "requests", "Requests for which other cores' caches were asked",
+          part_of("requests"));
     visit("invalidations", invalidations, "lines", "Private copies given up for another core");
     visit("pm_write_backs", pm_write_backs, "lines",
           "Dirty PM lines that the shared cache evicted");
-    visit("dram_write_backs", dram_write_backs, "lines", "Dirty DRAM lines that it evicted");
-    visit("flushes", flushes, "lines", "Flushes that reached the shared cache");
-    visit("clean_flushes", clean_flushes, "lines", "Of these, of lines that were clean everywhere");
+    visit("dram_write_backs", dram_write_backs, "lines", "Dirty DRAM lines that it evicted",
+          origin_of("dram.writes"));
+    visit.quantity("evictions_taken", evictions_taken, share_of("pm_write_backs"));
+    visit.quantity("evictions_written", evictions_written, share_of("pm_write_backs"),
+                   origin_of("received.data_writes"));
+    visit("flushes", flushes, "lines", "Flushes that reached the shared cache",
+          part_of("core.flushes", "lines_combined"));
+    visit("clean_flushes", clean_flushes, "lines", "Of these, of lines that were clean everywhere",
+          share_of("flushes"));
+    visit.quantity("pm_lines_flushed", pm_lines_flushed, share_of("flushes"),
+                   origin_of("received.data_writes"));
+    visit.quantity("dram_lines_flushed", dram_lines_flushed, share_of("flushes"),
+                   origin_of("dram.writes"));
     visit("lines_combined", lines_combined, "lines",
-          "Lines of non-temporal stores that write-combining buffers have sent");
+          "Lines of non-temporal stores that write-combining buffers have sent",
+          part_of("flushes"));
     visit("lines_combined_in_part", lines_combined_in_part, "lines",
-          "Of these, sent before all of their bytes were stored");
+          "Of these, sent before all of their bytes were stored", part_of("lines_combined"));
   }
 };
 

@@ -38,6 +38,12 @@ class StuckError : public Error {
   using Error::Error;
 };
 
+// A defect of pmemsim that it has found itself. The message asks to report it.
+class InternalError : public Error {
+ public:
+  using Error::Error;
+};
+
 // Whoever had this done wants no more of it.
 class Interrupted : public Error {
  public:

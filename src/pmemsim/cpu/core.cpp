@@ -19,6 +19,7 @@ CoreStatistics& CoreStatistics::operator+=(const CoreStatistics& other) {
   locks += other.locks;
   regions += other.regions;
   context_switches += other.context_switches;
+  translations += other.translations;
   tlb_misses += other.tlb_misses;
   prefetches += other.prefetches;
   used_prefetches += other.used_prefetches;

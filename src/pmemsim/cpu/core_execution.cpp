@@ -62,6 +62,7 @@ void Core::version_reached(std::uint64_t index, Picoseconds now) {
 // How long an access to these bytes waits for its page.
 Slot Core::translation(std::uint64_t address, std::uint64_t bytes) {
   const Tlb::Translation found = tlb_.translate(address, bytes);
+  ++statistics_.translations;
   statistics_.tlb_misses += !found.in_first;
   statistics_.page_walks += found.walked;
   return found.wait;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <utility>
@@ -68,7 +69,7 @@ void Channel::read(Line line, const Place& place, Completion done) {
   read.line = line;
   read.done = done;
   read.arrived = queue_.now();
-  ++reads_under_way_;
+  most_reads_ = std::max(most_reads_, ++reads_under_way_);
   ++statistics_.reads;
   ++operations_[place.bank];
   if (queues_in_device_) {
@@ -179,7 +180,7 @@ std::uint32_t Channel::take_slot(const Write& write, const Place& place) {
   pending.reserved = pending.log_queued = false;
   pending.arrived = queue_.now();
   pending.same_bucket = std::exchange(lines_[bucket(write.line)], slot);
-  ++writes_under_way_;
+  most_writes_ = std::max(most_writes_, ++writes_under_way_);
   ++operations_[place.bank];
   return slot;
 }
@@ -550,9 +551,17 @@ MemoryStatistics Channel::statistics() const {
   MemoryStatistics all = statistics_;
   all.wpq_full_time = full_time(wpq_);
   all.log_queue_full_time = full_time(log_queue_);
+  all.refresh_time = timing_.refi * static_cast<std::int64_t>(all.refreshes);
   all.channel_time = queue_.now();
-  all.media_bytes_read = internal_.media_bytes_read();
-  all.media_bytes_written = internal_.media_bytes_written();
+  all.read_limit = queue_.now() * most_reads_;
+  all.write_limit = queue_.now() * most_writes_;
+  all.entry_limit = queue_.now() * (std::int64_t{wpq_.count} + log_queue_.count);
+  all.burst = timing_.burst;
+  all.row_accesses = timing_.independent_banks ? 0 : all.lines_read + all.all_lines_written();
+  all.media_lines_read = internal_.media_lines_read();
+  all.media_lines_written = internal_.media_lines_written();
+  all.media_bytes_read = all.media_lines_read * internal_.line_bytes();
+  all.media_bytes_written = all.media_lines_written * internal_.line_bytes();
   return all;
 }
 

@@ -274,8 +274,8 @@ class Channel {
   std::uint32_t oldest_accepted_ = kNoSlot;
   std::uint32_t newest_accepted_ = kNoSlot;
   std::uint32_t reads_held_ = 0;  // entries of the read queue in use
-  std::uint64_t reads_under_way_ = 0;
-  std::uint64_t writes_under_way_ = 0;
+  std::int64_t reads_under_way_ = 0, most_reads_ = 0;
+  std::int64_t writes_under_way_ = 0, most_writes_ = 0;
   std::uint64_t order_ = 0;
 
   std::vector<Bank> banks_;

@@ -43,8 +43,9 @@ class InternalBuffer {
   Picoseconds takes_writes_at() const { return media_free_ - write_interval_; }
   void write(Line line, Picoseconds now);
 
-  std::uint64_t media_bytes_read() const { return media_lines_read_ * line_bytes(); }
-  std::uint64_t media_bytes_written() const { return media_lines_written_ * line_bytes(); }
+  std::uint64_t media_lines_read() const { return media_lines_read_; }
+  std::uint64_t media_lines_written() const { return media_lines_written_; }
+  std::uint64_t line_bytes() const { return kLineBytes << part_bits_; }
 
  private:
   static constexpr std::uint64_t kNone = UINT64_MAX;
@@ -58,7 +59,6 @@ class InternalBuffer {
     std::uint64_t parts = 0;  // a bit for each of the processor's lines
   };
 
-  std::uint64_t line_bytes() const { return kLineBytes << part_bits_; }
   std::uint64_t internal(Line line) const { return line.number >> part_bits_; }
   std::uint64_t part(Line line) const {
     return std::uint64_t{1} << (line.number & ((std::uint64_t{1} << part_bits_) - 1));

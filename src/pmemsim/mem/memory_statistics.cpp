@@ -12,8 +12,11 @@ MemoryStatistics& MemoryStatistics::operator+=(const MemoryStatistics& other) {
   writes_merged += other.writes_merged;
   writes_dropped += other.writes_dropped;
   lines_read += other.lines_read;
+  media_lines_read += other.media_lines_read;
+  media_lines_written += other.media_lines_written;
   media_bytes_read += other.media_bytes_read;
   media_bytes_written += other.media_bytes_written;
+  row_accesses += other.row_accesses;
   row_hits += other.row_hits;
   row_misses += other.row_misses;
   row_conflicts += other.row_conflicts;
@@ -25,7 +28,12 @@ MemoryStatistics& MemoryStatistics::operator+=(const MemoryStatistics& other) {
   wpq_full_time += other.wpq_full_time;
   log_queue_full_time += other.log_queue_full_time;
   bus_time += other.bus_time;
+  refresh_time += other.refresh_time;
   channel_time += other.channel_time;
+  read_limit += other.read_limit;
+  write_limit += other.write_limit;
+  entry_limit += other.entry_limit;
+  burst = other.burst;
   return *this;
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "pmemsim/core/relations.hpp"
 #include "pmemsim/core/sentences.hpp"
 
 namespace pmemsim {
@@ -9,14 +10,16 @@ namespace pmemsim {
 template <class Visitor>
 void DpoOrdering::Statistics::describe(Visitor& visit) const {
   visit("stores", stores, "stores", "Stores that went into persist buffers");
-  visit("coalesced", coalesced, "stores", "Of these, that joined an entry");
-  visit("barriers", barriers, "barriers", "Barriers that took an entry");
-  visit("flushes", flushes, "writes", "Entries that were written to PM");
+  visit("coalesced", coalesced, "stores", "Of these, that joined an entry", share_of("stores"));
+  visit("barriers", barriers, "barriers", "Barriers that took an entry", at_most("stores"));
+  visit("flushes", flushes, "writes", "Entries that were written to PM", share_of("stores"),
+        origin_of("received.data_writes"));
   visit("dependences", dependences, "dependences", "Dependences of entries on other cores'");
-  visit("full", full, "stores", "Stores that found their buffer full");
+  visit("full", full, "stores", "Stores that found their buffer full", part_of("stores"));
   visit("buffer_reads", buffer_reads, "reads",
-        "Reads of PM of whose line a persist buffer held some bytes");
-  visit("stale_reads", stale_reads, "reads", "Reads of PM that found it older than it should be");
+        "Reads of PM of whose line a persist buffer held some bytes", part_of("shared.pm_reads"));
+  visit("stale_reads", stale_reads, "reads", "Reads of PM that found it older than it should be",
+        part_of("shared.pm_reads"));
 }
 
 DpoOrdering::DpoOrdering(std::uint32_t cores, bool lines_whole, const DpoParameters& parameters)

@@ -3,22 +3,27 @@
 #include <algorithm>
 #include <utility>
 
+#include "pmemsim/core/relations.hpp"
 #include "pmemsim/core/sentences.hpp"
 
 namespace pmemsim {
 template <class Visitor>
 void HopsOrdering::Statistics::describe(Visitor& visit) const {
   visit("stores", stores, "stores", "Stores that went into persist buffers");
-  visit("coalesced", coalesced, "stores", "Of these, that joined an entry");
-  visit("flushes", flushes, "writes", "Entries that were written to PM");
+  visit("coalesced", coalesced, "stores", "Of these, that joined an entry", share_of("stores"));
+  visit("flushes", flushes, "writes", "Entries that were written to PM", share_of("stores"),
+        origin_of("received.data_writes"));
   visit("epochs", epochs, "epochs", "Epochs that were ended");
   visit("dependences", dependences, "dependences", "Dependences of epochs on other cores'");
-  visit("dfences", dfences, "fences", "dfences that found their buffer in use");
-  visit("full", full, "stores", "Stores that found their buffer full");
-  visit("filtered_reads", filtered_reads, "reads", "Reads of PM that waited for the filter");
+  visit("dfences", dfences, "fences", "dfences that found their buffer in use",
+        part_of("core.fences"));
+  visit("full", full, "stores", "Stores that found their buffer full", part_of("stores"));
+  visit("filtered_reads", filtered_reads, "reads", "Reads of PM that waited for the filter",
+        part_of("shared.pm_reads"));
   visit("falsely_filtered_reads", falsely_filtered_reads, "reads",
-        "Of these, whose line was in no persist buffer");
-  visit("stale_reads", stale_reads, "reads", "Reads of PM that found it older than it should be");
+        "Of these, whose line was in no persist buffer", part_of("filtered_reads"));
+  visit("stale_reads", stale_reads, "reads", "Reads of PM that found it older than it should be",
+        part_of("shared.pm_reads"));
 }
 
 HopsOrdering::HopsOrdering(std::uint32_t cores, const HopsParameters& parameters)

@@ -3,40 +3,52 @@
 #include <algorithm>
 #include <utility>
 
+#include "pmemsim/core/relations.hpp"
 #include "pmemsim/core/sentences.hpp"
 #include "pmemsim/trace/layout.hpp"
 
 namespace pmemsim {
 template <class Visitor>
 void PmemSpecOrdering::Statistics::describe(Visitor& visit) const {
-  visit("stores", stores, "stores", "Stores that went down the persist paths");
-  visit("backed_up_time_ns", backed_up_time, "Time in which some persist path was backed up");
+  visit("stores", stores, "stores", "Stores that went down the persist paths",
+        origin_of("received.data_writes"));
+  visit("backed_up_time_ns", backed_up_time, "Time in which some persist path was backed up",
+        at_most("run.drained_ns"));
   visit("controller_changes", controller_changes, "stores",
-        "Stores that waited because the one before them had gone to another controller");
+        "Stores that waited because the one before them had gone to another controller",
+        part_of("stores"));
   visit("late_persists", late_persists, "stores",
-        "Stores that took longer to arrive than the speculation window");
-  visit("write_backs", write_backs, "lines", "Write-backs that the controllers were told of");
-  visit("stale_reads", stale_reads, "reads", "Reads of PM that found it older than it should be");
-  visit("load_alarms", load_alarms, "alarms", "Load misspeculations that were found");
+        "Stores that took longer to arrive than the speculation window", part_of("stores"));
+  visit("write_backs", write_backs, "lines", "Write-backs that the controllers were told of",
+        part_of("shared.evictions_taken"));
+  visit("stale_reads", stale_reads, "reads", "Reads of PM that found it older than it should be",
+        part_of("shared.pm_reads"));
+  visit("load_alarms", load_alarms, "alarms", "Load misspeculations that were found",
+        at_most("stores"));
   visit("false_load_alarms", false_load_alarms, "alarms",
-        "Of these, with no read that was really stale");
-  visit("missed_stale_reads", missed_stale_reads, "reads", "Stale reads that were never found");
-  visit("store_alarms", store_alarms, "alarms", "Store misspeculations that were found");
+        "Of these, with no read that was really stale", part_of("load_alarms"));
+  visit("missed_stale_reads", missed_stale_reads, "reads", "Stale reads that were never found",
+        part_of("stale_reads"));
+  visit("store_alarms", store_alarms, "alarms", "Store misspeculations that were found",
+        at_most("stores"));
   visit("false_store_alarms", false_store_alarms, "alarms",
-        "Of these, between stores to different bytes of a line");
+        "Of these, between stores to different bytes of a line", part_of("store_alarms"));
   visit("unrepaired_loads", unrepaired_loads, "loads",
         "Loads of stale bytes where nothing can be taken back");
   visit("assigned_ids", assigned, "IDs", "Speculation IDs assigned");
   visit("overflows", overflows, "pauses", "Times that all cores paused for a full buffer");
-  visit("overflow_time_ns", overflow_time, "How long they did");
+  visit("overflow_time_ns", overflow_time, "How long they did", at_most("run.drained_ns"));
   visit("lost_alarms", lost_alarms, "lines",
-        "Misspeculated lines that were overwritten before the handler dropped them");
-  visit("interrupts", interrupts, "interrupts", "Times that the handler ran");
+        "Misspeculated lines that were overwritten before the handler dropped them",
+        part_of("load_alarms", "store_alarms"));
+  visit("interrupts", interrupts, "interrupts", "Times that the handler ran",
+        part_of("load_alarms", "store_alarms"));
   visit("aborts", aborts, "regions", "Regions that were taken back");
   visit("abort_time_ns", abort_time,
-        "Time from when they were to go back until they began again, in sum");
+        "Time from when they were to go back until they began again, in sum",
+        part_of("core.time_ns"));
   visit("without_speculation", without_speculation, "regions",
-        "Regions that were executed without speculation");
+        "Regions that were executed without speculation", part_of("core.regions"));
 }
 
 PmemSpecOrdering::PmemSpecOrdering(const Surroundings& surroundings,

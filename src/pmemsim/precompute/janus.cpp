@@ -215,7 +215,7 @@ void Janus::execute(const Operation& operation) {
                                               .line = part.line,
                                               .data = part.data,
                                               .bytes = part.bytes});
-  statistics_.results_dropped += !id;
+  ++(id ? statistics_.prepared : statistics_.results_dropped);
   tell_started(id, part.from, true);
   Lines& now = lines_[object];  // outcomes of others may have come
   now.entries.push_back({id, part});

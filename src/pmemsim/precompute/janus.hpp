@@ -31,6 +31,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "pmemsim/core/relations.hpp"
 #include "pmemsim/precompute/janus_parameters.hpp"
 #include "pmemsim/precompute/precompute.hpp"
 
@@ -43,6 +44,7 @@ struct JanusStatistics {
   std::uint64_t operations = 0;
   std::uint64_t operations_dropped = 0;
   std::uint64_t results_dropped = 0;
+  std::uint64_t prepared = 0;
   std::uint64_t used = 0;
   std::uint64_t used_late = 0;
   std::uint64_t used_in_part = 0;
@@ -54,23 +56,31 @@ struct JanusStatistics {
   void describe(Visitor& visit) const {
     visit("requests", requests, "requests", "Pre-execution requests, without PRE_START_BUF");
     visit("requests_dropped", requests_dropped, "requests",
-          "Requests that found the request queue full, or had to leave it for others");
+          "Requests that found the request queue full, or had to leave it for others",
+          part_of("requests"));
     visit("requests_merged", requests_merged, "requests",
-          "Buffered requests that became one with an earlier one of their object");
+          "Buffered requests that became one with an earlier one of their object",
+          part_of("requests"));
     visit("operations", operations, "lines", "Lines that requests were decoded into");
     visit("operations_dropped", operations_dropped, "lines",
-          "Of these, that found the operation queue full");
+          "Of these, that found the operation queue full", part_of("operations"));
     visit("results_dropped", results_dropped, "lines",
-          "Of these, that found the intermediate result buffer full");
-    visit("used", used, "lines", "Entries whose line was written with their data");
-    visit("used_late", used_late, "lines", "Of these, that weren't done when the write came");
+          "Of these, that found the intermediate result buffer full", part_of("operations"));
+    visit.quantity("prepared", prepared, part_of("operations"));
+    visit("used", used, "lines", "Entries whose line was written with their data",
+          share_of("prepared"));
+    visit("used_late", used_late, "lines", "Of these, that weren't done when the write came",
+          part_of("used"));
     visit("used_in_part", used_in_part, "lines",
-          "Entries whose line was written with other data, or whose data were never known");
+          "Entries whose line was written with other data, or whose data were never known",
+          share_of("prepared"));
     visit("changed", changed, "lines",
-          "Entries lost since another write has changed their line's counter");
-    visit("too_old", too_old, "lines", "Entries that nobody wrote in their lifetime");
-    visit("unused", unused, "lines",
-          "Entries that were there when their thread, or the run, ended");
+          "Entries lost since another write has changed their line's counter",
+          share_of("prepared"));
+    visit("too_old", too_old, "lines", "Entries that nobody wrote in their lifetime",
+          share_of("prepared"));
+    visit("unused", unused, "lines", "Entries that were there when their thread, or the run, ended",
+          share_of("prepared"));
   }
 };
 

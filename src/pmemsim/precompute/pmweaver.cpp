@@ -82,6 +82,7 @@ void PmWeaver::forget_stores(CoreId core, Line line) {
 
 void PmWeaver::written_back(CoreId core, Line line, const LineData& data, WriteBack how,
                             Picoseconds when) {
+  ++statistics_.written_back;
   statistics_.address_seen += predicted_.find(line) != nullptr;
   cores_[core].timeout.written_back(line);
   cores_[core].accumulator.written_back(line);
@@ -128,6 +129,7 @@ void PmWeaver::arrive(std::uint64_t number, Picoseconds) {
     id = context_->pm.prepare(prediction_of(predicted, slot));
   }
   if (!id) return sent_.give_back(slot);
+  ++statistics_.prepared;
   lines_.add(predicted.write.line, id);
   if (predicted_.find(predicted.write.line) == nullptr) {
     predicted_.insert(predicted.write.line) = true;

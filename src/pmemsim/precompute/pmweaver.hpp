@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "pmemsim/core/line_table.hpp"
+#include "pmemsim/core/relations.hpp"
 #include "pmemsim/core/slab.hpp"
 #include "pmemsim/precompute/line_accumulator.hpp"
 #include "pmemsim/precompute/pmweaver_parameters.hpp"
@@ -42,6 +43,7 @@ struct PmWeaverStatistics {
   std::uint64_t by_stores = 0;
   std::uint64_t by_timeout = 0;
   std::uint64_t not_pm = 0;
+  std::uint64_t prepared = 0;
   std::uint64_t right_by_stores = 0;
   std::uint64_t right_by_timeout = 0;
   std::uint64_t right_late = 0;
@@ -49,6 +51,7 @@ struct PmWeaverStatistics {
   std::uint64_t changed = 0;
   std::uint64_t unused = 0;
   std::uint64_t known_late = 0;
+  std::uint64_t written_back = 0;
   std::uint64_t address_seen = 0;
   Picoseconds early{}, right_early{};
 
@@ -57,24 +60,35 @@ struct PmWeaverStatistics {
     visit("by_stores", by_stores, "predictions", "Predictions made from stores");
     visit("by_timeout", by_timeout, "predictions", "Predictions of lines left alone for a while");
     visit("not_pm", not_pm, "predictions", "Predictions whose address wasn't PM's, beside these");
+    visit.quantity("prepared", prepared, part_of("by_stores", "by_timeout"));
     visit("right_by_stores", right_by_stores, "writes",
-          "Writes whose address and data were predicted, from stores");
-    visit("right_by_timeout", right_by_timeout, "writes", "The same, by the timeout");
+          "Writes whose address and data were predicted, from stores", share_of("prepared"),
+          part_of("by_stores"));
+    visit("right_by_timeout", right_by_timeout, "writes", "The same, by the timeout",
+          share_of("prepared"), part_of("by_timeout"));
     visit("right_late", right_late, "writes",
-          "Of both, those that had something left to do when they came");
+          "Of both, those that had something left to do when they came",
+          part_of("right_by_stores", "right_by_timeout"));
     visit("address_right", address_right, "writes",
-          "Writes whose address was predicted, but not their data");
+          "Writes whose address was predicted, but not their data", share_of("prepared"));
     visit("changed", changed, "predictions",
-          "Predictions lost since another write has changed their line's counter");
+          "Predictions lost since another write has changed their line's counter",
+          share_of("prepared"));
     visit("unused", unused, "predictions",
-          "Predictions that nobody has written until they were displaced, or the run was over");
+          "Predictions that nobody has written until they were displaced, or the run was over",
+          share_of("prepared"));
     visit("early_ns", early,
-          "From a prediction until its write, in all, of writes whose address or more was right");
-    visit("right_early_ns", right_early, "The same, of writes whose data were right, too");
+          "From a prediction until its write, in all, of writes whose address or more was right",
+          at_most("run.drained_ns", right_by_stores + right_by_timeout + address_right));
+    visit("right_early_ns", right_early, "The same, of writes whose data were right, too",
+          part_of("early_ns"));
     visit("known_late", known_late, "writes",
-          "Writes whose address or more was right, but predicted less than 50 ns before they came");
+          "Writes whose address or more was right, but predicted less than 50 ns before they came",
+          part_of("right_by_stores", "right_by_timeout", "address_right"));
     visit("address_seen", address_seen, "lines",
-          "Lines that left the caches and had been predicted at any time before");
+          "Lines that left the caches and had been predicted at any time before",
+          part_of("written_back"));
+    visit.quantity("written_back", written_back);
   }
 };
 
@@ -92,9 +106,16 @@ struct WriteBackGaps {
   template <class Visitor>
   void describe(Visitor& visit) const {
     for (std::size_t i = 0; i < kLimitsNs.size(); ++i) {
-      visit("write_backs_within_" + std::to_string(kLimitsNs[i]) + "ns", within[i], "lines",
-            "Of the write-backs, those that came so soon after the last store to their line");
+      const bool longest = i + 1 == kLimitsNs.size();
+      visit(name(i), within[i], "lines",
+            "Of the write-backs, those that came so soon after the last store to their line",
+            part_of(longest ? "write_backs" : name(i + 1)));
     }
+  }
+
+ private:
+  static std::string name(std::size_t limit) {
+    return "write_backs_within_" + std::to_string(kLimitsNs[limit]) + "ns";
   }
 };
 

@@ -23,6 +23,7 @@
 #include <optional>
 #include <vector>
 
+#include "pmemsim/core/relations.hpp"
 #include "pmemsim/mem/image.hpp"
 #include "pmemsim/precompute/next_pointers.hpp"
 #include "pmemsim/precompute/pending_predictions.hpp"
@@ -47,18 +48,25 @@ struct LearnerStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("write_backs", write_backs, "lines", "Flushes of lines stored to since the last one");
+    visit("write_backs", write_backs, "lines", "Flushes of lines stored to since the last one",
+          part_of("shared.flushes"));
     visit("address_unknown", address_unknown, "lines",
-          "Of these, whose address isn't known: it doesn't stand in the store history");
+          "Of these, whose address isn't known: it doesn't stand in the store history",
+          part_of("write_backs"));
     visit("data_unknown", data_unknown, "lines",
-          "Of these, whose address is known, but not all of their data");
+          "Of these, whose address is known, but not all of their data", part_of("write_backs"));
     visit("by_next_pointer", by_next_pointer, "lines",
-          "Of these, whose address a line has that the history has the address of");
+          "Of these, whose address a line has that the history has the address of",
+          part_of("write_backs"));
     visit("by_delta", by_delta, "lines",
-          "Of these, of which something is known by its difference from their path's last write");
-    visit("learnt", learnt, "patterns", "Patterns that are new in the prediction table");
-    visit("replaced", replaced, "patterns", "Patterns that have taken an untrusted one's place");
-    visit("kept", kept, "patterns", "Patterns that another one of their path has kept out");
+          "Of these, of which something is known by its difference from their path's last write",
+          part_of("write_backs"));
+    visit("learnt", learnt, "patterns", "Patterns that are new in the prediction table",
+          at_most("write_backs"));
+    visit("replaced", replaced, "patterns", "Patterns that have taken an untrusted one's place",
+          at_most("write_backs"));
+    visit("kept", kept, "patterns", "Patterns that another one of their path has kept out",
+          at_most("write_backs"));
     visit("triggered", triggered, "predictions", "Predictions that a path has begun");
   }
 };

@@ -73,9 +73,9 @@ struct Energy {
   template <class Visitor>
   void describe(Visitor& visit) const {
     const auto part = [&](std::string_view name, double picojoules, std::string_view what) {
-      visit(name, picojoules / 1000, "nJ", what);
+      visit(name, picojoules / 1000, "nJ", what, share_of("total_nj"));
     };
-    part("total_nj", total(), "All of these: what the run has used");
+    visit("total_nj", total() / 1000, "nJ", "All of these: what the run has used");
     part("cores_nj", cores, "Cores that run a thread, and their caches, by time alone");
     part("dram_nj", dram, "Reads and writes of DRAM");
     part("pm_reads_nj", pm_reads, "Reads of PM");
@@ -90,8 +90,10 @@ struct Energy {
     part("other_operations_nj", other_operations, "Compression and check bits");
     part("predictor_power_nj", predictor_power, "PMWeaver's structures, by time alone");
     part("predictor_nj", predictor, "PMWeaver's structures, for what they do");
-    part("unused_nj", unused,
-         "Of pads, MACs, hashes, fingerprints and others: worked out, and of no use to any write");
+    visit(
+        "unused_nj", unused / 1000, "nJ",
+        "Of pads, MACs, hashes, fingerprints and others: worked out, and of no use to any write",
+        part_of("pads_nj", "macs_nj", "tree_hashes_nj", "fingerprints_nj", "other_operations_nj"));
   }
 };
 

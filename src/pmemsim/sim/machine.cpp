@@ -193,6 +193,7 @@ bool Machine::run(const std::function<bool(double)>& progress) {
     }
   } while (queue_.now() > before);
   if (!pm_.idle() || !dram_.idle() || !design_.pending().empty()) report_stuck();
+  check_statistics();
   if (progress) progress(1);
   return true;
 }

@@ -42,8 +42,8 @@ class Machine {
   Machine& operator=(const Machine&) = delete;
 
   // Runs to the end, every write written out. `progress` gets the share of operations done, now
-  // and then; returning false stops the run. Throws StuckError, trace::TraceError.
-  // False if stopped.
+  // and then; returning false stops the run. Throws StuckError, trace::TraceError, and
+  // InternalError if the statistics contradict each other. False if stopped.
   bool run(const std::function<bool(double)>& progress);
 
   Picoseconds now() const { return queue_.now(); }
@@ -75,6 +75,7 @@ class Machine {
   Image image(std::uint64_t begin, std::uint64_t end) const;
 
  private:
+  void check_statistics() const;
   void warm_caches();
   std::uint64_t address_offset(std::uint32_t instance) const;
   [[noreturn]] void report_stuck() const;

@@ -1,5 +1,7 @@
 #include "pmemsim/sim/simulate.hpp"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "pmemsim/mem/image_file.hpp"
@@ -17,34 +19,59 @@ CoreStatistics sum(const std::vector<std::unique_ptr<Core>>& cores) {
   return total;
 }
 
+constexpr std::array kMisses{Cause::kPrivateCache, Cause::kSharedCache, Cause::kOtherCore,
+                             Cause::kDram, Cause::kPm};
+
+void describe_stall(Cause cause, Picoseconds time, StatisticsCollector& collector) {
+  const CauseText& text = kCauseTexts[static_cast<std::size_t>(cause)];
+  const std::string name = "stall." + std::string(text.name) + "_ns";
+  const std::string description = "Time of all cores: " + std::string(text.description);
+  if (std::ranges::find(kMisses, cause) == kMisses.end()) {
+    collector(name, time, description, share_of("stall.total_ns"));
+  } else {
+    collector(name, time, description, share_of("stall.total_ns"), share_of("stall.cache_miss_ns"));
+  }
+}
+
 // Where the cores' time went, added up over the cores.
 void describe_stalls(const Machine& machine, StatisticsCollector& collector) {
   CycleAccount account;
   for (const auto& core : machine.cores()) account += core->account();
   const Clock& clock = machine.cores().front()->clock();
   for (std::size_t i = 0; i < kCauses; ++i) {
-    collector("stall." + std::string(kCauseTexts[i].name) + "_ns",
-              clock.time(account[static_cast<Cause>(i)]),
-              "Time of all cores: " + std::string(kCauseTexts[i].description));
+    const auto cause = static_cast<Cause>(i);
+    describe_stall(cause, clock.time(account[cause]), collector);
   }
   Slot misses = 0;
-  for (const Cause cause :
-       {Cause::kPrivateCache, Cause::kSharedCache, Cause::kOtherCore, Cause::kDram, Cause::kPm}) {
-    misses += account[cause];
-  }
+  for (const Cause cause : kMisses) misses += account[cause];
   collector("stall.cache_miss_ns", clock.time(misses),
             "Time of all cores: loads that missed the L1, wherever they were served");
   collector("stall.total_ns", clock.time(account.total()),
             "Time of all cores, from the start to each one's end: the sum of the causes");
 }
 
+// The times that limit others: of cores until their ends, of the run until the last core's end, and
+// until everything has been written. Cores compute ahead, so that a core's end may come after all
+// events.
+void describe_times(const Machine& machine, StatisticsCollector& collector) {
+  collector.quantity("run.time_ns", machine.end(), part_of("run.drained_ns"));
+  collector.quantity("run.drained_ns", max(machine.now(), machine.end()));
+  Picoseconds all{};
+  for (const auto& core : machine.cores()) all += core->end();
+  collector.quantity("core.time_ns", all, at_most("run.time_ns", machine.cores().size()));
+}
+
 }  // namespace
 
 void Machine::describe_statistics(StatisticsCollector& collector) const {
+  describe_times(*this, collector);
   collector.group("core", sum(cores_));
   describe_stalls(*this, collector);
   for (std::size_t i = 0; i < cores_.size(); ++i) {
-    collector.group("core" + std::to_string(i), cores_[i]->statistics());
+    const std::string name = "core" + std::to_string(i);
+    collector.share(name, cores_[i]->statistics(), "core");
+    collector.quantity(name + ".time_ns", cores_[i]->end(), part_of("run.time_ns"),
+                       share_of("stall.total_ns", "core"));
   }
   collector.group("shared", hierarchy_.statistics());
   collector.group("pm", pm_.statistics());
@@ -55,6 +82,12 @@ void Machine::describe_statistics(StatisticsCollector& collector) const {
     collector.group("energy", energy_of(configuration_.energy, collector.found, core_time));
   }
   collector("events", queue_.executed(), "events", "Events that the simulation executed");
+}
+
+void Machine::check_statistics() const {
+  StatisticsCollector collector;
+  describe_statistics(collector);
+  collector.check();
 }
 
 void check_fit(const trace::TraceFile& trace, const Configuration& configuration,
@@ -92,6 +125,7 @@ RunResult simulate(const trace::TraceFile& trace, std::span<const Setting> setti
   StatisticsCollector collector;
   machine.describe_statistics(collector);
   result.statistics = std::move(collector.found);
+  result.relations = collector.relations();
   return result;
 }
 

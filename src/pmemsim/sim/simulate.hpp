@@ -26,6 +26,7 @@ struct RunResult {
   std::uint32_t threads = 0;  // cores used
   double wall_s = 0;          // of the host, for the simulation itself
   std::vector<Statistic> statistics;
+  std::size_t relations = 0;  // between statistics, which have been checked
 };
 
 // Throws ConfigError, with the places of these settings, if the trace doesn't fit the machine.
