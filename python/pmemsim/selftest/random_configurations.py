@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import shlex
 from dataclasses import dataclass
@@ -19,7 +20,12 @@ MOST_VALUES = 8
 SEEDS_PER_PROGRAM = 16
 """Consecutive seeds that share a program, since recording it takes longer than a simulation."""
 _MOST_THREADS = 4
-_REGIONS = 20
+_MOST_INSTANCES = 4
+_TIMED_ONLY = 0.07
+_REGIONS = 32
+_MECHANISMS = (
+    "x86", "eadr", "dpo", "hops", "pmem-spec", "hw-undo", "hw-redo", "asap", "lad", "none",
+)  # fmt: skip
 # Designs with a redo log need a program with one, and `random` has none.
 _REDO_PROGRAMS = 4
 _REDO_ITEMS = 16
@@ -60,7 +66,8 @@ def random_case(seed: int) -> RandomCase:
     """Return the case of a seed. Raises `ConfigError` if its values don't go together."""
     numbers = random.Random(seed)
     design, machine, layers = _legal_design(numbers)
-    values = [*layers, *_extreme_values(numbers, _configuration(design, machine, layers))]
+    extremes = _extreme_values(numbers, _configuration(design, machine, layers))
+    values = [*layers, *_ways_to_run(numbers), *extremes]
     settings = _configuration(design, machine, values).settings
     # Commands refuse settings without an effect, which some have beside others.
     idle = _core.idle_settings(settings)
@@ -75,15 +82,21 @@ def _configuration(design: str, machine: str, values: _Values) -> Configuration:
 
 
 def _legal_design(numbers: random.Random) -> tuple[str, str, _Values]:
-    """Return a design that the simulator accepts on a machine: a preset, or a choice of layers."""
+    """Return a design that the simulator accepts on a machine: a preset, or a choice of layers.
+
+    It has a mechanism that is chosen first, since some are in few designs.
+    """
+    mechanism = numbers.choice(_MECHANISMS)
     while True:
         machine = numbers.choice(preset_names("machine"))
         design, layers = numbers.choice((_preset_design, _layers))(numbers)
-        try:
-            _configuration(design, machine, layers).resolve()
-        except ConfigError:
+        settings = _configuration(design, machine, layers).settings
+        chosen = {key: value for key, value, _ in settings}
+        if mechanism not in (chosen["ordering"], chosen["atomicity"]):
             continue
-        return design, machine, layers
+        with contextlib.suppress(ConfigError):
+            _core.resolve(settings)
+            return design, machine, layers
 
 
 def _preset_design(numbers: random.Random) -> tuple[str, _Values]:
@@ -109,11 +122,26 @@ def _extreme_values(numbers: random.Random, configuration: Configuration) -> _Va
     known = [
         (each["key"], extreme_values(each))
         for each in _core.parameters()
-        if not each["defect"] and each["key"] not in (*idle, *_core.layer_names)
+        if not each["defect"]
+        and each["key"] not in (*idle, *_core.layer_names)
+        and not each["key"].startswith("run.")
     ]
     known = [(key, values) for key, values in known if values]
     chosen = numbers.sample(known, numbers.randint(1, MOST_VALUES))
     return [(key, numbers.choice(values)) for key, values in chosen]
+
+
+def _ways_to_run(numbers: random.Random) -> _Values:
+    """Return that there are copies of the program, or another order of locks, for few cases.
+
+    A crash can't be checked with either.
+    """
+    found = []
+    if numbers.random() < _TIMED_ONLY:
+        found.append(("run.instances", f"{numbers.randint(2, _MOST_INSTANCES)}"))
+    if numbers.random() < _TIMED_ONLY:
+        found.append(("run.lock_order", "simulated"))
+    return found
 
 
 def _program(seed: int, log: str) -> WorkloadRun:
