@@ -20,7 +20,7 @@ from support import LONG_TESTS
 from pmemsim import _core
 
 # The long form has 500 configurations, and others than the usual form.
-GROUPS, CASES = (range(4, 24), 25) if LONG_TESTS else (range(4), 15)
+GROUPS, CASES = (range(4, 14), 50) if LONG_TESTS else (range(4), 15)
 
 
 @pytest.mark.parametrize("group", GROUPS)

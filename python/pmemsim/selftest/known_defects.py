@@ -29,6 +29,11 @@ _METADATA_CACHES = {
     "deduplication.cache": {"deduplication"},
     "integrity.cache": {"integrity"},
 }
+# Groups of parameters, and one parameter, that say how long a write to PM takes.
+_WRITES = (
+    "pm.", "backend.", "encryption.", "deduplication.", "integrity.", "compression.",
+    "error_correction.", "wear_leveling.", "oram.", "pmem_spec.controller_latency",
+)  # fmt: skip
 _UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 _NANOSECONDS = {"ps": 1e-3, "ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
@@ -69,7 +74,7 @@ def _polls_during_slow_accesses(values: Values) -> bool:
     return values["ordering"] == "pmem-spec" and any(
         _nanoseconds(value) >= 1e6
         for key, value in values.items()
-        if key == "pmem_spec.controller_latency" or (key.startswith("pm.") and key != "pm.trefi")
+        if key.startswith(_WRITES) and key != "pm.trefi"
     )
 
 
