@@ -36,3 +36,11 @@ def queue_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = pmemsim("record", "--name", "queue", *SMALL, "-o", path)
     assert done.returncode == 0, done.stderr
     return path
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the sentences that tests have recorded under the name `summary`."""
+    for report in terminalreporter.getreports(""):
+        for name, value in getattr(report, "user_properties", ()):
+            if name == "summary" and report.when == "teardown":
+                terminalreporter.write_line(f"{report.nodeid}: {value}")

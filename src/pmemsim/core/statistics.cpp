@@ -69,14 +69,15 @@ class StatisticsCollector::Check {
     for (const Term& term : terms) all += (all.empty() ? "" : " + ") + term.text();
     return all;
   }
-  // Whole numbers are compared exactly. A sum of others depends on the order of its terms in the
-  // last of 16 digits, which 9 digits do not show.
+  // Whole numbers are compared exactly while doubles hold them exactly. A sum of others depends on
+  // the order of its terms in the last of 16 digits, which 9 digits do not show.
   static double tolerance(const Declared& one, const Terms& others) {
-    constexpr double kRelative = 1e-9;
-    const bool exact = one.amount.is_whole && std::ranges::all_of(others, [](const Term& term) {
-                         return term.declared->amount.is_whole;
-                       });
-    return exact ? 0 : kRelative * std::max(std::abs(one.amount.value), std::abs(total(others)));
+    constexpr double kRelative = 1e-9, kExact = 9'007'199'254'740'992;  // 2^53
+    const double largest = std::max(std::abs(one.amount.value), std::abs(total(others)));
+    const bool exact = largest <= kExact && one.amount.is_whole &&
+                       std::ranges::all_of(
+                           others, [](const Term& term) { return term.declared->amount.is_whole; });
+    return exact ? 0 : kRelative * largest;
   }
 
   void take(const Declared& declared, const Relation& relation) {

@@ -553,9 +553,9 @@ MemoryStatistics Channel::statistics() const {
   all.log_queue_full_time = full_time(log_queue_);
   all.refresh_time = timing_.refi * static_cast<std::int64_t>(all.refreshes);
   all.channel_time = queue_.now();
-  all.read_limit = queue_.now() * most_reads_;
-  all.write_limit = queue_.now() * most_writes_;
-  all.entry_limit = queue_.now() * (std::int64_t{wpq_.count} + log_queue_.count);
+  all.most_reads = most_reads_;
+  all.most_writes = most_writes_;
+  all.queue_entries = std::uint64_t{wpq_.count} + log_queue_.count;
   all.burst = timing_.burst;
   all.row_accesses = timing_.independent_banks ? 0 : all.lines_read + all.all_lines_written();
   all.media_lines_read = internal_.media_lines_read();

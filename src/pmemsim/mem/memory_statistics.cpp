@@ -30,9 +30,9 @@ MemoryStatistics& MemoryStatistics::operator+=(const MemoryStatistics& other) {
   bus_time += other.bus_time;
   refresh_time += other.refresh_time;
   channel_time += other.channel_time;
-  read_limit += other.read_limit;
-  write_limit += other.write_limit;
-  entry_limit += other.entry_limit;
+  most_reads += other.most_reads;
+  most_writes += other.most_writes;
+  queue_entries += other.queue_entries;
   burst = other.burst;
   return *this;
 }

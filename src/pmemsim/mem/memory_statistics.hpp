@@ -37,8 +37,8 @@ struct MemoryStatistics {
   Picoseconds burst{};                // of one line, the same on all channels
   Picoseconds refresh_time{};         // refresh intervals that have passed, summed over channels
   Picoseconds channel_time{};         // time simulated, times channels
-  // Time simulated, times what waits at a time at most: reads, writes, entries of queues.
-  Picoseconds read_limit{}, write_limit{}, entry_limit{};
+  // The most that wait at a time, summed over channels.
+  std::uint64_t most_reads = 0, most_writes = 0, queue_entries = 0;
 
   std::uint64_t all_writes() const { return sum(writes); }
   std::uint64_t all_lines_written() const { return sum(lines_written); }
@@ -125,12 +125,9 @@ struct MemoryStatistics {
           at_most("run.drained_ns"));
     visit("wpq_residence_ns", mean(residence_time, all_lines_written()), "ns",
           "Mean time from a write's acceptance to its bank taking it", at_most("run.drained_ns"));
-    visit.quantity("read_limit_ns", read_limit);
-    visit.quantity("read_time_ns", read_time, part_of("read_limit_ns"));
-    visit.quantity("write_limit_ns", write_limit);
-    visit.quantity("acceptance_time_ns", acceptance_time, part_of("write_limit_ns"));
-    visit.quantity("entry_limit_ns", entry_limit);
-    visit.quantity("residence_time_ns", residence_time, part_of("entry_limit_ns"));
+    visit.quantity("read_time_ns", read_time, at_most("run.drained_ns", most_reads));
+    visit.quantity("acceptance_time_ns", acceptance_time, at_most("run.drained_ns", most_writes));
+    visit.quantity("residence_time_ns", residence_time, at_most("run.drained_ns", queue_entries));
     visit.quantity("channel_time_ns", channel_time);
     visit("wpq_full_ns", wpq_full_time, "Time a WPQ was full, summed over channels",
           part_of("channel_time_ns"));

@@ -1,0 +1,1 @@
+"""Tests that the simulator does on itself: random configurations run and crash."""

@@ -1,0 +1,126 @@
+"""Trials of random configurations: each runs twice and crashes, in a process of its own.
+
+A trial fails if two runs differ, if an image after a crash is wrong, if the simulator reports an
+error of its own, or if the process dies or doesn't end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import count
+
+from pmemsim.crash import Points, verify
+from pmemsim.errors import ConfigError, StuckError, in_one
+from pmemsim.recording import record_workload
+from pmemsim.selftest.child_process import PROCESSOR_SECONDS, ChildFailedError, in_child
+from pmemsim.selftest.known_defects import known_defect
+from pmemsim.selftest.random_configurations import RandomCase, random_case
+from pmemsim.simulation import Configuration, simulate
+from pmemsim.trace import Trace
+
+POINTS = 50
+"""Crash points of a trial."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a trial has found."""
+
+    failure: str = ""
+    refusal: str = ""
+    """Why the simulator doesn't run this program with these values."""
+    crashed: bool = False
+    """Whether the design guarantees something, so that images after crashes were checked."""
+
+
+@dataclass
+class Trials:
+    """What became of the cases of consecutive seeds."""
+
+    ran: int = 0
+    crashed: int = 0
+    refusals: list[str] = field(default_factory=list)
+    known_defects: list[str] = field(default_factory=list)
+    """The reasons why cases were left out."""
+    failures: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """Return the counts in a sentence."""
+        return (
+            f"{self.ran} random configurations ran, {self.crashed} of them crashed, "
+            f"{len(self.failures)} failed; {len(self.refusals)} more were refused, "
+            f"{len(self.known_defects)} left out for known defects"
+        )
+
+
+def run_trials(first_seed: int, wanted: int) -> Trials:
+    """Try consecutive seeds until so many cases have run."""
+    trials = Trials()
+    for seed in count(first_seed):
+        if trials.ran == wanted:
+            break
+        _try_seed(seed, trials)
+    return trials
+
+
+def _try_seed(seed: int, trials: Trials) -> None:
+    try:
+        case = random_case(seed)
+        values = {each["key"]: each["value"] for each in case.configuration.resolve()}
+    except ConfigError as error:
+        trials.refusals.append(in_one(error))
+        return
+    if defect := known_defect(values):
+        trials.known_defects.append(defect.reason)
+        return
+    outcome = try_case(case)
+    if outcome.refusal:
+        trials.refusals.append(outcome.refusal)
+        return
+    trials.ran += 1
+    trials.crashed += outcome.crashed
+    if outcome.failure:
+        crash = case.command("crash", "--points", f"{POINTS}")
+        again = f"to see it again:\n  {case.command('run')}\n  {crash}"
+        trials.failures.append(f"seed {seed}: {outcome.failure}\n{again}")
+
+
+def try_case(case: RandomCase, processor_seconds: float = PROCESSOR_SECONDS) -> Outcome:
+    """Run and crash a case, whatever happens to the process that does it."""
+    trace = record_workload(case.program)
+    points = Points(sample=POINTS, seed=case.program.seed)
+    try:
+        return in_child(
+            _outcome, trace, case.configuration, points, processor_seconds=processor_seconds
+        )
+    except ChildFailedError as error:
+        return Outcome(failure=str(error))
+
+
+def _outcome(trace: Trace, configuration: Configuration, points: Points) -> Outcome:
+    try:
+        return _run_and_crash(trace, configuration, points)
+    except ConfigError as error:
+        return Outcome(refusal=in_one(error))
+    except StuckError as error:
+        # Locks in simulated order may contradict the recorded order of atomic variables.
+        refused = "use run.lock_order=recorded" in str(error)
+        return Outcome(refusal=str(error)) if refused else Outcome(failure=str(error))
+    except Exception as error:
+        return Outcome(failure=f"{type(error).__name__}: {error}")
+
+
+def _run_and_crash(trace: Trace, configuration: Configuration, points: Points) -> Outcome:
+    first, second = (simulate(trace, configuration) for _ in range(2))
+    if first.statistics != second.statistics:
+        pairs = zip(first.statistics, second.statistics, strict=True)
+        different = [one.name for one, other in pairs if one != other]
+        return Outcome(failure=f"two runs have different values of {', '.join(different)}")
+    try:
+        run = verify(trace, configuration, points, None, "")
+    except ConfigError:  # The design guarantees nothing.
+        return Outcome()
+    if run.story is None:
+        return Outcome(crashed=True)
+    wrong = f"{run.violations} of {run.points} crash points are wrong"
+    return Outcome(failure="\n    ".join([wrong, *run.story.lines]), crashed=True)

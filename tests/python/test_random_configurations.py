@@ -1,0 +1,132 @@
+"""Random configurations run, crash and run again the same (python/pmemsim/selftest)."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from itertools import count
+
+import pytest
+from pmemsim.errors import ConfigError
+from pmemsim.selftest.child_process import ChildFailedError, in_child
+from pmemsim.selftest.extreme_values import extreme_values
+from pmemsim.selftest.known_defects import KNOWN_DEFECTS, KnownDefect, known_defect
+from pmemsim.selftest.random_configurations import RandomCase, random_case
+from pmemsim.selftest.trials import run_trials, try_case
+from pmemsim.workloads import WorkloadRun
+from support import LONG_TESTS
+
+from pmemsim import _core
+
+# The long form has 500 configurations, and others than the usual form.
+GROUPS, CASES = (range(4, 14), 50) if LONG_TESTS else (range(4), 15)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_random_configurations(group: int, record_property: Callable[[str, object], None]) -> None:
+    trials = run_trials(first_seed=1000 * group, wanted=CASES)
+    record_property("summary", str(trials))
+    assert trials.failures == [], "\n".join(trials.failures)
+    assert trials.crashed > CASES / 3
+    for refusal in trials.refusals:
+        assert len(refusal.splitlines()) == 1, refusal
+        assert ": " in refusal or "; " in refusal, refusal
+
+
+def test_a_seed_has_one_case() -> None:
+    cases = []
+    for seed in count(1):
+        try:
+            cases.append(random_case(seed))
+        except ConfigError:
+            continue
+        assert random_case(seed) == cases[-1]
+        if len(cases) == 60:
+            break
+    assert len({case.machine for case in cases}) > 4
+    assert len({case.design for case in cases}) > 4
+    assert {case.program.threads for case in cases} == {1, 2, 3, 4}
+    assert any(("run.lock_order", "simulated") in case.values for case in cases)
+    assert any(key == "run.instances" for case in cases for key, _ in case.values)
+    assert len({key for case in cases for key, _ in case.values}) > 100
+
+
+def parameter(key: str) -> _core.Parameter:
+    return next(each for each in _core.parameters() if each["key"] == key)
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("core.rob_entries", ["8", "4096"]),
+        ("pm.read_latency", ["0s", "1s"]),
+        ("pm.latency_factor", ["0.01", "1000"]),
+        ("dram.page_size", ["64B", "1GiB"]),
+        ("core.run_ahead", ["1ns", "1ms"]),
+        ("pm.write_merging", ["false", "true"]),
+        ("pm.device", ["dram", "fixed", "buffered"]),
+        ("pmem_spec.releases", ["wait"]),
+        ("l1.size", ["64B", "1MiB"]),
+        ("pm.link_bandwidth", []),
+    ],
+)
+def test_extreme_values_are_the_declared_ends(key: str, values: list[str]) -> None:
+    assert extreme_values(parameter(key)) == values
+
+
+def test_extreme_values_are_legal() -> None:
+    for each in _core.parameters():
+        for value in extreme_values(each) if each["type"] != "choices" else []:
+            _core.check_values([(each["key"], value, "test")])
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def never_end() -> None:
+    while True:
+        pass
+
+
+def test_a_child_that_dies_or_never_ends_is_an_error() -> None:
+    assert in_child(divmod, 7, 2) == (3, 1)
+    with pytest.raises(ChildFailedError, match="died of signal SIGSEGV"):
+        in_child(die)
+    with pytest.raises(ChildFailedError, match="in time"):
+        in_child(never_end, processor_seconds=0.1)
+
+
+RANDOM = WorkloadRun.of("random", threads=2, regions=20, seed=1)
+MISSPECULATING = WorkloadRun.of("load_misspeculation", threads=2, regions=6)
+# A case of each known defect.
+WITH_KNOWN_DEFECTS = {
+    "selective metadata": RandomCase(
+        0,
+        "pmem-spec@verified-parallel",
+        "pmem-spec",
+        (
+            ("pmem_spec.path_latency", "200ns"),
+            ("pages.placement", "contiguous"),
+            ("backend.metadata_atomicity", "selective"),
+        ),
+        MISSPECULATING,
+    ),
+    "cache without a set": RandomCase(
+        0,
+        "sw-undo@enc+veri-pmweaver",
+        "pmweaver",
+        (("counter_cache.size_per_core", "64B"),),
+        RANDOM,
+    ),
+    "polling": RandomCase(0, "pmem-spec", "lalea", (("pm.tburst", "1s"),), RANDOM),
+}
+
+
+@pytest.mark.parametrize("defect", KNOWN_DEFECTS, ids=lambda each: each.name)
+def test_known_defects_are_not_mended(defect: KnownDefect) -> None:
+    case = WITH_KNOWN_DEFECTS[defect.name]
+    values = {each["key"]: each["value"] for each in case.configuration.resolve()}
+    assert known_defect(values) == defect
+    assert try_case(case, processor_seconds=1).failure, "it is mended: remove its row"
