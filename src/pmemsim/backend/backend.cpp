@@ -60,9 +60,7 @@ WriteId Backend::write(const Write& write) {
 // `sent`: to the queues at once.
 void Backend::count(const Write& write, bool sent) {
   ++ReceivedStatistics::of(received_.writes, write.kind);
-  if (!sent) return;
-  ++ReceivedStatistics::of(received_.sent, write.kind);
-  ++received_.past_operations;
+  if (sent) ++ReceivedStatistics::of(received_.sent, write.kind);
 }
 
 // Rule 6.
@@ -78,6 +76,7 @@ bool Backend::overtaken(const Write& write) {
 WriteId Backend::write_reserved(const Write& write) {
   const bool goes_on = operations_.empty() || defects_.reserved;
   count(write, goes_on);
+  if (goes_on && !operations_.empty()) ++received_.past_operations;
   return goes_on ? pm_.write_reserved(write) : take(write, true);
 }
 

@@ -18,7 +18,7 @@ struct ReceivedStatistics {
   std::uint64_t elsewhere = 0;  // whose data PM already has: only their metadata are sent
   std::uint64_t coalesced = 0, dropped_here = 0, dropped_in_queue = 0;
   std::uint64_t metadata_sent_again = 0;  // only by injected faults
-  std::uint64_t past_operations = 0;      // where there are none, or by an injected fault
+  std::uint64_t past_operations = 0;      // only by an injected fault
   std::uint64_t reads = 0, forwarded_reads = 0, metadata_reads = 0;
 
   static std::uint64_t& of(Counts& counts, WriteKind kind) {
@@ -37,7 +37,9 @@ struct ReceivedStatistics {
     visit.quantity("sent_log", sent_log, share_of("writes", "fate"), share_of("pm.log_writes"));
     visit.quantity("sent_log_headers", sent_log_header, share_of("writes", "fate"),
                    share_of("pm.log_header_writes"));
-    visit.quantity("past_operations", past_operations, share_of("writes", "operations"));
+    if (past_operations > 0) {
+      visit.quantity("past_operations", past_operations, share_of("writes", "operations"));
+    }
     visit.quantity("elsewhere", elsewhere, share_of("writes", "fate"));
     visit.quantity("coalesced", coalesced, share_of("writes", "fate"));
     visit.quantity("dropped_here", dropped_here, share_of("writes", "fate"));
