@@ -37,9 +37,7 @@ struct ReceivedStatistics {
     visit.quantity("sent_log", sent_log, share_of("writes", "fate"), share_of("pm.log_writes"));
     visit.quantity("sent_log_headers", sent_log_header, share_of("writes", "fate"),
                    share_of("pm.log_header_writes"));
-    if (past_operations > 0) {
-      visit.quantity("past_operations", past_operations, share_of("writes", "operations"));
-    }
+    visit.quantity("operated", data + log + log_header - past_operations);
     visit.quantity("elsewhere", elsewhere, share_of("writes", "fate"));
     visit.quantity("coalesced", coalesced, share_of("writes", "fate"));
     visit.quantity("dropped_here", dropped_here, share_of("writes", "fate"));

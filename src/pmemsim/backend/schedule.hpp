@@ -57,7 +57,7 @@ struct ScheduleStatistics {
   template <class Visitor>
   void describe(Visitor& visit) const {
     visit("writes", writes, "writes", "Writes to PM that had operations to do",
-          share_of("received.writes", "operations"));
+          share_of("received.operated"));
     visit("done_before", done_before, "writes", "Of these, all was done when they came",
           part_of("writes"), part_of("executed_before"));
     visit("executed_before", executed_before, "writes",
@@ -73,7 +73,7 @@ struct ScheduleStatistics {
           "Done before their write came, and lost since other writes have changed metadata");
     visit("coalesced", coalesced, "writes",
           "Writes whose data one of their line brought that wasn't done yet; not among the others",
-          share_of("received.writes", "operations"));
+          share_of("received.operated"));
   }
 };
 
