@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "trace_builder.hpp"
 #include "pmemsim/trace/reader.hpp"
+#include "trace_builder.hpp"
 
 namespace pmemsim::trace {
 
