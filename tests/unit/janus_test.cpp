@@ -131,6 +131,15 @@ TEST(Janus, BufferedRequestsOfLinesApartStayTwo) {
   EXPECT_EQ(bench.count("requests_merged"), 1);
 }
 
+TEST(Janus, BufferedRequestsOfTheLinesBeforeAndAfterAreMerged) {
+  JanusBench bench;
+  for (const std::uint64_t line : {1u, 0u, 2u}) {
+    bench.hint(HintKind::kAddressBuffered, 1, kAddress + line * 64, {});
+  }
+  bench.wait(ns(100));
+  EXPECT_EQ(bench.count("requests_merged"), 2);
+}
+
 TEST(Janus, AFullRequestQueueLosesItsOldestBufferedRequest) {
   JanusBench bench(Values{{"janus.request_entries", "1"}});  // for each of two cores
   bench.hint(HintKind::kBothBuffered, 1, kAddress, data_of(1));

@@ -2,6 +2,10 @@
 // dropping and draining.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bit>
+#include <numeric>
+
 #include "memory_bench.hpp"
 
 namespace pmemsim {
@@ -117,6 +121,19 @@ TEST(MemoryQueue, FullLogQueueHoldsUpLogWritesAlone) {
   EXPECT_EQ(bench.persisted_at[3], Times{ns(2 * (130 + 30) + 130)});
   EXPECT_EQ(bench.memory.statistics().log_queue_full_time, ns(2 * (130 + 30)));
   EXPECT_EQ(bench.memory.statistics().wpq_full_time, ns(0));
+}
+
+TEST(MemoryStatistics, AreSummedOverChannelsButForTheTimeOfABurst) {
+  std::array<std::int64_t, sizeof(MemoryStatistics) / sizeof(std::int64_t)> numbers{};
+  std::iota(numbers.begin(), numbers.end(), 1);
+  const auto channel = std::bit_cast<MemoryStatistics>(numbers);
+  MemoryStatistics both = channel;
+  both += channel;
+  auto doubled = numbers;
+  for (std::int64_t& number : doubled) number *= 2;
+  auto expected = std::bit_cast<MemoryStatistics>(doubled);
+  expected.burst = channel.burst;
+  EXPECT_EQ(std::bit_cast<decltype(numbers)>(both), std::bit_cast<decltype(numbers)>(expected));
 }
 
 TEST(MemoryQueue, FullWpqHoldsUpNoLogWrite) {

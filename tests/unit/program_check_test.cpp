@@ -587,6 +587,20 @@ TEST(ProgramCheck, UselessFlushesAreCountedBesideTheOthers) {
   EXPECT_EQ(report.findings[0].executions, 3);
 }
 
+TEST(ProgramCheck, ExecutionsOfALineAreThoseOfAllItsSites) {
+  CheckedTrace trace;
+  const std::uint32_t first = trace.flush_at(22), second = trace.flush_at(22);
+  trace.put(kLine);
+  trace.access(first, kLine);
+  trace.access(second, kLine);
+  trace.access(second, kLine);
+  trace.sfence();
+  const Report report = trace.report();
+  ASSERT_EQ(report.findings.size(), 1);
+  EXPECT_EQ(report.findings[0].count, 2);
+  EXPECT_EQ(report.findings[0].executions, 3);
+}
+
 TEST(ProgramCheck, WhatWasStoredBeforeTheRecordingMayNeedAFlush) {
   CheckedTrace trace;
   trace.mark(MarkKind::kRoiBegin);
