@@ -53,7 +53,7 @@ quick: setup
 	cmake --preset tests >build/tests.log || { cat build/tests.log; exit 1; }
 	cmake --build --preset tests --target unit_tests validation_tests
 	GTEST_FILTER='$(QUICK)'; export GTEST_FILTER; $(call CTEST,tests,-R '^(unit|validation)\.')
-	$(PYTEST) -m quick
+	$(PYTEST) -m "quick and not long"
 	$(TOOK)
 
 test: test-cxx test-python

@@ -68,6 +68,7 @@ def test_the_pm_librarys_level_may_be_another(toolchain: Toolchain) -> None:
     assert "the pm library comes as --pm-library=O0 and as --pm-library=O2" in complaint
 
 
+@pytest.mark.quick
 def test_stages(toolchain: Toolchain) -> None:
     """Preprocess, compile, assemble and link one by one."""
     source = toolchain.write(PROGRAM)
@@ -141,6 +142,7 @@ def test_spaces_and_symbolic_links(toolchain: Toolchain) -> None:
     assert toolchain.execute(folder / "a program").output == "hello\n"
 
 
+@pytest.mark.quick
 def test_source_lines_without_debug_option(toolchain: Toolchain) -> None:
     """Lines are there without -g, and -g keeps working."""
     for flags in ((), ("-g",), ("-O2",), ("-ggdb3",)):

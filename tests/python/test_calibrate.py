@@ -128,6 +128,7 @@ def ns(text: str) -> float:
     return float(text.removesuffix("ns"))
 
 
+@pytest.mark.quick
 def test_a_fit_gives_the_machine_back_that_was_measured() -> None:
     found = fitted(figures())
     assert found["core.count"] == "2"

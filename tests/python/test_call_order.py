@@ -58,6 +58,7 @@ def sources_of(folder: str) -> list[str]:
     return sorted(path.stem for path in (ROOT / folder).iterdir() if path.suffix in (".c", ".cpp"))
 
 
+@pytest.mark.quick
 def test_the_library_calls_in_the_order_that_its_header_states() -> None:
     order = [name for entry in stated_order("library/internal.h") for name in entry]
     assert sorted(order) == sources_of("library")

@@ -33,6 +33,7 @@ def refused(*arguments: str | Path) -> str:
     return done.stderr
 
 
+@pytest.mark.quick
 def test_lists_name_everything() -> None:
     for what, names in (
         ("designs", preset_names("design")),
@@ -235,6 +236,7 @@ def test_what_is_no_program_is_not_recorded(
     assert not (tmp_path / "x.pmt").exists()
 
 
+@pytest.mark.quick
 def test_all_problems_of_a_configuration_are_reported_at_once() -> None:
     text = refused(
         "run", "queue", *ON_ASAP,
@@ -471,6 +473,7 @@ def test_arguments_of_a_workload_do_not_apply_to_a_trace(queue_trace: Path) -> N
     assert "is recorded already; leave out --threads: for workloads only" in text
 
 
+@pytest.mark.quick
 def test_run_writes_json_and_a_plot(tmp_path: Path, queue_trace: Path) -> None:
     done = pmemsim(
         "run", queue_trace, *ON_ASAP, "--json", tmp_path / "a.json", "--plot", tmp_path / "a.png"
@@ -519,6 +522,7 @@ def test_set_and_instances_reach_the_simulation(queue_trace: Path) -> None:
     assert run["threads"] == 4
 
 
+@pytest.mark.quick
 def test_the_same_run_twice_is_the_same_apart_from_wall_clock(queue_trace: Path) -> None:
     runs = []
     for _ in range(2):

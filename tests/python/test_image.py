@@ -44,6 +44,7 @@ def write_image(path: Path, contents: npt.NDArray[np.uint8], used: npt.NDArray[n
         file.truncate(len(contents))
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("opt", long_except(["O0", "O2"], "O2"))
 @pytest.mark.parametrize("workload", long_except(workloads(), "queue", "hashmap_lowlevel", "btree"))
 def test_a_workload_finds_its_data_in_the_image(workload: str, opt: str, tmp_path: Path) -> None:
@@ -59,7 +60,7 @@ def test_a_workload_finds_its_data_in_the_image(workload: str, opt: str, tmp_pat
 
 @pytest.mark.parametrize("workload", long_except(workloads(), "queue", "hashmap_lowlevel", "btree"))
 def test_a_workload_notices_a_flipped_bit(workload: str, tmp_path: Path) -> None:
-    """At least one in four, wherever its regions stored: padding and finished logs matter to nobody.
+    """At least one in four, wherever regions stored: padding and finished logs matter to nobody.
 
     The long form flips 16 bits of each workload instead of 8.
     """

@@ -64,6 +64,7 @@ def test_what_is_durable_at_a_regions_end_may_be_told_at_once(build: Build) -> N
     assert done.stdout.count("21 of 21") == 6
 
 
+@pytest.mark.quick
 def test_asap_may_lose_what_was_told_already(build: Build) -> None:
     done = crash(build("receipts", ""), "asap")
     assert done.returncode == 1

@@ -23,6 +23,7 @@ from pmemsim import _core
 GROUPS, CASES = (range(4, 14), 50) if LONG_TESTS else (range(4), 15)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("group", GROUPS)
 def test_random_configurations(group: int, record_property: Callable[[str, object], None]) -> None:
     trials = run_trials(first_seed=1000 * group, wanted=CASES)

@@ -171,6 +171,7 @@ def test_the_confidence_interval_is_students() -> None:
     assert estimate([7.0]) == Estimate(7.0, 0.0)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("measured", "reported", "verdict"),
     [
@@ -190,6 +191,7 @@ def test_verdicts(measured: float, reported: float, verdict: str) -> None:
     assert verdict_of(measured, reported) == verdict
 
 
+@pytest.mark.quick
 def test_metrics() -> None:
     run = outcome(
         "0123", regions=10, time_ns=200.0,
@@ -444,6 +446,7 @@ def test_an_experiment_may_have_benchmarks_of_its_own() -> None:
     assert {b.workload for b in paper.benchmarks} & own == set()
 
 
+@pytest.mark.quick
 def test_an_entry_may_be_of_one_benchmark_and_of_two_points() -> None:
     paper = load_paper("pmem-spec")
 

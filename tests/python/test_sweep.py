@@ -58,6 +58,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
+@pytest.mark.quick
 def test_axes_multiply_and_pairs_go_together(tmp_path: Path) -> None:
     spec = read_spec(written(tmp_path, SWEEP))
     assert spec.names == [
@@ -173,6 +174,7 @@ def test_bad_options_are_a_sentence(
 # ---- the results ---------------------------------------------------------------------------------
 
 
+@pytest.mark.quick
 def test_a_row_has_the_axes_and_what_a_run_says(cache: Path, tmp_path: Path) -> None:
     done = sweep(cache, tmp_path)
     assert done.returncode == 0, done.stderr

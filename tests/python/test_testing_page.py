@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 import pytest
 from support import ROOT
@@ -20,15 +22,21 @@ PYTHON = {path.name: path
           for path in (ROOT / folder).glob("test_*.py")}  # fmt: skip
 
 
+def cells() -> Iterator[tuple[list[str], list[str], list[str]]]:
+    """Rows of the table: modules, tests that `make quick` runs too, and the other tests."""
+    table = PAGE.read_text().split("<!-- modules -->\n")[1].split("\n\n")[0]
+    for line in table.splitlines()[2:]:
+        modules, _, quick, others = line.strip("|").split(" | ")
+        yield names_in(modules), names_in(quick), names_in(others)
+
+
+def names_in(cell: str) -> list[str]:
+    return re.findall(r"`(.+?)`", cell)
+
+
 def rows() -> dict[str, list[str]]:
     """Each module of the table with the names of its tests."""
-    table = PAGE.read_text().split("<!-- modules -->\n")[1].split("\n\n")[0]
-    found = {}
-    for line in table.splitlines()[2:]:
-        modules, _, tests = (cell.strip() for cell in line.strip("|").split(" | "))
-        for module in re.findall(r"`(.+?)`", modules):
-            found[module] = re.findall(r"`(.+?)`", tests)
-    return found
+    return {module: quick + others for modules, quick, others in cells() for module in modules}
 
 
 def cxx_name(test: str) -> str:
@@ -66,6 +74,27 @@ def test_every_module_is_tested_by_make_test() -> None:
             test for test in tests if test in PYTHON and has_usual_tests(PYTHON[test].read_text())
         ]
         assert usual or any(cxx_name(test) in CXX for test in tests), module
+
+
+def is_quick(test: str) -> bool:
+    """Whether `make quick` runs a case of a test file."""
+    if test in PYTHON:
+        return "pytest.mark.quick" in PYTHON[test].read_text()
+    if not cxx_name(test).startswith(("unit/", "validation/")):
+        return False
+    (excluded,) = re.findall(r"^QUICK := -(.*)$", (ROOT / "Makefile").read_text(), re.M)
+    cases = re.findall(r"^TEST\w*\((\w+), (\w+)\)", CXX[cxx_name(test)].read_text(), re.M)
+    return any(
+        not any(fnmatchcase(f"{suite}.{case}", pattern) for pattern in excluded.split(":"))
+        for suite, case in cases
+    )
+
+
+def test_the_table_knows_what_make_quick_runs() -> None:
+    for modules, quick, others in cells():
+        assert quick, f"no test of {modules} runs in make quick"
+        assert [test for test in quick if not is_quick(test)] == []
+        assert [test for test in others if test != "fuzz/trace_fuzz" and is_quick(test)] == []
 
 
 def test_a_file_with_long_tests_only_has_no_usual_ones() -> None:
