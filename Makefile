@@ -87,7 +87,8 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	clang-format-19 --dry-run -Werror $(CXX_FILES)
+	@echo "clang-format-19 of $(words $(CXX_FILES)) files"
+	@clang-format-19 --dry-run -Werror $(CXX_FILES)
 	$(BIN)/python tools/check_rooms.py
 	cmake --preset lint -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
 		-Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >build/lint.log || \
