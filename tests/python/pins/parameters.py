@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from math import fsum
 
-from pmemsim.errors import Error
+from pmemsim.errors import ConfigError
+from pmemsim.selftest.extreme_values import extreme_values
 from pmemsim.simulation import simulate
 
 from pins.configurations import configuration, largest_recording
@@ -40,17 +39,19 @@ class Base:
         everything = configuration(self.design, self.machine, self.values)
         return set(_core.idle_settings(everything.settings))
 
-    def lines(self, key: str, value: str) -> list[str]:
-        """Simulate with another value."""
-        changed = configuration(self.design, self.machine, (*self.settings, (key, value)))
+    @cached_property
+    def unchanged(self) -> tuple[float, float]:
+        """The numbers of the run without a change."""
+        return self.run()
+
+    def run(self, *changes: tuple[str, str]) -> tuple[float, float]:
+        """Simulate with other values, and return the time and the sum of all statistics.
+
+        A pin for each statistic would take more lines than all other pins.
+        """
+        changed = configuration(self.design, self.machine, (*self.settings, *changes))
         result = simulate(largest_recording(self.design, self.machine), changed)
-        # A line for each statistic would take more lines than all other pins.
-        everything = fsum(statistic.value for statistic in result.statistics)
-        run = f"{self.machine} {self.design} {key}={value}"
-        return [
-            f"{run} time_ns {number(result.time_ns)}",
-            f"{run} sum_of_statistics {number(everything)}",
-        ]
+        return result.time_ns, fsum(statistic.value for statistic in result.statistics)
 
 
 # Caches, queues and lists that even a short run fills.
@@ -87,53 +88,79 @@ BASES = (
     Base("janus", "janus", (*_SMALL_METADATA_CACHES, *_FEW_UNITS)),
     Base("sw-undo@enc+veri-pmweaver", "pmweaver"),
     Base("sw-undo@dedup-pmweaver", "pmweaver"),
+    Base("parallel", "janus", (("deduplication.fingerprint", "crc32"),)),
+    Base("parallel", "janus", (("deduplication.duplicates", "drawn"),)),
     Base("sw-undo", "janus", (("backend", "compression"),)),
     Base("sw-undo", "janus", (("backend", "error-correction"),)),
     Base("sw-undo", "janus", (("backend", "wear-leveling"),)),
     Base("sw-undo", "janus", (("backend", "oram"),)),
 )
-"""Each parameter is changed on the first of these on which it has an effect."""
+"""Each parameter is changed on the first of these whose run it changes."""
+
+WITHOUT_CHANGE = {
+    "core.write_combining_buffers", "dram.media_write_interval", "dram.write_high_watermark",
+    "dram.log_queue_entries", "hops.poll_interval", "pmem_spec.id_bits",
+    "pmem_spec.interrupt_latency", "pmem_spec.retries", "pmem_spec.alarm_entries",
+    "pmem_spec.controller_latency", "log.free_entries", "log.free_headers", "asap.cl_entries",
+    "asap.dependence_entries", "asap.dependence_slots", "asap.filter_size",
+    "error_correction.flipped_bits", "error_correction.seed", "janus.request_entries",
+    "pmweaver.next_pointers",
+}  # fmt: skip
+"""Parameters that change none of these short runs, so that no pin depends on them."""
 
 
 def measure() -> Files:
     """Return the lines of a run for each parameter, or for each of its choices.
 
-    Raises a `KeyError` for a parameter that has no effect on any of `BASES`.
+    Raises a `KeyError` for a parameter that changes no run on any of `BASES` and isn't in
+    `WITHOUT_CHANGE`, or the reverse.
     """
     lines: list[str] = []
     for parameter in _core.parameters():
         # Energy takes no time, and an injected fault (`defect`) is no parameter of a machine.
         if parameter["defect"] or parameter["key"].startswith("energy."):
             continue
-        for of_run in islice(_runs(parameter), None if parameter["choices"] else 1):
-            lines += of_run
+        if parameter["choices"]:
+            for choice in parameter["choices"]:
+                lines += _changed_run(parameter, choice)
+        else:
+            changed = _changed_run(parameter)
+            if bool(changed) == (parameter["key"] in WITHOUT_CHANGE):
+                raise KeyError(f"{parameter['key']}: mend BASES or WITHOUT_CHANGE in {__name__}")
+            lines += changed
     return {"parameters/runs.txt": lines}
 
 
-def _runs(parameter: _core.Parameter) -> Iterator[list[str]]:
-    """Yield the lines of a run for each other value that is legal beside other parameters."""
+def _changed_run(parameter: _core.Parameter, choice: str = "") -> list[str]:
+    """Return the lines of the first run that another value changes: a choice, or any number."""
     key = parameter["key"]
-    base = next((base for base in BASES if key not in base.idle), None)
-    if base is None:
-        raise KeyError(f"{key} has no effect on any of BASES in {__name__}; add one")
-    for value in _other_values(parameter, base.values[key]):
-        with suppress(Error):
-            yield base.lines(key, value)
+    for base in BASES:
+        if key in base.idle or base.values[key] == choice:
+            continue
+        for value in [choice] if choice else _other_numbers(parameter, base.values[key]):
+            with suppress(ConfigError):  # the value doesn't go with other parameters
+                time_ns, everything = base.run((key, value))
+                if (time_ns, everything) != base.unchanged:
+                    run = f"{base.machine} {base.design} {key}={value}"
+                    return [
+                        f"{run} time_ns {number(time_ns)}",
+                        f"{run} sum_of_statistics {number(everything)}",
+                    ]
+    return []
 
 
-def _other_values(parameter: _core.Parameter, value: str) -> list[str]:
-    """Return all other choices, or a much smaller and a much larger number."""
-    if parameter["choices"]:
-        return [choice for choice in parameter["choices"] if choice != value]
+def _other_numbers(parameter: _core.Parameter, value: str) -> list[str]:
+    """Return a smaller and a larger number, then the ends of the parameter's limits."""
     if parameter["type"] == "flag":
         return ["false" if value == "true" else "true"]
     unit = value.lstrip("0123456789.")
     amount = float(value.removesuffix(unit))
     if amount == 0:
-        return [f"{_FACTOR}{unit}"]
+        return [f"{_FACTOR}{unit}", *extreme_values(parameter)]
     less, more = amount / _FACTOR, amount * _FACTOR
     if parameter["type"] == "count":
         less = max(int(less), 1)
     values = [f"{less:g}{unit}", f"{more:g}{unit}"]
-    slower = reversed(values) if parameter["type"] in ("delay", "time") else values
-    return [other for other in slower if other != value]
+    if parameter["type"] in ("delay", "time"):
+        values.reverse()  # a slower one changes more
+    return [other for other in [*values, *extreme_values(parameter)] if other != value]
