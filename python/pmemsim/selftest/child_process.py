@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from pmemsim.programs import ending_of
 
-PROCESSOR_SECONDS = 8.0
+PROCESSOR_SECONDS = 20.0
 _SECONDS = 300.0  # For work that waits instead of computing.
 _MEMORY = 4 << 30
 

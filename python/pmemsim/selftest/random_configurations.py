@@ -23,6 +23,7 @@ _MOST_THREADS = 4
 _MOST_INSTANCES = 4
 _TIMED_ONLY = 0.07
 _REGIONS = 32
+_TRIES = 10_000  # The mechanism of the fewest designs needs some hundred.
 _MECHANISMS = (
     "x86", "eadr", "dpo", "hops", "pmem-spec", "hw-undo", "hw-redo", "asap", "lad", "none",
 )  # fmt: skip
@@ -87,7 +88,7 @@ def _legal_design(numbers: random.Random) -> tuple[str, str, _Values]:
     It has a mechanism that is chosen first, since some are in few designs.
     """
     mechanism = numbers.choice(_MECHANISMS)
-    while True:
+    for _ in range(_TRIES):
         machine = numbers.choice(preset_names("machine"))
         design, layers = numbers.choice((_preset_design, _layers))(numbers)
         settings = _configuration(design, machine, layers).settings
@@ -97,6 +98,7 @@ def _legal_design(numbers: random.Random) -> tuple[str, str, _Values]:
         with contextlib.suppress(ConfigError):
             _core.resolve(settings)
             return design, machine, layers
+    raise RuntimeError(f"{mechanism} is in none of {_TRIES} random designs")
 
 
 def _preset_design(numbers: random.Random) -> tuple[str, _Values]:
