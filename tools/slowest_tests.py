@@ -2,7 +2,8 @@
 
     tools/slowest_tests.py FOLDER
 
-The folder has what GoogleTest's --gtest_output=json has left, a file a suite (tests/suites.cmake).
+The folder has what GoogleTest's --gtest_output=json has left, a file for each part of a program
+(tests/test_programs.cmake). Without any case it fails, so that tests which ran nothing do.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ def times(results: Path) -> Iterator[tuple[float, str]]:
 def main() -> None:
     """Print them, the slowest first."""
     cases = sorted(case for file in Path(sys.argv[1]).glob("*.json") for case in times(file))
+    if not cases:
+        sys.exit(f"{sys.argv[1]}: no test has run")
     print(f"slowest {SHOWN} of {len(cases)} cases")
     for seconds, name in reversed(cases[-SHOWN:]):
         print(f"{seconds:6.2f}s {name}")
