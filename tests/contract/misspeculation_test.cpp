@@ -3,8 +3,7 @@
 // stale bytes that counts. Then what the paper leaves unsound, as published, and what it has
 // against misspeculation, taken away: each is found in such programs.
 //
-// The long form has 10,000 programs, 2,000 of them on four controllers, and counts in how many of
-// 60 a defect is found.
+// The long form has more programs, and counts in how many of them a defect is found.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -99,7 +99,7 @@ struct Discipline {
   std::string_view name;
   SharedRegions::Options options;
   std::string_view atomicity;
-  std::uint64_t rewinds;  // usually; the long form has 2000 of each
+  std::uint64_t rewinds;  // the long form has twice as many
 };
 const std::vector<Discipline> kDisciplines{
     {"LocksAround", {.false_sharing = true}, "undo-bytes", 300},
@@ -177,7 +177,7 @@ TEST_P(Rewind, ComesToAnEndWhereTimeDecidesAboutLocks) {
 }
 
 // Programs with atomic variables, copies, non-temporal stores, branches and races: what the order
-// of threads can't change is the same. The long form has 30 programs instead of 15.
+// of threads can't change is the same. The long form has more programs.
 TEST(RewindOfRandomPrograms, LeavesWhatIsOnesOwn) {
   std::uint64_t rewinds = 0;
   for (std::uint32_t seed = 1; seed <= (long_tests() ? 15u : 6u); ++seed) {

@@ -212,7 +212,7 @@ TEST_F(TraceCorruptionTest, CutAtEveryByteItIsRefused) {
 }
 
 // Every byte of a file is covered by a check, so no change at all may pass. The long form makes
-// 100,000 changes instead of 15,000.
+// more changes.
 TEST_F(TraceCorruptionTest, EveryChangeIsRefused) {
   Random random(20261121);
   const int rounds = long_tests() ? 20'000 : 3'000;
@@ -226,7 +226,7 @@ TEST_F(TraceCorruptionTest, EveryChangeIsRefused) {
 }
 
 // Somebody who writes hostile files computes the checksums, too: here the contents of one frame
-// change and everything around it is right. The long form writes 10,000 such files instead of 4,000
+// change and everything around it is right. The long form writes more such files
 // and simulates all that the reader accepts instead of every eighth.
 TEST_F(TraceCorruptionTest, HostileContentsWithRightChecksums) {
   struct Frame {
@@ -270,7 +270,7 @@ TEST_F(TraceCorruptionTest, HostileContentsWithRightChecksums) {
   EXPECT_LT(accepted, rounds * 9 / 10);
 }
 
-// The same for headers, index and footer. The long form writes 30,000 such files instead of 5,000.
+// The same for headers, index and footer. The long form writes more such files.
 TEST_F(TraceCorruptionTest, HostileStructureWithRightChecksums) {
   FileFooter footer;
   std::memcpy(&footer, original_.data() + original_.size() - sizeof(footer), sizeof(footer));

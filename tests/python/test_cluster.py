@@ -22,22 +22,20 @@ from pmemsim.executor import Failure, LocalProcesses
 from pmemsim.jobs import Job, Simulate, simulator_identity
 from pmemsim.simulation import configure
 from pmemsim.targets import find_target
-from support import LONG_TESTS, cache_with_recordings, pmemsim
+from support import cache_with_recordings, pmemsim
 
 from pmemsim import cluster
 
 DASK = str(Path(sys.executable).with_name("dask"))
-# 100 points, of recordings that other tests make, too; 200 in the long form.
-ENTRIES = "[16, 32, 64, 128]" if LONG_TESTS else "[16, 64]"
-POINTS = 200 if LONG_TESTS else 100
-SWEEP = f"""
+POINTS = 200
+SWEEP = """
 axes:
   workload: [queue, hashmap]
   design: [sw-undo, np, asap, hw-undo, lad]
   machine: asap
   threads: 2
   regions: 200
-  pm.wpq_entries: {ENTRIES}
+  pm.wpq_entries: [16, 32, 64, 128]
 paired:
   - pm.trcd: [100ns, 200ns, 300ns, 400ns, 500ns]
     pm.twr: [50ns, 100ns, 150ns, 200ns, 250ns]

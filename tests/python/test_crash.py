@@ -18,7 +18,7 @@ from pmemsim.presets import preset_names
 from pmemsim.random_programs import crash_programs
 from pmemsim.stress import stress_sets
 from pmemsim.workloads import WorkloadRun
-from support import LONG_TESTS, interrupt, long_except, pmemsim
+from support import interrupt, long_except, pmemsim
 
 from pmemsim import _core
 from pmemsim.crash import Case, CrashRun, Points, promising_designs
@@ -176,11 +176,10 @@ def test_what_the_user_sets_holds_under_stress(tmp_path: Path) -> None:
     assert found["refused"] == []
 
 
-# The long form has 100 programs instead of 12.
 @pytest.mark.long
 def test_random_programs_find_nothing(tmp_path: Path) -> None:
     output = tmp_path / "crash.json"
-    count = 100 if LONG_TESTS else 12
+    count = 100
     own = {"PMEMSIM_CACHE": str(tmp_path / "cache")}  # other tests record random programs, too
     stressed = ("crash", "--all-designs", "--stress", "--random", str(count), "--seed", "100")
     done = pmemsim(*stressed, "--json", output, environment=own)

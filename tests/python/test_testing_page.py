@@ -58,14 +58,22 @@ def test_every_test_file_is_in_a_row_and_is_there() -> None:
     assert {cxx_name(test) for test in named if not test.endswith(".py")} == set(CXX)
 
 
+def marks_of_tests(text: str) -> Iterator[set[str]]:
+    """The marks of each test of a file, with those of the file itself."""
+    body = ast.parse(text).body
+    of_file = {
+        ast.unparse(node.value)
+        for node in body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark"
+    }
+    for node in body:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            yield of_file | set(map(ast.unparse, node.decorator_list))
+
+
 def has_usual_tests(text: str) -> bool:
     """Whether a file has a test that isn't marked as long."""
-    return any(
-        isinstance(node, ast.FunctionDef)
-        and node.name.startswith("test_")
-        and "pytest.mark.long" not in map(ast.unparse, node.decorator_list)
-        for node in ast.parse(text).body
-    )
+    return any("pytest.mark.long" not in marks for marks in marks_of_tests(text))
 
 
 def test_every_module_is_tested_by_make_test() -> None:
@@ -79,7 +87,10 @@ def test_every_module_is_tested_by_make_test() -> None:
 def is_quick(test: str) -> bool:
     """Whether `make quick` runs a case of a test file."""
     if test in PYTHON:
-        return "pytest.mark.quick" in PYTHON[test].read_text()
+        return any(
+            "pytest.mark.quick" in marks and "pytest.mark.long" not in marks
+            for marks in marks_of_tests(PYTHON[test].read_text())
+        )
     if not cxx_name(test).startswith(("unit/", "validation/")):
         return False
     (excluded,) = re.findall(r"^QUICK := -(.*)$", (ROOT / "Makefile").read_text(), re.M)
@@ -101,3 +112,4 @@ def test_a_file_with_long_tests_only_has_no_usual_ones() -> None:
     long = "@pytest.mark.long\ndef test_a() -> None: ...\n"
     assert not has_usual_tests(long)
     assert has_usual_tests(long + "def test_b() -> None: ...\n")
+    assert not has_usual_tests("pytestmark = pytest.mark.long\ndef test_b() -> None: ...\n")

@@ -78,7 +78,7 @@ class RandomCrash : public testing::TestWithParam<std::string_view> {};
 INSTANTIATE_TEST_SUITE_P(Designs, RandomCrash,
                          testing::Values("hw-undo", "hw-redo", "lad", "asap"));
 
-// The long form has 40 seeds instead of 16, each with sizes and a program of its own.
+// Each seed has sizes and a program of its own; the long form has more seeds.
 TEST_P(RandomCrash, GetsOnAndRecovers) {
   const std::uint32_t programs = long_tests() ? 16 : 6;
   std::uint32_t ran = 0;

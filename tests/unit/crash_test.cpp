@@ -691,7 +691,7 @@ TEST(Crash, SaysThatAFenceIsForAllStoresIfItIs) {
 
 // Threads that write words of one line: a store persists when it becomes visible, not while its
 // core still waits for the line, and none of the others' is lost then.
-// The long form has 20 programs instead of 6.
+// The long form has more programs.
 TEST(Crash, PersistentCachesKeepEveryVisibleStore) {
   const auto crash_eadr = [](std::uint32_t seed, std::initializer_list<KeyValue> more) {
     std::vector<KeyValue> design{{"ordering", "eadr"}, {"atomicity", "none"}, {"core.count", "4"}};
