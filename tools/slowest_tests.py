@@ -3,7 +3,7 @@
     tools/slowest_tests.py FOLDER
 
 The folder has what GoogleTest's --gtest_output=json has left, a file for each part of a program
-(tests/test_programs.cmake). Without any case it fails, so that tests which ran nothing do.
+(tests/test_programs.cmake). It fails if there is no case, since a run of no tests is no success.
 """
 
 from __future__ import annotations

@@ -587,7 +587,7 @@ TEST(ProgramCheck, UselessFlushesAreCountedBesideTheOthers) {
   EXPECT_EQ(report.findings[0].executions, 3);
 }
 
-TEST(ProgramCheck, ExecutionsOfALineAreThoseOfAllItsSites) {
+TEST(ProgramCheck, SumsTheExecutionsOfALineOverItsSites) {
   CheckedTrace trace;
   const std::uint32_t first = trace.flush_at(22), second = trace.flush_at(22);
   trace.put(kLine);

@@ -23,7 +23,7 @@ _MOST_THREADS = 4
 _MOST_INSTANCES = 4
 _TIMED_ONLY = 0.07
 _REGIONS = 32
-_TRIES = 10_000  # The mechanism of the fewest designs needs some hundred.
+_TRIES = 10_000  # A mechanism that no legal design has would be looked for without end.
 _MECHANISMS = (
     "x86", "eadr", "dpo", "hops", "pmem-spec", "hw-undo", "hw-redo", "asap", "lad", "none",
 )  # fmt: skip

@@ -19,14 +19,14 @@ from pmemsim.trace import Trace
 
 POINTS = 50
 """Crash points of a trial."""
-# Parts of the sentences by which a crash is refused of what runs.
+# Parts of the sentences that refuse to crash a configuration which otherwise runs.
 _NOT_JUDGED = (
     "promises nothing about a crash",
     "a crash is judged for one copy of the program",
     "a crash can't be judged",
     "is for time and traffic",
 )
-# Of three cases that are drawn, about two run.
+# About two of three seeds give a case that runs, so this many seeds are far too many for one.
 _SEEDS_PER_CASE = 10
 
 
