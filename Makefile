@@ -93,7 +93,9 @@ lint: setup
 	$(BIN)/mypy
 	@echo "clang-format-19 of $(words $(CXX_FILES)) files"
 	@clang-format-19 --dry-run -Werror $(CXX_FILES)
-	$(BIN)/python tools/check_rooms.py
+	$(BIN)/python tools/check_modules.py
+	PYTHONPATH=python $(BIN)/lint-imports --no-cache
+	$(BIN)/python tools/generate_docs.py --check
 	cmake --preset lint -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
 		-Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >build/lint.log || \
 		{ cat build/lint.log; exit 1; }

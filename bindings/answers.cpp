@@ -14,8 +14,8 @@
 
 #include "bindings.hpp"
 #include "checker.hpp"
-#include "pmemsim/answers/answer_check.hpp"
-#include "pmemsim/answers/operations.hpp"
+#include "pmemsim/checks/answers/answer_check.hpp"
+#include "pmemsim/checks/answers/operations.hpp"
 #include "pmemsim/trace/source_place.hpp"
 
 namespace nb = nanobind;

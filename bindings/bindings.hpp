@@ -11,8 +11,9 @@
 #include <tuple>
 #include <vector>
 
-#include "pmemsim/core/parameters.hpp"
-#include "pmemsim/mem/image.hpp"
+#include "pmemsim/common/image.hpp"
+#include "pmemsim/common/parameters.hpp"
+#include "pmemsim/designs/interface/design_recovery.hpp"
 
 namespace pmemsim::bindings {
 

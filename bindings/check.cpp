@@ -4,7 +4,7 @@
 #include <nanobind/stl/string_view.h>
 
 #include "bindings.hpp"
-#include "pmemsim/check/program_check.hpp"
+#include "pmemsim/checks/rules/program_check.hpp"
 
 namespace nb = nanobind;
 

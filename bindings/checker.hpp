@@ -3,7 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "pmemsim/checker/checker_pool.hpp"
+#include "pmemsim/checks/checkers/checker_pool.hpp"
 
 namespace pmemsim::bindings {
 

@@ -1,5 +1,6 @@
 // pmemsim._core's crashes: one call that verifies a design on a recording.
 #include "pmemsim/crash/crash.hpp"
+#include "pmemsim/designs/backend/surviving_registers.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -11,9 +12,9 @@
 #include "bindings.hpp"
 #include "checker.hpp"
 #include "device.hpp"
-#include "pmemsim/mem/image_file.hpp"
-#include "pmemsim/sim/configuration.hpp"
-#include "pmemsim/sim/simulate.hpp"
+#include "pmemsim/common/image_file.hpp"
+#include "pmemsim/machine/run/configuration.hpp"
+#include "pmemsim/machine/run/simulate.hpp"
 #include "pmemsim/trace/reader.hpp"
 
 namespace nb = nanobind;

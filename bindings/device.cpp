@@ -9,8 +9,9 @@
 #include <algorithm>
 
 #include "bindings.hpp"
-#include "pmemsim/backend/decoded_image.hpp"
-#include "pmemsim/mem/image_file.hpp"
+#include "pmemsim/common/image_file.hpp"
+#include "pmemsim/designs/backend/decoded_image.hpp"
+#include "pmemsim/designs/backend/surviving_registers.hpp"
 
 namespace nb = nanobind;
 

@@ -3,7 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "pmemsim/backend/surviving_registers.hpp"
+#include "pmemsim/designs/backend/surviving_registers.hpp"
 
 namespace pmemsim::bindings {
 

@@ -6,7 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
-#include "pmemsim/lint/lint_hints.hpp"
+#include "pmemsim/checks/hints/lint_hints.hpp"
 
 namespace nb = nanobind;
 

@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
-#include "pmemsim/check/persist_calls.hpp"
-#include "pmemsim/mem/image_file.hpp"
-#include "pmemsim/model/whole_images.hpp"
-#include "pmemsim/promised/promised_images.hpp"
-#include "pmemsim/sim/configuration.hpp"
+#include "pmemsim/checks/images/promised_images.hpp"
+#include "pmemsim/checks/images/whole_images.hpp"
+#include "pmemsim/checks/rules/persist_calls.hpp"
+#include "pmemsim/common/image_file.hpp"
+#include "pmemsim/machine/run/configuration.hpp"
 #include "pmemsim/trace/source_place.hpp"
 
 namespace nb = nanobind;

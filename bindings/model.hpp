@@ -14,8 +14,8 @@
 
 #include "bindings.hpp"
 #include "checker.hpp"
-#include "pmemsim/judging/judged_images.hpp"
-#include "pmemsim/model/image_sequence.hpp"
+#include "pmemsim/checks/images/image_sequence.hpp"
+#include "pmemsim/checks/images/judged_images.hpp"
 #include "pmemsim/trace/left_out.hpp"
 #include "pmemsim/trace/reader.hpp"
 

@@ -5,7 +5,8 @@
 #include <string>
 
 #include "bindings.hpp"
-#include "pmemsim/core/error.hpp"
+#include "pmemsim/common/error.hpp"
+#include "pmemsim/designs/interface/design_recovery.hpp"
 #include "pmemsim/trace/reader.hpp"
 
 namespace nb = nanobind;
@@ -27,7 +28,7 @@ void raise(const char* name, const std::exception& error) {
   PyErr_SetObject(error_class(name).ptr(), to_text(error.what()).ptr());
 }
 
-// The exceptions of core/error.hpp become those of pmemsim/errors.py.
+// The exceptions of common/error.hpp become those of pmemsim/errors.py.
 void translate(const std::exception_ptr& thrown, void* /*payload*/) {
   try {
     std::rethrow_exception(thrown);

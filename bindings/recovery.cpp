@@ -13,8 +13,9 @@
 #include <vector>
 
 #include "model.hpp"
-#include "pmemsim/model/recovery.hpp"
-#include "pmemsim/model/whole_images.hpp"
+#include "pmemsim/checks/images/recorded_recovery.hpp"
+#include "pmemsim/checks/images/whole_images.hpp"
+#include "pmemsim/designs/interface/design_recovery.hpp"
 #include "pmemsim/trace/initial_state.hpp"
 #include "pmemsim/trace/source_place.hpp"
 

@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "pmemsim/design/choices.hpp"
-#include "pmemsim/sim/configuration.hpp"
-#include "pmemsim/sim/idle_settings.hpp"
-#include "pmemsim/sim/machine.hpp"
-#include "pmemsim/sim/simulate.hpp"
+#include "pmemsim/designs/choices.hpp"
+#include "pmemsim/designs/combination.hpp"
+#include "pmemsim/machine/run/configuration.hpp"
+#include "pmemsim/machine/run/idle_settings.hpp"
+#include "pmemsim/machine/run/machine.hpp"
+#include "pmemsim/machine/run/simulate.hpp"
 
 namespace nb = nanobind;
 

@@ -18,14 +18,14 @@
 #include <fmt/format.h>
 
 #include "bindings.hpp"
+#include "pmemsim/analysis/races.hpp"
+#include "pmemsim/analysis/summary.hpp"
+#include "pmemsim/analysis/turns.hpp"
+#include "pmemsim/analysis/unrecorded.hpp"
+#include "pmemsim/analysis/verify.hpp"
 #include "pmemsim/trace/dump.hpp"
 #include "pmemsim/trace/names.hpp"
-#include "pmemsim/trace/race_table.hpp"
 #include "pmemsim/trace/reader.hpp"
-#include "pmemsim/trace/summary.hpp"
-#include "pmemsim/trace/turns.hpp"
-#include "pmemsim/trace/unrecorded.hpp"
-#include "pmemsim/trace/verify.hpp"
 
 namespace nb = nanobind;
 

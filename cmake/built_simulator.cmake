@@ -9,8 +9,8 @@ function(pmemsim_built_library target file)
   target_link_libraries(${target} INTERFACE ${ARGN})
 endfunction()
 
-pmemsim_built_library(pmemsim_trace trace/libpmemsim_trace.a pmemsim_zstd fmt::fmt)
-pmemsim_built_library(pmemsim_core libpmemsim_core.a pmemsim_trace fmt::fmt OpenSSL::Crypto)
+pmemsim_built_library(pmemsim libpmemsim.a pmemsim_zstd fmt::fmt OpenSSL::Crypto)
+pmemsim_built_library(pmemsim-checks libpmemsim-checks.a pmemsim)
 add_executable(pmemsim-checker-host IMPORTED)
 set_target_properties(pmemsim-checker-host PROPERTIES
-  IMPORTED_LOCATION ${PMEMSIM_BUILT}/src/pmemsim/checker/host/pmemsim-checker-host)
+  IMPORTED_LOCATION ${PMEMSIM_BUILT}/src/pmemsim/checks/checkers/host/pmemsim-checker-host)

@@ -18,10 +18,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "layout.h"
 #include "marks.h"
 #include "pmemsim/pm.h"
-#include "recovery.h"
+#include "pool_layout.h"
+#include "segments.h"
 
 /* What is seldom run stays a call, so that the code around it stays short. Recordings count the
  * instructions that the compiler makes of this library: these calls don't come and go with the file

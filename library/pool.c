@@ -12,6 +12,7 @@
 #include "changes.h"
 #include "internal.h"
 #include "persist.h"
+#include "recovery.h"
 
 /* How a recording names the pool's memory, and thereby the log that the program has. */
 #ifdef PM_REDO_LOG

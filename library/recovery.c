@@ -6,6 +6,8 @@
  * are durable does it retire the regions' numbers. It retires the number of every thread that
  * has a log, whether there was something to undo or not: a torn first record may hide whole records
  * behind it, and no later region may have the number that would bring them back to life. */
+#include "recovery.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,13 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "layout.h"
-
-/* The log segments of one thread, as chunk numbers. */
-struct segments {
-  uint32_t* chunk;
-  uint32_t count;
-};
+#include "pool_layout.h"
+#include "segments.h"
 
 /* False, with the reason in pm_error(), if the bytes aren't a pool for this address. */
 bool superblock_check(const struct superblock* superblock, uint64_t bytes, const char* name);

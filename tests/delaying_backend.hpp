@@ -13,8 +13,13 @@
 #include <random>
 #include <set>
 
-#include "pmemsim/backend/backend_parameters.hpp"
-#include "pmemsim/design/choices.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
+#include "pmemsim/designs/backend/backend_parameters.hpp"
+#include "pmemsim/designs/backend/image_decoder.hpp"
+#include "pmemsim/designs/backend/operation.hpp"
+#include "pmemsim/designs/backend/prediction.hpp"
+#include "pmemsim/designs/choices.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
 
 namespace pmemsim {
 

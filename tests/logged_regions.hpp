@@ -22,7 +22,7 @@
 #include "run_trace.hpp"
 
 extern "C" {
-#include "layout.h"
+#include "pool_layout.h"
 #include "recovery.h"
 // library/internal.h, which isn't for C++.
 uint64_t record_checksum(const struct record* record, uint64_t offset);

@@ -20,7 +20,13 @@
 #include <vector>
 
 #include "delaying_backend.hpp"
-#include "pmemsim/backend/backend.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
+#include "pmemsim/designs/backend/image_decoder.hpp"
+#include "pmemsim/designs/backend/operation.hpp"
+#include "pmemsim/designs/backend/prediction.hpp"
+#include "pmemsim/designs/interface/layer_context.hpp"
+#include "pmemsim/designs/precompute/precompute.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
 
 namespace pmemsim {
 

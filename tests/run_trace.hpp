@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pmemsim/sim/simulate.hpp"
+#include "pmemsim/machine/run/simulate.hpp"
 #include "trace_builder.hpp"
 
 namespace pmemsim {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pmemsim/crash/crash.hpp"
-#include "pmemsim/sim/configuration.hpp"
+#include "pmemsim/machine/run/configuration.hpp"
 #include "pmemsim/trace/reader.hpp"
 #include "run_trace.hpp"
 

@@ -1,5 +1,5 @@
-// Layers that take threads back at random (layers/thread_control.hpp), for tests of what that
-// restores.
+// Layers that take threads back at random (designs/interface/thread_control.hpp), for tests of what
+// that restores.
 //
 // The ordering layer's caches are persistent, so that what is taken back is seen at each crash. It
 // follows the program in a model of its own, with which it compares PM whenever it has taken a
@@ -16,9 +16,13 @@
 #include <random>
 #include <vector>
 
-#include "pmemsim/design/choices.hpp"
-#include "pmemsim/design/design_configuration.hpp"
-#include "pmemsim/ordering/none.hpp"
+#include "pmemsim/designs/atomicity/atomicity.hpp"
+#include "pmemsim/designs/choices.hpp"
+#include "pmemsim/designs/design_configuration.hpp"
+#include "pmemsim/designs/interface/design_recovery.hpp"
+#include "pmemsim/designs/interface/layer_context.hpp"
+#include "pmemsim/designs/ordering/no_ordering.hpp"
+#include "pmemsim/designs/ordering/ordering.hpp"
 
 namespace pmemsim {
 
@@ -33,7 +37,7 @@ struct SpeculationParameters {
 };
 
 // What the program's stores leave of PM, where regions can be taken back: rules 2 and 3 of
-// layers/thread_control.hpp.
+// designs/interface/thread_control.hpp.
 //
 // The stores to a line stand in the order in which they became visible first. Those of a region
 // that is taken back count for nothing until they are executed again, and then in their old places.

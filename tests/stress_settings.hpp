@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "pmemsim/core/error.hpp"
-#include "pmemsim/core/parameters.hpp"
+#include "pmemsim/common/error.hpp"
+#include "pmemsim/common/parameters.hpp"
 
 namespace pmemsim {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "pmemsim/trace/layout.hpp"
+#include "pmemsim/trace/record_layout.hpp"
 
 namespace pmemsim::trace {
 

@@ -3,7 +3,8 @@
 
 #include <vector>
 
-#include "pmemsim/sim/configuration.hpp"
+#include "pmemsim/designs/choices.hpp"
+#include "pmemsim/machine/run/configuration.hpp"
 
 namespace pmemsim {
 

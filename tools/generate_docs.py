@@ -3,17 +3,18 @@
 
 A table stands between `<!-- NAME -->` and `<!-- end of NAME -->`; what is around it is written by
 hand. It is made from what the installed pmemsim says of itself and from the presets. The tests
-compare (tests/python/test_generated_docs.py).
+compare (tests/python/test_generated_docs.py), and so does make lint (--check).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from check_rooms import REPOSITORY, ROOMS
+from check_modules import LAYER_MODULES, REPOSITORY, module_includes
 from pmemsim.presets import Preset, load_preset, preset_names
 from pmemsim.stress import stress_sets
 
@@ -136,51 +137,49 @@ def stress_table() -> str:
 
 
 def repository_table() -> str:
-    """What the C and C++ of the repository's rooms may include of others."""
+    """What the C and C++ of the repository's folders may include of others."""
     rows = [
-        (f"`{room}/`", ", ".join(f"`{may}`" for may in granted) or "nothing")
-        for room, granted in REPOSITORY.items()
+        (f"`{folder}/`", ", ".join(f"`{may}`" for may in granted) or "nothing")
+        for folder, granted in REPOSITORY.items()
     ]
-    return table("room", "may include", rows=rows)
+    return table("folder", "may include", rows=rows)
 
 
-def _boxes() -> dict[tuple[str, ...], str]:
-    """The simulator's rooms, those together in a box that include and are included alike."""
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for room, granted in ROOMS.items():
-        users = tuple(user for user, may in ROOMS.items() if room in may)
-        alike.setdefault((*granted, "|", *users), []).append(room)
-    return {tuple(rooms): rooms[0] for rooms in alike.values()}
+def modules_picture() -> str:
+    """The simulator's modules, highest first, with an arrow for each module that another includes.
 
-
-def _beneath(room: str) -> set[str]:
-    """The rooms that arrows lead to from a room."""
-    return set(ROOMS[room]).union(*(_beneath(other) for other in ROOMS[room]))
-
-
-def rooms_picture() -> str:
-    """The simulator's rooms, highest first; arrows that follow from others are left out."""
+    Arrows that follow from others are left out. Layers, which are included alike, share a box.
+    """
+    includes = module_includes()
+    boxes: dict[str, str] = dict.fromkeys(LAYER_MODULES, "designs_layers")
+    box_of = {module: boxes.get(module, module.replace("/", "_")) for module in includes}
     lines = ["```mermaid", "flowchart TB"]
-    for rooms, box in reversed(_boxes().items()):
-        lines.append(f'  {box}["{"<br>".join(rooms)}"]')
-    for box in reversed(_boxes().values()):
-        granted = ROOMS[box]
-        direct = [may for may in granted if not any(may in _beneath(other) for other in granted)]
-        lines += [f"  {box} --> {may}" for may in reversed(direct) if may in _boxes().values()]
-    lines += ["```", ""]
-    hidden: dict[tuple[str, ...], list[str]] = {}
-    for room in ROOMS:
-        barred = tuple(other for other in ROOMS if other in _beneath(room) - set(ROOMS[room]))
-        if barred:
-            hidden.setdefault(barred, []).append(room)
-    lines.append("A room may include what its arrows lead to, directly or through others, but:")
-    lines.append("")
-    lines += [f"- {_names(rooms)}: not {_names(barred)}." for barred, rooms in hidden.items()]
-    return "\n".join(lines) + "\n"
+    shown = set()
+    for module in reversed(includes):
+        if box_of[module] not in shown:
+            shown.add(box_of[module])
+            names = [other for other in includes if box_of[other] == box_of[module]]
+            lines.append(f'  {box_of[module]}["{"<br>".join(names)}"]')
+    for box in dict.fromkeys(box_of[module] for module in reversed(includes)):
+        targets = {
+            box_of[other]: other
+            for module, others in includes.items()
+            if box_of[module] == box
+            for other in others
+            if box_of[other] != box
+        }
+        beneath = {target: _beneath(other, includes) for target, other in targets.items()}
+        lines += [
+            f"  {box} --> {target}"
+            for target, other in reversed(targets.items())
+            if not any(other in beneath[via] for via in targets if via != target)
+        ]
+    return "\n".join([*lines, "```", ""])
 
 
-def _names(rooms: Sequence[str]) -> str:
-    return ", ".join(f"`{room}`" for room in rooms)
+def _beneath(module: str, includes: Mapping[str, Sequence[str]]) -> set[str]:
+    """The modules that a module includes, directly or through others."""
+    return set(includes[module]).union(*(_beneath(other, includes) for other in includes[module]))
 
 
 def corpus_table() -> str:
@@ -205,7 +204,7 @@ class Section:
 
 SECTIONS = (
     Section("architecture.md", "includes", repository_table),
-    Section("architecture.md", "rooms", rooms_picture),
+    Section("architecture.md", "modules", modules_picture),
     Section("check.md", "corpus", corpus_table),
     Section("crash.md", "stress settings", stress_table),
     Section("layers.md", "choices", choice_table),
@@ -226,15 +225,31 @@ def section_of(page: str, name: str) -> str:
     return text
 
 
-def main() -> None:
-    """Write all sections."""
-    for section in SECTIONS:
-        path = DOCS / section.page
-        begin = f"<!-- {section.name} -->\n"
-        old = begin + section_of(section.page, section.name)
-        text = path.read_text(encoding="utf-8").replace(old, begin + section.generate())
-        path.write_text(text, encoding="utf-8")
+def written(section: Section) -> bool:
+    """Whether a section is as it would be generated."""
+    return section_of(section.page, section.name) == section.generate()
+
+
+def write(section: Section) -> None:
+    """Replace a section of its page."""
+    path = DOCS / section.page
+    begin = f"<!-- {section.name} -->\n"
+    old = begin + section_of(section.page, section.name)
+    text = path.read_text(encoding="utf-8").replace(old, begin + section.generate())
+    path.write_text(text, encoding="utf-8")
+
+
+def main() -> int:
+    """Write all sections, or check them with --check."""
+    if sys.argv[1:] != ["--check"]:
+        for section in SECTIONS:
+            write(section)
+        return 0
+    behind = [section for section in SECTIONS if not written(section)]
+    for section in behind:
+        print(f"docs/{section.page}: '{section.name}' is behind; run: make docs", file=sys.stderr)
+    return 1 if behind else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -10,8 +10,16 @@
 //
 // They have a table of their own, because something else may be at the same address: a lock made of
 // a futex consists of its futex.
+#include "exported.hpp"
 #include "objects.hpp"
-#include "runtime.hpp"
+#include "places.hpp"
+#include "pmemsim_rt.h"
+#include "record.hpp"
+#include "reserved_memory.hpp"
+#include "scheduler.hpp"
+#include "sites.hpp"
+#include "status.hpp"
+#include "thread.hpp"
 
 namespace pmemsim::rt {
 namespace {

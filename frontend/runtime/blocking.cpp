@@ -9,9 +9,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "clock.hpp"
+#include "exported.hpp"
 #include "real.hpp"
-#include "runtime.hpp"
+#include "scheduler.hpp"
+#include "status.hpp"
+#include "virtual_clock.hpp"
 
 namespace pmemsim::rt {
 namespace {

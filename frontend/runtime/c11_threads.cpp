@@ -6,8 +6,10 @@
 #include <pthread.h>
 #include <threads.h>
 
+#include "exported.hpp"
 #include "real.hpp"
-#include "runtime.hpp"
+#include "scheduler.hpp"
+#include "status.hpp"
 
 namespace pmemsim::rt {
 namespace {

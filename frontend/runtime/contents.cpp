@@ -9,6 +9,8 @@
 //  3  It goes to a file of its own and not into the trace, which need not keep it.
 //  4  The heap that counts as PM is left out: its allocator, and the C library, write there for
 //     themselves.
+#include "contents.hpp"
+
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -20,9 +22,15 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "external.hpp"
+#include "output.hpp"
+#include "persistent.hpp"
 #include "pmemsim/trace/contents.hpp"
 #include "real.hpp"
-#include "runtime.hpp"
+#include "reserved_memory.hpp"
+#include "scheduler.hpp"
+#include "sites.hpp"
+#include "status.hpp"
 
 namespace pmemsim::rt {
 namespace {

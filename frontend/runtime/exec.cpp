@@ -8,8 +8,12 @@
 
 #include <unistd.h>
 
+#include "exported.hpp"
+#include "output.hpp"
+#include "processes.hpp"
+#include "processor.hpp"
 #include "real.hpp"
-#include "runtime.hpp"
+#include "status.hpp"
 
 namespace pmemsim::rt {
 namespace {

@@ -4,6 +4,8 @@
 //
 // Which calls are stepped depends on counts of calls and instructions alone, so that a recording
 // can be repeated.
+#include "external.hpp"
+
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -14,8 +16,15 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include "exported.hpp"
+#include "pmemsim_rt.h"
 #include "real.hpp"
-#include "runtime.hpp"
+#include "reserved_memory.hpp"
+#include "scheduler.hpp"
+#include "sites.hpp"
+#include "status.hpp"
+#include "thread.hpp"
+#include "watchdog.hpp"
 
 namespace pmemsim::rt {
 namespace {

@@ -1,12 +1,19 @@
 // Which flushes are of lines that aren't persistent memory, and what is there instead: so that a
 // user sees that an option is missing. Counted while recording.
+#include "flushes.hpp"
+
 #include <cstdio>
 #include <cstring>
 #include <initializer_list>
 
 #include <dlfcn.h>
 
-#include "runtime.hpp"
+#include "address_range.hpp"
+#include "kernel_mappings.hpp"
+#include "persistent.hpp"
+#include "places.hpp"
+#include "reserved_memory.hpp"
+#include "stacks.hpp"
 
 namespace pmemsim::rt {
 

@@ -4,6 +4,8 @@
 // Blocks come from lists by size class: four classes for each power of two; a block's class stands
 // in the 16 bytes before it. Only the holder of the token gets here, but a thread that the C
 // library is starting or ending may, too: hence the lock.
+#include "heap.hpp"
+
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -12,7 +14,13 @@
 
 #include <dlfcn.h>
 
-#include "runtime.hpp"
+#include "exported.hpp"
+#include "places.hpp"
+#include "pmemsim_rt.h"
+#include "reserved_memory.hpp"
+#include "scheduler.hpp"
+#include "sites.hpp"
+#include "status.hpp"
 
 // malloc() of the program's, if that has no other.
 extern "C" void* pmemsim_rt_malloc(std::size_t bytes) noexcept;

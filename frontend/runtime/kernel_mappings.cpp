@@ -1,4 +1,6 @@
 // What the kernel has mapped, as it says itself.
+#include "kernel_mappings.hpp"
+
 #include <cstdio>
 #include <cstring>
 
@@ -6,8 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "persistent.hpp"
 #include "real.hpp"
-#include "runtime.hpp"
+#include "thread.hpp"
 
 namespace pmemsim::rt {
 namespace {

@@ -13,9 +13,30 @@
 #include <sys/personality.h>
 #include <unistd.h>
 
+#include "contents.hpp"
+#include "exported.hpp"
+#include "external.hpp"
+#include "heap.hpp"
+#include "metadata.hpp"
 #include "objects.hpp"
+#include "output.hpp"
+#include "persistent.hpp"
+#include "pmemsim_rt.h"
+#include "processes.hpp"
+#include "processor.hpp"
 #include "real.hpp"
-#include "runtime.hpp"
+#include "record.hpp"
+#include "region_of_interest.hpp"
+#include "reserved_memory.hpp"
+#include "scheduler.hpp"
+#include "signals.hpp"
+#include "sites.hpp"
+#include "stacks.hpp"
+#include "status.hpp"
+#include "thread.hpp"
+#include "threads.hpp"
+#include "turns.hpp"
+#include "warm.hpp"
 
 extern char** environ;
 

@@ -2,6 +2,11 @@
 
 #include <cerrno>
 
+#include "record.hpp"
+#include "scheduler.hpp"
+#include "status.hpp"
+#include "thread.hpp"
+
 namespace pmemsim::rt {
 namespace {
 

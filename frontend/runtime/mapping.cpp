@@ -6,8 +6,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "address_range.hpp"
+#include "contents.hpp"
+#include "exported.hpp"
+#include "persistent.hpp"
+#include "places.hpp"
 #include "real.hpp"
-#include "runtime.hpp"
+#include "reserved_memory.hpp"
+#include "status.hpp"
 
 namespace pmemsim::rt {
 

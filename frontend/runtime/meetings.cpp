@@ -1,7 +1,8 @@
 #include "meetings.hpp"
 
-#include "runtime.hpp"
+#include "scheduler.hpp"
 #include "schedules.hpp"
+#include "thread.hpp"
 
 namespace pmemsim::rt {
 namespace {

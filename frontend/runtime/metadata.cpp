@@ -1,12 +1,22 @@
 // The metadata frame: a JSON object of what the runtime knows and what `pmemsim record` adds.
+#include "metadata.hpp"
+
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "external.hpp"
+#include "flushes.hpp"
+#include "heap.hpp"
 #include "objects.hpp"
-#include "runtime.hpp"
+#include "output.hpp"
+#include "persistent.hpp"
+#include "record.hpp"
+#include "reserved_memory.hpp"
+#include "scheduler.hpp"
 #include "schedules.hpp"
+#include "status.hpp"
 
 namespace pmemsim::rt {
 namespace {

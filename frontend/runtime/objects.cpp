@@ -2,6 +2,13 @@
 
 #include <cstdio>
 
+#include "places.hpp"
+#include "record.hpp"
+#include "reserved_memory.hpp"
+#include "scheduler.hpp"
+#include "status.hpp"
+#include "thread.hpp"
+
 namespace pmemsim::rt {
 namespace {
 

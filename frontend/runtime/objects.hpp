@@ -7,7 +7,8 @@
 
 #include "meetings.hpp"
 #include "own_locks.hpp"
-#include "runtime.hpp"
+#include "persistent.hpp"
+#include "thread.hpp"
 
 namespace pmemsim::rt {
 

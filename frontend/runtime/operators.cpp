@@ -12,7 +12,9 @@
 
 #include <dlfcn.h>
 
-#include "runtime.hpp"
+#include "heap.hpp"
+#include "pmemsim_rt.h"
+#include "status.hpp"
 
 // operator new(std::size_t), operator delete(void*)
 extern "C" void* _Znwm(std::size_t);

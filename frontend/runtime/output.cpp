@@ -3,6 +3,8 @@
 //
 // Which buffer is used when depends neither on how fast that goes nor on the machine: functions of
 // the runtime leave addresses on the program's stack, where the program may find them.
+#include "output.hpp"
+
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -16,8 +18,13 @@
 #include <zstd.h>
 
 #include "pmemsim/trace/frame_file.hpp"
+#include "processes.hpp"
+#include "processor.hpp"
 #include "real.hpp"
-#include "runtime.hpp"
+#include "reserved_memory.hpp"
+#include "scheduler.hpp"
+#include "sites.hpp"
+#include "status.hpp"
 
 namespace pmemsim::rt {
 namespace {

@@ -1,7 +1,9 @@
 #include "own_locks.hpp"
 
 #include "objects.hpp"
-#include "runtime.hpp"
+#include "reserved_memory.hpp"
+#include "sites.hpp"
+#include "thread.hpp"
 
 namespace pmemsim::rt {
 namespace {

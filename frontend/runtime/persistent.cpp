@@ -17,6 +17,8 @@
 //  5. The trace has the contents of each page as they are when it is first mapped; if recording
 //     begins later, as they are then.
 // An access that reaches from one mapping into the next counts as one to the first of them.
+#include "persistent.hpp"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -27,8 +29,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "address_range.hpp"
+#include "contents.hpp"
+#include "exported.hpp"
+#include "heap.hpp"
+#include "kernel_mappings.hpp"
+#include "output.hpp"
+#include "places.hpp"
+#include "pmemsim_rt.h"
 #include "real.hpp"
-#include "runtime.hpp"
+#include "reserved_memory.hpp"
+#include "status.hpp"
+#include "thread.hpp"
 
 namespace pmemsim::rt {
 

@@ -1,8 +1,12 @@
 // Which mappings the trace has elsewhere than the program has them (persistent.cpp says why), and
 // the way from an address of the program's to one of the trace's.
+#include "places.hpp"
+
 #include <cstring>
 
-#include "runtime.hpp"
+#include "record.hpp"
+#include "reserved_memory.hpp"
+#include "status.hpp"
 
 namespace pmemsim::rt {
 

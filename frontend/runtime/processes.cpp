@@ -6,6 +6,8 @@
 //
 // A recorded process doesn't outlive `pmemsim record` (PMEMSIM_RECORDER), which alone knows what to
 // do with the trace.
+#include "processes.hpp"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +18,8 @@
 #include <unistd.h>
 
 #include "real.hpp"
-#include "runtime.hpp"
+#include "reserved_memory.hpp"
+#include "status.hpp"
 
 namespace pmemsim::rt {
 namespace {

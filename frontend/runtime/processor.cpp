@@ -4,6 +4,8 @@
 //
 // The program doesn't notice: it is shown the processors that it was started with or has asked for,
 // and for a thread's own processor one that depends on the thread's number alone.
+#include "processor.hpp"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -13,8 +15,13 @@
 #include <spawn.h>
 #include <unistd.h>
 
+#include "exported.hpp"
+#include "processes.hpp"
 #include "real.hpp"
-#include "runtime.hpp"
+#include "sites.hpp"
+#include "status.hpp"
+#include "thread.hpp"
+#include "threads.hpp"
 
 namespace pmemsim::rt {
 namespace {

@@ -11,13 +11,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "clock.hpp"
+#include "exported.hpp"
 #include "locks.hpp"
 #include "objects.hpp"
 #include "once.h"
+#include "persistent.hpp"
+#include "pmemsim_rt.h"
 #include "real.hpp"
-#include "runtime.hpp"
+#include "scheduler.hpp"
+#include "status.hpp"
+#include "thread.hpp"
 #include "threads.hpp"
+#include "virtual_clock.hpp"
 #include "waits.hpp"
 
 using namespace pmemsim::rt;

@@ -7,6 +7,8 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "reserved_memory.hpp"
+
 namespace pmemsim::rt {
 
 RealFunctions real;

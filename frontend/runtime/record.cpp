@@ -4,10 +4,27 @@
 // turn, check that a record fits, write it. While nothing is recorded `hot.limit` is nullptr, so
 // that the same check leads to a function of its own. That one is to be fast, too: programs make
 // their data before the region of interest, and look at them after it.
+#include "record.hpp"
+
 #include <cstring>
 
+#include "contents.hpp"
+#include "exported.hpp"
+#include "external.hpp"
+#include "flushes.hpp"
 #include "objects.hpp"
-#include "runtime.hpp"
+#include "output.hpp"
+#include "persistent.hpp"
+#include "places.hpp"
+#include "pmemsim_rt.h"
+#include "reserved_memory.hpp"
+#include "scheduler.hpp"
+#include "signals.hpp"
+#include "sites.hpp"
+#include "status.hpp"
+#include "thread.hpp"
+#include "turns.hpp"
+#include "warm.hpp"
 
 // The linker's: where the program's code begins and ends.
 extern "C" const char __executable_start, etext;  // NOLINT(bugprone-reserved-identifier)

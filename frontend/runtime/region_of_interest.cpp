@@ -2,10 +2,19 @@
 //
 // Every thread may begin and end its own; all threads are recorded from the first begin on, until
 // as many have ended as have begun.
+#include "region_of_interest.hpp"
+
 #include <cstdlib>
 #include <cstring>
 
-#include "runtime.hpp"
+#include "exported.hpp"
+#include "output.hpp"
+#include "persistent.hpp"
+#include "pmemsim_rt.h"
+#include "record.hpp"
+#include "scheduler.hpp"
+#include "status.hpp"
+#include "thread.hpp"
 
 // Of pmemsim/pm.h; absent from programs that don't use it.
 extern "C" __attribute__((weak)) void pm_roi_begin();

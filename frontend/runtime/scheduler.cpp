@@ -14,6 +14,8 @@
 //    count its tries), and whenever nobody else can run.
 // 6. A thread that is ahead of another gives its turn away where they may meet (meetings.hpp).
 // 7. Of other schedules than the first, schedules.hpp says how long turns last, and whose is next.
+#include "scheduler.hpp"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -23,10 +25,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "external.hpp"
 #include "objects.hpp"
 #include "real.hpp"
-#include "runtime.hpp"
+#include "record.hpp"
+#include "reserved_memory.hpp"
 #include "schedules.hpp"
+#include "sites.hpp"
+#include "status.hpp"
+#include "thread.hpp"
+#include "threads.hpp"
+#include "turns.hpp"
 
 namespace pmemsim::rt {
 

@@ -1,10 +1,10 @@
 #include "schedules.hpp"
 
+#include "status.hpp"
+
 #include <cerrno>
 #include <cstdlib>
 #include <iterator>
-
-#include "runtime.hpp"
 
 namespace pmemsim::rt {
 

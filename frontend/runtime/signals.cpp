@@ -1,5 +1,7 @@
 // Signals: nothing is recorded inside a handler of the program's, and a program that a signal ends
 // leaves no trace behind.
+#include "signals.hpp"
+
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -7,8 +9,14 @@
 
 #include <unistd.h>
 
+#include "exported.hpp"
+#include "external.hpp"
+#include "output.hpp"
 #include "real.hpp"
-#include "runtime.hpp"
+#include "reserved_memory.hpp"
+#include "status.hpp"
+#include "thread.hpp"
+#include "watchdog.hpp"
 
 namespace pmemsim::rt {
 namespace {

@@ -1,8 +1,14 @@
 // The site table: what each recorded instruction is. Modules add theirs when they are loaded.
+#include "sites.hpp"
+
 #include <cstdio>
 #include <cstring>
 
-#include "runtime.hpp"
+#include "exported.hpp"
+#include "output.hpp"
+#include "pmemsim_rt.h"
+#include "reserved_memory.hpp"
+#include "status.hpp"
 
 namespace pmemsim::rt {
 

@@ -1,8 +1,10 @@
 // The recorded program's stacks stand at fixed places. The kernel's own would move with the size of
 // the environment, the C library's with the timing of threads that end.
+#include "stacks.hpp"
+
 #include <sys/mman.h>
 
-#include "runtime.hpp"
+#include "reserved_memory.hpp"
 
 namespace pmemsim::rt {
 namespace {

@@ -1,5 +1,7 @@
 // What everything else in the runtime may ask and use: whether the program is being recorded, how
 // the runtime speaks, how it gives up. Calls nothing of the runtime itself.
+#include "status.hpp"
+
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -7,9 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "output.hpp"
 #include "pmemsim/trace/frame_file.hpp"
 #include "real.hpp"
-#include "runtime.hpp"
 
 namespace pmemsim::rt {
 

@@ -7,7 +7,16 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "processor.hpp"
 #include "real.hpp"
+#include "record.hpp"
+#include "reserved_memory.hpp"
+#include "scheduler.hpp"
+#include "signals.hpp"
+#include "stacks.hpp"
+#include "status.hpp"
+#include "thread.hpp"
+#include "watchdog.hpp"
 
 namespace pmemsim::rt {
 namespace {

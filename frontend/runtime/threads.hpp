@@ -1,5 +1,4 @@
-// The recorded program's threads: how they begin, end, are joined and cancelled. (What the
-// scheduler and others need of them is declared in runtime.hpp.)
+// The recorded program's threads: how they begin, end, are joined and cancelled.
 //
 // What returns an int returns an error number, as pthread_create() does.
 #pragma once
@@ -11,6 +10,12 @@
 #include "objects.hpp"
 
 namespace pmemsim::rt {
+
+void attach_main_thread();
+Thread* find_thread(pthread_t handle);  // nullptr: not one of those recorded
+// Waits until the real thread is gone. Called by the next holder of the token, because what the C
+// library cleans up at a thread's end would otherwise depend on timing.
+void reap(Thread* ended);
 
 int create_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*start)(void*),
                   void* argument);

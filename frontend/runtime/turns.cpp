@@ -1,6 +1,11 @@
 // Writes down which thread ran when, so that the order of accesses that no lock or atomic variable
 // orders is in the recording, too.
-#include "runtime.hpp"
+#include "turns.hpp"
+
+#include "output.hpp"
+#include "record.hpp"
+#include "scheduler.hpp"
+#include "thread.hpp"
 
 namespace pmemsim::rt {
 namespace {

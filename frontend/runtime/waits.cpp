@@ -4,10 +4,13 @@
 
 #include <linux/futex.h>
 
-#include "clock.hpp"
 #include "locks.hpp"
 #include "real.hpp"
+#include "scheduler.hpp"
+#include "status.hpp"
+#include "thread.hpp"
 #include "threads.hpp"
+#include "virtual_clock.hpp"
 
 namespace pmemsim::rt {
 

@@ -1,6 +1,11 @@
 // Which lines the program has touched before the region of interest, so that a simulation can begin
 // with warm caches. A direct-mapped table by line: what two lines contend for goes to the later.
-#include "runtime.hpp"
+#include "warm.hpp"
+
+#include "output.hpp"
+#include "places.hpp"
+#include "reserved_memory.hpp"
+#include "thread.hpp"
 
 namespace pmemsim::rt {
 namespace {

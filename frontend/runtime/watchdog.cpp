@@ -6,6 +6,8 @@
 // in the kernel for a while without getting anywhere, a signal makes it hand the turn on; it is
 // given another as soon as it comes back to code that the runtime sees. When that is depends on
 // real time, and so does what is recorded from then on; the program's user is told.
+#include "watchdog.hpp"
+
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -19,7 +21,10 @@
 #include <unistd.h>
 
 #include "real.hpp"
-#include "runtime.hpp"
+#include "reserved_memory.hpp"
+#include "scheduler.hpp"
+#include "status.hpp"
+#include "thread.hpp"
 
 namespace pmemsim::rt {
 namespace {

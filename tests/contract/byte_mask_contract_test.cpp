@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "pmemsim/layers/persist_port.hpp"
+#include "pmemsim/designs/interface/layer_context.hpp"
+#include "pmemsim/designs/interface/persist_port.hpp"
+#include "pmemsim/designs/ordering/ordering.hpp"
 #include "preparing_backend.hpp"
 #include "shared_regions.hpp"
 

@@ -1,6 +1,10 @@
 // What crash runs read change by change, and what `pmemsim decode` reads from nothing with a file
 // of the device and the surviving registers, is the same at every crash.
-#include "pmemsim/backend/decoded_image.hpp"
+#include "pmemsim/designs/backend/decoded_image.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
+#include "pmemsim/designs/backend/image_decoder.hpp"
+#include "pmemsim/designs/backend/surviving_registers.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "pmemsim/sim/machine.hpp"
+#include "pmemsim/machine/run/machine.hpp"
 #include "shared_regions.hpp"
 
 namespace pmemsim {
@@ -73,8 +77,8 @@ class Follower final : public PersistenceObserver {
   void compare() {
     ++compared;
     DeviceImage device = device_image(device_);
-    machine_.design().pm().add_spare_bits(device);
-    const SurvivingRegisters registers = machine_.design().pm().registers();
+    machine_.design().backend().add_spare_bits(device);
+    const SurvivingRegisters registers = machine_.design().backend().registers();
     const DecodedImage decoded = decode(through_a_file(device), registers);
     problem = decoded.problem;
     note_what_there_was(device, registers, decoded);

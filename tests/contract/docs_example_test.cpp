@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "ordering/write_through.hpp"
-#include "pmemsim/sim/machine.hpp"
+#include "pmemsim/designs/choices.hpp"
+#include "pmemsim/machine/run/machine.hpp"
 #include "random_trace.hpp"
 #include "shared_regions.hpp"
 

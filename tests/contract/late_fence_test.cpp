@@ -10,8 +10,10 @@
 #include <utility>
 
 #include "delaying_backend.hpp"
-#include "pmemsim/layers/persist_port.hpp"
-#include "pmemsim/sim/machine.hpp"
+#include "pmemsim/designs/interface/layer_context.hpp"
+#include "pmemsim/designs/interface/persist_port.hpp"
+#include "pmemsim/designs/ordering/ordering.hpp"
+#include "pmemsim/machine/run/machine.hpp"
 #include "shared_regions.hpp"
 
 namespace pmemsim {

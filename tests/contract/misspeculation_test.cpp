@@ -11,7 +11,7 @@
 
 #include "logged_regions.hpp"
 #include "long_tests.hpp"
-#include "pmemsim/sim/machine.hpp"
+#include "pmemsim/machine/run/machine.hpp"
 #include "shared_regions.hpp"
 
 namespace pmemsim {

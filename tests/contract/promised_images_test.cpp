@@ -6,8 +6,8 @@
 #include <set>
 
 #include "logged_regions.hpp"
+#include "pmemsim/checks/images/design_promises.hpp"
 #include "pmemsim/crash/oracle.hpp"
-#include "pmemsim/promised/design_promises.hpp"
 #include "shared_regions.hpp"
 #include "unit/promised_program.hpp"
 

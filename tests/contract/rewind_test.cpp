@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "long_tests.hpp"
-#include "pmemsim/sim/machine.hpp"
+#include "pmemsim/designs/ordering/ordering.hpp"
+#include "pmemsim/machine/run/machine.hpp"
 #include "random_trace.hpp"
 #include "shared_regions.hpp"
 #include "speculating_layers.hpp"

@@ -17,12 +17,12 @@
 #include <unistd.h>
 
 #include "edited_trace.hpp"
-#include "pmemsim/check/program_check.hpp"
+#include "pmemsim/analysis/summary.hpp"
+#include "pmemsim/analysis/verify.hpp"
+#include "pmemsim/checks/rules/program_check.hpp"
 #include "pmemsim/crash/program_history.hpp"
-#include "pmemsim/sim/machine.hpp"
+#include "pmemsim/machine/run/machine.hpp"
 #include "pmemsim/trace/dump.hpp"
-#include "pmemsim/trace/summary.hpp"
-#include "pmemsim/trace/verify.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "layout.h"
+#include "pool_layout.h"
 
 // `live` maps what the program has allocated to its size. Returns what is wrong, or nothing.
 std::string census(const unsigned char* start, std::uint64_t bytes,

@@ -17,12 +17,13 @@
 #include <xxhash.h>
 
 #include "long_tests.hpp"
+#include "pmemsim/analysis/races.hpp"
+#include "pmemsim/analysis/summary.hpp"
+#include "pmemsim/analysis/verify.hpp"
 #include "pmemsim/crash/crash.hpp"
-#include "pmemsim/sim/configuration.hpp"
-#include "pmemsim/sim/simulate.hpp"
+#include "pmemsim/machine/run/configuration.hpp"
+#include "pmemsim/machine/run/simulate.hpp"
 #include "pmemsim/trace/dump.hpp"
-#include "pmemsim/trace/summary.hpp"
-#include "pmemsim/trace/verify.hpp"
 #include "pmemsim/trace/writer.hpp"
 #include "trace_builder.hpp"
 
@@ -139,7 +140,7 @@ class TraceCorruptionTest : public testing::Test {
         while (stream.next(operation)) to_text(operation, file.sites());
       }
       verify(file);
-      file.races();
+      Races races(file);
       return true;
     } catch (const TraceError& error) {
       EXPECT_NE(std::string(error.what()).find(path_), std::string::npos) << error.what();

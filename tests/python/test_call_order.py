@@ -1,4 +1,4 @@
-"""Who may call whom in the library and in the recording runtime, as their headers say."""
+"""Who may call whom in the library and in the recording runtime, as their own pages say."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 from support import ROOT
 
 BUILD = ROOT / "build" / "wheel"  # where `make setup` compiles what it installs
-_ENTRY = re.compile(r"(?://| \*)   (\w+(?:, \w+)*,?)(?:  .*)?")
+_ENTRY = re.compile(r"(?: {4}| \*   )(\w+(?:, \w+)*,?)(?:  .*)?")
 
 
-def stated_order(header: str) -> list[list[str]]:
-    """The files that a header names after `Who may call whom`, lowest first, an entry a list."""
-    text = (ROOT / header).read_text()
+def stated_order(page: str) -> list[list[str]]:
+    """The files that a page names after `Who may call whom`, lowest first, an entry a list."""
+    text = (ROOT / page).read_text()
     lines = iter(text[text.index("Who may call whom") :].splitlines()[1:])
     entries: list[list[str]] = []
     unfinished = False
@@ -67,8 +67,8 @@ def test_the_library_calls_in_the_order_that_its_header_states() -> None:
     assert not wrong
 
 
-def test_the_runtime_calls_in_the_order_that_its_header_states() -> None:
-    order = stated_order("frontend/runtime/runtime.hpp")
+def test_the_runtime_calls_in_the_order_that_its_page_states() -> None:
+    order = stated_order("frontend/runtime/README.md")
     assert sorted(name for entry in order for name in entry) == sources_of("frontend/runtime")
     level = {name: number for number, entry in enumerate(order) for name in entry}
     objects = objects_of("frontend/runtime/CMakeFiles/pmemsim_rt_objects.dir")

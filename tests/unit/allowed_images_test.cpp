@@ -1,5 +1,5 @@
 // Images that a crash may leave, as many as asked for, the likely bugs first.
-#include "pmemsim/model/allowed_images.hpp"
+#include "pmemsim/checks/images/allowed_images.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "litmus_program.hpp"
-#include "pmemsim/model/image_story.hpp"
+#include "pmemsim/checks/images/image_story.hpp"
 
 namespace pmemsim::litmus {
 namespace {

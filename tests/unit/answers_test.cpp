@@ -1,5 +1,5 @@
 // A program's operations, and which answers of its reader are wrong.
-#include "pmemsim/answers/answer_check.hpp"
+#include "pmemsim/checks/answers/answer_check.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 #include "litmus_program.hpp"
 #include "long_tests.hpp"
-#include "pmemsim/trace/functions.hpp"
+#include "pmemsim/analysis/functions.hpp"
 #include "pmemsim/trace/site_flags.hpp"
 
 namespace pmemsim::answers {

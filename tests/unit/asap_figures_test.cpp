@@ -10,8 +10,14 @@
 #include <tuple>
 #include <vector>
 
-#include "pmemsim/atomicity/asap.hpp"
-#include "pmemsim/recovery/asap.hpp"
+#include "pmemsim/designs/atomicity/asap.hpp"
+#include "pmemsim/designs/atomicity/asap_recovery.hpp"
+#include "pmemsim/designs/atomicity/atomicity.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
+#include "pmemsim/designs/backend/operation.hpp"
+#include "pmemsim/designs/backend/prediction.hpp"
+#include "pmemsim/designs/choices.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
 #include "unit/crash_plug.hpp"
 #include "unit/platform.hpp"
 
@@ -152,7 +158,7 @@ class Bench : public PersistenceObserver {
       : configuration_(bench_configuration(more)),
         platform_(configuration_),
         asap_(dynamic_cast<Asap&>(platform_.design.atomicity())),
-        gate_(dynamic_cast<Gate&>(*platform_.design.pm().operations().front())) {
+        gate_(dynamic_cast<Gate&>(*platform_.design.backend().operations().front())) {
     platform_.pm.observe(this);
   }
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "long_tests.hpp"
-#include "pmemsim/atomicity/asap.hpp"
-#include "pmemsim/recovery/asap.hpp"
+#include "pmemsim/designs/atomicity/asap.hpp"
+#include "pmemsim/designs/atomicity/asap_recovery.hpp"
 #include "shared_regions.hpp"
 #include "unit/crash_plug.hpp"
 

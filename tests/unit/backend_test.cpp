@@ -1,6 +1,9 @@
 // Writes that the backend's operations hold and put elsewhere, and reads that they answer late:
-// rules 1, 6 and 7 of backend/backend.hpp, as banks, reservations and readers see them.
-#include "pmemsim/backend/backend.hpp"
+// rules 1, 6 and 7 of designs/backend/backend.hpp, as banks, reservations and readers see them.
+#include "pmemsim/designs/backend/backend.hpp"
+#include "pmemsim/designs/backend/operation.hpp"
+#include "pmemsim/designs/backend/prediction.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Compressed lines: how long they are by hand, and that they come out as they went in.
-#include "pmemsim/backend/bdi.hpp"
+#include "pmemsim/designs/backend/bdi.hpp"
 
 #include <gtest/gtest.h>
 

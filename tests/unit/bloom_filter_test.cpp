@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "pmemsim/core/bloom_filter.hpp"
+#include "pmemsim/common/bloom_filter.hpp"
 
 namespace pmemsim {
 namespace {

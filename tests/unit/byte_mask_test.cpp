@@ -11,7 +11,10 @@
 
 #include "long_tests.hpp"
 #include "memory_bench.hpp"
-#include "pmemsim/backend/backend.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
+#include "pmemsim/designs/backend/operation.hpp"
+#include "pmemsim/designs/backend/prediction.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
 
 namespace pmemsim {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-#include "pmemsim/backend/metadata_cache.hpp"
-#include "pmemsim/cache/private_caches.hpp"
-#include "pmemsim/core/cache_array.hpp"
+#include "pmemsim/common/cache_array.hpp"
+#include "pmemsim/designs/backend/metadata_cache.hpp"
+#include "pmemsim/machine/cache/private_caches.hpp"
 
 namespace pmemsim {
 namespace {

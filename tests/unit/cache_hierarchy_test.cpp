@@ -5,8 +5,9 @@
 #include <array>
 #include <optional>
 
-#include "pmemsim/cache/hierarchy.hpp"
-#include "pmemsim/sim/configuration.hpp"
+#include "pmemsim/machine/cache/hierarchy.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
+#include "pmemsim/machine/run/configuration.hpp"
 #include "run_trace.hpp"
 #include "unit/memory_bench.hpp"
 

@@ -1,5 +1,5 @@
 // Checkers in processes of their own: what they say of which image.
-#include "pmemsim/checker/checker_pool.hpp"
+#include "pmemsim/checks/checkers/checker_pool.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "pmemsim/core/error.hpp"
+#include "pmemsim/common/error.hpp"
 
 namespace pmemsim {
 namespace {

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "pmemsim/checker/checker_pool.hpp"
+#include "pmemsim/checks/checkers/checker_pool.hpp"
 
 namespace pmemsim {
 namespace {

@@ -4,7 +4,14 @@
 #include <set>
 
 #include "delaying_backend.hpp"
-#include "pmemsim/sim/configuration.hpp"
+#include "pmemsim/designs/atomicity/atomicity.hpp"
+#include "pmemsim/designs/backend/operation.hpp"
+#include "pmemsim/designs/choices.hpp"
+#include "pmemsim/designs/combination.hpp"
+#include "pmemsim/designs/interface/design_recovery.hpp"
+#include "pmemsim/designs/ordering/ordering.hpp"
+#include "pmemsim/designs/precompute/precompute.hpp"
+#include "pmemsim/machine/run/configuration.hpp"
 #include "run_trace.hpp"
 #include "unchecked.hpp"
 
@@ -33,7 +40,7 @@ TEST(Choices, EveryLayerCanBeLeftOut) {
 }
 
 TEST(Choices, ALayerHasWhatItsRowSaysIfNobodyChooses) {
-  const DesignConfiguration own;
+  const DesignConfiguration own(choices());
   EXPECT_EQ(own.ordering().name, "x86");
   EXPECT_EQ(own.atomicity().name, "software-undo");
   EXPECT_EQ(own.precompute().name, kNoChoice);

@@ -1,12 +1,13 @@
 // Compressed lines in PM: the time that they take, and that a line is always known for what it is.
-#include "pmemsim/backend/compression.hpp"
+#include "pmemsim/designs/backend/compression.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
 
 #include <gtest/gtest.h>
 
 #include "operations_bench.hpp"
-#include "pmemsim/backend/deduplication.hpp"
-#include "pmemsim/backend/encryption.hpp"
-#include "pmemsim/backend/integrity.hpp"
+#include "pmemsim/designs/backend/deduplication.hpp"
+#include "pmemsim/designs/backend/encryption.hpp"
+#include "pmemsim/designs/backend/integrity.hpp"
 
 namespace pmemsim {
 namespace {

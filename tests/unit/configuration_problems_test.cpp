@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "delaying_backend.hpp"
-#include "pmemsim/sim/configuration.hpp"
+#include "pmemsim/machine/run/configuration.hpp"
 #include "run_trace.hpp"
 
 namespace pmemsim {

@@ -1,13 +1,14 @@
 // Values as text: what is read, what is refused and in which words, and that what is written reads
 // back as the same.
-#include "pmemsim/core/parameters.hpp"
+#include "pmemsim/common/parameters.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "pmemsim/mem/memory_parameters.hpp"
+#include "pmemsim/machine/memory/memory_parameters.hpp"
 
 namespace pmemsim {
 namespace {

@@ -4,11 +4,12 @@
 
 #include <functional>
 
-#include "pmemsim/core/clock.hpp"
-#include "pmemsim/cpu/branch_predictor.hpp"
-#include "pmemsim/cpu/store_queue.hpp"
-#include "pmemsim/mem/memory_statistics.hpp"
-#include "pmemsim/sim/machine.hpp"
+#include "pmemsim/common/clock.hpp"
+#include "pmemsim/machine/cpu/branch_predictor.hpp"
+#include "pmemsim/machine/cpu/store_queue.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
+#include "pmemsim/machine/memory/memory_statistics.hpp"
+#include "pmemsim/machine/run/machine.hpp"
 #include "run_trace.hpp"
 
 namespace pmemsim {

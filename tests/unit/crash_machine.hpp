@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pmemsim/sim/configuration.hpp"
+#include "pmemsim/machine/run/configuration.hpp"
 #include "run_trace.hpp"
 
 namespace pmemsim {

@@ -12,7 +12,9 @@
 
 #include <gtest/gtest.h>
 
-#include "pmemsim/sim/machine.hpp"
+#include "pmemsim/designs/atomicity/atomicity.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
+#include "pmemsim/machine/run/machine.hpp"
 #include "unit/crash_machine.hpp"
 
 namespace pmemsim {

@@ -5,6 +5,8 @@
 #include "long_tests.hpp"
 #include "shared_regions.hpp"
 
+#include "pmemsim/designs/choices.hpp"
+
 namespace pmemsim {
 namespace {
 

@@ -9,7 +9,10 @@
 #include "pmemsim/crash/crash.hpp"
 #include "pmemsim/crash/crash_image.hpp"
 #include "pmemsim/crash/story.hpp"
-#include "pmemsim/mem/memory_parameters.hpp"
+#include "pmemsim/designs/choices.hpp"
+#include "pmemsim/designs/interface/design_recovery.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
+#include "pmemsim/machine/memory/memory_parameters.hpp"
 #include "shared_regions.hpp"
 #include "unit/crash_machine.hpp"
 

@@ -1,6 +1,8 @@
 // Reading an image from nothing: with the right registers, with others, and from files that
 // somebody has damaged. That it is what crash runs read: tests/contract/decoded_image_test.cpp.
-#include "pmemsim/backend/decoded_image.hpp"
+#include "pmemsim/designs/backend/decoded_image.hpp"
+#include "pmemsim/designs/backend/entry_layout.hpp"
+#include "pmemsim/designs/backend/surviving_registers.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +10,8 @@
 #include <fstream>
 #include <string>
 
-#include "pmemsim/backend/bdi.hpp"
-#include "pmemsim/core/error.hpp"
+#include "pmemsim/common/error.hpp"
+#include "pmemsim/designs/backend/bdi.hpp"
 #include "sealed_bench.hpp"
 
 namespace pmemsim {

@@ -1,6 +1,9 @@
 // Selective metadata atomicity: which entries of lines come later than their data, when they do,
 // and what a crash in between leaves.
-#include "pmemsim/backend/deferred_entries.hpp"
+#include "pmemsim/designs/backend/deferred_entries.hpp"
+#include "pmemsim/designs/backend/entry_layout.hpp"
+#include "pmemsim/designs/backend/image_decoder.hpp"
+#include "pmemsim/designs/backend/operation.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "pmemsim/backend/sealed_image.hpp"
+#include "pmemsim/designs/backend/sealed_image.hpp"
 #include "sealed_bench.hpp"
 
 namespace pmemsim {

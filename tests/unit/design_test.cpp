@@ -8,6 +8,14 @@
 
 #include "platform.hpp"
 
+#include "pmemsim/designs/atomicity/atomicity.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
+#include "pmemsim/designs/backend/operation.hpp"
+#include "pmemsim/designs/backend/prediction.hpp"
+#include "pmemsim/designs/choices.hpp"
+#include "pmemsim/designs/ordering/ordering.hpp"
+#include "pmemsim/designs/precompute/precompute.hpp"
+
 namespace pmemsim {
 namespace {
 
@@ -272,7 +280,7 @@ TEST(DesignOfFour, SaysWhatEachLayerHasPendingAndHasCounted) {
                                         {"backend", "holding"},
                                         {"precompute", "counting"}}),
                               with_scripted_layers()));
-  platform.design.pm().write(
+  platform.design.backend().write(
       {.line = Line::of(kPmBase), .data = {}, .persisted = {}, .written = {}});
   EXPECT_EQ(platform.design.pending(),
             "something in order; something atomic; 1 writes are held by the backend; "

@@ -1,8 +1,9 @@
-// DPO, rule by rule (ordering/dpo.hpp), with times computed by hand: a path of 20 ns, one write at
-// a time on all of them, and 13 ns from a write's acceptance until its core hears of that.
+// DPO, rule by rule (designs/ordering/dpo.hpp), with times computed by hand: a path of 20 ns, one
+// write at a time on all of them, and 13 ns from a write's acceptance until its core hears of that.
 #include <gtest/gtest.h>
 
-#include "pmemsim/ordering/dpo.hpp"
+#include "pmemsim/designs/ordering/dpo.hpp"
+#include "pmemsim/designs/ordering/ordering.hpp"
 #include "unit/ordering_bench.hpp"
 
 namespace pmemsim {

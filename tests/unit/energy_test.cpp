@@ -1,5 +1,5 @@
 // What a run's counts take, by hand, and that each part is where it belongs.
-#include "pmemsim/sim/energy.hpp"
+#include "pmemsim/machine/run/energy.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // Check bits of lines: the time that they take, and images whose bits have flipped.
-#include "pmemsim/backend/error_correction.hpp"
+#include "pmemsim/designs/backend/error_correction.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "operations_bench.hpp"
-#include "pmemsim/backend/encryption.hpp"
-#include "pmemsim/backend/secded.hpp"
+#include "pmemsim/designs/backend/encryption.hpp"
+#include "pmemsim/designs/backend/secded.hpp"
 
 namespace pmemsim {
 namespace {

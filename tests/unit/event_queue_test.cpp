@@ -1,5 +1,5 @@
 // The event queue against a list that is sorted.
-#include "pmemsim/core/event_queue.hpp"
+#include "pmemsim/common/event_queue.hpp"
 
 #include <gtest/gtest.h>
 

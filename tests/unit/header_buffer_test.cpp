@@ -1,14 +1,15 @@
-// Where log headers wait (atomicity/header_buffer.hpp): the queue for them alone, and the ADR
-// buffer, by the rules of their headers.
-#include "pmemsim/atomicity/header_buffer.hpp"
+// Where log headers wait (designs/atomicity/header_buffer.hpp): the queue for them alone, and the
+// ADR buffer, by the rules of their headers.
+#include "pmemsim/designs/atomicity/header_buffer.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "memory_bench.hpp"
-#include "pmemsim/atomicity/adr_buffer.hpp"
-#include "pmemsim/atomicity/header_queue.hpp"
+#include "pmemsim/designs/atomicity/adr_buffer.hpp"
+#include "pmemsim/designs/atomicity/header_queue.hpp"
 
 namespace pmemsim {
 namespace {
@@ -19,7 +20,7 @@ Headers surviving(const HeaderBuffer& buffer) {
   return {buffer.headers().begin(), buffer.headers().end()};
 }
 
-// ---- A queue of its own: atomicity/header_queue.hpp
+// ---- A queue of its own: designs/atomicity/header_queue.hpp
 
 TEST(HeaderQueue, KeepsForACrashWhatHasRoom) {  // rule 1
   HeaderQueue queue(2, 2);
@@ -59,7 +60,7 @@ TEST(HeaderQueue, WithoutEntriesHasNoRoomAndMakesNobodyWait) {  // rule 4
   EXPECT_FALSE(queue.makes_wait());
 }
 
-// ---- Entries of the write pending queue: atomicity/adr_buffer.hpp
+// ---- Entries of the write pending queue: designs/atomicity/adr_buffer.hpp
 
 // Two channels of pages of two lines, each with four entries that can be reserved.
 MemoryParameters two_channels() {

@@ -1,6 +1,6 @@
 // The linter of hints: to what the time goes that writes wait for their operations, with times that
 // can be added up by hand.
-#include "pmemsim/lint/hint_lint.hpp"
+#include "pmemsim/checks/hints/hint_lint.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-// HOPS, rule by rule (ordering/hops.hpp), with times computed by hand: a cycle of 0.5 ns, a path of
-// 20 ns, and 13 ns from a write's acceptance until its core hears of that.
+// HOPS, rule by rule (designs/ordering/hops.hpp), with times computed by hand: a cycle of 0.5 ns, a
+// path of 20 ns, and 13 ns from a write's acceptance until its core hears of that.
 #include <gtest/gtest.h>
 
-#include "pmemsim/ordering/hops.hpp"
+#include "pmemsim/designs/ordering/hops.hpp"
 #include "unit/ordering_bench.hpp"
 
 namespace pmemsim {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "long_tests.hpp"
-#include "pmemsim/mem/memory_statistics.hpp"
+#include "pmemsim/machine/memory/memory_statistics.hpp"
 #include "shared_regions.hpp"
 #include "unit/redo_bench.hpp"
 

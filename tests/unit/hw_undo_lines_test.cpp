@@ -2,8 +2,9 @@
 // stores that wait for room for a header.
 #include <gtest/gtest.h>
 
-#include "pmemsim/atomicity/hw_undo.hpp"
-#include "pmemsim/recovery/undo_log.hpp"
+#include "pmemsim/designs/atomicity/atomicity.hpp"
+#include "pmemsim/designs/atomicity/hw_undo.hpp"
+#include "pmemsim/designs/atomicity/hw_undo_recovery.hpp"
 #include "unit/redo_bench.hpp"
 
 namespace pmemsim {

@@ -6,9 +6,9 @@
 #include <random>
 
 #include "long_tests.hpp"
-#include "pmemsim/atomicity/hw_undo.hpp"
-#include "pmemsim/atomicity/log_record.hpp"
-#include "pmemsim/recovery/undo_log.hpp"
+#include "pmemsim/designs/atomicity/hw_undo.hpp"
+#include "pmemsim/designs/atomicity/hw_undo_recovery.hpp"
+#include "pmemsim/designs/atomicity/log_record.hpp"
 #include "shared_regions.hpp"
 #include "unit/crash_plug.hpp"
 

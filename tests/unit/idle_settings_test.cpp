@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "pmemsim/sim/idle_settings.hpp"
-#include "pmemsim/sim/simulate.hpp"
+#include "pmemsim/machine/run/idle_settings.hpp"
+#include "pmemsim/machine/run/simulate.hpp"
 #include "run_trace.hpp"
 
 namespace pmemsim {

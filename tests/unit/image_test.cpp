@@ -1,5 +1,5 @@
 // The bytes of an address space.
-#include "pmemsim/mem/image.hpp"
+#include "pmemsim/common/image.hpp"
 
 #include <gtest/gtest.h>
 

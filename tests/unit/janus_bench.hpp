@@ -12,6 +12,8 @@
 #include "memory_bench.hpp"
 #include "platform.hpp"
 
+#include "pmemsim/designs/backend/backend.hpp"
+
 namespace pmemsim {
 
 // A request's way and what takes what: the tree, and all of it.
@@ -68,10 +70,10 @@ struct JanusBench : Platform {
   Picoseconds write(Line line, const LineData& data) {
     const Picoseconds sent = queue.now();
     persisted = Picoseconds{-1};
-    design.pm().write({.line = line,
-                       .data = data,
-                       .persisted = completion<&JanusBench::note>(*this),
-                       .written = {}});
+    design.backend().write({.line = line,
+                            .data = data,
+                            .persisted = completion<&JanusBench::note>(*this),
+                            .written = {}});
     until([&] { return persisted != Picoseconds{-1}; });
     return persisted - sent;
   }

@@ -1,6 +1,7 @@
 // Janus's request queue, decoder, operation queue and intermediate result buffer (4.3, 4.4, 4.6),
 // on requests written by hand, and what other writes do to results (4.3.1).
-#include "pmemsim/precompute/janus.hpp"
+#include "pmemsim/designs/precompute/janus.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
 
 #include <gtest/gtest.h>
 
@@ -294,7 +295,7 @@ TEST(Janus, LinesInARangeAreDiscardedWhereverTheyAre) {
     JanusBench bench(with(kOneCore, {kOneUnit, {"integrity.staleness", "ignored"}}));
     Janus janus({}, 1);
     janus.connect(bench.context());
-    bench.design.pm().expect_predictions(janus.result_buffer(), janus);
+    bench.design.backend().expect_predictions(janus.result_buffer(), janus);
     const auto hint = [&](HintKind kind, std::uint64_t first, std::span<const std::byte> data) {
       const auto bytes = static_cast<std::uint32_t>(data.size());
       const auto object = static_cast<std::uint32_t>(1 + first);
@@ -326,7 +327,7 @@ TEST(Janus, LinesOnTheirWayAreDiscardedToo) {
     JanusBench bench(kOneCore);
     Janus janus({}, 1);
     janus.connect(bench.context());
-    bench.design.pm().expect_predictions(janus.result_buffer(), janus);
+    bench.design.backend().expect_predictions(janus.result_buffer(), janus);
     std::array<std::byte, 2 * kLineBytes> both{};
     std::ranges::copy(data_of(1), both.begin());
     std::ranges::copy(data_of(2), both.begin() + kLineBytes);
@@ -412,7 +413,7 @@ TEST(JanusDefect, ResultsForOtherDataAreUsedAndWritten) {
     bench.hint(HintKind::kBoth, 1, kAddress, data_of(1));
     bench.wait(ns(1000));
     EXPECT_EQ(bench.write(kLine, 2), defect ? ns(0) : kParallel);
-    EXPECT_EQ(value_of(bench.design.pm().surviving(kLine)), defect ? 1u : 2u);
+    EXPECT_EQ(value_of(bench.design.backend().surviving(kLine)), defect ? 1u : 2u);
   }
 }
 
@@ -422,7 +423,7 @@ TEST(JanusDefect, ResultsForAnotherLineAreUsed) {
     bench.hint(HintKind::kBoth, 1, kAddress + 64, data_of(1));
     bench.wait(ns(1000));
     EXPECT_EQ(bench.write(kLine, 1), defect ? ns(0) : kParallel);
-    EXPECT_EQ(value_of(bench.design.pm().surviving(kLine)), 1u);
+    EXPECT_EQ(value_of(bench.design.backend().surviving(kLine)), 1u);
   }
 }
 
@@ -434,7 +435,7 @@ TEST(JanusDefect, ResultsForAnOldCounterAreUsed) {
     bench.wait(ns(1000));
     bench.write(kLine, 1);
     EXPECT_EQ(bench.write(kLine, 2), defect ? kTree : kParallel) << "the tree has changed as well";
-    EXPECT_EQ(value_of(bench.design.pm().surviving(kLine)) == 2, !defect) << "of another pad";
+    EXPECT_EQ(value_of(bench.design.backend().surviving(kLine)) == 2, !defect) << "of another pad";
   }
 }
 

@@ -1,12 +1,12 @@
 // Images judged by showing some of them.
-#include "pmemsim/judging/judged_images.hpp"
+#include "pmemsim/checks/images/judged_images.hpp"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <random>
 
-#include "pmemsim/model/whole_images.hpp"
+#include "pmemsim/checks/images/whole_images.hpp"
 #include "read_checker.hpp"
 
 namespace pmemsim::litmus {

@@ -2,8 +2,10 @@
 // while others write them, too.
 #include <gtest/gtest.h>
 
-#include "pmemsim/atomicity/lad.hpp"
-#include "pmemsim/recovery/lad.hpp"
+#include "pmemsim/designs/atomicity/atomicity.hpp"
+#include "pmemsim/designs/atomicity/lad.hpp"
+#include "pmemsim/designs/atomicity/lad_recovery.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
 #include "unit/memory_bench.hpp"
 #include "unit/platform.hpp"
 
@@ -39,7 +41,7 @@ class LadBench {
     evict(kShared);
   }
   void write(Line line) {
-    platform.design.pm().write(
+    platform.design.backend().write(
         {.line = line, .data = newest(line), .persisted = {}, .written = {}});
   }
   // Until the line is logged.

@@ -6,8 +6,10 @@
 #include <random>
 
 #include "long_tests.hpp"
-#include "pmemsim/atomicity/lad.hpp"
-#include "pmemsim/recovery/lad.hpp"
+#include "pmemsim/designs/atomicity/atomicity.hpp"
+#include "pmemsim/designs/atomicity/lad.hpp"
+#include "pmemsim/designs/atomicity/lad_recovery.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
 #include "shared_regions.hpp"
 #include "unit/crash_plug.hpp"
 

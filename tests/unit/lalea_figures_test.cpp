@@ -4,9 +4,10 @@
 #include <string_view>
 #include <vector>
 
-#include "pmemsim/atomicity/load_aware_log.hpp"
-#include "pmemsim/recovery/blocks_in_use.hpp"
-#include "pmemsim/recovery/log_reader.hpp"
+#include "pmemsim/designs/atomicity/blocks_in_use.hpp"
+#include "pmemsim/designs/atomicity/load_aware_log.hpp"
+#include "pmemsim/designs/atomicity/log_reader.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
 #include "unit/redo_bench.hpp"
 
 namespace pmemsim {
@@ -83,7 +84,7 @@ class Figure2 {
   LoadAwareLog rebuilt(RegionRange needed) {
     Image image = surviving(platform.pm);
     const LogSurvivors left = log.survivors();
-    return {platform.design.pm(), 2, configuration_.design.parameters<HardwareLogParameters>(),
+    return {platform.design.backend(), 2, configuration_.design.parameters<HardwareLogParameters>(),
             left.growths, blocks_in_use(read_log(left, {needed}, image))};
   }
 

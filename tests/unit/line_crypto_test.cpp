@@ -1,5 +1,5 @@
 // The library's AES-128, SHA-1, MD5 and HMAC, as lines use them.
-#include "pmemsim/backend/line_crypto.hpp"
+#include "pmemsim/designs/backend/line_crypto.hpp"
 
 #include <gtest/gtest.h>
 

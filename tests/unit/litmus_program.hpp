@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "pmemsim/model/persistency_model.hpp"
+#include "pmemsim/checks/images/persistency_model.hpp"
 #include "run_trace.hpp"
 
 namespace pmemsim::litmus {

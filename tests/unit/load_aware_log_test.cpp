@@ -1,5 +1,6 @@
 // LALEA's allocation: its operation counters and FIFOs.
-#include "pmemsim/atomicity/load_aware_log.hpp"
+#include "pmemsim/designs/atomicity/load_aware_log.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Where lines lie, and that no two lines lie in the same place.
-#include "pmemsim/mem/mapping.hpp"
+#include "pmemsim/machine/memory/mapping.hpp"
 
 #include <gtest/gtest.h>
 

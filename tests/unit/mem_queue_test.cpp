@@ -8,6 +8,8 @@
 
 #include "memory_bench.hpp"
 
+#include "pmemsim/machine/memory/memory.hpp"
+
 namespace pmemsim {
 namespace {
 

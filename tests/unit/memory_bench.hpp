@@ -7,10 +7,10 @@
 #include <ostream>
 #include <vector>
 
-#include "pmemsim/core/event_queue.hpp"
-#include "pmemsim/mem/memory.hpp"
-#include "pmemsim/mem/memory_parameters.hpp"
-#include "pmemsim/mem/memory_statistics.hpp"
+#include "pmemsim/common/event_queue.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
+#include "pmemsim/machine/memory/memory_parameters.hpp"
+#include "pmemsim/machine/memory/memory_statistics.hpp"
 
 namespace pmemsim {
 

@@ -1,5 +1,5 @@
 // The tree over lines of entries: its hashes by hand, and that its root depends on every leaf.
-#include "pmemsim/backend/merkle_tree.hpp"
+#include "pmemsim/designs/backend/merkle_tree.hpp"
 
 #include <gtest/gtest.h>
 

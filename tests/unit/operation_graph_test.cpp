@@ -1,6 +1,6 @@
 // Sub-operations as one graph: what Janus's Figures 2 and 6 say of them, from the prose of its
 // sections 3.1 and 4.2.
-#include "pmemsim/backend/operation_graph.hpp"
+#include "pmemsim/designs/backend/operation_graph.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "pmemsim/backend/deduplication.hpp"
-#include "pmemsim/backend/encryption.hpp"
-#include "pmemsim/backend/integrity.hpp"
+#include "pmemsim/designs/backend/deduplication.hpp"
+#include "pmemsim/designs/backend/encryption.hpp"
+#include "pmemsim/designs/backend/integrity.hpp"
 
 namespace pmemsim {
 namespace {

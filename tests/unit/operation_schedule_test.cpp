@@ -1,6 +1,8 @@
 // The time that operations take for a write, to the picosecond: Janus's Table 1, sections 3.1, 4.2
-// and 4.3.1, and the rules of backend/schedule.hpp.
-#include "pmemsim/backend/schedule.hpp"
+// and 4.3.1, and the rules of designs/backend/schedule.hpp.
+#include "pmemsim/designs/backend/backend.hpp"
+#include "pmemsim/designs/backend/prediction.hpp"
+#include "pmemsim/designs/backend/schedule.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,10 +12,10 @@
 #include <vector>
 
 #include "memory_bench.hpp"
-#include "pmemsim/backend/common_operations.hpp"
-#include "pmemsim/backend/deduplication.hpp"
-#include "pmemsim/backend/encryption.hpp"
-#include "pmemsim/backend/integrity.hpp"
+#include "pmemsim/designs/backend/common_operations.hpp"
+#include "pmemsim/designs/backend/deduplication.hpp"
+#include "pmemsim/designs/backend/encryption.hpp"
+#include "pmemsim/designs/backend/integrity.hpp"
 
 namespace pmemsim {
 namespace {

@@ -13,8 +13,11 @@
 #include <vector>
 
 #include "memory_bench.hpp"
-#include "pmemsim/backend/common_operations.hpp"
-#include "pmemsim/core/mix.hpp"
+#include "pmemsim/common/mix.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
+#include "pmemsim/designs/backend/common_operations.hpp"
+#include "pmemsim/designs/backend/image_decoder.hpp"
+#include "pmemsim/designs/backend/prediction.hpp"
 
 namespace pmemsim {
 

@@ -8,7 +8,12 @@
 #include <vector>
 
 #include "pmemsim/crash/crash.hpp"
-#include "pmemsim/sim/machine.hpp"
+#include "pmemsim/designs/backend/image_decoder.hpp"
+#include "pmemsim/designs/backend/operation.hpp"
+#include "pmemsim/designs/backend/prediction.hpp"
+#include "pmemsim/designs/choices.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
+#include "pmemsim/machine/run/machine.hpp"
 #include "run_trace.hpp"
 
 namespace pmemsim {

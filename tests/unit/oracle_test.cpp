@@ -3,8 +3,8 @@
 
 #include <map>
 
+#include "pmemsim/analysis/happens_before.hpp"
 #include "pmemsim/crash/oracle.hpp"
-#include "pmemsim/trace/happens_before.hpp"
 #include "run_trace.hpp"
 
 namespace pmemsim {

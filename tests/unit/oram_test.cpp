@@ -1,5 +1,6 @@
 // The time of an oblivious RAM and its traffic, and that it changes nothing else.
-#include "pmemsim/backend/oram.hpp"
+#include "pmemsim/designs/backend/oram.hpp"
+#include "pmemsim/designs/backend/image_decoder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +8,8 @@
 #include <set>
 
 #include "operations_bench.hpp"
-#include "pmemsim/backend/encryption.hpp"
-#include "pmemsim/mem/memory_statistics.hpp"
+#include "pmemsim/designs/backend/encryption.hpp"
+#include "pmemsim/machine/memory/memory_statistics.hpp"
 
 namespace pmemsim {
 namespace {

@@ -20,7 +20,9 @@
 
 #include <gtest/gtest.h>
 
-#include "pmemsim/ordering/ordering.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
+#include "pmemsim/designs/ordering/ordering.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
 #include "run_trace.hpp"
 #include "unit/memory_bench.hpp"
 

@@ -8,6 +8,9 @@
 
 #include "unit/platform.hpp"
 
+#include "pmemsim/designs/atomicity/atomicity.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
+
 namespace pmemsim {
 namespace {
 
@@ -49,7 +52,8 @@ class OvertakenFlush : public testing::Test {
   LineWords acknowledged() {
     platform_.until([this] { return acknowledged_; });
     LineWords words;
-    std::memcpy(words.data(), platform_.design.pm().surviving(kFlushedLine).data(), sizeof words);
+    std::memcpy(words.data(), platform_.design.backend().surviving(kFlushedLine).data(),
+                sizeof words);
     return words;
   }
 

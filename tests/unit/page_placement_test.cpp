@@ -1,13 +1,13 @@
 // Where a program's pages lie: one-to-one, spread evenly, and each copy's elsewhere.
-#include "pmemsim/core/page_placement.hpp"
+#include "pmemsim/common/page_placement.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <set>
 
-#include "pmemsim/core/cache_array.hpp"
-#include "pmemsim/mem/mapping.hpp"
+#include "pmemsim/common/cache_array.hpp"
+#include "pmemsim/machine/memory/mapping.hpp"
 #include "pmemsim/trace/format.hpp"
 
 namespace pmemsim {

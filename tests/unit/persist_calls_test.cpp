@@ -1,6 +1,6 @@
 // What counts as one flush or fence of a program: traces by hand, whose lines and functions tell
 // who calls whom.
-#include "pmemsim/check/persist_calls.hpp"
+#include "pmemsim/checks/rules/persist_calls.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // The way of a design's own writes, which data on other ways may overtake.
-#include "pmemsim/layers/persist_port.hpp"
+#include "pmemsim/designs/interface/persist_port.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +10,7 @@
 namespace pmemsim {
 namespace {
 
-// Rule 6 of backend/backend.hpp.
+// Rule 6 of designs/backend/backend.hpp.
 TEST(PersistPort, WhatItBringsIsAsOldAsWhenItLeft) {
   const Line line = Line::of(kPmBase);
   const Configuration nothing =
@@ -25,10 +26,10 @@ TEST(PersistPort, WhatItBringsIsAsOldAsWhenItLeft) {
     void acknowledged(std::uint64_t, Picoseconds) { heard = true; }
   } core;
   port.send(0, write(1), completion<&Core::acknowledged>(core));
-  platform.design.pm().write(write(2));  // an eviction, say: it is there at once
+  platform.design.backend().write(write(2));  // an eviction, say: it is there at once
   platform.run();
   EXPECT_TRUE(core.heard);
-  EXPECT_EQ(value_of(platform.design.pm().surviving(line)), 2u);
+  EXPECT_EQ(value_of(platform.design.backend().surviving(line)), 2u);
 }
 
 }  // namespace

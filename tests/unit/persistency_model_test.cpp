@@ -1,6 +1,6 @@
 // The images that x86's persistency model allows: litmus tests of the papers, and small random
 // programs against an enumerator written from the definition.
-#include "pmemsim/model/persistency_model.hpp"
+#include "pmemsim/checks/images/persistency_model.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -18,9 +18,9 @@
 
 #include "litmus_program.hpp"
 #include "long_tests.hpp"
-#include "pmemsim/check/persist_calls.hpp"
-#include "pmemsim/model/all_images.hpp"
-#include "pmemsim/model/survey.hpp"
+#include "pmemsim/checks/images/all_images.hpp"
+#include "pmemsim/checks/images/survey.hpp"
+#include "pmemsim/checks/rules/persist_calls.hpp"
 
 namespace pmemsim::litmus {
 namespace {

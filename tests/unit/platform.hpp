@@ -7,9 +7,12 @@
 
 #include <gtest/gtest.h>
 
-#include "pmemsim/cache/hierarchy.hpp"
-#include "pmemsim/cpu/threads.hpp"
-#include "pmemsim/sim/configuration.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
+#include "pmemsim/designs/interface/layer_context.hpp"
+#include "pmemsim/machine/cache/hierarchy.hpp"
+#include "pmemsim/machine/cpu/running_threads.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
+#include "pmemsim/machine/run/configuration.hpp"
 #include "run_trace.hpp"
 
 namespace pmemsim {
@@ -27,7 +30,7 @@ struct Platform {
     design.connect(queue, clock, caches, dram, pm_space, program_events, threads);
   }
   LayerContext context() {
-    return {queue, clock, caches, design.pm(), dram, pm_space, program_events, threads};
+    return {queue, clock, caches, design.backend(), dram, pm_space, program_events, threads};
   }
 
   // Runs until `reached`, as it must be some time.

@@ -1,7 +1,7 @@
 // PMEM-Spec on the bench for orderings: two cores, so that the speculation window is 40 ns.
 #pragma once
 
-#include "pmemsim/ordering/pmem_spec.hpp"
+#include "pmemsim/designs/ordering/pmem_spec.hpp"
 #include "unit/ordering_bench.hpp"
 
 namespace pmemsim {

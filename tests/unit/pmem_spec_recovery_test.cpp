@@ -1,6 +1,6 @@
-// How PMEM-Spec recovers from misspeculation, rule by rule (ordering/pmem_spec.hpp, 9 to 13), with
-// times computed by hand: an alarm at 20 ns, the handler 2 us later, and 33 ns for what is restored
-// to arrive and its core to hear of that.
+// How PMEM-Spec recovers from misspeculation, rule by rule (designs/ordering/pmem_spec.hpp, 9 to
+// 13), with times computed by hand: an alarm at 20 ns, the handler 2 us later, and 33 ns for what
+// is restored to arrive and its core to hear of that.
 #include <gtest/gtest.h>
 
 #include "unit/pmem_spec_bench.hpp"

@@ -1,6 +1,6 @@
-// PMEM-Spec's paths, durability and detection, rule by rule (ordering/pmem_spec.hpp), with times
-// computed by hand: a cycle of 0.5 ns, a path of 20 ns, 13 ns from a store's acceptance until its
-// core hears of that, 7 ns from an eviction until the controller hears of it.
+// PMEM-Spec's paths, durability and detection, rule by rule (designs/ordering/pmem_spec.hpp), with
+// times computed by hand: a cycle of 0.5 ns, a path of 20 ns, 13 ns from a store's acceptance until
+// its core hears of that, 7 ns from an eviction until the controller hears of it.
 #include <gtest/gtest.h>
 
 #include "unit/pmem_spec_bench.hpp"

@@ -1,6 +1,7 @@
 // PMWeaver in front of operations: when predictions are made, what writes find, and what becomes of
 // predictions; stores and flushes by hand.
-#include "pmemsim/precompute/pmweaver.hpp"
+#include "pmemsim/designs/precompute/pmweaver.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
 
 #include <gtest/gtest.h>
 
@@ -73,10 +74,10 @@ struct WeaverBench : Platform {
   Picoseconds write(Line line, const LineData& data) {
     const Picoseconds sent = queue.now();
     persisted = Picoseconds{-1};
-    design.pm().write({.line = line,
-                       .data = data,
-                       .persisted = completion<&WeaverBench::note>(*this),
-                       .written = {}});
+    design.backend().write({.line = line,
+                            .data = data,
+                            .persisted = completion<&WeaverBench::note>(*this),
+                            .written = {}});
     until([&] { return persisted != Picoseconds{-1}; });
     return persisted - sent;
   }

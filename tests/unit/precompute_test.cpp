@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "pmemsim/sim/machine.hpp"
+#include "pmemsim/designs/choices.hpp"
+#include "pmemsim/designs/precompute/precompute.hpp"
+#include "pmemsim/machine/run/machine.hpp"
 #include "run_trace.hpp"
 
 namespace pmemsim {

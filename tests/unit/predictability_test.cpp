@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "pmemsim/core/error.hpp"
+#include "pmemsim/common/error.hpp"
 #include "run_trace.hpp"
 
 namespace pmemsim {

@@ -10,7 +10,12 @@
 
 #include "long_tests.hpp"
 #include "memory_bench.hpp"
-#include "pmemsim/sim/machine.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
+#include "pmemsim/designs/backend/image_decoder.hpp"
+#include "pmemsim/designs/backend/prediction.hpp"
+#include "pmemsim/designs/interface/layer_context.hpp"
+#include "pmemsim/designs/precompute/precompute.hpp"
+#include "pmemsim/machine/run/machine.hpp"
 #include "preparing_backend.hpp"
 #include "run_trace.hpp"
 

@@ -1,6 +1,6 @@
 // What the check of a program finds, on traces by hand: each kind with a twin that has nothing to
 // be found.
-#include "pmemsim/check/program_check.hpp"
+#include "pmemsim/checks/rules/program_check.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "pmemsim/core/error.hpp"
+#include "pmemsim/common/error.hpp"
 #include "pmemsim/trace/site_flags.hpp"
 #include "run_trace.hpp"
 

@@ -1,6 +1,6 @@
 // The images that a design's promises allow: programs whose images are known, and small random
 // programs against an enumerator written from the definition.
-#include "pmemsim/promised/promised_images.hpp"
+#include "pmemsim/checks/images/promised_images.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

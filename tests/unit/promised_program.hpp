@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-#include "pmemsim/layers/promises.hpp"
+#include "pmemsim/designs/interface/promises.hpp"
 #include "run_trace.hpp"
 
 namespace pmemsim::promised {

@@ -1,5 +1,5 @@
 // Accesses that race: found, in the recorded order, and no others.
-#include "pmemsim/trace/races.hpp"
+#include "pmemsim/analysis/races.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,11 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "pmemsim/model/visible_order.hpp"
-#include "pmemsim/sim/machine.hpp"
-#include "pmemsim/trace/race_table.hpp"
-#include "pmemsim/trace/synchronisation.hpp"
-#include "pmemsim/trace/verify.hpp"
+#include "pmemsim/analysis/verify.hpp"
+#include "pmemsim/checks/images/visible_order.hpp"
+#include "pmemsim/machine/run/machine.hpp"
+#include "pmemsim/trace/sync_operations.hpp"
 #include "run_trace.hpp"
 
 namespace pmemsim::trace {
@@ -32,7 +31,8 @@ struct RaceTrace : TraceBuilder {
     const TemporaryTrace written(*this);
     const TraceFile file(written.path());
     Waits found;
-    for (const Races::Wait& wait : file.races().of(of_thread)) {
+    const Races races(file);
+    for (const Races::Wait& wait : races.of(of_thread)) {
       found.emplace_back(wait.number, wait.thread, wait.count);
     }
     return found;
@@ -468,8 +468,9 @@ TEST(Races, InTheVisibleOrderEachLoadReadsWhatItHasRead) {
       }
     });
     EXPECT_EQ(visible, program.recorded) << "seed " << seed;
+    const Races races(file);
     for (std::uint32_t thread = 0; thread < file.metadata().threads; ++thread) {
-      waits += file.races().of(thread).size();
+      waits += races.of(thread).size();
     }
   }
   EXPECT_GT(waits, 3000u);
@@ -496,8 +497,9 @@ using Found = std::vector<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t
 Found found_in(const std::string& path) {
   const TraceFile file(path);
   Found found;
+  const Races races(file);
   for (std::uint32_t thread = 0; thread < file.metadata().threads; ++thread) {
-    for (const Races::Wait& wait : file.races().of(thread)) {
+    for (const Races::Wait& wait : races.of(thread)) {
       found.emplace_back(thread, wait.number, wait.count, wait.thread);
     }
   }
@@ -588,7 +590,7 @@ TEST(StoredRaces, ThatCouldBeButAreNotFailTheVerification) {
     said.race({.number = 0, .count = count, .thread = 1, .other = 0});
     const TemporaryTrace written(said);
     const TraceFile file(written.path());
-    EXPECT_EQ(file.races().of(1).size(), 1u);
+    EXPECT_EQ(Races(file).of(1).size(), 1u);
     if (count == 1) {
       EXPECT_NO_THROW(verify(file));
     } else {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "litmus_program.hpp"
-#include "pmemsim/core/mix.hpp"
-#include "pmemsim/judging/image_checker.hpp"
+#include "pmemsim/checks/images/image_checker.hpp"
+#include "pmemsim/common/mix.hpp"
 
 namespace pmemsim::litmus {
 

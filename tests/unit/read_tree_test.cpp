@@ -1,5 +1,5 @@
 // Which images needn't be shown, by what was read of others.
-#include "pmemsim/model/read_tree.hpp"
+#include "pmemsim/checks/images/read_tree.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <random>
 #include <utility>
 
-#include "pmemsim/model/explored_images.hpp"
+#include "pmemsim/checks/images/explored_images.hpp"
 #include "read_checker.hpp"
 
 namespace pmemsim::litmus {

@@ -8,8 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "pmemsim/backend/keys.hpp"
-#include "pmemsim/backend/sealed_image.hpp"
+#include "pmemsim/designs/backend/entry_layout.hpp"
+#include "pmemsim/designs/backend/image_decoder.hpp"
+#include "pmemsim/designs/backend/keys.hpp"
+#include "pmemsim/designs/backend/operation.hpp"
+#include "pmemsim/designs/backend/sealed_image.hpp"
 #include "sealed_bench.hpp"
 
 namespace pmemsim {

@@ -1,5 +1,5 @@
 // Where hints and flushes come from, and which hinted lines are freed, on traces built by hand.
-#include "pmemsim/lint/recorded_calls.hpp"
+#include "pmemsim/checks/hints/recorded_calls.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "pmemsim/layers/lowered_stream.hpp"
+#include "pmemsim/designs/interface/lowered_stream.hpp"
 #include "run_trace.hpp"
 
 namespace pmemsim {

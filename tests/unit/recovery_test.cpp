@@ -1,5 +1,5 @@
 // What recovery does to persistent memory, and what it reads there that a crash has left open.
-#include "pmemsim/model/recovery.hpp"
+#include "pmemsim/checks/images/recorded_recovery.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "pmemsim/atomicity/hw_redo.hpp"
-#include "pmemsim/recovery/redo_log.hpp"
+#include "pmemsim/designs/atomicity/atomicity.hpp"
+#include "pmemsim/designs/atomicity/hw_redo.hpp"
+#include "pmemsim/designs/atomicity/redo_regions.hpp"
 #include "unit/crash_plug.hpp"
 #include "unit/memory_bench.hpp"
 #include "unit/platform.hpp"

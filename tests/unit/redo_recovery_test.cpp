@@ -1,5 +1,8 @@
 // Going on from the crash before leaves what redoing the whole log leaves, at every crash.
-#include "pmemsim/recovery/redo_recovery.hpp"
+#include "pmemsim/designs/atomicity/atomicity.hpp"
+#include "pmemsim/designs/atomicity/hw_redo_recovery.hpp"
+#include "pmemsim/designs/interface/design_recovery.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
 
 #include <cstring>
 
@@ -7,7 +10,7 @@
 
 #include "long_tests.hpp"
 #include "pmemsim/crash/crash_image.hpp"
-#include "pmemsim/sim/machine.hpp"
+#include "pmemsim/machine/run/machine.hpp"
 #include "shared_regions.hpp"
 #include "unit/crash_machine.hpp"
 

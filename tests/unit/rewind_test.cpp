@@ -7,10 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "pmemsim/cpu/speculative_stores.hpp"
-#include "pmemsim/design/choices.hpp"
-#include "pmemsim/ordering/none.hpp"
-#include "pmemsim/sim/machine.hpp"
+#include "pmemsim/designs/atomicity/atomicity.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
+#include "pmemsim/designs/backend/operation.hpp"
+#include "pmemsim/designs/choices.hpp"
+#include "pmemsim/designs/combination.hpp"
+#include "pmemsim/designs/interface/layer_context.hpp"
+#include "pmemsim/designs/ordering/no_ordering.hpp"
+#include "pmemsim/designs/ordering/ordering.hpp"
+#include "pmemsim/designs/precompute/precompute.hpp"
+#include "pmemsim/machine/cpu/speculative_stores.hpp"
+#include "pmemsim/machine/run/machine.hpp"
 #include "run_trace.hpp"
 #include "unchecked.hpp"
 

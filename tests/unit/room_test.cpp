@@ -1,5 +1,5 @@
 // Room on the host for what commands keep of a recording's persistent memory.
-#include "pmemsim/sim/room.hpp"
+#include "pmemsim/machine/run/room.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "crash_machine.hpp"
+#include "pmemsim/common/image.hpp"
 #include "pmemsim/crash/crash.hpp"
-#include "pmemsim/mem/image.hpp"
 #include "pmemsim/trace/writer.hpp"
 #include "run_trace.hpp"
 

@@ -9,10 +9,11 @@
 #include <string>
 
 #include "memory_bench.hpp"
-#include "pmemsim/backend/common_operations.hpp"
-#include "pmemsim/backend/deduplication.hpp"
-#include "pmemsim/backend/encryption.hpp"
-#include "pmemsim/backend/integrity.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
+#include "pmemsim/designs/backend/common_operations.hpp"
+#include "pmemsim/designs/backend/deduplication.hpp"
+#include "pmemsim/designs/backend/encryption.hpp"
+#include "pmemsim/designs/backend/integrity.hpp"
 
 namespace pmemsim {
 

@@ -1,6 +1,11 @@
 // Images of encrypted, verified and deduplicated PM: what recovery reads there, and that it finds
 // out whatever somebody has changed.
-#include "pmemsim/backend/sealed_image.hpp"
+#include "pmemsim/designs/backend/sealed_image.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
+#include "pmemsim/designs/backend/entry_layout.hpp"
+#include "pmemsim/designs/backend/image_decoder.hpp"
+#include "pmemsim/designs/backend/operation.hpp"
+#include "pmemsim/designs/backend/surviving_registers.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +18,7 @@
 #include <vector>
 
 #include "long_tests.hpp"
-#include "pmemsim/backend/keys.hpp"
+#include "pmemsim/designs/backend/keys.hpp"
 #include "sealed_bench.hpp"
 
 namespace pmemsim {

@@ -1,5 +1,5 @@
 // The code of words that corrects one wrong bit and detects two: all of them, on random words.
-#include "pmemsim/backend/secded.hpp"
+#include "pmemsim/designs/backend/secded.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-#include "pmemsim/core/mix.hpp"
+#include "pmemsim/common/mix.hpp"
 
 namespace pmemsim {
 namespace {

@@ -1,10 +1,11 @@
-// Log records one after the other: the rules of atomicity/sequential_log.hpp.
-#include "pmemsim/atomicity/sequential_log.hpp"
+// Log records one after the other: the rules of designs/atomicity/sequential_log.hpp.
+#include "pmemsim/designs/atomicity/sequential_log.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
 
 #include <gtest/gtest.h>
 
 #include "memory_bench.hpp"
-#include "pmemsim/atomicity/hardware_log_parameters.hpp"
+#include "pmemsim/designs/atomicity/hardware_log_parameters.hpp"
 
 namespace pmemsim {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "pmemsim/checker/checker_pool.hpp"
+#include "pmemsim/checks/checkers/checker_pool.hpp"
 #include "side_effects.h"
 
 namespace pmemsim {

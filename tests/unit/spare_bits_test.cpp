@@ -1,5 +1,5 @@
 // Bits that go with the writes of a line, in whatever order these are dropped.
-#include "pmemsim/backend/spare_bits.hpp"
+#include "pmemsim/designs/backend/spare_bits.hpp"
 
 #include <gtest/gtest.h>
 

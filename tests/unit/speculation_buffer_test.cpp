@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <optional>
 
-#include "pmemsim/ordering/speculation_buffer.hpp"
+#include "pmemsim/designs/ordering/speculation_buffer.hpp"
 #include "unit/memory_bench.hpp"
 
 namespace pmemsim {

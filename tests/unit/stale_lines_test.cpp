@@ -1,9 +1,9 @@
-// Which lines the caches hold otherwise than they should (layers/stale_lines.hpp), and which loads
-// that concerns.
+// Which lines the caches hold otherwise than they should (designs/interface/stale_lines.hpp), and
+// which loads that concerns.
 #include <gtest/gtest.h>
 
-#include "pmemsim/layers/stale_lines.hpp"
-#include "pmemsim/ordering/none.hpp"
+#include "pmemsim/designs/interface/stale_lines.hpp"
+#include "pmemsim/designs/ordering/no_ordering.hpp"
 #include "unit/ordering_bench.hpp"
 
 namespace pmemsim {

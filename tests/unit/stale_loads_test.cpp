@@ -6,6 +6,8 @@
 #include <string>
 
 #include "pmemsim/crash/crash.hpp"
+#include "pmemsim/designs/interface/layer_context.hpp"
+#include "pmemsim/designs/ordering/ordering.hpp"
 #include "speculating_layers.hpp"
 #include "unit/crash_machine.hpp"
 

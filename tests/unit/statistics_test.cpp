@@ -1,8 +1,8 @@
 // Statistics and what they say of each other: each relation, when it holds and when it does not.
 #include <gtest/gtest.h>
 
-#include "pmemsim/core/error.hpp"
-#include "pmemsim/core/statistics.hpp"
+#include "pmemsim/common/error.hpp"
+#include "pmemsim/common/statistics.hpp"
 
 namespace pmemsim {
 namespace {

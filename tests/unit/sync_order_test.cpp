@@ -1,7 +1,7 @@
 // Locks, versions and who goes next, in both lock orders.
 #include <gtest/gtest.h>
 
-#include "pmemsim/cpu/synchronisation.hpp"
+#include "pmemsim/machine/cpu/synchronisation.hpp"
 
 namespace pmemsim {
 namespace {

@@ -6,7 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "pmemsim/sim/machine.hpp"
+#include "pmemsim/designs/choices.hpp"
+#include "pmemsim/designs/ordering/ordering.hpp"
+#include "pmemsim/machine/run/machine.hpp"
 #include "pmemsim/trace/names.hpp"
 #include "run_trace.hpp"
 

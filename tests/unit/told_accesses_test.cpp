@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "pmemsim/layers/lowered_stream.hpp"
-#include "pmemsim/ordering/none.hpp"
-#include "pmemsim/sim/machine.hpp"
+#include "pmemsim/designs/choices.hpp"
+#include "pmemsim/designs/interface/lowered_stream.hpp"
+#include "pmemsim/designs/ordering/no_ordering.hpp"
+#include "pmemsim/designs/ordering/ordering.hpp"
+#include "pmemsim/machine/run/machine.hpp"
 #include "run_trace.hpp"
 
 namespace pmemsim {

@@ -9,11 +9,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "pmemsim/sim/simulate.hpp"
+#include "pmemsim/analysis/summary.hpp"
+#include "pmemsim/analysis/verify.hpp"
+#include "pmemsim/machine/run/simulate.hpp"
 #include "pmemsim/trace/dump.hpp"
 #include "pmemsim/trace/initial_state.hpp"
-#include "pmemsim/trace/summary.hpp"
-#include "pmemsim/trace/verify.hpp"
 #include "trace_builder.hpp"
 
 namespace pmemsim::trace {

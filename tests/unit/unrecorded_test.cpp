@@ -1,5 +1,5 @@
 // What has changed without a recorded store: by what memory holds at the end.
-#include "pmemsim/trace/unrecorded.hpp"
+#include "pmemsim/analysis/unrecorded.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The order in which the operations of all threads are taken.
-#include "pmemsim/model/visible_order.hpp"
+#include "pmemsim/checks/images/visible_order.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Start-Gap: where lines are, what a move costs, and crashes at every point of one.
-#include "pmemsim/backend/wear_leveling.hpp"
+#include "pmemsim/designs/backend/wear_leveling.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "operations_bench.hpp"
-#include "pmemsim/backend/compression.hpp"
-#include "pmemsim/backend/deduplication.hpp"
-#include "pmemsim/backend/encryption.hpp"
-#include "pmemsim/backend/error_correction.hpp"
-#include "pmemsim/backend/integrity.hpp"
-#include "pmemsim/mem/memory_statistics.hpp"
+#include "pmemsim/designs/backend/compression.hpp"
+#include "pmemsim/designs/backend/deduplication.hpp"
+#include "pmemsim/designs/backend/encryption.hpp"
+#include "pmemsim/designs/backend/error_correction.hpp"
+#include "pmemsim/designs/backend/integrity.hpp"
+#include "pmemsim/machine/memory/memory_statistics.hpp"
 
 namespace pmemsim {
 namespace {

@@ -1,5 +1,5 @@
 // A model's images as a whole: the same as by their changes, forwards and back.
-#include "pmemsim/model/whole_images.hpp"
+#include "pmemsim/checks/images/whole_images.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // PMWeaver's structures, one by one and together in a core, on stores written by hand.
-#include "pmemsim/precompute/write_learner.hpp"
+#include "pmemsim/designs/precompute/write_learner.hpp"
+#include "pmemsim/designs/backend/prediction.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +8,9 @@
 #include <random>
 #include <vector>
 
-#include "pmemsim/precompute/line_accumulator.hpp"
-#include "pmemsim/precompute/predicted_lines.hpp"
-#include "pmemsim/precompute/timeout_predictor.hpp"
+#include "pmemsim/designs/precompute/line_accumulator.hpp"
+#include "pmemsim/designs/precompute/predicted_lines.hpp"
+#include "pmemsim/designs/precompute/timeout_predictor.hpp"
 
 namespace pmemsim {
 namespace {

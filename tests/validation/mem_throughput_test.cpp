@@ -6,6 +6,8 @@
 
 #include "unit/memory_bench.hpp"
 
+#include "pmemsim/machine/memory/memory.hpp"
+
 namespace pmemsim {
 namespace {
 

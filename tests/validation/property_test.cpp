@@ -5,8 +5,9 @@
 #include <cstring>
 
 #include "long_tests.hpp"
-#include "pmemsim/mem/memory_statistics.hpp"
-#include "pmemsim/sim/machine.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
+#include "pmemsim/machine/memory/memory_statistics.hpp"
+#include "pmemsim/machine/run/machine.hpp"
 #include "random_trace.hpp"
 
 namespace pmemsim {

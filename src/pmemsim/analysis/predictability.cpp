@@ -7,18 +7,18 @@
 #include <utility>
 
 #include "pmemsim/analysis/value_history.hpp"
-#include "pmemsim/core/error.hpp"
-#include "pmemsim/core/line_table.hpp"
-#include "pmemsim/core/mix.hpp"
-#include "pmemsim/core/units.hpp"
-#include "pmemsim/mem/image.hpp"
+#include "pmemsim/common/error.hpp"
+#include "pmemsim/common/image.hpp"
+#include "pmemsim/common/line_table.hpp"
+#include "pmemsim/common/mix.hpp"
+#include "pmemsim/common/units.hpp"
 #include "pmemsim/trace/initial_state.hpp"
 #include "pmemsim/trace/pm_addresses.hpp"
 
 namespace pmemsim {
 namespace {
 
-constexpr std::size_t kChunkBytes = 4, kWordBytes = 8;
+constexpr std::size_t kChunkBytes = 4;
 constexpr std::size_t kChunks = kLineBytes / kChunkBytes;
 
 template <class Integer>

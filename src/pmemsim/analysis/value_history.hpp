@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "pmemsim/core/line_table.hpp"
-#include "pmemsim/core/units.hpp"
+#include "pmemsim/common/line_table.hpp"
+#include "pmemsim/common/units.hpp"
 
 namespace pmemsim {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "pmemsim/crash/crash_image.hpp"
-#include "pmemsim/mem/memory.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
 
 namespace pmemsim {
 

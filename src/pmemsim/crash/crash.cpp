@@ -11,14 +11,17 @@
 
 #include <fmt/format.h>
 
+#include "pmemsim/common/units.hpp"
 #include "pmemsim/crash/contents_check.hpp"
 #include "pmemsim/crash/crash_image.hpp"
 #include "pmemsim/crash/oracle.hpp"
 #include "pmemsim/crash/program_history.hpp"
 #include "pmemsim/crash/story.hpp"
-#include "pmemsim/sim/machine.hpp"
-#include "pmemsim/sim/room.hpp"
-#include "pmemsim/sim/simulate.hpp"
+#include "pmemsim/designs/backend/image_decoder.hpp"
+#include "pmemsim/designs/interface/design_recovery.hpp"
+#include "pmemsim/machine/run/machine.hpp"
+#include "pmemsim/machine/run/room.hpp"
+#include "pmemsim/machine/run/simulate.hpp"
 
 namespace pmemsim {
 namespace {
@@ -119,7 +122,6 @@ using ChangedLine = std::pair<Line, LineData>;
 // at random are there, or just the others.
 std::vector<ChangedLine> tear(Line line, const LineData& before, const LineData& after,
                               std::mt19937_64& random) {
-  constexpr std::size_t kWordBytes = 8;
   std::vector<std::size_t> changed;
   for (std::size_t at = 0; at < kLineBytes; at += kWordBytes) {
     if (std::memcmp(before.data() + at, after.data() + at, kWordBytes) != 0) changed.push_back(at);
@@ -293,7 +295,8 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
       const Line line = image_.changed()[i];
       const LineData newest = newest_.read(line);
       const LineData survived = image_.survived(line);
-      if (survived == newest || survived == design_.pm().evicted(line, newest)) dirty_.remove(line);
+      if (survived == newest || survived == design_.surviving_eviction(line, newest))
+        dirty_.remove(line);
     }
     return data;
   }
@@ -435,7 +438,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
       const LineData newest = newest_.read(line);
       // What the device has already may have been written since it was dirty.
       if (chosen || !design_.may_leave(line) || image_.survived(line) == newest) continue;
-      if (const auto left = design_.pm().evicted(line, newest)) {
+      if (const auto left = design_.surviving_eviction(line, newest)) {
         written.emplace_back(line, *left);
       }
     }
@@ -487,8 +490,8 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
 
   void save() const {
     DeviceImage device = device_image(image_.device());
-    design_.pm().add_spare_bits(device);
-    options_.save(device, design_.pm().registers());
+    design_.add_spare_bits(device);
+    options_.save(device, design_.registers());
   }
 
   const Machine& machine_;

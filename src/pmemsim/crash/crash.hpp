@@ -3,7 +3,7 @@
 // oracle judges the image that it leaves.
 //
 //   1  A crash point is a line accepted into the persistence domain, a write removed from it, or a
-//      change of a persistent register or structure of the design (mem/memory.hpp,
+//      change of a persistent register or structure of the design (machine/memory/memory.hpp,
 //      PersistenceObserver).
 //   2  The surviving image follows these changes, line by line; recovery changes it and is taken
 //      back afterwards. So a point costs what has changed, not what there is. (Redoing a log that
@@ -28,9 +28,10 @@
 #include <string>
 #include <vector>
 
-#include "pmemsim/backend/device_image.hpp"
-#include "pmemsim/backend/surviving_registers.hpp"
-#include "pmemsim/core/units.hpp"
+#include "pmemsim/common/units.hpp"
+#include "pmemsim/crash/crash_story.hpp"
+#include "pmemsim/designs/backend/device_image.hpp"
+#include "pmemsim/designs/backend/surviving_registers.hpp"
 
 namespace pmemsim {
 
@@ -70,13 +71,6 @@ struct CrashOptions {
   // Shown the first wrong image, recovered; with `at` also the last point's before it is found
   // wrong, if no other one was. The other judge sees images one by one until one is wrong.
   std::function<void(const Image&)> keep{};
-};
-
-// What went wrong first, in full.
-struct CrashStory {
-  std::uint64_t point = 0;  // counted from 1
-  Picoseconds when{};
-  std::vector<std::string> lines;
 };
 
 struct CrashResult {

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "pmemsim/backend/image_decoder.hpp"
 #include "pmemsim/crash/oracle.hpp"
-#include "pmemsim/mem/memory.hpp"
-#include "pmemsim/recovery/recovery.hpp"
+#include "pmemsim/designs/backend/image_decoder.hpp"
+#include "pmemsim/designs/interface/design_recovery.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
 
 namespace pmemsim {
 

@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "pmemsim/trace/happens_before.hpp"
+#include "pmemsim/analysis/happens_before.hpp"
+#include "pmemsim/analysis/races.hpp"
+#include "pmemsim/common/units.hpp"
 #include "pmemsim/trace/initial_state.hpp"
 #include "pmemsim/trace/pm_addresses.hpp"
 
@@ -17,14 +19,12 @@ using trace::MarkKind;
 using trace::Operation;
 using trace::SiteKind;
 
-constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
-
 // Goes through one thread's operations.
 class ProgramHistory::Thread {
  public:
   Thread(ProgramHistory& history, const trace::TraceFile& file, CoreId number,
-         const Lowering& lowering, const Guarantees& guarantees, HappensBefore& order,
-         Image& newest)
+         const trace::Races& races, const Lowering& lowering, const Guarantees& guarantees,
+         HappensBefore& order, Image& newest)
       : history_(history),
         pm_(file.metadata()),
         stream_(file, number, lowering,
@@ -35,8 +35,8 @@ class ProgramHistory::Thread {
         newest_(newest),
         left_out_(guarantees.without, number),
         first_race_object_(file.metadata().sync_objects),
-        awaited_(file.races().awaited(number)),
-        races_(file.races().of(number)),
+        awaited_(races.awaited(number)),
+        races_(races.of(number)),
         heard_(file.metadata().threads) {
     read();
   }
@@ -74,7 +74,7 @@ class ProgramHistory::Thread {
     }
   }
 
-  // Accesses that race synchronise, too, as they were recorded (trace/races.hpp).
+  // Accesses that race synchronise, too, as they were recorded (analysis/races.hpp).
   std::uint32_t race_object(CoreId thread) const { return first_race_object_ + thread; }
   bool passes_races() {
     while (!races_.empty() && races_.front().number < stream_.position()) {
@@ -490,11 +490,12 @@ ProgramHistory::ProgramHistory(const trace::TraceFile& trace, const Lowering& lo
   regions_.resize(count);
   fences_.resize(count);
   promises_.resize(count);
+  const trace::Races races(trace);
   HappensBefore order(count, trace.metadata().sync_objects + count);
   std::vector<std::unique_ptr<Thread>> threads;
   for (CoreId thread = 0; thread < count; ++thread) {
     threads.push_back(
-        std::make_unique<Thread>(*this, trace, thread, lowering, guarantees, order, newest));
+        std::make_unique<Thread>(*this, trace, thread, races, lowering, guarantees, order, newest));
   }
   const auto ended = [](const auto& thread) { return thread->ended(); };
   while (!std::all_of(threads.begin(), threads.end(), ended)) {

@@ -42,9 +42,9 @@
 //
 // The order of threads is that of the recording: acquisitions follow their releases
 // (happens_before.hpp), and accesses that race those that were recorded before them
-// (trace/races.hpp; of a recording that doesn't say when its threads ran, they come in any order).
-// What neither orders, stores to different words of a line, doesn't follow each other, nor does a
-// flush cover what another thread may have stored after it.
+// (analysis/races.hpp; of a recording that doesn't say when its threads ran, they come in any
+// order). What neither orders, stores to different words of a line, doesn't follow each other, nor
+// does a flush cover what another thread may have stored after it.
 #pragma once
 
 #include <array>
@@ -53,9 +53,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "pmemsim/layers/lowered_stream.hpp"
-#include "pmemsim/layers/promises.hpp"
-#include "pmemsim/mem/image.hpp"
+#include "pmemsim/common/image.hpp"
+#include "pmemsim/designs/interface/lowered_stream.hpp"
+#include "pmemsim/designs/interface/promises.hpp"
 #include "pmemsim/trace/left_out.hpp"
 #include "pmemsim/trace/reader.hpp"
 

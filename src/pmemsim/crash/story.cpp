@@ -8,8 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "pmemsim/layers/region_id.hpp"
-#include "pmemsim/sim/machine.hpp"
+#include "pmemsim/designs/backend/image_decoder.hpp"
+#include "pmemsim/designs/interface/region_id.hpp"
+#include "pmemsim/machine/run/machine.hpp"
 #include "pmemsim/trace/source_place.hpp"
 
 namespace pmemsim {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "pmemsim/crash/crash.hpp"
+#include "pmemsim/crash/crash_story.hpp"
 #include "pmemsim/crash/oracle.hpp"
-#include "pmemsim/sim/configuration.hpp"
+#include "pmemsim/machine/run/configuration.hpp"
 
 namespace pmemsim {
 

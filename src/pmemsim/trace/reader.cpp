@@ -14,7 +14,7 @@
 #include <zstd.h>
 #include <nlohmann/json.hpp>
 
-#include "pmemsim/core/printable.hpp"
+#include "pmemsim/common/printable.hpp"
 #include "pmemsim/trace/frame_file.hpp"
 #include "pmemsim/trace/site_flags.hpp"
 
@@ -428,11 +428,6 @@ std::uint64_t TraceFile::operations(std::uint32_t thread) const {
     }
   }
   return count;
-}
-
-const Races& TraceFile::races() const {
-  std::call_once(races_found_, [this] { races_.emplace(*this); });
-  return *races_;
 }
 
 void TraceFile::read_stored(const FrameEntry& entry, std::vector<std::byte>& stored) const {

@@ -8,17 +8,14 @@
 #include <cstring>
 #include <initializer_list>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "pmemsim/core/error.hpp"
+#include "pmemsim/common/error.hpp"
 #include "pmemsim/trace/format.hpp"
-#include "pmemsim/trace/layout.hpp"
-#include "pmemsim/trace/races.hpp"
+#include "pmemsim/trace/record_layout.hpp"
 
 namespace pmemsim::trace {
 
@@ -146,9 +143,6 @@ class TraceFile {
   // XXH64 of the index, which covers every frame's checksum: identifies the recording.
   std::uint64_t hash() const { return hash_; }
 
-  // Looked for when they are asked for first. Throws TraceError.
-  const Races& races() const;
-
   // One frame as it stands in the file, without its header, checked by its checksum. Throws
   // TraceError.
   void read_stored(const FrameEntry& frame, std::vector<std::byte>& stored) const;
@@ -178,8 +172,6 @@ class TraceFile {
   std::vector<FrameEntry> index_;
   Metadata metadata_;
   SiteTable sites_;
-  mutable std::once_flag races_found_;
-  mutable std::optional<Races> races_;
 };
 
 // The operations of one thread, in order. Holds one decompressed frame.

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <zstd.h>
 
-#include "pmemsim/core/error.hpp"
+#include "pmemsim/common/error.hpp"
 #include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim::trace {

@@ -1,0 +1,49 @@
+// The file that is being written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "pmemsim/trace/format.hpp"
+
+namespace pmemsim::trace {
+class FrameFile;
+}
+
+namespace pmemsim::rt {
+
+// What is being written (output.cpp); nullptr: nothing.
+extern trace::FrameFile* output_file;
+void abandon_output();  // async-signal-safe
+
+inline constexpr std::size_t kBufferBytes = 256 * 1024;
+void open_output(const char* path);
+std::uint8_t* take_buffer();
+// Compresses and writes in the background; the buffer is gone.
+void submit(trace::FrameKind kind, std::uint32_t thread, std::uint8_t* buffer, std::size_t bytes,
+            std::uint64_t operations);
+void return_buffer(std::uint8_t* buffer);
+// Bytes of one kind of frame, any number of them.
+class Stream {
+ public:
+  explicit Stream(trace::FrameKind kind) : kind_(kind) {}
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() { end_frame(); }
+  void put(const void* bytes, std::size_t count);
+  // The next so many bytes are to stand in one frame.
+  void keep_together(std::size_t bytes);
+
+ private:
+  void end_frame();
+
+  trace::FrameKind kind_;
+  std::uint8_t* buffer_ = nullptr;
+  std::size_t used_ = 0;
+};
+// Waits for everything submitted.
+void drain_output();
+// Gives the recorded threads consecutive numbers, in order of creation.
+void finish_output(const std::uint32_t* thread_numbers);
+
+}  // namespace pmemsim::rt

@@ -1,0 +1,11 @@
+// The processors that the program may run on.
+#pragma once
+
+namespace pmemsim::rt {
+
+int usable_processors();
+// The calling thread, and those that it creates, run on one processor from now on.
+void share_processor();
+void stop_sharing_processor();
+
+}  // namespace pmemsim::rt

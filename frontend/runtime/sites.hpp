@@ -1,0 +1,32 @@
+// The table of sites, which the compiler pass has written into the program.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "pmemsim/trace/record_layout.hpp"
+
+namespace pmemsim::rt {
+
+extern trace::SiteRecord* sites;
+extern std::uint32_t* site_instructions;
+extern std::uint8_t* site_lengths;  // trace::packed_length()
+extern std::uint32_t site_count;
+// Unless they are made.
+void make_site_tables();
+inline std::size_t record_bytes(const std::uint8_t* record) {
+  std::uint32_t head;
+  std::memcpy(&head, record, sizeof(head));
+  const std::size_t packed = site_lengths[head >> 1];
+  const std::size_t fixed = packed & (trace::kLengthVaries - 1);
+  return packed < trace::kLengthVaries ? fixed : fixed + record[12];
+}
+void write_sites();
+// Is it in the program itself, or in a shared library that has instrumented code?
+bool is_instrumented_object(const void* begin, const void* end);
+bool is_system_file(std::uint32_t site);
+// "file:line" of a site into `text`; "an unknown place" if it has none.
+void describe_site(std::uint32_t site, char* text, std::size_t bytes);
+
+}  // namespace pmemsim::rt

@@ -1,0 +1,116 @@
+// A thread of the recorded program, as the runtime keeps account of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "pmemsim/trace/format.hpp"
+
+namespace pmemsim::rt {
+
+// What every recorded operation touches, in thread-local storage. (Without constinit each access
+// would first ask whether another file has a constructor for it.)
+struct Hot {
+  std::uint8_t* cursor;  // where the next record goes
+  std::uint8_t* limit;   // from here on a record might not fit; nullptr while nothing is recorded
+  std::int64_t budget;   // instructions left of the quantum
+  // What the buffer holds.
+  std::uint64_t operations, instructions;
+};
+extern constinit thread_local Hot hot __attribute__((tls_model("initial-exec")));
+
+enum class State : std::uint8_t {
+  kRunnable,
+  kSpinning,  // runnable again when the bytes that it looks at change
+  kPolling,   // runnable again when a file descriptor is ready
+  kBlocked,   // until another thread wakes it, or its deadline passes
+  kOutside,   // asleep in code that the runtime doesn't see; has lost the token (watchdog.cpp)
+  kEnded,
+};
+
+// Where a spin-wait may be going on: two iterations of a loop that reads one atomic variable.
+struct SpinCandidate {
+  std::uint32_t site;
+  const volatile void* address;
+  std::uint8_t* previous;  // the record of the last read but one; nullptr: none
+  std::uint8_t* last;      // the record of the last read
+  std::uint8_t value[16];
+};
+
+struct SyncObject;
+
+struct Thread {
+  std::uint32_t index;  // in order of creation; main is 0
+  std::uint32_t slot;   // in the scheduler's list
+  State state;
+  bool detached, cancelled;
+  bool cancellable;   // the current wait is a cancellation point
+  bool timed_out;     // the last wait ended by its deadline
+  std::int32_t turn;  // futex: 1 when the token is here
+  Hot* hot;           // once it has run
+  pid_t kernel_id;
+  std::uint64_t deadline;  // of the current wait, in virtual nanoseconds; 0: none
+  std::uint64_t progress;  // in instructions, up to the current turn (scheduler.cpp)
+
+  // Spinning and polling.
+  const volatile void* watched;
+  std::uint32_t watched_bytes;
+  std::uint8_t watched_value[16];
+  int descriptor;
+  short events;
+
+  // Waiting: for what, and the queue it stands in.
+  const char* waits_for;  // "the mutex", for messages
+  SyncObject* waits_at;
+  Thread* next_waiter;
+  std::uint32_t wake_version;  // of the release that ended the wait
+  std::uint32_t wake_request;  // what the waiter asked for (reader or writer)
+
+  // Recording.
+  std::uint8_t* buffer;  // begin of the current one; nullptr: none
+  std::uint8_t* seen;    // up to here its records have been looked at for points
+  std::uint8_t* placed;  // up to here its records have the addresses that the trace is to have
+  SpinCandidate spins[4];
+  std::uint8_t before[16];  // of the atomic access that is about to happen
+  std::uint32_t last_site;  // while nothing is recorded, for messages
+  bool has_operations;
+  std::uint64_t submitted;  // operations in frames of their own already
+  bool in_region_of_interest;
+
+  // Its turns (turns.cpp).
+  trace::Turn* turns;  // nullptr: none to be written
+  std::uint32_t turn_count;
+  std::uint64_t turns_end;  // of the last turn that is in a frame
+
+  // Signal handlers: nothing is recorded inside.
+  std::uint64_t repeated_call;  // system call that the watchdog interrupted; 0: none
+  std::uint32_t signals;
+  std::uintptr_t signal_frame;
+  std::uintptr_t signal_stack_begin, signal_stack_end;
+  Hot hot_before_signal;
+
+  // Calls of code that is not instrumented.
+  std::uint32_t external_site;
+  bool stepping;
+  std::uint64_t steps, steps_in_call;
+  std::uintptr_t caller, caller_stack;  // next instruction, stack pointer; 0 until it is there
+  Hot hot_before_stepping;
+
+  // The real thread underneath.
+  pthread_t handle;
+  void* (*start)(void*);
+  void* argument;
+  void* result;
+  std::uint32_t ending;  // rounds of the key's destructor
+  void* stack;           // of the runtime's own; nullptr: the program gave one
+  std::size_t stack_bytes;
+  SyncObject* object;  // creation and end, as a synchronisation object
+  cpu_set_t affinity;  // what the program asked for; empty: nothing
+};
+
+extern constinit thread_local Thread* self __attribute__((tls_model("initial-exec")));
+
+}  // namespace pmemsim::rt

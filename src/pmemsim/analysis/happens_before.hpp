@@ -1,0 +1,118 @@
+// Which of a recording's operations happened before which: program order within a thread, and
+// releases of locks and atomic variables before the acquisitions that saw them (vector clocks).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "pmemsim/common/units.hpp"
+#include "pmemsim/trace/sync_operations.hpp"
+
+namespace pmemsim {
+
+class HappensBefore {
+ public:
+  // A thread's operations between two of its releases, counted from 1.
+  using Epoch = std::uint32_t;
+
+  // What acquires a version of an object sees what its releases have seen, at least if no more than
+  // `remembered` others have come behind it; what acquires an older one sees nothing.
+  HappensBefore(std::uint32_t threads, std::uint32_t objects,
+                std::uint32_t remembered = UINT32_MAX / 2)
+      : clocks_(threads, Clock(threads)), objects_(objects), remembered_(remembered) {
+    for (std::uint32_t thread = 0; thread < threads; ++thread) clocks_[thread][thread] = 1;
+  }
+
+  // The version of an object up to which all releases have come.
+  std::uint32_t version(std::uint32_t object) const {
+    return objects_[object].forgotten + known(objects_[object]);
+  }
+
+  // Whether what the operation waits for has come.
+  bool may_execute(const trace::Operation& operation) const {
+    return !trace::synchronises(operation) ||
+           version(operation.object) >= trace::awaited_version(operation);
+  }
+  // It has been executed; does nothing unless it synchronises.
+  void synchronise(CoreId thread, const trace::Operation& operation) {
+    if (!trace::synchronises(operation)) return;
+    const std::uint32_t object = operation.object, version = operation.version;
+    if (!trace::releases(operation)) return acquire(thread, object, version);
+    const bool reads = operation.kind == trace::SiteKind::kAtomicUpdate;
+    if (reads && version > 0) acquire(thread, object, version - 1);
+    release(thread, object, version);
+  }
+
+  Epoch now(CoreId thread) const { return clocks_[thread][thread]; }
+  // Does what the other thread did in that epoch come before what the thread does now?
+  bool before(CoreId other, Epoch epoch, CoreId thread) const {
+    return clocks_[thread][other] >= epoch;
+  }
+
+  void release(CoreId thread, std::uint32_t object, std::uint32_t version) {
+    Object& released = objects_[object];
+    if (version == this->version(object) + 1) {
+      make_known(released, clocks_[thread]);
+      while (!released.early.empty() &&
+             released.early.begin()->first == this->version(object) + 1) {
+        make_known(released, released.early.begin()->second);
+        released.early.erase(released.early.begin());
+      }
+    } else if (version > this->version(object) && released.early.size() < remembered_) {
+      released.early.emplace(version, clocks_[thread]);
+    }
+    ++clocks_[thread][thread];
+  }
+  // Sees all releases up to that version, which have come.
+  void acquire(CoreId thread, std::uint32_t object, std::uint32_t version) {
+    Object& acquired = objects_[object];
+    const std::uint32_t seen = std::min(version, this->version(object));
+    if (seen > acquired.forgotten) join(clocks_[thread], of_version(acquired, seen));
+  }
+
+ private:
+  // By thread: the last epoch of it that is known.
+  using Clock = std::vector<Epoch>;
+  struct Object {
+    std::uint32_t forgotten = 0;           // so many versions
+    std::vector<Epoch> known;              // clock after clock: to who sees the others
+    std::map<std::uint32_t, Clock> early;  // of releases that others should have come before
+  };
+
+  static void join(std::span<Epoch> clock, std::span<const Epoch> other) {
+    for (std::size_t i = 0; i < clock.size(); ++i) clock[i] = std::max(clock[i], other[i]);
+  }
+  // So many versions.
+  std::uint32_t known(const Object& object) const {
+    return static_cast<std::uint32_t>(object.known.size() / clocks_.size());
+  }
+  std::span<Epoch> of_version(Object& object, std::uint32_t version) const {
+    const std::size_t before = version - object.forgotten - 1;
+    return std::span(object.known).subspan(before * clocks_.size(), clocks_.size());
+  }
+  // As the version behind those that are.
+  void make_known(Object& object, const Clock& clock) const {
+    const std::size_t before = object.known.size();
+    object.known.insert(object.known.end(), clock.begin(), clock.end());
+    if (before == 0) return;
+    const std::span<Epoch> all(object.known);
+    join(all.subspan(before), all.subspan(before - clocks_.size(), clocks_.size()));
+    if (known(object) > 2 * remembered_) forget(object);
+  }
+  void forget(Object& object) const {
+    const std::uint32_t forgotten = known(object) - remembered_;
+    object.forgotten += forgotten;
+    const auto begin = object.known.begin();
+    object.known.erase(begin, begin + static_cast<std::ptrdiff_t>(forgotten * clocks_.size()));
+  }
+
+  std::vector<Clock> clocks_;
+  std::vector<Object> objects_;
+  const std::uint32_t remembered_;
+};
+
+}  // namespace pmemsim

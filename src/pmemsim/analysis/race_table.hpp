@@ -1,0 +1,31 @@
+// The races that a recording holds (docs/trace_format.md), as read from its table and as written to
+// it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "pmemsim/trace/reader.hpp"
+
+namespace pmemsim::trace {
+
+// Before its operation `number`, a thread waits until `thread` has executed `count` operations.
+struct RaceWait {
+  std::uint64_t number;
+  std::uint64_t count;
+  std::uint32_t thread;
+  std::uint32_t version;  // of that place of the other thread (races.hpp, rule 4)
+  bool operator==(const RaceWait&) const = default;
+};
+using RaceWaits = std::vector<std::vector<RaceWait>>;  // by thread
+
+// Empty if the recording has no table of races. Throws TraceError if the table is impossible.
+std::optional<RaceWaits> stored_races(const TraceFile& trace);
+
+// The contents of the table.
+std::vector<std::byte> race_table(std::span<const std::vector<RaceWait>> waits);
+
+}  // namespace pmemsim::trace

@@ -1,0 +1,297 @@
+#include "pmemsim/analysis/races.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "pmemsim/analysis/happens_before.hpp"
+#include "pmemsim/analysis/race_table.hpp"
+#include "pmemsim/analysis/turns.hpp"
+#include "pmemsim/common/line_table.hpp"
+#include "pmemsim/common/units.hpp"
+#include "pmemsim/trace/accesses.hpp"
+#include "pmemsim/trace/pm_addresses.hpp"
+#include "pmemsim/trace/reader.hpp"
+#include "pmemsim/trace/writer.hpp"
+
+namespace pmemsim::trace {
+namespace {
+
+// Of a thread, of a word: 23 variables of up to 16 bytes may reach into it, each read in some
+// sizes.
+constexpr std::size_t kMostReads = 128;
+
+constexpr KindSet kAccesses{SiteKind::kLoad,       SiteKind::kStore,       SiteKind::kNonTemporal,
+                            SiteKind::kAtomicLoad, SiteKind::kAtomicStore, SiteKind::kAtomicUpdate,
+                            SiteKind::kCopyLoad,   SiteKind::kCopyStore};
+constexpr KindSet kAccessesAndSync = kAccesses | KindSet{SiteKind::kSync};
+
+// Lines that several threads access, at least one of which writes. What is known of lines stands by
+// page, since this is asked for each access of a recording, and accesses have neighbours.
+class SharedLines {
+ public:
+  explicit SharedLines(const TraceFile& trace) {
+    for (std::uint32_t thread = 0; thread < trace.metadata().threads; ++thread) {
+      OperationStream stream(trace, thread);
+      Operation operation;
+      for (stream.skip_to(kAccesses); stream.next(operation); stream.skip_to(kAccesses)) {
+        const bool writes = stores_something(operation);
+        note(thread, writes, first_line(operation));
+        note(thread, writes, last_line(operation));
+      }
+    }
+  }
+
+  bool any_of(const Operation& operation) {
+    return contain(first_line(operation)) || contain(last_line(operation));
+  }
+
+ private:
+  // The first thread that accesses the line, counted from 1, and what else is known; 0: nothing.
+  using Use = std::uint16_t;
+  static constexpr Use kShared = 1u << 14, kWritten = 1u << 15, kThread = kShared - 1;
+  static_assert(kMaxThreads < kShared);
+  static constexpr std::uint64_t kPageLines = 64;
+  using Page = std::array<Use, kPageLines>;
+  struct Found {
+    std::uint64_t number = UINT64_MAX;
+    Page* page = nullptr;
+  };
+
+  static Line first_line(const Operation& operation) { return Line::of(operation.address); }
+  static Line last_line(const Operation& operation) {
+    return Line::of(operation.address + operation.size - 1);
+  }
+
+  Use& use_of(Line line) {
+    const std::uint64_t number = line.number / kPageLines;
+    Found& found = found_[number % found_.size()];
+    if (found.number != number) found = {number, &pages_[number]};
+    return (*found.page)[line.number % kPageLines];
+  }
+  void note(std::uint32_t thread, bool writes, Line line) {
+    Use& use = use_of(line);
+    if (use == 0) use = static_cast<Use>(thread + 1);
+    if ((use & kThread) != thread + 1) use |= kShared;
+    if (writes) use |= kWritten;
+  }
+  bool contain(Line line) { return (use_of(line) & (kShared | kWritten)) == (kShared | kWritten); }
+
+  std::unordered_map<std::uint64_t, Page> pages_;
+  std::array<Found, 1024> found_;  // the latest ones, by their numbers' last bits
+};
+
+struct Word {
+  std::uint64_t number;
+  bool operator==(const Word&) const = default;
+};
+
+struct Access {
+  static constexpr std::uint32_t kPlain = UINT32_MAX;
+
+  std::uint32_t thread;
+  HappensBefore::Epoch epoch;
+  std::uint64_t number;  // of the thread's operations
+  std::uint32_t object;  // of an atomic one: the variable's
+  std::uint8_t bytes;    // of the word
+};
+
+// Those that later accesses of a word may race with, each with those of its bytes for which no
+// later one stands: whoever waits for that has waited for it.
+struct LatestAccesses {
+  std::vector<Access> writes;  // of each byte the latest one
+  std::vector<Access> reads;   // since then: of each thread the latest plain one, and those of each
+                               // atomic variable
+};
+
+class Search {
+ public:
+  explicit Search(const TraceFile& trace)
+      : trace_(trace),
+        pm_(trace.metadata()),
+        shared_(trace),
+        happens_(trace.metadata().threads, trace.metadata().sync_objects, trace.metadata().threads),
+        waits_(trace.metadata().threads),
+        waited_(trace.metadata().threads, std::vector<std::uint64_t>(trace.metadata().threads)) {
+    for (std::uint32_t thread = 0; thread < trace.metadata().threads; ++thread) {
+      streams_.push_back(std::make_unique<OperationStream>(trace, thread));
+      streams_.back()->skip_to(kAccessesAndSync);
+    }
+  }
+
+  Races::Waits go() {
+    std::vector<std::uint64_t> all;
+    for (std::uint32_t thread = 0; thread < streams_.size(); ++thread) {
+      all.push_back(trace_.operations(thread));
+    }
+    Turns turns(trace_);
+    const auto pending = [&](std::uint32_t thread) -> std::optional<std::uint64_t> {
+      const std::uint64_t position = streams_[thread]->position();
+      if (position == all[thread]) return {};
+      return position;
+    };
+    while (const auto next = turns.next(pending)) take(next->thread, next->turn.end);
+    return std::move(waits_);
+  }
+
+ private:
+  void take(std::uint32_t thread, std::uint64_t end) {
+    OperationStream& stream = *streams_[thread];
+    Operation operation;
+    while (stream.position() < end && stream.next(operation)) {
+      if (operation.kind != SiteKind::kSync && shared_.any_of(operation)) access(thread, operation);
+      happens_.synchronise(thread, operation);
+      stream.skip_to(kAccessesAndSync);
+    }
+  }
+
+  void access(std::uint32_t thread, const Operation& operation) {
+    Access now{.thread = thread,
+               .epoch = happens_.now(thread),
+               .number = streams_[thread]->position() - 1,
+               .object = is_atomic(operation.kind) ? operation.object : Access::kPlain,
+               .bytes = 0};
+    const bool writes = stores_something(operation);
+    const std::uint64_t end = operation.address + operation.size;
+    for (Word word{operation.address / kWordBytes}; word.number * kWordBytes < end; ++word.number) {
+      now.bytes = bytes_of(word, operation);
+      LatestAccesses* found = words_.find(word);
+      LatestAccesses& latest = found != nullptr ? *found : words_.insert(word);
+      for (const Access& before : latest.writes) follow(now, before);
+      if (writes) {
+        write(now, latest);
+      } else if (loads_something(operation)) {
+        read(now, latest);
+      }
+    }
+  }
+
+  // Rule 1: plain accesses of PM are of whole words.
+  std::uint8_t bytes_of(Word word, const Operation& operation) {
+    if (!is_atomic(operation.kind) && pm_.contains(word.number * kWordBytes)) return UINT8_MAX;
+    std::uint8_t bytes = 0;
+    for (std::uint64_t i = 0; i < kWordBytes; ++i) {
+      if (word.number * kWordBytes + i - operation.address < operation.size) bytes |= 1u << i;
+    }
+    return bytes;
+  }
+
+  static bool of_one_variable(const Access& one, const Access& other) {
+    return one.object == other.object && one.object != Access::kPlain;
+  }
+
+  void read(const Access& now, LatestAccesses& latest) const {
+    std::size_t of_thread = 0;
+    take_from(latest.reads, now, [&](const Access& read) {
+      if (read.thread != now.thread) return false;
+      ++of_thread;
+      return now.object == Access::kPlain || read.object == now.object;
+    });
+    if (of_thread > kMostReads) {
+      throw TraceError(fmt::format(
+          "{}: thread {}, operation {}: more atomic variables than can be share a word; record it "
+          "again",
+          trace_.path(), now.thread, now.number));
+    }
+    latest.reads.push_back(now);
+  }
+
+  void write(const Access& now, LatestAccesses& latest) {
+    for (const Access& before : latest.reads) follow(now, before);
+    take_from(latest.writes, now, [](const Access&) { return true; });
+    take_from(latest.reads, now, [&](const Access& read) { return !of_one_variable(now, read); });
+    latest.writes.push_back(now);
+  }
+  // Those bytes are of no matter for others any more.
+  template <class Which>
+  static void take_from(std::vector<Access>& accesses, const Access& now, Which&& which) {
+    std::erase_if(accesses, [&](Access& before) {
+      if (which(before)) before.bytes &= static_cast<std::uint8_t>(~now.bytes);
+      return before.bytes == 0;
+    });
+  }
+
+  void follow(const Access& now, const Access& before) {
+    if (now.thread == before.thread || (now.bytes & before.bytes) == 0) return;
+    if (of_one_variable(now, before)) return;
+    if (happens_.before(before.thread, before.epoch, now.thread)) return;
+    std::uint64_t& waited = waited_[now.thread][before.thread];
+    if (waited > before.number) return;
+    waited = before.number + 1;
+    waits_[now.thread].push_back(
+        {.number = now.number, .count = waited, .thread = before.thread, .version = 0});
+  }
+
+  const TraceFile& trace_;
+  PmAddresses pm_;
+  SharedLines shared_;
+  HappensBefore happens_;
+  std::vector<std::unique_ptr<OperationStream>> streams_;
+  FlatTable<Word, LatestAccesses> words_;
+  Races::Waits waits_;
+  // By thread and other thread: so many of its operations have been waited for.
+  std::vector<std::vector<std::uint64_t>> waited_;
+};
+
+}  // namespace
+
+Races::Waits find_races(const TraceFile& trace) { return Search(trace).go(); }
+
+Races::Races(const TraceFile& trace) {
+  if (trace.metadata().threads < 2 || !Turns(trace).recorded()) return;
+  std::optional<Waits> stored = stored_races(trace);
+  waits_ = stored ? std::move(*stored) : find_races(trace);
+  number_places();
+}
+
+void Races::number_places() {
+  awaited_.resize(waits_.size());
+  for (const std::vector<Wait>& waits : waits_) {
+    for (const Wait& wait : waits) awaited_[wait.thread].push_back(wait.count);
+  }
+  for (std::vector<std::uint64_t>& places : awaited_) {
+    std::ranges::sort(places);
+    places.erase(std::ranges::unique(places).begin(), places.end());
+  }
+  for (std::vector<Wait>& waits : waits_) {
+    for (Wait& wait : waits) {
+      const std::vector<std::uint64_t>& places = awaited_[wait.thread];
+      const auto place = std::ranges::lower_bound(places, wait.count);
+      wait.version = static_cast<std::uint32_t>(place - places.begin()) + 1;
+    }
+  }
+}
+
+void store_races(const std::string& path) {
+  const TraceFile trace(path);
+  if (!Turns(trace).recorded() || trace.first_frame(FrameKind::kRaces) != nullptr) return;
+  const std::vector<std::byte> table = race_table(find_races(trace));
+  Writer writer(path);
+  writer.copy(trace, FrameKind::kRaces);
+  for (std::span<const std::byte> left(table); !left.empty();) {
+    const auto part = left.first(std::min<std::size_t>(left.size(), kMaxFrameBytes));
+    writer.frame(FrameKind::kRaces, 0, part, 0);
+    left = left.subspan(part.size());
+  }
+  writer.finish();
+}
+
+void verify_races(const TraceFile& trace) {
+  const FrameEntry* table = trace.first_frame(FrameKind::kRaces);
+  if (table == nullptr) return;
+  if (!Turns(trace).recorded()) {
+    trace.fail(table->offset, "there are races, but no turns that tell which access came first");
+  }
+  if (stored_races(trace) != find_races(trace)) {
+    trace.fail(table->offset, "the races that are said aren't those of the operations");
+  }
+}
+
+}  // namespace pmemsim::trace

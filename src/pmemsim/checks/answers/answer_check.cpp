@@ -1,0 +1,315 @@
+#include "pmemsim/checks/answers/answer_check.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <ranges>
+#include <set>
+#include <utility>
+
+#include "pmemsim/common/mix.hpp"
+
+namespace pmemsim::answers {
+namespace {
+
+constexpr std::size_t kMostInSubsets = 6;  // operations
+
+std::uint64_t hash_of_text(const std::string& text) {
+  std::uint64_t hash = mix(text.size());
+  for (std::size_t at = 0; at < text.size(); at += sizeof(hash)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, std::min(sizeof(word), text.size() - at));
+    hash = mix(hash + word);
+  }
+  return hash;
+}
+
+// Rule 2.
+Digest digest_of_said(const Said& said) {
+  Digest digest{.ending = said.answer.ending, .status = said.answer.status, .hash = 0, .bytes = 0};
+  if (digest.fails()) return digest;
+  digest.hash = hash_of_text(said.printed);
+  digest.bytes = said.printed.size();
+  return digest;
+}
+
+}  // namespace
+
+AnswerCheck::AnswerCheck(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
+                         std::uint64_t most, const CheckerCommand& reader, std::size_t jobs,
+                         const std::vector<ProgramOperation>& operations)
+    : history_(trace, rules),
+      stretches_(trace, operations, history_.steps()),
+      images_(trace, rules, seed, most),
+      nothing_lost_(history_),
+      crashed_(reader, trace.metadata().pm_regions, jobs,
+               [this](std::uint64_t number, const CheckerAnswer& answer, const std::string& text) {
+                 last_crashed_ = {answer, text};
+                 if (number < answers_.size()) {
+                   answers_[number].first = digest_of_said(last_crashed_);
+                 }
+               }),
+      whole_(reader, trace.metadata().pm_regions, jobs,
+             [this](std::uint64_t number, const CheckerAnswer& answer, const std::string& text) {
+               last_whole_ = {answer, text};
+               if (asked_[number] != kZeros) {
+                 whole_answers_.insert_or_assign(asked_[number], digest_of_said(last_whole_));
+               }
+             }),
+      zeros_(reader, trace.metadata().pm_regions, 1,
+             [this](std::uint64_t, const CheckerAnswer& answer, const std::string& text) {
+               last_whole_ = {answer, text};
+             }) {
+  piece_operations_.assign(history_.pieces() + 1, SIZE_MAX);
+  for (std::uint64_t order = 1; order <= history_.pieces(); ++order) {
+    piece_operations_[order] = of_piece(order);
+  }
+}
+
+std::size_t AnswerCheck::of_piece(std::uint64_t order) const {
+  const History::Piece& piece = history_.piece(order);
+  const Stretch stretch = in_step(piece.step);
+  const auto found = std::ranges::find_if(stretch.executing, [&](std::size_t index) {
+    return stretches_.operations()[index].what.thread == piece.thread;
+  });
+  return found == stretch.executing.end() ? SIZE_MAX : *found;
+}
+
+// ---- Showing -----------------------------------------------------------------------------------
+
+bool AnswerCheck::show_next(const KeepGoing& keep_going) {
+  if (!images_.next()) {
+    crashed_.finish(keep_going);
+    return false;
+  }
+  answers_.emplace_back(Digest{}, moments());
+  crashed_.show(images_.image(), images_.changed(), keep_going);
+  return true;
+}
+
+// Rule 1.
+Moments AnswerCheck::moments() const {
+  const AllowedImages& images = images_.images();
+  const PersistencyModel& model = images.model();
+  std::uint64_t first = model.newest_sure_step();
+  std::uint64_t sure = history_.next_sure(model.newest_order());
+  for (const auto& [line, pieces] : model.open()) {
+    const Presence present = images.present(Line{line}, pieces);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (present[i] || pieces[i].sure) {
+        first = std::max(first, pieces[i].step);
+      } else {
+        sure = std::min(sure, history_.piece(pieces[i].order).sure);
+      }
+    }
+  }
+  return {first, sure == History::kNever ? history_.steps() : sure - 1};
+}
+
+std::vector<std::vector<std::uint64_t>> AnswerCheck::lost(std::uint64_t moment) const {
+  const AllowedImages& images = images_.images();
+  std::map<std::uint64_t, std::vector<std::uint64_t>> lines;
+  for (const Line line : images.lost_lines()) {
+    const PersistencyModel::Pieces& pieces = images.model().open().at(line.number);
+    const Presence present = images.present(line, pieces);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (!present[i] && !pieces[i].sure) lines[line.number].push_back(pieces[i].order);
+    }
+  }
+  const std::uint64_t later = history_.order_at(moment);
+  for (std::uint64_t order = images.model().newest_order() + 1; order <= later; ++order) {
+    lines[Line::of(history_.piece(order).address).number].push_back(order);
+  }
+  std::vector<std::vector<std::uint64_t>> lost;
+  for (auto& [number, orders] : lines) lost.push_back(std::move(orders));
+  std::ranges::sort(lost, {}, [](const auto& orders) { return orders.back(); });
+  return lost;
+}
+
+std::uint64_t AnswerCheck::newest() const { return history_.order_at(moments().first); }
+
+// ---- What is right -----------------------------------------------------------------------------
+
+std::vector<std::uint64_t> AnswerCheck::find_wrong(const KeepGoing& keep_going) {
+  crashed_.finish(keep_going);
+  ask_first(keep_going);
+  std::vector<std::uint64_t> wrong;
+  for (std::size_t i = 0; i < answers_.size(); ++i) {
+    const Judged judged = judge(answers_[i].first, answers_[i].second, keep_going);
+    if (!judged.known) ++unjudged_;
+    if (!judged.right) wrong.push_back(i + 1);
+  }
+  return wrong;
+}
+
+// Of what is asked for anyway many readers can answer at once.
+void AnswerCheck::ask_first(const KeepGoing& keep_going) {
+  std::set<std::uint64_t> orders{0, history_.pieces()};
+  for (const auto& [digest, moments] : answers_) {
+    const Stretch stretch = moments.in_step() ? in_step(moments.first)
+                                              : stretches_.list()[stretches_.at(moments.first)];
+    const auto [first, last] = span(stretch);
+    orders.insert({first, last});
+  }
+  for (const std::uint64_t order : orders) {
+    if (whole_answers_.contains(order)) continue;
+    asked_.push_back(order);
+    const Image& image = nothing_lost_.go_to(order);
+    whole_.show(image, nothing_lost_.changed(), keep_going);
+    keep_going();
+  }
+  whole_.finish(keep_going);
+}
+
+bool AnswerCheck::answers_differ() const {
+  return std::ranges::any_of(whole_answers_, [&](const auto& entry) {
+    return entry.second != whole_answers_.begin()->second;
+  });
+}
+
+AnswerCheck::Judged AnswerCheck::judge(const Digest& digest, Moments moments,
+                                       const KeepGoing& keep_going) {
+  Judged judged;
+  const auto is_wrong = [&](const Stretch& stretch, std::uint64_t moment) {
+    judged.right = is_right(digest, stretch, moment, judged.known, keep_going);
+    if (!judged.right) {
+      judged.stretch = stretch;
+      judged.moment = moment;
+    }
+    return !judged.right;
+  };
+  if (moments.in_step()) {
+    is_wrong(in_step(moments.first), moments.first);
+    return judged;
+  }
+  std::uint64_t seen = History::kNever;  // the same answer, since nothing was stored
+  for (std::size_t i = stretches_.at(moments.first); i < stretches_.list().size(); ++i) {
+    const Stretch& stretch = stretches_.list()[i];
+    if (stretch.first > moments.last) break;
+    const std::uint64_t moment = std::max(moments.first, stretch.first);
+    const bool idle = stretch.executing.empty();
+    if (idle && since(stretch) == seen) continue;
+    if (is_wrong(stretch, moment)) break;
+    if (idle) seen = since(stretch);
+  }
+  return judged;
+}
+
+// The operations that have the step.
+Stretch AnswerCheck::in_step(std::uint64_t step) const {
+  Stretch stretch = stretches_.list()[stretches_.at(step - 1)];
+  const std::vector<TimedOperation>& operations = stretches_.operations();
+  auto next = std::ranges::lower_bound(operations, step, {}, &TimedOperation::first_step);
+  for (; next != operations.end() && next->first_step == step; ++next) {
+    stretch.executing.push_back(static_cast<std::size_t>(next - operations.begin()));
+    stretch.set_up = false;
+  }
+  return stretch;
+}
+
+// How much of the program is there right before the operations of the stretch, and with them.
+std::pair<std::uint64_t, std::uint64_t> AnswerCheck::span(const Stretch& stretch) const {
+  if (stretch.executing.empty()) return {since(stretch), since(stretch)};
+  std::uint64_t first = UINT64_MAX, last = 0;
+  for (const std::size_t index : stretch.executing) {
+    first = std::min(first, stretches_.operations()[index].first_step);
+    last = std::max(last, stretches_.operations()[index].last_step);
+  }
+  return {history_.order_at(first - 1), history_.order_at(last)};
+}
+
+// Rules 2 to 5 of stretches.hpp.
+bool AnswerCheck::is_right(const Digest& digest, const Stretch& stretch, std::uint64_t moment,
+                           bool& known, const KeepGoing& keep_going) {
+  const auto [first, last] = span(stretch);
+  if (digest_of(first, keep_going) == digest || digest_of(last, keep_going) == digest) return true;
+  if (stretch.executing.empty()) {
+    if (stretch.set_up && digest_of(kZeros, keep_going) == digest) return true;
+    return is_among(digest, first, history_.order_at(moment), known, keep_going);
+  }
+  if (stands_alone(stretch)) return false;
+  return is_some_subset(digest, stretch, moment, keep_going) ||
+         is_among(digest, first, last, known, keep_going);
+}
+
+bool AnswerCheck::is_among(const Digest& digest, std::uint64_t first, std::uint64_t last,
+                           bool& known, const KeepGoing& keep_going) {
+  if (last - first >= kMostStates) {
+    known = false;
+    return true;
+  }
+  for (std::uint64_t order = first; order <= last; ++order) {
+    if (digest_of(order, keep_going) == digest) return true;
+  }
+  return false;
+}
+
+// Is there one operation, and does nobody else store anything from its beginning to its end?
+bool AnswerCheck::stands_alone(const Stretch& stretch) const {
+  if (stretch.executing.size() != 1) return false;
+  const auto [first, last] = span(stretch);
+  for (std::uint64_t order = first + 1; order <= last; ++order) {
+    if (piece_operations_[order] != stretch.executing.front()) return false;
+  }
+  return true;
+}
+
+bool AnswerCheck::is_some_subset(const Digest& digest, const Stretch& stretch, std::uint64_t moment,
+                                 const KeepGoing& keep_going) {
+  const std::size_t count = std::min(stretch.executing.size(), kMostInSubsets);
+  const auto [first, last] = span(stretch);
+  for (std::uint64_t set = 0; set < std::uint64_t{1} << count; ++set) {
+    std::vector<std::uint64_t> there;
+    for (std::uint64_t order = first + 1; order <= last; ++order) {
+      const auto own = std::ranges::find(stretch.executing, piece_operations_[order]);
+      const auto index = static_cast<std::uint64_t>(own - stretch.executing.begin());
+      const bool is_there = own == stretch.executing.end()
+                                ? history_.piece(order).step <= moment
+                                : index >= count || (set >> index & 1) != 0;
+      if (is_there) there.push_back(order);
+    }
+    std::vector<std::uint64_t> key{first};
+    key.insert(key.end(), there.begin(), there.end());
+    auto found = subset_answers_.find(key);
+    if (found == subset_answers_.end()) {
+      nothing_lost_.go_to(first);
+      const Image& image = nothing_lost_.with(there);
+      asked_.push_back(kZeros);  // no order's
+      whole_.judge(image, nothing_lost_.changed(), keep_going);
+      found = subset_answers_.emplace(std::move(key), digest_of_said(last_whole_)).first;
+    }
+    if (found->second == digest) return true;
+  }
+  return false;
+}
+
+Digest AnswerCheck::digest_of(std::uint64_t order, const KeepGoing& keep_going) {
+  const auto found = whole_answers_.find(order);
+  if (found != whole_answers_.end()) return found->second;
+  return digest_of_said(whole(order, keep_going));
+}
+
+Said AnswerCheck::whole(std::uint64_t order, const KeepGoing& keep_going) {
+  if (order == kZeros) {
+    zeros_.judge(Image(), {}, keep_going);
+    return last_whole_;
+  }
+  asked_.push_back(order);
+  const Image& image = nothing_lost_.go_to(order);
+  whole_.judge(image, nothing_lost_.changed(), keep_going);
+  return last_whole_;
+}
+
+std::optional<AnswerCheck::Wrong> AnswerCheck::judge(const KeepGoing& keep_going) {
+  crashed_.judge(images_.image(), images_.changed(), keep_going);
+  const Said got = last_crashed_;
+  const Judged judged = judge(digest_of_said(got), moments(), keep_going);
+  if (judged.right) return std::nullopt;
+  Wrong wrong{.got = got, .stretch = judged.stretch, .moment = judged.moment, .allowed = {}};
+  const auto [first, last] = span(judged.stretch);
+  if (judged.stretch.set_up) wrong.allowed.push_back(kZeros);
+  wrong.allowed.push_back(first);
+  if (last != first) wrong.allowed.push_back(last);
+  return wrong;
+}
+
+}  // namespace pmemsim::answers

@@ -1,0 +1,151 @@
+#include "pmemsim/checks/answers/history.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <ranges>
+#include <utility>
+
+#include "pmemsim/trace/initial_state.hpp"
+
+namespace pmemsim::answers {
+namespace {
+
+std::uint64_t word_at(const Image& image, std::uint64_t address, std::uint8_t size) {
+  const LineData line = image.read(Line::of(address));
+  std::uint64_t word = 0;
+  std::memcpy(&word, line.data() + address % kLineBytes, size);
+  return word;
+}
+
+void copy_pages(const Image& from, Image& to) {
+  from.for_each_page([&](std::uint64_t address, const std::byte* page) {
+    to.write(address, page, Image::kPageBytes);
+  });
+}
+
+void put(Image& image, std::uint64_t address, std::uint64_t value, std::uint8_t size) {
+  LineData line = image.read(Line::of(address));
+  std::memcpy(line.data() + address % kLineBytes, &value, size);
+  image.write(Line::of(address), line);
+}
+
+}  // namespace
+
+History::History(const trace::TraceFile& trace, PersistencyRules rules) {
+  trace::for_each_image_page(trace, [&](std::uint64_t address, std::span<const std::byte> page) {
+    initial_.write(address, page.data(), page.size());
+  });
+  PersistencyModel model(trace, rules);
+  while (model.next()) {
+    note_sure(model);
+    take_new(model);
+  }
+  note_sure(model);
+  steps_ = model.steps();
+  if (rules == PersistencyRules::kEadr) note_survivors();
+  note_before();
+  next_sure_.assign(pieces_.size() + 1, kNever);
+  for (std::uint64_t order = pieces_.size(); order > 0; --order) {
+    next_sure_[order - 1] = std::min(next_sure_[order], piece(order).sure);
+  }
+}
+
+// Before a piece becomes sure there is an instant at which it is open.
+void History::take_new(const PersistencyModel& model) {
+  pieces_.resize(model.newest_order());
+  for (const auto& [line, pieces] : model.open()) {
+    for (const PersistencyModel::Piece& piece : pieces | std::views::reverse) {
+      if (piece.order <= model.last_order()) break;
+      pieces_[piece.order - 1] = {.address = Line{line}.address() + piece.offset,
+                                  .value = piece.value,
+                                  .before = 0,
+                                  .step = piece.step,
+                                  .sure = kNever,
+                                  .number = piece.number,
+                                  .copy = piece.copy,
+                                  .thread = piece.thread,
+                                  .site = piece.site,
+                                  .size = piece.size,
+                                  .non_temporal = piece.non_temporal};
+    }
+  }
+}
+
+void History::note_sure(const PersistencyModel& model) {
+  for (const PersistencyModel::Sure& sure : model.made_sure()) {
+    pieces_[sure.order - 1].sure = sure.step;
+  }
+}
+
+void History::note_survivors() {
+  std::uint64_t copy = 0, end = 0;  // of the one that the piece belongs to
+  for (Piece& piece : pieces_ | std::views::reverse) {
+    if (piece.non_temporal) continue;
+    if (piece.copy == 0 || piece.copy != copy) end = piece.step;
+    copy = piece.copy;
+    piece.sure = end;
+  }
+}
+
+void History::note_before() {
+  Image image;
+  copy_pages(initial_, image);
+  for (Piece& piece : pieces_) {
+    piece.before = word_at(image, piece.address, piece.size);
+    put(image, piece.address, piece.value, piece.size);
+  }
+}
+
+std::uint64_t History::order_at(std::uint64_t moment) const {
+  const auto behind = std::ranges::upper_bound(pieces_, moment, {}, &Piece::step);
+  return static_cast<std::uint64_t>(behind - pieces_.begin());
+}
+
+NothingLost::NothingLost(const History& history) : history_(history) {
+  copy_pages(history.initial(), image_);
+}
+
+const Image& NothingLost::go_to(std::uint64_t order) {
+  forget_additions();
+  while (order_ < order) {
+    ++order_;
+    write(history_.piece(order_), history_.piece(order_).value);
+  }
+  while (order_ > order) {
+    write(history_.piece(order_), history_.piece(order_).before);
+    --order_;
+  }
+  return image_;
+}
+
+const Image& NothingLost::with(const std::vector<std::uint64_t>& orders) {
+  forget_additions();
+  for (const std::uint64_t order : orders) {
+    const History::Piece& piece = history_.piece(order);
+    const Line line = Line::of(piece.address);
+    replaced_.emplace_back(line.number, image_.read(line));
+    write(piece, piece.value);
+  }
+  return image_;
+}
+
+void NothingLost::forget_additions() {
+  for (const auto& [number, data] : replaced_ | std::views::reverse) {
+    image_.write(Line{number}, data);
+    changed_.insert(number);
+  }
+  replaced_.clear();
+}
+
+void NothingLost::write(const History::Piece& piece, std::uint64_t value) {
+  put(image_, piece.address, value, piece.size);
+  changed_.insert(Line::of(piece.address).number);
+}
+
+std::vector<Line> NothingLost::changed() {
+  std::vector<Line> lines;
+  for (const std::uint64_t number : std::exchange(changed_, {})) lines.push_back(Line{number});
+  return lines;
+}
+
+}  // namespace pmemsim::answers

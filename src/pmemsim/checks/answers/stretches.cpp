@@ -1,0 +1,81 @@
+#include "pmemsim/checks/answers/stretches.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "pmemsim/checks/images/visible_order.hpp"
+
+namespace pmemsim::answers {
+
+Stretches::Stretches(const trace::TraceFile& trace, const std::vector<ProgramOperation>& operations,
+                     std::uint64_t steps) {
+  find_steps(trace, operations);
+  number_each();
+  cut(steps);
+}
+
+void Stretches::find_steps(const trace::TraceFile& trace,
+                           const std::vector<ProgramOperation>& operations) {
+  std::vector<std::vector<TimedOperation>> threads(trace.metadata().threads);
+  for (const ProgramOperation& each : operations) {
+    threads[each.thread].push_back({.what = each, .number = 0, .first_step = 0, .last_step = 0});
+  }
+  std::vector<std::size_t> next(threads.size());
+  VisibleOrder order(trace);
+  for (std::uint64_t step = 1; order.next(); ++step) {
+    std::vector<TimedOperation>& own = threads[order.thread()];
+    std::size_t& at = next[order.thread()];
+    while (at < own.size() && own[at].what.last < order.number()) ++at;
+    if (at == own.size() || order.number() < own[at].what.first) continue;
+    if (own[at].first_step == 0) own[at].first_step = step;
+    own[at].last_step = step;
+  }
+  for (const std::vector<TimedOperation>& own : threads) {
+    std::ranges::copy_if(own, std::back_inserter(operations_),
+                         [](const TimedOperation& each) { return each.first_step != 0; });
+  }
+  std::ranges::sort(operations_, {}, &TimedOperation::first_step);
+}
+
+void Stretches::number_each() {
+  std::map<std::string_view, std::uint64_t> counts;
+  for (TimedOperation& each : operations_) each.number = ++counts[each.what.name];
+}
+
+// At the moment of its first step an operation is being executed, at that of its last one no more.
+void Stretches::cut(std::uint64_t steps) {
+  std::map<std::uint64_t, std::vector<std::size_t>> begin, end;
+  std::set<std::uint64_t> cuts{0};
+  for (std::size_t i = 0; i < operations_.size(); ++i) {
+    begin[operations_[i].first_step].push_back(i);
+    end[operations_[i].last_step].push_back(i);
+    cuts.insert({operations_[i].first_step, operations_[i].last_step});
+  }
+  std::set<std::size_t> executing;
+  std::size_t ended = 0, begun = 0;
+  for (auto cut = cuts.begin(); cut != cuts.end(); ++cut) {
+    if (const auto found = begin.find(*cut); found != begin.end()) {
+      executing.insert(found->second.begin(), found->second.end());
+      begun += found->second.size();
+    }
+    if (const auto found = end.find(*cut); found != end.end()) {
+      for (const std::size_t index : found->second) executing.erase(index);
+      ended += found->second.size();
+    }
+    const auto next = std::next(cut);
+    stretches_.push_back({.first = *cut,
+                          .last = next == cuts.end() ? steps : *next - 1,
+                          .executing = {executing.begin(), executing.end()},
+                          .ended = ended,
+                          .set_up = begun == 0});
+  }
+}
+
+std::size_t Stretches::at(std::uint64_t moment) const {
+  const auto behind = std::ranges::upper_bound(stretches_, moment, {}, &Stretch::first);
+  return static_cast<std::size_t>(behind - stretches_.begin()) - 1;
+}
+
+}  // namespace pmemsim::answers

@@ -1,0 +1,156 @@
+#include "pmemsim/checks/checkers/host/call_filter.hpp"
+
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <vector>
+
+namespace pmemsim {
+namespace {
+
+// Here files are opened, read and mapped; memory goes; processes begin and end.
+constexpr std::array kTold{
+    SYS_open,   SYS_openat, SYS_pread64, SYS_ftruncate,        SYS_fallocate,
+    SYS_munmap, SYS_mremap, SYS_execve,  SYS_execveat,         SYS_exit,
+    SYS_fork,   SYS_vfork,  SYS_clone3,  SYS_remap_file_pages, SYS_exit_group,
+};
+// By these something of an image could be read, be known or go without being seen, or somebody
+// could see other files, or with other rights, than this process.
+constexpr std::array kBeyondSight{
+    SYS_io_uring_setup,
+    SYS_io_setup,
+    SYS_splice,
+    SYS_mincore,
+    SYS_process_madvise,
+    SYS_sendmsg,
+    SYS_sendmmsg,
+    SYS_unshare,
+    SYS_setns,
+    SYS_chroot,
+    SYS_pivot_root,
+    SYS_setuid,
+    SYS_setgid,
+    SYS_setreuid,
+    SYS_setregid,
+    SYS_setresuid,
+    SYS_setresgid,
+    SYS_setgroups,
+    SYS_setfsuid,
+    SYS_setfsgid,
+    SYS_capset,
+    438,  // pidfd_getfd
+    446,  // landlock_restrict_self
+    451,  // cachestat
+};
+
+constexpr std::uint32_t kOtherInterface = 0x40000000;  // calls of x32
+constexpr std::uint32_t kReplaces = MAP_FIXED;
+constexpr std::uint32_t kNoFileOfInterest = MAP_ANONYMOUS | MAP_DENYWRITE;  // the latter: libraries
+
+class Rules {
+ public:
+  Rules() {
+    load(offsetof(seccomp_data, arch));
+    jump(BPF_JEQ, AUDIT_ARCH_X86_64, 1, 0);
+    tell();
+    load(offsetof(seccomp_data, nr));
+    jump(BPF_JGE, kOtherInterface, 0, 1);
+    tell();
+  }
+  void tell_of(long call) {
+    jump(BPF_JEQ, static_cast<std::uint32_t>(call), 0, 1);
+    tell();
+  }
+  // If the comparison with the argument says so, or else if it doesn't.
+  void tell_of(long call, std::size_t argument, std::uint16_t compare, std::uint32_t with,
+               bool says) {
+    jump(BPF_JEQ, static_cast<std::uint32_t>(call), 0, 4);
+    load_argument(argument);
+    jump(compare, with, says ? 0 : 1, says ? 1 : 0);
+    tell();
+    allow();
+  }
+  // Threads that share their files with their process are no processes.
+  void tell_of_clones() {
+    constexpr std::uint32_t kThread = CLONE_THREAD | CLONE_FILES;
+    jump(BPF_JEQ, SYS_clone, 0, 5);
+    load_argument(0);
+    rules_.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, kThread));
+    jump(BPF_JEQ, kThread, 1, 0);
+    tell();
+    allow();
+  }
+  void tell_of_mappings() {
+    jump(BPF_JEQ, SYS_mmap, 0, 5);
+    load_argument(3);
+    jump(BPF_JSET, kReplaces, 1, 0);
+    jump(BPF_JSET, kNoFileOfInterest, 1, 0);
+    tell();
+    allow();
+  }
+  std::vector<sock_filter>& all() {
+    allow();
+    return rules_;
+  }
+
+ private:
+  void load(std::size_t at) {
+    rules_.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(at)));
+  }
+  // Its lower half: what is compared has no more.
+  void load_argument(std::size_t number) {
+    load(offsetof(seccomp_data, args) + number * sizeof(seccomp_data::args[0]));
+  }
+  void jump(std::uint16_t compare, std::uint32_t with, std::uint8_t then, std::uint8_t otherwise) {
+    rules_.push_back(
+        BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | compare | BPF_K), with, then, otherwise));
+  }
+  void tell() { rules_.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF)); }
+  void allow() { rules_.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)); }
+
+  std::vector<sock_filter> rules_;
+};
+
+std::vector<sock_filter> rules() {
+  Rules rules;
+  for (const long call : kTold) rules.tell_of(call);
+  for (const long call : kBeyondSight) rules.tell_of(call);
+  rules.tell_of_mappings();
+  rules.tell_of_clones();
+  rules.tell_of(SYS_read, 0, BPF_JGT, STDERR_FILENO, true);
+  rules.tell_of(SYS_madvise, 2, BPF_JGT, MADV_WILLNEED, true);  // those below leave memory alone
+  rules.tell_of(SYS_lseek, 2, BPF_JGT, SEEK_END, true);         // where there is data
+  rules.tell_of(SYS_prctl, 0, BPF_JEQ, PR_SET_MM, true);
+  rules.tell_of(SYS_userfaultfd, 1, BPF_JEQ, static_cast<std::uint32_t>(kWatchersOwn), false);
+  return rules.all();
+}
+
+int install(std::vector<sock_filter>& rules) {
+  sock_fprog program{.len = static_cast<unsigned short>(rules.size()), .filter = rules.data()};
+  // A caller whose call is being done for it waits until it is done.
+  constexpr unsigned kFlags =
+      SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+  return static_cast<int>(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kFlags, &program));
+}
+
+}  // namespace
+
+CallFilter install_call_filter() {
+  std::vector<sock_filter> all = rules();
+  const int listener = install(all);
+  if (listener >= 0 || errno != EACCES) return {listener, false};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return {-1, false};
+  return {install(all), true};
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,57 @@
+// A program that checks images. It gets files, which it may change: before each image they become
+// that image again, by what they differ in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pmemsim/checks/checkers/host/program_watch.hpp"
+#include "pmemsim/checks/checkers/host/region.hpp"
+#include "pmemsim/checks/checkers/host/watch.hpp"
+#include "pmemsim/checks/checkers/shared_reads.hpp"
+
+namespace pmemsim {
+
+class Program {
+ public:
+  // `reads` is where it is told what programs read (checks/checkers/shared_reads.hpp). Throws
+  // std::system_error.
+  Program(const std::vector<HostRegion>& regions, std::span<char* const> words,
+          const std::string& reads);
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  void changed(std::span<const std::uint64_t> /*lines*/) {}
+  void all_changed() {}
+  // Nothing: nobody wants an answer any more. Throws std::system_error if there is no room for the
+  // image.
+  std::optional<CheckerAnswer> judge(Watch& watch, bool watched);
+
+ private:
+  struct File {
+    int image, own;
+    std::size_t size;
+    const std::byte *image_bytes, *own_bytes;
+    std::string path;
+  };
+
+  static File open_file(const HostRegion& region, int number);
+  std::vector<ProgramWatch::Image> images() const;
+  std::optional<CheckerAnswer> judge_alone(Watch& watch);
+  std::optional<CheckerAnswer> judge_watched(Watch& watch);
+  void prepare();
+  void execute(Watch::Told& told) const;
+  static void take_over(const File& file);
+  static void remove_others(const File& file);
+
+  std::vector<File> files_;
+  std::vector<std::string> words_;
+  SharedReads reads_;
+  std::optional<ProgramWatch> watch_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,61 @@
+#include "pmemsim/checks/hints/lint_hints.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "pmemsim/checks/hints/hint_lint.hpp"
+#include "pmemsim/machine/run/machine.hpp"
+#include "pmemsim/machine/run/room.hpp"
+#include "pmemsim/machine/run/simulate.hpp"
+
+namespace pmemsim {
+namespace {
+
+// One finding a line: a line may have several sites, and code be inlined in several places.
+std::vector<HintFinding> by_line(const SiteFindings& found, const trace::SiteTable& sites) {
+  std::map<std::tuple<HintCause, trace::SourcePlace, trace::SourcePlace, bool>, SiteFinding> lines;
+  for (const auto& [key, finding] : found) {
+    const trace::SourcePlace store = trace::place_of(sites, key.store);
+    const bool of_library = key.of_library || in_library(store.file);
+    lines[{key.cause, trace::place_of(sites, key.site), store, of_library}] += finding;
+  }
+  std::vector<HintFinding> findings;
+  for (const auto& [key, finding] : lines) {
+    const auto& [cause, place, store, of_library] = key;
+    findings.push_back({cause, place, store, of_library, finding});
+  }
+  std::ranges::sort(findings, {}, [](const HintFinding& each) {
+    return std::tuple(-each.found.lost.count, each.cause, each.place, each.store, each.of_library);
+  });
+  return findings;
+}
+
+}  // namespace
+
+HintReport lint_hints(const trace::TraceFile& trace, std::span<const Setting> settings,
+                      const std::function<bool(double)>& progress) {
+  const Configuration configuration = configure(settings);
+  check_fit(trace, configuration, settings);
+  check_room(trace, Machine::kCopies * configuration.run.instances);
+  Machine machine(configuration, trace);
+  std::vector<RecordedCalls> threads;
+  for (std::uint32_t thread = 0; thread < trace.metadata().threads; ++thread) {
+    threads.push_back(recorded_calls(trace, thread, machine.design().lowering()));
+  }
+  const Clock clock(configuration.core.frequency, configuration.core.width);
+  HintLint lint(threads, clock.time(machine.design().hint_instructions()));
+  machine.observe(&lint, &lint);
+  machine.observe(static_cast<ProgramObserver*>(&lint));
+  if (!machine.run(progress)) throw Interrupted("the simulation was interrupted");
+  lint.finish();
+  HintReport report;
+  report.time = machine.end();
+  report.totals = lint.totals();
+  for (const RecordedCalls& calls : threads) report.hints += calls.hints.size();
+  report.findings = by_line(lint.findings(), trace.sites());
+  return report;
+}
+
+}  // namespace pmemsim

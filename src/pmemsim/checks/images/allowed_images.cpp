@@ -1,0 +1,332 @@
+#include "pmemsim/checks/images/allowed_images.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "pmemsim/checks/images/unit_hashes.hpp"
+#include "pmemsim/common/mix.hpp"
+
+namespace pmemsim {
+namespace {
+
+constexpr std::uint64_t kRoundsForNothing = 3;
+constexpr std::uint64_t kLeastDraws = 1024;   // of a round
+constexpr std::uint64_t kMostMissing = 4096;  // at a time
+
+// The part'th of `parts` nearly equal parts of a number.
+std::uint64_t share(std::uint64_t number, std::uint64_t part, std::uint64_t parts) {
+  const auto upto = [&](std::uint64_t end) {
+    return static_cast<std::uint64_t>(static_cast<__uint128_t>(number) * end / parts);
+  };
+  return upto(part + 1) - upto(part);
+}
+
+// The most of each code that together aren't more than `most`.
+std::uint64_t last_quota(const Survey& survey, std::uint64_t most) {
+  const auto together = [&](std::uint64_t quota) {
+    std::uint64_t sum = 0;
+    for (const auto& [code, count] : survey.likely) sum += std::min(count, quota);
+    return sum;
+  };
+  std::uint64_t largest = 0;
+  for (const auto& [code, count] : survey.likely) largest = std::max(largest, count);
+  if (together(largest) <= most) return largest;
+  std::uint64_t low = 0, high = largest;  // `high` is too many
+  while (low + 1 < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (together(middle) <= most ? low : high) = middle;
+  }
+  return low;
+}
+
+}  // namespace
+
+AllowedImages::AllowedImages(const trace::TraceFile& trace, PersistencyRules rules,
+                             std::uint64_t seed, std::uint64_t most, trace::LeftOut without)
+    : trace_(trace),
+      rules_(rules),
+      seed_(seed),
+      most_(most),
+      without_(std::move(without)),
+      survey_(survey(trace, rules, without_)),
+      last_quota_(last_quota(survey_, most)) {}
+
+bool AllowedImages::next() {
+  base_changes_.clear();
+  base_is_another_ = false;
+  brought_back_.clear();
+  do {
+    while (wants_more() && next_candidate()) {
+      if (phase_ == Phase::kReads || hashes_.insert(hash()).second) return true;
+    }
+  } while ((wants_more() && model_ && next_instant()) || next_round());
+  return false;
+}
+
+bool AllowedImages::wants_more() const {
+  if (phase_ == Phase::kReads) return !gave_up_;
+  return phase_ == Phase::kAll || shown() < most_;
+}
+
+// ---- Rounds ------------------------------------------------------------------------------------
+
+bool AllowedImages::next_round() {
+  const bool few = survey_.possible <= kMostAll;
+  switch (phase_) {
+    case Phase::kBegin:
+      if (reads_ != nullptr && reads_come_first()) return begin_reads();
+      if (few && survey_.possible <= static_cast<double>(most_) && most_ != kNoEnd) {
+        begin_round(Phase::kAll);
+      } else {
+        quota_ = std::min<std::uint64_t>(1, last_quota_);
+        begin_round(Phase::kLikely);
+      }
+      return true;
+    case Phase::kLikely:
+      if (!wants_more()) return begin_reads();
+      if (quota_ < last_quota_) {
+        quota_ = std::min(quota_ * 4, last_quota_);
+        begin_round(Phase::kLikely);
+      } else {
+        begin_round(few && most_ == kNoEnd ? Phase::kAll : Phase::kRandom);
+      }
+      return true;
+    case Phase::kRandom:
+      if (most_ == kNoEnd && reads_ != nullptr && reads_->left() == left_before_) {
+        return begin_reads();  // the whole round was judged by what is known
+      }
+      found_nothing_ = shown() > shown_before_ ? 0 : found_nothing_ + 1;
+      if (!wants_more() || found_nothing_ == kRoundsForNothing) return begin_reads();
+      begin_round(Phase::kRandom);
+      return true;
+    case Phase::kAll:
+      exact_ = true;
+      return end(true);
+    case Phase::kReads:
+      if (!gave_up_ || !few || !reads_come_first()) return end(!gave_up_);
+      begin_round(Phase::kAll);
+      return true;
+    case Phase::kEnd:
+      break;
+  }
+  return false;
+}
+
+bool AllowedImages::reads_come_first() const {
+  if (most_ == kNoEnd || survey_.possible <= kMostOneByOne) return false;
+  return static_cast<double>(most_) >= std::min(survey_.possible, kMostAll);
+}
+
+bool AllowedImages::end(bool complete) {
+  complete_ = complete;
+  phase_ = Phase::kEnd;
+  return false;
+}
+
+bool AllowedImages::begin_reads() {
+  if (reads_ == nullptr || reads_->left() == 0) return end(false);
+  exploration_.emplace(reads_->first, reads_->unit_bytes);
+  begin_round(Phase::kReads);
+  return true;
+}
+
+void AllowedImages::begin_round(Phase phase) {
+  phase_ = phase;
+  model_.emplace(trace_, rules_, without_);
+  base_is_another_ = true;
+  base_changes_.clear();
+  base_lines_.clear();
+  base_hash_ = 0;
+  met_.clear();
+  instant_ = 0;
+  shown_before_ = shown();
+  if (reads_ != nullptr) left_before_ = reads_->left();
+  draws_ = std::max(kLeastDraws, survey_.instants);
+  if (found_nothing_ == 0) draws_ = std::min(draws_, most_ - shown());
+  next_instant();
+}
+
+bool AllowedImages::next_instant() {
+  if (!model_->next()) return false;
+  note_base();
+  if (phase_ == Phase::kAll) all_.emplace(*model_, instant_ == 0);
+  if (phase_ == Phase::kLikely) take_likely();
+  if (phase_ == Phase::kRandom) draws_left_ = share(draws_, instant_, survey_.instants);
+  if (phase_ == Phase::kReads && exploration_) {
+    exploration_->next_instant(*model_);
+    looked_ = false;
+  }
+  ++instant_;
+  return true;
+}
+
+void AllowedImages::note_base() {
+  for (const Line line : model_->base_changes()) {
+    const std::uint64_t now = hash_of(line, base().read(line));
+    std::uint64_t& before = base_lines_.at(line.number);
+    base_hash_ ^= before ^ now;
+    before = now;
+    base_changes_.push_back(line);
+  }
+  for (const auto& [number, pieces] : model_->open()) {
+    if (base_lines_.contains(number)) continue;
+    base_lines_.emplace(number, hash_of({number}, base().read({number})));
+  }
+}
+
+// ---- Images of an instant ----------------------------------------------------------------------
+
+void AllowedImages::take_likely() {
+  sets_.clear();
+  for (const LikelySet& likely : likely_sets(*model_)) {
+    if (is_chosen(likely.code)) sets_.push_back(likely.set);
+  }
+  std::ranges::reverse(sets_);
+}
+
+// Rule 2. If there are more codes than images, some of them, by chance.
+bool AllowedImages::is_chosen(std::uint64_t code) {
+  const std::uint64_t number = met_[code]++;
+  const std::uint64_t count = survey_.likely.at(code);
+  if (quota_ > 0) return share(std::min(quota_, count), number, count) > 0;
+  return number == 0 && mix(code ^ seed_) % survey_.likely.size() < most_;
+}
+
+bool AllowedImages::next_candidate() {
+  if (phase_ == Phase::kReads) return next_explored();
+  if (all_) {
+    if (all_->next()) {
+      compose_from_all();
+      return true;
+    }
+    all_.reset();
+    return false;
+  }
+  if (!sets_.empty()) {
+    set_ = sets_.back();
+    sets_.pop_back();
+  } else if (draws_left_ > 0) {
+    --draws_left_;
+    set_ = {.how = PieceSet::How::kRandom, .seed = mix(seed_) + ++drawn_};
+  } else {
+    return false;
+  }
+  compose();
+  return true;
+}
+
+bool AllowedImages::next_explored() {
+  if (missing_.empty() && !find_missing()) return false;
+  fixed_ = std::move(missing_.back());
+  missing_.pop_back();
+  compose();
+  return true;
+}
+
+// Rule 4. If nothing more is known although what was missing has been shown, what the checker reads
+// depends on more than the image.
+bool AllowedImages::find_missing() {
+  reads_->learn();
+  const std::size_t runs = reads_->tree.runs();
+  const std::uint64_t left = reads_->left();
+  std::optional<std::vector<ExploredImages::Fixed>> missing = exploration_->missing(
+      reads_->tree, std::clamp<std::uint64_t>(left, 1, kMostMissing), reads_->go_on);
+  const bool in_vain = looked_ && runs == runs_before_;
+  if (!missing || (!missing->empty() && (left == 0 || in_vain))) {
+    gave_up_ = true;
+    return false;
+  }
+  looked_ = true;
+  runs_before_ = runs;
+  missing_ = std::move(*missing);
+  std::ranges::reverse(missing_);
+  return !missing_.empty();
+}
+
+std::optional<AllowedImages::Explored> AllowedImages::explored() const {
+  if (phase_ != Phase::kReads) return std::nullopt;
+  return Explored{instant_, fixed_};
+}
+
+void AllowedImages::show_again(const Explored& image) {
+  begin_round(Phase::kReads);
+  while (instant_ < image.instant) next_instant();
+  fixed_ = image.fixed;
+  compose();
+}
+
+void AllowedImages::compose() {
+  changes_.clear();
+  for (const auto& [number, pieces] : model_->open()) {
+    const Presence there = present({number}, pieces);
+    change({number},
+           contents_of(base().read({number}), pieces, [&](std::size_t i) { return there[i]; }));
+  }
+}
+
+void AllowedImages::compose_from_all() {
+  changes_.clear();
+  for (std::size_t i = 0; i < all_->lines(); ++i) change(all_->line(i), all_->contents(i));
+}
+
+void AllowedImages::change(Line line, const LineData& data) {
+  if (data != base().read(line)) changes_.emplace_back(line, data);
+}
+
+std::uint64_t AllowedImages::hash() const {
+  std::uint64_t hash = base_hash_;
+  for (const auto& [line, data] : changes_) {
+    hash ^= base_lines_.at(line.number) ^ hash_of(line, data);
+  }
+  return hash;
+}
+
+Presence AllowedImages::present(Line line, const PersistencyModel::Pieces& pieces) const {
+  if (brought_back_.contains(line.number)) return Presence(pieces.size(), true);
+  if (phase_ == Phase::kReads) {
+    const auto fixed = std::ranges::find(fixed_, line, &ExploredImages::Fixed::value_type::first);
+    return fixed == fixed_.end() ? Presence(pieces.size(), true) : fixed->second;
+  }
+  if (!all_) return presence(set_, line, pieces);
+  std::size_t index = 0;
+  while (all_->line(index) != line) ++index;
+  return all_->present(index);
+}
+
+// ---- What an image has lost -------------------------------------------------------------------
+
+std::uint64_t AllowedImages::fingerprint() const {
+  std::uint64_t sum = 0;
+  for (const std::uint64_t hash : hashes_) sum += mix(hash);
+  return sum;
+}
+
+std::vector<Line> AllowedImages::lost_lines() const {
+  std::vector<std::pair<std::uint64_t, Line>> lost;
+  for (const auto& [number, pieces] : model_->open()) {
+    const Presence there = present({number}, pieces);
+    if (std::ranges::find(there, false) != there.end()) {
+      lost.emplace_back(pieces.back().order, Line{number});
+    }
+  }
+  std::ranges::sort(lost);
+  std::vector<Line> lines;
+  for (const auto& [order, line] : lost) lines.push_back(line);
+  return lines;
+}
+
+void AllowedImages::bring_back(Line line, bool back) {
+  if (back) {
+    brought_back_.insert(line.number);
+  } else {
+    brought_back_.erase(line.number);
+  }
+}
+
+LineData AllowedImages::contents(Line line) const {
+  const PersistencyModel::Pieces& pieces = model_->open().at(line.number);
+  const Presence there = present(line, pieces);
+  return contents_of(base().read(line), pieces, [&](std::size_t i) { return there[i]; });
+}
+
+}  // namespace pmemsim

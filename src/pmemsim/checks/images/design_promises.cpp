@@ -1,0 +1,38 @@
+#include "pmemsim/checks/images/design_promises.hpp"
+
+#include <fmt/format.h>
+
+#include "pmemsim/common/event_queue.hpp"
+#include "pmemsim/designs/design.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
+#include "pmemsim/machine/run/configuration.hpp"
+#include "pmemsim/machine/run/machine.hpp"
+
+namespace pmemsim {
+
+DesignPromises promises_of(const Configuration& configuration, const trace::TraceFile& trace) {
+  const DesignConfiguration& chosen = configuration.design;
+  if (!chosen.promises().any()) {
+    throw ConfigError({fmt::format(
+        "ordering={} with atomicity={} promises nothing about a crash, so that any image is "
+        "allowed; choose another design, for example sw-undo",
+        chosen.ordering().name, chosen.atomicity().name)});
+  }
+  if (const std::string problem = fit_problem(configuration, trace); !problem.empty()) {
+    throw ConfigError({problem});
+  }
+  EventQueue queue;
+  Memory pm(queue, configuration.pm, Contents::kNotKept, PageFrames(configuration.pages.placement));
+  const Design design(configuration.blueprint(), queue, pm);
+  Promises promises = design.promises();
+  // Persist buffers and paths may take longer than a region's end, but nothing that comes after it
+  // persists or is handed over before the region does: as if it had waited.
+  promises.regions = chosen.atomicity().promises.regions;
+  return {design.lowering(),
+          {.promises = promises,
+           .lines_whole = true,
+           .lines_readable = !design.defers_entries(),
+           .after_promises = true}};
+}
+
+}  // namespace pmemsim

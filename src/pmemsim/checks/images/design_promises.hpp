@@ -1,0 +1,20 @@
+// What is asked of any machine that keeps a design's promises.
+#pragma once
+
+#include "pmemsim/crash/program_history.hpp"
+#include "pmemsim/designs/interface/lowering.hpp"
+#include "pmemsim/trace/reader.hpp"
+
+namespace pmemsim {
+
+struct Configuration;
+
+struct DesignPromises {
+  Lowering lowering;
+  ProgramHistory::Guarantees guarantees;
+};
+
+// Throws ConfigError if the design promises nothing or can't run the recording.
+DesignPromises promises_of(const Configuration& configuration, const trace::TraceFile& trace);
+
+}  // namespace pmemsim

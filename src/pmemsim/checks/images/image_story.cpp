@@ -1,0 +1,194 @@
+#include "pmemsim/checks/images/image_story.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "pmemsim/trace/names.hpp"
+#include "pmemsim/trace/source_place.hpp"
+
+namespace pmemsim {
+namespace {
+
+using Piece = PersistencyModel::Piece;
+using trace::Operation;
+using trace::SiteKind;
+
+constexpr std::size_t kMostStores = 20;  // that are listed of each sort
+
+using Place = PersistencyModel::Place;
+
+std::string source_line(const trace::SourcePlace& place) {
+  if (place.line == 0) return "an unknown line";
+  return fmt::format("{}:{}", place.file, place.line);
+}
+
+std::string name_of(const Operation& operation) {
+  switch (operation.kind) {
+    case SiteKind::kFlush:
+      return std::string(trace::name_of(static_cast<trace::FlushKind>(operation.detail)));
+    case SiteKind::kFence:
+      return std::string(trace::name_of(static_cast<trace::FenceKind>(operation.detail)));
+    case SiteKind::kAtomicUpdate:
+    case SiteKind::kAtomicStore:
+      return "locked instruction";
+    case SiteKind::kSync:
+      return "acquisition of a lock";
+    default:
+      return "store";
+  }
+}
+
+// By line: the first flush of it after the crash.
+using LaterFlushes = std::unordered_map<std::uint64_t, Place>;
+
+LaterFlushes later_flushes(const trace::TraceFile& trace, const PersistencyModel& model,
+                           const trace::LeftOut& without) {
+  LaterFlushes found;
+  if (model.at_end()) return found;
+  const VisibleOrder& crash = model.next_operation();
+  VisibleOrder order(trace, without);
+  bool later = false;
+  while (order.next()) {
+    later = later || (order.thread() == crash.thread() && order.number() == crash.number());
+    const Operation& operation = order.operation();
+    if (!later || operation.kind != SiteKind::kFlush) continue;
+    found.try_emplace(Line::of(operation.address).number,
+                      Place{operation.site, order.thread(), order.number()});
+  }
+  return found;
+}
+
+class Story {
+ public:
+  Story(const trace::TraceFile& trace, const AllowedImages& images,
+        std::span<const check::PersistCall> calls)
+      : trace_(trace),
+        calls_(calls),
+        model_(images.model()),
+        flushes_(later_flushes(trace, model_, images.without())) {
+    where();
+    Stores lost, there;
+    for (const auto& [number, pieces] : model_.open()) {
+      const Line line{number};
+      const Presence present = images.present(line, pieces);
+      for (std::size_t i = 0; i < pieces.size(); ++i) {
+        if (pieces[i].sure) continue;
+        Stores& stores = present[i] ? there : lost;
+        const std::string source = source_line(trace::place_of(trace_.sites(), pieces[i].site));
+        stores[{source, pieces[i].thread, why(line, pieces[i])}].add(line, pieces[i]);
+      }
+    }
+    list("lost, although it was visible:", lost);
+    list("there, although it needn't be:", there);
+  }
+  std::vector<std::string> take() { return std::move(lines_); }
+
+ private:
+  struct Extent {
+    std::map<std::uint64_t, std::uint64_t> stored;  // by line: a bit for each byte
+    std::set<std::uint64_t> operations;
+    std::uint64_t order = 0;
+
+    void add(Line line, const Piece& piece) {
+      stored[line.number] |= ~std::uint64_t{0} >> (64 - piece.size) << piece.offset;
+      operations.insert(piece.number);
+      order = std::max(order, piece.order);
+    }
+    std::uint64_t first() const {
+      const auto& [line, bytes] = *stored.begin();
+      return Line{line}.address() + static_cast<std::uint64_t>(std::countr_zero(bytes));
+    }
+    int bytes() const {
+      int sum = 0;
+      for (const auto& [line, bytes] : stored) sum += std::popcount(bytes);
+      return sum;
+    }
+    std::string text() const {
+      const std::string lines = stored.size() > 1 ? fmt::format(" in {} lines", stored.size()) : "";
+      const std::string times =
+          operations.size() > 1 ? fmt::format(", by {} stores", operations.size()) : "";
+      const int count = bytes();
+      return fmt::format("{} byte{}{} from {:#x}{}", count, count == 1 ? "" : "s", lines, first(),
+                         times);
+    }
+  };
+  // By source line, thread and why.
+  using Stores = std::map<std::tuple<std::string, std::uint32_t, std::string>, Extent>;
+
+  std::string text_of(const Place& place) const {
+    const check::PersistCall* call = check::find_call(calls_, place.thread, place.number);
+    if (call == nullptr) return source_line(trace::place_of(trace_.sites(), place.site));
+    std::string text = source_line(call->place);
+    for (const trace::SourcePlace& caller : call->calls) {
+      text += ", called at " + source_line(caller);
+    }
+    return text;
+  }
+
+  void where() {
+    if (model_.at_end()) {
+      lines_.emplace_back("the crash comes at the end of the recording");
+    } else {
+      const VisibleOrder& next = model_.next_operation();
+      lines_.push_back(fmt::format("the crash comes right before the {} of thread {} at {}",
+                                   name_of(next.operation()), next.thread(),
+                                   text_of({next.operation().site, next.thread(), next.number()})));
+    }
+    for (std::uint32_t thread = 0; thread < model_.last_places().size(); ++thread) {
+      const Place& last = model_.last_places()[thread];
+      lines_.push_back(last.site == PersistencyModel::kNone
+                           ? fmt::format("thread {} has done nothing yet", thread)
+                           : fmt::format("thread {} has come to {}", thread, text_of(last)));
+    }
+  }
+
+  std::string why(Line line, const Piece& piece) const {
+    if (piece.non_temporal) return "non-temporal, and no fence of its thread before the crash";
+    if (model_.rules() == PersistencyRules::kEadr) return "the last thing that became visible";
+    if (const Place flush = model_.flushed_at(line, piece); flush.site != PersistencyModel::kNone) {
+      return fmt::format("flushed at {}, no fence of that thread before the crash", text_of(flush));
+    }
+    const auto later = flushes_.find(line.number);
+    if (later == flushes_.end()) return "never flushed";
+    return fmt::format("not flushed yet ({} does it)", text_of(later->second));
+  }
+
+  // The latest first: what is lost of long ago is rarely what has gone wrong.
+  void list(std::string title, const Stores& stores) {
+    if (stores.empty()) return;
+    lines_.push_back(std::move(title));
+    std::vector<const Stores::value_type*> sorted;
+    for (const auto& entry : stores) sorted.push_back(&entry);
+    std::ranges::sort(sorted, std::ranges::greater{},
+                      [](const auto* entry) { return entry->second.order; });
+    for (std::size_t i = 0; i < std::min(sorted.size(), kMostStores); ++i) {
+      const auto& [source, thread, why] = sorted[i]->first;
+      lines_.push_back(
+          fmt::format("  {}, thread {}: {}: {}", source, thread, sorted[i]->second.text(), why));
+    }
+    if (sorted.size() > kMostStores) {
+      lines_.push_back(fmt::format("  and {} more", sorted.size() - kMostStores));
+    }
+  }
+
+  const trace::TraceFile& trace_;
+  const std::span<const check::PersistCall> calls_;
+  const PersistencyModel& model_;
+  const LaterFlushes flushes_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+std::vector<std::string> image_story(const trace::TraceFile& trace, const AllowedImages& images,
+                                     std::span<const check::PersistCall> calls) {
+  return Story(trace, images, calls).take();
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,283 @@
+#include "pmemsim/checks/images/persistency_model.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "pmemsim/trace/accesses.hpp"
+#include "pmemsim/trace/initial_state.hpp"
+#include "pmemsim/trace/record_layout.hpp"
+
+namespace pmemsim {
+
+using trace::Operation;
+using trace::SiteKind;
+
+namespace {
+
+constexpr std::uint64_t kPieceBytes = 8;
+
+bool is_open_store(const PersistencyModel::Piece& piece, std::uint64_t order) {
+  return !piece.sure && !piece.non_temporal && piece.order <= order;
+}
+
+// Has the line pieces up to this one that its flush would make sure?
+bool has_open(const std::map<std::uint64_t, PersistencyModel::Pieces>& open, std::uint64_t number,
+              std::uint64_t order) {
+  const auto line = open.find(number);
+  return line != open.end() &&
+         std::ranges::any_of(line->second, [&](const PersistencyModel::Piece& piece) {
+           return is_open_store(piece, order);
+         });
+}
+
+// Every acquisition of a lock executes a locked instruction. Other calls needn't; nor do
+// annotations, beside which the instructions themselves stand in the recording.
+bool acquires_lock(const Operation& operation) {
+  const auto kind = static_cast<trace::SyncKind>(operation.detail);
+  return operation.kind == SiteKind::kSync && !operation.flag && trace::is_lock(kind);
+}
+
+}  // namespace
+
+PersistencyModel::PersistencyModel(const trace::TraceFile& trace, PersistencyRules rules,
+                                   trace::LeftOut without)
+    : rules_(rules),
+      order_(trace, std::move(without)),
+      pm_(trace.metadata()),
+      threads_(trace.metadata().threads),
+      last_places_(trace.metadata().threads) {
+  trace::for_each_image_page(trace, [&](std::uint64_t address, std::span<const std::byte> page) {
+    base_.write(address, page.data(), page.size());
+    newest_.write(address, page.data(), page.size());
+  });
+}
+
+bool PersistencyModel::next() {
+  if (ended_) return false;
+  const bool first = !begun_;
+  begun_ = true;
+  last_order_ = instant_order_;
+  base_changes_.clear();
+  made_sure_.clear();
+  if (waiting_) execute();
+  waiting_ = false;
+  while (step()) {
+    if (newest_order_ > instant_order_ && makes_sure()) {
+      instant_order_ = newest_order_;
+      waiting_ = true;
+      return true;
+    }
+    execute();
+  }
+  ended_ = true;
+  const bool matters = first || newest_order_ > instant_order_;
+  instant_order_ = newest_order_;
+  return matters;
+}
+
+// Goes to the store's next piece, or to the next operation.
+bool PersistencyModel::step() {
+  if (done_ > 0 && done_ < order_.operation().size) return true;
+  done_ = 0;
+  if (!order_.next()) return false;
+  ++steps_;
+  return true;
+}
+
+bool PersistencyModel::stores() const { return trace::stores_something(order_.operation()); }
+
+bool PersistencyModel::copies() const {
+  const SiteKind kind = order_.operation().kind;
+  return kind == SiteKind::kCopyLoad || kind == SiteKind::kCopyStore;
+}
+
+bool PersistencyModel::is_fence() const {
+  const Operation& operation = order_.operation();
+  if (done_ > 0) return false;
+  switch (operation.kind) {
+    case SiteKind::kFence:
+      return operation.detail != static_cast<std::uint8_t>(trace::FenceKind::kLfence);
+    case SiteKind::kAtomicUpdate:
+      return true;
+    case SiteKind::kAtomicStore:
+      return (operation.site_flags & trace::kSiteFullFence) != 0;
+    default:
+      return acquires_lock(operation);
+  }
+}
+
+// Does what comes next make an open piece sure (rules 3 to 5 and 8)?
+bool PersistencyModel::makes_sure() const {
+  if (is_fence() && fence_makes_sure()) return true;
+  if (order_.operation().kind == SiteKind::kFlush) return flush_makes_sure();
+  return store_makes_sure();
+}
+
+bool PersistencyModel::fence_makes_sure() const {
+  const Thread& thread = threads_[order_.thread()];
+  if (!thread.non_temporal.empty()) return true;
+  return std::ranges::any_of(thread.flushed, [&](const auto& flush) {
+    return has_open(open_, flush.first, flush.second.order);
+  });
+}
+
+bool PersistencyModel::flush_makes_sure() const {
+  const Operation& operation = order_.operation();
+  return rules_ == PersistencyRules::kPx86 &&
+         operation.detail == static_cast<std::uint8_t>(trace::FlushKind::kClflush) &&
+         has_open(open_, Line::of(operation.address).number, newest_order_);
+}
+
+bool PersistencyModel::store_makes_sure() const {
+  return !visible_lines_.empty() && stores() && in_pm() &&
+         !(continues_copy() && copy_ == visible_copy_);
+}
+
+// Is the current operation a piece of the copy that the last piece belongs to?
+bool PersistencyModel::continues_copy() const {
+  if (!copies() || copy_ == 0 || order_.thread() != copy_thread_) return false;
+  return done_ > 0 || order_.number() == copy_operation_ + 1;
+}
+
+void PersistencyModel::execute() {
+  const Operation& operation = order_.operation();
+  if (is_fence()) fence();
+  if (copies()) {
+    note_copy();
+  } else if (stores()) {
+    copy_ = 0;
+  }
+  if (stores()) store_piece();
+  if (operation.kind == SiteKind::kFlush) flush();
+  Place& last = last_places_[order_.thread()];
+  if (operation.kind != SiteKind::kSync || last.site == kNone) last = place();
+}
+
+void PersistencyModel::note_copy() {
+  if (!continues_copy()) copy_ = ++copies_;
+  copy_thread_ = order_.thread();
+  copy_operation_ = order_.number();
+}
+
+// Rule 1.
+void PersistencyModel::store_piece() {
+  const Operation& operation = order_.operation();
+  const std::uint64_t address = operation.address + done_;
+  const std::uint64_t size =
+      std::min<std::uint64_t>(operation.size - done_, kPieceBytes - address % kPieceBytes);
+  if (in_pm()) {
+    if (copy_ == 0 || copy_ != visible_copy_) make_visible_sure();
+    Piece piece{.value = 0,
+                .order = newest_order_ + 1,
+                .copy = copy_,
+                .number = order_.number(),
+                .step = steps_,
+                .site = operation.site,
+                .thread = order_.thread(),
+                .offset = static_cast<std::uint8_t>(address % kLineBytes),
+                .size = static_cast<std::uint8_t>(size),
+                .non_temporal = operation.kind == SiteKind::kNonTemporal,
+                .sure = false};
+    std::memcpy(&piece.value, operation.value + done_, size);
+    add(Line::of(address), piece);
+  }
+  done_ += size;
+}
+
+// Can it be there without what the line held before?
+bool PersistencyModel::may_come_alone(Line line, const Piece& piece) const {
+  const auto found = open_.find(line.number);
+  if (found == open_.end()) return false;
+  return piece.non_temporal || std::ranges::any_of(found->second, &Piece::non_temporal);
+}
+
+void PersistencyModel::add(Line line, const Piece& piece) {
+  const LineData before = newest_.read(line);
+  const bool changes = std::memcmp(before.data() + piece.offset, &piece.value, piece.size) != 0;
+  if (!changes && !may_come_alone(line, piece)) return;
+  newest_.write(line.address() + piece.offset, reinterpret_cast<const std::byte*>(&piece.value),
+                piece.size);
+  open_[line.number].push_back(piece);
+  newest_order_ = piece.order;
+  if (piece.non_temporal) {
+    threads_[piece.thread].non_temporal.push_back(line.number);
+  } else if (rules_ == PersistencyRules::kEadr) {
+    visible_lines_.push_back(line.number);
+    visible_copy_ = piece.copy;
+  }
+}
+
+PersistencyModel::Place PersistencyModel::flushed_at(Line line, const Piece& piece) const {
+  for (const Thread& thread : threads_) {
+    const auto flush = thread.flushed.find(line.number);
+    if (flush != thread.flushed.end() && piece.order <= flush->second.order) {
+      return flush->second.place;
+    }
+  }
+  return {};
+}
+
+void PersistencyModel::flush() {
+  if (rules_ == PersistencyRules::kEadr) return;
+  const Operation& operation = order_.operation();
+  const std::uint64_t line = Line::of(operation.address).number;
+  if (!open_.contains(line)) return;
+  if (operation.detail == static_cast<std::uint8_t>(trace::FlushKind::kClflush)) {
+    make_sure(line, newest_order_);
+  } else {
+    threads_[order_.thread()].flushed[line] = {newest_order_, place()};
+  }
+}
+
+void PersistencyModel::fence() {
+  Thread& thread = threads_[order_.thread()];
+  for (const auto& [line, flush] : thread.flushed) make_sure(line, flush.order);
+  thread.flushed.clear();
+  for (const std::uint64_t number : thread.non_temporal) {
+    const auto line = open_.find(number);
+    if (line == open_.end()) continue;  // is named twice
+    for (Piece& piece : line->second) {
+      if (!piece.sure && piece.non_temporal && piece.thread == order_.thread()) note_sure(piece);
+    }
+    settle(line);
+  }
+  thread.non_temporal.clear();
+}
+
+// The line's prefix up to there.
+void PersistencyModel::make_sure(std::uint64_t number, std::uint64_t order) {
+  const auto line = open_.find(number);
+  if (line == open_.end()) return;
+  for (Piece& piece : line->second) {
+    if (is_open_store(piece, order)) note_sure(piece);
+  }
+  settle(line);
+}
+
+void PersistencyModel::note_sure(Piece& piece) {
+  piece.sure = true;
+  newest_sure_step_ = std::max(newest_sure_step_, piece.step);
+  made_sure_.push_back({piece.order, steps_});
+}
+
+void PersistencyModel::make_visible_sure() {
+  for (const std::uint64_t line : visible_lines_) make_sure(line, newest_order_);
+  visible_lines_.clear();
+}
+
+// Sure pieces go into the base, those behind an open one as soon as that is sure.
+void PersistencyModel::settle(std::map<std::uint64_t, Pieces>::iterator line) {
+  Pieces& pieces = line->second;
+  const auto first = std::ranges::find(pieces, false, &Piece::sure);
+  if (first == pieces.begin()) return;
+  const Line number{line->first};
+  for (auto piece = pieces.begin(); piece != first; ++piece) {
+    base_.write(number.address() + piece->offset, reinterpret_cast<const std::byte*>(&piece->value),
+                piece->size);
+  }
+  base_changes_.push_back(number);
+  pieces.erase(pieces.begin(), first);
+  if (pieces.empty()) open_.erase(line);
+}
+
+}  // namespace pmemsim

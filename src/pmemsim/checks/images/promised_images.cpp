@@ -1,0 +1,164 @@
+#include "pmemsim/checks/images/promised_images.hpp"
+
+#include <algorithm>
+
+#include "pmemsim/checks/images/promised_story.hpp"
+#include "pmemsim/common/mix.hpp"
+
+namespace pmemsim {
+namespace {
+
+// Random sets that may find nothing new, one after the other.
+constexpr std::uint64_t kMostForNothing = 3 * 1024;
+
+}  // namespace
+
+PromisedImages::PromisedImages(const trace::TraceFile& trace, const DesignPromises& promises,
+                               std::uint64_t seed, std::uint64_t most)
+    : trace_(trace),
+      promises_(promises),
+      seed_(seed),
+      most_(most),
+      history_(trace, promises.lowering, promises.guarantees),
+      order_(history_),
+      count_(order_.count(std::min(most, kMostAll))),
+      likely_(likely_promised_sets(history_, order_)),
+      values_(trace, history_, order_) {}
+
+bool PromisedImages::next() {
+  brought_back_.clear();
+  while (phase_ == Phase::kAll || number_ < most_) {
+    if (!next_set()) {
+      if (!next_phase()) return false;
+      continue;
+    }
+    if (!hashes_.insert(values_.hash()).second) {
+      ++found_nothing_;
+      continue;
+    }
+    found_nothing_ = 0;
+    ++number_;
+    return true;
+  }
+  return false;
+}
+
+bool PromisedImages::next_set() {
+  switch (phase_) {
+    case Phase::kAll:
+      if (!all_->next()) return false;
+      for (const PromisedOrder::Group group : all_->left()) values_.set(group, false);
+      for (const PromisedOrder::Group group : all_->joined()) values_.set(group, true);
+      return true;
+    case Phase::kLikely:
+      if (likely_shown_ == likely_.size()) return false;
+      go_to_set(likely_[likely_shown_++]);
+      return true;
+    case Phase::kRandom:
+      if (found_nothing_ >= kMostForNothing) return false;
+      go_to_set({.how = PromisedSet::How::kRandom, .seed = mix(seed_) + ++drawn_});
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool PromisedImages::next_phase() {
+  switch (phase_) {
+    case Phase::kBegin:
+      begin(count_.exact && most_ != kNoEnd ? Phase::kAll : Phase::kLikely);
+      return true;
+    case Phase::kLikely:
+      begin(count_.exact ? Phase::kAll : Phase::kRandom);
+      return true;
+    case Phase::kAll:
+      complete_ = true;
+      break;
+    default:
+      break;
+  }
+  phase_ = Phase::kEnd;
+  return false;
+}
+
+void PromisedImages::begin(Phase phase) {
+  phase_ = phase;
+  found_nothing_ = 0;
+  if (phase != Phase::kAll) return;
+  for (const PromisedOrder::Group group : order_.writers()) values_.set(group, false);
+  all_.emplace(order_);
+}
+
+void PromisedImages::go_to_set(const PromisedSet& set) {
+  const std::vector<bool> there = members(set, order_);
+  for (const PromisedOrder::Group group : order_.writers()) values_.set(group, there[group]);
+}
+
+bool PromisedImages::go_to(std::uint64_t number) {
+  if (number_ > number || phase_ == Phase::kEnd || !brought_back_.empty()) begin_again();
+  while (number_ < number) {
+    if (!next()) return false;
+  }
+  return true;
+}
+
+void PromisedImages::begin_again() {
+  phase_ = Phase::kBegin;
+  likely_shown_ = 0;
+  drawn_ = number_ = 0;
+  hashes_.clear();
+}
+
+// What nothing missing was promised before: all of that may have happened.
+std::vector<std::uint64_t> PromisedImages::losses() const {
+  const std::vector<bool> happened = happened_by(history_, order_, values_);
+  std::vector<std::uint64_t> lost;
+  for (const PromisedOrder::Group group : order_.writers()) {
+    if (happened[group] && !has(group)) lost.push_back(group);
+  }
+  return lost;
+}
+
+void PromisedImages::bring_back(std::span<const std::uint64_t> groups, bool back) {
+  if (!back) {
+    for (const PromisedOrder::Group group : brought_back_) values_.set(group, false);
+    brought_back_.clear();
+    return;
+  }
+  brought_back_.clear();
+  std::vector<PromisedOrder::Group> left;
+  for (const std::uint64_t group : groups) left.push_back(static_cast<std::uint32_t>(group));
+  std::vector<bool> seen(order_.groups());
+  while (!left.empty()) {
+    const PromisedOrder::Group group = left.back();
+    left.pop_back();
+    if (seen[group]) continue;
+    seen[group] = true;
+    if (order_.writes(group)) {
+      if (has(group)) continue;  // so is all that it follows
+      values_.set(group, true);
+      brought_back_.push_back(group);
+    }
+    left.insert(left.end(), order_.follows(group).begin(), order_.follows(group).end());
+  }
+}
+
+std::vector<std::string> PromisedImages::story() const {
+  return promised_story(trace_, promises_, history_, order_, values_);
+}
+
+std::uint64_t PromisedImages::instants() const {
+  using By = ProgramHistory::PromisedBy;
+  const auto promises = std::ranges::count_if(history_.units(), [](const auto& unit) {
+    return unit.promise != By::kNothing && unit.promise != By::kOthers;
+  });
+  return static_cast<std::uint64_t>(promises) + 1;
+}
+
+std::uint64_t PromisedImages::fingerprint() const {
+  std::uint64_t sum = 0;
+  for (const std::uint64_t hash : hashes_) sum += mix(hash);
+  return sum;
+}
+
+}  // namespace pmemsim

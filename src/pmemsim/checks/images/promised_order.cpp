@@ -1,0 +1,294 @@
+#include "pmemsim/checks/images/promised_order.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+
+namespace pmemsim {
+namespace {
+
+using UnitId = ProgramHistory::UnitId;
+constexpr std::uint32_t kNoGroup = ProgramHistory::kNone;
+
+// Units that follow each other in a circle (Tarjan: "Depth-first search and linear graph
+// algorithms", 1972), by unit the number of its circle.
+class Circles {
+ public:
+  explicit Circles(const ProgramHistory& history)
+      : history_(history), states_(history.units().size()), circle_of_(states_.size(), kNoGroup) {
+    for (UnitId unit = 0; unit < states_.size(); ++unit) {
+      if (states_[unit].number == 0) search(unit);
+    }
+  }
+  std::uint32_t count() const { return circles_; }
+  std::uint32_t of(UnitId unit) const { return circle_of_[unit]; }
+
+ private:
+  struct State {
+    std::uint32_t number = 0, lowest = 0;
+  };
+  struct Visit {
+    UnitId unit;
+    std::size_t next;  // of those that it follows
+  };
+
+  void search(UnitId root) {
+    enter(root);
+    while (!visits_.empty()) {
+      Visit& visit = visits_.back();
+      const auto follows = history_.follows(visit.unit);
+      if (visit.next == follows.size()) {
+        leave(visit.unit);
+      } else {
+        const UnitId earlier = follows[visit.next++];
+        if (states_[earlier].number == 0) {
+          enter(earlier);
+        } else if (circle_of_[earlier] == kNoGroup) {
+          lower(visit.unit, states_[earlier].number);
+        }
+      }
+    }
+  }
+  void enter(UnitId unit) {
+    states_[unit] = {++entered_, entered_};
+    visits_.push_back({unit, 0});
+    open_.push_back(unit);
+  }
+  void leave(UnitId unit) {
+    visits_.pop_back();
+    const State state = states_[unit];
+    if (!visits_.empty()) lower(visits_.back().unit, state.lowest);
+    if (state.lowest != state.number) return;
+    UnitId member;
+    do {
+      member = open_.back();
+      open_.pop_back();
+      circle_of_[member] = circles_;
+    } while (member != unit);
+    ++circles_;
+  }
+  void lower(UnitId unit, std::uint32_t number) {
+    states_[unit].lowest = std::min(states_[unit].lowest, number);
+  }
+
+  const ProgramHistory& history_;
+  std::vector<State> states_;
+  std::vector<std::uint32_t> circle_of_;
+  std::vector<Visit> visits_;
+  std::vector<UnitId> open_;
+  std::uint32_t entered_ = 0, circles_ = 0;
+};
+
+using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+void sort_once(Pairs& pairs) {
+  std::ranges::sort(pairs);
+  const auto repeated = std::ranges::unique(pairs);
+  pairs.erase(repeated.begin(), repeated.end());
+}
+
+// By unit: how far its thread has got by then, between 0 and 1.
+std::vector<double> progress_of(const ProgramHistory& history) {
+  std::vector<std::size_t> counts;
+  std::vector<double> progress;
+  for (const ProgramHistory::Unit& unit : history.units()) {
+    counts.resize(std::max<std::size_t>(counts.size(), unit.thread + 1));
+    progress.push_back(static_cast<double>(++counts[unit.thread]));
+  }
+  for (UnitId unit = 0; unit < progress.size(); ++unit) {
+    progress[unit] /= static_cast<double>(counts[history.units()[unit].thread]);
+  }
+  return progress;
+}
+
+// By circle its place in an order in which each comes behind those that it follows; of several that
+// may be next, the one whose thread has got least far.
+std::vector<std::uint32_t> places_of(const Circles& circles, const ProgramHistory& history,
+                                     const Pairs& follows) {
+  std::vector<double> progress(circles.count());
+  const std::vector<double> of_units = progress_of(history);
+  for (UnitId unit = 0; unit < of_units.size(); ++unit) {
+    double& latest = progress[circles.of(unit)];
+    latest = std::max(latest, of_units[unit]);
+  }
+  std::vector<std::uint32_t> missing(circles.count());
+  Pairs followers;
+  for (const auto& [circle, earlier] : follows) {
+    ++missing[circle];
+    followers.emplace_back(earlier, circle);
+  }
+  std::ranges::sort(followers);
+  using Next = std::pair<double, std::uint32_t>;
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> ready;
+  for (std::uint32_t circle = 0; circle < circles.count(); ++circle) {
+    if (missing[circle] == 0) ready.emplace(progress[circle], circle);
+  }
+  std::vector<std::uint32_t> places(circles.count());
+  for (std::uint32_t place = 0; !ready.empty(); ++place) {
+    const std::uint32_t circle = ready.top().second;
+    ready.pop();
+    places[circle] = place;
+    auto later = std::ranges::lower_bound(followers, std::pair{circle, std::uint32_t{0}});
+    for (; later != followers.end() && later->first == circle; ++later) {
+      if (--missing[later->second] == 0) ready.emplace(progress[later->second], later->second);
+    }
+  }
+  return places;
+}
+
+}  // namespace
+
+PromisedOrder::PromisedOrder(const ProgramHistory& history) {
+  const Circles circles(history);
+  const auto units = static_cast<UnitId>(history.units().size());
+  Pairs follows;
+  for (UnitId unit = 0; unit < units; ++unit) {
+    for (const UnitId earlier : history.follows(unit)) {
+      if (circles.of(unit) == circles.of(earlier)) continue;
+      follows.emplace_back(circles.of(unit), circles.of(earlier));
+    }
+  }
+  sort_once(follows);
+  const std::vector<std::uint32_t> places = places_of(circles, history, follows);
+
+  writes_.resize(circles.count());
+  ends_.resize(circles.count(), true);
+  Pairs members, followers;
+  for (UnitId unit = 0; unit < units; ++unit) {
+    group_of_.push_back(places[circles.of(unit)]);
+    members.emplace_back(group_of_.back(), unit);
+    if (!history.writes(unit).empty()) writes_[group_of_.back()] = true;
+    if (!history.units()[unit].ended) ends_[group_of_.back()] = false;
+  }
+  for (auto& [group, earlier] : follows) {
+    group = places[group];
+    earlier = places[earlier];
+    followers.emplace_back(earlier, group);
+  }
+  std::ranges::sort(members);
+  std::ranges::sort(follows);
+  std::ranges::sort(followers);
+  units_.set(circles.count(), members);
+  follows_.set(circles.count(), follows);
+  followers_.set(circles.count(), followers);
+  for (Group group = 0; group < groups(); ++group) {
+    if (writes(group) && ends(group)) writers_.push_back(group);
+  }
+}
+
+void PromisedOrder::Lists::set(Group groups,
+                               const std::vector<std::pair<Group, std::uint32_t>>& pairs) {
+  begins_.assign(groups + std::size_t{1}, 0);
+  for (const auto& [group, number] : pairs) {
+    ++begins_[group + std::size_t{1}];
+    numbers_.push_back(number);
+  }
+  for (Group group = 0; group < groups; ++group) begins_[group + 1] += begins_[group];
+}
+
+PromisedOrder::Count PromisedOrder::count(std::uint64_t most) const {
+  EachPromisedSet sets(*this);
+  std::uint64_t count = 0;
+  while (sets.next()) {
+    if (++count > most) return {chains(), false};
+  }
+  return {static_cast<double>(count), true};
+}
+
+// Of a chain of groups, each of which follows the one before, a set has the first so many.
+double PromisedOrder::chains() const {
+  std::vector<std::uint32_t> lengths;
+  constexpr std::uint32_t kInside = kNoGroup;
+  std::vector<std::uint32_t> lasts(groups(), kInside);  // by group: of which chain it is the last
+  for (Group group = 0; group < groups(); ++group) {
+    std::uint32_t chain = kInside;
+    for (const Group earlier : follows(group)) {
+      if (lasts[earlier] == kInside) continue;
+      chain = std::exchange(lasts[earlier], kInside);
+      break;
+    }
+    if (chain == kInside) {
+      chain = static_cast<std::uint32_t>(lengths.size());
+      lengths.push_back(0);
+    }
+    lasts[group] = chain;
+    lengths[chain] += writes(group) && ends(group) ? 1 : 0;
+  }
+  double sets = 1;
+  for (const std::uint32_t length : lengths) sets *= length + 1.0;
+  return sets;
+}
+
+// ---- All sets -----------------------------------------------------------------------------------
+
+EachPromisedSet::EachPromisedSet(const PromisedOrder& order) : order_(order) {
+  for (Group group = 0; group < order.groups(); ++group) {
+    const auto follows = static_cast<std::uint32_t>(order.follows(group).size());
+    missing_.push_back(follows + (order.ends(group) ? 0 : 1));
+  }
+}
+
+bool EachPromisedSet::next() {
+  left_.clear();
+  joined_.clear();
+  if (!std::exchange(begun_, true)) {
+    std::vector<Group> ready;
+    for (Group group = 0; group < order_.groups(); ++group) {
+      if (!order_.follows(group).empty() || !order_.ends(group)) continue;
+      if (order_.writes(group)) {
+        ready.push_back(group);
+      } else {
+        hold(group, ready);
+      }
+    }
+    std::ranges::sort(ready, std::greater{});
+    levels_.push_back({kNoGroup, std::move(ready)});
+    return true;
+  }
+  while (!levels_.empty() && levels_.back().ready.empty()) {
+    if (levels_.back().added != kNoGroup) {
+      release(levels_.back().added);
+      left_.push_back(levels_.back().added);
+    }
+    levels_.pop_back();
+  }
+  if (levels_.empty()) return false;
+  const Group group = levels_.back().ready.back();
+  levels_.back().ready.pop_back();
+  add(group, levels_.back().ready);
+  return true;
+}
+
+void EachPromisedSet::add(Group group, std::vector<Group> ready) {
+  hold(group, ready);
+  std::ranges::sort(ready, std::greater{});
+  joined_.push_back(group);
+  levels_.push_back({group, std::move(ready)});
+}
+
+// Also what writes nothing and follows only what is there now; `ready` gets writers that do.
+void EachPromisedSet::hold(Group group, std::vector<Group>& ready) {
+  stack_.push_back(group);
+  while (!stack_.empty()) {
+    const Group next = stack_.back();
+    stack_.pop_back();
+    for (const Group later : order_.followers(next)) {
+      if (--missing_[later] > 0) continue;
+      (order_.writes(later) ? ready : stack_).push_back(later);
+    }
+  }
+}
+
+void EachPromisedSet::release(Group group) {
+  stack_.push_back(group);
+  while (!stack_.empty()) {
+    const Group next = stack_.back();
+    stack_.pop_back();
+    for (const Group later : order_.followers(next)) {
+      if (missing_[later]++ == 0 && !order_.writes(later)) stack_.push_back(later);
+    }
+  }
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,240 @@
+#include "pmemsim/checks/images/promised_story.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "pmemsim/trace/source_place.hpp"
+
+namespace pmemsim {
+namespace {
+
+using Group = PromisedOrder::Group;
+using By = ProgramHistory::PromisedBy;
+using UnitId = ProgramHistory::UnitId;
+
+constexpr std::size_t kMostListed = 20;  // of each sort
+constexpr std::size_t kMostPlaces = 4;   // of a region
+
+// By group: is it there? What writes nothing is as soon as all that it follows is.
+std::vector<bool> there_in(const PromisedOrder& order, const PromisedValues& image) {
+  std::vector<bool> there(order.groups());
+  for (Group group = 0; group < order.groups(); ++group) {
+    there[group] =
+        order.writes(group)
+            ? image.has(group)
+            : order.ends(group) &&
+                  std::ranges::all_of(order.follows(group), [&](Group it) { return there[it]; });
+  }
+  return there;
+}
+
+class PromisedStory {
+ public:
+  PromisedStory(const trace::TraceFile& trace, const DesignPromises& promises,
+                const ProgramHistory& history, const PromisedOrder& order,
+                const PromisedValues& image)
+      : trace_(trace),
+        promises_(promises.guarantees.promises),
+        history_(history),
+        order_(order),
+        there_(there_in(order, image)),
+        happened_(happened_by(history, order, image)) {
+    for (CoreId thread = 0; thread < trace.metadata().threads; ++thread) where(thread);
+    list_lost();
+    list_there();
+  }
+  std::vector<std::string> take() { return std::move(lines_); }
+
+ private:
+  std::string place(std::uint32_t site) const {
+    const trace::SourcePlace found = trace::place_of(trace_.sites(), site);
+    if (found.line == 0) return "an unknown line";
+    return fmt::format("{}:{}", found.file, found.line);
+  }
+  std::string region(UnitId unit) const {
+    const ProgramHistory::Unit& found = history_.units()[unit];
+    return fmt::format("region {} of thread {}", found.region, found.thread);
+  }
+  bool is_region(UnitId unit) const { return history_.units()[unit].region != 0; }
+
+  // Its first promise that wasn't kept is one that hadn't been made.
+  void where(CoreId thread) {
+    for (UnitId unit = 0; unit < history_.units().size(); ++unit) {
+      const ProgramHistory::Unit& found = history_.units()[unit];
+      if (found.thread != thread || found.promise == By::kNothing) continue;
+      if (there_[order_.group_of(unit)]) continue;
+      lines_.push_back(fmt::format("thread {} has come at most to {}", thread, before(unit)));
+      return;
+    }
+    lines_.push_back(fmt::format("thread {} may have done all that was recorded", thread));
+  }
+  std::string before(UnitId unit) const {
+    const ProgramHistory::Unit& found = history_.units()[unit];
+    switch (found.promise) {
+      case By::kFence:
+        return fmt::format("its fence at {}, which isn't over", place(found.fence));
+      case By::kRegionEnd:
+        return "the end of " + region(history_.follows(unit).front());
+      case By::kRegionsFence:
+        return fmt::format("pm_fence_regions() after {}, which isn't over",
+                           region(history_.follows(unit).front()));
+      case By::kStore:
+        return fmt::format("its store at {}",
+                           place(history_.writes(history_.follows(unit).front()).front().site));
+      default:
+        return fmt::format("where it hears from another thread, at {}", place(found.fence));
+    }
+  }
+
+  // By what is said of them: the latest group, and how many bytes.
+  struct Told {
+    Group latest = 0;
+    std::uint64_t bytes = 0;
+  };
+  using Said = std::map<std::string, Told>;
+
+  void list_lost() {
+    Said lost;
+    for (const Group group : order_.writers()) {
+      if (happened_[group] && !there_[group]) tell(group, why_lost(group), lost);
+      if (happened_[group] && !there_[group] && !first_lost_) first_lost_ = group;
+    }
+    list("lost, although it had happened:", lost);
+  }
+  // What came before all that was lost is no wonder.
+  void list_there() {
+    if (!first_lost_) return;
+    const std::vector<bool> promised = promised_by_then();
+    Said there;
+    for (const Group group : order_.writers()) {
+      if (group > *first_lost_ && there_[group] && !promised[group]) tell(group, "", there);
+    }
+    list("there, although it needn't be:", there);
+  }
+  std::vector<bool> promised_by_then() const {
+    std::vector<bool> promised(order_.groups());
+    for (Group group = order_.groups(); group-- > 0;) {
+      for (const UnitId unit : order_.units(group)) {
+        if (there_[group] && history_.units()[unit].promise != By::kNothing) promised[group] = true;
+      }
+      if (!promised[group]) continue;
+      for (const Group earlier : order_.follows(group)) promised[earlier] = true;
+    }
+    return promised;
+  }
+
+  void tell(Group group, const std::string& why, Said& said) const {
+    for (const UnitId unit : order_.units(group)) {
+      const auto writes = history_.writes(unit);
+      if (writes.empty()) continue;
+      std::string what =
+          is_region(unit) ? fmt::format("{}, with its stores at {}", region(unit), places(unit))
+                          : fmt::format("{}, thread {}, outside regions",
+                                        place(writes.front().site), history_.units()[unit].thread);
+      if (!why.empty()) what += ": " + why;
+      Told& told = said[what];
+      told.latest = std::max(told.latest, group);
+      told.bytes += writes.size() * sizeof(std::uint64_t);
+    }
+  }
+  std::string places(UnitId unit) const {
+    std::vector<std::string> found;
+    for (const ProgramHistory::Write& write : history_.writes(unit)) {
+      const std::string at = place(write.site);
+      if (std::ranges::find(found, at) == found.end()) found.push_back(at);
+    }
+    if (found.size() > kMostPlaces) {
+      found.resize(kMostPlaces);
+      found.emplace_back("others");
+    }
+    return fmt::format("{}", fmt::join(found, ", "));
+  }
+
+  std::string why_lost(Group group) const {
+    if (const auto earlier = lost_before(group)) {
+      return is_region(*earlier) ? fmt::format("it follows {}, which is lost", region(*earlier))
+                                 : fmt::format("it follows the store at {}, which is lost",
+                                               place(history_.writes(*earlier).front().site));
+    }
+    if (is_region(order_.units(group).front())) {
+      return promises_.regions == RegionPromise::kAtEnd
+                 ? "its end wasn't over"
+                 : "regions are durable some time after their end, and no pm_fence_regions() of "
+                   "its thread was over";
+    }
+    switch (promises_.fences) {
+      case FencePromise::kFlushed:
+        return "no flush of it with a fence behind was over";
+      case FencePromise::kStores:
+        return "no fence of its thread that makes durable was over; those that order don't";
+      default:
+        return "nothing promised it";
+    }
+  }
+  std::optional<UnitId> lost_before(Group group) const {
+    for (const Group earlier : order_.follows(group)) {
+      if (there_[earlier] || !order_.writes(earlier)) continue;
+      for (const UnitId unit : order_.units(earlier)) {
+        if (!history_.writes(unit).empty()) return unit;
+      }
+    }
+    return {};
+  }
+
+  // The latest first: what is lost of long ago is rarely what has gone wrong.
+  void list(std::string title, const Said& said) {
+    if (said.empty()) return;
+    lines_.push_back(std::move(title));
+    std::vector<const Said::value_type*> sorted;
+    for (const auto& entry : said) sorted.push_back(&entry);
+    std::ranges::sort(sorted, std::ranges::greater{},
+                      [](const auto* entry) { return entry->second.latest; });
+    for (std::size_t i = 0; i < std::min(sorted.size(), kMostListed); ++i) {
+      lines_.push_back(fmt::format("  {} bytes: {}", sorted[i]->second.bytes, sorted[i]->first));
+    }
+    if (sorted.size() > kMostListed) {
+      lines_.push_back(fmt::format("  and {} more", sorted.size() - kMostListed));
+    }
+  }
+
+  const trace::TraceFile& trace_;
+  const Promises promises_;
+  const ProgramHistory& history_;
+  const PromisedOrder& order_;
+  const std::vector<bool> there_, happened_;
+  std::optional<Group> first_lost_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+std::vector<bool> happened_by(const ProgramHistory& history, const PromisedOrder& order,
+                              const PromisedValues& image) {
+  const std::vector<bool> there = there_in(order, image);
+  std::vector<bool> happened(order.groups(), true);
+  for (Group group = 0; group < order.groups(); ++group) {
+    for (const UnitId unit : order.units(group)) {
+      for (const UnitId earlier : history.follows(unit)) {
+        if (history.units()[earlier].promise == By::kNothing) continue;
+        if (!there[order.group_of(earlier)]) happened[group] = false;
+      }
+    }
+  }
+  return happened;
+}
+
+std::vector<std::string> promised_story(const trace::TraceFile& trace,
+                                        const DesignPromises& promises,
+                                        const ProgramHistory& history, const PromisedOrder& order,
+                                        const PromisedValues& image) {
+  return PromisedStory(trace, promises, history, order, image).take();
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,47 @@
+// A down-closed set of groups (promised_order.hpp), and the bytes of persistent memory that it
+// leaves. Going from one set to another costs what they differ in.
+#pragma once
+
+#include <cstdint>
+#include <unordered_set>
+#include <vector>
+
+#include "pmemsim/checks/images/promised_order.hpp"
+#include "pmemsim/common/image.hpp"
+
+namespace pmemsim {
+
+class PromisedValues {
+ public:
+  using Group = PromisedOrder::Group;
+
+  PromisedValues(const trace::TraceFile& trace, const ProgramHistory& history,
+                 const PromisedOrder& order);
+  PromisedValues(const PromisedValues&) = delete;
+  PromisedValues& operator=(const PromisedValues&) = delete;
+
+  // Of groups that write.
+  bool has(Group group) const { return there_[group]; }
+  void set(Group group, bool there);
+
+  const Image& image() const { return image_; }
+  // Lines in which it may differ from what it was at the last call, or from nothing at the first.
+  std::vector<Line> take_changed();
+  // The same for the same bytes.
+  std::uint64_t hash() const { return hash_; }
+
+ private:
+  void put(const ProgramHistory::Write& write);
+  void take(const ProgramHistory::Write& write);
+  void set_version(ProgramHistory::WordId word, std::uint32_t version);
+
+  const ProgramHistory& history_;
+  const PromisedOrder& order_;
+  std::vector<bool> there_;
+  std::vector<std::uint32_t> versions_;  // by word
+  Image image_;
+  std::uint64_t hash_ = 0;
+  std::unordered_set<std::uint64_t> changed_;
+};
+
+}  // namespace pmemsim

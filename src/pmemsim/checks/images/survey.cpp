@@ -1,0 +1,50 @@
+#include "pmemsim/checks/images/survey.hpp"
+
+#include <cmath>
+
+#include "pmemsim/checks/images/line_states.hpp"
+#include "pmemsim/checks/images/piece_set.hpp"
+#include "pmemsim/common/mix.hpp"
+
+namespace pmemsim {
+namespace {
+
+// Sets that no instant before had (all_images.hpp, rule 1).
+double new_sets(const PersistencyModel& model) {
+  double all = 1, old = 1;
+  for (const auto& [line, pieces] : model.open()) {
+    all *= count_states(pieces, UINT64_MAX);
+    old *= count_states(pieces, model.last_order());
+  }
+  return std::isinf(all) ? all : all - old;
+}
+
+std::uint64_t digest_of(const PersistencyModel& model) {
+  std::uint64_t digest = mix(model.open().size());
+  for (const auto& [line, pieces] : model.open()) {
+    digest = mix(digest + line);
+    for (const PersistencyModel::Piece& piece : pieces) {
+      digest = mix(digest + piece.order);
+      digest = mix(digest + piece.value);
+      digest = mix(digest + (piece.offset | piece.size << 8 | piece.sure << 16));
+    }
+  }
+  return digest;
+}
+
+}  // namespace
+
+Survey survey(const trace::TraceFile& trace, PersistencyRules rules,
+              const trace::LeftOut& without) {
+  Survey found;
+  PersistencyModel model(trace, rules, without);
+  while (model.next()) {
+    ++found.instants;
+    found.possible += new_sets(model);
+    found.digest = mix(found.digest + digest_of(model));
+    for (const LikelySet& likely : likely_sets(model)) ++found.likely[likely.code];
+  }
+  return found;
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,89 @@
+// All threads' operations on memory in the one order in which they became visible.
+//
+//   1  A thread's operations come in its own order.
+//   2  Acquisitions of locks and atomic accesses wait for the release that the recording says, as
+//      in a simulation with the recorded order of locks.
+//   3  Accesses that race come in the order in which they were recorded (analysis/races.hpp), if
+//   the
+//      recording says that. So each plain load reads what it has read.
+//   4  What that leaves open goes by turns: the thread that has got least far has the next. A turn
+//      ends after kTurn operations, and before one that synchronises, where threads may meet. A
+//      thread that has waited goes on at once when what it has waited for has come, past locks
+//      that it gives back: other threads may then be between a store and its flush.
+//   5  A copy (memcpy, memset, rep movs) is not interrupted, but by rule 3.
+//   6  Flushes and fences may be left out (trace/left_out.hpp). No value depends on them, so that
+//      this is the order of the program without them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "pmemsim/analysis/races.hpp"
+#include "pmemsim/trace/left_out.hpp"
+#include "pmemsim/trace/reader.hpp"
+#include "pmemsim/trace/sync_operations.hpp"
+
+namespace pmemsim {
+
+class VisibleOrder {
+ public:
+  static constexpr std::uint64_t kTurn = 2000;
+
+  enum class Loads : std::uint8_t { kOfCopies, kAll };
+
+  // `without`: what is left out (rule 6).
+  explicit VisibleOrder(const trace::TraceFile& trace, trace::LeftOut without = {},
+                        Loads loads = Loads::kOfCopies);
+
+  // Goes to the next operation: a store, a load if it is to be seen, an atomic access, flush, fence
+  // or call that synchronises. False at the end. Throws trace::TraceError.
+  bool next();
+
+  const trace::Operation& operation() const { return threads_[current_]->operation; }
+  std::uint32_t thread() const { return current_; }
+  // Which of the thread's operations it is, from 0.
+  std::uint64_t number() const { return threads_[current_]->number; }
+
+ private:
+  struct Thread {
+    Thread(const trace::TraceFile& trace, std::uint32_t thread, const trace::Races& races,
+           const trace::LeftOut& without)
+        : stream(trace, thread),
+          left_out(without, thread),
+          races(races.of(thread)),
+          awaited(races.awaited(thread)) {}
+
+    trace::OperationStream stream;
+    trace::LeftOutOfThread left_out;
+    std::span<const trace::Races::Wait> races;  // that may still have to be waited for
+    std::span<const std::uint64_t> awaited;     // places that it hasn't passed yet (races.hpp)
+    trace::Operation operation{};
+    std::uint64_t number = 0;
+    std::uint64_t got = 0;  // how far it has got, for its turns
+    bool more = false, waits = false;
+  };
+
+  void read(Thread& thread) const;
+  bool awaits_race(Thread& thread) const;
+  bool can_execute(Thread& thread) const;
+  bool goes_on(Thread& thread, std::uint64_t before) const;
+  bool may_meet(const trace::Operation& operation) const;
+  bool ends_a_wait() const;
+  bool choose();
+  void release(const trace::Operation& operation);
+  static bool passes_places(Thread& thread);
+
+  const trace::TraceFile& trace_;
+  const trace::Races races_;
+  const trace::LeftOut without_;
+  const trace::KindSet kinds_;
+  std::vector<std::unique_ptr<Thread>> threads_;
+  std::vector<trace::ReachedVersion> versions_;  // of synchronisation objects
+  std::uint32_t current_ = 0;
+  std::uint64_t turn_ends_ = 0;
+  bool begun_ = false, released_ = false, has_waited_ = false;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,73 @@
+// The images that a model allows, each as a whole, for whoever shows them to somebody. The next one
+// costs what it differs in from the one before.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "pmemsim/checks/images/allowed_images.hpp"
+#include "pmemsim/checks/images/image_sequence.hpp"
+#include "pmemsim/checks/rules/persist_calls.hpp"
+#include "pmemsim/common/image.hpp"
+
+namespace pmemsim {
+
+class WholeImages final : public ImageSequence {
+ public:
+  // As AllowedImages.
+  WholeImages(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
+              std::uint64_t most, trace::LeftOut without = {});
+
+  void explore_by(const KnownReads& reads) override;
+  bool explored() const override { return images_->explored().has_value(); }
+  bool depend_on_reads() const override {
+    return images_->reads_come_first() || images_->reads_come_later();
+  }
+
+  bool next() override;
+  bool go_to(std::uint64_t number) override;
+  std::uint64_t number() const override { return number_; }
+
+  const Image& image() const override { return image_; }
+  std::vector<Line> changed() override;
+
+  // Lines that have lost something visible, those first that were stored to first.
+  std::vector<Line> lost_lines() const { return images_->lost_lines(); }
+  std::vector<std::uint64_t> losses() const override;
+  void bring_back(std::span<const std::uint64_t> numbers, bool back) override;
+  std::vector<std::string> story() const override;
+
+  double possible() const override { return images_->possible(); }
+  bool complete() const override { return images_->complete(); }
+  bool exact() const override { return images_->exact(); }
+  std::uint64_t instants() const override { return images_->instants(); }
+  std::uint64_t fingerprint() const override { return images_->fingerprint(); }
+
+  const AllowedImages& images() const { return *images_; }
+
+ private:
+  void begin_again();
+  void compose();
+  void write(Line line, const LineData& data);
+
+  const trace::TraceFile& trace_;
+  const PersistencyRules rules_;
+  const std::uint64_t seed_, most_;
+  const trace::LeftOut without_;
+  std::optional<AllowedImages> images_;
+  std::unordered_map<std::uint64_t, AllowedImages::Explored> explored_;  // by number
+  std::uint64_t number_ = 0;
+  bool ended_ = false;
+  Image image_;
+  std::vector<Line> differing_;                // from the base
+  std::unordered_set<std::uint64_t> written_;  // ever, by their numbers
+  std::unordered_set<std::uint64_t> changed_;
+  mutable std::optional<std::vector<check::PersistCall>> calls_;  // once a story was told
+};
+
+}  // namespace pmemsim

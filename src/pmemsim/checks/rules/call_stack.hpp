@@ -1,0 +1,171 @@
+// By which calls a thread has come to an operation.
+//
+// Recorded are the operations of all compiled functions, in the thread's order. Of these sites the
+// recorder marks the first that a call executes (kSiteEntry) and the last (kSiteExit); before each
+// call it records the caller's instructions. So the functions that are open are known:
+//
+//   1  An entry is called by the newest open function, at its last operation.
+//   2  Behind an exit its function isn't open any more.
+//   3  Another operation belongs to the newest open call of its function: what that has called has
+//      ended without an exit, by an exception, or in its place (a tail call). If no such call is
+//      open, then this is one: recordings that are older than the marks have no others, and some
+//      functions begin without an operation of their own.
+//
+// Of very many open calls the inner half is forgotten, and then exits that belong to it: a
+// recursion goes back to its caller. A call of a function that is open already has the path of the
+// first one: paths don't grow with recursion. What the compiler has inlined isn't called, but the
+// recording says in whose place it stands; those calls come behind the ones that have led to the
+// compiled function.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "pmemsim/analysis/functions.hpp"
+#include "pmemsim/checks/rules/contexts.hpp"
+#include "pmemsim/trace/reader.hpp"
+#include "pmemsim/trace/site_flags.hpp"
+
+namespace pmemsim::check {
+
+// What a site does to the stack: its function, and whether a call of that begins or ends there, in
+// one number, and what it is inlined at. Every operation asks for both, so they stand together.
+class CallMarks {
+ public:
+  static constexpr std::uint32_t kEntry = 1, kExit = 2;
+  struct Site {
+    std::uint32_t mark;        // function << 2 | kEntry | kExit
+    std::uint32_t inlined_at;  // as SiteTable has it
+  };
+
+  explicit CallMarks(const trace::SiteTable& sites) {
+    const auto functions = trace::Functions::with_inlined_calls(sites);
+    for (std::uint32_t site = 0; site < sites.sites().size(); ++site) {
+      const std::uint8_t flags = sites.sites()[site].flags;
+      const std::uint32_t entry = (flags & trace::kSiteEntry) != 0 ? kEntry : 0;
+      const std::uint32_t exit = (flags & trace::kSiteExit) != 0 ? kExit : 0;
+      sites_.push_back({functions.of(site) << 2 | entry | exit, sites.inlined_at(site)});
+    }
+  }
+
+  const Site& operator[](std::uint32_t site) const { return sites_[site]; }
+  // That of the function's ordinary sites.
+  static std::uint32_t ordinary(std::uint32_t mark) { return mark & ~(kEntry | kExit); }
+
+ private:
+  std::vector<Site> sites_;
+};
+
+class CallStack {
+ public:
+  CallStack(Contexts& contexts, const trace::SiteTable& sites, const CallMarks& marks)
+      : contexts_(contexts), sites_(sites), marks_(marks) {}
+
+  // The next operation's site, which isn't a built-in one.
+  void follow(std::uint32_t site) {
+    const CallMarks::Site& next = marks_[site];
+    if (next.mark != unchanged_) change(next.mark);
+    last_ = site;
+    inlined_at_ = next.inlined_at;
+  }
+
+  // Of the last operation.
+  Contexts::Node context() const { return open_.empty() ? Contexts::kRoot : path(); }
+  std::uint32_t last() const { return last_; }  // 0: there was none
+
+ private:
+  static constexpr std::size_t kDeepest = 1024;
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  struct Open {
+    std::uint32_t function;  // the ordinary mark
+    std::uint32_t last;      // its last operation's site, if it has called another
+    Contexts::Node calls;    // that have led to the function
+    // Those and the inlined ones of the line; worked out when asked for.
+    mutable std::uint32_t inlined_at;
+    mutable Contexts::Node path;
+  };
+
+  // To the last operation, which belongs to the newest open call.
+  Contexts::Node path() const {
+    const Open& call = open_.back();
+    if (inlined_at_ != call.inlined_at) {
+      call.inlined_at = inlined_at_;
+      call.path = inlined_path(call.calls, inlined_at_);
+    }
+    return call.path;
+  }
+
+  Contexts::Node inlined_path(Contexts::Node calls, std::uint32_t innermost) const {
+    chain_.clear();
+    for (std::uint32_t line = innermost; line != 0; line = sites_.inlined_at(line)) {
+      chain_.push_back(line);
+    }
+    Contexts::Node path = calls;
+    for (; !chain_.empty(); chain_.pop_back()) path = contexts_.called(path, chain_.back());
+    return path;
+  }
+
+  void change(std::uint32_t mark) {
+    if (unchanged_ == kNone && !open_.empty()) leave();
+    const std::uint32_t function = CallMarks::ordinary(mark);
+    if ((mark & CallMarks::kEntry) != 0) {
+      enter(function);
+    } else if (open_.empty() || open_.back().function != function) {
+      return_to(function);
+    }
+    unchanged_ = (mark & CallMarks::kExit) != 0 ? kNone : function;
+  }
+
+  void leave() {
+    if (dropped_ > 0 && open_.size() <= kDeepest / 2) {
+      --dropped_;
+      return;
+    }
+    open_.pop_back();
+    if (open_.empty()) return;
+    last_ = open_.back().last;
+    inlined_at_ = marks_[last_].inlined_at;
+  }
+
+  void enter(std::uint32_t function) {
+    if (open_.size() == kDeepest) {
+      open_.resize(kDeepest / 2);
+      dropped_ += kDeepest / 2;
+    }
+    const auto same = std::ranges::find(open_, function, &Open::function);
+    Contexts::Node calls = Contexts::kRoot;
+    if (same != open_.end()) {
+      calls = same->calls;
+    } else if (!open_.empty()) {
+      calls = contexts_.called(path(), last_);
+    }
+    if (!open_.empty()) open_.back().last = last_;
+    open_.push_back(
+        {.function = function, .last = 0, .calls = calls, .inlined_at = 0, .path = calls});
+  }
+
+  void return_to(std::uint32_t function) {
+    for (std::size_t depth = open_.size(); depth > 0; --depth) {
+      if (open_[depth - 1].function != function) continue;
+      if (depth < open_.size()) dropped_ = 0;
+      open_.resize(depth);
+      return;
+    }
+    enter(function);
+  }
+
+  Contexts& contexts_;
+  const trace::SiteTable& sites_;
+  const CallMarks& marks_;
+  std::vector<Open> open_;
+  std::uint32_t last_ = 0, inlined_at_ = 0;  // the last operation's site, and what it is inlined at
+  std::uint32_t unchanged_ =
+      kNone;                   // the mark that changes nothing; kNone: the last one was an exit
+  std::uint64_t dropped_ = 0;  // calls that are open, too, behind the first kDeepest / 2
+  mutable std::vector<std::uint32_t> chain_;
+};
+
+}  // namespace pmemsim::check

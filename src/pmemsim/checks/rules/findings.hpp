@@ -1,0 +1,80 @@
+// Collects findings, one for each source line, caller and other side.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "pmemsim/checks/rules/contexts.hpp"
+#include "pmemsim/checks/rules/finding.hpp"
+#include "pmemsim/trace/reader.hpp"
+
+namespace pmemsim::check {
+
+// One operation of a recording.
+struct At {
+  std::uint32_t thread = 0;
+  std::uint32_t site = 0;
+  Contexts::Node context = Contexts::kRoot;
+  std::uint64_t operation = 0;  // of the thread, from 0
+};
+
+class Findings {
+ public:
+  explicit Findings(const trace::SiteTable& sites);
+
+  Contexts& contexts() { return contexts_; }
+  const Contexts& contexts() const { return contexts_; }
+  std::span<const trace::SiteRecord> sites() const { return sites_.sites(); }
+  // Is the site in pm.h's library?
+  bool in_library(std::uint32_t site) const { return library_[site] != 0; }
+
+  // Are the operations of one source line?
+  bool on_one_line(const At& a, const At& b) const {
+    const trace::SourceLine& first = sites_.line(program_lines_[a.site]);
+    const trace::SourceLine& second = sites_.line(program_lines_[b.site]);
+    return first.line == second.line && first.file == second.file;
+  }
+
+  void add(Kind kind, Reason reason, const At& at) { add(kind, reason, at, At{}); }
+  void add(Kind kind, Reason reason, const At& at, const At& other);
+  // A flush or a fence: how often a place has executed, beside how often in vain.
+  void executed(const At& at);
+
+  // All, those that can lose data first, then the most frequent.
+  std::vector<Finding> list() const;
+
+ private:
+  struct Key {
+    Kind kind;
+    Reason reason;
+    std::uint32_t line;
+    Contexts::Node context;
+    std::uint32_t other;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Found {
+    std::uint64_t count = 0;
+    At first{};
+  };
+
+  // Where the program stands: behind the calls into the library and system headers.
+  Contexts::Call in_program(const At& at) const;
+  Finding describe(const Key& key, const Found& found) const;
+  bool elsewhere(std::uint32_t line) const { return elsewhere_[line] != 0; }
+  // The next call in the program's own code, or kRoot.
+  Contexts::Node next_call(Contexts::Node node) const;
+  trace::SourcePlace caller(Contexts::Node context) const;
+
+  const trace::SiteTable& sites_;
+  // By line: in pm.h's library; there or in a system header.
+  std::vector<std::uint8_t> library_, elsewhere_;
+  std::vector<std::uint32_t> program_lines_;  // by line
+  Contexts contexts_;
+  std::map<Key, Found> found_;
+  std::map<std::pair<std::uint32_t, Contexts::Node>, std::uint64_t> executions_;
+};
+
+}  // namespace pmemsim::check

@@ -1,0 +1,354 @@
+#include "pmemsim/checks/rules/flush_check.hpp"
+
+#include <algorithm>
+
+namespace pmemsim::check {
+namespace {
+
+// Of a large block that a pointer leads to, the first lines are looked at.
+constexpr std::uint64_t kMostLines = 64;
+// Without known allocations: what a pointer leads to is taken to be so long.
+constexpr std::uint64_t kReach = 256;
+constexpr std::size_t kMostInVain = 1 << 20;
+constexpr Line kNoLine{UINT64_MAX};
+
+// What isn't zero has been there before the recording.
+Words words_in_use(const LineData& data) {
+  Words words = 0;
+  for (std::uint64_t i = 0; i < kLineBytes; ++i) {
+    if (data[i] != std::byte{}) words |= static_cast<Words>(1u << i / kWordBytes);
+  }
+  return words;
+}
+
+bool same(const At& a, const At& b) { return a.thread == b.thread && a.operation == b.operation; }
+
+}  // namespace
+
+LineState& FlushCheck::line(Line number) {
+  if (LineState* const found = shared_.lines.find(number)) return *found;
+  LineState& state = shared_.lines.insert(number);
+  state.persisted = words_in_use(shared_.memory->read(number));
+  return state;
+}
+
+// ---- Stores
+
+void FlushCheck::note_race(LineState& state) const {
+  if (state.version > 0 && state.store.thread != thread_ &&
+      !order_.before(state.store.thread, state.stored, thread_)) {
+    state.racy = true;
+  }
+}
+
+LineState& FlushCheck::note_store(const At& at, std::uint64_t address, std::uint64_t bytes) {
+  LineState& state = line(Line::of(address));
+  note_race(state);
+  const Words words = words_of(address, bytes);
+  state.run = state.version > 0 && state.store.thread == thread_ ? state.run | words : words;
+  state.known = true;
+  ++state.version;
+  state.store = at;
+  state.stored = order_.now(thread_);
+  return state;
+}
+
+void FlushCheck::store(const At& at, std::uint64_t address, std::uint64_t bytes, By by,
+                       bool of_lock) {
+  if (shared_.eadr) return;
+  if (by.program && !by.in_region) check_late(Line::of(address));
+  stores_ += by.program ? 1 : 0;
+  LineState& state = note_store(at, address, bytes);
+  state.dirty |= words_of(address, bytes);
+  state.unsure |= words_of(address, bytes);
+  if (!by.program || by.in_region || of_lock) return;
+  if (state.pending && state.flush.thread == thread_ && !state.late) {
+    state.late = true;
+    state.late_store = at;
+  }
+  const auto end = state.stores.begin() + state.store_count;
+  const bool known = std::any_of(state.stores.begin(), end,
+                                 [&](const At& other) { return findings_.on_one_line(other, at); });
+  if (!known && state.store_count < LineState::kStores) state.stores[state.store_count++] = at;
+}
+
+// It leaves what the caches hold of the line as it is.
+void FlushCheck::store_past_caches(const At& at, std::uint64_t address, std::uint64_t bytes,
+                                   By by) {
+  if (by.program && !by.in_region) check_late(Line::of(address));
+  stores_ += by.program ? 1 : 0;
+  LineState& state = note_store(at, address, bytes);
+  const Words words = words_of(address, bytes);
+  state.dirty &= static_cast<Words>(~words);
+  state.unsure |= words;
+  if (state.dirty == 0) {
+    state.store_count = 0;
+    state.flush = at;
+    state.flushed = true;
+    state.pending = true;
+  }
+  add_unfenced(at, Line::of(address), state, words, by.program && !by.in_region, true);
+}
+
+// What is allocated is new.
+void FlushCheck::allocated(std::uint64_t address, std::uint64_t bytes) {
+  const std::uint64_t first = Line::of(address).number;
+  const std::uint64_t lines = (bytes + kLineBytes - 1) / kLineBytes;
+  for (std::uint64_t i = 0; i < lines && i < kMostLines; ++i) {
+    LineState* const state = shared_.lines.find({first + i});
+    if (state == nullptr || state->pending) continue;
+    state->persisted = 0;
+    state->flushed = false;
+  }
+}
+
+// ---- Pointers
+
+void FlushCheck::publish(const At& at, std::uint64_t place, std::uint64_t pointer, By by) {
+  if (!by.program) return;
+  const auto block = allocations_.find(pointer);
+  const Line first = Line::of(block ? block->address : pointer);
+  const Line last = Line::of((block ? block->address + block->bytes : pointer + kReach) - 1);
+  const bool judged = !by.in_region && can_be_reached(place);
+  for (std::uint64_t i = first.number; i <= last.number && i - first.number < kMostLines; ++i) {
+    LineState* const state = shared_.lines.find({i});
+    if (state == nullptr) continue;
+    state->pointed = true;
+    const bool leads_there = block || i == Line::of(pointer).number;
+    if (judged && leads_there && Line{i} != Line::of(place)) publish_line(at, {i}, *state);
+  }
+}
+
+// Rules P3 and P4.
+void FlushCheck::publish_line(const At& at, Line target, const LineState& state) {
+  if (state.racy) return;
+  const bool own = state.version > 0 && state.store.thread == thread_;
+  if (!shared_.eadr && own && state.store_count > 0 && state.persisted == 0 && !state.flushed &&
+      !state.told) {
+    return findings_.add(Kind::kPublishedUnflushed, Reason::kPublished, state.stores[0], at);
+  }
+  if (!state.pending || state.flush.thread != thread_) return;
+  for (Unfenced& flush : unfenced_) {
+    if (flush.line != target || !flush.judged || !same(flush.at, state.flush)) continue;
+    const Kind kind = flush.locked        ? Kind::kLockedFenceOnly
+                      : flush.past_caches ? Kind::kNtNotFenced
+                                          : Kind::kFlushedNotFenced;
+    findings_.add(kind, Reason::kPublished, flush.at, at);
+  }
+}
+
+// Rule P5.
+bool FlushCheck::can_be_reached(std::uint64_t place) const {
+  const Words word = words_of(place, 1);
+  const Words used = words_in_use(shared_.memory->read(Line::of(place)));
+  const LineState* const state = shared_.lines.find(Line::of(place));
+  if (state == nullptr) return (used & word) != 0;
+  return (state->persisted & word) != 0 && ((used & word) != 0 || state->pointed);
+}
+
+// ---- Flushes
+
+void FlushCheck::flush(const At& at, std::uint64_t address, trace::FlushKind kind,
+                       bool by_program) {
+  anything_unfenced_ = true;
+  if (shared_.eadr) return;
+  const Line number = Line::of(address);
+  LineState& state = line(number);
+  note_race(state);
+  if (by_program) findings_.executed(at);
+  const bool useless = is_useless(state);
+  if (useless && by_program) {
+    const Reason reason = state.flushed ? Reason::kFlushedBefore : Reason::kClean;
+    if (shared_.in_vain.size() < kMostInVain) {
+      shared_.in_vain.push_back({number, reason, at, state.flushed ? state.flush : At{}});
+    }
+  }
+  state.known = true;
+  state.flushed = true;
+  ++state.flushes;
+  if (useless && state.pending) return;
+  const bool covers = state.dirty != 0;
+  state.dirty = 0;
+  state.store_count = 0;
+  state.late = false;
+  state.told = false;
+  if (covers || !state.pending) {
+    state.flush = at;
+    state.pending = true;
+  }
+  const bool judged = by_program && covers && kind != trace::FlushKind::kClflush;
+  add_unfenced(at, number, state, state.unsure, judged, false);
+}
+
+// Rule P8.
+bool FlushCheck::is_useless(const LineState& state) const {
+  if (state.dirty != 0) return false;
+  if (!state.known) return shared_.from_the_start;
+  if (state.pending) return state.flush.thread == thread_;
+  return sure(state, 0xff, order_, thread_);
+}
+
+void FlushCheck::flush_outside(const At& at, bool by_program) {
+  anything_unfenced_ = true;
+  if (!by_program || shared_.eadr) return;
+  findings_.executed(at);
+  findings_.add(Kind::kUselessFlush, Reason::kOutsidePm, at);
+}
+
+void FlushCheck::add_unfenced(const At& at, Line number, const LineState& state, Words words,
+                              bool judged, bool past_caches) {
+  anything_unfenced_ = true;
+  unfenced_.push_back({.line = number,
+                       .at = at,
+                       .words = words,
+                       .version = state.version,
+                       .epoch = order_.now(thread_),
+                       .past_caches = past_caches,
+                       .judged = judged});
+}
+
+// ---- Fences
+
+void FlushCheck::fence(const At& at, bool judged) {
+  if (judged) findings_.executed(at);
+  if (judged && !shared_.eadr && !anything_unfenced_ &&
+      (fenced_before_ || shared_.from_the_start)) {
+    findings_.add(Kind::kUselessFence, Reason::kNone, at);
+  }
+  anything_unfenced_ = false;
+  fenced_before_ = true;
+  for (const Unfenced& flush : unfenced_) {
+    if (flush.unlocked && (flush.elsewhere || stores_ > flush.stores)) accuse_unlocked(flush);
+    end_flush(flush);
+  }
+  unfenced_.clear();
+}
+
+void FlushCheck::end_flush(const Unfenced& flush) {
+  LineState& state = line(flush.line);
+  const bool last = same(state.flush, flush.at);
+  if (flush.past_caches) {
+    state.unsure &= static_cast<Words>(~flush.words);
+  } else if (state.version == flush.version) {
+    state.unsure = 0;
+  } else if (last) {
+    state.unsure = state.dirty;
+  }
+  if (last || state.version == flush.version) state.pending = false;
+  if (flush.words != 0) {
+    state.persisted |= flush.words;
+    state.ended = flush.words;
+    state.fence_thread = thread_;
+    state.fence = order_.now(thread_);
+  } else if (state.ended != 0 && state.fence_thread != thread_) {
+    made_sure_[flush.line.number] = flush.version;
+  }
+  if (last && state.late) late_.push_back({flush.line, state.late_store, flush.at});
+}
+
+// Rule P2.
+void FlushCheck::check_late(Line except) {
+  if (late_.empty()) return;
+  std::erase_if(late_, [&](const Late& late) {
+    if (late.line == except) return false;
+    LineState& state = line(late.line);
+    if (state.dirty != 0 && same(state.flush, late.flush)) {
+      findings_.add(Kind::kStoredAfterFlush, Reason::kNone, late.store, late.flush);
+      state.told = true;
+    }
+    return true;
+  });
+}
+
+// ---- What depends on flushes
+
+// Rule P3, of what was flushed since then.
+void FlushCheck::depend(const At& at, Reason reason, std::uint64_t since) {
+  for (Unfenced& flush : unfenced_) {
+    if (flush.judged && flush.at.operation >= since) accuse(flush, at, reason);
+  }
+}
+
+void FlushCheck::accuse(Unfenced& flush, const At& at, Reason reason) {
+  const LineState& state = line(flush.line);
+  // Somebody has flushed it again, or the line holds something else.
+  if (state.racy || !same(state.flush, flush.at)) return;
+  flush.judged = false;
+  if (flush.elsewhere) {
+    findings_.add(Kind::kFlushedByAnother, reason, flush.at, flush.other_fence);
+  } else if (flush.locked) {
+    findings_.add(Kind::kLockedFenceOnly, reason, flush.at, at);
+  } else {
+    const Kind kind = flush.past_caches ? Kind::kNtNotFenced : Kind::kFlushedNotFenced;
+    findings_.add(kind, reason, flush.at, at);
+  }
+}
+
+void FlushCheck::accuse_unlocked(const Unfenced& flush) {
+  if (flush.elsewhere) {
+    findings_.add(Kind::kFlushedByAnother, Reason::kUnlock, flush.at, flush.other_fence);
+  } else {
+    findings_.add(Kind::kLockedFenceOnly, Reason::kUnlock, flush.at, flush.unlock);
+  }
+}
+
+void FlushCheck::lock(const At& at, bool by_function) {
+  if (locks_++ == 0) locked_since_ = at.operation;
+  if (!by_function) return;
+  for (Unfenced& flush : unfenced_) flush.locked = true;
+}
+
+// Of nested locks, the outermost counts.
+void FlushCheck::unlock(const At& at, bool by_function) {
+  if (locks_ == 0 || --locks_ > 0) return;
+  if (by_function) {
+    note_unlock(at);
+  } else {
+    depend(at, Reason::kUnlock, locked_since_);
+  }
+  check_late(kNoLine);
+}
+
+// Rule P6: if a fence follows before the thread stores anything else, that is fence enough.
+void FlushCheck::note_unlock(const At& at) {
+  for (Unfenced& flush : unfenced_) {
+    flush.locked = true;
+    if (!flush.judged || flush.at.operation < locked_since_ || line(flush.line).racy) continue;
+    flush.judged = false;
+    flush.unlocked = true;
+    flush.unlock = at;
+    flush.stores = stores_;
+  }
+}
+
+void FlushCheck::other_fence(const At& at) {
+  for (Unfenced& flush : unfenced_) {
+    if (flush.elsewhere || !order_.before(thread_, flush.epoch, at.thread)) continue;
+    flush.elsewhere = true;
+    flush.other_fence = at;
+  }
+}
+
+void FlushCheck::end(const At& at) {
+  depend(at, Reason::kEnd, 0);
+  for (const Unfenced& flush : unfenced_) {
+    if (flush.unlocked) accuse_unlocked(flush);
+  }
+  check_late(kNoLine);
+}
+
+// Rules P1 and P8.
+void FlushCheck::finish(Findings& findings, const Shared& shared) {
+  for (const InVain& flush : shared.in_vain) {
+    const LineState* const state = shared.lines.find(flush.line);
+    if (!state->racy) findings.add(Kind::kUselessFlush, flush.reason, flush.at, flush.other);
+  }
+  shared.lines.for_each([&](Line, const LineState& state) {
+    if (state.dirty == 0 || state.told) return;
+    for (std::uint32_t i = 0; i < state.store_count; ++i) {
+      findings.add(Kind::kNeverFlushed, Reason::kNone, state.stores[i]);
+    }
+  });
+}
+
+}  // namespace pmemsim::check

@@ -1,0 +1,387 @@
+#include "pmemsim/checks/rules/program_check.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "pmemsim/analysis/happens_before.hpp"
+#include "pmemsim/checks/rules/allocations.hpp"
+#include "pmemsim/checks/rules/call_stack.hpp"
+#include "pmemsim/checks/rules/findings.hpp"
+#include "pmemsim/checks/rules/flush_check.hpp"
+#include "pmemsim/checks/rules/lines.hpp"
+#include "pmemsim/checks/rules/read_check.hpp"
+#include "pmemsim/checks/rules/region_check.hpp"
+#include "pmemsim/checks/rules/touched.hpp"
+#include "pmemsim/common/error.hpp"
+#include "pmemsim/common/image.hpp"
+#include "pmemsim/trace/initial_state.hpp"
+#include "pmemsim/trace/pm_addresses.hpp"
+#include "pmemsim/trace/record_layout.hpp"
+#include "pmemsim/trace/sync_operations.hpp"
+
+namespace pmemsim::check {
+namespace {
+
+using trace::MarkKind;
+using trace::Operation;
+using trace::Purpose;
+using trace::SiteKind;
+
+constexpr std::string_view kHeap = "--pm-heap";
+constexpr std::uint64_t kLowestPointer = std::uint64_t{1} << 32;
+
+// What all threads share.
+struct Program {
+  Program(const trace::TraceFile& file, const Options& options)
+      : trace(file),
+        call_marks(file.sites()),
+        findings(file.sites()),
+        order(file.metadata().threads, file.metadata().sync_objects),
+        allocations(findings, order, file.metadata().pm_regions),
+        redo(file.metadata().log() == trace::ProgramLog::kRedo),
+        several_threads(file.metadata().threads > 1) {
+    flushes.eadr = options.eadr;
+    flushes.memory = &memory;
+    trace::for_each_image_page(file, [&](std::uint64_t address, std::span<const std::byte> page) {
+      memory.write(address, page.data(), page.size());
+    });
+    const auto is_heap = [](const trace::PmRegion& region) { return region.source == kHeap; };
+    whole_heap = std::ranges::any_of(file.metadata().pm_regions, is_heap);
+  }
+
+  const trace::TraceFile& trace;
+  CallMarks call_marks;
+  Findings findings;
+  HappensBefore order;
+  Allocations allocations;
+  FlushCheck::Shared flushes;
+  RegionCheck::Shared regions;
+  ReadCheck::Shared built;
+  std::vector<FlushCheck*> threads;  // by number
+  LineTable<bool> log_lines;         // that a software log has written
+  Touched touched;
+  Image memory;
+  bool redo;
+  bool several_threads;
+  bool whole_heap = false;  // that is persistent: the program wasn't written for that
+  Report report;
+};
+
+// Goes through one thread's operations.
+class Thread {
+ public:
+  Thread(Program& program, CoreId number)
+      : program_(program),
+        pm_(program.trace.metadata()),
+        stream_(program.trace, number),
+        calls_(program.findings.contexts(), program.trace.sites(), program.call_marks),
+        flushes_(program.findings, program.flushes, program.allocations, program.order, number),
+        regions_(program.findings, program.regions, program.order, number, program.redo),
+        reads_(program.built, program.flushes.lines, flushes_, program.trace.sites(), program.order,
+               number),
+        number_(number) {
+    program.threads.push_back(&flushes_);
+    more_ = stream_.next(operation_);
+  }
+
+  // Goes on until the thread has to wait or has ended, or so many operations are done. How many.
+  std::uint64_t advance(std::uint64_t most) {
+    std::uint64_t count = 0;
+    while (more_ && count < most && program_.order.may_execute(operation_)) {
+      execute();
+      more_ = stream_.next(operation_);
+      ++count;
+    }
+    return count;
+  }
+  bool ended() const { return !more_; }
+  // When all have: until then another thread's fences may follow this one's flushes.
+  void end() { flushes_.end(at()); }
+
+ private:
+  void synchronise() { program_.order.synchronise(number_, operation_); }
+
+  // The operation, or the last one that has a place in the source.
+  At at() const { return {number_, calls_.last(), calls_.context(), stream_.position() - 1}; }
+  bool by_program() const { return purpose_ == Purpose::kProgram; }
+  bool by_program_itself() const {
+    return by_program() && !program_.findings.in_library(operation_.site);
+  }
+
+  void execute() {
+    if (operation_.site >= trace::kBuiltinSites) calls_.follow(operation_.site);
+    program_.report.instructions += operation_.instructions;
+    switch (operation_.kind) {
+      case SiteKind::kLoad:
+      case SiteKind::kCopyLoad:
+        return load();
+      case SiteKind::kAtomicLoad:
+        synchronise();
+        return load();
+      case SiteKind::kStore:
+      case SiteKind::kCopyStore:
+      case SiteKind::kNonTemporal:
+        return store();
+      case SiteKind::kAtomicStore:
+      case SiteKind::kAtomicUpdate:
+        return atomic();
+      case SiteKind::kFlush:
+        return flush();
+      case SiteKind::kFence:
+        return fence();
+      case SiteKind::kMark:
+        return mark();
+      case SiteKind::kSync:
+        return sync();
+      default:
+        return;
+    }
+  }
+
+  // What a locked instruction stores comes behind its fence; who sees it sees what was before.
+  void atomic() {
+    if ((operation_.site_flags & trace::kSiteFullFence) != 0) pass_fence(false);
+    if (trace::writes_atomic(operation_)) store();
+    synchronise();
+  }
+
+  void load() {
+    if (!pm_.contains(operation_.address)) {
+      program_.touched.add(operation_.address);
+      if (program_.several_threads) reads_.load_volatile(at(), operation_.address);
+      return;
+    }
+    if (!by_program_itself()) return;
+    const At now = at();
+    program_.allocations.access(now, operation_.address, Reason::kLoaded);
+    const std::uint64_t bytes =
+        std::min<std::uint64_t>(operation_.size, kLineBytes - operation_.address % kLineBytes);
+    if (program_.several_threads) reads_.load_pm(now, operation_.address, bytes);
+  }
+
+  void store() {
+    if (!pm_.contains(operation_.address)) {
+      program_.touched.add(operation_.address);
+      if (program_.several_threads) reads_.store_volatile(at(), operation_.address);
+      return;
+    }
+    ++program_.report.pm_stores;
+    const At now = at();
+    const FlushCheck::By by{by_program_itself(), regions_.open()};
+    if (by.program) store_of_program(now, by);
+    look_at_pointers(now, by);
+    store_lines(now, by);
+    program_.memory.write(operation_.address, operation_.value, operation_.size);
+  }
+
+  void store_of_program(const At& now, FlushCheck::By by) {
+    program_.allocations.access(now, operation_.address, Reason::kStored);
+    if (by.in_region) {
+      regions_.store(now, operation_.address, operation_.size);
+    } else if (program_.several_threads) {
+      reads_.store_pm(now, operation_.address);
+    }
+  }
+
+  void store_lines(const At& now, FlushCheck::By by) {
+    const bool of_lock = operation_.kind >= SiteKind::kAtomicStore &&
+                         operation_.kind <= SiteKind::kAtomicUpdate &&
+                         operation_.detail != static_cast<std::uint8_t>(trace::LockRole::kNone);
+    std::uint64_t address = operation_.address;
+    const std::uint64_t end = address + operation_.size;
+    while (address < end) {
+      const std::uint64_t bytes = std::min(end - address, kLineBytes - address % kLineBytes);
+      if (operation_.kind == SiteKind::kNonTemporal) {
+        flushes_.store_past_caches(now, address, bytes, by);
+      } else {
+        flushes_.store(now, address, bytes, by, of_lock);
+      }
+      if (purpose_ == Purpose::kLog && program_.log_lines.find(Line::of(address)) == nullptr) {
+        program_.log_lines.insert(Line::of(address)) = true;
+      }
+      address += bytes;
+    }
+  }
+
+  // What is copied may never have been written.
+  bool is_word() const {
+    return operation_.size == kWordBytes && operation_.kind != SiteKind::kCopyStore &&
+           operation_.address % kWordBytes == 0;
+  }
+
+  // Of the words that are stored.
+  void look_at_pointers(const At& now, FlushCheck::By by) {
+    for (std::uint32_t i = 0; i + kWordBytes <= operation_.size; i += kWordBytes) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, operation_.value + i, sizeof(word));
+      const std::uint64_t place = operation_.address + i;
+      if (word >= trace::kMaxAddress || word < kLowestPointer) continue;
+      if (pm_.contains(word)) {
+        flushes_.publish(now, place, word, by);
+        const bool torn = operation_.kind == SiteKind::kStore && operation_.size == kWordBytes &&
+                          place % kWordBytes != 0;
+        if (torn && by.program && !by.in_region) {
+          program_.findings.add(Kind::kTornPublish, Reason::kNone, now);
+        }
+      } else if (by.program && is_word() && !program_.whole_heap &&
+                 program_.touched.contains(word)) {
+        program_.findings.add(Kind::kVolatilePointer, Reason::kNone, now);
+      }
+    }
+  }
+
+  void flush() {
+    ++program_.report.flushes;
+    if (pm_.contains(operation_.address)) {
+      flushes_.flush(at(), operation_.address, static_cast<trace::FlushKind>(operation_.detail),
+                     by_program());
+    } else {
+      flushes_.flush_outside(at(), by_program());
+    }
+  }
+
+  void fence() {
+    const auto kind = static_cast<trace::FenceKind>(operation_.detail);
+    if (kind == trace::FenceKind::kLfence) return;
+    ++program_.report.fences;
+    const auto meaning = std::exchange(next_fence_, trace::FenceMeaning::kBare);
+    pass_fence(kind == trace::FenceKind::kSfence && by_program() &&
+               meaning == trace::FenceMeaning::kBare);
+  }
+  void pass_fence(bool judged) {
+    const At now = at();
+    flushes_.fence(now, judged);
+    for (FlushCheck* const other : program_.threads) {
+      if (other != &flushes_) other->other_fence(now);
+    }
+  }
+
+  void mark() {
+    switch (static_cast<MarkKind>(operation_.detail)) {
+      case MarkKind::kRoiBegin:
+        return begin_measured_part();
+      case MarkKind::kRegionBegin:
+        if (!regions_.open()) flushes_.region_begin(at());
+        return regions_.begin();
+      case MarkKind::kRegionEnd:
+        return end_region();
+      case MarkKind::kLogRange:
+        return regions_.declare(at(), operation_.address, operation_.second);
+      case MarkKind::kPurpose:
+        purpose_ = static_cast<Purpose>(operation_.address);
+        return;
+      case MarkKind::kNextFence:
+        next_fence_ = static_cast<trace::FenceMeaning>(operation_.address);
+        return;
+      case MarkKind::kAllocate:
+        ++program_.report.allocations;
+        program_.allocations.allocate(at(), operation_.address, operation_.second, regions_.open());
+        flushes_.allocated(operation_.address, operation_.second);
+        return regions_.allocated(operation_.address, operation_.second);
+      case MarkKind::kFree:
+        return program_.allocations.free(at(), operation_.address, regions_.open());
+      default:
+        return;
+    }
+  }
+
+  // Most recordings begin with it; some have what is before, too.
+  void begin_measured_part() {
+    if (program_.report.pm_stores > 0) return;
+    program_.report.from_the_start = false;
+    program_.flushes.from_the_start = false;
+  }
+
+  void end_region() {
+    regions_.end();
+    if (regions_.open()) return;
+    ++program_.report.regions;
+    flushes_.region_end(at());
+    program_.allocations.region_ended(number_);
+  }
+
+  // Who takes a lock sees what was before; what is flushed in a critical section is before its end.
+  void sync() {
+    const auto kind = static_cast<trace::SyncKind>(operation_.detail);
+    const bool by_function = !operation_.flag;
+    if (trace::is_unlock(kind)) flushes_.unlock(at(), by_function);
+    synchronise();
+    if (trace::is_lock(kind) && !trace::is_companion(kind, operation_.address)) {
+      flushes_.lock(at(), by_function);
+    }
+  }
+
+  Program& program_;
+  trace::PmAddresses pm_;
+  trace::OperationStream stream_;
+  CallStack calls_;
+  FlushCheck flushes_;
+  RegionCheck regions_;
+  ReadCheck reads_;
+  const CoreId number_;
+  Operation operation_{};
+  bool more_ = false;
+  Purpose purpose_ = Purpose::kProgram;
+  trace::FenceMeaning next_fence_ = trace::FenceMeaning::kBare;
+};
+
+class Walk {
+ public:
+  explicit Walk(Program& program) : program_(program) {
+    for (CoreId thread = 0; thread < program.trace.metadata().threads; ++thread) {
+      threads_.push_back(std::make_unique<Thread>(program, thread));
+      all_ += program.trace.operations(thread);
+    }
+  }
+
+  void go(const std::function<bool(double)>& progress) {
+    const auto ended = [](const auto& thread) { return thread->ended(); };
+    while (!std::ranges::all_of(threads_, ended)) {
+      const std::uint64_t before = program_.report.operations;
+      for (CoreId thread = 0; thread < threads_.size(); ++thread) turn(thread, progress);
+      if (program_.report.operations == before) {
+        throw trace::TraceError(fmt::format(
+            "{}: the threads can't go on, for they wait for each other; record it again",
+            program_.trace.path()));
+      }
+    }
+    for (const auto& thread : threads_) thread->end();
+  }
+
+ private:
+  static constexpr std::uint64_t kTurn = 1 << 16;
+
+  void turn(CoreId number, const std::function<bool(double)>& progress) {
+    program_.report.operations += threads_[number]->advance(kTurn);
+    if (!progress(static_cast<double>(program_.report.operations) / static_cast<double>(all_))) {
+      throw Interrupted("the check was interrupted");
+    }
+  }
+
+  Program& program_;
+  std::vector<std::unique_ptr<Thread>> threads_;
+  std::uint64_t all_ = 0;
+};
+
+}  // namespace
+
+Report check_program(const trace::TraceFile& trace, const Options& options,
+                     const std::function<bool(double)>& progress) {
+  Program program(trace, options);
+  Walk(program).go(progress);
+  FlushCheck::finish(program.findings, program.flushes);
+  ReadCheck::finish(program.findings, program.built, program.flushes.lines);
+  if (program.allocations.any()) {
+    program.allocations.find_leaks(program.memory, program.log_lines);
+  }
+  program.report.findings = program.findings.list();
+  return std::move(program.report);
+}
+
+}  // namespace pmemsim::check

@@ -1,0 +1,78 @@
+#include "pmemsim/checks/rules/read_check.hpp"
+
+namespace pmemsim::check {
+namespace {
+
+constexpr std::size_t kMost = 1 << 20;
+
+}  // namespace
+
+void ReadCheck::load_pm(const At& at, std::uint64_t address, std::uint64_t bytes) {
+  const Line line = Line::of(address);
+  const LineState* const state = lines_.find(line);
+  const Words words = words_of(address, bytes);
+  const bool of_another = state != nullptr && state->version > 0 && !state->racy &&
+                          state->store.thread != thread_ && (state->run & words) == words &&
+                          order_.before(state->store.thread, state->stored, thread_);
+  if (of_another && !sure(*state, words, order_, thread_)) {
+    by_site_[at.site] = {at, line, words, bytes == kWordBytes, state->version};
+  } else if (!by_site_.empty()) {
+    by_site_.erase(at.site);
+  }
+}
+
+void ReadCheck::store_pm(const At& at, std::uint64_t address) {
+  if (by_site_.empty()) return;
+  const Read* const read = read_by(at, false);
+  if (read == nullptr || read->line == Line::of(address) || !still_unsure(*read)) return;
+  if (built_.size() == kMost) return;
+  built_.push_back({read->line, lines_.find(read->line)->flushes, read->at, at});
+}
+
+void ReadCheck::load_volatile(const At& at, std::uint64_t address) {
+  if (by_site_.empty() && by_address_.empty()) return;
+  if (const auto known = by_address_.find(address); known != by_address_.end()) {
+    by_site_[at.site] = known->second;
+  } else {
+    by_site_.erase(at.site);
+  }
+}
+
+void ReadCheck::store_volatile(const At& at, std::uint64_t address) {
+  if (by_site_.empty() && by_address_.empty()) return;
+  if (const Read* const read = read_by(at, true)) {
+    by_address_[address] = *read;
+  } else {
+    by_address_.erase(address);
+  }
+}
+
+// What is computed from an index lies in the same array, whatever that was.
+const ReadCheck::Read* ReadCheck::read_by(const At& store, bool data_only) const {
+  const trace::SiteRecord& site = sites_.sites()[store.site];
+  const auto all = sites_.dependences(site);
+  for (std::size_t i = data_only ? site.address_dependences : 0; i < all.size(); ++i) {
+    const auto read = by_site_.find(all[i] >> 8);
+    if (read == by_site_.end()) continue;
+    if (i >= site.address_dependences || read->second.pointer) return &read->second;
+  }
+  return nullptr;
+}
+
+// If others have stored there since, nothing is known.
+bool ReadCheck::still_unsure(const Read& read) const {
+  const LineState& state = *lines_.find(read.line);
+  const auto own = flushes_.made_sure().find(read.line.number);
+  if (own != flushes_.made_sure().end() && own->second == read.version) return false;
+  return state.version == read.version && !sure(state, read.words, order_, thread_);
+}
+
+void ReadCheck::finish(Findings& findings, const Shared& built, const Lines& lines) {
+  for (const Built& each : built) {
+    const LineState& state = *lines.find(each.line);
+    if (!state.pending && state.dirty != 0 && state.flushes == each.flushes) continue;
+    findings.add(Kind::kReadsUnpersisted, Reason::kNone, each.read, each.store);
+  }
+}
+
+}  // namespace pmemsim::check

@@ -1,0 +1,67 @@
+// What a thread makes of data that it has read from others before they are sure to persist: rule
+// P9 of program_check.hpp.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "pmemsim/analysis/happens_before.hpp"
+#include "pmemsim/checks/rules/findings.hpp"
+#include "pmemsim/checks/rules/flush_check.hpp"
+#include "pmemsim/checks/rules/lines.hpp"
+#include "pmemsim/trace/reader.hpp"
+
+namespace pmemsim::check {
+
+class ReadCheck {
+ public:
+  // A store made from data that weren't sure, and how often their line had been flushed.
+  struct Built {
+    Line line;
+    std::uint32_t flushes;
+    At read, store;
+  };
+  using Shared = std::vector<Built>;
+
+  ReadCheck(Shared& built, const Lines& lines, const FlushCheck& flushes,
+            const trace::SiteTable& sites, const HappensBefore& order, CoreId thread)
+      : built_(built),
+        lines_(lines),
+        flushes_(flushes),
+        sites_(sites),
+        order_(order),
+        thread_(thread) {}
+
+  void load_pm(const At& at, std::uint64_t address, std::uint64_t bytes);
+  void store_pm(const At& at, std::uint64_t address);
+  // Of words, which carry values from one register to another.
+  void load_volatile(const At& at, std::uint64_t address);
+  void store_volatile(const At& at, std::uint64_t address);
+
+  // When all threads have ended. Data that nobody ever flushes are a finding of their own.
+  static void finish(Findings& findings, const Shared& built, const Lines& lines);
+
+ private:
+  struct Read {
+    At at;
+    Line line;
+    Words words;
+    bool pointer;           // may be one
+    std::uint32_t version;  // of the line
+  };
+
+  const Read* read_by(const At& store, bool data_only) const;
+  bool still_unsure(const Read& read) const;
+
+  Shared& built_;
+  const Lines& lines_;
+  const FlushCheck& flushes_;
+  const trace::SiteTable& sites_;
+  const HappensBefore& order_;
+  const CoreId thread_;
+  std::unordered_map<std::uint32_t, Read> by_site_;     // whose latest load has read such data
+  std::unordered_map<std::uint64_t, Read> by_address_;  // volatile words made of it
+};
+
+}  // namespace pmemsim::check

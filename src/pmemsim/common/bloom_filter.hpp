@@ -1,0 +1,87 @@
+// Bloom filters of lines: they may know a line that was never put in.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "pmemsim/common/units.hpp"
+
+namespace pmemsim {
+
+// The places of a line in a filter.
+class BloomHash {
+ public:
+  static constexpr std::uint64_t kHashes = 4;
+
+  explicit BloomHash(std::uint64_t places) : places_(places) {}
+
+  // Double hashing: Kirsch and Mitzenmacher, "Less Hashing, Same Performance", ESA 2006.
+  std::size_t place(Line line, std::uint64_t hash) const {
+    std::uint64_t mixed = (line.number ^ line.number >> 31) * 0x9e3779b97f4a7c15;
+    mixed ^= mixed >> 32;
+    return ((mixed & 0xffffffff) + hash * ((mixed >> 32) | 1)) % places_;
+  }
+
+ private:
+  std::uint64_t places_;
+};
+
+// Forgets only all lines at once.
+class BloomFilter {
+ public:
+  explicit BloomFilter(Bytes size) : hash_(size.count * 8), bits_(size.count * 8) {}
+
+  void insert(Line line) {
+    empty_ = false;
+    for (std::uint64_t hash = 0; hash < BloomHash::kHashes; ++hash) {
+      bits_[hash_.place(line, hash)] = true;
+    }
+  }
+  bool contains(Line line) const {
+    if (empty_) return false;
+    for (std::uint64_t hash = 0; hash < BloomHash::kHashes; ++hash) {
+      if (!bits_[hash_.place(line, hash)]) return false;
+    }
+    return true;
+  }
+  void clear() {
+    if (!empty_) std::fill(bits_.begin(), bits_.end(), false);
+    empty_ = true;
+  }
+
+ private:
+  BloomHash hash_;
+  std::vector<bool> bits_;
+  bool empty_ = true;
+};
+
+// Counts where the other has bits, so that lines can be taken out again.
+class CountingBloomFilter {
+ public:
+  explicit CountingBloomFilter(std::uint64_t counters) : hash_(counters), counters_(counters) {}
+
+  void insert(Line line) {
+    for (std::uint64_t hash = 0; hash < BloomHash::kHashes; ++hash) {
+      ++counters_[hash_.place(line, hash)];
+    }
+  }
+  // It must have been inserted.
+  void remove(Line line) {
+    for (std::uint64_t hash = 0; hash < BloomHash::kHashes; ++hash) {
+      --counters_[hash_.place(line, hash)];
+    }
+  }
+  bool contains(Line line) const {
+    for (std::uint64_t hash = 0; hash < BloomHash::kHashes; ++hash) {
+      if (counters_[hash_.place(line, hash)] == 0) return false;
+    }
+    return true;
+  }
+
+ private:
+  BloomHash hash_;
+  std::vector<std::uint32_t> counters_;
+};
+
+}  // namespace pmemsim

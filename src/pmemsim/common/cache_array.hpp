@@ -1,0 +1,95 @@
+// The tags of one set-associative cache with LRU replacement, indexed by where lines lie in memory;
+// for the L1 that is the virtual address, which chooses its set (its sets are no more than a page
+// has lines). What a line carries besides its tag is the owner's business (Meta).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pmemsim/common/error.hpp"
+#include "pmemsim/common/page_placement.hpp"
+#include "pmemsim/common/units.hpp"
+
+namespace pmemsim {
+
+// In place of an index: the line isn't there.
+inline constexpr std::size_t kNoWay = SIZE_MAX;
+
+template <class Meta>
+class CacheArray {
+ public:
+  CacheArray() = default;
+  CacheArray(std::uint64_t bytes, std::uint32_t ways, PageFrames frames = {})
+      : frames_(frames),
+        ways_(ways),
+        sets_(bytes / kLineBytes / ways),
+        mask_((sets_ & (sets_ - 1)) == 0 ? sets_ - 1 : 0),
+        tags_(sets_ * ways, kEmpty),
+        stamps_(sets_ * ways, 0),
+        metas_(sets_ * ways) {}
+
+  bool present() const { return sets_ > 0; }
+  std::uint64_t sets() const { return sets_; }
+  std::uint64_t bytes() const { return sets_ * ways_ * kLineBytes; }
+  std::uint32_t ways() const { return ways_; }
+
+  // Where the line is (an index for meta(), touch() ...), or kNoWay.
+  std::size_t find(Line line) const {
+    const std::size_t first = set_of(line) * ways_;
+    for (std::size_t way = first; way < first + ways_; ++way) {
+      if (tags_[way] == line.number) return way;
+    }
+    return kNoWay;
+  }
+  void touch(std::size_t way) { stamps_[way] = ++clock_; }
+
+  // The way that a new line of that set takes: an empty one, or the least recently used.
+  std::size_t victim(Line line) const {
+    const std::size_t first = set_of(line) * ways_;
+    std::size_t oldest = first;
+    for (std::size_t way = first; way < first + ways_; ++way) {
+      if (tags_[way] == kEmpty) return way;
+      if (stamps_[way] < stamps_[oldest]) oldest = way;
+    }
+    return oldest;
+  }
+  bool occupied(std::size_t way) const { return tags_[way] != kEmpty; }
+  Line line(std::size_t way) const { return {tags_[way]}; }
+  Meta& meta(std::size_t way) { return metas_[way]; }
+  const Meta& meta(std::size_t way) const { return metas_[way]; }
+  void install(std::size_t way, Line line, const Meta& meta) {
+    tags_[way] = line.number;
+    metas_[way] = meta;
+    touch(way);
+  }
+  void remove(std::size_t way) { tags_[way] = kEmpty; }
+
+ private:
+  static constexpr std::uint64_t kEmpty = UINT64_MAX;
+
+  std::size_t set_of(Line line) const {
+    const std::uint64_t number = frames_.frame_line(line).number;
+    return mask_ != 0 || sets_ == 1 ? number & mask_ : number % sets_;
+  }
+
+  PageFrames frames_;
+  std::uint32_t ways_ = 0;
+  std::uint64_t sets_ = 0;
+  std::uint64_t mask_ = 0;
+  std::uint64_t clock_ = 0;
+  std::vector<std::uint64_t> tags_;
+  std::vector<std::uint64_t> stamps_;
+  std::vector<Meta> metas_;
+};
+
+// Refuses a geometry that no cache can have; the keys are the parameters to name.
+inline std::string cache_geometry_problem(const std::string& size_key, std::uint64_t bytes,
+                                          const std::string& ways_key, std::uint32_t ways) {
+  if (bytes % (kLineBytes * ways) == 0) return {};
+  return size_key + ": " + std::to_string(bytes) + " bytes can't be divided into " +
+         std::to_string(ways) + " ways (" + ways_key + ") of 64-byte lines; choose a multiple of " +
+         std::to_string(kLineBytes * ways);
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,45 @@
+// The time base inside a core. A slot is 1/width of a clock cycle: the time in which a core of
+// that width dispatches or retires one instruction. Counting in slots, the window model needs no
+// division; conversion to picoseconds happens only where the core meets other components, exactly
+// (slot n ends at n * 10^12 / (frequency * width), so that nothing drifts).
+#pragma once
+
+#include <cstdint>
+#include <numeric>
+
+#include "pmemsim/common/parameters.hpp"
+#include "pmemsim/common/units.hpp"
+
+namespace pmemsim {
+
+using Slot = std::int64_t;
+inline constexpr Slot kUnknownSlot = INT64_MAX;
+
+class Clock {
+ public:
+  Clock(Hertz frequency, std::uint32_t width) : width_(width) {
+    constexpr std::uint64_t kPicosecondsPerSecond = 1'000'000'000'000;
+    const std::uint64_t slots_per_second = frequency.count * width;
+    const std::uint64_t divisor = std::gcd(kPicosecondsPerSecond, slots_per_second);
+    numerator_ = static_cast<std::int64_t>(kPicosecondsPerSecond / divisor);
+    denominator_ = static_cast<std::int64_t>(slots_per_second / divisor);
+  }
+
+  Slot cycle() const { return width_; }
+  Slot cycles(std::int64_t count) const { return count * width_; }
+  // The time at which a slot begins, and the first slot that begins at or after a time.
+  Picoseconds time(Slot slot) const { return {slot * numerator_ / denominator_}; }
+  Slot slot(Picoseconds time) const {
+    return (time.count * denominator_ + numerator_ - 1) / numerator_;
+  }
+  Slot slots(Delay delay) const { return delay.cycles ? cycles(delay.count) : slot({delay.count}); }
+  Picoseconds duration(Delay delay) const {
+    return delay.cycles ? time(cycles(delay.count)) : Picoseconds{delay.count};
+  }
+
+ private:
+  std::int64_t width_;
+  std::int64_t numerator_, denominator_;
+};
+
+}  // namespace pmemsim

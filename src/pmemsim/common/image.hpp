@@ -1,0 +1,151 @@
+// The bytes of an address space, in pages that come to life, all zero, when first written. What an
+// image begins with it shares with all others that do; a page is copied when somebody writes there.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "pmemsim/common/units.hpp"
+
+namespace pmemsim {
+
+using LineData = std::array<std::byte, kLineBytes>;
+
+// Some bytes of a line, a bit each: the lowest is the first byte's.
+using ByteMask = std::uint64_t;
+inline constexpr ByteMask kWholeLine = ~ByteMask{0};
+// So many, at least one, from an offset on.
+constexpr ByteMask bytes_from(std::uint64_t offset, std::uint64_t count) {
+  return kWholeLine >> (kLineBytes - count) << offset;
+}
+
+// Takes these bytes over from `other`.
+inline void take_bytes(LineData& data, const LineData& other, ByteMask bytes) {
+  if (bytes == kWholeLine) {
+    data = other;
+    return;
+  }
+  for (; bytes != 0; bytes &= bytes - 1) {
+    const auto at = static_cast<std::size_t>(std::countr_zero(bytes));
+    data[at] = other[at];
+  }
+}
+
+class Image {
+ public:
+  static constexpr std::uint64_t kPageBytes = 4096;
+  // What a page takes of the host's memory: with its entry in the table, and what the allocator
+  // adds.
+  static constexpr std::uint64_t kPageCost = kPageBytes + 64;
+
+  using Page = std::array<std::byte, kPageBytes>;
+  using Pages =
+      std::unordered_map<std::uint64_t, std::unique_ptr<Page>>;  // by address / kPageBytes
+
+  Image() = default;
+  // Begins with so many copies of these pages, so many bytes apart.
+  Image(std::shared_ptr<const Pages> pages, std::uint64_t copies, std::uint64_t apart)
+      : first_(std::move(pages)), copies_(copies), pages_apart_(apart / kPageBytes) {}
+
+  LineData read(Line line) const {
+    LineData data{};
+    if (const std::byte* page = find(line.address() / kPageBytes).page) {
+      std::memcpy(data.data(), page + line.address() % kPageBytes, kLineBytes);
+    }
+    return data;
+  }
+  void write(Line line, const LineData& data) {
+    std::memcpy(page(line.address() / kPageBytes) + line.address() % kPageBytes, data.data(),
+                kLineBytes);
+  }
+  void write(Line line, const LineData& data, ByteMask bytes) {
+    if (bytes == kWholeLine) return write(line, data);
+    LineData all = read(line);
+    take_bytes(all, data, bytes);
+    write(line, all);
+  }
+  // May cross a page. Zeros bring no page to life.
+  void write(std::uint64_t address, const std::byte* bytes, std::size_t size) {
+    while (size > 0) {
+      const std::size_t offset = address % kPageBytes;
+      const std::size_t part = size < kPageBytes - offset ? size : kPageBytes - offset;
+      const std::uint64_t number = address / kPageBytes;
+      if (find(number).page != nullptr || !all_zero(bytes, part)) {
+        std::memcpy(page(number) + offset, bytes, part);
+      }
+      address += part;
+      bytes += part;
+      size -= part;
+    }
+  }
+  // Calls visit(address, page bytes) for every page, in no particular order.
+  template <class Visit>
+  void for_each_page(Visit&& visit) const {
+    for (const auto& [number, page] : pages_) visit(number * kPageBytes, page->data());
+    for (std::uint64_t copy = 0; copy < copies_; ++copy) {
+      for (const auto& [first, page] : *first_) {
+        const std::uint64_t number = first + copy * pages_apart_;
+        if (!pages_.contains(number)) visit(number * kPageBytes, page->data());
+      }
+    }
+  }
+  std::size_t pages() const {
+    std::size_t count = 0;
+    for_each_page([&](std::uint64_t, const std::byte*) { ++count; });
+    return count;
+  }
+
+ private:
+  static bool all_zero(const std::byte* bytes, std::size_t size) {
+    return std::all_of(bytes, bytes + size, [](std::byte byte) { return byte == std::byte{}; });
+  }
+
+  // A small direct-mapped table of pages used lately stands before the maps: nearly every access
+  // finds its page there, and pages never move.
+  struct Recent {
+    std::uint64_t number = UINT64_MAX;
+    const std::byte* page = nullptr;
+    std::byte* own = nullptr;  // to write to; nullptr: the page is shared
+  };
+
+  // No page if nothing was written there.
+  Recent find(std::uint64_t number) const {
+    Recent& recent = recent_[number % recent_.size()];
+    if (recent.number == number) return recent;
+    if (const auto own = pages_.find(number); own != pages_.end()) {
+      return recent = {number, own->second->data(), own->second->data()};
+    }
+    if (const Page* shared = first(number)) return recent = {number, shared->data(), nullptr};
+    return {};
+  }
+  // What the page began with, if anything.
+  const Page* first(std::uint64_t number) const {
+    if (copies_ == 0 || number / pages_apart_ >= copies_) return nullptr;
+    const auto found = first_->find(number % pages_apart_);
+    return found == first_->end() ? nullptr : found->second.get();
+  }
+  // To write to.
+  std::byte* page(std::uint64_t number) {
+    if (const Recent found = find(number); found.own != nullptr) return found.own;
+    const Page* shared = first(number);
+    auto own = shared != nullptr ? std::make_unique<Page>(*shared) : std::make_unique<Page>();
+    std::byte* bytes = own->data();
+    pages_.emplace(number, std::move(own));
+    recent_[number % recent_.size()] = {number, bytes, bytes};
+    return bytes;
+  }
+
+  Pages pages_;
+  std::shared_ptr<const Pages> first_;
+  std::uint64_t copies_ = 0, pages_apart_ = 1;
+  mutable std::array<Recent, 256> recent_{};
+};
+
+}  // namespace pmemsim

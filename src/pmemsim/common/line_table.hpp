@@ -1,0 +1,127 @@
+// Tables from lines, or other numbers, to values, found in one or two steps.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <vector>
+
+#include "pmemsim/common/slab.hpp"
+#include "pmemsim/common/units.hpp"
+
+namespace pmemsim {
+
+// For what one region touches: emptied at once. Values stay where they are until the table grows or
+// a key is erased. A key is a type with nothing but a `number`.
+template <class Key, class Value>
+class FlatTable {
+ public:
+  Value* find(Key key) {
+    Entry& entry = entries_[place(key)];
+    return entry.generation == generation_ ? &entry.value : nullptr;
+  }
+  const Value* find(Key key) const { return const_cast<FlatTable*>(this)->find(key); }
+
+  // The key must not be there.
+  Value& insert(Key key) {
+    if (2 * ++size_ > entries_.size()) grow();
+    Entry& entry = entries_[place(key)];
+    entry = {generation_, key, {}};
+    return entry.value;
+  }
+
+  // The key must be there. What stands behind it, and not at its own place, moves up.
+  void erase(Key key) {
+    const std::size_t mask = entries_.size() - 1;
+    std::size_t hole = place(key);
+    assert(entries_[hole].generation == generation_);
+    for (std::size_t at = (hole + 1) & mask; entries_[at].generation == generation_;
+         at = (at + 1) & mask) {
+      if (((at - home(entries_[at].key)) & mask) < ((at - hole) & mask)) continue;
+      entries_[hole] = entries_[at];
+      hole = at;
+    }
+    entries_[hole].generation = 0;
+    --size_;
+  }
+
+  std::size_t size() const { return size_; }
+  // visit(key, value), in no particular order.
+  template <class Visit>
+  void for_each(Visit visit) {
+    for (Entry& entry : entries_) {
+      if (entry.generation == generation_) visit(entry.key, entry.value);
+    }
+  }
+  template <class Visit>
+  void for_each(Visit visit) const {
+    const_cast<FlatTable*>(this)->for_each([&](Key key, const Value& value) { visit(key, value); });
+  }
+
+  void clear() {
+    ++generation_;
+    size_ = 0;
+  }
+
+ private:
+  struct Entry {
+    std::uint64_t generation = 0;
+    Key key;
+    Value value{};
+  };
+
+  // Where the key would stand in an empty table.
+  std::size_t home(Key key) const {
+    return ((key.number * 0x9e3779b97f4a7c15) >> 32) & (entries_.size() - 1);
+  }
+  // Where it stands, or where it would.
+  std::size_t place(Key key) const {
+    const std::size_t mask = entries_.size() - 1;
+    std::size_t at = home(key);
+    while (entries_[at].generation == generation_ && entries_[at].key != key) at = (at + 1) & mask;
+    return at;
+  }
+
+  void grow() {
+    std::vector<Entry> old(2 * entries_.size());
+    old.swap(entries_);
+    for (const Entry& entry : old) {
+      if (entry.generation == generation_) entries_[place(entry.key)] = entry;
+    }
+  }
+
+  std::vector<Entry> entries_ = std::vector<Entry>(64);
+  std::uint64_t generation_ = 1;
+  std::size_t size_ = 0;
+};
+
+template <class Value>
+using LineTable = FlatTable<Line, Value>;
+
+// For larger values, of lines that come and go one by one: values stay where they are.
+template <class Value>
+class LineMap {
+ public:
+  Value* find(Line line) {
+    const std::uint32_t* slot = slots_.find(line);
+    return slot == nullptr ? nullptr : &values_[*slot];
+  }
+  bool contains(Line line) const { return slots_.find(line) != nullptr; }
+  // Its value, a new one if it wasn't there.
+  Value& operator[](Line line) {
+    if (Value* found = find(line)) return *found;
+    const std::uint32_t slot = slots_.insert(line) = values_.take();
+    return values_[slot] = Value{};
+  }
+  // The line must be there.
+  void erase(Line line) {
+    values_.give_back(*slots_.find(line));
+    slots_.erase(line);
+  }
+  std::size_t size() const { return slots_.size(); }
+
+ private:
+  LineTable<std::uint32_t> slots_;
+  Slab<Value> values_;
+};
+
+}  // namespace pmemsim

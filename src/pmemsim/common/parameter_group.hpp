@@ -1,0 +1,61 @@
+// A group of parameters whose type only its user knows: a struct with a describe(), and its name.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "pmemsim/common/parameters.hpp"
+
+namespace pmemsim {
+
+class ParameterGroup {
+ public:
+  template <class Parameters>
+  static ParameterGroup of(std::string_view name) {
+    return ParameterGroup(name, std::make_unique<Box<Parameters>>());
+  }
+  ParameterGroup(const ParameterGroup& other) : name_(other.name_), box_(other.box_->clone()) {}
+  ParameterGroup& operator=(const ParameterGroup& other) {
+    name_ = other.name_;
+    box_ = other.box_->clone();
+    return *this;
+  }
+
+  std::string_view name() const { return name_; }
+  void describe(ParameterLister& visit) { box_->describe(visit); }
+  void describe(ParameterSetter& visit) { box_->describe(visit); }
+  // nullptr if the group is of another type.
+  template <class Parameters>
+  Parameters* get() {
+    auto* const box = dynamic_cast<Box<Parameters>*>(box_.get());
+    return box == nullptr ? nullptr : &box->parameters;
+  }
+  template <class Parameters>
+  const Parameters* get() const {
+    return const_cast<ParameterGroup*>(this)->get<Parameters>();
+  }
+
+ private:
+  struct AnyBox {
+    virtual ~AnyBox() = default;
+    virtual std::unique_ptr<AnyBox> clone() const = 0;
+    virtual void describe(ParameterLister& visit) = 0;
+    virtual void describe(ParameterSetter& visit) = 0;
+  };
+  template <class Parameters>
+  struct Box final : AnyBox {
+    std::unique_ptr<AnyBox> clone() const override { return std::make_unique<Box>(*this); }
+    void describe(ParameterLister& visit) override { parameters.describe(visit); }
+    void describe(ParameterSetter& visit) override { parameters.describe(visit); }
+    Parameters parameters;
+  };
+
+  ParameterGroup(std::string_view name, std::unique_ptr<AnyBox> box)
+      : name_(name), box_(std::move(box)) {}
+
+  std::string_view name_;
+  std::unique_ptr<AnyBox> box_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,129 @@
+// Statistics are plain integers in a struct of the component that counts them, declared once by
+//
+//   template <class Visitor>
+//   void describe(Visitor& visit) const {
+//     visit("reads", reads, "requests", "Read requests that reached the controller");
+//     visit("row_hits", row_hits, "requests", "Requests to an open row", part_of("reads"));
+//   }
+//
+// The relations (relations.hpp) are checked at the end of every run. A quantity is declared only
+// for them: it has a name and a value like a statistic, and is not published.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/common/units.hpp"
+
+namespace pmemsim {
+
+struct Statistic {
+  std::string name;  // "core0.stall_fence_ns"
+  double value;
+  std::string unit;
+  std::string description;
+};
+
+// Which origins of a statistic are declared: they add up to it, or to at most that.
+enum class Origins : std::uint8_t { kSome, kAll };
+
+class StatisticsCollector {
+ public:
+  template <class Group>
+  void group(std::string_view name, const Group& statistics) {
+    const std::string outer = prefix_;
+    prefix_ += std::string(name) + ".";
+    statistics.describe(*this);
+    prefix_ = outer;
+  }
+  // A group each of whose statistics is a share of the same statistic of the group `of`. Only the
+  // latter's statistics have relations to other groups.
+  template <class Group>
+  void share(std::string_view name, const Group& statistics, std::string_view of) {
+    of_ = of;
+    group(name, statistics);
+    of_ = {};
+  }
+
+  template <class... Relations>
+  void operator()(std::string_view name, std::uint64_t value, std::string_view unit,
+                  std::string_view description, Relations&&... relations) {
+    publish(name, static_cast<double>(value), unit, description);
+    declare(name, {.value = static_cast<double>(value)}, std::forward<Relations>(relations)...);
+  }
+  template <class... Relations>
+  void operator()(std::string_view name, double value, std::string_view unit,
+                  std::string_view description, Relations&&... relations) {
+    publish(name, value, unit, description);
+    declare(name,
+            {.value = unit == "ns" ? value * kPicoseconds : value,
+             .is_time = unit == "ns",
+             .is_whole = false},
+            std::forward<Relations>(relations)...);
+  }
+  // Durations come out in nanoseconds; the name must end in _ns.
+  template <class... Relations>
+  void operator()(std::string_view name, Picoseconds value, std::string_view description,
+                  Relations&&... relations) {
+    publish(name, static_cast<double>(value.count) / kPicoseconds, "ns", description);
+    quantity(name, value, std::forward<Relations>(relations)...);
+  }
+  template <class... Relations>
+  void quantity(std::string_view name, std::uint64_t value, Relations&&... relations) {
+    declare(name, {.value = static_cast<double>(value)}, std::forward<Relations>(relations)...);
+  }
+  template <class... Relations>
+  void quantity(std::string_view name, Picoseconds value, Relations&&... relations) {
+    declare(name, {.value = static_cast<double>(value.count), .is_time = true},
+            std::forward<Relations>(relations)...);
+  }
+
+  // How many relations the collected statistics have.
+  std::size_t relations() const;
+  // Throws InternalError if some of them do not hold, with a sentence for each. Origins are all
+  // known if every part of the design is pmemsim's own.
+  void check(Origins origins = Origins::kSome) const;
+
+  std::vector<Statistic> found;
+
+ private:
+  static constexpr double kPicoseconds = 1000;  // of a nanosecond
+
+  // Times are in picoseconds. Doubles hold whole numbers up to 2^53 exactly.
+  struct Amount {
+    double value;
+    bool is_time = false;
+    bool is_whole = true;
+  };
+  struct Declared {
+    std::string name;
+    Amount amount;
+    std::vector<Relation> relations;
+  };
+  class Check;
+
+  void publish(std::string_view name, double value, std::string_view unit,
+               std::string_view description) {
+    found.push_back(
+        {prefix_ + std::string(name), value, std::string(unit), std::string(description)});
+  }
+  template <class... Relations>
+  void declare(std::string_view name, Amount amount, Relations&&... relations) {
+    declared_.push_back({prefix_ + std::string(name), amount, {}});
+    (relate(std::forward<Relations>(relations)), ...);
+    if (!of_.empty()) {
+      relate(share_of(std::string(of_) + "." + std::string(name), std::string(of_)));
+    }
+  }
+  void relate(Relation relation);
+
+  std::string prefix_;
+  std::string_view of_;  // the group that the present one is a share of
+  std::vector<Declared> declared_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,48 @@
+#include "pmemsim/designs/atomicity/adr_buffer.hpp"
+
+namespace pmemsim {
+
+AdrBuffer::AdrBuffer(Backend& pm, std::uint32_t channels, std::uint32_t header_lines,
+                     bool from_controllers, Completion room)
+    : pm_(pm),
+      header_lines_(header_lines),
+      from_controllers_(from_controllers),
+      room_(room),
+      complete_(channels),
+      awaited_(channels) {}
+
+void AdrBuffer::take_room(std::uint32_t channel) {
+  for (std::uint32_t line = 0; line < header_lines_; ++line) pm_.reserve(channel);
+}
+
+// Rules 2 and 3.
+void AdrBuffer::give_room(HeaderId header, std::uint32_t channel) {
+  std::erase(complete_[channel], header);
+  for (std::uint32_t line = 0; line < header_lines_; ++line) pm_.release(channel);
+}
+
+void AdrBuffer::complete(HeaderId header, std::uint32_t channel) {
+  complete_[channel].push_back(header);
+}
+
+// Rule 3.
+std::optional<HeaderId> AdrBuffer::spill(std::uint32_t channel) {
+  std::deque<HeaderId>& headers = complete_[channel];
+  if (headers.empty()) return {};
+  const HeaderId oldest = headers.front();
+  headers.pop_front();
+  return oldest;
+}
+
+void AdrBuffer::await_room(std::uint32_t channel) {
+  if (awaited_[channel]) return;
+  awaited_[channel] = true;
+  pm_.await_entry(channel, completion<&AdrBuffer::entry_free>(*this, channel));
+}
+
+void AdrBuffer::entry_free(std::uint64_t channel, Picoseconds now) {
+  awaited_[channel] = false;
+  room_(now);
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,54 @@
+// Log metadata in the ADR buffer (BLOM: Lu, Yue, Deng, Zhu, "Accelerate Hardware Logging for
+// Efficient Crash Consistency in Persistent Memory", section III-B and figure 3).
+//
+//   1  Headers are buffered in the ADR buffer, the channel's write pending queue: a header takes as
+//      many entries there as it has lines (Backend::reserve). Upon a crash they are persisted.
+//   2  They stay there until nobody needs them, and are then discarded without a write to PM. Thus
+//      entries and header need no order among them.
+//   3  When there is no room, a buffered header is written to PM, and gives its entries back when
+//      that write is persistent. The paper says "of a selected transaction"; here it is the oldest
+//      whose record is complete.
+//
+// What the paper leaves open is what becomes of the header that has found no room. A core's store
+// into an undo log waits for it. Where the controllers write the undo log, who can't wait, and in a
+// redo log, the header is volatile; a redo log's gets another chance when its record is complete.
+#pragma once
+
+#include <deque>
+
+#include "pmemsim/designs/atomicity/header_buffer.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
+
+namespace pmemsim {
+
+class AdrBuffer final : public HeaderBuffer {
+ public:
+  // `room` is to be told when an entry that somebody waits for may be had.
+  AdrBuffer(Backend& pm, std::uint32_t channels, std::uint32_t header_lines, bool from_controllers,
+            Completion room);
+
+  // Rule 1.
+  bool has_room(std::uint32_t channel) const override {
+    return pm_.can_reserve(channel, header_lines_);
+  }
+  bool makes_wait() const override { return !from_controllers_; }
+  // Rule 2.
+  bool keeps_complete() const override { return true; }
+  void complete(HeaderId header, std::uint32_t channel) override;
+  std::optional<HeaderId> spill(std::uint32_t channel) override;
+  void await_room(std::uint32_t channel) override;
+
+ private:
+  void take_room(std::uint32_t channel) override;
+  void give_room(HeaderId header, std::uint32_t channel) override;
+  void entry_free(std::uint64_t channel, Picoseconds now);
+
+  Backend& pm_;
+  const std::uint32_t header_lines_;
+  const bool from_controllers_;
+  const Completion room_;
+  std::vector<std::deque<HeaderId>> complete_;  // by channel, oldest first
+  std::vector<bool> awaited_;                   // by channel: an entry
+};
+
+}  // namespace pmemsim

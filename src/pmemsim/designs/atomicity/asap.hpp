@@ -1,0 +1,318 @@
+// ASAP: architecture support for asynchronous persistence (Abulila et al., ISCA 2022). An undo log
+// whose regions commit some time after they have ended, in the order of their dependences.
+//
+// In the paper's words, with its sections:
+//   4.4  Thread State Registers: the core's log ring and its latest region.
+//   4.5  asap_begin(): an entry in the CL List and one in the Dependence List; the core's previous
+//        region is a control dependence while it is in the list.
+//   4.6  First write of a region to a line: LockBit, OwnerRID, a log entry, a log persist operation
+//        (LPO) in the background. Every write: a CLPtr slot. A data persist operation (DPO) starts
+//        when four other lines have been written, or at the region's end, once the LockBit is
+//        clear. Every access to a line that another uncommitted region owns: a data dependence.
+//   4.7  asap_end(): the CL List entry is Done; execution goes on.
+//   4.8  No CLPtr left and Done: the Dependence List entry is Done. No Dep left either: the region
+//        commits: its log is freed, its entry cleared, its completion broadcast.
+//   5.1  Traffic: DPO coalescing, LPO dropping, DPO dropping.
+//   5.2  asap_fence(): waits for the core's latest region.
+//   5.3  A line that leaves the shared cache while its owner is uncommitted takes the owner to a
+//        buffer in DRAM, and the channel's Bloom filter notes it. A read of PM that the filter
+//        knows reads the buffer as well, and has its line when both have answered. The filters are
+//        cleared when no region is uncommitted. A locked line doesn't leave.
+//   5.5  Records of a header and seven entries; the header of the latest stays in the LH-WPQ.
+//   5.6  A region's Dependence List entry is in the channel that its number's low bits say.
+//   5.7  Context switch: all DPOs of the thread start; it leaves when they have cleared its CLPtr
+//        slots, with its registers. The region that it is in goes on when the thread does.
+// The hardware stalls, here the store queue, when a list, its slots or the LH-WPQ are full.
+//
+// What the paper leaves open, and what is done here:
+//   - A region's first store to a line that an earlier region's LPO still locks waits. One LockBit
+//     can't stand for two LPOs; and if the later LPO, on another channel, were persistent first,
+//     recovery would restore the earlier region's data without being able to undo them.
+//   - Regions conflict by lines. If each of two regions writes lines of the other before it ends
+//     (false sharing between locks, or no isolation), neither could ever commit. The dependence
+//     that would close the cycle is left out and counted (asap.cycles); a crash may then leave one
+//     of the two in part, as no order of undoing whole regions is right.
+//   - A flush by an instruction of the program's own waits until the line's log entry and the data
+//     operations of the region that the thread is in have persisted, and until no other uncommitted
+//     region has the line in its log: recovery would take back what the flush has made persistent.
+//     It doesn't wait for a region that is in progress (false sharing), nor for one that depends on
+//     such a one: these may wait for the flush's own thread.
+//   - asap_fence() within a region waits for the regions before it.
+//   - A region that takes locks inside waits for Dep slots only if a region that it already depends
+//     on will commit without it.
+//
+// A load is told of when it retires, by a core that may have run ahead of others, and of its own
+// stores, in simulated time. No dependence can be missing: whoever reads what another region wrote
+// has acquired a lock or an atomic variable that the writer released after its store had left the
+// store queue; acquiring happens at its own time, loads after it retire later, and the owner is set
+// when the store leaves the queue. Stores of the reader's own core belong to its own region or to
+// earlier ones, which the control dependence covers. A region whose begin is still in the store
+// queue gets the dependence when it begins; it has written nothing until then. A dependence too
+// many is possible (the owner commits between the event and the load's own time): it is gone with
+// that commit, before a crash could show it.
+//
+// Not modelled: how long broadcasts and look-ups in the Dependence Lists take (the paper gives no
+// time); what an exception costs when a log ring overflows (it is counted, log.growths, and the
+// ring grows); a load that finds all Dep slots occupied lets the core's next store or region end
+// wait instead of itself; migration, for a thread that leaves its core (core.time_slice) comes back
+// to it, and its registers and those of the core are the same here. Nested regions (4.5) have been
+// flattened before they come here.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "pmemsim/common/bloom_filter.hpp"
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/designs/atomicity/asap_parameters.hpp"
+#include "pmemsim/designs/atomicity/atomicity.hpp"
+#include "pmemsim/designs/atomicity/hardware_log.hpp"
+#include "pmemsim/designs/interface/persist_port.hpp"
+
+namespace pmemsim {
+
+struct AsapStatistics {
+  std::uint64_t committed = 0, lpos = 0, dpos = 0;
+  std::uint64_t dpos_dropped = 0, late_evictions = 0, most_uncommitted = 0;
+  std::uint64_t control_dependences = 0, data_dependences = 0, cycles = 0;
+  std::uint64_t cl_stalls = 0, dependence_stalls = 0, slot_stalls = 0, lh_wpq_stalls = 0;
+  std::uint64_t lock_stalls = 0, delayed_flushes = 0;
+  std::uint64_t delayed_evictions = 0, owners_saved = 0;
+  std::uint64_t buffer_reads = 0, buffer_reads_in_vain = 0;
+  Picoseconds commit_delay{};
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("committed", committed, "regions", "Regions committed", share_of("core.regions"));
+    visit("lpos", lpos, "lines", "Log persist operations", share_of("log.entries"));
+    visit("dpos", dpos, "lines", "Data persist operations", origin_of("received.data_writes"));
+    visit("dpos_dropped", dpos_dropped, "lines", "Data writes removed from the queues",
+          origin_of("received.dropped"));
+    visit("control_dependences", control_dependences, "dependences",
+          "Dependences on the core's own previous region", at_most("committed"));
+    visit("data_dependences", data_dependences, "dependences",
+          "Dependences on the owner of a line");
+    visit("cycles", cycles, "dependences",
+          "Dependences left out because the owner waits for the region: no isolation by lines");
+    visit("cl_stalls", cl_stalls, "stalls", "Regions that waited for a CL List entry",
+          part_of("core.regions"));
+    visit("dependence_stalls", dependence_stalls, "stalls",
+          "Waits for an entry of the Dependence List, or for one of its slots");
+    visit("slot_stalls", slot_stalls, "stalls", "Stores that waited for a CLPtr slot");
+    visit("lh_wpq_stalls", lh_wpq_stalls, "stalls", "Stores that waited for the LH-WPQ");
+    visit("lock_stalls", lock_stalls, "stalls",
+          "First stores of a region that waited for an earlier region's LockBit");
+    visit("delayed_flushes", delayed_flushes, "flushes",
+          "Flushes of the program's own that waited for a log entry or a commit",
+          part_of("core.flushes", "core.stores"));
+    visit("delayed_evictions", delayed_evictions, "lines", "Evictions of locked lines, put off",
+          part_of("shared.evictions_taken"));
+    visit.quantity("late_evictions", late_evictions, part_of("delayed_evictions"),
+                   origin_of("received.data_writes"));
+    visit("owners_saved", owners_saved, "lines",
+          "Evicted lines whose owner had not committed (kept in the DRAM buffer)",
+          origin_of("dram.writes"));
+    visit("buffer_reads", buffer_reads, "reads",
+          "Lines of PM read together with their owner in the DRAM buffer",
+          part_of("shared.pm_reads"), origin_of("dram.reads"));
+    visit("buffer_reads_in_vain", buffer_reads_in_vain, "reads",
+          "Of these, without an uncommitted owner: the Bloom filter was wrong, or is not cleared",
+          part_of("buffer_reads"));
+    visit("commit_delay_ns", commit_delay, "From regions' ends to their commits, in sum",
+          at_most("run.drained_ns", most_uncommitted));
+  }
+};
+
+class Asap final : public Atomicity {
+ public:
+  Asap(const HardwareLog::Shape& shape, const AsapParameters& parameters,
+       const HardwareLogParameters& log);
+  void connect(const LayerContext& context) override;
+
+  Lowering lowering() const override;
+  std::uint32_t interests() const override {
+    return kStores | kLoads | kRegions | kEvictions | kCleanEvictions | kFetches | kFlushes;
+  }
+
+  bool commits_synchronously() const override { return parameters_.fence_every_region; }
+
+  bool region_begin(CoreId core, std::uint64_t region, Picoseconds when,
+                    Completion resume) override;
+  bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) override;
+  bool fence_regions(CoreId core, Picoseconds when, Completion resume) override;
+  bool context_switch(CoreId core, Picoseconds when, Completion resume) override;
+  bool store(const Store& store, Picoseconds when, Completion resume) override;
+  bool flush(CoreId core, Line line, Picoseconds when, Completion resume) override;
+  void load(const Load& load, Picoseconds when) override;
+  Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
+  bool may_leave(Line line) const override {
+    const auto found = tags_.find(line.number);
+    return found == tags_.end() || found->second.locks == 0;
+  }
+  void evicted_clean(Line line, Picoseconds when) override;
+  bool fetch(CoreId core, Line line, Picoseconds when, Completion done) override;
+
+  void statistics(StatisticsCollector& collector) const override;
+  std::string pending() const override;
+  std::string remedy() const override;
+
+  using Rid = std::uint64_t;  // core and the core's number of the region
+  static Rid rid(CoreId core, std::uint64_t region);
+
+  // What a crash leaves beside PM and the write pending queues (5.5): the Dependence Lists, the
+  // LH-WPQs, and the cores' registers LogAddress and LogSize.
+  struct Survivors {
+    std::map<Rid, std::vector<Rid>> dependences;  // of every uncommitted region
+    LogSurvivors log;
+  };
+  Survivors survivors() const;
+
+  // What all structures hold, for who wants to look.
+  struct ClEntry {
+    bool done = false;        // else in progress
+    std::vector<Line> slots;  // CLPtr
+  };
+  struct DependenceEntry {
+    bool done = false;
+    std::uint32_t channel = 0;
+    std::vector<Rid> slots;  // Dep
+  };
+  struct TagExtension {
+    Rid owner = 0;
+    bool locked = false;
+  };
+  struct Snapshot {
+    std::map<Rid, ClEntry> cl_list;
+    std::map<Rid, DependenceEntry> dependence_list;
+    std::map<Line, TagExtension> tags;
+    std::map<Line, LogHeader> lh_wpq;  // by LogHeaderAddr
+  };
+  Snapshot snapshot() const;
+
+ private:
+  // A CLPtr slot: a line whose data have to persist.
+  struct Slot {
+    Line line;
+    std::uint32_t distance = 0;   // writes to other lines since its own last one
+    std::uint32_t in_flight = 0;  // data persist operations without acknowledgement
+    bool wanted = false;          // one has to start: the slot keeps a line, not a count of stores
+    bool due = false;             // as soon as the line is unlocked and the store visible
+    bool invisible = false;       // its last store has still to reach the cache
+  };
+  // An uncommitted region: its CL List entry (while it has one) and its Dependence List entry.
+  struct Region {
+    CoreId core = 0;
+    std::uint64_t number = 0;  // LocalRID
+    bool ended = false;        // CL List: Done
+    bool finished = false;     // no longer in the CL List
+    bool persisted = false;    // Dependence List: Done
+    bool committed = false;    // no longer in the Dependence List
+    bool depended_on = false;  // in some other entry's Dep slot
+    std::uint32_t channel = 0;
+    std::uint32_t outstanding = 0;  // log writes and put-off evictions without acknowledgement
+    std::vector<Slot> slots;
+    std::vector<Rid> dependences;
+    std::optional<HardwareLog::Id> log;
+    std::vector<Line> lines;  // that it owns, or has owned
+    Picoseconds ended_at{};
+
+    Rid rid() const { return Asap::rid(core, number); }
+  };
+  // Cache line tag extensions, and what the DRAM buffer keeps of them.
+  struct Tag {
+    Rid owner = 0;
+    std::uint32_t locks = 0;  // log persist operations without acknowledgement
+    bool evicted = false;     // while it was locked
+    bool awaited = false;     // a data persist operation waits for the LockBit
+  };
+  enum class Blocked : std::uint8_t { kNo, kBegin, kStore, kEnd, kFlush, kSwitch };
+  struct PerCore {
+    Rid latest = 0;  // CurRID
+    std::uint32_t cl_entries = 0;
+    std::deque<Region> regions;              // the uncommitted ones, by number, without gaps
+    std::vector<std::pair<Rid, Rid>> early;  // dependences of loads before their region began
+    // The head of the store queue, if it has to wait.
+    Blocked blocked = Blocked::kNo;
+    std::string_view full;     // kBegin, kStore: the parameter of the list that has no room, if any
+    std::uint64_t number = 0;  // of the region that begins
+    Line flushed;
+    Line line;  // of the latest store, its place in the line and its value
+    std::uint32_t offset = 0, size = 0;
+    LineData value{};
+    bool storing = false;  // it has been allowed, but may not have reached the cache
+    Completion resume;
+    Rid fence = 0;  // waits for this region
+    Completion fence_resume;
+  };
+
+  Region* active(Rid rid);
+  const Region* active(Rid rid) const;
+  template <class Visit>
+  void for_each_active(Visit visit);
+  template <class Visit>
+  void for_each_active(Visit visit) const;
+  bool block(CoreId core, Blocked why, Completion resume);
+  void settle(CoreId core);
+  bool try_begin(CoreId core);
+  bool try_store(CoreId core);
+  bool try_end(CoreId core, Picoseconds now);
+  bool may_flush(CoreId core) const;
+  bool may_switch(CoreId core) const;
+  void retry(Picoseconds now);
+  template <class Predicate>
+  bool any_before(Rid rid, Predicate predicate) const;
+  bool will_commit(Rid rid) const;
+  bool must_wait(const Region& region, std::size_t more) const;
+  void depend(Region& region, Rid on, std::uint64_t& counter);
+  void room(std::uint64_t, Picoseconds now) { retry(now); }
+  void log(const PerCore& core, Region& region, Tag& tag);
+  void written(Region& region, Slot& slot, Line line);
+  LineData old_value(const PerCore& writer) const;
+  void unlock(Region& logger, Line line);
+  void start_dpo(Region& region, Slot& slot);
+  void finish_lines(Region& region, Picoseconds now);
+  void commit(Rid self, Picoseconds now, std::vector<Rid>& ready);
+  void save_owner(Line line);
+
+  // Events.
+  void lpo_persisted(std::uint64_t operation, Picoseconds now);
+  void lpo_acknowledged(std::uint64_t operation, Picoseconds now);
+  void dpo_acknowledged(std::uint64_t operation, Picoseconds now);
+  void outstanding_acknowledged(std::uint64_t operation, Picoseconds now);
+  void lines_persisted(std::uint64_t rid, Picoseconds now);
+  void fetched(std::uint64_t fetch, Picoseconds now);
+
+  // What an event is about, while it is under way.
+  struct Operation {
+    Rid rid;
+    Line line;
+  };
+  std::uint32_t operation(const Operation& about);
+  Operation take(std::uint64_t operation);
+  void drop_data(const Operation& logged);
+
+  // A line that is read together with its owner.
+  struct Fetch {
+    Completion done;
+    std::uint32_t unanswered;
+  };
+
+  const AsapParameters parameters_;
+  std::optional<LayerContext> context_;
+  PersistPort port_;
+  std::vector<PerCore> cores_;
+  HardwareLog log_;
+  std::vector<std::uint32_t> dependence_entries_;  // in use, by channel
+  std::vector<BloomFilter> filters_;               // by channel
+  std::uint32_t blocked_ = 0;                      // cores
+  std::uint64_t uncommitted_ = 0;                  // regions
+  std::unordered_map<std::uint64_t, Tag> tags_;
+  Slab<Operation> operations_;
+  Slab<Fetch> fetches_;
+  AsapStatistics statistics_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,407 @@
+#include "pmemsim/designs/atomicity/hardware_log.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "pmemsim/designs/atomicity/adr_buffer.hpp"
+#include "pmemsim/designs/atomicity/header_queue.hpp"
+#include "pmemsim/designs/atomicity/load_aware_log.hpp"
+#include "pmemsim/designs/atomicity/sequential_log.hpp"
+
+namespace pmemsim {
+namespace {
+
+std::uint8_t first_entries(std::uint32_t count) {
+  return static_cast<std::uint8_t>((1u << count) - 1);
+}
+
+}  // namespace
+
+HardwareLog::HardwareLog(const Shape& shape, const HardwareLogParameters& parameters)
+    : shape_(shape), parameters_(parameters), header_lines_(header_lines(parameters.allocation)) {}
+
+// Rules 2 and 3.
+void HardwareLog::connect(const LayerContext& context) {
+  context_.emplace(context);
+  if (parameters_.allocation == LogAllocation::kLoadAware) {
+    space_ = std::make_unique<LoadAwareSpace>(context.pm, shape_.cores, shape_.banks, parameters_);
+  } else {
+    space_ = std::make_unique<SequentialSpace>(context.pm, shape_.cores, shape_.rings,
+                                               parameters_.ring_size);
+  }
+  if (parameters_.metadata == LogMetadata::kAdrBuffered) {
+    buffer_ = std::make_unique<AdrBuffer>(context.pm, shape_.channels, header_lines_,
+                                          shape_.from_controllers,
+                                          completion<&HardwareLog::room_free>(*this));
+  } else {
+    buffer_ = std::make_unique<HeaderQueue>(shape_.channels, shape_.header_entries);
+  }
+}
+
+HardwareLog::Id HardwareLog::open(CoreId core, std::uint64_t region, Completion idle) {
+  const Id id = logs_.take();
+  Log& log = logs_[id];
+  log.core = core;
+  log.region = region;
+  log.records.clear();
+  log.unlinked.clear();
+  log.outstanding = log.headers_on_their_way = 0;
+  log.closed = log.released = false;
+  log.idle = idle;
+  return id;
+}
+
+std::uint32_t HardwareLog::channel_of(const Record& record) const {
+  return context_->pm.channel_of(record.place->first);
+}
+
+// ---- Room for headers (rule 3)
+
+// False: there is no room for the record's header, or a chain can't lead to it yet, past one that
+// is being written.
+bool HardwareLog::buffer_header(Id id, std::uint32_t number) {
+  Log& log = logs_[id];
+  Record& record = log.records[number];
+  if (!record.place) {
+    const auto place = log.unlinked.empty() ? space_->place_header(buffer_.get()) : std::nullopt;
+    if (!place) return false;
+    place_header(record, *place);
+    if (shape_.kind == LogKind::kUndo) space_->link(log.core, place->first);
+  } else if (!buffer_->has_room(channel_of(record))) {
+    return false;
+  }
+  buffer_->take({id, number}, channel_of(record));
+  record.state = HeaderState::kBuffered;
+  record.buffered = true;
+  ++statistics_.buffered_headers;
+  return true;
+}
+
+void HardwareLog::give_back(HeaderId header) {
+  Record& record = logs_[header.log].records[header.record];
+  record.buffered = false;
+  buffer_->give_back(header, channel_of(record));
+}
+
+bool HardwareLog::room(Id id) {
+  if (may_be_volatile()) return true;
+  Log& log = logs_[id];
+  if (!log.records.empty() && log.records.back().entries < kRecordEntries) return true;
+  if (space_->header_fits(log.core, *buffer_)) return true;
+  for (std::uint32_t channel = 0; channel < shape_.channels; ++channel) {
+    if (space_->may_go_to(log.core, channel)) make_room(channel);
+  }
+  return false;
+}
+
+// Not from within: whoever is told will append.
+void HardwareLog::announce_room() {
+  if (!std::exchange(room_wanted_, false)) return;
+  context_->queue.schedule(context_->queue.now(), Phase::kController, room_);
+}
+
+// A header that is being written gives its room back.
+void HardwareLog::make_room(std::uint32_t channel) {
+  room_wanted_ = true;
+  spill(channel);
+  buffer_->await_room(channel);
+}
+
+void HardwareLog::room_free(std::uint64_t, Picoseconds) { announce_room(); }
+
+void HardwareLog::spill(std::uint32_t channel) {
+  const std::optional<HeaderId> header = buffer_->spill(channel);
+  if (!header) return;
+  ++statistics_.spilled_headers;
+  write_header(header->log, header->record);
+}
+
+// ---- Entries
+
+void HardwareLog::start_record(Id id) {
+  Log& log = logs_[id];
+  const auto number = static_cast<std::uint32_t>(log.records.size());
+  Record& record = log.records.emplace_back();
+  record.header.core = log.core;
+  record.header.region = log.region;
+  record.header.record = number;
+  ++records_in_use_;
+  record.place = space_->begin_record(log.core);
+  if (!buffer_header(id, number) && buffer_->keeps_complete()) {
+    spill(record.place ? channel_of(record) : space_->header_channel(log.core));
+  }
+  assert(record.buffered || may_be_volatile());
+  record.counted = shape_.kind == LogKind::kRedo && !record.buffered;
+}
+
+// A chain runs through headers in the order in which they get their places.
+void HardwareLog::place_header(Record& record, HeaderPlace place) {
+  record.place = place;
+  record.links.previous = space_->append(record.header.core, place.first);
+}
+
+void HardwareLog::append(Id id, Line home, const LineData& data, Completion acknowledged,
+                         Completion persisted) {
+  Log& log = logs_[id];
+  if (log.records.empty() || log.records.back().entries == kRecordEntries ||
+      log.records.back().state > HeaderState::kBuffered) {
+    start_record(id);
+  }
+  log.closed = false;
+  Record& record = log.records.back();
+  const Picoseconds now = context_->queue.now();
+  const std::uint32_t slot = entries_.take();
+  entries_[slot] = {id,
+                    static_cast<std::uint32_t>(log.records.size() - 1),
+                    record.entries++,
+                    home,
+                    data,
+                    now,
+                    acknowledged,
+                    persisted};
+  ++log.outstanding;
+  ++statistics_.entries;
+  statistics_.most_under_way =
+      std::max(statistics_.most_under_way, statistics_.entries - statistics_.persistent_entries);
+  const Picoseconds way =
+      shape_.from_controllers ? Picoseconds{0} : context_->caches.way_down(log.core);
+  context_->queue.schedule(now + way, Phase::kController,
+                           completion<&HardwareLog::arrive>(*this, slot));
+}
+
+void HardwareLog::arrive(std::uint64_t number, Picoseconds) {
+  const auto slot = static_cast<std::uint32_t>(number);
+  const Entry& entry = entries_[slot];
+  const Log& log = logs_[entry.log];
+  Record& record = logs_[entry.log].records[entry.record];
+  const Line place = space_->entry(record.place, entry.number);
+  record.header.homes[entry.number] = entry.home;
+  record.links.entries[entry.number] = place;
+  if (entry.number == 0 && entry.record > 0) try_complete(entry.log, entry.record - 1);
+  context_->pm.write({.line = place,
+                      .kind = WriteKind::kLog,
+                      .owner = region_id(log.core, log.region),
+                      .data = entry.data,
+                      .persisted = completion<&HardwareLog::entry_persisted>(*this, slot),
+                      .written = {},
+                      .home = entry.home});
+}
+
+void HardwareLog::entry_persisted(std::uint64_t number, Picoseconds now) {
+  const Entry& entry = entries_[static_cast<std::uint32_t>(number)];
+  Record& record = logs_[entry.log].records[entry.record];
+  record.header.valid |= static_cast<std::uint8_t>(1u << entry.number);
+  if (record.buffered) context_->pm.survivors_changed();
+  ++statistics_.persistent_entries;
+  statistics_.entry_latency += now - entry.sent;
+  if (waits_for_header(record)) {
+    record.waiting.push_back(static_cast<std::uint32_t>(number));
+    try_complete(entry.log, entry.record);
+    return;
+  }
+  if (entry.persisted) entry.persisted(now);
+  try_complete(entry.log, entry.record);
+  context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+                           completion<&HardwareLog::entry_acknowledged>(*this, number));
+}
+
+void HardwareLog::entry_acknowledged(std::uint64_t number, Picoseconds now) {
+  const auto slot = static_cast<std::uint32_t>(number);
+  const Entry entry = entries_[slot];
+  entries_.give_back(slot);
+  if (parameters_.defects.release) {
+    drop(*logs_[entry.log].records[entry.record].links.entries[entry.number], WriteKind::kLog);
+  }
+  if (entry.acknowledged) entry.acknowledged(now);
+  acknowledged(entry.log, now);
+}
+
+void HardwareLog::acknowledged(std::uint64_t id, Picoseconds now) {
+  Log& log = logs_[static_cast<Id>(id)];
+  if (--log.outstanding == 0 && log.idle) log.idle(now);
+}
+
+// ---- Headers
+
+// The last header of a redo log waits for the region's place in the order of commits.
+bool HardwareLog::complete(const Log& log, std::uint32_t number) const {
+  const Record& record = log.records[number];
+  if (record.header.valid != first_entries(record.entries)) return false;
+  const bool last = number + 1 == log.records.size();
+  if (last && (shape_.kind == LogKind::kRedo || record.entries < kRecordEntries)) return log.closed;
+  return record.entries == kRecordEntries;
+}
+
+void HardwareLog::try_complete(Id id, std::uint32_t number) {
+  Log& log = logs_[id];
+  if (!complete(log, number)) return;
+  Record& record = log.records[number];
+  if (record.state > HeaderState::kBuffered) return;
+  const bool kept = buffer_->keeps_complete();
+  if (record.counted && kept && buffer_header(id, number)) record.counted = false;
+  if (record.state == HeaderState::kVolatile || !kept) {
+    write_header(id, number);
+  } else if (!std::exchange(record.kept, true)) {
+    buffer_->complete({id, number}, channel_of(record));
+    if (room_wanted_) spill(channel_of(record));
+  }
+}
+
+void HardwareLog::write_header(Id id, std::uint32_t number) {
+  Log& log = logs_[id];
+  Record& record = log.records[number];
+  if (!record.place) place_header(record, *space_->place_header(nullptr));
+  record.state = HeaderState::kOnItsWay;
+  record.lines_left = header_lines_;
+  ++log.headers_on_their_way;
+  if (!record.waiting.empty()) log.unlinked.push_back(number);
+  log.outstanding += record.counted;
+  const auto write = [&](Line line, const LineData& data) {
+    const std::uint32_t slot = headers_.take();
+    headers_[slot] = {id, number};
+    ++statistics_.headers;
+    context_->pm.write({.line = line,
+                        .kind = WriteKind::kLogHeader,
+                        .owner = region_id(log.core, log.region),
+                        .data = data,
+                        .persisted = completion<&HardwareLog::header_persisted>(*this, slot),
+                        .written = {}});
+  };
+  write(record.place->first, record.header.bytes());
+  if (header_lines_ == 2) write(record.place->second, record.links.bytes(record.header));
+}
+
+void HardwareLog::header_persisted(std::uint64_t slot, Picoseconds now) {
+  const HeaderId header = headers_[static_cast<std::uint32_t>(slot)];
+  headers_.give_back(static_cast<std::uint32_t>(slot));
+  Log& log = logs_[header.log];
+  Record& record = log.records[header.record];
+  if (--record.lines_left > 0) return;
+  record.state = HeaderState::kWritten;
+  tell_waiting(log, now);
+  if (record.buffered) give_back(header);
+  if (record.counted) {
+    context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+                             completion<&HardwareLog::acknowledged>(*this, header.log));
+  }
+  if (--log.headers_on_their_way == 0 && log.released) finish_release(header.log);
+  announce_room();
+}
+
+// Rule 4: a chain breaks at a header that isn't persistent yet, so that what comes before it counts
+// first.
+void HardwareLog::tell_waiting(Log& log, Picoseconds now) {
+  while (!log.unlinked.empty()) {
+    Record& record = log.records[log.unlinked.front()];
+    if (record.state != HeaderState::kWritten) return;
+    log.unlinked.erase(log.unlinked.begin());
+    space_->link(log.core, record.place->first);
+    for (const std::uint32_t slot : std::exchange(record.waiting, {})) {
+      if (entries_[slot].persisted) entries_[slot].persisted(now);
+      context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+                               completion<&HardwareLog::entry_acknowledged>(*this, slot));
+    }
+  }
+}
+
+void HardwareLog::seal(Id id) {
+  Log& log = logs_[id];
+  if (log.records.back().state != HeaderState::kVolatile) return;
+  log.closed = true;
+  try_complete(id, static_cast<std::uint32_t>(log.records.size() - 1));
+}
+
+void HardwareLog::close(Id id, std::uint64_t commit_order) {
+  Log& log = logs_[id];
+  if (log.records.empty()) return;
+  log.records.back().header.commit_order = commit_order;
+  ++log.outstanding;
+  const Picoseconds now = context_->queue.now();
+  context_->queue.schedule(now + context_->caches.way_down(log.core), Phase::kController,
+                           completion<&HardwareLog::closing_arrived>(*this, id));
+}
+
+void HardwareLog::closing_arrived(std::uint64_t number, Picoseconds now) {
+  const auto id = static_cast<Id>(number);
+  Log& log = logs_[id];
+  log.closed = true;
+  try_complete(id, static_cast<std::uint32_t>(log.records.size() - 1));
+  context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+                           completion<&HardwareLog::acknowledged>(*this, number));
+}
+
+// ---- Committing and releasing
+
+void HardwareLog::drop_entries(Id id) {
+  for (const Record& record : logs_[id].records) {
+    for (std::uint32_t i = 0; i < record.entries; ++i) {
+      drop(*record.links.entries[i], WriteKind::kLog);
+    }
+  }
+}
+
+void HardwareLog::link(Id id) { space_->link_last(logs_[id].core); }
+
+void HardwareLog::release(Id id, bool drop_pending) {
+  Log& log = logs_[id];
+  assert(log.outstanding == 0);
+  log.released = true;
+  if (drop_pending) drop_entries(id);
+  for (Record& record : log.records) {
+    for (std::uint32_t i = 0; i < record.entries; ++i) space_->free_entry(*record.links.entries[i]);
+    if (drop_pending && record.state == HeaderState::kWritten) {
+      drop(record.place->first, WriteKind::kLogHeader);
+      if (header_lines_ == 2) drop(record.place->second, WriteKind::kLogHeader);
+    }
+  }
+  if (log.headers_on_their_way == 0) finish_release(id);
+}
+
+// No header is on its way any more.
+void HardwareLog::finish_release(Id id) {
+  Log& log = logs_[id];
+  bool gave = false;
+  for (std::uint32_t number = 0; number < log.records.size(); ++number) {
+    Record& record = log.records[number];
+    if (record.buffered) {
+      give_back({id, number});
+      gave = true;
+    }
+    --records_in_use_;
+    if (record.place) space_->free_header(log.core, *record.place);
+  }
+  log.records.clear();
+  logs_.give_back(id);
+  if (gave) announce_room();
+}
+
+void HardwareLog::drop(Line line, WriteKind kind) {
+  WriteId id;
+  if (context_->pm.find(line, kind, id) && context_->pm.drop(id)) ++statistics_.dropped;
+}
+
+// Half of the space that the log has before it grows.
+bool HardwareLog::nearly_full() const { return 2 * records_in_use_ > space_->initial_records(); }
+
+LogSurvivors HardwareLog::survivors() const {
+  LogSurvivors all;
+  space_->survive(all);
+  if (parameters_.defects.headers) return all;
+  for (const HeaderId& buffered : buffer_->headers()) {
+    const Log& log = logs_[buffered.log];
+    if (log.released) continue;
+    const Record& record = log.records[buffered.record];
+    all.headers.push_back(
+        {record.place->first, record.header.bytes(), record.links.bytes(record.header)});
+  }
+  return all;
+}
+
+void HardwareLog::statistics(StatisticsCollector& collector) const {
+  HardwareLogStatistics all = statistics_;
+  all.growths = space_->growths();
+  collector.group("log", all);
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,105 @@
+// What all hardware logs have in common to configure: where records stand in PM, and where their
+// headers wait.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "pmemsim/common/parameters.hpp"
+
+namespace pmemsim {
+
+// Where a log entry goes.
+enum class LogAllocation : std::uint8_t {
+  kSequential,  // one after the other, in a ring
+  kLoadAware,   // to the bank with the fewest pending operations (LALEA, III-A)
+};
+// Of a record: one that leads to entries anywhere needs room for their places.
+constexpr std::uint32_t header_lines(LogAllocation allocation) {
+  return allocation == LogAllocation::kLoadAware ? 2 : 1;
+}
+
+// Whose records follow each other.
+enum class LogArea : std::uint8_t {
+  kShared,   // all cores'
+  kPerCore,  // each core's
+};
+
+// What becomes of a record's header.
+enum class LogMetadata : std::uint8_t {
+  kCollatedHeader,  // written to PM once its entries are persistent (LEC: ATOM, HPCA 2017)
+  kAdrBuffered,     // kept in the ADR buffer until the log isn't needed any more (LALEA, III-B)
+};
+
+inline std::span<const std::string_view> choice_names(LogAllocation) {
+  static constexpr std::string_view kNames[] = {"sequential", "load-aware"};
+  return kNames;
+}
+inline std::span<const std::string_view> choice_names(LogArea) {
+  static constexpr std::string_view kNames[] = {"shared", "per-core"};
+  return kNames;
+}
+inline std::span<const std::string_view> choice_names(LogMetadata) {
+  static constexpr std::string_view kNames[] = {"collated-header", "adr-buffered"};
+  return kNames;
+}
+
+// Deliberate defects, so that crash tests can show that they would find them.
+struct LogDefects {
+  bool order = false;
+  bool commit = false;
+  bool release = false;
+  bool headers = false;
+  bool link = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.defect("order", order,
+                 "data go to PM before their log entry "
+                 "(undo logs) or before their region has committed (redo logs)");
+    visit.defect("commit", commit,
+                 "a region counts as committed when it "
+                 "ends, whatever isn't persistent yet");
+    visit.defect("release", release,
+                 "log entries are removed from the "
+                 "write pending queues as soon as they are acknowledged");
+    visit.defect("headers", headers,
+                 "headers in persistent queues and ADR "
+                 "buffers don't survive");
+    visit.defect("link", link, "the LR registers don't survive");
+  }
+};
+
+struct HardwareLogParameters {
+  LogAllocation allocation = LogAllocation::kSequential;
+  LogArea area = LogArea::kPerCore;
+  LogMetadata metadata = LogMetadata::kCollatedHeader;
+  Bytes ring_size{1u << 20};
+  std::uint32_t header_entries = 128;
+  std::uint32_t free_entries = 1024;
+  std::uint32_t free_headers = 256;
+  LogDefects defects;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("allocation", allocation, {},
+          "Where log entries go: one after the other, or to the bank with the least to do (LALEA)");
+    visit("area", area, {},
+          "With allocation=sequential: whether the cores share one log, or each has its own");
+    visit("metadata", metadata, {},
+          "Whether headers are written to PM when their record is complete, or stay in the ADR "
+          "buffer (BLOM)");
+    visit("ring_size", ring_size, {.least = 4096, .most = 1 << 30},
+          "With allocation=sequential: log space of a core before it has to grow");
+    visit("header_entries", header_entries, {.least = 0, .most = 65536},
+          "With metadata=collated-header: headers of unfinished records that a channel keeps in a "
+          "persistent queue; 0: a header is persistent only when written");
+    visit("free_entries", free_entries, {.least = 16, .most = 1 << 20},
+          "With allocation=load-aware: log entries of a bank (its free log entry FIFO)");
+    visit("free_headers", free_headers, {.least = 16, .most = 1 << 20},
+          "With allocation=load-aware: headers of a bank (its free header FIFO)");
+    defects.describe(visit);
+  }
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,27 @@
+// The recovery of a hardware log, whose procedure works from the design's survivors.
+#pragma once
+
+#include "pmemsim/designs/atomicity/log_index.hpp"
+#include "pmemsim/designs/interface/design_recovery.hpp"
+
+namespace pmemsim {
+
+template <class Design>
+class HardwareRecovery final : public Recovery {
+ public:
+  using Procedure = void(const typename Design::Survivors&, RecoveryView);
+  HardwareRecovery(const Design& design, Procedure& procedure)
+      : design_(design), procedure_(procedure) {}
+  void changed(Line line, const LineData& data) override { index_.changed(line, data); }
+  void run(RecoveryView pm) override {
+    pm.use(index_);
+    procedure_(design_.survivors(), pm);
+  }
+
+ private:
+  LogIndex index_;
+  const Design& design_;
+  Procedure& procedure_;
+};
+
+}  // namespace pmemsim

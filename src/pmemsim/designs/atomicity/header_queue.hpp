@@ -1,0 +1,37 @@
+// A channel's persistent queue for log headers: the log header write pending queue, LH-WPQ, of ASAP
+// (Abulila et al., ISCA 2022, section 5.5), which the hardware logs that ASAP compares with have in
+// like size (section 6.3). Without entries it is what log entry collation has alone (LEC: ATOM,
+// HPCA 2017; LALEA, section II-B).
+//
+//   1  The header of a record that has room for entries stands here. It is part of the persistence
+//      domain: a crash leaves it.
+//   2  Once all entries of the record are there and persistent, the header is written to its place,
+//      and holds its entry of the queue until that write is persistent.
+//   3  While the queue is full, an entry of an undo log that needs a header waits.
+//   4  With a queue of no entries, headers are volatile until they are written, and nobody waits.
+#pragma once
+
+#include "pmemsim/designs/atomicity/header_buffer.hpp"
+
+namespace pmemsim {
+
+class HeaderQueue final : public HeaderBuffer {
+ public:
+  // `entries` of each channel.
+  HeaderQueue(std::uint32_t channels, std::uint32_t entries) : entries_(entries), held_(channels) {}
+
+  bool has_room(std::uint32_t channel) const override { return held_[channel] < entries_; }
+  // Rules 3 and 4.
+  bool makes_wait() const override { return entries_ > 0; }
+  // Rule 2.
+  bool keeps_complete() const override { return false; }
+
+ private:
+  void take_room(std::uint32_t channel) override { ++held_[channel]; }
+  void give_room(HeaderId, std::uint32_t channel) override { --held_[channel]; }
+
+  const std::uint32_t entries_;
+  std::vector<std::uint32_t> held_;  // by channel
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,69 @@
+// What the hardware redo log has (ReDU, MICRO 2018; LALEA, table I).
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "pmemsim/common/parameters.hpp"
+
+namespace pmemsim {
+
+// When a committed region's data are written to their places in PM (ReDU's two variants).
+enum class InPlaceUpdate : std::uint8_t {
+  kEager,  // at once
+  kLazy,   // when log space or the DRAM cache runs short: later regions' writes make many needless
+};
+
+// What a region's end waits for.
+enum class CommitAfter : std::uint8_t {
+  kLog,        // the persistence of its log (ASAP, 6.3 and 7.1; LALEA, II-A)
+  kDramCache,  // that, and then its lines' way to the DRAM cache (ReDU)
+};
+
+// What orders regions of different cores at recovery.
+enum class CommitOrder : std::uint8_t {
+  kGlobal,   // their order of commits
+  kPerCore,  // nothing: each core's chain is followed alone, as LALEA (III-A) has it
+};
+
+inline std::span<const std::string_view> choice_names(InPlaceUpdate) {
+  static constexpr std::string_view kNames[] = {"eager", "lazy"};
+  return kNames;
+}
+
+inline std::span<const std::string_view> choice_names(CommitAfter) {
+  static constexpr std::string_view kNames[] = {"log", "dram-cache"};
+  return kNames;
+}
+
+inline std::span<const std::string_view> choice_names(CommitOrder) {
+  static constexpr std::string_view kNames[] = {"global", "per-core"};
+  return kNames;
+}
+
+struct HwRedoParameters {
+  std::uint32_t log_buffer_entries = 8;
+  InPlaceUpdate in_place = InPlaceUpdate::kEager;
+  Bytes dram_cache_size{32u << 20};
+  CommitAfter commit_after = CommitAfter::kLog;
+  CommitOrder commit_order = CommitOrder::kGlobal;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("log_buffer_entries", log_buffer_entries, {.least = 1, .most = 4096},
+          "Lines of a core's log buffer, which collects a line's stores before it is logged");
+    visit("in_place", in_place, {},
+          "Whether committed data are written in place at once, or when space runs short");
+    visit("dram_cache_size", dram_cache_size, {.least = 64, .most = 1ull << 40},
+          "DRAM that keeps the lines that PM may not or need not have yet");
+    visit("commit_after", commit_after, {},
+          "Whether a region's end waits for its log alone, or then for its lines to arrive in the "
+          "DRAM cache, too");
+    visit(
+        "commit_order", commit_order, {},
+        "Whether logs of different cores are redone and released in the order of commits, or each "
+        "core's alone, which can lose data");
+  }
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,65 @@
+// Recovery from a redo log (designs/atomicity/redo_regions.hpp) that goes on from the crash before.
+//
+// A redo log that is released late holds thousands of regions, and recovery redoes them all. From
+// one crash to the next only a few are added, behind all others, or released. So the image stays
+// recovered: a region that has committed since is redone on top, and a line that only released
+// regions have written goes back to what has survived there. That is what redoing all of them
+// leaves, as long as no record of a region redone before has changed, and the new ones come after
+// all of these; otherwise everything is redone.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "pmemsim/common/line_table.hpp"
+#include "pmemsim/designs/atomicity/log_index.hpp"
+#include "pmemsim/designs/atomicity/redo_regions.hpp"
+#include "pmemsim/designs/interface/design_recovery.hpp"
+
+namespace pmemsim {
+
+class RedoRecovery final : public Recovery {
+ public:
+  explicit RedoRecovery(const HwRedo& design) : design_(design) {}
+
+  void changed(Line line, const LineData& data) override;
+  void run(RecoveryView pm) override;
+  bool image_may_stay() const override { return may_stay_; }
+  std::optional<std::vector<Line>> go_on(RecoveryView pm) override;
+
+ private:
+  using RegionKey = std::pair<CoreId, std::uint64_t>;
+  struct Redone {
+    std::uint64_t number;
+    std::vector<Line> lines;
+    std::vector<Line> headers;  // where its records stand
+  };
+  struct PerCore {
+    std::uint64_t in_place = 0, committed = 0;  // as of the last run
+    std::deque<Redone> redone;                  // in the order of their numbers
+  };
+
+  bool is_redone(const std::optional<RegionKey>& region) const;
+  bool comes_after_last_run(const HwRedo::Survivors& now) const;
+  bool headers_hold(const std::vector<BufferedHeader>& buffers, const RecoveryView& pm);
+  std::vector<Line> release(const HwRedo::Survivors& now);
+  void redo_all(const std::vector<LoggedRegion>& regions, RecoveryView& pm);
+  void remember(const LoggedRecord& record, Redone& redone);
+  void start_over();
+
+  const HwRedo& design_;
+  LogIndex index_;
+  std::vector<PerCore> cores_;
+  std::vector<LogSurvivors::Ring> rings_;
+  LineMap<RegionKey> last_writer_;  // among the regions redone
+  LineMap<LogHeader> headers_;      // of their records, by place
+  std::vector<Line> unsettled_;  // places where PM may hold another header: one in a buffer counts
+  std::uint64_t last_order_ = 0;
+  bool record_changed_ = false;  // of a region redone, other than its header
+  bool may_stay_ = false;
+  std::optional<std::vector<LoggedRegion>> next_;  // to be redone by run()
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,127 @@
+// Hardware undo log with synchronous commit, after Proteus (Shin et al., MICRO 2017) and the
+// baseline "HWUndo" that ASAP models (section 6.3).
+//
+//   1  The first store of a region to a line sends the line's old contents to the log, past the
+//      caches. The store goes on meanwhile.
+//   2  Log before data: until its log entry is acknowledged, a line may not leave the caches.
+//      Flushes of it wait, evictions of it are put off.
+//   3  The program flushes its data at the region's end and fences; the flushes overlap.
+//   4  A region commits when its log entries, and what was put off, are persistent, and a crash
+//      would leave its lines so that they can be read. The core's register of the last committed
+//      region changes, and log writes that are still in the write pending queue are dropped (log
+//      write removal).
+//   5  The headers of a region's records stand in a persistent queue at the controllers; a header
+//      whose record is full is written to PM (hardware_log.hpp). A store whose entry needs a header
+//      waits while there is no room for it.
+//
+// What Proteus does otherwise: its log operations are instructions that run ahead of the store, and
+// the store waits for them in the store queue (rule 2 makes the line wait instead, as ATOM's posted
+// log does); it logs 32 bytes with their address in one line, where ASAP's baseline has metadata
+// apart, as here.
+//
+// What survives a crash: the registers of the committed regions, the headers in the buffer, PM and
+// the write pending queues. Recovery (designs/atomicity/hw_undo_recovery.hpp) undoes what the
+// records of regions after the committed one hold.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "pmemsim/common/line_table.hpp"
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/designs/atomicity/atomicity.hpp"
+#include "pmemsim/designs/atomicity/hardware_log.hpp"
+#include "pmemsim/designs/interface/persist_port.hpp"
+
+namespace pmemsim {
+
+struct HwUndoStatistics {
+  std::uint64_t committed = 0, delayed_flushes = 0, delayed_evictions = 0, header_stalls = 0;
+  std::uint64_t late_evictions = 0;
+  Picoseconds commit_latency{};
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("committed", committed, "regions", "Regions committed", share_of("core.regions"));
+    visit("commit_latency_ns", commit_latency, "Waiting at the ends of regions, in sum",
+          part_of("core.time_ns"));
+    visit("delayed_flushes", delayed_flushes, "flushes", "Flushes that waited for a log entry",
+          part_of("core.flushes", "core.stores"));
+    visit("delayed_evictions", delayed_evictions, "lines",
+          "Evictions put off until a log entry was persistent", part_of("shared.evictions_taken"));
+    visit.quantity("late_evictions", late_evictions, part_of("delayed_evictions"),
+                   origin_of("received.data_writes"));
+    visit("header_stalls", header_stalls, "stalls", "Stores that waited for room for a header");
+  }
+};
+
+class HwUndo final : public Atomicity {
+ public:
+  HwUndo(const HardwareLog::Shape& shape, const HardwareLogParameters& parameters);
+  void connect(const LayerContext& context) override;
+
+  Lowering lowering() const override;
+  std::uint32_t interests() const override { return kStores | kRegions | kEvictions | kFlushes; }
+  bool commits_synchronously() const override { return true; }
+  bool restores_lines() const override { return true; }
+
+  bool region_begin(CoreId core, std::uint64_t region, Picoseconds when, Completion) override;
+  bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) override;
+  bool store(const Store& store, Picoseconds when, Completion resume) override;
+  bool flush(CoreId core, Line line, Picoseconds when, Completion resume) override;
+  Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
+  bool may_leave(Line line) const override { return defects_.order || !locked_.contains(line); }
+
+  void statistics(StatisticsCollector& collector) const override;
+  std::string pending() const override;
+
+  // What a crash leaves, beside PM and the write pending queues.
+  struct Survivors {
+    std::vector<std::uint64_t> committed;  // by core: the last region that has
+    LogSurvivors log;
+  };
+  Survivors survivors() const;
+
+ private:
+  struct PerCore {
+    std::uint64_t region = 0;     // in progress; 0: none
+    std::uint64_t committed = 0;  // register: the last region that has committed
+    std::optional<HardwareLog::Id> log;
+    LineTable<bool> logged;       // the lines that the region has an entry of
+    std::uint32_t evictions = 0;  // that were put off, without acknowledgement
+    Picoseconds waiting_since{};
+    Completion waiting;       // the region's end
+    bool publishing = false;  // waits for Backend::publish() alone
+    // A store that waits for room for a header.
+    Completion blocked;
+    Line line;
+  };
+  // A line whose log entry is on its way: two entries if regions of two cores write it at once,
+  // against the rules.
+  struct Locked {
+    std::uint32_t entries = 0;
+    bool evicted = false;
+    std::vector<Completion> flushes;
+  };
+
+  bool log(CoreId core, Line line, const LineData& before);
+  void room(std::uint64_t, Picoseconds now);
+  void entry_acknowledged(std::uint64_t core_and_line, Picoseconds now);
+  void eviction_acknowledged(std::uint64_t core, Picoseconds now);
+  void settle(std::uint64_t core, Picoseconds now);
+  bool settled(const PerCore& core) const;
+  bool publish(std::uint64_t core);
+  void published(std::uint64_t core, Picoseconds now);
+  void commit_late(PerCore& core, Picoseconds now);
+  void commit(PerCore& core);
+
+  std::optional<LayerContext> context_;
+  PersistPort port_;
+  HardwareLog log_;
+  const LogDefects defects_;
+  std::vector<PerCore> cores_;
+  LineMap<Locked> locked_;
+  HwUndoStatistics statistics_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,204 @@
+// LAD: logless atomic durability (Gupta, Daglis, Falsafi, MICRO 2019). A region's lines stay in the
+// persistent queues of the memory controllers until it has committed, in two phases; only what
+// doesn't fit there is logged.
+//
+//   1  A region's store marks its line.
+//   2  Region end, phase 1: the marked lines are sent to their controllers as speculative writes.
+//      A marked line that is evicted before goes there as well, and loses its mark.
+//   3  A controller keeps a speculative line in an entry of its write pending queue, from where it
+//      may not be written out, and acknowledges. A later write of the region to the line replaces
+//      it. A read of the line is answered from there.
+//   4  Overflow: if no entry is free, the region falls back to an undo log for all of its lines
+//      that the controller keeps already or still gets (LALEA, III-B: "an overflow forces LAD to
+//      write log blocks for all update requests in a transaction"). The controller reads a line's
+//      old data, writes them to the log, waits until they are persistent, and writes the line in
+//      place; then it acknowledges. A line that was kept holds its entry until then. The region's
+//      later writes to a logged line go in place at once.
+//   5  Phase 2: once all writes are acknowledged, a commit message goes to every controller. Each
+//      sets the core's last committed region in its array, lets the region's lines drain, and
+//      acknowledges. The core waits for all, and frees the region's log.
+//   6  A region has committed if one controller's array says so.
+//   7  A flush that the program itself does of a line of an unfinished region has to wait until the
+//      line is logged as in rule 4, for it goes in place. The core asks the controller for that,
+//      which hears of it behind all that has left the core before: that is old data, too.
+//
+// Two regions that hold a line at once, which happens without isolation or if their data share a
+// line, have an entry each; what commits or is written in place isn't undone by what has left the
+// caches before it. A crash may then leave words of the one with the other.
+//
+// With a backend, a line that is kept is on this side of it: operations see it when the commit lets
+// it drain, or when it is logged or written in place. Until then the entry holds it as the program
+// wrote it, in the controller, where it is read and survives as such.
+//
+// What survives a crash: the controllers' arrays, the lines they keep, PM and the queues. Recovery
+// is designs/atomicity/lad_recovery.hpp.
+//
+// Not modelled: how long a speculative line takes on a link to a device with the queues; that a
+// controller's log is in its own channels; that a marked line that another core requests is written
+// through. A channel stands for a controller.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "pmemsim/common/line_table.hpp"
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/common/slab.hpp"
+#include "pmemsim/designs/atomicity/atomicity.hpp"
+#include "pmemsim/designs/atomicity/hardware_log.hpp"
+
+namespace pmemsim {
+
+struct LadStatistics {
+  std::uint64_t committed = 0, speculative = 0, written_through = 0, forwarded = 0;
+  std::uint64_t data_writes = 0, overflows = 0, delayed_flushes = 0;
+  Picoseconds commit_latency{}, log_completion{};
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("committed", committed, "regions", "Regions committed", share_of("core.regions"));
+    visit("commit_latency_ns", commit_latency, "Waiting at the ends of regions, in sum",
+          part_of("core.time_ns"));
+    visit("log_completion_ns", log_completion,
+          "From regions' ends to the persistence of their logs, or to their commits if they log "
+          "nothing, in sum",
+          part_of("commit_latency_ns"));
+    visit("speculative", speculative, "lines", "Speculative writes");
+    visit("written_through", written_through, "lines", "Of these, evicted before the region's end",
+          part_of("speculative"));
+    visit.quantity("data_writes", data_writes, origin_of("received.data_writes"));
+    visit("forwarded", forwarded, "requests", "Reads answered with a line that a controller keeps",
+          part_of("shared.pm_reads"));
+    visit("overflows", overflows, "regions",
+          "Regions a line of which found no entry of a controller's write pending queue",
+          part_of("committed"));
+    visit("delayed_flushes", delayed_flushes, "flushes", "Flushes that waited for a log entry",
+          part_of("core.flushes", "core.stores"));
+  }
+};
+
+class Lad final : public Atomicity {
+ public:
+  // `controller_latency`: what a controller takes to acknowledge.
+  Lad(const HardwareLog::Shape& shape, Picoseconds controller_latency,
+      const HardwareLogParameters& parameters);
+  void connect(const LayerContext& context) override;
+
+  Lowering lowering() const override;
+  std::uint32_t interests() const override {
+    return kStores | kRegions | kEvictions | kFetches | kFlushes;
+  }
+  bool commits_synchronously() const override { return true; }
+
+  bool region_begin(CoreId core, std::uint64_t region, Picoseconds when, Completion) override;
+  bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) override;
+  bool store(const Store& store, Picoseconds when, Completion) override;
+  bool flush(CoreId core, Line line, Picoseconds when, Completion resume) override;
+  Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
+  bool may_leave(Line line) const override;
+  bool fetch(CoreId core, Line line, Picoseconds when, Completion done) override;
+
+  void statistics(StatisticsCollector& collector) const override;
+  std::string pending() const override;
+
+  // What is left after a crash, beside PM and the write pending queues.
+  struct Survivors {
+    struct Kept {
+      CoreId core;
+      std::uint64_t region;
+      Line line;
+      LineData data;
+    };
+    std::vector<std::vector<std::uint64_t>> committed;  // by controller and core
+    std::vector<Kept> kept;                             // in the order of leaving the caches
+    LogSurvivors log;
+  };
+  Survivors survivors() const;
+
+ private:
+  // A line of a region that has reached its controller.
+  enum class State : std::uint8_t {
+    kKept,      // in an entry that may not drain
+    kLogging,   // its log entry isn't persistent yet
+    kInPlace,   // logged, and written in place; or drained
+    kDraining,  // committed, and on its way into the write pending queue
+  };
+  struct Held {
+    CoreId core = 0;
+    Line line;
+    State state = State::kKept;
+    std::uint32_t controller = 0;
+    std::uint64_t left = 0;  // the caches: the data (Write::left)
+    bool has_entry = false;  // of the write pending queue
+    LineData data{};
+    std::uint32_t unacknowledged = 0;  // writes that wait for the log
+    Completion flush;                  // likewise
+  };
+  struct PerCore {
+    std::uint64_t region = 0;  // in progress; 0: none
+    LineTable<bool> marks;     // of the region's lines
+    std::vector<Line> lines;   // in order of their first store
+    Line latest;               // stored to, but maybe not visible yet
+    LineTable<std::uint32_t> held;
+    std::vector<std::uint32_t> held_lines;
+    std::vector<bool> overflowed;  // by controller
+    std::optional<HardwareLog::Id> log;
+    std::uint32_t about_to_log = 0;    // lines whose old data are being read, or that wait for room
+    std::uint32_t unacknowledged = 0;  // speculative writes, then commit messages and drained lines
+    Picoseconds ended{};
+    Picoseconds logged{};  // when its latest log entry counted
+    Completion waiting;    // the region's end
+    // A flush on its way to the controller, for which the core waits.
+    Completion flush;
+    Line flushed;
+  };
+  struct Sent {
+    CoreId core;
+    Line line;
+    LineData data;
+    std::uint64_t left;
+  };
+
+  // Phase 1.
+  void send(CoreId core, Line line, const LineData& data);
+  void arrive(std::uint64_t sent, Picoseconds now);
+  std::uint32_t hold(CoreId core, Line line);
+  void keep_or_log(std::uint32_t held);
+  Held* find(CoreId core, Line line);
+  void write_in_place(Held& held, std::uint32_t acknowledgements);
+  void in_place(std::uint64_t packed, Picoseconds now);
+  void acknowledged(std::uint64_t packed, Picoseconds now);
+  void acknowledge(CoreId core, std::uint32_t count, Picoseconds when);
+  void replace_older(Line line, std::uint64_t left, const LineData& data);
+  // Phase 2.
+  void send_commit(CoreId core, Picoseconds now);
+  void commit_arrives(std::uint64_t packed, Picoseconds now);
+  void drained(std::uint64_t held, Picoseconds now);
+  void commit_acknowledged(std::uint64_t core, Picoseconds now);
+  void count_latencies(const PerCore& core, Picoseconds now);
+  void finish(PerCore& core);
+  // The log.
+  void overflow(CoreId core, std::uint32_t controller);
+  void log_kept(std::uint32_t held);
+  void log(std::uint32_t held);
+  void old_data_read(std::uint64_t held, Picoseconds now);
+  bool append(std::uint32_t held);
+  void room(std::uint64_t, Picoseconds now);
+  void logged(std::uint64_t held, Picoseconds now);
+  void flush_arrives(std::uint64_t core, Picoseconds now);
+  void go_on(Completion flush, Picoseconds now);
+
+  std::optional<LayerContext> context_;
+  const Picoseconds controller_latency_;
+  const LogDefects defects_;
+  HardwareLog log_;
+  std::deque<std::uint32_t> without_room_;  // held lines whose entries wait for room for a header
+  std::vector<PerCore> cores_;
+  std::vector<std::vector<std::uint64_t>> committed_;  // by controller and core
+  Slab<Held> held_;
+  std::deque<Sent> on_their_way_;
+  LadStatistics statistics_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,149 @@
+// Load-aware log entry allocation (LALEA: Lu, Yue, Deng, Zhu, "Accelerate Hardware Logging for
+// Efficient Crash Consistency in Persistent Memory", section III-A and figure 2): a log entry or a
+// header goes to the bank that has the fewest operations pending, whichever that is.
+//
+//   1  Every bank has a log region, divided into blocks of a line for entries and blocks of two
+//      lines for headers, and a FIFO of the free ones of each kind (FLE, FH).
+//   2  An entry takes the first free block of the bank with the lowest operation counter; of equal
+//      ones the first. A counter has 8 bits, and stays at its highest value.
+//   3  A header's two lines stand in one bank, one after the other there.
+//   4  Released blocks are appended to their FIFO.
+//   5  The FIFOs are lost in a crash. Recovery rebuilds them: they hold all blocks but those of the
+//      records that the chains of headers lead to (designs/atomicity/blocks_in_use.hpp). When
+//      recovery is through, no log is needed any more: they hold all blocks, as at the beginning.
+//
+//   6  A header's second line says where the entries are, and links the record to the core's record
+//      before; a non-volatile register of the core (LR) heads this chain.
+//
+// Where the paper and this differ: its chain runs forward (LR at the first header, next_ptr to the
+// next). Then a header could not be written before the place of the next one is chosen. Here LR
+// names the newest record and links lead back, so that a header's place is chosen by the banks'
+// load when the header is buffered or written.
+//
+// Where the paper is silent: if no bank has a free block, every bank's region grows by as many
+// blocks again as it had (as ASAP's ring does, ASAP 4.4).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "pmemsim/designs/atomicity/hardware_log_parameters.hpp"
+#include "pmemsim/designs/atomicity/log_space.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
+
+namespace pmemsim {
+
+// The banks' regions and their FIFOs.
+class LoadAwareLog {
+ public:
+  // Rule 5: after a crash, `in_use` are the entries and the headers' first lines that are needed.
+  LoadAwareLog(const Backend& pm, std::uint32_t banks, const HardwareLogParameters& parameters,
+               std::uint64_t growths = 0, const std::set<Line>& in_use = {});
+
+  Line entry();
+  // The bank a header would go to now, among those whose channels `has_room`; none if there is no
+  // such channel.
+  template <class HasRoom>
+  std::optional<std::uint32_t> header_bank(HasRoom has_room) {
+    return least_loaded(
+        [&](const Bank& bank) { return !bank.free_headers.empty() && has_room(bank.channel); });
+  }
+  HeaderPlace header(std::uint32_t bank);
+  std::uint32_t channel(std::uint32_t bank) const { return banks_[bank].channel; }
+  // Rule 4.
+  void free_entry(Line place) { banks_[pm_.bank_of(place)].free_entries.push_back(place); }
+  void free_header(HeaderPlace place) {
+    banks_[pm_.bank_of(place.first)].free_headers.push_back(place);
+  }
+
+  const std::deque<Line>& free_entries(std::uint32_t bank) const {
+    return banks_[bank].free_entries;
+  }
+  const std::deque<HeaderPlace>& free_headers(std::uint32_t bank) const {
+    return banks_[bank].free_headers;
+  }
+
+  // If there is no header left anywhere.
+  void grow_if_empty();
+  // Lines between a header's first and its second.
+  std::uint64_t header_stride() const { return header_stride_; }
+  std::uint64_t growths() const { return growths_; }
+
+ private:
+  struct Bank {
+    std::uint32_t channel = 0;
+    std::deque<Line> free_entries;         // FLE FIFO
+    std::deque<HeaderPlace> free_headers;  // FH FIFO
+    std::optional<Line> first_half;        // of a header, while its second line is looked for
+  };
+  static constexpr std::uint32_t kHighestCount = 255;
+  // Rule 2, among the banks that are usable.
+  template <class Usable>
+  std::optional<std::uint32_t> least_loaded(Usable usable) const {
+    const std::span<const std::uint32_t> operations = pm_.pending_operations();
+    std::optional<std::uint32_t> best;
+    std::uint32_t fewest = UINT32_MAX;
+    for (std::uint32_t bank = 0; bank < banks_.size() && fewest > 0; ++bank) {
+      const std::uint32_t counter = std::min(operations[bank], kHighestCount);
+      if (counter >= fewest || !usable(banks_[bank])) continue;
+      best = bank;
+      fewest = counter;
+    }
+    return best;
+  }
+  void extend();
+
+  const Backend& pm_;
+  const std::uint32_t entries_, headers_;
+  std::uint64_t header_stride_ = 1;
+  std::vector<Bank> banks_;
+  Line next_{kLogBase / kLineBytes};
+  std::uint64_t growths_;
+};
+
+// These, and the cores' chains.
+class LoadAwareSpace final : public LogSpace {
+ public:
+  LoadAwareSpace(const Backend& pm, std::uint32_t cores, std::uint32_t banks,
+                 const HardwareLogParameters& parameters);
+  const LoadAwareLog& banks() const { return banks_; }
+
+  std::optional<HeaderPlace> begin_record(CoreId) override { return {}; }
+  std::optional<HeaderPlace> place_header(const HeaderBuffer* buffer) override;
+  bool header_fits(CoreId, const HeaderBuffer& buffer) override {
+    return header_bank(&buffer).has_value();
+  }
+  bool may_go_to(CoreId, std::uint32_t) const override { return true; }
+  std::uint32_t header_channel(CoreId) override { return banks_.channel(*header_bank(nullptr)); }
+  Line entry(const std::optional<HeaderPlace>&, std::uint32_t) override { return banks_.entry(); }
+  void free_entry(Line place) override { banks_.free_entry(place); }
+  void free_header(CoreId, HeaderPlace place) override { banks_.free_header(place); }
+
+  // Rule 6.
+  std::optional<Line> append(CoreId core, Line header) override {
+    return std::exchange(last_[core], header);
+  }
+  void link(CoreId core, Line header) override { newest_[core] = header; }
+  void link_last(CoreId core) override { newest_[core] = last_[core]; }
+
+  std::uint64_t initial_records() const override { return initial_records_; }
+  std::uint64_t growths() const override { return banks_.growths(); }
+  void survive(LogSurvivors& survivors) const override;
+
+ private:
+  std::optional<std::uint32_t> header_bank(const HeaderBuffer* buffer);
+
+  LoadAwareLog banks_;
+  const std::uint64_t initial_records_;
+  const bool registers_survive_;
+  std::vector<std::optional<Line>> newest_;  // LR
+  std::vector<std::optional<Line>> last_;    // the core's last record with a place
+};
+
+}  // namespace pmemsim

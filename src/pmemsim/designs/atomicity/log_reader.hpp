@@ -1,0 +1,28 @@
+// Finding the records of a hardware log (designs/atomicity/hardware_log.hpp) after a crash.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "pmemsim/designs/atomicity/hardware_log.hpp"
+#include "pmemsim/designs/interface/recovery_view.hpp"
+
+namespace pmemsim {
+
+struct LoggedRecord {
+  LogHeader header;
+  Line place;                                  // where it stands, or would be written
+  std::array<Line, kRecordEntries> entries{};  // where they stand
+};
+
+// Of a core's regions, those whose records are wanted.
+struct RegionRange {
+  std::uint64_t first = 1, last = UINT64_MAX;
+};
+
+// The records of these regions (by core) that can be found from the survivors, headers from the
+// persistent buffers before those in PM.
+std::vector<LoggedRecord> read_log(const LogSurvivors& survivors,
+                                   const std::vector<RegionRange>& wanted, const RecoveryView& pm);
+
+}  // namespace pmemsim

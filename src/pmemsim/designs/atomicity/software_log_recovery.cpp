@@ -1,0 +1,139 @@
+#include "pmemsim/designs/atomicity/software_log_recovery.hpp"
+
+#include <sys/mman.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "pmemsim/common/error.hpp"
+
+extern "C" {
+#include "persist.h"
+#include "recovery.h"
+}
+
+namespace pmemsim {
+namespace {
+
+struct Flushed {
+  const std::byte* place;
+  LineData data;
+};
+
+// What the library flushes, in its order and as it is then, while a recovery runs.
+thread_local std::vector<Flushed>* flushed = nullptr;
+
+}  // namespace
+}  // namespace pmemsim
+
+// The library's way to persistent memory.
+void persist_flush(const void* address, std::size_t lines) {
+  if (pmemsim::flushed == nullptr) return;
+  const auto* line = static_cast<const std::byte*>(address);
+  line -= reinterpret_cast<std::uintptr_t>(line) % pmemsim::kLineBytes;
+  for (std::size_t i = 0; i < lines; ++i, line += pmemsim::kLineBytes) {
+    std::memcpy(pmemsim::flushed->emplace_back(pmemsim::Flushed{line, {}}).data.data(), line,
+                pmemsim::kLineBytes);
+  }
+}
+void persist_fence(fence_meaning) {}
+
+namespace pmemsim {
+
+// What pm_recover_image does, but for looking for the logs each time.
+class SoftwareLogRecovery::Pool {
+ public:
+  Pool(std::uint64_t begin, std::uint64_t bytes) : begin_(begin), bytes_(bytes) {
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+      throw Error(
+          fmt::format("a pool of {} bytes doesn't fit into this process ({}); raise its limit "
+                      "(ulimit -v), or record with a smaller pool",
+                      bytes, std::strerror(errno)));
+    }
+    memory_ = static_cast<unsigned char*>(memory);
+  }
+  ~Pool() {
+    segments_free(segments_.data());
+    munmap(memory_, bytes_);
+  }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  // All of it: a damaged trace may have a region that ends within a line.
+  bool contains(Line line) const {
+    const std::uint64_t offset = line.address() - begin_;
+    return offset < bytes_ && bytes_ - offset >= kLineBytes;
+  }
+
+  void changed(Line line, const LineData& data) {
+    const std::uint64_t offset = line.address() - begin_;
+    if (offset < first_chunk_offset(bytes_) && is_structure(offset, data)) searched_ = false;
+    std::memcpy(memory_ + offset, data.data(), data.size());
+  }
+
+  void recover(RecoveryView& pm) {
+    if (superblock_unfinished(reinterpret_cast<const superblock*>(memory_), bytes_, begin_)) return;
+    std::vector<Flushed> lines;
+    flushed = &lines;
+    const bool sound = find_logs() && roll_back(memory_, bytes_, kName, segments_.data()) >= 0;
+    flushed = nullptr;
+    for (const auto& [place, data] : lines) {
+      const auto offset = static_cast<std::uint64_t>(place - reinterpret_cast<std::byte*>(memory_));
+      pm.write(Line::of(begin_ + offset), data);
+    }
+    if (!sound) throw RecoveryError(pm_error());
+  }
+
+ private:
+  static constexpr const char* kName = "the pool";
+
+  // The superblock, or a line of the chunk table that is or was about a log.
+  bool is_structure(std::uint64_t offset, const LineData& data) const {
+    if (offset < POOL_PAGE_BYTES) return true;
+    if (offset < CHUNK_TABLE_OFFSET) return false;
+    std::uint64_t now = 0, before = 0;
+    std::memcpy(&now, data.data(), sizeof now);
+    std::memcpy(&before, memory_ + offset, sizeof before);
+    return chunk_use_kind(now) == CHUNK_LOG || chunk_use_kind(before) == CHUNK_LOG;
+  }
+  bool find_logs() {
+    if (searched_) return true;
+    segments_free(segments_.data());
+    searched_ = superblock_check(reinterpret_cast<const superblock*>(memory_), bytes_, kName) &&
+                segments_find(memory_, bytes_, kName, segments_.data());
+    return searched_;
+  }
+
+  const std::uint64_t begin_, bytes_;
+  unsigned char* memory_;
+  std::array<segments, PM_MAX_THREADS> segments_{};
+  bool searched_ = false;
+};
+
+SoftwareLogRecovery::SoftwareLogRecovery(const std::vector<trace::PmRegion>& regions) {
+  for (const trace::PmRegion& region : regions) {
+    if (!region.is_pool()) continue;
+    pools_.push_back(std::make_unique<Pool>(region.begin, region.end - region.begin));
+  }
+}
+
+SoftwareLogRecovery::~SoftwareLogRecovery() = default;
+
+void SoftwareLogRecovery::changed(Line line, const LineData& data) {
+  for (const auto& pool : pools_) {
+    if (pool->contains(line)) pool->changed(line, data);
+  }
+}
+
+void SoftwareLogRecovery::run(RecoveryView pm) {
+  pm.may_read_everything();
+  for (const auto& pool : pools_) pool->recover(pm);
+}
+
+}  // namespace pmemsim

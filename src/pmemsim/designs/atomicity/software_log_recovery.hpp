@@ -1,0 +1,32 @@
+// Recovery of the software logs, undo and redo: pmemsim/pm.h's own recovery code
+// (library/recovery.c), run on the image of a crash.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "pmemsim/designs/interface/design_recovery.hpp"
+#include "pmemsim/trace/reader.hpp"
+
+namespace pmemsim {
+
+class SoftwareLogRecovery final : public Recovery {
+ public:
+  // The regions of PM that may hold a pool; others have nothing to recover.
+  explicit SoftwareLogRecovery(const std::vector<trace::PmRegion>& regions);
+  ~SoftwareLogRecovery() override;
+  SoftwareLogRecovery(const SoftwareLogRecovery&) = delete;
+  SoftwareLogRecovery& operator=(const SoftwareLogRecovery&) = delete;
+
+  // The image's line holds that now. (The library works on plain memory, which follows the image
+  // that way.)
+  void changed(Line line, const LineData& data) override;
+  // Throws RecoveryError.
+  void run(RecoveryView pm) override;
+
+ private:
+  class Pool;
+  std::vector<std::unique_ptr<Pool>> pools_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,37 @@
+// The program's own redo log (library/redo.c), as Mnemosyne has one (Volos et al., ASPLOS 2011):
+// ordinary stores, flushes and fences that are in the recording, so there is nothing to add to it.
+//
+// Programs with a redo log are recorded as such: their stores come when a region ends, and what
+// they load from the log in between is part of what they compute. So nothing of it is left out.
+#pragma once
+
+#include "pmemsim/designs/atomicity/atomicity.hpp"
+#include "pmemsim/designs/atomicity/software_redo_parameters.hpp"
+
+namespace pmemsim {
+
+class SoftwareRedo final : public Atomicity {
+ public:
+  explicit SoftwareRedo(const SoftwareRedoDefects& defects) : defects_(defects) {}
+  Lowering lowering() const override {
+    constexpr auto kLog = static_cast<std::size_t>(trace::Purpose::kLog);
+    constexpr auto kCommit = static_cast<std::size_t>(trace::Purpose::kCommit);
+    constexpr auto kDataFlush = static_cast<std::size_t>(trace::Purpose::kDataFlush);
+    constexpr auto kRelease = static_cast<std::size_t>(trace::Purpose::kRelease);
+    Lowering lowering;
+    lowering.keeps_flushes[kLog] = !defects_.log_flush;
+    lowering.keeps_fences[kLog] = !defects_.log_fence;
+    lowering.keeps_flushes[kCommit] = !defects_.commit_flush;
+    lowering.keeps_fences[kCommit] = !defects_.commit_fence;
+    lowering.keeps_flushes[kDataFlush] = !defects_.data_flush;
+    lowering.keeps_fences[kDataFlush] = !defects_.data_fence;
+    lowering.keeps_flushes[kRelease] = !defects_.release_flush;
+    lowering.keeps_fences[kRelease] = !defects_.release_fence;
+    return lowering;
+  }
+
+ private:
+  const SoftwareRedoDefects defects_;
+};
+
+}  // namespace pmemsim

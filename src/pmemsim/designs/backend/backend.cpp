@@ -1,0 +1,697 @@
+#include "pmemsim/designs/backend/backend.hpp"
+
+#include <cassert>
+#include <utility>
+
+#include "pmemsim/common/sentences.hpp"
+
+namespace pmemsim {
+namespace {
+
+constexpr std::uint32_t kHere = UINT32_MAX - 1;  // WriteId::channel of what the backend has named
+constexpr unsigned kSlotBits = 24;               // of a WriteId's number; the rest is the order
+constexpr unsigned kOperationShift = 32;         // of a completion's argument; below it is the slot
+
+constexpr std::uint64_t bit(std::size_t operation) { return std::uint64_t{1} << operation; }
+
+Write as_metadata(const Encoded::Metadata& metadata) {
+  return {.line = metadata.line,
+          .kind = WriteKind::kMetadata,
+          .data = metadata.data,
+          .persisted = {},
+          .written = {}};
+}
+
+}  // namespace
+
+Backend::Backend(EventQueue& queue, Memory& pm, Operations operations, Picoseconds forward_latency,
+                 const BackendDefects& defects)
+    : queue_(queue),
+      pm_(pm),
+      operations_(std::move(operations)),
+      forward_latency_(forward_latency),
+      defects_(defects),
+      results_(queue, operations_, defects_),
+      held_by_bank_(pm.pending_operations().size()) {
+  std::uint32_t together = 1;
+  for (const auto& operation : operations_) {
+    operation->connect(queue, pm, *this);
+    together += operation->most_metadata();
+    after_read_ += operation->after_read();
+    keeps_outdated_ |= operation->keeps_outdated();
+  }
+  pm.expect_together(together);
+}
+
+// ---- Writes
+
+WriteId Backend::write(const Write& write) {
+  if (write.kind == WriteKind::kData && overtaken(write)) {
+    stored(write.line, EntryNeed::kTogether);
+    Write newest = write;
+    newest.data = this->newest(write.line);
+    newest.left = *last_left_.find(write.line);  // not now, since what leaves later may have left
+    return this->write(newest);
+  }
+  count(write, operations_.empty());
+  return operations_.empty() ? pm_.write(write) : take(write, false);
+}
+
+// `sent`: to the queues at once.
+void Backend::count(const Write& write, bool sent) {
+  ++ReceivedStatistics::of(received_.writes, write.kind);
+  if (sent) ++ReceivedStatistics::of(received_.sent, write.kind);
+}
+
+// Rule 6.
+bool Backend::overtaken(const Write& write) {
+  const std::uint64_t left = write.left != 0 ? write.left : leaving();
+  std::uint64_t* last = last_left_.find(write.line);
+  if (last == nullptr) last = &(last_left_.insert(write.line) = 0);
+  if (left < *last) return true;
+  *last = left;
+  return false;
+}
+
+WriteId Backend::write_reserved(const Write& write) {
+  const bool goes_on = operations_.empty() || defects_.reserved;
+  count(write, goes_on);
+  if (goes_on && !operations_.empty()) ++received_.past_operations;
+  return goes_on ? pm_.write_reserved(write) : take(write, true);
+}
+
+// Rule 2. The write that would bring this one; kNoSlot: none.
+std::uint32_t Backend::bringer(const Write& write) const {
+  const std::uint32_t* const newest = newest_.find(write.line);
+  if (newest == nullptr || results_.expects(write.line)) return kNoSlot;
+  const Passing& older = writes_[*newest];
+  const bool at_work = older.state == State::kHeld && older.unfinished != 0 && !older.reserved;
+  if (!at_work || older.write.kind != write.kind || older.write.owner != write.owner ||
+      older.write.home != write.home) {
+    return kNoSlot;
+  }
+  const bool may = std::ranges::all_of(
+      operations_, [&](const auto& operation) { return operation->may_bring(write); });
+  return may ? *newest : kNoSlot;
+}
+
+void Backend::bring(std::uint32_t slot, const Write& newer) {
+  Passing& passing = writes_[slot];
+  if (passing.acknowledgements == kNoSlot) {
+    passing.acknowledgements = acknowledgements_.take();
+    acknowledgements_[passing.acknowledgements] = {passing.write.persisted};
+    passing.write.persisted = completion<&Backend::acknowledge>(*this, passing.acknowledgements);
+  }
+  acknowledgements_[passing.acknowledgements].push_back(newer.persisted);
+  passing.brought.push_back({newer.persisting, newer.written});
+  passing.write.add_newer(newer);
+  passing.prepared.data.reset();
+  ++received_.coalesced;
+  for (std::size_t i = 0; i < operations_.size(); ++i) {
+    operations_[i]->brings(
+        passing.write, completion<&Backend::operation_done>(*this, i << kOperationShift | slot));
+  }
+}
+
+// There won't be any.
+void Backend::forget_acknowledgements(const Passing& passing) {
+  if (passing.acknowledgements != kNoSlot) acknowledgements_.give_back(passing.acknowledgements);
+}
+
+void Backend::acknowledge(std::uint64_t number, Picoseconds now) {
+  const auto slot = static_cast<std::uint32_t>(number);
+  const std::vector<Completion> all = std::exchange(acknowledgements_[slot], {});
+  acknowledgements_.give_back(slot);
+  for (const Completion& persisted : all) {
+    if (persisted) persisted(now);
+  }
+}
+
+WriteId Backend::take(const Write& write, bool reserved) {
+  if (const std::uint32_t older = reserved ? kNoSlot : bringer(write); older != kNoSlot) {
+    bring(older, write);
+    return id_of(older);
+  }
+  const std::uint32_t slot = writes_.take();
+  Passing& passing = writes_[slot];
+  passing = {.write = write, .order = ++order_, .in_queue = {}, .encoded = {}};
+  passing.reserved = reserved;
+  if (write.bytes != kWholeLine) take_bytes(passing.write.data, newest(write.line), ~write.bytes);
+  if (std::uint32_t* const newest = newest_.find(write.line)) {
+    passing.older = std::exchange(*newest, slot);
+  } else {
+    newest_.insert(write.line) = slot;
+  }
+  ++held_;
+  ++held_by_bank_[bank_of(write.line)];
+  const WriteId id = id_of(slot);
+  passing.prepared = results_.claim(passing.write);
+  for (std::size_t i = 0; i < operations_.size(); ++i) {
+    const Completion done =
+        completion<&Backend::operation_done>(*this, i << kOperationShift | slot);
+    if (!operations_[i]->write(passing.write, passing.prepared, done)) {
+      passing.unfinished |= bit(i);
+    }
+  }
+  results_.claimed(passing.prepared.id, passing.unfinished != 0);
+  send_next(write.line);
+  return id;
+}
+
+void Backend::operation_done(std::uint64_t slot_and_operation, Picoseconds) {
+  Passing& passing = writes_[static_cast<std::uint32_t>(slot_and_operation)];
+  passing.unfinished &= ~bit(slot_and_operation >> kOperationShift);
+  if (passing.unfinished > 0) return;
+  if (defects_.order && passing.state == State::kHeld) {
+    send(static_cast<std::uint32_t>(slot_and_operation));
+  } else {
+    send_next(passing.write.line);
+  }
+}
+
+// Rule 2.
+void Backend::send_next(Line line) {
+  while (const std::uint32_t* const newest = newest_.find(line)) {
+    std::uint32_t next = kNoSlot;  // the oldest that hasn't been accepted
+    for (std::uint32_t slot = *newest; slot != kNoSlot; slot = writes_[slot].older) {
+      if (writes_[slot].state != State::kAccepted) next = slot;
+    }
+    if (next == kNoSlot || writes_[next].state != State::kHeld || writes_[next].unfinished != 0) {
+      return;
+    }
+    send(next);
+  }
+}
+
+void Backend::send_next_later(std::uint64_t line, Picoseconds) { send_next({line}); }
+
+// Rules 3 and 6.
+void Backend::send(std::uint32_t slot) {
+  Passing& passing = writes_[slot];
+  Encoded encoded = encode(passing);
+  if (!encoded.metadata.empty()) {
+    passing.state = State::kNoRoom;
+    without_room_.push_back({.write = id_of(slot)});
+    if (without_room_.size() == 1) send_with_metadata(0, queue_.now());
+    return;
+  }
+  leaves(passing, std::move(encoded));
+  const Write write = as_sent(slot);
+  const std::uint32_t home = channel_of(passing.write.line);
+  const bool reserved_there = passing.reserved && channel_of(write.line) == home;
+  if (passing.reserved && !reserved_there) pm_.release(home);
+  const WriteId id = reserved_there ? pm_.write_reserved(write) : pm_.write(write);
+  writes_[slot].in_queue = id;
+}
+
+// Rules 4 and 5.
+Encoded Backend::encode(Passing& passing) const {
+  Write& write = passing.write;
+  if (write.bytes != kWholeLine) {
+    const LineData before = write.data;
+    take_bytes(write.data, accepted_newest(write.line), ~write.bytes);
+    if (write.data != before) passing.prepared.data.reset();
+  }
+  if (!passing.prepared.data) return encode(write, passing);
+  Write worked_out = write;
+  worked_out.data = *passing.prepared.data;
+  return encode(worked_out, passing);
+}
+
+Encoded Backend::encode(const Write& write, const Passing& passing) const {
+  Encoded encoded{.place = write.line, .data = write.data, .order = passing.order};
+  encoded.predicted = passing.prepared.data.has_value();
+  for (const auto& operation : operations_) operation->encode(write, passing.prepared, encoded);
+  return encoded;
+}
+
+void Backend::leaves(Passing& passing, Encoded encoded) {
+  no_longer_here(passing);
+  if (encoded.elsewhere) {
+    ++received_.elsewhere;
+  } else {
+    ++ReceivedStatistics::of(received_.sent, passing.write.kind);
+  }
+  passing.state = State::kSent;
+  passing.completed = passing.write.bytes != kWholeLine;
+  passing.write.bytes = kWholeLine;
+  passing.encoded = std::move(encoded);
+  for (const auto& operation : operations_) {
+    operation->sent(passing.write, passing.encoded);
+    if (defects_.registers) operation->accepted(passing.write, passing.encoded);
+  }
+  discard_prepared(passing);
+}
+
+// Rule 5.
+void Backend::discard_prepared(Passing& passing) {
+  const PreparedId id = std::exchange(passing.prepared, {}).id;
+  if (!id) return;
+  for (const auto& operation : operations_) operation->discard(id);
+}
+
+void Backend::metadata_changed(Line line) {
+  if (defects_.metadata_changed) {
+    results_.outlive(line);
+    return;
+  }
+  if (!keeps_outdated_) results_.discard_range(line, {line.number + 1}, Fate::kMetadataChanged);
+  const std::uint32_t* const newest = newest_.find(line);
+  for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest;
+       slot != kNoSlot && writes_[slot].here(); slot = writes_[slot].older) {
+    discard_prepared(writes_[slot]);
+  }
+}
+
+void Backend::write_metadata(Line line, const LineData& data, Completion persisted) {
+  const Write write{.line = line,
+                    .kind = WriteKind::kMetadata,
+                    .data = data,
+                    .persisted = persisted,
+                    .written = {}};
+  if (!within_step_) {
+    pm_.write(write);
+    return;
+  }
+  behind_step_.push_back(write);
+  queue_.schedule(queue_.now(), Phase::kController, completion<&Backend::write_behind_step>(*this));
+}
+
+void Backend::write_behind_step(std::uint64_t, Picoseconds) {
+  for (const Write& write : std::exchange(behind_step_, {})) pm_.write(write);
+}
+
+// Maybe from within a queue, which has to be through first.
+void Backend::write_back(Line line, const BackendOperation& operation, Completion persisting) {
+  without_room_.push_back(
+      {.write = {}, .line = line, .operation = &operation, .persisting = persisting});
+  if (without_room_.size() > 1) return;
+  queue_.schedule(queue_.now(), Phase::kController,
+                  completion<&Backend::send_with_metadata>(*this));
+}
+
+bool Backend::publish(Completion done) {
+  bool published = true;
+  for (const auto& operation : operations_) published = operation->publish(done) && published;
+  return published;
+}
+
+std::optional<LineData> Backend::evicted(Line line, const LineData& data) const {
+  std::optional<LineData> left = data;
+  for (const auto& operation : operations_) {
+    if (left) left = operation->evicted(line, *left);
+  }
+  return left;
+}
+
+// Rule 8: the metadata's write stands for the line's.
+void Backend::carry(std::uint32_t slot, Write& metadata) {
+  metadata.persisted = writes_[slot].write.persisted;
+  metadata.persisting = completion<&Backend::accepted>(*this, slot);
+  metadata.written = completion<&Backend::written>(*this, slot);
+}
+
+// The write as the queues get it.
+Write Backend::as_sent(std::uint32_t slot) {
+  Write write = writes_[slot].write;
+  write.line = writes_[slot].encoded.place;
+  write.data = writes_[slot].encoded.data;
+  write.bytes = kWholeLine;
+  write.persisting = completion<&Backend::accepted>(*this, slot);
+  write.written = completion<&Backend::written>(*this, slot);
+  return write;
+}
+
+// Sending gives entries back, so that this may be called from within: what is being sent is no
+// longer in the list.
+void Backend::send_with_metadata(std::uint64_t, Picoseconds) {
+  while (!without_room_.empty()) {
+    const Waiting waiting = without_room_.front();
+    without_room_.pop_front();
+    if (send_waiting(waiting)) continue;
+    without_room_.push_front(waiting);
+    pm_.await_room(completion<&Backend::send_with_metadata>(*this));
+    return;
+  }
+}
+
+bool Backend::send_waiting(const Waiting& waiting) {
+  if (waiting.operation != nullptr) return send_metadata(waiting);
+  const std::uint32_t slot = slot_of(waiting.write);
+  return slot == kNoSlot || send_together(slot);
+}
+
+bool Backend::send_metadata(const Waiting& waiting) {
+  std::vector<Write> writes;
+  for (const Encoded::Metadata& metadata : waiting.operation->metadata(waiting.line)) {
+    writes.push_back(as_metadata(metadata));
+  }
+  writes.front().persisting = waiting.persisting;
+  std::vector<WriteId> ids(writes.size());
+  return pm_.write_together(writes, false, ids);
+}
+
+bool Backend::send_together(std::uint32_t slot) {
+  Passing& passing = writes_[slot];
+  passing.encoded = encode(passing);
+  std::vector<Write> writes;
+  if (!passing.encoded.elsewhere) writes.push_back(as_sent(slot));
+  for (const Encoded::Metadata& metadata : passing.encoded.metadata) {
+    writes.push_back(as_metadata(metadata));
+  }
+  if (passing.encoded.elsewhere) carry(slot, writes.front());
+  const std::size_t lines = writes.size();
+  if (defects_.metadata) {
+    for (; writes.size() > 1; writes.pop_back()) pm_.write(writes.back());
+  }
+  if (defects_.data_first && !passing.encoded.elsewhere) writes.resize(1);
+  const std::uint32_t home = channel_of(passing.write.line);
+  const bool reserved_there =
+      passing.reserved && !passing.encoded.elsewhere && channel_of(passing.encoded.place) == home;
+  std::vector<WriteId> ids(writes.size());
+  if (!pm_.write_together(writes, reserved_there, ids)) {
+    if (defects_.metadata) received_.metadata_sent_again += lines - 1;
+    return false;
+  }
+  writes_[slot].in_queue = ids.front();
+  if (passing.reserved && !reserved_there) pm_.release(home);
+  if (defects_.data_first) {
+    const Encoded& encoded = writes_[slot].encoded;
+    for (const Encoded::Metadata& metadata : encoded.metadata) {
+      write_metadata(metadata.line, metadata.data);
+    }
+    if (encoded.elsewhere) received_.metadata_sent_again += encoded.metadata.size();
+  }
+  return true;
+}
+
+// From within the queue: what comes next has to wait until it is through.
+void Backend::accepted(std::uint64_t number, Picoseconds now) {
+  const auto slot = static_cast<std::uint32_t>(number);
+  Passing& passing = writes_[slot];
+  if (passing.here()) leaves(passing, Encoded(passing.encoded));
+  passing.state = State::kAccepted;
+  if (passing.write.persisting) passing.write.persisting(now);
+  for (const Brought& brought : passing.brought) {
+    if (brought.persisting) brought.persisting(now);
+  }
+  within_step_ = true;
+  for (const auto& operation : operations_) {
+    if (!defects_.registers) operation->accepted(passing.write, passing.encoded);
+  }
+  within_step_ = false;
+  if (*newest_.find(passing.write.line) == slot) return;
+  queue_.schedule(now, Phase::kController,
+                  completion<&Backend::send_next_later>(*this, passing.write.line.number));
+}
+
+void Backend::written(std::uint64_t number, Picoseconds now) {
+  const auto slot = static_cast<std::uint32_t>(number);
+  const Passing& passing = writes_[slot];
+  within_step_ = true;
+  for (const auto& operation : operations_) operation->written(passing.write, passing.encoded);
+  within_step_ = false;
+  for (std::uint32_t older = passing.older; older != kNoSlot; older = writes_[older].older) {
+    writes_[older].overwritten = true;
+  }
+  std::vector<Brought> all = passing.brought;
+  all.push_back({.persisting = {}, .written = passing.write.written});
+  forget(slot);
+  for (const Brought& one : all) {
+    if (one.written) one.written(now);
+  }
+}
+
+void Backend::no_longer_here(const Passing& passing) {
+  --held_;
+  --held_by_bank_[bank_of(passing.write.line)];
+}
+
+void Backend::forget(std::uint32_t slot) {
+  Passing& passing = writes_[slot];
+  std::uint32_t* const newest = newest_.find(passing.write.line);
+  std::uint32_t* link = newest;
+  while (*link != slot) link = &writes_[*link].older;
+  *link = passing.older;
+  if (*newest == kNoSlot) newest_.erase(passing.write.line);
+  passing.order = 0;
+  writes_.give_back(slot);
+}
+
+// ---- Finding and dropping
+
+WriteId Backend::id_of(std::uint32_t slot) const {
+  return {kHere, writes_[slot].order << kSlotBits | slot};
+}
+
+std::uint32_t Backend::slot_of(WriteId id) const {
+  if (id.channel != kHere) return kNoSlot;
+  const auto slot = static_cast<std::uint32_t>(id.number & ((1u << kSlotBits) - 1));
+  if (slot >= writes_.size() || writes_[slot].order != id.number >> kSlotBits) return kNoSlot;
+  return slot;
+}
+
+bool Backend::droppable(const Passing& passing) const {
+  if (passing.here()) return true;
+  if (passing.encoded.elsewhere || passing.overwritten) return false;
+  return pm_.pending(passing.in_queue) != nullptr && !taken_along(passing);
+}
+
+// Rules 4 and 8. Writes that have merged are dropped together.
+bool Backend::taken_along(const Passing& passing) const {
+  std::uint32_t slot = *newest_.find(passing.write.line);
+  for (; &writes_[slot] != &passing; slot = writes_[slot].older) {
+    const Passing& newer = writes_[slot];
+    if (newer.completed && newer.in_queue != passing.in_queue) return true;
+    if (newer.encoded.elsewhere && !newer.here()) return true;
+  }
+  return false;
+}
+
+bool Backend::find(Line line, WriteKind kind, WriteId& id) const {
+  if (operations_.empty()) return pm_.find(line, kind, id);
+  const std::uint32_t* const newest = newest_.find(line);
+  for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest; slot != kNoSlot;
+       slot = writes_[slot].older) {
+    if (writes_[slot].write.kind != kind || !droppable(writes_[slot])) continue;
+    id = id_of(slot);
+    return true;
+  }
+  return false;
+}
+
+const Write* Backend::pending(WriteId id) const {
+  if (operations_.empty()) return pm_.pending(id);
+  const std::uint32_t slot = slot_of(id);
+  return slot != kNoSlot && droppable(writes_[slot]) ? &writes_[slot].write : nullptr;
+}
+
+bool Backend::drop(WriteId id) {
+  if (operations_.empty()) {
+    const bool dropped = pm_.drop(id);
+    received_.dropped_in_queue += dropped;
+    return dropped;
+  }
+  const std::uint32_t slot = slot_of(id);
+  if (slot == kNoSlot) return false;
+  const Passing& passing = writes_[slot];
+  const Line line = passing.write.line;
+  if (!droppable(passing)) return false;
+  if (passing.here()) {
+    ++received_.dropped_here;
+    discard_prepared(writes_[slot]);
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
+      if ((passing.unfinished & bit(i)) == 0) continue;
+      operations_[i]->forget(
+          completion<&Backend::operation_done>(*this, i << kOperationShift | slot));
+    }
+    no_longer_here(passing);
+    forget_acknowledgements(passing);
+    const bool reserved = passing.reserved;
+    forget(slot);
+    if (reserved) pm_.release(channel_of(line));
+  } else {
+    const WriteId in_queue = passing.in_queue;
+    dropped_from_queue(line, in_queue);
+    ++received_.dropped_in_queue;
+    pm_.drop(in_queue);
+  }
+  send_next(line);
+  return true;
+}
+
+// Before it is: what the operations keep changes in the same step. With the write go all that have
+// merged with it.
+void Backend::dropped_from_queue(Line line, WriteId in_queue) {
+  for (std::uint32_t slot = *newest_.find(line); slot != kNoSlot;) {
+    const Passing& passing = writes_[slot];
+    const std::uint32_t older = passing.older;
+    if (!passing.here() && passing.in_queue == in_queue) {
+      for (const auto& operation : operations_) {
+        operation->dropped(passing.write, passing.encoded, passing.state == State::kAccepted);
+      }
+      if (passing.state != State::kAccepted) forget_acknowledgements(passing);
+      forget(slot);
+    }
+    slot = older;
+  }
+}
+
+LineData Backend::newest(Line line) const {
+  Write all{.line = line, .data = {}, .persisted = {}, .written = {}, .bytes = 0};
+  const std::uint32_t* const newest = newest_.find(line);
+  for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest;
+       slot != kNoSlot && writes_[slot].state != State::kAccepted; slot = writes_[slot].older) {
+    all.add_older(writes_[slot].write);
+  }
+  if (all.bytes != kWholeLine) take_bytes(all.data, accepted_newest(line), ~all.bytes);
+  return all.data;
+}
+
+// Without what hasn't been accepted yet, as far as it is held here.
+LineData Backend::accepted_newest(Line line) const { return decode(line, pm_.newest(place(line))); }
+
+LineData Backend::surviving(Line line) const { return decode(line, pm_.surviving(place(line))); }
+
+Line Backend::place(Line line) const {
+  for (const auto& operation : operations_) line = operation->place(line);
+  return line;
+}
+
+// From the last operation to the first, each by the line that it had.
+LineData Backend::decode(Line line, LineData data) const {
+  std::vector<Line> lines;
+  for (const auto& operation : operations_) {
+    lines.push_back(line);
+    line = operation->place(line);
+  }
+  for (std::size_t i = operations_.size(); i > 0; --i) {
+    data = operations_[i - 1]->decode(lines[i - 1], data);
+  }
+  return data;
+}
+
+LineData Backend::decode_before(const BackendOperation& operation, Line line, LineData data) const {
+  std::vector<std::pair<const BackendOperation*, Line>> before;
+  for (const auto& other : operations_) {
+    if (other.get() == &operation) break;
+    before.emplace_back(other.get(), line);
+    line = other->place(line);
+  }
+  for (auto other = before.rbegin(); other != before.rend(); ++other) {
+    data = other->first->decode(other->second, data);
+  }
+  return data;
+}
+
+std::span<const std::uint32_t> Backend::pending_operations() const {
+  const std::span<const std::uint32_t> queued = pm_.pending_operations();
+  if (held_ == 0) return queued;
+  all_by_bank_.assign(queued.begin(), queued.end());
+  for (std::size_t bank = 0; bank < all_by_bank_.size(); ++bank) {
+    all_by_bank_[bank] += held_by_bank_[bank];
+  }
+  return all_by_bank_;
+}
+
+bool Backend::prepares_at_once(Completion free) const {
+  for (const auto& operation : operations_) {
+    if (!operation->starts_at_once(free)) return false;
+  }
+  return true;
+}
+
+// ---- Reads
+
+void Backend::read(Line line, Completion done) {
+  ++received_.reads;
+  if (operations_.empty()) return pm_.read(line, done);
+  if (holds_whole(line)) {
+    ++received_.forwarded_reads;
+    queue_.schedule(queue_.now() + forward_latency_, Phase::kController, done);
+    return;
+  }
+  const std::uint32_t slot = reads_.take();
+  reads_[slot] = {line, done, 1};
+  const Completion located = completion<&Backend::read_located>(*this, slot);
+  for (const auto& operation : operations_) {
+    reads_[slot].unanswered += !operation->locate(line, located);
+  }
+  read_located(slot, queue_.now());
+}
+
+void Backend::read_located(std::uint64_t number, Picoseconds) {
+  const auto slot = static_cast<std::uint32_t>(number);
+  Reading& reading = reads_[slot];
+  if (--reading.unanswered > 0) return;
+  reading.unanswered = 1;
+  const Completion answered = completion<&Backend::read_answered>(*this, slot);
+  for (const auto& operation : operations_) {
+    reads_[slot].unanswered += !operation->read(reading.line, answered);
+  }
+  pm_.read(place(reading.line), completion<&Backend::read_came>(*this, slot));
+}
+
+void Backend::read_came(std::uint64_t slot, Picoseconds now) {
+  if (after_read_ == Picoseconds{}) return read_answered(slot, now);
+  queue_.schedule(now + after_read_, Phase::kController,
+                  completion<&Backend::read_answered>(*this, slot));
+}
+
+// Rule 1.
+bool Backend::holds_whole(Line line) const {
+  ByteMask held = 0;
+  const std::uint32_t* const newest = newest_.find(line);
+  for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest;
+       slot != kNoSlot && writes_[slot].here(); slot = writes_[slot].older) {
+    held |= writes_[slot].write.bytes;
+  }
+  return held == kWholeLine;
+}
+
+void Backend::read_answered(std::uint64_t number, Picoseconds now) {
+  const auto slot = static_cast<std::uint32_t>(number);
+  if (--reads_[slot].unanswered > 0) return;
+  const Completion done = reads_[slot].done;
+  reads_.give_back(slot);
+  if (done) done(now);
+}
+
+// ---- What is to be told
+
+void Backend::statistics(StatisticsCollector& collector) const {
+  collector.group("received", received_);
+  for (const auto& operation : operations_) operation->statistics(collector);
+}
+
+std::string Backend::pending() const {
+  return sentences(operations_.size() + 1, [this](std::size_t i) {
+    if (i > 0) return operations_[i - 1]->pending();
+    if (held_ == 0) return std::string();
+    return std::to_string(held_) + " writes are held by the backend" +
+           (without_room_.empty() ? "" : ", which has no room for one and its metadata");
+  });
+}
+
+std::unique_ptr<ImageDecoder> Backend::decoder() const {
+  DecoderChain::Decoders decoders;
+  for (const auto& operation : operations_) {
+    if (auto decoder = operation->decoder()) decoders.push_back(std::move(decoder));
+  }
+  if (decoders.empty()) return nullptr;
+  return std::make_unique<DecoderChain>(std::move(decoders));
+}
+
+SurvivingRegisters Backend::registers() const {
+  SurvivingRegisters registers;
+  for (const auto& operation : operations_) operation->add_registers(registers);
+  return registers;
+}
+
+void Backend::add_spare_bits(DeviceImage& device) const {
+  for (const auto& operation : operations_) {
+    operation->add_spare_bits(device, [this](Line line) { return place(line); });
+  }
+}
+
+}  // namespace pmemsim

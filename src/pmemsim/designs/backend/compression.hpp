@@ -1,0 +1,96 @@
+// Compression, before data are looked up or encrypted: the first of all operations (Janus, Table 1:
+// "reduce the size of memory accesses to save the bandwidth"; bdi.hpp).
+//
+//   C1  compressing the line
+//
+//   1  A line that becomes shorter stands compressed at the beginning of its place, others as they
+//      are. A bit says which, one of those that the line has beyond its 64 bytes (spare_bits.hpp):
+//      it comes with the line, is accepted and dropped with it, and costs no traffic.
+//   2  Nothing is saved but by the statistics: this memory's bursts and writes are those of whole
+//      lines. [Open: what shorter ones would save of a bus and of banks.]
+//   3  A line whose data are elsewhere (deduplication) has the bit of that place, for the bit
+//      follows from the data.
+//   4  A read is decompressed once the line has come.
+//   5  Words of a compressed line mean nothing without the others: the line must be persistent as a
+//      whole, as it is where queues survive.
+#pragma once
+
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/designs/backend/operation.hpp"
+#include "pmemsim/designs/backend/spare_bits.hpp"
+
+namespace pmemsim {
+
+struct CompressionDefects {
+  bool flag = false;
+  bool dropped = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.defect("flag", flag, "the bit that says that a line is compressed stays once it is set");
+    visit.defect("dropped", dropped, "the bit of a line whose write is dropped stays as it was");
+  }
+};
+
+struct CompressionParameters {
+  Picoseconds latency{30'000};
+  Picoseconds decompression_latency{250};
+  CompressionDefects defects;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("latency", latency, {.most = 1e9}, "Compressing a line");
+    visit("decompression_latency", decompression_latency, {.most = 1e9}, "Decompressing a line");
+    defects.describe(visit);
+  }
+};
+
+struct CompressionStatistics {
+  std::uint64_t compressed = 0;
+  std::uint64_t incompressible = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t compressed_bytes = 0;
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("compressed", compressed, "lines", "Lines written compressed",
+          share_of("bytes").each(kLineBytes));
+    visit("incompressible", incompressible, "lines", "Lines written as they are",
+          share_of("bytes").each(kLineBytes));
+    visit("bytes", bytes, "bytes", "Bytes of both");
+    visit("compressed_bytes", compressed_bytes, "bytes", "Of these, what compression leaves",
+          part_of("bytes"));
+  }
+};
+
+class Compression final : public BackendOperation {
+ public:
+  explicit Compression(const CompressionParameters& parameters) : parameters_(parameters) {}
+
+  std::vector<SubOperation> sub_operations() const override;
+  Picoseconds after_read() const override { return parameters_.decompression_latency; }
+  void encode(const Write&, const Prepared&, Encoded& encoded) const override;
+  void accepted(const Write& write, const Encoded& encoded) override;
+  void dropped(const Write& write, const Encoded& encoded, bool accepted) override;
+  void written(const Write&, const Encoded& encoded) override {
+    is_compressed_.written(encoded.order);
+  }
+  LineData decode(Line line, const LineData& data) const override;
+  std::unique_ptr<ImageDecoder> decoder() const override;
+  void add_registers(SurvivingRegisters& registers) const override {
+    registers.add_operation("compression");
+  }
+  void add_spare_bits(DeviceImage& device, const std::function<Line(Line)>& place) const override;
+  void statistics(StatisticsCollector& collector) const override {
+    collector.group("compression", statistics_);
+  }
+
+ private:
+  class DecompressedImage;
+
+  const CompressionParameters parameters_;
+  SpareBits<bool> is_compressed_;
+  CompressionStatistics statistics_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,218 @@
+// Deduplication (Janus, 3.1, after DeWrite: Zuo, Hua, Zhao, Zhou, Guo, MICRO 2018): data that PM
+// has already aren't written again; the line's entry says where they are.
+//
+//   D1  the fingerprint of the data: MD5, or CRC-32
+//   D2  looking it up among those of the data that PM has. With CRC-32, which different data have
+//       in common, each line that was found is read and compared. [Open: in which order, if there
+//       are several; all at once. Places with the same data count as one.]
+//   D3  the address mapping is changed: the line's entry is looked up (line_entries.hpp)
+//   D4  the entry is encrypted. [Open: its time; that of AES] It stands beside the counter, so not
+//       before E1.
+//
+//   1  A place has as many references as lines whose data are there. A write to a line leaves its
+//      place to the others, if there are any, and goes to a free one; otherwise it stays.
+//   2  A place that no line refers to is free, as soon as its line's new data are written: until
+//      then they could be dropped, and the line were again where it was.
+//   3  Data are found by their fingerprint once they are written: a write that waits could be
+//      dropped. They are found no more when their place gets others, or is free.
+//   4  Fingerprints, references and free places are reconstructable: from the entries and the data
+//      (4.3.2). What is kept of them is, at every crash, what recovery would rebuild from the
+//      image: but for references of entries that a dropped write has left behind, of lines that
+//      could still be again where they were (rule 2), and places of writes that have been sent and
+//      wait for room in their queue. Data that are there and aren't found cost no
+//      more than a write. The table of fingerprints is in PM and cached; entries of it have 16
+//      bytes.
+//
+// Where duplicates are drawn (Janus's experiments: "a deduplication ratio of 0.5"), a write of
+// these data is a duplicate or not by a number that only depends on them and the seed.
+// This is for time and traffic: the data are kept as they were written, and nothing is mapped.
+#pragma once
+
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "pmemsim/common/event_queue.hpp"
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/designs/backend/line_entries.hpp"
+#include "pmemsim/designs/backend/place_keeper.hpp"
+
+namespace pmemsim {
+
+enum class Fingerprint : std::uint8_t { kMd5, kCrc32 };
+enum class Duplicates : std::uint8_t { kData, kDrawn };
+
+inline std::span<const std::string_view> choice_names(Fingerprint) {
+  static constexpr std::string_view kNames[] = {"md5", "crc32"};
+  return kNames;
+}
+inline std::span<const std::string_view> choice_names(Duplicates) {
+  static constexpr std::string_view kNames[] = {"data", "drawn"};
+  return kNames;
+}
+
+// Deliberate defects, so that crash tests can show that they would find them.
+struct DeduplicationDefects {
+  bool references = false;
+  bool fingerprint = false;
+  bool mapping = false;
+  bool pending = false;
+  bool leak = false;
+  bool count = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.defect("references", references, "a place is free while one line still refers to it");
+    visit.defect("fingerprint", fingerprint, "data are found whose place has got others");
+    visit.defect("mapping", mapping, "the entry of a duplicate keeps the place of the data before");
+    visit.defect("pending", pending, "data are found that may still be dropped from their queue");
+    visit.defect("leak", leak, "a place that no line refers to is never free again");
+    visit.defect("count", count, "of a place with two references, the next one isn't counted");
+  }
+};
+
+struct DeduplicationParameters {
+  Fingerprint fingerprint = Fingerprint::kMd5;
+  Picoseconds md5_latency{321'000};
+  Picoseconds crc32_latency{91'000};
+  Picoseconds entry_latency{40'000};
+  Duplicates duplicates = Duplicates::kData;
+  std::uint32_t drawn_percent = 50;
+  std::uint32_t seed = 1;
+  MetadataCacheParameters cache;
+  DeduplicationDefects defects;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("fingerprint", fingerprint, {}, "How data are told apart");
+    visit("md5_latency", md5_latency, {.most = 1e9}, "MD5 of a line");
+    visit("crc32_latency", crc32_latency, {.most = 1e9}, "CRC-32 of a line");
+    visit("entry_latency", entry_latency, {.most = 1e9}, "Encrypting a line's entry");
+    visit("duplicates", duplicates, {},
+          "What is a duplicate: data that PM really has, or what is drawn, for time and traffic "
+          "alone");
+    visit("drawn_percent", drawn_percent, {.least = 0, .most = 100},
+          "Of a hundred writes, duplicates, if these are drawn");
+    visit("seed", seed, {.least = 0, .most = 4e9}, "Of the drawing");
+    visit.group("cache", cache);
+    defects.describe(visit);
+  }
+};
+
+struct DeduplicationStatistics {
+  std::uint64_t duplicates = 0;
+  std::uint64_t moved = 0;
+  std::uint64_t compared = 0;
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("duplicates", duplicates, "writes", "Writes whose data PM had already",
+          share_of("received.elsewhere"));
+    visit("moved", moved, "writes", "Writes that went to a free place, since others are at theirs",
+          part_of("backend.writes"));
+    visit("compared", compared, "lines", "Lines read from PM to be compared with data");
+  }
+};
+
+class Deduplication final : public BackendOperation, private PlaceKeeper {
+ public:
+  Deduplication(const DeduplicationParameters& parameters, std::uint32_t cores);
+  void connect(EventQueue&, const Memory& pm, Backend& backend) override;
+  bool needs_entries() const override { return true; }
+  void share(LineEntries& entries) override;
+
+  std::vector<SubOperation> sub_operations() const override;
+  std::optional<Line> look_up(std::uint32_t number, const Prediction& subject) override;
+  std::optional<Line> duplicate(const Prediction& subject) override;
+  bool locate(Line line, Completion done) override;
+
+  void encode(const Write& write, const Prepared&, Encoded& encoded) const override;
+  void sent(const Write&, const Encoded& encoded) override;
+  void accepted(const Write& write, const Encoded& encoded) override;
+  void dropped(const Write& write, const Encoded& encoded, bool accepted) override;
+  void written(const Write& write, const Encoded& encoded) override;
+  Line place(Line line) const override;
+  LineData decode(Line line, const LineData& data) const override;
+  std::unique_ptr<ImageDecoder> decoder() const override;
+  void add_registers(SurvivingRegisters& registers) const override {
+    registers.add_operation("deduplication");
+  }
+  void statistics(StatisticsCollector& collector) const override;
+
+ private:
+  // What is at a place.
+  struct Contents {
+    std::uint32_t references = 1;
+    std::optional<std::uint64_t> fingerprint{};  // by which it is found
+    std::uint64_t counter = 0;
+    std::optional<std::size_t> freed_as{};  // which one of the free places
+    LineData data{};
+  };
+  // Of what a mapping reaches: places that no line refers to, and those taken that are no line's
+  // own.
+  struct Space {
+    std::vector<Line> free;
+    std::uint64_t taken = 0;
+  };
+
+  // A write to another place: where its line was. Has the line gone on since, as a duplicate?
+  struct Move {
+    Line line, before;
+    bool gone_on = false;
+  };
+  // A line whose latest write was dropped: where its entry in PM says that it is, and where it is.
+  struct Stale {
+    Line by_entry, is;
+  };
+
+  std::vector<Line> changed_places() override;
+  bool is_stale(Line line) const override { return stale_.contains(line.number); }
+  std::string problem(Line place, const SealedImage& image) const override;
+  bool is_believed(Line place, const SealedImage& image) const;
+  std::string fingerprint_problem(Line place, const SealedImage& image) const;
+  std::uint64_t rebuilt_references(Line place, const SealedImage& image) const;
+  void note(Line place);
+  void owe(Line place, std::int64_t more);
+  void no_longer_stale(Line line);
+
+  std::optional<Line> read_table(Line line, bool changes);
+  std::optional<Line> compare(const LineData& data);
+  bool drawn(const LineData& data) const;
+  std::uint64_t fingerprint_of(const LineData& data) const;
+  std::optional<Line> find(Line line, const LineData& data) const;
+  Contents& contents_at(Line place);
+  std::uint32_t references(Line place) const;
+  bool is_taken(Line place) const;
+  bool is_free(Line place) const;
+  Line place_for(Line line) const;
+  void put(Line line, Line place);
+  void take(Line place);
+  void leave(Line place);
+  void make_free(Line place);
+  void give_back(Line place);
+  void settle(const Move& move);
+  void find_no_more(Contents& contents, Line place);
+  void find_from_now_on(const Write& write, Line place);
+  void keep_drawn(const Write& write, const Encoded& encoded);
+
+  const DeduplicationParameters parameters_;
+  const LineHash md5_;
+  MetadataCache cache_;
+  Backend* backend_ = nullptr;
+  LineEntries* entries_ = nullptr;
+  std::unordered_map<std::uint64_t, Contents> contents_;  // by place
+  std::unordered_map<std::uint64_t, Line> places_;        // of lines that aren't at their own
+  std::unordered_multimap<std::uint64_t, Line> by_fingerprint_;  // places
+  std::unordered_map<std::uint64_t, Space> spaces_;              // by what a mapping reaches
+  std::unordered_map<std::uint64_t, LineData> kept_;             // drawn duplicates, by line
+  std::map<std::uint64_t, Move> before_;        // by the counter of a write that waits
+  std::unordered_set<std::uint64_t> reserved_;  // places of writes that aren't accepted yet
+  // Of rule 4's exceptions.
+  std::unordered_map<std::uint64_t, Stale> stale_;        // by line
+  std::unordered_map<std::uint64_t, std::int64_t> owed_;  // by place: references beyond the entries
+  std::optional<std::unordered_set<std::uint64_t>> changed_;  // places, once they are asked for
+  DeduplicationStatistics statistics_;
+};
+
+}  // namespace pmemsim

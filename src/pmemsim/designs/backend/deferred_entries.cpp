@@ -1,0 +1,76 @@
+#include "pmemsim/designs/backend/deferred_entries.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "pmemsim/designs/backend/backend.hpp"
+
+namespace pmemsim {
+
+void DeferredEntries::connect(EventQueue& queue, Backend& backend, const BackendOperation& entries,
+                              Completion persistent) {
+  queue_ = &queue;
+  backend_ = &backend;
+  entries_ = &entries;
+  persistent_ = persistent;
+}
+
+// Rule 1: once a line has to be readable, it always has.
+void DeferredEntries::stored(Line line, EntryNeed need) {
+  if (EntryNeed* const known = needs_.find(line)) {
+    *known = std::max(*known, need);
+  } else {
+    needs_.insert(line) = need;
+  }
+}
+
+EntryNeed DeferredEntries::need(Line line) const {
+  // No program stores to lines of hardware logs.
+  const EntryNeed* const known = needs_.find(line);
+  const EntryNeed need = known != nullptr ? *known : EntryNeed::kTogether;
+  return backend_->defects().log_entries && need == EntryNeed::kTogether ? EntryNeed::kLater : need;
+}
+
+void DeferredEntries::deferred(Line entries) {
+  ++statistics_.deferred;
+  changed_.push_back(entries);
+}
+
+// Rule 4.
+void DeferredEntries::write_back(Line entries) {
+  ++started_;
+  ++statistics_.written_back;
+  Completion persistent = persistent_;
+  persistent.argument = entries.number;
+  backend_->write_back(entries, *entries_, persistent);
+}
+
+void DeferredEntries::written_back(Picoseconds now) {
+  ++written_;
+  for (; !waiting_.empty() && waiting_.front().until <= written_; waiting_.pop_front()) {
+    queue_->schedule(now, Phase::kController, waiting_.front().done);
+  }
+}
+
+// Rule 3.
+bool DeferredEntries::publish(Completion done) {
+  if (backend_->defects().publication) return true;
+  for (const Line entries : std::exchange(changed_, {})) {
+    if (cache_.clean(entries)) write_back(entries);
+  }
+  if (written_ == started_) return true;
+  ++statistics_.commits_held;
+  waiting_.push_back({started_, done});
+  return false;
+}
+
+void DeferredEntries::forget(const Completion& done) {
+  std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.done == done; });
+}
+
+std::string DeferredEntries::pending() const {
+  if (waiting_.empty()) return {};
+  return std::to_string(waiting_.size()) + " commits wait for entries of lines to be written";
+}
+
+}  // namespace pmemsim

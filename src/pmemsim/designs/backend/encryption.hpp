@@ -1,0 +1,82 @@
+// Counter-mode encryption (Janus, 3.1): a line and its counter make a one-time pad; the line is
+// written as the XOR of its data and the pad.
+//
+//   E1  a new counter: the line's entry is looked up (line_entries.hpp). [Open: its time; 0]
+//   E2  the pad, by AES
+//   E3  the XOR. [Open: its time; 0] With deduplication, not before that has looked the data up.
+//
+// A write changes its line's counter: what was prepared for others of the line doesn't hold any
+// more.
+//
+// Reads decrypt: the pad is made while PM is read, as soon as the entry is there (2.2).
+#pragma once
+
+#include <memory>
+
+#include "pmemsim/common/event_queue.hpp"
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/designs/backend/line_entries.hpp"
+
+namespace pmemsim {
+
+// A deliberate defect, so that crash tests can show that they would find it.
+struct EncryptionDefects {
+  bool counter = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.defect("counter", counter, "every second write of a line has the counter of the first");
+  }
+};
+
+struct EncryptionParameters {
+  Picoseconds aes_latency{40'000};
+  EncryptionDefects defects;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("aes_latency", aes_latency, {.most = 1e9}, "AES: a line's one-time pad");
+    defects.describe(visit);
+  }
+};
+
+struct EncryptionStatistics {
+  std::uint64_t read_pads = 0;
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("read_pads", read_pads, "lines", "Pads made for reads",
+          share_of("received.sent_reads", "pads"));
+  }
+};
+
+class Encryption final : public BackendOperation {
+ public:
+  explicit Encryption(const EncryptionParameters& parameters);
+  void connect(EventQueue& queue, const Memory&, Backend& backend) override;
+  bool needs_entries() const override { return true; }
+  void share(LineEntries& entries) override;
+
+  std::vector<SubOperation> sub_operations() const override;
+  std::optional<Line> look_up(std::uint32_t number, const Prediction& subject) override;
+  bool read(Line line, Completion done) override;
+  void encode(const Write&, const Prepared&, Encoded& encoded) const override;
+  void accepted(const Write& write, const Encoded&) override;
+  LineData decode(Line place, const LineData& data) const override;
+  void add_registers(SurvivingRegisters& registers) const override;
+  void statistics(StatisticsCollector& collector) const override;
+
+ private:
+  void make_pad(std::uint64_t slot, Picoseconds now);
+  void pad_made(std::uint64_t slot, Picoseconds now);
+
+  const EncryptionParameters parameters_;
+  const LineCipher cipher_;
+  EventQueue* queue_ = nullptr;
+  Backend* backend_ = nullptr;
+  LineEntries* entries_ = nullptr;
+  Slab<Completion> reads_;
+  EncryptionStatistics statistics_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,58 @@
+// The entry of a line, and where entries lie in PM (line_entries.hpp, rule 1).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "pmemsim/common/image.hpp"
+#include "pmemsim/common/units.hpp"
+#include "pmemsim/designs/backend/line_crypto.hpp"
+
+namespace pmemsim {
+
+// A line's entry: where its data are, and with what they are sealed
+// there.
+struct Seal {
+  Line place;
+  std::uint64_t counter = 0;
+  std::uint64_t mac = 0;
+  bool operator==(const Seal&) const = default;
+};
+
+// Where entries lie in PM, and how they look there.
+class EntryLayout {
+ public:
+  explicit EntryLayout(bool with_macs) : with_macs_(with_macs) {}
+  bool with_macs() const { return with_macs_; }
+  std::uint64_t lines_covered() const { return with_macs_ ? 4 : 8; }
+  std::uint64_t leaf_of(Line line) const { return line.number / lines_covered(); }
+  Line line_of(Line line) const { return {kEntries + leaf_of(line)}; }
+  bool holds_entries(Line place) const {
+    return place.number >= kEntries && place.number < 2 * kEntries;
+  }
+  // Behind all entries: what operations keep there is rebuilt of entries and data.
+  bool holds_others(Line place) const { return place.number >= 2 * kEntries; }
+  // The first line whose entry is there.
+  Line first_covered(Line entries) const { return {(entries.number - kEntries) * lines_covered()}; }
+  Seal get(const LineData& entries, Line line) const;
+  void put(LineData& entries, Line line, const Seal& entry) const;
+  // What a leaf of the tree is made of: counters and places (Janus, 4.2).
+  LineData leaf(const LineData& entries) const;
+
+ private:
+  // Counter and place share a word: a place is one of 16 GiB around the line.
+  static constexpr unsigned kCounterBits = 36;
+  static constexpr std::uint64_t kEntries = std::uint64_t{1} << 53;  // as line numbers
+  std::size_t offset(Line line) const;
+
+  const bool with_macs_;
+};
+
+// The counter of what programs find in memory.
+inline constexpr std::uint64_t kFormatCounter = 1;
+
+// What a MAC is made of: ciphertext, address and counter.
+std::uint64_t mac_of(const LineHash& authenticator, Line place, std::uint64_t counter,
+                     const LineData& data);
+
+}  // namespace pmemsim

@@ -1,0 +1,95 @@
+// Error correction: of every word of eight bytes that goes to the device, one wrong bit is
+// corrected and two are detected (secded.hpp). Janus, Table 1: "corrects memory error", 0.4-3 ns.
+//
+//   X1  the check bits of the line as the device gets it: not before it is compressed and encrypted
+//
+//   1  Check bits stand in a ninth chip: they are read and written with the line, in the same
+//      burst, and cost no traffic of their own. They are a function of the line, in a queue as on
+//      the device, so that they aren't kept here but worked out when they are needed.
+//   2  A read takes as long for its correction once the line has come.
+//   3  Bits may flip while the power is off, check bits as well as others, of metadata, too. What
+//      can be corrected in the image that a crash has left is corrected before anything else is
+//      done with it; recovery gives up if something can't.
+#pragma once
+
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/designs/backend/operation.hpp"
+
+namespace pmemsim {
+
+struct ErrorCorrectionDefects {
+  bool correct = false;
+  bool detect = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.defect("correct", correct, "a wrong bit is found, but stays wrong");
+    visit.defect("detect", detect, "what can't be corrected is taken as it is");
+  }
+};
+
+struct ErrorCorrectionParameters {
+  Picoseconds latency{3'000};
+  std::uint32_t flipped_bits = 0;
+  std::uint32_t seed = 1;
+  ErrorCorrectionDefects defects;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("latency", latency, {.most = 1e9},
+          "Check bits of a line that is written, or the correction of one that is read");
+    visit("flipped_bits", flipped_bits, {.least = 0, .most = 2},
+          "Of the 72 bits of each word and its check bits that the run has written, how many flip "
+          "when a crash switches the power off");
+    visit("seed", seed, {.least = 0, .most = 4e9}, "Of the drawing of these bits");
+    defects.describe(visit);
+  }
+};
+
+struct ErrorCorrectionStatistics {
+  std::uint64_t coded = 0;
+  std::uint64_t checked = 0;
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("coded", coded, "lines", "Lines written with their check bits",
+          part_of("backend.writes"));
+    visit("checked", checked, "lines", "Lines read and checked",
+          share_of("received.sent_reads", "checks"));
+  }
+};
+
+// Of one word, after a crash, the bits that have flipped. They differ.
+struct FlippedBits {
+  std::uint32_t first, second;
+};
+FlippedBits flipped_bits(std::uint32_t seed, Line place, std::size_t word);
+
+class ErrorCorrection final : public BackendOperation {
+ public:
+  explicit ErrorCorrection(const ErrorCorrectionParameters& parameters) : parameters_(parameters) {}
+
+  std::vector<SubOperation> sub_operations() const override;
+  Picoseconds after_read() const override { return parameters_.latency; }
+  bool read(Line, Completion) override {
+    ++statistics_.checked;
+    return true;
+  }
+  void sent(const Write&, const Encoded& encoded) override {
+    statistics_.coded += !encoded.elsewhere;
+  }
+  std::unique_ptr<ImageDecoder> decoder() const override;
+  void add_registers(SurvivingRegisters& registers) const override {
+    registers.add_operation("error-correction");
+  }
+  void add_spare_bits(DeviceImage& device, const std::function<Line(Line)>& place) const override;
+  void statistics(StatisticsCollector& collector) const override {
+    collector.group("error_correction", statistics_);
+  }
+
+ private:
+  const ErrorCorrectionParameters parameters_;
+  ErrorCorrectionStatistics statistics_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,209 @@
+// Integrity verification (Janus, 4.2): a MAC for each line, and a Bonsai Merkle tree over the
+// lines' counters, whose root is in a persistent register.
+//
+//   E4      the MAC: a keyed hash of ciphertext, address and counter. (The paper counts it among
+//           encryption's steps, since it comes with integrity. [Open: its time; that of SHA-1] As
+//           published, 4.2, it is of ciphertext and counter, and nothing says that it is keyed:
+//           then anybody can make one, or put a line's data, MAC and counter in another line's
+//           place.)
+//   I1      the hash of the leaf: of the line of entries that the line's own is in. (In PMWeaver's
+//           artifact after the pad, too.)
+//   I2, ... the hashes above it, up to the root: with nodes of eight hashes and 4 GB, nine in all
+//
+// A line of entries that comes from PM is verified from its leaf up to the first node that is
+// cached (2.2: "uses caching to reduce the number of verification steps"). [Open: data don't wait
+// for that.]
+//
+// Entries, the tree's leaves, are persistent with their data, and recovery builds the tree anew.
+// [Open: the nodes, `persist_nodes`.] With `leaves` they are written when they are evicted, and
+// recovery doesn't look at them; with `all` those above an entry are persistent in one step with
+// it, and recovery holds them against what is below them.
+//
+// What has been hashed for a write that is expected is of the tree as it was. Every write changes
+// the root, so that read strictly nothing could be done early (4.3.1). [Open: hashes below the
+// lowest node that has been changed since hold; those from there on are made anew. Or nobody
+// cares.] PMWeaver (V-C3) has that of writes that were unpredicted or wrong: hashes of predictions
+// must have been made one upon the other then, in the order of their writes, which is taken to be
+// so.
+#pragma once
+
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/designs/backend/line_entries.hpp"
+
+namespace pmemsim {
+
+// Deliberate defects, so that crash tests can show that they would find them.
+struct IntegrityDefects {
+  bool root = false;
+  bool tree = false;
+  bool mac = false;
+  bool address = false;
+  bool stale_nodes = false;
+  bool nodes = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.defect("root", root, "the register of the root stays as it was");
+    visit.defect("tree", tree, "a leaf is hashed as it was before the write");
+    visit.defect("mac", mac, "the entry keeps the MAC of the data before");
+    visit.defect("address", address, "MACs aren't of the address");
+    visit.defect("stale_nodes", stale_nodes,
+                 "hashes made before their write came are used although other writes have changed "
+                 "what they were made of");
+    visit.defect("nodes", nodes, "nodes are persisted as they were before the write");
+  }
+};
+
+// Which hashes made before their write comes don't hold after another write.
+enum class Staleness : std::uint8_t {
+  kSharedLevels,  // those above what it has changed
+  kUnpredicted,   // the same, if it wasn't predicted as a whole (PMWeaver, V-C3)
+  kAllHashes,     // all, if it wasn't predicted as a whole (PMWeaver's artifact)
+  kIgnored,       // none
+};
+
+inline std::span<const std::string_view> choice_names(Staleness) {
+  static constexpr std::string_view kNames[] = {"shared-levels", "unpredicted",
+                                                "unpredicted-all-hashes", "ignored"};
+  return kNames;
+}
+
+enum class MacForm : std::uint8_t { kKeyed, kPublished };
+
+inline std::span<const std::string_view> choice_names(MacForm) {
+  static constexpr std::string_view kNames[] = {"keyed", "published"};
+  return kNames;
+}
+
+// When the hash of the leaf may begin.
+enum class LeafAfter : std::uint8_t { kCounter, kPad };
+
+inline std::span<const std::string_view> choice_names(LeafAfter) {
+  static constexpr std::string_view kNames[] = {"counter", "pad"};
+  return kNames;
+}
+
+// What of the tree is persistent in one step with the data (strict or leaf persistence, Thomas et
+// al., ASPLOS 2024).
+enum class PersistNodes : std::uint8_t { kLeaves, kAll };
+
+inline std::span<const std::string_view> choice_names(PersistNodes) {
+  static constexpr std::string_view kNames[] = {"leaves", "all"};
+  return kNames;
+}
+
+struct IntegrityParameters {
+  Picoseconds hash_latency{40'000};
+  Picoseconds mac_latency{40'000};
+  LeafAfter leaf_after = LeafAfter::kCounter;
+  std::uint32_t levels = 9;
+  PersistNodes persist_nodes = PersistNodes::kLeaves;
+  Staleness staleness = Staleness::kSharedLevels;
+  MacForm mac = MacForm::kKeyed;
+  MetadataCacheParameters cache;
+  IntegrityDefects defects;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("hash_latency", hash_latency, {.most = 1e9}, "The hash of a node of the tree");
+    visit("mac_latency", mac_latency, {.most = 1e9}, "A line's MAC");
+    visit("leaf_after", leaf_after, {},
+          "What the tree's hashes wait for: the line's new counter, or the pad as well, as if one "
+          "unit made both");
+    visit("levels", levels, {.least = 1, .most = 16},
+          "Hashes from a line of entries up to the root, both among them");
+    visit("persist_nodes", persist_nodes, {},
+          "What of the tree is persistent together with the data: leaves, the lines of entries "
+          "alone, so that nodes are written when they are evicted; all, the nodes up to the root, "
+          "too");
+    visit("staleness", staleness, {},
+          "Hashes made before their write comes that don't hold after another one and are made "
+          "anew. shared-levels: those above what it has changed; unpredicted: the same, if it "
+          "wasn't predicted as a whole; unpredicted-all-hashes: all of them then; ignored: none");
+    visit(
+        "mac", mac, {},
+        "keyed: MACs are HMACs of ciphertext, address and counter; published: hashes of ciphertext "
+        "and counter, which anybody can make");
+    visit.group("cache", cache);
+    defects.describe(visit);
+  }
+};
+
+struct IntegrityStatistics {
+  std::uint64_t nodes_verified = 0;
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("nodes_verified", nodes_verified, "nodes",
+          "Nodes of the tree read from PM to verify entries, or one below them",
+          part_of("metadata.nodes_read"), part_of("received.metadata_reads"));
+  }
+};
+
+struct NodeStatistics {
+  std::uint64_t read = 0, lowest_written = 0, higher_written = 0;
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("nodes_read", read, "lines", "Nodes of the tree asked from PM",
+          part_of("tree_cache.misses"));
+    visit("lowest_nodes_written", lowest_written, "lines",
+          "Nodes of hashes of entries sent to PM, with these or evicted",
+          origin_of("pm.metadata_writes"));
+    visit("higher_nodes_written", higher_written, "lines",
+          "Nodes of hashes of nodes sent to PM, with entries or evicted",
+          origin_of("pm.metadata_writes"));
+  }
+};
+
+class Integrity final : public BackendOperation, private EntryVerifier {
+ public:
+  Integrity(const IntegrityParameters& parameters, std::uint32_t cores);
+  void connect(EventQueue& queue, const Memory&, Backend& backend) override;
+  bool needs_entries() const override { return true; }
+  void share(LineEntries& entries) override;
+  // Beside the entries.
+  std::uint32_t most_metadata() const override { return persists_nodes() ? tree_.levels() - 1 : 0; }
+
+  std::vector<SubOperation> sub_operations() const override;
+  std::optional<Line> look_up(std::uint32_t number, const Prediction& subject) override;
+  Picoseconds changed_at(std::uint32_t number, const Prediction& subject) const override;
+  std::optional<std::uint32_t> outdates(const Write& write, const Encoded& encoded,
+                                        Line other) const override;
+  void encode(const Write&, const Prepared&, Encoded& encoded) const override;
+  void accepted(const Write& write, const Encoded&) override;
+  void add_registers(SurvivingRegisters& registers) const override;
+  void statistics(StatisticsCollector& collector) const override;
+
+ private:
+  void entries_missed(Line entries) override;
+  void entries_written_back(Line entries) override;
+  bool persists_nodes() const { return parameters_.persist_nodes == PersistNodes::kAll; }
+  void node_changed(Line node, bool persisted);
+  void count_written(Line node);
+  bool macs_have_address() const {
+    return parameters_.mac == MacForm::kKeyed && !parameters_.defects.address;
+  }
+  std::uint64_t leaf_of(Line line) const { return EntryLayout(true).leaf_of(line); }
+  Line node_hashed(std::uint32_t number, Line line) const;
+  bool cached(Line node, bool changes);
+  void note_change(Line node);
+  bool changed_since(Picoseconds since, Line line) const;
+  bool ignores_changes() const {
+    return parameters_.staleness == Staleness::kIgnored || parameters_.defects.stale_nodes;
+  }
+
+  const IntegrityParameters parameters_;
+  const LineHash authenticator_;
+  MerkleTree tree_;
+  MetadataCache cache_;
+  Picoseconds last_unpredicted_ = kAlways;
+  LineTable<Picoseconds> changed_;  // nodes, and lines of entries: when a write has been accepted
+  EventQueue* queue_ = nullptr;
+  Backend* backend_ = nullptr;
+  LineEntries* entries_ = nullptr;
+  IntegrityStatistics statistics_;
+  NodeStatistics nodes_;
+};
+
+}  // namespace pmemsim

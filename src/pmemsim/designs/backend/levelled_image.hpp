@@ -1,0 +1,36 @@
+// An image whose lines wear levelling has moved, as recovery reads it: with the regions' registers.
+#pragma once
+
+#include <vector>
+
+#include "pmemsim/designs/backend/image_decoder.hpp"
+#include "pmemsim/designs/backend/start_gap_regions.hpp"
+
+namespace pmemsim {
+
+class LevelledImage final : public ImageDecoder {
+ public:
+  // `moved`: places that have got their line by a change of registers, in order; it may grow.
+  LevelledImage(const StartGapRegions& regions, const std::vector<Line>& moved)
+      : regions_(regions), moved_(moved) {}
+
+  void changed(Line place, const LineData& data, const Tell& tell) override {
+    device_.write(place, data);
+    tell_line_at(place, tell);
+  }
+  void registers_changed(const Tell& tell) override {
+    for (; known_ < moved_.size(); ++known_) tell_line_at(moved_[known_], tell);
+  }
+
+ private:
+  void tell_line_at(Line place, const Tell& tell) {
+    if (const auto line = regions_.line_at(place)) tell(*line, device_.read(place));
+  }
+
+  const StartGapRegions& regions_;
+  const std::vector<Line>& moved_;
+  Image device_;
+  std::size_t known_ = 0;  // of the moves
+};
+
+}  // namespace pmemsim

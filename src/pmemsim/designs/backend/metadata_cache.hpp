@@ -1,0 +1,109 @@
+// A cache on the chip for lines of the backend's metadata: which are there, and which differ from
+// PM (Janus, Table 3: counter cache, Merkle-tree cache). What they hold is known to their
+// operation.
+//
+// A line is there from the look-up that misses on, although it has yet to be read: a second one at
+// that time finds it.
+//
+// Each area of metadata begins at a set of its own. Else those that lie powers of two apart, as the
+// levels of a tree do, and the copies of a program (run.instances), would all begin at the first.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "pmemsim/common/cache_array.hpp"
+#include "pmemsim/common/mix.hpp"
+#include "pmemsim/common/parameters.hpp"
+#include "pmemsim/common/relations.hpp"
+
+namespace pmemsim {
+
+struct MetadataCacheParameters {
+  Bytes size_per_core{512u << 10};
+  std::uint32_t ways = 16;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("size_per_core", size_per_core, {.least = 64, .most = 1ull << 40},
+          "Capacity added for each core of the machine; the cores share it");
+    visit("ways", ways, {.least = 1, .most = 64}, "Associativity");
+  }
+};
+
+struct MetadataCacheStatistics {
+  std::uint64_t look_ups = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+  std::uint64_t write_backs = 0;
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit.quantity("look_ups", look_ups);
+    visit("hits", hits, "lines", "Look-ups that found their line", share_of("look_ups"));
+    visit("misses", misses, "lines", "Look-ups whose line had to be read from PM",
+          share_of("look_ups"));
+    visit("write_backs", write_backs, "lines",
+          "Lines evicted that PM didn't have as they were, and that were written",
+          part_of("misses"));
+  }
+};
+
+class MetadataCache {
+ public:
+  MetadataCache(const MetadataCacheParameters& parameters, std::uint32_t cores)
+      : lines_(parameters.size_per_core.count * cores, parameters.ways) {}
+
+  struct Found {
+    bool hit;
+    std::optional<Line> evicted{};  // to be written: PM has something older
+  };
+  // Puts the line there if it isn't. `changes`: it will differ from PM.
+  Found look_up(Line line, bool changes) {
+    ++statistics_.look_ups;
+    const std::size_t way = lines_.find(moved(line));
+    if (way != kNoWay) {
+      lines_.touch(way);
+      lines_.meta(way).changed |= changes;
+      ++statistics_.hits;
+      return {.hit = true};
+    }
+    ++statistics_.misses;
+    return {.hit = false, .evicted = install(line, changes)};
+  }
+  // PM has the line as it is from now on. False if it had, or the line isn't there.
+  bool clean(Line line) {
+    const std::size_t way = lines_.find(moved(line));
+    return way != kNoWay && std::exchange(lines_.meta(way).changed, false);
+  }
+  bool contains(Line line) const { return lines_.find(moved(line)) != kNoWay; }
+  const MetadataCacheStatistics& statistics() const { return statistics_; }
+
+ private:
+  struct State {
+    bool changed = false;  // PM has something older
+  };
+
+  static constexpr std::uint64_t kAreaLines = 4096;
+
+  // Within its area; of what it returns, it returns the line.
+  static Line moved(Line line) {
+    return {line.number ^ mix(line.number / kAreaLines) % kAreaLines};
+  }
+
+  std::optional<Line> install(Line line, bool changes) {
+    const std::size_t way = lines_.victim(moved(line));
+    const bool written = lines_.occupied(way) && lines_.meta(way).changed;
+    const Line evicted = moved(lines_.line(way));
+    lines_.install(way, moved(line), {changes});
+    if (!written) return {};
+    ++statistics_.write_backs;
+    return evicted;
+  }
+
+  CacheArray<State> lines_;
+  MetadataCacheStatistics statistics_;
+};
+
+}  // namespace pmemsim

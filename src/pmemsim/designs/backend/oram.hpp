@@ -1,0 +1,88 @@
+// Oblivious RAM (Janus, Table 1: "hides the memory access pattern by changing the location of data
+// after every access", about 1000 ns): Path ORAM (Stefanov, van Dijk, Shi, Fletcher, Ren, Yu,
+// Devadas: CCS 2013), its time and its traffic. Lines stay where they are, and hold what they do:
+// data and crash images are as without it.
+//
+//   O1  an access: the path from the root of a tree of buckets to the leaf that the line is mapped
+//       to is read, and written back
+//
+//   1  Every write, and every read, reads all lines of a path of `levels` buckets below the root,
+//      and writes them back when its time is over. Leaves are drawn at random for each access, as
+//      the mapping is anew after each. [Open: the time is Table 1's, whatever the path's lines
+//      take; they keep the banks and the bus from others.]
+//   2  Position map and stash are on the chip. [Open: the map of a large memory is in ORAMs of its
+//      own.]
+//   3  The pad (E2) doesn't wait for it. [Open: Path ORAM encrypts a bucket with a number of the
+//      bucket's; the counter of a line here is the line's, wherever it stands.]
+#pragma once
+
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/common/slab.hpp"
+#include "pmemsim/designs/backend/operation.hpp"
+
+namespace pmemsim {
+
+struct OramParameters {
+  Picoseconds latency{1'000'000};
+  std::uint32_t levels = 12;
+  std::uint32_t bucket_lines = 4;
+  std::uint32_t seed = 1;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("latency", latency, {.most = 1e9}, "An access");
+    visit("levels", levels, {.least = 0, .most = 20},
+          "Levels of the tree below its root; with buckets of 4 lines, 12 are 2 MiB");
+    visit("bucket_lines", bucket_lines, {.least = 1, .most = 16},
+          "Lines of a bucket; Stefanov et al. take 4 for their measurements");
+    visit("seed", seed, {.least = 0, .most = 4e9}, "Of the drawing of leaves");
+  }
+};
+
+struct OramStatistics {
+  std::uint64_t accesses = 0;
+  std::uint64_t path_lines = 0;
+  std::uint64_t lines_a_path = 0;
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("accesses", accesses, "accesses", "Paths read and written back",
+          share_of("path_lines").each(lines_a_path));
+    visit("path_lines", path_lines, "lines", "Lines of these: as many reads as writes",
+          part_of("received.metadata_reads"), origin_of("pm.metadata_writes"));
+  }
+};
+
+class Oram final : public BackendOperation {
+ public:
+  explicit Oram(const OramParameters& parameters) : parameters_(parameters) {
+    statistics_.lines_a_path = path_lines();
+  }
+  void connect(EventQueue& queue, const Memory&, Backend& backend) override;
+
+  std::vector<SubOperation> sub_operations() const override;
+  std::optional<Line> look_up(std::uint32_t number, const Prediction&) override;
+  bool read(Line, Completion done) override;
+  void statistics(StatisticsCollector& collector) const override {
+    collector.group("oram", statistics_);
+  }
+
+ private:
+  struct Access {
+    std::uint64_t leaf;
+    Completion done;  // of a read
+  };
+
+  void access(Completion done);
+  void write_back(std::uint64_t slot, Picoseconds now);
+  Line path_line(std::uint64_t leaf, std::uint32_t number) const;
+  std::uint32_t path_lines() const { return (parameters_.levels + 1) * parameters_.bucket_lines; }
+
+  const OramParameters parameters_;
+  EventQueue* queue_ = nullptr;
+  Backend* backend_ = nullptr;
+  Slab<Access> accesses_;
+  OramStatistics statistics_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,56 @@
+// What becomes of the writes and reads that reach the backend. Nothing of it is published: it ties
+// the statistics of those who write and read to those of PM.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
+
+namespace pmemsim {
+
+struct ReceivedStatistics {
+  using Counts = std::array<std::uint64_t, kWriteKinds>;  // by WriteKind
+
+  Counts writes{};
+  Counts sent{};                // to the queues
+  std::uint64_t elsewhere = 0;  // whose data PM already has: only their metadata are sent
+  std::uint64_t coalesced = 0, dropped_here = 0, dropped_in_queue = 0;
+  std::uint64_t metadata_sent_again = 0;  // only by injected faults
+  std::uint64_t past_operations = 0;      // only by an injected fault
+  std::uint64_t reads = 0, forwarded_reads = 0, metadata_reads = 0;
+
+  static std::uint64_t& of(Counts& counts, WriteKind kind) {
+    return counts[static_cast<std::size_t>(kind)];
+  }
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    const auto [data, log, log_header, metadata] = writes;
+    visit.quantity("writes", data + log + log_header);
+    visit.quantity("data_writes", data, share_of("writes", "kind"));
+    visit.quantity("log_writes", log, share_of("writes", "kind"));
+    visit.quantity("log_header_writes", log_header, share_of("writes", "kind"));
+    const auto [sent_data, sent_log, sent_log_header, sent_metadata] = sent;
+    visit.quantity("sent_data", sent_data, share_of("writes", "fate"), share_of("pm.data_writes"));
+    visit.quantity("sent_log", sent_log, share_of("writes", "fate"), share_of("pm.log_writes"));
+    visit.quantity("sent_log_headers", sent_log_header, share_of("writes", "fate"),
+                   share_of("pm.log_header_writes"));
+    visit.quantity("operated", data + log + log_header - past_operations);
+    visit.quantity("elsewhere", elsewhere, share_of("writes", "fate"));
+    visit.quantity("coalesced", coalesced, share_of("writes", "fate"));
+    visit.quantity("dropped_here", dropped_here, share_of("writes", "fate"));
+    visit.quantity("dropped_in_queue", dropped_in_queue, share_of("pm.writes_dropped"));
+    visit.quantity("dropped", dropped_here + dropped_in_queue);
+    visit.quantity("metadata_sent_again", metadata_sent_again, origin_of("pm.metadata_writes"));
+
+    visit.quantity("reads", reads);
+    visit.quantity("forwarded_reads", forwarded_reads, share_of("reads"));
+    visit.quantity("sent_reads", reads - forwarded_reads, share_of("reads"),
+                   share_of("pm.reads", "origin"));
+    visit.quantity("metadata_reads", metadata_reads, share_of("pm.reads", "origin"));
+  }
+};
+
+}  // namespace pmemsim

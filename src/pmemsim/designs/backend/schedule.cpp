@@ -1,0 +1,403 @@
+#include "pmemsim/designs/backend/schedule.hpp"
+
+#include <bit>
+#include <utility>
+
+#include "pmemsim/designs/backend/backend.hpp"
+
+namespace pmemsim {
+namespace {
+
+constexpr unsigned kNodeBits = 8;  // of a completion's argument; above it is the slot
+
+constexpr std::uint64_t slot_and_node(std::uint32_t slot, std::uint32_t node) {
+  return std::uint64_t{slot} << kNodeBits | node;
+}
+constexpr std::uint32_t slot_in(std::uint64_t both) {
+  return static_cast<std::uint32_t>(both >> kNodeBits);
+}
+constexpr std::uint32_t node_in(std::uint64_t both) {
+  return static_cast<std::uint32_t>(both & ((1u << kNodeBits) - 1));
+}
+
+}  // namespace
+
+OperationSchedule::OperationSchedule(std::vector<BackendOperation*> operations,
+                                     OperationGraph graph, std::uint32_t units,
+                                     const BackendParameters& parameters)
+    : operations_(std::move(operations)),
+      graph_(std::move(graph)),
+      units_(units),
+      parameters_(parameters) {
+  for (const OperationGraph::Node& node : graph_.nodes()) {
+    works_done_.of(node.sub.work).there = true;
+  }
+  if (parameters_.outdated_results != OutdatedResults::kWhenWritten) {
+    expected_writes_.emplace(operations_, graph_, parameters_, works_done_);
+  }
+}
+
+void OperationSchedule::connect(EventQueue& queue, const Memory&, Backend& backend) {
+  queue_ = &queue;
+  backend_ = &backend;
+  if (expected_writes_) expected_writes_->connect(queue, backend);
+}
+
+Inputs OperationSchedule::known(const Work& work) const {
+  return {.address = work.subject.line.has_value(), .data = work.subject.whole()};
+}
+
+// ---- What is expected
+
+void OperationSchedule::prepare(PreparedId id, const Prediction& prediction) {
+  if (expected_writes_) return expected_writes_->prepare(id, prediction);
+  const std::uint32_t* const there = expected_.find({id.number});
+  const std::uint32_t slot = there != nullptr ? *there : works_.take();
+  Work& work = works_[slot];
+  if (there == nullptr) {
+    work = {.subject = prediction};
+    expected_.insert({id.number}) = slot;
+  } else {
+    if (known(work).data && work.subject.data != prediction.data) lose_data(work);  // rule 5
+    work.subject = prediction;
+  }
+  go_on(slot);
+}
+
+void OperationSchedule::lose_data(Work& work) { lose(work, graph_.of_data()); }
+
+// With what follows from it, what fell away comes back.
+void OperationSchedule::lose(Work& work, NodeSet nodes) {
+  const std::vector<OperationGraph::Node>& all = graph_.nodes();
+  for (std::size_t node = 0; node < all.size(); ++node) {
+    if (!all[node].sub.finds_duplicates || (nodes & set_of(node)) == 0) continue;
+    work.done &= ~std::exchange(work.fallen_away, 0);
+    work.duplicate_at.reset();
+  }
+  work.done &= ~nodes;
+  work.useless |= work.running & nodes;
+}
+
+// Rule 4. In the order in which they can be done, so that what follows needs no look of its own.
+void OperationSchedule::lose_outdated(Work& work, TakenOver& taken) {
+  for (std::size_t node = 0; node < graph_.nodes().size(); ++node) {
+    if ((work.done & ~work.fallen_away & set_of(node)) == 0) continue;
+    const OperationGraph::Node& what = graph_.nodes()[node];
+    BackendOperation& operation = *operations_[what.operation];
+    const bool outdated =
+        what.sub.finds_duplicates
+            ? operation.duplicate(work.subject) != work.duplicate_at
+            : operation.changed_at(what.number, work.subject) >= work.done_at[node];
+    if (!outdated) continue;
+    (what.sub.finds_duplicates ? taken.duplicate : taken.outdated) = true;
+    const NodeSet done = work.done;
+    lose(work, graph_.from(node));
+    statistics_.outdated += static_cast<std::uint64_t>(std::popcount(done & ~work.done));
+  }
+}
+
+void OperationSchedule::accepted(const Write& write, const Encoded& encoded) {
+  if (expected_writes_) expected_writes_->accepted(write, encoded);
+}
+
+void OperationSchedule::discard(PreparedId id) {
+  if (expected_writes_) return expected_writes_->discard(id);
+  const std::uint32_t* const there = expected_.find({id.number});
+  if (there == nullptr) return;  // a write has taken it over
+  const std::uint32_t slot = *there;
+  expected_.erase({id.number});
+  unwanted(slot);
+}
+
+// ---- Writes
+
+bool OperationSchedule::write(const Write& write, const Prepared& prepared, Completion done) {
+  TakenOver taken;
+  const std::uint32_t slot = take_over(write, prepared, taken);
+  if (observer_ != nullptr) {
+    observer_->came(done.argument, write, prepared, taken, queue_->now());
+  }
+  Work& work = works_[slot];
+  ++statistics_.writes;
+  if (complete(work)) {
+    ++statistics_.done_before;
+    return answer_at_once(slot, done);
+  }
+  if (acknowledges_on_arrival()) find_duplicate(work);
+  go_on(slot);
+  if (complete(work)) return answer_at_once(slot, done);  // within no time
+  if (acknowledges_on_arrival()) {
+    tell_done(done, {});
+    return true;
+  }
+  work.finished = done;
+  come_.insert({done.argument}) = slot;
+  return false;
+}
+
+bool OperationSchedule::answer_at_once(std::uint32_t slot, const Completion& done) {
+  leave_if_idle(slot);
+  tell_done(done, {});
+  return true;
+}
+
+// Rule 7.
+void OperationSchedule::find_duplicate(Work& work) {
+  for (const OperationGraph::Node& node : graph_.nodes()) {
+    if (!node.sub.finds_duplicates) continue;
+    work.duplicate_at = operations_[node.operation]->duplicate(work.subject);
+  }
+}
+
+// Rule 4.
+std::uint32_t OperationSchedule::take_over(const Write& write, const Prepared& prepared,
+                                           TakenOver& taken) {
+  if (expected_writes_) return take_over_expected(write, prepared, taken);
+  const std::uint32_t* const there = prepared.id ? expected_.find({prepared.id.number}) : nullptr;
+  const Prediction subject{.line = write.line, .data = write.data, .bytes = kWholeLine};
+  std::uint32_t slot = kNoSlot;
+  if (there == nullptr) {
+    slot = works_.take();
+    works_[slot] = {.subject = subject};
+  } else {
+    slot = *there;
+    works_[slot].subject = subject;
+    expected_.erase({prepared.id.number});
+    if (!prepared.data) lose_data(works_[slot]);
+    taken.unfinished = !complete(works_[slot]);
+    statistics_.executed_before += !taken.unfinished;
+    lose_outdated(works_[slot], taken);
+    if (works_[slot].waits) {  // now among the writes
+      std::erase(expected_waiting_, slot);
+      works_[slot].waits = false;
+    }
+  }
+  works_[slot].expected = false;
+  works_[slot].came = queue_->now();
+  return slot;
+}
+
+// What is under way there goes on here.
+std::uint32_t OperationSchedule::take_over_expected(const Write& write, const Prepared& prepared,
+                                                    TakenOver& taken) {
+  const std::uint32_t slot = works_.take();
+  Work& work = works_[slot];
+  work = {.subject = {.line = write.line, .data = write.data, .bytes = kWholeLine},
+          .came = queue_->now(),
+          .expected = false};
+  if (!prepared.id || !expected_writes_->has(prepared.id)) return slot;
+  const ExpectedWrites::Progress found =
+      expected_writes_->take(prepared.id, prepared.data.has_value());
+  work.done = found.done;
+  work.running = found.running;
+  work.done_at = found.done_at;
+  if (work.running != 0) get_unit(slot);
+  for (NodeSet running = work.running; running != 0; running &= running - 1) {
+    const auto node = static_cast<std::uint32_t>(std::countr_zero(running));
+    queue_->schedule(found.done_at[node], Phase::kController,
+                     completion<&OperationSchedule::node_done>(*this, slot_and_node(slot, node)));
+  }
+  for (std::size_t node = 0; node < graph_.nodes().size(); ++node) {
+    if ((work.done & set_of(node)) != 0) look_for_duplicate(work, node);
+  }
+  taken.unfinished = !complete(work);
+  statistics_.executed_before += !taken.unfinished;
+  return slot;
+}
+
+// Rule 5.
+void OperationSchedule::brings(const Write& both, const Completion& done) {
+  ++statistics_.coalesced;
+  const std::uint32_t* const there = come_.find({done.argument});
+  if (there == nullptr) return;
+  const std::uint32_t slot = *there;
+  Work& work = works_[slot];
+  if (work.subject.data != both.data) lose_data(work);
+  work.subject.data = both.data;
+  go_on(slot);
+}
+
+void OperationSchedule::forget(const Completion& done) {
+  const std::uint32_t* const there = come_.find({done.argument});
+  if (there == nullptr) return;
+  const std::uint32_t slot = *there;
+  come_.erase({done.argument});
+  works_[slot].finished = {};
+  if (!complete(works_[slot])) unwanted(slot);  // else end() is about to be called
+}
+
+// ---- Units
+
+// Rules 1 and 2. Sub-operations that take no time let others be ready at once.
+void OperationSchedule::go_on(std::uint32_t slot) {
+  Work& work = works_[slot];
+  if (work.starting) return;
+  work.starting = true;
+  while (const NodeSet ready = graph_.ready(work.done, known(work)) & ~work.running) {
+    if (!get_unit(slot)) break;
+    start(slot, static_cast<std::uint32_t>(std::countr_zero(ready)));
+  }
+  work.starting = false;
+  if (work.running == 0 && !work.waits && work.has_unit) give_unit_back(work);
+}
+
+bool OperationSchedule::get_unit(std::uint32_t slot) {
+  Work& work = works_[slot];
+  if (work.has_unit) return true;
+  if (units_ == 0 || busy_units_ < units_) {
+    ++busy_units_;
+    work.has_unit = true;
+    return true;
+  }
+  if (!work.waits) {
+    work.waits = true;
+    work.waits_since = queue_->now();
+    waiting(work).push_back(slot);
+  }
+  return false;
+}
+
+void OperationSchedule::give_unit_back(Work& work) {
+  work.has_unit = false;
+  --busy_units_;
+  while (busy_units_ < units_) {
+    std::deque<std::uint32_t>& first =
+        writes_waiting_.empty() ? expected_waiting_ : writes_waiting_;
+    if (first.empty()) break;
+    const std::uint32_t slot = first.front();
+    first.pop_front();
+    Work& next = works_[slot];
+    next.waits = false;
+    if (!next.expected) next.unit_wait += queue_->now() - next.waits_since;
+    go_on(slot);
+    if (next.expected || !complete(next)) continue;  // else within no time
+    queue_->schedule(queue_->now(), Phase::kController,
+                     completion<&OperationSchedule::end>(*this, slot));
+  }
+  if (busy_units_ < units_ && free_) {
+    queue_->schedule(queue_->now(), Phase::kController, std::exchange(free_, {}));
+  }
+}
+
+bool OperationSchedule::starts_at_once(Completion free) {
+  if (units_ == 0 || busy_units_ < units_) return true;
+  free_ = free;
+  return false;
+}
+
+// ---- Sub-operations
+
+void OperationSchedule::start(std::uint32_t slot, std::uint32_t node) {
+  Work& work = works_[slot];
+  work.running |= set_of(node);
+  const OperationGraph::Node& what = graph_.nodes()[node];
+  const auto missing = operations_[what.operation]->look_up(what.number, work.subject);
+  if (!missing) return begin(slot, node);
+  ++statistics_.metadata_reads;
+  const Completion fetched =
+      completion<&OperationSchedule::fetched>(*this, slot_and_node(slot, node));
+  if (parameters_.miss_latency == Picoseconds{}) return backend_->read_metadata(*missing, fetched);
+  queue_->schedule(queue_->now() + parameters_.miss_latency, Phase::kController, fetched);
+}
+
+// Rule 3.
+void OperationSchedule::fetched(std::uint64_t both, Picoseconds) {
+  begin(slot_in(both), node_in(both));
+}
+
+void OperationSchedule::begin(std::uint32_t slot, std::uint32_t node) {
+  const Picoseconds latency = graph_.nodes()[node].sub.latency;
+  if (latency == Picoseconds{} && works_[slot].starting) return finish_node(slot, node);
+  queue_->schedule(queue_->now() + latency, Phase::kController,
+                   completion<&OperationSchedule::node_done>(*this, slot_and_node(slot, node)));
+}
+
+void OperationSchedule::node_done(std::uint64_t both, Picoseconds now) {
+  const std::uint32_t slot = slot_in(both);
+  finish_node(slot, node_in(both));
+  Work& work = works_[slot];
+  if (!work.wanted) return leave_if_idle(slot);
+  go_on(slot);
+  if (!work.expected && complete(work)) end(slot, now);
+}
+
+void OperationSchedule::finish_node(std::uint32_t slot, std::uint32_t node) {
+  Work& work = works_[slot];
+  ++works_done_.of(graph_.nodes()[node].sub.work).executed;
+  work.running &= ~set_of(node);
+  const bool useless = (work.useless & set_of(node)) != 0;
+  work.useless &= ~set_of(node);
+  if (useless) return;
+  work.done |= set_of(node);
+  work.done_at[node] = queue_->now();
+  look_for_duplicate(work, node);
+}
+
+// Of a sub-operation that is done.
+void OperationSchedule::look_for_duplicate(Work& work, std::size_t node) {
+  const OperationGraph::Node& what = graph_.nodes()[node];
+  if (!what.sub.finds_duplicates) return;
+  if (work.expected || !acknowledges_on_arrival()) {
+    work.duplicate_at = operations_[what.operation]->duplicate(work.subject);
+  }
+  if (!work.duplicate_at) return;
+  work.fallen_away = graph_.unless_duplicate() & ~work.done & ~work.running;  // rule 6
+  work.done |= work.fallen_away;
+}
+
+// ---- The end
+
+void OperationSchedule::end(std::uint64_t number, Picoseconds now) {
+  const auto slot = static_cast<std::uint32_t>(number);
+  Work& work = works_[slot];
+  const bool forgotten = !work.finished && !acknowledges_on_arrival();
+  if (forgotten) return leave_if_idle(slot);
+  const Picoseconds waited = now - work.came;
+  statistics_.time += waited;
+  statistics_.unit_wait += work.unit_wait;
+  if (!work.finished) return leave_if_idle(slot);  // nobody waits
+  const Completion finished = work.finished;
+  tell_done(finished, waited);
+  come_.erase({finished.argument});
+  leave_if_idle(slot);
+  finished(now);
+}
+
+void OperationSchedule::unwanted(std::uint32_t slot) {
+  Work& work = works_[slot];
+  work.wanted = false;
+  if (std::exchange(work.waits, false)) std::erase(waiting(work), slot);
+  leave_if_idle(slot);
+}
+
+// What runs on its unit runs to its end.
+void OperationSchedule::leave_if_idle(std::uint32_t slot) {
+  Work& work = works_[slot];
+  if (work.running != 0) return;
+  if (!work.expected && complete(work)) count_used(work);
+  if (work.has_unit) give_unit_back(work);
+  works_.give_back(slot);
+}
+
+// What is only for data that are written is in vain if they are elsewhere, whenever that was found.
+void OperationSchedule::count_used(const Work& work) {
+  NodeSet left = work.done & ~work.fallen_away;
+  if (work.duplicate_at) left &= ~graph_.unless_duplicate();
+  for (; left != 0; left &= left - 1) {
+    const auto node = static_cast<std::size_t>(std::countr_zero(left));
+    ++works_done_.of(graph_.nodes()[node].sub.work).used;
+  }
+}
+
+void OperationSchedule::statistics(StatisticsCollector& collector) const {
+  collector.group("backend", statistics_);
+  collector.group("backend", works_done_);
+  if (expected_writes_) expected_writes_->statistics(collector);
+}
+
+std::string OperationSchedule::pending() const {
+  if (come_.size() == 0) return {};
+  return std::to_string(come_.size()) + " writes wait for their operations";
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,7 @@
+#include "pmemsim/designs/backend/surviving_registers.hpp"
+
+namespace pmemsim {
+
+void SurvivingRegisters::add_operation(const char* name) { operations.emplace_back(name); }
+
+}  // namespace pmemsim

@@ -1,0 +1,132 @@
+// Wear levelling (Janus, Table 1: "spreads out writes requests to even out memory cell wear-out"):
+// Start-Gap, region by region (start_gap.hpp).
+//
+//   W1  the line's place is worked out: not before it is known which one deduplication has chosen
+//
+//   1  A region is a number of lines side by side, and a spare one that lies far away. Start and
+//      gap are persistent registers. [Open: the paper also scatters addresses by a fixed
+//      permutation, so that lines written often aren't neighbours; a region's aren't scattered.]
+//   2  After so many writes to a region its gap moves: the line before it is read, written to the
+//      gap, and when that is persistent the registers change. A crash before finds the line where
+//      it was, one after finds it in the gap, and both places hold the same.
+//   3  While one of the line's writes is on its way from the queue to the device, it could be
+//      dropped, so that the copy would be of something that never was: the move waits. A write that
+//      is sent during a move goes to the line's old place, and voids the copy, which is made anew.
+//   4  Lines go to the device as all other operations have made them, check bits with them. Lines
+//      of metadata stay where they are.
+//   5  A read of a line waits until its place is known.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "pmemsim/common/line_table.hpp"
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/designs/backend/operation.hpp"
+#include "pmemsim/designs/backend/start_gap_regions.hpp"
+
+namespace pmemsim {
+
+struct WearLevelingDefects {
+  bool copy = false;
+  bool order = false;
+  bool void_copy = false;
+  bool wait = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.defect("copy", copy, "the gap moves without its line being copied");
+    visit.defect("order", order, "the registers change before the copy is persistent");
+    visit.defect("void_copy", void_copy, "a write during a move doesn't void the copy");
+    visit.defect("wait", wait, "a line moves although one of its writes waits in its queue");
+  }
+};
+
+struct WearLevelingParameters {
+  Picoseconds latency{1'000};
+  std::uint32_t region_lines = 16384;
+  std::uint32_t writes_per_move = 100;
+  WearLevelingDefects defects;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("latency", latency, {.most = 1e9}, "Working out the place of a line");
+    visit("region_lines", region_lines, {.least = 2, .most = 1u << 26},
+          "Lines that have a gap in common; 16384 are 1 MiB");
+    visit("writes_per_move", writes_per_move, {.least = 1, .most = 1e6},
+          "Writes to a region until its gap moves");
+    defects.describe(visit);
+  }
+};
+
+struct WearLevelingStatistics {
+  std::uint64_t begun = 0;
+  std::uint64_t copies = 0;
+  std::uint64_t moves = 0;
+  std::uint64_t voided = 0;
+  std::uint64_t most_writes = 0;
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit.quantity("begun", begun);
+    visit.quantity("copies", copies, origin_of("pm.metadata_writes"),
+                   part_of("received.metadata_reads"));
+    visit("moves", moves, "moves", "Gap moves: a line read and written each", share_of("begun"));
+    visit("voided", voided, "moves", "Moves begun anew, since their line was written meanwhile",
+          share_of("begun"));
+    visit("most_writes", most_writes, "writes", "Writes that the place with the most of them got",
+          part_of("pm.writes"));
+  }
+};
+
+class WearLeveling final : public BackendOperation {
+ public:
+  explicit WearLeveling(const WearLevelingParameters& parameters)
+      : parameters_(parameters), lines_(parameters.region_lines) {}
+  void connect(EventQueue& queue, const Memory& pm, Backend& backend) override;
+
+  std::vector<SubOperation> sub_operations() const override;
+  bool locate(Line, Completion done) override;
+  void encode(const Write&, const Prepared&, Encoded& encoded) const override;
+  void sent(const Write&, const Encoded& encoded) override;
+  void accepted(const Write&, const Encoded& encoded) override;
+  void dropped(const Write&, const Encoded& encoded, bool) override { no_longer_sent(encoded); }
+  void written(const Write&, const Encoded& encoded) override { no_longer_sent(encoded); }
+  Line place(Line line) const override { return lines_.place(line); }
+  std::unique_ptr<ImageDecoder> decoder() const override;
+  void add_registers(SurvivingRegisters& registers) const override;
+  void statistics(StatisticsCollector& collector) const override {
+    collector.group("wear_leveling", statistics_);
+  }
+  std::string pending() const override;
+
+ private:
+  struct Region {
+    std::uint32_t writes = 0;  // since the last move
+    bool moving = false;
+    bool voided = false;
+  };
+
+  Line gap(std::uint64_t region);
+  Line before_gap(std::uint64_t region);
+  void count_write(Line place);
+  void no_longer_sent(const Encoded& encoded);
+  void move_if_due(std::uint64_t number);
+  void begin_move(std::uint64_t number, Picoseconds now);
+  void copy(std::uint64_t number, Picoseconds now);
+  void copied(std::uint64_t number, Picoseconds now);
+
+  const WearLevelingParameters parameters_;
+  EventQueue* queue_ = nullptr;
+  const Memory* pm_ = nullptr;
+  Backend* backend_ = nullptr;
+  StartGapRegions lines_;
+  std::unordered_map<std::uint64_t, Region> regions_;
+  LineTable<std::uint32_t> sent_;    // by place: writes that haven't been written
+  LineTable<std::uint64_t> writes_;  // by place
+  std::vector<Line> moved_;          // places that have got their line by a move, in order
+  std::uint64_t moving_ = 0;         // regions
+  WearLevelingStatistics statistics_;
+};
+
+}  // namespace pmemsim

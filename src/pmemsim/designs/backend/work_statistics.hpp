@@ -1,0 +1,37 @@
+// What the backend's sub-operations have worked out in a run, whoever has had them executed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/designs/backend/sub_operation.hpp"
+
+namespace pmemsim {
+
+// Sub-operations that have been executed to their end, by what they work out.
+struct WorkStatistics {
+  struct Count {
+    bool there = false;  // some operation has such
+    std::uint64_t executed = 0, used = 0;
+  };
+  std::array<Count, kWorkKinds> counts{};
+
+  Count& of(WorkKind work) { return counts.at(static_cast<std::size_t>(work)); }
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    for (std::size_t work = 1; work < kWorkKinds; ++work) {
+      const Count& count = counts[work];
+      if (!count.there) continue;
+      const std::string name(kWorkNames[work]);
+      visit(name, count.executed, "sub-operations", "Executed: " + name);
+      visit(name + "_unused", count.executed - count.used, "sub-operations",
+            "Of these, in vain: useless when they ended, outdated later, or of what nobody wrote",
+            part_of(name));
+    }
+  }
+};
+
+}  // namespace pmemsim

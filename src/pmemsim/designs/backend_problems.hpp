@@ -1,0 +1,15 @@
+// Why the chosen operations of the backend can't work on that machine, a sentence each.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pmemsim/designs/design_configuration.hpp"
+
+namespace pmemsim {
+
+// Metadata are accepted in one step with the data that they belong to, for which all of these have
+// to be in write pending queues at the host (Memory::write_together()).
+std::vector<std::string> backend_problems(const Blueprint& blueprint);
+
+}  // namespace pmemsim

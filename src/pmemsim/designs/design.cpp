@@ -1,0 +1,302 @@
+#include "pmemsim/designs/design.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "pmemsim/common/sentences.hpp"
+#include "pmemsim/designs/atomicity/atomicity.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
+#include "pmemsim/designs/backend/common_operations.hpp"
+#include "pmemsim/designs/interface/design_recovery.hpp"
+#include "pmemsim/designs/ordering/ordering.hpp"
+#include "pmemsim/designs/precompute/janus_parameters.hpp"
+#include "pmemsim/designs/precompute/precompute.hpp"
+
+namespace pmemsim {
+namespace {
+
+// May entries of lines come later than their data?
+bool entries_may_come_later(const Blueprint& blueprint, const Atomicity& atomicity) {
+  const auto* const parameters = blueprint.design.find_parameters<BackendParameters>();
+  return parameters != nullptr && parameters->metadata_atomicity == MetadataAtomicity::kSelective &&
+         atomicity.restores_lines();
+}
+
+Backend::Operations make_operations(const Blueprint& blueprint, bool entries_may_come_later) {
+  Backend::Operations operations;
+  for (const Choice* const choice : blueprint.design.operations()) {
+    operations.push_back(std::get<Choice::MakeOperation>(choice->make)(blueprint));
+  }
+  const auto* const parameters = blueprint.design.find_parameters<BackendParameters>();
+  const auto* const cache = blueprint.design.find_parameters<MetadataCacheParameters>();
+  if (parameters != nullptr && cache != nullptr) {
+    const auto* const janus = blueprint.design.find_parameters<JanusParameters>();
+    const std::uint32_t scale = janus == nullptr ? 1 : janus->scale;
+    add_common_operations(operations, *parameters, *cache, blueprint.cores, scale,
+                          entries_may_come_later);
+  }
+  return operations;
+}
+
+// Some only if the table has operations.
+BackendDefects backend_defects(const Blueprint& blueprint) {
+  const auto* const parameters = blueprint.design.find_parameters<BackendParameters>();
+  return parameters == nullptr ? BackendDefects{} : parameters->defects;
+}
+
+// Who takes threads back keeps hardware logs away by what its row needs.
+void check_rewinds(const Blueprint& blueprint) {
+  for (const Choice* const part : blueprint.design.chosen()) {
+    if (std::ranges::count(part->needs, kRegionsAgain) > 0) return;
+  }
+  throw Error("a layer takes threads back, and the row of none needs " +
+              std::string(kRegionsAgain));
+}
+
+// Rule 2.
+Lowering lowering(const Blueprint& blueprint, const Ordering& ordering,
+                  const Atomicity& atomicity) {
+  Lowering lowering = ordering.lowering() & atomicity.lowering();
+  if (blueprint.hand_placed_flushes) {
+    lowering.keeps_the_rest[static_cast<std::size_t>(trace::Purpose::kDataFlush)] = false;
+  }
+  return lowering;
+}
+
+}  // namespace
+
+Design::Design(const Blueprint& blueprint, EventQueue& queue, Memory& pm)
+    : make_recovery_(blueprint.design.atomicity().recovery),
+      promises_(blueprint.design.promises()),
+      ordering_(std::get<Choice::MakeOrdering>(blueprint.design.ordering().make)(blueprint)),
+      atomicity_(std::get<Choice::MakeAtomicity>(blueprint.design.atomicity().make)(blueprint)),
+      defers_entries_(entries_may_come_later(blueprint, *atomicity_)),
+      backend_(std::make_unique<Backend>(queue, pm, make_operations(blueprint, defers_entries_),
+                                         blueprint.pm.front_latency, backend_defects(blueprint))),
+      precompute_(std::get<Choice::MakePrecompute>(blueprint.design.precompute().make)(blueprint)),
+      ordering_interests_(ordering_->interests()),
+      atomicity_interests_(atomicity_->interests()),
+      interests_(ordering_interests_ | atomicity_interests_ | precompute_->interests() |
+                 (defers_entries_ ? std::uint32_t{kStores} : 0)),
+      commits_synchronously_(atomicity_->commits_synchronously()),
+      lowering_(pmemsim::lowering(blueprint, *ordering_, *atomicity_)),
+      fences_(blueprint.cores),
+      fences_before_region_(blueprint.cores) {
+  if (wants(kRewind)) check_rewinds(blueprint);
+}
+
+Design::~Design() = default;
+
+void Design::connect(EventQueue& queue, const Clock& clock, CachePort& caches, Memory& dram,
+                     PmSpace& pm_space, const ProgramEvents& program_events,
+                     ThreadControl& threads) {
+  const LayerContext context{queue, clock,    caches,         *backend_,
+                             dram,  pm_space, program_events, threads};
+  ordering_->connect(context);
+  atomicity_->connect(context);
+  precompute_->connect(context);
+  backend_->expect_predictions(precompute_->result_buffer(), *precompute_);
+}
+
+void Design::drain() {
+  backend_->discard_all();
+  atomicity_->drain();
+}
+
+namespace {
+
+// Of the layers, who has been asked.
+enum : std::uint8_t { kNobody = 0, kAtomicity = 1, kBoth = 2 };
+
+// Of the store's line.
+EntryNeed entry_need(const Store& store) {
+  if (store.purpose == trace::Purpose::kCommit) return EntryNeed::kCommit;
+  const bool undone = store.region != 0 && store.purpose == trace::Purpose::kProgram;
+  return undone ? EntryNeed::kLater : EntryNeed::kTogether;
+}
+
+}  // namespace
+
+// Rule 1. A layer that has let the store wait isn't asked again.
+bool Design::store(std::uint8_t& asked, const Store& store, Picoseconds when, Completion resume) {
+  if (asked == kNobody) {
+    asked = kAtomicity;
+    if (defers_entries_) backend_->stored(store.line(), entry_need(store));
+    if (atomicity_wants(kStores) && !atomicity_->store(store, when, resume)) return false;
+  }
+  if (asked == kAtomicity) {
+    asked = kBoth;
+    if (ordering_wants(kStores) && !ordering_->store(store, when, resume)) return false;
+  }
+  return true;
+}
+
+bool Design::region_end(std::uint8_t& asked, CoreId core, std::uint64_t region, Picoseconds when,
+                        Completion resume) {
+  if (asked == kNobody) {
+    asked = kAtomicity;
+    if (atomicity_wants(kRegions) && !atomicity_->region_end(core, region, when, resume)) {
+      return false;
+    }
+  }
+  if (asked == kAtomicity) {
+    asked = kBoth;
+    if (ordering_wants(kRegions) && !ordering_->region_end(core, region, when, resume)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void Design::load(const Load& load, Picoseconds when) {
+  if (atomicity_wants(kLoads)) atomicity_->load(load, when);
+  if (ordering_wants(kLoads)) ordering_->load(load, when);
+}
+
+Eviction Design::evicted(Line line, const LineData& data, Picoseconds when) {
+  if (atomicity_wants(kEvictions) && atomicity_->evicted(line, data, when) == Eviction::kTaken) {
+    return Eviction::kTaken;
+  }
+  return ordering_wants(kEvictions) ? ordering_->evicted(line, data, when) : Eviction::kWrite;
+}
+
+void Design::fetch(CoreId core, Line line, Picoseconds when, Completion done) {
+  if (atomicity_wants(kFetches) && atomicity_->fetch(core, line, when, done)) return;
+  if (ordering_wants(kFetches) && ordering_->fetch(core, line, when, done)) return;
+  backend_->read(line, done);
+}
+
+std::string Design::pending() const {
+  const std::string layers[] = {ordering_->pending(), atomicity_->pending(), backend_->pending()};
+  return sentences(std::size(layers), [&](std::size_t layer) { return layers[layer]; });
+}
+
+void Design::statistics(StatisticsCollector& collector) const {
+  ordering_->statistics(collector);
+  atomicity_->statistics(collector);
+  backend_->statistics(collector);
+  precompute_->statistics(collector);
+}
+
+std::unique_ptr<Recovery> Design::recovery(const trace::TraceFile& trace) const {
+  if (make_recovery_ == nullptr) return std::make_unique<NoRecovery>();
+  return make_recovery_(*atomicity_, trace);
+}
+
+void Design::format(Image& device) { backend_->format(device); }
+
+void Design::leave_unsealed() { backend_->leave_unsealed(); }
+
+void Design::observe(HintObserver* hints, WriteObserver* writes) {
+  precompute_->observe(hints);
+  backend_->observe(writes);
+}
+
+void Design::read_first(Line line) { backend_->stored(line, EntryNeed::kTogether); }
+
+void Design::visible(CoreId core, Line line) {
+  if (ordering_wants(kVisibleStores)) ordering_->visible(core, line);
+}
+
+bool Design::may_flush(CoreId core, Line line, Picoseconds when, Completion resume) {
+  return !atomicity_wants(kFlushes) || atomicity_->flush(core, line, when, resume);
+}
+
+bool Design::flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
+                   Completion resume) {
+  if (atomicity_wants(kFlushes) && atomicity_->flushed(line) == Eviction::kTaken) return true;
+  return ordering_->flush(core, line, kind, dirty, when, resume);
+}
+
+void Design::non_temporal(CoreId core, Line line, ByteMask bytes, Picoseconds when) {
+  if (atomicity_wants(kFlushes) && atomicity_->flushed(line) == Eviction::kTaken) return;
+  ordering_->non_temporal(core, line, bytes, when);
+}
+
+bool Design::fence(CoreId core, trace::FenceMeaning meaning, Picoseconds when, Completion resume) {
+  return ordering_->fence({core, ++fences_[core], meaning}, when, resume);
+}
+
+bool Design::region_begin(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) {
+  fences_before_region_[core] = fences_[core];
+  if (ordering_wants(kRegions)) ordering_->region_begin(core, region);
+  return !atomicity_wants(kRegions) || atomicity_->region_begin(core, region, when, resume);
+}
+
+bool Design::fence_regions(CoreId core, Picoseconds when, Completion resume) {
+  return !atomicity_wants(kRegions) || atomicity_->fence_regions(core, when, resume);
+}
+
+bool Design::context_switch(CoreId core, Picoseconds when, Completion resume) {
+  return atomicity_->context_switch(core, when, resume);
+}
+
+bool Design::release(CoreId core, Picoseconds when, Completion resume) {
+  return ordering_->release(core, when, resume);
+}
+
+void Design::synchronised(CoreId core, trace::SyncKind kind, Picoseconds when) {
+  if (ordering_wants(kSynchronisation)) ordering_->synchronised(core, kind, when);
+}
+
+void Design::restored(CoreId core, std::uint64_t address, std::uint32_t bytes) {
+  if (ordering_wants(kRewind)) ordering_->restored(core, address, bytes);
+}
+
+void Design::rewound(CoreId core) {
+  fences_[core] = fences_before_region_[core];
+  thread_ended(core);
+}
+
+void Design::thread_ended(CoreId core) {
+  precompute_->thread_ended(core);
+  backend_->discard_thread(core);
+}
+
+void Design::stored(const RetiredStore& store, Picoseconds when) {
+  precompute_->stored(store, when);
+}
+
+std::uint32_t Design::hint_instructions() const { return precompute_->hint_instructions(); }
+
+void Design::hint(CoreId core, const Hint& hint, Picoseconds when) {
+  precompute_->hint(core, hint, when);
+}
+
+void Design::evicted_clean(Line line, Picoseconds when) {
+  if (atomicity_wants(kCleanEvictions)) atomicity_->evicted_clean(line, when);
+}
+
+void Design::written_back(CoreId core, Line line, const LineData& data, WriteBack how,
+                          Picoseconds when) {
+  if (wants(kWriteBacks)) precompute_->written_back(core, line, data, how, when);
+}
+
+std::uint64_t Design::leaving() { return backend_->leaving(); }
+
+void Design::write(const Write& write) { backend_->write(write); }
+
+Delay Design::transfer_latency() const { return ordering_->transfer_latency(); }
+
+Delay Design::lock_latency() const { return ordering_->lock_latency(); }
+
+bool Design::may_leave(Line line) const {
+  return atomicity_->may_leave(line) && ordering_->may_leave(line);
+}
+
+LineData Design::surviving(Line line) const { return backend_->surviving(line); }
+
+std::optional<LineData> Design::surviving_eviction(Line line, const LineData& data) const {
+  return backend_->evicted(line, data);
+}
+
+SurvivingRegisters Design::registers() const { return backend_->registers(); }
+
+void Design::add_spare_bits(DeviceImage& device) const { backend_->add_spare_bits(device); }
+
+std::string Design::remedy() const { return atomicity_->remedy(); }
+
+std::unique_ptr<ImageDecoder> Design::decoder() const { return backend_->decoder(); }
+
+}  // namespace pmemsim

@@ -1,0 +1,32 @@
+#include "pmemsim/designs/interface/persist_port.hpp"
+
+namespace pmemsim {
+
+void PersistPort::send(CoreId core, const Write& write, Completion acknowledged) {
+  const std::uint32_t slot = sent_.take();
+  sent_[slot] = {write, acknowledged};
+  sent_[slot].write.left = context_->pm.leaving();
+  context_->queue.schedule(context_->queue.now() + context_->caches.way_down(core),
+                           Phase::kController, completion<&PersistPort::arrive>(*this, slot));
+}
+
+void PersistPort::arrive(std::uint64_t slot, Picoseconds) {
+  Write write = sent_[static_cast<std::uint32_t>(slot)].write;
+  write.persisted = completion<&PersistPort::persisted>(*this, slot);
+  context_->pm.write(write);
+}
+
+void PersistPort::persisted(std::uint64_t slot, Picoseconds now) {
+  const Completion& told = sent_[static_cast<std::uint32_t>(slot)].write.persisted;
+  if (told) told(now);
+  context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+                           completion<&PersistPort::acknowledge>(*this, slot));
+}
+
+void PersistPort::acknowledge(std::uint64_t slot, Picoseconds now) {
+  const Completion acknowledged = sent_[static_cast<std::uint32_t>(slot)].acknowledged;
+  sent_.give_back(static_cast<std::uint32_t>(slot));
+  acknowledged(now);
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,34 @@
+// Which addresses are persistent memory, and what the program has stored there: the newest value
+// of every line as the coherent caches hold it. What has reached the device stands in Memory.
+#pragma once
+
+#include <vector>
+
+#include "pmemsim/common/image.hpp"
+
+namespace pmemsim {
+
+class PmSpace {
+ public:
+  struct Range {
+    std::uint64_t begin, end;
+  };
+
+  void add(Range range) { ranges_.push_back(range); }
+  bool contains(std::uint64_t address) const {
+    for (const Range& range : ranges_) {
+      if (address - range.begin < range.end - range.begin) return true;
+    }
+    return false;
+  }
+  bool contains(Line line) const { return contains(line.address()); }
+
+  Image& newest() { return newest_; }
+  const Image& newest() const { return newest_; }
+
+ private:
+  std::vector<Range> ranges_;
+  Image newest_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,276 @@
+#include "pmemsim/designs/ordering/dpo.hpp"
+
+#include <utility>
+
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/common/sentences.hpp"
+
+namespace pmemsim {
+
+template <class Visitor>
+void DpoOrdering::Statistics::describe(Visitor& visit) const {
+  visit("stores", stores, "stores", "Stores that went into persist buffers");
+  visit("coalesced", coalesced, "stores", "Of these, that joined an entry", share_of("stores"));
+  visit("barriers", barriers, "barriers", "Barriers that took an entry", at_most("stores"));
+  visit("flushes", flushes, "writes", "Entries that were written to PM", share_of("stores"),
+        origin_of("received.data_writes"));
+  visit("dependences", dependences, "dependences", "Dependences of entries on other cores'");
+  visit("full", full, "stores", "Stores that found their buffer full", part_of("stores"));
+  visit("buffer_reads", buffer_reads, "reads",
+        "Reads of PM of whose line a persist buffer held some bytes", part_of("shared.pm_reads"));
+  visit("stale_reads", stale_reads, "reads", "Reads of PM that found it older than it should be",
+        part_of("shared.pm_reads"));
+}
+
+DpoOrdering::DpoOrdering(std::uint32_t cores, bool lines_whole, const DpoParameters& parameters)
+    : parameters_(parameters),
+      lines_whole_(lines_whole),
+      buffers_(cores),
+      path_(parameters.path_latency) {}
+
+void DpoOrdering::connect(const LayerContext& context) {
+  context_.emplace(context);
+  path_.connect(context);
+  stale_.connect(context);
+}
+
+// Non-temporal stores go into the buffers like all others, and to the caches.
+Lowering DpoOrdering::lowering() const {
+  Lowering lowering;
+  lowering.keeps_non_temporal = false;
+  return lowering;
+}
+
+// Rule 7.
+Delay DpoOrdering::transfer_latency() const {
+  Delay latency = parameters_.snoop_latency;
+  latency.count *= static_cast<std::int64_t>(buffers_.size());
+  return latency;
+}
+
+bool DpoOrdering::store(const Store& store, Picoseconds, Completion resume) {
+  Buffer& buffer = buffers_[store.core];
+  buffer.leaving = LeavingStore(store);
+  if (has_room(buffer)) return true;
+  ++statistics_.full;
+  buffer.waiting = resume;
+  return false;
+}
+
+bool DpoOrdering::has_room(const Buffer& buffer) const {
+  return buffer.entries.size() + (buffer.barrier ? 2 : 1) <= parameters_.buffer_entries;
+}
+
+void DpoOrdering::visible(CoreId core, Line line) {
+  stale_.stored(line, buffers_[core].leaving.bytes());
+  enter(core, buffers_[core].leaving);
+}
+
+// Rule 1.
+void DpoOrdering::enter(CoreId core, const LeavingStore& store) {
+  Buffer& buffer = buffers_[core];
+  const Line line = store.line();
+  depend_on_others(core, line);
+  const bool join = joins(buffer, line);
+  if (!join) {
+    if (std::exchange(buffer.barrier, false)) {  // rule 2
+      ++statistics_.barriers;
+      buffer.entries.push_back({});
+    }
+    buffer.entries.push_back(
+        {.line = line, .order = ++entered_, .after = std::exchange(buffer.after, {})});
+    Place* const youngest = youngest_.find(line);
+    (youngest != nullptr ? *youngest : youngest_.insert(line)) = Place{core, buffer.youngest()};
+  }
+  ++statistics_.stores;
+  statistics_.coalesced += join;
+  Entry& entry = buffer.entries.back();
+  entry.bytes |= store.bytes();
+  store.copy_to(entry.data);
+  send_next();
+}
+
+bool DpoOrdering::joins(const Buffer& buffer, Line line) const {
+  if (!lines_whole_ || buffer.entries.empty() || buffer.barrier || !buffer.after.empty())
+    return false;
+  const Entry& youngest = buffer.entries.back();
+  const bool sent = buffer.left == buffer.entries.size();
+  return youngest.line == line && !sent && !youngest.depended_on;
+}
+
+// Rule 4.
+void DpoOrdering::depend_on_others(CoreId core, Line line) {
+  const Place* const found = youngest_.find(line);
+  if (found == nullptr || found->core == core || parameters_.defects.dependences) return;
+  Buffer& other = buffers_[found->core];
+  if (found->number <= other.acknowledged) return;
+  other.entries[found->number - other.acknowledged - 1].depended_on = true;
+  for (const Place& known : buffers_[core].after) {
+    if (known.core == found->core && known.number >= found->number) return;
+  }
+  ++statistics_.dependences;
+  buffers_[core].after.push_back(*found);
+}
+
+void DpoOrdering::load(const Load& load, Picoseconds) {
+  depend_on_others(load.core, load.line());
+  stale_.loaded(load, load.region);
+}
+
+// Rule 2.
+void DpoOrdering::close(CoreId core) {
+  Buffer& buffer = buffers_[core];
+  if (!buffer.entries.empty()) buffer.barrier = true;
+}
+
+void DpoOrdering::synchronised(CoreId core, trace::SyncKind, Picoseconds) { close(core); }
+
+bool DpoOrdering::release(CoreId core, Picoseconds, Completion) {
+  close(core);
+  return true;
+}
+
+// Rule 8.
+bool DpoOrdering::fence(const Fence& fence, Picoseconds, Completion resume) {
+  close(fence.core);
+  Buffer& buffer = buffers_[fence.core];
+  if (buffer.entries.empty() || parameters_.defects.fence) {
+    context_->program_events.fence_fulfilled(fence.core, fence.number);
+    return true;
+  }
+  const bool waits = fence.meaning != trace::FenceMeaning::kOrder ||
+                     parameters_.draining_fences == DpoDrains::kAll;
+  buffer.fences.push_back({fence.number, buffer.youngest(), waits ? resume : Completion{}});
+  return !waits;
+}
+
+// Rule 3.
+void DpoOrdering::send_next() {
+  while (!under_way_ && send_one()) under_way_ = !parameters_.defects.token;
+}
+
+bool DpoOrdering::send_one() {
+  const std::optional<CoreId> core = next_core();
+  if (!core) return false;
+  Buffer& buffer = buffers_[*core];
+  Entry& entry = buffer.entries[buffer.left++];
+  const bool swapped = parameters_.defects.order && buffer.left < buffer.entries.size() &&
+                       buffer.entries[buffer.left].bytes != 0;
+  if (swapped) std::swap(entry, buffer.entries[buffer.left]);
+  turn_ = *core + 1;
+  ++statistics_.flushes;
+  path_.send({.line = entry.line,
+              .data = entry.data,
+              .persisted = {},
+              .written = {},
+              .persisting = completion<&DpoOrdering::accepted>(*this, *core),
+              .bytes = entry.bytes},
+             context_->queue.now(), completion<&DpoOrdering::acknowledged>(*this, *core));
+  return true;
+}
+
+std::optional<CoreId> DpoOrdering::next_core() {
+  std::optional<CoreId> next;
+  const auto order = [this](CoreId core) {
+    return buffers_[core].entries[buffers_[core].left].order;
+  };
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    const auto core = static_cast<CoreId>((turn_ + i) % buffers_.size());
+    if (!can_leave(buffers_[core])) continue;
+    if (parameters_.turn == DpoTurn::kCores) return core;
+    if (!next || order(core) < order(*next)) next = core;
+  }
+  return next;
+}
+
+// The oldest entry that hasn't left and isn't a barrier: those leave with the entry before them.
+bool DpoOrdering::can_leave(Buffer& buffer) const {
+  const auto left = [&] { return buffer.left == buffer.entries.size(); };
+  while (!left() && buffer.entries[buffer.left].bytes == 0) ++buffer.left;
+  if (left()) return false;
+  for (const Place& place : buffer.entries[buffer.left].after) {
+    if (buffers_[place.core].acknowledged < place.number) return false;
+  }
+  return true;
+}
+
+void DpoOrdering::accepted(std::uint64_t, Picoseconds) {
+  if (parameters_.token_until == DpoToken::kAcknowledged) return;
+  under_way_ = false;
+  context_->queue.schedule(
+      context_->queue.now(), Phase::kController,
+      {[](void* self, std::uint64_t, Picoseconds) { static_cast<DpoOrdering*>(self)->send_next(); },
+       this, 0});
+}
+
+void DpoOrdering::acknowledged(std::uint64_t core, Picoseconds now) {
+  if (parameters_.token_until == DpoToken::kAcknowledged) under_way_ = false;
+  free_entries(static_cast<CoreId>(core), now);
+  send_next();
+}
+
+void DpoOrdering::free_entries(CoreId core, Picoseconds now) {
+  Buffer& buffer = buffers_[core];
+  const auto leave = [&] {
+    const Entry& entry = buffer.entries.front();
+    const Place* const youngest = youngest_.find(entry.line);
+    ++buffer.acknowledged;
+    if (buffer.left > 0) --buffer.left;
+    if (entry.bytes != 0 && youngest != nullptr && youngest->core == core &&
+        youngest->number <= buffer.acknowledged) {
+      youngest_.erase(entry.line);
+    }
+    buffer.entries.pop_front();
+  };
+  leave();
+  while (!buffer.entries.empty() && buffer.entries.front().bytes == 0) leave();
+  if (buffer.entries.empty()) buffer.barrier = false;
+  while (!buffer.fences.empty() && buffer.fences.front().until <= buffer.acknowledged) {
+    const Pending done = buffer.fences.front();
+    buffer.fences.pop_front();
+    context_->program_events.fence_fulfilled(core, done.fence);
+    if (done.resume) done.resume(now);
+  }
+  if (buffer.waiting && has_room(buffer)) std::exchange(buffer.waiting, {})(now);
+}
+
+// Rule 5.
+bool DpoOrdering::fetch(CoreId, Line line, Picoseconds when, Completion done) {
+  if (youngest_.find(line) != nullptr && !parameters_.defects.snoop) {
+    ++statistics_.buffer_reads;
+    stale_.given_up(line);
+    if (holds_whole(line)) {
+      context_->queue.schedule(when, Phase::kController, done);
+    } else {
+      context_->pm.read(line, done);
+    }
+    return true;
+  }
+  statistics_.stale_reads += stale_.read(line, context_->pm.newest(line));
+  return false;
+}
+
+bool DpoOrdering::holds_whole(Line line) const {
+  ByteMask bytes = 0;
+  for (const Buffer& buffer : buffers_) {
+    for (const Entry& entry : buffer.entries) {
+      if (entry.line == line) bytes |= entry.bytes;
+    }
+  }
+  return bytes == kWholeLine;
+}
+
+void DpoOrdering::statistics(StatisticsCollector& collector) const {
+  collector.group("dpo", statistics_);
+}
+
+std::string DpoOrdering::pending() const {
+  return sentences(buffers_.size(), [this](std::size_t core) {
+    const std::size_t entries = buffers_[core].entries.size();
+    return entries == 0 ? ""
+                        : std::to_string(entries) + " entries in the persist buffer of core " +
+                              std::to_string(core);
+  });
+}
+
+}  // namespace pmemsim

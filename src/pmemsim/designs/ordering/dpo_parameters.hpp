@@ -1,0 +1,89 @@
+// What DPO's persist buffers have (MICRO 2016; PMEM-Spec, 8.1).
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "pmemsim/common/parameters.hpp"
+
+namespace pmemsim {
+
+// How long the one write that is under way keeps all others back.
+enum class DpoToken : std::uint8_t {
+  kAccepted,      // until the controller has it
+  kAcknowledged,  // until its core has heard of that
+};
+
+// Whose write is the next.
+enum class DpoTurn : std::uint8_t {
+  kCores,   // the next core's
+  kOldest,  // that of the store which became visible first, of those that may leave
+};
+
+// Which fences hold up the store queue until the core's buffer is empty.
+enum class DpoDrains : std::uint8_t {
+  kDurable,  // those that make durable, or whose meaning isn't known
+  kAll,      // an sfence doesn't say what it is for
+};
+
+inline std::span<const std::string_view> choice_names(DpoToken) {
+  static constexpr std::string_view kNames[] = {"accepted", "acknowledged"};
+  return kNames;
+}
+inline std::span<const std::string_view> choice_names(DpoTurn) {
+  static constexpr std::string_view kNames[] = {"cores", "oldest"};
+  return kNames;
+}
+inline std::span<const std::string_view> choice_names(DpoDrains) {
+  static constexpr std::string_view kNames[] = {"durable", "all"};
+  return kNames;
+}
+
+// Deliberate defects, so that crash tests can show that they would find them.
+struct DpoDefects {
+  bool order = false;
+  bool token = false;
+  bool dependences = false;
+  bool snoop = false;
+  bool fence = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.defect("order", order, "of two entries of a buffer the later one leaves first");
+    visit.defect("token", token, "more than one write is under way at a time");
+    visit.defect("dependences", dependences, "no entry waits for another core's");
+    visit.defect("snoop", snoop, "reads of PM don't ask the persist buffers");
+    visit.defect("fence", fence, "fences don't wait for the persist buffer");
+  }
+};
+
+struct DpoParameters {
+  std::uint32_t buffer_entries = 8;
+  Picoseconds path_latency{20'000};
+  DpoToken token_until = DpoToken::kAccepted;
+  DpoTurn turn = DpoTurn::kCores;
+  DpoDrains draining_fences = DpoDrains::kDurable;
+  Delay snoop_latency = cycles(1);
+  DpoDefects defects;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("buffer_entries", buffer_entries, {.least = 2, .most = 4096},
+          "Persist buffer: stores and barriers of a core that aren't persistent yet");
+    visit("path_latency", path_latency, {.least = 1, .most = 1e9},
+          "From a core's persist buffer to the PM controllers");
+    visit("token_until", token_until, {},
+          "Whether the one write under way keeps others back until it is accepted, or until its "
+          "core has heard of that");
+    visit("turn", turn, {},
+          "Whether the cores take turns, or the write of the oldest store goes first");
+    visit("draining_fences", draining_fences, {},
+          "Whether fences that make durable wait for an empty persist buffer, or all fences do");
+    visit(
+        "snoop_latency", snoop_latency, {.most = 1e6},
+        "How much longer every line takes to a core's caches, for each core whose buffer is asked");
+    defects.describe(visit);
+  }
+};
+
+}  // namespace pmemsim

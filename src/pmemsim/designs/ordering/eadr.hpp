@@ -1,0 +1,68 @@
+// eADR: the caches belong to the persistence domain, so a store is persistent when it becomes
+// visible. Flushes and store fences aren't part of the program; a software log still is, for
+// atomicity needs one (Intel, "eADR: new opportunities for persistent memory applications", 2021).
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "pmemsim/designs/ordering/no_ordering.hpp"
+#include "pmemsim/designs/ordering/ordering_parameters.hpp"
+
+namespace pmemsim {
+
+class EadrOrdering final : public NoOrdering {
+ public:
+  EadrOrdering(std::uint32_t cores, const EadrDefects& defects) : defects_(defects), late_(cores) {}
+  void connect(const LayerContext& context) override {
+    NoOrdering::connect(context);
+    pm_ = &context.pm;
+    newest_ = &context.pm_space.newest();
+    program_events_ = &context.program_events;
+  }
+  std::uint32_t interests() const override {
+    if (defects_.caches) return kEvictions;
+    // Of stores beforehand only so that each becomes visible at its own time.
+    return kStores | kVisibleStores | (defects_.evictions ? kEvictions : 0u);
+  }
+  // Only with a defect it is news that the line survives.
+  void non_temporal(CoreId core, Line line, ByteMask bytes, Picoseconds when) override {
+    if (defects_.caches) persist(line);
+    NoOrdering::non_temporal(core, line, bytes, when);
+  }
+  // Stores before it have left the store queue.
+  bool fence(const Fence& fence, Picoseconds, Completion) override {
+    program_events_->fence_fulfilled(fence.core, fence.number);
+    return true;
+  }
+  void visible(CoreId core, Line line) override {
+    if (defects_.order && !late_[core]) {
+      late_[core] = line;
+      return;
+    }
+    persist(line);
+    if (const auto late = std::exchange(late_[core], {})) persist(*late);
+  }
+  // Only with a defect: what leaves the caches is all that survives, or it is lost on its way.
+  Eviction evicted(Line line, const LineData& data, Picoseconds) override {
+    if (defects_.caches) {
+      pm_->persisted_in_caches(line, data);
+      return Eviction::kWrite;
+    }
+    pm_->persisted_in_caches(line, pm_->surviving(line));
+    return Eviction::kTaken;
+  }
+
+ private:
+  void persist(Line line) { pm_->persisted_in_caches(line, newest_->read(line)); }
+
+  const EadrDefects defects_;
+  Backend* pm_ = nullptr;
+  const Image* newest_ = nullptr;
+  const ProgramEvents* program_events_ = nullptr;
+  std::vector<std::optional<Line>>
+      late_;  // by core: with a defect, a store that the next overtakes
+};
+
+}  // namespace pmemsim

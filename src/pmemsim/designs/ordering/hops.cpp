@@ -1,0 +1,363 @@
+#include "pmemsim/designs/ordering/hops.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/common/sentences.hpp"
+
+namespace pmemsim {
+template <class Visitor>
+void HopsOrdering::Statistics::describe(Visitor& visit) const {
+  visit("stores", stores, "stores", "Stores that went into persist buffers");
+  visit("coalesced", coalesced, "stores", "Of these, that joined an entry", share_of("stores"));
+  visit("flushes", flushes, "writes", "Entries that were written to PM", share_of("stores"),
+        origin_of("received.data_writes"));
+  visit("epochs", epochs, "epochs", "Epochs that were ended");
+  visit("dependences", dependences, "dependences", "Dependences of epochs on other cores'");
+  visit("dfences", dfences, "fences", "dfences that found their buffer in use",
+        part_of("core.fences"));
+  visit("full", full, "stores", "Stores that found their buffer full", part_of("stores"));
+  visit("filtered_reads", filtered_reads, "reads", "Reads of PM that waited for the filter",
+        part_of("shared.pm_reads"));
+  visit("falsely_filtered_reads", falsely_filtered_reads, "reads",
+        "Of these, whose line was in no persist buffer", part_of("filtered_reads"));
+  visit("stale_reads", stale_reads, "reads", "Reads of PM that found it older than it should be",
+        part_of("shared.pm_reads"));
+}
+
+HopsOrdering::HopsOrdering(std::uint32_t cores, const HopsParameters& parameters)
+    : parameters_(parameters),
+      cores_(cores),
+      path_(parameters.path_latency),
+      filter_(parameters.filter_size.count * 8) {}
+
+void HopsOrdering::connect(const LayerContext& context) {
+  context_.emplace(context);
+  path_.connect(context);
+  stale_.connect(context);
+  cycle_ = context.clock.duration(cycles(1));
+  filter_latency_ = context.clock.duration(parameters_.filter_latency);
+  flush_interval_ = context.clock.duration(parameters_.flush_interval);
+}
+
+// Flushes aren't part of the program, nor what finds out what to flush.
+Lowering HopsOrdering::lowering() const {
+  Lowering lowering;
+  lowering.keeps_flushes.fill(false);
+  lowering.keeps_the_rest[static_cast<std::size_t>(trace::Purpose::kDataFlush)] = false;
+  lowering.keeps_non_temporal = false;
+  return lowering;
+}
+
+bool HopsOrdering::store(const Store& store, Picoseconds, Completion resume) {
+  PerCore& core = cores_[store.core];
+  core.leaving = LeavingStore(store);
+  if (may_store(core)) return true;
+  statistics_.full += !core.durable;
+  core.waiting = resume;
+  begin_flushing(store.core);
+  return false;
+}
+
+// Rules 1 and 2.
+bool HopsOrdering::may_store(const PerCore& core) const {
+  return !core.durable && core.in_use < parameters_.buffer_entries;
+}
+
+void HopsOrdering::visible(CoreId core, Line line) {
+  stale_.stored(line, cores_[core].leaving.bytes());
+  enter(core, cores_[core].leaving);
+}
+
+// Rule 1.
+void HopsOrdering::enter(CoreId number, const LeavingStore& store) {
+  PerCore& core = cores_[number];
+  const Line line = store.line();
+  follow_last_writer(number, line);
+  ++statistics_.stores;
+  const EpochNumber present = core.present();
+  auto entry = std::find_if(core.entries.rbegin(), core.entries.rend(), [&](const Entry& other) {
+    return other.epoch != present || other.line == line;
+  });
+  if (entry != core.entries.rend() && entry->epoch == present && !entry->sent) {
+    ++statistics_.coalesced;
+  } else {
+    if (core.in_use++ == 0) begin_interval(number);
+    core.entries.push_back({.line = line, .epoch = present});
+    entry = core.entries.rbegin();
+    ++core.epochs.back().entries;
+    filter_.insert(line);
+    Place* const writer = last_writers_.find(line);
+    (writer != nullptr ? *writer : last_writers_.insert(line)) = {number, present};
+  }
+  entry->bytes |= store.bytes();
+  store.copy_to(entry->data);
+  // Rule 3.
+  if (core.in_use >= parameters_.flush_threshold || !filtered_.empty()) begin_flushing(number);
+  if (core.flushing) flush_oldest_epoch(number);
+}
+
+// Rule 4.
+void HopsOrdering::follow_last_writer(CoreId core, Line line) {
+  const Place* const writer = last_writers_.find(line);
+  if (writer == nullptr || writer->core == core || parameters_.defects.dependences) return;
+  const Place place = *writer;
+  PerCore& other = cores_[place.core];
+  for (const Place& known : cores_[core].epochs.back().after) {
+    if (known.core == place.core && known.epoch >= place.epoch) return;
+  }
+  if (place.epoch == other.present()) end_epoch(place.core);
+  begin_flushing(place.core);
+  ++statistics_.dependences;
+  end_epoch(core);
+  cores_[core].epochs.back().after.push_back(place);
+}
+
+void HopsOrdering::load(const Load& load, Picoseconds) {
+  follow_last_writer(load.core, load.line());
+  stale_.loaded(load, load.region);
+}
+
+void HopsOrdering::end_epoch(CoreId number) {
+  PerCore& core = cores_[number];
+  if (core.epochs.back().entries == 0 && core.epochs.back().after.empty()) return;
+  ++statistics_.epochs;
+  core.epochs.emplace_back();
+}
+
+// Rule 2.
+bool HopsOrdering::fence(const Fence& fence, Picoseconds, Completion resume) {
+  PerCore& core = cores_[fence.core];
+  const bool dfence = fence.meaning != trace::FenceMeaning::kOrder;
+  const bool flushes = dfence || parameters_.ofence == Ofence::kFlushes;
+  end_epoch(fence.core);
+  if (core.in_use > 0 && flushes) begin_flushing(fence.core);
+  epochs_persist(fence.core);
+  const bool over = core.persisted + 1 == core.present();
+  if (over || (dfence && parameters_.defects.dfence)) {
+    context_->program_events.fence_fulfilled(fence.core, fence.number);
+    return true;
+  }
+  core.fences.push_back({core.present() - 1, fence.number});
+  core.durable = core.durable || dfence;
+  statistics_.dfences += dfence;
+  if (!dfence || parameters_.dfence_stops == DurableFence::kStopsPmStores) return true;
+  core.waiting = resume;
+  return false;
+}
+
+// Rule 8.
+bool HopsOrdering::region_end(CoreId number, std::uint64_t region, Picoseconds, Completion) {
+  PerCore& core = cores_[number];
+  if (core.durable) {
+    core.ended.push_back(region);
+  } else {
+    context_->program_events.region_durable(number, region);
+  }
+  return true;
+}
+
+bool HopsOrdering::release(CoreId core, Picoseconds, Completion resume) {
+  if (!cores_[core].durable) return true;
+  cores_[core].waiting = resume;
+  return false;
+}
+
+// Rule 3.
+void HopsOrdering::begin_flushing(CoreId core) {
+  if (std::exchange(cores_[core].flushing, true)) return;
+  flush_oldest_epoch(core);
+}
+
+void HopsOrdering::begin_interval(CoreId core) {
+  cores_[core].flushes_at = context_->queue.now() + flush_interval_;
+  context_->queue.schedule(cores_[core].flushes_at, Phase::kController,
+                           completion<&HopsOrdering::interval_over>(*this, core));
+}
+
+void HopsOrdering::interval_over(std::uint64_t core, Picoseconds now) {
+  if (cores_[core].flushes_at == now && cores_[core].in_use > 0) {
+    begin_flushing(static_cast<CoreId>(core));
+  }
+}
+
+void HopsOrdering::flush_oldest_epoch(CoreId number) {
+  PerCore& core = cores_[number];
+  if (core.in_use == 0) {
+    core.flushing = false;
+    return;
+  }
+  const bool any = parameters_.defects.epochs;
+  // One that was ended without entries, because of what it waits for, has nothing to acknowledge.
+  if (!any && core.epochs.front().entries == 0 && epochs_persist(number)) return;
+  if (!any && !may_leave_now(number, core.epochs.front())) return;
+  if (any) {
+    for (std::size_t index = core.entries.size(); index-- > 0;) send(number, index);
+    return;
+  }
+  while (core.unsent < core.left + core.entries.size()) {
+    const std::size_t index = core.unsent - core.left;
+    if (core.entries[index].epoch != core.persisted + 1) break;
+    ++core.unsent;
+    send(number, index);
+  }
+}
+
+void HopsOrdering::send(CoreId number, std::size_t index) {
+  PerCore& core = cores_[number];
+  Entry& entry = core.entries[index];
+  if (std::exchange(entry.sent, true)) return;
+  ++statistics_.flushes;
+  core.departs = max(core.departs, context_->queue.now());
+  path_.send({.line = entry.line,
+              .data = entry.data,
+              .persisted = {},
+              .written = {},
+              .bytes = entry.bytes},
+             core.departs,
+             completion<&HopsOrdering::acknowledged>(
+                 *this, std::uint64_t{number} << kCoreShift | (core.left + index)));
+  core.departs += cycle_;
+}
+
+// Rule 4: have the epochs that it waits for persisted, as far as the core knows?
+bool HopsOrdering::may_leave_now(CoreId number, Epoch& epoch) {
+  const Picoseconds interval = parameters_.poll_interval;
+  const Picoseconds polled{context_->queue.now().count / interval.count * interval.count};
+  std::erase_if(epoch.after, [&](const Place& place) {
+    const std::deque<Published>& published = cores_[place.core].published;
+    return std::ranges::any_of(published, [&](const Published& known) {
+      return known.epoch >= place.epoch && known.when <= polled;
+    });
+  });
+  if (!epoch.after.empty() && !std::exchange(cores_[number].polls, true)) {
+    context_->queue.schedule(polled + interval, Phase::kController,
+                             completion<&HopsOrdering::poll>(*this, number));
+  }
+  return epoch.after.empty();
+}
+
+void HopsOrdering::poll(std::uint64_t number, Picoseconds) {
+  const auto core = static_cast<CoreId>(number);
+  cores_[core].polls = false;
+  epochs_persist(core);
+  if (cores_[core].flushing) flush_oldest_epoch(core);
+  wake(core);
+}
+
+void HopsOrdering::acknowledged(std::uint64_t core_and_entry, Picoseconds) {
+  const auto number = static_cast<CoreId>(core_and_entry >> kCoreShift);
+  PerCore& core = cores_[number];
+  const std::uint64_t index = (core_and_entry & ((1ull << kCoreShift) - 1)) - core.left;
+  Entry& entry = core.entries[index];
+  const Line line = entry.line;
+  entry.acknowledged = true;
+  --core.in_use;
+  --core.epoch(entry.epoch).entries;
+  const EpochNumber epoch = entry.epoch;
+  while (!core.entries.empty() && core.entries.front().acknowledged) {
+    core.entries.pop_front();
+    ++core.left;
+  }
+  filter_.remove(line);
+  const Place* const writer = last_writers_.find(line);
+  if (writer != nullptr && writer->core == number && writer->epoch == epoch &&
+      !in_buffer(core, line)) {
+    last_writers_.erase(line);
+  }
+  epochs_persist(number);
+  if (core.flushing) flush_oldest_epoch(number);
+  for (const std::uint32_t slot : std::exchange(filtered_, {})) read_if_not_filtered(slot);
+  wake(number);
+}
+
+bool HopsOrdering::in_buffer(const PerCore& core, Line line) {
+  return std::ranges::any_of(core.entries, [line](const Entry& entry) {
+    return entry.line == line && !entry.acknowledged;
+  });
+}
+
+// Those at the front, of whose entries none is left; the next one leaves. False if there is none.
+bool HopsOrdering::epochs_persist(CoreId number) {
+  PerCore& core = cores_[number];
+  const EpochNumber before = core.persisted;
+  while (core.epochs.size() > 1 && core.epochs.front().entries == 0 &&
+         may_leave_now(number, core.epochs.front())) {
+    core.epochs.pop_front();
+    ++core.persisted;
+  }
+  if (core.persisted == before) return false;
+  const Picoseconds now = context_->queue.now();
+  // All have learnt of those before the last poll; the latest of these stands for them.
+  while (core.published.size() > 1 && core.published[1].when + parameters_.poll_interval <= now) {
+    core.published.pop_front();
+  }
+  core.published.push_back({core.persisted, now});
+  while (!core.fences.empty() && core.fences.front().until <= core.persisted) {
+    context_->program_events.fence_fulfilled(number, core.fences.front().number);
+    core.fences.pop_front();
+  }
+  if (core.durable && core.fences.empty()) dfence_over(number);
+  if (core.flushing) flush_oldest_epoch(number);
+  return true;
+}
+
+void HopsOrdering::dfence_over(CoreId number) {
+  PerCore& core = cores_[number];
+  core.durable = false;
+  for (const std::uint64_t region : std::exchange(core.ended, {})) {
+    context_->program_events.region_durable(number, region);
+  }
+}
+
+// What waits at the head of the store queue, if it may go on.
+void HopsOrdering::wake(CoreId number) {
+  PerCore& core = cores_[number];
+  if (core.waiting && may_store(core)) std::exchange(core.waiting, {})(context_->queue.now());
+}
+
+// Rule 6.
+bool HopsOrdering::fetch(CoreId, Line line, Picoseconds when, Completion done) {
+  const std::uint32_t slot = reads_.take();
+  reads_[slot] = {line, done};
+  context_->queue.schedule(when + filter_latency_, Phase::kController,
+                           completion<&HopsOrdering::look_up>(*this, slot));
+  return true;
+}
+
+void HopsOrdering::look_up(std::uint64_t number, Picoseconds) {
+  const auto slot = static_cast<std::uint32_t>(number);
+  const Line line = reads_[slot].line;
+  read_if_not_filtered(slot);
+  if (filtered_.empty() || filtered_.back() != slot) return;
+  ++statistics_.filtered_reads;
+  statistics_.falsely_filtered_reads += last_writers_.find(line) == nullptr;
+  for (CoreId core = 0; core < cores_.size(); ++core) begin_flushing(core);
+}
+
+void HopsOrdering::read_if_not_filtered(std::uint32_t slot) {
+  const auto [line, done] = reads_[slot];
+  if (!parameters_.defects.filter && filter_.contains(line)) {
+    filtered_.push_back(slot);
+    return;
+  }
+  reads_.give_back(slot);
+  statistics_.stale_reads += stale_.read(line, context_->pm.newest(line));
+  context_->pm.read(line, done);
+}
+
+void HopsOrdering::statistics(StatisticsCollector& collector) const {
+  collector.group("hops", statistics_);
+}
+
+std::string HopsOrdering::pending() const {
+  return sentences(cores_.size(), [this](std::size_t core) {
+    const std::uint32_t entries = cores_[core].in_use;
+    return entries == 0 ? ""
+                        : std::to_string(entries) + " entries in the persist buffer of core " +
+                              std::to_string(core);
+  });
+}
+
+}  // namespace pmemsim

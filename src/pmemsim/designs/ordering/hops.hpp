@@ -1,0 +1,167 @@
+// HOPS: persist buffers that write the epochs of a program to PM in their order.
+//
+//   S. Nalli, S. Haria, M. D. Hill, M. M. Swift, H. Volos, K. Keeton: An Analysis of Persistent
+//   Memory Use with WHISPER. ASPLOS 2017; as J. Jeong, C. Jung: PMEM-Spec (ASPLOS 2021), 2.2, 3.1
+//   and 8.1 to 8.3.1, evaluate it. What both leave open is as in multifacet's re-implementation for
+//   gem5 (github.com/multifacet/ASAP, branch hops; written MA below).
+//
+// The program has no flushes; ofence stands for fences that order, dfence for fences that make
+// durable (PMEM-Spec, figure 2), and for those of unknown meaning.
+//
+//   1  A store to PM that leaves the store queue goes to the L1 and into its core's persist buffer,
+//      with its bytes. If an entry of the same line and epoch hasn't been sent, it joins that one.
+//      While the buffer is full, it waits. (MA)
+//   2  ofence ends the core's epoch and goes on; the buffer begins to flush (PMEM-Spec, 8.1:
+//      "flushes the persist-buffer asynchronously"; in MA it doesn't: `ofence`). dfence ends the
+//      epoch and flushes; until the buffer is empty, the core's next store to PM and whatever it
+//      hands over to other threads wait, and nothing else (8.2.1: dfence doesn't block volatile
+//      operations; in MA it does: `dfence_stops`).
+//   3  A buffer flushes until it is empty; it begins as rule 2 says, with `flush_threshold`
+//      entries, `flush_interval` after a store has found it empty (MA), and while a read waits
+//      (rule 6). One entry leaves a cycle, of the oldest epoch alone; the next epoch's when all of
+//      that have been acknowledged.
+//   4  A store to a line whose last store is in another core's buffer, or a load from it, ends that
+//      core's epoch and its own; its new epoch leaves when the other one has persisted (sticky-M
+//      tells, PMEM-Spec, 3.1). A core learns of that every `poll_interval` (MA).
+//   5  Dirty lines of PM that the shared cache evicts are dropped (2.2).
+//   6  Every read of PM looks into the filter at the controllers, which knows the lines in persist
+//      buffers. As long as it finds its line there, or seems to, the read waits (5.1.1, 8.2.2).
+//   7  Every line that comes to a core's caches takes longer for its sticky bit (8.2.2).
+//   8  A region is durable when the dfence before its end is over.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "pmemsim/common/bloom_filter.hpp"
+#include "pmemsim/common/line_table.hpp"
+#include "pmemsim/common/slab.hpp"
+#include "pmemsim/designs/interface/stale_lines.hpp"
+#include "pmemsim/designs/ordering/hops_parameters.hpp"
+#include "pmemsim/designs/ordering/ordering.hpp"
+#include "pmemsim/designs/ordering/persist_path.hpp"
+
+namespace pmemsim {
+
+class HopsOrdering final : public Ordering {
+ public:
+  HopsOrdering(std::uint32_t cores, const HopsParameters& parameters);
+  void connect(const LayerContext& context) override;
+  Lowering lowering() const override;
+  std::uint32_t interests() const override {
+    return kStores | kVisibleStores | kLoads | kEvictions | kFetches | kReleases | kRegions;
+  }
+  Delay transfer_latency() const override { return parameters_.sticky_latency; }
+
+  bool store(const Store& store, Picoseconds when, Completion resume) override;
+  void visible(CoreId core, Line line) override;
+  void load(const Load& load, Picoseconds when) override;
+  bool flush(CoreId, Line, trace::FlushKind, bool, Picoseconds, Completion) override {
+    return true;
+  }
+  bool fence(const Fence& fence, Picoseconds when, Completion resume) override;
+  bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) override;
+  bool release(CoreId core, Picoseconds when, Completion resume) override;
+  Eviction evicted(Line, const LineData&, Picoseconds) override { return Eviction::kTaken; }
+  bool may_leave(Line) const override { return false; }
+  bool fetch(CoreId core, Line line, Picoseconds when, Completion done) override;
+  void statistics(StatisticsCollector& collector) const override;
+  std::string pending() const override;
+
+ private:
+  // An entry of a core in one number, for its acknowledgement.
+  static constexpr unsigned kCoreShift = 56;
+
+  using EpochNumber = std::uint64_t;  // a core's epochs count from 1
+
+  struct Place {
+    CoreId core = 0;
+    EpochNumber epoch = 0;
+  };
+  struct Entry {
+    Line line;
+    ByteMask bytes = 0;
+    LineData data{};
+    EpochNumber epoch = 0;
+    bool sent = false;
+    bool acknowledged = false;
+  };
+  struct Epoch {
+    std::uint32_t entries = 0;   // in the buffer, sent or not
+    std::vector<Place> after{};  // other cores' epochs that it waits for
+  };
+  struct PendingFence {
+    EpochNumber until;  // fulfilled when this epoch, and all before it, have persisted
+    std::uint64_t number;
+  };
+  struct Published {
+    EpochNumber epoch;
+    Picoseconds when;
+  };
+  struct PerCore {
+    std::deque<Entry> entries;                        // they leave from the front, acknowledged
+    std::uint64_t left = 0;                           // so many have
+    std::uint64_t unsent = 0;                         // the first that isn't sent: counted alike
+    std::deque<Epoch> epochs = std::deque<Epoch>(1);  // the last one is the present one
+    EpochNumber persisted = 0;                        // the last epoch that has, and all before it
+    std::deque<Published> published{};                // ... as others learn of it, the latest last
+    std::uint32_t in_use = 0;                         // entries that aren't acknowledged
+    bool flushing = false;
+    bool durable = false;        // a dfence waits for the buffer to be empty
+    Picoseconds departs{};       // the next entry, at the soonest
+    Picoseconds flushes_at{-1};  // when the interval is over; -1: none runs
+    bool polls = false;
+    std::deque<PendingFence> fences;
+    std::vector<std::uint64_t> ended;  // regions, while a dfence waits
+    LeavingStore leaving;
+    Completion waiting;  // that store, or a dfence; or what is handed over
+
+    EpochNumber present() const { return persisted + epochs.size(); }
+    Epoch& epoch(EpochNumber number) { return epochs[number - persisted - 1]; }
+  };
+  struct WaitingRead {
+    Line line;
+    Completion done;
+  };
+  struct Statistics {
+    std::uint64_t stores = 0, coalesced = 0, flushes = 0, epochs = 0, dependences = 0;
+    std::uint64_t full = 0, dfences = 0, filtered_reads = 0, falsely_filtered_reads = 0,
+                  stale_reads = 0;
+    template <class Visitor>
+    void describe(Visitor& visit) const;
+  };
+
+  bool may_store(const PerCore& core) const;
+  void enter(CoreId number, const LeavingStore& store);
+  void follow_last_writer(CoreId core, Line line);
+  void end_epoch(CoreId core);
+  void begin_flushing(CoreId core);
+  void begin_interval(CoreId core);
+  void interval_over(std::uint64_t core, Picoseconds now);
+  void flush_oldest_epoch(CoreId core);
+  void send(CoreId core, std::size_t index);
+  bool may_leave_now(CoreId core, Epoch& epoch);
+  void poll(std::uint64_t core, Picoseconds now);
+  void acknowledged(std::uint64_t core_and_entry, Picoseconds now);
+  static bool in_buffer(const PerCore& core, Line line);
+  bool epochs_persist(CoreId core);
+  void dfence_over(CoreId core);
+  void wake(CoreId core);
+  void look_up(std::uint64_t slot, Picoseconds now);
+  void read_if_not_filtered(std::uint32_t slot);
+
+  const HopsParameters parameters_;
+  std::vector<PerCore> cores_;
+  PersistPath path_;
+  std::optional<LayerContext> context_;
+  Picoseconds cycle_{}, filter_latency_{}, flush_interval_{};
+  LineTable<Place> last_writers_;
+  CountingBloomFilter filter_;
+  Slab<WaitingRead> reads_;
+  std::vector<std::uint32_t> filtered_;  // reads that wait, in their order
+  StaleLines stale_;
+  Statistics statistics_;
+};
+
+}  // namespace pmemsim

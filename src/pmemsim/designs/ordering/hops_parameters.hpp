@@ -1,0 +1,79 @@
+// What HOPS has (ASPLOS 2017; PMEM-Spec, 8.1).
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "pmemsim/common/parameters.hpp"
+#include "pmemsim/designs/ordering/durable_fence.hpp"
+
+namespace pmemsim {
+
+// What an ofence does besides ending its core's epoch.
+enum class Ofence : std::uint8_t {
+  kFlushes,    // PMEM-Spec, 8.1
+  kEndsEpoch,  // nothing: multifacet's model
+};
+
+inline std::span<const std::string_view> choice_names(Ofence) {
+  static constexpr std::string_view kNames[] = {"flushes", "ends-epoch"};
+  return kNames;
+}
+
+// Deliberate defects, so that crash tests can show that they would find them.
+struct HopsDefects {
+  bool epochs = false;
+  bool dependences = false;
+  bool filter = false;
+  bool dfence = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.defect("epochs", epochs, "an epoch doesn't wait for the one before it");
+    visit.defect("dependences", dependences, "no epoch waits for another core's");
+    visit.defect("filter", filter, "reads of PM don't wait for stores to their line");
+    visit.defect("dfence", dfence, "dfences don't wait for the persist buffer");
+  }
+};
+
+struct HopsParameters {
+  std::uint32_t buffer_entries = 32;
+  std::uint32_t flush_threshold = 16;
+  Delay flush_interval = cycles(2000);
+  Ofence ofence = Ofence::kFlushes;
+  DurableFence dfence_stops = DurableFence::kStopsPmStores;
+  Picoseconds path_latency{20'000};
+  Picoseconds poll_interval{500'000};
+  Bytes filter_size{1024};
+  Delay filter_latency = cycles(2);
+  Delay sticky_latency = cycles(1);
+  HopsDefects defects;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("buffer_entries", buffer_entries, {.least = 1, .most = 4096},
+          "Persist buffer: lines that a core has stored to and that aren't persistent yet");
+    visit("flush_threshold", flush_threshold, {.least = 1, .most = 4096},
+          "Entries with which a persist buffer begins to flush without being asked");
+    visit("flush_interval", flush_interval, {.least = 1, .most = 1e12},
+          "Time after which it begins to flush, however few they are");
+    visit("ofence", ofence, {},
+          "Whether an ofence lets the persist buffer begin to flush, too, or ends an epoch alone");
+    visit("dfence_stops", dfence_stops, {},
+          "What waits behind a dfence: stores to PM, and what is handed over to others, or all "
+          "that follows in the store queue");
+    visit("path_latency", path_latency, {.least = 1, .most = 1e9},
+          "From a core's persist buffer to the PM controllers");
+    visit("poll_interval", poll_interval, {.least = 1, .most = 1e12},
+          "How often a core that waits for another core's epoch looks which have persisted");
+    visit("filter_size", filter_size, {.least = 1, .most = 1 << 30},
+          "Bloom filter at the PM controllers: lines in persist buffers");
+    visit("filter_latency", filter_latency, {.most = 1e6},
+          "How long every read of PM looks into the filter");
+    visit("sticky_latency", sticky_latency, {.most = 1e6},
+          "How much longer every line takes from the shared cache to a core, for its sticky bit");
+    defects.describe(visit);
+  }
+};
+
+}  // namespace pmemsim

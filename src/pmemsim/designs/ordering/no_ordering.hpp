@@ -1,0 +1,41 @@
+// No persist ordering: lines become persistent when the caches evict them, in any order. The upper
+// bound on performance ("NP" in ASAP, section 6.3): flushes and store fences aren't part of the
+// program.
+#pragma once
+
+#include "pmemsim/designs/ordering/ordering.hpp"
+
+namespace pmemsim {
+
+class NoOrdering : public Ordering {
+ public:
+  void connect(const LayerContext& context) override {
+    caches_ = &context.caches;
+    program_events_ = &context.program_events;
+  }
+
+  Lowering lowering() const override {
+    Lowering lowering = Lowering::without({trace::Purpose::kDataFlush});
+    lowering.keeps_flushes.fill(false);
+    lowering.keeps_fences.fill(false);
+    return lowering;
+  }
+  bool flush(CoreId, Line, trace::FlushKind, bool, Picoseconds, Completion) override {
+    return true;
+  }
+  // Their lines go to memory, and nobody waits.
+  void non_temporal(CoreId core, Line line, ByteMask bytes, Picoseconds when) override {
+    caches_->combine(core, line, bytes, when, nobody());
+  }
+  bool fence(const Fence&, Picoseconds, Completion) override { return true; }
+
+ protected:
+  static Completion nobody() {
+    return {[](void*, std::uint64_t, Picoseconds) {}, nullptr, 0};
+  }
+
+  CachePort* caches_ = nullptr;
+  const ProgramEvents* program_events_ = nullptr;
+};
+
+}  // namespace pmemsim

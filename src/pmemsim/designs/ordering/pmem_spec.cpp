@@ -1,0 +1,719 @@
+#include "pmemsim/designs/ordering/pmem_spec.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/common/sentences.hpp"
+#include "pmemsim/trace/record_layout.hpp"
+
+namespace pmemsim {
+template <class Visitor>
+void PmemSpecOrdering::Statistics::describe(Visitor& visit) const {
+  visit("stores", stores, "stores", "Stores that went down the persist paths",
+        origin_of("received.data_writes"));
+  visit("backed_up_time_ns", backed_up_time, "Time in which some persist path was backed up",
+        at_most("run.drained_ns"));
+  visit("controller_changes", controller_changes, "stores",
+        "Stores that waited because the one before them had gone to another controller",
+        part_of("stores"));
+  visit("late_persists", late_persists, "stores",
+        "Stores that took longer to arrive than the speculation window", part_of("stores"));
+  visit("write_backs", write_backs, "lines", "Write-backs that the controllers were told of",
+        part_of("shared.evictions_taken"));
+  visit("stale_reads", stale_reads, "reads", "Reads of PM that found it older than it should be",
+        part_of("shared.pm_reads"));
+  visit("load_alarms", load_alarms, "alarms", "Load misspeculations that were found",
+        at_most("stores"));
+  visit("false_load_alarms", false_load_alarms, "alarms",
+        "Of these, with no read that was really stale", part_of("load_alarms"));
+  visit("missed_stale_reads", missed_stale_reads, "reads", "Stale reads that were never found",
+        part_of("stale_reads"));
+  visit("store_alarms", store_alarms, "alarms", "Store misspeculations that were found",
+        at_most("stores"));
+  visit("false_store_alarms", false_store_alarms, "alarms",
+        "Of these, between stores to different bytes of a line", part_of("store_alarms"));
+  visit("unrepaired_loads", unrepaired_loads, "loads",
+        "Loads of stale bytes where nothing can be taken back");
+  visit("assigned_ids", assigned, "IDs", "Speculation IDs assigned");
+  visit("overflows", overflows, "pauses", "Times that all cores paused for a full buffer");
+  visit("overflow_time_ns", overflow_time, "How long they did", at_most("run.drained_ns"));
+  visit("lost_alarms", lost_alarms, "lines",
+        "Misspeculated lines that were overwritten before the handler dropped them",
+        part_of("load_alarms", "store_alarms"));
+  visit("interrupts", interrupts, "interrupts", "Times that the handler ran",
+        part_of("load_alarms", "store_alarms"));
+  visit("aborts", aborts, "regions", "Regions that were taken back");
+  visit("abort_time_ns", abort_time,
+        "Time from when they were to go back until they began again, in sum",
+        part_of("core.time_ns"));
+  visit("without_speculation", without_speculation, "regions",
+        "Regions that were executed without speculation", part_of("core.regions"));
+}
+
+PmemSpecOrdering::PmemSpecOrdering(const Surroundings& surroundings,
+                                   const PmemSpecParameters& parameters)
+    : surroundings_(surroundings), parameters_(parameters), cores_(surroundings.cores) {}
+
+void PmemSpecOrdering::connect(const LayerContext& context) {
+  context_.emplace(context);
+  stale_.connect(context);
+  store_interval_ = context.clock.duration(parameters_.store_interval);
+  look_again_ = max(parameters_.path_latency, context.clock.duration(cycles(1)));
+  path_stores_ = parameters_.path_stores;
+  if (path_stores_ == 0) {
+    const std::int64_t stores = parameters_.path_latency.count / store_interval_.count;
+    path_stores_ = static_cast<std::size_t>(std::max<std::int64_t>(stores, 1));
+  }
+  acknowledgement_ = surroundings_.acknowledgement + context.caches.way_back();
+  window_ = window();
+  buffers_.assign(surroundings_.controllers, SpeculationBuffer(parameters_, window_));
+}
+
+// Rule 6. Where stores enter slower than they leave the store queue, one waits no longer than all
+// that a path holds take to enter.
+Picoseconds PmemSpecOrdering::window() const {
+  if (parameters_.defects.window) return {};
+  if (parameters_.window > Picoseconds{0}) return parameters_.window;
+  const Picoseconds cycle = context_->clock.duration(cycles(1));
+  Picoseconds path = parameters_.path_latency;
+  if (store_interval_ > cycle) path += store_interval_ * static_cast<std::int64_t>(path_stores_);
+  return path * static_cast<std::int64_t>(cores_.size());
+}
+
+// Before a commit there is a place where regions look at their mark (rule 10).
+Lowering PmemSpecOrdering::lowering() const {
+  Lowering lowering;
+  lowering.keeps_flushes.fill(false);
+  lowering.keeps_ordering_fences.fill(false);
+  lowering.keeps_ordering_fences[static_cast<std::size_t>(surroundings_.before_commit)] =
+      surroundings_.regions && parameters_.commit_check == CommitCheck::kWaits;
+  lowering.keeps_the_rest[static_cast<std::size_t>(trace::Purpose::kDataFlush)] = false;
+  lowering.keeps_non_temporal = false;
+  return lowering;
+}
+
+// --- The paths -----------------------------------------------------------------------------------
+
+bool PmemSpecOrdering::store(const Store& store, Picoseconds, Completion resume) {
+  PerCore& core = cores_[store.core];
+  if (core.waits_for == WaitsFor::kGoesBack) return false;
+  core.leaving = LeavingStore(store);
+  core.early = without_speculation_ > 0 ||
+               (store.atomic && parameters_.releases == Releases::kWait);  // rules 12 and 5
+  core.entered = false;
+  core.speculates = !core.early;
+  if (!may_store(core)) return wait(store.core, WaitsFor::kRoom, resume);
+  if (!core.early) return true;
+  leave_early(store.core);
+  return wait(store.core, WaitsFor::kArrivals, resume);
+}
+
+// Rules 1, 4 and 8.
+bool PmemSpecOrdering::may_store(const PerCore& core) const {
+  if (paused_ && parameters_.full_buffer_stops == FullBuffer::kCoresAndPmStores) return false;
+  return core.barriers == 0 && core.left - core.given < path_stores_;
+}
+
+void PmemSpecOrdering::leave_early(CoreId number) {
+  PerCore& core = cores_[number];
+  core.entered = true;
+  Travelling store{.line = core.leaving.line(), .bytes = core.leaving.bytes()};
+  core.leaving.copy_to(store.data);
+  enter(number, store);
+}
+
+// Rules 1 and 11. What is executed again takes with it what others have stored there since.
+void PmemSpecOrdering::visible(CoreId number, Line line) {
+  PerCore& core = cores_[number];
+  stale_.stored(line, core.leaving.bytes());
+  const LineData newest = context_->pm_space.newest().read(line);
+  if (std::exchange(core.entered, false) && core.leaving.is_in(newest)) return;
+  enter(number, {.line = line,
+                 .bytes = parameters_.defects.masks ? kWholeLine : core.leaving.bytes(),
+                 .data = newest});
+  core.speculates = false;
+  core.speculated = core.left;
+}
+
+// Rule 11.
+void PmemSpecOrdering::restored(CoreId number, std::uint64_t address, std::uint32_t bytes) {
+  if (parameters_.defects.rollback) return;
+  for (std::uint64_t begin = address; begin < address + bytes;) {
+    const Line line = Line::of(begin);
+    const std::uint64_t end = std::min(address + bytes, line.address() + kLineBytes);
+    Travelling store{.line = line,
+                     .bytes = bytes_from(begin % kLineBytes, end - begin),
+                     .data = context_->pm_space.newest().read(line),
+                     .restores = true};
+    stale_.stored(line, store.bytes);
+    std::uint64_t* const restoring = restoring_.find(line);
+    ++(restoring != nullptr ? *restoring : restoring_.insert(line));
+    enter(number, store);
+    begin = end;
+  }
+}
+
+void PmemSpecOrdering::enter(CoreId number, Travelling store) {
+  PerCore& core = cores_[number];
+  store.id = core.id;
+  store.left = context_->queue.now();
+  const Picoseconds departs = max(core.departs, store.left);
+  core.departs = departs + store_interval_;
+  core.path.push_back(store);
+  ++core.left;
+  ++statistics_.stores;
+  context_->queue.schedule(departs + parameters_.path_latency, Phase::kController,
+                           completion<&PmemSpecOrdering::arrive>(*this, number));
+}
+
+void PmemSpecOrdering::arrive(std::uint64_t number, Picoseconds now) {
+  ++cores_[number].arrived;
+  if (!cores_[number].backed_up) give(number, now);
+}
+
+// To their controllers, as many as these take.
+void PmemSpecOrdering::give(std::uint64_t number, Picoseconds now) {
+  PerCore& core = cores_[number];
+  const bool ordered = !parameters_.defects.order;
+  if (ordered && core.accepted < core.given) return;
+  if (core.given == core.arrived) set_backed_up(core, false);
+  while (core.given < core.arrived) {
+    const Travelling store = core.path.front();
+    if (ordered && changes_controller(core, store.line, now)) {
+      set_backed_up(core, true);
+      context_->queue.schedule(core.accepted_at + parameters_.controller_latency,
+                               Phase::kController,
+                               completion<&PmemSpecOrdering::give>(*this, number));
+      return;
+    }
+    set_backed_up(core, false);
+    core.path.pop_front();
+    ++core.given;
+    if (core.waits_for == WaitsFor::kRoom) {
+      context_->queue.schedule(now, Phase::kCore,
+                               completion<&PmemSpecOrdering::go_on>(*this, number));
+    }
+    if (parameters_.store_check == StoreCheck::kArrival) {
+      check(store, now);
+    } else {
+      core.unchecked.push_back(store);
+    }
+    core.giving = true;
+    context_->pm.write({.line = store.line,
+                        .data = store.data,
+                        .persisted = {},
+                        .written = {},
+                        .persisting = completion<&PmemSpecOrdering::accepted>(*this, number),
+                        .bytes = store.bytes});
+    core.giving = false;
+    if (store.restores) read_waiting(store.line);
+    if (ordered && core.accepted < core.given) return set_backed_up(core, true);
+  }
+}
+
+// Rule 3.
+bool PmemSpecOrdering::changes_controller(PerCore& core, Line line, Picoseconds now) {
+  const std::uint32_t controller = context_->pm.channel_of(line);
+  const bool too_early = core.given > 0 && controller != core.controller &&
+                         now < core.accepted_at + parameters_.controller_latency;
+  if (too_early) {
+    statistics_.controller_changes += !std::exchange(core.changes_controller, true);
+  } else {
+    core.controller = controller;
+    core.changes_controller = false;
+  }
+  return too_early;
+}
+
+void PmemSpecOrdering::accepted(std::uint64_t number, Picoseconds now) {
+  PerCore& core = cores_[number];
+  ++core.accepted;
+  core.accepted_at = now;
+  if (!core.unchecked.empty()) {
+    const Travelling store = core.unchecked.front();
+    core.unchecked.pop_front();
+    check(store, now);
+  }
+  const bool fence = !core.fences.empty() && core.fences.front().until <= core.accepted;
+  if (fence || (core.waits_for > WaitsFor::kRoom && core.wait_until <= core.accepted)) {
+    hear_later(static_cast<CoreId>(number));
+  }
+  if (core.giving || parameters_.defects.order) return;
+  context_->queue.schedule(now, Phase::kController,
+                           completion<&PmemSpecOrdering::give>(*this, number));
+}
+
+void PmemSpecOrdering::set_backed_up(PerCore& core, bool backed_up) {
+  if (core.backed_up == backed_up) return;
+  core.backed_up = backed_up;
+  const Picoseconds now = context_->queue.now();
+  if (backed_up) {
+    if (backed_up_++ == 0) backed_up_since_ = now;
+  } else if (--backed_up_ == 0) {
+    statistics_.backed_up_time += now - backed_up_since_;
+  }
+}
+
+// Rule 6.
+Picoseconds PmemSpecOrdering::window_time() const {
+  if (parameters_.backed_up_windows == BackedUpWindows::kGoOn) return context_->queue.now();
+  const Picoseconds now = backed_up_ > 0 ? backed_up_since_ : context_->queue.now();
+  return now - statistics_.backed_up_time;
+}
+
+// --- Waiting -------------------------------------------------------------------------------------
+
+// Has the core heard that so many of its stores have arrived?
+bool PmemSpecOrdering::knows(PerCore& core, std::uint64_t stores) {
+  const bool all = core.accepted == core.left;
+  if (all && core.accepted_at + acknowledgement_ <= context_->queue.now()) core.heard = core.left;
+  return core.heard >= stores;
+}
+
+void PmemSpecOrdering::hear_later(CoreId number) {
+  const PerCore& core = cores_[number];
+  context_->queue.schedule(max(core.accepted_at + acknowledgement_, context_->queue.now()),
+                           Phase::kCore,
+                           completion<&PmemSpecOrdering::heard>(
+                               *this, std::uint64_t{number} << kCoreShift | core.accepted));
+}
+
+void PmemSpecOrdering::heard(std::uint64_t core_and_stores, Picoseconds now) {
+  const auto number = static_cast<CoreId>(core_and_stores >> kCoreShift);
+  PerCore& core = cores_[number];
+  core.heard = std::max(core.heard, core_and_stores & ((std::uint64_t{1} << kCoreShift) - 1));
+  fulfil_fences(number);
+  go_on(number, now);
+}
+
+void PmemSpecOrdering::fulfil_fences(CoreId number) {
+  PerCore& core = cores_[number];
+  while (!core.fences.empty() && core.fences.front().until <= core.heard) {
+    context_->program_events.fence_fulfilled(number, core.fences.front().number);
+    core.barriers -= core.fences.front().barrier;
+    core.fences.pop_front();
+  }
+  if (core.barriers > 0) return;
+  for (const std::uint64_t region : std::exchange(core.ended, {})) {
+    context_->program_events.region_durable(number, region);
+  }
+}
+
+// Always false, for the store queue.
+bool PmemSpecOrdering::wait(CoreId number, WaitsFor what, Completion resume) {
+  PerCore& core = cores_[number];
+  core.waits_for = what;
+  core.waiting = resume;
+  core.wait_until = core.left;
+  const bool all = core.accepted == core.left;
+  if (what != WaitsFor::kRoom && all && !knows(core, core.left)) hear_later(number);
+  return false;
+}
+
+bool PmemSpecOrdering::may_go_on(PerCore& core) {
+  switch (core.waits_for) {
+    case WaitsFor::kNothing:
+      return false;
+    case WaitsFor::kRoom:
+      return may_store(core);
+    case WaitsFor::kCheck:
+    case WaitsFor::kRestored:
+      return alarms_.empty() && knows(core, core.wait_until);
+    case WaitsFor::kArrivals:
+    case WaitsFor::kGoesBack:
+      return knows(core, core.wait_until);
+  }
+  return false;
+}
+
+void PmemSpecOrdering::go_on(std::uint64_t number64, Picoseconds now) {
+  const auto number = static_cast<CoreId>(number64);
+  PerCore& core = cores_[number];
+  if (!may_go_on(core)) return;
+  const Completion resume = std::exchange(core.waiting, {});
+  switch (std::exchange(core.waits_for, WaitsFor::kNothing)) {
+    case WaitsFor::kRoom:
+      if (!core.early || core.entered) break;
+      leave_early(number);
+      wait(number, WaitsFor::kArrivals, resume);
+      return;
+    case WaitsFor::kCheck:
+      if (core.marked) return go_back(number, now);
+      if (core.ending != 0) region_over(number);
+      break;
+    case WaitsFor::kGoesBack:
+      return rewind(number);
+    case WaitsFor::kRestored:
+      return begin_again(number, now);
+    case WaitsFor::kNothing:
+    case WaitsFor::kArrivals:
+      break;
+  }
+  resume(now);
+}
+
+// Rule 4.
+bool PmemSpecOrdering::fence(const Fence& fence, Picoseconds, Completion resume) {
+  PerCore& core = cores_[fence.core];
+  if (core.waits_for == WaitsFor::kGoesBack) return false;
+  const bool barrier = fence.meaning != trace::FenceMeaning::kOrder;
+  if (knows(core, core.left) || (barrier && parameters_.defects.barrier)) {
+    context_->program_events.fence_fulfilled(fence.core, fence.number);
+  } else {
+    core.fences.push_back({core.left, fence.number, barrier});
+    core.barriers += barrier;
+    if (barrier && parameters_.barrier_stops == DurableFence::kStopsStoreQueue) {
+      return wait(fence.core, WaitsFor::kArrivals, resume);
+    }
+    if (core.accepted == core.left) hear_later(fence.core);
+  }
+  const bool commits = !barrier && core.region != 0;
+  if (!commits || parameters_.commit_check == CommitCheck::kPublished) return true;
+  core.ending = 0;
+  return check_region(fence.core, resume);
+}
+
+// Rules 4 and 5.
+bool PmemSpecOrdering::release(CoreId number, Picoseconds, Completion resume) {
+  PerCore& core = cores_[number];
+  if (core.waits_for == WaitsFor::kGoesBack) return false;
+  if (parameters_.releases == Releases::kWait) {
+    return knows(core, core.left) || wait(number, WaitsFor::kArrivals, resume);
+  }
+  return core.barriers == 0 || wait(number, WaitsFor::kRoom, resume);
+}
+
+// --- Misspeculation ------------------------------------------------------------------------------
+
+// Rule 7. The recording begins with locks that are held already.
+void PmemSpecOrdering::synchronised(CoreId number, trace::SyncKind kind, Picoseconds) {
+  PerCore& core = cores_[number];
+  if (trace::is_lock(kind)) {
+    const bool inner = core.locks++ > 0;
+    if (!inner || parameters_.inner_locks == InnerLocks::kNewId) assign(core);
+  } else if (trace::is_unlock(kind)) {
+    if (core.locks > 0) --core.locks;
+    if (core.locks == 0) core.id.reset();
+  }
+}
+
+void PmemSpecOrdering::assign(PerCore& core) {
+  ++statistics_.assigned;
+  ++next_id_;
+  if (!parameters_.defects.tags) core.id = next_id_ & (UINT32_MAX >> (32 - parameters_.id_bits));
+}
+
+void PmemSpecOrdering::load(const Load& load, Picoseconds) {
+  const std::uint64_t region = surroundings_.regions ? load.region : 0;
+  PerCore& core = cores_[load.core];
+  core.loaded_region = std::max(core.loaded_region, region);
+  if (stale_.loaded(load, region)) statistics_.unrepaired_loads += region == 0;
+}
+
+// Rule 2.
+Eviction PmemSpecOrdering::evicted(Line line, const LineData&, Picoseconds when) {
+  context_->queue.schedule(when + context_->caches.way_out(), Phase::kController,
+                           completion<&PmemSpecOrdering::write_back>(*this, line.number));
+  return Eviction::kTaken;
+}
+
+void PmemSpecOrdering::write_back(std::uint64_t line, Picoseconds) {
+  ++statistics_.write_backs;
+  buffer_of({line}).write_back({line}, window_time());
+  pause_if_full();
+}
+
+bool PmemSpecOrdering::fetch(CoreId, Line line, Picoseconds, Completion done) {
+  if (restoring_.find(line) != nullptr) {  // rule 11
+    waiting_reads_.push_back({line, done});
+    return true;
+  }
+  watch(line);
+  return false;
+}
+
+// A read that finds what PM holds now.
+void PmemSpecOrdering::watch(Line line) {
+  LineData found = context_->pm.newest(line);
+  // Stores that have gone ahead may be there before they are visible: that isn't too old.
+  for (const PerCore& core : cores_) {
+    if (!core.entered || core.leaving.line() != line) continue;
+    take_bytes(found, context_->pm_space.newest().read(line), core.leaving.bytes());
+  }
+  const bool stale = stale_.read(line, found);
+  if (stale) {
+    ++statistics_.stale_reads;
+    std::uint64_t* const unreported = unreported_.find(line);
+    ++(unreported != nullptr ? *unreported : unreported_.insert(line));
+  }
+  buffer_of(line).read(line, stale, window_time());
+  pause_if_full();
+}
+
+// A store that restores something there has arrived.
+void PmemSpecOrdering::read_waiting(Line line) {
+  std::uint64_t* const restoring = restoring_.find(line);
+  if (--*restoring > 0) return;
+  restoring_.erase(line);
+  for (const WaitingRead& read : std::exchange(waiting_reads_, {})) {
+    if (read.line != line) {
+      waiting_reads_.push_back(read);
+      continue;
+    }
+    watch(line);
+    context_->pm.read(line, read.done);
+  }
+}
+
+void PmemSpecOrdering::check(const Travelling& store, Picoseconds now) {
+  statistics_.late_persists += now - store.left > window_;
+  const auto found =
+      buffer_of(store.line).persist({store.line, store.bytes, store.id}, window_time());
+  pause_if_full();
+  if (!found || parameters_.defects.detection) return;
+  if (found->of_store) {
+    ++statistics_.store_alarms;
+    statistics_.false_store_alarms += found->false_alarm;
+  } else {
+    ++statistics_.load_alarms;
+    statistics_.false_load_alarms += found->false_alarm;
+  }
+  if (unreported_.find(store.line) != nullptr) unreported_.erase(store.line);
+  alarm(store.line);
+}
+
+// Rule 9.
+void PmemSpecOrdering::alarm(Line line) {
+  const Picoseconds until = window_time() + window_;
+  const auto known =
+      std::ranges::find_if(alarms_, [line](const Alarm& other) { return other.line == line; });
+  if (known != alarms_.end()) {
+    known->until = until;
+  } else {
+    if (parameters_.alarm_entries > 0 && alarms_.size() == parameters_.alarm_entries) {
+      ++statistics_.lost_alarms;
+      alarms_.erase(alarms_.begin());
+    }
+    alarms_.push_back({line, until});
+  }
+  if (std::exchange(interrupt_, true)) return;
+  context_->queue.schedule(context_->queue.now() + parameters_.interrupt_latency,
+                           Phase::kController, completion<&PmemSpecOrdering::interrupt>(*this));
+}
+
+void PmemSpecOrdering::interrupt(std::uint64_t, Picoseconds now) {
+  ++statistics_.interrupts;
+  handle_alarms(0, now);
+}
+
+// The handler goes on until none is left; while the windows' clock stands still, nobody knows when.
+void PmemSpecOrdering::handle_alarms(std::uint64_t, Picoseconds now) {
+  mark_threads();
+  std::erase_if(alarms_, [this](const Alarm& alarm) {
+    if (!is_settled(alarm)) return false;
+    context_->program_events.stale_line_reported(alarm.line);
+    return true;
+  });
+  if (!alarms_.empty()) {
+    const Picoseconds left = alarms_.front().until - window_time();
+    context_->queue.schedule(now + max(left, look_again_), Phase::kController,
+                             completion<&PmemSpecOrdering::handle_alarms>(*this));
+    return;
+  }
+  interrupt_ = false;
+  for (CoreId core = 0; core < cores_.size(); ++core) {
+    const WaitsFor what = cores_[core].waits_for;
+    if (what == WaitsFor::kCheck || what == WaitsFor::kRestored) go_on(core, now);
+  }
+}
+
+// Is the line nowhere as it was read too early?
+bool PmemSpecOrdering::is_settled(const Alarm& alarm) {
+  if (parameters_.alarmed_lines == AlarmedLines::kPublished) return true;
+  if (window_time() < alarm.until || !context_->caches.drop(alarm.line)) return false;
+  stale_.given_up(alarm.line);
+  return true;
+}
+
+// Loads may have retired of a region whose begin is in the store queue.
+void PmemSpecOrdering::mark_threads() {
+  if (!surroundings_.regions) return;
+  for (CoreId number = 0; number < cores_.size(); ++number) {
+    PerCore& core = cores_[number];
+    const bool in_region = core.region != 0 || core.loaded_region > core.ended_region;
+    if (!in_region || core.gives_up_speculation || core.waits_for >= WaitsFor::kGoesBack) continue;
+    core.marked = true;
+    if (parameters_.recovery == SpecRecovery::kEager && core.region != 0) {
+      go_back(number, context_->queue.now());
+    }
+  }
+}
+
+// Rule 8.
+void PmemSpecOrdering::pause_if_full() {
+  const Picoseconds now = window_time();
+  for (SpeculationBuffer& buffer : buffers_) {
+    if (!buffer.overflows(now)) continue;
+    if (!std::exchange(paused_, true)) {
+      ++statistics_.overflows;
+      paused_since_ = context_->queue.now();
+      for (CoreId core = 0; core < context_->threads.cores(); ++core) pause(core);
+      look_again_when_free(buffer);
+    }
+    return;
+  }
+}
+
+// While the windows' clock stands still, nobody knows when.
+void PmemSpecOrdering::look_again_when_free(const SpeculationBuffer& buffer) {
+  const Picoseconds left = buffer.next_expiry() - window_time();
+  const Picoseconds least = backed_up_ > 0 ? look_again_ : Picoseconds{0};
+  context_->queue.schedule(context_->queue.now() + max(left, least), Phase::kController,
+                           completion<&PmemSpecOrdering::resume_when_free>(*this));
+}
+
+void PmemSpecOrdering::resume_when_free(std::uint64_t, Picoseconds now) {
+  for (SpeculationBuffer& buffer : buffers_) {
+    if (buffer.overflows(window_time())) return look_again_when_free(buffer);
+  }
+  paused_ = false;
+  statistics_.overflow_time += now - paused_since_;
+  for (CoreId core = 0; core < context_->threads.cores(); ++core) {
+    resume(core);
+    const bool stopped = parameters_.full_buffer_stops == FullBuffer::kCoresAndPmStores;
+    if (stopped && cores_[core].waits_for == WaitsFor::kRoom) go_on(core, now);
+  }
+}
+
+void PmemSpecOrdering::pause(CoreId core) {
+  if (cores_[core].pauses++ == 0) context_->threads.pause(core);
+}
+
+void PmemSpecOrdering::resume(CoreId core) {
+  if (--cores_[core].pauses == 0) context_->threads.resume(core);
+}
+
+// --- Going back ----------------------------------------------------------------------------------
+
+void PmemSpecOrdering::region_begin(CoreId number, std::uint64_t region) {
+  if (!surroundings_.regions) return;
+  PerCore& core = cores_[number];
+  core.region = region;
+  core.locks_at_begin = core.locks;
+  core.id_at_begin = core.id.has_value();
+  if (core.aborted != region) core.aborts = 0;
+  statistics_.without_speculation += core.gives_up_speculation;
+}
+
+bool PmemSpecOrdering::region_end(CoreId number, std::uint64_t region, Picoseconds,
+                                  Completion resume) {
+  PerCore& core = cores_[number];
+  if (!surroundings_.regions) return true;
+  if (core.waits_for == WaitsFor::kGoesBack) return false;
+  core.ending = region;
+  if (parameters_.commit_check == CommitCheck::kWaits) {
+    if (!check_region(number, resume)) return false;
+  } else if (core.marked) {
+    core.waits_for = WaitsFor::kGoesBack;
+    context_->queue.schedule(context_->queue.now(), Phase::kCore,
+                             completion<&PmemSpecOrdering::go_back>(*this, number));
+    return false;
+  }
+  region_over(number);
+  return true;
+}
+
+// Rule 10. What is known may be known at once; but nobody goes back from within a call.
+bool PmemSpecOrdering::check_region(CoreId number, Completion resume) {
+  PerCore& core = cores_[number];
+  if (alarms_.empty() && knows(core, core.left) && !core.marked) return true;
+  wait(number, WaitsFor::kCheck, resume);
+  if (may_go_on(core)) {
+    context_->queue.schedule(context_->queue.now(), Phase::kCore,
+                             completion<&PmemSpecOrdering::go_on>(*this, number));
+  }
+  return false;
+}
+
+void PmemSpecOrdering::region_over(CoreId number) {
+  PerCore& core = cores_[number];
+  core.ended_region = std::exchange(core.ending, 0);
+  core.region = 0;
+  if (std::exchange(core.gives_up_speculation, false)) --without_speculation_;
+  if (core.barriers > 0) {
+    core.ended.push_back(core.ended_region);
+  } else {
+    context_->program_events.region_durable(number, core.ended_region);
+  }
+}
+
+// Rule 11.
+void PmemSpecOrdering::go_back(std::uint64_t number64, Picoseconds now) {
+  const auto number = static_cast<CoreId>(number64);
+  PerCore& core = cores_[number];
+  core.goes_back_since = now;
+  pause(number);
+  wait(number, WaitsFor::kGoesBack, {});
+  if (may_go_on(core)) go_on(number, now);
+}
+
+void PmemSpecOrdering::rewind(CoreId number) {
+  PerCore& core = cores_[number];
+  ++statistics_.aborts;
+  core.marked = false;
+  core.aborts = core.aborted == core.region ? core.aborts + 1 : 1;
+  core.aborted = core.region;
+  core.region = core.ending = 0;
+  core.loaded_region = core.ended_region;
+  context_->threads.rewind(number);
+  core.speculates = false;
+  if (core.aborts >= parameters_.retries && !std::exchange(core.gives_up_speculation, true)) {
+    ++without_speculation_;
+  }
+  core.locks = core.locks_at_begin;
+  core.id.reset();
+  if (core.id_at_begin) assign(core);
+  wait(number, WaitsFor::kRestored, {});
+  if (may_go_on(core)) go_on(number, context_->queue.now());
+}
+
+void PmemSpecOrdering::begin_again(std::uint64_t number64, Picoseconds now) {
+  const auto number = static_cast<CoreId>(number64);
+  if (cores_[number].gives_up_speculation && !nothing_is_stale()) {
+    context_->queue.schedule(now + look_again_, Phase::kCore,
+                             completion<&PmemSpecOrdering::begin_again>(*this, number));
+    return;
+  }
+  statistics_.abort_time += now - cores_[number].goes_back_since;
+  resume(number);
+}
+
+// Rule 12. Not as long as some store is visible and hasn't arrived, or an alarm isn't settled.
+bool PmemSpecOrdering::nothing_is_stale() const {
+  return alarms_.empty() && std::ranges::none_of(cores_, [](const PerCore& core) {
+           return core.speculates || core.accepted < core.speculated;
+         });
+}
+
+void PmemSpecOrdering::statistics(StatisticsCollector& collector) const {
+  Statistics all = statistics_;
+  unreported_.for_each([&](Line, std::uint64_t reads) { all.missed_stale_reads += reads; });
+  collector.group("pmem_spec", all);
+}
+
+std::string PmemSpecOrdering::pending() const {
+  std::string text = sentences(cores_.size(), [this](std::size_t core) {
+    const std::uint64_t stores = cores_[core].left - cores_[core].accepted;
+    return stores == 0 ? ""
+                       : std::to_string(stores) + " stores on the persist path of core " +
+                             std::to_string(core);
+  });
+  if (!alarms_.empty()) {
+    text += (text.empty() ? "" : "; ") + std::to_string(alarms_.size()) +
+            " misspeculated lines that the handler hasn't dropped";
+  }
+  return text;
+}
+
+}  // namespace pmemsim

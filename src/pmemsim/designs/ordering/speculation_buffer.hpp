@@ -1,0 +1,91 @@
+// PMEM-Spec's speculation buffer at a PM controller (ASPLOS 2021, 5.1.4, 5.3; tables 1 and 2):
+// finds out that a line was read from PM before a store to it had arrived, or that two stores to it
+// have arrived in the wrong order.
+//
+//   1  A line's entry has one of these states, and goes over to another as requests arrive:
+//
+//                     write-back             read            store
+//        Initial      Evict, a new window    -               -
+//        Evict        a new window           Speculated      -
+//        Speculated   a new window           -               misspeculation; then Evict
+//
+//      Most lines have no entry and are in state Initial. An entry is freed when its window is
+//      over. The paper's drawing (figure 5) leaves open what a second write-back does: the line
+//      stays Speculated, for otherwise write-back, read, write-back, store would go unnoticed
+//      (break.second_write_back). Nor is it said why a store leaves a line Evict: another one may
+//      still be under way (break.early_store).
+//   2  A store of a critical section carries a speculation ID. If the line's entry has a larger
+//      one, that is misspeculation; otherwise the entry takes it over, and a new window begins. IDs
+//      have `id_bits`, and are compared modulo 2 to that. Where allocation says so, such a store
+//      makes an entry if there is none.
+//   3  Requests are looked at when they arrive, whether the queue has room for them or not; stores
+//      when they are accepted, if `store_check` says so.
+//   4  What needs an entry when none is free keeps a place in the controller's input, where it is
+//      searched as if it had one; overflows() until enough have been freed. (5.3: "all cores
+//      pause"; what is under way then goes on.)
+//   5  Windows are measured by a clock of their own (`now`), which can stand still while a persist
+//      path is backed up.
+//   6  The naive scheme (5.1.2) watches what was read instead: a read makes an entry, or a new
+//      window, and any store to the line is misspeculation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "pmemsim/common/image.hpp"
+#include "pmemsim/designs/ordering/pmem_spec_parameters.hpp"
+
+namespace pmemsim {
+
+class SpeculationBuffer {
+ public:
+  struct Misspeculation {
+    bool of_store;  // else of a load
+    bool false_alarm;
+  };
+  struct Persist {
+    Line line;
+    ByteMask bytes;
+    std::optional<std::uint32_t> id;  // the speculation ID that it carries
+  };
+
+  SpeculationBuffer(const PmemSpecParameters& parameters, Picoseconds window)
+      : parameters_(parameters), window_(window) {}
+
+  void write_back(Line line, Picoseconds now);
+  // `stale`: what it has found wasn't the newest.
+  void read(Line line, bool stale, Picoseconds now);
+  std::optional<Misspeculation> persist(const Persist& persist, Picoseconds now);
+
+  // Rule 4.
+  bool overflows(Picoseconds now);
+  // When the first window is over.
+  Picoseconds next_expiry() const;
+  std::size_t entries() const { return entries_.size(); }
+
+ private:
+  enum class State : std::uint8_t { kInitial, kEvict, kSpeculated };
+  struct Entry {
+    Line line;
+    State state = State::kInitial;
+    bool stale = false;                 // a read since the write-back was
+    std::optional<std::uint32_t> id{};  // the largest
+    ByteMask bytes = 0;                 // of the stores with that
+    Picoseconds inserted{};
+  };
+
+  Entry* find(Line line, Picoseconds now);
+  Entry& find_or_insert(Line line, Picoseconds now);
+  void expire(Picoseconds now);
+  std::optional<Misspeculation> check_load(Entry& entry);
+  bool is_older(std::uint32_t id, std::uint32_t than) const {
+    return static_cast<std::int32_t>((id - than) << (32 - parameters_.id_bits)) < 0;
+  }
+
+  PmemSpecParameters parameters_;
+  Picoseconds window_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,54 @@
+// x86 persist ordering: clwb, clflushopt and clflush send a line on its way, sfence waits until
+// every line that the core has flushed is persistent.
+//
+//   1  A flush takes its place in the store queue, after the stores before it (Intel SDM vol. 2,
+//      CLWB: ordered with older stores to the line; vol. 3A ch. 9.2).
+//   2  Flushes overlap: the queue goes on while the line is on its way. CLFLUSH, which is ordered
+//      with respect to other CLFLUSHes and stores, is the exception.
+//   3  SFENCE leaves the queue when all flushes before it have been acknowledged (PMEM-Spec, 8.1:
+//      "SFENCE ... ensures prior CLWBs complete"); so do MFENCE and locked instructions, which
+//      wait for the store queue to be empty before them.
+//   4  A flush of a line that is clean everywhere is acknowledged without a write.
+#pragma once
+
+#include <vector>
+
+#include "pmemsim/designs/ordering/ordering.hpp"
+#include "pmemsim/designs/ordering/ordering_parameters.hpp"
+
+namespace pmemsim {
+
+class X86Ordering final : public Ordering {
+ public:
+  X86Ordering(std::uint32_t cores, const X86Defects& defects) : defects_(defects), cores_(cores) {}
+  void connect(const LayerContext& context) override {
+    caches_ = &context.caches;
+    program_events_ = &context.program_events;
+  }
+
+  Lowering lowering() const override { return {}; }
+  std::uint32_t interests() const override { return defects_.evictions ? kEvictions : 0u; }
+  void non_temporal(CoreId core, Line line, ByteMask bytes, Picoseconds when) override;
+  bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
+             Completion resume) override;
+  bool fence(const Fence& fence, Picoseconds when, Completion resume) override;
+  // Only with a defect: the line is lost.
+  Eviction evicted(Line, const LineData&, Picoseconds) override { return Eviction::kTaken; }
+  bool may_leave(Line) const override { return !defects_.evictions; }
+  std::string pending() const override;
+
+ private:
+  struct PerCore {
+    std::uint32_t outstanding = 0;  // flushes that have not been acknowledged
+    Completion waiting;             // the fence (or clflush) that waits for them
+    std::uint64_t fence = 0;        // its number; 0: none
+  };
+  void acknowledged(std::uint64_t core, Picoseconds now);
+
+  const X86Defects defects_;
+  CachePort* caches_ = nullptr;
+  const ProgramEvents* program_events_ = nullptr;
+  std::vector<PerCore> cores_;
+};
+
+}  // namespace pmemsim

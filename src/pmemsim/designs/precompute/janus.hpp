@@ -1,0 +1,168 @@
+// Janus: software says early what it will write, and operations on it start before the write comes.
+//
+//   S. Liu, K. Seemakhupt, G. Pekhimenko, A. Kolli, S. Khan: Janus: Optimizing Memory and Storage
+//   Support for Non-Volatile Memory Systems. ISCA 2019.
+//
+//   1  A call of the interface (4.4, Table 2) is a request with an address, or data, or both, of an
+//      object: PRE_ID, thread and transaction. The data are those at the time of the call. It comes
+//      to the request queue, which all cores share. [Open: when; a write-back's way later]
+//   2  Immediate requests go on as soon as the decoder is free. Buffered ones wait for
+//      PRE_START_BUF of their object; those of one object that touch the same lines, or lines
+//      beside each other, become one (4.3.2, 4.4).
+//   3  While the request queue is full, the oldest buffered request leaves it for a new one (4.6);
+//      if there is none, the new one is dropped (4.3.2).
+//   4  The decoder makes operations of a line each, one after the other (4.3.2). [Open: one a
+//      cycle] While the operation queue is full, new ones are dropped.
+//   5  An operation leaves the queue for a unit when one is free, and opens an entry of the
+//      intermediate result buffer then; while that is full, it is dropped (4.3.2).
+//   6  The n-th line of an object's addresses and the n-th line of its data are one entry. [Open]
+//      Bytes of a line that weren't announced are as the line has them then. [Open]
+//   7  An entry goes when its write comes, when it is too old, with its thread (4.6), with its
+//      range of addresses, or when its line's counter changes (designs/backend/result_buffer.hpp).
+//      What a write may use is said in designs/backend/schedule.hpp, rule 4.
+//   8  A thread that ends, or is taken back, takes its requests and operations along (4.6). So does
+//      memory that is swapped. [Open: 4.6 clears the result buffer alone]
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/designs/precompute/janus_parameters.hpp"
+#include "pmemsim/designs/precompute/precompute.hpp"
+
+namespace pmemsim {
+
+struct JanusStatistics {
+  std::uint64_t requests = 0;
+  std::uint64_t requests_dropped = 0;
+  std::uint64_t requests_merged = 0;
+  std::uint64_t operations = 0;
+  std::uint64_t operations_dropped = 0;
+  std::uint64_t results_dropped = 0;
+  std::uint64_t prepared = 0;
+  std::uint64_t used = 0;
+  std::uint64_t used_late = 0;
+  std::uint64_t used_in_part = 0;
+  std::uint64_t changed = 0;
+  std::uint64_t too_old = 0;
+  std::uint64_t unused = 0;
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("requests", requests, "requests", "Pre-execution requests, without PRE_START_BUF");
+    visit("requests_dropped", requests_dropped, "requests",
+          "Requests that found the request queue full, or had to leave it for others",
+          part_of("requests"));
+    visit("requests_merged", requests_merged, "requests",
+          "Buffered requests that became one with an earlier one of their object",
+          part_of("requests"));
+    visit("operations", operations, "lines", "Lines that requests were decoded into");
+    visit("operations_dropped", operations_dropped, "lines",
+          "Of these, that found the operation queue full", part_of("operations"));
+    visit("results_dropped", results_dropped, "lines",
+          "Of these, that found the intermediate result buffer full", part_of("operations"));
+    visit.quantity("prepared", prepared, part_of("operations"));
+    visit("used", used, "lines", "Entries whose line was written with their data",
+          share_of("prepared"));
+    visit("used_late", used_late, "lines", "Of these, that weren't done when the write came",
+          part_of("used"));
+    visit("used_in_part", used_in_part, "lines",
+          "Entries whose line was written with other data, or whose data were never known",
+          share_of("prepared"));
+    visit("changed", changed, "lines",
+          "Entries lost since another write has changed their line's counter",
+          share_of("prepared"));
+    visit("too_old", too_old, "lines", "Entries that nobody wrote in their lifetime",
+          share_of("prepared"));
+    visit("unused", unused, "lines", "Entries that were there when their thread, or the run, ended",
+          share_of("prepared"));
+  }
+};
+
+class Janus final : public Precompute {
+ public:
+  Janus(const JanusParameters& parameters, std::uint32_t cores);
+  void connect(const LayerContext& context) override { context_.emplace(context); }
+  ResultBufferSize result_buffer() const override;
+  std::uint32_t interests() const override { return kHints; }
+  std::uint32_t hint_instructions() const override { return parameters_.call_instructions; }
+  void hint(CoreId core, const Hint& hint, Picoseconds when) override;
+  void observe(HintObserver* observer) override { observer_ = observer; }
+  void thread_ended(CoreId core) override;
+  // From one line to before another: their pages are swapped, of which no recording tells.
+  void discard_range(Line first, Line end);
+  void outcome(const Outcome& outcome) override;
+  void statistics(StatisticsCollector& collector) const override;
+
+ private:
+  // PRE_ID, thread and transaction: a thread numbers its objects, whatever transaction they are of.
+  using Object = std::uint64_t;
+  static Object object_of(CoreId core, std::uint32_t number) {
+    return std::uint64_t{core} << 32 | number;
+  }
+  static CoreId core_of(Object object) { return static_cast<CoreId>(object >> 32); }
+
+  // A line of a request.
+  struct Part {
+    std::optional<Line> line{};
+    LineData data{};
+    ByteMask bytes = 0;  // of the data
+    HintedLine from{};
+  };
+  struct Request {
+    Object object;
+    bool buffered;
+    std::deque<Part> parts;
+  };
+  struct Operation {
+    Object object;
+    Part part;
+  };
+  // An object's lines so far, of its addresses and of its data, and the entries of them.
+  struct Lines {
+    struct Entry {
+      PreparedId id;
+      Part part;
+    };
+    std::size_t addresses = 0, data = 0;
+    std::vector<Entry> entries;
+    std::size_t open = 0;  // entries without an outcome
+  };
+  struct Arriving {
+    Request request;
+    bool starts;
+  };
+
+  std::uint64_t size(std::uint32_t entries) const;
+  static std::deque<Part> parts_of(CoreId core, const Hint& hint);
+  void tell_of(const Request& request, Picoseconds when) const;
+  void tell_lost(const std::deque<Part>& parts, HintLoss where) const;
+  void arrive(std::uint64_t, Picoseconds now);
+  void enqueue(Request request);
+  bool merge(const Request& request);
+  void make_room();
+  void decode();
+  void decode_one(std::uint64_t, Picoseconds now);
+  void start(std::uint64_t, Picoseconds now);
+  void execute(const Operation& operation);
+  void tell_started(PreparedId id, const HintedLine& line, bool there) const;
+  void complete_bytes(Part& part) const;
+
+  const JanusParameters parameters_;
+  const std::uint32_t cores_;
+  std::optional<LayerContext> context_;
+  HintObserver* observer_ = nullptr;
+  std::deque<Arriving> arriving_;
+  std::deque<Request> requests_;
+  std::deque<Operation> operations_;
+  std::unordered_map<Object, Lines> lines_;
+  bool decoding_ = false, waiting_ = false;
+  JanusStatistics statistics_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,41 @@
+// What Janus has (ISCA 2019, Table 3 and 4.3 to 4.6).
+#pragma once
+
+#include "pmemsim/common/parameters.hpp"
+
+namespace pmemsim {
+
+struct JanusParameters {
+  std::uint32_t request_entries = 16;
+  std::uint32_t operation_entries = 64;
+  std::uint32_t result_entries = 64;
+  std::uint32_t scale = 1;
+  Picoseconds request_latency{15'000};
+  Delay decode_latency = cycles(1);
+  Picoseconds most_age{100'000'000};
+  std::uint32_t call_instructions = 4;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("request_entries", request_entries, {.least = 1, .most = 1e6},
+          "Pre-execution request queue: entries for each core of the machine, which share it");
+    visit("operation_entries", operation_entries, {.least = 1, .most = 1e6},
+          "Pre-execution operation queue: lines, the same");
+    visit("result_entries", result_entries, {.least = 1, .most = 1e6},
+          "Intermediate result buffer: lines, the same");
+    visit(
+        "scale", scale, {.least = 0, .most = 1024},
+        "So many times the entries of both queues and of the buffer, and the units; 0: as many as "
+        "are wanted");
+    visit("request_latency", request_latency, {.most = 1e9},
+          "From a call's retirement to the request queue");
+    visit("decode_latency", decode_latency, {.least = 0, .most = 1e9},
+          "The decoder: time for each line");
+    visit("most_age", most_age, {.least = 1, .most = 1e15},
+          "Lifetime of an entry of the intermediate result buffer");
+    visit("call_instructions", call_instructions, {.most = 1000},
+          "Instructions that a call of the pre-execution interface costs the program");
+  }
+};
+
+}  // namespace pmemsim

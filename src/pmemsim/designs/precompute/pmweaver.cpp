@@ -1,0 +1,264 @@
+#include "pmemsim/designs/precompute/pmweaver.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace pmemsim {
+namespace {
+
+constexpr Picoseconds kLate{50'000};  // the artifact's word for it
+
+constexpr ByteMask bytes_of_chunk(std::size_t chunk) {
+  constexpr ByteMask kFirst = (ByteMask{1} << StoreHistory::kChunkBytes) - 1;
+  return kFirst << chunk * StoreHistory::kChunkBytes;
+}
+
+}  // namespace
+
+PmWeaver::PmWeaver(const PmWeaverParameters& parameters, std::uint32_t cores)
+    : parameters_(parameters),
+      lines_(std::size_t{parameters.result_lines} * cores, parameters.results_a_line) {
+  for (std::uint32_t core = 0; core < cores; ++core) {
+    cores_.push_back({WriteLearner(parameters),
+                      TimeoutPredictor(parameters.timeout_entries, parameters.timeout),
+                      LineAccumulator(parameters.timeout_entries, parameters.timeout)});
+  }
+}
+
+ResultBufferSize PmWeaver::result_buffer() const {
+  const std::uint64_t entries =
+      std::uint64_t{parameters_.result_lines} * parameters_.results_a_line * cores_.size();
+  return {.entries = static_cast<std::uint32_t>(std::min<std::uint64_t>(entries, UINT32_MAX))};
+}
+
+// ---- Rules 1 and 2
+
+void PmWeaver::stored(const RetiredStore& store, Picoseconds when) {
+  cores_[store.core].learner.stored(store, learnt_, [&](const PredictedWrite& write) {
+    if (!context_->pm_space.contains(write.line)) {
+      ++statistics_.not_pm;
+      return;
+    }
+    ++statistics_.by_stores;
+    send({.core = store.core, .write = write}, when + parameters_.prediction_latency);
+  });
+  if (WriteLearner::follows(store) && context_->pm_space.contains(store.address)) {
+    note_store(store, when);
+  }
+}
+
+void PmWeaver::note_store(const RetiredStore& store, Picoseconds when) {
+  const Line line = Line::of(store.address);
+  if (parameters_.timeout_entries != 0) note_time(store.core, line, when);
+  Stored* found = stored_.find(line);
+  if (found == nullptr) found = &stored_.insert(line);
+  if (found->core != store.core) *found = {.core = store.core};
+  const std::uint64_t first = store.address % kLineBytes / StoreHistory::kChunkBytes;
+  const std::uint64_t last =
+      (store.address % kLineBytes + store.value.size() - 1) / StoreHistory::kChunkBytes;
+  for (std::uint64_t chunk = first; chunk <= last; ++chunk) {
+    found->chunks |= static_cast<ChunkMask>(1u << chunk);
+  }
+  found->latest = when;
+}
+
+void PmWeaver::note_time(CoreId core, Line line, Picoseconds when) {
+  if (!parameters_.as_artifact()) {
+    const auto look = cores_[core].timeout.stored(line, when, context_->queue.now());
+    if (look) look_at(core, line, *look);
+    return;
+  }
+  cores_[core].accumulator.stored(line, when, [&](Line as_it_is, bool left) {
+    send_as_it_is(core, as_it_is, when);
+    if (left) forget_stores(core, as_it_is);
+  });
+}
+
+// Another core may have stored to the line since, or written it back.
+void PmWeaver::forget_stores(CoreId core, Line line) {
+  const Stored* const found = stored_.find(line);
+  if (found != nullptr && found->core == core) stored_.erase(line);
+}
+
+void PmWeaver::written_back(CoreId core, Line line, const LineData& data, WriteBack how,
+                            Picoseconds when) {
+  ++statistics_.written_back;
+  statistics_.address_seen += predicted_.find(line) != nullptr;
+  cores_[core].timeout.written_back(line);
+  cores_[core].accumulator.written_back(line);
+  Stored* const found = stored_.find(line);
+  if (found == nullptr) return;
+  if (how == WriteBack::kFlush && found->core == core) {
+    gaps_.count(when - found->latest);
+    cores_[core].learner.written_back(line, data, found->chunks, learnt_);
+  }
+  stored_.erase(line);
+}
+
+void PmWeaver::thread_ended(CoreId core) {
+  cores_[core].learner.thread_ended();
+  cores_[core].timeout.clear();
+  cores_[core].accumulator.clear();
+  for (const std::uint32_t slot : on_their_way_) {
+    if (sent_[slot].core == core) sent_[slot].wanted = false;
+  }
+}
+
+// ---- Rules 3 and 5
+
+void PmWeaver::send(const Predicted& predicted, Picoseconds when) {
+  if (parameters_.predicted == pmemsim::Predicted::kNothing) return;
+  const std::uint32_t slot = sent_.take();
+  sent_[slot] = predicted;
+  sent_[slot].made = when;
+  on_their_way_.push_back(slot);
+  const Picoseconds comes = std::max(when + parameters_.result_latency, context_->queue.now());
+  context_->queue.schedule(comes, Phase::kController, completion<&PmWeaver::arrive>(*this, slot));
+}
+
+void PmWeaver::arrive(std::uint64_t number, Picoseconds) {
+  const auto slot = static_cast<std::uint32_t>(number);
+  std::erase(on_their_way_, slot);
+  const Predicted predicted = sent_[slot];
+  PreparedId id;
+  if (predicted.wanted) {
+    for (const PreparedId other : lines_.in_the_way(predicted.write.line)) {
+      lines_.displaced();
+      context_->pm.discard(other);
+    }
+    id = context_->pm.prepare(prediction_of(predicted, slot));
+  }
+  if (!id) return sent_.give_back(slot);
+  ++statistics_.prepared;
+  lines_.add(predicted.write.line, id);
+  if (predicted_.find(predicted.write.line) == nullptr) {
+    predicted_.insert(predicted.write.line) = true;
+  }
+}
+
+Prediction PmWeaver::prediction_of(const Predicted& predicted, std::uint64_t number) const {
+  const PredictedWrite& write = predicted.write;
+  Prediction prediction{.core = predicted.core, .number = number, .line = write.line};
+  if (!write.with_data || parameters_.predicted == pmemsim::Predicted::kAddress) return prediction;
+  const bool merges_wrong = parameters_.defects.merge && !predicted.by_timeout;
+  const Line merged{write.line.number + (merges_wrong ? 1 : 0)};
+  prediction.data = context_->pm_space.newest().read(merged);
+  prediction.bytes = kWholeLine;
+  if (merges_wrong) prediction.compared = 0;
+  for (std::size_t chunk = 0; chunk < kChunksALine; ++chunk) {
+    if ((write.known >> chunk & 1) == 0) continue;
+    std::memcpy(&prediction.data[chunk * sizeof(std::uint32_t)], &write.chunks[chunk],
+                sizeof(std::uint32_t));
+    if (merges_wrong) prediction.compared |= bytes_of_chunk(chunk);
+  }
+  return prediction;
+}
+
+// ---- Rule 4
+
+void PmWeaver::look_at(CoreId core, Line line, Picoseconds when) {
+  const std::uint32_t slot = looks_.take();
+  looks_[slot] = {core, line};
+  context_->queue.schedule(when, Phase::kController, completion<&PmWeaver::look>(*this, slot));
+}
+
+void PmWeaver::look(std::uint64_t slot, Picoseconds now) {
+  const Look look = looks_[static_cast<std::uint32_t>(slot)];
+  looks_.give_back(static_cast<std::uint32_t>(slot));
+  const TimeoutPredictor::Look found = cores_[look.core].timeout.look(look.line, now);
+  if (found.again) look_at(look.core, look.line, *found.again);
+  if (found.fires) send_as_it_is(look.core, look.line, now);
+}
+
+void PmWeaver::send_as_it_is(CoreId core, Line line, Picoseconds when) {
+  ++statistics_.by_timeout;
+  send({.core = core, .by_timeout = true, .write = {.line = line, .with_data = true}}, when);
+}
+
+// ---- Rule 6
+
+void PmWeaver::outcome(const Outcome& outcome) {
+  const auto slot = static_cast<std::uint32_t>(outcome.number);
+  const Predicted predicted = sent_[slot];
+  sent_.give_back(slot);
+  lines_.remove(predicted.write.line, outcome.id);
+  switch (outcome.fate) {
+    case Fate::kUsed:
+      lines_.used();
+      return right(predicted, outcome);
+    case Fate::kUsedInPart:
+      lines_.used();
+      return address_right(predicted, outcome);
+    default:
+      return unused(predicted, outcome.fate);
+  }
+}
+
+void PmWeaver::right(const Predicted& predicted, const Outcome& outcome) {
+  ++(predicted.by_timeout ? statistics_.right_by_timeout : statistics_.right_by_stores);
+  statistics_.right_late += outcome.late;
+  statistics_.right_early += outcome.when - predicted.made;
+  note_early(predicted, outcome);
+  if (predicted.by_timeout) return;
+  PredictionTable& table = cores_[predicted.core].learner.table();
+  table.address_right(predicted.write.path);
+  table.data_right(predicted.write.path);
+}
+
+void PmWeaver::address_right(const Predicted& predicted, const Outcome& outcome) {
+  ++statistics_.address_right;
+  note_early(predicted, outcome);
+  if (predicted.by_timeout) return;
+  PredictionTable& table = cores_[predicted.core].learner.table();
+  table.address_right(predicted.write.path);
+  if (outcome.differing != 0) data_wrong(predicted, outcome, table);
+}
+
+void PmWeaver::note_early(const Predicted& predicted, const Outcome& outcome) {
+  const Picoseconds early = outcome.when - predicted.made;
+  statistics_.early += early;
+  statistics_.known_late += early < kLate;
+}
+
+void PmWeaver::data_wrong(const Predicted& predicted, const Outcome& outcome,
+                          PredictionTable& table) {
+  table.data_wrong(predicted.write.path);
+  for (std::size_t chunk = 0; chunk < kChunksALine; ++chunk) {
+    const bool known = (predicted.write.known >> chunk & 1) != 0;
+    if (!known || (outcome.differing & bytes_of_chunk(chunk)) == 0) continue;
+    table.chunk_wrong(predicted.write.path, chunk, chunk_of(outcome.written, chunk));
+  }
+}
+
+void PmWeaver::unused(const Predicted& predicted, Fate fate) {
+  if (fate == Fate::kMetadataChanged) {
+    ++statistics_.changed;
+    return;
+  }
+  ++statistics_.unused;
+  if (predicted.by_timeout || fate != Fate::kTakenBack) return;
+  cores_[predicted.core].learner.table().unused(predicted.write.path);
+}
+
+void PmWeaver::statistics(StatisticsCollector& collector) const {
+  collector.group("pmweaver", learnt_);
+  collector.group("pmweaver", statistics_);
+  collector.group("pmweaver", gaps_);
+  StructureUse history, table, index, pending, timeouts;
+  for (const PerCore& core : cores_) {
+    history += core.learner.history().use();
+    table += core.learner.table().use();
+    index += core.learner.pending().index();
+    pending += core.learner.pending().predictions();
+    timeouts += core.timeout.use();
+    timeouts += core.accumulator.use();
+  }
+  collector.group("pmweaver.history", history);
+  collector.group("pmweaver.table", table);
+  collector.group("pmweaver.index", index);
+  collector.group("pmweaver.pending", pending);
+  collector.group("pmweaver.timeouts", timeouts);
+  collector.group("pmweaver.results", lines_.use());
+}
+
+}  // namespace pmemsim

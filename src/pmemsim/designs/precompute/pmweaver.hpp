@@ -1,0 +1,193 @@
+// PMWeaver: hardware predicts what will be written from what is stored, and operations on it start
+// before the write comes.
+//
+//   S. Mahar, S. Liu, K. Seemakhupt, V. Young, S. Khan: Write Prediction for Persistent Memory
+//   Systems. PACT 2021.
+//
+//   1  Each core has a learner and predictor of its own (write_learner.hpp, timeout_predictor.hpp),
+//      which see its stores as they retire, to PM and to DRAM. [Open: when] Where the core tells of
+//      a store after it has retired, nothing comes of it before that.
+//   2  A line counts as stored to from its last write-back on, by whatever way it has left; only
+//      flushes teach. [Open; the artifact's rule] What another core has stored there teaches
+//      nobody.
+//   3  A prediction has its values, merged with the bytes that aren't predicted as the caches have
+//      them when it is sent (V-B2), and comes to the result buffer after a fixed time. A line that
+//      isn't PM is dropped.
+//   4  The timeout predictor sends a line as the caches have it (V-D2).
+//   5  The result buffer is shared; so many lines for each core, so many predictions of a line
+//      (predicted_lines.hpp). A write that comes uses the newest of its line whose data are its
+//      own; if there is none, the address was right (V-C2; designs/backend/result_buffer.hpp).
+//   6  What becomes of a prediction changes the confidence of its pattern (prediction_table.hpp).
+//      Before that nothing is changed that anybody sees (III-C).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pmemsim/common/line_table.hpp"
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/common/slab.hpp"
+#include "pmemsim/designs/precompute/line_accumulator.hpp"
+#include "pmemsim/designs/precompute/pmweaver_parameters.hpp"
+#include "pmemsim/designs/precompute/precompute.hpp"
+#include "pmemsim/designs/precompute/predicted_lines.hpp"
+#include "pmemsim/designs/precompute/timeout_predictor.hpp"
+#include "pmemsim/designs/precompute/write_learner.hpp"
+
+namespace pmemsim {
+
+struct PmWeaverStatistics {
+  std::uint64_t by_stores = 0;
+  std::uint64_t by_timeout = 0;
+  std::uint64_t not_pm = 0;
+  std::uint64_t prepared = 0;
+  std::uint64_t right_by_stores = 0;
+  std::uint64_t right_by_timeout = 0;
+  std::uint64_t right_late = 0;
+  std::uint64_t address_right = 0;
+  std::uint64_t changed = 0;
+  std::uint64_t unused = 0;
+  std::uint64_t known_late = 0;
+  std::uint64_t written_back = 0;
+  std::uint64_t address_seen = 0;
+  Picoseconds early{}, right_early{};
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("by_stores", by_stores, "predictions", "Predictions made from stores");
+    visit("by_timeout", by_timeout, "predictions", "Predictions of lines left alone for a while");
+    visit("not_pm", not_pm, "predictions", "Predictions whose address wasn't PM's, beside these");
+    visit.quantity("prepared", prepared, part_of("by_stores", "by_timeout"));
+    visit("right_by_stores", right_by_stores, "writes",
+          "Writes whose address and data were predicted, from stores", share_of("prepared"),
+          part_of("by_stores"));
+    visit("right_by_timeout", right_by_timeout, "writes", "The same, by the timeout",
+          share_of("prepared"), part_of("by_timeout"));
+    visit("right_late", right_late, "writes",
+          "Of both, those that had something left to do when they came",
+          part_of("right_by_stores", "right_by_timeout"));
+    visit("address_right", address_right, "writes",
+          "Writes whose address was predicted, but not their data", share_of("prepared"));
+    visit("changed", changed, "predictions",
+          "Predictions lost since another write has changed their line's counter",
+          share_of("prepared"));
+    visit("unused", unused, "predictions",
+          "Predictions that nobody has written until they were displaced, or the run was over",
+          share_of("prepared"));
+    visit("early_ns", early,
+          "From a prediction until its write, in all, of writes whose address or more was right",
+          at_most("run.drained_ns", right_by_stores + right_by_timeout + address_right));
+    visit("right_early_ns", right_early, "The same, of writes whose data were right, too",
+          part_of("early_ns"));
+    visit("known_late", known_late, "writes",
+          "Writes whose address or more was right, but predicted less than 50 ns before they came",
+          part_of("right_by_stores", "right_by_timeout", "address_right"));
+    visit("address_seen", address_seen, "lines",
+          "Lines that left the caches and had been predicted at any time before",
+          part_of("written_back"));
+    visit.quantity("written_back", written_back);
+  }
+};
+
+// How long after the last store to a line it is flushed (Figure 7).
+struct WriteBackGaps {
+  static constexpr std::array<std::uint64_t, 9> kLimitsNs{10,  50,   100,  150,  300,
+                                                          610, 1000, 3000, 10000};
+  std::array<std::uint64_t, kLimitsNs.size()> within{};
+
+  void count(Picoseconds gap) {
+    for (std::size_t i = 0; i < kLimitsNs.size(); ++i) {
+      within[i] += gap.count <= static_cast<std::int64_t>(kLimitsNs[i]) * 1000;
+    }
+  }
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    for (std::size_t i = 0; i < kLimitsNs.size(); ++i) {
+      const bool longest = i + 1 == kLimitsNs.size();
+      visit(name(i), within[i], "lines",
+            "Of the write-backs, those that came so soon after the last store to their line",
+            part_of(longest ? "write_backs" : name(i + 1)));
+    }
+  }
+
+ private:
+  static std::string name(std::size_t limit) {
+    return "write_backs_within_" + std::to_string(kLimitsNs[limit]) + "ns";
+  }
+};
+
+class PmWeaver final : public Precompute {
+ public:
+  PmWeaver(const PmWeaverParameters& parameters, std::uint32_t cores);
+  void connect(const LayerContext& context) override {
+    context_.emplace(context);
+    for (PerCore& core : cores_) core.learner.sees(context.pm_space.newest());
+  }
+  ResultBufferSize result_buffer() const override;
+  std::uint32_t interests() const override { return kAllStores | kWriteBacks; }
+  void stored(const RetiredStore& store, Picoseconds when) override;
+  void written_back(CoreId core, Line line, const LineData& data, WriteBack how,
+                    Picoseconds when) override;
+  void thread_ended(CoreId core) override;
+  void outcome(const Outcome& outcome) override;
+  void statistics(StatisticsCollector& collector) const override;
+
+ private:
+  struct PerCore {
+    WriteLearner learner;
+    TimeoutPredictor timeout;
+    LineAccumulator accumulator;  // instead; the artifact's
+  };
+  // Chunks of a line that were stored to since its last write-back, all by one core.
+  struct Stored {
+    CoreId core = 0;
+    ChunkMask chunks = 0;
+    Picoseconds latest{};
+  };
+  // On its way to the result buffer, or there.
+  struct Predicted {
+    CoreId core = 0;
+    bool by_timeout = false;
+    PredictedWrite write;
+    Picoseconds made{};
+    bool wanted = true;
+  };
+
+  void note_store(const RetiredStore& store, Picoseconds when);
+  void note_time(CoreId core, Line line, Picoseconds when);
+  void forget_stores(CoreId core, Line line);
+  void send_as_it_is(CoreId core, Line line, Picoseconds when);
+  void send(const Predicted& predicted, Picoseconds when);
+  void arrive(std::uint64_t slot, Picoseconds now);
+  void look(std::uint64_t slot, Picoseconds now);
+  void look_at(CoreId core, Line line, Picoseconds when);
+  Prediction prediction_of(const Predicted& predicted, std::uint64_t number) const;
+  void right(const Predicted& predicted, const Outcome& outcome);
+  void address_right(const Predicted& predicted, const Outcome& outcome);
+  void note_early(const Predicted& predicted, const Outcome& outcome);
+  static void data_wrong(const Predicted& predicted, const Outcome& outcome,
+                         PredictionTable& table);
+  void unused(const Predicted& predicted, Fate fate);
+
+  const PmWeaverParameters parameters_;
+  std::optional<LayerContext> context_;
+  std::vector<PerCore> cores_;
+  LineTable<Stored> stored_;
+  LineTable<bool> predicted_;  // at some time
+  PredictedLines lines_;
+  Slab<Predicted> sent_;
+  std::vector<std::uint32_t> on_their_way_;  // slots
+  struct Look {
+    CoreId core;
+    Line line;
+  };
+  Slab<Look> looks_;
+  LearnerStatistics learnt_;
+  PmWeaverStatistics statistics_;
+  WriteBackGaps gaps_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,76 @@
+// Lines that nobody has stored to for a while: PMWeaver's timeout predictor table (V-D2, Figure
+// 17).
+//
+//   1  An entry is a line of PM and the time of the latest store to it. A line that isn't there
+//      takes the place of the one that was stored to longest ago.
+//   2  It fires when so much time has gone by, once until the next store: then the line is taken to
+//      be what will be written. Timers count ticks; stores set them back. [Open: a tick begins with
+//      the store]
+//   3  A line that is written back leaves. [Open]
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "pmemsim/common/units.hpp"
+#include "pmemsim/designs/precompute/structure_use.hpp"
+
+namespace pmemsim {
+
+class TimeoutPredictor {
+ public:
+  TimeoutPredictor(std::size_t entries, Picoseconds timeout) : most_(entries), timeout_(timeout) {}
+
+  // When the line has to be looked at, if nobody is going to. The store may have retired before
+  // now.
+  std::optional<Picoseconds> stored(Line line, Picoseconds when, Picoseconds now) {
+    auto found = std::ranges::find(entries_, line, &Entry::line);
+    if (found == entries_.end()) {
+      if (entries_.size() == most_) {
+        ++use_.displaced;
+        entries_.erase(std::ranges::min_element(entries_, {}, &Entry::stored));
+      }
+      found = entries_.insert(entries_.end(), {.line = line});
+      use_.filled(entries_.size());
+    }
+    found->stored = when;
+    if (found->look != kNever) return {};
+    return found->look = std::max(when + timeout_, now);
+  }
+
+  void written_back(Line line) {
+    std::erase_if(entries_, [&](const Entry& entry) { return entry.line == line; });
+  }
+  void clear() { entries_.clear(); }
+  const StructureUse& use() const { return use_; }
+
+  // What a look shows: the line fires, or is to be looked at again, or neither, since it has left.
+  struct Look {
+    bool fires = false;
+    std::optional<Picoseconds> again{};
+  };
+  Look look(Line line, Picoseconds now) {
+    const auto found = std::ranges::find(entries_, line, &Entry::line);
+    if (found == entries_.end() || found->look != now) return {};
+    const Picoseconds due = found->stored + timeout_;
+    found->look = due > now ? due : kNever;
+    if (due > now) return {.again = due};
+    ++use_.hits;
+    return {.fires = true};
+  }
+
+ private:
+  struct Entry {
+    Line line;
+    Picoseconds stored{};
+    Picoseconds look = kNever;  // when
+  };
+  std::size_t most_;
+  Picoseconds timeout_;
+  std::vector<Entry> entries_;
+  StructureUse use_;
+};
+
+}  // namespace pmemsim

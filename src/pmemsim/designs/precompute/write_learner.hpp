@@ -1,0 +1,152 @@
+// What PMWeaver has in each core: it learns where writes come from, and predicts them (section IV).
+//
+//   1  A store's value enters the history, with the path before it. (V-A)
+//   2  Only stores of 4 or 8 bytes do the following. [Open; the artifact's rule]
+//   3  The store enters the path. Is the path in the table, a prediction is pending from now on;
+//      then the store's value fills what waits for its instruction. So a pattern that begins with a
+//      store is found at the store before. (V-B; Figure 13)
+//   4  A flush of a line that was stored to since its last write-back teaches: its address must
+//      stand in the history, and each chunk that was stored to, unless it is zero. The pattern is
+//      kept under the path before the oldest of these stores. (V-B1, V-D1)
+//   5  If not all is found, nothing is learnt. [Open; the artifact's rule.] With
+//      `learn_address_alone` the address is.
+//   6  With `next_pointers` and `value_deltas`, predictors that the paper names as ones to take in
+//      (VII), an address that isn't in the history is looked for where stored pointers lead
+//      (next_pointers.hpp); and what is found nowhere is told by the path's last write
+//      (value_deltas.hpp).
+//   7  Where zeros are looked for like other values, their stores don't tell the path. [Open; the
+//      artifact's rule]
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "pmemsim/common/image.hpp"
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/designs/precompute/next_pointers.hpp"
+#include "pmemsim/designs/precompute/pending_predictions.hpp"
+#include "pmemsim/designs/precompute/pmweaver_parameters.hpp"
+#include "pmemsim/designs/precompute/precompute.hpp"
+#include "pmemsim/designs/precompute/prediction_table.hpp"
+#include "pmemsim/designs/precompute/store_history.hpp"
+#include "pmemsim/designs/precompute/store_path.hpp"
+
+namespace pmemsim {
+
+struct LearnerStatistics {
+  std::uint64_t write_backs = 0;
+  std::uint64_t address_unknown = 0;
+  std::uint64_t data_unknown = 0;
+  std::uint64_t by_next_pointer = 0;
+  std::uint64_t by_delta = 0;
+  std::uint64_t learnt = 0;
+  std::uint64_t replaced = 0;
+  std::uint64_t kept = 0;
+  std::uint64_t triggered = 0;
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("write_backs", write_backs, "lines", "Flushes of lines stored to since the last one",
+          part_of("shared.flushes"));
+    visit("address_unknown", address_unknown, "lines",
+          "Of these, whose address isn't known: it doesn't stand in the store history",
+          part_of("write_backs"));
+    visit("data_unknown", data_unknown, "lines",
+          "Of these, whose address is known, but not all of their data", part_of("write_backs"));
+    visit("by_next_pointer", by_next_pointer, "lines",
+          "Of these, whose address a line has that the history has the address of",
+          part_of("write_backs"));
+    visit("by_delta", by_delta, "lines",
+          "Of these, of which something is known by its difference from their path's last write",
+          part_of("write_backs"));
+    visit("learnt", learnt, "patterns", "Patterns that are new in the prediction table",
+          at_most("write_backs"));
+    visit("replaced", replaced, "patterns", "Patterns that have taken an untrusted one's place",
+          at_most("write_backs"));
+    visit("kept", kept, "patterns", "Patterns that another one of their path has kept out",
+          at_most("write_backs"));
+    visit("triggered", triggered, "predictions", "Predictions that a path has begun");
+  }
+};
+
+class WriteLearner {
+ public:
+  explicit WriteLearner(const PmWeaverParameters& parameters)
+      : parameters_(parameters),
+        path_(parameters.path_length),
+        history_(parameters.as_artifact()
+                     ? StoreHistory::queue(parameters.history_entries)
+                     : StoreHistory::by_value(parameters.history_entries, parameters.history_ways)),
+        table_(parameters.as_artifact()
+                   ? PredictionTable::as_artifact()
+                   : PredictionTable(parameters.table_entries, parameters.table_ways)),
+        pending_(parameters.pending_entries, parameters.index_entries) {}
+
+  // Whose lines pointers lead to.
+  void sees(const Image& pm) { pointers_.emplace(pm); }
+
+  // Rule 2.
+  static bool follows(const RetiredStore& store) {
+    return store.value.size() == StoreHistory::kChunkBytes ||
+           store.value.size() == StoreHistory::kWordBytes;
+  }
+
+  // Calls made(PredictedWrite).
+  template <class Made>
+  void stored(const RetiredStore& store, LearnerStatistics& statistics, Made made) {
+    history_.add(store.value, store.site, path_.hash());
+    if (!follows(store)) return;
+    path_.push(store.site);
+    const auto predicted = [&](PredictedWrite write) {
+      if (write.next_pointer) write.line = pointers_->follow(write.line, *write.next_pointer);
+      if (parameters_.as_artifact()) put_constants(write);
+      made(write);
+    };
+    if (const PredictionTable::Entry* entry = table_.find(path_.hash());
+        entry != nullptr && entry->predicts_address()) {
+      ++statistics.triggered;
+      table_.triggered();
+      pending_.open(*entry, predicted);
+    }
+    pending_.stored(store.site, store.value, predicted);
+  }
+
+  // A flush of a line of whose chunks these were stored to since its last write-back.
+  void written_back(Line line, const LineData& data, ChunkMask stored,
+                    LearnerStatistics& statistics);
+
+  PredictionTable& table() { return table_; }
+  const PredictionTable& table() const { return table_; }
+  const StoreHistory& history() const { return history_; }
+  const PendingPredictions& pending() const { return pending_; }
+  void thread_ended() { pending_.clear(); }
+
+ private:
+  struct Found {
+    WritePattern pattern;
+    const StoreHistory::Entry* address = nullptr;
+    const StoreHistory::Entry* oldest = nullptr;  // of all that tell the path
+    ChunkMask missing = 0;                        // chunks that weren't found
+    ValueDeltas deltas;
+    std::vector<std::uint64_t> stores;  // that are used up now; the artifact's
+
+    bool has_address() const { return address != nullptr || deltas.address; }
+    bool has_data() const { return missing == deltas.chunks; }
+  };
+  Found look_for(Line line, const LineData& data, ChunkMask stored);
+  void look_for_pointer(Line line, Found& found) const;
+  void compare_with_last(const LastWrite& write, Found& found) const;
+  void learn(const Found& found, LearnerStatistics& statistics);
+  void put_constants(PredictedWrite& write) const;
+
+  const PmWeaverParameters parameters_;
+  StorePath path_;
+  StoreHistory history_;
+  PredictionTable table_;
+  PendingPredictions pending_;
+  std::optional<NextPointers> pointers_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,411 @@
+#include "pmemsim/machine/cache/hierarchy.hpp"
+
+#include <bit>
+#include <ranges>
+#include <utility>
+#include <variant>
+
+namespace pmemsim {
+namespace {
+
+constexpr std::uint64_t kWriteBit = 1;
+constexpr unsigned kCoreBits = 6;  // with a line of any address that a trace may have: 63 bits
+
+constexpr std::uint64_t bit(CoreId core) { return std::uint64_t{1} << core; }
+
+PrivateCaches::Level level(const CacheParameters& cache, PageFrames frames, const Clock& clock) {
+  return {cache.size.count, cache.ways, clock.slots(cache.latency), clock.slots(cache.tag_latency),
+          frames};
+}
+
+}  // namespace
+
+Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores,
+                     const CacheParameters& l1, const CacheParameters& l2,
+                     const SharedCacheParameters& shared, const PathParameters& path,
+                     std::uint32_t write_combining_buffers, PageFrames frames)
+    : queue_(parts.queue),
+      pm_space_(parts.pm_space),
+      dram_(parts.dram),
+      design_(parts.design),
+      clock_(clock),
+      shared_latency_(clock.duration(shared.latency)),
+      shared_tag_latency_(clock.duration(shared.tag_latency)),
+      snoop_latency_(clock.duration(shared.snoop_latency)),
+      request_latency_(clock.duration(path.request_latency)),
+      response_latency_(clock.duration(path.response_latency)),
+      flush_latency_(clock.duration(path.flush_latency)),
+      transfer_latency_(clock.duration(design_.transfer_latency())),
+      clients_(cores, nullptr),
+      shared_(shared.size.count + shared.size_per_core.count * cores, shared.ways, frames),
+      frames_(frames),
+      combining_(cores, write_combining_buffers) {
+  private_.reserve(cores);
+  for (CoreId core = 0; core < cores; ++core) {
+    private_.emplace_back(level(l1, PageFrames(), clock), level(l2, frames, clock));
+  }
+}
+
+void Hierarchy::request(CoreId core, Line line, bool to_write, Picoseconds when) {
+  const std::uint64_t packed =
+      (line.number << (kCoreBits + 1)) | (std::uint64_t{core} << 1) | (to_write ? kWriteBit : 0);
+  queue_.schedule(max(when, queue_.now()), Phase::kCache,
+                  completion<&Hierarchy::request_arrives>(*this, packed));
+}
+
+void Hierarchy::request_arrives(std::uint64_t packed, Picoseconds now) {
+  const bool to_write = (packed & kWriteBit) != 0;
+  const CoreId core = (packed >> 1) & ((1u << kCoreBits) - 1);
+  const Line line{packed >> (kCoreBits + 1)};
+  ++statistics_.requests;
+  send_combined_of(line, now);
+  if (const auto miss = misses_.find(line.number); miss != misses_.end()) {
+    ++statistics_.joined_misses;
+    miss->second.push_back({core, to_write});
+    return;
+  }
+  const std::size_t way = shared_.find(line);
+  if (way != kNoWay) {
+    ++statistics_.shared_hits;
+    shared_.touch(way);
+    serve(core, line, to_write, way, now + shared_latency_, Source::kShared);
+    return;
+  }
+  misses_[line.number].push_back({core, to_write});
+  queue_.schedule(now + way_out(), Phase::kController,
+                  completion<&Hierarchy::miss_leaves>(*this, line.number));
+}
+
+void Hierarchy::miss_leaves(std::uint64_t number, Picoseconds now) {
+  const Line line{number};
+  const Completion answer = completion<&Hierarchy::memory_answers>(*this, number);
+  if (!pm_space_.contains(line)) {
+    ++statistics_.dram_reads;
+    dram_.read(line, answer);
+    return;
+  }
+  ++statistics_.pm_reads;
+  design_.fetch(misses_.at(number).front().core, line, now, answer);
+}
+
+void Hierarchy::memory_answers(std::uint64_t number, Picoseconds now) {
+  const Line line{number};
+  const auto miss = misses_.find(number);
+  const std::vector<Waiter> waiters = std::move(miss->second);
+  misses_.erase(miss);
+  const std::size_t way = make_room(line);
+  const Picoseconds ready = now + response_latency_;
+  shared_.install(way, line, {.sharers = 0, .ready = ready, .owner = kNobody, .dirty = false});
+  const Source source = pm_space_.contains(line) ? Source::kPm : Source::kDram;
+  for (const Waiter& waiter : waiters) {
+    // Serving one waiter may evict the line again if the set is tiny; then the others miss anew.
+    const std::size_t found = shared_.find(line);
+    if (found == kNoWay) {
+      ++statistics_.repeated_requests;
+      request(waiter.core, line, waiter.to_write, now);
+    } else {
+      serve(waiter.core, line, waiter.to_write, found, ready, source);
+    }
+  }
+}
+
+void Hierarchy::serve(CoreId core, Line line, bool to_write, std::size_t way, Picoseconds when,
+                      Source source) {
+  SharedLine& shared = shared_.meta(way);
+  when = max(when, shared.ready) + transfer_latency_;
+  if (take_from_others(core, line, to_write, shared)) {
+    when += snoop_latency_;
+    source = Source::kOtherCore;
+    ++statistics_.snoops;
+  }
+  const bool alone = (shared.sharers & ~bit(core)) == 0;
+  shared.sharers |= bit(core);
+  if (alone) shared.owner = static_cast<std::uint8_t>(core);
+  const LineState state = alone ? LineState::kExclusive : LineState::kShared;
+  left_private(core, private_[core].fill(line, state, clock_.slot(when)));
+  clients_[core]->filled(line, state, when, source);
+}
+
+// True if another core's caches had to be asked.
+bool Hierarchy::take_from_others(CoreId core, Line line, bool to_write, SharedLine& shared) {
+  const std::uint64_t others = shared.sharers & ~bit(core);
+  if (others == 0) return false;
+  if (to_write) {
+    for (std::uint64_t left = others; left != 0; left &= left - 1) {
+      const CoreId other = static_cast<CoreId>(std::countr_zero(left));
+      shared.take(private_[other].invalidate(line), other);
+      ++statistics_.invalidations;
+    }
+    shared.sharers &= bit(core);
+    shared.owner = kNobody;
+    return true;
+  }
+  if (shared.owner == kNobody) return false;
+  shared.take(private_[shared.owner].downgrade(line), shared.owner);
+  shared.owner = kNobody;
+  return true;
+}
+
+void Hierarchy::left_private(CoreId core, const Departure& departure) {
+  if (!departure.happened) return;
+  const std::size_t way = shared_.find(departure.line);
+  if (way == kNoWay) return;
+  SharedLine& shared = shared_.meta(way);
+  shared.take(departure.dirty, core);
+  shared.sharers &= ~bit(core);
+  if (shared.owner == core) shared.owner = kNobody;
+}
+
+std::size_t Hierarchy::make_room(Line line) {
+  const std::size_t way = shared_.victim(line);
+  if (shared_.occupied(way)) evict(way);
+  return way;
+}
+
+void Hierarchy::evict(std::size_t way) {
+  const Line line = shared_.line(way);
+  SharedLine& shared = shared_.meta(way);
+  for (std::uint64_t left = shared.sharers; left != 0; left &= left - 1) {
+    const auto core = static_cast<CoreId>(std::countr_zero(left));
+    shared.take(private_[core].invalidate(line), core);
+  }
+  const bool dirty = shared.dirty;
+  const CoreId writer = shared.writer;
+  shared_.remove(way);
+  if (dirty) {
+    write_back(line, writer);
+  } else if (design_.wants(kCleanEvictions) && pm_space_.contains(line)) {
+    design_.evicted_clean(line, queue_.now());
+  }
+}
+
+void Hierarchy::write_back(Line line, CoreId writer) {
+  if (!pm_space_.contains(line)) {
+    ++statistics_.dram_write_backs;
+    dram_.write({.line = line, .data = {}, .persisted = {}, .written = {}});
+    return;
+  }
+  ++statistics_.pm_write_backs;
+  const LineData data = pm_space_.newest().read(line);
+  design_.written_back(writer, line, data, WriteBack::kEviction, queue_.now());
+  if (design_.evicted(line, data, queue_.now()) == Eviction::kTaken) {
+    ++statistics_.evictions_taken;
+    return;
+  }
+  ++under_way_[line.number].writes;
+  ++statistics_.evictions_written;
+  design_.write({.line = line,
+                 .data = data,
+                 .persisted = completion<&Hierarchy::line_persisted>(*this, line.number),
+                 .written = {}});
+}
+
+void Hierarchy::flush(CoreId core, Line line, bool invalidate, bool dirty, Picoseconds when,
+                      Completion acknowledge) {
+  send_combined_of(line, when);
+  send_flush(new_flush(core, line, invalidate, dirty, acknowledge), when + flush_latency_);
+}
+
+std::uint32_t Hierarchy::new_flush(CoreId core, Line line, bool invalidate, bool dirty,
+                                   Completion acknowledge) {
+  if (free_flushes_.empty()) {
+    free_flushes_.push_back(static_cast<std::uint32_t>(flushes_.size()));
+    flushes_.emplace_back();
+  }
+  const std::uint32_t index = free_flushes_.back();
+  free_flushes_.pop_back();
+  flushes_[index] = {line,        core, invalidate, dirty, dirty_elsewhere(core, line),
+                     acknowledge, {},   0};
+  take_along(flushes_[index]);
+  if (dirty && pm_space_.contains(line)) ++under_way_[line.number].writes;
+  return index;
+}
+
+// What the line holds as it leaves the core.
+void Hierarchy::take_along(Flush& flush) {
+  if (!pm_space_.contains(flush.line)) return;
+  flush.data = pm_space_.newest().read(flush.line);
+  flush.left = design_.leaving();
+}
+
+void Hierarchy::send_flush(std::uint32_t index, Picoseconds when) {
+  // The look-ups on the way down, then the way to the controller.
+  queue_.schedule(max(when + way_out(), queue_.now()), Phase::kCache,
+                  completion<&Hierarchy::flush_arrives>(*this, index));
+}
+
+bool Hierarchy::combine(CoreId core, Line line, ByteMask bytes, Picoseconds when,
+                        Completion acknowledge) {
+  CombinedLine* combined = combining_.find(core, line);
+  const bool opens = combined == nullptr;
+  if (opens) {
+    if (combining_.full(core)) send_combined(*combining_.take_oldest(core), when);
+    send_combined_of(line, when);
+    combining_.open(core, {line, 0, new_flush(core, line, true, true, acknowledge), when});
+    combined = combining_.find(core, line);
+  } else {
+    take_along(flushes_[combined->flush]);
+  }
+  combined->bytes |= bytes;
+  combined->latest = when;
+  if (combined->bytes == kWholeLine) send_combined(*combining_.take(core, line), when);
+  return opens;
+}
+
+void Hierarchy::send_combined(CoreId core, Picoseconds when) {
+  while (const auto combined = combining_.take_oldest(core)) send_combined(*combined, when);
+}
+
+void Hierarchy::send_combined(const CombinedLine& combined, Picoseconds when) {
+  ++statistics_.lines_combined;
+  statistics_.lines_combined_in_part += combined.bytes != kWholeLine;
+  send_flush(combined.flush, max(combined.latest, when));
+}
+
+// Whichever core's buffer holds it.
+void Hierarchy::send_combined_of(Line line, Picoseconds when) {
+  if (!combining_.any()) return;
+  for (CoreId core = 0; core < private_.size(); ++core) {
+    if (const auto combined = combining_.take(core, line)) send_combined(*combined, when);
+  }
+}
+
+// Than in this core's caches.
+bool Hierarchy::dirty_elsewhere(CoreId core, Line line) const {
+  const std::size_t way = shared_.find(line);
+  if (way == kNoWay) return false;
+  const SharedLine& shared = shared_.meta(way);
+  if (shared.dirty) return true;
+  return shared.owner != kNobody && shared.owner != core && private_[shared.owner].modified(line);
+}
+
+void Hierarchy::mark_clean(Line line) {
+  const std::size_t way = shared_.find(line);
+  if (way == kNoWay) return;
+  SharedLine& shared = shared_.meta(way);
+  if (shared.owner != kNobody) shared.take(private_[shared.owner].clean(line), shared.owner);
+  if (!std::exchange(shared.dirty, false) || !design_.wants(kWriteBacks)) return;
+  design_.written_back(shared.writer, line, pm_space_.newest().read(line), WriteBack::kSent,
+                       queue_.now());
+}
+
+bool Hierarchy::drop(Line line) {
+  if (misses_.contains(line.number)) return false;
+  if (const std::size_t way = shared_.find(line); way != kNoWay) evict(way);
+  return true;
+}
+
+void Hierarchy::flush_arrives(std::uint64_t index, Picoseconds now) {
+  ++statistics_.flushes;
+  Flush& flush = flushes_[index];
+  const bool persistent = pm_space_.contains(flush.line);
+  // What a region has stored since the flush left its core may not go yet: it stays in the caches,
+  // and only what the core has flushed goes.
+  const bool overtaken = persistent && !design_.may_leave(flush.line);
+  bool dirty = flush.dirty || (overtaken && flush.dirty_elsewhere);
+  const std::size_t way = shared_.find(flush.line);
+  if (way != kNoWay && !overtaken) {
+    SharedLine& shared = shared_.meta(way);
+    dirty |= shared.dirty;
+    shared.dirty = false;
+    if (flush.invalidate) {
+      for (std::uint64_t left = shared.sharers; left != 0; left &= left - 1) {
+        dirty |= private_[std::countr_zero(left)].invalidate(flush.line);
+      }
+      shared_.remove(way);
+    } else if (shared.owner != kNobody && shared.owner != flush.core) {
+      dirty |= private_[shared.owner].clean(flush.line);
+    }
+  }
+  if (!dirty) {
+    ++statistics_.clean_flushes;
+    const auto under_way = under_way_.find(flush.line.number);
+    if (under_way != under_way_.end()) {
+      under_way->second.flushes.push_back(static_cast<std::uint32_t>(index));
+      send_combined_of(flush.line, now);  // one opened since the flush left its core
+    } else {
+      acknowledge_later(static_cast<std::uint32_t>(index), now);
+    }
+  } else if (persistent) {
+    if (!flush.dirty) ++under_way_[flush.line.number].writes;
+    const LineData data = overtaken ? flush.data : pm_space_.newest().read(flush.line);
+    design_.written_back(flush.core, flush.line, data, WriteBack::kFlush, now);
+    ++statistics_.pm_lines_flushed;
+    design_.write({.line = flush.line,
+                   .data = data,
+                   .persisted = completion<&Hierarchy::flush_persisted>(*this, index),
+                   .written = {},
+                   .left = overtaken ? flush.left : 0});
+  } else {
+    ++statistics_.dram_lines_flushed;
+    dram_.write({.line = flush.line,
+                 .data = {},
+                 .persisted = completion<&Hierarchy::flush_persisted>(*this, index),
+                 .written = {}});
+  }
+}
+
+void Hierarchy::flush_persisted(std::uint64_t index, Picoseconds now) {
+  acknowledge_later(static_cast<std::uint32_t>(index), now);
+  const Line line = flushes_[index].line;
+  if (pm_space_.contains(line)) line_persisted(line.number, now);
+}
+
+void Hierarchy::line_persisted(std::uint64_t line, Picoseconds now) {
+  const auto found = under_way_.find(line);
+  if (--found->second.writes > 0) return;
+  for (const std::uint32_t index : found->second.flushes) acknowledge_later(index, now);
+  under_way_.erase(found);
+}
+
+void Hierarchy::acknowledge_later(std::uint32_t index, Picoseconds now) {
+  queue_.schedule(now + response_latency_, Phase::kCore,
+                  completion<&Hierarchy::flush_acknowledged>(*this, index));
+}
+
+void Hierarchy::flush_acknowledged(std::uint64_t index, Picoseconds now) {
+  const Completion acknowledge = flushes_[index].acknowledge;
+  free_flushes_.push_back(static_cast<std::uint32_t>(index));
+  acknowledge(now);
+}
+
+void Hierarchy::warm(std::span<const Touch> touches) {
+  // A set of the shared cache keeps as many lines as it has ways, those touched last: whatever else
+  // was touched is gone from all caches and needn't have been in any. Once all are full, what comes
+  // is either gone or has been touched by somebody else since.
+  CacheArray<std::monostate> kept(shared_.bytes(), shared_.ways(), frames_);
+  std::uint64_t room = kept.sets() * kept.ways();
+  std::vector<Touch> newest_first;
+  for (const Touch& touch : std::views::reverse(touches)) {
+    if (room == 0) break;
+    if (kept.find(touch.line) == kNoWay) {
+      const std::size_t way = kept.victim(touch.line);
+      if (kept.occupied(way)) continue;
+      kept.install(way, touch.line, {});
+      --room;
+    }
+    newest_first.push_back(touch);
+  }
+  for (const auto& [core, line] : std::views::reverse(newest_first)) install_warm(core, line);
+}
+
+void Hierarchy::install_warm(CoreId core, Line line) {
+  std::size_t way = shared_.find(line);
+  if (way == kNoWay) {
+    way = shared_.victim(line);
+    if (shared_.occupied(way)) {
+      for (std::uint64_t left = shared_.meta(way).sharers; left != 0; left &= left - 1) {
+        private_[std::countr_zero(left)].invalidate(shared_.line(way));
+      }
+    }
+    shared_.install(way, line, {});
+  }
+  shared_.touch(way);
+  SharedLine& shared = shared_.meta(way);
+  take_from_others(core, line, true, shared);
+  shared.sharers = bit(core);
+  shared.owner = static_cast<std::uint8_t>(core);
+  left_private(core, private_[core].fill(line, LineState::kExclusive, 0));
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,208 @@
+// The coherent cache hierarchy: every core's private caches and the shared cache that includes
+// them and keeps their directory.
+//
+// A request takes effect, for all cores at once, when it reaches the shared cache: that is the
+// point of order of the protocol (MESI), so there are no transient states. What a request finds
+// out there (a snoop, a miss) adds to its latency; the line's data are usable from then on.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "pmemsim/common/cache_array.hpp"
+#include "pmemsim/common/clock.hpp"
+#include "pmemsim/common/event_queue.hpp"
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/designs/design.hpp"
+#include "pmemsim/designs/interface/cache_port.hpp"
+#include "pmemsim/designs/interface/pm_space.hpp"
+#include "pmemsim/machine/cache/cache_parameters.hpp"
+#include "pmemsim/machine/cache/private_caches.hpp"
+#include "pmemsim/machine/cache/write_combining.hpp"
+#include "pmemsim/machine/memory/memory.hpp"
+
+namespace pmemsim {
+
+// Where a load's or store's line came from.
+enum class Source : std::uint8_t { kPrivate, kShared, kOtherCore, kDram, kPm };
+
+struct HierarchyStatistics {
+  std::uint64_t requests = 0, repeated_requests = 0, joined_misses = 0;
+  std::uint64_t shared_hits = 0, dram_reads = 0, pm_reads = 0;
+  std::uint64_t snoops = 0, invalidations = 0, pm_write_backs = 0, dram_write_backs = 0;
+  std::uint64_t evictions_taken = 0, evictions_written = 0;
+  std::uint64_t pm_lines_flushed = 0, dram_lines_flushed = 0;
+  std::uint64_t flushes = 0, clean_flushes = 0;
+  std::uint64_t lines_combined = 0, lines_combined_in_part = 0;
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("requests", requests, "requests",
+          "Misses of private caches that reached the shared cache");
+    visit.quantity("repeated_requests", repeated_requests, share_of("requests", "origin"));
+    visit("shared_hits", shared_hits, "requests", "Of these, found in the shared cache",
+          share_of("requests"));
+    visit.quantity("joined_misses", joined_misses, share_of("requests"));
+    visit("dram_reads", dram_reads, "lines", "Lines read from DRAM", share_of("requests"),
+          origin_of("dram.reads"));
+    visit("pm_reads", pm_reads, "lines", "Lines read from persistent memory", share_of("requests"));
+    visit("snoops", snoops, "requests", "Requests for which other cores' caches were asked",
+          part_of("requests"));
+    visit("invalidations", invalidations, "lines", "Private copies given up for another core");
+    visit("pm_write_backs", pm_write_backs, "lines",
+          "Dirty PM lines that the shared cache evicted");
+    visit("dram_write_backs", dram_write_backs, "lines", "Dirty DRAM lines that it evicted",
+          origin_of("dram.writes"));
+    visit.quantity("evictions_taken", evictions_taken, share_of("pm_write_backs"));
+    visit.quantity("evictions_written", evictions_written, share_of("pm_write_backs"),
+                   origin_of("received.data_writes"));
+    visit("flushes", flushes, "lines", "Flushes that reached the shared cache",
+          part_of("core.flushes", "lines_combined"));
+    visit("clean_flushes", clean_flushes, "lines", "Of these, of lines that were clean everywhere",
+          share_of("flushes"));
+    visit.quantity("pm_lines_flushed", pm_lines_flushed, share_of("flushes"),
+                   origin_of("received.data_writes"));
+    visit.quantity("dram_lines_flushed", dram_lines_flushed, share_of("flushes"),
+                   origin_of("dram.writes"));
+    visit("lines_combined", lines_combined, "lines",
+          "Lines of non-temporal stores that write-combining buffers have sent",
+          part_of("flushes"));
+    visit("lines_combined_in_part", lines_combined_in_part, "lines",
+          "Of these, sent before all of their bytes were stored", part_of("lines_combined"));
+  }
+};
+
+// Whoever asked for a line: a core.
+class CacheClient {
+ public:
+  virtual ~CacheClient() = default;
+  // The line stands in the private caches from now on; its data are usable at `when`.
+  virtual void filled(Line line, LineState state, Picoseconds when, Source source) = 0;
+};
+
+class Hierarchy final : public CachePort {
+ public:
+  struct Parts {
+    EventQueue& queue;
+    PmSpace& pm_space;
+    Memory& dram;
+    Design& design;
+  };
+
+  Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores, const CacheParameters& l1,
+            const CacheParameters& l2, const SharedCacheParameters& shared,
+            const PathParameters& path, std::uint32_t write_combining_buffers,
+            PageFrames frames = {});
+
+  void connect(CoreId core, CacheClient& client) { clients_[core] = &client; }
+  PrivateCaches& private_caches(CoreId core) { return private_[core]; }
+
+  // A private miss, or a store to a line that the core may not write, leaves the core at `when`.
+  void request(CoreId core, Line line, bool to_write, Picoseconds when);
+
+  void flush(CoreId core, Line line, bool invalidate, bool dirty, Picoseconds when,
+             Completion acknowledge) override;
+  bool combine(CoreId core, Line line, ByteMask bytes, Picoseconds when,
+               Completion acknowledge) override;
+  void mark_clean(Line line) override;
+  bool drop(Line line) override;
+  // What the core's write-combining buffers hold leaves at `when`.
+  void send_combined(CoreId core, Picoseconds when);
+
+  struct Touch {
+    CoreId core;
+    Line line;
+  };
+  // Before the run: these were the last accesses, the newest one at the end.
+  void warm(std::span<const Touch> touches);
+
+  Picoseconds way_out() const override { return shared_tag_latency_ + request_latency_; }
+  Picoseconds way_down(CoreId core) const override {
+    return clock_.time(private_[core].passing_latency()) + way_out();
+  }
+  Picoseconds way_back() const override { return response_latency_; }
+
+  const HierarchyStatistics& statistics() const { return statistics_; }
+  std::size_t pending_misses() const { return misses_.size(); }
+
+ private:
+  static constexpr std::uint8_t kNobody = 255;
+  struct SharedLine {
+    std::uint64_t sharers = 0;  // a bit for each core that may have a copy
+    Picoseconds ready{0};
+    std::uint8_t owner = kNobody;   // the core whose copy is exclusive or modified
+    std::uint8_t writer = kNobody;  // the core whose modified copy came here last
+    bool dirty = false;
+
+    void take(bool modified, CoreId from) {
+      if (!modified) return;
+      dirty = true;
+      writer = static_cast<std::uint8_t>(from);
+    }
+  };
+  struct Waiter {
+    CoreId core;
+    bool to_write;
+  };
+  struct Flush {
+    Line line;
+    CoreId core;
+    bool invalidate, dirty, dirty_elsewhere;
+    Completion acknowledge;
+    LineData data;  // as it left the core, and when
+    std::uint64_t left;
+  };
+  // The writes of a PM line that have left the caches and aren't persistent yet, and the flushes
+  // that found it clean and wait for them.
+  struct UnderWay {
+    std::uint32_t writes = 0;
+    std::vector<std::uint32_t> flushes;
+  };
+
+  std::uint32_t new_flush(CoreId core, Line line, bool invalidate, bool dirty,
+                          Completion acknowledge);
+  void install_warm(CoreId core, Line line);
+  void take_along(Flush& flush);
+  void send_flush(std::uint32_t index, Picoseconds when);
+  void send_combined(const CombinedLine& combined, Picoseconds when);
+  void send_combined_of(Line line, Picoseconds when);
+  void request_arrives(std::uint64_t packed, Picoseconds now);
+  void miss_leaves(std::uint64_t line, Picoseconds now);
+  void memory_answers(std::uint64_t line, Picoseconds now);
+  bool dirty_elsewhere(CoreId core, Line line) const;
+  void flush_arrives(std::uint64_t index, Picoseconds now);
+  void flush_persisted(std::uint64_t index, Picoseconds now);
+  void flush_acknowledged(std::uint64_t index, Picoseconds now);
+  void acknowledge_later(std::uint32_t index, Picoseconds now);
+  void line_persisted(std::uint64_t line, Picoseconds now);
+
+  void serve(CoreId core, Line line, bool to_write, std::size_t way, Picoseconds when,
+             Source source);
+  bool take_from_others(CoreId core, Line line, bool to_write, SharedLine& shared);
+  std::size_t make_room(Line line);
+  void evict(std::size_t way);
+  void write_back(Line line, CoreId writer);
+  void left_private(CoreId core, const Departure& departure);
+
+  EventQueue& queue_;
+  PmSpace& pm_space_;
+  Memory& dram_;
+  Design& design_;
+  Clock clock_;
+  Picoseconds shared_latency_, shared_tag_latency_, snoop_latency_, request_latency_,
+      response_latency_, flush_latency_, transfer_latency_;
+  std::vector<PrivateCaches> private_;
+  std::vector<CacheClient*> clients_;
+  CacheArray<SharedLine> shared_;
+  PageFrames frames_;
+  std::unordered_map<std::uint64_t, std::vector<Waiter>> misses_;  // lines on their way from memory
+  std::unordered_map<std::uint64_t, UnderWay> under_way_;
+  WriteCombiningBuffers combining_;
+  std::vector<Flush> flushes_;  // under way; slots are reused
+  std::vector<std::uint32_t> free_flushes_;
+  HierarchyStatistics statistics_;
+};
+
+}  // namespace pmemsim

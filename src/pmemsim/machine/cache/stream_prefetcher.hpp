@@ -1,0 +1,118 @@
+// A core's prefetcher: finds streams of lines, up or down, and says which lines to ask for ahead.
+//
+// It hears of lines that the core lacks and of prefetched ones that it uses for the first time. A
+// line that lies within kWindow lines of a stream's last one belongs to that stream. The third of a
+// stream's lines in one direction confirms it; from then on each one moves the stream's end: it is
+// two lines ahead at first, twice as many with each line that is used, `distance` at most. Streams
+// cross pages, as those of processors do that have a next-page prefetcher. The stream that was used
+// longest ago makes room for a new one. No machine of a paper has a prefetcher.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "pmemsim/common/parameters.hpp"
+#include "pmemsim/common/units.hpp"
+
+namespace pmemsim {
+
+struct PrefetchParameters {
+  std::uint32_t streams = 0;
+  std::uint32_t distance = 16;
+  std::uint32_t registers = 16;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("streams", streams, {.least = 0, .most = 256},
+          "Streams of lines that a core's prefetcher follows; 0: there is none");
+    visit("distance", distance, {.least = 1, .most = 256},
+          "Lines that it asks for ahead of the one that is used, at most");
+    visit("registers", registers, {.least = 1, .most = 256},
+          "Lines that it has asked for and that haven't come, at most; beside core.mshrs");
+  }
+};
+
+class StreamPrefetcher {
+ public:
+  explicit StreamPrefetcher(const PrefetchParameters& parameters)
+      : streams_(parameters.streams), distance_(parameters.distance) {}
+
+  bool present() const { return !streams_.empty(); }
+
+  // The core has used the line. Calls ask(line) for each line to ask for, nearest first, until it
+  // says false: there is no room, and the stream goes on there next time.
+  template <class Ask>
+  void used(Line line, Ask ask) {
+    Stream* stream = find(line);
+    if (stream == nullptr) {
+      start(line);
+      return;
+    }
+    stream->used = ++time_;
+    if (!advance(*stream, line)) return;
+    for (std::int64_t ahead = 1; ahead <= stream->ahead; ++ahead) {
+      const std::int64_t next = static_cast<std::int64_t>(stream->last) + ahead * stream->direction;
+      if (next < 0) return;
+      const bool asked = (next - stream->asked) * stream->direction <= 0;
+      if (asked) continue;
+      if (!ask(Line{static_cast<std::uint64_t>(next)})) return;
+      stream->asked = next;
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kWindow = 16;
+  static constexpr std::uint32_t kConfirmed = 2;  // steps
+
+  struct Stream {
+    std::int64_t last = 0;   // the foremost line that was used
+    std::int64_t asked = 0;  // the foremost line that was asked for
+    std::int64_t direction = 0;
+    std::int64_t ahead = 1;
+    std::uint32_t steps = 0;
+    std::uint64_t used = 0;  // 0: no stream yet
+  };
+
+  Stream* find(Line line) {
+    for (Stream& stream : streams_) {
+      if (stream.used != 0 &&
+          std::abs(static_cast<std::int64_t>(line.number) - stream.last) <= kWindow) {
+        return &stream;
+      }
+    }
+    return nullptr;
+  }
+
+  void start(Line line) {
+    Stream& oldest =
+        *std::min_element(streams_.begin(), streams_.end(),
+                          [](const Stream& a, const Stream& b) { return a.used < b.used; });
+    const auto number = static_cast<std::int64_t>(line.number);
+    oldest = {.last = number, .asked = number, .used = ++time_};
+  }
+
+  // True if the stream is confirmed and the line moves it on.
+  bool advance(Stream& stream, Line line) {
+    const std::int64_t step = static_cast<std::int64_t>(line.number) - stream.last;
+    if (step == 0) return false;
+    const std::int64_t direction = step > 0 ? 1 : -1;
+    if (stream.steps < kConfirmed && direction != stream.direction) {
+      stream.direction = direction;
+      stream.steps = 0;
+      stream.asked = stream.last;
+    }
+    if (direction != stream.direction) return false;  // one that the processor has reordered
+    stream.last += step;
+    if ((stream.last - stream.asked) * direction > 0) stream.asked = stream.last;
+    if (++stream.steps < kConfirmed) return false;
+    stream.ahead = std::min<std::int64_t>(stream.ahead * 2, distance_);
+    return true;
+  }
+
+  std::vector<Stream> streams_;
+  std::int64_t distance_;
+  std::uint64_t time_ = 0;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,158 @@
+#include "pmemsim/machine/cpu/core.hpp"
+
+#include <bit>
+
+namespace pmemsim {
+
+CoreStatistics& CoreStatistics::operator+=(const CoreStatistics& other) {
+  operations += other.operations;
+  instructions += other.instructions;
+  external_instructions += other.external_instructions;
+  loads += other.loads;
+  forwarded_loads += other.forwarded_loads;
+  stores += other.stores;
+  private_misses += other.private_misses;
+  branches += other.branches;
+  mispredicted_branches += other.mispredicted_branches;
+  flushes += other.flushes;
+  fences += other.fences;
+  locks += other.locks;
+  regions += other.regions;
+  context_switches += other.context_switches;
+  translations += other.translations;
+  tlb_misses += other.tlb_misses;
+  prefetches += other.prefetches;
+  used_prefetches += other.used_prefetches;
+  page_walks += other.page_walks;
+  region_time += other.region_time;
+  drained_region_time += other.drained_region_time;
+  return *this;
+}
+
+Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& parameters,
+           const TlbParameters& tlb, const PrefetchParameters& prefetch, CoreId id,
+           LockOrder lock_order)
+    : queue_(parts.queue),
+      hierarchy_(parts.hierarchy),
+      pm_space_(parts.pm_space),
+      synchronisation_(parts.synchronisation),
+      design_(parts.design),
+      program_events_(parts.program_events),
+      speculative_stores_(parts.speculative_stores),
+      caches_(parts.hierarchy.private_caches(id)),
+      clock_(clock),
+      id_(id),
+      lock_order_(lock_order),
+      rob_entries_(parameters.rob_entries),
+      full_fences_(parameters.full_fences),
+      clwb_evicts_(parameters.clwb_evicts),
+      arm_locks_(parameters.lock_order == LockBarrier::kArm),
+      loads_pass_locks_(parameters.loads_pass_locks),
+      one_store_at_a_time_(parameters.one_store_at_a_time),
+      cycle_(clock.cycle()),
+      forward_latency_(clock.slots(parameters.forward_latency)),
+      locked_latency_(clock.slots(parameters.locked_latency)),
+      lock_latency_(clock.slots(parts.design.lock_latency())),
+      branch_penalty_(clock.slots(parameters.branch_penalty)),
+      time_slice_(clock.slots(parameters.time_slice)),
+      run_ahead_(clock.duration(parameters.run_ahead)),
+      ends_are_durable_(parts.design.promises().regions == RegionPromise::kAtEnd ||
+                        parts.design.commits_synchronously()),
+      rewinds_(parts.design.wants(kRewind)),
+      hint_instructions_(parts.design.hint_instructions()),
+      predictor_(parameters.predictor_index_bits),
+      // Operations of zero instructions take a place too, hence twice the instructions.
+      entries_(std::bit_ceil(std::size_t{parameters.rob_entries} * 2)),
+      entry_mask_(static_cast<std::uint32_t>(entries_.size() - 1)),
+      load_retired_(std::bit_ceil(std::size_t{parameters.load_queue_entries}), 0),
+      load_queue_entries_(parameters.load_queue_entries),
+      load_mask_(load_retired_.size() - 1),
+      tlb_(clock, tlb),
+      demand_mshrs_(parameters.mshrs),
+      mshrs_(parameters.mshrs + (prefetch.streams > 0 ? prefetch.registers : 0)),
+      prefetcher_(prefetch),
+      stores_(parameters.store_queue_entries) {
+  parts.hierarchy.connect(id, *this);
+}
+
+void Core::run(const trace::TraceFile& file, const trace::Races& races, std::uint32_t thread,
+               const ProgramCopy& copy, std::uint32_t first_race_object) {
+  const LoweredStream::WantedMarks wanted{.region_fences = design_.wants(kRegions),
+                                          .hints = design_.wants(kHints),
+                                          .read_first = design_.defers_entries()};
+  stream_ = std::make_unique<LoweredStream>(file, thread, design_.lowering(), wanted, copy);
+  sites_ = &file.sites();
+  producers_.assign(sites_->sites().size(), {});
+  if (lock_order_ == LockOrder::kRecorded) follow_races(races, thread, first_race_object);
+  dispatch_ = retire_ = drained_ = clock_.slot(queue_.now());
+  slice_ends_ = time_slice_ > 0 ? dispatch_ + time_slice_ : kUnknownSlot;
+  queue_.schedule(queue_.now(), Phase::kCore, completion<&Core::wake>(*this));
+}
+
+void Core::filled(Line line, LineState, Picoseconds when, Source source) {
+  Mshr* mshr = find_mshr(line);
+  const Slot slot = clock_.slot(when);
+  mshr->used = false;
+  mshr->free_since = slot;
+  if (std::exchange(mshr->prefetch, false)) caches_.mark_prefetched(line);
+  constexpr std::array<Cause, 5> kCauses{Cause::kPrivateCache, Cause::kSharedCache,
+                                         Cause::kOtherCore, Cause::kDram, Cause::kPm};
+  std::uint32_t index = mshr->first_load;
+  mshr->first_load = kNoEntry;
+  while (index != kNoEntry) {
+    const std::uint32_t next = entry(index).next_in_line;
+    Entry& waiting = entry(index);
+    waiting.cause = kCauses[static_cast<std::size_t>(source)];
+    if (line == Line::of(waiting.address + waiting.size - 1)) {
+      // A load that the core has issued ahead may find a request that ends before it begins.
+      complete(index, std::max(slot, waiting.ready + caches_.l1_latency()));
+    } else {  // crosses into the next line, which may still be on its way
+      waiting.ready = std::max(waiting.ready, slot - caches_.l1_latency());
+      load(index);
+    }
+    index = next;
+  }
+  retry_waiting_loads();
+  if (acquiring_ == Acquiring::kLine) write_lock();
+  drain();
+  ask_ahead();
+  advance();
+}
+
+std::string Core::waiting_for() const {
+  if (finished_) return {};
+  std::string text =
+      "core " + std::to_string(id_) + " after " + std::to_string(operations_read()) + " operations";
+  if (paused_) text += ", paused by the design";
+  if (races_.waiting) {
+    text += ", before an access that races with one of thread " +
+            std::to_string(races_.waits[races_.next_wait].thread);
+  }
+  if (head_ != tail_) {
+    const Entry& oldest = entries_[head_ & entry_mask_];
+    const trace::SiteRecord& site = sites_->sites()[oldest.site];
+    text +=
+        ": the oldest of " + std::to_string(tail_ - head_) + " in flight is at " +
+        (site.line == 0 ? "an unknown line"
+                        : std::string(sites_->string(site.file)) + ":" + std::to_string(site.line));
+    if (acquiring_ == Acquiring::kLock) {
+      const Entry& oldest_entry = entries_[head_ & entry_mask_];
+      text += ", which waits for version " + std::to_string(oldest_entry.version) + " of object " +
+              std::to_string(oldest_entry.object) + ", which is at " +
+              std::to_string(synchronisation_.version(oldest_entry.object));
+    }
+  }
+  if (!stores_.empty()) {
+    const StoreEntry& store = const_cast<StoreQueue&>(stores_).front();
+    text += "; its store queue's head (kind " + std::to_string(static_cast<int>(store.kind)) +
+            ", stage " + std::to_string(store.stage) + ")";
+    if (store.kind == StoreKind::kAcquire) {
+      text += " waits for version " + std::to_string(store.version) + " of object " +
+              std::to_string(store.object) + ", which is at " +
+              std::to_string(synchronisation_.version(store.object));
+    }
+  }
+  return text;
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,462 @@
+// An out-of-order core, as a window that moves over one thread's recorded operations.
+//
+// The core isn't simulated cycle by cycle. For each operation it computes when it was dispatched
+// (width, reorder buffer, queues, mispredicted branches), when its operands were there (register
+// dependences from the trace, store-to-load forwarding), when it completed and when it retired.
+// As long as nothing outside the core is needed, that is plain arithmetic in slots (clock.hpp), for
+// hundreds of operations in a row. An operation whose completion is not known yet (a miss, a lock)
+// keeps a place in the window; what depends on it waits in its list; everything else goes on, until
+// the reorder buffer is full. An event then fills in the missing time and the window moves again.
+//
+// Stores, flushes, fences and locked instructions take effect in program order from the store
+// queue, after they have retired (x86-TSO; Intel SDM vol. 3A, ch. 9.2, and the descriptions of
+// CLWB, SFENCE and MFENCE): stores wait for their line (asked for when they retire), a flush sends
+// its line on its way, SFENCE waits until the ordering layer lets it go, MFENCE and locked
+// instructions hold up younger loads as well.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pmemsim/analysis/races.hpp"
+#include "pmemsim/common/clock.hpp"
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/designs/design.hpp"
+#include "pmemsim/designs/interface/lowered_stream.hpp"
+#include "pmemsim/designs/interface/program_events.hpp"
+#include "pmemsim/machine/cache/hierarchy.hpp"
+#include "pmemsim/machine/cache/stream_prefetcher.hpp"
+#include "pmemsim/machine/cpu/branch_predictor.hpp"
+#include "pmemsim/machine/cpu/core_parameters.hpp"
+#include "pmemsim/machine/cpu/cycle_account.hpp"
+#include "pmemsim/machine/cpu/speculative_stores.hpp"
+#include "pmemsim/machine/cpu/store_queue.hpp"
+#include "pmemsim/machine/cpu/synchronisation.hpp"
+#include "pmemsim/machine/cpu/tlb.hpp"
+#include "pmemsim/trace/reader.hpp"
+
+namespace pmemsim {
+
+struct CoreStatistics {
+  std::uint64_t operations = 0, instructions = 0, external_instructions = 0;
+  std::uint64_t loads = 0, forwarded_loads = 0, stores = 0, private_misses = 0;
+  std::uint64_t branches = 0, mispredicted_branches = 0;
+  std::uint64_t flushes = 0, fences = 0, locks = 0, regions = 0;
+  std::uint64_t context_switches = 0;
+  std::uint64_t translations = 0, tlb_misses = 0, page_walks = 0;
+  std::uint64_t prefetches = 0, used_prefetches = 0;
+  Picoseconds region_time{}, drained_region_time{};
+
+  CoreStatistics& operator+=(const CoreStatistics& other);
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("operations", operations, "operations", "Recorded operations that the design keeps");
+    visit("instructions", instructions, "instructions", "Instructions simulated");
+    visit("external_instructions", external_instructions, "instructions",
+          "Of these, executed in code that was not instrumented", part_of("instructions"));
+    visit("loads", loads, "loads", "Loads", part_of("operations"));
+    visit("forwarded_loads", forwarded_loads, "loads", "Of these, served by the store queue",
+          part_of("loads"));
+    visit("stores", stores, "stores", "Stores", part_of("operations"));
+    visit("private_misses", private_misses, "lines", "Lines that the private caches had to ask for",
+          share_of("shared.requests", "origin"));
+    visit("branches", branches, "branches", "Conditional branches", part_of("operations"));
+    visit("mispredicted_branches", mispredicted_branches, "branches", "Of these, mispredicted",
+          part_of("branches"));
+    visit("flushes", flushes, "flushes", "Cache line flushes", part_of("operations"));
+    visit("fences", fences, "fences", "Store fences and full fences", part_of("operations"));
+    visit("locks", locks, "locks", "Locks acquired", part_of("operations"));
+    visit("regions", regions, "regions", "Outermost atomic regions completed");
+    visit("context_switches", context_switches, "switches",
+          "Times that the thread was taken off the core");
+    visit.quantity("translations", translations);
+    visit("tlb_misses", tlb_misses, "accesses", "Loads and stores whose page the first TLB lacked",
+          part_of("translations"));
+    visit("page_walks", page_walks, "accesses", "Of these, whose page the second TLB lacked, too",
+          part_of("tlb_misses"));
+    visit("prefetches", prefetches, "lines", "Lines that the prefetcher asked for",
+          share_of("shared.requests", "origin"));
+    visit("used_prefetches", used_prefetches, "lines",
+          "Of these, used before they left the L1, if only when they were still on their way",
+          part_of("prefetches"));
+    visit("region_time_ns", region_time, "Time between the begin and the end of regions, in sum",
+          part_of("time_ns"));
+    visit("drained_region_time_ns", drained_region_time,
+          "Time between the begin of regions and when all that they have stored has left the store "
+          "queue, in sum",
+          at_most("run.time_ns", regions));
+  }
+};
+
+class Core final : public CacheClient {
+ public:
+  struct Parts {
+    EventQueue& queue;
+    Hierarchy& hierarchy;
+    PmSpace& pm_space;
+    Synchronisation& synchronisation;
+    Design& design;
+    const ProgramEvents& program_events;
+    SpeculativeStores& speculative_stores;
+  };
+
+  Core(const Parts& parts, const Clock& clock, const CoreParameters& parameters,
+       const TlbParameters& tlb, const PrefetchParameters& prefetch, CoreId id,
+       LockOrder lock_order);
+
+  // Gives the core its thread and starts it at the queue's present time. `races` are the
+  // recording's and must outlive the core. `first_race_object`: the first of the objects by which
+  // threads of this copy keep the order of races.
+  void run(const trace::TraceFile& file, const trace::Races& races, std::uint32_t thread,
+           const ProgramCopy& copy, std::uint32_t first_race_object);
+
+  void filled(Line line, LineState state, Picoseconds when, Source source) override;
+
+  // As designs/interface/thread_control.hpp says.
+  void pause();
+  void resume();
+  bool in_region() const { return region_in_effect_ != 0; }
+  void rewind();
+
+  bool finished() const { return finished_; }
+  Picoseconds end() const { return clock_.time(retire_); }
+  std::uint64_t operations_read() const { return stream_ ? stream_->position() : 0; }
+  const CoreStatistics& statistics() const { return statistics_; }
+  const CycleAccount& account() const { return account_; }
+  const Clock& clock() const { return clock_; }
+  // What the core waits for, in words (for StuckError).
+  std::string waiting_for() const;
+
+ private:
+  static constexpr std::uint32_t kNoEntry = UINT32_MAX;
+
+  enum class Kind : std::uint8_t {
+    kPlain,
+    kLoad,
+    kAtomicLoad,
+    kStore,
+    kBranch,
+    kRecurrence,
+    kSerial,
+    kAcquire,  // a lock that doesn't wait for the store queue
+  };
+  enum class State : std::uint8_t { kWaiting, kIssued, kComplete };
+
+  // A place in the reorder buffer.
+  struct Entry {
+    std::uint64_t address;
+    Slot dispatched;
+    Slot ready;  // operands and barriers; once complete: when that was
+    Slot retired;
+    Slot delay;           // by which its dispatch was held up, and why
+    std::uint64_t store;  // number of the first in the store queue
+    std::uint32_t instructions;
+    std::uint32_t site;
+    std::uint32_t first_waiter;  // link, or kNoEntry
+    std::uint32_t next_in_line;  // in the list of its MSHR
+    std::uint32_t object, version;
+    std::uint32_t synchronisation;  // of what takes something: its number
+    std::uint16_t pending;          // operands whose time isn't known yet
+    Kind kind;
+    State state;
+    Cause cause;
+    Cause delay_cause;
+    std::uint8_t size;
+    std::uint8_t detail;
+    std::uint8_t stores;  // entries in the store queue
+    bool forwarded;       // a load that takes its value from the store queue
+    bool region_begin, region_end;
+    bool hint;
+  };
+  struct Link {
+    std::uint32_t entry;
+    std::uint32_t next;
+    Slot latency;
+  };
+  struct Producer {
+    Slot complete = 0;
+    std::uint32_t entry = kNoEntry;  // while `complete` is unknown
+  };
+  struct Mshr {
+    Line line;
+    Slot free_since = 0;
+    std::uint32_t first_load = kNoEntry;
+    bool used = false;
+    bool prefetch = false;  // nobody has needed the line yet
+  };
+
+  // Front end (core_front_end.cpp): room in the window, dispatch.
+  void advance();
+  bool next_operation();
+  bool end_time_slice();
+  bool dispatch(const trace::Operation& operation);
+  bool dispatch_load(const trace::Operation& operation);
+  bool dispatch_store(const trace::Operation& operation);
+  StoreKind store_kind(const trace::Operation& operation) const;
+  bool dispatch_through_stores(const trace::Operation& operation, StoreKind kind, bool serialising);
+  bool holds_up_loads(const trace::Operation& operation, StoreKind kind) const;
+  bool dispatch_synchronisation(const trace::Operation& operation);
+  bool dispatch_annotated_lock(const trace::Operation& operation);
+  bool dispatch_acquire(const trace::Operation& operation);
+  bool dispatch_branch(const trace::Operation& operation);
+  bool dispatch_recurrence(const trace::Operation& operation);
+  bool dispatch_mark(const trace::Operation& operation);
+  void end_region_with_its_last_store();
+  bool dispatch_hint(const trace::Operation& operation);
+  bool dispatch_plain(const trace::Operation& operation, Kind kind);
+  void count_locks(trace::SyncKind kind);
+  void count_own_locks(trace::LockRole role);
+  // Is the operation on an atomic variable bound to its place in the recorded order? With the order
+  // of locks left to simulated time, what a lock protects follows that lock.
+  bool in_recorded_order() const { return lock_order_ == LockOrder::kRecorded || locks_held_ == 0; }
+  // What it does to a lock of the program's own making, if simulated time decides about locks.
+  trace::LockRole lock_role(const trace::Operation& operation) const;
+  bool has_room(const trace::Operation& operation, std::uint32_t loads, std::uint32_t stores);
+  void hold_up(Slot until, Cause cause);
+  std::uint32_t new_entry(const trace::Operation& operation, Kind kind);
+  static std::uint32_t stores_of(const trace::Operation& operation);
+  StoreEntry& new_stores(std::uint32_t entry, StoreKind kind, const trace::Operation& operation);
+  StoreEntry& new_store(std::uint32_t entry, StoreKind kind, const trace::Operation& operation);
+  void add_dependences(std::uint32_t entry, std::uint32_t site);
+  void add_dependences(std::uint32_t entry, std::span<const std::uint32_t> dependences);
+  void wait_for(std::uint32_t entry, std::uint32_t producer, Slot latency);
+  bool forward(std::uint32_t entry);
+  void start(std::uint32_t entry);
+  void wake(std::uint64_t, Picoseconds now);
+
+  // Execution and retirement (core_execution.cpp).
+  void execute(std::uint32_t index);
+  void load(std::uint32_t index);
+  Slot translation(std::uint64_t address, std::uint64_t bytes);
+  void translate(Entry& access);
+  void version_due(std::uint64_t index, Picoseconds now);
+  void version_reached(std::uint64_t index, Picoseconds now);
+  void complete(std::uint32_t index, Slot slot);
+  void retire();
+  bool start_serial(Entry& entry);
+  void start_acquire(Entry& entry);
+  void acquire_due(std::uint64_t index, Picoseconds now);
+  void acquired(std::uint64_t index, Picoseconds now);
+  void write_lock();
+  void region_drained(Slot began, Slot slot);
+  void account_for(const Entry& entry, Slot from, Slot until);
+  void retired(Entry& entry);
+  void tell_layers_of_load(const Entry& load);
+  std::uint32_t tell_of_store(const StoreEntry& store, std::uint32_t pieces);
+  void give_hint();
+  Mshr* ask_to_read(Line line, Slot leaves);
+  Mshr* find_mshr(Line line);
+  void prefetch_after(Line line, const PrivateCaches::Lookup& found);
+  Mshr* take_mshr(Slot& start);
+  void retry_waiting_loads();
+
+  // The store queue's head (core_stores.cpp). Each returns false while the entry has to wait, and
+  // moves `slot` to where the next entry may begin.
+  void drain();
+  bool drain_one(StoreEntry& entry, Slot& slot);
+  bool drain_store(StoreEntry& entry, Slot& slot);
+  bool drain_non_temporal(StoreEntry& entry, Slot& slot);
+  bool drain_persist(StoreEntry& entry, Slot& slot);
+  bool may_flush(StoreEntry& entry, Slot slot);
+  bool send_flush(const StoreEntry& entry, Slot slot);
+  bool send_fence(const StoreEntry& entry, Slot slot);
+  void empty_buffers(Slot slot);
+  bool drain_atomic(StoreEntry& entry, Slot& slot);
+  bool has_its_turn(const StoreEntry& atomic);
+  void atomic_has_written(const StoreEntry& atomic, Slot slot);
+  bool drain_acquire(StoreEntry& entry, Slot& slot);
+  bool acquire(trace::SyncKind kind, std::uint64_t address, std::uint32_t object,
+               std::uint32_t version, Completion resume);
+  void tell_of_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot);
+  void tell_of_early_acquisitions(Slot slot);
+  Slot lock_latency(trace::SyncKind kind) const { return trace::is_lock(kind) ? lock_latency_ : 0; }
+  bool may_release(StoreEntry& entry, Slot& slot);
+  void give(const StoreEntry& entry, Slot slot);
+  bool drain_release(StoreEntry& entry, Slot& slot);
+  bool drain_region(StoreEntry& entry, Slot& slot);
+  bool ask_design(StoreEntry& entry, Picoseconds when);
+  bool may_write(const StoreEntry& entry, Slot& slot);
+  bool ask_to_write(Line line, Slot slot);
+  void ask_ahead();
+  void region_takes_effect(const StoreEntry& entry);
+  bool tell_layers(StoreEntry& entry, Slot& slot);
+  void apply(const StoreEntry& entry);
+  bool at_time(std::uint8_t& stage, Slot slot);
+  void resume_drain(std::uint64_t number, Picoseconds now);
+  Completion resume_of_head() { return completion<&Core::resume_drain>(*this, stores_.head()); }
+  void release_later(const StoreEntry& entry, Slot slot);
+  void release_now(std::uint64_t packed, Picoseconds now);
+  void waited(const StoreEntry& entry, Slot until, Cause cause);
+  Slot overlap(Slot from, Slot until, Cause cause) const;
+
+  // Races (core_races.cpp).
+  void follow_races(const trace::Races& races, std::uint32_t thread, std::uint32_t first_object);
+  void find_next_race();
+  bool pass_races(std::uint64_t number);
+  void race_over(std::uint64_t, Picoseconds now);
+  void tell_of_races();
+  void race_told(std::uint64_t version, Picoseconds now);
+  void take_back_races(std::uint64_t number);
+
+  // Pausing, and going back to where a region began (core_rewind.cpp).
+  void take_back_stores();
+  void forget_wait_of_head();
+  static bool has_acquired(const StoreEntry& head);
+  void forget_what_is_in_flight(Slot restart);
+  void take_back_statistics();
+
+  bool persistent(std::uint64_t address) const { return pm_space_.contains(address); }
+  // Or has it been taken back?
+  bool in_flight(std::uint32_t index) const { return index - head_ < tail_ - head_; }
+  Entry& entry(std::uint32_t index) { return entries_[index & entry_mask_]; }
+
+  EventQueue& queue_;
+  Hierarchy& hierarchy_;
+  PmSpace& pm_space_;
+  Synchronisation& synchronisation_;
+  Design& design_;
+  const ProgramEvents& program_events_;
+  SpeculativeStores& speculative_stores_;
+  PrivateCaches& caches_;
+  const Clock clock_;
+  const CoreId id_;
+  const LockOrder lock_order_;
+  const std::uint32_t rob_entries_;
+  const bool full_fences_, clwb_evicts_, arm_locks_, loads_pass_locks_, one_store_at_a_time_;
+  const Slot cycle_, forward_latency_, locked_latency_, lock_latency_, branch_penalty_, time_slice_;
+  const Picoseconds run_ahead_;
+  const bool ends_are_durable_;  // regions', without the design's saying so
+  const bool rewinds_;           // the design may
+  const std::uint32_t hint_instructions_;
+
+  // the thread
+  std::unique_ptr<LoweredStream> stream_;
+  const trace::SiteTable* sites_ = nullptr;
+  trace::Operation operation_;
+  bool has_operation_ = false;
+  bool at_end_ = false;
+  bool finished_ = false;
+  std::uint64_t region_ = 0;  // number of the outermost region begun last
+  bool in_region_ = false;
+  std::uint32_t locks_held_ = 0;
+  struct RaceOrder {
+    static constexpr std::uint64_t kNever = UINT64_MAX;
+    // A place that others wait for, and what has to be over there.
+    struct Reached {
+      std::uint32_t version;
+      std::uint32_t entry;  // the first behind it
+      std::uint64_t store;  // the same
+    };
+    std::uint64_t next = kNever;  // number of the operation before which there is something to do
+    std::span<const trace::Races::Wait> waits;
+    std::span<const std::uint64_t> places;
+    std::size_t next_wait = 0, next_place = 0;
+    std::deque<Reached> reached;
+    std::uint32_t first_object = 0, own_object = 0;
+    bool waiting = false;
+  };
+  RaceOrder races_;
+  struct PendingHint {
+    Hint hint;  // without its data
+    std::vector<std::byte> data;
+  };
+  std::deque<PendingHint> hints_;  // that haven't retired
+
+  // If the design may take regions back: those that have been dispatched and whose end hasn't left
+  // the store queue.
+  struct RegionStart {
+    std::uint64_t region;
+    LoweredStream::Place place;
+    std::uint32_t locks_held;
+    std::uint32_t acquired, released;  // before it: numbers of the last
+    bool end_retired = false;
+    Picoseconds time{};  // if its end has retired
+  };
+  std::deque<RegionStart> region_starts_;
+  std::uint64_t region_in_effect_ = 0;  // whose begin, and not its end, has left; 0: none
+  // What takes something from other threads has a number, and what gives something to them has one:
+  // the last that have been dispatched, and the last that ever took effect. Those up to there are
+  // done again by a thread that was taken back.
+  std::uint32_t dispatched_acquires_ = 0, dispatched_releases_ = 0;
+  std::uint32_t ever_acquired_ = 0, ever_released_ = 0;
+  // Locks that were taken before the stores in front of them had left the store queue: the layers
+  // learn of them in their order with those.
+  struct EarlyAcquisition {
+    std::uint64_t store;  // the first behind it
+    std::uint64_t address;
+    trace::SyncKind kind;
+  };
+  std::deque<EarlyAcquisition> early_acquisitions_;
+  bool paused_ = false;
+  Slot paused_since_ = 0;
+
+  // front end
+  Slot dispatch_ = 0;
+  Slot slice_ends_;
+  Slot delay_ = 0;
+  Cause delay_cause_ = Cause::kBase;
+  std::uint32_t blocking_branch_ = kNoEntry;
+  std::uint32_t carried_ = 0;  // instructions that need no entry of their own
+  bool advancing_ = false;
+  bool wake_scheduled_ = false;
+  BranchPredictor predictor_;
+
+  // the window: [window_, head_) retired, [head_, tail_) in flight
+  std::vector<Entry> entries_;
+  std::uint32_t entry_mask_;
+  std::uint32_t window_ = 0, head_ = 0, tail_ = 0;
+  std::uint32_t instructions_in_window_ = 0;
+  Slot retire_ = 0;
+  std::vector<Link> links_;
+  std::uint32_t free_link_ = kNoEntry;
+  std::vector<Producer> producers_;
+  std::vector<std::uint32_t> ready_;  // entries to execute
+  bool executing_ = false, retiring_ = false;
+  std::vector<Slot> load_retired_;  // of the latest loads, in a ring of a power of two
+  const std::uint64_t load_queue_entries_, load_mask_;
+  std::uint64_t loads_dispatched_ = 0, loads_retired_ = 0;
+  std::uint32_t barrier_entry_ = kNoEntry;  // the latest serialising operation
+  Slot barrier_ = 0;
+  Slot region_began_ = 0;
+  // Whose end has retired before all that they have stored had left the store queue.
+  struct DrainingRegion {
+    std::uint64_t until;  // number of the store behind its last one
+    Slot began;
+  };
+  std::deque<DrainingRegion> draining_regions_;
+  // Of the oldest instruction, if that takes a lock outside the store queue.
+  enum class Acquiring : std::uint8_t { kNot, kLock, kLine };
+  Acquiring acquiring_ = Acquiring::kNot;
+  std::uint64_t regions_retired_ = 0, retired_region_ = 0;  // as region_, but at retirement
+
+  // misses
+  Tlb tlb_;
+  const std::uint32_t demand_mshrs_;
+  std::vector<Mshr> mshrs_;  // those for demand, then those of the prefetcher
+  StreamPrefetcher prefetcher_;
+  std::vector<std::uint32_t> loads_without_mshr_;
+
+  // stores
+  StoreQueue stores_;
+  std::uint64_t asked_ = 0;  // the stores before this one have asked for their line
+  Slot drained_ = 0;
+  bool draining_ = false;
+  // What the head of the store queue has waited for lately: tells a fence from a mere lack of room.
+  struct Wait {
+    Slot from = 0, until = 0;
+    Cause cause = Cause::kStoreQueue;
+  };
+  std::array<Wait, 16> waits_{};
+  std::size_t next_wait_ = 0;
+
+  CoreStatistics statistics_;
+  CycleAccount account_;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,412 @@
+// Execution and retirement: when operations complete, and what that sets in motion.
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "pmemsim/machine/cpu/core.hpp"
+
+namespace pmemsim {
+
+void Core::execute(std::uint32_t index) {
+  Entry& ready = entry(index);
+  switch (ready.kind) {
+    case Kind::kLoad:
+      ready.state = State::kIssued;
+      translate(ready);
+      load(index);
+      return;
+    case Kind::kAtomicLoad:
+      // Ordered among all cores: at its own time.
+      ready.state = State::kIssued;
+      queue_.schedule(max(clock_.time(ready.ready), queue_.now()), Phase::kCore,
+                      completion<&Core::version_due>(*this, index));
+      return;
+    case Kind::kSerial:
+    case Kind::kAcquire:
+      ready.state =
+          State::kIssued;  // goes on when it is the oldest: start_serial(), start_acquire()
+      return;
+    case Kind::kStore:
+      translate(ready);
+      complete(index, ready.ready + cycle_);
+      return;
+    case Kind::kPlain:
+    case Kind::kBranch:
+      complete(index, ready.ready + cycle_);
+      return;
+    case Kind::kRecurrence:
+      complete(index, ready.ready);
+      return;
+  }
+}
+
+void Core::version_due(std::uint64_t index, Picoseconds now) {
+  const Entry& waiting = entry(static_cast<std::uint32_t>(index));
+  if (synchronisation_.acquire_version(waiting.object, waiting.version,
+                                       completion<&Core::version_reached>(*this, index))) {
+    version_reached(index, now);
+  }
+}
+
+void Core::version_reached(std::uint64_t index, Picoseconds now) {
+  if (!in_flight(static_cast<std::uint32_t>(index))) return;
+  Entry& waiting = entry(static_cast<std::uint32_t>(index));
+  const Slot slot = clock_.slot(now);
+  if (slot > waiting.ready + 1) waiting.cause = Cause::kLock;
+  waiting.ready = std::max(waiting.ready, slot);
+  translate(waiting);
+  load(static_cast<std::uint32_t>(index));
+  advance();
+}
+
+// How long an access to these bytes waits for its page.
+Slot Core::translation(std::uint64_t address, std::uint64_t bytes) {
+  const Tlb::Translation found = tlb_.translate(address, bytes);
+  ++statistics_.translations;
+  statistics_.tlb_misses += !found.in_first;
+  statistics_.page_walks += found.walked;
+  return found.wait;
+}
+
+void Core::translate(Entry& access) {
+  if (!tlb_.present()) return;
+  Slot wait = 0;
+  if (access.kind != Kind::kStore) wait = translation(access.address, access.size);
+  for (std::uint32_t i = 0; i < access.stores; ++i) {
+    const StoreEntry& store = stores_.at(access.store + i);
+    if (store.writes) wait = std::max(wait, translation(store.address, store.size));
+  }
+  if (wait == 0) return;
+  access.ready += wait;
+  if (access.cause == Cause::kExecution) access.cause = Cause::kPrivateCache;
+}
+
+void Core::load(std::uint32_t index) {
+  Entry& issued = entry(index);
+  if (issued.forwarded) {
+    complete(index, issued.ready + forward_latency_);
+    return;
+  }
+  Slot done = issued.ready;
+  bool missed = false;
+  const Line last = Line::of(issued.address + issued.size - 1);
+  for (Line line = Line::of(issued.address); line <= last; ++line.number) {
+    const PrivateCaches::Lookup found = caches_.look_up(line, issued.ready);
+    if (prefetcher_.present()) prefetch_after(line, found);
+    if (found.hit) {
+      if (!found.in_l1 && issued.cause == Cause::kExecution) issued.cause = Cause::kPrivateCache;
+      done = std::max(done, found.done);
+      continue;
+    }
+    // Asks for both lines if it lacks both, and waits for the first before it looks again.
+    Mshr* mshr = ask_to_read(line, found.done);
+    if (missed) continue;
+    missed = true;
+    if (mshr == nullptr) {
+      loads_without_mshr_.push_back(index);
+    } else {
+      issued.next_in_line = mshr->first_load;
+      mshr->first_load = index;
+    }
+  }
+  if (!missed) complete(index, done);
+}
+
+// A line that isn't here, or that has been prefetched, may belong to a stream.
+void Core::prefetch_after(Line line, const PrivateCaches::Lookup& found) {
+  if (found.hit) {
+    if (!caches_.first_use(line)) return;
+    ++statistics_.used_prefetches;
+  } else if (Mshr* const mshr = find_mshr(line); mshr != nullptr) {
+    if (!std::exchange(mshr->prefetch, false)) return;
+    ++statistics_.used_prefetches;
+  }
+  prefetcher_.used(line, [&](Line next) {
+    if (caches_.holds(next) || find_mshr(next) != nullptr) return true;
+    const auto free = std::find_if(mshrs_.begin() + demand_mshrs_, mshrs_.end(),
+                                   [](const Mshr& mshr) { return !mshr.used; });
+    if (free == mshrs_.end()) return false;
+    ++statistics_.prefetches;
+    free->line = next;
+    free->used = free->prefetch = true;
+    hierarchy_.request(id_, next, false, clock_.time(std::max(found.done, free->free_since)));
+    return true;
+  });
+}
+
+// The register that waits for the line; nullptr if none is free.
+Core::Mshr* Core::ask_to_read(Line line, Slot leaves) {
+  Mshr* mshr = find_mshr(line);
+  if (mshr != nullptr) return mshr;
+  mshr = take_mshr(leaves);
+  if (mshr == nullptr) return nullptr;
+  ++statistics_.private_misses;
+  mshr->line = line;
+  mshr->used = true;
+  hierarchy_.request(id_, line, false, clock_.time(leaves));
+  return mshr;
+}
+
+Core::Mshr* Core::find_mshr(Line line) {
+  for (Mshr& mshr : mshrs_) {
+    if (mshr.used && mshr.line == line) return &mshr;
+  }
+  return nullptr;
+}
+
+// The register that is free first; `start` moves to when it is.
+Core::Mshr* Core::take_mshr(Slot& start) {
+  Mshr* best = nullptr;
+  for (Mshr& mshr : std::span(mshrs_).first(demand_mshrs_)) {
+    if (!mshr.used && (best == nullptr || mshr.free_since < best->free_since)) best = &mshr;
+  }
+  if (best != nullptr) start = std::max(start, best->free_since);
+  return best;
+}
+
+void Core::retry_waiting_loads() {
+  if (loads_without_mshr_.empty()) return;
+  const std::vector<std::uint32_t> waiting = std::move(loads_without_mshr_);
+  loads_without_mshr_.clear();
+  for (const std::uint32_t index : waiting) load(index);
+}
+
+void Core::complete(std::uint32_t index, Slot slot) {
+  Entry& done = entry(index);
+  done.state = State::kComplete;
+  done.ready = slot;
+  if (Producer& producer = producers_[done.site]; producer.entry == index) {
+    producer = {slot, kNoEntry};
+  }
+  for (std::uint32_t i = 0; i < done.stores; ++i) stores_.at(done.store + i).data_ready = slot;
+  if (barrier_entry_ == index) {
+    barrier_entry_ = kNoEntry;
+    barrier_ = slot;
+  }
+  if (blocking_branch_ == index) {
+    blocking_branch_ = kNoEntry;
+    hold_up(slot + branch_penalty_, Cause::kBranch);
+  }
+  std::uint32_t link = done.first_waiter;
+  done.first_waiter = kNoEntry;
+  while (link != kNoEntry) {
+    const Link waiter = links_[link];
+    links_[link].next = free_link_;
+    free_link_ = link;
+    Entry& consumer = entry(waiter.entry);
+    consumer.ready = std::max(consumer.ready, slot + waiter.latency);
+    if (--consumer.pending == 0) ready_.push_back(waiter.entry);
+    link = waiter.next;
+  }
+  if (executing_) return;
+  executing_ = true;
+  for (std::size_t i = 0; i < ready_.size(); ++i) execute(ready_[i]);
+  ready_.clear();
+  executing_ = false;
+  retire();
+}
+
+void Core::retire() {
+  if (retiring_ || executing_ || paused_) return;
+  retiring_ = true;
+  while (head_ != tail_) {
+    Entry& oldest = entry(head_);
+    if (oldest.state != State::kComplete && !start_serial(oldest)) {
+      start_acquire(oldest);
+      break;
+    }
+    const Slot in_turn = retire_ + oldest.instructions;
+    account_.add(Cause::kBase, oldest.instructions);
+    if (oldest.ready > in_turn) account_for(oldest, in_turn, oldest.ready);
+    retire_ = std::max(in_turn, oldest.ready);
+    oldest.retired = retire_;
+    ++head_;
+    retired(oldest);
+  }
+  retiring_ = false;
+  if (!races_.reached.empty()) tell_of_races();
+}
+
+// A serialising operation takes effect as the oldest one, after the store queue has drained up to
+// it. True once it is complete.
+bool Core::start_serial(Entry& oldest) {
+  if (oldest.kind != Kind::kSerial || oldest.pending > 0 || oldest.state == State::kComplete) {
+    return false;
+  }
+  if (oldest.stores == 0) {  // lfence: all older instructions have completed
+    complete(head_, std::max(retire_ + oldest.instructions, oldest.ready) + cycle_);
+    return true;
+  }
+  StoreEntry& store = stores_.at(oldest.store);
+  if (store.eligible != kUnknownSlot) return false;
+  for (std::uint32_t i = 0; i < oldest.stores; ++i) {
+    stores_.at(oldest.store + i).eligible = std::max(retire_ + oldest.instructions, oldest.ready);
+  }
+  drain();
+  return oldest.state == State::kComplete;
+}
+
+// Takes effect as the oldest one, at its own time, whatever the store queue still holds.
+void Core::start_acquire(Entry& oldest) {
+  if (oldest.kind != Kind::kAcquire || oldest.pending > 0 || acquiring_ != Acquiring::kNot) return;
+  acquiring_ = Acquiring::kLock;
+  oldest.cause = Cause::kLocked;
+  oldest.ready = std::max(retire_ + oldest.instructions, oldest.ready);
+  queue_.schedule(max(clock_.time(oldest.ready), queue_.now()), Phase::kCore,
+                  completion<&Core::acquire_due>(*this, head_));
+}
+
+void Core::acquire_due(std::uint64_t index, Picoseconds now) {
+  if (!in_flight(static_cast<std::uint32_t>(index))) return;
+  const Entry& lock = entry(static_cast<std::uint32_t>(index));
+  const bool again = lock.synchronisation <= ever_acquired_;
+  if (again || acquire(static_cast<trace::SyncKind>(lock.detail), lock.address, lock.object,
+                       lock.version, completion<&Core::acquired>(*this, index))) {
+    acquired(index, now);
+  }
+}
+
+void Core::acquired(std::uint64_t index, Picoseconds now) {
+  if (!in_flight(static_cast<std::uint32_t>(index))) return;
+  Entry& lock = entry(static_cast<std::uint32_t>(index));
+  const Slot slot = std::max(lock.ready, clock_.slot(now));
+  if (slot > lock.ready + 1) lock.cause = Cause::kLock;
+  const auto kind = static_cast<trace::SyncKind>(lock.detail);
+  lock.ready = slot + lock_latency(kind);
+  ever_acquired_ = std::max(ever_acquired_, lock.synchronisation);
+  early_acquisitions_.push_back({lock.store, lock.address, kind});
+  tell_of_early_acquisitions(slot);
+  acquiring_ = Acquiring::kLine;
+  write_lock();
+  advance();
+}
+
+// Completes the acquisition if the lock's line is here, to be written; else filled() comes back.
+void Core::write_lock() {
+  Entry& lock = entry(head_);
+  const Line line = Line::of(lock.address);
+  const Slot slot = std::max(lock.ready, clock_.slot(queue_.now()));
+  const PrivateCaches::Lookup found = caches_.look_up(line, slot);
+  if (!found.hit || found.state == LineState::kShared) {
+    ask_to_write(line, slot);
+    return;
+  }
+  caches_.write(line);
+  acquiring_ = Acquiring::kNot;
+  complete(head_, std::max(slot + cycle_, found.ready) + locked_latency_);
+}
+
+// Says what the core waited for from `from`, when it could have retired this, until it did.
+void Core::account_for(const Entry& oldest, Slot from, Slot until) {
+  if (oldest.kind == Kind::kSerial) {
+    Slot left = until - from;
+    for (const Cause cause : {Cause::kFence, Cause::kLock, Cause::kCommit}) {
+      const Slot part = std::min(left, overlap(from, until, cause));
+      account_.add(cause, part);
+      left -= part;
+    }
+    const Slot own = std::min(left, locked_latency_);
+    account_.add(Cause::kLocked, own);
+    account_.add(Cause::kStoreQueue, left - own);
+    return;
+  }
+  const Slot held_up = std::min(until - from, oldest.delay);
+  account_.add(oldest.delay_cause, held_up);
+  account_.add(oldest.cause, until - from - held_up);
+}
+
+void Core::retired(Entry& oldest) {
+  switch (oldest.kind) {
+    case Kind::kLoad:
+    case Kind::kAtomicLoad:
+      load_retired_[loads_retired_++ & load_mask_] = retire_;
+      tell_layers_of_load(oldest);
+      return;
+    case Kind::kSerial:
+    case Kind::kBranch:
+    case Kind::kPlain:
+    case Kind::kStore:
+    case Kind::kRecurrence:
+    case Kind::kAcquire:
+      break;
+  }
+  if (oldest.hint) give_hint();
+  if (oldest.region_begin) {
+    region_began_ = retire_;
+    retired_region_ = ++regions_retired_;
+  }
+  if (oldest.region_end) {
+    const Picoseconds time = clock_.time(retire_) - clock_.time(region_began_);
+    for (RegionStart& start : region_starts_) {
+      if (start.region != retired_region_) continue;
+      start.end_retired = true;
+      start.time = time;
+    }
+    retired_region_ = 0;
+    ++statistics_.regions;
+    statistics_.region_time += time;
+    const std::uint64_t until = oldest.store + oldest.stores;
+    if (stores_.head() >= until) {
+      region_drained(region_began_, retire_);
+    } else {
+      draining_regions_.push_back({until, region_began_});
+    }
+  }
+  if (oldest.kind == Kind::kSerial) {  // has left the store queue already
+    // Reads, even if it doesn't write: a compare-exchange that failed.
+    const std::uint8_t kind = sites_->sites()[oldest.site].kind;
+    if (kind == static_cast<std::uint8_t>(trace::SiteKind::kAtomicUpdate)) {
+      tell_layers_of_load(oldest);
+      for (std::uint32_t i = 0, pieces = 0; i < oldest.stores; ++i) {
+        pieces = tell_of_store(stores_.at(oldest.store + i), pieces);
+      }
+    }
+    return;
+  }
+  std::uint32_t pieces = 0;
+  for (std::uint32_t i = 0; i < oldest.stores; ++i) {
+    StoreEntry& store = stores_.at(oldest.store + i);
+    store.eligible = retire_;
+    if (oldest.kind == Kind::kStore) pieces = tell_of_store(store, pieces);
+  }
+  if (oldest.stores == 0) return;
+  ask_ahead();
+  drain();
+}
+
+void Core::region_drained(Slot began, Slot slot) {
+  statistics_.drained_region_time += clock_.time(slot) - clock_.time(began);
+}
+
+// Its value stands in the ring, even if it has left the queue. `pieces`: of its instruction, before
+// this entry; returns how many there are with it.
+std::uint32_t Core::tell_of_store(const StoreEntry& store, std::uint32_t pieces) {
+  if (!design_.wants(kAllStores) || !store.writes) return pieces;
+  for (std::uint32_t done = 0; done < store.size; done += RetiredStore::kMostBytes) {
+    const std::uint32_t bytes = std::min(RetiredStore::kMostBytes, store.size - done);
+    design_.stored({id_, piece_site(store.site, pieces++), store.address + done,
+                    std::span(store.value).subspan(done, bytes)},
+                   clock_.time(retire_));
+  }
+  return pieces;
+}
+
+void Core::give_hint() {
+  PendingHint pending = std::move(hints_.front());
+  hints_.pop_front();
+  pending.hint.data = pending.data;
+  design_.hint(id_, pending.hint, clock_.time(retire_));
+}
+
+void Core::tell_layers_of_load(const Entry& load) {
+  if (!design_.wants(kLoads) || !persistent(load.address)) return;
+  const Picoseconds when = clock_.time(retire_);
+  const auto to_the_end = static_cast<std::uint32_t>(kLineBytes - load.address % kLineBytes);
+  const std::uint32_t first = std::min<std::uint32_t>(load.size, to_the_end);
+  design_.load({id_, load.address, first, retired_region_, load.forwarded}, when);
+  if (first == load.size) return;
+  design_.load({id_, load.address + first, load.size - first, retired_region_, load.forwarded},
+               when);
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,575 @@
+// The front end of a core: room in the window, dispatch.
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "pmemsim/machine/cpu/core.hpp"
+#include "pmemsim/trace/record_layout.hpp"
+
+namespace pmemsim {
+using trace::FenceKind;
+using trace::LockRole;
+using trace::MarkKind;
+using trace::Operation;
+using trace::SiteKind;
+using trace::SyncKind;
+
+void Core::advance() {
+  if (advancing_ || finished_ || paused_) return;
+  advancing_ = true;
+  const Slot horizon = clock_.slot(queue_.now() + run_ahead_);
+  while (blocking_branch_ == kNoEntry) {
+    if (!has_operation_ && !next_operation()) break;
+    if (stream_->position() > races_.next && !pass_races(stream_->position() - 1)) break;
+    if (dispatch_ > horizon) {
+      if (!wake_scheduled_) {
+        wake_scheduled_ = true;
+        queue_.schedule(clock_.time(dispatch_), Phase::kCore, completion<&Core::wake>(*this));
+      }
+      break;
+    }
+    if (dispatch_ >= slice_ends_ && !end_time_slice()) break;
+    if (!dispatch(operation_)) break;
+    has_operation_ = false;
+  }
+  advancing_ = false;
+  if (at_end_ && !has_operation_ && head_ == tail_ && stores_.empty()) {
+    finished_ = true;
+    empty_buffers(drained_);
+    design_.thread_ended(id_);
+    // What trails the last operation that has an entry.
+    account_.add(Cause::kBase, carried_);
+    retire_ += carried_;
+    if (drained_ > retire_) {
+      const Slot fence = overlap(retire_, drained_, Cause::kFence);
+      account_.add(Cause::kFence, fence);
+      account_.add(Cause::kStoreQueue, drained_ - retire_ - fence);
+      retire_ = drained_;
+    }
+  }
+}
+
+// The thread is taken off the core. Before it may be put back, what it has done has left the store
+// queue, and the design keeps nothing of it in the core that it couldn't find on another one.
+bool Core::end_time_slice() {
+  Operation interrupt{};
+  interrupt.kind = SiteKind::kMark;
+  interrupt.site = operation_.site;
+  if (!dispatch_through_stores(interrupt, StoreKind::kContextSwitch, true)) return false;
+  slice_ends_ = dispatch_ + time_slice_;
+  ++statistics_.context_switches;
+  return true;
+}
+
+void Core::wake(std::uint64_t, Picoseconds) {
+  wake_scheduled_ = false;
+  advance();
+}
+
+bool Core::next_operation() {
+  if (at_end_) return false;
+  at_end_ = !stream_->next(operation_);
+  const std::uint32_t left_over = stream_->take_left_over();
+  statistics_.instructions += left_over;
+  carried_ += left_over;
+  if (at_end_) {
+    if (races_.next != RaceOrder::kNever) pass_races(stream_->position());
+    return false;
+  }
+  ++statistics_.operations;
+  if (operation_.kind != SiteKind::kMark && operation_.kind != SiteKind::kSync) {
+    statistics_.instructions += operation_.instructions;
+  }
+  if (operation_.kind == SiteKind::kExternal) {
+    statistics_.external_instructions += operation_.instructions;
+  }
+  has_operation_ = true;
+  return true;
+}
+
+// False if there is no room: an event will move the window and call advance() again.
+bool Core::dispatch(const Operation& operation) {
+  switch (operation.kind) {
+    case SiteKind::kLoad:
+    case SiteKind::kCopyLoad:
+    case SiteKind::kAtomicLoad:
+      return dispatch_load(operation);
+    case SiteKind::kStore:
+    case SiteKind::kNonTemporal:
+    case SiteKind::kCopyStore:
+    case SiteKind::kAtomicStore:
+      return dispatch_store(operation);
+    case SiteKind::kAtomicUpdate:
+      return dispatch_through_stores(operation, StoreKind::kLocked, true);
+    case SiteKind::kBranch:
+      return dispatch_branch(operation);
+    case SiteKind::kRecurrence:
+      return dispatch_recurrence(operation);
+    case SiteKind::kExecute:
+    case SiteKind::kExternal:
+      if (carried_ + operation.instructions >= rob_entries_ / 4) {
+        return dispatch_plain(operation, Kind::kPlain);
+      }
+      carried_ += operation.instructions;
+      return true;
+    case SiteKind::kFlush:
+      return dispatch_through_stores(operation, StoreKind::kFlush, false);
+    case SiteKind::kFence:
+      switch (static_cast<FenceKind>(operation.detail)) {
+        case FenceKind::kSfence:
+          return dispatch_through_stores(
+              operation, full_fences_ ? StoreKind::kFullFence : StoreKind::kFence, full_fences_);
+        case FenceKind::kMfence:
+          return dispatch_through_stores(operation, StoreKind::kFullFence, true);
+        case FenceKind::kLfence:
+          return dispatch_plain(operation, Kind::kSerial);
+      }
+      return true;
+    case SiteKind::kSync:
+      return dispatch_synchronisation(operation);
+    case SiteKind::kMark:
+      return dispatch_mark(operation);
+  }
+  return true;
+}
+
+bool Core::dispatch_load(const Operation& operation) {
+  if (!has_room(operation, 1, 0)) return false;
+  const Kind kind = operation.kind == SiteKind::kAtomicLoad ? Kind::kAtomicLoad : Kind::kLoad;
+  const std::uint32_t index = new_entry(operation, kind);
+  Entry& load = entry(index);
+  ++statistics_.loads;
+  ++loads_dispatched_;
+  add_dependences(index, operation.site);
+  if (barrier_entry_ != kNoEntry) {
+    wait_for(index, barrier_entry_, 0);
+  } else {
+    load.ready = std::max(load.ready, barrier_);
+  }
+  // What a barrier holds up finds the store queue empty, unless that only takes a lock.
+  const bool empty = barrier_entry_ != kNoEntry && entry(barrier_entry_).kind != Kind::kAcquire;
+  load.forwarded = kind == Kind::kLoad && !empty && forward(index);
+  if (kind == Kind::kAtomicLoad &&
+      !(in_recorded_order() && lock_role(operation) == LockRole::kNone)) {
+    load.version = 0;  // waits for nobody
+  }
+  // What it waits for ends a loop whose branch was predicted to go round.
+  if (kind == Kind::kAtomicLoad && synchronisation_.version(load.object) < load.version) {
+    blocking_branch_ = index;
+  }
+  producers_[operation.site] = {kUnknownSlot, index};
+  start(index);
+  return true;
+}
+
+// If the bytes are still in the store queue, the load waits for the youngest store that wrote any
+// of them instead of for the cache (memory dependences are known, as a good predictor knows them).
+bool Core::forward(std::uint32_t index) {
+  Entry& load = entry(index);
+  const StoreEntry* youngest = nullptr;
+  const std::uint64_t last = (load.address + load.size - 1) / 8;
+  for (std::uint64_t granule = load.address / 8; granule <= last; ++granule) {
+    const StoreEntry* found = stores_.youngest(granule, load.ready);
+    if (found != nullptr && (youngest == nullptr || found->number > youngest->number)) {
+      youngest = found;
+    }
+  }
+  if (youngest == nullptr) return false;
+  ++statistics_.forwarded_loads;
+  if (youngest->data_ready == kUnknownSlot) {
+    wait_for(index, youngest->rob, 0);
+  } else {
+    load.ready = std::max(load.ready, youngest->data_ready);
+  }
+  return true;
+}
+
+bool Core::dispatch_store(const Operation& operation) {
+  if (!has_room(operation, 0, stores_of(operation))) return false;
+  const std::uint32_t index = new_entry(operation, Kind::kStore);
+  ++statistics_.stores;
+  const StoreKind kind = store_kind(operation);
+  new_stores(index, kind, operation);
+  if (kind == StoreKind::kAtomicStore) count_own_locks(lock_role(operation));
+  add_dependences(index, operation.site);
+  start(index);
+  return true;
+}
+
+StoreKind Core::store_kind(const Operation& operation) const {
+  if (operation.kind == SiteKind::kAtomicStore) return StoreKind::kAtomicStore;
+  const bool past_the_caches =
+      operation.kind == SiteKind::kNonTemporal &&
+      (design_.lowering().keeps_non_temporal || !persistent(operation.address));
+  return past_the_caches ? StoreKind::kNonTemporal : StoreKind::kStore;
+}
+
+bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, bool serialising) {
+  if (!has_room(operation, 0, stores_of(operation))) return false;
+  const std::uint32_t index = new_entry(operation, serialising ? Kind::kSerial : Kind::kPlain);
+  StoreEntry& store = new_stores(index, kind, operation);
+  store.serialising = serialising;
+  if (kind == StoreKind::kFence || kind == StoreKind::kFullFence) {
+    store.detail = static_cast<std::uint8_t>(stream_->fence_meaning());
+    ++statistics_.fences;
+  } else if (kind == StoreKind::kFlush) {
+    ++statistics_.flushes;
+  } else if (operation.kind == SiteKind::kSync && operation.address != 0) {
+    count_locks(static_cast<SyncKind>(operation.detail));
+  } else if (kind == StoreKind::kLocked) {
+    count_own_locks(lock_role(operation));
+  }
+  if (kind == StoreKind::kLocked || kind == StoreKind::kFlush) {
+    add_dependences(index, operation.site);
+  }
+  // After the dependences: in a loop, a compare-exchange uses what it read the time before.
+  if (kind == StoreKind::kLocked) producers_[operation.site] = {kUnknownSlot, index};
+  if (serialising && holds_up_loads(operation, kind)) barrier_entry_ = index;
+  start(index);
+  return true;
+}
+
+// Of what is serialising.
+bool Core::holds_up_loads(const Operation& operation, StoreKind kind) const {
+  const bool lock = operation.kind == SiteKind::kSync && (operation.address != 0 || operation.flag);
+  return !(loads_pass_locks_ && (lock || kind == StoreKind::kLocked));
+}
+
+// Locks have an address; what else threads meet in, such as condition variables, is kernel code and
+// holds up everything on ARM, too.
+bool Core::dispatch_synchronisation(const Operation& operation) {
+  const auto kind = static_cast<SyncKind>(operation.detail);
+  if (operation.flag) return dispatch_annotated_lock(operation);
+  if (arm_locks_ && operation.address != 0) {
+    if (trace::is_lock(kind)) return dispatch_acquire(operation);
+    if (trace::is_unlock(kind))
+      return dispatch_through_stores(operation, StoreKind::kRelease, false);
+  }
+  return dispatch_through_stores(
+      operation, trace::is_acquire(kind) ? StoreKind::kAcquire : StoreKind::kRelease, true);
+}
+
+// The instructions that take the lock, or give it back, stand in the recording themselves. This
+// only says so: it writes nothing, and takes what the design takes. Acquired, it holds up what
+// follows.
+bool Core::dispatch_annotated_lock(const Operation& operation) {
+  const auto kind = static_cast<SyncKind>(operation.detail);
+  const bool acquires = trace::is_acquire(kind);
+  Operation note = operation;
+  note.address = 0;
+  if (!dispatch_through_stores(note, acquires ? StoreKind::kAcquire : StoreKind::kRelease,
+                               acquires)) {
+    return false;
+  }
+  count_locks(kind);
+  return true;
+}
+
+bool Core::dispatch_acquire(const Operation& operation) {
+  if (!has_room(operation, 0, 0)) return false;
+  const std::uint32_t index = new_entry(operation, Kind::kAcquire);
+  entry(index).detail = operation.detail;
+  entry(index).synchronisation = ++dispatched_acquires_;
+  entry(index).store = stores_.tail();
+  count_locks(static_cast<SyncKind>(operation.detail));
+  barrier_entry_ = index;
+  start(index);
+  return true;
+}
+
+void Core::count_locks(SyncKind kind) {
+  if (trace::is_lock(kind)) {
+    ++statistics_.locks;
+    ++locks_held_;
+  } else if (trace::is_unlock(kind) && locks_held_ > 0) {
+    --locks_held_;  // else it was acquired before the recording began
+  }
+}
+
+LockRole Core::lock_role(const Operation& operation) const {
+  if (lock_order_ == LockOrder::kRecorded) return LockRole::kNone;
+  const auto role = static_cast<LockRole>(operation.detail);
+  const bool tries = operation.kind == SiteKind::kAtomicUpdate && !operation.flag;
+  return role != LockRole::kNone && tries ? LockRole::kOther : role;
+}
+
+void Core::count_own_locks(LockRole role) {
+  if (role == LockRole::kTakes) ++locks_held_;
+  if (role == LockRole::kGivesBack && locks_held_ > 0) --locks_held_;
+}
+
+bool Core::dispatch_branch(const Operation& operation) {
+  // The window has room or not; the predictor must be asked once only.
+  if (!has_room(operation, 0, 0)) return false;
+  ++statistics_.branches;
+  if (predictor_.predicted(operation.site, operation.flag)) {
+    carried_ += operation.instructions;
+    return true;
+  }
+  ++statistics_.mispredicted_branches;
+  const std::uint32_t index = new_entry(operation, Kind::kBranch);
+  add_dependences(index, operation.site);
+  blocking_branch_ = index;
+  start(index);
+  return true;
+}
+
+// No instruction of its own: it is complete when its value is there, and retires no sooner, as the
+// instruction that computes the value.
+bool Core::dispatch_recurrence(const Operation& operation) {
+  if (!has_room(operation, 0, 0)) return false;
+  const std::uint32_t index = new_entry(operation, Kind::kRecurrence);
+  const trace::SiteRecord& site = sites_->sites()[operation.site];
+  const auto dependences = sites_->dependences(site);
+  add_dependences(index, operation.flag ? dependences.subspan(site.address_dependences)
+                                        : dependences.first(site.address_dependences));
+  producers_[operation.site] = {kUnknownSlot, index};
+  start(index);
+  return true;
+}
+
+bool Core::dispatch_mark(const Operation& operation) {
+  const auto mark = static_cast<MarkKind>(operation.detail);
+  if (mark == MarkKind::kHint) return dispatch_hint(operation);
+  if (mark == MarkKind::kReadFirst) {
+    design_.read_first(Line::of(operation.address));
+    return true;
+  }
+  const bool layers_care = design_.wants(kRegions | kRewind);
+  const bool end = mark == MarkKind::kRegionEnd;
+  const bool serialising =
+      mark == MarkKind::kFenceRegions || (end && design_.commits_synchronously());
+  if (!has_room(operation, 0, layers_care ? 1 : 0)) return false;
+  const std::uint32_t index = new_entry(operation, serialising ? Kind::kSerial : Kind::kPlain);
+  entry(index).store = stores_.tail();  // behind all that the region has stored
+  entry(index).region_begin = mark == MarkKind::kRegionBegin;
+  entry(index).region_end = end;
+  if (mark == MarkKind::kRegionBegin) {
+    ++region_;
+    in_region_ = true;
+    if (rewinds_)
+      region_starts_.push_back({region_, stream_->before_region(), locks_held_,
+                                dispatched_acquires_, dispatched_releases_});
+  }
+  if (layers_care) {
+    StoreEntry& store = new_store(index,
+                                  end                              ? StoreKind::kRegionEnd
+                                  : mark == MarkKind::kRegionBegin ? StoreKind::kRegionBegin
+                                                                   : StoreKind::kFenceRegions,
+                                  operation);
+    store.serialising = serialising;
+    // The last one that has ended.
+    if (store.kind == StoreKind::kFenceRegions) store.region = in_region_ ? region_ - 1 : region_;
+    if (serialising) barrier_entry_ = index;
+  } else if (end && ends_are_durable_) {
+    end_region_with_its_last_store();
+  }
+  if (end) in_region_ = false;
+  start(index);
+  return true;
+}
+
+// No layer cares, so the end takes no entry of the store queue.
+void Core::end_region_with_its_last_store() {
+  if (!stores_.empty() && stores_.back().region == region_) {
+    stores_.back().ends_region = true;
+  } else {
+    program_events_.region_durable(id_, region_);
+  }
+}
+
+// The design learns of it when it retires.
+bool Core::dispatch_hint(const Operation& operation) {
+  Operation call = operation;
+  call.instructions = hint_instructions_;
+  if (!has_room(call, 0, 0)) return false;
+  statistics_.instructions += call.instructions;
+  const std::uint32_t index = new_entry(call, Kind::kPlain);
+  entry(index).hint = true;
+  const auto bytes = static_cast<std::uint32_t>(operation.second);
+  const std::span<const std::byte> data = stream_->hint_data();
+  const auto known = data.first(std::min<std::size_t>(bytes, data.size()));
+  hints_.push_back({{static_cast<trace::HintKind>((operation.second >> 32) & 0xff),
+                     static_cast<std::uint32_t>(operation.second >> 40),
+                     operation.address,
+                     bytes,
+                     {},
+                     stream_->hint_number()},
+                    {known.begin(), known.end()}});
+  start(index);
+  return true;
+}
+
+bool Core::dispatch_plain(const Operation& operation, Kind kind) {
+  if (!has_room(operation, 0, 0)) return false;
+  const std::uint32_t index = new_entry(operation, kind);
+  if (kind == Kind::kSerial) barrier_entry_ = index;
+  start(index);
+  return true;
+}
+
+bool Core::has_room(const Operation& operation, std::uint32_t loads, std::uint32_t stores) {
+  const std::uint32_t instructions = std::min(operation.instructions + carried_, rob_entries_);
+  while (instructions_in_window_ + instructions > rob_entries_ ||
+         tail_ - window_ == entries_.size()) {
+    if (window_ == head_) return false;
+    const Entry& oldest = entry(window_++);
+    dispatch_ = std::max(dispatch_, oldest.retired);
+    instructions_in_window_ -= std::min(oldest.instructions, rob_entries_);
+  }
+  if (loads > 0 && loads_dispatched_ >= load_queue_entries_) {
+    const std::uint64_t previous = loads_dispatched_ - load_queue_entries_;
+    if (previous >= loads_retired_) return false;
+    dispatch_ = std::max(dispatch_, load_retired_[previous & load_mask_]);
+  }
+  if (stores > 0) {
+    if (!stores_.has_room(stores)) return false;
+    const Slot free = stores_.free_since(stores);
+    if (free > dispatch_) {
+      const Slot fence = overlap(dispatch_, free, Cause::kFence);
+      hold_up(free, 2 * fence >= free - dispatch_ ? Cause::kFence : Cause::kStoreQueue);
+    }
+  }
+  return true;
+}
+
+void Core::hold_up(Slot until, Cause cause) {
+  if (until <= dispatch_) return;
+  delay_ += until - dispatch_;
+  delay_cause_ = cause;
+  dispatch_ = until;
+}
+
+std::uint32_t Core::new_entry(const Operation& operation, Kind kind) {
+  const std::uint32_t index = tail_++;
+  const std::uint32_t instructions = operation.instructions + carried_;
+  carried_ = 0;
+  dispatch_ += instructions;
+  instructions_in_window_ += std::min(instructions, rob_entries_);
+  Entry& added = entry(index);
+  added.address = operation.address;
+  added.dispatched = added.ready = dispatch_;
+  added.retired = kUnknownSlot;
+  added.delay = delay_;
+  added.delay_cause = delay_cause_;
+  added.store = 0;
+  added.instructions = instructions;
+  added.site = operation.site;
+  added.first_waiter = kNoEntry;
+  added.next_in_line = kNoEntry;
+  added.object = operation.object;
+  added.version = operation.version;
+  added.pending = 0;
+  added.kind = kind;
+  added.state = State::kWaiting;
+  added.cause = Cause::kExecution;
+  added.size = operation.size;
+  added.stores = 0;
+  added.forwarded = false;
+  added.region_begin = added.region_end = added.hint = false;
+  delay_ = 0;
+  return index;
+}
+
+namespace {
+
+// Of those bytes that lie in the line of the first.
+std::uint32_t bytes_in_first_line(const Operation& operation) {
+  const auto to_the_end = static_cast<std::uint32_t>(kLineBytes - operation.address % kLineBytes);
+  return std::min<std::uint32_t>(operation.size, to_the_end);
+}
+
+}  // namespace
+
+std::uint32_t Core::stores_of(const Operation& operation) {
+  return operation.size > bytes_in_first_line(operation) ? 2 : 1;
+}
+
+// One that crosses a line takes two places in the store queue. Returns the last.
+StoreEntry& Core::new_stores(std::uint32_t index, StoreKind kind, const Operation& operation) {
+  const std::uint32_t first_bytes = bytes_in_first_line(operation);
+  if (operation.size == first_bytes) return new_store(index, kind, operation);
+  Operation part = operation;
+  part.size = static_cast<std::uint8_t>(first_bytes);
+  new_store(index, kind, part).goes_on = true;
+  part.address += first_bytes;
+  if (part.value != nullptr) part.value += first_bytes;
+  part.size = static_cast<std::uint8_t>(operation.size - first_bytes);
+  StoreEntry& last = new_store(index, kind, part);
+  last.follows = true;
+  return last;
+}
+
+StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation& operation) {
+  Entry& owner = entry(index);
+  if (owner.stores++ == 0) owner.store = stores_.tail();
+  const std::uint64_t number = stores_.tail();
+  StoreEntry& store = stores_.push();
+  store.address = operation.address;
+  store.number = number;
+  store.region = in_region_ ? region_ : 0;
+  store.eligible = store.data_ready = kUnknownSlot;
+  store.rob = index;
+  store.site = operation.site;
+  store.object = operation.object;
+  store.version = operation.version;
+  store.kind = kind;
+  store.purpose = stream_->purpose();
+  store.detail = operation.detail;
+  store.size = operation.size;
+  store.stage = store.told = store.asked = 0;
+  store.serialising = store.ends_region = store.goes_on = store.follows = false;
+  store.lock_role = trace::is_atomic(operation.kind) ? lock_role(operation) : LockRole::kNone;
+  store.in_recorded_order = in_recorded_order() && store.lock_role == LockRole::kNone;
+  store.synchronisation = kind == StoreKind::kAcquire || store.lock_role == LockRole::kTakes
+                              ? ++dispatched_acquires_
+                          : kind == StoreKind::kRelease || store.lock_role == LockRole::kGivesBack
+                              ? ++dispatched_releases_
+                              : 0;
+  store.writes =
+      operation.value != nullptr && (operation.kind != SiteKind::kAtomicUpdate || operation.flag);
+  if (store.writes) {
+    std::memcpy(store.value.data(), operation.value, operation.size);
+    const std::uint64_t last = (store.address + store.size - 1) / 8;
+    for (std::uint64_t granule = store.address / 8; granule <= last; ++granule) {
+      stores_.remember(granule, number);
+    }
+  }
+  return store;
+}
+
+void Core::add_dependences(std::uint32_t index, std::uint32_t site) {
+  add_dependences(index, sites_->dependences(sites_->sites()[site]));
+}
+
+void Core::add_dependences(std::uint32_t index, std::span<const std::uint32_t> dependences) {
+  Entry& consumer = entry(index);
+  for (const std::uint32_t dependence : dependences) {
+    const Producer& producer = producers_[dependence >> 8];
+    const Slot latency = static_cast<Slot>(dependence & 0xff) * cycle_;
+    if (producer.complete != kUnknownSlot) {
+      consumer.ready = std::max(consumer.ready, producer.complete + latency);
+    } else {
+      wait_for(index, producer.entry, latency);
+    }
+  }
+}
+
+void Core::wait_for(std::uint32_t index, std::uint32_t producer, Slot latency) {
+  if (free_link_ == kNoEntry) {
+    free_link_ = static_cast<std::uint32_t>(links_.size());
+    links_.push_back({kNoEntry, kNoEntry, 0});
+  }
+  const std::uint32_t link = free_link_;
+  free_link_ = links_[link].next;
+  links_[link] = {index, entry(producer).first_waiter, latency};
+  entry(producer).first_waiter = link;
+  ++entry(index).pending;
+}
+
+void Core::start(std::uint32_t index) {
+  if (entry(index).pending == 0) execute(index);
+  retire();
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,520 @@
+// The head of a core's store queue: where stores become visible, flushes leave, fences wait.
+//
+// An entry may need several steps, each at its own time: `stage` counts them, and is odd while the
+// entry waits for an event that will call resume_drain().
+#include <algorithm>
+
+#include "pmemsim/machine/cpu/core.hpp"
+#include "pmemsim/trace/record_layout.hpp"
+
+namespace pmemsim {
+namespace {
+
+constexpr unsigned kObjectShift = 32;
+constexpr unsigned kKindShift = 60;
+static_assert(trace::kMaxSyncObjects <= 1u << (kKindShift - kObjectShift));
+static_assert(static_cast<unsigned>(trace::SyncKind::kSemaphorePost) < 1u << (64 - kKindShift));
+
+// Stages of telling the layers of a store or a flush.
+enum : std::uint8_t { kUntold = 0, kAsks = 2, kTold = 4 };
+
+// Stages of an acquisition, of a lock or of a place in an atomic variable's order, and of handing
+// something over.
+enum : std::uint8_t { kReaches = 0, kAcquires = 2, kHasAcquired = 4, kMayRelease = 6 };
+
+bool waits(std::uint8_t stage) { return stage % 2 == 1; }
+
+}  // namespace
+
+void Core::drain() {
+  if (draining_) return;
+  draining_ = true;
+  while (!stores_.empty()) {
+    StoreEntry& head = stores_.front();
+    if (head.eligible == kUnknownSlot) break;
+    Slot slot = std::max(head.eligible, drained_);
+    tell_of_early_acquisitions(slot);
+    const bool telling = head.told > kUntold && head.told < kTold;
+    const bool was_held = head.kind == StoreKind::kFlush && head.told == kTold;
+    if (head.stage > 0 || telling || was_held) slot = std::max(slot, clock_.slot(queue_.now()));
+    if (!drain_one(head, slot)) break;
+    drained_ = slot;
+    const bool serialising = head.serialising;
+    const std::uint32_t rob = head.rob;
+    if (head.ends_region) program_events_.region_durable(id_, head.region);
+    stores_.pop(slot);
+    while (!draining_regions_.empty() && draining_regions_.front().until <= stores_.head()) {
+      region_drained(draining_regions_.front().began, slot);
+      draining_regions_.pop_front();
+    }
+    if (serialising) complete(rob, slot);
+  }
+  draining_ = false;
+  if (!races_.reached.empty()) tell_of_races();
+}
+
+void Core::resume_drain(std::uint64_t number, Picoseconds) {
+  if (stores_.empty() || stores_.head() != number) return;
+  StoreEntry& head = stores_.front();
+  if (waits(head.told)) {
+    ++head.told;
+  } else if (waits(head.stage)) {
+    ++head.stage;
+  }
+  drain();
+  retire();
+  advance();
+}
+
+// True once simulated time has reached the slot; otherwise the entry waits for that.
+bool Core::at_time(std::uint8_t& stage, Slot slot) {
+  const Picoseconds when = clock_.time(slot);
+  if (when <= queue_.now()) return true;
+  ++stage;
+  queue_.schedule(when, Phase::kCore, resume_of_head());
+  return false;
+}
+
+bool Core::drain_one(StoreEntry& head, Slot& slot) {
+  if (waits(head.stage) || waits(head.told)) return false;
+  switch (head.kind) {
+    case StoreKind::kStore:
+    case StoreKind::kNonTemporal:
+      return drain_store(head, slot);
+    case StoreKind::kFlush:
+    case StoreKind::kFence:
+    case StoreKind::kFullFence:
+      return drain_persist(head, slot);
+    case StoreKind::kAtomicStore:
+    case StoreKind::kLocked:
+      return drain_atomic(head, slot);
+    case StoreKind::kAcquire:
+      return drain_acquire(head, slot);
+    case StoreKind::kRelease:
+      return drain_release(head, slot);
+    case StoreKind::kRegionBegin:
+    case StoreKind::kRegionEnd:
+    case StoreKind::kFenceRegions:
+    case StoreKind::kContextSwitch:
+      return drain_region(head, slot);
+  }
+  return true;
+}
+
+bool Core::drain_store(StoreEntry& head, Slot& slot) {
+  if (head.kind == StoreKind::kNonTemporal) return drain_non_temporal(head, slot);
+  if (!tell_layers(head, slot) || !may_write(head, slot)) return false;
+  apply(head);
+  return true;
+}
+
+// A non-temporal store goes past the caches: written to its line's newest value and sent to memory
+// like a flush, by way of a write-combining buffer; a fence waits for it.
+bool Core::drain_non_temporal(StoreEntry& head, Slot& slot) {
+  enum : std::uint8_t { kArrive = 0, kSend = 2 };
+  if (!tell_layers(head, slot)) return false;
+  const Line line = Line::of(head.address);
+  if (head.stage == kArrive) {
+    caches_.invalidate(line);
+    apply(head);
+    head.stage = kSend;
+    if (persistent(head.address) &&
+        !design_.may_flush(id_, line, clock_.time(slot), resume_of_head())) {
+      head.stage = kSend - 1;
+      return false;
+    }
+  }
+  design_.non_temporal(id_, line, bytes_from(head.address % kLineBytes, head.size),
+                       clock_.time(slot));
+  slot += cycle_;
+  return true;
+}
+
+// Is the line here, to be written? `slot` moves to when the store is done.
+bool Core::may_write(const StoreEntry& head, Slot& slot) {
+  const Line line = Line::of(head.address);
+  const PrivateCaches::Lookup found = caches_.look_up(line, slot);
+  if (!found.hit || found.state == LineState::kShared) {
+    ask_to_write(line, slot);
+    return false;
+  }
+  // Writes to the L1 are pipelined; what comes from further out has to arrive first.
+  slot = std::max(one_store_at_a_time_ ? found.done : slot + cycle_, found.ready);
+  caches_.write(line);
+  return true;
+}
+
+// False if there is no MSHR to ask with.
+bool Core::ask_to_write(Line line, Slot slot) {
+  if (find_mshr(line) != nullptr) return true;
+  const PrivateCaches::Lookup found = caches_.look_up(line, slot);
+  if (prefetcher_.present()) prefetch_after(line, found);
+  if (found.hit && found.state != LineState::kShared) return true;
+  Slot leaves = found.hit ? slot + caches_.passing_latency() : found.done;
+  Mshr* mshr = take_mshr(leaves);
+  if (mshr == nullptr) return false;
+  ++statistics_.private_misses;
+  mshr->line = line;
+  mshr->used = true;
+  hierarchy_.request(id_, line, true, clock_.time(leaves));
+  return true;
+}
+
+// Stores ask for their line when they retire, so that their misses overlap; in order, and as soon
+// as there is an MSHR.
+void Core::ask_ahead() {
+  if (one_store_at_a_time_) return;
+  asked_ = std::max(asked_, stores_.head());
+  for (; asked_ < stores_.tail(); ++asked_) {
+    const StoreEntry& store = stores_.at(asked_);
+    if (store.eligible == kUnknownSlot) return;
+    const bool releases = store.kind == StoreKind::kRelease && !store.serialising;
+    if (store.kind != StoreKind::kStore && store.kind != StoreKind::kAtomicStore && !releases) {
+      continue;
+    }
+    if (!ask_to_write(Line::of(store.address), store.eligible)) return;
+  }
+}
+
+void Core::apply(const StoreEntry& head) {
+  if (head.writes && persistent(head.address)) {
+    if (rewinds_) {
+      speculative_stores_.store(id_, head.address, std::span(head.value).first(head.size));
+    } else {
+      pm_space_.newest().write(head.address, head.value.data(), head.size);
+    }
+    program_events_.stored(Line::of(head.address), head.site);
+    design_.visible(id_, Line::of(head.address));
+  }
+}
+
+// Layers that take part in stores learn of each at its own time, before it becomes visible, and
+// may hold it back. The store waits for that time even if no layer wants to know: a design isn't
+// faster or slower for looking.
+bool Core::tell_layers(StoreEntry& head, Slot& slot) {
+  if (!head.writes || !persistent(head.address) || head.told == kTold) return true;
+  if (head.told == kUntold) {
+    if (!at_time(head.told, slot)) return false;
+    head.told = kAsks;
+  }
+  const bool atomic = head.kind == StoreKind::kAtomicStore || head.kind == StoreKind::kLocked;
+  const Store store{
+      id_,         head.site, head.address, head.size, head.value.data(), pm_space_.newest(),
+      head.region, atomic,    head.purpose};
+  if (design_.wants(kStores) &&
+      !design_.store(head.asked, store, clock_.time(slot), resume_of_head())) {
+    head.told = kAsks - 1;
+    return false;
+  }
+  head.told = kTold;
+  drained_ = std::max(drained_, slot);  // it may still have to wait for its line
+  return true;
+}
+
+bool Core::drain_persist(StoreEntry& head, Slot& slot) {
+  if (head.stage == 0) {
+    if (head.told == kUntold) head.waiting_since = slot;
+    if (head.kind == StoreKind::kFlush && !may_flush(head, slot)) return false;
+    if (!(head.kind == StoreKind::kFlush ? send_flush(head, slot) : send_fence(head, slot))) {
+      ++head.stage;
+      return false;
+    }
+  } else {
+    waited(head, slot, Cause::kFence);
+  }
+  slot += cycle_;
+  return true;
+}
+
+// A design with a log may hold a flush back until it is safe.
+bool Core::may_flush(StoreEntry& head, Slot slot) {
+  if (!design_.wants(kFlushes) || head.told == kTold || !persistent(head.address)) {
+    return true;
+  }
+  if (head.told == kUntold) {
+    if (!at_time(head.told, slot)) return false;
+    head.told = kAsks;
+  }
+  if (!design_.may_flush(id_, Line::of(head.address), clock_.time(slot), resume_of_head())) {
+    head.told = kTold - 1;
+    return false;
+  }
+  head.told = kTold;
+  return true;
+}
+
+bool Core::send_flush(const StoreEntry& head, Slot slot) {
+  const Line line = Line::of(head.address);
+  auto kind = static_cast<trace::FlushKind>(head.detail);
+  if (clwb_evicts_ && kind == trace::FlushKind::kClwb) kind = trace::FlushKind::kClflushopt;
+  if (kind == trace::FlushKind::kClflush) empty_buffers(slot);  // it waits for all before it
+  const bool dirty =
+      kind == trace::FlushKind::kClwb ? caches_.clean(line) : caches_.invalidate(line);
+  program_events_.flushed(id_, line);
+  return design_.flush(id_, line, kind, dirty, clock_.time(slot + caches_.passing_latency()),
+                       resume_of_head());
+}
+
+bool Core::send_fence(const StoreEntry& head, Slot slot) {
+  empty_buffers(slot);
+  return design_.fence(id_, static_cast<trace::FenceMeaning>(head.detail), clock_.time(slot),
+                       resume_of_head());
+}
+
+// Of write combining.
+void Core::empty_buffers(Slot slot) { hierarchy_.send_combined(id_, clock_.time(slot)); }
+
+// Atomic stores and read-modify-writes take their place in the recorded order of their variable:
+// it is theirs from the first line that they write to the last.
+bool Core::drain_atomic(StoreEntry& head, Slot& slot) {
+  if (head.stage == kReaches && head.follows) {
+    head.waiting_since = kUnknownSlot;
+    head.stage = kHasAcquired;
+  }
+  if (head.stage == kReaches) {
+    head.waiting_since = slot;
+    if (!at_time(head.stage, slot)) return false;
+    head.stage = kAcquires;
+  }
+  if (head.stage == kAcquires) {
+    if (head.kind == StoreKind::kLocked) empty_buffers(slot);
+    if (!has_its_turn(head)) {
+      ++head.stage;
+      return false;
+    }
+    head.stage = kHasAcquired;
+  }
+  if (head.waiting_since != kUnknownSlot) {
+    if (slot > head.waiting_since) waited(head, slot, Cause::kLock);
+    head.waiting_since = kUnknownSlot;
+  }
+  if (head.writes && !head.follows && !may_release(head, slot)) return false;
+  if (!tell_layers(head, slot) || !may_write(head, slot)) return false;
+  apply(head);
+  if (head.goes_on) return true;
+  if (head.kind == StoreKind::kLocked) slot += locked_latency_;
+  if (head.writes) atomic_has_written(head, slot);
+  return true;
+}
+
+bool Core::has_its_turn(const StoreEntry& atomic) {
+  if (atomic.lock_role == trace::LockRole::kTakes) {
+    return atomic.synchronisation <= ever_acquired_ ||
+           synchronisation_.acquire(trace::SyncKind::kMutexLock, atomic.object, atomic.version,
+                                    resume_of_head());
+  }
+  const std::uint32_t previous =
+      atomic.writes && atomic.version > 0 ? atomic.version - 1 : atomic.version;
+  return !atomic.in_recorded_order ||
+         synchronisation_.acquire_version(atomic.object, previous, resume_of_head());
+}
+
+void Core::atomic_has_written(const StoreEntry& atomic, Slot slot) {
+  switch (atomic.lock_role) {
+    case trace::LockRole::kNone:
+      release_later(atomic, slot);
+      return;
+    case trace::LockRole::kGivesBack:
+      give(atomic, slot);
+      return;
+    case trace::LockRole::kTakes:
+      ever_acquired_ = std::max(ever_acquired_, atomic.synchronisation);
+      return;
+    case trace::LockRole::kOther:
+      return;
+  }
+}
+
+// False if it has to wait. A write lock's companion matters only where the order is the recorded
+// one.
+bool Core::acquire(trace::SyncKind kind, std::uint64_t address, std::uint32_t object,
+                   std::uint32_t version, Completion resume) {
+  if (lock_order_ == LockOrder::kSimulated && trace::is_companion(kind, address)) return true;
+  return synchronisation_.acquire(kind, object, version, resume);
+}
+
+void Core::tell_of_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot) {
+  const bool obtained = kind != trace::SyncKind::kWriteLock || trace::is_companion(kind, address);
+  if (obtained) design_.synchronised(id_, kind, clock_.time(slot));
+}
+
+void Core::tell_of_early_acquisitions(Slot slot) {
+  while (!early_acquisitions_.empty() && early_acquisitions_.front().store <= stores_.head()) {
+    const EarlyAcquisition acquired = early_acquisitions_.front();
+    early_acquisitions_.pop_front();
+    tell_of_acquisition(acquired.kind, acquired.address, slot);
+  }
+}
+
+// Once, although the region may be taken back after it.
+void Core::give(const StoreEntry& head, Slot slot) {
+  if (head.synchronisation > ever_released_) release_later(head, slot);
+  ever_released_ = std::max(ever_released_, head.synchronisation);
+}
+
+bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
+  const auto kind = static_cast<trace::SyncKind>(head.detail);
+  if (head.stage == kReaches) {
+    if (!at_time(head.stage, slot)) return false;
+    head.stage = kAcquires;
+  }
+  if (head.stage == kAcquires) {
+    empty_buffers(slot);
+    head.waiting_since = slot;
+    if (head.synchronisation > ever_acquired_ &&
+        !acquire(kind, head.address, head.object, head.version, resume_of_head())) {
+      ++head.stage;
+      return false;
+    }
+    head.stage = kHasAcquired;
+  }
+  if (head.waiting_since != kUnknownSlot) {
+    waited(head, slot, Cause::kLock);
+    head.waiting_since = kUnknownSlot;
+    tell_of_acquisition(kind, head.address, slot);
+    slot += lock_latency(kind);
+  }
+  if (head.address != 0) {
+    if (!may_write(head, slot)) return false;
+    slot += locked_latency_;
+  }
+  ever_acquired_ = std::max(ever_acquired_, head.synchronisation);
+  return true;
+}
+
+bool Core::has_acquired(const StoreEntry& head) {
+  const bool acquires =
+      head.kind == StoreKind::kAcquire || head.lock_role == trace::LockRole::kTakes;
+  return acquires && head.stage >= kHasAcquired;
+}
+
+// May what the entry hands over to other threads go? A layer that orders stores may have to wait.
+bool Core::may_release(StoreEntry& head, Slot& slot) {
+  if (!design_.wants(kReleases)) return true;
+  if (head.stage <= kReaches) {
+    if (!at_time(head.stage, slot)) return false;
+    head.stage = kHasAcquired;
+  }
+  if (head.stage <= kAcquires) head.stage = kHasAcquired;
+  if (head.stage == kHasAcquired) {
+    head.waiting_since = slot;
+    if (!design_.release(id_, clock_.time(slot), resume_of_head())) {
+      ++head.stage;
+      return false;
+    }
+    head.waiting_since = kUnknownSlot;
+    head.stage = kMayRelease;
+  }
+  if (head.waiting_since != kUnknownSlot) {
+    waited(head, slot, Cause::kFence);
+    head.waiting_since = kUnknownSlot;
+  }
+  return true;
+}
+
+bool Core::drain_release(StoreEntry& head, Slot& slot) {
+  empty_buffers(slot);
+  if (!may_release(head, slot)) return false;
+  if (head.address != 0) {
+    if (!may_write(head, slot)) return false;
+    if (head.serialising) slot += locked_latency_;
+  }
+  design_.synchronised(id_, static_cast<trace::SyncKind>(head.detail), clock_.time(slot));
+  give(head, slot);
+  return true;
+}
+
+namespace {
+
+// Of locks, conditions and semaphores: all else, atomic variables too, needs its version alone.
+trace::SyncKind kind_of_release(const StoreEntry& head) {
+  if (head.lock_role == trace::LockRole::kGivesBack) return trace::SyncKind::kMutexUnlock;
+  const auto recorded = static_cast<trace::SyncKind>(head.detail);
+  const bool needed = trace::is_unlock(recorded) || recorded == trace::SyncKind::kConditionSignal ||
+                      recorded == trace::SyncKind::kSemaphorePost;
+  return head.kind == StoreKind::kRelease && needed ? recorded : trace::SyncKind::kSignal;
+}
+
+}  // namespace
+
+void Core::release_later(const StoreEntry& head, Slot slot) {
+  const std::uint64_t packed = (static_cast<std::uint64_t>(kind_of_release(head)) << kKindShift) |
+                               (std::uint64_t{head.object} << kObjectShift) | head.version;
+  queue_.schedule(max(clock_.time(slot), queue_.now()), Phase::kCore,
+                  completion<&Core::release_now>(*this, packed));
+}
+
+void Core::release_now(std::uint64_t packed, Picoseconds now) {
+  constexpr std::uint64_t kObjectMask = (std::uint64_t{1} << (kKindShift - kObjectShift)) - 1;
+  synchronisation_.release(static_cast<trace::SyncKind>(packed >> kKindShift),
+                           static_cast<std::uint32_t>((packed >> kObjectShift) & kObjectMask),
+                           static_cast<std::uint32_t>(packed), now);
+}
+
+bool Core::drain_region(StoreEntry& head, Slot& slot) {
+  enum : std::uint8_t { kArrive = 0, kAsk = 2 };
+  if (head.stage == kArrive) {
+    if (!at_time(head.stage, slot)) return false;
+    head.stage = kAsk;
+  }
+  if (head.stage == kAsk) {
+    empty_buffers(slot);
+    if (head.asked == 0) head.waiting_since = slot;
+    if (!ask_design(head, clock_.time(slot))) {
+      // Of a region's end, the next layer is asked then.
+      head.stage = head.kind == StoreKind::kRegionEnd ? kAsk - 1 : kAsk + 1;
+      return false;
+    }
+    if (slot > head.waiting_since) waited(head, slot, Cause::kCommit);
+  } else {
+    waited(head, slot, Cause::kCommit);
+  }
+  if (rewinds_) region_takes_effect(head);
+  const bool durable = head.kind == StoreKind::kFenceRegions ||
+                       (head.kind == StoreKind::kRegionEnd && ends_are_durable_);
+  if (durable && head.region > 0) program_events_.region_durable(id_, head.region);
+  slot += cycle_;
+  return true;
+}
+
+// From when its begin leaves the queue until its end does, a region may be taken back.
+void Core::region_takes_effect(const StoreEntry& head) {
+  if (head.kind == StoreKind::kRegionBegin) {
+    region_in_effect_ = head.region;
+    speculative_stores_.begin(id_);
+  } else if (head.kind == StoreKind::kRegionEnd && region_in_effect_ != 0) {
+    region_in_effect_ = 0;
+    speculative_stores_.end(id_);
+    region_starts_.pop_front();
+  }
+}
+
+bool Core::ask_design(StoreEntry& head, Picoseconds when) {
+  switch (head.kind) {
+    case StoreKind::kRegionBegin:
+      return design_.region_begin(id_, head.region, when, resume_of_head());
+    case StoreKind::kRegionEnd:
+      return design_.region_end(head.asked, id_, head.region, when, resume_of_head());
+    case StoreKind::kFenceRegions:
+      return design_.fence_regions(id_, when, resume_of_head());
+    default:
+      return design_.context_switch(id_, when, resume_of_head());
+  }
+}
+
+void Core::waited(const StoreEntry& head, Slot until, Cause cause) {
+  waits_[next_wait_++ % waits_.size()] = {head.waiting_since, until, cause};
+}
+
+// How much of an interval the head of the store queue spent waiting for that.
+Slot Core::overlap(Slot from, Slot until, Cause cause) const {
+  Slot sum = 0;
+  for (const Wait& wait : waits_) {
+    if (wait.cause != cause) continue;
+    const Slot part = std::min(until, wait.until) - std::max(from, wait.from);
+    if (part > 0) sum += part;
+  }
+  return sum;
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,70 @@
+// Where a core's cycles went. Every slot between the start and the core's last retirement belongs
+// to exactly one cause: the causes add up to the core's time (a property that tests check).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "pmemsim/common/clock.hpp"
+
+namespace pmemsim {
+
+enum class Cause : std::uint8_t {
+  kBase,
+  kExecution,
+  kBranch,
+  kPrivateCache,
+  kSharedCache,
+  kOtherCore,
+  kDram,
+  kPm,
+  kStoreQueue,
+  kFence,
+  kLock,
+  kCommit,
+  kLocked,
+  kSpeculation,
+};
+inline constexpr std::size_t kCauses = 14;
+
+struct CauseText {
+  std::string_view name, description;
+};
+inline constexpr std::array<CauseText, kCauses> kCauseTexts{{
+    {"base", "retiring instructions at full width"},
+    {"execution", "latency of arithmetic and of dependence chains through it"},
+    {"branch", "refilling the pipeline after mispredicted branches"},
+    {"private_cache",
+     "loads served by the core's own caches, and translations that its first TLB lacks"},
+    {"shared_cache", "loads served by the shared cache"},
+    {"other_core", "loads of lines that another core had modified"},
+    {"dram", "loads served by DRAM"},
+    {"pm", "loads served by persistent memory"},
+    {"store_queue", "a full or draining store queue, without a fence in it"},
+    {"fence", "fences that wait for flushes to become persistent"},
+    {"lock", "waiting for locks and other threads"},
+    {"commit", "regions that wait at their begin or end"},
+    {"locked", "execution of locked instructions and of full fences"},
+    {"speculation", "pauses by the design, and until threads that it takes back go on"},
+}};
+
+class CycleAccount {
+ public:
+  void add(Cause cause, Slot slots) { slots_[static_cast<std::size_t>(cause)] += slots; }
+  Slot operator[](Cause cause) const { return slots_[static_cast<std::size_t>(cause)]; }
+  CycleAccount& operator+=(const CycleAccount& other) {
+    for (std::size_t i = 0; i < kCauses; ++i) slots_[i] += other.slots_[i];
+    return *this;
+  }
+  Slot total() const {
+    Slot sum = 0;
+    for (Slot slots : slots_) sum += slots;
+    return sum;
+  }
+
+ private:
+  std::array<Slot, kCauses> slots_{};
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,98 @@
+// A core's translation lookaside buffers: two levels, of pages of one size, and walks of the page
+// table. Loads and stores are translated once each, when their operands are there, and wait for it;
+// any number of walks are under way at a time, and a walk takes the same time always. Locked
+// instructions and flushes find their pages translated. The buffers are empty when the run begins.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "pmemsim/common/cache_array.hpp"
+#include "pmemsim/common/clock.hpp"
+#include "pmemsim/common/parameters.hpp"
+
+namespace pmemsim {
+
+struct TlbParameters {
+  Bytes page_size{4096};
+  std::uint32_t entries = 0;
+  std::uint32_t ways = 4;
+  std::uint32_t second_entries = 0;
+  std::uint32_t second_ways = 4;
+  Delay second_latency = cycles(7);
+  Delay walk_latency = cycles(30);
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("page_size", page_size, {.least = 4096, .most = 1 << 30, .power_of_two = true},
+          "Bytes that one entry translates");
+    visit("entries", entries, {.least = 0, .most = 1 << 16},
+          "Entries of a core's first TLB; 0: translation takes no time");
+    visit("ways", ways, {.least = 1, .most = 64}, "Associativity of the first TLB");
+    visit("second_entries", second_entries, {.least = 0, .most = 1 << 16},
+          "Entries of its second TLB; 0 leaves this level out");
+    visit("second_ways", second_ways, {.least = 1, .most = 64}, "Associativity of the second TLB");
+    visit("second_latency", second_latency, {.least = 0, .most = 1e9},
+          "Time that looking into the second TLB adds, found there or not");
+    visit("walk_latency", walk_latency, {.least = 0, .most = 1e9},
+          "Time that a walk of the page table adds when no TLB has the page");
+  }
+};
+
+class Tlb {
+ public:
+  Tlb(const Clock& clock, const TlbParameters& parameters)
+      : page_bits_(std::countr_zero(parameters.page_size.count)),
+        first_(parameters.entries * kLineBytes, parameters.ways),
+        second_(parameters.second_entries * kLineBytes, parameters.second_ways),
+        second_latency_(second_.present() ? clock.slots(parameters.second_latency) : 0),
+        walk_latency_(clock.slots(parameters.walk_latency)) {}
+
+  bool present() const { return first_.present(); }
+
+  struct Translation {
+    Slot wait = 0;
+    bool in_first = true;
+    bool walked = false;
+  };
+  // Of all bytes from `address` on, which may lie in two pages.
+  Translation translate(std::uint64_t address, std::uint64_t bytes) {
+    const std::uint64_t page = address >> page_bits_;
+    const std::uint64_t last = (address + bytes - 1) >> page_bits_;
+    const Translation found = look_up({page});
+    if (last == page) return found;
+    const Translation also = look_up({last});
+    return {std::max(found.wait, also.wait), found.in_first && also.in_first,
+            found.walked || also.walked};
+  }
+
+ private:
+  struct Nothing {};
+  // A page number takes the place of a line's.
+  using Buffer = CacheArray<Nothing>;
+
+  Translation look_up(Line page) {
+    if (find(first_, page)) return {};
+    const bool walked = !find(second_, page);
+    return {second_latency_ + (walked ? walk_latency_ : 0), false, walked};
+  }
+
+  // Or installs it.
+  static bool find(Buffer& buffer, Line page) {
+    if (!buffer.present()) return false;
+    const std::size_t way = buffer.find(page);
+    if (way != kNoWay) {
+      buffer.touch(way);
+      return true;
+    }
+    buffer.install(buffer.victim(page), page, {});
+    return false;
+  }
+
+  int page_bits_;
+  Buffer first_, second_;
+  Slot second_latency_, walk_latency_;
+};
+
+}  // namespace pmemsim

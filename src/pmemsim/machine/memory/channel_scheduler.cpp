@@ -1,0 +1,299 @@
+// The scheduler of a channel (channel.hpp): which request goes to its bank when, and what that does
+// to banks, ranks and bus. Rules 1 to 4 are here.
+#include <bit>
+
+#include "pmemsim/machine/memory/channel.hpp"
+
+namespace pmemsim {
+
+namespace {
+
+// Calls visit(number) for each bank that has its bit set.
+template <class Visit>
+void for_each_bank(std::uint64_t banks, Visit visit) {
+  for (; banks != 0; banks &= banks - 1) visit(static_cast<std::uint32_t>(std::countr_zero(banks)));
+}
+
+}  // namespace
+
+void Channel::request_wake(Picoseconds at) {
+  if (at >= wake_at_) return;
+  wake_at_ = at;
+  queue_.schedule(at, Phase::kController, completion<&Channel::wake>(*this));
+}
+
+// A request has been queued: does it call for a decision before the next one is due? An estimate
+// that may be early, never late: the wake-up looks closely.
+template <class Slot>
+void Channel::consider_waking(const BankQueues<Slot>& queue, std::uint32_t slot, bool reading,
+                              Picoseconds now) {
+  if (reading != writing_) update_wanted(queue, queue[slot].bank, now);
+  if (wake_at_ <= now) return;
+  if (should_write() != writing_) {
+    request_wake(now);
+    return;
+  }
+  const bool preferred = reading != writing_;
+  if (!preferred && !(timing_.independent_banks && (reading || writes_wanted()))) return;
+  const std::uint32_t number = queue[slot].bank;
+  const Bank& bank = banks_[number];
+  const Picoseconds latency = reading ? timing_.cl : timing_.cwd;
+  if (queue.oldest_hit(number) == slot) {
+    request_wake(max(bank.column_allowed, bus_.first_free(now + latency) - latency));
+  } else if (queue.oldest(number) == slot) {
+    const Picoseconds miss_latency = timing_.rcd + latency;
+    request_wake(bank.open_row != kNoRow ? now
+                                         : max(bank.activate_allowed,
+                                               bus_.first_free(now + miss_latency) - miss_latency));
+  }
+}
+
+// The queues wake the scheduler.
+template void Channel::consider_waking(const BankQueues<Read>&, std::uint32_t, bool, Picoseconds);
+template void Channel::consider_waking(const BankQueues<PendingWrite>&, std::uint32_t, bool,
+                                       Picoseconds);
+
+void Channel::wake(std::uint64_t, Picoseconds now) {
+  if (now != wake_at_) return;  // an earlier decision has made this one obsolete
+  wake_at_ = kNever;
+  if (now >= next_refresh_) refresh(now);
+  Picoseconds next = kNever;
+  do {
+    next = kNever;
+    choose_direction(now);
+  } while (start_one(now, next));
+  if (next != kNever) request_wake(next);
+}
+
+// For queued writes to reach their banks.
+bool Channel::somebody_waits() const {
+  return draining_ || persistence_ == PersistencePoint::kWritten || log_queue_.held > 0 ||
+         !awaiting_.empty() || room_;
+}
+
+// Whether writes are worth doing when there is no read.
+bool Channel::writes_wanted() const {
+  return somebody_waits() || wpq_.held > low_watermark_ || wpq_.full();
+}
+
+// Rule 2.
+bool Channel::should_write() const {
+  const bool reads = read_queue_.size() > 0;
+  if (write_queue_.size() == 0) return false;
+  if (!writing_) {
+    if (!reads) return writes_wanted();
+    return started_ > 0 && (wpq_.nearly_full() || log_queue_.nearly_full());
+  }
+  if (reads && started_ >= min_writes_) return false;
+  return somebody_waits() || wpq_.held + min_writes_ >= low_watermark_;
+}
+
+void Channel::choose_direction(Picoseconds now) {
+  if (should_write() == writing_) return;
+  writing_ = !writing_;
+  started_ = 0;
+  ++statistics_.bus_turnarounds;
+  if (timing_.independent_banks) return;
+  bus_.turn(writing_ ? timing_.rtw : Picoseconds{0});
+  for (std::uint32_t bank = 0; bank < banks_.size(); ++bank) {
+    if (writing_) {
+      update_wanted(write_queue_, bank, now);
+    } else {
+      update_wanted(read_queue_, bank, now);
+    }
+  }
+}
+
+// Rule 3: starts the best request that can start now. If there is none, `next` is when one will.
+bool Channel::start_one(Picoseconds now, Picoseconds& next) {
+  if (writing_) {
+    if (start_from(write_queue_, false, now, next)) return true;
+    return timing_.independent_banks && start_from(read_queue_, true, now, next);
+  }
+  if (start_from(read_queue_, true, now, next)) return true;
+  return timing_.independent_banks && writes_wanted() && start_from(write_queue_, false, now, next);
+}
+
+// Rule 4: when the bank can start its best request.
+inline Picoseconds Channel::ready(std::uint32_t number, bool reading,
+                                  const Earliest& earliest) const {
+  const Bank& bank = banks_[number];
+  const Rank& rank = ranks_[bank.rank];
+  if (bank.open_row == kNoRow) {
+    return max(max(bank.activate_allowed, rank.activate_allowed), earliest.miss);
+  }
+  if (bank.unwanted_since == kNever) {
+    const Picoseconds turned = reading ? rank.read_allowed : Picoseconds{0};
+    return max(max(bank.column_allowed, turned), earliest.hit);
+  }
+  const Picoseconds precharge = max(bank.precharge_allowed, bank.unwanted_since);
+  return max(max(precharge + timing_.rp, rank.activate_allowed), earliest.miss);
+}
+
+// Rule 1.
+template <class Slot>
+bool Channel::start_from(BankQueues<Slot>& queue, bool reading, Picoseconds now,
+                         Picoseconds& next) {
+  if (queue.size() == 0) return false;
+  const Picoseconds latency = reading ? timing_.cl : timing_.cwd;
+  Picoseconds way_free = reading || queues_in_device_ ? Picoseconds{0} : link_.to_device.free_at();
+  if (!reading && internal_.present()) way_free = max(way_free, internal_.takes_writes_at());
+  const Earliest earliest{
+      max(way_free, bus_.first_free(now + latency) - latency),
+      max(way_free, bus_.first_free(now + timing_.rcd + latency) - timing_.rcd - latency)};
+
+  // Nobody can start while the bus is taken: no need to look at the banks.
+  const Picoseconds bus_free = min(queue.hits() != 0 ? earliest.hit : kNever,
+                                   queue.occupied() != queue.hits() ? earliest.miss : kNever);
+  if (bus_free > now) {
+    next = min(next, bus_free);
+    return false;
+  }
+  for_each_bank(queue.occupied() & unwanted_,
+                [&](std::uint32_t bank) { update_wanted(queue, bank, now); });
+  std::uint32_t best = kNoSlot;
+  std::uint64_t best_order = UINT64_MAX;
+  const auto consider = [&](std::uint32_t bank, std::uint32_t slot) {
+    const Picoseconds at = ready(bank, reading, earliest);
+    if (at > now) {
+      next = min(next, at);
+    } else if (queue[slot].order < best_order) {
+      best = slot;
+      best_order = queue[slot].order;
+    }
+  };
+  for_each_bank(queue.hits(), [&](std::uint32_t bank) { consider(bank, queue.oldest_hit(bank)); });
+  if (best == kNoSlot) {
+    for_each_bank(queue.occupied() & ~queue.hits(),
+                  [&](std::uint32_t bank) { consider(bank, queue.oldest(bank)); });
+  }
+  if (best == kNoSlot) return false;
+  const std::uint32_t bank = queue[best].bank;
+  started_ += reading != writing_;
+  start(best, queue[best], now);
+  update_wanted(queue, bank, now);
+  return true;
+}
+
+void Channel::start(std::uint32_t slot, Read& read, Picoseconds now) {
+  const Picoseconds waits = internal_.present() ? internal_.read(read.line, now) : Picoseconds{0};
+  const Picoseconds data_end = use_bank(read, true, now, waits);
+  read_queue_.remove(slot);
+  ++statistics_.lines_read;
+  const Picoseconds sent = link_.to_host.send_line(data_end + link_to_bank_);
+  queue_.schedule(sent + answer_latency_, Phase::kDevice,
+                  completion<&Channel::read_answered>(*this, slot));
+}
+
+void Channel::start(std::uint32_t slot, PendingWrite& pending, Picoseconds now) {
+  const Picoseconds data_end = use_bank(pending, false, now);
+  if (internal_.present()) internal_.write(pending.write.line, now);
+  const Picoseconds crossing =
+      queues_in_device_ ? Picoseconds{0} : link_.to_device.send_line(now) - now;
+  pending.state = WriteState::kWriting;
+  ++statistics_.lines_written[static_cast<std::size_t>(pending.write.kind)];
+  statistics_.residence_time += now - pending.accepted;
+  queue_.schedule(data_end + timing_.wr + crossing, Phase::kDevice,
+                  completion<&Channel::write_finished>(*this, slot));
+  leave_queue(slot, now);
+}
+
+// Closes the bank's row if another is needed (rule 1). The precharge takes no decision of its own:
+// it happens as soon as the row is unwanted and may close. To be called whenever the requests that
+// count change.
+template <class Slot>
+void Channel::update_wanted(const BankQueues<Slot>& queue, std::uint32_t number, Picoseconds now) {
+  Bank& bank = banks_[number];
+  if (bank.open_row == kNoRow) return;
+  const std::uint32_t oldest = queue.oldest(number);
+  const std::uint32_t hit = queue.oldest_hit(number);
+  const bool wanted = oldest == kNoSlot || hit == oldest ||
+                      (hit != kNoSlot && bank.accesses < max_accesses_per_row_);
+  if (bank.unwanted_since == kNever) {
+    if (wanted) return;
+    set_unwanted(number, now);
+  }
+  const Picoseconds precharge = max(bank.precharge_allowed, bank.unwanted_since);
+  if (precharge <= now) {
+    close_row(number, precharge);
+    bank.conflict = true;
+  } else if (wanted) {
+    set_unwanted(number, kNever);
+  }
+}
+
+// Gives the bank the request, whose first command goes out now; when its data has been on the bus.
+// They come later than the bank's timing says if the request `waits` for its device's media.
+Picoseconds Channel::use_bank(const Request& request, bool reading, Picoseconds now,
+                              Picoseconds waits) {
+  Bank& bank = banks_[request.bank];
+  Rank& rank = ranks_[bank.rank];
+  Picoseconds column = now;
+  if (bank.open_row == kNoRow) {
+    activate(request, now);
+    column += timing_.rcd;
+  } else {
+    ++statistics_.row_hits;
+  }
+  if (reading) column = max(column, rank.read_allowed);
+  const Picoseconds latency = reading ? timing_.cl : timing_.cwd;
+  const Picoseconds data = bus_.first_free(column + latency + waits);
+  const Picoseconds data_end = data + timing_.burst;
+  column = data - latency - waits;
+  bus_.reserve(data, now);
+  statistics_.bus_time += timing_.burst;
+
+  bank.column_allowed = column + timing_.burst;
+  bank.precharge_allowed =
+      max(bank.precharge_allowed, reading ? column + timing_.rtp : data_end + timing_.wr);
+  if (!reading) rank.read_allowed = max(rank.read_allowed, data_end + timing_.wtr);
+  ++bank.accesses;
+  if (timing_.close_rows) close_row(request.bank, bank.precharge_allowed);
+  return data_end;
+}
+
+void Channel::activate(const Request& request, Picoseconds now) {
+  Bank& bank = banks_[request.bank];
+  Rank& rank = ranks_[bank.rank];
+  if (!timing_.independent_banks) {
+    ++(bank.conflict ? statistics_.row_conflicts : statistics_.row_misses);
+  }
+  bank.conflict = false;
+  bank.open_row = request.row;
+  bank.accesses = 0;
+  bank.precharge_allowed = now + timing_.ras;
+  read_queue_.row_opened(request.bank, request.row);
+  write_queue_.row_opened(request.bank, request.row);
+
+  rank.activates[rank.next_activate] = now;
+  rank.next_activate = (rank.next_activate + 1) % 4;
+  rank.activate_allowed = max(now + timing_.rrd, rank.activates[rank.next_activate] + timing_.faw);
+}
+
+void Channel::close_row(std::uint32_t number, Picoseconds precharge) {
+  Bank& bank = banks_[number];
+  bank.open_row = kNoRow;
+  set_unwanted(number, kNever);
+  bank.activate_allowed = max(bank.activate_allowed, precharge + timing_.rp);
+  read_queue_.row_closed(number);
+  write_queue_.row_closed(number);
+}
+
+// Refreshes that fell due while nothing happened were over before anybody came; the last one, which
+// may still be going on, holds up all banks.
+void Channel::refresh(Picoseconds now) {
+  const std::int64_t due = (now - next_refresh_).count / timing_.refi.count;
+  statistics_.refreshes += static_cast<std::uint64_t>(due) + 1;
+  Picoseconds begin = next_refresh_ + timing_.refi * due;
+  next_refresh_ = begin + timing_.refi;
+  for (const Bank& bank : banks_) {
+    begin = max(begin, bank.open_row == kNoRow ? bank.activate_allowed
+                                               : bank.precharge_allowed + timing_.rp);
+  }
+  for (std::uint32_t number = 0; number < banks_.size(); ++number) {
+    if (banks_[number].open_row != kNoRow) close_row(number, banks_[number].precharge_allowed);
+    banks_[number].activate_allowed = begin + timing_.rfc;
+  }
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,55 @@
+// When lines are on a channel's data bus. Bursts are reserved ahead of time: a row that has just
+// been activated sends its data tRCD later, and a row hit that comes up meanwhile may go before it.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "pmemsim/common/units.hpp"
+
+namespace pmemsim {
+
+class DataBus {
+ public:
+  explicit DataBus(Picoseconds burst) : burst_(burst) { starts_.reserve(256); }
+
+  // The first time, not before `from`, at which a burst fits.
+  Picoseconds first_free(Picoseconds from) const {
+    Picoseconds start = max(from, floor_);
+    if (start >= end_) return start;
+    for (std::size_t i = first_; i < starts_.size(); ++i) {
+      if (start + burst_ <= starts_[i]) break;
+      start = max(start, starts_[i] + burst_);
+    }
+    return start;
+  }
+
+  // `start` must come from first_free(); nothing will be asked for that starts before `now`.
+  void reserve(Picoseconds start, Picoseconds now) {
+    while (first_ < starts_.size() && starts_[first_] + burst_ <= now) ++first_;
+    if (first_ > 64) {
+      starts_.erase(starts_.begin(), starts_.begin() + static_cast<std::ptrdiff_t>(first_));
+      first_ = 0;
+    }
+    std::size_t place = starts_.size();
+    while (place > first_ && starts_[place - 1] > start) --place;
+    starts_.insert(starts_.begin() + static_cast<std::ptrdiff_t>(place), start);
+    end_ = max(end_, start + burst_);
+  }
+
+  // The bus turns round: what comes now comes after everything reserved so far, and after a gap.
+  void turn(Picoseconds gap) {
+    floor_ = end_ + gap;
+    starts_.clear();
+    first_ = 0;
+  }
+
+ private:
+  Picoseconds burst_;
+  Picoseconds floor_{0};
+  Picoseconds end_{0};               // of the last burst
+  std::vector<Picoseconds> starts_;  // in order, from first_ on
+  std::size_t first_ = 0;
+};
+
+}  // namespace pmemsim

@@ -1,0 +1,202 @@
+#include "pmemsim/machine/memory/memory.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "pmemsim/machine/memory/channel.hpp"
+#include "pmemsim/machine/memory/mapping.hpp"
+#include "pmemsim/machine/memory/memory_parameters.hpp"
+#include "pmemsim/machine/memory/memory_statistics.hpp"
+
+namespace pmemsim {
+
+struct Memory::Implementation {
+  Implementation(EventQueue& events, const MemoryParameters& p, Contents contents,
+                 PageFrames frames, std::span<std::uint32_t> operations)
+      : queue(events), banks(p.banks()), mapping(p, frames) {
+    if (const auto problems = p.problems(); !problems.empty()) throw ConfigError(problems);
+    for (std::uint32_t i = 0; i < p.controllers; ++i) {
+      links.push_back(std::make_unique<LinkPair>(p));
+    }
+    for (std::uint32_t i = 0; i < p.channels(); ++i) {
+      channels.push_back(std::make_unique<Channel>(events, p, *links[i % p.controllers],
+                                                   contents == Contents::kKept ? &device : nullptr,
+                                                   operations.subspan(i * banks, banks)));
+    }
+  }
+
+  EventQueue& queue;
+  PersistenceObserver* observer = nullptr;
+  std::uint32_t banks;  // of a channel
+  Mapping mapping;
+  Image device;
+  std::vector<std::unique_ptr<LinkPair>> links;
+  std::vector<std::unique_ptr<Channel>> channels;
+  mutable MemoryStatistics statistics;
+};
+
+Memory::Memory(EventQueue& queue, const MemoryParameters& parameters, Contents contents,
+               PageFrames frames)
+    : operations_(std::size_t{parameters.channels()} * parameters.banks()),
+      implementation_(
+          std::make_unique<Implementation>(queue, parameters, contents, frames, operations_)) {}
+
+Memory::~Memory() = default;
+
+void Memory::read(Line line, Completion done) {
+  const Place place = implementation_->mapping.place(line);
+  implementation_->channels[place.channel]->read(line, place, done);
+}
+
+WriteId Memory::write(const Write& write) {
+  const Place place = implementation_->mapping.place(write.line);
+  return {place.channel, implementation_->channels[place.channel]->write(write, place)};
+}
+
+WriteId Memory::write_reserved(const Write& write) {
+  const Place place = implementation_->mapping.place(write.line);
+  return {place.channel, implementation_->channels[place.channel]->write_reserved(write, place)};
+}
+
+bool Memory::write_together(std::span<const Write> writes, bool first_reserved,
+                            std::span<WriteId> ids) {
+  const auto place = [this](const Write& write) {
+    return implementation_->mapping.place(write.line);
+  };
+  for (const Write& one : writes) {
+    const std::uint32_t channel = place(one).channel;
+    const auto needed = static_cast<std::uint32_t>(
+        std::ranges::count_if(writes.subspan(first_reserved ? 1 : 0),
+                              [&](const Write& other) { return place(other).channel == channel; }));
+    if (!implementation_->channels[channel]->has_room(needed)) return false;
+  }
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    const Place where = place(writes[i]);
+    const bool reserved = first_reserved && i == 0;
+    const bool more_follow = i + 1 < writes.size();
+    ids[i] = {where.channel, implementation_->channels[where.channel]->write_now(
+                                 writes[i], where, reserved, more_follow)};
+  }
+  return true;
+}
+
+void Memory::await_room(Completion room) {
+  for (const auto& channel : implementation_->channels) channel->await_room(room);
+}
+
+void Memory::expect_together(std::uint32_t writes) {
+  for (const auto& channel : implementation_->channels) channel->keep_free(writes);
+}
+
+bool Memory::reserve(std::uint32_t channel) {
+  return implementation_->channels[channel]->reserve();
+}
+
+bool Memory::can_reserve(std::uint32_t channel, std::uint32_t entries) const {
+  return implementation_->channels[channel]->can_reserve(entries);
+}
+
+void Memory::await_entry(std::uint32_t channel, Completion free) {
+  implementation_->channels[channel]->await_entry(free);
+}
+
+void Memory::release(std::uint32_t channel) { implementation_->channels[channel]->release(); }
+
+bool Memory::drop(WriteId id) {
+  return id.channel < implementation_->channels.size() &&
+         implementation_->channels[id.channel]->drop(id.number);
+}
+
+bool Memory::find(Line line, WriteKind kind, WriteId& id) const {
+  id.channel = channel_of(line);
+  return implementation_->channels[id.channel]->find(line, kind, id.number);
+}
+
+const Write* Memory::pending(WriteId id) const {
+  if (id.channel >= implementation_->channels.size()) return nullptr;
+  return implementation_->channels[id.channel]->pending(id.number);
+}
+
+std::uint32_t Memory::channel_of(Line line) const {
+  return implementation_->mapping.place(line).channel;
+}
+
+std::uint32_t Memory::bank_of(Line line) const {
+  const Place place = implementation_->mapping.place(line);
+  return place.channel * implementation_->banks + place.bank;
+}
+
+LineData Memory::newest(Line line) const {
+  const Write pending = implementation_->channels[channel_of(line)]->pending_of(line);
+  LineData data = implementation_->device.read(line);
+  take_bytes(data, pending.data, pending.bytes);
+  return data;
+}
+
+const Image& Memory::device() const { return implementation_->device; }
+Image& Memory::device() { return implementation_->device; }
+
+void Memory::for_each_accepted(void (*visit)(void* context, const Write&), void* context) const {
+  for (const auto& channel : implementation_->channels) {
+    channel->for_each_accepted([&](const Write& write) { visit(context, write); });
+  }
+}
+
+LineData Memory::surviving(Line line) const {
+  LineData data = implementation_->device.read(line);
+  implementation_->channels[channel_of(line)]->for_each_accepted([&](const Write& write) {
+    if (write.line == line) take_bytes(data, write.data, write.bytes);
+  });
+  return data;
+}
+
+void Memory::observe(PersistenceObserver* observer) {
+  implementation_->observer = observer;
+  for (const auto& channel : implementation_->channels) channel->observe(observer);
+}
+
+void Memory::survivors_changed() {
+  PersistenceObserver* const observer = implementation_->observer;
+  if (observer != nullptr) observer->survivors_changed(implementation_->queue.now());
+}
+
+void Memory::persisted_in_caches(Line line, const LineData& data) {
+  PersistenceObserver* const observer = implementation_->observer;
+  if (observer != nullptr) {
+    observer->persisted_in_caches(line, data, implementation_->queue.now());
+  }
+}
+
+bool Memory::idle() const {
+  for (const auto& channel : implementation_->channels) {
+    if (!channel->idle()) return false;
+  }
+  return true;
+}
+
+void Memory::drain() {
+  for (const auto& channel : implementation_->channels) channel->drain();
+}
+
+std::string Memory::describe_pending() const {
+  std::string text;
+  for (std::size_t i = 0; i < implementation_->channels.size(); ++i) {
+    const Channel& channel = *implementation_->channels[i];
+    if (channel.idle()) continue;
+    text +=
+        fmt::format("{}channel {}: {}", text.empty() ? "" : "; ", i, channel.describe_pending());
+  }
+  return text;
+}
+
+const MemoryStatistics& Memory::statistics() const {
+  MemoryStatistics& total = implementation_->statistics;
+  total = {};
+  for (const auto& channel : implementation_->channels) {
+    total += channel->statistics();
+  }
+  return total;
+}
+
+}  // namespace pmemsim

@@ -1,0 +1,233 @@
+// What describes one memory of a machine. A machine has two: the groups "dram" and "pm".
+//
+// The defaults are DDR4-2400 as gem5 24 describes it (src/mem/DRAMInterface.py, DDR4_2400_16x4) and
+// gem5's controller policy (src/mem/MemCtrl.py): write drain between 85% and 50% of the WPQ with at
+// least 16 writes per switch, 10 ns in the front end and 10 ns in the back end, rows closed after
+// 16 accesses. The papers' machines overrule what their tables say.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pmemsim/common/parameters.hpp"
+#include "pmemsim/common/units.hpp"
+#include "pmemsim/machine/memory/write.hpp"
+
+namespace pmemsim {
+
+enum class DeviceKind : std::uint8_t {
+  kDram,      // banks with row buffers: DRAM, PCM
+  kFixed,     // every access takes its bank for the same time: simple NVM models
+  kBuffered,  // a module with buffers before media of larger lines: Optane (internal_buffer.hpp)
+};
+inline std::span<const std::string_view> choice_names(DeviceKind) {
+  static constexpr std::string_view kNames[] = {"dram", "fixed", "buffered"};
+  return kNames;
+}
+
+enum class Interleaving : std::uint8_t { kPage, kLine };
+inline std::span<const std::string_view> choice_names(Interleaving) {
+  static constexpr std::string_view kNames[] = {"page", "line"};
+  return kNames;
+}
+
+enum class PagePolicy : std::uint8_t { kOpen, kClosed };
+inline std::span<const std::string_view> choice_names(PagePolicy) {
+  static constexpr std::string_view kNames[] = {"open", "closed"};
+  return kNames;
+}
+
+// Where the queues stand when a link (CXL) lies between the host and the device.
+enum class QueuePlace : std::uint8_t { kHost, kDevice };
+inline std::span<const std::string_view> choice_names(QueuePlace) {
+  static constexpr std::string_view kNames[] = {"host", "device"};
+  return kNames;
+}
+
+inline std::span<const std::string_view> choice_names(PersistencePoint) {
+  static constexpr std::string_view kNames[] = {"accepted", "written"};
+  return kNames;
+}
+
+inline constexpr std::uint32_t kMostBanks = 64;  // of a channel
+
+// Deliberate defects, so that crash tests can show that they would find them.
+struct MemoryDefects {
+  bool merge = false;
+  bool device = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.defect("merge", merge, "of two writes that merge, the older one's data stay");
+    visit.defect("device", device, "the device doesn't write the last byte of a line");
+  }
+};
+
+struct MemoryParameters {
+  std::uint32_t controllers = 1;
+  std::uint32_t channels_per_controller = 1;
+  std::uint32_t ranks = 1;
+  std::uint32_t banks_per_rank = 16;
+  Bytes row_size{8192};
+  Interleaving interleaving = Interleaving::kPage;
+  Bytes page_size{4096};
+
+  DeviceKind device = DeviceKind::kDram;
+  Picoseconds read_latency{175'000};
+  Picoseconds write_latency{94'000};
+  Bytes internal_line{256};
+  std::uint32_t read_buffer_lines = 64;
+  std::uint32_t write_buffer_lines = 64;
+  Picoseconds buffer_latency{50'000};
+  Picoseconds media_read_interval{40'000};
+  Picoseconds media_write_interval{110'000};
+  Picoseconds trcd{14'160};
+  Picoseconds tcl{14'160};
+  Picoseconds tcwd{14'160};
+  Picoseconds trp{14'160};
+  Picoseconds tras{32'000};
+  Picoseconds twr{15'000};
+  Picoseconds twtr{5'000};
+  Picoseconds trtp{7'500};
+  Picoseconds trtw{1'666};
+  Picoseconds trrd{3'332};
+  Picoseconds tfaw{13'328};
+  Picoseconds tburst{3'332};
+  Picoseconds trfc{350'000};
+  Picoseconds trefi{7'800'000};
+  Ratio latency_factor{1};
+
+  std::uint32_t read_queue_entries = 64;
+  std::uint32_t wpq_entries = 128;
+  Ratio write_high_watermark{0.85};
+  Ratio write_low_watermark{0.5};
+  std::uint32_t min_writes_per_switch = 16;
+  PagePolicy page_policy = PagePolicy::kOpen;
+  std::uint32_t max_accesses_per_row = 16;
+  Picoseconds front_latency{10'000};
+  Picoseconds back_latency{10'000};
+
+  PersistencePoint persistence = PersistencePoint::kAccepted;
+  std::uint32_t log_queue_entries = 0;
+  bool write_merging = true;
+
+  Picoseconds link_latency{0};
+  Bandwidth link_bandwidth{0};
+  QueuePlace queue_place = QueuePlace::kHost;
+
+  MemoryDefects defects;  // described by themselves: only PM has them
+
+  std::uint32_t channels() const { return controllers * channels_per_controller; }
+  std::uint32_t banks() const { return ranks * banks_per_rank; }  // of a channel
+
+  // The kinds of device that a parameter of this name means something to; all, if nothing else is
+  // known.
+  static std::vector<DeviceKind> devices_of(std::string_view name);
+
+  // What is wrong although every value by itself is within its limits; empty if nothing.
+  std::vector<std::string> problems() const;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    constexpr double kSecond = 1e12;
+    visit("controllers", controllers, {.least = 1, .most = 64}, "Memory controllers");
+    visit("channels_per_controller", channels_per_controller, {.least = 1, .most = 16},
+          "Channels of each controller, each with its own queues, banks and data bus");
+    visit("ranks", ranks, {.least = 1, .most = 8, .power_of_two = true}, "Ranks of each channel");
+    visit("banks_per_rank", banks_per_rank, {.least = 1, .most = 64, .power_of_two = true},
+          "Banks of each rank; a channel has at most 64 banks");
+    visit("row_size", row_size, {.least = 64, .most = 1 << 20, .power_of_two = true},
+          "Bytes that a bank's row buffer holds");
+    visit("interleaving", interleaving, {},
+          "Whether consecutive pages or consecutive lines lie in different channels and banks");
+    visit("page_size", page_size, {.least = 64, .most = 1 << 30, .power_of_two = true},
+          "Bytes that stay together in one bank under page interleaving");
+
+    visit("device", device, {},
+          "dram: banks with row buffers and the t* timings; fixed: every access takes its bank for "
+          "read_latency or write_latency; buffered: buffers before media of larger lines");
+    visit("read_latency", read_latency, {.most = kSecond},
+          "Time from a fixed device's bank starting a read to the first data on the bus; of a "
+          "buffered one, from its media starting a read to the line in the buffer");
+    visit("write_latency", write_latency, {.most = kSecond},
+          "Time from a fixed device's bank having the data of a write to having written it");
+    visit("internal_line", internal_line, {.least = 64, .most = 4096, .power_of_two = true},
+          "Bytes that a buffered device's media reads and writes at a time");
+    visit("read_buffer_lines", read_buffer_lines, {.least = 1, .most = 1024},
+          "Internal lines that a buffered device keeps of those that it has read");
+    visit("write_buffer_lines", write_buffer_lines, {.least = 1, .most = 1024},
+          "Internal lines in which a buffered device collects writes");
+    visit("buffer_latency", buffer_latency, {.most = kSecond},
+          "Time from a buffered device starting a read to the first data on the bus, beyond what "
+          "its media takes");
+    visit("media_read_interval", media_read_interval, {.most = kSecond},
+          "Time that a buffered device's media takes for an internal line that it reads: its "
+          "bandwidth");
+    visit("media_write_interval", media_write_interval, {.most = kSecond},
+          "Time that it takes for one that it writes");
+    visit("trcd", trcd, {.most = kSecond}, "Activating a row to its first column command (tRCD)");
+    visit("tcl", tcl, {.most = kSecond}, "Read command to its first data on the bus (tCL)");
+    visit("tcwd", tcwd, {.most = kSecond}, "Write command to its first data on the bus (tCWD)");
+    visit("trp", trp, {.most = kSecond}, "Precharge to activate of the same bank (tRP)");
+    visit("tras", tras, {.most = kSecond}, "Activate to precharge of the same bank (tRAS)");
+    visit("twr", twr, {.most = kSecond},
+          "Last data of a write to precharge of its bank: the time the array needs (tWR)");
+    visit("twtr", twtr, {.most = kSecond},
+          "Last data of a write to the next read command of the same rank (tWTR)");
+    visit("trtp", trtp, {.most = kSecond}, "Read command to precharge of the same bank (tRTP)");
+    visit("trtw", trtw, {.most = kSecond},
+          "Gap on the data bus when it turns from reading to writing (tRTW)");
+    visit("trrd", trrd, {.most = kSecond}, "Activate to activate in the same rank (tRRD)");
+    visit("tfaw", tfaw, {.most = kSecond},
+          "Time in which a rank activates at most four rows (tFAW)");
+    visit("tburst", tburst, {.most = kSecond}, "Time a line takes on the data bus (tBURST)");
+    visit("trfc", trfc, {.most = kSecond}, "Time a refresh takes all banks of a channel (tRFC)");
+    visit("trefi", trefi, {.most = kSecond}, "Time between refreshes; 0ps for none (tREFI)");
+    visit("latency_factor", latency_factor, {.least = 0.01, .most = 1000},
+          "Multiplies the array's timings (trcd, tcl, tcwd, trp, tras, twr, trtp, read_latency, "
+          "write_latency), not those of bus and power");
+
+    visit("read_queue_entries", read_queue_entries, {.least = 1, .most = 4096},
+          "Reads that a channel holds until they are answered; more wait in order of arrival");
+    visit("wpq_entries", wpq_entries, {.least = 1, .most = 4096},
+          "Entries of each channel's write pending queue (WPQ); more writes wait in order of "
+          "arrival");
+    visit("write_high_watermark", write_high_watermark, {.least = 0, .most = 1},
+          "A channel turns from reads to writes when the WPQ is fuller than this");
+    visit("write_low_watermark", write_low_watermark, {.least = 0, .most = 1},
+          "With no reads to do, a channel writes as long as the WPQ is fuller than this");
+    visit("min_writes_per_switch", min_writes_per_switch, {.least = 1, .most = 4096},
+          "Writes a channel does, if it has them, before it turns back to waiting reads");
+    visit("page_policy", page_policy, {},
+          "open: a row stays open until another is needed; closed: it is closed after each access");
+    visit("max_accesses_per_row", max_accesses_per_row, {.least = 1, .most = 1'000'000},
+          "Accesses after which a row closes for an older request to another row of its bank, so "
+          "that none is starved");
+    visit(
+        "front_latency", front_latency, {.most = kSecond},
+        "Time in the controller's front end: part of every read and of a write's acknowledgement");
+    visit("back_latency", back_latency, {.most = kSecond},
+          "Time in the controller's back end: part of every read that a bank serves");
+
+    visit("persistence", persistence, {},
+          "When a write is persistent: accepted by the WPQ (ADR), or written by its bank");
+    visit("log_queue_entries", log_queue_entries, {.least = 0, .most = 4096},
+          "Entries of each channel's log queue, whose writes (log entries and headers) are "
+          "persistent when written by their bank; 0: they go to the WPQ like all others");
+    visit("write_merging", write_merging, {},
+          "Whether a write merges with a waiting one of the same line, kind and owner");
+
+    visit("link_latency", link_latency, {.most = kSecond},
+          "Time each way on a link (CXL) between a controller's host and its device; 0ps for none");
+    visit("link_bandwidth", link_bandwidth, {},
+          "Data rate each way of each controller's link; 0B/s for no limit");
+    visit(
+        "queue_place", queue_place, {},
+        "Whether the queues, and with them the persistence domain, stand at the host's end of the "
+        "link or in the device");
+  }
+};
+
+}  // namespace pmemsim

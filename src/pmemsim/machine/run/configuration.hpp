@@ -1,0 +1,99 @@
+// Everything that can be configured: the machine, the design's four layers, the run. One
+// describe() declares it all; parsing, printing and documentation follow from it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pmemsim/common/page_placement.hpp"
+#include "pmemsim/common/parameters.hpp"
+#include "pmemsim/designs/choices.hpp"
+#include "pmemsim/designs/design_configuration.hpp"
+#include "pmemsim/machine/cache/cache_parameters.hpp"
+#include "pmemsim/machine/cache/stream_prefetcher.hpp"
+#include "pmemsim/machine/cpu/core_parameters.hpp"
+#include "pmemsim/machine/cpu/synchronisation.hpp"
+#include "pmemsim/machine/cpu/tlb.hpp"
+#include "pmemsim/machine/memory/memory_parameters.hpp"
+#include "pmemsim/machine/run/energy.hpp"
+
+namespace pmemsim {
+
+struct RunParameters {
+  std::uint32_t instances = 1;
+  LockOrder lock_order = LockOrder::kRecorded;
+  bool hand_placed_flushes = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("instances", instances, {.least = 1, .most = 64},
+          "Independent copies of the recording, each on cores and addresses of its own");
+    visit(
+        "lock_order", lock_order, {},
+        "Who gets a lock: whoever got it when the program was recorded, so that all values in the "
+        "trace hold, or whoever asks first in simulated time, so that they may not");
+    visit(
+        "hand_placed_flushes", hand_placed_flushes, {},
+        "Whether only the flushes of a region's data take time, as if the program named the lines "
+        "itself, and not the code of pm.h that has kept account of them");
+  }
+};
+
+struct Configuration {
+  DesignConfiguration design{choices()};
+  RunParameters run;
+  CoreParameters core;
+  PageParameters pages;
+  TlbParameters tlb;
+  PrefetchParameters prefetch;
+  CacheParameters l1{
+      .size = {32u << 10}, .ways = 8, .latency = cycles(4), .tag_latency = cycles(4)};
+  CacheParameters l2{
+      .size = {1u << 20}, .ways = 16, .latency = cycles(14), .tag_latency = cycles(14)};
+  SharedCacheParameters shared;
+  PathParameters path;
+  MemoryParameters dram;
+  MemoryParameters pm;
+  EnergyParameters energy;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    design.describe_choices(visit);
+    visit.group("run", run);
+    visit.group("core", core);
+    visit.group("pages", pages);
+    visit.group("tlb", tlb);
+    visit.group("prefetch", prefetch);
+    visit.group("l1", l1);
+    visit.group("l2", l2);
+    visit.group("shared", shared);
+    visit.group("path", path);
+    visit.group("dram", dram);
+    visit.group("pm", pm);
+    visit.group("pm", pm.defects);  // what DRAM holds doesn't matter to a crash
+    visit.group("energy", energy);
+    design.describe_parameters(visit);
+  }
+
+  // What the design is built from.
+  Blueprint blueprint() const { return {design, core.count, pm, run.hand_placed_flushes}; }
+};
+
+// Applies the settings to the defaults. Throws ConfigError with every problem at once. The table of
+// choices must outlive the configuration.
+Configuration configure(std::span<const Setting> settings, const ChoiceTable& table = choices());
+
+// Throws ConfigError with what is wrong with single settings. For settings that don't make up a
+// whole configuration, so that nothing can be said about how they go together.
+void check_values(std::span<const Setting> settings);
+
+// Throws ConfigError with a sentence on what is wrong with the configuration that these settings
+// make up, and the places where the parameters that it names were set.
+void throw_problem(std::span<const Setting> settings, const std::string& sentence);
+
+// Every parameter with its value in this configuration.
+std::vector<ParameterInfo> parameters(Configuration configuration);
+
+}  // namespace pmemsim

@@ -1,0 +1,104 @@
+// The energy of a run with operations of the backend, from what components have counted: so much
+// for each thing that is done, whether somebody uses it or not, and power for as long as cores run.
+// Nothing is counted for it while a machine runs. docs/model.md says where the figures are from.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "pmemsim/common/parameters.hpp"
+#include "pmemsim/common/statistics.hpp"
+
+namespace pmemsim {
+
+struct EnergyParameters {
+  Milliwatts core{13'000};
+  Picojoules dram_read{1075};
+  Picojoules dram_write{722};
+  Picojoules pm_read{1741};
+  Picojoules pm_write{9134};
+  Picojoules metadata_cache{175};
+  Picojoules pad{312};
+  Picojoules sha1{1628};
+  Picojoules md5{1302};
+  Picojoules crc32{2};
+  Picojoules compression{4};
+  Picojoules check_bits{1};
+  Milliwatts predictor{403};
+  Picojoules predictor_store{50};
+  Picojoules predictor_flush{3297};
+  Picojoules prediction{160};
+  Picojoules validation{295};
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    const Limits limits{.most = 1e12};
+    visit("core", core, {.most = 1e6}, "Power of a core that runs a thread, its caches among it");
+    visit("dram_read", dram_read, limits, "Reading a line of DRAM");
+    visit("dram_write", dram_write, limits, "Writing a line of DRAM");
+    visit("pm_read", pm_read, limits, "Reading a line of PM");
+    visit("pm_write", pm_write, limits, "Writing a line of PM");
+    visit("metadata_cache", metadata_cache, limits, "A look-up in a cache of metadata");
+    visit("pad", pad, limits, "A line's one-time pad: four blocks of AES-128");
+    visit("sha1", sha1, limits, "A MAC, or the hash of a node: a block of SHA-1");
+    visit("md5", md5, limits, "MD5 of a line");
+    visit("crc32", crc32, limits, "CRC-32 of a line");
+    visit("compression", compression, limits, "Compressing a line");
+    visit("check_bits", check_bits, limits, "A line's check bits");
+    visit("predictor", predictor, {.most = 1e6},
+          "PMWeaver: power of its structures, for each core that runs a thread");
+    visit("predictor_store", predictor_store, limits, "PMWeaver: learner and predictor, a store");
+    visit("predictor_flush", predictor_flush, limits,
+          "PMWeaver: learning from a write-back, which looks all its chunks up");
+    visit("prediction", prediction, limits, "PMWeaver: a prediction that comes to its buffer");
+    visit("validation", validation, limits, "PMWeaver: looking a write up there");
+  }
+};
+
+// In picojoules. What is used in vain is counted twice: there, and where it belongs.
+struct Energy {
+  double cores = 0, dram = 0;
+  double pm_reads = 0, pm_data_writes = 0, pm_log_writes = 0, pm_metadata_writes = 0;
+  double metadata_caches = 0;
+  double pads = 0, macs = 0, tree_hashes = 0, fingerprints = 0, other_operations = 0;
+  double predictor_power = 0, predictor = 0;
+  double unused = 0;
+
+  double operations() const { return pads + macs + tree_hashes + fingerprints + other_operations; }
+  double total() const {
+    return cores + dram + pm_reads + pm_data_writes + pm_log_writes + pm_metadata_writes +
+           metadata_caches + operations() + predictor_power + predictor;
+  }
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    const auto part = [&](std::string_view name, double picojoules, std::string_view what) {
+      visit(name, picojoules / 1000, "nJ", what, share_of("total_nj"));
+    };
+    visit("total_nj", total() / 1000, "nJ", "All of these: what the run has used");
+    part("cores_nj", cores, "Cores that run a thread, and their caches, by time alone");
+    part("dram_nj", dram, "Reads and writes of DRAM");
+    part("pm_reads_nj", pm_reads, "Reads of PM");
+    part("pm_data_writes_nj", pm_data_writes, "Writes of data in place to PM");
+    part("pm_log_writes_nj", pm_log_writes, "Writes of logs to PM");
+    part("pm_metadata_writes_nj", pm_metadata_writes, "Writes of operations' metadata to PM");
+    part("metadata_caches_nj", metadata_caches, "Look-ups in caches of metadata");
+    part("pads_nj", pads, "Encryption: pads, of reads too");
+    part("macs_nj", macs, "Integrity: MACs of lines");
+    part("tree_hashes_nj", tree_hashes, "Integrity: hashes of the tree, those of reads too");
+    part("fingerprints_nj", fingerprints, "Deduplication: fingerprints");
+    part("other_operations_nj", other_operations, "Compression and check bits");
+    part("predictor_power_nj", predictor_power, "PMWeaver's structures, by time alone");
+    part("predictor_nj", predictor, "PMWeaver's structures, for what they do");
+    visit(
+        "unused_nj", unused / 1000, "nJ",
+        "Of pads, MACs, hashes, fingerprints and others: worked out, and of no use to any write",
+        part_of("pads_nj", "macs_nj", "tree_hashes_nj", "fingerprints_nj", "other_operations_nj"));
+  }
+};
+
+// `core_time`: of all cores that run a thread, together.
+Energy energy_of(const EnergyParameters& parameters, std::span<const Statistic> statistics,
+                 Picoseconds core_time);
+
+}  // namespace pmemsim

@@ -1,0 +1,30 @@
+#include "pmemsim/machine/run/room.hpp"
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "pmemsim/common/error.hpp"
+#include "pmemsim/common/image.hpp"
+#include "pmemsim/trace/initial_state.hpp"
+
+namespace pmemsim {
+
+std::uint64_t installed_memory() {
+  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+void check_room(const trace::TraceFile& trace, std::uint64_t copies, std::uint64_t room) {
+  constexpr double kMebibyte = 1 << 20;
+  const std::uint64_t bytes = trace::image_pages(trace) * Image::kPageCost;
+  if (bytes <= room / copies) return;
+  throw Error(fmt::format(
+      "{}: its persistent memory holds {:.1f} MiB at the start, of which {} copies are kept, which "
+      "is more than the {:.1f} MiB of this computer; record with a smaller pool, run fewer "
+      "instances, or use a computer with more memory",
+      trace.path(), static_cast<double>(bytes) / kMebibyte, copies,
+      static_cast<double>(room) / kMebibyte));
+}
+
+}  // namespace pmemsim

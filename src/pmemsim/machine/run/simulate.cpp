@@ -1,0 +1,132 @@
+#include "pmemsim/machine/run/simulate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "pmemsim/common/image_file.hpp"
+#include "pmemsim/machine/memory/memory_statistics.hpp"
+#include "pmemsim/machine/run/machine.hpp"
+#include "pmemsim/machine/run/room.hpp"
+
+namespace pmemsim {
+namespace {
+
+// What all cores counted together.
+CoreStatistics sum(const std::vector<std::unique_ptr<Core>>& cores) {
+  CoreStatistics total;
+  for (const auto& core : cores) total += core->statistics();
+  return total;
+}
+
+constexpr std::array kMisses{Cause::kPrivateCache, Cause::kSharedCache, Cause::kOtherCore,
+                             Cause::kDram, Cause::kPm};
+
+void describe_stall(Cause cause, Picoseconds time, StatisticsCollector& collector) {
+  const CauseText& text = kCauseTexts[static_cast<std::size_t>(cause)];
+  const std::string name = "stall." + std::string(text.name) + "_ns";
+  const std::string description = "Time of all cores: " + std::string(text.description);
+  if (std::ranges::find(kMisses, cause) == kMisses.end()) {
+    collector(name, time, description, share_of("stall.total_ns"));
+  } else {
+    collector(name, time, description, share_of("stall.total_ns"), share_of("stall.cache_miss_ns"));
+  }
+}
+
+// Where the cores' time went, added up over the cores.
+void describe_stalls(const Machine& machine, StatisticsCollector& collector) {
+  CycleAccount account;
+  for (const auto& core : machine.cores()) account += core->account();
+  const Clock& clock = machine.cores().front()->clock();
+  for (std::size_t i = 0; i < kCauses; ++i) {
+    const auto cause = static_cast<Cause>(i);
+    describe_stall(cause, clock.time(account[cause]), collector);
+  }
+  Slot misses = 0;
+  for (const Cause cause : kMisses) misses += account[cause];
+  collector("stall.cache_miss_ns", clock.time(misses),
+            "Time of all cores: loads that missed the L1, wherever they were served");
+  collector("stall.total_ns", clock.time(account.total()),
+            "Time of all cores, from the start to each one's end: the sum of the causes");
+}
+
+// The times that limit others: of cores until their ends, of the run until the last core's end, and
+// until everything has been written. Cores compute ahead, so that a core's end may come after all
+// events.
+void describe_times(const Machine& machine, StatisticsCollector& collector) {
+  collector.quantity("run.time_ns", machine.end(), part_of("run.drained_ns"));
+  collector.quantity("run.drained_ns", max(machine.now(), machine.end()));
+  Picoseconds all{};
+  for (const auto& core : machine.cores()) all += core->end();
+  collector.quantity("core.time_ns", all, at_most("run.time_ns", machine.cores().size()));
+}
+
+}  // namespace
+
+void Machine::describe_statistics(StatisticsCollector& collector) const {
+  describe_times(*this, collector);
+  collector.group("core", sum(cores_));
+  describe_stalls(*this, collector);
+  for (std::size_t i = 0; i < cores_.size(); ++i) {
+    const std::string name = "core" + std::to_string(i);
+    collector.share(name, cores_[i]->statistics(), "core");
+    collector.quantity(name + ".time_ns", cores_[i]->end(), part_of("run.time_ns"),
+                       share_of("stall.total_ns", "core"));
+  }
+  collector.group("shared", hierarchy_.statistics());
+  collector.group("pm", pm_.statistics());
+  collector.group("dram", dram_.statistics());
+  design_.statistics(collector);
+  if (!configuration_.design.operations().empty()) {
+    const Picoseconds core_time = end() * cores_used_;
+    collector.group("energy", energy_of(configuration_.energy, collector.found, core_time));
+  }
+  collector("events", queue_.executed(), "events", "Events that the simulation executed");
+}
+
+void Machine::check_statistics() const {
+  StatisticsCollector collector;
+  describe_statistics(collector);
+  collector.check();
+}
+
+void check_fit(const trace::TraceFile& trace, const Configuration& configuration,
+               std::span<const Setting> settings) {
+  if (const std::string problem = fit_problem(configuration, trace); !problem.empty()) {
+    throw_problem(settings, problem);
+  }
+}
+
+RunResult simulate(const trace::TraceFile& trace, std::span<const Setting> settings,
+                   const std::function<bool(double)>& progress, std::span<const std::string> images,
+                   const std::shared_ptr<const Image::Pages>& contents) {
+  const Configuration configuration = configure(settings);
+  check_fit(trace, configuration, settings);
+  const std::uint64_t images_kept = images.empty() ? 0 : 1;
+  check_room(trace, Machine::kCopies * configuration.run.instances + images_kept);
+  const auto start = std::chrono::steady_clock::now();
+  Machine machine(configuration, trace, contents);
+  machine.leave_unsealed();
+  if (!machine.run(progress)) throw Interrupted("the simulation was interrupted");
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const trace::PmRegion& region = trace.metadata().pm_regions.at(i);
+    write_image(machine.image(region.begin, region.end), region.begin, region.end, images[i]);
+  }
+
+  RunResult result;
+  const CoreStatistics cores = sum(machine.cores());
+  result.instructions = cores.instructions;
+  result.regions = cores.regions;
+  result.pm_write_bytes = machine.pm().statistics().all_lines_written() * kLineBytes;
+  result.time = machine.end();
+  result.threads = machine.cores_used();
+  result.wall_s = wall.count();
+  StatisticsCollector collector;
+  machine.describe_statistics(collector);
+  result.statistics = std::move(collector.found);
+  result.relations = collector.relations();
+  return result;
+}
+
+}  // namespace pmemsim

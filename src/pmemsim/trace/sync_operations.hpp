@@ -1,0 +1,62 @@
+// How threads wait for each other in a recording. Each lock, atomic variable and the like is an
+// object with a version (format.hpp), which its releases raise.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <vector>
+
+#include "pmemsim/trace/reader.hpp"
+#include "pmemsim/trace/record_layout.hpp"
+
+namespace pmemsim::trace {
+
+inline bool synchronises(const Operation& operation) {
+  return layout_of(static_cast<std::uint8_t>(operation.kind)).object != 0;
+}
+
+inline bool writes_atomic(const Operation& operation) {
+  return operation.kind == SiteKind::kAtomicStore ||
+         (operation.kind == SiteKind::kAtomicUpdate && operation.flag);
+}
+
+// Of operations that synchronise: whether this one raises the version.
+inline bool releases(const Operation& operation) {
+  return operation.kind == SiteKind::kSync ? !is_acquire(static_cast<SyncKind>(operation.detail))
+                                           : writes_atomic(operation);
+}
+
+// The version of its object that an operation waits for. A release by kSync waits for nothing; a
+// write to an atomic variable follows the write before.
+inline std::uint32_t awaited_version(const Operation& operation) {
+  if (!releases(operation)) return operation.version;
+  return operation.kind == SiteKind::kSync ? 0 : std::max(operation.version, 1u) - 1;
+}
+
+// Of an object: the version up to which all its releases have come. What waits for a version waits
+// for them all: for whoever arrives at a barrier, not only for who came last when it was recorded.
+// They may come in another order than recorded, and again after a rewind.
+class ReachedVersion {
+ public:
+  std::uint32_t number() const { return number_; }
+
+  // Stands for all before it.
+  void release_up_to(std::uint32_t version) { number_ = std::max(number_, version); }
+
+  void release(std::uint32_t version) {
+    if (version <= number_) return;
+    if (version - number_ > 1) return early_.push(version);
+    number_ = version;
+    for (; !early_.empty() && early_.top() - 1 <= number_; early_.pop()) {
+      number_ = std::max(number_, early_.top());
+    }
+  }
+
+ private:
+  std::uint32_t number_ = 0;
+  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> early_;
+};
+
+}  // namespace pmemsim::trace
