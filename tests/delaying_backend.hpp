@@ -58,10 +58,11 @@ LineData with_each_word(Line line, LineData data, Change change) {
   return data;
 }
 
-class DelayingBackend final : public BackendOperation {
+class DelayingBackend final : public BackendOperation, public WriteGate {
  public:
+  WriteGate* gate() override { return this; }
   void connect(EventQueue& queue, const Memory&, Backend&) override { queue_ = &queue; }
-  std::uint32_t most_metadata() const override { return 1; }
+  Traits traits() const override { return {.most_metadata = 1}; }
 
   bool write(const Write&, const Prepared&, Completion done) override {
     if (random_() % 4 == 0) return true;

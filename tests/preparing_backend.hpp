@@ -30,8 +30,9 @@
 
 namespace pmemsim {
 
-class PreparingOperation final : public BackendOperation {
+class PreparingOperation final : public BackendOperation, public WriteGate {
  public:
+  WriteGate* gate() override { return this; }
   struct Times {
     Picoseconds line, data, both;
   };
@@ -41,7 +42,7 @@ class PreparingOperation final : public BackendOperation {
     queue_ = &queue;
     backend_ = &backend;
   }
-  std::uint32_t most_metadata() const override { return 1; }
+  Traits traits() const override { return {.most_metadata = 1}; }
 
   void prepare(PreparedId id, const Prediction& prediction) override {
     Result& result = results_[id];

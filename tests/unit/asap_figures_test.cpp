@@ -32,8 +32,9 @@ const Line kA = Line::of(kPmBase), kB{kA.number + 1};
 const Rid kR1 = Asap::rid(0, 1), kR2 = Asap::rid(1, 1);
 
 // Keeps writes of PM on their way: an operation of the backend that is done when the test says so.
-class Gate final : public BackendOperation {
+class Gate final : public BackendOperation, public WriteGate {
  public:
+  WriteGate* gate() override { return this; }
   bool write(const Write& write, const Prepared&, Completion done) override {
     held_.push_back({write, done});
     return false;

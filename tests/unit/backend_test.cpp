@@ -28,11 +28,12 @@ struct Manner {
   bool metadata = false;
 };
 
-class Slow final : public BackendOperation {
+class Slow final : public BackendOperation, public WriteGate {
  public:
+  WriteGate* gate() override { return this; }
   explicit Slow(const Manner& manner) : manner_(manner) {}
   void connect(EventQueue& queue, const Memory&, Backend&) override { queue_ = &queue; }
-  std::uint32_t most_metadata() const override { return manner_.metadata ? 1 : 0; }
+  Traits traits() const override { return {.most_metadata = manner_.metadata ? 1u : 0u}; }
   bool write(const Write&, const Prepared&, Completion done) override {
     return go_on(done, manner_.write);
   }

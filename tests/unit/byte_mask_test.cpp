@@ -190,11 +190,12 @@ TEST(ByteMask, WrittenBytesPersistWhenTheirBankHasThem) {
 // Holds every write for 100 ns, or for a random time, and encrypts: each byte with the number of
 // the line's write, which stands in a register and, accepted together with the data, in a line of
 // metadata.
-class Cipher final : public BackendOperation {
+class Cipher final : public BackendOperation, public WriteGate {
  public:
+  WriteGate* gate() override { return this; }
   explicit Cipher(std::uint64_t seed = 0) : seed_(seed), random_(seed) {}
   void connect(EventQueue& queue, const Memory&, Backend&) override { queue_ = &queue; }
-  std::uint32_t most_metadata() const override { return 1; }
+  Traits traits() const override { return {.most_metadata = 1}; }
   bool write(const Write& write, const Prepared&, Completion done) override {
     seen.push_back(words(write.data));
     if (seed_ > 0 && random_() % 4 == 0) return true;

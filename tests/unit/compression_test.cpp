@@ -105,9 +105,10 @@ TEST(Compression, IsUndoneForDrawnDuplicates) {
   Backend::Operations operations;
   operations.push_back(compression());
   operations.push_back(std::make_unique<Deduplication>(drawn, 1));
-  add_common_operations(operations, {}, {}, 1);
+  BackendParts parts(std::move(operations));
+  parts.add_shared({}, {}, 1);
   MemoryBench bench(OperationsBench::roomy());
-  Backend backend(bench.queue, bench.memory, std::move(operations), ns(0));
+  Backend backend(bench.queue, bench.memory, std::move(parts), ns(0));
   for (std::uint64_t number = 0; number < 16; ++number) {
     backend.write({.line = {number}, .data = data_of(number), .persisted = {}, .written = {}});
   }

@@ -87,8 +87,9 @@ class ScriptedOrdering final : public Ordering {
 };
 
 // Holds every write for ever.
-class Holding final : public BackendOperation {
+class Holding final : public BackendOperation, public WriteGate {
  public:
+  WriteGate* gate() override { return this; }
   bool write(const Write&, const Prepared&, Completion) override { return false; }
   std::string pending() const override { return "something held"; }
   void statistics(StatisticsCollector& collector) const override {

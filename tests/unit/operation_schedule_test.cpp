@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "memory_bench.hpp"
-#include "pmemsim/designs/backend/common_operations.hpp"
+#include "pmemsim/designs/backend/backend_parts.hpp"
 #include "pmemsim/designs/backend/deduplication.hpp"
 #include "pmemsim/designs/backend/encryption.hpp"
 #include "pmemsim/designs/backend/integrity.hpp"
@@ -53,8 +53,9 @@ class Janus : public MemoryBench, public PredictionObserver {
     if (chosen.verifies) {
       operations.push_back(std::make_unique<Integrity>(chosen.integrity, chosen.cores));
     }
-    add_common_operations(operations, chosen.backend, {}, chosen.cores);
-    backend = std::make_unique<Backend>(queue, memory, std::move(operations), ns(0));
+    BackendParts parts(std::move(operations));
+    parts.add_shared(chosen.backend, {}, chosen.cores);
+    backend = std::make_unique<Backend>(queue, memory, std::move(parts), ns(0));
     backend->expect_predictions({.entries = 64}, *this);
     if (chosen.caches_all) cache_all();
   }

@@ -15,7 +15,7 @@
 #include "memory_bench.hpp"
 #include "pmemsim/common/mix.hpp"
 #include "pmemsim/designs/backend/backend.hpp"
-#include "pmemsim/designs/backend/common_operations.hpp"
+#include "pmemsim/designs/backend/backend_parts.hpp"
 #include "pmemsim/designs/backend/image_decoder.hpp"
 #include "pmemsim/designs/backend/prediction.hpp"
 
@@ -39,8 +39,9 @@ class OperationsBench : public MemoryBench, public PersistenceObserver, public P
   explicit OperationsBench(std::unique_ptr<Operation>... operations) : MemoryBench(roomy()) {
     Backend::Operations all;
     (all.push_back(std::move(operations)), ...);
-    add_common_operations(all, {}, {}, 1);
-    backend = std::make_unique<Backend>(queue, memory, std::move(all), ns(0));
+    BackendParts parts(std::move(all));
+    parts.add_shared({}, {}, 1);
+    backend = std::make_unique<Backend>(queue, memory, std::move(parts), ns(0));
     backend->expect_predictions({.entries = 1}, *this);
     decoder_ = backend->decoder();
     memory.observe(this);

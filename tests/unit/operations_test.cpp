@@ -35,8 +35,9 @@ ChoiceTable with_operation(std::string_view name) {
 }
 
 // Never has done with data.
-class Endless final : public BackendOperation {
+class Endless final : public BackendOperation, public WriteGate {
  public:
+  WriteGate* gate() override { return this; }
   bool write(const Write& write, const Prepared&, Completion) override {
     held_ += write.kind == WriteKind::kData;
     return write.kind != WriteKind::kData;

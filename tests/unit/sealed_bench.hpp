@@ -10,7 +10,7 @@
 
 #include "memory_bench.hpp"
 #include "pmemsim/designs/backend/backend.hpp"
-#include "pmemsim/designs/backend/common_operations.hpp"
+#include "pmemsim/designs/backend/backend_parts.hpp"
 #include "pmemsim/designs/backend/deduplication.hpp"
 #include "pmemsim/designs/backend/encryption.hpp"
 #include "pmemsim/designs/backend/integrity.hpp"
@@ -37,8 +37,9 @@ class Sealed : public MemoryBench {
     if (sealing == Sealing::kVerified) {
       operations.push_back(std::make_unique<Integrity>(integrity, 1));
     }
-    add_common_operations(operations, {}, counter_cache, 1, 1, defers);
-    backend = std::make_unique<Backend>(queue, memory, std::move(operations), ns(0));
+    BackendParts parts(std::move(operations));
+    parts.add_shared({}, counter_cache, 1, 1, defers);
+    backend = std::make_unique<Backend>(queue, memory, std::move(parts), ns(0));
   }
   static MemoryParameters roomy() {
     MemoryParameters parameters = simple_memory();

@@ -24,10 +24,10 @@ MostMetadata most_metadata(const Blueprint& blueprint) {
   MostMetadata most;
   bool entries = false;
   for (const Choice* const choice : blueprint.design.operations()) {
-    const auto operation = std::get<Choice::MakeOperation>(choice->make)(blueprint);
-    if (operation->most_metadata() == 0 && !operation->needs_entries()) continue;
-    most.lines += operation->most_metadata();
-    entries = entries || operation->needs_entries();
+    const auto traits = std::get<Choice::MakeOperation>(choice->make)(blueprint)->traits();
+    if (traits.most_metadata == 0 && !traits.needs_entries) continue;
+    most.lines += traits.most_metadata;
+    entries = entries || traits.needs_entries;
     if (!most.names.empty()) most.names += ',';
     most.names += choice->name;
   }

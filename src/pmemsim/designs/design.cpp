@@ -7,7 +7,7 @@
 #include "pmemsim/common/sentences.hpp"
 #include "pmemsim/designs/atomicity/atomicity.hpp"
 #include "pmemsim/designs/backend/backend.hpp"
-#include "pmemsim/designs/backend/common_operations.hpp"
+#include "pmemsim/designs/backend/backend_parts.hpp"
 #include "pmemsim/designs/interface/design_recovery.hpp"
 #include "pmemsim/designs/ordering/ordering.hpp"
 #include "pmemsim/designs/precompute/janus_parameters.hpp"
@@ -23,20 +23,19 @@ bool entries_may_come_later(const Blueprint& blueprint, const Atomicity& atomici
          atomicity.restores_lines();
 }
 
-Backend::Operations make_operations(const Blueprint& blueprint, bool entries_may_come_later) {
-  Backend::Operations operations;
+BackendParts make_parts(const Blueprint& blueprint, bool entries_may_come_later) {
+  BackendParts parts;
   for (const Choice* const choice : blueprint.design.operations()) {
-    operations.push_back(std::get<Choice::MakeOperation>(choice->make)(blueprint));
+    parts.operations.push_back(std::get<Choice::MakeOperation>(choice->make)(blueprint));
   }
   const auto* const parameters = blueprint.design.find_parameters<BackendParameters>();
   const auto* const cache = blueprint.design.find_parameters<MetadataCacheParameters>();
   if (parameters != nullptr && cache != nullptr) {
     const auto* const janus = blueprint.design.find_parameters<JanusParameters>();
     const std::uint32_t scale = janus == nullptr ? 1 : janus->scale;
-    add_common_operations(operations, *parameters, *cache, blueprint.cores, scale,
-                          entries_may_come_later);
+    parts.add_shared(*parameters, *cache, blueprint.cores, scale, entries_may_come_later);
   }
-  return operations;
+  return parts;
 }
 
 // Some only if the table has operations.
@@ -72,7 +71,7 @@ Design::Design(const Blueprint& blueprint, EventQueue& queue, Memory& pm)
       ordering_(std::get<Choice::MakeOrdering>(blueprint.design.ordering().make)(blueprint)),
       atomicity_(std::get<Choice::MakeAtomicity>(blueprint.design.atomicity().make)(blueprint)),
       defers_entries_(entries_may_come_later(blueprint, *atomicity_)),
-      backend_(std::make_unique<Backend>(queue, pm, make_operations(blueprint, defers_entries_),
+      backend_(std::make_unique<Backend>(queue, pm, make_parts(blueprint, defers_entries_),
                                          blueprint.pm.front_latency, backend_defects(blueprint))),
       precompute_(std::get<Choice::MakePrecompute>(blueprint.design.precompute().make)(blueprint)),
       ordering_interests_(ordering_->interests()),

@@ -4,15 +4,17 @@
 #include <utility>
 
 #include "pmemsim/common/sentences.hpp"
+#include "pmemsim/designs/backend/line_entries.hpp"
+#include "pmemsim/designs/backend/schedule.hpp"
 
 namespace pmemsim {
 namespace {
 
 constexpr std::uint32_t kHere = UINT32_MAX - 1;  // WriteId::channel of what the backend has named
 constexpr unsigned kSlotBits = 24;               // of a WriteId's number; the rest is the order
-constexpr unsigned kOperationShift = 32;         // of a completion's argument; below it is the slot
+constexpr unsigned kGateShift = 32;              // of a completion's argument; below it is the slot
 
-constexpr std::uint64_t bit(std::size_t operation) { return std::uint64_t{1} << operation; }
+constexpr std::uint64_t bit(std::size_t gate) { return std::uint64_t{1} << gate; }
 
 Write as_metadata(const Encoded::Metadata& metadata) {
   return {.line = metadata.line,
@@ -24,23 +26,48 @@ Write as_metadata(const Encoded::Metadata& metadata) {
 
 }  // namespace
 
-Backend::Backend(EventQueue& queue, Memory& pm, Operations operations, Picoseconds forward_latency,
+Backend::Backend(EventQueue& queue, Memory& pm, BackendParts parts, Picoseconds forward_latency,
                  const BackendDefects& defects)
     : queue_(queue),
       pm_(pm),
-      operations_(std::move(operations)),
+      parts_(std::move(parts)),
       forward_latency_(forward_latency),
       defects_(defects),
-      results_(queue, operations_, defects_),
+      results_(queue, gates_, !parts_.operations.empty(), defects_),
       held_by_bank_(pm.pending_operations().size()) {
-  std::uint32_t together = 1;
-  for (const auto& operation : operations_) {
-    operation->connect(queue, pm, *this);
-    together += operation->most_metadata();
-    after_read_ += operation->after_read();
-    keeps_outdated_ |= operation->keeps_outdated();
+  std::uint32_t together = 1 + (parts_.entries != nullptr);
+  const auto add_gate = [this](WriteGate* gate) {
+    if (gate == nullptr) return;
+    gates_.push_back(gate);
+    keeps_outdated_ |= gate->keeps_outdated();
+  };
+  for (std::size_t i = 0; i < parts_.operations.size(); ++i) {
+    BackendOperation& operation = *parts_.operations[i];
+    operation.connect(queue, pm, *this);
+    const BackendOperation::Traits traits = operation.traits();
+    together += traits.most_metadata;
+    after_read_ += traits.after_read;
+    add_gate(operation.gate());
+    if (parts_.entries != nullptr && i + 1 == parts_.before_entries) add_gate(parts_.entries.get());
+  }
+  if (parts_.entries != nullptr) parts_.entries->connect(queue, *this);
+  if (parts_.schedule != nullptr) {
+    parts_.schedule->connect(queue, *this);
+    add_gate(parts_.schedule.get());
   }
   pm.expect_together(together);
+}
+
+Backend::~Backend() = default;
+
+// Operations, and the entries that they have in common among them, in the order in which they work
+// on a line.
+template <class Visit>
+void Backend::for_each_part(Visit visit) const {
+  for (std::size_t i = 0; i < parts_.operations.size(); ++i) {
+    visit(*parts_.operations[i]);
+    if (parts_.entries != nullptr && i + 1 == parts_.before_entries) visit(*parts_.entries);
+  }
 }
 
 // ---- Writes
@@ -53,8 +80,8 @@ WriteId Backend::write(const Write& write) {
     newest.left = *last_left_.find(write.line);  // not now, since what leaves later may have left
     return this->write(newest);
   }
-  count(write, operations_.empty());
-  return operations_.empty() ? pm_.write(write) : take(write, false);
+  count(write, passes_all());
+  return passes_all() ? pm_.write(write) : take(write, false);
 }
 
 // `sent`: to the queues at once.
@@ -74,9 +101,9 @@ bool Backend::overtaken(const Write& write) {
 }
 
 WriteId Backend::write_reserved(const Write& write) {
-  const bool goes_on = operations_.empty() || defects_.reserved;
+  const bool goes_on = passes_all() || defects_.reserved;
   count(write, goes_on);
-  if (goes_on && !operations_.empty()) ++received_.past_operations;
+  if (goes_on && !passes_all()) ++received_.past_operations;
   return goes_on ? pm_.write_reserved(write) : take(write, true);
 }
 
@@ -90,8 +117,8 @@ std::uint32_t Backend::bringer(const Write& write) const {
       older.write.home != write.home) {
     return kNoSlot;
   }
-  const bool may = std::ranges::all_of(
-      operations_, [&](const auto& operation) { return operation->may_bring(write); });
+  const bool may =
+      std::ranges::all_of(gates_, [&](const WriteGate* gate) { return gate->may_bring(write); });
   return may ? *newest : kNoSlot;
 }
 
@@ -107,9 +134,9 @@ void Backend::bring(std::uint32_t slot, const Write& newer) {
   passing.write.add_newer(newer);
   passing.prepared.data.reset();
   ++received_.coalesced;
-  for (std::size_t i = 0; i < operations_.size(); ++i) {
-    operations_[i]->brings(
-        passing.write, completion<&Backend::operation_done>(*this, i << kOperationShift | slot));
+  for (std::size_t i = 0; i < gates_.size(); ++i) {
+    gates_[i]->brings(passing.write,
+                      completion<&Backend::gate_done>(*this, i << kGateShift | slot));
   }
 }
 
@@ -146,24 +173,21 @@ WriteId Backend::take(const Write& write, bool reserved) {
   ++held_by_bank_[bank_of(write.line)];
   const WriteId id = id_of(slot);
   passing.prepared = results_.claim(passing.write);
-  for (std::size_t i = 0; i < operations_.size(); ++i) {
-    const Completion done =
-        completion<&Backend::operation_done>(*this, i << kOperationShift | slot);
-    if (!operations_[i]->write(passing.write, passing.prepared, done)) {
-      passing.unfinished |= bit(i);
-    }
+  for (std::size_t i = 0; i < gates_.size(); ++i) {
+    const Completion done = completion<&Backend::gate_done>(*this, i << kGateShift | slot);
+    if (!gates_[i]->write(passing.write, passing.prepared, done)) passing.unfinished |= bit(i);
   }
   results_.claimed(passing.prepared.id, passing.unfinished != 0);
   send_next(write.line);
   return id;
 }
 
-void Backend::operation_done(std::uint64_t slot_and_operation, Picoseconds) {
-  Passing& passing = writes_[static_cast<std::uint32_t>(slot_and_operation)];
-  passing.unfinished &= ~bit(slot_and_operation >> kOperationShift);
+void Backend::gate_done(std::uint64_t slot_and_gate, Picoseconds) {
+  Passing& passing = writes_[static_cast<std::uint32_t>(slot_and_gate)];
+  passing.unfinished &= ~bit(slot_and_gate >> kGateShift);
   if (passing.unfinished > 0) return;
   if (defects_.order && passing.state == State::kHeld) {
-    send(static_cast<std::uint32_t>(slot_and_operation));
+    send(static_cast<std::uint32_t>(slot_and_gate));
   } else {
     send_next(passing.write.line);
   }
@@ -221,7 +245,7 @@ Encoded Backend::encode(Passing& passing) const {
 Encoded Backend::encode(const Write& write, const Passing& passing) const {
   Encoded encoded{.place = write.line, .data = write.data, .order = passing.order};
   encoded.predicted = passing.prepared.data.has_value();
-  for (const auto& operation : operations_) operation->encode(write, passing.prepared, encoded);
+  for_each_part([&](const auto& part) { part.encode(write, passing.prepared, encoded); });
   return encoded;
 }
 
@@ -236,10 +260,11 @@ void Backend::leaves(Passing& passing, Encoded encoded) {
   passing.completed = passing.write.bytes != kWholeLine;
   passing.write.bytes = kWholeLine;
   passing.encoded = std::move(encoded);
-  for (const auto& operation : operations_) {
-    operation->sent(passing.write, passing.encoded);
-    if (defects_.registers) operation->accepted(passing.write, passing.encoded);
-  }
+  for_each_part([&](auto& part) {
+    part.sent(passing.write, passing.encoded);
+    if (defects_.registers) part.accepted(passing.write, passing.encoded);
+  });
+  if (defects_.registers) schedule_accepted(passing);
   discard_prepared(passing);
 }
 
@@ -247,7 +272,7 @@ void Backend::leaves(Passing& passing, Encoded encoded) {
 void Backend::discard_prepared(Passing& passing) {
   const PreparedId id = std::exchange(passing.prepared, {}).id;
   if (!id) return;
-  for (const auto& operation : operations_) operation->discard(id);
+  for (WriteGate* const gate : gates_) gate->discard(id);
 }
 
 void Backend::metadata_changed(Line line) {
@@ -282,26 +307,36 @@ void Backend::write_behind_step(std::uint64_t, Picoseconds) {
 }
 
 // Maybe from within a queue, which has to be through first.
-void Backend::write_back(Line line, const BackendOperation& operation, Completion persisting) {
+void Backend::write_back_entries(Line line, Completion persisting) {
   without_room_.push_back(
-      {.write = {}, .line = line, .operation = &operation, .persisting = persisting});
+      {.write = {}, .entries = line, .is_entries = true, .persisting = persisting});
   if (without_room_.size() > 1) return;
   queue_.schedule(queue_.now(), Phase::kController,
                   completion<&Backend::send_with_metadata>(*this));
 }
 
+void Backend::stored(Line line, EntryNeed need) {
+  if (parts_.entries != nullptr) parts_.entries->stored(line, need);
+}
+
 bool Backend::publish(Completion done) {
-  bool published = true;
-  for (const auto& operation : operations_) published = operation->publish(done) && published;
-  return published;
+  return parts_.entries == nullptr || parts_.entries->publish(done);
 }
 
 std::optional<LineData> Backend::evicted(Line line, const LineData& data) const {
-  std::optional<LineData> left = data;
-  for (const auto& operation : operations_) {
-    if (left) left = operation->evicted(line, *left);
-  }
-  return left;
+  return parts_.entries == nullptr ? data : parts_.entries->evicted(line, data);
+}
+
+void Backend::format(Image& device) {
+  if (parts_.entries != nullptr) parts_.entries->format(device);
+}
+
+void Backend::leave_unsealed() {
+  if (parts_.entries != nullptr) parts_.entries->leave_unsealed();
+}
+
+void Backend::observe(WriteObserver* observer) const {
+  for (WriteGate* const gate : gates_) gate->observe(observer);
 }
 
 // Rule 8: the metadata's write stands for the line's.
@@ -336,14 +371,14 @@ void Backend::send_with_metadata(std::uint64_t, Picoseconds) {
 }
 
 bool Backend::send_waiting(const Waiting& waiting) {
-  if (waiting.operation != nullptr) return send_metadata(waiting);
+  if (waiting.is_entries) return send_entries(waiting);
   const std::uint32_t slot = slot_of(waiting.write);
   return slot == kNoSlot || send_together(slot);
 }
 
-bool Backend::send_metadata(const Waiting& waiting) {
+bool Backend::send_entries(const Waiting& waiting) {
   std::vector<Write> writes;
-  for (const Encoded::Metadata& metadata : waiting.operation->metadata(waiting.line)) {
+  for (const Encoded::Metadata& metadata : parts_.entries->metadata(waiting.entries)) {
     writes.push_back(as_metadata(metadata));
   }
   writes.front().persisting = waiting.persisting;
@@ -396,8 +431,9 @@ void Backend::accepted(std::uint64_t number, Picoseconds now) {
     if (brought.persisting) brought.persisting(now);
   }
   within_step_ = true;
-  for (const auto& operation : operations_) {
-    if (!defects_.registers) operation->accepted(passing.write, passing.encoded);
+  if (!defects_.registers) {
+    for_each_part([&](auto& part) { part.accepted(passing.write, passing.encoded); });
+    schedule_accepted(passing);
   }
   within_step_ = false;
   if (*newest_.find(passing.write.line) == slot) return;
@@ -405,11 +441,16 @@ void Backend::accepted(std::uint64_t number, Picoseconds now) {
                   completion<&Backend::send_next_later>(*this, passing.write.line.number));
 }
 
+// The schedule works predictions out that the write outdates.
+void Backend::schedule_accepted(const Passing& passing) {
+  if (parts_.schedule != nullptr) parts_.schedule->accepted(passing.write, passing.encoded);
+}
+
 void Backend::written(std::uint64_t number, Picoseconds now) {
   const auto slot = static_cast<std::uint32_t>(number);
   const Passing& passing = writes_[slot];
   within_step_ = true;
-  for (const auto& operation : operations_) operation->written(passing.write, passing.encoded);
+  for_each_part([&](auto& part) { part.written(passing.write, passing.encoded); });
   within_step_ = false;
   for (std::uint32_t older = passing.older; older != kNoSlot; older = writes_[older].older) {
     writes_[older].overwritten = true;
@@ -469,7 +510,7 @@ bool Backend::taken_along(const Passing& passing) const {
 }
 
 bool Backend::find(Line line, WriteKind kind, WriteId& id) const {
-  if (operations_.empty()) return pm_.find(line, kind, id);
+  if (passes_all()) return pm_.find(line, kind, id);
   const std::uint32_t* const newest = newest_.find(line);
   for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest; slot != kNoSlot;
        slot = writes_[slot].older) {
@@ -481,13 +522,13 @@ bool Backend::find(Line line, WriteKind kind, WriteId& id) const {
 }
 
 const Write* Backend::pending(WriteId id) const {
-  if (operations_.empty()) return pm_.pending(id);
+  if (passes_all()) return pm_.pending(id);
   const std::uint32_t slot = slot_of(id);
   return slot != kNoSlot && droppable(writes_[slot]) ? &writes_[slot].write : nullptr;
 }
 
 bool Backend::drop(WriteId id) {
-  if (operations_.empty()) {
+  if (passes_all()) {
     const bool dropped = pm_.drop(id);
     received_.dropped_in_queue += dropped;
     return dropped;
@@ -500,10 +541,9 @@ bool Backend::drop(WriteId id) {
   if (passing.here()) {
     ++received_.dropped_here;
     discard_prepared(writes_[slot]);
-    for (std::size_t i = 0; i < operations_.size(); ++i) {
+    for (std::size_t i = 0; i < gates_.size(); ++i) {
       if ((passing.unfinished & bit(i)) == 0) continue;
-      operations_[i]->forget(
-          completion<&Backend::operation_done>(*this, i << kOperationShift | slot));
+      gates_[i]->forget(completion<&Backend::gate_done>(*this, i << kGateShift | slot));
     }
     no_longer_here(passing);
     forget_acknowledgements(passing);
@@ -527,9 +567,9 @@ void Backend::dropped_from_queue(Line line, WriteId in_queue) {
     const Passing& passing = writes_[slot];
     const std::uint32_t older = passing.older;
     if (!passing.here() && passing.in_queue == in_queue) {
-      for (const auto& operation : operations_) {
-        operation->dropped(passing.write, passing.encoded, passing.state == State::kAccepted);
-      }
+      for_each_part([&](auto& part) {
+        part.dropped(passing.write, passing.encoded, passing.state == State::kAccepted);
+      });
       if (passing.state != State::kAccepted) forget_acknowledgements(passing);
       forget(slot);
     }
@@ -554,26 +594,26 @@ LineData Backend::accepted_newest(Line line) const { return decode(line, pm_.new
 LineData Backend::surviving(Line line) const { return decode(line, pm_.surviving(place(line))); }
 
 Line Backend::place(Line line) const {
-  for (const auto& operation : operations_) line = operation->place(line);
+  for (const auto& operation : parts_.operations) line = operation->place(line);
   return line;
 }
 
 // From the last operation to the first, each by the line that it had.
 LineData Backend::decode(Line line, LineData data) const {
   std::vector<Line> lines;
-  for (const auto& operation : operations_) {
+  for (const auto& operation : parts_.operations) {
     lines.push_back(line);
     line = operation->place(line);
   }
-  for (std::size_t i = operations_.size(); i > 0; --i) {
-    data = operations_[i - 1]->decode(lines[i - 1], data);
+  for (std::size_t i = parts_.operations.size(); i > 0; --i) {
+    data = parts_.operations[i - 1]->decode(lines[i - 1], data);
   }
   return data;
 }
 
 LineData Backend::decode_before(const BackendOperation& operation, Line line, LineData data) const {
   std::vector<std::pair<const BackendOperation*, Line>> before;
-  for (const auto& other : operations_) {
+  for (const auto& other : parts_.operations) {
     if (other.get() == &operation) break;
     before.emplace_back(other.get(), line);
     line = other->place(line);
@@ -595,8 +635,8 @@ std::span<const std::uint32_t> Backend::pending_operations() const {
 }
 
 bool Backend::prepares_at_once(Completion free) const {
-  for (const auto& operation : operations_) {
-    if (!operation->starts_at_once(free)) return false;
+  for (WriteGate* const gate : gates_) {
+    if (!gate->starts_at_once(free)) return false;
   }
   return true;
 }
@@ -605,7 +645,7 @@ bool Backend::prepares_at_once(Completion free) const {
 
 void Backend::read(Line line, Completion done) {
   ++received_.reads;
-  if (operations_.empty()) return pm_.read(line, done);
+  if (passes_all()) return pm_.read(line, done);
   if (holds_whole(line)) {
     ++received_.forwarded_reads;
     queue_.schedule(queue_.now() + forward_latency_, Phase::kController, done);
@@ -614,7 +654,7 @@ void Backend::read(Line line, Completion done) {
   const std::uint32_t slot = reads_.take();
   reads_[slot] = {line, done, 1};
   const Completion located = completion<&Backend::read_located>(*this, slot);
-  for (const auto& operation : operations_) {
+  for (const auto& operation : parts_.operations) {
     reads_[slot].unanswered += !operation->locate(line, located);
   }
   read_located(slot, queue_.now());
@@ -626,7 +666,7 @@ void Backend::read_located(std::uint64_t number, Picoseconds) {
   if (--reading.unanswered > 0) return;
   reading.unanswered = 1;
   const Completion answered = completion<&Backend::read_answered>(*this, slot);
-  for (const auto& operation : operations_) {
+  for (const auto& operation : parts_.operations) {
     reads_[slot].unanswered += !operation->read(reading.line, answered);
   }
   pm_.read(place(reading.line), completion<&Backend::read_came>(*this, slot));
@@ -661,35 +701,38 @@ void Backend::read_answered(std::uint64_t number, Picoseconds now) {
 
 void Backend::statistics(StatisticsCollector& collector) const {
   collector.group("received", received_);
-  for (const auto& operation : operations_) operation->statistics(collector);
+  for_each_part([&](const auto& part) { part.statistics(collector); });
+  if (parts_.schedule != nullptr) parts_.schedule->statistics(collector);
 }
 
 std::string Backend::pending() const {
-  return sentences(operations_.size() + 1, [this](std::size_t i) {
-    if (i > 0) return operations_[i - 1]->pending();
-    if (held_ == 0) return std::string();
-    return std::to_string(held_) + " writes are held by the backend" +
-           (without_room_.empty() ? "" : ", which has no room for one and its metadata");
-  });
+  std::vector<std::string> all;
+  if (held_ > 0) {
+    all.push_back(std::to_string(held_) + " writes are held by the backend" +
+                  (without_room_.empty() ? "" : ", which has no room for one and its metadata"));
+  }
+  for_each_part([&](const auto& part) { all.push_back(part.pending()); });
+  if (parts_.schedule != nullptr) all.push_back(parts_.schedule->pending());
+  return sentences(all.size(), [&](std::size_t i) { return all[i]; });
 }
 
 std::unique_ptr<ImageDecoder> Backend::decoder() const {
   DecoderChain::Decoders decoders;
-  for (const auto& operation : operations_) {
-    if (auto decoder = operation->decoder()) decoders.push_back(std::move(decoder));
-  }
+  for_each_part([&](const auto& part) {
+    if (auto decoder = part.decoder()) decoders.push_back(std::move(decoder));
+  });
   if (decoders.empty()) return nullptr;
   return std::make_unique<DecoderChain>(std::move(decoders));
 }
 
 SurvivingRegisters Backend::registers() const {
   SurvivingRegisters registers;
-  for (const auto& operation : operations_) operation->add_registers(registers);
+  for_each_part([&](const auto& part) { part.add_registers(registers); });
   return registers;
 }
 
 void Backend::add_spare_bits(DeviceImage& device) const {
-  for (const auto& operation : operations_) {
+  for (const auto& operation : parts_.operations) {
     operation->add_spare_bits(device, [this](Line line) { return place(line); });
   }
 }

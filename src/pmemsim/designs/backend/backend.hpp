@@ -45,6 +45,8 @@
 #include "pmemsim/common/line_table.hpp"
 #include "pmemsim/common/slab.hpp"
 #include "pmemsim/designs/backend/backend_parameters.hpp"
+#include "pmemsim/designs/backend/backend_parts.hpp"
+#include "pmemsim/designs/backend/deferred_entries.hpp"
 #include "pmemsim/designs/backend/operation.hpp"
 #include "pmemsim/designs/backend/received_statistics.hpp"
 #include "pmemsim/designs/backend/result_buffer.hpp"
@@ -54,13 +56,14 @@ namespace pmemsim {
 
 class Backend {
  public:
-  using Operations = ResultBuffer::Operations;
+  using Operations = BackendParts::Operations;
 
   // `forward_latency`: until a read is answered by a write that is held.
-  Backend(EventQueue& queue, Memory& pm, Operations operations, Picoseconds forward_latency,
+  Backend(EventQueue& queue, Memory& pm, BackendParts parts, Picoseconds forward_latency,
           const BackendDefects& defects = {});
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
+  ~Backend();
 
   void read(Line line, Completion done);
   WriteId write(const Write& write);
@@ -118,9 +121,9 @@ class Backend {
   // From within accepted() or written() it goes to its queue when they are over: what becomes
   // persistent in one step isn't to be seen in part.
   void write_metadata(Line line, const LineData& data, Completion persisted = {});
-  // The same once there is room, as the operation has the line then; `persisting` is as that of a
-  // Write.
-  void write_back(Line line, const BackendOperation& operation, Completion persisting);
+  // The same for a line of entries once there is room, as the line is then; `persisting` is as that
+  // of a Write.
+  void write_back_entries(Line line, Completion persisting);
   // ... what those before it would make of the line, when it has read that.
   LineData decode_before(const BackendOperation& operation, Line line, LineData data) const;
   // From an operation: its results for the line, of whatever prediction or write, don't hold any
@@ -129,9 +132,7 @@ class Backend {
 
   // ---- For designs whose crashes may leave lines that can't be read, and that recovery restores.
 
-  void stored(Line line, EntryNeed need) {
-    for (const auto& operation : operations_) operation->stored(line, need);
-  }
+  void stored(Line line, EntryNeed need);
   // Before a commit that isn't a write. True: what has been accepted could be read after a crash;
   // otherwise `done` will be called when it could.
   bool publish(Completion done);
@@ -140,18 +141,12 @@ class Backend {
   std::optional<LineData> evicted(Line line, const LineData& data) const;
 
   // Before the run: the device's contents are as they would be if they had been written here.
-  void format(Image& device) {
-    for (const auto& operation : operations_) operation->format(device);
-  }
+  void format(Image& device);
   // Instead: nobody will look at them.
-  void leave_unsealed() {
-    for (const auto& operation : operations_) operation->leave_unsealed();
-  }
+  void leave_unsealed();
   const BackendDefects& defects() const { return defects_; }
-  const Operations& operations() const { return operations_; }
-  void observe(WriteObserver* observer) const {
-    for (const auto& operation : operations_) operation->observe(observer);
-  }
+  const Operations& operations() const { return parts_.operations; }
+  void observe(WriteObserver* observer) const;
   void statistics(StatisticsCollector& collector) const;
   // Empty if nothing is held; otherwise who waits for what.
   std::string pending() const;
@@ -176,7 +171,7 @@ class Backend {
   struct Passing {
     Write write;
     std::uint64_t order = 0;        // of arrival; 0: none
-    std::uint64_t unfinished = 0;   // operations: a bit each
+    std::uint64_t unfinished = 0;   // gates: a bit each
     std::uint32_t older = kNoSlot;  // the line's write before this one
     State state = State::kHeld;
     bool reserved = false;
@@ -190,11 +185,11 @@ class Backend {
 
     bool here() const { return state <= State::kNoRoom; }
   };
-  // Without room: a write and its metadata, or a line of metadata by itself.
+  // Without room: a write and its metadata, or a line of entries by itself.
   struct Waiting {
     WriteId write;
-    Line line{};
-    const BackendOperation* operation = nullptr;  // if it is that
+    Line entries{};
+    bool is_entries = false;
     Completion persisting{};
   };
   struct Reading {
@@ -203,6 +198,9 @@ class Backend {
     std::uint32_t unanswered = 0;
   };
 
+  template <class Visit>
+  void for_each_part(Visit visit) const;
+  bool passes_all() const { return parts_.operations.empty(); }
   void count(const Write& write, bool sent);
   WriteId take(const Write& write, bool reserved);
   std::uint32_t bringer(const Write& write) const;
@@ -210,7 +208,7 @@ class Backend {
   void acknowledge(std::uint64_t slot, Picoseconds now);
   void forget_acknowledgements(const Passing& passing);
   bool overtaken(const Write& write);
-  void operation_done(std::uint64_t slot_and_operation, Picoseconds now);
+  void gate_done(std::uint64_t slot_and_gate, Picoseconds now);
   void send_next(Line line);
   void send_next_later(std::uint64_t line, Picoseconds now);
   void send(std::uint32_t slot);
@@ -224,8 +222,9 @@ class Backend {
   void write_behind_step(std::uint64_t, Picoseconds now);
   bool send_waiting(const Waiting& waiting);
   bool send_together(std::uint32_t slot);
-  bool send_metadata(const Waiting& waiting);
+  bool send_entries(const Waiting& waiting);
   void accepted(std::uint64_t slot, Picoseconds now);
+  void schedule_accepted(const Passing& passing);
   void written(std::uint64_t slot, Picoseconds now);
   void read_located(std::uint64_t slot, Picoseconds now);
   void read_came(std::uint64_t slot, Picoseconds now);
@@ -244,9 +243,10 @@ class Backend {
 
   EventQueue& queue_;
   Memory& pm_;
-  const Operations operations_;
+  const BackendParts parts_;
+  std::vector<WriteGate*> gates_;
   const Picoseconds forward_latency_;
-  bool keeps_outdated_ = false;  // some operation sees to what is outdated
+  bool keeps_outdated_ = false;  // some gate replaces results that are outdated
   Picoseconds after_read_{};     // of all operations
   const BackendDefects defects_;
   ResultBuffer results_;

@@ -68,7 +68,7 @@ class Compression final : public BackendOperation {
   explicit Compression(const CompressionParameters& parameters) : parameters_(parameters) {}
 
   std::vector<SubOperation> sub_operations() const override;
-  Picoseconds after_read() const override { return parameters_.decompression_latency; }
+  Traits traits() const override { return {.after_read = parameters_.decompression_latency}; }
   void encode(const Write&, const Prepared&, Encoded& encoded) const override;
   void accepted(const Write& write, const Encoded& encoded) override;
   void dropped(const Write& write, const Encoded& encoded, bool accepted) override;

@@ -119,7 +119,7 @@ class Deduplication final : public BackendOperation, private PlaceKeeper {
  public:
   Deduplication(const DeduplicationParameters& parameters, std::uint32_t cores);
   void connect(EventQueue&, const Memory& pm, Backend& backend) override;
-  bool needs_entries() const override { return true; }
+  Traits traits() const override { return {.needs_entries = true}; }
   void share(LineEntries& entries) override;
 
   std::vector<SubOperation> sub_operations() const override;

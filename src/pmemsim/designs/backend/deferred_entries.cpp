@@ -7,11 +7,9 @@
 
 namespace pmemsim {
 
-void DeferredEntries::connect(EventQueue& queue, Backend& backend, const BackendOperation& entries,
-                              Completion persistent) {
+void DeferredEntries::connect(EventQueue& queue, Backend& backend, Completion persistent) {
   queue_ = &queue;
   backend_ = &backend;
-  entries_ = &entries;
   persistent_ = persistent;
 }
 
@@ -42,7 +40,7 @@ void DeferredEntries::write_back(Line entries) {
   ++statistics_.written_back;
   Completion persistent = persistent_;
   persistent.argument = entries.number;
-  backend_->write_back(entries, *entries_, persistent);
+  backend_->write_back_entries(entries, persistent);
 }
 
 void DeferredEntries::written_back(Picoseconds now) {

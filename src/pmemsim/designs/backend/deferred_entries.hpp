@@ -21,12 +21,22 @@
 #include <string>
 #include <vector>
 
+#include "pmemsim/common/event_queue.hpp"
 #include "pmemsim/common/line_table.hpp"
 #include "pmemsim/common/relations.hpp"
 #include "pmemsim/designs/backend/metadata_cache.hpp"
-#include "pmemsim/designs/backend/operation.hpp"
 
 namespace pmemsim {
+
+class Backend;
+
+// When the entry of a line has to be persistent, if not all are with their data
+// (designs/backend/line_entries.hpp).
+enum class EntryNeed : std::uint8_t {
+  kLater,     // a region wrote the line, and recovery would undo that: when it commits
+  kTogether,  // in one step with the data
+  kCommit,    // the same, and those of all lines written before it sooner
+};
 
 struct DeferredEntriesStatistics {
   std::uint64_t deferred = 0, written_back = 0, commits_held = 0;
@@ -45,10 +55,9 @@ class DeferredEntries {
  public:
   // `cache`: says which lines of entries differ from PM.
   explicit DeferredEntries(MetadataCache& cache) : cache_(cache) {}
-  // `entries` is the operation that knows what lines of entries hold. `persistent` is called, with
-  // the number of the line, in the step in which a line written back becomes persistent.
-  void connect(EventQueue& queue, Backend& backend, const BackendOperation& entries,
-               Completion persistent);
+  // `persistent` is called, with the number of the line, in the step in which a line of entries
+  // that is written back becomes persistent.
+  void connect(EventQueue& queue, Backend& backend, Completion persistent);
 
   void stored(Line line, EntryNeed need);
   EntryNeed need(Line line) const;
@@ -76,7 +85,6 @@ class DeferredEntries {
   MetadataCache& cache_;
   EventQueue* queue_ = nullptr;
   Backend* backend_ = nullptr;
-  const BackendOperation* entries_ = nullptr;
   Completion persistent_{};
   LineTable<EntryNeed> needs_;  // of lines that programs have stored to
   std::vector<Line> changed_;   // lines of entries, some of which have been written since

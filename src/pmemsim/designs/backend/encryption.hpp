@@ -54,7 +54,7 @@ class Encryption final : public BackendOperation {
  public:
   explicit Encryption(const EncryptionParameters& parameters);
   void connect(EventQueue& queue, const Memory&, Backend& backend) override;
-  bool needs_entries() const override { return true; }
+  Traits traits() const override { return {.needs_entries = true}; }
   void share(LineEntries& entries) override;
 
   std::vector<SubOperation> sub_operations() const override;

@@ -70,7 +70,7 @@ class ErrorCorrection final : public BackendOperation {
   explicit ErrorCorrection(const ErrorCorrectionParameters& parameters) : parameters_(parameters) {}
 
   std::vector<SubOperation> sub_operations() const override;
-  Picoseconds after_read() const override { return parameters_.latency; }
+  Traits traits() const override { return {.after_read = parameters_.latency}; }
   bool read(Line, Completion) override {
     ++statistics_.checked;
     return true;

@@ -160,10 +160,11 @@ class Integrity final : public BackendOperation, private EntryVerifier {
  public:
   Integrity(const IntegrityParameters& parameters, std::uint32_t cores);
   void connect(EventQueue& queue, const Memory&, Backend& backend) override;
-  bool needs_entries() const override { return true; }
+  Traits traits() const override {
+    return {.most_metadata = persists_nodes() ? tree_.levels() - 1 : 0, .needs_entries = true};
+  }
   void share(LineEntries& entries) override;
   // Beside the entries.
-  std::uint32_t most_metadata() const override { return persists_nodes() ? tree_.levels() - 1 : 0; }
 
   std::vector<SubOperation> sub_operations() const override;
   std::optional<Line> look_up(std::uint32_t number, const Prediction& subject) override;

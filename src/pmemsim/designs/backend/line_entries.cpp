@@ -8,9 +8,9 @@
 
 namespace pmemsim {
 
-void LineEntries::connect(EventQueue& queue, const Memory&, Backend& backend) {
+void LineEntries::connect(EventQueue& queue, Backend& backend) {
   backend_ = &backend;
-  deferred_.connect(queue, backend, *this, completion<&LineEntries::written_back>(*this));
+  deferred_.connect(queue, backend, completion<&LineEntries::written_back>(*this));
 }
 
 // Rule 3.

@@ -1,7 +1,7 @@
 // The entries of lines: for each line of PM where its data are, a counter that says by which write
 // they came there, and a MAC (Janus, 4.2 and 5.1). Encryption, integrity and deduplication have
-// them in common, so they are an operation of their own, which is there when one of these is, and
-// stands behind them.
+// them in common, so they are a part of the backend of their own, which is there when one of these
+// is, and comes behind them.
 //
 //   1  Entries lie in PM, in lines of their own, and are cached on the chip. An entry has 16 bytes,
 //      so that a line of entries covers four of data; without integrity it has no MAC and 8 bytes.
@@ -35,6 +35,7 @@
 #include "pmemsim/designs/backend/merkle_tree.hpp"
 #include "pmemsim/designs/backend/metadata_cache.hpp"
 #include "pmemsim/designs/backend/operation.hpp"
+#include "pmemsim/designs/backend/write_gate.hpp"
 
 namespace pmemsim {
 
@@ -77,7 +78,7 @@ struct EntryStatistics {
   }
 };
 
-class LineEntries final : public BackendOperation {
+class LineEntries final : public WriteGate {
  public:
   // `defers`: entries may come later than their data.
   LineEntries(const MetadataCacheParameters& cache, std::uint32_t cores, bool defers)
@@ -87,14 +88,16 @@ class LineEntries final : public BackendOperation {
   // Rule 6.
   bool sealed() const { return sealed_; }
 
-  void connect(EventQueue& queue, const Memory&, Backend& backend) override;
-  void format(Image& device) override;
-  void leave_unsealed() override { sealed_ = false; }
+  void connect(EventQueue& queue, Backend& backend);
+  // Before the run, if somebody will look at the device: it holds what programs find there in the
+  // clear, and shall hold it as if it had been written here.
+  void format(Image& device);
+  // Instead, if nobody will: what it holds needn't be encrypted, or hashed. Times are the same.
+  void leave_unsealed() { sealed_ = false; }
   // Instead: the device holds what a crash has left, and these registers have survived. Tables that
   // deduplication keeps aren't rebuilt. (No command goes on after a crash. That rule 3 holds over
   // one can be seen only by going on: tests do.)
   void restart(const Image& device, const SurvivingRegisters& registers);
-  std::uint32_t most_metadata() const override { return 1; }
 
   // The line of entries that has to be read first, if it isn't cached.
   std::optional<Line> look_up_entry(Line line);
@@ -114,23 +117,32 @@ class LineEntries final : public BackendOperation {
     return need(newer.line) != EntryNeed::kCommit;
   }
   void forget(const Completion& done) override { deferred_.forget(done); }
-  void encode(const Write& write, const Prepared&, Encoded& encoded) const override;
-  void sent(const Write&, const Encoded& encoded) override;
-  void accepted(const Write& write, const Encoded& encoded) override;
-  void dropped(const Write& write, const Encoded& encoded, bool accepted) override;
-  void written(const Write&, const Encoded& encoded) override;
-  void stored(Line line, EntryNeed need) override {
+
+  // As those of an operation (operation.hpp), behind the last one that needs entries.
+  void encode(const Write& write, const Prepared&, Encoded& encoded) const;
+  void sent(const Write&, const Encoded& encoded);
+  void accepted(const Write& write, const Encoded& encoded);
+  void dropped(const Write& write, const Encoded& encoded, bool accepted);
+  void written(const Write&, const Encoded& encoded);
+  std::unique_ptr<ImageDecoder> decoder() const;
+  void add_registers(SurvivingRegisters& registers) const;
+  void statistics(StatisticsCollector& collector) const;
+  std::string pending() const { return deferred_.pending(); }
+
+  // A program's store to the line is about to become visible.
+  void stored(Line line, EntryNeed need) {
     if (defers_) deferred_.stored(line, need);
   }
-  bool publish(Completion done) override { return deferred_.publish(done); }
-  std::vector<Encoded::Metadata> metadata(Line entries) const override;
+  // True: what has been accepted could be read after a crash. Otherwise `done` will be called once,
+  // when what has been until now could.
+  bool publish(Completion done) { return deferred_.publish(done); }
+  // What a line of entries holds now, and others that have to become persistent in one step with
+  // it, behind it.
+  std::vector<Encoded::Metadata> metadata(Line entries) const;
   // From within the queue: the line of entries that DeferredEntries has sent is persistent.
   void written_back(std::uint64_t entries, Picoseconds now);
-  std::optional<LineData> evicted(Line line, const LineData& data) const override;
-  std::unique_ptr<ImageDecoder> decoder() const override;
-  void add_registers(SurvivingRegisters& registers) const override;
-  void statistics(StatisticsCollector& collector) const override;
-  std::string pending() const override { return deferred_.pending(); }
+  // Backend::evicted()
+  std::optional<LineData> evicted(Line line, const LineData& data) const;
 
  private:
   EntryNeed need(Line line) const { return defers_ ? deferred_.need(line) : EntryNeed::kTogether; }

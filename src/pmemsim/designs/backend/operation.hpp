@@ -1,18 +1,18 @@
 // One operation of the backend: encryption, integrity, deduplication, wear-leveling, ...
 //
-// It does two things to a write: it takes time (write()), and it changes what goes to the device
-// (encode()): the line's place, its contents, and lines of its own metadata beside it. encode()
-// only proposes. What the operation keeps changes when it is told that a write has been sent,
-// accepted, dropped, or written out; what it keeps in persistent registers, in accepted() and
+// It does two things to a write: it takes time (sub_operations()), and it changes what goes to the
+// device (encode()): the line's place, its contents, and lines of its own metadata beside it.
+// encode() only proposes. What the operation keeps changes when it is told that a write has been
+// sent, accepted, dropped, or written out; what it keeps in persistent registers, in accepted() and
 // dropped() alone, for these come in the very step in which the write becomes persistent, or is
 // lost.
 //
-// It may also start before the write comes: prepare() shows what is expected to be written, and
-// write() and encode() what of this they may use. Nothing may follow from a prediction but time:
-// what the operation keeps, what it encodes and what it would answer a read with are as without it.
+// Its sub-operations may start before the write comes, on what is expected to be written. Nothing
+// may follow from a prediction but time: what the operation keeps, what it encodes and what it
+// would answer a read with are as without it.
 //
 // An operation always sees the data of a whole line. Of a write that brings only some bytes
-// (Write::bytes), write() shows the others as they were when it came, encode() and what follows as
+// (Write::bytes), its gate sees the others as they were when it came, encode() and what follows as
 // they go with it.
 #pragma once
 
@@ -31,7 +31,7 @@
 #include "pmemsim/designs/backend/prediction.hpp"
 #include "pmemsim/designs/backend/sub_operation.hpp"
 #include "pmemsim/designs/backend/surviving_registers.hpp"
-#include "pmemsim/designs/backend/write_observer.hpp"
+#include "pmemsim/designs/backend/write_gate.hpp"
 #include "pmemsim/machine/memory/memory.hpp"
 
 namespace pmemsim {
@@ -59,36 +59,23 @@ struct Encoded {
   Seal seal{};
 };
 
-// When the entry of a line has to be persistent, if not all are with their data
-// (designs/backend/line_entries.hpp).
-enum class EntryNeed : std::uint8_t {
-  kLater,     // a region wrote the line, and recovery would undo that: when it commits
-  kTogether,  // in one step with the data
-  kCommit,    // the same, and those of all lines written before it sooner
-};
-
 class BackendOperation {
  public:
   virtual ~BackendOperation() = default;
   // Once, before the run. What `pm` holds then is as the program has written it. `backend` is to be
   // told of metadata_changed().
   virtual void connect(EventQueue&, const Memory& /*pm*/, Backend& /*backend*/) {}
-  // Before the run, after connect(), if somebody will look at the device: it holds what programs
-  // find there in the clear, and should hold it as if the operation had written it.
-  virtual void format(Image& /*device*/) {}
-  // Instead, if nobody will: what it holds needn't be encrypted, or hashed. Times are the same.
-  virtual void leave_unsealed() {}
-  // Who wants to know how long writes wait for what takes time.
-  virtual void observe(WriteObserver*) {}
-  // Before that, of those that need the entries of lines: from now on they are there.
-  virtual bool needs_entries() const { return false; }
+  struct Traits {
+    std::uint32_t most_metadata = 0;  // lines of metadata that a write may have, at most
+    bool needs_entries = false;       // of lines (LineEntries)
+    Picoseconds after_read{};         // what a read takes once the line's data have come from PM
+  };
+  virtual Traits traits() const { return {}; }
+  // Before connect(), if it needs the entries of lines: from now on they are there.
   virtual void share(LineEntries&) {}
-  // Lines of metadata that a write may have, at most.
-  virtual std::uint32_t most_metadata() const { return 0; }
 
   // ---- The time that it takes for a write: that of its sub-operations
-  // (designs/backend/schedule.hpp), in an order in which they can be done. What needs none of them
-  // may take its time in write() below.
+  // (designs/backend/schedule.hpp), in an order in which they can be done.
   virtual std::vector<SubOperation> sub_operations() const { return {}; }
   // The sub-operation of that number is about to start: the line of metadata in PM that it has to
   // wait for, since that isn't cached. It is from now on.
@@ -107,43 +94,18 @@ class BackendOperation {
                                                 Line /*other*/) const {
     return {};
   }
-  // Of what takes time: would it start on a prediction at once? If not, `free` is called once, when
-  // it would.
-  virtual bool starts_at_once(Completion /*free*/) { return true; }
-
-  // A write is expected: start on it, as far as the prediction goes. Called again with the same
-  // identity when more is known of it, or bytes of its data have been replaced.
-  virtual void prepare(PreparedId, const Prediction&) {}
-  // Does it see to results that don't hold any more by itself?
-  virtual bool keeps_outdated() const { return false; }
-  // The results aren't needed any more. Once for each identity, whatever has become of it.
-  virtual void discard(PreparedId) {}
-
-  // A write has reached the controller. True: nothing to do before it may go to the queues.
-  // Otherwise `done` will be called once, not from within, unless the write is dropped first.
-  // `prepared`: results that fit the write, until they are discarded, which may be before it goes
-  // on.
-  virtual bool write(const Write&, const Prepared& /*prepared*/, Completion /*done*/) {
-    return true;
-  }
-  // A write has come for a line that another one is still held for. May that one bring its data,
-  // too?
-  virtual bool may_bring(const Write& /*newer*/) const { return true; }
-  // It does: the write that `done` is waited for, if it still is, holds that now.
-  virtual void brings(const Write& /*both*/, const Completion& /*done*/) {}
-  // A write that it hasn't done with has been dropped: `done` must not be called any more.
-  virtual void forget(const Completion& /*done*/) {}
-  // The same for a read.
+  // What takes time of its own before a write goes on, instead of sub-operations; nullptr: nothing.
+  virtual WriteGate* gate() { return nullptr; }
+  // A read has reached the controller. True: nothing to do for it. Otherwise `done` will be called
+  // once, not from within.
   virtual bool read(Line, Completion /*done*/) { return true; }
-  // What it takes for a read once the line's data have come from PM.
-  virtual Picoseconds after_read() const { return {}; }
-
   // Where a line stands has to be known before it can be read. True: it is. Otherwise `done` will
   // be called once, not from within.
   virtual bool locate(Line, Completion /*done*/) { return true; }
 
   // What would go to the queues if the write were accepted now; other operations come before and
-  // after this one. `prepared`: what is left of that of write(); if it has data, so has the write.
+  // after this one. `prepared`: what is left of that of its gates; if it has data, so has the
+  // write.
   virtual void encode(const Write&, const Prepared& /*prepared*/, Encoded&) const {}
   virtual void sent(const Write&, const Encoded&) {}
   virtual void accepted(const Write&, const Encoded&) {}
@@ -151,17 +113,6 @@ class BackendOperation {
   virtual void dropped(const Write&, const Encoded&, bool /*accepted*/) {}
   // It has left its queue for the device: it can't be dropped any more.
   virtual void written(const Write&, const Encoded&) {}
-
-  // A program's store to the line is about to become visible.
-  virtual void stored(Line, EntryNeed) {}
-  // True: what has been accepted could be read after a crash. Otherwise `done` will be called once,
-  // when what has been until now could.
-  virtual bool publish(Completion /*done*/) { return true; }
-  // What a line of its metadata that it has asked Backend::write_back() for holds now, and others
-  // that have to become persistent in one step with it, behind it.
-  virtual std::vector<Encoded::Metadata> metadata(Line) const { return {}; }
-  // Backend::evicted()
-  virtual std::optional<LineData> evicted(Line, const LineData& data) const { return data; }
 
   // Where a line stands now, and what it holds there means.
   virtual Line place(Line line) const { return line; }

@@ -33,7 +33,7 @@ void ResultBuffer::expect(const ResultBufferSize& size, PredictionObserver& obse
 
 PreparedId ResultBuffer::prepare(const Prediction& prediction) {
   discard_old();
-  if (operations_.empty() || taken_ >= size_.entries) return {};
+  if (!usable_ || taken_ >= size_.entries) return {};
   const std::uint32_t slot = entries_.take();
   Entry& entry = entries_[slot];
   entry = {.prediction = prediction, .prepared = queue_.now()};
@@ -71,7 +71,7 @@ bool ResultBuffer::complete(PreparedId id, const LineData& data, ByteMask bytes)
 
 void ResultBuffer::show(std::uint32_t slot) {
   const Entry& entry = entries_[slot];
-  for (const auto& operation : operations_) operation->prepare(entry.outcome.id, entry.prediction);
+  for (WriteGate* const gate : gates_) gate->prepare(entry.outcome.id, entry.prediction);
 }
 
 std::uint32_t ResultBuffer::slot_of(PreparedId id) const {
@@ -198,7 +198,7 @@ void ResultBuffer::discard(std::uint32_t slot, Fate fate, Picoseconds when) {
   entries_[slot].outcome.fate = fate;
   entries_[slot].outcome.when = when;
   leave(slot);
-  for (const auto& operation : operations_) operation->discard(id);
+  for (WriteGate* const gate : gates_) gate->discard(id);
   tell(slot);
 }
 

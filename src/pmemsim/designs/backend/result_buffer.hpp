@@ -22,15 +22,14 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "pmemsim/common/event_queue.hpp"
 #include "pmemsim/common/line_table.hpp"
 #include "pmemsim/common/slab.hpp"
 #include "pmemsim/designs/backend/backend_parameters.hpp"
-#include "pmemsim/designs/backend/operation.hpp"
 #include "pmemsim/designs/backend/prediction.hpp"
+#include "pmemsim/designs/backend/write_gate.hpp"
 #include "pmemsim/machine/memory/bank_queues.hpp"
 #include "pmemsim/machine/memory/memory.hpp"
 
@@ -43,10 +42,10 @@ struct ResultBufferSize {
 
 class ResultBuffer {
  public:
-  using Operations = std::vector<std::unique_ptr<BackendOperation>>;
-
-  ResultBuffer(const EventQueue& queue, const Operations& operations, const BackendDefects& defects)
-      : queue_(queue), operations_(operations), defects_(defects) {}
+  // `usable`: there are operations that a prediction may be of use for.
+  ResultBuffer(const EventQueue& queue, const std::vector<WriteGate*>& gates, bool usable,
+               const BackendDefects& defects)
+      : queue_(queue), gates_(gates), usable_(usable), defects_(defects) {}
   ResultBuffer(const ResultBuffer&) = delete;
   ResultBuffer& operator=(const ResultBuffer&) = delete;
 
@@ -94,7 +93,8 @@ class ResultBuffer {
   Prepared used_before(const Write& write) const;
 
   const EventQueue& queue_;
-  const Operations& operations_;
+  const std::vector<WriteGate*>& gates_;
+  const bool usable_;
   const BackendDefects& defects_;
   ResultBufferSize size_;
   PredictionObserver* observer_ = nullptr;

@@ -37,7 +37,7 @@ OperationSchedule::OperationSchedule(std::vector<BackendOperation*> operations,
   }
 }
 
-void OperationSchedule::connect(EventQueue& queue, const Memory&, Backend& backend) {
+void OperationSchedule::connect(EventQueue& queue, Backend& backend) {
   queue_ = &queue;
   backend_ = &backend;
   if (expected_writes_) expected_writes_->connect(queue, backend);

@@ -1,6 +1,5 @@
 // When the sub-operations of all operations are done, for writes that have come and for those that
-// are expected: the BMO logic of Janus (4.3.2, Figure 7d). In the backend's list it is one more
-// operation, the last: the one that takes time.
+// are expected: the BMO logic of Janus (4.3.2, Figure 7d).
 //
 //   1  A unit does the sub-operations of one line at a time, side by side as far as the graph lets
 //      them (Janus, Table 3: "4 units per core, at cache-line granularity"). There are so many
@@ -41,6 +40,8 @@
 #include "pmemsim/designs/backend/operation.hpp"
 #include "pmemsim/designs/backend/operation_graph.hpp"
 #include "pmemsim/designs/backend/work_statistics.hpp"
+#include "pmemsim/designs/backend/write_gate.hpp"
+#include "pmemsim/designs/backend/write_observer.hpp"
 
 namespace pmemsim {
 
@@ -77,12 +78,12 @@ struct ScheduleStatistics {
   }
 };
 
-class OperationSchedule final : public BackendOperation {
+class OperationSchedule final : public WriteGate {
  public:
   // `operations` are those that the graph is made of, `units` those of all cores.
   OperationSchedule(std::vector<BackendOperation*> operations, OperationGraph graph,
                     std::uint32_t units, const BackendParameters& parameters);
-  void connect(EventQueue& queue, const Memory& pm, Backend& backend) override;
+  void connect(EventQueue& queue, Backend& backend);
 
   void prepare(PreparedId id, const Prediction& prediction) override;
   bool keeps_outdated() const override { return expected_writes_.has_value(); }
@@ -90,12 +91,12 @@ class OperationSchedule final : public BackendOperation {
   bool write(const Write& write, const Prepared& prepared, Completion done) override;
   void brings(const Write& both, const Completion& done) override;
   void forget(const Completion& done) override;
-  void accepted(const Write& write, const Encoded&) override;
+  void accepted(const Write& write, const Encoded&);
   bool starts_at_once(Completion free) override;
   void observe(WriteObserver* observer) override { observer_ = observer; }
 
-  void statistics(StatisticsCollector& collector) const override;
-  std::string pending() const override;
+  void statistics(StatisticsCollector& collector) const;
+  std::string pending() const;
 
  private:
   // A line, from when it is expected or comes until all is done, or nobody wants it any more.
