@@ -50,7 +50,18 @@ nb::list list_parameters() {
     entry["limits"] = parameter.limits;
     entry["choices"] = parameter.choices;
     entry["description"] = parameter.description;
-    entry["defect"] = parameter.defect;
+    found.append(entry);
+  }
+  return found;
+}
+
+// Every fault that can be injected.
+nb::list list_faults() {
+  nb::list found;
+  for (const Fault& fault : declared_faults()) {
+    nb::dict entry;
+    entry["name"] = fault.name;
+    entry["what"] = fault.what;
     found.append(entry);
   }
   return found;
@@ -170,6 +181,7 @@ void bind_simulator(nb::module_& module) {
   for (const std::string_view layer : kLayerNames) layers.append(layer);
   module.attr("layer_names") = nb::tuple(layers);
   module.def("parameters", &list_parameters);
+  module.def("faults", &list_faults);
   module.def("layers", &list_layers);
   module.def("check_values", &check_values, nb::arg("settings"));
   module.def("promises_whole_regions", &promises_whole_regions, nb::arg("settings"));

@@ -61,7 +61,7 @@ LineData with_each_word(Line line, LineData data, Change change) {
 class DelayingBackend final : public BackendOperation, public WriteGate {
  public:
   WriteGate* gate() override { return this; }
-  void connect(EventQueue& queue, const Memory&, Backend&) override { queue_ = &queue; }
+  void connect(EventQueue& queue, const Memory&, MetadataPort&) override { queue_ = &queue; }
   Traits traits() const override { return {.most_metadata = 1}; }
 
   bool write(const Write&, const Prepared&, Completion done) override {

@@ -38,7 +38,7 @@ class PreparingOperation final : public BackendOperation, public WriteGate {
   };
   explicit PreparingOperation(const Times& times) : times_(times) {}
 
-  void connect(EventQueue& queue, const Memory&, Backend& backend) override {
+  void connect(EventQueue& queue, const Memory&, MetadataPort& backend) override {
     queue_ = &queue;
     backend_ = &backend;
   }
@@ -180,7 +180,7 @@ class PreparingOperation final : public BackendOperation, public WriteGate {
 
   const Times times_;
   EventQueue* queue_ = nullptr;
-  Backend* backend_ = nullptr;
+  MetadataPort* backend_ = nullptr;
   std::map<PreparedId, Result> results_;
   std::map<std::uint64_t, Completion> waiting_;
   std::uint64_t requests_ = 0;

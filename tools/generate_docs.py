@@ -34,7 +34,7 @@ def resolved(*presets: Preset) -> dict[str, str]:
 def machine_parameters() -> list[str]:
     """The parameters that a machine has to give: all but those of designs and of a run."""
     others = {"run", *LAYERS, *(group for layer in _core.layers() for group in layer["parameters"])}
-    keys = [parameter["key"] for parameter in _core.parameters() if not parameter["defect"]]
+    keys = [parameter["key"] for parameter in _core.parameters()]
     return [key for key in keys if key.partition(".")[0] not in others]
 
 

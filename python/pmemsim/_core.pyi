@@ -18,7 +18,12 @@ class Parameter(TypedDict):
     limits: str
     choices: list[str]
     description: str
-    defect: bool  # a deliberate one, for tests of crash verification
+
+class Fault(TypedDict):
+    """A protective mechanism that can be taken away (the setting `pmemsim.faults`)."""
+
+    name: str
+    what: str
 
 class Layer(TypedDict):
     """One choice of one of a design's four layers."""
@@ -33,6 +38,7 @@ class Layer(TypedDict):
 layer_names: tuple[str, ...]
 
 def parameters() -> list[Parameter]: ...
+def faults() -> list[Fault]: ...
 def layers() -> list[Layer]: ...
 def check_values(settings: _Settings) -> None: ...
 def promises_whole_regions(settings: _Settings) -> bool: ...

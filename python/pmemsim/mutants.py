@@ -18,6 +18,9 @@ from pmemsim.stress import StressSet, stress_sets
 from pmemsim.trace import Trace
 from pmemsim.workloads import LOGS, WorkloadRun
 
+FAULTS_KEY = "pmemsim.faults"
+"""The key of the setting that injects faults."""
+
 SUBSETS = 2
 """Images with lines that the caches might have written back, at each point."""
 
@@ -28,8 +31,9 @@ class Mutant:
 
     design: str
     switch: str
-    """The parameter that takes the mechanism away."""
-    value: str
+    """The injected fault, or the parameter, that takes the mechanism away."""
+    setting: tuple[str, str] | None
+    """The key and the value that do so; None: nothing is taken away."""
     what: str
     """What is missing."""
     workload: WorkloadRun
@@ -39,12 +43,17 @@ class Mutant:
     """The same: parameters of the mutant's own, a backend that no preset has among them."""
 
     @property
+    def is_fault(self) -> bool:
+        """Whether it has an injected fault, not a parameter that does the same."""
+        return self.setting is not None and self.setting[0] == FAULTS_KEY
+
+    @property
     def unbroken(self) -> Mutant:
-        """The same without the defect."""
-        return Mutant(self.design, "", "", "", self.workload, self.stress, self.extra)
+        """The same with nothing taken away."""
+        return Mutant(self.design, "", None, "", self.workload, self.stress, self.extra)
 
     def configuration(self, machine: str) -> Configuration:
-        """The design on a machine, with the defect if there is one."""
+        """The design on a machine, with the fault if there is one."""
         return configure(self.design, machine, dict(self._overrides))
 
     def command(self, machine: str) -> str:
@@ -61,7 +70,7 @@ class Mutant:
     @property
     def _overrides(self) -> list[tuple[str, str]]:
         values = [*(self.stress.values if self.stress else ()), *self.extra]
-        return [*values, (self.switch, self.value)] if self.switch else values
+        return [*values, self.setting] if self.setting else values
 
 
 @dataclass(frozen=True)
@@ -107,9 +116,10 @@ def _mutant(entry: dict[str, Any]) -> Mutant:
         log=entry.get("log"),
     )
     stress = stress_sets()[entry["stress"]] if "stress" in entry else None
-    value = str(entry.get("value", "true"))
+    switch = entry.get("fault") or entry["parameter"]
+    setting = (FAULTS_KEY, switch) if "fault" in entry else (switch, str(entry["value"]))
     extra = tuple((key, str(value)) for key, value in entry.get("set", {}).items())
-    return Mutant(entry["design"], entry["break"], value, entry["what"], run, stress, extra)
+    return Mutant(entry["design"], switch, setting, entry["what"], run, stress, extra)
 
 
 def judge(

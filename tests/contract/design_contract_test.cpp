@@ -436,7 +436,8 @@ class SelectiveMetadata : public testing::TestWithParam<std::string_view> {
          {"shared.ways", "2"},
          {"pm.wpq_entries", wpq_entries},
          {"pm.controllers", "2"}});
-    if (!defect.empty()) list.push_back({"backend.break." + std::string(defect), "true", "test"});
+    if (!defect.empty())
+      list.push_back({"pmemsim.faults", "backend." + std::string(defect), "test"});
     const Configuration configuration = configure(list);
     if (GetParam() != "software-undo") {
       return crash_shared({.seed = seed, .threads = 1 + seed % 4}, configuration);
@@ -481,7 +482,7 @@ bool goes_wrong(trace::ProgramLog log, const std::string& atomicity, const std::
                             {"backend", "delaying"},
                             {"pm.wpq_entries", "2"},
                             {"pm.controllers", "2"}});
-    list.push_back({defect, "true", "contract"});
+    list.push_back({"pmemsim.faults", defect, "contract"});
     if (!crash_program(program.builder, configure(list, with_doubles())).problem.empty()) {
       return true;
     }
@@ -492,8 +493,7 @@ bool goes_wrong(trace::ProgramLog log, const std::string& atomicity, const std::
 TEST(SoftwareLog, CrashesShowWhatAnUndoLogLeavesOut) {
   for (const std::string defect :
        {"log_flush", "log_fence", "data_flush", "data_fence", "commit_flush"}) {
-    EXPECT_TRUE(
-        goes_wrong(trace::ProgramLog::kUndo, "software-undo", "software_undo.break." + defect))
+    EXPECT_TRUE(goes_wrong(trace::ProgramLog::kUndo, "software-undo", "software_undo." + defect))
         << defect;
   }
 }
@@ -501,8 +501,7 @@ TEST(SoftwareLog, CrashesShowWhatAnUndoLogLeavesOut) {
 TEST(SoftwareLog, CrashesShowWhatARedoLogLeavesOut) {
   for (const std::string defect : {"log_flush", "log_fence", "commit_flush", "commit_fence",
                                    "data_flush", "data_fence", "release_flush", "release_fence"}) {
-    EXPECT_TRUE(
-        goes_wrong(trace::ProgramLog::kRedo, "software-redo", "software_redo.break." + defect))
+    EXPECT_TRUE(goes_wrong(trace::ProgramLog::kRedo, "software-redo", "software_redo." + defect))
         << defect;
   }
 }
@@ -532,7 +531,7 @@ class BackendContract : public testing::TestWithParam<std::string_view> {
                                 {"pm.page_size", GetParam()},
                                 {"pm.controllers", "2"}});
         if (!defect.empty()) {
-          list.push_back({"backend.break." + std::string(defect), "true", "contract"});
+          list.push_back({"pmemsim.faults", "backend." + std::string(defect), "contract"});
         }
         const SharedRun run =
             crash_shared({.seed = seed, .threads = 2}, configure(list, with_doubles()));

@@ -343,7 +343,7 @@ TEST_P(OvertakenStores, TakeTheirRegionsBack) {
 }
 
 TEST(PmemSpecWithoutIds, OvertakenStoresStay) {
-  const Found found = crash_overtaken_store({{"pmem_spec.break.tags", "true"}});
+  const Found found = crash_overtaken_store({{"pmemsim.faults", "pmem_spec.tags"}});
   report(found);
   EXPECT_EQ(found.alarms, 0u);
   EXPECT_EQ(found.violating, 1u);
@@ -351,8 +351,8 @@ TEST(PmemSpecWithoutIds, OvertakenStoresStay) {
 }
 // Where releases wait, they find nothing, and nothing is lost without them.
 TEST(PmemSpecWithoutIds, NothingIsLostWhereReleasesWait) {
-  for (const char* tags : {"false", "true"}) {
-    const std::vector<KeyValue> more{{"pmem_spec.break.tags", tags}};
+  for (const char* tags : {"", "pmem_spec.tags"}) {
+    const std::vector<KeyValue> more{{"pmemsim.faults", tags}};
     for (const Found& found : {crash_regions(long_tests() ? 60 : 20, "1", more),
                                crash_stores(long_tests() ? 60 : 20, "1", more)}) {
       report(found);
@@ -365,7 +365,7 @@ TEST(PmemSpecWithoutIds, NothingIsLostWhereReleasesWait) {
 
 class BrokenPmemSpec : public testing::TestWithParam<const char*> {
  protected:
-  std::string key_ = "pmem_spec.break." + std::string(GetParam());
+  std::string fault_ = "pmem_spec." + std::string(GetParam());
 };
 class BrokenPmemSpecInRegions : public BrokenPmemSpec {};
 INSTANTIATE_TEST_SUITE_P(, BrokenPmemSpecInRegions,
@@ -374,7 +374,7 @@ INSTANTIATE_TEST_SUITE_P(, BrokenPmemSpecInRegions,
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(BrokenPmemSpecInRegions, IsFound) {
-  const Found found = crash_regions(kEnough, "1", {{key_, "true"}});
+  const Found found = crash_regions(kEnough, "1", {{"pmemsim.faults", fault_}});
   report(found);
   EXPECT_GT(found.violating, 0u);
 }
@@ -386,7 +386,7 @@ INSTANTIATE_TEST_SUITE_P(, BrokenSpeculationBuffer,
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(BrokenSpeculationBuffer, MissesStaleReads) {
-  const Found found = crash_regions(4 * kEnough, "1", {{key_, "true"}});
+  const Found found = crash_regions(4 * kEnough, "1", {{"pmemsim.faults", fault_}});
   report(found);
   EXPECT_GT(found.violating, 0u);
   EXPECT_NE(found.story.find("has read line"), std::string::npos) << found.story;
@@ -399,13 +399,13 @@ INSTANTIATE_TEST_SUITE_P(, BrokenPmemSpecOutside, testing::Values("barrier", "ma
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(BrokenPmemSpecOutside, IsFound) {
-  const Found found = crash_stores(kEnough, "1", {{key_, "true"}});
+  const Found found = crash_stores(kEnough, "1", {{"pmemsim.faults", fault_}});
   report(found);
   EXPECT_GT(found.violating, 0u);
 }
 
 TEST(UnorderedControllers, AreFound) {
-  const Found found = crash_regions(3 * kEnough, "4", {{"pmem_spec.break.order", "true"}});
+  const Found found = crash_regions(3 * kEnough, "4", {{"pmemsim.faults", "pmem_spec.order"}});
   report(found);
   EXPECT_GT(found.violating, 0u);
 }

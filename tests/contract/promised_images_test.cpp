@@ -179,24 +179,23 @@ struct Broken {
 };
 class BrokenPromises : public testing::TestWithParam<Broken> {};
 INSTANTIATE_TEST_SUITE_P(Designs, BrokenPromises,
-                         testing::Values(Broken{{"x86", "asap"}, "asap.break.dependences", true},
-                                         Broken{{"x86", "asap"}, "asap.break.lock_bit", true},
-                                         Broken{{"x86", "hw-undo"}, "log.break.order", true},
-                                         Broken{{"x86", "hw-redo"}, "log.break.order", true},
-                                         Broken{{"x86", "lad"}, "log.break.order", true},
-                                         Broken{{"x86", "none"}, "x86.break.fence", false},
-                                         Broken{{"eadr", "none"}, "eadr.break.order", false},
-                                         Broken{{"dpo", "none"}, "dpo.break.order", false},
-                                         Broken{{"hops", "none"}, "hops.break.epochs", false},
-                                         Broken{
-                                             {"hops", "none"}, "hops.break.dependences", false}));
+                         testing::Values(Broken{{"x86", "asap"}, "asap.dependences", true},
+                                         Broken{{"x86", "asap"}, "asap.lock_bit", true},
+                                         Broken{{"x86", "hw-undo"}, "log.order", true},
+                                         Broken{{"x86", "hw-redo"}, "log.order", true},
+                                         Broken{{"x86", "lad"}, "log.order", true},
+                                         Broken{{"x86", "none"}, "x86.fence", false},
+                                         Broken{{"eadr", "none"}, "eadr.order", false},
+                                         Broken{{"dpo", "none"}, "dpo.order", false},
+                                         Broken{{"hops", "none"}, "hops.epochs", false},
+                                         Broken{{"hops", "none"}, "hops.dependences", false}));
 
 TEST_P(BrokenPromises, LeaveWhatIsNotAllowed) {
   const Broken& broken = GetParam();
   std::uint64_t outside = 0;
   for (std::uint32_t seed = 0; seed < 200 && outside == 0; ++seed) {
     const Configuration machine = small_machine(broken.layers.ordering, broken.layers.atomicity,
-                                                {{broken.defect, "true"},
+                                                {{"pmemsim.faults", broken.defect},
                                                  {"pm.interleaving", "line"},
                                                  {"pm.wpq_entries", "2"},
                                                  {"pm.latency_factor", "8"}});

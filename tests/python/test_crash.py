@@ -198,7 +198,7 @@ def test_random_programs_find_nothing(tmp_path: Path) -> None:
 
 
 def test_a_random_program_that_goes_wrong_is_seen_again() -> None:
-    broken = ("--design", "hw-redo", "--set", "log.break.release=true")
+    broken = ("--design", "hw-redo", "--set", "pmemsim.faults=log.release")
     done = pmemsim("crash", "--random", "3", *broken)
     assert done.returncode == 1, done.stderr
     assert "violations also in: hw-redo on random of seed" in done.stderr
@@ -268,7 +268,9 @@ def seen_again(story: str) -> str:
 
 
 def test_a_broken_design_tells_its_story(queue_trace: Path) -> None:
-    done = pmemsim("crash", queue_trace, "--design", "hw-undo", "--set", "log.break.commit=true")
+    done = pmemsim(
+        "crash", queue_trace, "--design", "hw-undo", "--set", "pmemsim.faults=log.commit"
+    )
     assert done.returncode == 1
     assert "hw-undo doesn't recover queue: a crash at" in done.stderr
     assert "was promised to survive" in done.stderr
@@ -314,7 +316,7 @@ def test_a_wrong_image_is_kept_and_the_last_one_of_a_time(
     assert done.returncode == 0
     assert f"no image is wrong; {kept} isn't written" in done.stderr
     assert list(tmp_path.iterdir()) == []
-    done = pmemsim(*asked, "--set", "log.break.commit=true")
+    done = pmemsim(*asked, "--set", "pmemsim.faults=log.commit")
     assert done.returncode == 1
     wrong = kept.read_bytes()
     assert pmemsim(*asked, "--at", "20us").returncode == 0
@@ -324,7 +326,7 @@ def test_a_wrong_image_is_kept_and_the_last_one_of_a_time(
 
 
 def test_what_is_lost_before_anything_is_persistent_is_seen_again(queue_trace: Path) -> None:
-    done = pmemsim("crash", queue_trace, "--design", "eadr", "--set", "eadr.break.caches=true")
+    done = pmemsim("crash", queue_trace, "--design", "eadr", "--set", "pmemsim.faults=eadr.caches")
     assert done.returncode == 1
     assert "after change 0 of the persistent state" in done.stderr
     assert "after change 0 of the persistent state" in seen_again(done.stderr)
@@ -420,7 +422,7 @@ def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_p
     design.write_text(
         "name: mine\nsummary: commits too early\nparameters:\n"
         "  atomicity: {value: hw-undo, source: mine}\n"
-        "  log.break.commit: {value: true, source: mine}\n"
+        "  pmemsim.faults: {value: log.commit, source: mine}\n"
     )
     done = pmemsim("crash", queue_trace, "--design", design)
     assert done.returncode == 1, done.stderr
@@ -585,7 +587,7 @@ def test_three_mechanisms_or_more_of_each_design_are_broken() -> None:
 
 
 def test_every_switch_that_breaks_a_design_is_a_mutant() -> None:
-    switches = {p["key"] for p in _core.parameters() if p["defect"]}
+    switches = {fault["name"] for fault in _core.faults()}
     # Speculation IDs find nothing where releases wait, and no workload's threads store to words of
     # one line while one of them is on its way, or read a line between two stores to it that are
     # (docs/crash.md says which tests show what they do).
@@ -594,16 +596,16 @@ def test_every_switch_that_breaks_a_design_is_a_mutant() -> None:
     # are for unit tests, and writes of one line that take different times for the contract's
     # backend; and nothing but time follows from results for another line.
     assert others == {
-        "backend.break.order",
-        "backend.break.prepared_line",
-        "backend.break.registers",
-        "compression.break.dropped",
-        "error_correction.break.detect",
-        "integrity.break.address",
-        "pmem_spec.break.early_store",
-        "pmem_spec.break.tags",
-        "pmem_spec.break.masks",
-        "wear_leveling.break.wait",
+        "backend.order",
+        "backend.prepared_line",
+        "backend.registers",
+        "compression.dropped",
+        "error_correction.detect",
+        "integrity.address",
+        "pmem_spec.early_store",
+        "pmem_spec.tags",
+        "pmem_spec.masks",
+        "wear_leveling.wait",
     }
 
 

@@ -17,7 +17,7 @@ def test_a_new_choice_with_parameters_of_its_own_needs_no_change_here(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before, table = machine_parameters(), machine_table()
-    parameter = {**_core.parameters()[-1], "key": "made_up.entries", "defect": False}
+    parameter = {**_core.parameters()[-1], "key": "made_up.entries"}
     choice = {**_core.layers()[-1], "name": "made-up", "parameters": ["made_up"]}
     parameters, layers = [*_core.parameters(), parameter], [*_core.layers(), choice]
     monkeypatch.setattr(_core, "parameters", lambda: parameters)

@@ -236,7 +236,7 @@ def test_a_result_that_was_half_written_is_measured_again(
 def test_a_broken_design_fails(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     done = pmemsim("matrix", "queue", *SMALL, "-m", "asap", "--designs", "sw-undo,asap",
-                   "--points", "all", "--set", "software_undo.break.log_flush=true",
+                   "--points", "all", "--set", "pmemsim.faults=software_undo.log_flush",
                    "--json", out)  # fmt: skip
     assert done.returncode == 1
     assert "violations in: sw-undo on queue; `pmemsim crash" in done.stderr

@@ -72,7 +72,7 @@ def test_a_crash_while_regions_are_taken_back_loses_nothing() -> None:
 
 @pytest.mark.parametrize("defect", ["detection", "window"])
 def test_verification_finds_that_nothing_is_taken_back(defect: str) -> None:
-    code, violations = crashed("--set", f"pmem_spec.break.{defect}=true")
+    code, violations = crashed("--set", f"pmemsim.faults=pmem_spec.{defect}")
     assert code == 1
     assert violations > 0
 

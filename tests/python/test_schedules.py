@@ -208,7 +208,7 @@ def test_schedules_of_a_workload(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     (run,) = json.loads(crashed.read_text())["runs"]
     assert (run["workload"], run["schedule"], run["seed"]) == ("queue (schedule 2)", 2, 1)
-    broken = ("--set", "software_undo.break.log_fence=true", "--set", "pm.wpq_entries=2")
+    broken = ("--set", "pmemsim.faults=software_undo.log_fence", "--set", "pm.wpq_entries=2")
     done = pmemsim(*alone[:-2], *broken, "--subsets", "2", "--regions", "400")
     assert done.returncode == 1, done.stderr
     assert "--schedule 2" in done.stderr.split("to see it again")[1]

@@ -478,7 +478,7 @@ INSTANTIATE_TEST_SUITE_P(OnOneThreadAndOnTwo, AsapFigure2, testing::Bool());
 
 TEST_P(AsapFigure2, WithoutDependencesTheLaterRegionSurvivesAlone) {
   const Figure2 figure{GetParam()};
-  Bench bench({{"asap.break.dependences", "true"}});
+  Bench bench({{"pmemsim.faults", "asap.dependences"}});
   figure.until_the_crash(bench, "");
   EXPECT_EQ(bench.state('X'),
             "CL List: [R1 Done [X]]\n"
@@ -815,7 +815,7 @@ TEST(AsapStalls, AStoreWaitsForAnEarlierRegionsLockBit) {
 }
 
 TEST(AsapStalls, WithoutThatWaitARegionIsLeftInPart) {
-  Bench bench({{"asap.break.lock_wait", "true"}});
+  Bench bench({{"pmemsim.faults", "asap.lock_wait"}});
   bench.begin(0, 1);
   EXPECT_TRUE(bench.store(0, kA, 1));
   bench.begin(1, 1);

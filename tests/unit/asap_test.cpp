@@ -48,16 +48,13 @@ TEST_P(AsapCrash, LeavesWholeRegionsAtEveryPoint) {
 // Threads that share lines.
 SharedRun crash_asap(const SharedRegions::Options& options, std::string_view wpq_entries,
                      std::string_view defect = "none", const LogPolicies& policies = {}) {
-  const auto broken = [&](std::string_view name) { return defect == name ? "true" : "false"; };
-  return crash_shared(options,
-                      crash_configuration({{"core.count", "4"},
-                                           {"atomicity", "asap"},
-                                           {"log.allocation", policies.allocation},
-                                           {"log.metadata", policies.metadata},
-                                           {"asap.break.dependences", broken("dependences")},
-                                           {"asap.break.lock_bit", broken("lock_bit")},
-                                           {"asap.break.lpo_dropping", broken("lpo_dropping")}},
-                                          wpq_entries));
+  const std::string fault = defect == "none" ? "" : "asap." + std::string(defect);
+  return crash_shared(options, crash_configuration({{"core.count", "4"},
+                                                    {"atomicity", "asap"},
+                                                    {"log.allocation", policies.allocation},
+                                                    {"log.metadata", policies.metadata},
+                                                    {"pmemsim.faults", fault}},
+                                                   wpq_entries));
 }
 
 // The long form has eight seeds instead of two.

@@ -32,7 +32,7 @@ class Slow final : public BackendOperation, public WriteGate {
  public:
   WriteGate* gate() override { return this; }
   explicit Slow(const Manner& manner) : manner_(manner) {}
-  void connect(EventQueue& queue, const Memory&, Backend&) override { queue_ = &queue; }
+  void connect(EventQueue& queue, const Memory&, MetadataPort&) override { queue_ = &queue; }
   Traits traits() const override { return {.most_metadata = manner_.metadata ? 1u : 0u}; }
   bool write(const Write&, const Prepared&, Completion done) override {
     return go_on(done, manner_.write);

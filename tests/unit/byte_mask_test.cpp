@@ -194,7 +194,7 @@ class Cipher final : public BackendOperation, public WriteGate {
  public:
   WriteGate* gate() override { return this; }
   explicit Cipher(std::uint64_t seed = 0) : seed_(seed), random_(seed) {}
-  void connect(EventQueue& queue, const Memory&, Backend&) override { queue_ = &queue; }
+  void connect(EventQueue& queue, const Memory&, MetadataPort&) override { queue_ = &queue; }
   Traits traits() const override { return {.most_metadata = 1}; }
   bool write(const Write& write, const Prepared&, Completion done) override {
     seen.push_back(words(write.data));

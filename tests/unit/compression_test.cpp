@@ -18,9 +18,9 @@ constexpr Picoseconds kRead = ns(10 + 20 + 5), kDecompression{250};
 // of some_data()
 constexpr std::uint64_t kCompressible = 2, kIncompressible = 3;
 
-auto compression(const CompressionDefects& defects = {}) {
+auto compression(const CompressionFaults& faults = {}) {
   CompressionParameters parameters;
-  parameters.defects = defects;
+  parameters.faults = faults;
   return std::make_unique<Compression>(parameters);
 }
 auto deduplication() { return std::make_unique<Deduplication>(DeduplicationParameters{}, 1); }

@@ -1,5 +1,6 @@
 // Values as text: what is read, what is refused and in which words, and that what is written reads
 // back as the same.
+#include "pmemsim/common/nearest.hpp"
 #include "pmemsim/common/parameters.hpp"
 #include "pmemsim/machine/memory/memory.hpp"
 
@@ -294,30 +295,81 @@ TEST(Parameters, AnUnknownKeyIsAnsweredByKeysLikeIt) {
   EXPECT_TRUE(said("memory").ends_with(" more: pmemsim show machine NAME")) << said("memory");
 }
 
-struct Breakable {
-  bool eager = false, fence = false;
+struct BreakableFaults {
+  bool fence = false, flush = false;
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("eager", eager, {}, "Whether it is eager");
-    visit.defect("fence", fence, "fences don't wait");
+    visit("fence", fence, "fences don't wait");
+    visit("flush", flush, "flushes don't flush");
   }
 };
 
-TEST(Parameters, DefectsAreNamedAndFlaggedAsSuch) {
-  Breakable breakable;
-  ParameterLister lister;
-  lister.group("one", breakable);
-  ASSERT_EQ(lister.found.size(), 2u);
-  EXPECT_EQ(lister.found[0].key, "one.eager");
-  EXPECT_FALSE(lister.found[0].defect);
-  EXPECT_EQ(lister.found[1].key, "one.break.fence");
-  EXPECT_TRUE(lister.found[1].defect);
-  const Setting settings[] = {{"one.break.fence", "true", "--set"}};
-  ParameterSetter setter(settings);
-  setter.group("one", breakable);
-  setter.throw_problems();
-  EXPECT_TRUE(breakable.fence);
+class Faults : public testing::Test {
+ protected:
+  Faults() {
+    FaultLister lister(set_);
+    lister.group("one", faults_);
+    lister.group("one", faults_);  // declared once all the same
+  }
+  void inject() {
+    FaultInjector injector(set_);
+    injector.group("one", faults_);
+  }
+  // What the setter reports of this value.
+  std::string problem(std::string_view names) {
+    const Setting settings[] = {{"pmemsim.faults", std::string(names), "--set"}};
+    ParameterSetter setter(settings);
+    setter.faults(set_);
+    try {
+      setter.throw_problems();
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  BreakableFaults faults_;
+  FaultSet set_;
+};
+
+TEST_F(Faults, AreDeclaredWithTheNameOfTheirGroup) {
+  ASSERT_EQ(set_.declared().size(), 2u);
+  EXPECT_EQ(set_.declared()[1].name, "one.flush");
+  EXPECT_EQ(set_.declared()[1].what, "flushes don't flush");
+}
+
+TEST_F(Faults, OnlyThoseNamedAreInjected) {
+  EXPECT_EQ(problem("one.flush"), "");
+  inject();
+  EXPECT_FALSE(faults_.fence);
+  EXPECT_TRUE(faults_.flush);
+}
+
+TEST_F(Faults, LastSettingWins) {
+  EXPECT_EQ(problem("one.flush"), "");
+  EXPECT_EQ(problem("one.fence"), "");
+  EXPECT_EQ(set_.injected(), std::vector<std::string_view>{"one.fence"});
+  EXPECT_EQ(problem(""), "");
+  EXPECT_TRUE(set_.injected().empty());
+}
+
+TEST_F(Faults, AConfigurationListsOnlyInjectedOnes) {
+  ParameterLister none;
+  none.faults(set_);
+  EXPECT_TRUE(none.found.empty());
+  EXPECT_EQ(problem("one.flush,one.fence"), "");
+  ParameterLister both;
+  both.faults(set_);
+  ASSERT_EQ(both.found.size(), 1u);
+  EXPECT_EQ(both.found[0].key, "pmemsim.faults");
+  EXPECT_EQ(both.found[0].value, "one.fence,one.flush");
+}
+
+TEST_F(Faults, UnknownNamesAreReportedWithTheNearest) {
+  EXPECT_NE(problem("one.fense").find("there is no fault \"one.fense\"; did you mean one.fence?"),
+            std::string::npos);
+  EXPECT_NE(problem("x").find("pmemsim list faults shows all"), std::string::npos);
 }
 
 TEST(Parameters, SetterIsQuietWhenNothingIsWrong) {

@@ -72,12 +72,12 @@ TEST(Crash, JudgesAnImageAgainWhenMoreIsPromised) {
   const CrashResult flushed = crash_without_log("accepted");
   EXPECT_EQ(flushed.points, 1);
   EXPECT_EQ(flushed.violations, 0);
-  const CrashResult lost = crash_without_log("accepted", {{"x86.break.flush", "true"}});
+  const CrashResult lost = crash_without_log("accepted", {{"pmemsim.faults", "x86.flush"}});
   EXPECT_EQ(lost.points, 0);
   EXPECT_EQ(lost.violations, 1);
   ASSERT_TRUE(lost.story);
   const CrashResult again =
-      crash_without_log("accepted", {{"x86.break.flush", "true"}}, {.at = lost.story->when});
+      crash_without_log("accepted", {{"pmemsim.faults", "x86.flush"}}, {.at = lost.story->when});
   ASSERT_TRUE(again.story);
   EXPECT_EQ(again.story->lines, lost.story->lines);
   EXPECT_EQ(lost.story->lines.at(2), "recovery found it so and left it");
@@ -97,7 +97,7 @@ TEST(Crash, SamplesAsManyAsAsked) {
 TEST(Crash, SamplesPointsOfTheWholeRun) {
   std::uint64_t latest = 0, of = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const CrashResult one = crash_it({{"atomicity", "hw-undo"}, {"log.break.order", "true"}},
+    const CrashResult one = crash_it({{"atomicity", "hw-undo"}, {"pmemsim.faults", "log.order"}},
                                      {.sample = 1, .seed = seed});
     of = one.all_points;
     if (one.story) latest = std::max(latest, one.story->point);
@@ -157,7 +157,7 @@ TEST(Crash, ShowsAllImagesOfATime) {
 
 // Which lines are taken for written back depends on the point alone, not on the points before.
 TEST(Crash, FindsAgainAtItsTimeWhatASubsetHasShown) {
-  const std::vector<KeyValue> design{{"atomicity", "asap"}, {"asap.break.lock_bit", "true"}};
+  const std::vector<KeyValue> design{{"atomicity", "asap"}, {"pmemsim.faults", "asap.lock_bit"}};
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     CrashOptions options{.seed = seed, .subsets = 2};
     const CrashResult all = crash_it(design, options);
@@ -243,16 +243,16 @@ TEST(Crash, KeepsWhatTheOracleFindsWrong) {
                        .keep = [&](const Image& image) { kept.push_back(hash_of(image)); }};
   EXPECT_FALSE(crash_it({{"atomicity", "asap"}}, options).story);
   EXPECT_TRUE(kept.empty());
-  const std::vector<std::pair<std::string, std::string>> mutants{{"asap", "asap.break.lock_bit"},
-                                                                 {"hw-undo", "log.break.commit"}};
+  const std::vector<std::pair<std::string, std::string>> mutants{{"asap", "asap.lock_bit"},
+                                                                 {"hw-undo", "log.commit"}};
   for (const auto& [design, mutant] : mutants) {
     kept.clear();
     options.at.reset();
-    const CrashResult all = crash_it({{"atomicity", design}, {mutant, "true"}}, options);
+    const CrashResult all = crash_it({{"atomicity", design}, {"pmemsim.faults", mutant}}, options);
     ASSERT_TRUE(all.story) << mutant;
     ASSERT_EQ(kept.size(), 1u) << mutant;
     options.at = all.story->when;
-    crash_it({{"atomicity", design}, {mutant, "true"}}, options);
+    crash_it({{"atomicity", design}, {"pmemsim.faults", mutant}}, options);
     EXPECT_EQ(kept.back(), kept.front()) << mutant;
   }
 }
@@ -496,7 +496,8 @@ TEST(Crash, OfAnotherJudgesFindingsTheFirstIsTold) {
   ASSERT_TRUE(result.story);
   EXPECT_EQ(result.story->point, 8);
   // The oracle finds something, too, at other points.
-  const std::vector<KeyValue> broken{{"atomicity", "asap"}, {"asap.break.lpo_dropping", "true"}};
+  const std::vector<KeyValue> broken{{"atomicity", "asap"},
+                                     {"pmemsim.faults", "asap.lpo_dropping"}};
   const CrashResult alone = crash_it(broken);
   OtherJudge first("it is wrong", 0);
   const CrashResult both =
@@ -643,7 +644,8 @@ TEST(Crash, RefusesToCallACheckDoneThatHasSeenNothing) {
 }
 
 TEST(Crash, TellsTheStoryOfABrokenDesign) {
-  const CrashResult result = crash_it({{"atomicity", "asap"}, {"asap.break.lpo_dropping", "true"}});
+  const CrashResult result =
+      crash_it({{"atomicity", "asap"}, {"pmemsim.faults", "asap.lpo_dropping"}});
   EXPECT_GT(result.violations, 0);
   ASSERT_TRUE(result.story);
   EXPECT_GT(result.story->point, 0);
@@ -672,7 +674,7 @@ CrashResult crash_a_flushed_store(std::initializer_list<KeyValue> design,
 
 TEST(Crash, NamesTheFenceThatHasNotKeptItsWord) {
   EXPECT_EQ(crash_a_flushed_store({}).violations, 0);
-  const CrashResult lost = crash_a_flushed_store({{"x86.break.flush", "true"}});
+  const CrashResult lost = crash_a_flushed_store({{"pmemsim.faults", "x86.flush"}});
   EXPECT_EQ(lost.violations, 1);
   ASSERT_TRUE(lost.story);
   EXPECT_EQ(lost.story->lines.at(4),
@@ -686,7 +688,7 @@ TEST(Crash, SaysThatAFenceIsForAllStoresIfItIs) {
   for (Choice& choice : table) {
     if (choice.layer() == Layer::kOrdering) choice.promises.fences = FencePromise::kStores;
   }
-  const CrashResult lost = crash_a_flushed_store({{"x86.break.flush", "true"}}, table);
+  const CrashResult lost = crash_a_flushed_store({{"pmemsim.faults", "x86.flush"}}, table);
   ASSERT_TRUE(lost.story);
   EXPECT_EQ(lost.story->lines.at(4),
             "the fence of thread 0 at test.c:1, which covers all stores before it, has completed");
@@ -706,9 +708,8 @@ TEST(Crash, PersistentCachesKeepEveryVisibleStore) {
   for (std::uint32_t seed = 1; seed <= (long_tests() ? 8 : 3); ++seed) {
     EXPECT_EQ(crash_eadr(seed, {}), "") << seed;
   }
-  for (const std::string_view defect :
-       {"eadr.break.caches", "eadr.break.order", "eadr.break.evictions"}) {
-    EXPECT_NE(crash_eadr(1, {{defect, "true"}}), "") << defect;
+  for (const std::string_view defect : {"eadr.caches", "eadr.order", "eadr.evictions"}) {
+    EXPECT_NE(crash_eadr(1, {{"pmemsim.faults", defect}}), "") << defect;
   }
 }
 
@@ -723,8 +724,8 @@ TEST(Crash, FindsWhatCachesLose) {
                          crash_configuration({{"atomicity", "none"}, {"core.count", "4"}}))
                 .problem,
             "");
-  for (const std::string_view defect : {"x86.break.snoop", "x86.break.evictions"}) {
-    EXPECT_NE(crash_x86({{defect, "true"}}), "") << defect;
+  for (const std::string_view defect : {"x86.snoop", "x86.evictions"}) {
+    EXPECT_NE(crash_x86({{"pmemsim.faults", defect}}), "") << defect;
   }
 }
 
@@ -784,14 +785,14 @@ TEST(Crash, HoldsTheImageAgainstWhatMemoryHas) {
   const CrashResult sound = crash_lines_flushed({});
   EXPECT_EQ(sound.points, 4);
   EXPECT_EQ(sound.violations, 0);
-  expect_difference(crash_lines_flushed({{"pm.break.merge", "true"}}), 2, 0);
+  expect_difference(crash_lines_flushed({{"pmemsim.faults", "pm.merge"}}), 2, 0);
   const std::vector<KeyValue> written_soon{{"pm.write_low_watermark", "0"},
-                                           {"pm.break.device", "true"}};
+                                           {"pmemsim.faults", "pm.device"}};
   expect_difference(crash_lines_flushed(written_soon), 3, 0);
 }
 
 TEST(Crash, HoldsTheLastImageAgainstTheDevice) {
-  const CrashResult broken = crash_lines_flushed({{"pm.break.device", "true"}}, 1, kAllBytes);
+  const CrashResult broken = crash_lines_flushed({{"pmemsim.faults", "pm.device"}}, 1, kAllBytes);
   EXPECT_EQ(broken.violations, 1);
   expect_difference(broken, 4, 2);
 }
@@ -799,7 +800,7 @@ TEST(Crash, HoldsTheLastImageAgainstTheDevice) {
 TEST(Crash, HoldsTheLastImageAgainstPersistentCaches) {
   EXPECT_EQ(crash_lines_flushed({{"ordering", "eadr"}}).violations, 0);
   const CrashResult broken =
-      crash_lines_flushed({{"ordering", "eadr"}, {"eadr.break.order", "true"}});
+      crash_lines_flushed({{"ordering", "eadr"}, {"pmemsim.faults", "eadr.order"}});
   EXPECT_GT(broken.violations, 0);
 }
 
@@ -848,7 +849,7 @@ class Figure2 {
                                      {"pm.interleaving", "page"},
                                      {"pm.wpq_entries", "2"},
                                      {"pm.latency_factor", "8"},
-                                     {"asap.break.dependences", broken ? "true" : "false"}})),
+                                     {"pmemsim.faults", broken ? "asap.dependences" : ""}})),
                  {}, {});
   }
 

@@ -39,7 +39,7 @@ TEST_F(DpoTest, TheCoresTakeTurns) {
 }
 
 struct DpoOldestFirst : DpoTest {
-  DpoOldestFirst() : DpoTest({.turn = DpoTurn::kOldest, .defects = {}}) {}
+  DpoOldestFirst() : DpoTest({.turn = DpoTurn::kOldest, .faults = {}}) {}
 };
 TEST_F(DpoOldestFirst, TheStoreThatCameFirstLeavesFirst) {
   bench.store(1, kW0, 1);
@@ -65,7 +65,7 @@ TEST_F(DpoOldestFirst, OfThoseThatMayLeave) {
 }
 
 struct DpoWhoseTokenComesBack : DpoTest {
-  DpoWhoseTokenComesBack() : DpoTest({.token_until = DpoToken::kAcknowledged, .defects = {}}) {}
+  DpoWhoseTokenComesBack() : DpoTest({.token_until = DpoToken::kAcknowledged, .faults = {}}) {}
 };
 TEST_F(DpoWhoseTokenComesBack, TheNextLeavesWhenTheCoreHasHeardOfTheOneBefore) {
   bench.store(0, kW0, 1);
@@ -143,7 +143,7 @@ TEST_F(DpoTest, AStoreDoesNotJoinWhatAnotherCoreDependsOn) {
 
 // Rule 2: what is a barrier. Two stores to a line that could join don't, with one between.
 struct DpoOfSixteenEntries : DpoTest {
-  DpoOfSixteenEntries() : DpoTest({.buffer_entries = 16, .defects = {}}) {}
+  DpoOfSixteenEntries() : DpoTest({.buffer_entries = 16, .faults = {}}) {}
 };
 TEST_F(DpoOfSixteenEntries, FullFencesAndLocksAreBarriersToo) {
   bench.store(0, kW0, 1);
@@ -175,7 +175,7 @@ TEST_F(DpoTest, ABarrierOfAnEmptyBufferTakesNoEntry) {
 // Rules 1 and 2 with eight entries: a store waits until its entry is there, and one behind a
 // barrier until there are two.
 struct DpoOfTwoEntries : DpoTest {
-  DpoOfTwoEntries() : DpoTest({.buffer_entries = 2, .defects = {}}) {}
+  DpoOfTwoEntries() : DpoTest({.buffer_entries = 2, .faults = {}}) {}
 };
 TEST_F(DpoOfTwoEntries, AStoreWaitsForAnEntry) {
   bench.store(0, kW0, 1);
@@ -199,7 +199,7 @@ TEST_F(DpoOfTwoEntries, AStoreBehindABarrierWaitsForTwo) {
 }
 
 struct DpoOfThreeEntries : DpoTest {
-  DpoOfThreeEntries() : DpoTest({.buffer_entries = 3, .defects = {}}) {}
+  DpoOfThreeEntries() : DpoTest({.buffer_entries = 3, .faults = {}}) {}
 };
 TEST_F(DpoOfThreeEntries, ABarrierLeavesWithTheEntryBeforeIt) {
   bench.store(0, kW0, 1);
@@ -297,7 +297,7 @@ TEST_F(DpoTest, EveryTransferAsksEveryBuffer) {
     return bench.clock.duration(ordering.transfer_latency());
   };
   EXPECT_EQ(clock_time(*bench.ordering), kBenchCycle * 2);
-  const DpoOrdering sixteen(16, true, {.snoop_latency = nanoseconds(3), .defects = {}});
+  const DpoOrdering sixteen(16, true, {.snoop_latency = nanoseconds(3), .faults = {}});
   EXPECT_EQ(clock_time(sixteen), ns(48));
 }
 
@@ -322,7 +322,7 @@ TEST_F(DpoTest, AFenceOfUnknownMeaningWaitsToo) {
 }
 
 struct DpoWhoseFencesAllDrain : DpoTest {
-  DpoWhoseFencesAllDrain() : DpoTest({.draining_fences = DpoDrains::kAll, .defects = {}}) {}
+  DpoWhoseFencesAllDrain() : DpoTest({.draining_fences = DpoDrains::kAll, .faults = {}}) {}
 };
 TEST_F(DpoWhoseFencesAllDrain, AnOrderingFenceWaitsToo) {
   EXPECT_TRUE(bench.ofence(0).at_once) << "the buffer is empty";
@@ -350,7 +350,7 @@ TEST_F(DpoTest, AnOrderingFenceIsFulfilledByWhatWasBeforeIt) {
 // ---- What is protected, taken away.
 
 struct DpoOutOfOrder : DpoTest {
-  DpoOutOfOrder() : DpoTest({.defects = {.order = true}}) {}
+  DpoOutOfOrder() : DpoTest({.faults = {.order = true}}) {}
 };
 TEST_F(DpoOutOfOrder, TheLaterOfTwoEntriesLeavesFirst) {
   bench.store(1, pm_word(3), 1);
@@ -362,7 +362,7 @@ TEST_F(DpoOutOfOrder, TheLaterOfTwoEntriesLeavesFirst) {
 }
 
 struct DpoWithoutDependences : DpoTest {
-  DpoWithoutDependences() : DpoTest({.defects = {.dependences = true}}) {}
+  DpoWithoutDependences() : DpoTest({.faults = {.dependences = true}}) {}
 };
 TEST_F(DpoWithoutDependences, AStoreDoesNotFollowWhatItsCoreHasRead) {
   bench.store(0, pm_word(3), 1);
@@ -374,7 +374,7 @@ TEST_F(DpoWithoutDependences, AStoreDoesNotFollowWhatItsCoreHasRead) {
 }
 
 struct DpoWithoutSnoops : DpoTest {
-  DpoWithoutSnoops() : DpoTest({.defects = {.snoop = true}}) {}
+  DpoWithoutSnoops() : DpoTest({.faults = {.snoop = true}}) {}
 };
 TEST_F(DpoWithoutSnoops, ReadsAreStale) {
   bench.store(0, kW0, 1);
@@ -388,7 +388,7 @@ TEST_F(DpoWithoutSnoops, ReadsAreStale) {
 }
 
 struct DpoWithoutFences : DpoTest {
-  DpoWithoutFences() : DpoTest({.defects = {.fence = true}}) {}
+  DpoWithoutFences() : DpoTest({.faults = {.fence = true}}) {}
 };
 TEST_F(DpoWithoutFences, FencesAreFulfilledTooEarly) {
   bench.store(0, kW0, 1);

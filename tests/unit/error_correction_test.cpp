@@ -15,10 +15,10 @@ namespace {
 constexpr Line kLine{0};
 constexpr Picoseconds kX1 = ns(3), kAes = ns(40), kRead = ns(10 + 20 + 5);
 
-auto correction(std::uint32_t flipped_bits = 0, const ErrorCorrectionDefects& defects = {}) {
+auto correction(std::uint32_t flipped_bits = 0, const ErrorCorrectionFaults& faults = {}) {
   ErrorCorrectionParameters parameters;
   parameters.flipped_bits = flipped_bits;
-  parameters.defects = defects;
+  parameters.faults = faults;
   return std::make_unique<ErrorCorrection>(parameters);
 }
 

@@ -148,7 +148,7 @@ TEST_F(HopsTest, ADfenceOfAnEmptyBufferIsOverAtOnce) {
 }
 
 struct HopsWhoseOfencesOnlyEndEpochs : HopsTest {
-  HopsWhoseOfencesOnlyEndEpochs() : HopsTest({.ofence = Ofence::kEndsEpoch, .defects = {}}) {}
+  HopsWhoseOfencesOnlyEndEpochs() : HopsTest({.ofence = Ofence::kEndsEpoch, .faults = {}}) {}
 };
 TEST_F(HopsWhoseOfencesOnlyEndEpochs, TheBufferWaitsForItsInterval) {
   bench.store(0, kW0, 1);
@@ -169,7 +169,7 @@ TEST_F(HopsWhoseOfencesOnlyEndEpochs, ADfenceFlushesAllTheSame) {
 
 struct HopsWhoseDfencesStopAll : HopsTest {
   HopsWhoseDfencesStopAll()
-      : HopsTest({.dfence_stops = DurableFence::kStopsStoreQueue, .defects = {}}) {}
+      : HopsTest({.dfence_stops = DurableFence::kStopsStoreQueue, .faults = {}}) {}
 };
 TEST_F(HopsWhoseDfencesStopAll, TheStoreQueueWaits) {
   EXPECT_TRUE(bench.dfence(0).at_once) << "the buffer is empty";
@@ -200,7 +200,7 @@ TEST_F(HopsTest, ARegionIsDurableWhenTheDfenceBeforeItsEndIsOver) {
 // ---- A full buffer
 
 struct HopsOfTwoEntries : HopsTest {
-  HopsOfTwoEntries() : HopsTest({.buffer_entries = 2, .defects = {}}) {}
+  HopsOfTwoEntries() : HopsTest({.buffer_entries = 2, .faults = {}}) {}
 };
 TEST_F(HopsOfTwoEntries, AStoreWaitsUntilAnEntryIsFree) {
   bench.store(0, kW0, 1);
@@ -367,7 +367,7 @@ TEST_F(HopsTest, EveryReadLooksIntoTheFilter) {
 
 // A filter of eight counters takes every line for one that is in a buffer.
 struct HopsWithATinyFilter : HopsTest {
-  HopsWithATinyFilter() : HopsTest({.filter_size = {1}, .defects = {}}) {}
+  HopsWithATinyFilter() : HopsTest({.filter_size = {1}, .faults = {}}) {}
 };
 TEST_F(HopsWithATinyFilter, AReadWaitsForWhatLooksLikeItsLine) {
   std::uint64_t other = 1;
@@ -415,7 +415,7 @@ TEST_F(HopsTest, EveryTransferTakesACycleLonger) {
 // ---- What is protected, taken away.
 
 struct HopsWithoutEpochs : HopsTest {
-  HopsWithoutEpochs() : HopsTest({.defects = {.epochs = true}}, ordering_memory(2, 1)) {}
+  HopsWithoutEpochs() : HopsTest({.faults = {.epochs = true}}, ordering_memory(2, 1)) {}
 };
 TEST_F(HopsWithoutEpochs, AnEpochArrivesBeforeTheOneBefore) {
   for (const std::uint64_t line : {0, 8, 16}) bench.store(0, pm_word(line), line);
@@ -426,7 +426,7 @@ TEST_F(HopsWithoutEpochs, AnEpochArrivesBeforeTheOneBefore) {
 }
 
 struct HopsWithoutDependences : HopsTest {
-  HopsWithoutDependences() : HopsTest({.defects = {.dependences = true}}) {}
+  HopsWithoutDependences() : HopsTest({.faults = {.dependences = true}}) {}
 };
 TEST_F(HopsWithoutDependences, AStoreDoesNotFollowWhatItsCoreHasRead) {
   bench.store(0, kW0, 1);
@@ -438,7 +438,7 @@ TEST_F(HopsWithoutDependences, AStoreDoesNotFollowWhatItsCoreHasRead) {
 }
 
 struct HopsWithoutFilter : HopsTest {
-  HopsWithoutFilter() : HopsTest({.defects = {.filter = true}}) {}
+  HopsWithoutFilter() : HopsTest({.faults = {.filter = true}}) {}
 };
 TEST_F(HopsWithoutFilter, ReadsAreStale) {
   bench.store(0, kW0, 1);
@@ -451,7 +451,7 @@ TEST_F(HopsWithoutFilter, ReadsAreStale) {
 }
 
 struct HopsWithoutDfences : HopsTest {
-  HopsWithoutDfences() : HopsTest({.defects = {.dfence = true}}) {}
+  HopsWithoutDfences() : HopsTest({.faults = {.dfence = true}}) {}
 };
 TEST_F(HopsWithoutDfences, FencesAreFulfilledTooEarly) {
   bench.store(0, kW0, 1);

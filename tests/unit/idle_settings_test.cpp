@@ -33,8 +33,8 @@ TEST(IdleSettings, AreThoseOfChoicesThatNobodyHasMade) {
       "or leave it out");
   EXPECT_EQ(why({{"encryption.aes_latency", "4ns"}}, "encryption.aes_latency"),
             "has no effect with backend=none; choose backend=encryption, or leave it out");
-  EXPECT_EQ(why({{"ordering", "x86"}, {"dpo.break.order", "true"}}, "dpo.break.order"),
-            "has no effect with ordering=x86; choose ordering=dpo, or leave it out");
+  EXPECT_EQ(why({{"ordering", "x86"}, {"pmemsim.faults", "dpo.order"}}, "pmemsim.faults"),
+            "dpo.order has no effect with ordering=x86; choose ordering=dpo, or leave it out");
   EXPECT_TRUE(
       idle({{"atomicity", "asap"}, {"asap.cl_entries", "4"}, {"log.free_entries", "16"}}).empty());
   EXPECT_TRUE(idle({{"backend", "encryption"}, {"counter_cache.ways", "4"}}).empty());

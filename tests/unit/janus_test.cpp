@@ -404,7 +404,7 @@ TEST(Janus, ADuplicateThatHasComeIsLookedUpAnew) {
 // ---- What is used although it doesn't hold (docs/crash.md)
 
 Values broken(const char* defect, bool is_broken) {
-  return {{std::string("backend.break.") + defect, is_broken ? "true" : "false"}};
+  return {{"pmemsim.faults", is_broken ? std::string("backend.") + defect : ""}};
 }
 
 TEST(JanusDefect, ResultsForOtherDataAreUsedAndWritten) {

@@ -132,8 +132,9 @@ TEST(OwnFlush, MakesPersistentWhatIsStoredAfterARegionBesideItsWords) {
   OwnProgram program = flushes_after_regions();
   expect_right(program);
   OwnProgram broken = flushes_after_regions();
-  EXPECT_GT(crash_program(broken, {{"atomicity", "asap"}, {"asap.break.flush", "true"}}).violations,
-            0);
+  EXPECT_GT(
+      crash_program(broken, {{"atomicity", "asap"}, {"pmemsim.faults", "asap.flush"}}).violations,
+      0);
 }
 
 // While the writer's later region holds older logs back.
@@ -289,11 +290,12 @@ TEST(FenceOfRegions, IsAPromise) {
   };
   OwnProgram sound = fenced(), broken = fenced(), each = fenced();
   EXPECT_EQ(crash_program(sound, {{"atomicity", "asap"}}).violations, 0);
-  EXPECT_GT(crash_program(broken, {{"atomicity", "asap"}, {"asap.break.fence", "true"}}).violations,
-            0);
+  EXPECT_GT(
+      crash_program(broken, {{"atomicity", "asap"}, {"pmemsim.faults", "asap.fence"}}).violations,
+      0);
   EXPECT_GT(crash_program(each, {{"atomicity", "asap"},
                                  {"asap.fence_every_region", "true"},
-                                 {"asap.break.fence", "true"}})
+                                 {"pmemsim.faults", "asap.fence"}})
                 .violations,
             0);
 }

@@ -281,7 +281,7 @@ TEST_F(PmemSpecLazily, AReadThatHasWaitedCanBeStale) {
 }
 
 struct PmemSpecWithoutRollback : PmemSpecBench {
-  PmemSpecWithoutRollback() : PmemSpecBench({.defects = {.rollback = true}}) {}
+  PmemSpecWithoutRollback() : PmemSpecBench({.faults = {.rollback = true}}) {}
 };
 TEST_F(PmemSpecWithoutRollback, WhatARegionHasStoredStays) {
   bench.begin(0, 1);

@@ -190,7 +190,7 @@ TEST_F(PmemSpecWithTwoFullControllers, TheHopBeginsWhenTheOneBeforeIsAccepted) {
 }
 
 struct PmemSpecWithoutOrder : PmemSpecWithTwoControllers {
-  PmemSpecWithoutOrder() : PmemSpecWithTwoControllers({.defects = {.order = true}}, 1) {}
+  PmemSpecWithoutOrder() : PmemSpecWithTwoControllers({.faults = {.order = true}}, 1) {}
 };
 TEST_F(PmemSpecWithoutOrder, ALaterStoreOvertakes) {
   for (const std::uint64_t line : {0, 8, 16, 1}) bench.store(0, pm_word(line), line);
@@ -261,7 +261,7 @@ TEST_F(PmemSpecWhoseBarriersStopAll, TheStoreQueueWaits) {
 }
 
 struct PmemSpecWithoutBarriers : PmemSpecBench {
-  PmemSpecWithoutBarriers() : PmemSpecBench({.defects = {.barrier = true}}) {}
+  PmemSpecWithoutBarriers() : PmemSpecBench({.faults = {.barrier = true}}) {}
 };
 TEST_F(PmemSpecWithoutBarriers, FencesAreFulfilledTooEarly) {
   bench.store(0, kW0, 1);
@@ -271,7 +271,7 @@ TEST_F(PmemSpecWithoutBarriers, FencesAreFulfilledTooEarly) {
 }
 
 struct PmemSpecWithoutMasks : PmemSpecBench {
-  PmemSpecWithoutMasks() : PmemSpecBench({.defects = {.masks = true}}) {}
+  PmemSpecWithoutMasks() : PmemSpecBench({.faults = {.masks = true}}) {}
 };
 TEST_F(PmemSpecWithoutMasks, LinesTravelAndUndoOthersWords) {
   for (std::uint64_t line = 2; line < 12; ++line) bench.store(0, pm_word(line), line);
@@ -430,7 +430,7 @@ TEST_F(PmemSpecWithAShortWindow, AStaleReadIsMissed) {
 }
 
 struct PmemSpecWithoutDetection : PmemSpecBench {
-  PmemSpecWithoutDetection() : PmemSpecBench({.defects = {.detection = true}}) {}
+  PmemSpecWithoutDetection() : PmemSpecBench({.faults = {.detection = true}}) {}
 };
 TEST_F(PmemSpecWithoutDetection, NobodyIsTold) {
   misspeculate(0, 1);
@@ -676,7 +676,7 @@ TEST_F(PmemSpecFigure7, AnUnlockWithoutALockDoesNoHarm) {
 }
 
 struct PmemSpecWithoutTags : PmemSpecBench {
-  PmemSpecWithoutTags() : PmemSpecBench({.defects = {.tags = true}}) {}
+  PmemSpecWithoutTags() : PmemSpecBench({.faults = {.tags = true}}) {}
 };
 TEST_F(PmemSpecWithoutTags, AStoreThatIsOvertakenIsNotFound) {
   bench.lock(0);

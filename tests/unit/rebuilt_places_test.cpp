@@ -86,7 +86,7 @@ TEST(RebuiltPlaces, AreFreeAtTheEndOfWhatMappingsReach) {
 
 TEST(RebuiltPlaces, ShowALeak) {
   DeduplicationParameters broken;
-  broken.defects.leak = true;
+  broken.faults.leak = true;
   Bench bench(broken);
   bench.write_all({{1, 42}, {2, 43}});
   EXPECT_EQ(bench.problem(), "");
@@ -97,7 +97,7 @@ TEST(RebuiltPlaces, ShowALeak) {
 
 TEST(RebuiltPlaces, ShowACountThatIsOffByOne) {
   DeduplicationParameters broken;
-  broken.defects.count = true;
+  broken.faults.count = true;
   Bench bench(broken);
   bench.write_all({{1, 42}, {2, 42}});
   EXPECT_EQ(bench.problem(), "");
@@ -109,7 +109,7 @@ TEST(RebuiltPlaces, ShowACountThatIsOffByOne) {
 
 TEST(RebuiltPlaces, ShowAPlaceThatIsFreeTooEarly) {
   DeduplicationParameters broken;
-  broken.defects.references = true;
+  broken.faults.references = true;
   Bench bench(broken);
   bench.write_all({{1, 42}, {2, 42}, {3, 42}, {2, 50}});
   EXPECT_EQ(bench.problem(), "") << "two are left";
@@ -120,7 +120,7 @@ TEST(RebuiltPlaces, ShowAPlaceThatIsFreeTooEarly) {
 
 TEST(RebuiltPlaces, ShowAFingerprintOfDataThatAreGone) {
   DeduplicationParameters broken;
-  broken.defects.fingerprint = true;
+  broken.faults.fingerprint = true;
   Bench bench(broken);
   bench.write_all({{1, 42}});
   EXPECT_EQ(bench.problem(), "");
@@ -130,7 +130,7 @@ TEST(RebuiltPlaces, ShowAFingerprintOfDataThatAreGone) {
 
 TEST(RebuiltPlaces, ShowAFingerprintOfAPlaceThatIsFree) {
   DeduplicationParameters broken;
-  broken.defects.fingerprint = true;
+  broken.faults.fingerprint = true;
   Bench bench(broken);
   bench.write_all({{1, 42}, {2, 43}, {2, 42}});
   EXPECT_EQ(bench.problem(), "deduplication finds data at place 0x80 that aren't there");
@@ -199,7 +199,7 @@ class Watch final : public PersistenceObserver {
 // A place is left when the line's new data are written, and nothing in the image changes with it.
 TEST(RebuiltPlaces, AreComparedWhereTheImageStaysTheSame) {
   DeduplicationParameters broken;
-  broken.defects.references = true;
+  broken.faults.references = true;
   Bench bench(broken);
   Watch watch(bench);
   bench.write_all({{1, 42}, {2, 42}, {1, 43}});
@@ -213,7 +213,7 @@ TEST(RebuiltPlaces, AreComparedWhereTheImageStaysTheSame) {
 TEST(RebuiltPlaces, AreComparedWhenEntriesHaveBeenPublished) {
   for (const bool leaks : {false, true}) {
     DeduplicationParameters parameters;
-    parameters.defects.leak = leaks;
+    parameters.faults.leak = leaks;
     Bench bench(parameters, Sealing::kVerified, true);
     Watch watch(bench);
     bench.write_all({{1, 42}, {2, 43}});
@@ -230,7 +230,7 @@ TEST(RebuiltPlaces, AreComparedWhenEntriesHaveBeenPublished) {
 // What changes while entries are behind, and nothing of the image with it, is compared later.
 TEST(RebuiltPlaces, AreRememberedWhileEntriesAreBehind) {
   DeduplicationParameters broken;
-  broken.defects.references = true;
+  broken.faults.references = true;
   Bench bench(broken, Sealing::kVerified, true);
   Watch watch(bench);
   for (const std::uint64_t line : {9, 10}) bench.backend->stored({line}, EntryNeed::kLater);
@@ -286,7 +286,7 @@ TEST(RebuiltPlaces, AreNotComparedBeforeTheirWriteIsAccepted) {
 
 TEST(RebuiltPlaces, AreComparedOnceTheirWriteIsAccepted) {
   DeduplicationParameters broken;
-  broken.defects.count = true;
+  broken.faults.count = true;
   Waiting waiting(broken);
   waiting.settle();
   waiting.bench.write_all({{20, 43}});

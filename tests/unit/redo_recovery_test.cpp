@@ -113,17 +113,17 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"per_core",
              {{"hw_redo.in_place", "lazy"}, {"hw_redo.commit_order", "per-core"}},
              false},
-        Case{"broken_commit", {{"hw_redo.in_place", "lazy"}, {"log.break.commit", "true"}}},
+        Case{"broken_commit", {{"hw_redo.in_place", "lazy"}, {"pmemsim.faults", "log.commit"}}},
         Case{"late_headers",
              {{"hw_redo.in_place", "lazy"},
               {"log.header_entries", "0"},
-              {"log.break.commit", "true"}}},
-        Case{"broken_release", {{"hw_redo.in_place", "lazy"}, {"log.break.release", "true"}}},
+              {"pmemsim.faults", "log.commit"}}},
+        Case{"broken_release", {{"hw_redo.in_place", "lazy"}, {"pmemsim.faults", "log.release"}}},
         Case{"broken_headers",
              {{"hw_redo.in_place", "lazy"},
               {"log.header_entries", "4"},
-              {"log.break.headers", "true"}}},
-        Case{"broken_order", {{"hw_redo.in_place", "lazy"}, {"log.break.order", "true"}}}),
+              {"pmemsim.faults", "log.headers"}}},
+        Case{"broken_order", {{"hw_redo.in_place", "lazy"}, {"pmemsim.faults", "log.order"}}}),
     [](const auto& instance) { return instance.param.name; });
 
 }  // namespace

@@ -454,7 +454,7 @@ TEST(Deduplication, WritesDataOnceAndMovesWhatOthersReferTo) {
 // Without the address in MACs, entry and data of one line would do for another one.
 TEST(SealedImage, AMacWithoutTheAddressLetsLinesBeSwapped) {
   IntegrityParameters broken;
-  broken.defects.address = true;
+  broken.faults.address = true;
   Sealed bench(false, broken);
   for (std::uint64_t line = 0; line < 16; ++line) bench.write({line}, 100 + line);
   bench.settle();
@@ -496,7 +496,7 @@ TEST(SealedImage, APublishedMacCanBeMadeByAnybody) {
 TEST(Deduplication, LosesNoPlace) {
   for (const bool leaks : {false, true}) {
     DeduplicationParameters parameters;
-    parameters.defects.leak = leaks;
+    parameters.faults.leak = leaks;
     Sealed bench(true, {}, parameters);
     for (std::uint64_t i = 0; i < 50; ++i) {
       for (const std::uint64_t value : {i, i + 1000}) {

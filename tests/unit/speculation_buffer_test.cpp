@@ -345,7 +345,7 @@ TEST_F(NaiveSpeculationBuffer, FindsStoresInTheWrongOrderLikeTheOther) {
 
 struct ForgetfulSpeculationBuffer : SpeculationBufferTest {
   ForgetfulSpeculationBuffer() {
-    parameters.defects.second_write_back = true;
+    parameters.faults.second_write_back = true;
     buffer = SpeculationBuffer(parameters, kWindow);
   }
 };
@@ -359,7 +359,7 @@ TEST_F(ForgetfulSpeculationBuffer, ASecondWriteBackHidesTheRead) {
 
 struct SatisfiedSpeculationBuffer : SpeculationBufferTest {
   SatisfiedSpeculationBuffer() {
-    parameters.defects.early_store = true;
+    parameters.faults.early_store = true;
     buffer = SpeculationBuffer(parameters, kWindow);
   }
 };
@@ -372,7 +372,7 @@ TEST_F(SatisfiedSpeculationBuffer, AStoreHidesTheReadBehindIt) {
   EXPECT_EQ(persist(ns(50)), Verdict::kLoad) << "with nothing between it is found";
 }
 
-// ---- Without a window (pmem_spec.break.window)
+// ---- Without a window (injected fault pmem_spec.window)
 
 struct NoSpeculationWindow : SpeculationBufferTest {
   NoSpeculationWindow() { buffer = SpeculationBuffer(parameters, {}); }

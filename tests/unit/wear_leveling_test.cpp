@@ -77,11 +77,11 @@ constexpr Line kLine{0};
 constexpr Picoseconds kW1 = ns(1), kRead = ns(10 + 20 + 5);
 
 auto levelling(std::uint32_t region_lines, std::uint32_t writes_per_move,
-               const WearLevelingDefects& defects = {}) {
+               const WearLevelingFaults& faults = {}) {
   WearLevelingParameters parameters;
   parameters.region_lines = region_lines;
   parameters.writes_per_move = writes_per_move;
-  parameters.defects = defects;
+  parameters.faults = faults;
   return std::make_unique<WearLeveling>(parameters);
 }
 auto deduplication() { return std::make_unique<Deduplication>(DeduplicationParameters{}, 1); }
@@ -199,15 +199,15 @@ TEST(WearLeveling, LosesNothingBehindOtherOperations) {
 }
 
 TEST(WearLeveling, ThatIsDefectiveIsFound) {
-  for (const WearLevelingDefects& defects :
-       {WearLevelingDefects{.copy = true}, {.order = true}, {.void_copy = true}, {.wait = true}}) {
+  for (const WearLevelingFaults& faults :
+       {WearLevelingFaults{.copy = true}, {.order = true}, {.void_copy = true}, {.wait = true}}) {
     bool found = false;
     for (std::uint64_t seed = 1; seed <= 8 && !found; ++seed) {
-      OperationsBench bench(levelling(4, 1, defects));
+      OperationsBench bench(levelling(4, 1, faults));
       bench.write_at_random(seed, 1000, 10, true);
       found = bench.problem == "a crash loses a line";
     }
-    EXPECT_TRUE(found) << defects.copy << defects.order << defects.void_copy << defects.wait;
+    EXPECT_TRUE(found) << faults.copy << faults.order << faults.void_copy << faults.wait;
   }
 }
 

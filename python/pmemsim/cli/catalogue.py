@@ -13,7 +13,7 @@ from pmemsim.presets import Kind, Preset, load_preset, preset_names
 from pmemsim.reproduce.papers import load_paper, paper_names
 
 list_app = typer.Typer(
-    no_args_is_help=True, help="List designs, backends, machines, workloads or experiments."
+    no_args_is_help=True, help="List designs, backends, machines, workloads, faults or experiments."
 )
 show_app = typer.Typer(
     no_args_is_help=True, help="Show every parameter of a design or a machine, with its source."
@@ -55,6 +55,13 @@ def list_workloads() -> None:
     ]
     columns = ["workload", "what it does", "papers", ">--data-bytes"]
     out.print(table("", columns, rows))
+
+
+@list_app.command("faults")
+def list_faults() -> None:
+    """List the faults that can be injected: names for `--set pmemsim.faults=NAME,...`."""
+    rows = [(fault["name"], fault["what"]) for fault in _core.faults()]
+    out.print(table("", ["fault", "what goes wrong"], rows))
 
 
 @list_app.command("experiments")

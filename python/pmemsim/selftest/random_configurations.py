@@ -124,9 +124,7 @@ def _extreme_values(numbers: random.Random, configuration: Configuration) -> _Va
     known = [
         (each["key"], extreme_values(each))
         for each in _core.parameters()
-        if not each["defect"]
-        and each["key"] not in (*idle, *_core.layer_names)
-        and not each["key"].startswith("run.")
+        if each["key"] not in (*idle, *_core.layer_names) and not each["key"].startswith("run.")
     ]
     known = [(key, values) for key, values in known if values]
     chosen = numbers.sample(known, numbers.randint(1, MOST_VALUES))

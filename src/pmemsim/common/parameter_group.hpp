@@ -25,6 +25,8 @@ class ParameterGroup {
   std::string_view name() const { return name_; }
   void describe(ParameterLister& visit) { box_->describe(visit); }
   void describe(ParameterSetter& visit) { box_->describe(visit); }
+  // Visits the faults of its component, if it has some.
+  void describe_faults(FaultVisitor& visit) { box_->describe_faults(name_, visit); }
   // nullptr if the group is of another type.
   template <class Parameters>
   Parameters* get() {
@@ -42,12 +44,16 @@ class ParameterGroup {
     virtual std::unique_ptr<AnyBox> clone() const = 0;
     virtual void describe(ParameterLister& visit) = 0;
     virtual void describe(ParameterSetter& visit) = 0;
+    virtual void describe_faults(std::string_view group, FaultVisitor& visit) = 0;
   };
   template <class Parameters>
   struct Box final : AnyBox {
     std::unique_ptr<AnyBox> clone() const override { return std::make_unique<Box>(*this); }
     void describe(ParameterLister& visit) override { parameters.describe(visit); }
     void describe(ParameterSetter& visit) override { parameters.describe(visit); }
+    void describe_faults(std::string_view group, FaultVisitor& visit) override {
+      if constexpr (requires { parameters.faults; }) visit.group(group, parameters.faults);
+    }
     Parameters parameters;
   };
 

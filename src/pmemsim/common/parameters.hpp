@@ -10,10 +10,6 @@
 // (a count), bool, Ratio, Picoseconds ("2ns"), Delay ("2ns" or "4cycles" of the cores' clock),
 // Hertz ("2GHz"), Bytes ("32KiB"), Bandwidth ("6.6GB/s"), Picojoules ("1.2nJ"), Milliwatts ("13W"),
 // enums that have a choice_names(), and one or several of some names (NamedChoice, NamedChoices).
-//
-// A deliberate defect, so that crash tests can show that they would find it, is declared by
-// visit.defect("flush", flush, "a flush doesn't write its line back"). Its key has kDefects before
-// the name ("x86.break.flush"), and lists flag it.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +21,7 @@
 #include <vector>
 
 #include "pmemsim/common/error.hpp"
+#include "pmemsim/common/faults.hpp"
 #include "pmemsim/common/units.hpp"
 
 namespace pmemsim {
@@ -62,14 +59,6 @@ struct NamedChoices {
 };
 inline constexpr std::string_view kNoChoice = "none";
 
-inline constexpr std::string_view kDefects = "break";
-inline constexpr std::string_view kDefectPrefix =
-    "Deliberate defect, for tests of crash verification: ";
-// The name that a deliberate defect has in its group.
-inline std::string defect_name(std::string_view name) {
-  return std::string(kDefects) + "." + std::string(name);
-}
-
 struct Limits {
   static constexpr double kNone = 1e18;
   double least = 0;
@@ -90,7 +79,6 @@ struct ParameterInfo {
   std::string limits;  // as text: "1 to 64"; empty if every value will do
   std::vector<std::string> choices;
   std::string description;
-  bool defect = false;  // a deliberate one
 };
 
 // One setting that a user, a machine or a design makes. Later settings win.
@@ -153,9 +141,6 @@ constexpr std::string_view type_name(Milliwatts) { return "power"; }
 constexpr std::string_view type_name(const NamedChoice&) { return "choice"; }
 constexpr std::string_view type_name(const NamedChoices&) { return "choices"; }
 
-// The candidate nearest to a misspelt word, if one is near.
-std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
-
 // Collects every parameter with its present value.
 class ParameterLister {
  public:
@@ -185,9 +170,14 @@ class ParameterLister {
     }
     found.push_back(std::move(info));
   }
-  void defect(std::string_view name, bool& flag, std::string_view what) {
-    (*this)(defect_name(name), flag, {}, std::string(kDefectPrefix) + std::string(what));
-    found.back().defect = true;
+  // Injected faults are no parameters, but a configuration with some says so.
+  void faults(FaultSet& faults) {
+    if (faults.injected().empty()) return;
+    std::string names;
+    for (const std::string_view name : faults.injected()) {
+      names += (names.empty() ? "" : ",") + std::string(name);
+    }
+    found.push_back({std::string(kFaultsKey), "faults", names, "", {}, "Injected faults"});
   }
 
   std::vector<ParameterInfo> found;
@@ -223,8 +213,14 @@ class ParameterSetter {
     }
   }
 
-  void defect(std::string_view name, bool& flag, std::string_view what) {
-    (*this)(defect_name(name), flag, {}, what);
+  void faults(FaultSet& faults) {
+    for (std::size_t i = 0; i < settings_.size(); ++i) {
+      if (settings_[i].key != kFaultsKey) continue;
+      used_[i] = true;
+      if (auto problem = faults.inject(settings_[i].value)) {
+        problems_.push_back(settings_[i].place + ": " + settings_[i].key + ": " + *problem);
+      }
+    }
   }
 
   // Values that are legal one by one, but not together. The sentence names the parameters, in full

@@ -150,7 +150,7 @@ ChoiceTable make_table() {
        .parameters = Groups{ParameterGroup::of<X86Parameters>("x86")},
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Ordering> {
          return std::make_unique<X86Ordering>(blueprint.cores,
-                                              blueprint.parameters<X86Parameters>().defects);
+                                              blueprint.parameters<X86Parameters>().faults);
        }},
       {.name = "free",
        .summary = "clwb and sfence that wait for nothing, and promise nothing",
@@ -169,7 +169,7 @@ ChoiceTable make_table() {
        .parameters = Groups{ParameterGroup::of<EadrParameters>("eadr")},
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Ordering> {
          return std::make_unique<EadrOrdering>(blueprint.cores,
-                                               blueprint.parameters<EadrParameters>().defects);
+                                               blueprint.parameters<EadrParameters>().faults);
        }},
       {.name = "dpo",
        .summary = "Persist buffers in the coherence domain, written one store at a time (DPO)",
@@ -226,7 +226,7 @@ ChoiceTable make_table() {
        .parameters = Groups{ParameterGroup::of<SoftwareUndoParameters>("software_undo")},
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Atomicity> {
          return std::make_unique<SoftwareUndo>(
-             blueprint.parameters<SoftwareUndoParameters>().defects);
+             blueprint.parameters<SoftwareUndoParameters>().faults);
        },
        .recovery = software_recovery},
       {.name = "software-redo",
@@ -238,7 +238,7 @@ ChoiceTable make_table() {
        .parameters = Groups{ParameterGroup::of<SoftwareRedoParameters>("software_redo")},
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Atomicity> {
          return std::make_unique<SoftwareRedo>(
-             blueprint.parameters<SoftwareRedoParameters>().defects);
+             blueprint.parameters<SoftwareRedoParameters>().faults);
        },
        .recovery = software_recovery},
       {.name = "hw-undo",

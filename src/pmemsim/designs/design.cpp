@@ -39,9 +39,9 @@ BackendParts make_parts(const Blueprint& blueprint, bool entries_may_come_later)
 }
 
 // Some only if the table has operations.
-BackendDefects backend_defects(const Blueprint& blueprint) {
+BackendFaults backend_faults(const Blueprint& blueprint) {
   const auto* const parameters = blueprint.design.find_parameters<BackendParameters>();
-  return parameters == nullptr ? BackendDefects{} : parameters->defects;
+  return parameters == nullptr ? BackendFaults{} : parameters->faults;
 }
 
 // Who takes threads back keeps hardware logs away by what its row needs.
@@ -72,7 +72,7 @@ Design::Design(const Blueprint& blueprint, EventQueue& queue, Memory& pm)
       atomicity_(std::get<Choice::MakeAtomicity>(blueprint.design.atomicity().make)(blueprint)),
       defers_entries_(entries_may_come_later(blueprint, *atomicity_)),
       backend_(std::make_unique<Backend>(queue, pm, make_parts(blueprint, defers_entries_),
-                                         blueprint.pm.front_latency, backend_defects(blueprint))),
+                                         blueprint.pm.front_latency, backend_faults(blueprint))),
       precompute_(std::get<Choice::MakePrecompute>(blueprint.design.precompute().make)(blueprint)),
       ordering_interests_(ordering_->interests()),
       atomicity_interests_(atomicity_->interests()),

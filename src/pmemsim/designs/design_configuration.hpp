@@ -58,6 +58,9 @@ class DesignConfiguration {
   void describe_parameters(Visitor& visit) {
     for (ParameterGroup& group : groups_) visit.group(group.name(), group);
   }
+  void describe_faults(FaultVisitor& visit) {
+    for (ParameterGroup& group : groups_) group.describe_faults(visit);
+  }
 
  private:
   std::vector<std::string_view> names(Layer layer) const;

@@ -96,16 +96,19 @@ def injected_faults() -> Files:
     """Crash every design with an injected fault at some points, and count violations."""
     lines = []
     for mutant in mutants():
+        assert mutant.setting is not None
         set_beside = [mutant.stress.name] if mutant.stress else []
         set_beside += [f"{key.rpartition('.')[2]}={value}" for key, value in mutant.extra]
-        what = " ".join([mutant.design, f"{mutant.switch}={mutant.value}", *set_beside])
+        switch = mutant.switch if mutant.is_fault else "=".join(mutant.setting)
+        what = " ".join([mutant.design, switch, *set_beside])
         lines.append(f"{what} {_violations(mutant)}")
     return {"verdicts/injected_faults.txt": lines}
 
 
 def _violations(mutant: Mutant) -> str:
+    assert mutant.setting is not None
     stress = dict(mutant.stress.values) if mutant.stress else {}
-    settings = stress | dict(mutant.extra) | {mutant.switch: mutant.value}
+    settings = stress | dict(mutant.extra) | dict([mutant.setting])
     broken = configuration(mutant.design, "asap", settings)
     trace = largest_recording(mutant.design, "asap")
     try:

@@ -119,7 +119,7 @@ bool Asap::fence_regions(CoreId number, Picoseconds, Completion resume) {
   PerCore& core = cores_[number];
   const auto ended = std::find_if(core.regions.rbegin(), core.regions.rend(),
                                   [](const Region& region) { return region.ended; });
-  if (parameters_.defects.fence || ended == core.regions.rend() || ended->committed) return true;
+  if (parameters_.faults.fence || ended == core.regions.rend() || ended->committed) return true;
   core.fence = ended->rid();
   core.fence_resume = resume;
   return false;
@@ -128,7 +128,7 @@ bool Asap::fence_regions(CoreId number, Picoseconds, Completion resume) {
 bool Asap::flush(CoreId core, Line line, Picoseconds, Completion resume) {
   settle(core);
   cores_[core].flushed = line;
-  if (parameters_.defects.flush || may_flush(core)) return true;
+  if (parameters_.faults.flush || may_flush(core)) return true;
   ++statistics_.delayed_flushes;
   return block(core, Blocked::kFlush, resume);
 }
@@ -268,7 +268,7 @@ bool Asap::must_wait(const Region& region, std::size_t more) const {
 void Asap::depend(Region& region, Rid on, std::uint64_t& counter) {
   Region* other = active(on);
   if (other == nullptr || other == &region || contains(region.dependences, on)) return;
-  if (parameters_.defects.dependences) return;
+  if (parameters_.faults.dependences) return;
   // Two regions that depended on each other would never commit.
   if (region.depended_on &&
       any_before(on, [&region](const Region& before) { return &before == &region; })) {
@@ -284,7 +284,7 @@ void Asap::depend(Region& region, Rid on, std::uint64_t& counter) {
 // ---- Accesses (4.6)
 
 void Asap::load(const Load& load, Picoseconds) {
-  if (load.region == 0 || parameters_.defects.loads) return;
+  if (load.region == 0 || parameters_.faults.loads) return;
   const auto found = tags_.find(load.line().number);
   if (found == tags_.end()) return;
   const Rid self = rid(load.core, load.region);
@@ -308,8 +308,7 @@ bool Asap::try_store(CoreId number) {
   const auto tagged = tags_.find(core.line.number);
   const Rid owner = tagged == tags_.end() ? 0 : tagged->second.owner;
   const bool first = owner != self;
-  if (first && !parameters_.defects.lock_wait && tagged != tags_.end() &&
-      tagged->second.locks > 0) {
+  if (first && !parameters_.faults.lock_wait && tagged != tags_.end() && tagged->second.locks > 0) {
     return stall(statistics_.lock_stalls);
   }
   const bool depends = first && active(owner) != nullptr && !contains(region.dependences, owner);
@@ -353,7 +352,7 @@ void Asap::written(Region& region, Slot& slot, Line line) {
 // 4.6.1: the old value goes to the log while the store goes on.
 void Asap::log(const PerCore& core, Region& region, Tag& tag) {
   region.lines.push_back(core.line);
-  tag.locks += !parameters_.defects.lock_bit;
+  tag.locks += !parameters_.faults.lock_bit;
   ++region.outstanding;
   ++statistics_.lpos;
   const Operation about{region.rid(), core.line};
@@ -398,7 +397,7 @@ void Asap::drop_data(const Operation& logged) {
 
 void Asap::lpo_acknowledged(std::uint64_t number, Picoseconds now) {
   const Operation about = operations_[static_cast<std::uint32_t>(number)];
-  if (!parameters_.defects.lock_bit) unlock(*active(about.rid), about.line);
+  if (!parameters_.faults.lock_bit) unlock(*active(about.rid), about.line);
   outstanding_acknowledged(number, now);
   retry(now);
 }
@@ -539,7 +538,7 @@ void Asap::finish_lines(Region& region, Picoseconds now) {
 void Asap::lines_persisted(std::uint64_t self, Picoseconds now) {
   Region& region = *active(self);
   region.persisted = true;
-  if (parameters_.defects.lpo_dropping && region.log) log_.drop_entries(*region.log);
+  if (parameters_.faults.lpo_dropping && region.log) log_.drop_entries(*region.log);
   std::vector<Rid> ready;
   if (region.dependences.empty()) ready.push_back(self);
   while (!ready.empty()) {

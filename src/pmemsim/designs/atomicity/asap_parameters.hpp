@@ -5,8 +5,8 @@
 
 namespace pmemsim {
 
-// Deliberate defects, so that crash tests can show that they would find them.
-struct AsapDefects {
+// Injected faults: each takes one protective mechanism away.
+struct AsapFaults {
   bool dependences = false;
   bool loads = false;
   bool fence = false;
@@ -17,17 +17,17 @@ struct AsapDefects {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.defect("dependences", dependences, "no region waits for another");
-    visit.defect("loads", loads, "a region doesn't wait for those of which it only reads");
-    visit.defect("fence", fence, "asap_fence doesn't wait");
-    visit.defect("flush", flush, "a flush of the program's own doesn't wait");
-    visit.defect("lock_bit", lock_bit, "data don't wait for their log");
-    visit.defect("lock_wait", lock_wait,
-                 "a region logs a line although an "
-                 "earlier region's log write of it is not persistent");
-    visit.defect("lpo_dropping", lpo_dropping,
-                 "a region's log writes are dropped "
-                 "when its data are persistent, before it may commit");
+    visit("dependences", dependences, "no region waits for another");
+    visit("loads", loads, "a region doesn't wait for those of which it only reads");
+    visit("fence", fence, "asap_fence doesn't wait");
+    visit("flush", flush, "a flush of the program's own doesn't wait");
+    visit("lock_bit", lock_bit, "data don't wait for their log");
+    visit("lock_wait", lock_wait,
+          "a region logs a line although an "
+          "earlier region's log write of it is not persistent");
+    visit("lpo_dropping", lpo_dropping,
+          "a region's log writes are dropped "
+          "when its data are persistent, before it may commit");
   }
 };
 
@@ -43,7 +43,7 @@ struct AsapParameters {
   bool lpo_dropping = true;
   bool dpo_dropping = true;
   bool fence_every_region = false;
-  AsapDefects defects;
+  AsapFaults faults;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -68,7 +68,6 @@ struct AsapParameters {
           "Remove a data write from its queue when a later region logs the same line");
     visit("fence_every_region", fence_every_region, {},
           "Behave as if the program called asap_fence after every region (ASAP, 6.4)");
-    defects.describe(visit);
   }
 };
 

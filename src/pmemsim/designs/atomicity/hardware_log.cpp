@@ -210,7 +210,7 @@ void HardwareLog::entry_acknowledged(std::uint64_t number, Picoseconds now) {
   const auto slot = static_cast<std::uint32_t>(number);
   const Entry entry = entries_[slot];
   entries_.give_back(slot);
-  if (parameters_.defects.release) {
+  if (parameters_.faults.release) {
     drop(*logs_[entry.log].records[entry.record].links.entries[entry.number], WriteKind::kLog);
   }
   if (entry.acknowledged) entry.acknowledged(now);
@@ -387,7 +387,7 @@ bool HardwareLog::nearly_full() const { return 2 * records_in_use_ > space_->ini
 LogSurvivors HardwareLog::survivors() const {
   LogSurvivors all;
   space_->survive(all);
-  if (parameters_.defects.headers) return all;
+  if (parameters_.faults.headers) return all;
   for (const HeaderId& buffered : buffer_->headers()) {
     const Log& log = logs_[buffered.log];
     if (log.released) continue;

@@ -44,8 +44,8 @@ inline std::span<const std::string_view> choice_names(LogMetadata) {
   return kNames;
 }
 
-// Deliberate defects, so that crash tests can show that they would find them.
-struct LogDefects {
+// Injected faults: each takes one protective mechanism away.
+struct LogFaults {
   bool order = false;
   bool commit = false;
   bool release = false;
@@ -54,19 +54,19 @@ struct LogDefects {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.defect("order", order,
-                 "data go to PM before their log entry "
-                 "(undo logs) or before their region has committed (redo logs)");
-    visit.defect("commit", commit,
-                 "a region counts as committed when it "
-                 "ends, whatever isn't persistent yet");
-    visit.defect("release", release,
-                 "log entries are removed from the "
-                 "write pending queues as soon as they are acknowledged");
-    visit.defect("headers", headers,
-                 "headers in persistent queues and ADR "
-                 "buffers don't survive");
-    visit.defect("link", link, "the LR registers don't survive");
+    visit("order", order,
+          "data go to PM before their log entry "
+          "(undo logs) or before their region has committed (redo logs)");
+    visit("commit", commit,
+          "a region counts as committed when it "
+          "ends, whatever isn't persistent yet");
+    visit("release", release,
+          "log entries are removed from the "
+          "write pending queues as soon as they are acknowledged");
+    visit("headers", headers,
+          "headers in persistent queues and ADR "
+          "buffers don't survive");
+    visit("link", link, "the LR registers don't survive");
   }
 };
 
@@ -78,7 +78,7 @@ struct HardwareLogParameters {
   std::uint32_t header_entries = 128;
   std::uint32_t free_entries = 1024;
   std::uint32_t free_headers = 256;
-  LogDefects defects;
+  LogFaults faults;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -98,7 +98,6 @@ struct HardwareLogParameters {
           "With allocation=load-aware: log entries of a bank (its free log entry FIFO)");
     visit("free_headers", free_headers, {.least = 16, .most = 1 << 20},
           "With allocation=load-aware: headers of a bank (its free header FIFO)");
-    defects.describe(visit);
   }
 };
 

@@ -10,7 +10,7 @@ namespace pmemsim {
 
 HwRedo::HwRedo(const HardwareLog::Shape& shape, const HwRedoParameters& parameters,
                const HardwareLogParameters& log)
-    : parameters_(parameters), defects_(log.defects), log_(shape, log), cores_(shape.cores) {}
+    : parameters_(parameters), faults_(log.faults), log_(shape, log), cores_(shape.cores) {}
 
 void HwRedo::connect(const LayerContext& context) {
   context_.emplace(context);
@@ -63,7 +63,7 @@ void HwRedo::log(CoreId number, const BufferedLine& line) {
 }
 
 Eviction HwRedo::evicted(Line line, const LineData& data, Picoseconds) {
-  if (defects_.order) return Eviction::kWrite;
+  if (faults_.order) return Eviction::kWrite;
   if (Uncommitted* const uncommitted = uncommitted_.find(line)) {  // rule 2
     uncommitted->kept = true;
   } else {
@@ -133,7 +133,7 @@ bool HwRedo::region_end(CoreId number, std::uint64_t, Picoseconds when, Completi
   log_.close(*core.log, core.order);
   core.waiting_since = when;
   core.waiting = resume;
-  if (defects_.commit) core.committed = core.region;
+  if (faults_.commit) core.committed = core.region;
   return false;
 }
 

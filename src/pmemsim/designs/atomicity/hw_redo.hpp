@@ -91,7 +91,7 @@ class HwRedo final : public Atomicity {
   Eviction flushed(Line line) override;
   Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
   bool may_leave(Line line) const override {
-    return defects_.order || (!uncommitted_.contains(line) && !cached_.contains(line));
+    return faults_.order || (!uncommitted_.contains(line) && !cached_.contains(line));
   }
   bool fetch(CoreId core, Line line, Picoseconds when, Completion done) override;
   void drain() override;
@@ -175,7 +175,7 @@ class HwRedo final : public Atomicity {
 
   const HwRedoParameters parameters_;
   std::optional<LayerContext> context_;
-  const LogDefects defects_;
+  const LogFaults faults_;
   HardwareLog log_;
   std::vector<PerCore> cores_;
   LineMap<Uncommitted> uncommitted_;

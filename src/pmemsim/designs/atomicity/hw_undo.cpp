@@ -15,7 +15,7 @@ constexpr std::uint64_t kLineMask = (std::uint64_t{1} << kCoreShift) - 1;
 }  // namespace
 
 HwUndo::HwUndo(const HardwareLog::Shape& shape, const HardwareLogParameters& parameters)
-    : log_(shape, parameters), defects_(parameters.defects), cores_(shape.cores) {}
+    : log_(shape, parameters), faults_(parameters.faults), cores_(shape.cores) {}
 
 void HwUndo::connect(const LayerContext& context) {
   context_.emplace(context);
@@ -26,7 +26,7 @@ void HwUndo::connect(const LayerContext& context) {
 
 Lowering HwUndo::lowering() const {
   using enum trace::Purpose;
-  if (defects_.commit) return Lowering::without({kLog, kCommit, kDataFlush});
+  if (faults_.commit) return Lowering::without({kLog, kCommit, kDataFlush});
   return Lowering::without({kLog, kCommit});
 }
 
@@ -129,7 +129,7 @@ void HwUndo::commit_late(PerCore& core, Picoseconds now) {
 
 bool HwUndo::flush(CoreId, Line line, Picoseconds, Completion resume) {
   Locked* const locked = locked_.find(line);
-  if (locked == nullptr || defects_.order) return true;
+  if (locked == nullptr || faults_.order) return true;
   locked->flushes.push_back(resume);  // rule 2
   ++statistics_.delayed_flushes;
   return false;
@@ -137,7 +137,7 @@ bool HwUndo::flush(CoreId, Line line, Picoseconds, Completion resume) {
 
 Eviction HwUndo::evicted(Line line, const LineData&, Picoseconds) {
   Locked* const locked = locked_.find(line);
-  if (locked == nullptr || defects_.order) return Eviction::kWrite;
+  if (locked == nullptr || faults_.order) return Eviction::kWrite;
   locked->evicted = true;  // rule 2
   ++statistics_.delayed_evictions;
   return Eviction::kTaken;

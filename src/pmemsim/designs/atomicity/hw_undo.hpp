@@ -70,7 +70,7 @@ class HwUndo final : public Atomicity {
   bool store(const Store& store, Picoseconds when, Completion resume) override;
   bool flush(CoreId core, Line line, Picoseconds when, Completion resume) override;
   Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
-  bool may_leave(Line line) const override { return defects_.order || !locked_.contains(line); }
+  bool may_leave(Line line) const override { return faults_.order || !locked_.contains(line); }
 
   void statistics(StatisticsCollector& collector) const override;
   std::string pending() const override;
@@ -118,7 +118,7 @@ class HwUndo final : public Atomicity {
   std::optional<LayerContext> context_;
   PersistPort port_;
   HardwareLog log_;
-  const LogDefects defects_;
+  const LogFaults faults_;
   std::vector<PerCore> cores_;
   LineMap<Locked> locked_;
   HwUndoStatistics statistics_;

@@ -23,7 +23,7 @@ constexpr std::uint32_t low(std::uint64_t packed) { return static_cast<std::uint
 Lad::Lad(const HardwareLog::Shape& shape, Picoseconds controller_latency,
          const HardwareLogParameters& parameters)
     : controller_latency_(controller_latency),
-      defects_(parameters.defects),
+      faults_(parameters.faults),
       log_(shape, parameters),
       cores_(shape.cores),
       committed_(shape.channels, std::vector<std::uint64_t>(shape.cores, 0)) {
@@ -76,7 +76,7 @@ bool Lad::region_end(CoreId number, std::uint64_t, Picoseconds when, Completion 
     return true;
   }
   core.waiting = resume;
-  if (defects_.commit) {
+  if (faults_.commit) {
     for (auto& controller : committed_) controller[number] = core.region;
   }
   if (core.unacknowledged == 0) send_commit(number, context_->queue.now());
@@ -330,7 +330,7 @@ void Lad::log_kept(std::uint32_t slot) {
 
 void Lad::log(std::uint32_t slot) {
   Held& held = held_[slot];
-  if (defects_.order) {
+  if (faults_.order) {
     held.state = State::kInPlace;
     if (held.unacknowledged > 0) write_in_place(held, std::exchange(held.unacknowledged, 0));
     return;

@@ -191,7 +191,7 @@ class Lad final : public Atomicity {
 
   std::optional<LayerContext> context_;
   const Picoseconds controller_latency_;
-  const LogDefects defects_;
+  const LogFaults faults_;
   HardwareLog log_;
   std::deque<std::uint32_t> without_room_;  // held lines whose entries wait for room for a header
   std::vector<PerCore> cores_;

@@ -76,7 +76,7 @@ LoadAwareSpace::LoadAwareSpace(const Backend& pm, std::uint32_t cores, std::uint
       initial_records_(std::min<std::uint64_t>(parameters.free_headers,
                                                parameters.free_entries / kRecordEntries) *
                        banks),
-      registers_survive_(!parameters.defects.link),
+      registers_survive_(!parameters.faults.link),
       newest_(cores),
       last_(cores) {}
 

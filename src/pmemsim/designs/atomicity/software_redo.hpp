@@ -12,26 +12,26 @@ namespace pmemsim {
 
 class SoftwareRedo final : public Atomicity {
  public:
-  explicit SoftwareRedo(const SoftwareRedoDefects& defects) : defects_(defects) {}
+  explicit SoftwareRedo(const SoftwareRedoFaults& faults) : faults_(faults) {}
   Lowering lowering() const override {
     constexpr auto kLog = static_cast<std::size_t>(trace::Purpose::kLog);
     constexpr auto kCommit = static_cast<std::size_t>(trace::Purpose::kCommit);
     constexpr auto kDataFlush = static_cast<std::size_t>(trace::Purpose::kDataFlush);
     constexpr auto kRelease = static_cast<std::size_t>(trace::Purpose::kRelease);
     Lowering lowering;
-    lowering.keeps_flushes[kLog] = !defects_.log_flush;
-    lowering.keeps_fences[kLog] = !defects_.log_fence;
-    lowering.keeps_flushes[kCommit] = !defects_.commit_flush;
-    lowering.keeps_fences[kCommit] = !defects_.commit_fence;
-    lowering.keeps_flushes[kDataFlush] = !defects_.data_flush;
-    lowering.keeps_fences[kDataFlush] = !defects_.data_fence;
-    lowering.keeps_flushes[kRelease] = !defects_.release_flush;
-    lowering.keeps_fences[kRelease] = !defects_.release_fence;
+    lowering.keeps_flushes[kLog] = !faults_.log_flush;
+    lowering.keeps_fences[kLog] = !faults_.log_fence;
+    lowering.keeps_flushes[kCommit] = !faults_.commit_flush;
+    lowering.keeps_fences[kCommit] = !faults_.commit_fence;
+    lowering.keeps_flushes[kDataFlush] = !faults_.data_flush;
+    lowering.keeps_fences[kDataFlush] = !faults_.data_fence;
+    lowering.keeps_flushes[kRelease] = !faults_.release_flush;
+    lowering.keeps_fences[kRelease] = !faults_.release_fence;
     return lowering;
   }
 
  private:
-  const SoftwareRedoDefects defects_;
+  const SoftwareRedoFaults faults_;
 };
 
 }  // namespace pmemsim

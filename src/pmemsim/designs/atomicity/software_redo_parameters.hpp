@@ -5,8 +5,8 @@
 
 namespace pmemsim {
 
-// Deliberate defects, so that crash tests can show that they would find them.
-struct SoftwareRedoDefects {
+// Injected faults: each takes one protective mechanism away.
+struct SoftwareRedoFaults {
   bool log_flush = false;
   bool log_fence = false;
   bool commit_flush = false;
@@ -18,25 +18,23 @@ struct SoftwareRedoDefects {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.defect("log_flush", log_flush, "the log isn't flushed");
-    visit.defect("log_fence", log_fence, "the commit word doesn't wait for the log");
-    visit.defect("commit_flush", commit_flush, "the commit word isn't flushed");
-    visit.defect("commit_fence", commit_fence, "data don't wait for the commit word");
-    visit.defect("data_flush", data_flush, "data aren't flushed");
-    visit.defect("data_fence", data_fence, "the log is released before the data are in place");
-    visit.defect("release_flush", release_flush, "the log's release isn't flushed");
-    visit.defect("release_fence", release_fence,
-                 "regions end, and locks go, before the log's release is durable");
+    visit("log_flush", log_flush, "the log isn't flushed");
+    visit("log_fence", log_fence, "the commit word doesn't wait for the log");
+    visit("commit_flush", commit_flush, "the commit word isn't flushed");
+    visit("commit_fence", commit_fence, "data don't wait for the commit word");
+    visit("data_flush", data_flush, "data aren't flushed");
+    visit("data_fence", data_fence, "the log is released before the data are in place");
+    visit("release_flush", release_flush, "the log's release isn't flushed");
+    visit("release_fence", release_fence,
+          "regions end, and locks go, before the log's release is durable");
   }
 };
 
 struct SoftwareRedoParameters {
-  SoftwareRedoDefects defects;
+  SoftwareRedoFaults faults;
 
   template <class Visitor>
-  void describe(Visitor& visit) {
-    defects.describe(visit);
-  }
+  void describe(Visitor&) {}
 };
 
 }  // namespace pmemsim

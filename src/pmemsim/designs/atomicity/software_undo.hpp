@@ -9,24 +9,24 @@ namespace pmemsim {
 
 class SoftwareUndo final : public Atomicity {
  public:
-  explicit SoftwareUndo(const SoftwareUndoDefects& defects) : defects_(defects) {}
+  explicit SoftwareUndo(const SoftwareUndoFaults& faults) : faults_(faults) {}
   Lowering lowering() const override {
     constexpr auto kLog = static_cast<std::size_t>(trace::Purpose::kLog);
     constexpr auto kDataFlush = static_cast<std::size_t>(trace::Purpose::kDataFlush);
     constexpr auto kCommit = static_cast<std::size_t>(trace::Purpose::kCommit);
     Lowering lowering;
-    lowering.keeps_flushes[kLog] = !defects_.log_flush;
-    lowering.keeps_fences[kLog] = !defects_.log_fence;
-    lowering.keeps_flushes[kDataFlush] = !defects_.data_flush;
-    lowering.keeps_fences[kDataFlush] = !defects_.data_fence;
-    lowering.keeps_flushes[kCommit] = !defects_.commit_flush;
+    lowering.keeps_flushes[kLog] = !faults_.log_flush;
+    lowering.keeps_fences[kLog] = !faults_.log_fence;
+    lowering.keeps_flushes[kDataFlush] = !faults_.data_flush;
+    lowering.keeps_fences[kDataFlush] = !faults_.data_fence;
+    lowering.keeps_flushes[kCommit] = !faults_.commit_flush;
     return lowering;
   }
 
   bool restores_lines() const override { return true; }
 
  private:
-  const SoftwareUndoDefects defects_;
+  const SoftwareUndoFaults faults_;
 };
 
 }  // namespace pmemsim

@@ -5,8 +5,8 @@
 
 namespace pmemsim {
 
-// Deliberate defects, so that crash tests can show that they would find them.
-struct SoftwareUndoDefects {
+// Injected faults: each takes one protective mechanism away.
+struct SoftwareUndoFaults {
   bool log_flush = false;
   bool log_fence = false;
   bool data_flush = false;
@@ -15,21 +15,19 @@ struct SoftwareUndoDefects {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.defect("log_flush", log_flush, "the log isn't flushed");
-    visit.defect("log_fence", log_fence, "data don't wait for their log");
-    visit.defect("data_flush", data_flush, "data aren't flushed");
-    visit.defect("data_fence", data_fence, "commits don't wait for the data");
-    visit.defect("commit_flush", commit_flush, "the commit isn't flushed");
+    visit("log_flush", log_flush, "the log isn't flushed");
+    visit("log_fence", log_fence, "data don't wait for their log");
+    visit("data_flush", data_flush, "data aren't flushed");
+    visit("data_fence", data_fence, "commits don't wait for the data");
+    visit("commit_flush", commit_flush, "the commit isn't flushed");
   }
 };
 
 struct SoftwareUndoParameters {
-  SoftwareUndoDefects defects;
+  SoftwareUndoFaults faults;
 
   template <class Visitor>
-  void describe(Visitor& visit) {
-    defects.describe(visit);
-  }
+  void describe(Visitor&) {}
 };
 
 }  // namespace pmemsim

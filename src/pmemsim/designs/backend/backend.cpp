@@ -27,13 +27,13 @@ Write as_metadata(const Encoded::Metadata& metadata) {
 }  // namespace
 
 Backend::Backend(EventQueue& queue, Memory& pm, BackendParts parts, Picoseconds forward_latency,
-                 const BackendDefects& defects)
+                 const BackendFaults& faults)
     : queue_(queue),
       pm_(pm),
       parts_(std::move(parts)),
       forward_latency_(forward_latency),
-      defects_(defects),
-      results_(queue, gates_, !parts_.operations.empty(), defects_),
+      faults_(faults),
+      results_(queue, gates_, !parts_.operations.empty(), faults_),
       held_by_bank_(pm.pending_operations().size()) {
   std::uint32_t together = 1 + (parts_.entries != nullptr);
   const auto add_gate = [this](WriteGate* gate) {
@@ -101,7 +101,7 @@ bool Backend::overtaken(const Write& write) {
 }
 
 WriteId Backend::write_reserved(const Write& write) {
-  const bool goes_on = passes_all() || defects_.reserved;
+  const bool goes_on = passes_all() || faults_.reserved;
   count(write, goes_on);
   if (goes_on && !passes_all()) ++received_.past_operations;
   return goes_on ? pm_.write_reserved(write) : take(write, true);
@@ -186,7 +186,7 @@ void Backend::gate_done(std::uint64_t slot_and_gate, Picoseconds) {
   Passing& passing = writes_[static_cast<std::uint32_t>(slot_and_gate)];
   passing.unfinished &= ~bit(slot_and_gate >> kGateShift);
   if (passing.unfinished > 0) return;
-  if (defects_.order && passing.state == State::kHeld) {
+  if (faults_.order && passing.state == State::kHeld) {
     send(static_cast<std::uint32_t>(slot_and_gate));
   } else {
     send_next(passing.write.line);
@@ -262,9 +262,9 @@ void Backend::leaves(Passing& passing, Encoded encoded) {
   passing.encoded = std::move(encoded);
   for_each_part([&](auto& part) {
     part.sent(passing.write, passing.encoded);
-    if (defects_.registers) part.accepted(passing.write, passing.encoded);
+    if (faults_.registers) part.accepted(passing.write, passing.encoded);
   });
-  if (defects_.registers) schedule_accepted(passing);
+  if (faults_.registers) schedule_accepted(passing);
   discard_prepared(passing);
 }
 
@@ -276,7 +276,7 @@ void Backend::discard_prepared(Passing& passing) {
 }
 
 void Backend::metadata_changed(Line line) {
-  if (defects_.metadata_changed) {
+  if (faults_.metadata_changed) {
     results_.outlive(line);
     return;
   }
@@ -396,24 +396,24 @@ bool Backend::send_together(std::uint32_t slot) {
   }
   if (passing.encoded.elsewhere) carry(slot, writes.front());
   const std::size_t lines = writes.size();
-  if (defects_.metadata) {
+  if (faults_.metadata) {
     for (; writes.size() > 1; writes.pop_back()) pm_.write(writes.back());
   }
-  if (defects_.data_first && !passing.encoded.elsewhere) writes.resize(1);
+  if (faults_.data_first && !passing.encoded.elsewhere) writes.resize(1);
   const std::uint32_t home = channel_of(passing.write.line);
   const bool reserved_there =
       passing.reserved && !passing.encoded.elsewhere && channel_of(passing.encoded.place) == home;
   std::vector<WriteId> ids(writes.size());
   if (!pm_.write_together(writes, reserved_there, ids)) {
-    if (defects_.metadata) received_.metadata_sent_again += lines - 1;
+    if (faults_.metadata) received_.metadata_sent_again += lines - 1;
     return false;
   }
   writes_[slot].in_queue = ids.front();
   if (passing.reserved && !reserved_there) pm_.release(home);
-  if (defects_.data_first) {
+  if (faults_.data_first) {
     const Encoded& encoded = writes_[slot].encoded;
     for (const Encoded::Metadata& metadata : encoded.metadata) {
-      write_metadata(metadata.line, metadata.data);
+      write_metadata(metadata.line, metadata.data, {});
     }
     if (encoded.elsewhere) received_.metadata_sent_again += encoded.metadata.size();
   }
@@ -431,7 +431,7 @@ void Backend::accepted(std::uint64_t number, Picoseconds now) {
     if (brought.persisting) brought.persisting(now);
   }
   within_step_ = true;
-  if (!defects_.registers) {
+  if (!faults_.registers) {
     for_each_part([&](auto& part) { part.accepted(passing.write, passing.encoded); });
     schedule_accepted(passing);
   }

@@ -47,6 +47,7 @@
 #include "pmemsim/designs/backend/backend_parameters.hpp"
 #include "pmemsim/designs/backend/backend_parts.hpp"
 #include "pmemsim/designs/backend/deferred_entries.hpp"
+#include "pmemsim/designs/backend/metadata_port.hpp"
 #include "pmemsim/designs/backend/operation.hpp"
 #include "pmemsim/designs/backend/received_statistics.hpp"
 #include "pmemsim/designs/backend/result_buffer.hpp"
@@ -54,16 +55,16 @@
 
 namespace pmemsim {
 
-class Backend {
+class Backend final : public MetadataPort {
  public:
   using Operations = BackendParts::Operations;
 
   // `forward_latency`: until a read is answered by a write that is held.
   Backend(EventQueue& queue, Memory& pm, BackendParts parts, Picoseconds forward_latency,
-          const BackendDefects& defects = {});
+          const BackendFaults& faults = {});
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
-  ~Backend();
+  ~Backend() override;
 
   void read(Line line, Completion done);
   WriteId write(const Write& write);
@@ -86,7 +87,7 @@ class Backend {
   std::uint32_t channel_of(Line line) const { return pm_.channel_of(line); }
   std::uint32_t bank_of(Line line) const { return pm_.bank_of(line); }
   LineData surviving(Line line) const;
-  void survivors_changed() { pm_.survivors_changed(); }
+  void survivors_changed() override { pm_.survivors_changed(); }
   void persisted_in_caches(Line line, const LineData& data) { pm_.persisted_in_caches(line, data); }
 
   // ---- For who predicts writes. Once, before the run: how much may be prepared at a time, and who
@@ -113,22 +114,17 @@ class Backend {
     results_.discard_range(first, end, Fate::kRangeDiscarded);
   }
   void discard_all() { results_.discard_all(); }
-  // From an operation: lines of its metadata, which lie where no program's data do.
-  void read_metadata(Line line, Completion done) {
+
+  // As declared in metadata_port.hpp.
+  void read_metadata(Line line, Completion done) override {
     ++received_.metadata_reads;
     pm_.read(line, done);
   }
-  // From within accepted() or written() it goes to its queue when they are over: what becomes
-  // persistent in one step isn't to be seen in part.
-  void write_metadata(Line line, const LineData& data, Completion persisted = {});
-  // The same for a line of entries once there is room, as the line is then; `persisting` is as that
-  // of a Write.
-  void write_back_entries(Line line, Completion persisting);
-  // ... what those before it would make of the line, when it has read that.
-  LineData decode_before(const BackendOperation& operation, Line line, LineData data) const;
-  // From an operation: its results for the line, of whatever prediction or write, don't hold any
-  // more. Predictions stay if somebody works out anew what they have lost.
-  void metadata_changed(Line line);
+  void write_metadata(Line line, const LineData& data, Completion persisted) override;
+  void write_back_entries(Line line, Completion persisting) override;
+  void metadata_changed(Line line) override;
+  LineData decode_before(const BackendOperation& operation, Line line,
+                         LineData data) const override;
 
   // ---- For designs whose crashes may leave lines that can't be read, and that recovery restores.
 
@@ -144,7 +140,7 @@ class Backend {
   void format(Image& device);
   // Instead: nobody will look at them.
   void leave_unsealed();
-  const BackendDefects& defects() const { return defects_; }
+  const BackendFaults& faults() const override { return faults_; }
   const Operations& operations() const { return parts_.operations; }
   void observe(WriteObserver* observer) const;
   void statistics(StatisticsCollector& collector) const;
@@ -248,7 +244,7 @@ class Backend {
   const Picoseconds forward_latency_;
   bool keeps_outdated_ = false;  // some gate replaces results that are outdated
   Picoseconds after_read_{};     // of all operations
-  const BackendDefects defects_;
+  const BackendFaults faults_;
   ResultBuffer results_;
   Slab<Passing> writes_;
   Slab<std::vector<Completion>> acknowledgements_;

@@ -11,9 +11,9 @@
 
 namespace pmemsim {
 
-// Deliberate defects, so that crash tests can show that they would find them. They concern every
+// Injected faults: each takes one protective mechanism away. They concern every
 // operation; the row of one lists them as its parameters.
-struct BackendDefects {
+struct BackendFaults {
   bool order = false;
   bool metadata = false;
   bool data_first = false;
@@ -28,26 +28,26 @@ struct BackendDefects {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.defect("order", order, "a write doesn't wait for the one of its line before it");
-    visit.defect("metadata", metadata, "metadata are written on their own, before their data");
-    visit.defect("data_first", data_first,
-                 "data are written on their own, and their metadata when they are accepted");
-    visit.defect("registers", registers,
-                 "what operations keep in persistent registers changes when a write is sent");
-    visit.defect("reserved", reserved,
-                 "writes with a reserved entry go past the operations, straight into their queue");
-    visit.defect("prepared_line", prepared_line,
-                 "a write takes the oldest prepared result, whichever line that is for");
-    visit.defect("prepared_data", prepared_data,
-                 "a write takes a prepared result of its line whatever data that is for");
-    visit.defect("metadata_changed", metadata_changed,
-                 "prepared results outlive the metadata that they were worked out with");
-    visit.defect("used_twice", used_twice,
-                 "a prepared result that a write has used is there for the next one of its line");
-    visit.defect("publication", publication,
-                 "a commit doesn't wait for the entries of what was written before it");
-    visit.defect("log_entries", log_entries,
-                 "the entries of log records stay in the cache until a commit, as those of data");
+    visit("order", order, "a write doesn't wait for the one of its line before it");
+    visit("metadata", metadata, "metadata are written on their own, before their data");
+    visit("data_first", data_first,
+          "data are written on their own, and their metadata when they are accepted");
+    visit("registers", registers,
+          "what operations keep in persistent registers changes when a write is sent");
+    visit("reserved", reserved,
+          "writes with a reserved entry go past the operations, straight into their queue");
+    visit("prepared_line", prepared_line,
+          "a write takes the oldest prepared result, whichever line that is for");
+    visit("prepared_data", prepared_data,
+          "a write takes a prepared result of its line whatever data that is for");
+    visit("metadata_changed", metadata_changed,
+          "prepared results outlive the metadata that they were worked out with");
+    visit("used_twice", used_twice,
+          "a prepared result that a write has used is there for the next one of its line");
+    visit("publication", publication,
+          "a commit doesn't wait for the entries of what was written before it");
+    visit("log_entries", log_entries,
+          "the entries of log records stay in the cache until a commit, as those of data");
   }
 };
 
@@ -94,7 +94,7 @@ struct BackendParameters {
   std::uint32_t units_per_core = 4;
   Picoseconds miss_latency{};
   OutdatedResults outdated_results = OutdatedResults::kWhenWritten;
-  BackendDefects defects;
+  BackendFaults faults;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -118,7 +118,6 @@ struct BackendParameters {
           "When results that other writes have outdated are worked out anew: when-written, when "
           "their own write comes, and not at all if their line's counter has changed; at-once; "
           "never, which no hardware may do, but shows what it costs");
-    defects.describe(visit);
   }
 };
 

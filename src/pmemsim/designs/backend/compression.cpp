@@ -31,7 +31,7 @@ void Compression::encode(const Write&, const Prepared&, Encoded& encoded) const 
 
 void Compression::accepted(const Write& write, const Encoded& encoded) {
   const auto compressed = compress(write.data);
-  const bool stays_set = parameters_.defects.flag && is_compressed_.of(write.line);
+  const bool stays_set = parameters_.faults.flag && is_compressed_.of(write.line);
   is_compressed_.accepted(write.line, encoded.order, compressed.has_value() || stays_set);
   if (encoded.elsewhere) return;
   ++(compressed ? statistics_.compressed : statistics_.incompressible);
@@ -40,7 +40,7 @@ void Compression::accepted(const Write& write, const Encoded& encoded) {
 }
 
 void Compression::dropped(const Write& write, const Encoded& encoded, bool accepted) {
-  if (accepted && !parameters_.defects.dropped) is_compressed_.dropped(write.line, encoded.order);
+  if (accepted && !parameters_.faults.dropped) is_compressed_.dropped(write.line, encoded.order);
 }
 
 LineData Compression::decode(Line line, const LineData& data) const {

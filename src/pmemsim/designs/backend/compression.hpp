@@ -21,27 +21,26 @@
 
 namespace pmemsim {
 
-struct CompressionDefects {
+struct CompressionFaults {
   bool flag = false;
   bool dropped = false;
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.defect("flag", flag, "the bit that says that a line is compressed stays once it is set");
-    visit.defect("dropped", dropped, "the bit of a line whose write is dropped stays as it was");
+    visit("flag", flag, "the bit that says that a line is compressed stays once it is set");
+    visit("dropped", dropped, "the bit of a line whose write is dropped stays as it was");
   }
 };
 
 struct CompressionParameters {
   Picoseconds latency{30'000};
   Picoseconds decompression_latency{250};
-  CompressionDefects defects;
+  CompressionFaults faults;
 
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("latency", latency, {.most = 1e9}, "Compressing a line");
     visit("decompression_latency", decompression_latency, {.most = 1e9}, "Decompressing a line");
-    defects.describe(visit);
   }
 };
 

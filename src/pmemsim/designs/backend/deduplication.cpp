@@ -8,7 +8,6 @@
 
 #include "pmemsim/common/error.hpp"
 #include "pmemsim/common/mix.hpp"
-#include "pmemsim/designs/backend/backend.hpp"
 #include "pmemsim/designs/backend/sealed_image.hpp"
 
 namespace pmemsim {
@@ -52,7 +51,9 @@ constexpr std::uint32_t kTableRead = 1;
 Deduplication::Deduplication(const DeduplicationParameters& parameters, std::uint32_t cores)
     : parameters_(parameters), md5_("MD5"), cache_(parameters.cache, cores) {}
 
-void Deduplication::connect(EventQueue&, const Memory&, Backend& backend) { backend_ = &backend; }
+void Deduplication::connect(EventQueue&, const Memory&, MetadataPort& backend) {
+  backend_ = &backend;
+}
 
 void Deduplication::share(LineEntries& entries) {
   entries_ = &entries;
@@ -145,7 +146,7 @@ std::optional<Line> Deduplication::find(Line line, const LineData& data) const {
   for (auto at = first; at != end; ++at) {
     const Line place = at->second;
     if (window_of(place) != window_of(line) || (found && *found < place)) continue;
-    if (parameters_.defects.fingerprint || contents_.at(place.number).data == data) found = place;
+    if (parameters_.faults.fingerprint || contents_.at(place.number).data == data) found = place;
   }
   return found;
 }
@@ -213,9 +214,9 @@ void Deduplication::leave(Line place) {
   note(place);
   Contents& contents = contents_at(place);
   --contents.references;
-  if (contents.references > (parameters_.defects.references ? 1 : 0)) return;
+  if (contents.references > (parameters_.faults.references ? 1 : 0)) return;
   find_no_more(contents, place);
-  if (!parameters_.defects.leak) make_free(place);
+  if (!parameters_.faults.leak) make_free(place);
 }
 
 void Deduplication::make_free(Line place) {
@@ -225,7 +226,7 @@ void Deduplication::make_free(Line place) {
 }
 
 void Deduplication::find_no_more(Contents& contents, Line place) {
-  if (!contents.fingerprint || parameters_.defects.fingerprint) return;
+  if (!contents.fingerprint || parameters_.faults.fingerprint) return;
   const auto [first, end] = by_fingerprint_.equal_range(*contents.fingerprint);
   by_fingerprint_.erase(
       std::find_if(first, end, [&](const auto& entry) { return entry.second == place; }));
@@ -243,7 +244,7 @@ void Deduplication::encode(const Write& write, const Prepared&, Encoded& encoded
     encoded.elsewhere = true;
     encoded.place = *found;
     encoded.seal = entries_->seal_at(*found);
-    if (parameters_.defects.mapping) encoded.seal = entries_->entry_of(write.line);
+    if (parameters_.faults.mapping) encoded.seal = entries_->entry_of(write.line);
   } else {
     encoded.place = place_for(write.line);
     entries_->begin_seal(encoded);
@@ -268,7 +269,7 @@ void Deduplication::accepted(const Write& write, const Encoded& encoded) {
   if (encoded.elsewhere) {
     if (before == now) return;
     Contents& contents = contents_at(now);
-    if (!parameters_.defects.count || contents.references != 2) ++contents.references;
+    if (!parameters_.faults.count || contents.references != 2) ++contents.references;
     leave(before);
     for (auto& [_, move] : before_) move.gone_on |= move.line == write.line;
   } else {
@@ -276,7 +277,7 @@ void Deduplication::accepted(const Write& write, const Encoded& encoded) {
     find_no_more(contents, now);
     contents.data = write.data;
     contents.counter = encoded.seal.counter;
-    if (parameters_.defects.pending) find_from_now_on(write, now);
+    if (parameters_.faults.pending) find_from_now_on(write, now);
     if (before == now) return;
     ++statistics_.moved;
     contents.references = 1;

@@ -52,8 +52,8 @@ inline std::span<const std::string_view> choice_names(Duplicates) {
   return kNames;
 }
 
-// Deliberate defects, so that crash tests can show that they would find them.
-struct DeduplicationDefects {
+// Injected faults: each takes one protective mechanism away.
+struct DeduplicationFaults {
   bool references = false;
   bool fingerprint = false;
   bool mapping = false;
@@ -63,12 +63,12 @@ struct DeduplicationDefects {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.defect("references", references, "a place is free while one line still refers to it");
-    visit.defect("fingerprint", fingerprint, "data are found whose place has got others");
-    visit.defect("mapping", mapping, "the entry of a duplicate keeps the place of the data before");
-    visit.defect("pending", pending, "data are found that may still be dropped from their queue");
-    visit.defect("leak", leak, "a place that no line refers to is never free again");
-    visit.defect("count", count, "of a place with two references, the next one isn't counted");
+    visit("references", references, "a place is free while one line still refers to it");
+    visit("fingerprint", fingerprint, "data are found whose place has got others");
+    visit("mapping", mapping, "the entry of a duplicate keeps the place of the data before");
+    visit("pending", pending, "data are found that may still be dropped from their queue");
+    visit("leak", leak, "a place that no line refers to is never free again");
+    visit("count", count, "of a place with two references, the next one isn't counted");
   }
 };
 
@@ -81,7 +81,7 @@ struct DeduplicationParameters {
   std::uint32_t drawn_percent = 50;
   std::uint32_t seed = 1;
   MetadataCacheParameters cache;
-  DeduplicationDefects defects;
+  DeduplicationFaults faults;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -96,7 +96,6 @@ struct DeduplicationParameters {
           "Of a hundred writes, duplicates, if these are drawn");
     visit("seed", seed, {.least = 0, .most = 4e9}, "Of the drawing");
     visit.group("cache", cache);
-    defects.describe(visit);
   }
 };
 
@@ -118,7 +117,7 @@ struct DeduplicationStatistics {
 class Deduplication final : public BackendOperation, private PlaceKeeper {
  public:
   Deduplication(const DeduplicationParameters& parameters, std::uint32_t cores);
-  void connect(EventQueue&, const Memory& pm, Backend& backend) override;
+  void connect(EventQueue&, const Memory& pm, MetadataPort& backend) override;
   Traits traits() const override { return {.needs_entries = true}; }
   void share(LineEntries& entries) override;
 
@@ -199,7 +198,7 @@ class Deduplication final : public BackendOperation, private PlaceKeeper {
   const DeduplicationParameters parameters_;
   const LineHash md5_;
   MetadataCache cache_;
-  Backend* backend_ = nullptr;
+  MetadataPort* backend_ = nullptr;
   LineEntries* entries_ = nullptr;
   std::unordered_map<std::uint64_t, Contents> contents_;  // by place
   std::unordered_map<std::uint64_t, Line> places_;        // of lines that aren't at their own

@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "pmemsim/designs/backend/backend.hpp"
-
 namespace pmemsim {
 
-void DeferredEntries::connect(EventQueue& queue, Backend& backend, Completion persistent) {
+void DeferredEntries::connect(EventQueue& queue, MetadataPort& backend, Completion persistent) {
   queue_ = &queue;
   backend_ = &backend;
   persistent_ = persistent;
@@ -26,7 +24,7 @@ EntryNeed DeferredEntries::need(Line line) const {
   // No program stores to lines of hardware logs.
   const EntryNeed* const known = needs_.find(line);
   const EntryNeed need = known != nullptr ? *known : EntryNeed::kTogether;
-  return backend_->defects().log_entries && need == EntryNeed::kTogether ? EntryNeed::kLater : need;
+  return backend_->faults().log_entries && need == EntryNeed::kTogether ? EntryNeed::kLater : need;
 }
 
 void DeferredEntries::deferred(Line entries) {
@@ -52,7 +50,7 @@ void DeferredEntries::written_back(Picoseconds now) {
 
 // Rule 3.
 bool DeferredEntries::publish(Completion done) {
-  if (backend_->defects().publication) return true;
+  if (backend_->faults().publication) return true;
   for (const Line entries : std::exchange(changed_, {})) {
     if (cache_.clean(entries)) write_back(entries);
   }

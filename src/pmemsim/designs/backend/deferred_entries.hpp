@@ -25,10 +25,9 @@
 #include "pmemsim/common/line_table.hpp"
 #include "pmemsim/common/relations.hpp"
 #include "pmemsim/designs/backend/metadata_cache.hpp"
+#include "pmemsim/designs/backend/metadata_port.hpp"
 
 namespace pmemsim {
-
-class Backend;
 
 // When the entry of a line has to be persistent, if not all are with their data
 // (designs/backend/line_entries.hpp).
@@ -57,7 +56,7 @@ class DeferredEntries {
   explicit DeferredEntries(MetadataCache& cache) : cache_(cache) {}
   // `persistent` is called, with the number of the line, in the step in which a line of entries
   // that is written back becomes persistent.
-  void connect(EventQueue& queue, Backend& backend, Completion persistent);
+  void connect(EventQueue& queue, MetadataPort& backend, Completion persistent);
 
   void stored(Line line, EntryNeed need);
   EntryNeed need(Line line) const;
@@ -84,7 +83,7 @@ class DeferredEntries {
 
   MetadataCache& cache_;
   EventQueue* queue_ = nullptr;
-  Backend* backend_ = nullptr;
+  MetadataPort* backend_ = nullptr;
   Completion persistent_{};
   LineTable<EntryNeed> needs_;  // of lines that programs have stored to
   std::vector<Line> changed_;   // lines of entries, some of which have been written since

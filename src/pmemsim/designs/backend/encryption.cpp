@@ -1,6 +1,5 @@
 #include "pmemsim/designs/backend/encryption.hpp"
 
-#include "pmemsim/designs/backend/backend.hpp"
 #include "pmemsim/designs/backend/keys.hpp"
 
 namespace pmemsim {
@@ -8,7 +7,7 @@ namespace pmemsim {
 Encryption::Encryption(const EncryptionParameters& parameters)
     : parameters_(parameters), cipher_(encryption_key()) {}
 
-void Encryption::connect(EventQueue& queue, const Memory&, Backend& backend) {
+void Encryption::connect(EventQueue& queue, const Memory&, MetadataPort& backend) {
   queue_ = &queue;
   backend_ = &backend;
 }
@@ -68,7 +67,7 @@ void Encryption::encode(const Write&, const Prepared& prepared, Encoded& encoded
   entries_->begin_seal(encoded);
   if (!entries_->sealed()) return;
   const std::uint64_t before = entries_->seal_at(encoded.place).counter;
-  if (parameters_.defects.counter && before != 0) encoded.seal.counter = before;
+  if (parameters_.faults.counter && before != 0) encoded.seal.counter = before;
   const std::uint64_t pad = prepared.outlived ? before : encoded.seal.counter;
   encoded.data = cipher_.apply(encoded.place, pad, encoded.data);
 }

@@ -19,24 +19,23 @@
 
 namespace pmemsim {
 
-// A deliberate defect, so that crash tests can show that they would find it.
-struct EncryptionDefects {
+// An injected fault, which takes a protective mechanism away.
+struct EncryptionFaults {
   bool counter = false;
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.defect("counter", counter, "every second write of a line has the counter of the first");
+    visit("counter", counter, "every second write of a line has the counter of the first");
   }
 };
 
 struct EncryptionParameters {
   Picoseconds aes_latency{40'000};
-  EncryptionDefects defects;
+  EncryptionFaults faults;
 
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("aes_latency", aes_latency, {.most = 1e9}, "AES: a line's one-time pad");
-    defects.describe(visit);
   }
 };
 
@@ -53,7 +52,7 @@ struct EncryptionStatistics {
 class Encryption final : public BackendOperation {
  public:
   explicit Encryption(const EncryptionParameters& parameters);
-  void connect(EventQueue& queue, const Memory&, Backend& backend) override;
+  void connect(EventQueue& queue, const Memory&, MetadataPort& backend) override;
   Traits traits() const override { return {.needs_entries = true}; }
   void share(LineEntries& entries) override;
 
@@ -73,7 +72,7 @@ class Encryption final : public BackendOperation {
   const EncryptionParameters parameters_;
   const LineCipher cipher_;
   EventQueue* queue_ = nullptr;
-  Backend* backend_ = nullptr;
+  MetadataPort* backend_ = nullptr;
   LineEntries* entries_ = nullptr;
   Slab<Completion> reads_;
   EncryptionStatistics statistics_;

@@ -29,8 +29,8 @@ class CorrectedImage final : public ImageDecoder {
     const CodedLine line = after_crash(parameters_, place, data);
     CodedLine corrected = line;
     const bool wrong = correct(corrected) == Correction::kUncorrectable;
-    if (wrong && !parameters_.defects.detect) uncorrectable_.insert(place);
-    tell(place, parameters_.defects.correct ? line.data : corrected.data);
+    if (wrong && !parameters_.faults.detect) uncorrectable_.insert(place);
+    tell(place, parameters_.faults.correct ? line.data : corrected.data);
   }
   void registers_changed(const Tell&) override {}
   std::string problem() const override {

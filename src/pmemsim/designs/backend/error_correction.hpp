@@ -17,14 +17,14 @@
 
 namespace pmemsim {
 
-struct ErrorCorrectionDefects {
+struct ErrorCorrectionFaults {
   bool correct = false;
   bool detect = false;
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.defect("correct", correct, "a wrong bit is found, but stays wrong");
-    visit.defect("detect", detect, "what can't be corrected is taken as it is");
+    visit("correct", correct, "a wrong bit is found, but stays wrong");
+    visit("detect", detect, "what can't be corrected is taken as it is");
   }
 };
 
@@ -32,7 +32,7 @@ struct ErrorCorrectionParameters {
   Picoseconds latency{3'000};
   std::uint32_t flipped_bits = 0;
   std::uint32_t seed = 1;
-  ErrorCorrectionDefects defects;
+  ErrorCorrectionFaults faults;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -42,7 +42,6 @@ struct ErrorCorrectionParameters {
           "Of the 72 bits of each word and its check bits that the run has written, how many flip "
           "when a crash switches the power off");
     visit("seed", seed, {.least = 0, .most = 4e9}, "Of the drawing of these bits");
-    defects.describe(visit);
   }
 };
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "pmemsim/designs/backend/backend.hpp"
-
 namespace pmemsim {
 namespace {
 
@@ -38,7 +36,7 @@ ExpectedWrites::ExpectedWrites(const std::vector<BackendOperation*>& operations,
   }
 }
 
-void ExpectedWrites::connect(EventQueue& queue, Backend& backend) {
+void ExpectedWrites::connect(EventQueue& queue, MetadataPort& backend) {
   queue_ = &queue;
   backend_ = &backend;
 }
@@ -223,7 +221,7 @@ void ExpectedWrites::give_back_expected_if_idle(std::uint32_t slot) {
 
 void ExpectedWrites::accepted(const Write& write, const Encoded& encoded) {
   if (parameters_.outdated_results != OutdatedResults::kAtOnce ||
-      parameters_.defects.metadata_changed) {
+      parameters_.faults.metadata_changed) {
     return;
   }
   for (const std::uint32_t slot : addresses_) {

@@ -24,6 +24,7 @@
 #include "pmemsim/common/line_table.hpp"
 #include "pmemsim/common/slab.hpp"
 #include "pmemsim/designs/backend/backend_parameters.hpp"
+#include "pmemsim/designs/backend/metadata_port.hpp"
 #include "pmemsim/designs/backend/operation.hpp"
 #include "pmemsim/designs/backend/operation_graph.hpp"
 #include "pmemsim/designs/backend/work_statistics.hpp"
@@ -54,7 +55,7 @@ class ExpectedWrites {
 
   ExpectedWrites(const std::vector<BackendOperation*>& operations, const OperationGraph& graph,
                  const BackendParameters& parameters, WorkStatistics& work);
-  void connect(EventQueue& queue, Backend& backend);
+  void connect(EventQueue& queue, MetadataPort& backend);
 
   // As BackendOperation has it.
   void prepare(PreparedId id, const Prediction& prediction);
@@ -109,7 +110,7 @@ class ExpectedWrites {
   const BackendParameters parameters_;
   WorkStatistics& work_;
   EventQueue* queue_ = nullptr;
-  Backend* backend_ = nullptr;
+  MetadataPort* backend_ = nullptr;
   std::vector<std::uint32_t> first_nodes_;  // of each operation
   Times earliest_{};                        // from the address on, with all metadata cached
   LineTable<std::uint32_t> expected_;       // by PreparedId::number

@@ -1,6 +1,5 @@
 #include "pmemsim/designs/backend/integrity.hpp"
 
-#include "pmemsim/designs/backend/backend.hpp"
 #include "pmemsim/designs/backend/keys.hpp"
 
 namespace pmemsim {
@@ -30,10 +29,10 @@ void Integrity::share(LineEntries& entries) {
   entries.seals().tree = &tree_;
   entries.seals().persist_nodes = persists_nodes();
   entries.seals().verifier = this;
-  entries.seals().defects = {.root = parameters_.defects.root,
-                             .tree = parameters_.defects.tree,
-                             .address = !macs_have_address(),
-                             .nodes = parameters_.defects.nodes};
+  entries.seals().faults = {.root = parameters_.faults.root,
+                            .tree = parameters_.faults.tree,
+                            .address = !macs_have_address(),
+                            .nodes = parameters_.faults.nodes};
 }
 
 std::vector<SubOperation> Integrity::sub_operations() const {
@@ -60,7 +59,7 @@ std::vector<SubOperation> Integrity::sub_operations() const {
   return all;
 }
 
-void Integrity::connect(EventQueue& queue, const Memory&, Backend& backend) {
+void Integrity::connect(EventQueue& queue, const Memory&, MetadataPort& backend) {
   queue_ = &queue;
   backend_ = &backend;
 }
@@ -122,13 +121,13 @@ void Integrity::entries_missed(Line entries) {
 
 void Integrity::encode(const Write& write, const Prepared& prepared, Encoded& encoded) const {
   encoded.stale_hashes =
-      parameters_.defects.stale_nodes && prepared.data && changed_since(prepared.since, write.line);
+      parameters_.faults.stale_nodes && prepared.data && changed_since(prepared.since, write.line);
   if (encoded.elsewhere) return;
   entries_->begin_seal(encoded);
   if (!entries_->sealed()) return;
   const Line place = macs_have_address() ? encoded.place : Line{};
   encoded.seal.mac = mac_of(authenticator_, place, encoded.seal.counter, encoded.data);
-  if (parameters_.defects.mac) encoded.seal.mac = entries_->seal_at(encoded.place).mac;
+  if (parameters_.faults.mac) encoded.seal.mac = entries_->seal_at(encoded.place).mac;
 }
 
 void Integrity::entries_written_back(Line entries) {

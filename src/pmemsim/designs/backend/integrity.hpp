@@ -32,8 +32,8 @@
 
 namespace pmemsim {
 
-// Deliberate defects, so that crash tests can show that they would find them.
-struct IntegrityDefects {
+// Injected faults: each takes one protective mechanism away.
+struct IntegrityFaults {
   bool root = false;
   bool tree = false;
   bool mac = false;
@@ -43,14 +43,14 @@ struct IntegrityDefects {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.defect("root", root, "the register of the root stays as it was");
-    visit.defect("tree", tree, "a leaf is hashed as it was before the write");
-    visit.defect("mac", mac, "the entry keeps the MAC of the data before");
-    visit.defect("address", address, "MACs aren't of the address");
-    visit.defect("stale_nodes", stale_nodes,
-                 "hashes made before their write came are used although other writes have changed "
-                 "what they were made of");
-    visit.defect("nodes", nodes, "nodes are persisted as they were before the write");
+    visit("root", root, "the register of the root stays as it was");
+    visit("tree", tree, "a leaf is hashed as it was before the write");
+    visit("mac", mac, "the entry keeps the MAC of the data before");
+    visit("address", address, "MACs aren't of the address");
+    visit("stale_nodes", stale_nodes,
+          "hashes made before their write came are used although other writes have changed "
+          "what they were made of");
+    visit("nodes", nodes, "nodes are persisted as they were before the write");
   }
 };
 
@@ -101,7 +101,7 @@ struct IntegrityParameters {
   Staleness staleness = Staleness::kSharedLevels;
   MacForm mac = MacForm::kKeyed;
   MetadataCacheParameters cache;
-  IntegrityDefects defects;
+  IntegrityFaults faults;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -125,7 +125,6 @@ struct IntegrityParameters {
         "keyed: MACs are HMACs of ciphertext, address and counter; published: hashes of ciphertext "
         "and counter, which anybody can make");
     visit.group("cache", cache);
-    defects.describe(visit);
   }
 };
 
@@ -159,7 +158,7 @@ struct NodeStatistics {
 class Integrity final : public BackendOperation, private EntryVerifier {
  public:
   Integrity(const IntegrityParameters& parameters, std::uint32_t cores);
-  void connect(EventQueue& queue, const Memory&, Backend& backend) override;
+  void connect(EventQueue& queue, const Memory&, MetadataPort& backend) override;
   Traits traits() const override {
     return {.most_metadata = persists_nodes() ? tree_.levels() - 1 : 0, .needs_entries = true};
   }
@@ -183,7 +182,7 @@ class Integrity final : public BackendOperation, private EntryVerifier {
   void node_changed(Line node, bool persisted);
   void count_written(Line node);
   bool macs_have_address() const {
-    return parameters_.mac == MacForm::kKeyed && !parameters_.defects.address;
+    return parameters_.mac == MacForm::kKeyed && !parameters_.faults.address;
   }
   std::uint64_t leaf_of(Line line) const { return EntryLayout(true).leaf_of(line); }
   Line node_hashed(std::uint32_t number, Line line) const;
@@ -191,7 +190,7 @@ class Integrity final : public BackendOperation, private EntryVerifier {
   void note_change(Line node);
   bool changed_since(Picoseconds since, Line line) const;
   bool ignores_changes() const {
-    return parameters_.staleness == Staleness::kIgnored || parameters_.defects.stale_nodes;
+    return parameters_.staleness == Staleness::kIgnored || parameters_.faults.stale_nodes;
   }
 
   const IntegrityParameters parameters_;
@@ -201,7 +200,7 @@ class Integrity final : public BackendOperation, private EntryVerifier {
   Picoseconds last_unpredicted_ = kAlways;
   LineTable<Picoseconds> changed_;  // nodes, and lines of entries: when a write has been accepted
   EventQueue* queue_ = nullptr;
-  Backend* backend_ = nullptr;
+  MetadataPort* backend_ = nullptr;
   LineEntries* entries_ = nullptr;
   IntegrityStatistics statistics_;
   NodeStatistics nodes_;

@@ -3,12 +3,11 @@
 #include <cstring>
 #include <vector>
 
-#include "pmemsim/designs/backend/backend.hpp"
 #include "pmemsim/designs/backend/sealed_image.hpp"
 
 namespace pmemsim {
 
-void LineEntries::connect(EventQueue& queue, Backend& backend) {
+void LineEntries::connect(EventQueue& queue, MetadataPort& backend) {
   backend_ = &backend;
   deferred_.connect(queue, backend, completion<&LineEntries::written_back>(*this));
 }
@@ -45,7 +44,7 @@ void LineEntries::format_line(Image& device, Line line) {
   LineData data = device.read(line);
   if (seals_.cipher != nullptr) data = seals_.cipher->apply(line, seal.counter, data);
   if (seals_.authenticator != nullptr) {
-    const Line place = seals_.defects.address ? Line{} : line;
+    const Line place = seals_.faults.address ? Line{} : line;
     seal.mac = mac_of(*seals_.authenticator, place, seal.counter, data);
   }
   device.write(line, data);
@@ -135,7 +134,7 @@ void LineEntries::add_nodes(Line entries, const LineData& data,
     }
     return;
   }
-  const bool stale = seals_.defects.tree || seals_.defects.nodes;
+  const bool stale = seals_.faults.tree || seals_.faults.nodes;
   const LineData leaf = layout().leaf(stale ? contents(entries) : data);
   for (const auto& [node, contents] : seals_.tree->nodes_above(leaf_of(entries), leaf)) {
     metadata.push_back({node, contents});
@@ -157,7 +156,7 @@ void LineEntries::accepted(const Write& write, const Encoded& encoded) {
   const Line line = write.line;
   const Seal& entry = encoded.seal;
   const Line entries = layout().line_of(line);
-  const bool is_stale = seals_.defects.tree || encoded.stale_hashes;
+  const bool is_stale = seals_.faults.tree || encoded.stale_hashes;
   const LineData stale = is_stale ? contents(entries) : LineData{};
   if (sealed_ || seals_.known_of_others) keep(line, entry, encoded.elsewhere);
   const bool later = encoded.metadata.empty();
@@ -187,7 +186,7 @@ void LineEntries::written_back(std::uint64_t entries, Picoseconds now) {
 }
 
 void LineEntries::persistent(Line entries, const LineData& contents) {
-  if (!sealed_ || seals_.tree == nullptr || seals_.defects.root) return;
+  if (!sealed_ || seals_.tree == nullptr || seals_.faults.root) return;
   seals_.tree->update(leaf_of(entries), layout().leaf(contents));
 }
 
@@ -218,7 +217,7 @@ void LineEntries::written(const Write&, const Encoded& encoded) {
 std::unique_ptr<ImageDecoder> LineEntries::decoder() const {
   ImageKeys keys{.cipher = seals_.cipher,
                  .authenticator = seals_.authenticator,
-                 .macs_have_address = !seals_.defects.address,
+                 .macs_have_address = !seals_.faults.address,
                  .keeper = seals_.keeper,
                  .entries_behind = [this] { return !deferred_.published(); }};
   if (MerkleTree* const tree = seals_.tree) {

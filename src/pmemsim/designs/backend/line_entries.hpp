@@ -34,6 +34,7 @@
 #include "pmemsim/designs/backend/line_crypto.hpp"
 #include "pmemsim/designs/backend/merkle_tree.hpp"
 #include "pmemsim/designs/backend/metadata_cache.hpp"
+#include "pmemsim/designs/backend/metadata_port.hpp"
 #include "pmemsim/designs/backend/operation.hpp"
 #include "pmemsim/designs/backend/write_gate.hpp"
 
@@ -63,7 +64,7 @@ struct Seals {
   bool known_of_others = false;   // an operation asks for the entries of other lines
   struct {
     bool root = false, tree = false, address = false, nodes = false;
-  } defects{};  // of integrity
+  } faults{};  // of integrity
 };
 
 struct EntryStatistics {
@@ -88,7 +89,7 @@ class LineEntries final : public WriteGate {
   // Rule 6.
   bool sealed() const { return sealed_; }
 
-  void connect(EventQueue& queue, Backend& backend);
+  void connect(EventQueue& queue, MetadataPort& backend);
   // Before the run, if somebody will look at the device: it holds what programs find there in the
   // clear, and shall hold it as if it had been written here.
   void format(Image& device);
@@ -169,7 +170,7 @@ class LineEntries final : public WriteGate {
   const bool defers_;
   bool sealed_ = true;
   DeferredEntries deferred_;
-  Backend* backend_ = nullptr;
+  MetadataPort* backend_ = nullptr;
   std::uint64_t counter_ = 0;  // a persistent register
   LineTable<Seal> entries_;
   LineTable<Seal> seals_at_;  // by place

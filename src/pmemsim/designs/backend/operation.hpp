@@ -28,6 +28,7 @@
 #include "pmemsim/designs/backend/device_image.hpp"
 #include "pmemsim/designs/backend/entry_layout.hpp"
 #include "pmemsim/designs/backend/image_decoder.hpp"
+#include "pmemsim/designs/backend/metadata_port.hpp"
 #include "pmemsim/designs/backend/prediction.hpp"
 #include "pmemsim/designs/backend/sub_operation.hpp"
 #include "pmemsim/designs/backend/surviving_registers.hpp"
@@ -36,7 +37,6 @@
 
 namespace pmemsim {
 
-class Backend;
 class LineEntries;
 
 // What goes to the queues for a write.
@@ -51,9 +51,8 @@ struct Encoded {
   std::vector<Metadata> metadata{};  // accepted together with the data, or not at all
   // The data are there already: metadata alone are written.
   bool elsewhere = false;
-  bool predicted = false;  // as a whole, before it came
-  bool stale_hashes =
-      false;  // those that were predicted are of other metadata: a deliberate defect
+  bool predicted = false;     // as a whole, before it came
+  bool stale_hashes = false;  // those that were predicted are of other metadata: an injected fault
   // The line's entry, if it has one. Its place is that of the data as they are when they are
   // sealed.
   Seal seal{};
@@ -64,7 +63,7 @@ class BackendOperation {
   virtual ~BackendOperation() = default;
   // Once, before the run. What `pm` holds then is as the program has written it. `backend` is to be
   // told of metadata_changed().
-  virtual void connect(EventQueue&, const Memory& /*pm*/, Backend& /*backend*/) {}
+  virtual void connect(EventQueue&, const Memory& /*pm*/, MetadataPort& /*backend*/) {}
   struct Traits {
     std::uint32_t most_metadata = 0;  // lines of metadata that a write may have, at most
     bool needs_entries = false;       // of lines (LineEntries)

@@ -1,7 +1,6 @@
 #include "pmemsim/designs/backend/oram.hpp"
 
 #include "pmemsim/common/mix.hpp"
-#include "pmemsim/designs/backend/backend.hpp"
 
 namespace pmemsim {
 namespace {
@@ -10,7 +9,7 @@ constexpr std::uint64_t kTree = std::uint64_t{1} << 57;  // as line numbers
 
 }  // namespace
 
-void Oram::connect(EventQueue& queue, const Memory&, Backend& backend) {
+void Oram::connect(EventQueue& queue, const Memory&, MetadataPort& backend) {
   queue_ = &queue;
   backend_ = &backend;
 }

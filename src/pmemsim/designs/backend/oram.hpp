@@ -58,7 +58,7 @@ class Oram final : public BackendOperation {
   explicit Oram(const OramParameters& parameters) : parameters_(parameters) {
     statistics_.lines_a_path = path_lines();
   }
-  void connect(EventQueue& queue, const Memory&, Backend& backend) override;
+  void connect(EventQueue& queue, const Memory&, MetadataPort& backend) override;
 
   std::vector<SubOperation> sub_operations() const override;
   std::optional<Line> look_up(std::uint32_t number, const Prediction&) override;
@@ -80,7 +80,7 @@ class Oram final : public BackendOperation {
 
   const OramParameters parameters_;
   EventQueue* queue_ = nullptr;
-  Backend* backend_ = nullptr;
+  MetadataPort* backend_ = nullptr;
   Slab<Access> accesses_;
   OramStatistics statistics_;
 };

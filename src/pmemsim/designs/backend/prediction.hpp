@@ -35,7 +35,7 @@ struct Prepared {
   // All of it, which was worked out with these data; otherwise what follows from the line alone.
   std::optional<LineData> data{};
   Picoseconds since{};    // when it was prepared
-  bool outlived = false;  // the line's counter has changed since: a deliberate defect
+  bool outlived = false;  // the line's counter has changed since: an injected fault
 };
 
 enum class Fate : std::uint8_t {

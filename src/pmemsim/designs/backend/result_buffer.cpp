@@ -98,13 +98,13 @@ Prepared ResultBuffer::claim(const Write& write) {
   const Entry& entry = entries_[slot];
   const Prediction& prediction = entry.prediction;
   Outcome& outcome = entries_[slot].outcome;
-  const bool data = defects_.prepared_data || same_data(prediction, write);
+  const bool data = faults_.prepared_data || same_data(prediction, write);
   outcome.fate = data ? Fate::kUsed : Fate::kUsedInPart;
   outcome.differing = differing(prediction, write);
   outcome.written = write.data;
   outcome.when = queue_.now();
   if (!data || !prediction.whole()) return {.id = outcome.id};
-  if (defects_.used_twice) note_used(write);
+  if (faults_.used_twice) note_used(write);
   return {.id = outcome.id,
           .data = prediction.data,
           .since = entry.prepared,
@@ -131,7 +131,7 @@ void ResultBuffer::outlive(Line line) {
 }
 
 std::uint32_t ResultBuffer::find(const Write& write) const {
-  if (defects_.prepared_line) return by_age_.first();
+  if (faults_.prepared_line) return by_age_.first();
   const std::uint32_t* const newest = newest_.find(write.line);
   std::uint32_t oldest = kNoSlot;
   for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest; slot != kNoSlot;

@@ -44,8 +44,8 @@ class ResultBuffer {
  public:
   // `usable`: there are operations that a prediction may be of use for.
   ResultBuffer(const EventQueue& queue, const std::vector<WriteGate*>& gates, bool usable,
-               const BackendDefects& defects)
-      : queue_(queue), gates_(gates), usable_(usable), defects_(defects) {}
+               const BackendFaults& faults)
+      : queue_(queue), gates_(gates), usable_(usable), faults_(faults) {}
   ResultBuffer(const ResultBuffer&) = delete;
   ResultBuffer& operator=(const ResultBuffer&) = delete;
 
@@ -59,7 +59,7 @@ class ResultBuffer {
   void discard_thread(CoreId core);
   void discard_range(Line first, Line end, Fate fate);
   void discard_all();
-  // Deliberate defect: those of the line are used although its counter has changed.
+  // Injected fault: those of the line are used although its counter has changed.
   void outlive(Line line);
 
   // Is there something for a write of the line?
@@ -95,13 +95,13 @@ class ResultBuffer {
   const EventQueue& queue_;
   const std::vector<WriteGate*>& gates_;
   const bool usable_;
-  const BackendDefects& defects_;
+  const BackendFaults& faults_;
   ResultBufferSize size_;
   PredictionObserver* observer_ = nullptr;
   Slab<Entry> entries_;
   RequestList<Entry> by_age_;        // not those that are being claimed
   LineTable<std::uint32_t> newest_;  // by line: the entry that has known it for the shortest time
-  LineTable<LineData> used_;         // where results are used twice, a deliberate defect
+  LineTable<LineData> used_;         // where results are used twice, an injected fault
   std::uint32_t taken_ = 0;
   std::uint64_t order_ = 0;
 };

@@ -3,8 +3,6 @@
 #include <bit>
 #include <utility>
 
-#include "pmemsim/designs/backend/backend.hpp"
-
 namespace pmemsim {
 namespace {
 
@@ -37,7 +35,7 @@ OperationSchedule::OperationSchedule(std::vector<BackendOperation*> operations,
   }
 }
 
-void OperationSchedule::connect(EventQueue& queue, Backend& backend) {
+void OperationSchedule::connect(EventQueue& queue, MetadataPort& backend) {
   queue_ = &queue;
   backend_ = &backend;
   if (expected_writes_) expected_writes_->connect(queue, backend);

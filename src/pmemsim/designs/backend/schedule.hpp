@@ -37,6 +37,7 @@
 #include "pmemsim/common/slab.hpp"
 #include "pmemsim/designs/backend/backend_parameters.hpp"
 #include "pmemsim/designs/backend/expected_writes.hpp"
+#include "pmemsim/designs/backend/metadata_port.hpp"
 #include "pmemsim/designs/backend/operation.hpp"
 #include "pmemsim/designs/backend/operation_graph.hpp"
 #include "pmemsim/designs/backend/work_statistics.hpp"
@@ -83,7 +84,7 @@ class OperationSchedule final : public WriteGate {
   // `operations` are those that the graph is made of, `units` those of all cores.
   OperationSchedule(std::vector<BackendOperation*> operations, OperationGraph graph,
                     std::uint32_t units, const BackendParameters& parameters);
-  void connect(EventQueue& queue, Backend& backend);
+  void connect(EventQueue& queue, MetadataPort& backend);
 
   void prepare(PreparedId id, const Prediction& prediction) override;
   bool keeps_outdated() const override { return expected_writes_.has_value(); }
@@ -149,7 +150,7 @@ class OperationSchedule final : public WriteGate {
   void leave_if_idle(std::uint32_t slot);
 
   EventQueue* queue_ = nullptr;
-  Backend* backend_ = nullptr;
+  MetadataPort* backend_ = nullptr;
   const std::vector<BackendOperation*> operations_;
   const OperationGraph graph_;
   const std::uint32_t units_;

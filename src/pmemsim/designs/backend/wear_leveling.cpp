@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "pmemsim/designs/backend/backend.hpp"
 #include "pmemsim/designs/backend/levelled_image.hpp"
 
 namespace pmemsim {
@@ -17,7 +16,7 @@ Value& value_at(LineTable<Value>& table, Line line) {
 
 }  // namespace
 
-void WearLeveling::connect(EventQueue& queue, const Memory& pm, Backend& backend) {
+void WearLeveling::connect(EventQueue& queue, const Memory& pm, MetadataPort& backend) {
   queue_ = &queue;
   pm_ = &pm;
   backend_ = &backend;
@@ -51,7 +50,7 @@ void WearLeveling::sent(const Write&, const Encoded& encoded) {
   const std::uint64_t number = lines_.region_of(encoded.place);
   Region& region = regions_[number];
   const bool copied = before_gap(number) == encoded.place;
-  region.voided |= region.moving && copied && !parameters_.defects.void_copy;
+  region.voided |= region.moving && copied && !parameters_.faults.void_copy;
 }
 
 void WearLeveling::accepted(const Write&, const Encoded& encoded) {
@@ -89,7 +88,7 @@ Line WearLeveling::before_gap(std::uint64_t region) {
 void WearLeveling::move_if_due(std::uint64_t number) {
   Region& region = regions_[number];
   if (region.moving || region.writes < parameters_.writes_per_move) return;
-  if (sent_.find(before_gap(number)) != nullptr && !parameters_.defects.wait) return;
+  if (sent_.find(before_gap(number)) != nullptr && !parameters_.faults.wait) return;
   region.moving = true;
   ++moving_;
   queue_->schedule(queue_->now(), Phase::kController,
@@ -98,14 +97,14 @@ void WearLeveling::move_if_due(std::uint64_t number) {
 
 void WearLeveling::begin_move(std::uint64_t number, Picoseconds now) {
   ++statistics_.begun;
-  if (parameters_.defects.copy) return copied(number, now);
+  if (parameters_.faults.copy) return copied(number, now);
   backend_->read_metadata(before_gap(number), completion<&WearLeveling::copy>(*this, number));
 }
 
 void WearLeveling::copy(std::uint64_t number, Picoseconds now) {
   const Line from = before_gap(number), to = gap(number);
   Completion persistent = completion<&WearLeveling::copied>(*this, number);
-  if (parameters_.defects.order) std::exchange(persistent, {})(now);
+  if (parameters_.faults.order) std::exchange(persistent, {})(now);
   count_write(to);
   ++statistics_.copies;
   backend_->write_metadata(to, pm_->newest(from), persistent);

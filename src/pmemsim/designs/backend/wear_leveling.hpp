@@ -27,7 +27,7 @@
 
 namespace pmemsim {
 
-struct WearLevelingDefects {
+struct WearLevelingFaults {
   bool copy = false;
   bool order = false;
   bool void_copy = false;
@@ -35,10 +35,10 @@ struct WearLevelingDefects {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.defect("copy", copy, "the gap moves without its line being copied");
-    visit.defect("order", order, "the registers change before the copy is persistent");
-    visit.defect("void_copy", void_copy, "a write during a move doesn't void the copy");
-    visit.defect("wait", wait, "a line moves although one of its writes waits in its queue");
+    visit("copy", copy, "the gap moves without its line being copied");
+    visit("order", order, "the registers change before the copy is persistent");
+    visit("void_copy", void_copy, "a write during a move doesn't void the copy");
+    visit("wait", wait, "a line moves although one of its writes waits in its queue");
   }
 };
 
@@ -46,7 +46,7 @@ struct WearLevelingParameters {
   Picoseconds latency{1'000};
   std::uint32_t region_lines = 16384;
   std::uint32_t writes_per_move = 100;
-  WearLevelingDefects defects;
+  WearLevelingFaults faults;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -55,7 +55,6 @@ struct WearLevelingParameters {
           "Lines that have a gap in common; 16384 are 1 MiB");
     visit("writes_per_move", writes_per_move, {.least = 1, .most = 1e6},
           "Writes to a region until its gap moves");
-    defects.describe(visit);
   }
 };
 
@@ -83,7 +82,7 @@ class WearLeveling final : public BackendOperation {
  public:
   explicit WearLeveling(const WearLevelingParameters& parameters)
       : parameters_(parameters), lines_(parameters.region_lines) {}
-  void connect(EventQueue& queue, const Memory& pm, Backend& backend) override;
+  void connect(EventQueue& queue, const Memory& pm, MetadataPort& backend) override;
 
   std::vector<SubOperation> sub_operations() const override;
   bool locate(Line, Completion done) override;
@@ -119,7 +118,7 @@ class WearLeveling final : public BackendOperation {
   const WearLevelingParameters parameters_;
   EventQueue* queue_ = nullptr;
   const Memory* pm_ = nullptr;
-  Backend* backend_ = nullptr;
+  MetadataPort* backend_ = nullptr;
   StartGapRegions lines_;
   std::unordered_map<std::uint64_t, Region> regions_;
   LineTable<std::uint32_t> sent_;    // by place: writes that haven't been written

@@ -101,7 +101,7 @@ bool DpoOrdering::joins(const Buffer& buffer, Line line) const {
 // Rule 4.
 void DpoOrdering::depend_on_others(CoreId core, Line line) {
   const Place* const found = youngest_.find(line);
-  if (found == nullptr || found->core == core || parameters_.defects.dependences) return;
+  if (found == nullptr || found->core == core || parameters_.faults.dependences) return;
   Buffer& other = buffers_[found->core];
   if (found->number <= other.acknowledged) return;
   other.entries[found->number - other.acknowledged - 1].depended_on = true;
@@ -134,7 +134,7 @@ bool DpoOrdering::release(CoreId core, Picoseconds, Completion) {
 bool DpoOrdering::fence(const Fence& fence, Picoseconds, Completion resume) {
   close(fence.core);
   Buffer& buffer = buffers_[fence.core];
-  if (buffer.entries.empty() || parameters_.defects.fence) {
+  if (buffer.entries.empty() || parameters_.faults.fence) {
     context_->program_events.fence_fulfilled(fence.core, fence.number);
     return true;
   }
@@ -146,7 +146,7 @@ bool DpoOrdering::fence(const Fence& fence, Picoseconds, Completion resume) {
 
 // Rule 3.
 void DpoOrdering::send_next() {
-  while (!under_way_ && send_one()) under_way_ = !parameters_.defects.token;
+  while (!under_way_ && send_one()) under_way_ = !parameters_.faults.token;
 }
 
 bool DpoOrdering::send_one() {
@@ -154,7 +154,7 @@ bool DpoOrdering::send_one() {
   if (!core) return false;
   Buffer& buffer = buffers_[*core];
   Entry& entry = buffer.entries[buffer.left++];
-  const bool swapped = parameters_.defects.order && buffer.left < buffer.entries.size() &&
+  const bool swapped = parameters_.faults.order && buffer.left < buffer.entries.size() &&
                        buffer.entries[buffer.left].bytes != 0;
   if (swapped) std::swap(entry, buffer.entries[buffer.left]);
   turn_ = *core + 1;
@@ -236,7 +236,7 @@ void DpoOrdering::free_entries(CoreId core, Picoseconds now) {
 
 // Rule 5.
 bool DpoOrdering::fetch(CoreId, Line line, Picoseconds when, Completion done) {
-  if (youngest_.find(line) != nullptr && !parameters_.defects.snoop) {
+  if (youngest_.find(line) != nullptr && !parameters_.faults.snoop) {
     ++statistics_.buffer_reads;
     stale_.given_up(line);
     if (holds_whole(line)) {

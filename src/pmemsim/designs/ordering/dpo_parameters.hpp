@@ -39,8 +39,8 @@ inline std::span<const std::string_view> choice_names(DpoDrains) {
   return kNames;
 }
 
-// Deliberate defects, so that crash tests can show that they would find them.
-struct DpoDefects {
+// Injected faults: each takes one protective mechanism away.
+struct DpoFaults {
   bool order = false;
   bool token = false;
   bool dependences = false;
@@ -49,11 +49,11 @@ struct DpoDefects {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.defect("order", order, "of two entries of a buffer the later one leaves first");
-    visit.defect("token", token, "more than one write is under way at a time");
-    visit.defect("dependences", dependences, "no entry waits for another core's");
-    visit.defect("snoop", snoop, "reads of PM don't ask the persist buffers");
-    visit.defect("fence", fence, "fences don't wait for the persist buffer");
+    visit("order", order, "of two entries of a buffer the later one leaves first");
+    visit("token", token, "more than one write is under way at a time");
+    visit("dependences", dependences, "no entry waits for another core's");
+    visit("snoop", snoop, "reads of PM don't ask the persist buffers");
+    visit("fence", fence, "fences don't wait for the persist buffer");
   }
 };
 
@@ -64,7 +64,7 @@ struct DpoParameters {
   DpoTurn turn = DpoTurn::kCores;
   DpoDrains draining_fences = DpoDrains::kDurable;
   Delay snoop_latency = cycles(1);
-  DpoDefects defects;
+  DpoFaults faults;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -82,7 +82,6 @@ struct DpoParameters {
     visit(
         "snoop_latency", snoop_latency, {.most = 1e6},
         "How much longer every line takes to a core's caches, for each core whose buffer is asked");
-    defects.describe(visit);
   }
 };
 

@@ -14,7 +14,7 @@ namespace pmemsim {
 
 class EadrOrdering final : public NoOrdering {
  public:
-  EadrOrdering(std::uint32_t cores, const EadrDefects& defects) : defects_(defects), late_(cores) {}
+  EadrOrdering(std::uint32_t cores, const EadrFaults& faults) : faults_(faults), late_(cores) {}
   void connect(const LayerContext& context) override {
     NoOrdering::connect(context);
     pm_ = &context.pm;
@@ -22,13 +22,13 @@ class EadrOrdering final : public NoOrdering {
     program_events_ = &context.program_events;
   }
   std::uint32_t interests() const override {
-    if (defects_.caches) return kEvictions;
+    if (faults_.caches) return kEvictions;
     // Of stores beforehand only so that each becomes visible at its own time.
-    return kStores | kVisibleStores | (defects_.evictions ? kEvictions : 0u);
+    return kStores | kVisibleStores | (faults_.evictions ? kEvictions : 0u);
   }
-  // Only with a defect it is news that the line survives.
+  // Only with an injected fault it is news that the line survives.
   void non_temporal(CoreId core, Line line, ByteMask bytes, Picoseconds when) override {
-    if (defects_.caches) persist(line);
+    if (faults_.caches) persist(line);
     NoOrdering::non_temporal(core, line, bytes, when);
   }
   // Stores before it have left the store queue.
@@ -37,16 +37,17 @@ class EadrOrdering final : public NoOrdering {
     return true;
   }
   void visible(CoreId core, Line line) override {
-    if (defects_.order && !late_[core]) {
+    if (faults_.order && !late_[core]) {
       late_[core] = line;
       return;
     }
     persist(line);
     if (const auto late = std::exchange(late_[core], {})) persist(*late);
   }
-  // Only with a defect: what leaves the caches is all that survives, or it is lost on its way.
+  // Only with an injected fault: what leaves the caches is all that survives, or it is lost on its
+  // way.
   Eviction evicted(Line line, const LineData& data, Picoseconds) override {
-    if (defects_.caches) {
+    if (faults_.caches) {
       pm_->persisted_in_caches(line, data);
       return Eviction::kWrite;
     }
@@ -57,12 +58,12 @@ class EadrOrdering final : public NoOrdering {
  private:
   void persist(Line line) { pm_->persisted_in_caches(line, newest_->read(line)); }
 
-  const EadrDefects defects_;
+  const EadrFaults faults_;
   Backend* pm_ = nullptr;
   const Image* newest_ = nullptr;
   const ProgramEvents* program_events_ = nullptr;
   std::vector<std::optional<Line>>
-      late_;  // by core: with a defect, a store that the next overtakes
+      late_;  // by core: with an injected fault, a store that the next overtakes
 };
 
 }  // namespace pmemsim

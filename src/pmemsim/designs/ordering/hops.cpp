@@ -101,7 +101,7 @@ void HopsOrdering::enter(CoreId number, const LeavingStore& store) {
 // Rule 4.
 void HopsOrdering::follow_last_writer(CoreId core, Line line) {
   const Place* const writer = last_writers_.find(line);
-  if (writer == nullptr || writer->core == core || parameters_.defects.dependences) return;
+  if (writer == nullptr || writer->core == core || parameters_.faults.dependences) return;
   const Place place = *writer;
   PerCore& other = cores_[place.core];
   for (const Place& known : cores_[core].epochs.back().after) {
@@ -135,7 +135,7 @@ bool HopsOrdering::fence(const Fence& fence, Picoseconds, Completion resume) {
   if (core.in_use > 0 && flushes) begin_flushing(fence.core);
   epochs_persist(fence.core);
   const bool over = core.persisted + 1 == core.present();
-  if (over || (dfence && parameters_.defects.dfence)) {
+  if (over || (dfence && parameters_.faults.dfence)) {
     context_->program_events.fence_fulfilled(fence.core, fence.number);
     return true;
   }
@@ -188,7 +188,7 @@ void HopsOrdering::flush_oldest_epoch(CoreId number) {
     core.flushing = false;
     return;
   }
-  const bool any = parameters_.defects.epochs;
+  const bool any = parameters_.faults.epochs;
   // One that was ended without entries, because of what it waits for, has nothing to acknowledge.
   if (!any && core.epochs.front().entries == 0 && epochs_persist(number)) return;
   if (!any && !may_leave_now(number, core.epochs.front())) return;
@@ -338,7 +338,7 @@ void HopsOrdering::look_up(std::uint64_t number, Picoseconds) {
 
 void HopsOrdering::read_if_not_filtered(std::uint32_t slot) {
   const auto [line, done] = reads_[slot];
-  if (!parameters_.defects.filter && filter_.contains(line)) {
+  if (!parameters_.faults.filter && filter_.contains(line)) {
     filtered_.push_back(slot);
     return;
   }

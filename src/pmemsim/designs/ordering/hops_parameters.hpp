@@ -20,8 +20,8 @@ inline std::span<const std::string_view> choice_names(Ofence) {
   return kNames;
 }
 
-// Deliberate defects, so that crash tests can show that they would find them.
-struct HopsDefects {
+// Injected faults: each takes one protective mechanism away.
+struct HopsFaults {
   bool epochs = false;
   bool dependences = false;
   bool filter = false;
@@ -29,10 +29,10 @@ struct HopsDefects {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.defect("epochs", epochs, "an epoch doesn't wait for the one before it");
-    visit.defect("dependences", dependences, "no epoch waits for another core's");
-    visit.defect("filter", filter, "reads of PM don't wait for stores to their line");
-    visit.defect("dfence", dfence, "dfences don't wait for the persist buffer");
+    visit("epochs", epochs, "an epoch doesn't wait for the one before it");
+    visit("dependences", dependences, "no epoch waits for another core's");
+    visit("filter", filter, "reads of PM don't wait for stores to their line");
+    visit("dfence", dfence, "dfences don't wait for the persist buffer");
   }
 };
 
@@ -47,7 +47,7 @@ struct HopsParameters {
   Bytes filter_size{1024};
   Delay filter_latency = cycles(2);
   Delay sticky_latency = cycles(1);
-  HopsDefects defects;
+  HopsFaults faults;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -72,7 +72,6 @@ struct HopsParameters {
           "How long every read of PM looks into the filter");
     visit("sticky_latency", sticky_latency, {.most = 1e6},
           "How much longer every line takes from the shared cache to a core, for its sticky bit");
-    defects.describe(visit);
   }
 };
 

@@ -5,8 +5,8 @@
 
 namespace pmemsim {
 
-// Deliberate defects, so that crash tests can show that they would find them.
-struct X86Defects {
+// Injected faults: each takes one protective mechanism away.
+struct X86Faults {
   bool flush = false;
   bool fence = false;
   bool snoop = false;
@@ -14,50 +14,46 @@ struct X86Defects {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.defect("flush", flush, "a flush doesn't write its line back");
-    visit.defect("fence", fence, "fences don't wait for flushes");
-    visit.defect("snoop", snoop,
-                 "a flush takes a line for clean that "
-                 "the core's own caches don't hold modified, whatever the other caches hold");
-    visit.defect("evictions", evictions,
-                 "a modified line that the shared "
-                 "cache evicts is lost");
+    visit("flush", flush, "a flush doesn't write its line back");
+    visit("fence", fence, "fences don't wait for flushes");
+    visit("snoop", snoop,
+          "a flush takes a line for clean that "
+          "the core's own caches don't hold modified, whatever the other caches hold");
+    visit("evictions", evictions,
+          "a modified line that the shared "
+          "cache evicts is lost");
   }
 };
 
-struct EadrDefects {
+struct EadrFaults {
   bool caches = false;
   bool order = false;
   bool evictions = false;
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.defect("caches", caches, "the caches don't survive");
-    visit.defect("order", order,
-                 "of two stores of a core the later one "
-                 "is persistent first");
-    visit.defect("evictions", evictions,
-                 "a modified line that the shared "
-                 "cache evicts is lost");
+    visit("caches", caches, "the caches don't survive");
+    visit("order", order,
+          "of two stores of a core the later one "
+          "is persistent first");
+    visit("evictions", evictions,
+          "a modified line that the shared "
+          "cache evicts is lost");
   }
 };
 
 struct X86Parameters {
-  X86Defects defects;
+  X86Faults faults;
 
   template <class Visitor>
-  void describe(Visitor& visit) {
-    defects.describe(visit);
-  }
+  void describe(Visitor&) {}
 };
 
 struct EadrParameters {
-  EadrDefects defects;
+  EadrFaults faults;
 
   template <class Visitor>
-  void describe(Visitor& visit) {
-    defects.describe(visit);
-  }
+  void describe(Visitor&) {}
 };
 
 }  // namespace pmemsim

@@ -73,7 +73,7 @@ void PmemSpecOrdering::connect(const LayerContext& context) {
 // Rule 6. Where stores enter slower than they leave the store queue, one waits no longer than all
 // that a path holds take to enter.
 Picoseconds PmemSpecOrdering::window() const {
-  if (parameters_.defects.window) return {};
+  if (parameters_.faults.window) return {};
   if (parameters_.window > Picoseconds{0}) return parameters_.window;
   const Picoseconds cycle = context_->clock.duration(cycles(1));
   Picoseconds path = parameters_.path_latency;
@@ -130,7 +130,7 @@ void PmemSpecOrdering::visible(CoreId number, Line line) {
   const LineData newest = context_->pm_space.newest().read(line);
   if (std::exchange(core.entered, false) && core.leaving.is_in(newest)) return;
   enter(number, {.line = line,
-                 .bytes = parameters_.defects.masks ? kWholeLine : core.leaving.bytes(),
+                 .bytes = parameters_.faults.masks ? kWholeLine : core.leaving.bytes(),
                  .data = newest});
   core.speculates = false;
   core.speculated = core.left;
@@ -138,7 +138,7 @@ void PmemSpecOrdering::visible(CoreId number, Line line) {
 
 // Rule 11.
 void PmemSpecOrdering::restored(CoreId number, std::uint64_t address, std::uint32_t bytes) {
-  if (parameters_.defects.rollback) return;
+  if (parameters_.faults.rollback) return;
   for (std::uint64_t begin = address; begin < address + bytes;) {
     const Line line = Line::of(begin);
     const std::uint64_t end = std::min(address + bytes, line.address() + kLineBytes);
@@ -175,7 +175,7 @@ void PmemSpecOrdering::arrive(std::uint64_t number, Picoseconds now) {
 // To their controllers, as many as these take.
 void PmemSpecOrdering::give(std::uint64_t number, Picoseconds now) {
   PerCore& core = cores_[number];
-  const bool ordered = !parameters_.defects.order;
+  const bool ordered = !parameters_.faults.order;
   if (ordered && core.accepted < core.given) return;
   if (core.given == core.arrived) set_backed_up(core, false);
   while (core.given < core.arrived) {
@@ -239,7 +239,7 @@ void PmemSpecOrdering::accepted(std::uint64_t number, Picoseconds now) {
   if (fence || (core.waits_for > WaitsFor::kRoom && core.wait_until <= core.accepted)) {
     hear_later(static_cast<CoreId>(number));
   }
-  if (core.giving || parameters_.defects.order) return;
+  if (core.giving || parameters_.faults.order) return;
   context_->queue.schedule(now, Phase::kController,
                            completion<&PmemSpecOrdering::give>(*this, number));
 }
@@ -358,7 +358,7 @@ bool PmemSpecOrdering::fence(const Fence& fence, Picoseconds, Completion resume)
   PerCore& core = cores_[fence.core];
   if (core.waits_for == WaitsFor::kGoesBack) return false;
   const bool barrier = fence.meaning != trace::FenceMeaning::kOrder;
-  if (knows(core, core.left) || (barrier && parameters_.defects.barrier)) {
+  if (knows(core, core.left) || (barrier && parameters_.faults.barrier)) {
     context_->program_events.fence_fulfilled(fence.core, fence.number);
   } else {
     core.fences.push_back({core.left, fence.number, barrier});
@@ -401,7 +401,7 @@ void PmemSpecOrdering::synchronised(CoreId number, trace::SyncKind kind, Picosec
 void PmemSpecOrdering::assign(PerCore& core) {
   ++statistics_.assigned;
   ++next_id_;
-  if (!parameters_.defects.tags) core.id = next_id_ & (UINT32_MAX >> (32 - parameters_.id_bits));
+  if (!parameters_.faults.tags) core.id = next_id_ & (UINT32_MAX >> (32 - parameters_.id_bits));
 }
 
 void PmemSpecOrdering::load(const Load& load, Picoseconds) {
@@ -471,7 +471,7 @@ void PmemSpecOrdering::check(const Travelling& store, Picoseconds now) {
   const auto found =
       buffer_of(store.line).persist({store.line, store.bytes, store.id}, window_time());
   pause_if_full();
-  if (!found || parameters_.defects.detection) return;
+  if (!found || parameters_.faults.detection) return;
   if (found->of_store) {
     ++statistics_.store_alarms;
     statistics_.false_store_alarms += found->false_alarm;

@@ -97,8 +97,8 @@ inline std::span<const std::string_view> choice_names(SpecControllers) {
   return kNames;
 }
 
-// Deliberate defects, so that crash tests can show that they would find them.
-struct PmemSpecDefects {
+// Injected faults: each takes one protective mechanism away.
+struct PmemSpecFaults {
   bool detection = false;
   bool window = false;
   bool second_write_back = false;
@@ -111,17 +111,17 @@ struct PmemSpecDefects {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.defect("detection", detection, "nobody is told of misspeculation");
-    visit.defect("window", window, "the speculation window is over at once");
-    visit.defect("second_write_back", second_write_back,
-                 "a second write-back of a line makes it forget that it was read");
-    visit.defect("early_store", early_store,
-                 "an evicted line isn't watched any more when one store to it has arrived");
-    visit.defect("tags", tags, "stores of critical sections carry no speculation ID");
-    visit.defect("masks", masks, "the persist path carries whole lines as they are in the L1");
-    visit.defect("order", order, "nothing orders stores to different controllers");
-    visit.defect("barrier", barrier, "spec-barriers don't wait");
-    visit.defect("rollback", rollback, "a region that is taken back leaves its stores in PM");
+    visit("detection", detection, "nobody is told of misspeculation");
+    visit("window", window, "the speculation window is over at once");
+    visit("second_write_back", second_write_back,
+          "a second write-back of a line makes it forget that it was read");
+    visit("early_store", early_store,
+          "an evicted line isn't watched any more when one store to it has arrived");
+    visit("tags", tags, "stores of critical sections carry no speculation ID");
+    visit("masks", masks, "the persist path carries whole lines as they are in the L1");
+    visit("order", order, "nothing orders stores to different controllers");
+    visit("barrier", barrier, "spec-barriers don't wait");
+    visit("rollback", rollback, "a region that is taken back leaves its stores in PM");
   }
 };
 
@@ -149,7 +149,7 @@ struct PmemSpecParameters {
   std::uint32_t alarm_entries = 0;
   SpecControllers controllers = SpecControllers::kOrdered;
   Picoseconds controller_latency{20'000};
-  PmemSpecDefects defects;
+  PmemSpecFaults faults;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -217,7 +217,6 @@ struct PmemSpecParameters {
           "one can do with");
     visit("controller_latency", controller_latency, {.most = kSecond},
           "From one controller having a store to another one being given the next of that core");
-    defects.describe(visit);
   }
 };
 

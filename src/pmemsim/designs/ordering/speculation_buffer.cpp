@@ -26,7 +26,7 @@ SpeculationBuffer::Entry& SpeculationBuffer::find_or_insert(Line line, Picosecon
 void SpeculationBuffer::write_back(Line line, Picoseconds now) {
   if (parameters_.detection == Detection::kFetches) return;
   Entry& entry = find_or_insert(line, now);
-  const bool forgets = parameters_.defects.second_write_back;
+  const bool forgets = parameters_.faults.second_write_back;
   if (entry.state == State::kInitial || forgets) entry.state = State::kEvict;
 }
 
@@ -50,7 +50,7 @@ std::optional<SpeculationBuffer::Misspeculation> SpeculationBuffer::persist(cons
     entry = &find_or_insert(persist.line, now);
   }
   std::optional<Misspeculation> found = check_load(*entry);
-  if (!found && parameters_.defects.early_store) entry->state = State::kInitial;
+  if (!found && parameters_.faults.early_store) entry->state = State::kInitial;
   if (!persist.id) return found;
   // Rule 2.
   if (entry->id && is_older(*persist.id, *entry->id)) {

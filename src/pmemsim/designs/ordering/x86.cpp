@@ -8,7 +8,7 @@ namespace pmemsim {
 
 bool X86Ordering::flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
                         Completion resume) {
-  if (defects_.flush || (defects_.snoop && !dirty)) return true;
+  if (faults_.flush || (faults_.snoop && !dirty)) return true;
   PerCore& state = cores_[core];
   ++state.outstanding;
   caches_->flush(core, line, kind != trace::FlushKind::kClwb, dirty, when,
@@ -19,14 +19,14 @@ bool X86Ordering::flush(CoreId core, Line line, trace::FlushKind kind, bool dirt
 }
 
 void X86Ordering::non_temporal(CoreId core, Line line, ByteMask bytes, Picoseconds when) {
-  if (defects_.flush) return;
+  if (faults_.flush) return;
   const Completion acknowledged = completion<&X86Ordering::acknowledged>(*this, core);
   cores_[core].outstanding += caches_->combine(core, line, bytes, when, acknowledged);
 }
 
 bool X86Ordering::fence(const Fence& fence, Picoseconds, Completion resume) {
   PerCore& state = cores_[fence.core];
-  if (state.outstanding == 0 || defects_.fence) {
+  if (state.outstanding == 0 || faults_.fence) {
     program_events_->fence_fulfilled(fence.core, fence.number);
     return true;
   }

@@ -20,21 +20,21 @@ namespace pmemsim {
 
 class X86Ordering final : public Ordering {
  public:
-  X86Ordering(std::uint32_t cores, const X86Defects& defects) : defects_(defects), cores_(cores) {}
+  X86Ordering(std::uint32_t cores, const X86Faults& faults) : faults_(faults), cores_(cores) {}
   void connect(const LayerContext& context) override {
     caches_ = &context.caches;
     program_events_ = &context.program_events;
   }
 
   Lowering lowering() const override { return {}; }
-  std::uint32_t interests() const override { return defects_.evictions ? kEvictions : 0u; }
+  std::uint32_t interests() const override { return faults_.evictions ? kEvictions : 0u; }
   void non_temporal(CoreId core, Line line, ByteMask bytes, Picoseconds when) override;
   bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
              Completion resume) override;
   bool fence(const Fence& fence, Picoseconds when, Completion resume) override;
-  // Only with a defect: the line is lost.
+  // Only with an injected fault: the line is lost.
   Eviction evicted(Line, const LineData&, Picoseconds) override { return Eviction::kTaken; }
-  bool may_leave(Line) const override { return !defects_.evictions; }
+  bool may_leave(Line) const override { return !faults_.evictions; }
   std::string pending() const override;
 
  private:
@@ -45,7 +45,7 @@ class X86Ordering final : public Ordering {
   };
   void acknowledged(std::uint64_t core, Picoseconds now);
 
-  const X86Defects defects_;
+  const X86Faults faults_;
   CachePort* caches_ = nullptr;
   const ProgramEvents* program_events_ = nullptr;
   std::vector<PerCore> cores_;

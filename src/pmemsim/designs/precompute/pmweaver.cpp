@@ -140,7 +140,7 @@ Prediction PmWeaver::prediction_of(const Predicted& predicted, std::uint64_t num
   const PredictedWrite& write = predicted.write;
   Prediction prediction{.core = predicted.core, .number = number, .line = write.line};
   if (!write.with_data || parameters_.predicted == pmemsim::Predicted::kAddress) return prediction;
-  const bool merges_wrong = parameters_.defects.merge && !predicted.by_timeout;
+  const bool merges_wrong = parameters_.faults.merge && !predicted.by_timeout;
   const Line merged{write.line.number + (merges_wrong ? 1 : 0)};
   prediction.data = context_->pm_space.newest().read(merged);
   prediction.bytes = kWholeLine;

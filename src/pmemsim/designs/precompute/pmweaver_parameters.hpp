@@ -24,15 +24,15 @@ inline std::span<const std::string_view> choice_names(PmWeaverVariant) {
   return kNames;
 }
 
-// Deliberate defects, so that crash tests can show that they would find them.
-struct PmWeaverDefects {
+// Injected faults: each takes one protective mechanism away.
+struct PmWeaverFaults {
   bool merge = false;
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.defect("merge", merge,
-                 "what isn't predicted of a line is merged from the next one, and isn't compared "
-                 "with the write");
+    visit("merge", merge,
+          "what isn't predicted of a line is merged from the next one, and isn't compared "
+          "with the write");
   }
 };
 
@@ -56,7 +56,7 @@ struct PmWeaverParameters {
   bool zeros = true;
   bool next_pointers = false;
   bool value_deltas = false;
-  PmWeaverDefects defects;
+  PmWeaverFaults faults;
 
   bool as_artifact() const { return variant == PmWeaverVariant::kArtifact; }
 
@@ -103,7 +103,6 @@ struct PmWeaverParameters {
     visit("value_deltas", value_deltas, {},
           "Whether addresses and data that no store has are predicted by their difference from the "
           "last write of the same path (named in VII; not the artifact's)");
-    defects.describe(visit);
   }
 };
 

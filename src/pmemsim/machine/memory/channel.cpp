@@ -38,7 +38,7 @@ Channel::Channel(EventQueue& queue, const MemoryParameters& p, LinkPair& link, I
       max_accesses_per_row_(p.max_accesses_per_row),
       persistence_(p.persistence),
       merging_(p.write_merging),
-      defects_(p.defects),
+      faults_(p.faults),
       queues_in_device_(p.queue_place == QueuePlace::kDevice),
       front_latency_(p.front_latency),
       answer_latency_(p.front_latency + p.back_latency),
@@ -380,7 +380,7 @@ std::uint32_t Channel::merge_candidate(const Write& write) const {
 }
 
 void Channel::merge(std::uint32_t with, const Write& write, Picoseconds now) {
-  if (defects_.merge) {
+  if (faults_.merge) {
     writes_[with].write.add_older(write);
   } else {
     writes_[with].write.add_newer(write);
@@ -429,7 +429,7 @@ void Channel::write_finished(std::uint64_t number, Picoseconds now) {
   const auto slot = static_cast<std::uint32_t>(number);
   PendingWrite& pending = writes_[slot];
   if (device_ != nullptr) {
-    const ByteMask kept = defects_.device ? kWholeLine >> 1 : kWholeLine;
+    const ByteMask kept = faults_.device ? kWholeLine >> 1 : kWholeLine;
     device_->write(pending.write.line, pending.write.data, pending.write.bytes & kept);
   }
   leave_accepted(slot);

@@ -250,7 +250,7 @@ class Channel {
   const std::uint32_t max_accesses_per_row_;
   const PersistencePoint persistence_;
   const bool merging_;
-  const MemoryDefects defects_;
+  const MemoryFaults faults_;
   const bool queues_in_device_;
   const Picoseconds front_latency_;
   const Picoseconds answer_latency_;

@@ -53,15 +53,15 @@ inline std::span<const std::string_view> choice_names(PersistencePoint) {
 
 inline constexpr std::uint32_t kMostBanks = 64;  // of a channel
 
-// Deliberate defects, so that crash tests can show that they would find them.
-struct MemoryDefects {
+// Injected faults: each takes one protective mechanism away.
+struct MemoryFaults {
   bool merge = false;
   bool device = false;
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.defect("merge", merge, "of two writes that merge, the older one's data stay");
-    visit.defect("device", device, "the device doesn't write the last byte of a line");
+    visit("merge", merge, "of two writes that merge, the older one's data stay");
+    visit("device", device, "the device doesn't write the last byte of a line");
   }
 };
 
@@ -117,7 +117,7 @@ struct MemoryParameters {
   Bandwidth link_bandwidth{0};
   QueuePlace queue_place = QueuePlace::kHost;
 
-  MemoryDefects defects;  // described by themselves: only PM has them
+  MemoryFaults faults;  // described by themselves: only PM has them
 
   std::uint32_t channels() const { return controllers * channels_per_controller; }
   std::uint32_t banks() const { return ranks * banks_per_rank; }  // of a channel

@@ -102,6 +102,14 @@ void throw_problem(std::span<const Setting> settings, const std::string& sentenc
   setter.throw_problems();
 }
 
+std::vector<Fault> declared_faults() {
+  Configuration configuration;
+  FaultLister lister(configuration.faults);
+  configuration.describe_faults(lister);
+  const std::span<const Fault> declared = configuration.faults.declared();
+  return {declared.begin(), declared.end()};
+}
+
 std::vector<ParameterInfo> parameters(Configuration configuration) {
   ParameterLister lister;
   configuration.describe(lister);

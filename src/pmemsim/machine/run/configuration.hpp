@@ -57,6 +57,7 @@ struct Configuration {
   MemoryParameters dram;
   MemoryParameters pm;
   EnergyParameters energy;
+  FaultSet faults;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -72,9 +73,17 @@ struct Configuration {
     visit.group("path", path);
     visit.group("dram", dram);
     visit.group("pm", pm);
-    visit.group("pm", pm.defects);  // what DRAM holds doesn't matter to a crash
     visit.group("energy", energy);
     design.describe_parameters(visit);
+    FaultLister lister(faults);
+    describe_faults(lister);
+    visit.faults(faults);
+    FaultInjector injector(faults);
+    describe_faults(injector);
+  }
+  void describe_faults(FaultVisitor& visit) {
+    visit.group("pm", pm.faults);  // what DRAM holds doesn't matter to a crash
+    design.describe_faults(visit);
   }
 
   // What the design is built from.
@@ -92,6 +101,9 @@ void check_values(std::span<const Setting> settings);
 // Throws ConfigError with a sentence on what is wrong with the configuration that these settings
 // make up, and the places where the parameters that it names were set.
 void throw_problem(std::span<const Setting> settings, const std::string& sentence);
+
+// Every fault that can be injected.
+std::vector<Fault> declared_faults();
 
 // Every parameter with its value in this configuration.
 std::vector<ParameterInfo> parameters(Configuration configuration);

@@ -20,6 +20,8 @@ bool has_group(const Choice& choice, std::string_view group) {
                              [group](const auto& own) { return own.name() == group; });
 }
 
+std::string_view group_of(std::string_view key) { return key.substr(0, key.find('.')); }
+
 // What a layer has chosen, as it is set.
 std::string chosen_of(const DesignConfiguration& design, Layer layer) {
   std::vector<std::string_view> names;
@@ -92,7 +94,18 @@ std::string why_absent(const Configuration& configuration, std::string_view grou
   return "";
 }
 
+// Of an injected fault that no part of the configuration has.
+std::string why_no_fault(const Configuration& configuration) {
+  for (const std::string_view name : configuration.faults.injected()) {
+    if (std::string why = why_unchosen(configuration.design, group_of(name)); !why.empty()) {
+      return fmt::format("{} {}", name, why);
+    }
+  }
+  return "";
+}
+
 std::string why_idle(const Configuration& configuration, std::string_view key) {
+  if (key == kFaultsKey) return why_no_fault(configuration);
   const std::size_t dot = key.find('.');
   if (dot == std::string_view::npos) return "";  // a layer's choice
   const std::string_view group = key.substr(0, dot), name = key.substr(dot + 1);
