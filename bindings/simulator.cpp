@@ -1,5 +1,6 @@
 // pmemsim._core's simulator: what can be configured, and one call that runs a recording.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
@@ -120,6 +121,34 @@ nb::list notes(const Settings& given) {
   return found;
 }
 
+nb::dict to_dict(const Structure& structure) {
+  nb::dict entry;
+  entry["name"] = structure.name;
+  entry["formula"] = structure.formula;
+  entry["bytes"] = structure.bytes;
+  entry["count"] = structure.count;
+  entry["where"] = structure.source;
+  entry["printed"] = structure.printed;
+  entry["printed_if"] = structure.printed_if;
+  return entry;
+}
+
+// What each chosen implementation takes on the chip: layer, structures, and why they can't be
+// counted if that isn't empty.
+nb::list storage(const Settings& given) {
+  const Configuration configuration = configure(to_settings(given));
+  const Blueprint blueprint = configuration.blueprint();
+  nb::list found;
+  for (const Choice* const choice : blueprint.design.chosen()) {
+    if (choice->storage == nullptr) continue;
+    const Storage storage = choice->storage(blueprint);
+    nb::list structures;
+    for (const Structure& structure : storage.structures) structures.append(to_dict(structure));
+    found.append(nb::make_tuple(choice->layer_name(), structures, storage.unknown));
+  }
+  return found;
+}
+
 // Settings that change nothing, with a sentence each.
 nb::dict idle_settings(const Settings& given) {
   nb::dict found;
@@ -187,6 +216,7 @@ void bind_simulator(nb::module_& module) {
   module.def("promises_whole_regions", &promises_whole_regions, nb::arg("settings"));
   module.def("idle_settings", &idle_settings, nb::arg("settings"));
   module.def("notes", &notes, nb::arg("settings"));
+  module.def("storage", &storage, nb::arg("settings"));
   module.def("runs_redo_logs", &runs_redo_logs, nb::arg("settings"));
   module.def("resolve", &resolve, nb::arg("settings"));
   module.def("load_contents", &load_contents, nb::arg("trace"));

@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 from pmemsim.errors import ConfigError
 from pmemsim.simulation import configure
-from pmemsim.storage import STORAGE, Unknown, storage_of, total_bytes
+from pmemsim.storage import Unknown, storage_of, total_bytes
 from support import preset_pairs
-
-from pmemsim import _core
 
 pytestmark = pytest.mark.quick
 
@@ -18,10 +16,6 @@ def bytes_of(design: str, machine: str = "asap", **settings: object) -> float:
     structures = storage_of(configure(design, machine, overrides))
     assert not isinstance(structures, Unknown)
     return total_bytes(structures)
-
-
-def test_every_choice_of_every_layer_has_a_row() -> None:
-    assert set(STORAGE) == {(choice["layer"], choice["name"]) for choice in _core.layers()}
 
 
 def test_storage_of_every_preset_is_a_number_or_a_reason() -> None:

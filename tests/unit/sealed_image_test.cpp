@@ -384,11 +384,7 @@ struct TwoMachines {
     for (const auto& [line, data] : crashed) second.memory.device().write(line, data);
     left = *registers.write_counter;
     if (counter) registers.write_counter = counter;
-    for (const auto& operation : second.backend->operations()) {
-      if (auto* entries = dynamic_cast<LineEntries*>(operation.get())) {
-        entries->restart(second.memory.device(), registers);
-      }
-    }
+    second.backend->entries()->restart(second.memory.device(), registers);
     first.settle();
     first.write({3}, 33);  // whose entry is beside that of line 1
     first.settle();

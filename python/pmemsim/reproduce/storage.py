@@ -7,16 +7,7 @@ from collections.abc import Callable, Sequence
 from pmemsim.errors import Error
 from pmemsim.reproduce.plan import Paper
 from pmemsim.simulation import Configuration, configure
-from pmemsim.storage import (
-    Structure,
-    Structures,
-    Unknown,
-    Values,
-    janus,
-    load_aware_log,
-    pmweaver,
-    storage_of,
-)
+from pmemsim.storage import Structure, Unknown, storage_of
 
 
 def storage(paper: Paper) -> list[Structure]:
@@ -35,34 +26,26 @@ def counted(paper: Paper) -> list[Structure]:
 _APART = {("pmweaver", "prediction result buffer, shared, for each core")}
 
 
-def _known(structures: Structures) -> Sequence[Structure]:
+def _known(configuration: Configuration, layer: str | None = None) -> Sequence[Structure]:
+    structures = storage_of(configuration, layer)
     if isinstance(structures, Unknown):
         raise Error(structures.reason)
     return structures
 
 
-def _whole_design(configuration: Configuration) -> Sequence[Structure]:
-    return _known(storage_of(configuration))
-
-
 def _lalea(configuration: Configuration) -> Sequence[Structure]:
-    """What it adds to the design whose log it allocates."""
-    return load_aware_log(Values(configuration))
+    """What it adds to the design whose log it allocates (III-A)."""
+    return [each for each in _known(configuration, "atomicity") if each.where == "III-A"]
 
 
-def _janus(configuration: Configuration) -> Sequence[Structure]:
-    """Its queues and its buffer for a core, without the caches of the operations."""
-    return _known(janus(Values(configuration)))
-
-
-def _pmweaver(configuration: Configuration) -> Sequence[Structure]:
-    """Its own, without the caches of the operations."""
-    return _known(pmweaver(Values(configuration)))
+def _precompute(configuration: Configuration) -> Sequence[Structure]:
+    """Its own queues and buffers, without the caches of the operations."""
+    return _known(configuration, "precompute")
 
 
 STORAGE: dict[str, Callable[[Configuration], Sequence[Structure]]] = {
-    "asap": _whole_design,
+    "asap": _known,
     "lalea": _lalea,
-    "janus": _janus,
-    "pmweaver": _pmweaver,
+    "janus": _precompute,
+    "pmweaver": _precompute,
 }

@@ -4,12 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <variant>
 
 #include "pmemsim/designs/backend/backend_parameters.hpp"
 #include "pmemsim/designs/backend/operation.hpp"
-#include "pmemsim/designs/precompute/pmweaver_parameters.hpp"
 
 namespace pmemsim {
 namespace {
@@ -35,22 +33,22 @@ MostMetadata most_metadata(const Blueprint& blueprint) {
   return most;
 }
 
-// Each works on what those before it have made of a line. Others may stand anywhere.
-constexpr std::array<std::string_view, 6> kOrder{
-    "compression", "deduplication", "encryption", "integrity", "error-correction", "wear-leveling"};
-
 std::string order_problem(const Blueprint& blueprint) {
-  std::vector<std::string_view> chosen;
+  std::vector<const Choice*> chosen;
   for (const Choice* const choice : blueprint.design.operations()) {
-    if (std::ranges::count(kOrder, choice->name) > 0) chosen.push_back(choice->name);
+    if (choice->place > 0) chosen.push_back(choice);
   }
-  std::vector<std::string_view> right = chosen;
-  std::ranges::sort(right, {},
-                    [](std::string_view name) { return std::ranges::find(kOrder, name); });
+  std::vector<const Choice*> right = chosen;
+  std::ranges::stable_sort(right, {}, &Choice::place);
   if (chosen == right) return {};
+  const auto names = [](const std::vector<const Choice*>& all) {
+    std::vector<std::string_view> found;
+    for (const Choice* const choice : all) found.push_back(choice->name);
+    return fmt::format("{}", fmt::join(found, ","));
+  };
   return fmt::format(
       "backend={} has operations before others whose results they work on; choose {}",
-      fmt::join(chosen, ","), fmt::join(right, ","));
+      names(chosen), names(right));
 }
 
 std::string units_problem(const Blueprint& blueprint) {
@@ -66,19 +64,11 @@ std::string units_problem(const Blueprint& blueprint) {
       backend->units_per_core);
 }
 
-std::string predictors_problem(const Blueprint& blueprint) {
-  const auto* const pmweaver = blueprint.design.find_parameters<PmWeaverParameters>();
-  if (pmweaver == nullptr || !pmweaver->as_artifact()) return {};
-  if (!pmweaver->next_pointers && !pmweaver->value_deltas) return {};
-  return "pmweaver.variant=artifact has a table of its own, in which pmweaver.next_pointers and "
-         "value_deltas have no place; choose pmweaver.variant=paper, or leave both false";
-}
-
 }  // namespace
 
 std::vector<std::string> backend_problems(const Blueprint& blueprint) {
   std::vector<std::string> problems;
-  for (const auto& problem_of : {order_problem, units_problem, predictors_problem}) {
+  for (const auto& problem_of : {order_problem, units_problem}) {
     if (const std::string problem = problem_of(blueprint); !problem.empty()) {
       problems.push_back(problem);
     }

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "pmemsim/common/chip_storage.hpp"
 #include "pmemsim/common/parameter_group.hpp"
 #include "pmemsim/designs/interface/promises.hpp"
 #include "pmemsim/trace/reader.hpp"
@@ -34,6 +35,7 @@ struct Choice {
   using MakeOperation = std::unique_ptr<BackendOperation> (*)(const Blueprint&);
   using MakePrecompute = std::unique_ptr<Precompute> (*)(const Blueprint&);
   using Problems = std::vector<std::string> (*)(const Blueprint&, const Choice&);
+  using StorageOf = Storage (*)(const Blueprint&);
   using MakeRecovery = std::unique_ptr<Recovery> (*)(const Atomicity&, const trace::TraceFile&);
 
   std::string_view name;
@@ -53,6 +55,11 @@ struct Choice {
   Problems problems = nullptr;
   // What a user has to know of how it works there, a sentence each.
   Problems notes = nullptr;
+  // What its structures take on the chip; nullptr: nothing.
+  StorageOf storage = nullptr;
+  // Its place among the backend's operations: each works on what those of lower places have made of
+  // a line. 0: it may have any.
+  std::uint32_t place = 0;
   // How it is made, which says what layer it is a choice of, too.
   std::variant<MakeOrdering, MakeAtomicity, MakeOperation, MakePrecompute> make;
   // What recovers an image, of atomicity: what an operation has done to it is undone by its

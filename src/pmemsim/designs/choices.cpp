@@ -22,6 +22,7 @@
 #include "pmemsim/designs/backend/encryption.hpp"
 #include "pmemsim/designs/backend/error_correction.hpp"
 #include "pmemsim/designs/backend/integrity.hpp"
+#include "pmemsim/designs/backend/metadata_storage.hpp"
 #include "pmemsim/designs/backend/oram.hpp"
 #include "pmemsim/designs/backend/wear_leveling.hpp"
 #include "pmemsim/designs/design_configuration.hpp"
@@ -117,7 +118,30 @@ std::vector<std::string> pmweaver_problems(const Blueprint& blueprint, const Cho
   };
   check("history", parameters.history_entries, parameters.history_ways);
   check("table", parameters.table_entries, parameters.table_ways);
+  if (parameters.as_artifact() && (parameters.next_pointers || parameters.value_deltas)) {
+    problems.push_back(
+        "pmweaver.variant=artifact has a table of its own, in which pmweaver.next_pointers and "
+        "value_deltas have no place; choose pmweaver.variant=paper, or leave both false");
+  }
   return problems;
+}
+
+Storage deduplication_storage(const Blueprint& blueprint) {
+  Storage storage =
+      entries_storage(blueprint.parameters<MetadataCacheParameters>(), blueprint.chip());
+  storage.structures.push_back(metadata_cache("fingerprint cache",
+                                              blueprint.parameters<DeduplicationParameters>().cache,
+                                              blueprint.chip()));
+  return storage;
+}
+
+Storage integrity_storage(const Blueprint& blueprint) {
+  Storage storage =
+      entries_storage(blueprint.parameters<MetadataCacheParameters>(), blueprint.chip());
+  storage.structures.push_back(metadata_cache(
+      "Merkle tree cache", blueprint.parameters<IntegrityParameters>().cache, blueprint.chip()));
+  storage.structures.push_back(persistent_register("root of the tree"));
+  return storage;
 }
 
 template <class Design>
@@ -178,6 +202,10 @@ ChoiceTable make_table() {
                     .reads_in_order = true,
                     .fences = FencePromise::kStores},
        .parameters = Groups{ParameterGroup::of<DpoParameters>("dpo")},
+       .storage =
+           [](const Blueprint& blueprint) {
+             return DpoOrdering::storage(blueprint.parameters<DpoParameters>(), blueprint.chip());
+           },
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Ordering> {
          return std::make_unique<DpoOrdering>(
              blueprint.cores, blueprint.pm.persistence == PersistencePoint::kAccepted,
@@ -190,6 +218,10 @@ ChoiceTable make_table() {
                     .fences = FencePromise::kStores,
                     .regions = RegionPromise::kWhenDeclared},
        .parameters = Groups{ParameterGroup::of<HopsParameters>("hops")},
+       .storage =
+           [](const Blueprint& blueprint) {
+             return HopsOrdering::storage(blueprint.parameters<HopsParameters>(), blueprint.chip());
+           },
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Ordering> {
          return std::make_unique<HopsOrdering>(blueprint.cores,
                                                blueprint.parameters<HopsParameters>());
@@ -205,6 +237,11 @@ ChoiceTable make_table() {
        .parameters = Groups{ParameterGroup::of<PmemSpecParameters>("pmem_spec")},
        .problems = pmem_spec_problems,
        .notes = pmem_spec_notes,
+       .storage =
+           [](const Blueprint& blueprint) {
+             return PmemSpecOrdering::storage(blueprint.parameters<PmemSpecParameters>(),
+                                              blueprint.chip());
+           },
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Ordering> {
          return std::make_unique<PmemSpecOrdering>(pmem_spec_surroundings(blueprint),
                                                    blueprint.parameters<PmemSpecParameters>());
@@ -249,6 +286,11 @@ ChoiceTable make_table() {
        .promises = {.whole_regions = true, .regions = RegionPromise::kAtEnd},
        .parameters = Groups{log},
        .problems = undo_log_problems,
+       .storage =
+           [](const Blueprint& blueprint) {
+             return HwUndo::storage(blueprint.parameters<HardwareLogParameters>(),
+                                    blueprint.chip());
+           },
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Atomicity> {
          return std::make_unique<HwUndo>(log_shape(blueprint, LogKind::kUndo),
                                          blueprint.parameters<HardwareLogParameters>());
@@ -267,6 +309,12 @@ ChoiceTable make_table() {
                     .regions = RegionPromise::kAtEnd},
        .parameters = Groups{log, ParameterGroup::of<HwRedoParameters>("hw_redo")},
        .problems = log_problems,
+       .storage =
+           [](const Blueprint& blueprint) {
+             return HwRedo::storage(blueprint.parameters<HwRedoParameters>(),
+                                    blueprint.parameters<HardwareLogParameters>(),
+                                    blueprint.chip());
+           },
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Atomicity> {
          return std::make_unique<HwRedo>(log_shape(blueprint, LogKind::kRedo),
                                          blueprint.parameters<HwRedoParameters>(),
@@ -283,6 +331,10 @@ ChoiceTable make_table() {
        .promises = {.whole_regions = true, .regions = RegionPromise::kWhenDeclared},
        .parameters = Groups{log, ParameterGroup::of<AsapParameters>("asap")},
        .problems = asap_problems,
+       .storage =
+           [](const Blueprint& blueprint) {
+             return Asap::storage(blueprint.parameters<AsapParameters>(), blueprint.chip());
+           },
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Atomicity> {
          return std::make_unique<Asap>(asap_shape(blueprint),
                                        blueprint.parameters<AsapParameters>(),
@@ -302,6 +354,10 @@ ChoiceTable make_table() {
                     .regions = RegionPromise::kAtEnd},
        .parameters = Groups{log},
        .problems = lad_problems,
+       .storage =
+           [](const Blueprint& blueprint) {
+             return Lad::storage(blueprint.parameters<HardwareLogParameters>(), blueprint.chip());
+           },
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Atomicity> {
          return std::make_unique<Lad>(log_shape(blueprint, LogKind::kUndo, true),
                                       blueprint.pm.front_latency,
@@ -321,6 +377,12 @@ ChoiceTable make_table() {
        .gives = {kSubOperations},
        .parameters =
            Groups{backend, ParameterGroup::of<EncryptionParameters>("encryption"), counter_cache},
+       .storage =
+           [](const Blueprint& blueprint) {
+             return entries_storage(blueprint.parameters<MetadataCacheParameters>(),
+                                    blueprint.chip());
+           },
+       .place = 3,
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
          return std::make_unique<Encryption>(blueprint.parameters<EncryptionParameters>());
        }},
@@ -329,6 +391,8 @@ ChoiceTable make_table() {
        .gives = {kSubOperations},
        .parameters = Groups{backend, ParameterGroup::of<DeduplicationParameters>("deduplication"),
                             counter_cache},
+       .storage = deduplication_storage,
+       .place = 2,
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
          return std::make_unique<Deduplication>(blueprint.parameters<DeduplicationParameters>(),
                                                 blueprint.cores);
@@ -338,6 +402,8 @@ ChoiceTable make_table() {
        .gives = {kSubOperations},
        .parameters =
            Groups{backend, ParameterGroup::of<IntegrityParameters>("integrity"), counter_cache},
+       .storage = integrity_storage,
+       .place = 4,
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
          return std::make_unique<Integrity>(blueprint.parameters<IntegrityParameters>(),
                                             blueprint.cores);
@@ -346,6 +412,7 @@ ChoiceTable make_table() {
        .summary = "Lines are compressed (base-delta-immediate)",
        .parameters = Groups{backend, ParameterGroup::of<CompressionParameters>("compression")},
        .problems = compression_problems,
+       .place = 1,
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
          return std::make_unique<Compression>(blueprint.parameters<CompressionParameters>());
        }},
@@ -353,6 +420,7 @@ ChoiceTable make_table() {
        .summary = "Words have check bits that correct one wrong bit and detect two (SECDED)",
        .parameters =
            Groups{backend, ParameterGroup::of<ErrorCorrectionParameters>("error_correction")},
+       .place = 5,
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
          return std::make_unique<ErrorCorrection>(
              blueprint.parameters<ErrorCorrectionParameters>());
@@ -360,12 +428,25 @@ ChoiceTable make_table() {
       {.name = "wear-leveling",
        .summary = "Lines move, so that none is worn out before the others (Start-Gap)",
        .parameters = Groups{backend, ParameterGroup::of<WearLevelingParameters>("wear_leveling")},
+       .storage =
+           [](const Blueprint&) {
+             return Storage{.unknown =
+                                "Start and Gap are two registers for each region of PM, "
+                                "whose size no machine has"};
+           },
+       .place = 6,
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
          return std::make_unique<WearLeveling>(blueprint.parameters<WearLevelingParameters>());
        }},
       {.name = "oram",
        .summary = "Accesses take the time and the traffic of those of an oblivious RAM (Path ORAM)",
        .parameters = Groups{backend, ParameterGroup::of<OramParameters>("oram")},
+       .storage =
+           [](const Blueprint&) {
+             return Storage{.unknown =
+                                "ORAM's stash and position map aren't modelled, only its "
+                                "time and traffic"};
+           },
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
          return std::make_unique<Oram>(blueprint.parameters<OramParameters>());
        }},
@@ -381,6 +462,10 @@ ChoiceTable make_table() {
        .summary = "Operations start on what the program's pre-execution calls announce (Janus)",
        .needs = {kSubOperations},
        .parameters = Groups{ParameterGroup::of<JanusParameters>("janus")},
+       .storage =
+           [](const Blueprint& blueprint) {
+             return Janus::storage(blueprint.parameters<JanusParameters>(), blueprint.chip());
+           },
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Precompute> {
          return std::make_unique<Janus>(blueprint.parameters<JanusParameters>(), blueprint.cores);
        }},
@@ -389,6 +474,10 @@ ChoiceTable make_table() {
        .needs = {kSubOperations},
        .parameters = Groups{ParameterGroup::of<PmWeaverParameters>("pmweaver")},
        .problems = pmweaver_problems,
+       .storage =
+           [](const Blueprint& blueprint) {
+             return PmWeaver::storage(blueprint.parameters<PmWeaverParameters>(), blueprint.chip());
+           },
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Precompute> {
          return std::make_unique<PmWeaver>(blueprint.parameters<PmWeaverParameters>(),
                                            blueprint.cores);

@@ -85,6 +85,12 @@ struct Blueprint {
   std::uint32_t threads = 0;
   // In the program of the trace; nothing: not known yet.
   std::optional<trace::ProgramLog> log{};
+  std::uint64_t l1_lines = 0;     // of a core
+  std::uint64_t cache_lines = 0;  // of all caches
+
+  Chip chip() const {
+    return {cores, pm.channels(), std::uint64_t{pm.channels()} * pm.banks(), l1_lines, cache_lines};
+  }
 
   template <class Parameters>
   const Parameters& parameters() const {

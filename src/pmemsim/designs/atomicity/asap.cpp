@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "pmemsim/designs/interface/pm_space.hpp"
 #include "pmemsim/designs/interface/program_events.hpp"
 
@@ -636,6 +638,45 @@ std::string Asap::remedy() const {
            std::string(core.full);
   }
   return {};
+}
+
+// ---- Storage (section 6.2)
+
+Storage Asap::storage(const AsapParameters& parameters, const Chip& chip) {
+  constexpr std::uint64_t kPointerBits = 8, kStateBits = 2, kRidBits = 32;
+  const std::uint64_t regions = parameters.cl_entries, slots = parameters.cl_slots;
+  const std::uint64_t entries = parameters.dependence_entries, others = parameters.dependence_slots;
+  return {{
+      {.name = "CL List, a core",
+       .formula = fmt::format("{} x ({} x {} bit CLPtr + {} bit state + {} bit RID)", regions,
+                              slots, kPointerBits, kStateBits, kRidBits),
+       .bytes = in_bytes(regions * (slots * kPointerBits + kStateBits + kRidBits)),
+       .count = chip.cores,
+       .source = "6.2",
+       .printed = 49},
+      {.name = "Dependence List, a channel",
+       .formula = fmt::format("{} x ({} x {} bit Dep + {} bit state + {} bit RID)", entries, others,
+                              kRidBits, kStateBits, kRidBits),
+       .bytes = in_bytes(entries * (others * kRidBits + kStateBits + kRidBits)),
+       .count = chip.channels,
+       .source = "6.2"},
+      header_queue("LH-WPQ, a channel", parameters.lh_wpq_entries, chip, "6.2"),
+      {.name = "Bloom filter, a channel",
+       .formula = format_value(parameters.filter_size),
+       .bytes = static_cast<double>(parameters.filter_size.count),
+       .count = chip.channels,
+       .source = "5.3, Table 2"},
+      {.name = "thread state registers, a thread",
+       .formula = fmt::format("6 x {} B", kRegisterBytes),
+       .bytes = 6 * kRegisterBytes,
+       .count = chip.cores,
+       .source = "4.4, 6.2"},
+      {.name = "tag extension, a line of L1, L2 and L3",
+       .formula = fmt::format("1 bit PBit + 1 bit LockBit + {} bit OwnerRID", kRidBits),
+       .bytes = in_bytes(1 + 1 + kRidBits),
+       .count = chip.cache_lines,
+       .source = "4.3, 4.6, 5.6"},
+  }};
 }
 
 }  // namespace pmemsim

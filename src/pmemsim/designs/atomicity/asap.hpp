@@ -66,6 +66,7 @@
 #include <vector>
 
 #include "pmemsim/common/bloom_filter.hpp"
+#include "pmemsim/common/chip_storage.hpp"
 #include "pmemsim/common/relations.hpp"
 #include "pmemsim/designs/atomicity/asap_parameters.hpp"
 #include "pmemsim/designs/atomicity/atomicity.hpp"
@@ -130,6 +131,8 @@ class Asap final : public Atomicity {
  public:
   Asap(const HardwareLog::Shape& shape, const AsapParameters& parameters,
        const HardwareLogParameters& log);
+  // ASAP, 6.2.
+  static Storage storage(const AsapParameters& parameters, const Chip& chip);
   void connect(const LayerContext& context) override;
 
   Lowering lowering() const override;

@@ -1,8 +1,11 @@
 #include "pmemsim/designs/atomicity/hardware_log.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "pmemsim/designs/atomicity/adr_buffer.hpp"
 #include "pmemsim/designs/atomicity/header_queue.hpp"
@@ -402,6 +405,80 @@ void HardwareLog::statistics(StatisticsCollector& collector) const {
   HardwareLogStatistics all = statistics_;
   all.growths = space_->growths();
   collector.group("log", all);
+}
+
+// ---- Storage
+
+namespace {
+
+// LALEA's structures. III-A: "Assuming a row address and a column address have 16 and 10 bits
+// respectively".
+Storage load_aware_storage(const HardwareLogParameters& parameters, const Chip& chip) {
+  constexpr std::uint64_t kRowAndColumnBits = 16 + 10;
+  constexpr std::uint64_t kEntryBits = kRowAndColumnBits - std::bit_width(kLineBytes - 1);
+  constexpr std::uint64_t kHeaderBits = kRowAndColumnBits - std::bit_width(2 * kLineBytes - 1);
+  return {{
+      {.name = "free-log-entry FIFO, a bank",
+       .formula = fmt::format("{} x {} bit", parameters.free_entries, kEntryBits),
+       .bytes = in_bytes(parameters.free_entries * kEntryBits),
+       .count = chip.banks,
+       .source = "III-A",
+       .printed = 2560},
+      {.name = "free-header FIFO, a bank",
+       .formula = fmt::format("{} x {} bit", parameters.free_headers, kHeaderBits),
+       .bytes = in_bytes(parameters.free_headers * kHeaderBits),
+       .count = chip.banks,
+       .source = "III-A",
+       .printed = 2432,
+       .printed_if = in_bytes(parameters.free_entries * kHeaderBits)},
+      {.name = "LR register, a core",
+       .formula = "8 B",
+       .bytes = 8,
+       .count = chip.cores,
+       .source = "III-A"},
+      {.name = "operation counter, a bank",
+       .formula = "8 bit",
+       .bytes = 1,
+       .count = chip.banks,
+       .source = "III-A"},
+  }};
+}
+
+}  // namespace
+
+Structure header_queue(std::string_view name, std::uint32_t entries, const Chip& chip,
+                       std::string_view source) {
+  return {.name = std::string(name),
+          .formula = fmt::format("{} x ({} B LogHeaderAddr + {} B LogHeader)", entries,
+                                 kAddressBytes, kLineBytes),
+          .bytes = static_cast<double>(entries * (kAddressBytes + kLineBytes)),
+          .count = chip.channels,
+          .source = std::string(source)};
+}
+
+Structure committed_register(const Chip& chip) {
+  return {.name = "register of the last committed region, a core",
+          .formula = fmt::format("{} B", kRegisterBytes),
+          .bytes = kRegisterBytes,
+          .count = chip.cores,
+          .source = "what survives a crash"};
+}
+
+Storage HardwareLog::storage(const HardwareLogParameters& parameters, const Chip& chip) {
+  const bool load_aware = parameters.allocation == LogAllocation::kLoadAware;
+  Storage storage = load_aware ? load_aware_storage(parameters, chip) : Storage{};
+  // BLOM's headers are in the write pending queues that the machine has.
+  if (parameters.metadata == LogMetadata::kCollatedHeader && parameters.header_entries > 0) {
+    storage.structures.push_back(
+        header_queue("log header queue, a channel", parameters.header_entries, chip, "ASAP, 6.3"));
+  }
+  if (load_aware) return storage;
+  storage.structures.push_back({.name = "registers of a sequential log",
+                                .formula = fmt::format("2 x {} B start and offset", kRegisterBytes),
+                                .bytes = 2 * kRegisterBytes,
+                                .count = parameters.area == LogArea::kShared ? 1 : chip.cores,
+                                .source = "ReDU: start and offset registers"});
+  return storage;
 }
 
 }  // namespace pmemsim

@@ -19,6 +19,7 @@
 #include <optional>
 #include <vector>
 
+#include "pmemsim/common/chip_storage.hpp"
 #include "pmemsim/common/relations.hpp"
 #include "pmemsim/common/slab.hpp"
 #include "pmemsim/designs/atomicity/hardware_log_parameters.hpp"
@@ -72,6 +73,8 @@ class HardwareLog {
     bool from_controllers = false;  // entries come from there, not from the cores
   };
   HardwareLog(const Shape& shape, const HardwareLogParameters& parameters);
+  // What a log that hardware writes takes, by its allocation and metadata.
+  static Storage storage(const HardwareLogParameters& parameters, const Chip& chip);
   void connect(const LayerContext& context);
   // Whom to tell when there is room for headers again.
   void on_room(Completion room) { room_ = room; }
@@ -180,5 +183,10 @@ class HardwareLog {
   Slab<HeaderId> headers_;  // lines of headers on their way
   HardwareLogStatistics statistics_;
 };
+
+// Structures of several designs.
+Structure header_queue(std::string_view name, std::uint32_t entries, const Chip& chip,
+                       std::string_view source);
+Structure committed_register(const Chip& chip);
 
 }  // namespace pmemsim

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "pmemsim/common/sentences.hpp"
 #include "pmemsim/designs/interface/pm_space.hpp"
 
@@ -326,6 +328,25 @@ std::string HwRedo::pending() const {
                                      [&](const auto& flush) { return flush.core == core; });
     return flushes ? "core " + number + " flushes a line that another region holds" : "";
   });
+}
+
+Storage HwRedo::storage(const HwRedoParameters& parameters, const HardwareLogParameters& log,
+                        const Chip& chip) {
+  const std::uint64_t lines = parameters.log_buffer_entries;
+  Storage storage{{
+      {.name = "log buffer, a core",
+       .formula = fmt::format("{} x ({} B address + {} B line)", lines, kAddressBytes, kLineBytes),
+       .bytes = static_cast<double>(lines * (kAddressBytes + kLineBytes)),
+       .count = chip.cores,
+       .source = "ReDU: log buffer"},
+      {.name = "registers of the last regions committed and released, a core",
+       .formula = fmt::format("2 x {} B", kRegisterBytes),
+       .bytes = 2 * kRegisterBytes,
+       .count = chip.cores,
+       .source = "what survives a crash"},
+  }};
+  storage.add(HardwareLog::storage(log, chip));
+  return storage;
 }
 
 }  // namespace pmemsim

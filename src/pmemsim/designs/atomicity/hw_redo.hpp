@@ -38,6 +38,7 @@
 #include <optional>
 #include <vector>
 
+#include "pmemsim/common/chip_storage.hpp"
 #include "pmemsim/common/line_table.hpp"
 #include "pmemsim/common/relations.hpp"
 #include "pmemsim/designs/atomicity/atomicity.hpp"
@@ -76,6 +77,8 @@ class HwRedo final : public Atomicity {
  public:
   HwRedo(const HardwareLog::Shape& shape, const HwRedoParameters& parameters,
          const HardwareLogParameters& log);
+  static Storage storage(const HwRedoParameters& parameters, const HardwareLogParameters& log,
+                         const Chip& chip);
   void connect(const LayerContext& context) override;
 
   Lowering lowering() const override;

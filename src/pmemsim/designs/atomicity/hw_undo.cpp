@@ -184,4 +184,10 @@ std::string HwUndo::pending() const {
   });
 }
 
+Storage HwUndo::storage(const HardwareLogParameters& parameters, const Chip& chip) {
+  Storage storage{{committed_register(chip)}};
+  storage.add(HardwareLog::storage(parameters, chip));
+  return storage;
+}
+
 }  // namespace pmemsim

@@ -27,6 +27,7 @@
 #include <optional>
 #include <vector>
 
+#include "pmemsim/common/chip_storage.hpp"
 #include "pmemsim/common/line_table.hpp"
 #include "pmemsim/common/relations.hpp"
 #include "pmemsim/designs/atomicity/atomicity.hpp"
@@ -58,6 +59,7 @@ struct HwUndoStatistics {
 class HwUndo final : public Atomicity {
  public:
   HwUndo(const HardwareLog::Shape& shape, const HardwareLogParameters& parameters);
+  static Storage storage(const HardwareLogParameters& parameters, const Chip& chip);
   void connect(const LayerContext& context) override;
 
   Lowering lowering() const override;

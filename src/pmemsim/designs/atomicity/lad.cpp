@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "pmemsim/common/sentences.hpp"
 #include "pmemsim/designs/interface/pm_space.hpp"
 
@@ -444,6 +446,23 @@ std::string Lad::pending() const {
                : std::to_string(writes) + " speculative writes or commit messages of core " +
                      std::to_string(core) + " not acknowledged";
   });
+}
+
+Storage Lad::storage(const HardwareLogParameters& parameters, const Chip& chip) {
+  Storage storage{{
+      {.name = "mark, a line of an L1",
+       .formula = "1 bit",
+       .bytes = in_bytes(1),
+       .count = chip.l1_lines * chip.cores,
+       .source = "LAD: transactional lines of a private cache"},
+      {.name = "array of committed regions, a channel",
+       .formula = fmt::format("{} cores x {} B", chip.cores, kRegisterBytes),
+       .bytes = static_cast<double>(chip.cores * kRegisterBytes),
+       .count = chip.channels,
+       .source = "LAD: phase 2"},
+  }};
+  storage.add(HardwareLog::storage(parameters, chip));
+  return storage;
 }
 
 }  // namespace pmemsim

@@ -42,6 +42,7 @@
 #include <optional>
 #include <vector>
 
+#include "pmemsim/common/chip_storage.hpp"
 #include "pmemsim/common/line_table.hpp"
 #include "pmemsim/common/relations.hpp"
 #include "pmemsim/common/slab.hpp"
@@ -83,6 +84,7 @@ class Lad final : public Atomicity {
   // `controller_latency`: what a controller takes to acknowledge.
   Lad(const HardwareLog::Shape& shape, Picoseconds controller_latency,
       const HardwareLogParameters& parameters);
+  static Storage storage(const HardwareLogParameters& parameters, const Chip& chip);
   void connect(const LayerContext& context) override;
 
   Lowering lowering() const override;

@@ -142,6 +142,7 @@ class Backend final : public MetadataPort {
   void leave_unsealed();
   const BackendFaults& faults() const override { return faults_; }
   const Operations& operations() const { return parts_.operations; }
+  LineEntries* entries() const { return parts_.entries.get(); }  // nullptr: nobody needs them
   void observe(WriteObserver* observer) const;
   void statistics(StatisticsCollector& collector) const;
   // Empty if nothing is held; otherwise who waits for what.

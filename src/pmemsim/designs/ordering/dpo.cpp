@@ -4,6 +4,7 @@
 
 #include "pmemsim/common/relations.hpp"
 #include "pmemsim/common/sentences.hpp"
+#include "pmemsim/designs/ordering/persist_buffer_storage.hpp"
 
 namespace pmemsim {
 
@@ -271,6 +272,12 @@ std::string DpoOrdering::pending() const {
                         : std::to_string(entries) + " entries in the persist buffer of core " +
                               std::to_string(core);
   });
+}
+
+Storage DpoOrdering::storage(const DpoParameters& parameters, const Chip& chip) {
+  constexpr std::uint64_t kNumberBits = 32;
+  return {{persist_buffer(parameters.buffer_entries, chip.cores * kNumberBits,
+                          "entries of other cores", chip)}};
 }
 
 }  // namespace pmemsim

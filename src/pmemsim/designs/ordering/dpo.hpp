@@ -40,6 +40,7 @@
 #include <string>
 #include <vector>
 
+#include "pmemsim/common/chip_storage.hpp"
 #include "pmemsim/common/line_table.hpp"
 #include "pmemsim/designs/interface/stale_lines.hpp"
 #include "pmemsim/designs/ordering/dpo_parameters.hpp"
@@ -51,6 +52,7 @@ namespace pmemsim {
 class DpoOrdering final : public Ordering {
  public:
   DpoOrdering(std::uint32_t cores, bool lines_whole, const DpoParameters& parameters);
+  static Storage storage(const DpoParameters& parameters, const Chip& chip);
   void connect(const LayerContext& context) override;
   Lowering lowering() const override;
   std::uint32_t interests() const override {

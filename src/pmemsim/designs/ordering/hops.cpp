@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "pmemsim/common/relations.hpp"
 #include "pmemsim/common/sentences.hpp"
+#include "pmemsim/designs/ordering/persist_buffer_storage.hpp"
 
 namespace pmemsim {
 template <class Visitor>
@@ -358,6 +361,28 @@ std::string HopsOrdering::pending() const {
                         : std::to_string(entries) + " entries in the persist buffer of core " +
                               std::to_string(core);
   });
+}
+
+Storage HopsOrdering::storage(const HopsParameters& parameters, const Chip& chip) {
+  constexpr std::uint64_t kStampBits = 32;
+  return {{
+      persist_buffer(parameters.buffer_entries, chip.cores * kStampBits, "time stamps", chip),
+      {.name = "time stamps, a core",
+       .formula = fmt::format("{} x {} bit", chip.cores, kStampBits),
+       .bytes = in_bytes(chip.cores * kStampBits),
+       .count = chip.cores,
+       .source = "which epochs of others have persisted"},
+      {.name = "sticky bits",
+       .formula = fmt::format("1 bit a line of the caches ({})", chip.cache_lines),
+       .bytes = in_bytes(chip.cache_lines),
+       .count = 1,
+       .source = "PMEM-Spec, 3.1"},
+      {.name = "Bloom filter, a channel",
+       .formula = format_value(parameters.filter_size),
+       .bytes = static_cast<double>(parameters.filter_size.count),
+       .count = chip.channels,
+       .source = "PMEM-Spec, 5.1.1"},
+  }};
 }
 
 }  // namespace pmemsim

@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "pmemsim/common/bloom_filter.hpp"
+#include "pmemsim/common/chip_storage.hpp"
 #include "pmemsim/common/line_table.hpp"
 #include "pmemsim/common/slab.hpp"
 #include "pmemsim/designs/interface/stale_lines.hpp"
@@ -47,6 +48,7 @@ namespace pmemsim {
 class HopsOrdering final : public Ordering {
  public:
   HopsOrdering(std::uint32_t cores, const HopsParameters& parameters);
+  static Storage storage(const HopsParameters& parameters, const Chip& chip);
   void connect(const LayerContext& context) override;
   Lowering lowering() const override;
   std::uint32_t interests() const override {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "pmemsim/common/relations.hpp"
 #include "pmemsim/common/sentences.hpp"
 #include "pmemsim/trace/record_layout.hpp"
@@ -714,6 +716,27 @@ std::string PmemSpecOrdering::pending() const {
             " misspeculated lines that the handler hasn't dropped";
   }
   return text;
+}
+
+// ---- Storage
+
+Storage PmemSpecOrdering::storage(const PmemSpecParameters& parameters, const Chip& chip) {
+  constexpr std::uint64_t kAddressBits = 64, kStateBits = 2, kInsertedBits = 30;
+  const std::uint64_t entries = parameters.buffer_entries, id_bits = parameters.id_bits;
+  return {{
+      {.name = "speculation buffer, a channel",
+       .formula = fmt::format("{} x ({} bit address + {} bit state + {} bit ID + {} bit inserted)",
+                              entries, kAddressBits, kStateBits, id_bits, kInsertedBits),
+       .bytes = in_bytes(entries * (kAddressBits + kStateBits + id_bits + kInsertedBits)),
+       .count = chip.channels,
+       .source = "8.1",
+       .printed = 64},
+      {.name = "speculation ID register, a core",
+       .formula = fmt::format("{} bit", id_bits),
+       .bytes = in_bytes(id_bits),
+       .count = chip.cores,
+       .source = "5.2.2"},
+  }};
 }
 
 }  // namespace pmemsim

@@ -72,6 +72,7 @@
 #include <string>
 #include <vector>
 
+#include "pmemsim/common/chip_storage.hpp"
 #include "pmemsim/common/line_table.hpp"
 #include "pmemsim/designs/interface/stale_lines.hpp"
 #include "pmemsim/designs/ordering/ordering.hpp"
@@ -92,6 +93,8 @@ class PmemSpecOrdering final : public Ordering {
   };
 
   PmemSpecOrdering(const Surroundings& surroundings, const PmemSpecParameters& parameters);
+  // PMEM-Spec, 8.1.
+  static Storage storage(const PmemSpecParameters& parameters, const Chip& chip);
   void connect(const LayerContext& context) override;
   Lowering lowering() const override;
   std::uint32_t interests() const override {

@@ -1,5 +1,6 @@
 #include "pmemsim/designs/precompute/janus.hpp"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -284,6 +285,26 @@ void Janus::discard_range(Line first, Line end) {
 
 void Janus::statistics(StatisticsCollector& collector) const {
   collector.group("janus", statistics_);
+}
+
+Storage Janus::storage(const JanusParameters& parameters, const Chip& chip) {
+  if (parameters.scale == 0) {
+    return {.unknown = "janus.scale=0 has as many entries as are wanted"};
+  }
+  const auto queue = [&](std::string_view name, std::uint64_t entries, double bytes,
+                         std::string_view formula) {
+    const std::uint64_t count = entries * parameters.scale;
+    return Structure{.name = fmt::format("{}, shared, for each core", name),
+                     .formula = fmt::format("{} x {}", count, formula),
+                     .bytes = static_cast<double>(count) * bytes,
+                     .count = chip.cores,
+                     .source = "4.3, 5.2.7"};
+  };
+  Structure results = queue("intermediate result buffer", parameters.result_entries, 148, "148 B");
+  results.printed = 9472;
+  return {{queue("request queue", parameters.request_entries, in_bytes(119), "119 bit"),
+           queue("operation queue", parameters.operation_entries, in_bytes(103), "103 bit"),
+           results}};
 }
 
 }  // namespace pmemsim

@@ -31,6 +31,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "pmemsim/common/chip_storage.hpp"
 #include "pmemsim/common/relations.hpp"
 #include "pmemsim/designs/precompute/janus_parameters.hpp"
 #include "pmemsim/designs/precompute/precompute.hpp"
@@ -87,6 +88,8 @@ struct JanusStatistics {
 class Janus final : public Precompute {
  public:
   Janus(const JanusParameters& parameters, std::uint32_t cores);
+  // The queues and the buffer (Janus, 4.3 and 5.2.7).
+  static Storage storage(const JanusParameters& parameters, const Chip& chip);
   void connect(const LayerContext& context) override { context_.emplace(context); }
   ResultBufferSize result_buffer() const override;
   std::uint32_t interests() const override { return kHints; }

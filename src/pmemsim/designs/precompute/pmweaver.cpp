@@ -1,5 +1,6 @@
 #include "pmemsim/designs/precompute/pmweaver.hpp"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cstring>
 
@@ -259,6 +260,45 @@ void PmWeaver::statistics(StatisticsCollector& collector) const {
   collector.group("pmweaver.pending", pending);
   collector.group("pmweaver.timeouts", timeouts);
   collector.group("pmweaver.results", lines_.use());
+}
+
+Storage PmWeaver::storage(const PmWeaverParameters& parameters, const Chip& chip) {
+  const auto structure = [&](std::string_view name, std::uint64_t entries, std::uint64_t bits,
+                             std::string_view formula, std::optional<double> printed,
+                             std::string_view source = "Table I") {
+    return Structure{.name = fmt::format("{}, each core", name),
+                     .formula = fmt::format("{} x {}", entries, formula),
+                     .bytes = in_bytes(entries * bits),
+                     .count = chip.cores,
+                     .source = std::string(source),
+                     .printed = printed};
+  };
+  const std::uint64_t results = std::uint64_t{parameters.result_lines} * parameters.results_a_line;
+  const std::uint64_t patterns = parameters.table_entries;
+  Storage storage{{
+      structure("PC path", parameters.path_length, 64, "64 bit", 256, "V-A1, VI-B9"),
+      structure("store history buffer", parameters.history_entries, 140, "140 bit", 8960),
+      structure("prediction table", patterns, 18 * 64, "18 x 64 bit", 4608),
+      structure("timeout predictor table", parameters.timeout_entries, 68, "68 bit", 34),
+      structure("index generator", parameters.index_entries, 70, "70 bit", 1126),
+      structure("pending predictions", parameters.pending_entries, 73 * 8, "73 B", 584),
+      {.name = "prediction result buffer, shared, for each core",
+       .formula = fmt::format("{} x 152 B", results),
+       .bytes = static_cast<double>(results * 152),
+       .count = chip.cores,
+       .source = "Table I",
+       .printed = 38912},
+  }};
+  if (parameters.next_pointers) {
+    storage.structures.push_back(structure("next pointers of patterns", patterns, 4, "4 bit", {},
+                                           "VII; a word of a line, or none"));
+  }
+  if (parameters.value_deltas) {
+    storage.structures.push_back(
+        structure("last writes of patterns and differences", patterns, 2 * (64 + 64 * 8) + 17,
+                  "(2 x (64 bit address + 64 B line) + 17 bit)", {}, "VII; as the model has them"));
+  }
+  return storage;
 }
 
 }  // namespace pmemsim

@@ -27,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "pmemsim/common/chip_storage.hpp"
 #include "pmemsim/common/line_table.hpp"
 #include "pmemsim/common/relations.hpp"
 #include "pmemsim/common/slab.hpp"
@@ -122,6 +123,8 @@ struct WriteBackGaps {
 class PmWeaver final : public Precompute {
  public:
   PmWeaver(const PmWeaverParameters& parameters, std::uint32_t cores);
+  // Table I; the paper prints sizes of structures, from which those of entries follow.
+  static Storage storage(const PmWeaverParameters& parameters, const Chip& chip);
   void connect(const LayerContext& context) override {
     context_.emplace(context);
     for (PerCore& core : cores_) core.learner.sees(context.pm_space.newest());

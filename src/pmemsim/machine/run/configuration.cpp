@@ -37,6 +37,18 @@ void check_tlb(ParameterSetter& setter, const TlbParameters& tlb) {
 
 }  // namespace
 
+Blueprint Configuration::blueprint() const {
+  const std::uint64_t private_bytes = l1.size.count + l2.size.count;
+  const std::uint64_t shared_bytes =
+      shared.size_per_core.count > 0 ? shared.size_per_core.count * core.count : shared.size.count;
+  return {.design = design,
+          .cores = core.count,
+          .pm = pm,
+          .hand_placed_flushes = run.hand_placed_flushes,
+          .l1_lines = l1.size.count / kLineBytes,
+          .cache_lines = (private_bytes * core.count + shared_bytes) / kLineBytes};
+}
+
 void check_values(std::span<const Setting> settings) {
   Configuration configuration;
   ParameterSetter setter(settings);

@@ -87,7 +87,7 @@ struct Configuration {
   }
 
   // What the design is built from.
-  Blueprint blueprint() const { return {design, core.count, pm, run.hand_placed_flushes}; }
+  Blueprint blueprint() const;
 };
 
 // Applies the settings to the defaults. Throws ConfigError with every problem at once. The table of
