@@ -544,7 +544,7 @@ def without_regions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]
         ("volatile", "asap", "has no persistent memory"),
         ("unflushed", "x86-bare", "nothing of it became persistent or was promised to be"),
         ("persisted", "sw-undo", "has no atomic regions, and without them atomicity=software-undo"),
-        ("persisted", "x86-bare,asap", "choose --design x86-bare, which judges"),
+        ("persisted", "x86-bare,asap", "as x86-bare has it, which judges"),
     ],
 )
 def test_what_judges_nothing_is_no_success(

@@ -214,8 +214,8 @@ def test_changed_bits_are_found_out(copy: Path, tmp_path: Path) -> None:
     [
         (["--design", "parallel"], "--save-image: give --at, one target and one design"),
         (["--design", "asap,parallel", "--at", "20us"], "--save-image: give --at, one target"),
-        (["--design", "asap", "--at", "20us"], "--save-image: the device holds what programs"),
-        (["--design", "parallel", "--at", "1ps"], "--save-image: nothing is persistent yet"),
+        (["--design", "asap", "--at", "20us"], "save-image: the device holds what programs"),
+        (["--design", "parallel", "--at", "1ps"], "save-image: nothing is persistent yet"),
     ],
 )
 def test_what_cannot_be_saved_is_refused(

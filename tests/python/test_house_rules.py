@@ -71,6 +71,20 @@ def test_commands_are_imported_by_app_alone(file: Path) -> None:
         assert not imported(file) & commands(), "what commands share stands in a file of its own"
 
 
+def test_messages_of_cxx_name_no_options_of_the_command_line() -> None:
+    """Users of Python read them, too; a recording's sources of PM are words of the format."""
+    option = re.compile(r'"[^"\n]*(?<![\w-])--[a-z][^"\n]*"')
+    sources = {"kHeap"}
+    wrong = [
+        (path.name, line.strip())
+        for folder in ("src", "bindings")
+        for path in sorted((ROOT / folder).rglob("*.?pp"))
+        for line in path.read_text().splitlines()
+        if option.search(line.partition("//")[0]) and not any(name in line for name in sources)
+    ]
+    assert wrong == []
+
+
 def test_nothing_but_commands_imports_the_command_line() -> None:
     for file in (ROOT / "python" / "pmemsim").rglob("*.py"):
         if COMMANDS not in file.parents:

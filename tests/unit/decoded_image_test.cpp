@@ -194,7 +194,7 @@ TEST_F(DeviceFiles, ComeBackAsTheyWere) {
 }
 
 TEST_F(DeviceFiles, ThatAreDamagedAreRefused) {
-  const std::string foreign = "is no image of a device, as pmemsim crash --save-image writes it";
+  const std::string foreign = "is no image of a device, as the crash engine writes it (save-image)";
   EXPECT_EQ(said_of(kMagic, 3), "");
   EXPECT_EQ(said_of(0, 'P'), foreign);
   EXPECT_EQ(said_of(0, 'p', 0), foreign);

@@ -548,7 +548,8 @@ void check_judgeable(const trace::TraceFile& trace, const Configuration& configu
   if (trace.metadata().pm_regions.empty()) {
     throw Error(fmt::format(
         "{}: has no persistent memory, so that a crash leaves nothing to judge; record it again, "
-        "and say what is persistent by pm.h, --pm-path, --pm-range, --pm-hint or --pm-heap",
+        "and say what is persistent: by pm.h, or by the recording's pm-path, pm-range, pm-hint or "
+        "pm-heap",
         path));
   }
   if (history.words() == 0) {
@@ -565,8 +566,9 @@ void check_judgeable(const trace::TraceFile& trace, const Configuration& configu
       adds_regions_alone(design.promises())) {
     throw Error(fmt::format(
         "{}: has no atomic regions, and without them atomicity={} promises nothing that x86 "
-        "doesn't, so that there is nothing of it to judge; choose --design x86-bare, which judges "
-        "what the program flushes and fences, or give a program that checks images (--check)",
+        "doesn't, so that there is nothing of it to judge; choose atomicity=none, as "
+        "x86-bare has it, which judges what the program flushes and fences, or give a program that "
+        "checks images",
         path, design.atomicity().name));
   }
 }
@@ -584,7 +586,7 @@ void check_judged(const trace::TraceFile& trace, const CrashOptions& options,
   if (options.judge != nullptr && result.inspected == 0) {
     throw Error(fmt::format(
         "{}: nothing of it became persistent, so that the program that checks images has seen "
-        "none; leave it out by --check-images 0",
+        "none; leave it out",
         trace.path()));
   }
 }
@@ -592,10 +594,10 @@ void check_judged(const trace::TraceFile& trace, const CrashOptions& options,
 void check_saved(const ImageDecoder* decoder, std::uint64_t points) {
   if (decoder == nullptr) {
     throw ConfigError(
-        {"--save-image: the device holds what programs have written there, so that there is "
+        {"save-image: the device holds what programs have written there, so that there is "
          "nothing to decode; choose a design whose backend changes lines, for example parallel"});
   }
-  if (points == 0) throw ConfigError({"--save-image: nothing is persistent yet at that time"});
+  if (points == 0) throw ConfigError({"save-image: nothing is persistent yet at that time"});
 }
 
 // Of persistent memory: the machine's, what survives (twice, if it has to be decoded), and those of
@@ -657,7 +659,7 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   plug.hear_judge();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
   if (options.at && plug.result.images == 0) {
-    throw ConfigError({"--at: nothing is persistent or promised yet at that time"});
+    throw ConfigError({"at: nothing is persistent or promised yet at that time"});
   }
   check_judged(trace, options, plug.result);
   plug.result.wall_s = wall.count();

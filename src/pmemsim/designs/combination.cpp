@@ -22,10 +22,11 @@ std::string log_problem(const Blueprint& blueprint) {
     return name +
            " can't run a recording with a redo log, in which a region's stores come at its "
            "end; choose atomicity=" +
-           fitting + ", or record with --log undo (a program of your own: without -DPM_REDO_LOG)";
+           fitting +
+           ", or record it with an undo log (a program of your own: without -DPM_REDO_LOG)";
   }
   return name +
-         " needs a recording with a redo log: record with --log redo (a program of your own: "
+         " needs a recording with a redo log: record it with one (a program of your own: "
          "compiled with -DPM_REDO_LOG), or choose another atomicity: " +
          fitting;
 }

@@ -313,7 +313,7 @@ void CheckerProcess::receive_printed(std::size_t size) {
 void CheckerProcess::fail_killed() const {
   throw Error(fmt::format(
       "{}: the process that starts it was killed, perhaps because there was no memory left; try "
-      "fewer at once (--jobs)",
+      "fewer at once (jobs)",
       command_.name));
 }
 

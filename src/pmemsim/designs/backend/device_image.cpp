@@ -83,8 +83,8 @@ DeviceImage read_device_image(const std::string& path) {
   std::array<char, kMagic.size()> magic{};
   if (std::fread(magic.data(), 1, magic.size(), file.get()) != magic.size() ||
       std::string_view(magic.data(), magic.size()) != kMagic) {
-    throw Error(
-        fmt::format("{}: is no image of a device, as pmemsim crash --save-image writes it", path));
+    throw Error(fmt::format(
+        "{}: is no image of a device, as the crash engine writes it (save-image)", path));
   }
   DeviceImage image;
   Record record{};
