@@ -39,7 +39,7 @@ std::string order_problem(const Blueprint& blueprint) {
     if (choice->place > 0) chosen.push_back(choice);
   }
   std::vector<const Choice*> right = chosen;
-  std::ranges::stable_sort(right, {}, &Choice::place);
+  std::ranges::sort(right, {}, &Choice::place);
   if (chosen == right) return {};
   const auto names = [](const std::vector<const Choice*>& all) {
     std::vector<std::string_view> found;

@@ -4,31 +4,6 @@
 
 namespace pmemsim {
 
-CoreStatistics& CoreStatistics::operator+=(const CoreStatistics& other) {
-  operations += other.operations;
-  instructions += other.instructions;
-  external_instructions += other.external_instructions;
-  loads += other.loads;
-  forwarded_loads += other.forwarded_loads;
-  stores += other.stores;
-  private_misses += other.private_misses;
-  branches += other.branches;
-  mispredicted_branches += other.mispredicted_branches;
-  flushes += other.flushes;
-  fences += other.fences;
-  locks += other.locks;
-  regions += other.regions;
-  context_switches += other.context_switches;
-  translations += other.translations;
-  tlb_misses += other.tlb_misses;
-  prefetches += other.prefetches;
-  used_prefetches += other.used_prefetches;
-  page_walks += other.page_walks;
-  region_time += other.region_time;
-  drained_region_time += other.drained_region_time;
-  return *this;
-}
-
 Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& parameters,
            const TlbParameters& tlb, const PrefetchParameters& prefetch, CoreId id,
            LockOrder lock_order)
@@ -38,21 +13,17 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       synchronisation_(parts.synchronisation),
       design_(parts.design),
       program_events_(parts.program_events),
-      speculative_stores_(parts.speculative_stores),
       caches_(parts.hierarchy.private_caches(id)),
       clock_(clock),
       id_(id),
       lock_order_(lock_order),
       rob_entries_(parameters.rob_entries),
       full_fences_(parameters.full_fences),
-      clwb_evicts_(parameters.clwb_evicts),
       arm_locks_(parameters.lock_order == LockBarrier::kArm),
       loads_pass_locks_(parameters.loads_pass_locks),
-      one_store_at_a_time_(parameters.one_store_at_a_time),
       cycle_(clock.cycle()),
       forward_latency_(clock.slots(parameters.forward_latency)),
       locked_latency_(clock.slots(parameters.locked_latency)),
-      lock_latency_(clock.slots(parts.design.lock_latency())),
       branch_penalty_(clock.slots(parameters.branch_penalty)),
       time_slice_(clock.slots(parameters.time_slice)),
       run_ahead_(clock.duration(parameters.run_ahead)),
@@ -60,6 +31,7 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
                         parts.design.commits_synchronously()),
       rewinds_(parts.design.wants(kRewind)),
       hint_instructions_(parts.design.hint_instructions()),
+      races_(parts.queue, parts.synchronisation, completion<&Core::race_over>(*this)),
       predictor_(parameters.predictor_index_bits),
       // Operations of zero instructions take a place too, hence twice the instructions.
       entries_(std::bit_ceil(std::size_t{parameters.rob_entries} * 2)),
@@ -68,10 +40,9 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       load_queue_entries_(parameters.load_queue_entries),
       load_mask_(load_retired_.size() - 1),
       tlb_(clock, tlb),
-      demand_mshrs_(parameters.mshrs),
-      mshrs_(parameters.mshrs + (prefetch.streams > 0 ? prefetch.registers : 0)),
-      prefetcher_(prefetch),
-      stores_(parameters.store_queue_entries) {
+      misses_(parts.hierarchy, clock, id, parameters.mshrs, prefetch, statistics_),
+      store_head_(parts, *this, clock, parameters, id, lock_order, misses_, statistics_),
+      stores_(store_head_.stores()) {
   parts.hierarchy.connect(id, *this);
 }
 
@@ -83,22 +54,18 @@ void Core::run(const trace::TraceFile& file, const trace::Races& races, std::uin
   stream_ = std::make_unique<LoweredStream>(file, thread, design_.lowering(), wanted, copy);
   sites_ = &file.sites();
   producers_.assign(sites_->sites().size(), {});
-  if (lock_order_ == LockOrder::kRecorded) follow_races(races, thread, first_race_object);
-  dispatch_ = retire_ = drained_ = clock_.slot(queue_.now());
+  if (lock_order_ == LockOrder::kRecorded) races_.follow(races, thread, first_race_object);
+  dispatch_ = retire_ = clock_.slot(queue_.now());
+  store_head_.begin(dispatch_);
   slice_ends_ = time_slice_ > 0 ? dispatch_ + time_slice_ : kUnknownSlot;
   queue_.schedule(queue_.now(), Phase::kCore, completion<&Core::wake>(*this));
 }
 
 void Core::filled(Line line, LineState, Picoseconds when, Source source) {
-  Mshr* mshr = find_mshr(line);
   const Slot slot = clock_.slot(when);
-  mshr->used = false;
-  mshr->free_since = slot;
-  if (std::exchange(mshr->prefetch, false)) caches_.mark_prefetched(line);
   constexpr std::array<Cause, 5> kCauses{Cause::kPrivateCache, Cause::kSharedCache,
                                          Cause::kOtherCore, Cause::kDram, Cause::kPm};
-  std::uint32_t index = mshr->first_load;
-  mshr->first_load = kNoEntry;
+  std::uint32_t index = misses_.filled(line, slot);
   while (index != kNoEntry) {
     const std::uint32_t next = entry(index).next_in_line;
     Entry& waiting = entry(index);
@@ -114,8 +81,8 @@ void Core::filled(Line line, LineState, Picoseconds when, Source source) {
   }
   retry_waiting_loads();
   if (acquiring_ == Acquiring::kLine) write_lock();
-  drain();
-  ask_ahead();
+  store_head_.drain();
+  store_head_.ask_ahead();
   advance();
 }
 
@@ -124,9 +91,9 @@ std::string Core::waiting_for() const {
   std::string text =
       "core " + std::to_string(id_) + " after " + std::to_string(operations_read()) + " operations";
   if (paused_) text += ", paused by the design";
-  if (races_.waiting) {
+  if (races_.waiting()) {
     text += ", before an access that races with one of thread " +
-            std::to_string(races_.waits[races_.next_wait].thread);
+            std::to_string(races_.awaited_thread());
   }
   if (head_ != tail_) {
     const Entry& oldest = entries_[head_ & entry_mask_];
@@ -143,7 +110,7 @@ std::string Core::waiting_for() const {
     }
   }
   if (!stores_.empty()) {
-    const StoreEntry& store = const_cast<StoreQueue&>(stores_).front();
+    const StoreEntry& store = stores_.front();
     text += "; its store queue's head (kind " + std::to_string(static_cast<int>(store.kind)) +
             ", stage " + std::to_string(store.stage) + ")";
     if (store.kind == StoreKind::kAcquire) {

@@ -15,6 +15,7 @@
 // instructions hold up younger loads as well.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -25,86 +26,28 @@
 
 #include "pmemsim/analysis/races.hpp"
 #include "pmemsim/common/clock.hpp"
-#include "pmemsim/common/relations.hpp"
 #include "pmemsim/designs/design.hpp"
 #include "pmemsim/designs/interface/lowered_stream.hpp"
 #include "pmemsim/designs/interface/program_events.hpp"
 #include "pmemsim/machine/cache/hierarchy.hpp"
-#include "pmemsim/machine/cache/stream_prefetcher.hpp"
 #include "pmemsim/machine/cpu/branch_predictor.hpp"
 #include "pmemsim/machine/cpu/core_parameters.hpp"
+#include "pmemsim/machine/cpu/core_statistics.hpp"
 #include "pmemsim/machine/cpu/cycle_account.hpp"
+#include "pmemsim/machine/cpu/miss_registers.hpp"
+#include "pmemsim/machine/cpu/race_order.hpp"
 #include "pmemsim/machine/cpu/speculative_stores.hpp"
 #include "pmemsim/machine/cpu/store_queue.hpp"
+#include "pmemsim/machine/cpu/store_queue_head.hpp"
 #include "pmemsim/machine/cpu/synchronisation.hpp"
 #include "pmemsim/machine/cpu/tlb.hpp"
 #include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim {
 
-struct CoreStatistics {
-  std::uint64_t operations = 0, instructions = 0, external_instructions = 0;
-  std::uint64_t loads = 0, forwarded_loads = 0, stores = 0, private_misses = 0;
-  std::uint64_t branches = 0, mispredicted_branches = 0;
-  std::uint64_t flushes = 0, fences = 0, locks = 0, regions = 0;
-  std::uint64_t context_switches = 0;
-  std::uint64_t translations = 0, tlb_misses = 0, page_walks = 0;
-  std::uint64_t prefetches = 0, used_prefetches = 0;
-  Picoseconds region_time{}, drained_region_time{};
-
-  CoreStatistics& operator+=(const CoreStatistics& other);
-
-  template <class Visitor>
-  void describe(Visitor& visit) const {
-    visit("operations", operations, "operations", "Recorded operations that the design keeps");
-    visit("instructions", instructions, "instructions", "Instructions simulated");
-    visit("external_instructions", external_instructions, "instructions",
-          "Of these, executed in code that was not instrumented", part_of("instructions"));
-    visit("loads", loads, "loads", "Loads", part_of("operations"));
-    visit("forwarded_loads", forwarded_loads, "loads", "Of these, served by the store queue",
-          part_of("loads"));
-    visit("stores", stores, "stores", "Stores", part_of("operations"));
-    visit("private_misses", private_misses, "lines", "Lines that the private caches had to ask for",
-          share_of("shared.requests", "origin"));
-    visit("branches", branches, "branches", "Conditional branches", part_of("operations"));
-    visit("mispredicted_branches", mispredicted_branches, "branches", "Of these, mispredicted",
-          part_of("branches"));
-    visit("flushes", flushes, "flushes", "Cache line flushes", part_of("operations"));
-    visit("fences", fences, "fences", "Store fences and full fences", part_of("operations"));
-    visit("locks", locks, "locks", "Locks acquired", part_of("operations"));
-    visit("regions", regions, "regions", "Outermost atomic regions completed");
-    visit("context_switches", context_switches, "switches",
-          "Times that the thread was taken off the core");
-    visit.quantity("translations", translations);
-    visit("tlb_misses", tlb_misses, "accesses", "Loads and stores whose page the first TLB lacked",
-          part_of("translations"));
-    visit("page_walks", page_walks, "accesses", "Of these, whose page the second TLB lacked, too",
-          part_of("tlb_misses"));
-    visit("prefetches", prefetches, "lines", "Lines that the prefetcher asked for",
-          share_of("shared.requests", "origin"));
-    visit("used_prefetches", used_prefetches, "lines",
-          "Of these, used before they left the L1, if only when they were still on their way",
-          part_of("prefetches"));
-    visit("region_time_ns", region_time, "Time between the begin and the end of regions, in sum",
-          part_of("time_ns"));
-    visit("drained_region_time_ns", drained_region_time,
-          "Time between the begin of regions and when all that they have stored has left the store "
-          "queue, in sum",
-          at_most("run.time_ns", regions));
-  }
-};
-
-class Core final : public CacheClient {
+class Core final : public CacheClient, private StoreQueueHead::Owner {
  public:
-  struct Parts {
-    EventQueue& queue;
-    Hierarchy& hierarchy;
-    PmSpace& pm_space;
-    Synchronisation& synchronisation;
-    Design& design;
-    const ProgramEvents& program_events;
-    SpeculativeStores& speculative_stores;
-  };
+  using Parts = StoreQueueHead::Parts;
 
   Core(const Parts& parts, const Clock& clock, const CoreParameters& parameters,
        const TlbParameters& tlb, const PrefetchParameters& prefetch, CoreId id,
@@ -121,7 +64,7 @@ class Core final : public CacheClient {
   // As designs/interface/thread_control.hpp says.
   void pause();
   void resume();
-  bool in_region() const { return region_in_effect_ != 0; }
+  bool in_region() const { return store_head_.region_in_effect() != 0; }
   void rewind();
 
   bool finished() const { return finished_; }
@@ -183,13 +126,6 @@ class Core final : public CacheClient {
     Slot complete = 0;
     std::uint32_t entry = kNoEntry;  // while `complete` is unknown
   };
-  struct Mshr {
-    Line line;
-    Slot free_since = 0;
-    std::uint32_t first_load = kNoEntry;
-    bool used = false;
-    bool prefetch = false;  // nobody has needed the line yet
-  };
 
   // Front end (core_front_end.cpp): room in the window, dispatch.
   void advance();
@@ -244,70 +180,32 @@ class Core final : public CacheClient {
   void acquire_due(std::uint64_t index, Picoseconds now);
   void acquired(std::uint64_t index, Picoseconds now);
   void write_lock();
-  void region_drained(Slot began, Slot slot);
   void account_for(const Entry& entry, Slot from, Slot until);
   void retired(Entry& entry);
   void tell_layers_of_load(const Entry& load);
   std::uint32_t tell_of_store(const StoreEntry& store, std::uint32_t pieces);
   void give_hint();
-  Mshr* ask_to_read(Line line, Slot leaves);
-  Mshr* find_mshr(Line line);
-  void prefetch_after(Line line, const PrivateCaches::Lookup& found);
-  Mshr* take_mshr(Slot& start);
   void retry_waiting_loads();
 
-  // The store queue's head (core_stores.cpp). Each returns false while the entry has to wait, and
-  // moves `slot` to where the next entry may begin.
-  void drain();
-  bool drain_one(StoreEntry& entry, Slot& slot);
-  bool drain_store(StoreEntry& entry, Slot& slot);
-  bool drain_non_temporal(StoreEntry& entry, Slot& slot);
-  bool drain_persist(StoreEntry& entry, Slot& slot);
-  bool may_flush(StoreEntry& entry, Slot slot);
-  bool send_flush(const StoreEntry& entry, Slot slot);
-  bool send_fence(const StoreEntry& entry, Slot slot);
-  void empty_buffers(Slot slot);
-  bool drain_atomic(StoreEntry& entry, Slot& slot);
-  bool has_its_turn(const StoreEntry& atomic);
-  void atomic_has_written(const StoreEntry& atomic, Slot slot);
-  bool drain_acquire(StoreEntry& entry, Slot& slot);
-  bool acquire(trace::SyncKind kind, std::uint64_t address, std::uint32_t object,
-               std::uint32_t version, Completion resume);
-  void tell_of_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot);
-  void tell_of_early_acquisitions(Slot slot);
-  Slot lock_latency(trace::SyncKind kind) const { return trace::is_lock(kind) ? lock_latency_ : 0; }
-  bool may_release(StoreEntry& entry, Slot& slot);
-  void give(const StoreEntry& entry, Slot slot);
-  bool drain_release(StoreEntry& entry, Slot& slot);
-  bool drain_region(StoreEntry& entry, Slot& slot);
-  bool ask_design(StoreEntry& entry, Picoseconds when);
-  bool may_write(const StoreEntry& entry, Slot& slot);
-  bool ask_to_write(Line line, Slot slot);
-  void ask_ahead();
-  void region_takes_effect(const StoreEntry& entry);
-  bool tell_layers(StoreEntry& entry, Slot& slot);
-  void apply(const StoreEntry& entry);
-  bool at_time(std::uint8_t& stage, Slot slot);
-  void resume_drain(std::uint64_t number, Picoseconds now);
-  Completion resume_of_head() { return completion<&Core::resume_drain>(*this, stores_.head()); }
-  void release_later(const StoreEntry& entry, Slot slot);
-  void release_now(std::uint64_t packed, Picoseconds now);
-  void waited(const StoreEntry& entry, Slot until, Cause cause);
-  Slot overlap(Slot from, Slot until, Cause cause) const;
+  // From the store queue's head.
+  void left(std::uint32_t rob, Slot slot) override { complete(rob, slot); }
+  void stopped() override {
+    if (races_.any_reached()) races_.release(progress());
+  }
+  void resumed() override {
+    retire();
+    advance();
+  }
+  void region_over() override { region_starts_.pop_front(); }
 
-  // Races (core_races.cpp).
-  void follow_races(const trace::Races& races, std::uint32_t thread, std::uint32_t first_object);
-  void find_next_race();
-  bool pass_races(std::uint64_t number);
+  // Races.
   void race_over(std::uint64_t, Picoseconds now);
-  void tell_of_races();
-  void race_told(std::uint64_t version, Picoseconds now);
-  void take_back_races(std::uint64_t number);
+  RaceOrder::Progress progress() {
+    return {head_, tail_, stores_.head(), stores_.tail(),
+            clock_.time(std::max(retire_, store_head_.drained()))};
+  }
 
   // Pausing, and going back to where a region began (core_rewind.cpp).
-  void take_back_stores();
-  void forget_wait_of_head();
-  static bool has_acquired(const StoreEntry& head);
   void forget_what_is_in_flight(Slot restart);
   void take_back_statistics();
 
@@ -322,18 +220,19 @@ class Core final : public CacheClient {
   Synchronisation& synchronisation_;
   Design& design_;
   const ProgramEvents& program_events_;
-  SpeculativeStores& speculative_stores_;
   PrivateCaches& caches_;
   const Clock clock_;
   const CoreId id_;
   const LockOrder lock_order_;
   const std::uint32_t rob_entries_;
-  const bool full_fences_, clwb_evicts_, arm_locks_, loads_pass_locks_, one_store_at_a_time_;
-  const Slot cycle_, forward_latency_, locked_latency_, lock_latency_, branch_penalty_, time_slice_;
+  const bool full_fences_, arm_locks_, loads_pass_locks_;
+  const Slot cycle_, forward_latency_, locked_latency_, branch_penalty_, time_slice_;
   const Picoseconds run_ahead_;
   const bool ends_are_durable_;  // regions', without the design's saying so
   const bool rewinds_;           // the design may
   const std::uint32_t hint_instructions_;
+
+  CoreStatistics statistics_;
 
   // the thread
   std::unique_ptr<LoweredStream> stream_;
@@ -345,22 +244,6 @@ class Core final : public CacheClient {
   std::uint64_t region_ = 0;  // number of the outermost region begun last
   bool in_region_ = false;
   std::uint32_t locks_held_ = 0;
-  struct RaceOrder {
-    static constexpr std::uint64_t kNever = UINT64_MAX;
-    // A place that others wait for, and what has to be over there.
-    struct Reached {
-      std::uint32_t version;
-      std::uint32_t entry;  // the first behind it
-      std::uint64_t store;  // the same
-    };
-    std::uint64_t next = kNever;  // number of the operation before which there is something to do
-    std::span<const trace::Races::Wait> waits;
-    std::span<const std::uint64_t> places;
-    std::size_t next_wait = 0, next_place = 0;
-    std::deque<Reached> reached;
-    std::uint32_t first_object = 0, own_object = 0;
-    bool waiting = false;
-  };
   RaceOrder races_;
   struct PendingHint {
     Hint hint;  // without its data
@@ -379,20 +262,9 @@ class Core final : public CacheClient {
     Picoseconds time{};  // if its end has retired
   };
   std::deque<RegionStart> region_starts_;
-  std::uint64_t region_in_effect_ = 0;  // whose begin, and not its end, has left; 0: none
   // What takes something from other threads has a number, and what gives something to them has one:
-  // the last that have been dispatched, and the last that ever took effect. Those up to there are
-  // done again by a thread that was taken back.
+  // the last that have been dispatched (StoreQueueHead has the last that ever took effect).
   std::uint32_t dispatched_acquires_ = 0, dispatched_releases_ = 0;
-  std::uint32_t ever_acquired_ = 0, ever_released_ = 0;
-  // Locks that were taken before the stores in front of them had left the store queue: the layers
-  // learn of them in their order with those.
-  struct EarlyAcquisition {
-    std::uint64_t store;  // the first behind it
-    std::uint64_t address;
-    trace::SyncKind kind;
-  };
-  std::deque<EarlyAcquisition> early_acquisitions_;
   bool paused_ = false;
   Slot paused_since_ = 0;
 
@@ -424,12 +296,6 @@ class Core final : public CacheClient {
   std::uint32_t barrier_entry_ = kNoEntry;  // the latest serialising operation
   Slot barrier_ = 0;
   Slot region_began_ = 0;
-  // Whose end has retired before all that they have stored had left the store queue.
-  struct DrainingRegion {
-    std::uint64_t until;  // number of the store behind its last one
-    Slot began;
-  };
-  std::deque<DrainingRegion> draining_regions_;
   // Of the oldest instruction, if that takes a lock outside the store queue.
   enum class Acquiring : std::uint8_t { kNot, kLock, kLine };
   Acquiring acquiring_ = Acquiring::kNot;
@@ -437,25 +303,12 @@ class Core final : public CacheClient {
 
   // misses
   Tlb tlb_;
-  const std::uint32_t demand_mshrs_;
-  std::vector<Mshr> mshrs_;  // those for demand, then those of the prefetcher
-  StreamPrefetcher prefetcher_;
+  MissRegisters misses_;
   std::vector<std::uint32_t> loads_without_mshr_;
 
-  // stores
-  StoreQueue stores_;
-  std::uint64_t asked_ = 0;  // the stores before this one have asked for their line
-  Slot drained_ = 0;
-  bool draining_ = false;
-  // What the head of the store queue has waited for lately: tells a fence from a mere lack of room.
-  struct Wait {
-    Slot from = 0, until = 0;
-    Cause cause = Cause::kStoreQueue;
-  };
-  std::array<Wait, 16> waits_{};
-  std::size_t next_wait_ = 0;
+  StoreQueueHead store_head_;
+  StoreQueue& stores_;
 
-  CoreStatistics statistics_;
   CycleAccount account_;
 };
 

@@ -92,14 +92,14 @@ void Core::load(std::uint32_t index) {
   const Line last = Line::of(issued.address + issued.size - 1);
   for (Line line = Line::of(issued.address); line <= last; ++line.number) {
     const PrivateCaches::Lookup found = caches_.look_up(line, issued.ready);
-    if (prefetcher_.present()) prefetch_after(line, found);
+    misses_.prefetch_after(line, found);
     if (found.hit) {
       if (!found.in_l1 && issued.cause == Cause::kExecution) issued.cause = Cause::kPrivateCache;
       done = std::max(done, found.done);
       continue;
     }
     // Asks for both lines if it lacks both, and waits for the first before it looks again.
-    Mshr* mshr = ask_to_read(line, found.done);
+    MissRegisters::Register* mshr = misses_.ask_to_read(line, found.done);
     if (missed) continue;
     missed = true;
     if (mshr == nullptr) {
@@ -110,58 +110,6 @@ void Core::load(std::uint32_t index) {
     }
   }
   if (!missed) complete(index, done);
-}
-
-// A line that isn't here, or that has been prefetched, may belong to a stream.
-void Core::prefetch_after(Line line, const PrivateCaches::Lookup& found) {
-  if (found.hit) {
-    if (!caches_.first_use(line)) return;
-    ++statistics_.used_prefetches;
-  } else if (Mshr* const mshr = find_mshr(line); mshr != nullptr) {
-    if (!std::exchange(mshr->prefetch, false)) return;
-    ++statistics_.used_prefetches;
-  }
-  prefetcher_.used(line, [&](Line next) {
-    if (caches_.holds(next) || find_mshr(next) != nullptr) return true;
-    const auto free = std::find_if(mshrs_.begin() + demand_mshrs_, mshrs_.end(),
-                                   [](const Mshr& mshr) { return !mshr.used; });
-    if (free == mshrs_.end()) return false;
-    ++statistics_.prefetches;
-    free->line = next;
-    free->used = free->prefetch = true;
-    hierarchy_.request(id_, next, false, clock_.time(std::max(found.done, free->free_since)));
-    return true;
-  });
-}
-
-// The register that waits for the line; nullptr if none is free.
-Core::Mshr* Core::ask_to_read(Line line, Slot leaves) {
-  Mshr* mshr = find_mshr(line);
-  if (mshr != nullptr) return mshr;
-  mshr = take_mshr(leaves);
-  if (mshr == nullptr) return nullptr;
-  ++statistics_.private_misses;
-  mshr->line = line;
-  mshr->used = true;
-  hierarchy_.request(id_, line, false, clock_.time(leaves));
-  return mshr;
-}
-
-Core::Mshr* Core::find_mshr(Line line) {
-  for (Mshr& mshr : mshrs_) {
-    if (mshr.used && mshr.line == line) return &mshr;
-  }
-  return nullptr;
-}
-
-// The register that is free first; `start` moves to when it is.
-Core::Mshr* Core::take_mshr(Slot& start) {
-  Mshr* best = nullptr;
-  for (Mshr& mshr : std::span(mshrs_).first(demand_mshrs_)) {
-    if (!mshr.used && (best == nullptr || mshr.free_since < best->free_since)) best = &mshr;
-  }
-  if (best != nullptr) start = std::max(start, best->free_since);
-  return best;
 }
 
 void Core::retry_waiting_loads() {
@@ -224,7 +172,7 @@ void Core::retire() {
     retired(oldest);
   }
   retiring_ = false;
-  if (!races_.reached.empty()) tell_of_races();
+  if (races_.any_reached()) races_.release(progress());
 }
 
 // A serialising operation takes effect as the oldest one, after the store queue has drained up to
@@ -242,7 +190,7 @@ bool Core::start_serial(Entry& oldest) {
   for (std::uint32_t i = 0; i < oldest.stores; ++i) {
     stores_.at(oldest.store + i).eligible = std::max(retire_ + oldest.instructions, oldest.ready);
   }
-  drain();
+  store_head_.drain();
   return oldest.state == State::kComplete;
 }
 
@@ -259,9 +207,10 @@ void Core::start_acquire(Entry& oldest) {
 void Core::acquire_due(std::uint64_t index, Picoseconds now) {
   if (!in_flight(static_cast<std::uint32_t>(index))) return;
   const Entry& lock = entry(static_cast<std::uint32_t>(index));
-  const bool again = lock.synchronisation <= ever_acquired_;
-  if (again || acquire(static_cast<trace::SyncKind>(lock.detail), lock.address, lock.object,
-                       lock.version, completion<&Core::acquired>(*this, index))) {
+  const bool again = store_head_.has_ever_acquired(lock.synchronisation);
+  if (again ||
+      store_head_.acquire(static_cast<trace::SyncKind>(lock.detail), lock.address, lock.object,
+                          lock.version, completion<&Core::acquired>(*this, index))) {
     acquired(index, now);
   }
 }
@@ -272,10 +221,8 @@ void Core::acquired(std::uint64_t index, Picoseconds now) {
   const Slot slot = std::max(lock.ready, clock_.slot(now));
   if (slot > lock.ready + 1) lock.cause = Cause::kLock;
   const auto kind = static_cast<trace::SyncKind>(lock.detail);
-  lock.ready = slot + lock_latency(kind);
-  ever_acquired_ = std::max(ever_acquired_, lock.synchronisation);
-  early_acquisitions_.push_back({lock.store, lock.address, kind});
-  tell_of_early_acquisitions(slot);
+  lock.ready = slot + store_head_.lock_latency(kind);
+  store_head_.acquired_early({lock.store, lock.address, kind}, lock.synchronisation, slot);
   acquiring_ = Acquiring::kLine;
   write_lock();
   advance();
@@ -288,7 +235,7 @@ void Core::write_lock() {
   const Slot slot = std::max(lock.ready, clock_.slot(queue_.now()));
   const PrivateCaches::Lookup found = caches_.look_up(line, slot);
   if (!found.hit || found.state == LineState::kShared) {
-    ask_to_write(line, slot);
+    misses_.ask_to_write(line, slot);
     return;
   }
   caches_.write(line);
@@ -301,7 +248,7 @@ void Core::account_for(const Entry& oldest, Slot from, Slot until) {
   if (oldest.kind == Kind::kSerial) {
     Slot left = until - from;
     for (const Cause cause : {Cause::kFence, Cause::kLock, Cause::kCommit}) {
-      const Slot part = std::min(left, overlap(from, until, cause));
+      const Slot part = std::min(left, store_head_.overlap(from, until, cause));
       account_.add(cause, part);
       left -= part;
     }
@@ -345,12 +292,7 @@ void Core::retired(Entry& oldest) {
     retired_region_ = 0;
     ++statistics_.regions;
     statistics_.region_time += time;
-    const std::uint64_t until = oldest.store + oldest.stores;
-    if (stores_.head() >= until) {
-      region_drained(region_began_, retire_);
-    } else {
-      draining_regions_.push_back({until, region_began_});
-    }
+    store_head_.region_retired(oldest.store + oldest.stores, region_began_, retire_);
   }
   if (oldest.kind == Kind::kSerial) {  // has left the store queue already
     // Reads, even if it doesn't write: a compare-exchange that failed.
@@ -370,12 +312,8 @@ void Core::retired(Entry& oldest) {
     if (oldest.kind == Kind::kStore) pieces = tell_of_store(store, pieces);
   }
   if (oldest.stores == 0) return;
-  ask_ahead();
-  drain();
-}
-
-void Core::region_drained(Slot began, Slot slot) {
-  statistics_.drained_region_time += clock_.time(slot) - clock_.time(began);
+  store_head_.ask_ahead();
+  store_head_.drain();
 }
 
 // Its value stands in the ring, even if it has left the queue. `pieces`: of its instruction, before

@@ -20,7 +20,8 @@ void Core::advance() {
   const Slot horizon = clock_.slot(queue_.now() + run_ahead_);
   while (blocking_branch_ == kNoEntry) {
     if (!has_operation_ && !next_operation()) break;
-    if (stream_->position() > races_.next && !pass_races(stream_->position() - 1)) break;
+    if (stream_->position() > races_.next() && !races_.pass(stream_->position() - 1, progress()))
+      break;
     if (dispatch_ > horizon) {
       if (!wake_scheduled_) {
         wake_scheduled_ = true;
@@ -35,16 +36,17 @@ void Core::advance() {
   advancing_ = false;
   if (at_end_ && !has_operation_ && head_ == tail_ && stores_.empty()) {
     finished_ = true;
-    empty_buffers(drained_);
+    const Slot drained = store_head_.drained();
+    store_head_.empty_buffers(drained);
     design_.thread_ended(id_);
     // What trails the last operation that has an entry.
     account_.add(Cause::kBase, carried_);
     retire_ += carried_;
-    if (drained_ > retire_) {
-      const Slot fence = overlap(retire_, drained_, Cause::kFence);
+    if (drained > retire_) {
+      const Slot fence = store_head_.overlap(retire_, drained, Cause::kFence);
       account_.add(Cause::kFence, fence);
-      account_.add(Cause::kStoreQueue, drained_ - retire_ - fence);
-      retire_ = drained_;
+      account_.add(Cause::kStoreQueue, drained - retire_ - fence);
+      retire_ = drained;
     }
   }
 }
@@ -66,6 +68,12 @@ void Core::wake(std::uint64_t, Picoseconds) {
   advance();
 }
 
+// The front end goes on behind an access that it has waited for.
+void Core::race_over(std::uint64_t, Picoseconds now) {
+  hold_up(clock_.slot(now), Cause::kLock);
+  advance();
+}
+
 bool Core::next_operation() {
   if (at_end_) return false;
   at_end_ = !stream_->next(operation_);
@@ -73,7 +81,7 @@ bool Core::next_operation() {
   statistics_.instructions += left_over;
   carried_ += left_over;
   if (at_end_) {
-    if (races_.next != RaceOrder::kNever) pass_races(stream_->position());
+    if (races_.next() != RaceOrder::kNever) races_.pass(stream_->position(), progress());
     return false;
   }
   ++statistics_.operations;
@@ -426,7 +434,7 @@ bool Core::has_room(const Operation& operation, std::uint32_t loads, std::uint32
     if (!stores_.has_room(stores)) return false;
     const Slot free = stores_.free_since(stores);
     if (free > dispatch_) {
-      const Slot fence = overlap(dispatch_, free, Cause::kFence);
+      const Slot fence = store_head_.overlap(dispatch_, free, Cause::kFence);
       hold_up(free, 2 * fence >= free - dispatch_ ? Cause::kFence : Cause::kStoreQueue);
     }
   }

@@ -38,65 +38,32 @@ void Core::resume() {
 }
 
 void Core::rewind() {
-  assert(in_region() && !draining_ && !advancing_ && !retiring_ && !executing_);
+  assert(in_region() && !store_head_.draining() && !advancing_ && !retiring_ && !executing_);
   const Slot restart = std::max(retire_, clock_.slot(queue_.now()));
   account_.add(Cause::kSpeculation, restart - retire_);
   retire_ = restart;
   if (paused_) paused_since_ = std::max(paused_since_, restart);
-  forget_wait_of_head();
-  take_back_stores();
+  if (acquiring_ == Acquiring::kLock) {
+    synchronisation_.forget(entry(head_).object, completion<&Core::acquired>(*this, head_));
+  }
+  acquiring_ = Acquiring::kNot;
+  store_head_.take_back(restart);
   take_back_statistics();
   forget_what_is_in_flight(restart);
 
   const RegionStart& start = region_starts_.front();
   stream_->go_to(start.place);
-  take_back_races(start.place.position);
+  races_.take_back(start.place.position);
   has_operation_ = at_end_ = false;
   region_ = regions_retired_ = start.region - 1;
-  retired_region_ = region_in_effect_ = 0;
+  retired_region_ = 0;
   locks_held_ = start.locks_held;
   dispatched_acquires_ = start.acquired;
   dispatched_releases_ = start.released;
-  early_acquisitions_.clear();
   region_starts_.clear();
-  draining_regions_.clear();
   design_.rewound(id_);
   program_events_.taken_back(id_);
   advance();
-}
-
-// A lock that the head has, although it hasn't left the queue, it has.
-void Core::forget_wait_of_head() {
-  if (acquiring_ == Acquiring::kLock) {
-    synchronisation_.forget(entry(head_).object, completion<&Core::acquired>(*this, head_));
-  }
-  acquiring_ = Acquiring::kNot;
-  if (stores_.empty()) return;
-  const StoreEntry& head = stores_.front();
-  switch (head.kind) {
-    case StoreKind::kAcquire:
-    case StoreKind::kAtomicStore:
-    case StoreKind::kLocked:
-      if (has_acquired(head)) ever_acquired_ = std::max(ever_acquired_, head.synchronisation);
-      synchronisation_.forget(head.object, resume_of_head());
-      return;
-    default:
-      return;
-  }
-}
-
-void Core::take_back_stores() {
-  const auto tell = [this](std::uint64_t address, std::uint32_t bytes) {
-    program_events_.stored(Line::of(address), trace::kExternalSite);
-    design_.restored(id_, address, bytes);
-  };
-  if (!stores_.empty()) {
-    const StoreEntry& head = stores_.front();
-    // A non-temporal store becomes visible before it leaves the queue.
-    const bool visible = head.kind == StoreKind::kNonTemporal && head.stage > 0;
-    if (head.asked > 0 && !visible) tell(head.address, head.size);
-  }
-  speculative_stores_.take_back(id_, tell);
 }
 
 // Regions that have retired and haven't left the store queue will retire again.
@@ -109,7 +76,7 @@ void Core::take_back_statistics() {
 }
 
 void Core::forget_what_is_in_flight(Slot restart) {
-  for (Mshr& mshr : mshrs_) mshr.first_load = kNoEntry;
+  misses_.forget_loads();
   loads_without_mshr_.clear();
   links_.clear();
   free_link_ = kNoEntry;
@@ -118,7 +85,6 @@ void Core::forget_what_is_in_flight(Slot restart) {
   window_ = head_ = tail_;
   instructions_in_window_ = 0;
   loads_dispatched_ = loads_retired_;
-  stores_.forget(restart);
   barrier_entry_ = blocking_branch_ = kNoEntry;
   barrier_ = dispatch_ = restart;
   delay_ = 0;

@@ -1,10 +1,7 @@
-// The head of a core's store queue: where stores become visible, flushes leave, fences wait.
-//
-// An entry may need several steps, each at its own time: `stage` counts them, and is odd while the
-// entry waits for an event that will call resume_drain().
+#include "pmemsim/machine/cpu/store_queue_head.hpp"
+
 #include <algorithm>
 
-#include "pmemsim/machine/cpu/core.hpp"
 #include "pmemsim/trace/record_layout.hpp"
 
 namespace pmemsim {
@@ -26,7 +23,34 @@ bool waits(std::uint8_t stage) { return stage % 2 == 1; }
 
 }  // namespace
 
-void Core::drain() {
+StoreQueueHead::StoreQueueHead(const Parts& parts, Owner& owner, const Clock& clock,
+                               const CoreParameters& parameters, CoreId id, LockOrder lock_order,
+                               MissRegisters& misses, CoreStatistics& statistics)
+    : queue_(parts.queue),
+      hierarchy_(parts.hierarchy),
+      pm_space_(parts.pm_space),
+      synchronisation_(parts.synchronisation),
+      design_(parts.design),
+      program_events_(parts.program_events),
+      speculative_stores_(parts.speculative_stores),
+      owner_(owner),
+      caches_(parts.hierarchy.private_caches(id)),
+      misses_(misses),
+      statistics_(statistics),
+      clock_(clock),
+      id_(id),
+      lock_order_(lock_order),
+      clwb_evicts_(parameters.clwb_evicts),
+      one_store_at_a_time_(parameters.one_store_at_a_time),
+      cycle_(clock.cycle()),
+      locked_latency_(clock.slots(parameters.locked_latency)),
+      lock_latency_(clock.slots(parts.design.lock_latency())),
+      ends_are_durable_(parts.design.promises().regions == RegionPromise::kAtEnd ||
+                        parts.design.commits_synchronously()),
+      rewinds_(parts.design.wants(kRewind)),
+      stores_(parameters.store_queue_entries) {}
+
+void StoreQueueHead::drain() {
   if (draining_) return;
   draining_ = true;
   while (!stores_.empty()) {
@@ -44,16 +68,35 @@ void Core::drain() {
     if (head.ends_region) program_events_.region_durable(id_, head.region);
     stores_.pop(slot);
     while (!draining_regions_.empty() && draining_regions_.front().until <= stores_.head()) {
-      region_drained(draining_regions_.front().began, slot);
+      count_drained_region(draining_regions_.front().began, slot);
       draining_regions_.pop_front();
     }
-    if (serialising) complete(rob, slot);
+    if (serialising) owner_.left(rob, slot);
   }
   draining_ = false;
-  if (!races_.reached.empty()) tell_of_races();
+  owner_.stopped();
 }
 
-void Core::resume_drain(std::uint64_t number, Picoseconds) {
+void StoreQueueHead::region_retired(std::uint64_t until, Slot began, Slot slot) {
+  if (stores_.head() >= until) {
+    count_drained_region(began, slot);
+  } else {
+    draining_regions_.push_back({until, began});
+  }
+}
+
+void StoreQueueHead::count_drained_region(Slot began, Slot slot) {
+  statistics_.drained_region_time += clock_.time(slot) - clock_.time(began);
+}
+
+void StoreQueueHead::acquired_early(const EarlyAcquisition& acquisition, std::uint32_t number,
+                                    Slot slot) {
+  ever_acquired_ = std::max(ever_acquired_, number);
+  early_acquisitions_.push_back(acquisition);
+  tell_of_early_acquisitions(slot);
+}
+
+void StoreQueueHead::resume_drain(std::uint64_t number, Picoseconds) {
   if (stores_.empty() || stores_.head() != number) return;
   StoreEntry& head = stores_.front();
   if (waits(head.told)) {
@@ -62,12 +105,11 @@ void Core::resume_drain(std::uint64_t number, Picoseconds) {
     ++head.stage;
   }
   drain();
-  retire();
-  advance();
+  owner_.resumed();
 }
 
 // True once simulated time has reached the slot; otherwise the entry waits for that.
-bool Core::at_time(std::uint8_t& stage, Slot slot) {
+bool StoreQueueHead::at_time(std::uint8_t& stage, Slot slot) {
   const Picoseconds when = clock_.time(slot);
   if (when <= queue_.now()) return true;
   ++stage;
@@ -75,7 +117,7 @@ bool Core::at_time(std::uint8_t& stage, Slot slot) {
   return false;
 }
 
-bool Core::drain_one(StoreEntry& head, Slot& slot) {
+bool StoreQueueHead::drain_one(StoreEntry& head, Slot& slot) {
   if (waits(head.stage) || waits(head.told)) return false;
   switch (head.kind) {
     case StoreKind::kStore:
@@ -101,7 +143,7 @@ bool Core::drain_one(StoreEntry& head, Slot& slot) {
   return true;
 }
 
-bool Core::drain_store(StoreEntry& head, Slot& slot) {
+bool StoreQueueHead::drain_store(StoreEntry& head, Slot& slot) {
   if (head.kind == StoreKind::kNonTemporal) return drain_non_temporal(head, slot);
   if (!tell_layers(head, slot) || !may_write(head, slot)) return false;
   apply(head);
@@ -110,7 +152,7 @@ bool Core::drain_store(StoreEntry& head, Slot& slot) {
 
 // A non-temporal store goes past the caches: written to its line's newest value and sent to memory
 // like a flush, by way of a write-combining buffer; a fence waits for it.
-bool Core::drain_non_temporal(StoreEntry& head, Slot& slot) {
+bool StoreQueueHead::drain_non_temporal(StoreEntry& head, Slot& slot) {
   enum : std::uint8_t { kArrive = 0, kSend = 2 };
   if (!tell_layers(head, slot)) return false;
   const Line line = Line::of(head.address);
@@ -118,7 +160,7 @@ bool Core::drain_non_temporal(StoreEntry& head, Slot& slot) {
     caches_.invalidate(line);
     apply(head);
     head.stage = kSend;
-    if (persistent(head.address) &&
+    if (pm_space_.contains(head.address) &&
         !design_.may_flush(id_, line, clock_.time(slot), resume_of_head())) {
       head.stage = kSend - 1;
       return false;
@@ -131,11 +173,11 @@ bool Core::drain_non_temporal(StoreEntry& head, Slot& slot) {
 }
 
 // Is the line here, to be written? `slot` moves to when the store is done.
-bool Core::may_write(const StoreEntry& head, Slot& slot) {
+bool StoreQueueHead::may_write(const StoreEntry& head, Slot& slot) {
   const Line line = Line::of(head.address);
   const PrivateCaches::Lookup found = caches_.look_up(line, slot);
   if (!found.hit || found.state == LineState::kShared) {
-    ask_to_write(line, slot);
+    misses_.ask_to_write(line, slot);
     return false;
   }
   // Writes to the L1 are pipelined; what comes from further out has to arrive first.
@@ -144,25 +186,9 @@ bool Core::may_write(const StoreEntry& head, Slot& slot) {
   return true;
 }
 
-// False if there is no MSHR to ask with.
-bool Core::ask_to_write(Line line, Slot slot) {
-  if (find_mshr(line) != nullptr) return true;
-  const PrivateCaches::Lookup found = caches_.look_up(line, slot);
-  if (prefetcher_.present()) prefetch_after(line, found);
-  if (found.hit && found.state != LineState::kShared) return true;
-  Slot leaves = found.hit ? slot + caches_.passing_latency() : found.done;
-  Mshr* mshr = take_mshr(leaves);
-  if (mshr == nullptr) return false;
-  ++statistics_.private_misses;
-  mshr->line = line;
-  mshr->used = true;
-  hierarchy_.request(id_, line, true, clock_.time(leaves));
-  return true;
-}
-
 // Stores ask for their line when they retire, so that their misses overlap; in order, and as soon
 // as there is an MSHR.
-void Core::ask_ahead() {
+void StoreQueueHead::ask_ahead() {
   if (one_store_at_a_time_) return;
   asked_ = std::max(asked_, stores_.head());
   for (; asked_ < stores_.tail(); ++asked_) {
@@ -172,12 +198,12 @@ void Core::ask_ahead() {
     if (store.kind != StoreKind::kStore && store.kind != StoreKind::kAtomicStore && !releases) {
       continue;
     }
-    if (!ask_to_write(Line::of(store.address), store.eligible)) return;
+    if (!misses_.ask_to_write(Line::of(store.address), store.eligible)) return;
   }
 }
 
-void Core::apply(const StoreEntry& head) {
-  if (head.writes && persistent(head.address)) {
+void StoreQueueHead::apply(const StoreEntry& head) {
+  if (head.writes && pm_space_.contains(head.address)) {
     if (rewinds_) {
       speculative_stores_.store(id_, head.address, std::span(head.value).first(head.size));
     } else {
@@ -191,8 +217,8 @@ void Core::apply(const StoreEntry& head) {
 // Layers that take part in stores learn of each at its own time, before it becomes visible, and
 // may hold it back. The store waits for that time even if no layer wants to know: a design isn't
 // faster or slower for looking.
-bool Core::tell_layers(StoreEntry& head, Slot& slot) {
-  if (!head.writes || !persistent(head.address) || head.told == kTold) return true;
+bool StoreQueueHead::tell_layers(StoreEntry& head, Slot& slot) {
+  if (!head.writes || !pm_space_.contains(head.address) || head.told == kTold) return true;
   if (head.told == kUntold) {
     if (!at_time(head.told, slot)) return false;
     head.told = kAsks;
@@ -211,7 +237,7 @@ bool Core::tell_layers(StoreEntry& head, Slot& slot) {
   return true;
 }
 
-bool Core::drain_persist(StoreEntry& head, Slot& slot) {
+bool StoreQueueHead::drain_persist(StoreEntry& head, Slot& slot) {
   if (head.stage == 0) {
     if (head.told == kUntold) head.waiting_since = slot;
     if (head.kind == StoreKind::kFlush && !may_flush(head, slot)) return false;
@@ -227,8 +253,8 @@ bool Core::drain_persist(StoreEntry& head, Slot& slot) {
 }
 
 // A design with a log may hold a flush back until it is safe.
-bool Core::may_flush(StoreEntry& head, Slot slot) {
-  if (!design_.wants(kFlushes) || head.told == kTold || !persistent(head.address)) {
+bool StoreQueueHead::may_flush(StoreEntry& head, Slot slot) {
+  if (!design_.wants(kFlushes) || head.told == kTold || !pm_space_.contains(head.address)) {
     return true;
   }
   if (head.told == kUntold) {
@@ -243,7 +269,7 @@ bool Core::may_flush(StoreEntry& head, Slot slot) {
   return true;
 }
 
-bool Core::send_flush(const StoreEntry& head, Slot slot) {
+bool StoreQueueHead::send_flush(const StoreEntry& head, Slot slot) {
   const Line line = Line::of(head.address);
   auto kind = static_cast<trace::FlushKind>(head.detail);
   if (clwb_evicts_ && kind == trace::FlushKind::kClwb) kind = trace::FlushKind::kClflushopt;
@@ -255,18 +281,18 @@ bool Core::send_flush(const StoreEntry& head, Slot slot) {
                        resume_of_head());
 }
 
-bool Core::send_fence(const StoreEntry& head, Slot slot) {
+bool StoreQueueHead::send_fence(const StoreEntry& head, Slot slot) {
   empty_buffers(slot);
   return design_.fence(id_, static_cast<trace::FenceMeaning>(head.detail), clock_.time(slot),
                        resume_of_head());
 }
 
 // Of write combining.
-void Core::empty_buffers(Slot slot) { hierarchy_.send_combined(id_, clock_.time(slot)); }
+void StoreQueueHead::empty_buffers(Slot slot) { hierarchy_.send_combined(id_, clock_.time(slot)); }
 
 // Atomic stores and read-modify-writes take their place in the recorded order of their variable:
 // it is theirs from the first line that they write to the last.
-bool Core::drain_atomic(StoreEntry& head, Slot& slot) {
+bool StoreQueueHead::drain_atomic(StoreEntry& head, Slot& slot) {
   if (head.stage == kReaches && head.follows) {
     head.waiting_since = kUnknownSlot;
     head.stage = kHasAcquired;
@@ -297,7 +323,7 @@ bool Core::drain_atomic(StoreEntry& head, Slot& slot) {
   return true;
 }
 
-bool Core::has_its_turn(const StoreEntry& atomic) {
+bool StoreQueueHead::has_its_turn(const StoreEntry& atomic) {
   if (atomic.lock_role == trace::LockRole::kTakes) {
     return atomic.synchronisation <= ever_acquired_ ||
            synchronisation_.acquire(trace::SyncKind::kMutexLock, atomic.object, atomic.version,
@@ -309,7 +335,7 @@ bool Core::has_its_turn(const StoreEntry& atomic) {
          synchronisation_.acquire_version(atomic.object, previous, resume_of_head());
 }
 
-void Core::atomic_has_written(const StoreEntry& atomic, Slot slot) {
+void StoreQueueHead::atomic_has_written(const StoreEntry& atomic, Slot slot) {
   switch (atomic.lock_role) {
     case trace::LockRole::kNone:
       release_later(atomic, slot);
@@ -327,18 +353,18 @@ void Core::atomic_has_written(const StoreEntry& atomic, Slot slot) {
 
 // False if it has to wait. A write lock's companion matters only where the order is the recorded
 // one.
-bool Core::acquire(trace::SyncKind kind, std::uint64_t address, std::uint32_t object,
-                   std::uint32_t version, Completion resume) {
+bool StoreQueueHead::acquire(trace::SyncKind kind, std::uint64_t address, std::uint32_t object,
+                             std::uint32_t version, Completion resume) {
   if (lock_order_ == LockOrder::kSimulated && trace::is_companion(kind, address)) return true;
   return synchronisation_.acquire(kind, object, version, resume);
 }
 
-void Core::tell_of_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot) {
+void StoreQueueHead::tell_of_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot) {
   const bool obtained = kind != trace::SyncKind::kWriteLock || trace::is_companion(kind, address);
   if (obtained) design_.synchronised(id_, kind, clock_.time(slot));
 }
 
-void Core::tell_of_early_acquisitions(Slot slot) {
+void StoreQueueHead::tell_of_early_acquisitions(Slot slot) {
   while (!early_acquisitions_.empty() && early_acquisitions_.front().store <= stores_.head()) {
     const EarlyAcquisition acquired = early_acquisitions_.front();
     early_acquisitions_.pop_front();
@@ -347,12 +373,12 @@ void Core::tell_of_early_acquisitions(Slot slot) {
 }
 
 // Once, although the region may be taken back after it.
-void Core::give(const StoreEntry& head, Slot slot) {
+void StoreQueueHead::give(const StoreEntry& head, Slot slot) {
   if (head.synchronisation > ever_released_) release_later(head, slot);
   ever_released_ = std::max(ever_released_, head.synchronisation);
 }
 
-bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
+bool StoreQueueHead::drain_acquire(StoreEntry& head, Slot& slot) {
   const auto kind = static_cast<trace::SyncKind>(head.detail);
   if (head.stage == kReaches) {
     if (!at_time(head.stage, slot)) return false;
@@ -382,14 +408,14 @@ bool Core::drain_acquire(StoreEntry& head, Slot& slot) {
   return true;
 }
 
-bool Core::has_acquired(const StoreEntry& head) {
+bool StoreQueueHead::has_acquired(const StoreEntry& head) {
   const bool acquires =
       head.kind == StoreKind::kAcquire || head.lock_role == trace::LockRole::kTakes;
   return acquires && head.stage >= kHasAcquired;
 }
 
 // May what the entry hands over to other threads go? A layer that orders stores may have to wait.
-bool Core::may_release(StoreEntry& head, Slot& slot) {
+bool StoreQueueHead::may_release(StoreEntry& head, Slot& slot) {
   if (!design_.wants(kReleases)) return true;
   if (head.stage <= kReaches) {
     if (!at_time(head.stage, slot)) return false;
@@ -412,7 +438,7 @@ bool Core::may_release(StoreEntry& head, Slot& slot) {
   return true;
 }
 
-bool Core::drain_release(StoreEntry& head, Slot& slot) {
+bool StoreQueueHead::drain_release(StoreEntry& head, Slot& slot) {
   empty_buffers(slot);
   if (!may_release(head, slot)) return false;
   if (head.address != 0) {
@@ -437,21 +463,21 @@ trace::SyncKind kind_of_release(const StoreEntry& head) {
 
 }  // namespace
 
-void Core::release_later(const StoreEntry& head, Slot slot) {
+void StoreQueueHead::release_later(const StoreEntry& head, Slot slot) {
   const std::uint64_t packed = (static_cast<std::uint64_t>(kind_of_release(head)) << kKindShift) |
                                (std::uint64_t{head.object} << kObjectShift) | head.version;
   queue_.schedule(max(clock_.time(slot), queue_.now()), Phase::kCore,
-                  completion<&Core::release_now>(*this, packed));
+                  completion<&StoreQueueHead::release_now>(*this, packed));
 }
 
-void Core::release_now(std::uint64_t packed, Picoseconds now) {
+void StoreQueueHead::release_now(std::uint64_t packed, Picoseconds now) {
   constexpr std::uint64_t kObjectMask = (std::uint64_t{1} << (kKindShift - kObjectShift)) - 1;
   synchronisation_.release(static_cast<trace::SyncKind>(packed >> kKindShift),
                            static_cast<std::uint32_t>((packed >> kObjectShift) & kObjectMask),
                            static_cast<std::uint32_t>(packed), now);
 }
 
-bool Core::drain_region(StoreEntry& head, Slot& slot) {
+bool StoreQueueHead::drain_region(StoreEntry& head, Slot& slot) {
   enum : std::uint8_t { kArrive = 0, kAsk = 2 };
   if (head.stage == kArrive) {
     if (!at_time(head.stage, slot)) return false;
@@ -478,18 +504,18 @@ bool Core::drain_region(StoreEntry& head, Slot& slot) {
 }
 
 // From when its begin leaves the queue until its end does, a region may be taken back.
-void Core::region_takes_effect(const StoreEntry& head) {
+void StoreQueueHead::region_takes_effect(const StoreEntry& head) {
   if (head.kind == StoreKind::kRegionBegin) {
     region_in_effect_ = head.region;
     speculative_stores_.begin(id_);
   } else if (head.kind == StoreKind::kRegionEnd && region_in_effect_ != 0) {
     region_in_effect_ = 0;
     speculative_stores_.end(id_);
-    region_starts_.pop_front();
+    owner_.region_over();
   }
 }
 
-bool Core::ask_design(StoreEntry& head, Picoseconds when) {
+bool StoreQueueHead::ask_design(StoreEntry& head, Picoseconds when) {
   switch (head.kind) {
     case StoreKind::kRegionBegin:
       return design_.region_begin(id_, head.region, when, resume_of_head());
@@ -502,12 +528,12 @@ bool Core::ask_design(StoreEntry& head, Picoseconds when) {
   }
 }
 
-void Core::waited(const StoreEntry& head, Slot until, Cause cause) {
+void StoreQueueHead::waited(const StoreEntry& head, Slot until, Cause cause) {
   waits_[next_wait_++ % waits_.size()] = {head.waiting_since, until, cause};
 }
 
 // How much of an interval the head of the store queue spent waiting for that.
-Slot Core::overlap(Slot from, Slot until, Cause cause) const {
+Slot StoreQueueHead::overlap(Slot from, Slot until, Cause cause) const {
   Slot sum = 0;
   for (const Wait& wait : waits_) {
     if (wait.cause != cause) continue;
@@ -515,6 +541,41 @@ Slot Core::overlap(Slot from, Slot until, Cause cause) const {
     if (part > 0) sum += part;
   }
   return sum;
+}
+
+// A lock that the head has, although it hasn't left the queue, it has.
+void StoreQueueHead::forget_wait() {
+  if (stores_.empty()) return;
+  const StoreEntry& head = stores_.front();
+  switch (head.kind) {
+    case StoreKind::kAcquire:
+    case StoreKind::kAtomicStore:
+    case StoreKind::kLocked:
+      if (has_acquired(head)) ever_acquired_ = std::max(ever_acquired_, head.synchronisation);
+      synchronisation_.forget(head.object, resume_of_head());
+      return;
+    default:
+      return;
+  }
+}
+
+void StoreQueueHead::take_back(Slot restart) {
+  forget_wait();
+  const auto tell = [this](std::uint64_t address, std::uint32_t bytes) {
+    program_events_.stored(Line::of(address), trace::kExternalSite);
+    design_.restored(id_, address, bytes);
+  };
+  if (!stores_.empty()) {
+    const StoreEntry& head = stores_.front();
+    // A non-temporal store becomes visible before it leaves the queue.
+    const bool visible = head.kind == StoreKind::kNonTemporal && head.stage > 0;
+    if (head.asked > 0 && !visible) tell(head.address, head.size);
+  }
+  speculative_stores_.take_back(id_, tell);
+  stores_.forget(restart);
+  region_in_effect_ = 0;
+  early_acquisitions_.clear();
+  draining_regions_.clear();
 }
 
 }  // namespace pmemsim

@@ -1,0 +1,63 @@
+// What a core counts.
+#pragma once
+
+#include <cstdint>
+
+#include "pmemsim/common/relations.hpp"
+#include "pmemsim/common/units.hpp"
+
+namespace pmemsim {
+
+struct CoreStatistics {
+  std::uint64_t operations = 0, instructions = 0, external_instructions = 0;
+  std::uint64_t loads = 0, forwarded_loads = 0, stores = 0, private_misses = 0;
+  std::uint64_t branches = 0, mispredicted_branches = 0;
+  std::uint64_t flushes = 0, fences = 0, locks = 0, regions = 0;
+  std::uint64_t context_switches = 0;
+  std::uint64_t translations = 0, tlb_misses = 0, page_walks = 0;
+  std::uint64_t prefetches = 0, used_prefetches = 0;
+  Picoseconds region_time{}, drained_region_time{};
+
+  CoreStatistics& operator+=(const CoreStatistics& other);
+
+  template <class Visitor>
+  void describe(Visitor& visit) const {
+    visit("operations", operations, "operations", "Recorded operations that the design keeps");
+    visit("instructions", instructions, "instructions", "Instructions simulated");
+    visit("external_instructions", external_instructions, "instructions",
+          "Of these, executed in code that was not instrumented", part_of("instructions"));
+    visit("loads", loads, "loads", "Loads", part_of("operations"));
+    visit("forwarded_loads", forwarded_loads, "loads", "Of these, served by the store queue",
+          part_of("loads"));
+    visit("stores", stores, "stores", "Stores", part_of("operations"));
+    visit("private_misses", private_misses, "lines", "Lines that the private caches had to ask for",
+          share_of("shared.requests", "origin"));
+    visit("branches", branches, "branches", "Conditional branches", part_of("operations"));
+    visit("mispredicted_branches", mispredicted_branches, "branches", "Of these, mispredicted",
+          part_of("branches"));
+    visit("flushes", flushes, "flushes", "Cache line flushes", part_of("operations"));
+    visit("fences", fences, "fences", "Store fences and full fences", part_of("operations"));
+    visit("locks", locks, "locks", "Locks acquired", part_of("operations"));
+    visit("regions", regions, "regions", "Outermost atomic regions completed");
+    visit("context_switches", context_switches, "switches",
+          "Times that the thread was taken off the core");
+    visit.quantity("translations", translations);
+    visit("tlb_misses", tlb_misses, "accesses", "Loads and stores whose page the first TLB lacked",
+          part_of("translations"));
+    visit("page_walks", page_walks, "accesses", "Of these, whose page the second TLB lacked, too",
+          part_of("tlb_misses"));
+    visit("prefetches", prefetches, "lines", "Lines that the prefetcher asked for",
+          share_of("shared.requests", "origin"));
+    visit("used_prefetches", used_prefetches, "lines",
+          "Of these, used before they left the L1, if only when they were still on their way",
+          part_of("prefetches"));
+    visit("region_time_ns", region_time, "Time between the begin and the end of regions, in sum",
+          part_of("time_ns"));
+    visit("drained_region_time_ns", drained_region_time,
+          "Time between the begin of regions and when all that they have stored has left the store "
+          "queue, in sum",
+          at_most("run.time_ns", regions));
+  }
+};
+
+}  // namespace pmemsim

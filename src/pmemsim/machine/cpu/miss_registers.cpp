@@ -1,0 +1,86 @@
+#include "pmemsim/machine/cpu/miss_registers.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace pmemsim {
+
+std::uint32_t MissRegisters::filled(Line line, Slot slot) {
+  Register* const mshr = find(line);
+  mshr->used = false;
+  mshr->free_since = slot;
+  if (std::exchange(mshr->prefetch, false)) caches_.mark_prefetched(line);
+  return std::exchange(mshr->first_load, kNoLoad);
+}
+
+// A line that isn't here, or that has been prefetched, may belong to a stream.
+void MissRegisters::prefetch_after(Line line, const PrivateCaches::Lookup& found) {
+  if (!prefetcher_.present()) return;
+  if (found.hit) {
+    if (!caches_.first_use(line)) return;
+    ++statistics_.used_prefetches;
+  } else if (Register* const mshr = find(line); mshr != nullptr) {
+    if (!std::exchange(mshr->prefetch, false)) return;
+    ++statistics_.used_prefetches;
+  }
+  prefetcher_.used(line, [&](Line next) {
+    if (caches_.holds(next) || find(next) != nullptr) return true;
+    const auto free = std::find_if(registers_.begin() + demand_, registers_.end(),
+                                   [](const Register& mshr) { return !mshr.used; });
+    if (free == registers_.end()) return false;
+    ++statistics_.prefetches;
+    free->line = next;
+    free->used = free->prefetch = true;
+    hierarchy_.request(core_, next, false, clock_.time(std::max(found.done, free->free_since)));
+    return true;
+  });
+}
+
+// The register that waits for the line; nullptr if none is free.
+MissRegisters::Register* MissRegisters::ask_to_read(Line line, Slot leaves) {
+  Register* mshr = find(line);
+  if (mshr != nullptr) return mshr;
+  mshr = take(leaves);
+  if (mshr == nullptr) return nullptr;
+  ++statistics_.private_misses;
+  mshr->line = line;
+  mshr->used = true;
+  hierarchy_.request(core_, line, false, clock_.time(leaves));
+  return mshr;
+}
+
+MissRegisters::Register* MissRegisters::find(Line line) {
+  for (Register& mshr : registers_) {
+    if (mshr.used && mshr.line == line) return &mshr;
+  }
+  return nullptr;
+}
+
+// The register that is free first; `start` moves to when it is.
+MissRegisters::Register* MissRegisters::take(Slot& start) {
+  Register* best = nullptr;
+  for (Register& mshr : std::span(registers_).first(demand_)) {
+    if (!mshr.used && (best == nullptr || mshr.free_since < best->free_since)) best = &mshr;
+  }
+  if (best != nullptr) start = std::max(start, best->free_since);
+  return best;
+}
+
+// False if there is no MSHR to ask with.
+bool MissRegisters::ask_to_write(Line line, Slot slot) {
+  if (find(line) != nullptr) return true;
+  const PrivateCaches::Lookup found = caches_.look_up(line, slot);
+  prefetch_after(line, found);
+  if (found.hit && found.state != LineState::kShared) return true;
+  Slot leaves = found.hit ? slot + caches_.passing_latency() : found.done;
+  Register* mshr = take(leaves);
+  if (mshr == nullptr) return false;
+  ++statistics_.private_misses;
+  mshr->line = line;
+  mshr->used = true;
+  hierarchy_.request(core_, line, true, clock_.time(leaves));
+  return true;
+}
+
+}  // namespace pmemsim
