@@ -33,12 +33,7 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       hint_instructions_(parts.design.hint_instructions()),
       races_(parts.queue, parts.synchronisation, completion<&Core::race_over>(*this)),
       predictor_(parameters.predictor_index_bits),
-      // Operations of zero instructions take a place too, hence twice the instructions.
-      entries_(std::bit_ceil(std::size_t{parameters.rob_entries} * 2)),
-      entry_mask_(static_cast<std::uint32_t>(entries_.size() - 1)),
-      load_retired_(std::bit_ceil(std::size_t{parameters.load_queue_entries}), 0),
-      load_queue_entries_(parameters.load_queue_entries),
-      load_mask_(load_retired_.size() - 1),
+      window_(parameters),
       tlb_(clock, tlb),
       misses_(parts.hierarchy, clock, id, parameters.mshrs, prefetch, statistics_),
       store_head_(parts, *this, clock, parameters, id, lock_order, misses_, statistics_),
@@ -53,7 +48,7 @@ void Core::run(const trace::TraceFile& file, const trace::Races& races, std::uin
                                           .read_first = design_.defers_entries()};
   stream_ = std::make_unique<LoweredStream>(file, thread, design_.lowering(), wanted, copy);
   sites_ = &file.sites();
-  producers_.assign(sites_->sites().size(), {});
+  window_.begin(sites_->sites().size());
   if (lock_order_ == LockOrder::kRecorded) races_.follow(races, thread, first_race_object);
   dispatch_ = retire_ = clock_.slot(queue_.now());
   store_head_.begin(dispatch_);
@@ -95,15 +90,15 @@ std::string Core::waiting_for() const {
     text += ", before an access that races with one of thread " +
             std::to_string(races_.awaited_thread());
   }
-  if (head_ != tail_) {
-    const Entry& oldest = entries_[head_ & entry_mask_];
+  if (!window_.empty()) {
+    const Entry& oldest = window_[window_.head()];
     const trace::SiteRecord& site = sites_->sites()[oldest.site];
     text +=
-        ": the oldest of " + std::to_string(tail_ - head_) + " in flight is at " +
+        ": the oldest of " + std::to_string(window_.tail() - window_.head()) + " in flight is at " +
         (site.line == 0 ? "an unknown line"
                         : std::string(sites_->string(site.file)) + ":" + std::to_string(site.line));
     if (acquiring_ == Acquiring::kLock) {
-      const Entry& oldest_entry = entries_[head_ & entry_mask_];
+      const Entry& oldest_entry = window_[window_.head()];
       text += ", which waits for version " + std::to_string(oldest_entry.version) + " of object " +
               std::to_string(oldest_entry.object) + ", which is at " +
               std::to_string(synchronisation_.version(oldest_entry.object));

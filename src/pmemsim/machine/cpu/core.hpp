@@ -34,6 +34,7 @@
 #include "pmemsim/machine/cpu/core_parameters.hpp"
 #include "pmemsim/machine/cpu/core_statistics.hpp"
 #include "pmemsim/machine/cpu/cycle_account.hpp"
+#include "pmemsim/machine/cpu/instruction_window.hpp"
 #include "pmemsim/machine/cpu/miss_registers.hpp"
 #include "pmemsim/machine/cpu/race_order.hpp"
 #include "pmemsim/machine/cpu/speculative_stores.hpp"
@@ -77,55 +78,11 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   std::string waiting_for() const;
 
  private:
-  static constexpr std::uint32_t kNoEntry = UINT32_MAX;
+  static constexpr std::uint32_t kNoEntry = InstructionWindow::kNoEntry;
 
-  enum class Kind : std::uint8_t {
-    kPlain,
-    kLoad,
-    kAtomicLoad,
-    kStore,
-    kBranch,
-    kRecurrence,
-    kSerial,
-    kAcquire,  // a lock that doesn't wait for the store queue
-  };
-  enum class State : std::uint8_t { kWaiting, kIssued, kComplete };
-
-  // A place in the reorder buffer.
-  struct Entry {
-    std::uint64_t address;
-    Slot dispatched;
-    Slot ready;  // operands and barriers; once complete: when that was
-    Slot retired;
-    Slot delay;           // by which its dispatch was held up, and why
-    std::uint64_t store;  // number of the first in the store queue
-    std::uint32_t instructions;
-    std::uint32_t site;
-    std::uint32_t first_waiter;  // link, or kNoEntry
-    std::uint32_t next_in_line;  // in the list of its MSHR
-    std::uint32_t object, version;
-    std::uint32_t synchronisation;  // of what takes something: its number
-    std::uint16_t pending;          // operands whose time isn't known yet
-    Kind kind;
-    State state;
-    Cause cause;
-    Cause delay_cause;
-    std::uint8_t size;
-    std::uint8_t detail;
-    std::uint8_t stores;  // entries in the store queue
-    bool forwarded;       // a load that takes its value from the store queue
-    bool region_begin, region_end;
-    bool hint;
-  };
-  struct Link {
-    std::uint32_t entry;
-    std::uint32_t next;
-    Slot latency;
-  };
-  struct Producer {
-    Slot complete = 0;
-    std::uint32_t entry = kNoEntry;  // while `complete` is unknown
-  };
+  using Kind = InstructionWindow::Kind;
+  using State = InstructionWindow::State;
+  using Entry = InstructionWindow::Entry;
 
   // Front end (core_front_end.cpp): room in the window, dispatch.
   void advance();
@@ -159,9 +116,6 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   static std::uint32_t stores_of(const trace::Operation& operation);
   StoreEntry& new_stores(std::uint32_t entry, StoreKind kind, const trace::Operation& operation);
   StoreEntry& new_store(std::uint32_t entry, StoreKind kind, const trace::Operation& operation);
-  void add_dependences(std::uint32_t entry, std::uint32_t site);
-  void add_dependences(std::uint32_t entry, std::span<const std::uint32_t> dependences);
-  void wait_for(std::uint32_t entry, std::uint32_t producer, Slot latency);
   bool forward(std::uint32_t entry);
   void start(std::uint32_t entry);
   void wake(std::uint64_t, Picoseconds now);
@@ -201,7 +155,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   // Races.
   void race_over(std::uint64_t, Picoseconds now);
   RaceOrder::Progress progress() {
-    return {head_, tail_, stores_.head(), stores_.tail(),
+    return {window_.head(), window_.tail(), stores_.head(), stores_.tail(),
             clock_.time(std::max(retire_, store_head_.drained()))};
   }
 
@@ -210,9 +164,10 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void take_back_statistics();
 
   bool persistent(std::uint64_t address) const { return pm_space_.contains(address); }
-  // Or has it been taken back?
-  bool in_flight(std::uint32_t index) const { return index - head_ < tail_ - head_; }
-  Entry& entry(std::uint32_t index) { return entries_[index & entry_mask_]; }
+  Entry& entry(std::uint32_t index) { return window_[index]; }
+  std::span<const std::uint32_t> dependences_of(std::uint32_t site) const {
+    return sites_->dependences(sites_->sites()[site]);
+  }
 
   EventQueue& queue_;
   Hierarchy& hierarchy_;
@@ -279,20 +234,10 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   bool wake_scheduled_ = false;
   BranchPredictor predictor_;
 
-  // the window: [window_, head_) retired, [head_, tail_) in flight
-  std::vector<Entry> entries_;
-  std::uint32_t entry_mask_;
-  std::uint32_t window_ = 0, head_ = 0, tail_ = 0;
-  std::uint32_t instructions_in_window_ = 0;
+  InstructionWindow window_;
   Slot retire_ = 0;
-  std::vector<Link> links_;
-  std::uint32_t free_link_ = kNoEntry;
-  std::vector<Producer> producers_;
   std::vector<std::uint32_t> ready_;  // entries to execute
   bool executing_ = false, retiring_ = false;
-  std::vector<Slot> load_retired_;  // of the latest loads, in a ring of a power of two
-  const std::uint64_t load_queue_entries_, load_mask_;
-  std::uint64_t loads_dispatched_ = 0, loads_retired_ = 0;
   std::uint32_t barrier_entry_ = kNoEntry;  // the latest serialising operation
   Slot barrier_ = 0;
   Slot region_began_ = 0;

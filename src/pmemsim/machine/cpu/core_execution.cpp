@@ -49,7 +49,7 @@ void Core::version_due(std::uint64_t index, Picoseconds now) {
 }
 
 void Core::version_reached(std::uint64_t index, Picoseconds now) {
-  if (!in_flight(static_cast<std::uint32_t>(index))) return;
+  if (!window_.in_flight(static_cast<std::uint32_t>(index))) return;
   Entry& waiting = entry(static_cast<std::uint32_t>(index));
   const Slot slot = clock_.slot(now);
   if (slot > waiting.ready + 1) waiting.cause = Cause::kLock;
@@ -123,9 +123,7 @@ void Core::complete(std::uint32_t index, Slot slot) {
   Entry& done = entry(index);
   done.state = State::kComplete;
   done.ready = slot;
-  if (Producer& producer = producers_[done.site]; producer.entry == index) {
-    producer = {slot, kNoEntry};
-  }
+  window_.produced(index, slot);
   for (std::uint32_t i = 0; i < done.stores; ++i) stores_.at(done.store + i).data_ready = slot;
   if (barrier_entry_ == index) {
     barrier_entry_ = kNoEntry;
@@ -135,17 +133,7 @@ void Core::complete(std::uint32_t index, Slot slot) {
     blocking_branch_ = kNoEntry;
     hold_up(slot + branch_penalty_, Cause::kBranch);
   }
-  std::uint32_t link = done.first_waiter;
-  done.first_waiter = kNoEntry;
-  while (link != kNoEntry) {
-    const Link waiter = links_[link];
-    links_[link].next = free_link_;
-    free_link_ = link;
-    Entry& consumer = entry(waiter.entry);
-    consumer.ready = std::max(consumer.ready, slot + waiter.latency);
-    if (--consumer.pending == 0) ready_.push_back(waiter.entry);
-    link = waiter.next;
-  }
+  window_.complete(index, slot, ready_);
   if (executing_) return;
   executing_ = true;
   for (std::size_t i = 0; i < ready_.size(); ++i) execute(ready_[i]);
@@ -157,8 +145,8 @@ void Core::complete(std::uint32_t index, Slot slot) {
 void Core::retire() {
   if (retiring_ || executing_ || paused_) return;
   retiring_ = true;
-  while (head_ != tail_) {
-    Entry& oldest = entry(head_);
+  while (!window_.empty()) {
+    Entry& oldest = entry(window_.head());
     if (oldest.state != State::kComplete && !start_serial(oldest)) {
       start_acquire(oldest);
       break;
@@ -168,7 +156,7 @@ void Core::retire() {
     if (oldest.ready > in_turn) account_for(oldest, in_turn, oldest.ready);
     retire_ = std::max(in_turn, oldest.ready);
     oldest.retired = retire_;
-    ++head_;
+    window_.retire_oldest();
     retired(oldest);
   }
   retiring_ = false;
@@ -182,7 +170,7 @@ bool Core::start_serial(Entry& oldest) {
     return false;
   }
   if (oldest.stores == 0) {  // lfence: all older instructions have completed
-    complete(head_, std::max(retire_ + oldest.instructions, oldest.ready) + cycle_);
+    complete(window_.head(), std::max(retire_ + oldest.instructions, oldest.ready) + cycle_);
     return true;
   }
   StoreEntry& store = stores_.at(oldest.store);
@@ -201,11 +189,11 @@ void Core::start_acquire(Entry& oldest) {
   oldest.cause = Cause::kLocked;
   oldest.ready = std::max(retire_ + oldest.instructions, oldest.ready);
   queue_.schedule(max(clock_.time(oldest.ready), queue_.now()), Phase::kCore,
-                  completion<&Core::acquire_due>(*this, head_));
+                  completion<&Core::acquire_due>(*this, window_.head()));
 }
 
 void Core::acquire_due(std::uint64_t index, Picoseconds now) {
-  if (!in_flight(static_cast<std::uint32_t>(index))) return;
+  if (!window_.in_flight(static_cast<std::uint32_t>(index))) return;
   const Entry& lock = entry(static_cast<std::uint32_t>(index));
   const bool again = store_head_.has_ever_acquired(lock.synchronisation);
   if (again ||
@@ -216,7 +204,7 @@ void Core::acquire_due(std::uint64_t index, Picoseconds now) {
 }
 
 void Core::acquired(std::uint64_t index, Picoseconds now) {
-  if (!in_flight(static_cast<std::uint32_t>(index))) return;
+  if (!window_.in_flight(static_cast<std::uint32_t>(index))) return;
   Entry& lock = entry(static_cast<std::uint32_t>(index));
   const Slot slot = std::max(lock.ready, clock_.slot(now));
   if (slot > lock.ready + 1) lock.cause = Cause::kLock;
@@ -230,7 +218,7 @@ void Core::acquired(std::uint64_t index, Picoseconds now) {
 
 // Completes the acquisition if the lock's line is here, to be written; else filled() comes back.
 void Core::write_lock() {
-  Entry& lock = entry(head_);
+  Entry& lock = entry(window_.head());
   const Line line = Line::of(lock.address);
   const Slot slot = std::max(lock.ready, clock_.slot(queue_.now()));
   const PrivateCaches::Lookup found = caches_.look_up(line, slot);
@@ -240,7 +228,7 @@ void Core::write_lock() {
   }
   caches_.write(line);
   acquiring_ = Acquiring::kNot;
-  complete(head_, std::max(slot + cycle_, found.ready) + locked_latency_);
+  complete(window_.head(), std::max(slot + cycle_, found.ready) + locked_latency_);
 }
 
 // Says what the core waited for from `from`, when it could have retired this, until it did.
@@ -266,7 +254,7 @@ void Core::retired(Entry& oldest) {
   switch (oldest.kind) {
     case Kind::kLoad:
     case Kind::kAtomicLoad:
-      load_retired_[loads_retired_++ & load_mask_] = retire_;
+      window_.load_retired(retire_);
       tell_layers_of_load(oldest);
       return;
     case Kind::kSerial:

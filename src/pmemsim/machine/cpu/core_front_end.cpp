@@ -34,7 +34,7 @@ void Core::advance() {
     has_operation_ = false;
   }
   advancing_ = false;
-  if (at_end_ && !has_operation_ && head_ == tail_ && stores_.empty()) {
+  if (at_end_ && !has_operation_ && window_.empty() && stores_.empty()) {
     finished_ = true;
     const Slot drained = store_head_.drained();
     store_head_.empty_buffers(drained);
@@ -147,10 +147,10 @@ bool Core::dispatch_load(const Operation& operation) {
   const std::uint32_t index = new_entry(operation, kind);
   Entry& load = entry(index);
   ++statistics_.loads;
-  ++loads_dispatched_;
-  add_dependences(index, operation.site);
+  window_.load_dispatched();
+  window_.add_dependences(index, dependences_of(operation.site), cycle_);
   if (barrier_entry_ != kNoEntry) {
-    wait_for(index, barrier_entry_, 0);
+    window_.wait_for(index, barrier_entry_, 0);
   } else {
     load.ready = std::max(load.ready, barrier_);
   }
@@ -165,7 +165,7 @@ bool Core::dispatch_load(const Operation& operation) {
   if (kind == Kind::kAtomicLoad && synchronisation_.version(load.object) < load.version) {
     blocking_branch_ = index;
   }
-  producers_[operation.site] = {kUnknownSlot, index};
+  window_.produces(operation.site, index);
   start(index);
   return true;
 }
@@ -185,7 +185,7 @@ bool Core::forward(std::uint32_t index) {
   if (youngest == nullptr) return false;
   ++statistics_.forwarded_loads;
   if (youngest->data_ready == kUnknownSlot) {
-    wait_for(index, youngest->rob, 0);
+    window_.wait_for(index, youngest->rob, 0);
   } else {
     load.ready = std::max(load.ready, youngest->data_ready);
   }
@@ -199,7 +199,7 @@ bool Core::dispatch_store(const Operation& operation) {
   const StoreKind kind = store_kind(operation);
   new_stores(index, kind, operation);
   if (kind == StoreKind::kAtomicStore) count_own_locks(lock_role(operation));
-  add_dependences(index, operation.site);
+  window_.add_dependences(index, dependences_of(operation.site), cycle_);
   start(index);
   return true;
 }
@@ -228,10 +228,10 @@ bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, b
     count_own_locks(lock_role(operation));
   }
   if (kind == StoreKind::kLocked || kind == StoreKind::kFlush) {
-    add_dependences(index, operation.site);
+    window_.add_dependences(index, dependences_of(operation.site), cycle_);
   }
   // After the dependences: in a loop, a compare-exchange uses what it read the time before.
-  if (kind == StoreKind::kLocked) producers_[operation.site] = {kUnknownSlot, index};
+  if (kind == StoreKind::kLocked) window_.produces(operation.site, index);
   if (serialising && holds_up_loads(operation, kind)) barrier_entry_ = index;
   start(index);
   return true;
@@ -316,7 +316,7 @@ bool Core::dispatch_branch(const Operation& operation) {
   }
   ++statistics_.mispredicted_branches;
   const std::uint32_t index = new_entry(operation, Kind::kBranch);
-  add_dependences(index, operation.site);
+  window_.add_dependences(index, dependences_of(operation.site), cycle_);
   blocking_branch_ = index;
   start(index);
   return true;
@@ -329,9 +329,11 @@ bool Core::dispatch_recurrence(const Operation& operation) {
   const std::uint32_t index = new_entry(operation, Kind::kRecurrence);
   const trace::SiteRecord& site = sites_->sites()[operation.site];
   const auto dependences = sites_->dependences(site);
-  add_dependences(index, operation.flag ? dependences.subspan(site.address_dependences)
-                                        : dependences.first(site.address_dependences));
-  producers_[operation.site] = {kUnknownSlot, index};
+  window_.add_dependences(index,
+                          operation.flag ? dependences.subspan(site.address_dependences)
+                                         : dependences.first(site.address_dependences),
+                          cycle_);
+  window_.produces(operation.site, index);
   start(index);
   return true;
 }
@@ -418,18 +420,8 @@ bool Core::dispatch_plain(const Operation& operation, Kind kind) {
 
 bool Core::has_room(const Operation& operation, std::uint32_t loads, std::uint32_t stores) {
   const std::uint32_t instructions = std::min(operation.instructions + carried_, rob_entries_);
-  while (instructions_in_window_ + instructions > rob_entries_ ||
-         tail_ - window_ == entries_.size()) {
-    if (window_ == head_) return false;
-    const Entry& oldest = entry(window_++);
-    dispatch_ = std::max(dispatch_, oldest.retired);
-    instructions_in_window_ -= std::min(oldest.instructions, rob_entries_);
-  }
-  if (loads > 0 && loads_dispatched_ >= load_queue_entries_) {
-    const std::uint64_t previous = loads_dispatched_ - load_queue_entries_;
-    if (previous >= loads_retired_) return false;
-    dispatch_ = std::max(dispatch_, load_retired_[previous & load_mask_]);
-  }
+  if (!window_.make_room(instructions, dispatch_)) return false;
+  if (loads > 0 && !window_.make_room_for_load(dispatch_)) return false;
   if (stores > 0) {
     if (!stores_.has_room(stores)) return false;
     const Slot free = stores_.free_since(stores);
@@ -449,11 +441,10 @@ void Core::hold_up(Slot until, Cause cause) {
 }
 
 std::uint32_t Core::new_entry(const Operation& operation, Kind kind) {
-  const std::uint32_t index = tail_++;
   const std::uint32_t instructions = operation.instructions + carried_;
+  const std::uint32_t index = window_.push(instructions);
   carried_ = 0;
   dispatch_ += instructions;
-  instructions_in_window_ += std::min(instructions, rob_entries_);
   Entry& added = entry(index);
   added.address = operation.address;
   added.dispatched = added.ready = dispatch_;
@@ -544,35 +535,6 @@ StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation
     }
   }
   return store;
-}
-
-void Core::add_dependences(std::uint32_t index, std::uint32_t site) {
-  add_dependences(index, sites_->dependences(sites_->sites()[site]));
-}
-
-void Core::add_dependences(std::uint32_t index, std::span<const std::uint32_t> dependences) {
-  Entry& consumer = entry(index);
-  for (const std::uint32_t dependence : dependences) {
-    const Producer& producer = producers_[dependence >> 8];
-    const Slot latency = static_cast<Slot>(dependence & 0xff) * cycle_;
-    if (producer.complete != kUnknownSlot) {
-      consumer.ready = std::max(consumer.ready, producer.complete + latency);
-    } else {
-      wait_for(index, producer.entry, latency);
-    }
-  }
-}
-
-void Core::wait_for(std::uint32_t index, std::uint32_t producer, Slot latency) {
-  if (free_link_ == kNoEntry) {
-    free_link_ = static_cast<std::uint32_t>(links_.size());
-    links_.push_back({kNoEntry, kNoEntry, 0});
-  }
-  const std::uint32_t link = free_link_;
-  free_link_ = links_[link].next;
-  links_[link] = {index, entry(producer).first_waiter, latency};
-  entry(producer).first_waiter = link;
-  ++entry(index).pending;
 }
 
 void Core::start(std::uint32_t index) {

@@ -21,8 +21,8 @@ void Core::resume() {
   paused_ = false;
   if (finished_) return;
   if (retire_ < paused_since_) {
-    if (head_ != tail_) {
-      account_for(entry(head_), retire_, paused_since_);
+    if (!window_.empty()) {
+      account_for(entry(window_.head()), retire_, paused_since_);
     } else {
       account_.add(delay_cause_, paused_since_ - retire_);
     }
@@ -44,7 +44,8 @@ void Core::rewind() {
   retire_ = restart;
   if (paused_) paused_since_ = std::max(paused_since_, restart);
   if (acquiring_ == Acquiring::kLock) {
-    synchronisation_.forget(entry(head_).object, completion<&Core::acquired>(*this, head_));
+    synchronisation_.forget(entry(window_.head()).object,
+                            completion<&Core::acquired>(*this, window_.head()));
   }
   acquiring_ = Acquiring::kNot;
   store_head_.take_back(restart);
@@ -78,13 +79,8 @@ void Core::take_back_statistics() {
 void Core::forget_what_is_in_flight(Slot restart) {
   misses_.forget_loads();
   loads_without_mshr_.clear();
-  links_.clear();
-  free_link_ = kNoEntry;
-  std::fill(producers_.begin(), producers_.end(), Producer{});
   hints_.clear();
-  window_ = head_ = tail_;
-  instructions_in_window_ = 0;
-  loads_dispatched_ = loads_retired_;
+  window_.forget();
   barrier_entry_ = blocking_branch_ = kNoEntry;
   barrier_ = dispatch_ = restart;
   delay_ = 0;
