@@ -165,7 +165,7 @@ void bind_answers(nb::module_& module) {
       .def(
           "story", [](const AnswerImages& images) { return images.check().images().story(); },
           released)
-      .def("lost_lines",
+      .def("losses",
            [](const AnswerImages& images) {
              std::vector<std::uint64_t> numbers;
              for (const Line line : images.check().images().lost_lines()) {
@@ -175,10 +175,16 @@ void bind_answers(nb::module_& module) {
            })
       .def(
           "bring_back",
-          [](AnswerImages& images, const std::vector<std::uint64_t>& lines, bool back) {
-            images.check().images().bring_back(lines, back);
+          [](AnswerImages& images, const std::vector<std::uint64_t>& losses) {
+            images.check().images().bring_back(losses, true);
           },
-          nb::arg("lines"), nb::arg("back"))
+          nb::arg("losses"))
+      .def(
+          "lose_again",
+          [](AnswerImages& images, const std::vector<std::uint64_t>& losses) {
+            images.check().images().bring_back(losses, false);
+          },
+          nb::arg("losses"))
       .def(
           "lost",
           [](const AnswerImages& images, std::uint64_t moment) {

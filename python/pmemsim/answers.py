@@ -15,11 +15,11 @@ from pmemsim.crash import Checker, folder_of_images
 from pmemsim.errors import Error, did_you_mean
 from pmemsim.persistency import Budget, extent_of, refuse_too_many
 from pmemsim.program_check import Finding, WrongAnswer
+from pmemsim.reduction import reduce_losses
 from pmemsim.simulation import Progress
 from pmemsim.trace import Place, Trace
 
-# A wrong image is reduced to what matters, in so many attempts or a few more; so many are, at most.
-_MOST_TRIES = 200
+# So many wrong images are reduced to what matters, at most.
 _MOST_FINDINGS = 20
 _SHOWN_CANDIDATES = 3
 _SHOWN_TEXT = 200
@@ -305,28 +305,9 @@ class _Judged:
                     f"{number:,}); what it prints must depend on the image alone"
                 )
             return
-        self._add(number, self._with_less_lost(wrong))
-
-    def _with_less_lost(self, wrong: dict[str, Any]) -> dict[str, Any]:
-        """Bring lines back that the image has lost, as many as leave its answer wrong.
-
-        What is left is what matters. Returns what is wrong then.
-        """
-        lost = self.images.lost_lines()
-        size, tries = 2 * len(lost), 0
-        while size > 1 and tries < _MOST_TRIES:
-            size = (size + 1) // 2
-            for first in range(0, len(lost), size):
-                back = lost[first : first + size]
-                self.images.bring_back(back, back=True)
-                tries += 1
-                if still := self.images.judge(self._report):
-                    wrong = still
-                else:
-                    self.images.bring_back(back, back=False)
-            lost = self.images.lost_lines()
-            size = min(size, len(lost))
-        return wrong
+        self._add(
+            number, reduce_losses(self.images, lambda: self.images.judge(self._report), wrong)
+        )
 
     def _is_known(self, moment: int) -> bool:
         """Whether what the image has lost until that moment explains its answer already."""

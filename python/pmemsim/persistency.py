@@ -16,6 +16,7 @@ from pmemsim.crash import Checker, folder_of_images, keep_image
 from pmemsim.errors import ConfigError, Error
 from pmemsim.presets import Setting
 from pmemsim.recovery_recording import Extent, Recorder, extents_of, lines_of_reads
+from pmemsim.reduction import reduce_losses
 from pmemsim.simulation import Configuration, Progress, configure
 from pmemsim.trace import Trace
 from pmemsim.unrecorded import notes_on_crashes
@@ -33,9 +34,8 @@ DEFAULT_BUDGET = "3000"
 _SECONDS = {"ms": 0.001, "s": 1, "min": 60, "h": 3600}
 _TIME = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(_SECONDS)})")
 _MOST_IMAGES = 10**12
-# An image that was rejected quickly is reduced to what matters, in so many attempts or a few more.
+# An image that was rejected quickly is reduced to what matters.
 _QUICK_S = 1.0
-_MOST_TRIES = 200
 # Any would do: promises don't depend on it.
 _MACHINE = "asap"
 
@@ -359,25 +359,12 @@ class Shown:
         return self.images.judge(self._report)
 
     def _with_less_lost(self, problem: str) -> str:
-        """Bring back what the image has lost, as much as leaves it rejected.
-
-        What is left is what matters. Returns what the checker says of that image.
-        """
-        lost = self.images.losses()
-        size, tries = 2 * len(lost), 0  # all at once first: perhaps nothing of it matters
-        while size > 1 and tries < _MOST_TRIES:
-            size = (size + 1) // 2
-            for first in range(0, len(lost), size):
-                back = lost[first : first + size]
-                self.images.bring_back(back)
-                tries += 1
-                if said := self.checker.problem_of(self.images.judge(self._report)):
-                    problem = said
-                else:
-                    self.images.lose_again(back)
-            lost = self.images.losses()
-            size = min(size, len(lost))
-        return problem
+        """What the checker says of the image when it has lost only what matters."""
+        return reduce_losses(
+            self.images,
+            lambda: self.checker.problem_of(self.images.judge(self._report)) or None,
+            problem,
+        )
 
     def _reads(self) -> list[str]:
         """What recovery has read of the image that wasn't sure to persist, if that can be told."""

@@ -1,11 +1,13 @@
 // What a run's counts take, by hand, and that each part is where it belongs.
-#include "pmemsim/machine/run/energy.hpp"
+#include "pmemsim/machine/run/run_energy.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
 #include <vector>
+
+#include "run_trace.hpp"
 
 namespace pmemsim {
 namespace {
@@ -18,9 +20,13 @@ std::vector<Statistic> counted(const std::map<std::string, double>& counts) {
   return statistics;
 }
 
-// With the default of each parameter.
-Energy of(const std::map<std::string, double>& counts, Picoseconds core_time = {}) {
-  return energy_of({}, counted(counts), core_time);
+// With the default of each price, of a design with these operations and that predictor.
+Energy of(const std::map<std::string, double>& counts, Picoseconds core_time = {},
+          const std::string& operations = "none", const std::string& predictor = "none") {
+  const Configuration configuration =
+      configure(settings({{"backend", operations}, {"precompute", predictor}}));
+  const std::vector<Statistic> statistics = counted(counts);
+  return energy_of(EnergyBill({}, statistics, core_time), configuration.blueprint());
 }
 
 TEST(Energy, OfCoresIsTheirPowerOverTime) {
@@ -64,7 +70,8 @@ TEST(Energy, OfOperationsIsThatOfAllThatIsExecuted) {
                             {"backend.compressions", 5},
                             {"backend.compressions_unused", 2},
                             {"backend.check_bits", 7},
-                            {"backend.check_bits_unused", 3}});
+                            {"backend.check_bits_unused", 3}},
+                           {}, "compression,deduplication,encryption,integrity,error-correction");
   EXPECT_EQ(energy.metadata_caches, 11 * 175);
   EXPECT_EQ(energy.pads, 11 * 312);
   EXPECT_EQ(energy.macs, 4 * 1628);
@@ -77,11 +84,13 @@ TEST(Energy, OfOperationsIsThatOfAllThatIsExecuted) {
 }
 
 TEST(Energy, OfPredictorsIsThereWithThemAlone) {
-  std::map<std::string, double> counts{{"core.stores", 100}, {"backend.writes", 12}};
-  EXPECT_EQ(of(counts, kTwoMicroseconds).total(), 26e6);
-  counts.insert(
-      {{"pmweaver.by_stores", 9}, {"pmweaver.by_timeout", 1}, {"pmweaver.write_backs", 3}});
-  const Energy energy = of(counts, kTwoMicroseconds);
+  const std::map<std::string, double> counts{{"core.stores", 100},
+                                             {"backend.writes", 12},
+                                             {"pmweaver.by_stores", 9},
+                                             {"pmweaver.by_timeout", 1},
+                                             {"pmweaver.write_backs", 3}};
+  EXPECT_EQ(of(counts, kTwoMicroseconds, "encryption").total(), 26e6);
+  const Energy energy = of(counts, kTwoMicroseconds, "encryption", "pmweaver");
   EXPECT_EQ(energy.predictor_power, 806e3) << "403 mW for 2 us";
   EXPECT_EQ(energy.predictor, 100 * 50 + 3 * 3297 + 10 * 160 + 12 * 295);
   EXPECT_EQ(energy.total(), 26e6 + 806e3 + 20'031);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pmemsim/common/chip_storage.hpp"
+#include "pmemsim/common/energy.hpp"
 #include "pmemsim/common/parameter_group.hpp"
 #include "pmemsim/designs/interface/promises.hpp"
 #include "pmemsim/trace/reader.hpp"
@@ -35,6 +36,7 @@ struct Choice {
   using MakeOperation = std::unique_ptr<BackendOperation> (*)(const Blueprint&);
   using MakePrecompute = std::unique_ptr<Precompute> (*)(const Blueprint&);
   using Problems = std::vector<std::string> (*)(const Blueprint&, const Choice&);
+  using AddEnergy = void (*)(const Blueprint&, const EnergyBill&, Energy&);
   using StorageOf = Storage (*)(const Blueprint&);
   using MakeRecovery = std::unique_ptr<Recovery> (*)(const Atomicity&, const trace::TraceFile&);
 
@@ -57,6 +59,8 @@ struct Choice {
   Problems notes = nullptr;
   // What its structures take on the chip; nullptr: nothing.
   StorageOf storage = nullptr;
+  // Adds the energy that it has used; nullptr: none of its own.
+  AddEnergy energy = nullptr;
   // Its place among the backend's operations: each works on what those of lower places have made of
   // a line. 0: it may have any.
   std::uint32_t place = 0;

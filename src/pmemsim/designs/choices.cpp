@@ -126,6 +126,30 @@ std::vector<std::string> pmweaver_problems(const Blueprint& blueprint, const Cho
   return problems;
 }
 
+// What sub-operations take is added for all of them together (work_energy.hpp).
+void encryption_energy(const Blueprint&, const EnergyBill& bill, Energy& energy) {
+  energy.pads += bill.counted("encryption.read_pads", bill.prices().pad);
+}
+
+void integrity_energy(const Blueprint&, const EnergyBill& bill, Energy& energy) {
+  energy.metadata_caches += bill.look_ups("tree_cache", bill.prices().metadata_cache);
+  energy.tree_hashes += bill.counted("integrity.nodes_verified", bill.prices().sha1);
+}
+
+void deduplication_energy(const Blueprint&, const EnergyBill& bill, Energy& energy) {
+  energy.metadata_caches += bill.look_ups("fingerprint_cache", bill.prices().metadata_cache);
+}
+
+void pmweaver_energy(const Blueprint&, const EnergyBill& bill, Energy& energy) {
+  const EnergyParameters& each = bill.prices();
+  energy.predictor_power += bill.over_core_time(each.predictor);
+  energy.predictor += bill.counted("core.stores", each.predictor_store) +
+                      bill.counted("pmweaver.write_backs", each.predictor_flush) +
+                      bill.counted("pmweaver.by_stores", each.prediction) +
+                      bill.counted("pmweaver.by_timeout", each.prediction) +
+                      bill.counted("backend.writes", each.validation);
+}
+
 Storage deduplication_storage(const Blueprint& blueprint) {
   Storage storage =
       entries_storage(blueprint.parameters<MetadataCacheParameters>(), blueprint.chip());
@@ -382,6 +406,7 @@ ChoiceTable make_table() {
              return entries_storage(blueprint.parameters<MetadataCacheParameters>(),
                                     blueprint.chip());
            },
+       .energy = encryption_energy,
        .place = 3,
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
          return std::make_unique<Encryption>(blueprint.parameters<EncryptionParameters>());
@@ -392,6 +417,7 @@ ChoiceTable make_table() {
        .parameters = Groups{backend, ParameterGroup::of<DeduplicationParameters>("deduplication"),
                             counter_cache},
        .storage = deduplication_storage,
+       .energy = deduplication_energy,
        .place = 2,
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
          return std::make_unique<Deduplication>(blueprint.parameters<DeduplicationParameters>(),
@@ -403,6 +429,7 @@ ChoiceTable make_table() {
        .parameters =
            Groups{backend, ParameterGroup::of<IntegrityParameters>("integrity"), counter_cache},
        .storage = integrity_storage,
+       .energy = integrity_energy,
        .place = 4,
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
          return std::make_unique<Integrity>(blueprint.parameters<IntegrityParameters>(),
@@ -478,6 +505,7 @@ ChoiceTable make_table() {
            [](const Blueprint& blueprint) {
              return PmWeaver::storage(blueprint.parameters<PmWeaverParameters>(), blueprint.chip());
            },
+       .energy = pmweaver_energy,
        .make = [](const Blueprint& blueprint) -> std::unique_ptr<Precompute> {
          return std::make_unique<PmWeaver>(blueprint.parameters<PmWeaverParameters>(),
                                            blueprint.cores);

@@ -26,7 +26,7 @@ struct Inputs {
   }
 };
 
-// What a sub-operation works out, as far as that takes energy (machine/run/energy.hpp).
+// What a sub-operation works out, as far as that takes energy (machine/run/run_energy.hpp).
 enum class WorkKind : std::uint8_t {
   kNone,
   kPad,

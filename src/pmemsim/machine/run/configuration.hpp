@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pmemsim/common/energy.hpp"
 #include "pmemsim/common/page_placement.hpp"
 #include "pmemsim/common/parameters.hpp"
 #include "pmemsim/designs/choices.hpp"
@@ -17,7 +18,6 @@
 #include "pmemsim/machine/cpu/synchronisation.hpp"
 #include "pmemsim/machine/cpu/tlb.hpp"
 #include "pmemsim/machine/memory/memory_parameters.hpp"
-#include "pmemsim/machine/run/energy.hpp"
 
 namespace pmemsim {
 

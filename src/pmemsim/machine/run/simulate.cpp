@@ -1,4 +1,5 @@
 #include "pmemsim/machine/run/simulate.hpp"
+#include "pmemsim/machine/run/run_energy.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,7 @@
 #include "pmemsim/machine/memory/memory_statistics.hpp"
 #include "pmemsim/machine/run/machine.hpp"
 #include "pmemsim/machine/run/room.hpp"
+#include "pmemsim/machine/run/run_energy.hpp"
 
 namespace pmemsim {
 namespace {
@@ -79,7 +81,8 @@ void Machine::describe_statistics(StatisticsCollector& collector) const {
   design_.statistics(collector);
   if (!configuration_.design.operations().empty()) {
     const Picoseconds core_time = end() * cores_used_;
-    collector.group("energy", energy_of(configuration_.energy, collector.found, core_time));
+    const EnergyBill bill(configuration_.energy, collector.found, core_time);
+    collector.group("energy", energy_of(bill, configuration_.blueprint()));
   }
   collector("events", queue_.executed(), "events", "Events that the simulation executed");
 }

@@ -1,13 +1,17 @@
-// The energy of a run with operations of the backend, from what components have counted: so much
-// for each thing that is done, whether somebody uses it or not, and power for as long as cores run.
-// Nothing is counted for it while a machine runs. docs/model.md says where the figures are from.
+// The energy of a run, from what components have counted: so much for each thing that is done,
+// whether somebody uses it or not, and power for as long as cores run. Nothing is counted for it
+// while a machine runs. docs/model.md says where the figures are from.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "pmemsim/common/parameters.hpp"
 #include "pmemsim/common/statistics.hpp"
+#include "pmemsim/common/units.hpp"
 
 namespace pmemsim {
 
@@ -97,8 +101,44 @@ struct Energy {
   }
 };
 
-// `core_time`: of all cores that run a thread, together.
-Energy energy_of(const EnergyParameters& parameters, std::span<const Statistic> statistics,
-                 Picoseconds core_time);
+// What a run has counted, and what that takes, in picojoules.
+class EnergyBill {
+ public:
+  // `core_time`: of all cores that run a thread, together.
+  EnergyBill(const EnergyParameters& prices, std::span<const Statistic> statistics,
+             Picoseconds core_time)
+      : prices_(prices), statistics_(statistics), core_time_(core_time) {}
+
+  const EnergyParameters& prices() const { return prices_; }
+  // Nothing of what the run's design hasn't got.
+  double count(std::string_view name) const {
+    const auto found = std::ranges::find(statistics_, name, &Statistic::name);
+    return found == statistics_.end() ? 0 : found->value;
+  }
+  double counted(std::string_view name, Picojoules each) const { return count(name) * price(each); }
+  double lines(std::string_view bytes, Picojoules each) const {
+    return count(bytes) / static_cast<double>(kLineBytes) * price(each);
+  }
+  double look_ups(const std::string& cache, Picojoules each) const {
+    return (count(cache + ".hits") + count(cache + ".misses")) * price(each);
+  }
+  // A kind of sub-operations of the backend, and of these, those that no write has used.
+  double executed(const std::string& work, Picojoules each) const {
+    return counted("backend." + work, each);
+  }
+  double unused(const std::string& work, Picojoules each) const {
+    return counted("backend." + work + "_unused", each);
+  }
+  double over_core_time(Milliwatts power) const {
+    return static_cast<double>(power.count) * static_cast<double>(core_time_.count) / 1000;
+  }
+
+ private:
+  static double price(Picojoules each) { return static_cast<double>(each.count); }
+
+  const EnergyParameters prices_;
+  std::span<const Statistic> statistics_;
+  const Picoseconds core_time_;
+};
 
 }  // namespace pmemsim
