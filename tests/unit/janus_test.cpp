@@ -289,59 +289,6 @@ TEST(Janus, AThreadThatEndsTakesAllAlong) {
   EXPECT_EQ(bench.write(kLine, 1), kParallel);
 }
 
-// Memory that is swapped: its results, and all that is on its way to them.
-TEST(Janus, LinesInARangeAreDiscardedWhereverTheyAre) {
-  const auto left_to_do = [](std::uint64_t line, bool swapped) {
-    JanusBench bench(with(kOneCore, {kOneUnit, {"integrity.staleness", "ignored"}}));
-    Janus janus({}, 1);
-    janus.connect(bench.context());
-    bench.design.backend().expect_predictions(janus.result_buffer(), janus);
-    const auto hint = [&](HintKind kind, std::uint64_t first, std::span<const std::byte> data) {
-      const auto bytes = static_cast<std::uint32_t>(data.size());
-      const auto object = static_cast<std::uint32_t>(1 + first);
-      janus.hint(0, {kind, object, kAddress + first * 64, bytes, data}, bench.queue.now());
-    };
-    hint(HintKind::kBoth, 0, data_of(1));
-    bench.wait(ns(1000));  // the result buffer has it
-    std::array<std::byte, 2 * kLineBytes> both{};
-    std::ranges::copy(data_of(3), both.begin());
-    std::ranges::copy(data_of(4), both.begin() + kLineBytes);
-    hint(HintKind::kBothBuffered, 1, data_of(2));
-    hint(HintKind::kBoth, 2, both);
-    bench.wait(ns(100));  // the request queue, the unit and the operation queue have a line each
-    hint(HintKind::kBoth, 64, data_of(5));
-    hint(HintKind::kStartBuffered, 1, {});
-    if (swapped) janus.discard_range(kLine, {kLine.number + 4});
-    bench.wait(ns(5000));
-    return bench.write({kLine.number + line}, line == 64 ? 5 : line + 1);
-  };
-  for (const std::uint64_t line : {0, 1, 2, 3}) {
-    EXPECT_EQ(left_to_do(line, false), ns(0)) << line;
-    EXPECT_EQ(left_to_do(line, true), kTree) << line;
-  }
-  EXPECT_EQ(left_to_do(64, true), ns(0)) << "it isn't among them";
-}
-
-TEST(Janus, LinesOnTheirWayAreDiscardedToo) {
-  const auto left_to_do = [](std::uint64_t first, std::uint64_t end) {  // for the second of two
-    JanusBench bench(kOneCore);
-    Janus janus({}, 1);
-    janus.connect(bench.context());
-    bench.design.backend().expect_predictions(janus.result_buffer(), janus);
-    std::array<std::byte, 2 * kLineBytes> both{};
-    std::ranges::copy(data_of(1), both.begin());
-    std::ranges::copy(data_of(2), both.begin() + kLineBytes);
-    janus.hint(0, {HintKind::kBoth, 1, kAddress, 2 * kLineBytes, both}, bench.queue.now());
-    bench.wait(kWay - ns(1));
-    janus.discard_range({kLine.number + first}, {kLine.number + end});
-    bench.wait(ns(1000));
-    return bench.write({kLine.number + 1}, 2);
-  };
-  EXPECT_EQ(left_to_do(0, 1), ns(0));
-  EXPECT_EQ(left_to_do(1, 2), kTree);
-  EXPECT_EQ(left_to_do(2, 3), ns(0));
-}
-
 // ---- What other writes do to results
 
 TEST(Janus, AWriteOfTheLineChangesItsCounter) {

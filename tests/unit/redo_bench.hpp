@@ -7,10 +7,10 @@
 
 #include "pmemsim/designs/atomicity/atomicity.hpp"
 #include "pmemsim/designs/atomicity/hw_redo.hpp"
-#include "pmemsim/designs/atomicity/redo_regions.hpp"
 #include "unit/crash_plug.hpp"
 #include "unit/memory_bench.hpp"
 #include "unit/platform.hpp"
+#include "unit/whole_redo.hpp"
 
 namespace pmemsim {
 

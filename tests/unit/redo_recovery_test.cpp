@@ -13,6 +13,7 @@
 #include "pmemsim/machine/run/machine.hpp"
 #include "shared_regions.hpp"
 #include "unit/crash_machine.hpp"
+#include "unit/whole_redo.hpp"
 
 namespace pmemsim {
 namespace {

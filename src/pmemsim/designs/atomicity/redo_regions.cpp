@@ -8,10 +8,6 @@
 
 namespace pmemsim {
 
-void recover_redo_log(const HwRedo::Survivors& survivors, RecoveryView pm) {
-  for (const LoggedRegion& region : regions_to_redo(survivors, pm)) redo(region, pm);
-}
-
 std::vector<LoggedRegion> regions_to_redo(const HwRedo::Survivors& survivors,
                                           const RecoveryView& pm) {
   std::vector<RegionRange> wanted;

@@ -11,12 +11,6 @@
 
 namespace pmemsim {
 
-// Writes what committed regions have logged to its place. `pm` is the device, with what the write
-// pending queues held on top. Doing it again changes nothing.
-void recover_redo_log(const HwRedo::Survivors& survivors, RecoveryView pm);
-
-// Its two steps.
-
 struct LoggedRegion {
   CoreId core = 0;
   std::uint64_t number = 0;
@@ -25,9 +19,11 @@ struct LoggedRegion {
 };
 
 // Those that have committed and whose logs aren't released, in the order in which to redo them.
+// `pm` is the device, with what the write pending queues held on top.
 std::vector<LoggedRegion> regions_to_redo(const HwRedo::Survivors& survivors,
                                           const RecoveryView& pm);
 
+// Writes what the region has logged to its place. Doing it again changes nothing.
 void redo(const LoggedRegion& region, RecoveryView& pm);
 
 }  // namespace pmemsim

@@ -272,17 +272,6 @@ void Janus::thread_ended(CoreId core) {
   }
 }
 
-void Janus::discard_range(Line first, Line end) {
-  const auto swapped = [&](const Part& part) {
-    return part.line && *part.line >= first && *part.line < end;
-  };
-  for (Arriving& arriving : arriving_) std::erase_if(arriving.request.parts, swapped);
-  for (Request& request : requests_) std::erase_if(request.parts, swapped);
-  std::erase_if(requests_, [](const Request& each) { return each.parts.empty(); });
-  std::erase_if(operations_, [&](const Operation& each) { return swapped(each.part); });
-  context_->pm.discard_range(first, end);
-}
-
 void Janus::statistics(StatisticsCollector& collector) const {
   collector.group("janus", statistics_);
 }

@@ -20,8 +20,8 @@
 //   7  An entry goes when its write comes, when it is too old, with its thread (4.6), with its
 //      range of addresses, or when its line's counter changes (designs/backend/result_buffer.hpp).
 //      What a write may use is said in designs/backend/schedule.hpp, rule 4.
-//   8  A thread that ends, or is taken back, takes its requests and operations along (4.6). So does
-//      memory that is swapped. [Open: 4.6 clears the result buffer alone]
+//   8  A thread that ends, or is taken back, takes its requests and operations along (4.6).
+//      Memory that is swapped isn't modelled, since no recording tells of swaps.
 #pragma once
 
 #include <cstdint>
@@ -97,8 +97,6 @@ class Janus final : public Precompute {
   void hint(CoreId core, const Hint& hint, Picoseconds when) override;
   void observe(HintObserver* observer) override { observer_ = observer; }
   void thread_ended(CoreId core) override;
-  // From one line to before another: their pages are swapped, of which no recording tells.
-  void discard_range(Line first, Line end);
   void outcome(const Outcome& outcome) override;
   void statistics(StatisticsCollector& collector) const override;
 

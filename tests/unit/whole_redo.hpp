@@ -1,0 +1,12 @@
+// A recovery that redoes all of a redo log: what an incremental one must leave, too.
+#pragma once
+
+#include "pmemsim/designs/atomicity/redo_regions.hpp"
+
+namespace pmemsim {
+
+inline void recover_redo_log(const HwRedo::Survivors& survivors, RecoveryView pm) {
+  for (const LoggedRegion& region : regions_to_redo(survivors, pm)) redo(region, pm);
+}
+
+}  // namespace pmemsim
