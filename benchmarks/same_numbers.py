@@ -12,7 +12,7 @@ It measures
   - every statistic of every workload on every design, on one machine;
   - the same of five workloads on all other machines, on designs that differ most; with --full of
     every workload on every design there, too, which takes hours;
-  - crashes of every design that promises something, with stories, and of all mutants;
+  - crashes of every design that promises something, with stories, and of all injected faults;
   - all values of `pmemsim reproduce asap lalea` (not with --quick).
 
 Values that a clock or a path has given are left out. `compare` prints what differs, up to 20
@@ -109,7 +109,7 @@ class Measured:
         found: dict[str, object] = {
             "compare": self.json_of("compare", *traces, "-d", all_designs, "-m", MACHINE),
             "crash": self.json_of("crash", *short, "--all-designs", "--subsets", "1"),
-            "mutants": self.json_of("crash", "--mutants"),
+            "faults": self.json_of("selftest"),
         }
         for machine in self.presets("machines"):
             if machine != MACHINE:

@@ -171,7 +171,7 @@ def test_bad_input_is_refused_in_a_sentence(arguments: list[str], sentence: str)
         (["trace", "inf"], ["trace: inf: unknown command; did you mean 'info'?"]),
         (["run", "queue", "more", *ON_ASAP], ["run: more: is more than it takes; leave it out"]),
         (["run", "queue", "-d"], ["-d: needs a value after it"]),
-        (["crash", "--mutants=3"], ["--mutants: takes no value; leave it out"]),
+        (["crash", "--all-designs=3"], ["--all-designs: takes no value; leave it out"]),
         (
             ["run", "queue", *ON_ASAP, "--instances", "x"],
             ["run: --instances x: must be a whole number; see: pmemsim run --help"],

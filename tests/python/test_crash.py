@@ -1,4 +1,4 @@
-"""`pmemsim crash`: verdicts, stories, a program's own check, mutants."""
+"""`pmemsim crash`: verdicts, stories, a program's own check."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from pathlib import Path
 
 import pytest
 from pmemsim.errors import StuckError
-from pmemsim.mutants import mutants
 from pmemsim.presets import preset_names
 from pmemsim.random_programs import crash_programs
 from pmemsim.stress import stress_sets
 from pmemsim.workloads import WorkloadRun
-from support import interrupt, long_except, pmemsim
+from support import interrupt, pmemsim
 
-from pmemsim import _core
 from pmemsim.crash import Case, CrashRun, Points, promising_designs
 
 TINY = ("--threads", "2", "--regions", "40")
@@ -462,18 +460,12 @@ def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_p
         (["--design", "asap", "--random", "0"], "--random 0: must be 1 to"),
         (["--design", "asap", "--random", "100001"], "--random 100001: must be 1 to 100000"),
         (["--design", "asap", "--random", "2", "--seed", str(2**64 - 1)], "must be 0 to"),
-        (["--mutants", "--random", "5"], "--random 5: each mutant has its own"),
-        (["--mutants", "--stress"], "--stress: each mutant has its own"),
-        (["--mutants", "--design", "np"], "there are mutants of"),
-        (["queue", "--mutants"], "queue: each mutant has its own"),
         (
             ["queue", "--design", "asap,lad", "--keep-image", "kept"],
             "--keep-image: give one target and one design",
         ),
         (["queue", "--design", "asap", "--keep-image", "/no/such"], "/no does not exist"),
-        (["--mutants", "--points", "5"], "--points 5: each mutant has its own"),
-        (["--mutants", "--seed", "0"], "--seed 0: each mutant has its own"),
-        (["--mutants", "--workloads", "queue"], "--workloads queue: each mutant has its own"),
+        (["--mutants"], "--mutants: is a command of its own now: pmemsim selftest"),
     ],
 )
 def test_what_cannot_be_is_refused(arguments: list[str], sentence: str) -> None:
@@ -573,46 +565,3 @@ def test_a_check_that_has_seen_nothing_is_no_success(without_regions: dict[str, 
     done = pmemsim("crash", without_regions["unflushed"], "-d", "sw-undo", "--check", "true")
     assert done.returncode == 2
     assert "no image was judged" in done.stderr
-
-
-def test_three_mechanisms_or_more_of_each_design_are_broken() -> None:
-    count = Counter(mutant.design for mutant in mutants())
-    # These have the ordering of one that is broken, and the atomicity of another.
-    orderings = ("dpo", "hops", "pmem-spec")
-    of_parts = {f"{ordering}-{log}" for ordering in orderings for log in ("bare", "redo")}
-    few = {design for design in preset_names("design") if count[design] < 3}
-    # The operations of these are those of parallel.
-    ideals = {"ideal", "ideal-free"}
-    assert few == {"np", "eadr-redo", "serialized", "janus"} | ideals | of_parts
-
-
-def test_every_switch_that_breaks_a_design_is_a_mutant() -> None:
-    switches = {fault["name"] for fault in _core.faults()}
-    # Speculation IDs find nothing where releases wait, and no workload's threads store to words of
-    # one line while one of them is on its way, or read a line between two stores to it that are
-    # (docs/crash.md says which tests show what they do).
-    others = switches - {mutant.switch for mutant in mutants()}
-    # A forger of images, bits that nobody can correct, and lines that are dropped and read again
-    # are for unit tests, and writes of one line that take different times for the contract's
-    # backend; and nothing but time follows from results for another line.
-    assert others == {
-        "backend.order",
-        "backend.prepared_line",
-        "backend.registers",
-        "compression.dropped",
-        "error_correction.detect",
-        "integrity.address",
-        "pmem_spec.early_store",
-        "pmem_spec.tags",
-        "pmem_spec.masks",
-        "wear_leveling.wait",
-    }
-
-
-@pytest.mark.parametrize(
-    "design", long_except(sorted({mutant.design for mutant in mutants()}), "hops", "lad")
-)
-def test_every_mutant_is_caught(design: str) -> None:
-    done = pmemsim("crash", "--mutants", "--design", design)
-    assert done.returncode == 0, done.stderr
-    assert "NOT CAUGHT" not in done.stdout

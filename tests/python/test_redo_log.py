@@ -101,8 +101,8 @@ def test_a_log_and_a_design_that_do_not_go_together_are_refused() -> None:
     assert redo.returncode == 2
     assert redo.stderr.splitlines()[-1] == (
         "pmemsim: designs/asap.yaml:6: atomicity=asap can't run a recording with a redo log, in "
-        "which a region's stores come at its end; choose atomicity=software-redo, or record it with "
-        "an undo log (a program of your own: without -DPM_REDO_LOG)"
+        "which a region's stores come at its end; choose atomicity=software-redo, or record it "
+        "with an undo log (a program of your own: without -DPM_REDO_LOG)"
     )
     undo = pmemsim("run", "vacation", *SMALL_OPTIONS, "-d", "sw-redo", "-m", "asap")
     assert undo.returncode == 2

@@ -23,6 +23,7 @@ from pmemsim.cli import (
     matrix,
     record,
     reproduce,
+    selftest,
     simulate,
     sweep,
     trace,
@@ -115,6 +116,7 @@ app.command("run", cls=WorkloadCommand)(simulate.run_command)
 app.command("compare", cls=WorkloadCommand)(simulate.compare_command)
 app.command("check", cls=WorkloadCommand)(check.check_command)
 app.command("crash", cls=WorkloadCommand)(crash.crash_command)
+app.command("selftest")(selftest.selftest_command)
 app.command("decode")(decode.decode_command)
 app.command("matrix", cls=WorkloadCommand)(matrix.matrix_command)
 app.add_typer(analyze.app, name="analyze")

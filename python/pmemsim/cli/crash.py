@@ -13,7 +13,6 @@ from typing import Annotated
 import typer
 
 from pmemsim import crash as crashing
-from pmemsim import mutants as broken
 from pmemsim import random_programs
 from pmemsim.cli.choices import (
     Backends,
@@ -83,13 +82,7 @@ def crash_command(
         ),
     ] = False,
     backends: Backends = None,
-    mutants: Annotated[
-        bool,
-        typer.Option(
-            "--mutants",
-            help="Crash designs that are broken on purpose instead: all, or those of --design.",
-        ),
-    ] = False,
+    mutants: Annotated[bool, typer.Option("--mutants", hidden=True)] = False,
     more_targets: Annotated[
         str | None, typer.Option("--workloads", help="Targets, by commas.")
     ] = None,
@@ -244,7 +237,6 @@ def crash_command(
         pmemsim crash --all-designs --workloads queue,btree --threads 4 --points 10000
         pmemsim crash --all-designs --stress --random 100 --seed 1
         pmemsim crash queue --design asap,lad --backends verified-janus -m janus
-        pmemsim crash --mutants
         pmemsim crash mine.pmt --model px86 --check './mine --verify'
         pmemsim crash mine.pmt --model px86 --check-in-process ./mine_check.so
         pmemsim crash mine.pmt --model promises -d asap,hops --check './mine --verify'
@@ -263,6 +255,8 @@ def crash_command(
     nothing else, a check that has seen no image.
     """
     problems = Problems()
+    if mutants:
+        problems.add(["--mutants: is a command of its own now: pmemsim selftest"])
     with problems.collected():
         check_outputs(json_path)
     with problems.collected():
@@ -295,7 +289,6 @@ def crash_command(
                 "--all-designs": "" if all_designs else None,
                 "--machine": machine,
                 "--backends": backends,
-                "--mutants": "" if mutants else None,
                 "--random": random,
                 "--set": ", ".join(overrides or []) or None,
                 "--stress": "" if stress else None,
@@ -317,32 +310,6 @@ def crash_command(
         if value is not None
     )
     machine = _MACHINE if machine is None else machine
-    if mutants:
-        given: dict[str, object] = {
-            "": " ".join(targets or []) or None,
-            "--workloads": more_targets,
-            "--all-designs": "" if all_designs else None,
-            "--backends": backends,
-            "--random": random,
-            "--stress": "" if stress else None,
-            "--set": ", ".join(overrides or []) or None,
-            "--points": points if points != "all" else None,
-            "--at": at,
-            "--subsets": subsets or None,
-            "--check": check,
-            "--check-in-process": check_in_process,
-            "--check-images": check_images,
-            "--check-timeout": check_timeout,
-            "--save-image": save_image,
-            "--keep-image": keep_image,
-            **recipe.given,
-        }
-        problems.add(
-            f"{option} {value}".strip() + ": each mutant has its own; leave it out beside --mutants"
-            for option, value in given.items()
-            if value is not None
-        )
-        return _crash_mutants(designs, machine, json_path, jobs, problems)
     chosen_points = _points(points, recipe.seed, at, subsets, problems)
     # The oracle sees all images; starting random programs for some would take longer than that.
     default = crashing.DEFAULT_CHECKS if random is None or checker.given else 0
@@ -396,7 +363,6 @@ def crash_command(
         results = {
             "runs": [run.to_dict() for run in shown],
             "refused": [vars(case) for case in refused],
-            "mutants": [],
         }
         write_json(results, json_path)
     if json_path != "-":
@@ -493,58 +459,6 @@ class _Crashes:
         if self.check_images is None:
             words += ["--check-images", "all"]
         return shlex.join([*words, *self.checker.options])
-
-
-def _crash_mutants(
-    designs: str | None, machine: str, json_path: str | None, jobs: int | None, problems: Problems
-) -> None:
-    chosen = list(broken.mutants())
-    if designs is not None:
-        names = names_of(designs, problems)
-        chosen = [mutant for mutant in chosen if mutant.design in names]
-        if not chosen:
-            known = ", ".join(dict.fromkeys(mutant.design for mutant in broken.mutants()))
-            problems.add([f"--design {designs}: there are mutants of {known} only"])
-    problems.raise_any()
-    recordings = list(dict.fromkeys(mutant.workload for mutant in chosen))
-    opened = open_traces([Target(run.workload, run) for run in recordings], jobs)
-    traces = dict(zip(recordings, opened, strict=True))
-    with progress_of(broken.labels(chosen)) as progress:
-        verdicts, sound = broken.judge(chosen, machine, traces, jobs, progress)
-    if json_path:
-        results = {
-            "runs": [run.to_dict() for run in sound],
-            "refused": [],
-            "mutants": [verdict.to_dict() for verdict in verdicts],
-        }
-        write_json(results, json_path)
-    if json_path != "-":
-        _print_mutants(verdicts)
-    missed = [v.mutant for v in verdicts if not v.caught]
-    if missed:
-        text = ", ".join(f"{mutant.design} with {mutant.switch}" for mutant in missed)
-        raise CheckFailed(f"not caught: {text}")
-    _fail_if_wrong(sound)
-
-
-def _print_mutants(verdicts: Sequence[broken.Verdict]) -> None:
-    rows = [
-        (
-            verdict.mutant.design,
-            verdict.mutant.switch,
-            verdict.mutant.what,
-            verdict.run.stress,
-            verdict.run.workload,
-            f"{verdict.run.points:,}",
-            f"{verdict.run.violations:,}",
-            "caught" if verdict.caught else "NOT CAUGHT",
-        )
-        for verdict in verdicts
-    ]
-    columns = [
-        "design", "mutant", "what is missing", "stress", "workload", ">points", ">violations", "",
-    ]  # fmt: skip
-    out.print(table("designs broken on purpose", columns, rows))
 
 
 def _find_target(target: str, recipe: Recipe) -> Target:

@@ -6,6 +6,7 @@ error of its own, or if the process dies or doesn't end.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pmemsim.crash import Points, verify
@@ -61,10 +62,14 @@ class Trials:
         )
 
 
-def run_trials(first_seed: int, wanted: int) -> Trials:
+def run_trials(
+    first_seed: int, wanted: int, progress: Callable[[float], None] | None = None
+) -> Trials:
     """Try consecutive seeds until so many cases have run, or until far too many didn't."""
     trials = Trials()
     for seed in range(first_seed, first_seed + _SEEDS_PER_CASE * wanted):
+        if progress is not None:
+            progress(trials.ran / wanted)
         if trials.ran == wanted:
             return trials
         _try_seed(seed, trials)

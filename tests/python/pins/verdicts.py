@@ -15,9 +15,10 @@ from pmemsim.executor import Failure, Finished
 from pmemsim.jobs import Job
 from pmemsim.lint_hints import lint
 from pmemsim.matrix import Plan
-from pmemsim.mutants import Mutant, mutants
 from pmemsim.presets import preset_names
 from pmemsim.program_check import Model, check_program
+from pmemsim.selftest.injected_faults import InjectedFault
+from pmemsim.selftest.injected_faults import injected_faults as all_faults
 from pmemsim.worker import perform
 
 from pins.configurations import (
@@ -95,22 +96,22 @@ def crash() -> Files:
 def injected_faults() -> Files:
     """Crash every design with an injected fault at some points, and count violations."""
     lines = []
-    for mutant in mutants():
-        assert mutant.setting is not None
-        set_beside = [mutant.stress.name] if mutant.stress else []
-        set_beside += [f"{key.rpartition('.')[2]}={value}" for key, value in mutant.extra]
-        switch = mutant.switch if mutant.is_fault else "=".join(mutant.setting)
-        what = " ".join([mutant.design, switch, *set_beside])
-        lines.append(f"{what} {_violations(mutant)}")
+    for fault in all_faults():
+        assert fault.setting is not None
+        set_beside = [fault.stress.name] if fault.stress else []
+        set_beside += [f"{key.rpartition('.')[2]}={value}" for key, value in fault.extra]
+        switch = fault.switch if fault.is_fault else "=".join(fault.setting)
+        what = " ".join([fault.design, switch, *set_beside])
+        lines.append(f"{what} {_violations(fault)}")
     return {"verdicts/injected_faults.txt": lines}
 
 
-def _violations(mutant: Mutant) -> str:
-    assert mutant.setting is not None
-    stress = dict(mutant.stress.values) if mutant.stress else {}
-    settings = stress | dict(mutant.extra) | dict([mutant.setting])
-    broken = configuration(mutant.design, "asap", settings)
-    trace = largest_recording(mutant.design, "asap")
+def _violations(fault: InjectedFault) -> str:
+    assert fault.setting is not None
+    stress = dict(fault.stress.values) if fault.stress else {}
+    settings = stress | dict(fault.extra) | dict([fault.setting])
+    broken = configuration(fault.design, "asap", settings)
+    trace = largest_recording(fault.design, "asap")
     try:
         return str(verify(trace, broken, Points(sample=100, subsets=1), None, "").violations)
     except Error:  # Nothing becomes persistent without flushes.

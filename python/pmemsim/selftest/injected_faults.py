@@ -26,7 +26,7 @@ SUBSETS = 2
 
 
 @dataclass(frozen=True)
-class Mutant:
+class InjectedFault:
     """A design without one of its protective mechanisms."""
 
     design: str
@@ -40,7 +40,7 @@ class Mutant:
     stress: StressSet | None
     """What else makes the mechanism matter; the design with that alone must be right."""
     extra: tuple[tuple[str, str], ...] = ()
-    """The same: parameters of the mutant's own, a backend that no preset has among them."""
+    """The same: parameters of the fault's own, a backend that no preset has among them."""
 
     @property
     def is_fault(self) -> bool:
@@ -48,9 +48,9 @@ class Mutant:
         return self.setting is not None and self.setting[0] == FAULTS_KEY
 
     @property
-    def unbroken(self) -> Mutant:
+    def sound(self) -> InjectedFault:
         """The same with nothing taken away."""
-        return Mutant(self.design, "", None, "", self.workload, self.stress, self.extra)
+        return InjectedFault(self.design, "", None, "", self.workload, self.stress, self.extra)
 
     def configuration(self, machine: str) -> Configuration:
         """The design on a machine, with the fault if there is one."""
@@ -74,10 +74,10 @@ class Mutant:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What crash verification says of a mutant."""
+class FaultVerdict:
+    """What crash verification says of a fault."""
 
-    mutant: Mutant
+    fault: InjectedFault
     run: CrashRun
 
     @property
@@ -88,9 +88,9 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """The verdict as `--json` writes it."""
         return {
-            "design": self.mutant.design,
-            "mutant": self.mutant.switch,
-            "what": self.mutant.what,
+            "design": self.fault.design,
+            "fault": self.fault.switch,
+            "what": self.fault.what,
             "stress": self.run.stress,
             "caught": self.caught,
             "workload": self.run.workload,
@@ -101,13 +101,14 @@ class Verdict:
 
 
 @cache
-def mutants() -> tuple[Mutant, ...]:
-    """All mutants, in the order of configs/mutants.yaml."""
-    text = (resources.files("pmemsim") / "configs" / "mutants.yaml").read_text(encoding="utf-8")
-    return tuple(_mutant(entry) for entry in yaml.load(text, OWN_YAML)["mutants"])
+def injected_faults() -> tuple[InjectedFault, ...]:
+    """All faults, in the order of configs/injected_faults.yaml."""
+    file = resources.files("pmemsim") / "configs" / "injected_faults.yaml"
+    entries = yaml.load(file.read_text(encoding="utf-8"), OWN_YAML)["faults"]
+    return tuple(_fault(entry) for entry in entries)
 
 
-def _mutant(entry: dict[str, Any]) -> Mutant:
+def _fault(entry: dict[str, Any]) -> InjectedFault:
     run = WorkloadRun.of(
         entry["workload"],
         threads=entry.get("threads", 4),
@@ -119,42 +120,42 @@ def _mutant(entry: dict[str, Any]) -> Mutant:
     switch = entry.get("fault") or entry["parameter"]
     setting = (FAULTS_KEY, switch) if "fault" in entry else (switch, str(entry["value"]))
     extra = tuple((key, str(value)) for key, value in entry.get("set", {}).items())
-    return Mutant(entry["design"], switch, setting, entry["what"], run, stress, extra)
+    return InjectedFault(entry["design"], switch, setting, entry["what"], run, stress, extra)
 
 
-def judge(
-    chosen: Sequence[Mutant],
+def check_faults(
+    chosen: Sequence[InjectedFault],
     machine: str,
     traces: dict[WorkloadRun, Trace],
     jobs: int | None = None,
     progress: Callable[[int, float], None] | None = None,
-) -> tuple[list[Verdict], list[CrashRun]]:
-    """Crash all mutants, and all the designs that they are made of; `progress` counts both."""
+) -> tuple[list[FaultVerdict], list[CrashRun]]:
+    """Crash all faults, and all the designs that they are made of; `progress` counts both."""
 
-    def task(mutant: Mutant) -> Callable[[Report], CrashRun]:
+    def task(fault: InjectedFault) -> Callable[[Report], CrashRun]:
         return lambda report: verify(
-            traces[mutant.workload],
-            mutant.configuration(machine),
+            traces[fault.workload],
+            fault.configuration(machine),
             Points(subsets=SUBSETS),
             None,
-            mutant.command(machine),
+            fault.command(machine),
             report,
-            mutant.stress.name if mutant.stress else "",
+            fault.stress.name if fault.stress else "",
         )
 
-    runs = run_all([task(mutant) for mutant in (*chosen, *_unbroken(chosen))], jobs, progress)
-    verdicts = [Verdict(mutant, run) for mutant, run in zip(chosen, runs, strict=False)]
+    runs = run_all([task(fault) for fault in (*chosen, *_sound(chosen))], jobs, progress)
+    verdicts = [FaultVerdict(fault, run) for fault, run in zip(chosen, runs, strict=False)]
     return verdicts, runs[len(chosen) :]
 
 
-def labels(chosen: Sequence[Mutant]) -> list[str]:
+def labels(chosen: Sequence[InjectedFault]) -> list[str]:
     """What `judge` works on, in words, in its order."""
     return [
-        *(f"{mutant.design} with {mutant.switch}" for mutant in chosen),
-        *(f"{mutant.design} unbroken" for mutant in _unbroken(chosen)),
+        *(f"{fault.design} with {fault.switch}" for fault in chosen),
+        *(f"{fault.design} without it" for fault in _sound(chosen)),
     ]
 
 
-def _unbroken(chosen: Sequence[Mutant]) -> list[Mutant]:
-    """What the mutants are made of, each once."""
-    return list(dict.fromkeys(mutant.unbroken for mutant in chosen))
+def _sound(chosen: Sequence[InjectedFault]) -> list[InjectedFault]:
+    """What the faults are made of, each once."""
+    return list(dict.fromkeys(fault.sound for fault in chosen))

@@ -1,0 +1,179 @@
+"""`pmemsim selftest`: faults that crash verification must notice, and random configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from pmemsim.cli.choices import names_of
+from pmemsim.cli.console import out, progress_of, table
+from pmemsim.cli.options import Jobs, Json, check_jobs, check_outputs
+from pmemsim.cli.recordings import open_traces
+from pmemsim.errors import CheckFailed, Problems
+from pmemsim.files import write_json
+from pmemsim.selftest.injected_faults import (
+    FaultVerdict,
+    InjectedFault,
+    check_faults,
+    injected_faults,
+    labels,
+)
+from pmemsim.selftest.trials import Trials, run_trials
+from pmemsim.targets import Target
+
+_MACHINE = "asap"
+_MOST_TRIALS = 10**6
+
+
+def selftest_command(
+    designs: Annotated[
+        str | None,
+        typer.Option("--design", "--designs", "-d", help="Only their faults; by commas."),
+    ] = None,
+    *,
+    machine: Annotated[
+        str | None, typer.Option("--machine", "-m", help="The machine.", show_default=_MACHINE)
+    ] = None,
+    random: Annotated[
+        int | None,
+        typer.Option(
+            "--random",
+            help="Instead of faults, run and crash so many random configurations: layers, "
+            "machines and extreme values, each with a random program.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", help="With --random: the first seed.", show_default="1"),
+    ] = None,
+    json_path: Json = None,
+    jobs: Jobs = None,
+) -> None:
+    """Show that crash verification notices what it is for.
+
+    Each fault takes one protective mechanism of a design away, and a crash must then leave a wrong
+    image; without the fault, none. `pmemsim list faults` shows what can be injected. With --random,
+    configurations that nobody has thought of are run twice and crashed: both runs must be equal,
+    and no image wrong.
+
+    Exit code 1 means that a fault was not noticed, or that a random configuration failed.
+
+    Examples:
+        pmemsim selftest --design asap
+
+        pmemsim selftest --random 20 --seed 1000
+    """
+    problems = Problems()
+    with problems.collected():
+        check_outputs(json_path)
+    with problems.collected():
+        check_jobs(jobs)
+    if random is not None:
+        _run_random(random, seed, designs, machine, json_path, problems)
+        return
+    if seed is not None:
+        problems.add([f"--seed {seed}: goes with --random"])
+    chosen = _chosen(designs, problems)
+    problems.raise_any()
+    _inject(chosen, machine or _MACHINE, json_path, jobs)
+
+
+def _chosen(designs: str | None, problems: Problems) -> list[InjectedFault]:
+    every = list(injected_faults())
+    if designs is None:
+        return every
+    names = names_of(designs, problems)
+    chosen = [fault for fault in every if fault.design in names]
+    if not chosen:
+        known = ", ".join(dict.fromkeys(fault.design for fault in every))
+        problems.add([f"--design {designs}: there are faults of {known} only"])
+    return chosen
+
+
+def _inject(
+    chosen: Sequence[InjectedFault], machine: str, json_path: str | None, jobs: int | None
+) -> None:
+    recordings = list(dict.fromkeys(fault.workload for fault in chosen))
+    opened = open_traces([Target(run.workload, run) for run in recordings], jobs)
+    traces = dict(zip(recordings, opened, strict=True))
+    with progress_of(labels(chosen)) as progress:
+        verdicts, sound = check_faults(chosen, machine, traces, jobs, progress)
+    if json_path:
+        results = {
+            "faults": [verdict.to_dict() for verdict in verdicts],
+            "runs": [run.to_dict() for run in sound],
+        }
+        write_json(results, json_path)
+    if json_path != "-":
+        _print(verdicts)
+    problems = [
+        f"{verdict.fault.design} with {verdict.fault.switch}: not noticed"
+        for verdict in verdicts
+        if not verdict.caught
+    ]
+    problems += [
+        f"{run.design} without a fault doesn't recover {run.workload}"
+        for run in sound
+        if run.violations > 0
+    ]
+    if problems:
+        raise CheckFailed("; ".join(problems))
+
+
+def _print(verdicts: Sequence[FaultVerdict]) -> None:
+    rows = [
+        (
+            verdict.fault.design,
+            verdict.fault.switch,
+            verdict.fault.what,
+            verdict.run.stress,
+            verdict.run.workload,
+            f"{verdict.run.points:,}",
+            f"{verdict.run.violations:,}",
+            "noticed" if verdict.caught else "NOT NOTICED",
+        )
+        for verdict in verdicts
+    ]
+    columns = [
+        "design", "fault", "what is missing", "stress", "workload", ">points", ">violations", "",
+    ]  # fmt: skip
+    out.print(table("injected faults", columns, rows))
+
+
+def _run_random(
+    wanted: int,
+    seed: int | None,
+    designs: str | None,
+    machine: str | None,
+    json_path: str | None,
+    problems: Problems,
+) -> None:
+    if not 1 <= wanted <= _MOST_TRIALS:
+        problems.add([f"--random {wanted}: must be 1 to {_MOST_TRIALS:,}"])
+    problems.add(
+        f"{option} {value}: random configurations have their own; leave it out beside --random"
+        for option, value in (("--design", designs), ("--machine", machine))
+        if value is not None
+    )
+    problems.raise_any()
+    with progress_of(["random configurations"]) as progress:
+        trials = run_trials(1 if seed is None else seed, wanted, lambda share: progress(0, share))
+        progress(0, 1.0)
+    if json_path:
+        write_json(_to_dict(trials), json_path)
+    if json_path != "-":
+        out.print(str(trials))
+    if trials.failures:
+        raise CheckFailed("\n".join(trials.failures))
+
+
+def _to_dict(trials: Trials) -> dict[str, object]:
+    return {
+        "ran": trials.ran,
+        "crashed": trials.crashed,
+        "refusals": trials.refusals,
+        "known_defects": trials.known_defects,
+        "failures": trials.failures,
+    }

@@ -1,0 +1,103 @@
+"""`pmemsim selftest`: crash verification notices what it is for."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pmemsim.cli import selftest
+from pmemsim.errors import CheckFailed
+from pmemsim.presets import preset_names
+from pmemsim.selftest.injected_faults import FAULTS_KEY, injected_faults
+from support import long_except, pmemsim
+
+from pmemsim import _core
+
+
+def test_each_design_has_three_faults_or_more() -> None:
+    count = Counter(fault.design for fault in injected_faults())
+    # These have the ordering of one that has faults, and the atomicity of another.
+    orderings = ("dpo", "hops", "pmem-spec")
+    of_parts = {f"{ordering}-{log}" for ordering in orderings for log in ("bare", "redo")}
+    few = {design for design in preset_names("design") if count[design] < 3}
+    # The operations of these are those of parallel.
+    ideals = {"ideal", "ideal-free"}
+    assert few == {"np", "eadr-redo", "serialized", "janus"} | ideals | of_parts
+
+
+def test_every_fault_is_injected_into_some_design() -> None:
+    switches = {fault["name"] for fault in _core.faults()}
+    # Speculation IDs find nothing where releases wait, and no workload's threads store to words of
+    # one line while one of them is on its way, or read a line between two stores to it that are
+    # (docs/crash.md says which tests show what they do).
+    others = switches - {fault.switch for fault in injected_faults()}
+    # A forger of images, bits that nobody can correct, and lines that are dropped and read again
+    # are for unit tests, and writes of one line that take different times for the contract's
+    # backend; and nothing but time follows from results for another line.
+    assert others == {
+        "backend.order",
+        "backend.prepared_line",
+        "backend.registers",
+        "compression.dropped",
+        "error_correction.detect",
+        "integrity.address",
+        "pmem_spec.early_store",
+        "pmem_spec.tags",
+        "pmem_spec.masks",
+        "wear_leveling.wait",
+    }
+
+
+@pytest.mark.parametrize(
+    "design",
+    long_except(sorted({fault.design for fault in injected_faults()}), "hops", "lad"),
+)
+def test_every_injected_fault_is_noticed(design: str) -> None:
+    done = pmemsim("selftest", "--design", design)
+    assert done.returncode == 0, done.stderr
+    assert "NOT NOTICED" not in done.stdout
+
+
+def test_results_name_faults_and_sound_designs(tmp_path: Path) -> None:
+    output = tmp_path / "faults.json"
+    assert pmemsim("selftest", "-d", "x86-bare", "--json", output).returncode == 0
+    results = json.loads(output.read_text())
+    assert {fault["fault"] for fault in results["faults"]} == {
+        "x86.flush", "x86.fence", "x86.snoop", "x86.evictions",
+    }  # fmt: skip
+    assert all(fault["caught"] and fault["violations"] > 0 for fault in results["faults"])
+    assert all(run["violations"] == 0 for run in results["runs"])
+
+
+def test_a_fault_that_is_not_noticed_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    fault = injected_faults()[0]
+    harmless = replace(fault, switch="nothing", setting=(FAULTS_KEY, ""))
+    monkeypatch.setattr(selftest, "injected_faults", lambda: (harmless,))
+    with pytest.raises(CheckFailed, match="x86-bare with nothing: not noticed"):
+        selftest.selftest_command("x86-bare")
+
+
+def test_random_configurations_run_by_the_command(tmp_path: Path) -> None:
+    output = tmp_path / "random.json"
+    done = pmemsim("selftest", "--random", "2", "--seed", "1", "--json", output)
+    assert done.returncode == 0, done.stderr
+    assert "2 random configurations ran" in done.stdout
+    assert json.loads(output.read_text())["ran"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--design", "np"], "--design np: there are faults of x86-bare"),
+        (["--random", "0"], "--random 0: must be 1 to"),
+        (["--random", "2", "--design", "asap"], "--design asap: random configurations have their"),
+        (["--seed", "2"], "--seed 2: goes with --random"),
+    ],
+)
+def test_wrong_options_are_reported(arguments: list[str], sentence: str) -> None:
+    done = pmemsim("selftest", *arguments)
+    assert done.returncode == 2
+    assert sentence in done.stderr
