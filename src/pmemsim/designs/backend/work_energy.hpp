@@ -1,4 +1,5 @@
-// The energy of the work that sub-operations do (work_statistics.hpp), whichever operation has them.
+// The energy of the work that sub-operations do (work_statistics.hpp), whichever operation has
+// them.
 #pragma once
 
 #include <string>
