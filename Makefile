@@ -31,16 +31,22 @@ CTEST = rm -rf build/$(1)/test-times; ctest --preset $(1) --no-tests=error --par
 .PHONY: help setup demo quick test test-cxx test-python test-long test-long-cxx test-long-python update-pins bench lint docs clean
 
 help:
-	@echo "make setup   install what is missing, and pmemsim into $(VENV)"
-	@echo "make demo    record five workloads, compare two designs, draw a plot"
-	@echo "make quick   run the most telling tests of every module, in 90 s"
-	@echo "make test    run tests of every kind, in 6 minutes"
-	@echo "make test-long  run all tests, in C++ with sanitizers, in 20 minutes"
-	@echo "make update-pins  measure the pinned numbers of tests/pins again"
-	@echo "make bench   measure the simulator's own speed and memory"
-	@echo "make lint    check style, types and what clang-tidy knows"
-	@echo "make docs    write the generated tables of the documentation anew"
-	@echo "make clean   remove $(VENV) and build/"
+	@echo "Use"
+	@echo "  make setup             install what is missing, and pmemsim into $(VENV)"
+	@echo "  make demo              record five workloads, compare two designs, draw a plot"
+	@echo "Check a change"
+	@echo "  make quick             run the most telling tests of every module, in 90 s"
+	@echo "  make test              run tests of every kind, in 6 minutes"
+	@echo "  make test-cxx          ... those in C++"
+	@echo "  make test-python       ... those in Python"
+	@echo "  make lint              check style, types, the order of modules, clang-tidy"
+	@echo "  make test-long         run all tests, in C++ with sanitizers, in 20 minutes"
+	@echo "  make bench             measure the simulator's own speed and memory"
+	@echo "Write what is generated"
+	@echo "  make docs              the tables and the picture of the documentation"
+	@echo "  make update-pins       the pinned numbers of tests/pins"
+	@echo "Clean up"
+	@echo "  make clean             remove $(VENV) and build/"
 
 setup: $(STAMPS)/package
 
@@ -108,7 +114,7 @@ docs: setup
 	$(BIN)/python tools/generate_docs.py
 
 clean:
-	rm -rf build $(VENV)
+	rm -rf build $(VENV) compile_commands.json
 
 $(STAMPS)/system: tools/install_packages.sh
 	PYTHON=$(PYTHON) tools/install_packages.sh
@@ -126,4 +132,5 @@ $(STAMPS)/package: $(STAMPS)/venv $(SOURCES) pyproject.toml
 	@echo "pmemsim: building and installing pmemsim, which takes some minutes"
 	$(BIN)/python -m pip install --quiet --no-build-isolation \
 		--config-settings=cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=ON .
+	ln -sf build/wheel/compile_commands.json compile_commands.json  # where editors look for it
 	touch $@
