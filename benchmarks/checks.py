@@ -21,11 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from native_builds import ROOT
+from pmemsim.crash import CheckerWanted, checker_of
 from pmemsim.parallel import host_cores
 from pmemsim.persistency import Budget, Wanted, show_images
 from pmemsim.toolchain import compiler, native_compiler
-
-from pmemsim.crash import CheckerWanted, checker_of
 from pmemsim.trace import Trace
 
 SOURCE = ROOT / "benchmarks" / "checked_list.c"

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from command_line import chosen_workloads
-from pmemsim.targets import find_target
-from pmemsim.workloads import workloads
 
 import pmemsim
+from command_line import chosen_workloads
+from pmemsim.targets import find_target
 from pmemsim.trace import KINDS, PURPOSES, Trace
+from pmemsim.workloads import workloads
 
 RATIOS = (0.0, 0.5, 1.0)
 REGIONS = 1000

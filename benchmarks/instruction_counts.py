@@ -19,7 +19,6 @@ from pathlib import Path
 from command_line import chosen_workloads
 from native_builds import build_native, need
 from pmemsim.recording import build_workload
-
 from pmemsim.trace import Trace
 
 ARGUMENTS = ["--threads=1", "--regions=2000", "--seed=1"]

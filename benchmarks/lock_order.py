@@ -8,10 +8,9 @@ compares the throughput and the share of the cores' time that is spent waiting f
 
 from __future__ import annotations
 
+import pmemsim
 from command_line import chosen_workloads
 from pmemsim.targets import find_target
-
-import pmemsim
 
 THREADS = (4, 8)
 DESIGNS = ("np", "sw-undo")

@@ -25,9 +25,8 @@ from command_line import chosen_workloads
 from disassembly import Instruction, disassemble
 from native_builds import build_native, need
 from pmemsim.targets import find_target
-from stepping import Stepped
-
 from pmemsim.trace import KINDS, Trace
+from stepping import Stepped
 
 WORKLOADS = ("queue_lowlevel", "array_swap_lowlevel", "hashmap")
 LEVELS = ("O0", "O0+O2")

@@ -23,13 +23,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
+import pmemsim
 from native_builds import BUILD, ROOT, build_native, need
 from pmemsim.calibration import measurements as measured
 from pmemsim.recording import record_workload
 from pmemsim.simulation import configure
 from pmemsim.workloads import WorkloadRun, workloads
-
-import pmemsim
 
 PROGRAMS = ROOT / "benchmarks" / "programs"
 PROGRAM_NAMES = tuple(sorted(path.stem for path in PROGRAMS.glob("*.c")))

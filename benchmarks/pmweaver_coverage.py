@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
+
+import pmemsim
 from pmemsim.plots import save
 from pmemsim.predictability import ALL_STORES, Predictability, predictability
 from pmemsim.recording import record_workload
 from pmemsim.reproduce.papers import load_paper
-
-import pmemsim
 
 PAPER = load_paper("pmweaver")
 EXPERIMENT = PAPER.experiments["fig22"]

@@ -16,9 +16,8 @@ from command_line import chosen_workloads
 from pmemsim.lint_hints import lint
 from pmemsim.recording import record_workload
 from pmemsim.simulation import configure, simulate
-from pmemsim.workloads import WorkloadRun, find_workload
-
 from pmemsim.trace import Trace
+from pmemsim.workloads import WorkloadRun, find_workload
 
 WORKLOADS = ("array_swap", "queue", "hashmap", "rbtree", "btree", "tatp", "tpcc")
 """Janus, Table 4."""

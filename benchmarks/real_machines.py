@@ -17,11 +17,10 @@ import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import pmemsim
 from native_builds import BUILD, ROOT
 from pmemsim.calibration import measurements
 from pmemsim.toolchain import compiler
-
-import pmemsim
 
 WITHIN = 0.15
 MIB = 1 << 20

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
+
 from check_modules import LAYER_MODULES, REPOSITORY, module_includes
+from pmemsim import _core
 from pmemsim.presets import Preset, load_preset, preset_names
 from pmemsim.stress import stress_sets
-
-from pmemsim import _core
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 LAYERS = _core.layer_names

@@ -12,6 +12,7 @@ from enum import IntEnum
 from pathlib import Path
 
 import pytest
+
 from shared import shared_folder  # noqa: F401  # a fixture
 
 # Shells start jobs in the background without Ctrl-C, which programs under test would inherit.

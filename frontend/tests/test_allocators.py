@@ -7,10 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import HERE, built_toolchain, run
-from shared import locked
 
+from conftest import HERE, built_toolchain, run
 from pmemsim.trace import Trace
+from shared import locked
 
 PROGRAMS = HERE / "recorded"
 GIVEN = 11  # addresses that every program prints

@@ -6,6 +6,7 @@ import re
 import subprocess
 
 import pytest
+
 from conftest import LEVELS, Kind, Recording, Toolchain, run
 
 ACQUIRED, RELEASED = "lock_acquired", "lock_released"

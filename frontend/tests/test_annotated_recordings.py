@@ -9,13 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+import pmemsim
 from conftest import HERE, built_toolchain, run
+from pmemsim.trace import DETAILS, Trace
 from shared import locked
 from support import long_except
 from support import pmemsim as command
-
-import pmemsim
-from pmemsim.trace import DETAILS, Trace
 
 SOURCE = HERE / "recorded" / "annotated_locks.c"
 PLAIN = "-DWITHOUT_ANNOTATIONS"

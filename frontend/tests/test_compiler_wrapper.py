@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from conftest import LEVELS, Kind, Toolchain, run
 
 PROGRAM = """

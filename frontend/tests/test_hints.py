@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import built_toolchain, run
 
+from conftest import built_toolchain, run
 from pmemsim.trace import DETAILS, KINDS, Trace
 
 pytestmark = pytest.mark.quick

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from conftest import LEVELS, Kind, Recording, Toolchain
 
 PERSIST = """

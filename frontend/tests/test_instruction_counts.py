@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from conftest import HERE, LEVELS, Toolchain, run
 from support import long_except
 

@@ -8,11 +8,11 @@ import struct
 from pathlib import Path
 
 import pytest
-from conftest import Kind, Toolchain, built_toolchain, run
-from support import long_except
 from test_hints import hints as announced
 
+from conftest import Kind, Toolchain, built_toolchain, run
 from pmemsim.trace import Trace
+from support import long_except
 
 BOTH_LEVELS = pytest.mark.parametrize("level", long_except(["-O0", "-O2"], "-O0"))
 

@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Toolchain, built_toolchain, run
 from test_hints import hints as announced
 
+from conftest import Toolchain, built_toolchain, run
 from pmemsim.trace import Trace
 
 BOTH_LEVELS = pytest.mark.parametrize("level", ["-O0", "-O2"])

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+
 from conftest import (
     CLFLUSH,
     CLFLUSHOPT,

@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import HERE, built_toolchain, run
-from support import pmemsim
 
+from conftest import HERE, built_toolchain, run
 from pmemsim.trace import Trace
+from support import pmemsim
 
 WAYS = ("system", "popen", "posix_spawn", "posix_spawnp", "execve", "execlp", "vfork")
 

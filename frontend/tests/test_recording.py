@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+
+import pmemsim
 from conftest import HERE, built_toolchain, run
+from pmemsim.trace import DETAILS, Trace
 from shared import locked
 from support import LONG_TESTS, long_except
 from support import pmemsim as command
-
-import pmemsim
-from pmemsim.trace import DETAILS, Trace
 
 PROGRAMS = HERE / "recorded"
 THREADED = (

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import Kind, Recording, Site, Toolchain, built_toolchain, run
 
 import pmemsim
+from conftest import Kind, Recording, Site, Toolchain, built_toolchain, run
 
 NOINLINE = "#define NOINLINE __attribute__((noinline))\n"
 PLAIN = '_Pragma("clang loop vectorize(disable) unroll(disable)")\n'

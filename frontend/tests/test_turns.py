@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import HERE, built_toolchain, run
 
+from conftest import HERE, built_toolchain, run
 from pmemsim.trace import KINDS, Trace
 
 pytestmark = pytest.mark.quick

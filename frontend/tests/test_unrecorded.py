@@ -10,13 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from conftest import HERE, built_toolchain, run
+from pmemsim import _core, recording
 from pmemsim.errors import Error
+from pmemsim.trace import Trace
 from shared import locked
 from support import pmemsim
-
-from pmemsim import _core, recording
-from pmemsim.trace import Trace
 
 SOURCE = HERE / "recorded" / "unrecorded.c"
 LIBRARY = HERE / "recorded" / "unrecorded_library.c"

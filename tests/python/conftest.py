@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+
 from pmemsim.comparison import Comparison
 from shared import shared_folder  # noqa: F401  # a fixture
 from support import ROOT, SMALL, made_up_comparison, pmemsim

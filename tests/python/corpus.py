@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
+
 from shared import locked
 from support import long_except, pmemsim
 

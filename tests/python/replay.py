@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from structures import ECHO_BATCH, ECHO_VERSIONS, Contents, Pool, Random, mix
 
 from pmemsim.trace import DETAILS, KINDS, Trace
+from structures import ECHO_BATCH, ECHO_VERSIONS, Contents, Pool, Random, mix
 
 REMOVES = ("rbtree", "linked_list")
 SYNC, MARK = KINDS.index("sync"), KINDS.index("mark")

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 import warm_command
 from pmemsim.comparison import Comparison
 from pmemsim.presets import preset_names
 from pmemsim.simulation import Result, Statistic
 from pmemsim.targets import find_target
-
 from pmemsim.trace import Trace
 
 ROOT = Path(__file__).resolve().parents[2]

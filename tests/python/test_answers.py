@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from support import pmemsim
 
 FOLDER = Path(__file__).parent

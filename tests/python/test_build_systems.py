@@ -15,9 +15,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from support import ROOT, long_except
 
 from pmemsim.trace import Trace
+from support import ROOT, long_except
 
 PROJECTS = ROOT / "tests" / "build_systems"
 SOURCE = PROJECTS / "counter.c"

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from pmemsim.calibration import calibrate, measurements
 from pmemsim.calibration import processor as processors
 from pmemsim.calibration.fit import Fitted, fit

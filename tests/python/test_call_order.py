@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from support import ROOT
 
 BUILD = ROOT / "build" / "wheel"  # where `make setup` compiles what it installs

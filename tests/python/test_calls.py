@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from support import pmemsim
 
 pytestmark = pytest.mark.quick

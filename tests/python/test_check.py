@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from pmemsim.errors import ConfigError
 from pmemsim.program_check import KINDS, check_program, read_suppressions
-from support import ROOT, SMALL, long_except, pmemsim
-
 from pmemsim.trace import Trace
+from support import ROOT, SMALL, long_except, pmemsim
 
 HERE = Path(__file__).parent
 BARE, REGIONS = "planted_bugs.c", "planted_region_bugs.c"

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from check_modules import MODULES, REPOSITORY, problems_of, problems_of_repository
 from support import ROOT
 

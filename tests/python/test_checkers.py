@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
 from support import ROOT, interrupt, pmemsim
 
 SOURCE = Path(__file__).with_name("two_pools.c")

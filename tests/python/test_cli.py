@@ -12,14 +12,14 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from pmemsim import _core
 from pmemsim.bench import Recording, bench, pairs_of_all, why_not
 from pmemsim.errors import ConfigError
 from pmemsim.presets import preset_names
 from pmemsim.simulation import configure, version
 from pmemsim.workloads import WorkloadRun, workloads
 from support import SMALL, interrupt, pmemsim
-
-from pmemsim import _core
 
 ON_ASAP = ("--design", "sw-undo", "--machine", "asap")
 

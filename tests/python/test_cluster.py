@@ -16,6 +16,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
+
+from pmemsim import cluster
 from pmemsim.cluster import Cluster
 from pmemsim.errors import Error
 from pmemsim.executor import Failure, LocalProcesses
@@ -23,8 +25,6 @@ from pmemsim.jobs import Job, Simulate, simulator_identity
 from pmemsim.simulation import configure
 from pmemsim.targets import find_target
 from support import cache_with_recordings, pmemsim
-
-from pmemsim import cluster
 
 DASK = str(Path(sys.executable).with_name("dask"))
 POINTS = 200

@@ -8,13 +8,13 @@ import weakref
 from pathlib import Path
 
 import pytest
+
+import pmemsim as package
 from pmemsim.comparison import Comparison, breakdown
 from pmemsim.errors import Error
 from pmemsim.simulation import StartingContents, configure, simulate
-from support import SMALL, made_up_result, pmemsim
-
-import pmemsim as package
 from pmemsim.trace import Trace
+from support import SMALL, made_up_result, pmemsim
 
 pytestmark = pytest.mark.quick
 

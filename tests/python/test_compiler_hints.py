@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from duplicates import STORES
 from pmemsim.errors import ConfigError
 from pmemsim.lint_hints import lint
 from pmemsim.recording import record_workload
 from pmemsim.simulation import configure
+from pmemsim.trace import DETAILS, KINDS, Trace
 from pmemsim.workloads import HINTS, WorkloadRun, workloads
 from support import SMALL_ITEMS, long_except, pmemsim
-
-from pmemsim.trace import DETAILS, KINDS, Trace
 
 REGIONS = 40
 MARK = KINDS.index("mark")

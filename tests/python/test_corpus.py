@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from corpus import CASES, FOLDER, NAMES, Recorded, record, recorded
 from support import pmemsim
 

@@ -12,14 +12,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
+from pmemsim.crash import Case, CrashRun, Points, promising_designs
 from pmemsim.errors import StuckError
 from pmemsim.presets import preset_names
 from pmemsim.random_programs import crash_programs
 from pmemsim.stress import stress_sets
 from pmemsim.workloads import WorkloadRun
 from support import interrupt, pmemsim
-
-from pmemsim.crash import Case, CrashRun, Points, promising_designs
 
 TINY = ("--threads", "2", "--regions", "40")
 

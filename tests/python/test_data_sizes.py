@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from pmemsim.errors import ConfigError
 from pmemsim.targets import find_target
 from pmemsim.workloads import WorkloadRun, workloads

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from support import pmemsim
 
 QUEUE = ("queue", "--threads", "2", "--regions", "40", "--at", "40us")

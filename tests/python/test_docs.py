@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from pmemsim.targets import find_target
 from pmemsim.workloads import workloads
 from support import ROOT, long_except, may_watch, pmemsim

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from duplicates import REGIONS, measure, measure_writes, with_duplicates
 
 # What the ratio 1 must reach: the share of data among the lines (docs/workloads.md).

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from pmemsim.simulation import configure
 from support import pmemsim
 

@@ -8,6 +8,7 @@ import pwd
 from pathlib import Path
 
 import pytest
+
 from pmemsim.errors import Error
 from pmemsim.files import cache_dir, check_writable, replacing, write_json
 

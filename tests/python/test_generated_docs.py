@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from generate_docs import SECTIONS, Section, machine_parameters, machine_table, written
 
+from generate_docs import SECTIONS, Section, machine_parameters, machine_table, written
 from pmemsim import _core
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from pmemsim.targets import find_target
 from support import ROOT, pmemsim
 

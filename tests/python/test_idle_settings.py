@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+import pmemsim as package
 from pmemsim.errors import ConfigError
 from pmemsim.presets import Setting, preset_names
 from pmemsim.reproduce.plan import Case
@@ -13,8 +15,6 @@ from pmemsim.simulation import configure, idle_problems
 from pmemsim.stress import stress_sets
 from pmemsim.workloads import WorkloadRun
 from support import pmemsim
-
-import pmemsim as package
 
 ON_DRAM = "has no effect with pm.device=dram; choose pm.device=fixed or buffered"
 ON_UNDO = "has no effect with atomicity=software-undo; choose atomicity=asap, or leave it out"

@@ -12,16 +12,16 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+
+import pmemsim
 from duplicates import written_ranges
+from pmemsim import crash
+from pmemsim.crash import Checker, Points
 from pmemsim.errors import Error
 from pmemsim.recording import build_workload
 from pmemsim.simulation import configure
 from pmemsim.workloads import workloads
 from support import LONG_TESTS, long_except, shared_recording
-
-import pmemsim
-from pmemsim import crash
-from pmemsim.crash import Checker, Points
 
 FLIPS = 16 if LONG_TESTS else 8
 PAGE_BYTES = 4096

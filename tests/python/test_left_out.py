@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from support import pmemsim
 
 SOURCE = Path(__file__).with_name("counted_items.c")

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from pmemsim.lint_hints import Finding, lint
 from pmemsim.simulation import configure, simulate
 from pmemsim.targets import find_target
-from support import ROOT, pmemsim
-
 from pmemsim.trace import Place
+from support import ROOT, pmemsim
 
 PLANTED = Path(__file__).with_name("planted_hints.c")
 WITHOUT_HINTS = """

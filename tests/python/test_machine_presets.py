@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+
 from generate_docs import LAYERS, machine_parameters, resolved, section_of
 from pmemsim.errors import ConfigError
 from pmemsim.presets import load_preset, preset_names

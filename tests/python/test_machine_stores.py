@@ -5,8 +5,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import machine_stores
 import pytest
+
+import machine_stores
 from disassembly import disassemble
 from machine_stores import Event, Found, compare, ideal, recorded_events
 from pmemsim.predictability import predictability

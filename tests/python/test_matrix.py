@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from pmemsim.matrix import Cell, Matrix
 from pmemsim.plots import plot_matrix
 from pmemsim.presets import preset_names

@@ -7,12 +7,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from pmemsim.recording import build_workload
-from pmemsim.targets import find_target
-from support import pmemsim
 
 from pmemsim import run
+from pmemsim.recording import build_workload
+from pmemsim.targets import find_target
 from pmemsim.trace import Trace
+from support import pmemsim
 
 SLOW, FAST = "200ns", "10ns"  # a persist path ten times as slow, and faster than the caches' way
 

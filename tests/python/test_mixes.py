@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from pmemsim.errors import ConfigError, Error
 from pmemsim.reproduce.papers import load_paper
 from pmemsim.targets import find_target
+from pmemsim.trace import DETAILS, KINDS
 from pmemsim.workloads import MIXES, WorkloadRun, workloads
 from support import ROOT, long_except, pmemsim
-
-from pmemsim.trace import DETAILS, KINDS
 
 REGIONS = 200
 MARK = KINDS.index("mark")

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
 from pmemsim.errors import Error
 from pmemsim.persistency import Budget
 from support import may_watch, pmemsim

@@ -8,6 +8,7 @@ from itertools import combinations, product
 from statistics import geometric_mean
 
 import pytest
+
 from monotonicity import (
     DESIGNS,
     EXEMPTIONS,
@@ -18,12 +19,11 @@ from monotonicity import (
     WORKLOADS,
     Exemption,
 )
+from pmemsim import _core
 from pmemsim.presets import Setting, load_preset
 from pmemsim.simulation import Configuration, StartingContents, simulate
-from support import ROOT, long_except
-
-from pmemsim import _core
 from pmemsim.trace import Trace
+from support import ROOT, long_except
 
 # The long form has all machines with all designs.
 USUAL = (("xeon-optane", "sw-undo"), ("xeon-optane", "asap"), ("xeon-6140", "janus"))

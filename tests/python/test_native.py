@@ -6,8 +6,9 @@ import json
 import math
 from pathlib import Path
 
-import native
 import pytest
+
+import native
 from native import NAMES, Row, main, mean_log_ratio, missed
 from support import long_except
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 
 import pytest
+
 from pmemsim.parallel import Cancelled, Report, run_all
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from pins.configurations import BACKENDS, DESIGNS, FOLDER
 from pins.files import MOST_SHOWN, committed, difference, write
 from pins.kinds import KINDS

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from pmemsim.comparison import Comparison
 from pmemsim.errors import Error
 from pmemsim.plots import check_plot_path, plot_comparison, plot_result

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+import pmemsim
 from pmemsim.errors import ConfigError
 from pmemsim.targets import find_target
+from pmemsim.trace import DETAILS, KINDS, Trace
 from pmemsim.workloads import Argument, WorkloadRun
 from structures import READERS, TREES, Pool, mix
 from support import long_except
-
-import pmemsim
-from pmemsim.trace import DETAILS, KINDS, Trace
 
 REGIONS = 200
 TREE_MAPS = ("rbtree", "btree", "ctree", "binary_tree", "skiplist")

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pmemsim.predictability import SHARES, predictability
-from support import pmemsim
 
+from pmemsim.predictability import SHARES, predictability
 from pmemsim.trace import Trace
+from support import pmemsim
 
 PROGRAM = """
 #include "pmemsim/pm.h"

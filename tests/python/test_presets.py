@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from pmemsim.errors import ConfigError, Error
 from pmemsim.presets import Setting, load_preset, parse_overrides, preset_names
 

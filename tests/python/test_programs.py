@@ -5,6 +5,7 @@ import subprocess
 from typing import Any
 
 import pytest
+
 from pmemsim.programs import run_program
 
 

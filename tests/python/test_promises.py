@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
 from support import pmemsim
 
 HERE = Path(__file__).parent

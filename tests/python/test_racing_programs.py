@@ -10,13 +10,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from pmemsim.errors import Error
-from pmemsim.persistency import Budget, ModelRun, Wanted, show_images
-from support import pmemsim
 
 from pmemsim import _core, recording
 from pmemsim.crash import CheckerWanted, checker_of
+from pmemsim.errors import Error
+from pmemsim.persistency import Budget, ModelRun, Wanted, show_images
 from pmemsim.trace import Trace
+from support import pmemsim
 
 SOURCE = Path(__file__).with_name("plain_unlock.c")
 RANGE = "500000000000:500000001000"

@@ -7,6 +7,8 @@ import signal
 from collections.abc import Callable
 
 import pytest
+
+from pmemsim import _core
 from pmemsim.errors import ConfigError
 from pmemsim.selftest.child_process import PROCESSOR_SECONDS, ChildFailedError, in_child
 from pmemsim.selftest.extreme_values import extreme_values
@@ -15,8 +17,6 @@ from pmemsim.selftest.random_configurations import RandomCase, random_case
 from pmemsim.selftest.trials import run_trials, try_case
 from pmemsim.workloads import WorkloadRun
 from support import LONG_TESTS
-
-from pmemsim import _core
 
 # The long form has 500 configurations, and others than the usual form.
 GROUPS, CASES = (range(4, 14), 50) if LONG_TESTS else (range(4), 15)

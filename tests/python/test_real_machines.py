@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 import real_machines
 from pmemsim.presets import preset_names
 from real_machines import CURVES, Point, main

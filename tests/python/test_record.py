@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+import pmemsim as package
+from pmemsim import recording
 from pmemsim.flushes import flushes_outside_pm
 from pmemsim.recording import precompiled
 from pmemsim.toolchain import compiler
 from pmemsim.workloads import WorkloadRun
 from support import pmemsim
-
-import pmemsim as package
-from pmemsim import recording
 
 BARE = """
 #include <immintrin.h>

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import pmemsim
 
 from pmemsim.recovery import MOST_RECORDED, _chosen
+from support import pmemsim
 
 SOURCE = Path(__file__).with_name("two_files.c")
 CORPUS = Path(__file__).parents[1] / "corpus"

@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from pmemsim.targets import find_target
-from pmemsim.workloads import WorkloadRun, find_workload, workloads
-from support import long_except, pmemsim
 
 from pmemsim import run
+from pmemsim.targets import find_target
 from pmemsim.trace import Trace
+from pmemsim.workloads import WorkloadRun, find_workload, workloads
+from support import long_except, pmemsim
 
 REDO = ("vacation", "memcached")
 SMALL = {"threads": 4, "regions": 100, "items": 100}

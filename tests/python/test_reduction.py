@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from pmemsim.reduction import MOST_TRIES, reduce_losses
 
 pytestmark = pytest.mark.quick

@@ -21,6 +21,9 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
+from rich.console import Console
+
+from pmemsim import jobs
 from pmemsim.cli import console
 from pmemsim.errors import Error
 from pmemsim.jobs import Job, Outcome, Simulate
@@ -35,12 +38,9 @@ from pmemsim.reproduce.plan import SCALES, Benchmark, Entry, Paper, Point
 from pmemsim.reproduce.shapes import SHAPES
 from pmemsim.reproduce.storage import storage
 from pmemsim.reproduce.verdicts import findings, verdict_of
-from pmemsim.workloads import workloads
-from rich.console import Console
-from support import pmemsim
-
-from pmemsim import jobs
 from pmemsim.trace import Trace
+from pmemsim.workloads import workloads
+from support import pmemsim
 
 ASAP = """
     fig1.dpo_only_vs_np fig1.lpo_dpo_vs_np

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import pmemsim
 
 from pmemsim.trace import Trace
+from support import pmemsim
 
 # What the threads share is a page at a fixed address, which is persistent.
 BEGINNING = """

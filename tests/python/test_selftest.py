@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from pmemsim import _core
 from pmemsim.cli import selftest
 from pmemsim.errors import CheckFailed
 from pmemsim.presets import preset_names
 from pmemsim.selftest.injected_faults import FAULTS_KEY, injected_faults
 from support import long_except, pmemsim
-
-from pmemsim import _core
 
 
 def test_each_design_has_three_faults_or_more() -> None:

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from pmemsim.slurm import Share, without
 from support import cache_with_recordings, long_except, pmemsim
 

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from corpus import FOLDER, NAMES, recorded
+from pmemsim.crash import CheckerWanted, checker_of
 from pmemsim.errors import ConfigError
 from pmemsim.persistency import Budget, ModelRun, Wanted, show_images
 from pmemsim.toolchain import native_compiler
-from support import may_watch, pmemsim
-
-from pmemsim.crash import CheckerWanted, checker_of
 from pmemsim.trace import Trace
+from support import may_watch, pmemsim
 
 TESTS = Path(__file__).parents[1]
 SOURCE = Path(__file__).with_name("spared_checks.c")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from itertools import product
 
+from pmemsim import _core
 from pmemsim.errors import ConfigError
 from pmemsim.presets import preset_names
 from pmemsim.simulation import configure
 from pmemsim.targets import find_target
-
-from pmemsim import _core
 
 LEAST_RELATIONS = 190
 """Those of two cores on the simplest design, so that no check passes on nothing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from pmemsim.errors import ConfigError
 from pmemsim.simulation import configure
 from pmemsim.storage import Unknown, storage_of, total_bytes

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+import pmemsim
 from pmemsim.targets import find_target
 from replay import before, replay, sections
 from structures import READERS, Pool
 from support import long_except
-
-import pmemsim
 
 # So few items that every map grows, and memcached evicts.
 REGIONS, ITEMS = 1000, 2000

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+
+from pmemsim import _core
 from pmemsim.errors import ConfigError, Error
 from pmemsim.simulation import Configuration, configure
 from pmemsim.sweep import table
 from pmemsim.sweep.spec import RECIPE, REQUIRED, read_spec
 from support import cache_with_recordings, interrupt, pmemsim
-
-from pmemsim import _core
 
 SWEEP = """
 axes:

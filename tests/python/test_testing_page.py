@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 import pytest
+
 from check_modules import MODULES
 from support import ROOT
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import SMALL, pmemsim
 
 import pmemsim as package
 from pmemsim.trace import KINDS
+from support import SMALL, pmemsim
 
 pytestmark = pytest.mark.quick
 

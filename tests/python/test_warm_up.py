@@ -6,15 +6,15 @@ import shutil
 from pathlib import Path
 
 import pytest
+
+from pmemsim import run
 from pmemsim.errors import ConfigError, Error
 from pmemsim.reproduce.papers import load_paper
 from pmemsim.reproduce.plan import Paper
 from pmemsim.targets import find_target
+from pmemsim.trace import Trace
 from pmemsim.workloads import WorkloadRun, workloads
 from support import ROOT, long_except, pmemsim
-
-from pmemsim import run
-from pmemsim.trace import Trace
 
 
 @pytest.mark.parametrize("workload", long_except(workloads(), "queue", "hashmap"))

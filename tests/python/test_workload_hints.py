@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from duplicates import PROGRAM, STORES
-from support import SHARED_REGIONS, long_except, shared_recording
 
+from duplicates import PROGRAM, STORES
 from pmemsim.trace import DETAILS, KINDS, Trace
+from support import SHARED_REGIONS, long_except, shared_recording
 
 MEASURED_BY_JANUS = ("array_swap", "queue", "hashmap", "rbtree", "btree", "tatp", "tpcc")
 MARK = KINDS.index("mark")

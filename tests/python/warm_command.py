@@ -64,11 +64,12 @@ def _serve() -> None:
     import importlib.metadata  # noqa: F401
 
     import numpy  # noqa: F401
-    import pmemsim.cli
-    import pmemsim_command  # noqa: F401
     import pydantic  # noqa: F401  # typer loads these two when it reads a command line
     import typer._adapters
     import typer.main
+
+    import pmemsim.cli
+    import pmemsim_command  # noqa: F401
 
     # Building the commands from their functions takes longer than many a command.
     command = typer.main.get_command(pmemsim.cli.app.app)

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
+from pmemsim import _core
 from pmemsim.presets import Setting, load_preset
 from pmemsim.simulation import Configuration
-
-from pmemsim import _core
 from pmemsim.trace import Trace
 
 FOLDER = Path(__file__).parents[2] / "pins"

@@ -10,12 +10,11 @@ from pathlib import Path
 
 from corpus import CASES
 from corpus import FOLDER as SOURCES
-from pmemsim.persistency import Budget, Wanted, show_images
-
 from pins.configurations import corpus_recording
 from pins.files import Files, number
 from pmemsim.answers import AnswersWanted, check_answers
 from pmemsim.crash import Checker
+from pmemsim.persistency import Budget, Wanted, show_images
 
 _MODELS = ("px86", "eadr")
 _BUDGET = Budget.of("100")

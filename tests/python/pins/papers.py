@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 
+from pins.configurations import configuration, recording
+from pins.files import Files, rounded
 from pmemsim.errors import Error
 from pmemsim.jobs import Analyze, Outcome
 from pmemsim.reproduce.measurements import Measurements
@@ -19,9 +21,6 @@ from pmemsim.reproduce.plan import Case, Experiment, Paper, Settings
 from pmemsim.reproduce.verdicts import findings
 from pmemsim.simulation import StartingContents, simulate
 from pmemsim.workloads import WorkloadRun
-
-from pins.configurations import configuration, recording
-from pins.files import Files, rounded
 
 _SMALL_DATA = 64
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
 
-from pmemsim.errors import ConfigError
-from pmemsim.selftest.extreme_values import extreme_values
-from pmemsim.simulation import simulate
-
 from pins.configurations import configuration, largest_recording
 from pins.files import Files, number
 from pmemsim import _core
+from pmemsim.errors import ConfigError
+from pmemsim.selftest.extreme_values import extreme_values
+from pmemsim.simulation import simulate
 
 _FACTOR = 8
 """A number is multiplied or divided by this."""

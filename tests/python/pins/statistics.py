@@ -6,10 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pmemsim.presets import preset_names
-from pmemsim.simulation import Result, Statistic, simulate
-from pmemsim.stress import stress_sets
-
 from pins.configurations import (
     BACKENDS,
     DESIGNS,
@@ -18,6 +14,9 @@ from pins.configurations import (
     runs_redo_logs,
 )
 from pins.files import Files, number
+from pmemsim.presets import preset_names
+from pmemsim.simulation import Result, Statistic, simulate
+from pmemsim.stress import stress_sets
 from pmemsim.trace import Trace
 
 MOST_CORES = 8

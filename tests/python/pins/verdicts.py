@@ -10,17 +10,6 @@ from typing import get_args
 from unittest.mock import patch
 
 from corpus import CASES
-from pmemsim.errors import Error
-from pmemsim.executor import Failure, Finished
-from pmemsim.jobs import Job
-from pmemsim.lint_hints import lint
-from pmemsim.matrix import Plan
-from pmemsim.presets import preset_names
-from pmemsim.program_check import Model, check_program
-from pmemsim.selftest.injected_faults import InjectedFault
-from pmemsim.selftest.injected_faults import injected_faults as all_faults
-from pmemsim.worker import perform
-
 from pins.configurations import (
     DESIGNS,
     configuration,
@@ -32,7 +21,17 @@ from pins.configurations import (
 from pins.files import Files, number, rounded
 from pmemsim import kept
 from pmemsim.crash import Points, verify
+from pmemsim.errors import Error
+from pmemsim.executor import Failure, Finished
+from pmemsim.jobs import Job
+from pmemsim.lint_hints import lint
+from pmemsim.matrix import Plan
+from pmemsim.presets import preset_names
+from pmemsim.program_check import Model, check_program
+from pmemsim.selftest.injected_faults import InjectedFault
+from pmemsim.selftest.injected_faults import injected_faults as all_faults
 from pmemsim.trace import Place
+from pmemsim.worker import perform
 
 RECORDINGS = ("one_thread", "four_threads", "redo_log")
 _MODELS: tuple[Model, ...] = get_args(Model)
