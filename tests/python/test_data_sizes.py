@@ -7,7 +7,7 @@ import pytest
 from pmemsim.errors import ConfigError
 from pmemsim.targets import find_target
 from pmemsim.workloads import WorkloadRun, workloads
-from support import pmemsim
+from support import long_except, pmemsim
 
 LINE_BYTES = 64
 # How many items a region writes, and how many of them --data-bytes are the size of.
@@ -23,7 +23,7 @@ ITEMS = {
 FEW_ITEMS = 1000
 
 
-@pytest.mark.parametrize("workload", list(ITEMS))
+@pytest.mark.parametrize("workload", long_except(ITEMS, "array_swap", "string_swap"))
 def test_a_region_writes_all_lines_of_its_items(workload: str) -> None:
     lines = {
         data_bytes: find_target(
