@@ -39,13 +39,7 @@ class ThreadCounter {
   void count(const Operation& operation) {
     ++summary_.operations;
     ++summary_.by_kind[static_cast<std::size_t>(operation.kind)];
-    const bool external = operation.kind == SiteKind::kExternal;
-    (external ? summary_.external_instructions : summary_.instructions) += operation.instructions;
-    summary_.instructions_by_purpose[purpose_] += operation.instructions;
-    if (depth_ > 0) {
-      summary_.region_instructions += operation.instructions;
-      if (in_program()) summary_.region_program_instructions += operation.instructions;
-    }
+    count_instructions(operation);
     switch (operation.kind) {
       case SiteKind::kLoad:
       case SiteKind::kAtomicLoad:
@@ -90,6 +84,14 @@ class ThreadCounter {
 
  private:
   bool in_program() const { return purpose_ == static_cast<std::uint64_t>(Purpose::kProgram); }
+  void count_instructions(const Operation& operation) {
+    const bool external = operation.kind == SiteKind::kExternal;
+    (external ? summary_.external_instructions : summary_.instructions) += operation.instructions;
+    summary_.instructions_by_purpose[purpose_] += operation.instructions;
+    if (depth_ == 0) return;
+    summary_.region_instructions += operation.instructions;
+    if (in_program()) summary_.region_program_instructions += operation.instructions;
+  }
   void load(const Operation& operation) {
     if (pm_.contains(operation.address)) {
       ++summary_.pm_loads;
