@@ -12,7 +12,7 @@ class FrameFile;
 
 namespace pmemsim::rt {
 
-// What is being written (output.cpp); nullptr: nothing.
+// The trace file that is being written (output.cpp), or nullptr.
 extern trace::FrameFile* output_file;
 void abandon_output();  // async-signal-safe
 

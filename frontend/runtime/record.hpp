@@ -1,4 +1,4 @@
-// What is recorded of each thread.
+// Starts and stops recording, and appends records to the calling thread's part of the trace.
 #pragma once
 
 #include <cstdint>

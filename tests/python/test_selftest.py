@@ -91,7 +91,8 @@ def test_random_configurations_run_by_the_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--design", "np"], "--design np: there are faults of x86-bare"),
+        (["--design", "np"], "--design np: pmemsim has no faults for it; it has for x86-bare"),
+        (["--design", "asap,nope"], "--design nope: pmemsim has no faults for it"),
         (["--random", "0"], "--random 0: must be 1 to"),
         (["--random", "2", "--design", "asap"], "--design asap: random configurations have their"),
         (["--seed", "2"], "--seed 2: goes with --random"),

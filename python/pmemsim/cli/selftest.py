@@ -85,11 +85,13 @@ def _chosen(designs: str | None, problems: Problems) -> list[InjectedFault]:
     if designs is None:
         return every
     names = names_of(designs, problems)
-    chosen = [fault for fault in every if fault.design in names]
-    if not chosen:
-        known = ", ".join(dict.fromkeys(fault.design for fault in every))
-        problems.add([f"--design {designs}: there are faults of {known} only"])
-    return chosen
+    known = list(dict.fromkeys(fault.design for fault in every))
+    problems.add(
+        f"--design {name}: pmemsim has no faults for it; it has for {', '.join(known)}"
+        for name in names
+        if name not in known
+    )
+    return [fault for fault in every if fault.design in names]
 
 
 def _inject(

@@ -1,6 +1,6 @@
 // What an implementation's structures take on the chip, computed from its parameters.
 //
-// What isn't on the chip doesn't count: log areas in PM, and DRAM that a design uses. Nor do queues
+// Log areas in PM and DRAM that a design uses are not on the chip and don't count, nor do queues
 // that the machine has without the design.
 #pragma once
 

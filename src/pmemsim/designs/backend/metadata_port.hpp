@@ -26,7 +26,7 @@ class MetadataPort {
   // What operations before this one would make of the line, when it has read these data.
   virtual LineData decode_before(const BackendOperation& operation, Line line,
                                  LineData data) const = 0;
-  // What is kept in persistent registers has changed.
+  // The operation calls this when what it keeps in persistent registers has changed.
   virtual void survivors_changed() = 0;
   virtual const BackendFaults& faults() const = 0;
 

@@ -241,7 +241,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   std::uint32_t barrier_entry_ = kNoEntry;  // the latest serialising operation
   Slot barrier_ = 0;
   Slot region_began_ = 0;
-  // Of the oldest instruction, if that takes a lock outside the store queue.
+  // What the oldest instruction waits for if it takes a lock without going through the store queue.
   enum class Acquiring : std::uint8_t { kNot, kLock, kLine };
   Acquiring acquiring_ = Acquiring::kNot;
   std::uint64_t regions_retired_ = 0, retired_region_ = 0;  // as region_, but at retirement

@@ -159,7 +159,7 @@ class StoreQueueHead {
   // last that ever took effect. Those up to there are done again by a thread that was taken back.
   std::uint32_t ever_acquired_ = 0, ever_released_ = 0;
   std::deque<EarlyAcquisition> early_acquisitions_;
-  // Whose end has retired before all that they have stored had left the queue.
+  // A region whose end has retired while some of its stores are still in the queue.
   struct DrainingRegion {
     std::uint64_t until;  // number of the store behind its last one
     Slot began;

@@ -94,7 +94,7 @@ std::string why_absent(const Configuration& configuration, std::string_view grou
   return "";
 }
 
-// Of an injected fault that no part of the configuration has.
+// Returns why an injected fault can have no effect: no chosen implementation has it. Otherwise "".
 std::string why_no_fault(const Configuration& configuration) {
   for (const std::string_view name : configuration.faults.injected()) {
     if (std::string why = why_unchosen(configuration.design, group_of(name)); !why.empty()) {
