@@ -7,6 +7,7 @@
 #include "bindings.hpp"
 #include "pmemsim/common/error.hpp"
 #include "pmemsim/designs/interface/design_recovery.hpp"
+#include "pmemsim/designs/plugins.hpp"
 #include "pmemsim/trace/reader.hpp"
 
 namespace nb = nanobind;
@@ -28,6 +29,14 @@ void raise(const char* name, const std::exception& error) {
   PyErr_SetObject(error_class(name).ptr(), to_text(error.what()).ptr());
 }
 
+// pmemsim's own code throws nothing else, so that the exception is a plug-in's.
+void raise_of_plugin(const char* what) {
+  std::string names;
+  for (const std::string& path : loaded_plugins()) names += (names.empty() ? "" : ", ") + path;
+  const Error error("the plug-in " + names + " has thrown an exception: " + what);
+  raise("Error", error);
+}
+
 // The exceptions of common/error.hpp become those of pmemsim/errors.py.
 void translate(const std::exception_ptr& thrown, void* /*payload*/) {
   try {
@@ -43,6 +52,11 @@ void translate(const std::exception_ptr& thrown, void* /*payload*/) {
     raise("StuckError", error);
   } catch (const Error& error) {
     raise("Error", error);
+  } catch (const std::bad_alloc&) {
+    throw;  // becomes a MemoryError
+  } catch (const std::exception& error) {
+    if (loaded_plugins().empty()) throw;
+    raise_of_plugin(error.what());
   }
 }
 

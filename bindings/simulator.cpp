@@ -13,6 +13,7 @@
 #include "bindings.hpp"
 #include "pmemsim/designs/choices.hpp"
 #include "pmemsim/designs/combination.hpp"
+#include "pmemsim/designs/plugins.hpp"
 #include "pmemsim/machine/run/configuration.hpp"
 #include "pmemsim/machine/run/idle_settings.hpp"
 #include "pmemsim/machine/run/machine.hpp"
@@ -219,6 +220,7 @@ void bind_simulator(nb::module_& module) {
   module.def("storage", &storage, nb::arg("settings"));
   module.def("runs_redo_logs", &runs_redo_logs, nb::arg("settings"));
   module.def("resolve", &resolve, nb::arg("settings"));
+  module.def("load_plugin", &load_plugin, nb::arg("path"), nb::arg("library"));
   module.def("load_contents", &load_contents, nb::arg("trace"));
   module.def("simulate", &simulate, nb::arg("trace"), nb::arg("settings"),
              nb::arg("progress").none(), nb::arg("images"), nb::arg("contents").none());

@@ -18,7 +18,7 @@
 
 #include "pmemsim/designs/atomicity/atomicity.hpp"
 #include "pmemsim/designs/choices.hpp"
-#include "pmemsim/designs/design_configuration.hpp"
+#include "pmemsim/designs/interface/design_configuration.hpp"
 #include "pmemsim/designs/interface/design_recovery.hpp"
 #include "pmemsim/designs/interface/layer_context.hpp"
 #include "pmemsim/designs/ordering/no_ordering.hpp"

@@ -63,6 +63,8 @@ MODULES: dict[str, tuple[str, ...]] = {
 # it may include. (Tests may include everything.)
 REPOSITORY: dict[str, tuple[str, ...]] = {
     "include": (),
+    # What designs of one's own are built against.
+    "include/pmemsim/design": ("src/pmemsim",),
     "library": ("include",),
     "workloads": ("include",),
     # The recovery of the undo log is the library's own code; checkers have their interface.
@@ -183,7 +185,13 @@ def problems_of_repository(root: Path) -> list[str]:
     folders = tuple(root / folder for folder in _FOLDERS)
     found = []
     for folder, granted in REPOSITORY.items():
-        for path, targets in includes_of(files_below(root / folder), folders, root).items():
+        inner = [root / other for other in REPOSITORY if other.startswith(f"{folder}/")]
+        files = [
+            path
+            for path in files_below(root / folder)
+            if not any(path.is_relative_to(other) for other in inner)
+        ]
+        for path, targets in includes_of(files, folders, root).items():
             for target, line in targets.items():
                 if not any(target.is_relative_to(root / may) for may in (folder, *granted)):
                     place = f"{path.relative_to(root)}:{line}"

@@ -32,6 +32,7 @@ import yaml
 
 from pmemsim.errors import ConfigError, Error, did_you_mean
 from pmemsim.files import OWN_YAML
+from pmemsim.plugins import folders
 
 Kind = Literal["machine", "design", "backend"]
 BEFORE = "@"
@@ -75,8 +76,16 @@ def preset_dir(kind: Kind) -> Path:
 
 
 def preset_names(kind: Kind) -> list[str]:
-    """The names of pmemsim's own presets of a kind, sorted, without those to inherit from."""
-    return sorted(path.stem for path in preset_dir(kind).glob("[!_]*.yaml"))
+    """The names of presets of a kind, sorted, without those to inherit from.
+
+    They are pmemsim's own and those of the user's folders (`plugins.folders`).
+    """
+    return sorted({path.stem for folder in _dirs(kind) for path in folder.glob("[!_]*.yaml")})
+
+
+def _dirs(kind: Kind) -> list[Path]:
+    """Where presets of a kind are: pmemsim's own folder first."""
+    return [preset_dir(kind), *(folder / f"{kind}s" for folder in folders())]
 
 
 def load_preset(kind: Kind, name: str | Path) -> Preset:
@@ -182,14 +191,16 @@ def _find(kind: Kind, name: str) -> Path:
                 f"a name of: pmemsim list {kind}s"
             )
         return path
-    path = preset_dir(kind) / f"{name}.yaml"
-    if not path.is_file():
+    found = [path for folder in _dirs(kind) if (path := folder / f"{name}.yaml").is_file()]
+    if len(found) > 1:
+        raise Error(f"{found[1]}: {found[0]} has the same name; rename one")
+    if not found:
         problem = f"unknown {kind} '{name}'" + did_you_mean(name, preset_names(kind))
         if Path(name).exists():  # and may be meant
             what = "folder" if Path(name).is_dir() else "file"
             problem += f" (the {what} {name} is none: the name of a {kind}'s file ends with .yaml)"
         raise Error(problem)
-    return path
+    return found[0]
 
 
 def _place(path: Path, node: yaml.Node | None = None) -> str:

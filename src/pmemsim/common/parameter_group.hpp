@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string_view>
+#include <typeinfo>
 #include <utility>
 
 #include "pmemsim/common/parameters.hpp"
@@ -23,6 +24,11 @@ class ParameterGroup {
   }
 
   std::string_view name() const { return name_; }
+  bool has_type_of(const ParameterGroup& other) const {
+    const AnyBox& mine = *box_;
+    const AnyBox& others = *other.box_;
+    return typeid(mine) == typeid(others);
+  }
   void describe(ParameterLister& visit) { box_->describe(visit); }
   void describe(ParameterSetter& visit) { box_->describe(visit); }
   // Visits the faults of its component, if it has some.

@@ -1,11 +1,17 @@
-// The only list of designs' parts.
+// The only list of designs' parts: pmemsim's own, and those of plug-ins.
 #pragma once
 
-#include "pmemsim/designs/choice.hpp"
+#include <vector>
+
+#include "pmemsim/designs/interface/choice.hpp"
 
 namespace pmemsim {
 
 // Every choice of every layer.
 const ChoiceTable& choices();
+
+// Adds a plug-in's rows behind the others, so that configurations which exist stay valid. Throws
+// Error, and adds nothing, if a row or a group of parameters has the name of another one.
+void add_choices(const std::vector<Choice>& rows);
 
 }  // namespace pmemsim

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "pmemsim/designs/design_configuration.hpp"
+#include "pmemsim/designs/interface/design_configuration.hpp"
 
 namespace pmemsim {
 

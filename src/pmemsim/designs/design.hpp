@@ -22,7 +22,7 @@
 
 #include "pmemsim/common/event_queue.hpp"
 #include "pmemsim/common/statistics.hpp"
-#include "pmemsim/designs/design_configuration.hpp"
+#include "pmemsim/designs/interface/design_configuration.hpp"
 #include "pmemsim/designs/interface/interest.hpp"
 #include "pmemsim/designs/interface/lowering.hpp"
 #include "pmemsim/designs/interface/retired_events.hpp"

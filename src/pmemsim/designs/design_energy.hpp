@@ -2,7 +2,7 @@
 #pragma once
 
 #include "pmemsim/common/energy.hpp"
-#include "pmemsim/designs/design_configuration.hpp"
+#include "pmemsim/designs/interface/design_configuration.hpp"
 
 namespace pmemsim {
 

@@ -1,6 +1,9 @@
 // The recovery of a hardware log, whose procedure works from the design's survivors.
 #pragma once
 
+#include <memory>
+
+#include "pmemsim/designs/atomicity/atomicity.hpp"
 #include "pmemsim/designs/atomicity/log_index.hpp"
 #include "pmemsim/designs/interface/design_recovery.hpp"
 
@@ -23,5 +26,12 @@ class HardwareRecovery final : public Recovery {
   const Design& design_;
   Procedure& procedure_;
 };
+
+// The recovery of a design's row. `design` is a `Design`, since the same row has made it.
+template <class Design>
+std::unique_ptr<Recovery> hardware_recovery(
+    const Atomicity& design, typename HardwareRecovery<Design>::Procedure& procedure) {
+  return std::make_unique<HardwareRecovery<Design>>(dynamic_cast<const Design&>(design), procedure);
+}
 
 }  // namespace pmemsim

@@ -1,5 +1,5 @@
 // What a design promises to a program about crashes. Each choice declares its part in its row of
-// the table (designs/choices.cpp); the oracle, the command line and the contract tests read it
+// the table (designs/choices.hpp); the oracle, the command line and the contract tests read it
 // there.
 #pragma once
 

@@ -18,7 +18,7 @@
 //   6  What a layer has answered the thread by false needn't be resumed; to do so has no effect.
 //   7  The atomicity layer sees the region's begin again, and nothing before: hardware logs don't
 //      know what to make of that. A choice that takes threads back goes without them: its row needs
-//      kRegionsAgain, which they don't give (designs/choice.hpp).
+//      kRegionsAgain, which they don't give (designs/interface/choice.hpp).
 //   8  Fences of a region that were counted are counted anew (ProgramEvents::fence_fulfilled).
 //      Statistics count what was executed, twice if it was, but a region once, with the time of
 //      its last execution.

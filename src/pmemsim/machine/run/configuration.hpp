@@ -11,7 +11,7 @@
 #include "pmemsim/common/page_placement.hpp"
 #include "pmemsim/common/parameters.hpp"
 #include "pmemsim/designs/choices.hpp"
-#include "pmemsim/designs/design_configuration.hpp"
+#include "pmemsim/designs/interface/design_configuration.hpp"
 #include "pmemsim/machine/cache/cache_parameters.hpp"
 #include "pmemsim/machine/cache/stream_prefetcher.hpp"
 #include "pmemsim/machine/cpu/core_parameters.hpp"

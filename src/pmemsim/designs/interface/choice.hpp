@@ -1,6 +1,7 @@
-// What a layer can be: the rows of the table of choices (designs/choices.cpp).
+// What a layer can be: the rows of the table of choices.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,6 +27,12 @@ enum class Layer : std::uint8_t { kOrdering, kAtomicity, kBackend, kPrecompute }
 inline constexpr std::string_view kLayerNames[] = {"ordering", "atomicity", "backend",
                                                    "precompute"};
 
+// What one layer needs and another gives, in words. A row may have others, too.
+inline constexpr std::string_view kOrderingFences = "fences that order";
+inline constexpr std::string_view kDurableFences = "fences that make durable";
+inline constexpr std::string_view kWritingFlushes = "flushes that write back";
+inline constexpr std::string_view kAtomicRegions = "atomic regions";
+inline constexpr std::string_view kSubOperations = "operations made of sub-operations";
 // What a choice that takes threads back needs: an atomicity that doesn't mind when a region begins
 // once more (designs/interface/thread_control.hpp, rule 7).
 inline constexpr std::string_view kRegionsAgain = "regions that can begin again";
@@ -74,6 +81,7 @@ struct Choice {
   std::string_view layer_name() const { return kLayerNames[make.index()]; }
 };
 
-using ChoiceTable = std::vector<Choice>;
+// A deque, so that rows stay where they are when a plug-in adds others.
+using ChoiceTable = std::deque<Choice>;
 
 }  // namespace pmemsim

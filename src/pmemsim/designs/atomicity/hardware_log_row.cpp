@@ -1,7 +1,4 @@
-#include "pmemsim/designs/log_problems.hpp"
-
-#include "pmemsim/designs/atomicity/asap_parameters.hpp"
-#include "pmemsim/designs/atomicity/hardware_log_parameters.hpp"
+#include "pmemsim/designs/atomicity/hardware_log_row.hpp"
 
 namespace pmemsim {
 namespace {
@@ -16,20 +13,28 @@ bool adr_buffered(const Blueprint& blueprint) {
   return blueprint.parameters<HardwareLogParameters>().metadata == LogMetadata::kAdrBuffered;
 }
 
-// Every thread may be in a region that waits for a lock, and keeps an entry of a channel's list
-// until it goes on. Whoever has the lock may need one, too.
-void add_if_too_small(std::vector<std::string>& problems, std::string_view list,
-                      std::uint32_t entries, const Blueprint& blueprint) {
-  if (entries >= blueprint.threads) return;
-  const std::string key = std::string(list) + "=";
-  problems.push_back(key + std::to_string(entries) + " is too small: each of the " +
-                     std::to_string(blueprint.threads) +
-                     " threads may keep an entry of a channel while its region waits for a lock; "
-                     "choose " +
-                     key + std::to_string(blueprint.threads));
+}  // namespace
+
+HardwareLog::Shape log_shape(const Blueprint& blueprint, LogKind kind, bool from_controllers) {
+  const auto& log = blueprint.parameters<HardwareLogParameters>();
+  const MemoryParameters& pm = blueprint.pm;
+  return {kind,
+          blueprint.cores,
+          pm.channels(),
+          pm.channels() * pm.banks(),
+          log.area == LogArea::kShared ? 1 : blueprint.cores,
+          log.header_entries,
+          from_controllers};
 }
 
-// What is wrong with headers that stand beside data in the write pending queues.
+std::vector<std::string> log_problems(const Blueprint& blueprint, const Choice&) {
+  if (blueprint.pm.persistence == PersistencePoint::kAccepted || !adr_buffered(blueprint)) {
+    return {};
+  }
+  return {"log.metadata=adr-buffered keeps headers" + std::string(kLostInTheQueue) +
+          " or log.metadata=collated-header"};
+}
+
 std::vector<std::string> buffered_header_problems(const Blueprint& blueprint,
                                                   const Choice& choice) {
   std::vector<std::string> problems = log_problems(blueprint, choice);
@@ -46,24 +51,6 @@ std::vector<std::string> buffered_header_problems(const Blueprint& blueprint,
                      std::to_string(blueprint.pm.wpq_entries) +
                      " is too small for that; choose pm.wpq_entries=" + std::to_string(least) +
                      " or log.metadata=collated-header");
-  return problems;
-}
-
-}  // namespace
-
-std::vector<std::string> log_problems(const Blueprint& blueprint, const Choice&) {
-  if (blueprint.pm.persistence == PersistencePoint::kAccepted || !adr_buffered(blueprint)) {
-    return {};
-  }
-  return {"log.metadata=adr-buffered keeps headers" + std::string(kLostInTheQueue) +
-          " or log.metadata=collated-header"};
-}
-
-std::vector<std::string> asap_problems(const Blueprint& blueprint, const Choice& choice) {
-  std::vector<std::string> problems = buffered_header_problems(blueprint, choice);
-  const auto& asap = blueprint.parameters<AsapParameters>();
-  // Not so the LH-WPQ: the paper has 16 entries for 18 cores (7.4), and few programs stop at fewer.
-  add_if_too_small(problems, "asap.dependence_entries", asap.dependence_entries, blueprint);
   return problems;
 }
 
@@ -85,6 +72,17 @@ std::vector<std::string> undo_log_problems(const Blueprint& blueprint, const Cho
 std::vector<std::string> lad_problems(const Blueprint& blueprint, const Choice& choice) {
   if (blueprint.pm.persistence == PersistencePoint::kAccepted) return {};
   return {name_of(choice) + " keeps a region's lines" + std::string(kLostInTheQueue)};
+}
+
+void add_if_too_small(std::vector<std::string>& problems, std::string_view parameter,
+                      std::uint32_t entries, const Blueprint& blueprint) {
+  if (entries >= blueprint.threads) return;
+  const std::string key = std::string(parameter) + "=";
+  problems.push_back(key + std::to_string(entries) + " is too small: each of the " +
+                     std::to_string(blueprint.threads) +
+                     " threads may keep an entry of a channel while its region waits for a lock; "
+                     "choose " +
+                     key + std::to_string(blueprint.threads));
 }
 
 }  // namespace pmemsim

@@ -1,4 +1,4 @@
-#include "pmemsim/designs/design_configuration.hpp"
+#include "pmemsim/designs/interface/design_configuration.hpp"
 
 #include <algorithm>
 

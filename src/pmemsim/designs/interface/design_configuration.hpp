@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pmemsim/common/parameters.hpp"
-#include "pmemsim/designs/choice.hpp"
+#include "pmemsim/designs/interface/choice.hpp"
 #include "pmemsim/machine/memory/memory_parameters.hpp"
 
 namespace pmemsim {

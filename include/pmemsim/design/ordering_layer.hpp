@@ -1,0 +1,8 @@
+// Everything that an implementation of the ordering layer sees: when a store becomes persistent,
+// and in which order.
+#pragma once
+
+#include "pmemsim/design/plugin.hpp"
+#include "pmemsim/designs/interface/persist_port.hpp"
+#include "pmemsim/designs/ordering/durable_fence.hpp"
+#include "pmemsim/designs/ordering/ordering.hpp"

@@ -1,0 +1,68 @@
+"""Plug-ins: designs of the user's own, and the folders where files of the user's own are.
+
+A plug-in is a shared library with implementations of layers (`pmemsim new-design` writes the source
+of one). Its folder, and each folder in the environment variable `PMEMSIM_PATH`, may have the same
+subfolders as pmemsim's own: `designs`, `backends` and `machines` with presets, `workloads` with
+programs, and `injected_faults.yaml`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+
+from pmemsim import _core
+from pmemsim.errors import Error
+
+PLUGINS = "PMEMSIM_PLUGINS"
+"""The environment variable with the paths of plug-ins, separated by colons."""
+PATH = "PMEMSIM_PATH"
+"""The environment variable with folders that are searched behind pmemsim's own, by colons."""
+
+_loaded: list[Path] = []
+
+
+def installed_dir() -> Path:
+    """The folder that plug-ins are built against: it has `include`, `lib` and `lib/cmake`."""
+    return Path(str(resources.files("pmemsim")))
+
+
+def want(path: str) -> None:
+    """Add a plug-in to those that this process and those that it starts load."""
+    others = os.environ.get(PLUGINS)
+    absolute = str(Path(path).absolute())
+    os.environ[PLUGINS] = f"{others}:{absolute}" if others else absolute
+
+
+def load_wanted() -> None:
+    """Load the plug-ins of `PMEMSIM_PLUGINS` that aren't loaded yet.
+
+    Raises `Error` with the plug-in's path if one can't be loaded.
+    """
+    for name in filter(None, os.environ.get(PLUGINS, "").split(":")):
+        path = Path(name).resolve()
+        if path in _loaded:
+            continue
+        if not path.is_file():
+            raise Error(f"{name}: there is no such plug-in; build it: pmemsim plugin build FOLDER")
+        _core.load_plugin(str(path), str(installed_dir() / "lib" / "libpmemsim.so"))
+        _loaded.append(path)
+
+
+def loaded() -> tuple[Path, ...]:
+    """The plug-ins that are loaded, in their order."""
+    load_wanted()
+    return tuple(_loaded)
+
+
+def folders() -> Iterator[Path]:
+    """The folders with files of the user's own: those of plug-ins, then those of `PMEMSIM_PATH`."""
+    found = [path.parent for path in loaded()]
+    for name in filter(None, os.environ.get(PATH, "").split(":")):
+        folder = Path(name).absolute()
+        if not folder.is_dir():
+            raise Error(f"{PATH}: {name}: there is no such folder; create it, or leave it out")
+        found.append(folder)
+    yield from dict.fromkeys(found)

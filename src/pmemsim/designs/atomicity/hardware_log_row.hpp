@@ -1,0 +1,35 @@
+// What the rows of hardware logs have in common: their parameters, the shape of the log on a
+// machine, and why a log can't work with these parameters or on that machine, a sentence each.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pmemsim/designs/atomicity/hardware_log.hpp"
+#include "pmemsim/designs/interface/choice.hpp"
+#include "pmemsim/designs/interface/design_configuration.hpp"
+
+namespace pmemsim {
+
+inline ParameterGroup log_group() { return ParameterGroup::of<HardwareLogParameters>("log"); }
+
+HardwareLog::Shape log_shape(const Blueprint& blueprint, LogKind kind,
+                             bool from_controllers = false);
+
+// Problems of any hardware log.
+std::vector<std::string> log_problems(const Blueprint& blueprint, const Choice& choice);
+// Problems of a log whose headers stay beside data in the write pending queues.
+std::vector<std::string> buffered_header_problems(const Blueprint& blueprint, const Choice& choice);
+// Problems of an undo log: its headers are persistent before its entries, in log.header_entries.
+std::vector<std::string> undo_log_problems(const Blueprint& blueprint, const Choice& choice);
+// Problems of a design that keeps lines in the write pending queues.
+std::vector<std::string> lad_problems(const Blueprint& blueprint, const Choice& choice);
+
+// Every thread may be in a region that waits for a lock, and keeps an entry of a channel's list
+// until it goes on. The thread that has the lock may need one, too. Adds a sentence if the list
+// `parameter` has fewer entries than there are threads.
+void add_if_too_small(std::vector<std::string>& problems, std::string_view parameter,
+                      std::uint32_t entries, const Blueprint& blueprint);
+
+}  // namespace pmemsim

@@ -1,0 +1,24 @@
+// Plug-ins: shared libraries with implementations of layers, which become rows of the table of
+// choices.
+//
+//   1  A plug-in is built against the installed headers (include/pmemsim/design/plugin.hpp) and
+//      linked with libpmemsim.so. It never leaves the process again.
+//   2  Its file holds the version of these headers as text. A plug-in with another version is
+//      refused before anything of it is executed.
+//   3  A signal that a plug-in causes ends the process with the plug-in's name and exit code 2.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace pmemsim {
+
+// Loads a plug-in and adds its rows to choices(). `library` is the path of libpmemsim.so. Does
+// nothing if the plug-in has been loaded before. Throws Error, with the path of the plug-in.
+// No configuration may be in use by another thread.
+void load_plugin(const std::string& path, const std::string& library);
+
+// The paths of the plug-ins that are loaded.
+const std::vector<std::string>& loaded_plugins();
+
+}  // namespace pmemsim

@@ -1,0 +1,10 @@
+// The precompute layer's rows of the table of choices.
+#pragma once
+
+#include "pmemsim/designs/interface/choice.hpp"
+
+namespace pmemsim {
+
+std::vector<Choice> precompute_rows();
+
+}  // namespace pmemsim
