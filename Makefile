@@ -10,7 +10,7 @@ TOOK = @seconds=$$(($$(date +%s) - $(BEGIN))); \
 	printf 'make %s took %d min %02d s\n' $@ $$((seconds / 60)) $$((seconds % 60))
 
 WORKLOADS := array_swap queue hashmap rbtree btree
-CXX_FILES = $(shell find src bindings include frontend library workloads tests \
+CXX_FILES = $(shell find src bindings include frontend library workloads tests python \
 	-name '*.cpp' -o -name '*.hpp' -o -name '*.c' -o -name '*.h')
 # Lists what clang-tidy checks, with the headers that it includes: all of src, bindings, library and
 # frontend/runtime, eight files as one, since most of its time goes into headers.

@@ -57,6 +57,8 @@ void translate(const std::exception_ptr& thrown, void* /*payload*/) {
   } catch (const std::exception& error) {
     if (loaded_plugins().empty()) throw;
     raise_of_plugin(error.what());
+  } catch (...) {
+    raise_of_plugin("something that is no std::exception");
   }
 }
 

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from pmemsim import _core
 from pmemsim.crash import Points, verify
+from pmemsim.plugins import loaded
 from pmemsim.predictability import predictability
 from pmemsim.simulation import (
     Configuration,
@@ -195,11 +196,13 @@ class Job:
 
 
 @cache
-def _simulator_hash() -> str:
-    """Identifies the simulator's own code, which may change between two versions."""
-    return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()
+def _hash(code: tuple[Path, ...]) -> str:
+    digest = hashlib.sha256()
+    for path in code:
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 def simulator_identity() -> tuple[str, str]:
-    """Pmemsim's version and its build: where both are the same, so are results, to the bit."""
-    return version(), _simulator_hash()
+    """Pmemsim's version and its build with all plug-ins: the same ones give the same results."""
+    return version(), _hash((Path(str(_core.__file__)), *loaded()))

@@ -16,6 +16,7 @@ from typing import Any
 from pmemsim.errors import Error, in_one
 from pmemsim.executor import Failure
 from pmemsim.jobs import Work
+from pmemsim.plugins import load_wanted
 from pmemsim.simulation import Progress, StartingContents
 from pmemsim.trace import Trace
 
@@ -44,6 +45,7 @@ _last = _Last()
 def perform(path: Path, work: Work, report: Progress) -> dict[str, Any] | Failure:
     """Do some work on a recording; whatever goes wrong is its result."""
     try:
+        load_wanted()
         return work.run(*_last.opened(path), report)
     except (EOFError, ConnectionError):  # nobody listens any more
         raise

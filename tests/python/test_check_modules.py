@@ -118,7 +118,8 @@ def test_an_include_through_a_granted_header_is_reported_with_its_chain(tmp_path
     (problem,) = problems_of(make_tree(tmp_path, files))
     assert problem.startswith(
         f"{tmp_path}/pmemsim/machine/cache/one.cpp:2: machine/cache/ includes "
-        "designs/ordering/x86.hpp through designs/design.hpp, designs/interface/choice.hpp; machine/cache/ "
+        "designs/ordering/x86.hpp through designs/design.hpp, designs/interface/choice.hpp; "
+        "machine/cache/ "
     )
 
 

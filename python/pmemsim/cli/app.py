@@ -21,6 +21,7 @@ from pmemsim.cli import (
     decode,
     lint,
     matrix,
+    plugin,
     record,
     reproduce,
     selftest,
@@ -32,6 +33,7 @@ from pmemsim.cli.console import err
 from pmemsim.cli.options import WorkloadCommand
 from pmemsim.cli.usage import UsageError, sentences_of
 from pmemsim.errors import CheckFailed, ConfigError, Error, printable
+from pmemsim.plugins import want
 from pmemsim.simulation import version
 
 EXIT_CHECK_FAILED = 1
@@ -124,6 +126,8 @@ app.command("lint-hints", cls=WorkloadCommand)(lint.lint_hints_command)
 app.command("sweep")(sweep.sweep_command)
 app.command("reproduce")(reproduce.reproduce_command)
 app.command("calibrate")(calibrate.calibrate_command)
+app.command("new-design")(plugin.new_design_command)
+app.add_typer(plugin.app, name="plugin")
 app.command("bench", cls=WorkloadCommand)(simulate.bench_command)
 
 
@@ -158,4 +162,22 @@ def main() -> None:
             argument.encode()
         except UnicodeEncodeError:
             _fail([f"{argument!a}: is not valid UTF-8; rename the file"], EXIT_BAD_INPUT)
-    app()
+    app(_without_plugins(sys.argv[1:]))
+
+
+def _without_plugins(arguments: list[str]) -> list[str]:
+    """The arguments but `--plugin FILE`, which any command takes: these plug-ins are wanted."""
+    left: list[str] = []
+    given = iter(arguments)
+    for argument in given:
+        if argument == "--":
+            return [*left, argument, *given]
+        option, equals, value = argument.partition("=")
+        if option != "--plugin":
+            left.append(argument)
+            continue
+        path = value if equals else next(given, "")
+        if not path:
+            _fail(["--plugin: needs the path of a plug-in"], EXIT_BAD_INPUT)
+        want(path)
+    return left

@@ -1,1 +1,64 @@
 """`pmemsim new-design` and `pmemsim plugin`: designs of one's own, without pmemsim's sources."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pmemsim import new_design
+from pmemsim.cli.console import out
+
+app = typer.Typer(no_args_is_help=True, help="Build plug-ins: designs of your own.")
+
+
+def new_design_command(
+    name: Annotated[str, typer.Argument(help="Its name, as `write-through`.", metavar="NAME")],
+    layer: Annotated[
+        str,
+        typer.Option("--layer", help=f"What it implements: {', '.join(new_design.LAYERS)}."),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The folder to write its folder to.")
+    ] = Path(),
+) -> None:
+    """Write the sources of a design of your own, which already works and survives crashes.
+
+    For example:
+
+        pmemsim new-design write-through --layer ordering
+        pmemsim plugin build write_through
+        pmemsim crash queue --plugin write_through/write_through.so -d write-through -m asap
+
+    The folder has a header, a source, a preset, injected faults, a test and a CMakeLists.txt.
+    docs/layers.md says what an implementation of each layer may do and must do.
+    """
+    folder = new_design.write_design(name, layer, output)
+    out.print(
+        f"{folder}: change {folder.name}.hpp and {folder.name}.cpp, then\n"
+        f"  pmemsim plugin build {folder}\n"
+        f"  pmemsim crash queue --plugin {folder / folder.name}.so -d {name} -m asap",
+        markup=False,
+    )
+
+
+@app.command("build")
+def build(
+    folder: Annotated[Path, typer.Argument(help="The folder that `new-design` has written.")],
+) -> None:
+    """Compile a plug-in against the installed headers, with CMake and your C++ compiler.
+
+    Example: `pmemsim plugin build write_through`
+    """
+    plugin = new_design.build_plugin(folder)
+    out.print(f"{plugin}: load it with --plugin {plugin}, or PMEMSIM_PLUGINS", markup=False)
+
+
+@app.command("cmake-dir")
+def cmake_dir() -> None:
+    """Print the folder of pmemsim's CMake package, for builds of your own.
+
+    Example: `cmake -B build -Dpmemsim_DIR="$(pmemsim plugin cmake-dir)"`
+    """
+    out.print(str(new_design.cmake_dir()), markup=False)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -13,6 +14,7 @@ import yaml
 from pmemsim.crash import CrashRun, Points, verify
 from pmemsim.files import OWN_YAML
 from pmemsim.parallel import Report, run_all
+from pmemsim.plugins import folders
 from pmemsim.simulation import Configuration, configure
 from pmemsim.stress import StressSet, stress_sets
 from pmemsim.trace import Trace
@@ -102,10 +104,15 @@ class FaultVerdict:
 
 @cache
 def injected_faults() -> tuple[InjectedFault, ...]:
-    """All faults, in the order of configs/injected_faults.yaml."""
-    file = resources.files("pmemsim") / "configs" / "injected_faults.yaml"
-    entries = yaml.load(file.read_text(encoding="utf-8"), OWN_YAML)["faults"]
-    return tuple(_fault(entry) for entry in entries)
+    """All faults, in the order of configs/injected_faults.yaml, then those of plug-ins."""
+    own = Path(str(resources.files("pmemsim"))) / "configs"
+    files = [folder / "injected_faults.yaml" for folder in (own, *folders())]
+    return tuple(
+        _fault(entry)
+        for file in files
+        if file.is_file()
+        for entry in yaml.load(file.read_text(encoding="utf-8"), OWN_YAML)["faults"]
+    )
 
 
 def _fault(entry: dict[str, Any]) -> InjectedFault:

@@ -1,0 +1,84 @@
+"""Sources of designs of one's own: written from templates, and compiled to plug-ins."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from importlib import resources
+from pathlib import Path
+
+from pmemsim.errors import Error
+from pmemsim.plugins import installed_dir
+
+LAYERS = ("ordering", "atomicity", "backend", "precompute")
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_SUBFOLDERS = {"my-design.yaml": "designs"}
+
+
+def cmake_dir() -> Path:
+    """The folder of pmemsim's CMake package, for `-Dpmemsim_DIR=`."""
+    return installed_dir() / "lib" / "cmake" / "pmemsim"
+
+
+def write_design(name: str, layer: str, parent: Path) -> Path:
+    """Write the sources of a minimal design that survives crashes; returns their new folder.
+
+    The folder gets the design's name with underscores. Raises `Error` if the name isn't made of
+    lower-case words, or if the folder exists.
+    """
+    if not _NAME.fullmatch(name):
+        raise Error(f"{name}: write a design's name in lower case with hyphens, as write-through")
+    if layer not in LAYERS:
+        raise Error(f"--layer {layer}: must be one of {', '.join(LAYERS)}")
+    words = name.split("-")
+    names = {
+        "my-design": name,
+        "my_design": "_".join(words),
+        "MyDesign": "".join(map(str.capitalize, words)),
+    }
+    folder = parent / names["my_design"]
+    if folder.exists():
+        raise Error(f"{folder}: exists already; choose another name, or remove it")
+    templates = Path(str(resources.files("pmemsim"))) / "templates"
+    files = [*(templates / "common").iterdir(), *(templates / layer).iterdir()]
+    for file in sorted(file for file in files if file.is_file()):
+        target = folder / _SUBFOLDERS.get(file.name, "") / _renamed(file.name, names)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(_renamed(file.read_text(encoding="utf-8"), names), encoding="utf-8")
+    return folder
+
+
+def _renamed(text: str, names: dict[str, str]) -> str:
+    for template, name in names.items():
+        text = text.replace(template, name)
+    return text
+
+
+def build_plugin(folder: Path) -> Path:
+    """Compile a plug-in's folder with its CMakeLists.txt; returns the path of the plug-in.
+
+    Raises `Error` if a tool is missing, or with the compiler's messages.
+    """
+    if not (folder / "CMakeLists.txt").is_file():
+        raise Error(f"{folder}: has no CMakeLists.txt; pmemsim new-design writes a folder with one")
+    if shutil.which("cmake") is None:
+        raise Error("cmake was not found; install it: pip install cmake, or apt-get install cmake")
+    build = folder / "build"
+    _run("cmake", "-S", str(folder), "-B", str(build), f"-Dpmemsim_DIR={cmake_dir()}")
+    _run("cmake", "--build", str(build), "--parallel")
+    return _only_plugin(folder)
+
+
+def _only_plugin(folder: Path) -> Path:
+    plugins = sorted(folder.glob("*.so"))
+    if len(plugins) != 1:
+        raise Error(f"{folder}: its CMakeLists.txt made {len(plugins)} plug-ins; it must make one")
+    return plugins[0]
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip()
+        raise Error(f"{' '.join(command[:2])} failed:\n{done.stdout.strip()}\n{said}".strip())

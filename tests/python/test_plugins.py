@@ -1,0 +1,228 @@
+"""Plug-ins: designs of the user's own, built against the installed headers only."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pmemsim.new_design import LAYERS, build_plugin, write_design
+from shared import locked
+from support import ROOT, long_except, pmemsim
+
+# Values of the layer's parameter with which the design of `misbehaving` does these things.
+MISBEHAVIOUR = {
+    "signal": ("*reinterpret_cast<volatile int*>(8) = 1;", "has crashed: Segmentation fault"),
+    "assertion": ("std::abort();", "has crashed: Aborted"),
+    "exception": ('throw std::runtime_error("no luck");', "has thrown an exception: no luck"),
+    "number": ("throw 42;", "has thrown an exception"),
+}
+
+
+def built(layer: str, folder: Path) -> Path:
+    """The plug-in of a new design of a layer, which one worker builds for all."""
+    parent = folder / "plugins" / layer
+    parent.mkdir(parents=True, exist_ok=True)
+    with locked(parent):
+        design = parent / f"my_{layer}"
+        if not design.is_dir():
+            build_plugin(write_design(f"my-{layer}", layer, parent))
+    return design / f"my_{layer}.so"
+
+
+@pytest.mark.parametrize("layer", long_except(LAYERS, "atomicity"))
+def test_new_design_passes_its_own_tests(layer: str, shared_folder: Path) -> None:
+    folder = built(layer, shared_folder).parent
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)],
+        env={**os.environ, "PATH": path, "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "2 passed" in done.stdout
+
+
+@pytest.mark.parametrize("layer", long_except(("ordering", "atomicity"), "atomicity"))
+def test_injected_fault_of_a_new_design_is_noticed(layer: str, shared_folder: Path) -> None:
+    done = pmemsim("selftest", "--design", f"my-{layer}", "--plugin", built(layer, shared_folder))
+    assert done.returncode == 0, done.stderr
+    assert f"my_{layer}." in done.stdout
+    assert "NOT NOTICED" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("list", "designs"),
+        ("show", "design", "my-atomicity"),
+        ("run", "queue", "-d", "my-atomicity", "-m", "asap", "--regions", "20"),
+        ("compare", "queue", "-d", "sw-undo,my-atomicity", "-m", "asap", "--regions", "20"),
+        (
+            "matrix", "--workloads", "queue", "-d", "my-atomicity", "-m", "asap",
+            "--regions", "20", "--points", "20",
+        ),
+    ],
+    ids=lambda words: words[0],
+)  # fmt: skip
+def test_plugin_is_there_in_every_command(
+    command: tuple[str, ...], shared_folder: Path, tmp_path: Path
+) -> None:
+    environment = {"PMEMSIM_PLUGINS": str(built("atomicity", shared_folder))}
+    done = pmemsim(*command, environment=environment, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "my-atomicity" in done.stdout
+    assert "not one of" not in done.stdout
+
+
+def test_plugin_is_there_in_python(shared_folder: Path) -> None:
+    program = (
+        "import pmemsim; "
+        "result = pmemsim.run('queue', design='my-atomicity', machine='asap'); "
+        "print(result.stats['my_atomicity.committed'] == result.regions > 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        env={**os.environ, "PMEMSIM_PLUGINS": str(built("atomicity", shared_folder))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "True\n", done.stderr
+
+
+def test_sweep_does_runs_of_a_plugin_in_its_processes(shared_folder: Path, tmp_path: Path) -> None:
+    spec = tmp_path / "sweep.yaml"
+    spec.write_text(
+        "axes: {workload: queue, machine: asap, design: my-atomicity, regions: [20, 30]}\n"
+    )
+    plugin = built("atomicity", shared_folder)
+    done = pmemsim("sweep", spec, "-o", tmp_path / "out.parquet", "--plugin", plugin, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    table = pd.read_parquet(tmp_path / "out.parquet")
+    assert (table["my_atomicity.committed"] > 0).all()
+    assert len(table) == 2
+
+
+def refused(plugin: Path) -> str:
+    """What a command says of a plug-in that it refuses."""
+    done = pmemsim("list", "designs", "--plugin", plugin)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert str(plugin) in done.stderr
+    return done.stderr
+
+
+def test_missing_plugin_is_refused(tmp_path: Path) -> None:
+    assert "there is no such plug-in" in refused(tmp_path / "none.so")
+
+
+def test_file_that_is_no_plugin_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.so").write_text("text")
+    assert "is no plug-in of pmemsim" in refused(tmp_path / "text.so")
+
+
+def test_plugin_for_other_headers_is_refused_before_it_runs(
+    shared_folder: Path, tmp_path: Path
+) -> None:
+    code = built("atomicity", shared_folder).read_bytes()
+    word = b"pmemsim-design-version="
+    position = code.index(word) + len(word)
+    older = tmp_path / "older.so"
+    older.write_bytes(code[:position] + b"0" * 16 + code[position + 16 :])
+    assert "was built for another version of pmemsim's headers" in refused(older)
+
+
+def test_truncated_plugin_is_refused(shared_folder: Path, tmp_path: Path) -> None:
+    code = built("atomicity", shared_folder).read_bytes()
+    half = tmp_path / "half.so"
+    half.write_bytes(code[: len(code) // 2])
+    refused(half)
+
+
+def test_second_plugin_of_the_same_name_is_refused(shared_folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.so"
+    shutil.copyfile(built("atomicity", shared_folder), copy)
+    environment = {"PMEMSIM_PLUGINS": str(built("atomicity", shared_folder))}
+    done = pmemsim("list", "designs", "--plugin", copy, environment=environment)
+    assert done.returncode == 2
+    assert "atomicity=my-atomicity exists already; give the row another name" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["Upper", "two words", "-x", "a--b", "x_y"])
+def test_name_that_cpp_and_presets_cannot_share_is_refused(name: str, tmp_path: Path) -> None:
+    done = pmemsim("new-design", "--layer", "ordering", "-o", tmp_path, "--", name)
+    assert done.returncode == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_existing_folder_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    done = pmemsim("new-design", "mine", "--layer", "ordering", "-o", tmp_path)
+    assert (done.returncode, list((tmp_path / "mine").iterdir())) == (2, [])
+    assert "exists already" in done.stderr
+
+
+def test_error_of_the_compiler_is_shown(tmp_path: Path) -> None:
+    folder = write_design("mine", "ordering", tmp_path)
+    source = folder / "mine.cpp"
+    source.write_text(source.read_text() + "this is no C++\n")
+    done = pmemsim("plugin", "build", folder)
+    assert done.returncode == 2
+    assert "mine.cpp" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.long
+def test_plugin_that_crashes_ends_the_command_with_its_name(tmp_path: Path) -> None:
+    folder = write_design("mine", "ordering", tmp_path)
+    source = folder / "mine.cpp"
+    cases = "\n".join(
+        f"  if (parameters_.most_in_flight == {number}) {statement}"
+        for number, (statement, _) in enumerate(MISBEHAVIOUR.values(), start=2)
+    )
+    first = "  ++statistics_.sent;\n"
+    text = source.read_text().replace(first, f"{cases}\n{first}")
+    assert cases in text
+    source.write_text("#include <cstdlib>\n#include <stdexcept>\n" + text)
+    plugin = build_plugin(folder)
+    for number, (_, said) in enumerate(MISBEHAVIOUR.values(), start=2):
+        done = pmemsim(
+            "run", "queue", "-d", "mine", "-m", "asap", "--regions", "20", "--plugin", plugin,
+            "--set", f"mine.most_in_flight={number}", installed=True,
+        )  # fmt: skip
+        assert done.returncode == 2, done.stderr
+        assert f"pmemsim: the plug-in {plugin} {said}" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.long
+def test_asap_and_pmem_spec_as_plugins_give_the_pinned_numbers(tmp_path: Path) -> None:
+    folder = tmp_path / "plugins"
+    shutil.copytree(ROOT / "tests" / "plugins", folder)
+    for layer, patterns in {
+        "atomicity": ("asap*",),
+        "ordering": ("pmem_spec*", "speculation_buffer*"),
+    }.items():
+        target = folder / "sources" / "pmemsim" / "designs" / layer
+        target.mkdir(parents=True)
+        for pattern in patterns:
+            for path in (ROOT / "src" / "pmemsim" / "designs" / layer).glob(pattern):
+                shutil.copyfile(path, target / path.name)
+    plugin = build_plugin(folder)
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tests" / "python" / "plugin_pins.py")],
+        env={**os.environ, "PMEMSIM_PLUGINS": str(plugin)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 1000
