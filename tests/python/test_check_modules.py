@@ -111,14 +111,14 @@ def test_includes_by_relative_path_and_in_brackets_are_seen(tmp_path: Path) -> N
 def test_an_include_through_a_granted_header_is_reported_with_its_chain(tmp_path: Path) -> None:
     files = {
         "machine/cache/one.cpp": include("designs/design.hpp"),
-        "designs/design.hpp": include("designs/interface/choice.hpp"),
-        "designs/interface/choice.hpp": include("designs/ordering/x86.hpp"),
+        "designs/design.hpp": include("designs/choices.hpp"),
+        "designs/choices.hpp": include("designs/ordering/x86.hpp"),
         "designs/ordering/x86.hpp": "",
     }
     (problem,) = problems_of(make_tree(tmp_path, files))
     assert problem.startswith(
         f"{tmp_path}/pmemsim/machine/cache/one.cpp:2: machine/cache/ includes "
-        "designs/ordering/x86.hpp through designs/design.hpp, designs/interface/choice.hpp; "
+        "designs/ordering/x86.hpp through designs/design.hpp, designs/choices.hpp; "
         "machine/cache/ "
     )
 
