@@ -205,7 +205,8 @@ def build_workload(
     cxx = compiler("pmemsim-c++")
     level, _, library = opt.partition("+")
     built = cache_dir() / "programs" / toolchain_hash()[:16]
-    program = built.with_name(f"{built.name}-{opt}-{log}-{hints_name(hints)}") / name
+    own = f"-{workload.version[:16]}" if workload.version else ""
+    program = built.with_name(f"{built.name}-{opt}-{log}-{hints_name(hints)}{own}") / name
     if program.is_file():
         return program
     share = toolchain_dir() / "share" / "pmemsim"

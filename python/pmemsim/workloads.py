@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ import yaml
 
 from pmemsim.errors import ConfigError, Error, did_you_mean
 from pmemsim.files import OWN_YAML, cache_dir
+from pmemsim.plugins import folders
 from pmemsim.toolchain import toolchain_dir
 
 OPTIMISATIONS = ("O0", "O1", "O2", "O3")
@@ -59,6 +61,8 @@ class Workload:
     """What its regions can do instead of inserting and updating items."""
     logs: tuple[str, ...] = LOGS[:1]
     """With which software logs it can be built."""
+    version: str = ""
+    """Of a workload of the user's own: a hash of its source."""
 
 
 @dataclass(frozen=True)
@@ -174,6 +178,8 @@ class WorkloadRun:
             *(toolchain_hash(), self.opt, self.log, hints_name(self.hints)),
             self.arguments,
         )
+        if version := find_workload(self.workload).version:
+            parts = (*parts, version)
         if turns := os.environ.get("PMEMSIM_QUANTUM"):
             parts = (*parts, turns)
         if self.schedule:
@@ -195,7 +201,7 @@ def hints_name(hints: str) -> str:
 
 @cache
 def workloads() -> dict[str, Workload]:
-    """All workloads by name, in the order of workloads.yaml."""
+    """All workloads by name: in the order of workloads.yaml, then those of the user's folders."""
     folder = toolchain_dir() / "share" / "pmemsim" / "workloads"
     catalogue = folder / "workloads.yaml"
     if not catalogue.is_file():
@@ -204,20 +210,70 @@ def workloads() -> dict[str, Workload]:
         )
     text = catalogue.read_text(encoding="utf-8")
     entries: list[dict[str, Any]] = yaml.load(text, OWN_YAML)["workloads"]
-    return {
-        entry["name"]: Workload(
-            entry["name"],
-            entry["summary"],
-            tuple(folder / source for source in entry["sources"]),
-            {key.replace("-", "_"): value for key, value in entry["arguments"].items()},
-            tuple(entry["papers"]),
-            entry.get("data-multiple", WHOLE_NUMBERS["data_bytes"].step),
-            entry.get("least-data-bytes", Workload.least_data_bytes),
-            tuple(entry.get("mixes", ())),
-            tuple(entry.get("logs", LOGS[:1])),
+    found = {entry["name"]: _workload(entry, folder) for entry in entries}
+    for path in (path for each in folders() for path in sorted((each / "workloads").glob("*.cpp"))):
+        if path.stem in found:
+            raise Error(f"{path}: there is a workload {path.stem} already; rename the file")
+        found[path.stem] = _own_workload(path)
+    return found
+
+
+def _workload(entry: dict[str, Any], folder: Path, version: str = "") -> Workload:
+    return Workload(
+        entry["name"],
+        entry["summary"],
+        tuple(folder / source for source in entry["sources"]),
+        {key.replace("-", "_"): value for key, value in entry["arguments"].items()},
+        tuple(entry.get("papers", ())),
+        entry.get("data-multiple", WHOLE_NUMBERS["data_bytes"].step),
+        entry.get("least-data-bytes", Workload.least_data_bytes),
+        tuple(entry.get("mixes", ())),
+        tuple(entry.get("logs", LOGS[:1])),
+        version,
+    )
+
+
+_DESCRIPTION = re.compile(r"/\* pmemsim workload\n(.*?)\*/", re.DOTALL)
+_REQUIRED = {"summary", "arguments"}
+_OPTIONAL = {"data-multiple", "least-data-bytes", "mixes", "logs"}
+
+
+def _own_workload(path: Path) -> Workload:
+    """A workload of the user's own: one source, whose first comment has what workloads.yaml has."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    match = _DESCRIPTION.search(text)
+    if match is None:
+        raise Error(
+            f"{path}: doesn't say what it is; begin it with a comment '/* pmemsim workload', whose "
+            "next lines are 'summary: TEXT' and 'arguments: {threads: 4, regions: 1000, seed: 1}'"
         )
-        for entry in entries
-    }
+    try:
+        entry = yaml.safe_load(match[1])
+        problem = _problem_of(entry)
+    except yaml.YAMLError as error:
+        problem = f"its first comment is no YAML: {' '.join(str(error).split())}"
+    if problem:
+        raise Error(f"{path}: {problem}")
+    entry |= {"name": path.stem, "sources": [path.name]}
+    return _workload(entry, path.parent, hashlib.sha256(text.encode()).hexdigest())
+
+
+def _problem_of(entry: object) -> str:
+    """What is wrong with the description of a workload; empty if nothing is."""
+    if not isinstance(entry, dict) or not entry.keys() >= _REQUIRED:
+        return f"its first comment must have the keys {', '.join(sorted(_REQUIRED))}"
+    if unknown := entry.keys() - _REQUIRED - _OPTIONAL:
+        (first, *_) = sorted(map(str, unknown))
+        return f"unknown key '{first}'" + did_you_mean(first, _REQUIRED | _OPTIONAL)
+    arguments = entry["arguments"]
+    needed = {"threads", "regions", "seed"}
+    if not isinstance(arguments, dict) or not arguments.keys() >= needed:
+        return f"its arguments must have the keys {', '.join(sorted(needed))}"
+    known = {key.replace("_", "-") for key in WHOLE_NUMBERS} | {"duplicate-ratio"}
+    if unknown := arguments.keys() - known:
+        return f"unknown argument '{min(unknown)}'" + did_you_mean(min(unknown), known)
+    problems = argument_problems(**{key.replace("-", "_"): arguments[key] for key in arguments})
+    return "; ".join(problems)
 
 
 def find_workload(name: str) -> Workload:
